@@ -17,7 +17,7 @@ def executable(text: str) -> tuple[int, int]:
 
 def protection(context: Context) -> Iterator[Shown]:
     fixture, swapped = "validators/fixtures/mappings/perf.data", context.path("swapped.data")
-    files.write_bytes(swapped, byte_order.turn_file(rd.PerfData.load(fixture)))
+    files.write_bytes(swapped, byte_order.swap_file(rd.PerfData.load(fixture)))
     for perf in context.perfs():
         ours = executable(perf.run("script", "-D", "-i", fixture).stdout)
         theirs = executable(perf.run("script", "-D", "-i", swapped).stdout)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a command has from whoever starts it: children from before its exec are left alone,
-signals that are ignored or blocked do what they do; with a /proc of another pid namespace nothing
-is recorded."""
+"""State that a command inherits: it leaves children from before its exec alone, copes with ignored
+and blocked signals, and records nothing if /proc is of another pid namespace."""
 
 import os
 import signal
@@ -11,7 +10,7 @@ from ci.base import process
 from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
 
 ANON, MEMFD, GROWTH = (os.path.join(FIXTURES, name) for name in ("anon", "memfd", "growth"))
-# One of them leaves a child of its own, which becomes whose the first was.
+# Two children; the second is orphaned, and its parent becomes the command.
 CHILDREN = """quiet() { exec "$@" >/dev/null 2>&1; }
 >pids; quiet sleep 60 & echo $! >>pids
 (quiet sleep 60 & echo $! >>pids; quiet sleep 0.02) &
@@ -22,7 +21,7 @@ SHORT = ["--samples=20", "--seconds=2"]
 
 class Inherited(Folder):
     def commands(self) -> list[list[str]]:
-        """Each that ends what is left behind."""
+        """Returns each command that ends leftover children."""
         return [["repro", "fixture/anon", "--expected", FIXTURES + "/expected", "--from", ANON,
                  "-o", self.place("x.tar")],
                 ["judge", "--truth", MEMFD + "/truth", MEMFD + "/perf.data"],
@@ -32,7 +31,7 @@ class Inherited(Folder):
                 ["run", "attach/before-enable.map"]]
 
     def shell(self, script: str, command: list[str]) -> "subprocess.CompletedProcess[str]":
-        """The command in a shell's place, once that did @script."""
+        """Runs the command by exec from a shell that ran @script."""
         return process.run(["bash", "-c", script + 'exec "$@"', "-", JITPROOF, *command],
                            cwd=self.home, timeout=60)
 
@@ -44,11 +43,11 @@ class Inherited(Folder):
                 pids = [int(pid) for pid in self.read("pids").split()]
                 self.assertEqual(len(pids), 2)
                 for pid in pids:
-                    os.kill(pid, signal.SIGKILL)  # it is there
+                    os.kill(pid, signal.SIGKILL)  # fails if the process has ended
                 self.assertEqual(done.returncode, alone.returncode, done.stderr)
 
-    def test_how_it_ends(self) -> None:
-        """With children from before, a signal still reaches the one that acts."""
+    def test_signal_with_children(self) -> None:
+        """With children from before, a signal still ends the command."""
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(signal=number), subprocess.Popen(
                     ["bash", "-c", 'sleep 60 & echo $! >pid; exec "$@"', "-", JITPROOF, "score",
@@ -63,7 +62,7 @@ class Inherited(Folder):
                 os.kill(int(self.read("pid")), signal.SIGKILL)
             process.run(["rm", "-r", self.place("out")])
 
-    def test_no_word_of_children(self) -> None:
+    def test_ignored_sigchld(self) -> None:
         for command in [["judge", ANON], ["inject", "-i", GROWTH + "/perf.data", "--jitdump-dir",
                                           GROWTH, "-o", self.place("out")], *self.commands()]:
             with self.subTest(command=command[0]):
@@ -71,8 +70,8 @@ class Inherited(Folder):
                 done = self.shell("trap '' CHLD\n", command)
                 self.assertEqual(done.returncode, status, done.stdout + done.stderr)
 
-    def test_blocked(self) -> None:
-        """The children inherit a mask from whoever starts them, as from here."""
+    def test_blocked_signals(self) -> None:
+        """The signals are blocked in the parent, from which the command inherits the mask."""
         numbers = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
         old = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
         self.addCleanup(signal.pthread_sigmask, signal.SIG_SETMASK, old)

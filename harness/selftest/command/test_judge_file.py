@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof judge FILE --json` on perf.data files made by hand: each figure by its definition."""
+"""`jitproof judge FILE --json` on perf.data files made by hand: each figure has its definition."""
 
 import json
 import os
@@ -16,8 +16,15 @@ CODE, LIBC, MAIN, ANON = 0x10000, 0x7f0000000000, 0x400000, 0x7f1000000000
 PID = 100
 
 
+def build_id_feature(path: str, build_id: str) -> bytes:
+    """Returns a HEADER_BUILD_ID of one user file."""
+    body = struct.pack("<i20sBxxx", -1, bytes.fromhex(build_id), 20) + path.encode() + b"\0"
+    body += bytes(-len(body) % 8)
+    return struct.pack("<IHH", 67, rd.USER | 1 << 15, len(body) + 8) + body
+
+
 class Made(Folder):
-    """A file with one process: its program, libc, and anonymous code, all mapped at time 10."""
+    """A perf.data with one process: program, libc and anonymous code, all mapped at time 10."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -90,7 +97,7 @@ class Counts(Made):
         self.figures(samples=1, user_stacks=1, single_frame=0, addresses=2)
 
     def test_garbage_like_a_marker(self) -> None:
-        """No address, and ends nothing; alone it is no stack."""
+        """Values above the markers are no addresses and end no stack; alone they are no stack."""
         self.sample(ANON, 2**64 - 4095, LIBC)
         self.sample(ANON, rd.CONTEXT_KERNEL, LIBC + 1)
         self.sample(ANON, 2**64 - 1)
@@ -120,7 +127,7 @@ class Counts(Made):
         self.figures(user_stacks=5, rootless=0)
 
     def test_data_covers_no_code(self) -> None:
-        """perf record -d tells of data too: an address there is in no code, and roots nothing."""
+        """perf record -d records data mappings, too: addresses there are unmapped and no root."""
         data = ANON + 0x100000
         self.sample(ANON, data + 8, LIBC)
         self.sample(ANON, MAIN + 0x1800)
@@ -140,8 +147,8 @@ class Counts(Made):
         self.sample(ANON, LIBC, time=300)
         self.figures(addresses=4, addresses_unmapped=1, rootless=0)
 
-    def test_guests_are_apart(self) -> None:
-        """Their addresses are in mappings that nobody tells of."""
+    def test_samples_of_guests(self) -> None:
+        """Addresses of guests are in mappings without records."""
         for mode in (4, 5):
             self.sample(ANON + 0x100000, 0xdead).misc = mode
         self.sample(ANON, LIBC)
@@ -149,8 +156,8 @@ class Counts(Made):
         self.assertEqual((found["sampled"]["guest"], found["sampled"]["anon"]), (2, 1))
         self.assertEqual([(one["pid"], one["samples"]) for one in found["processes"]], [(PID, 1)])
 
-    def test_tasks_that_were_gone(self) -> None:
-        """Their pid is -1: no process, whose mappings could be known."""
+    def test_samples_of_ended_tasks(self) -> None:
+        """Samples of ended tasks have pid -1, which is no process with mappings."""
         self.sample(kernel=(0xffffffff81000000,), pid=2**32 - 1)
         self.sample(ANON, LIBC, kernel=(0xffffffff81000000,), pid=2**32 - 1)
         found = self.figures(samples=2, user_stacks=0, addresses=0, addresses_unmapped=0)
@@ -158,7 +165,7 @@ class Counts(Made):
         self.assertEqual([one["pid"] for one in found["processes"]], [PID])
 
     def test_program(self) -> None:
-        """What was exec'ed, or what the process is called after: not what is told first."""
+        """The program is the exec'ed file, or the file with the process's name, not the first."""
         low, late, long = 0x200000, 0x7e0000000000, "a-name-of-more-than-15"
         cases: list[tuple[int, list[tuple[Any, ...]], list[int]]] = [
             # Attached to: a library below the program.
@@ -166,9 +173,9 @@ class Counts(Made):
              [CODE]),
             (2, [("comm", long[:15], False), (low, "/usr/lib/liba.so"),
                  (CODE, "/opt/" + long + " (deleted)")], [CODE]),
-            # A guess, where nothing is called so.
+            # No file has the name: a guess.
             (3, [("comm", "renamed", False), (CODE, "/opt/run"), (low, "/opt/other")], [CODE]),
-            # exec: what it maps first, whatever it calls itself; then the next one.
+            # After an exec the first mapped file, whatever the name is.
             (4, [("comm", "other", True), (CODE, "/opt/run"), (low, "/opt/other")], [CODE]),
             (5, [("comm", "run", True), (CODE, "/opt/run"), ("comm", "next", True),
                  (late, "/opt/next"), (CODE, "/opt/run")], [late]),
@@ -203,7 +210,7 @@ class Counts(Made):
                                             ("[anon:v8]", "anon"), ("/a/b", "file"),
                                             ("/anon_hugepage (deleted)", "other"))):
             self.add(self.perf.map(PID, CODE + 0x10000 * number, 0x1000, name, 11))
-        # The kernel's own are nobody's.
+        # The kernel's own maps belong to no process.
         for kind in (rd.MMAP, rd.MMAP2):
             record = self.perf.map(2**32 - 1, 2**63, 0x1000, "[kernel.kallsyms]_text", 12)
             record.kind, record.misc = kind, rd.KERNEL
@@ -228,7 +235,7 @@ class Counts(Made):
 
 
 class Deferred(Made):
-    """Kernels from 6.19 may walk the user's part later: a record with the samples' cookie."""
+    """Kernels from 6.19 may walk the user part later: a record with the samples' cookie."""
 
     RECORD, MARKER = 22, 2**64 - 640
     COOKIE = 0x300000001
@@ -238,79 +245,80 @@ class Deferred(Made):
         # defer_callchain, defer_output
         self.perf.attrs[0].flags |= 3 << 38
 
-    def promise(self, time: int = 100, cookie: int = COOKIE, tid: int = PID) -> rd.Sample:
+    def add_deferred_sample(self, time: int = 100, cookie: int = COOKIE,
+                            tid: int = PID) -> rd.Sample:
         made = self.sample(kernel=(2**64 - 2**20,), time=time)
         made.chain += [self.MARKER, cookie]
         made.tid = tid
         return made
 
-    def keep(self, *user: int, time: int = 200, cookie: int = COOKIE, tid: int = PID,
-             count: int | None = None) -> None:
+    def add_deferred_chain(self, *user: int, time: int = 200, cookie: int = COOKIE, tid: int = PID,
+                           count: int | None = None) -> None:
         count = len(user) if count is None else count
         payload = struct.pack(f"<QQ{len(user)}Q", cookie, count, *user)
         self.add(self.perf.side(self.RECORD, payload, time, rd.USER, PID, tid))
 
     def test_joined(self) -> None:
-        """One record serves every sample that was promised it, before or after it in the file."""
-        self.promise(time=100)
-        self.promise(time=110)
-        self.keep(ANON, ANON + 8, LIBC, time=300)
+        """One record completes each sample with its cookie, before or after it in the file."""
+        self.add_deferred_sample(time=100)
+        self.add_deferred_sample(time=110)
+        self.add_deferred_chain(ANON, ANON + 8, LIBC, time=300)
         self.figures(samples=2, user_stacks=2, addresses=6, addresses_unmapped=0, rootless=0)
 
     def test_judged_at_the_time_of_the_sample(self) -> None:
         late = ANON + 0x100000
-        self.promise(time=100)
+        self.add_deferred_sample(time=100)
         self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
-        self.keep(late, LIBC, time=200)
+        self.add_deferred_chain(late, LIBC, time=200)
         self.figures(addresses=2, addresses_unmapped=1)
 
     def test_many_rounds_later(self) -> None:
         finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
-        self.promise(time=100)
+        self.add_deferred_sample(time=100)
         self.add(finished, self.perf.comm(PID, PID, "made", 120), finished,
                  self.perf.comm(PID, PID, "made", 140), finished)
-        self.keep(ANON, LIBC, time=900)
+        self.add_deferred_chain(ANON, LIBC, time=900)
         self.figures(user_stacks=1, addresses=2)
 
     def test_another_cookie_or_thread(self) -> None:
-        self.promise(cookie=1)
-        self.promise(tid=PID + 1)
-        self.keep(ANON, LIBC)
+        self.add_deferred_sample(cookie=1)
+        self.add_deferred_sample(tid=PID + 1)
+        self.add_deferred_chain(ANON, LIBC)
         self.figures(samples=2, user_stacks=0, addresses=0)
 
     def test_cookie_is_no_address(self) -> None:
-        self.promise(cookie=ANON)
+        self.add_deferred_sample(cookie=ANON)
         self.figures(samples=1, user_stacks=0, addresses=0)
 
     def test_first_of_several(self) -> None:
-        """Each event of the thread may write the same."""
-        self.promise()
-        self.keep(ANON, LIBC)
-        self.keep(ANON, ANON, ANON, LIBC)
+        """Each event of the thread may write a record: the first one counts."""
+        self.add_deferred_sample()
+        self.add_deferred_chain(ANON, LIBC)
+        self.add_deferred_chain(ANON, ANON, ANON, LIBC)
         self.figures(addresses=2)
 
     def test_empty(self) -> None:
-        self.promise()
-        self.keep()
+        self.add_deferred_sample()
+        self.add_deferred_chain()
         self.figures(samples=1, user_stacks=0)
 
     def test_longer_than_its_record(self) -> None:
-        self.promise()
-        self.keep(ANON, LIBC, count=2**61)
+        self.add_deferred_sample()
+        self.add_deferred_chain(ANON, LIBC, count=2**61)
         done = self.run_judge()
         self.assertEqual(done.returncode, 99)
         self.assertIn("expected a deferred callchain that fits into its record", done.stderr)
 
-    def test_not_asked_for(self) -> None:
-        """Without the attr's bit the marker is an unknown one, and the record nobody's."""
+    def test_deferred_chain_not_requested(self) -> None:
+        """Without the attr's bit neither marker nor record has a meaning."""
         self.perf.attrs[0].flags &= ~(3 << 38)
-        self.promise()
-        self.keep(ANON, LIBC)
+        self.add_deferred_sample()
+        self.add_deferred_chain(ANON, LIBC)
         self.figures(samples=1, user_stacks=0)
 
 
 class Order(Made):
-    """Mappings hold from their time on, whatever their place in the file."""
+    """Mappings are valid from their time on, whatever their place in the file."""
 
     def test_before_its_mapping(self) -> None:
         late = ANON + 0x100000
@@ -327,7 +335,7 @@ class Order(Made):
         self.figures(addresses=4, addresses_unmapped=1)
 
     def test_file_order_across_rounds(self) -> None:
-        """A round may hold what the next one precedes, never the one after it."""
+        """A round may hold records newer than some of the next round, never of a later one."""
         late = ANON + 0x100000
         finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
         self.sample(late, LIBC, time=200)
@@ -356,15 +364,15 @@ class Order(Made):
 
 
 class Refusals(Made):
-    """99 with file, offset and what was expected; never a count of half a file."""
+    """Status 99 with file, offset and the expected data; never counts of half a file."""
 
-    def refused(self, raw: bytes, *said: str) -> None:
+    def refused(self, raw: bytes, *patterns: str) -> None:
         done = self.run_judge("--json", raw=raw)
         self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
         self.assertEqual(done.stdout, "")
         self.assertIn(self.path, done.stderr)
-        for one in said:
-            self.assertRegex(done.stderr, one)
+        for pattern in patterns:
+            self.assertRegex(done.stderr, pattern)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def setUp(self) -> None:
@@ -404,7 +412,7 @@ class Refusals(Made):
 
 
 class Stacks(Made):
-    """--stacks: each stack of a dump as a line."""
+    """--stacks writes a line for each stack dump."""
 
     DUMPED = KIND | rd.REGS_USER | rd.STACK_USER
     SP, CODE = 0x7ffd00000000, ANON + 0x100
@@ -417,7 +425,7 @@ class Stacks(Made):
         self.out = self.path + ".stacks"
 
     def dump(self, *words: int, size: int | None = None, time: int = 100) -> None:
-        """Two words at the stack pointer, then the given ones from the frame pointer on."""
+        """Adds a sample: two words at the stack pointer, @words from the frame pointer on."""
         made = rd.Sample.make(self.attr, pid=PID, tid=PID + 1, chain=[rd.CONTEXT_USER, ANON, 1])
         made.ip, made.time, made.id = self.CODE, time, 9
         made.abi = 2
@@ -450,7 +458,7 @@ class Stacks(Made):
                           ("bad-frame", 2, hex(ANON + 0x1f))])
 
     def test_frame_pointers_through_files(self) -> None:
-        """The program's ELF file is not to be had: only a guess leads on."""
+        """Without the program's ELF file only --frame-pointers continues."""
         self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
         self.assertEqual([(one["stop"], len(one["frames"])) for one in self.stacks()],
                          [("no-elf", 2)])
@@ -458,8 +466,7 @@ class Stacks(Made):
                           self.stacks("--frame-pointers")], [("root", 3)])
 
     def test_methods(self) -> None:
-        """Frame pointers need no file, and store what they find, 0 too, as the kernel does; call
-        frame information cannot do without."""
+        """dump_fp needs no file, and stores a final 0 as the kernel does; dump_cfi needs it."""
         self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
         for method, stop in (("dump", ("no-elf", 2)), ("dump_fp", ("root", 4)),
                              ("dump_cfi", ("no-cfi", 1))):

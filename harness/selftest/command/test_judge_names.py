@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names that `jitproof judge --json` counts: each way to one and each reason for none, on files
-made by hand, and the same counts as the installed perf on real captures."""
+"""Names that `jitproof judge --json` counts: each source of a name and each reason for none, on
+files made by hand; and the same counts as the installed perf on real captures."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def unpublish(path: str) -> None:
 
 
 class Names(judged.Made):
-    """One process whose number no process has, so that its perf map is ours alone."""
+    """A capture of a pid that no process can have, so that no other program writes its perf map."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -40,7 +40,7 @@ class Names(judged.Made):
         self.map_path = "/tmp/perf-%d.map" % self.pid
         self.addCleanup(unpublish, self.map_path)
         os.chmod(self.home, 0o755)  # judge gives up root
-        # No cache of binaries but the test's own.
+        # Use no cache of binaries but the test's own.
         home = unittest.mock.patch.dict(os.environ, {"HOME": self.home})
         home.start()
         self.addCleanup(home.stop)
@@ -50,7 +50,7 @@ class Names(judged.Made):
         self.add(self.perf.map(self.pid, start, 0x10000, name, 10, **more))
 
     def expect(self, *addresses: int, **wanted: int) -> None:
-        """The samples at the addresses, and nothing else, are named or not for these reasons."""
+        """Adds samples at the addresses and expects exactly these counts, by source or reason."""
         for address in addresses:
             self.sample(address, pid=self.pid)
         found = [one["names"] for one in self.judge()["processes"] if one["pid"] == self.pid][0]
@@ -121,15 +121,13 @@ class Elf(Names):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def symbol(self, name: str) -> int:
-        """Where its bytes stand in the file: segments of this one lie where they are mapped."""
+        """Returns the file offset of a symbol, which is its address in this library."""
         listed = process.run(["readelf", "-sW", self.library]).stdout
         return [int(line.split()[1], 16) for line in listed.splitlines()
                 if line.split()[-1:] == [name]][-1]
 
     def header(self, path: str, build_id: str) -> None:
-        body = struct.pack("<i20sBxxx", -1, bytes.fromhex(build_id), 20) + path.encode() + b"\0"
-        body += bytes(-len(body) % 8)
-        self.perf.features[2] = struct.pack("<IHH", 67, rd.USER | 1 << 15, len(body) + 8) + body
+        self.perf.features[2] = judged.build_id_feature(path, build_id)
 
     def test_named(self) -> None:
         hidden, both = self.symbol("hidden"), self.symbol("both")
@@ -171,7 +169,7 @@ class Elf(Names):
         self.expect(ELF + offset, elf=1)
 
     def test_debug_file(self) -> None:
-        """Symbols in a file of their own, the bytes in another."""
+        """Symbols in a separate debug file of the cache."""
         offset = self.symbol("hidden")
         cache = self.place(".debug", ".build-id", BUILD_ID[:2], BUILD_ID[2:])
         os.makedirs(cache)
@@ -216,7 +214,7 @@ class BadBuildIds(Names):
 
 
 class AsPerf(judged.Folder):
-    """The same counts as perf's own, on what it recorded itself."""
+    """The counts agree with perf's own, on captures of perf."""
 
     def setUp(self) -> None:
         super().setUp()

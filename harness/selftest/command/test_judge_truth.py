@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof judge --truth`: a workload's truth and a perf.data alone are judged as the run
-directory that they are of; what is missing is named; what does not belong together is refused."""
+"""`jitproof judge --truth`: a truth and a perf.data alone are judged as their whole run directory;
+missing parts are named, and files of different runs are refused."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from ci.base import process
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import FIXTURES, JITPROOF, Folder
 
-# What the capture alone decides: no ELF file of the machine, no snapshot.
+# Metrics that need neither ELF files of the machine nor a snapshot.
 SAME = ("broken.chain", "wrong.chain", "extra.chain", "judged.chain", "samples.astray",
         "samples.outside", "lost.samples", "processes", "comm.records", "names.right",
         "load.right", "order.hidden", "inject.stray")
@@ -117,7 +117,7 @@ class Refused(Judging):
 
 class WithoutRegisters(Judging):
     def test_depth_that_fits(self) -> None:
-        """What a plain `perf record -g` leaves: chains alone."""
+        """A plain `perf record -g` has chains, but no registers and dumps."""
         fixture, path = self.fixture("clock"), self.place("perf.data")
         perf = rd.PerfData.load(f"{fixture}/perf.data")
         for attr in perf.attrs:
@@ -140,9 +140,9 @@ class Live(Judging):
              '--publish=map --truth "$2" --ready-fd 2', JITPROOF, capture, truth], timeout=60)
         if done.returncode or not os.path.exists(capture):
             self.skipTest("jitproof record: " + done.stderr.strip())
-        told = rd.Truth(truth)
-        for start in told.of(rd.Truth.PROCESS_START):
-            self.addCleanup(os.unlink, "/tmp/perf-%d.map" % told.get(start)[2])
+        recorded = rd.Truth(truth)
+        for start in recorded.of(rd.Truth.PROCESS_START):
+            self.addCleanup(os.unlink, "/tmp/perf-%d.map" % recorded.get(start)[2])
         found = self.judge("--truth", truth, capture)
         self.assertEqual(found.returncode, 1, found.stdout)  # perf asks no map for a memfd
         self.assertIn("names.unnamed", found.stdout)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof record` beside others. Of a profiler that asks for build ids kernels 6.1 to 7.1 leave
-the mark of one in records of ours, which have none; and who writes to a ring dies of SIGBUS."""
+"""`jitproof record` beside other profilers. If another profiler requests build ids, kernels 6.1 to
+7.1 mark records of jitproof as such, too, though they hold inodes."""
 
 import json
 import os
@@ -15,9 +15,8 @@ from harness.selftest.support.scratch import Folder, JITPROOF
 MMAP_BUILD_ID = 1 << 14
 CAP_SYS_NICE = 23
 PROGRAM = "/bin/true"
-# The other profiler watches itself: inherit aside, all that perf record's event has. Then it maps
-# what it has read: the kernel takes build ids only from pages in memory (lib/buildid.c), and nobody
-# may have run the program yet.
+# The other profiler samples itself, with the flags of perf record's event except inherit. It maps a
+# file that it has read, as the kernel takes build ids only from pages in memory (lib/buildid.c).
 OTHER = r"""
 import ctypes, mmap, os, struct, time
 EXCLUDE_KERNEL, MMAP, MMAP2, BUILD_ID = 5, 8, 23, 34
@@ -43,7 +42,7 @@ while at < mmap.PAGESIZE + head:
 print(marked, "build ids")
 """ % PROGRAM
 
-# What the threads of its parent are nice to others.
+# Prints the nice values of the parent's threads.
 NICE = r"""
 import os
 import re
@@ -54,7 +53,7 @@ print(sorted(os.getpriority(os.PRIO_PROCESS, int(thread)) for thread in os.listd
 
 class Beside(Folder):
     def test_reader_comes_first(self) -> None:
-        """Before what it watches, where that is allowed; and nobody else does."""
+        """Only the reading thread gets a higher priority, if permitted."""
         mine = os.getpriority(os.PRIO_PROCESS, 0)
         done = process.run([JITPROOF, "record", "-o", self.place("data"), "--", sys.executable,
                             "-c", NICE], timeout=60)
@@ -66,7 +65,7 @@ class Beside(Folder):
         self.assertEqual(first, reader, done.stderr)
         self.assertEqual(set(others), {mine}, done.stderr)
 
-    def test_records_tell_inodes(self) -> None:
+    def test_records_hold_inodes(self) -> None:
         data = self.place("data")
         done = process.run([JITPROOF, "record", "-o", data, "--", sys.executable, "-c", OTHER],
                            timeout=60)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What pages show: commands, options and targets exist; examples are accepted."""
+"""Commands, options and targets on pages exist; jitproof accepts the examples."""
 
 import functools
 import glob
@@ -62,7 +62,7 @@ class Examples(Folder):
     """What readers copy whole."""
 
     def parse(self, page: str) -> str:
-        """What jitproof says of the only whole case file of @page, asked for no case of it."""
+        """Runs no case of the only whole case file of @page; returns jitproof's output."""
         # Other blocks show the syntax in capitals, or two lines of a study.
         whole, = [text for text in blocks(page) if re.search(r"^case [a-z]", text, re.M)]
         self.write(whole, "cases", "example")
@@ -195,7 +195,7 @@ def rows_of_help(command: str) -> list[tuple[str, str]]:
 
 
 class ManPage(unittest.TestCase):
-    """The page says what --help says, word for word: of two wordings one would be wrong."""
+    """The manual page and --help have equal texts."""
 
     def setUp(self) -> None:
         with open(MAN, encoding="utf-8") as file:
@@ -234,7 +234,7 @@ class ManPage(unittest.TestCase):
         self.assertLessEqual(set(options(plain(self.text))), known | {"--help", "--user-regs"})
 
     def test_threats(self) -> None:
-        """The threat model says of each command what it may touch."""
+        """The threat model states the files of each command."""
         with open(os.path.join(TOP, "docs", "threat-model.md"), encoding="utf-8") as file:
             table = file.read().split("\n## ")[2]
         named = {first for cell in re.findall(r"^\| (`.*?) \|", table, re.M)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof explain` on perf.data files made by hand: each cause of broken stacks, and what is no
-cause."""
+"""`jitproof explain` on perf.data files made by hand: each cause of broken stacks, and captures
+without a cause."""
 
 import json
 import os
@@ -25,7 +25,7 @@ EXCLUDE_USER, MMAP_FLAG = 1 << 4, 1 << 8
 
 
 class Recording(Folder):
-    """A process that was launched under the recording: its program and libc are known."""
+    """A capture of a launched process, with records of its program and libc."""
 
     attached = False
 
@@ -53,12 +53,12 @@ class Recording(Folder):
         self.add(self.perf.map(PID, start, size, name, time, **more))
 
     def places(self, path: str, time: int = 8) -> dict[str, int]:
-        """Maps the text of a library; where its symbols are then."""
+        """Maps the text of a library; returns the addresses of its symbols."""
         self.map(LIBRARY, path, time, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
         return {name: LIBRARY + at - 0x1000 for name, at in process.symbols(path).items()}
 
     def synthesized(self, start: int, name: str, size: int = 0x10000) -> None:
-        """As perf tells of what was there before: without a time, and of no event."""
+        """Adds a mapping record as perf synthesizes it: without time and event."""
         record = self.perf.map(PID, start, size, name, 0)
         record.body[-8:] = bytes(8)
         self.add(record)
@@ -91,7 +91,7 @@ class Recording(Folder):
         return found
 
     def causes(self) -> dict[str, Any]:
-        """Of broken stacks, by id."""
+        """Returns the causes of broken stacks by id."""
         return {cause["id"]: cause for cause in self.explain()["causes"]
                 if cause["id"] in STACKS}
 
@@ -104,7 +104,7 @@ class Recording(Folder):
 
 
 class Walks(Recording):
-    """Chains of the kernel's, in a process that is known whole."""
+    """Callchains of a process whose mappings are all known."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -147,8 +147,7 @@ class Walks(Recording):
         self.assertIn("300 chains", found["evidence"][0])
 
     def test_jit_garbage(self) -> None:
-        """A register that is no frame pointer leads to what is no code, wherever that is: no code
-        is missing."""
+        """A bp that is no frame pointer yields addresses outside of code, which lack no record."""
         for value in range(300):
             self.sample(ANON + value, GARBAGE + 4096 * value * 17)
         self.only("jit-no-frame-pointer", 1)
@@ -161,13 +160,13 @@ class Walks(Recording):
         self.only("jit-no-frame-pointer", 1)
 
     def test_jit_that_starts_threads(self) -> None:
-        """Erlang's processes begin in emitted code: one address, reached cleanly and from afar."""
+        """Threads that start in emitted code, as Erlang's: chains end at one address there."""
         for offset in range(200):
             self.sample(ANON + offset, ANON + 0x100, ANON + 0x200, ANON + 0x300)
         self.assertEqual(self.causes(), {})
 
     def test_code_far_from_code(self) -> None:
-        """No JIT's memory is that large: it is another program."""
+        """No JIT's memory is that large, so it is another program."""
         nowhere = 0x500000000000
         for spread, cause in ((2**40 - 1, "attach-window"), (2**40, "exec-while-disabled")):
             self.perf.drop_samples()
@@ -189,7 +188,7 @@ class Walks(Recording):
         self.only("depth-limit", 0.5)
 
     def test_circle(self) -> None:
-        """Where no recursion is seen to begin, it may be a frame pointer that leads to itself."""
+        """Without the start of a recursion, it may be a frame pointer that refers to itself."""
         self.sample(ANON, *([ANON + 8] * 126), count=100)
         self.whole(100)
         found = self.causes()
@@ -211,7 +210,7 @@ class Walks(Recording):
         self.assertIn("/nowhere/liblost.so", found["remedy"])
 
     def test_text_in_memory_is_the_library_s(self) -> None:
-        """As large pages have it: anonymous memory took its place."""
+        """Anonymous memory replaced the library's text, as for large pages."""
         self.map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
         for offset in range(200):
             self.sample(LIBRARY + 0x4000 + offset, GARBAGE)
@@ -262,7 +261,7 @@ class Walks(Recording):
 
     def test_interpreter_that_is_emitted(self) -> None:
         """java -Xint: the perf map gives all emitted code one name."""
-        pid = os.getpid()  # nobody else writes its map
+        pid = os.getpid()  # no other program writes its map
         name = f"/tmp/perf-{pid}.map"
         files.write(name, f"{ANON:x} 1000 Interpreter\n{ANON + 0x1000:x} 1000 void Hot.main()\n")
         self.addCleanup(os.unlink, name)
@@ -282,7 +281,7 @@ class Walks(Recording):
 
 
 class Libraries(Recording):
-    """What a file's own call frame information says."""
+    """Causes that need a file's call frame information."""
 
     SOURCE = """
     long leaf(long n) { long x = 1; while (n--) x ^= x << 7 ^ n; return x; }
@@ -314,8 +313,8 @@ class Libraries(Recording):
         self.assertEqual(self.causes(), {})
 
     def test_a_sample_counts_once(self) -> None:
-        """Of a library whose sampled function has no frame, and where the chain ends, too: in the
-        same file, and in another."""
+        """A sample counts once if its sampled function lacks a frame and its chain ends, too: in
+        the same file, and in another."""
         names = self.library("-fomit-frame-pointer")
         self.map(LIBRARY + (1 << 24), "/nowhere/liblost.so", 9)
         self.sample(names["leaf"] + 9, MAIN, ROOT, count=200)
@@ -329,14 +328,13 @@ class Libraries(Recording):
                          {self.place("libmade.so"): 500, "/nowhere/liblost.so": 200})
 
     def test_leaf_among_frames(self) -> None:
-        """gcc gives functions that call none no frame, whatever the rest has."""
+        """gcc omits frames of leaf functions only."""
         names = self.library("-fno-omit-frame-pointer", "-momit-leaf-frame-pointer")
         self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
         self.assertEqual(self.causes(), {})
 
-
     def test_leaf_called_by_a_frame(self) -> None:
-        """Most of the library has none, but who calls the leaf has."""
+        """Most functions of the library lack a frame, but the caller of the leaf has one."""
         names = self.library(
             "-fomit-frame-pointer", "-DOTHER=__attribute__((optimize(\"no-omit-frame-pointer\")))",
             "-DMORE=" + " ".join(f"long f{number}(long (*f)(long)) {{ return f({number}) + 1; }}"
@@ -348,13 +346,13 @@ class Libraries(Recording):
         self.only("library-no-frame-pointer", 1)
 
     def test_unknown_caller(self) -> None:
-        """A function that links its frame has a caller: what is constant there is no garbage."""
+        """A function with a frame has a real caller: one constant address is no garbage."""
         names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
         self.sample(names["leaf"] + 9, names["other"] + 20, ANON, count=100)
         self.only("attach-window", 1)
 
     def call_site(self, body: str) -> int:
-        """Where a call of a function with @body, which keeps the frame pointer, returns to."""
+        """Returns the return address of a call of a function with @body."""
         path = self.place("libcalls.so")
         process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
             ".globl site\ncalls: .cfi_startproc\n" + body +
@@ -366,7 +364,7 @@ class Libraries(Recording):
              ".cfi_def_cfa_register 6\n call *%rax\n pop %rbp\n .cfi_def_cfa 7, 8\n")
 
     def test_emitted_code_without_a_frame(self) -> None:
-        """A function with a frame stands between emitted code and where that returns to."""
+        """The chain lacks a function with a frame between emitted code and its caller."""
         site = self.call_site(self.FRAME + "ret\n")
         self.sample(ANON + 8, site, MAIN, ROOT, count=100)
         self.only("jit-no-frame-pointer", 1)
@@ -378,14 +376,14 @@ class Libraries(Recording):
         self.assertEqual(self.causes(), {})
 
     def test_short_emitted_code(self) -> None:
-        """Half of it and more has its frame."""
+        """At least half of the code has a frame."""
         site = self.call_site(self.FRAME + "ret\n")
         self.sample(ANON + 8, site, MAIN, ROOT, count=49)
         self.sample(ANON + 16, MAIN, ROOT, count=51)
         self.assertEqual(self.causes(), {})
 
     def test_emitted_code_in_place_of_a_function(self) -> None:
-        """A function that goes on to emitted code as its last act is in no chain."""
+        """A function that jumps to emitted code as its last act is in no chain."""
         site = self.call_site(self.FRAME + "jmp *%rax\n")
         self.sample(ANON + 8, site, MAIN, ROOT, count=100)
         self.assertEqual(self.causes(), {})
@@ -398,7 +396,7 @@ class Libraries(Recording):
 
 
 class LibC(Recording):
-    """Threads begin in one place of libc, whatever else of it calls back."""
+    """Threads start at one place of libc; other functions of libc call back, too."""
 
     SOURCE = """
     .macro function name
@@ -434,14 +432,14 @@ class LibC(Recording):
         self.only("library-no-frame-pointer", 0.8)
 
     def test_start_that_saves(self) -> None:
-        """Older libcs': where no other start is seen, chains end there rightly."""
+        """In older libcs chains end rightly in a function that saves bp, without another start."""
         names = self.library()
         self.sample(MAIN, names["sort"], count=100)
         self.assertEqual(self.causes(), {})
 
 
 class Node(Recording):
-    """An interpreter that is a part of a file, entered for each function of the program."""
+    """An interpreter that is part of a file and is entered for each function of the program."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -466,66 +464,66 @@ class Node(Recording):
 
 
 class Records(Recording):
-    """Code that runs and that no record announces."""
+    """Samples in code without a mapping record."""
 
     attached = True
 
-    def known(self) -> None:
+    def add_known_files(self) -> None:
         self.add(self.perf.comm(PID, PID, "made", 0))
         self.synthesized(MAIN, "/usr/bin/made")
         self.synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
 
-    def either(self) -> dict[str, Any]:
-        """A tool that tells of no anonymous memory skips it, or there was none."""
+    def expect_either(self) -> dict[str, Any]:
+        """Expects both causes: without records of anonymous memory either may be true."""
         found = self.causes()
         self.assertEqual([(cause, found[cause]["share"]) for cause in found],
                          [("older-code", 1), ("attach-window", 1)])
         return found["older-code"]
 
     def test_older_code(self) -> None:
-        self.known()
+        self.add_known_files()
         self.sample(ANON + 8, ANON + 16, MAIN, ROOT, count=200)
-        found = self.either()
+        found = self.expect_either()
         self.assertEqual(found["ranges"], [f"{ANON:x}-{ANON + 4096:x}"])
         self.assertIn("no record", found["evidence"][0])
         self.assertIn("(attach-window)", found["evidence"][2])
 
     def test_older_code_above(self) -> None:
-        """A library's sample, called by code that nobody told of: the chain comes back to main."""
-        self.known()
+        """A library's sample, called by code without a record: the chain returns to main."""
+        self.add_known_files()
         self.synthesized(LIBRARY, "/nowhere/liblost.so")
         self.sample(LIBRARY + 8, ANON + 16, MAIN, ROOT, count=200)
-        self.either()
+        self.expect_either()
 
-    def test_older_code_without_a_look(self) -> None:
+    def test_older_code_without_known_files(self) -> None:
         self.add(self.perf.comm(PID, PID, "made", 0))
         self.sample(ANON + 8, MAIN, ROOT, count=200)
         self.only("older-code", 1)
 
     def test_attach_window(self) -> None:
-        self.known()
+        self.add_known_files()
         self.synthesized(ANON, "//anon")
         self.sample(ANON + 8, MAIN, ROOT, count=100)
         self.sample(ANON + (1 << 24), MAIN, ROOT, count=100)
         self.only("attach-window", 0.5)
 
     def test_perf_reads_all(self) -> None:
-        """What perf attached to late and does not know came later than it looked."""
+        """perf records all older mappings, so an unknown one is newer than its reading."""
         self.perf.features[5] = self.string("6.12.1")
-        self.known()
+        self.add_known_files()
         self.sample(ANON + 8, MAIN, ROOT, count=100)
         self.only("attach-window", 1)
 
     def test_exec_while_disabled(self) -> None:
-        """All that is known is the program of before."""
-        self.known()
+        """Only the program from before the exec is known."""
+        self.add_known_files()
         for offset in range(100):
             self.sample(0x560000000000 + offset, 0x7f5000000000 + offset)
         self.only("exec-while-disabled", 1)
 
     def test_exec_of_a_program(self) -> None:
-        """No frame of a stack is known, and they are as far apart as a program and its libc."""
-        self.known()
+        """No frame of a stack is known; they are as far apart as a program and its libc."""
+        self.add_known_files()
         self.sample(0x560000000000, 0x560000000100, 0x7f5000000000, count=100)
         self.only("exec-while-disabled", 1)
 
@@ -537,8 +535,8 @@ class Records(Recording):
         self.only("exec-while-disabled", 1)
 
     def test_exec_after_a_while(self) -> None:
-        """Its files are hit, and then never again: what emitted code ends in is no garbage."""
-        self.known()
+        """Known files have samples, later none: unknown callers of emitted code are no garbage."""
+        self.add_known_files()
         self.sample(MAIN + 8, ROOT, count=200)
         self.map(ANON, "//anon", self.time)
         for offset in range(100):
@@ -547,15 +545,15 @@ class Records(Recording):
         self.only("exec-while-disabled", 0.5)
 
     def test_older_code_without_frame_pointers(self) -> None:
-        """Nothing but emitted code is seen, in one place: no other program."""
-        self.known()
+        """All samples are in one place of emitted code, so there is no other program."""
+        self.add_known_files()
         for offset in range(200):
             self.sample(ANON + offset)
-        self.either()
+        self.expect_either()
 
-    def test_exec_itself(self) -> None:
-        """In exec the registers are still those of the program before, whose memory is gone."""
-        self.known()
+    def test_samples_during_exec(self) -> None:
+        """During exec the registers are of the old program, whose memory is unmapped."""
+        self.add_known_files()
         for pid in range(200, 240):
             self.add(self.perf.comm(pid, pid, "made", self.time, executed=True))
             self.sample(ANON + 8, kernel=(0xffffffff81000000,), count=3, pid=pid)
@@ -586,7 +584,7 @@ class Losses(Recording):
                       self.run_explain().stdout)
 
     def test_lost_records(self) -> None:
-        """Samples in no mapping after a loss of an event that tells of mappings."""
+        """Samples in no mapping after a loss of an event with mapping records."""
         self.perf.attrs[0].flags |= MMAP_FLAG
         self.sample(MAIN, ROOT, count=100)
         self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 50), self.time))
@@ -594,7 +592,7 @@ class Losses(Recording):
         self.only("lost-records", 0.5)
 
     def test_lost_records_among_samples(self) -> None:
-        """Some samples need a lost record; what came before the loss were samples."""
+        """Some samples need a lost record; before the loss there were only samples."""
         self.perf.attrs[0].flags |= MMAP_FLAG
         self.sample(MAIN, ROOT, count=150)
         self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 200), self.time))
@@ -604,7 +602,7 @@ class Losses(Recording):
                          [("lost-samples", 0.5), ("lost-records", 0.25)])
 
     def test_lost_records_of_a_storm(self) -> None:
-        """One ring for both: what was lost is as what came, mostly mappings."""
+        """One ring for both: losses are shared out like the received records, mostly mappings."""
         self.perf.attrs[0].flags |= MMAP_FLAG
         self.sample(MAIN, ROOT, count=100)
         for number in range(1000):
@@ -629,14 +627,14 @@ class Losses(Recording):
         self.only("kernel-only", 1)
 
     def test_kernel_only_with_chains(self) -> None:
-        """The kernel adds the user's part, which nobody asked for."""
+        """The kernel adds a user part to chains of an event that excludes user mode."""
         self.perf.attrs[0].flags |= EXCLUDE_USER
         self.sample(LIBC, kernel=(0xffffffff81000000,), count=100)
         self.only("kernel-only", 1)
 
 
 class Dumps(Recording):
-    """Stack dumps without callchains. Registers: bp, sp and ip."""
+    """Stack dumps without callchains."""
 
     BP, SP, IP = 6, 7, 8
     ASKED, STACK = 256, 0x7ffff0000000
@@ -665,7 +663,7 @@ class Dumps(Recording):
         self.only("no-cfi-for-jit", 1)
 
     def test_injected_without_unwind_information(self) -> None:
-        """The file that inject made is there, and no build id tells of it: it has no frames."""
+        """The injected file exists without build id and call frame information."""
         path = self.place("jitted-%d-1.so" % PID)
         process.must(["gcc", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables", "-x", "c",
                       "-", "-o", path], input="int f(void) { return 1; }")
@@ -679,7 +677,7 @@ class Dumps(Recording):
         self.assertEqual(self.explain()["causes"][0]["id"], "missing-file")
 
     def test_text_in_memory(self) -> None:
-        """No mapping leads to the program's call frame information."""
+        """The text in anonymous memory has no call frame information of a file."""
         self.map(MAIN + 0x4000, "//anon", 8, size=0x4000)
         self.dump(MAIN + 0x4008, self.ASKED)
         self.assertEqual(self.only("no-cfi-for-jit", 1)["file"], "/usr/bin/made")
@@ -696,8 +694,8 @@ class Dumps(Recording):
         self.assertIn("2 frames", found["evidence"][0])
 
     def test_file_that_goes_on_by_frame_pointers(self) -> None:
-        """perf does, in a file with unwind information where a function has none; only where that
-        leads to the thread's start it is the stack."""
+        """For a function without unwind information perf uses frame pointers, which are right if
+        they lead to the thread's start."""
         path = self.place("libbare.so")
         process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
             ".globl bare\nbare: nop\n ret\n .balign 64\n"
@@ -710,7 +708,7 @@ class Dumps(Recording):
         self.assertEqual(self.only("no-cfi-for-jit", 1)["file"], path)
 
     def test_too_small_as_well(self) -> None:
-        """By frame pointers the walk would end where the dump does: both cost the stack."""
+        """Frame pointers lead beyond the dump: both causes cost the stack."""
         self.map(ANON, "//anon", 8)
         self.dump(ANON + 8, self.ASKED, bp=self.STACK + 4096)
         self.assertEqual(set(self.causes()), {"dump-too-small", "no-cfi-for-jit"})
@@ -721,7 +719,7 @@ class Dumps(Recording):
         self.only("empty-dump", 1)
 
     def test_empty_at_the_end(self) -> None:
-        """The kernel, ending a process, has no memory of it to dump."""
+        """At a process exit the kernel has no memory to dump."""
         self.map(ANON, "//anon", 8)
         self.dump(ANON + 8, 0, misc=rd.KERNEL)
         self.assertEqual(self.causes(), {})
@@ -744,7 +742,7 @@ class Dumps(Recording):
         self.only("attach-window", 1)
 
     def test_older_code_far_apart(self) -> None:
-        """Frame pointers lead from it to the program: it is no other program's."""
+        """Frame pointers lead from the code to the program, so it is no other program's."""
         for start in (ANON, ANON - 2**40):
             self.dump(start + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
         self.assertEqual(set(self.causes()), {"attach-window"})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Why frames have no names, as `jitproof explain --json --root DIR FILE` finds it: each cause on
-files made by hand, and none where names are right."""
+"""Causes of missing names, found by `jitproof explain --json --root DIR FILE`: each cause on files
+made by hand, and no cause if names are right."""
 
 import json
 import os
@@ -29,7 +29,7 @@ NAMING = {"missing-file", "stripped-symbols", "no-name-source", "map-not-read-fo
 class Explained(judged.Made):
     """A process whose samples lie in one page of emitted code, and a copied root of its files."""
 
-    ends = 0  # when the recording was over, where it matters
+    ends = 0  # time of the recording's end in ns, 0: now
 
     def setUp(self) -> None:
         super().setUp()
@@ -42,12 +42,12 @@ class Explained(judged.Made):
         self.add(self.perf.map(PID, start, size, name, time))
 
     def samples(self, *addresses: int, time: int = 100) -> None:
-        """SAMPLES of them, at the addresses in turn, one each microsecond."""
+        """Adds SAMPLES samples at the addresses in turn, 1000 ns apart."""
         for number in range(SAMPLES):
             self.sample(addresses[number % len(addresses)], pid=PID, time=time + 1000 * number)
 
     def emitted(self, name: str = "//anon", at: tuple[int, ...] = (CODE + 4,)) -> None:
-        """Memory of that name, and samples in it."""
+        """Maps memory of that name and adds samples in it."""
         self.map(name)
         self.samples(*at)
 
@@ -61,7 +61,7 @@ class Explained(judged.Made):
         self.put("/tmp/perf-%d.map" % pid, "".join("%x %x %s\n" % line for line in lines))
 
     def dump(self, *times: int) -> str:
-        """A jitdump that the process has mapped; its path in the recording."""
+        """Adds a jitdump that the process has mapped; returns its path in the recording."""
         path = "/home/jit-%d.dump" % PID
         if times:
             made = mj.Made(PID)
@@ -73,7 +73,7 @@ class Explained(judged.Made):
         return path
 
     def causes(self, kind: str = "causes") -> list[dict[str, Any]]:
-        """Those of names, or their notes, with what each must have."""
+        """Returns the causes, or notes, of missing names, each checked for completeness."""
         self.perf.save(self.path)
         if self.ends:
             os.utime(self.path, ns=(self.ends, self.ends))
@@ -107,7 +107,7 @@ class PerfMaps(Explained):
         self.assertIn("Compiler.perfmap", found["remedy"])
 
     def text_in_memory(self, start: int, *sizes: int) -> None:
-        """Of /usr/bin/big, for large pages, while its map names what it emitted."""
+        """Replaces text of /usr/bin/big by anonymous memory, beside named JIT code."""
         self.publish((CODE, 0x1000, "all"))
         self.map("/usr/bin/big", FILE, 0x6000)
         for size in sizes:
@@ -157,15 +157,15 @@ class PerfMaps(Explained):
 
     @unittest.skipIf(os.getuid(), "gives a file to another user: run as root")
     def test_of_another_user(self) -> None:
-        """perf takes it: a note, and no accusation."""
+        """perf reads the map: a note, and no cause."""
         self.publish((CODE, 0x1000, "all"))
         os.chown(os.path.join(self.root, "tmp/perf-4711.map"), 12345, 12345)
         os.chmod(self.home, 0o755)
         self.emitted()
         self.assertEqual(self.causes(), [])
         os.chown(self.path, 54321, 54321)
-        said = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
-        notes = [one for one in json.loads(said.stdout)["notes"] if one["id"] in NAMING]
+        done = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
+        notes = [one for one in json.loads(done.stdout)["notes"] if one["id"] in NAMING]
         self.assertEqual([(one["id"], one["samples"]) for one in notes], [("map-wrong-owner", 0)])
         self.assertIn("to user 12345, the recording to user 54321", notes[0]["evidence"][0])
 
@@ -180,7 +180,7 @@ class PerfMaps(Explained):
         self.expect("map-stale", file="/tmp/perf-4711.map")
 
     def test_older_than_the_code(self) -> None:
-        """Names end in the middle of the recording."""
+        """The map lacks names of code from the second half of the recording."""
         self.publish((CODE, 0x100, "early"))
         self.emitted()
         self.samples(CODE + 0x104, time=100 + 1000 * SAMPLES)
@@ -199,7 +199,7 @@ class PerfMaps(Explained):
         self.assertIn("0 elsewhere, and 2 that are none", found["evidence"][2])
 
     def test_empty_map(self) -> None:
-        """Nothing in it is older than the code: the runtime wrote none, or has not yet."""
+        """An empty map is not stale: the runtime has not written names yet."""
         self.publish()
         self.emitted()
         self.expect("map-partial", file="/tmp/perf-4711.map")
@@ -220,14 +220,14 @@ class PerfMaps(Explained):
         self.expect("pid-namespace-map", file="/tmp/perf-1.map")
 
     def test_map_of_the_parent(self) -> None:
-        """A process of the recording with code at the same addresses: the map is its own."""
+        """A process of the recording has code at the same addresses: the map is its own."""
         self.publish((CODE, 0x1000, "all"), pid=OTHER)
         self.add(self.perf.map(OTHER, CODE, 0x1000, "//anon", 9))
         self.emitted()
         self.expect("no-name-source")
 
     def test_map_of_an_ancestor(self) -> None:
-        """Forked before it had that code: it is in no namespace of its own."""
+        """An ancestor's map of later code: the child is in no pid namespace of its own."""
         self.publish((CODE, 0x1000, "all"), pid=OTHER)
         self.add(self.perf.fork(77, OTHER, 6), self.perf.fork(PID, 77, 7),
                  self.perf.comm(PID, PID, "java", 8))
@@ -235,7 +235,7 @@ class PerfMaps(Explained):
         self.expect("no-name-source")
 
     def test_map_of_the_parent_for_inherited_code(self) -> None:
-        """A record of the child's own covers what it inherited: its own map is asked, too late."""
+        """The child's mapping record covers inherited code, which its own map lacks."""
         self.publish((CODE, 0x100, "inherited"), pid=OTHER)
         self.publish((CODE + 0x200, 0x100, "own"))
         self.add(self.perf.fork(PID, OTHER, 6), self.perf.comm(PID, PID, "java", 8))
@@ -264,14 +264,14 @@ class PerfMaps(Explained):
         self.expect("no-name-source")
 
     def test_program_in_memory(self) -> None:
-        """Called by fexecve of a memfd: it is a file without a place, no emitted code."""
+        """A memfd run by fexecve is a file without a path, not emitted code."""
         self.add(self.perf.comm(PID, PID, "java", 9, executed=True))
         self.emitted("/memfd:java (deleted)")
         found = self.expect("missing-file", file="/memfd:java (deleted)")
         self.assertIn("memfd_create", found["evidence"][1])
 
-    def test_map_of_a_later_life(self) -> None:
-        """It was written anew after an exec: what ran before has lost its names."""
+    def test_map_of_a_later_program(self) -> None:
+        """The map was written again after an exec: earlier code has lost its names."""
         self.publish((CODE + 0x200, 0x100, "now"))
         self.emitted()
         self.add(self.perf.comm(PID, PID, "java", 100 + 1000 * SAMPLES, executed=True))
@@ -279,7 +279,7 @@ class PerfMaps(Explained):
         self.samples(CODE + 0x204, time=200 + 1000 * SAMPLES)
         self.expect("map-stale", file="/tmp/perf-4711.map")
 
-    def test_a_few(self) -> None:
+    def test_few_unnamed_samples(self) -> None:
         """Below 2 % it is a note."""
         self.publish((CODE, 0x100, "one"))
         self.emitted()
@@ -287,7 +287,7 @@ class PerfMaps(Explained):
         self.assertEqual(self.causes(), [])
 
     def test_caller(self) -> None:
-        """One unnamed frame of the stack costs the sample."""
+        """A sample counts if any frame of its stack lacks a name."""
         self.publish((CODE, 0x100, "one"))
         self.map("//anon")
         for number in range(SAMPLES):
@@ -306,14 +306,14 @@ class Jitdumps(Explained):
         self.assertIn("perf inject --jit", found["remedy"])
         self.assertIn("1 of 1", found["evidence"][1])
 
-    def test_what_it_names(self) -> None:
-        """Two functions of 0x100 bytes: nothing behind them has a name."""
+    def test_functions_of_the_jitdump(self) -> None:
+        """Two functions of 0x100 bytes: addresses behind them have no name."""
         path = self.dump(50, 60)
         self.samples(CODE, CODE + 0x1ff, CODE + 0x200)
         found = self.expect("jitdump-not-injected", 2 * SAMPLES, path)
         self.assertIn("2 loads, which name 3 of 4", found["evidence"][1])
 
-    def test_gone(self) -> None:
+    def test_missing_jitdump(self) -> None:
         self.expect("jitdump-file-gone", file=self.dump())
 
     def test_clock_of_the_recording(self) -> None:
@@ -351,9 +351,7 @@ class Files(Explained):
         self.samples(FILE + int(place, 16))
 
     def header(self, build_id: str, path: str = "/lib/made.so") -> None:
-        body = struct.pack("<i20sBxxx", -1, bytes.fromhex(build_id), 20) + path.encode() + b"\0"
-        body += bytes(-len(body) % 8)
-        self.perf.features[2] = struct.pack("<IHH", 67, rd.USER | 1 << 15, len(body) + 8) + body
+        self.perf.features[2] = judged.build_id_feature(path, build_id)
 
     def test_named(self) -> None:
         self.header("ab" * 20)
@@ -364,7 +362,7 @@ class Files(Explained):
         self.expect("stripped-symbols", file="/lib/made.so")
 
     def test_stripped_libc(self) -> None:
-        """As distributions ship it: nobody is accused."""
+        """Distributions strip libc: a note, and no cause."""
         process.run(["strip", "-o", self.root + "/lib/libc.so.6", self.library])
         for record in self.perf.maps():
             record.name = "/lib/libc.so.6"
@@ -373,7 +371,7 @@ class Files(Explained):
                          [("stripped-symbols", "/lib/libc.so.6")])
 
     def test_packed(self) -> None:
-        """perf unpacks the small symbol table since 6.15."""
+        """perf reads .gnu_debugdata since 6.15."""
         process.run(["strip", self.library])
         process.run(["objcopy", "--add-section", ".gnu_debugdata=" + self.write("xz", "packed"),
                      self.library])
@@ -386,7 +384,7 @@ class Files(Explained):
                 self.assertIn(".gnu_debugdata", " ".join(found[0]["evidence"]))
 
     def test_link(self) -> None:
-        """Symbols where .gnu_debuglink says: beside the file, in .debug, below /usr/lib/debug."""
+        """Symbols named by .gnu_debuglink: beside the file, in .debug, below /usr/lib/debug."""
         symbols = self.put("/made.symbols", "")
         process.run(["objcopy", "--only-keep-debug", self.library, symbols])
         process.run(["strip", self.library])
@@ -400,7 +398,7 @@ class Files(Explained):
             os.unlink(place)
 
     def test_called_deleted(self) -> None:
-        """Its own name ends so, and it is there."""
+        """A file whose name ends in ` (deleted)` and that exists."""
         self.header("ab" * 20, "/lib/made.so (deleted)")
         for record in self.perf.maps():
             record.name = "/lib/made.so (deleted)"
@@ -409,8 +407,8 @@ class Files(Explained):
         self.assertEqual(self.causes(), [])
 
     def test_changed(self) -> None:
-        """No build id: what was written after the recording is not what was recorded."""
-        # Whoever reads untrusted files gives up root's rights.
+        """Without a build id, a file that is newer than the recording counts as replaced."""
+        # explain drops root's rights.
         os.chmod(os.path.dirname(self.path), 0o755)
         self.root = "/"
         for record in self.perf.maps():
@@ -421,8 +419,8 @@ class Files(Explained):
         self.assertIn("after the recording", found["evidence"][1])
 
     def test_another_since_the_recording(self) -> None:
-        """The header has the build id of what the recorder found at the end: a file with another
-        inode, where another file shows that this is the recorded machine."""
+        """The header has the build id of a file with another inode, which replaced the recorded
+        file before the end of the recording."""
         os.chmod(os.path.dirname(self.path), 0o755)
         self.root = "/"
         other = self.write("other", "other.so")
@@ -445,7 +443,7 @@ class Files(Explained):
         self.assertIn("cd" * 20, found["evidence"][2])
 
     def test_a_sample_counts_once(self) -> None:
-        """Whose frames lack their names in several files, for one cause."""
+        """A sample with unnamed frames in several files counts once for the cause."""
         os.unlink(self.library)
         self.map("/lib/other.so", CODE + 0x10000)
         self.map("/lib/third.so", CODE + 0x20000)
@@ -460,7 +458,7 @@ class Files(Explained):
                           ("/lib/third.so", SAMPLES)])
 
     def test_cut_short(self) -> None:
-        """Its build id is there, its symbols are not: it was not stripped."""
+        """A file cut behind its build id counts as missing, not as stripped."""
         self.header("ab" * 20)
         os.truncate(self.library, 0x1000)
         found = self.expect("missing-file", file="/lib/made.so")
@@ -472,6 +470,6 @@ class Files(Explained):
         self.assertIn("another build id", found["evidence"][1])
 
     def test_no_elf(self) -> None:
-        """A picture of a heap is emitted code."""
+        """Code in a file that is not ELF counts as emitted code."""
         files.write(self.library, "core")
         self.expect("no-name-source")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof explain --truth`: a cause that the validators find too is right; one that they do not
-find is wrong; one that only they find is missed."""
+"""`jitproof explain --truth`: a cause that the validators find, too, is right; a cause that they do
+not find is wrong; a cause that only they find is missed."""
 
 import json
 import os
@@ -35,13 +35,13 @@ class Explaining(Folder):
             struct.pack_into("<QI", attr.raw, 80, 0, 0)
 
     def test_right(self) -> None:
-        # Its program is not where it was: neither can walk its frames in the dumps.
+        # The program's file is missing: neither explain nor the validators can walk its frames.
         self.assertEqual(self.explain(0), {"missing-file": "right", "no-name-source": "right",
                                            "no-cfi-for-jit": "covered"})
 
     def test_whole_stacks(self) -> None:
         self.chains_alone()
-        # The names of its own functions are lost, of which the truth says nothing.
+        # The truth has no native functions, so their lost names are not judged.
         self.assertEqual(self.explain(0), {"no-name-source": "right", "missing-file": "unjudged"})
 
     def test_older_code(self) -> None:
@@ -51,7 +51,7 @@ class Explaining(Folder):
         self.assertEqual(self.explain(0)["older-code"], "right")
 
     def test_missed(self) -> None:
-        """As if a jitdump had been mapped where the code is."""
+        """The code's mapping gets the name of a jitdump."""
         self.chains_alone()
         for one in self.perf.maps():
             if one.name == "//anon":
@@ -59,7 +59,7 @@ class Explaining(Folder):
         self.assertEqual(self.explain(1)["jitdump-file-gone"], "missed")
 
     def test_wrong(self) -> None:
-        """Samples of a process that the truth does not know, in no mapping."""
+        """Samples of an unknown process, in no mapping."""
         self.chains_alone()
         for one in self.perf.samples():
             other = rd.Sample(one.misc, one.pack()[8:], one.attr)

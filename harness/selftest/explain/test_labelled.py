@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof explain` on captures whose cause is known because of how they were made (ci/labelled):
-the cause comes first in 98 of 100, and no healthy one is accused. Prints the table.
+"""`jitproof explain` on captures with a known cause (ci/labelled): the cause comes first in 98 of
+100, and healthy captures have none. Prints a table.
 
-As a program: only captures whose names match one of the globs; --keep DIR leaves them there;
---folder DIR takes captures as ci/labelled records them, not the tree's.
+As a program: explains captures whose names match a glob; --keep DIR unpacks them there; --folder
+DIR reads captures as ci/labelled records them instead of the tree's.
 """
 
 import argparse
@@ -24,25 +24,25 @@ from harness.selftest.support.scratch import HERE, JITPROOF
 
 SET = os.path.join(HERE, "labelled")
 HEALTHY = "healthy"
-RIGHT = 0.98  # of those with a cause
+RIGHT = 0.98  # least share of captures whose cause comes first
 
 
 class Answer(NamedTuple):
     name: str
-    label: list[str]  # the cause, then those that may come first as well
-    said: list[str]  # causes, the worst first
+    label: list[str]  # the cause, then causes that may come first as well
+    causes: list[str]  # as explain orders them
     error: str
 
     @property
     def right(self) -> bool:
         if self.error:
             return False
-        return self.said[:1] == [] if self.label[0] == HEALTHY else self.said[:1] != [] and \
-            self.said[0] in self.label
+        return self.causes[:1] == [] if self.label[0] == HEALTHY else self.causes[:1] != [] and \
+            self.causes[0] in self.label
 
     def row(self) -> str:
-        said = self.error or ", ".join(self.said) or HEALTHY
-        return "| %-28s | %-24s | %-60s | %s |" % (self.name, self.label[0], said,
+        answer = self.error or ", ".join(self.causes) or HEALTHY
+        return "| %-28s | %-24s | %-60s | %s |" % (self.name, self.label[0], answer,
                                                   "ok" if self.right else "**wrong**")
 
 
@@ -52,23 +52,24 @@ def names(folder: str) -> list[str]:
 
 
 def explain(name: str, home: str) -> Answer:
-    """What explain says of an unpacked capture."""
+    """Runs explain on an unpacked capture."""
     label = files.read(os.path.join(home, "label")).split()
     done = process.run([JITPROOF, "explain", "--json", "--root", os.path.join(home, "root"),
                         os.path.join(home, "perf.data")], timeout=60)
     if done.returncode not in (0, 1):
         return Answer(name, label, [], "exit %d: %s" % (done.returncode, done.stderr.strip()))
     found = json.loads(done.stdout)
-    said = ["%s %.0f%%" % (one["id"], 100 * one["share"]) for one in found["causes"]]
-    if found["healthy"] != (not said):
-        return Answer(name, label, [], "healthy: %s, and %d causes" % (found["healthy"], len(said)))
-    if done.returncode != bool(said):
-        return Answer(name, label, [], "exit %d, and %d causes" % (done.returncode, len(said)))
+    causes = ["%s %.0f%%" % (one["id"], 100 * one["share"]) for one in found["causes"]]
+    if found["healthy"] != (not causes):
+        return Answer(name, label, [], "healthy: %s, and %d causes" %
+                      (found["healthy"], len(causes)))
+    if done.returncode != bool(causes):
+        return Answer(name, label, [], "exit %d, and %d causes" % (done.returncode, len(causes)))
     return Answer(name, label, [one["id"] for one in found["causes"]], "")
 
 
 def answers(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]:
-    """Of the tree's set, unpacked into @scratch."""
+    """Explains the tree's set, unpacked into @scratch."""
     shared = os.path.join(scratch, pack.FILES)
     os.makedirs(shared, exist_ok=True)
     chosen = [name for name in names(folder) if any(fnmatch.fnmatch(name, glob) for glob in globs)]
@@ -103,13 +104,13 @@ class Labelled(unittest.TestCase):
         self.assertGreaterEqual(len(right), RIGHT * len(sick),
                                 sorted({one.name for one in sick} - set(right)))
 
-    def test_healthy_ones_are_not_accused(self) -> None:
+    def test_healthy_captures_have_no_cause(self) -> None:
         well = [one for one in self.found if one.label[0] == HEALTHY]
         self.assertGreaterEqual(len(well), 20)
         self.assertEqual([one.name for one in well if not one.right], [])
 
     def test_each_cause_is_there(self) -> None:
-        """Every id that explain knows is some capture's main cause."""
+        """Each id of explain is the main cause of a capture."""
         usage = process.run([JITPROOF, "explain", "--help"]).stdout.split("Causes:")[1]
         known = {line.split()[0] for line in usage.splitlines() if line.startswith("  ")}
         self.assertEqual(known - {one.label[0] for one in self.found}, set())

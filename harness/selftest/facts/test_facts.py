@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof facts`: well-formed, the same in each run, and a probe that goes wrong costs its own
-fact only."""
+"""`jitproof facts`: well-formed, equal in each run; a failing probe costs its own fact only."""
 
 import json
 import re
@@ -24,14 +23,14 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def objects(process: subprocess.Popen[str]) -> dict[str, dict[str, Any]]:
-    """Its facts, by name, in the order in which they were told."""
+    """Returns the printed facts by name, in order."""
     status, output, errors = ended(process)
     if status or errors:
         raise AssertionError("status %d: %s" % (status, errors))
     found = [json.loads(line) for line in output.splitlines()]
     by_name = {fact["fact"]: fact for fact in found}
     if len(by_name) != len(found):
-        raise AssertionError("a fact is told twice")
+        raise AssertionError("a fact is printed twice")
     return by_name
 
 
@@ -42,7 +41,7 @@ class Facts(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.first = objects(start("--json"))
-        # Beside each other, and beside whatever else is busy then.
+        # Two runs at the same time, as load must not alter facts.
         pair = [start("--json"), start("--json")]
         cls.more = [objects(process) for process in pair]
 
@@ -94,7 +93,7 @@ class Facts(unittest.TestCase):
 
 
 class Bad(unittest.TestCase):
-    """What goes wrong has no value, says why, and the next one is asked all the same."""
+    """A failing probe yields no value and a reason; the next probes run all the same."""
 
     facts: dict[str, dict[str, Any]]
     seconds: float
@@ -120,7 +119,7 @@ class Bad(unittest.TestCase):
 
     def test_hang(self) -> None:
         self.assertEqual(self.why("bad.hang"), "an end of the probe within 1000 ms")
-        # Its child, which nobody waits for, holds no pipe of ours open.
+        # The probe's child does not hold the pipe open.
         self.assertLess(self.seconds, 30)
 
     def test_kinds(self) -> None:

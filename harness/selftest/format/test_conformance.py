@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The conformance set: what our readers make of each file is what its JSON says."""
+"""The conformance set: jitproof's readers read each file as its JSON states."""
 
 import glob
 import json
@@ -48,7 +48,7 @@ def plain(value: Any) -> Any:
     return made
 
 
-def each(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def files_of(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted(glob.glob(os.path.join(SET, kind, "*" + SUFFIX[kind]))):
         yield path, json.loads(files.read(path[:-len(SUFFIX[kind])] + ".json"))
 
@@ -58,7 +58,7 @@ class Readers(unittest.TestCase):
 
     def all_of(self, kind: str, compare: Callable[..., Any]) -> None:
         for reader in READERS:
-            for path, expected in each(kind):
+            for path, expected in files_of(kind):
                 with self.subTest(path=os.path.relpath(path, SET), reader=reader):
                     compare(reader, path, expected)
 
@@ -166,9 +166,9 @@ class Set(unittest.TestCase):
                         self.assertEqual(fresh.read(), kept.read())
 
     def test_size(self) -> None:
-        """Ten or more of each; some are good, some are bad; each says why it is there."""
+        """At least ten of each kind, valid and invalid ones; each states its purpose."""
         for kind in SUFFIX:
-            found = [expected for _, expected in each(kind)]
+            found = [expected for _, expected in files_of(kind)]
             self.assertGreaterEqual(len(found), 10, kind)
             self.assertEqual({one["format"] for one in found}, {kind})
             self.assertTrue(all(one["why"] for one in found))
@@ -180,7 +180,7 @@ class Set(unittest.TestCase):
         for kind, change in (("procmaps", lambda one: one["mappings"][0].update(inode="0x7")),
                              ("perf_map", lambda one: one["lookups"][1].update(name="other")),
                              ("jitdump", lambda one: one["records"][0].update(time="0x77"))):
-            path, expected = next(one for one in each(kind) if "/plain." in one[0])
+            path, expected = next(one for one in files_of(kind) if "/plain." in one[0])
             test = Readers()
             getattr(test, kind)(READERS[0], path, expected)
             change(expected)

@@ -13,7 +13,7 @@ ASAN = os.path.join(BUILD, "asan")
 
 
 class Sanitized(unittest.TestCase):
-    def good(self, *command: str, status: int = 0) -> str:
+    def run_clean(self, *command: str, status: int = 0) -> str:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace", timeout=100,
                               check=False,
@@ -24,9 +24,9 @@ class Sanitized(unittest.TestCase):
         return done.stdout
 
     def pass_sanitized(self, *tests: str) -> None:
-        said = self.good(sys.executable, "-m", "unittest",
+        output = self.run_clean(sys.executable, "-m", "unittest",
                          *("harness.selftest." + test for test in tests))
-        self.assertRegex(said, r"\nOK\b")
+        self.assertRegex(output, r"\nOK\b")
 
     def test_judging(self) -> None:
         """Each change of a recorded run, and each made perf.data file."""
@@ -41,7 +41,7 @@ class Sanitized(unittest.TestCase):
             "Records", "ElfFiles", "Hostile", "Replayed.test_code_is_there")))
 
     def test_fixtures(self) -> None:
-        said = self.good(os.path.join(ASAN, "jitproof"), "judge", "--expected",
+        output = self.run_clean(os.path.join(ASAN, "jitproof"), "judge", "--expected",
                          os.path.join(FIXTURES, "expected"), FIXTURES)
         cases = glob.glob(os.path.join(FIXTURES, "*", "case"))
-        self.assertIn(f"# Totals: PASS:{len(cases)} FAIL:0 ", said)
+        self.assertIn(f"# Totals: PASS:{len(cases)} FAIL:0 ", output)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What others do to us: damaged and hostile run directories, wrong command lines, full disks, and
-signals in the middle of a run. Nothing hangs, nothing is left, nothing looks whole that is not."""
+"""Damaged and hostile run directories, wrong command lines, full disks, and signals amid a run: no
+command hangs, leaves processes or files, or makes partial results look whole."""
 
 import contextlib
 import ctypes
@@ -30,24 +30,24 @@ class RunDirectory(Folder):
         self.dir = self.place("anon")
         shutil.copytree(FIXTURE, self.dir)
 
-    def not_passed(self, said: str) -> subprocess.CompletedProcess[str]:
-        """In bounded time, with a sentence that names the file, and never as PASS."""
+    def assert_not_passed(self, message: str) -> subprocess.CompletedProcess[str]:
+        """Judges; expects an error that names the file, in bounded time, and no PASS."""
         done = run_binary("judge", self.dir)
         self.assertIn(done.returncode, (1, 99), done.stdout + done.stderr)
         self.assertNotRegex(done.stdout, r"(?m)^ok ")
-        self.assertRegex(done.stdout + done.stderr, said)
+        self.assertRegex(done.stdout + done.stderr, message)
         return done
 
     def test_missing(self) -> None:
         for name in FILES:
             with self.subTest(name):
                 os.rename(self.place("anon", name), self.place("away"))
-                self.not_passed("no case is in it" if name == "case" else
+                self.assert_not_passed("no case is in it" if name == "case" else
                                 f"anon/{re.escape(name)}: No such file")
                 os.rename(self.place("away"), self.place("anon", name))
 
-    def test_something_else(self) -> None:
-        """A link, a FIFO, a folder or an endless device where a file was."""
+    def test_other_kinds_of_files(self) -> None:
+        """A link, a FIFO, a folder or an endless device in place of a file."""
         makes: dict[str, Callable[[str], object]] = {
             "link": lambda path: os.symlink(self.place("away"), path),
             "fifo": os.mkfifo,
@@ -63,9 +63,9 @@ class RunDirectory(Folder):
                     if name == "maps" and what == "empty":
                         pass  # a launch has none
                     elif name == "case" and what == "folder":
-                        self.not_passed("no case is in it")
+                        self.assert_not_passed("no case is in it")
                     else:
-                        self.not_passed(f"anon/{re.escape(name)}")
+                        self.assert_not_passed(f"anon/{re.escape(name)}")
                     if os.path.isdir(path) and not os.path.islink(path):
                         os.rmdir(path)
                     else:
@@ -73,7 +73,7 @@ class RunDirectory(Folder):
                     os.rename(self.place("away"), path)
 
     def test_outcome(self) -> None:
-        """An `outcome` stands for what the run found, and can only be bad news."""
+        """`outcome` holds the outcome of a run that was not judged, never a PASS."""
         for text in ("PASS all is well", "XFAIL x", "", "ERROR", "FAIL\nok 1 fixture/anon"):
             with self.subTest(text):
                 self.write(text, "anon", "outcome")
@@ -102,7 +102,7 @@ class RunDirectory(Folder):
                      "fixture/\x1b[31m", "fixture/.."):
             with self.subTest(name):
                 self.write(text.replace("fixture/anon", name), "anon", "case")
-                self.not_passed("anon/case:1: ")
+                self.assert_not_passed("anon/case:1: ")
 
     def test_study_that_leads_elsewhere(self) -> None:
         for name in ("../x", "a/b/c", "..", "a/..", "/x"):
@@ -114,7 +114,7 @@ class RunDirectory(Folder):
                 self.assertFalse(os.path.exists(self.place("r")))
 
     def test_cut_short(self) -> None:
-        """Cases that were announced and never ran are missed."""
+        """Cases that ktap.txt announces and that never ran are missed."""
         os.makedirs(self.place("run", "fixture"))
         os.rename(self.dir, self.place("run", "fixture", "anon"))
         self.write("KTAP version 1\n1..1\n", "run", "ktap.txt")
@@ -124,8 +124,8 @@ class RunDirectory(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"(?ms)^1\.\.3$.*^ok 1 fixture/anon$.*^Bail out! cut short")
 
-    def test_deep_and_round(self) -> None:
-        """Links back and deep folders are not followed for ever."""
+    def test_deep_and_circular_folders(self) -> None:
+        """Circular links and deep folders are not followed for ever."""
         os.makedirs(self.place("run", *"abcdefgh"))
         os.symlink("..", self.place("run", "a", "up"))
         os.symlink(self.dir, self.place("run", "a", "link"))
@@ -135,9 +135,9 @@ class RunDirectory(Folder):
 
 
 class CommandLine(Folder):
-    def test_wrong(self) -> None:
-        """Status 2, nothing on standard output, and what was expected."""
-        for arguments, said in (
+    def test_wrong_command_lines(self) -> None:
+        """Status 2, no standard output, and a message with the expectation."""
+        for arguments, message in (
                 ((), "usage: jitproof COMMAND"),
                 (("fly",), "no command 'fly'"),
                 (("list", "--fly"), "unknown option '--fly'"),
@@ -167,11 +167,11 @@ class CommandLine(Folder):
             with self.subTest(arguments):
                 done = run_binary(*arguments, cwd=self.home)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-                self.assertIn(said, done.stderr)
+                self.assertIn(message, done.stderr)
                 self.assertEqual(os.listdir(self.home), [])
 
     def test_control_characters(self) -> None:
-        """What was typed reaches no terminal as it is."""
+        """Control characters of arguments are not printed."""
         evil = "x\033[2Jy"
         for arguments in (("repro", evil, "-o", "x"), ("run", evil), (evil,),
                           ("workload", "anon_exec", "--publish=" + evil)):
@@ -210,9 +210,8 @@ class CommandLine(Folder):
                 self.assertEqual(done.returncode, 99)
                 self.assertIn("cannot write to standard output", done.stderr)
 
-
     def test_few_descriptors(self) -> None:
-        """Whatever cannot be opened, no half of a run waits for the other."""
+        """With too few descriptors, no process of a run waits for another for ever."""
         for most in range(4, 10):
             with self.subTest(most):
                 done = run_binary(
@@ -224,7 +223,7 @@ class CommandLine(Folder):
                 self.assertIn("Too many open files", done.stderr)
 
     def test_no_room_for_a_truth(self) -> None:
-        """The file is sparse: of a full disk the first record hears that finds no page."""
+        """The truth is sparse: the first record without a free page reports the full disk."""
         needs_namespaces(self)
         truth = self.place("truth")
         for fits in (0, 2):  # pages: none for the header, one for records
@@ -240,7 +239,7 @@ class CommandLine(Folder):
 
 
 class Output(Folder):
-    """Where a run writes. The case is one that ends at once, and needs no perf to do so."""
+    """The output folder of a run, whose case ends at once and needs no perf."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -266,7 +265,7 @@ class Output(Folder):
         self.assertEqual(os.listdir(self.place("full")), ["file"])
 
     def test_where_others_may_write(self) -> None:
-        """Whoever can rename a folder can put a link in its place while the run writes below."""
+        """Users who may rename a folder could replace it by a link during the run."""
         os.mkdir(self.place("anyone's"))
         os.chmod(self.place("anyone's"), 0o777)
         os.mkdir(self.place("theirs"))
@@ -290,7 +289,7 @@ class Output(Folder):
         self.assertEqual(self.run_to(self.place("locked")).returncode, 99)
 
     def test_odd_names(self) -> None:
-        """Blanks and quotes are as good as letters; a newline forges no line of KTAP."""
+        """Blanks and quotes are permitted; a newline forges no line of KTAP."""
         for name in ("two words", "new\nok 1 forged\n", "'quoted\"", "-o", "%s%n", "\u00fc"):
             with self.subTest(name):
                 done = self.run_to(name, cwd=self.home)
@@ -302,7 +301,7 @@ class Output(Folder):
                 self.assertNotRegex(again.stdout, r"(?m)^ok 1 forged")
 
     def test_closed_standard_output(self) -> None:
-        """What we say does not end in a file that we write."""
+        """Output does not end up in a file that gets the number of the closed descriptor."""
         done = process.run(["sh", "-c", 'exec "$0" "$@" >&- <&-', BINARY, "run", "--expected",
                             self.place("cases"), "-o", self.place("run")], timeout=60)
         self.assertIn(done.returncode, (1, 4), done.stderr)
@@ -313,7 +312,7 @@ class Output(Folder):
         self.write("case a check : anon_exec : attach --stack=8192 : seconds=9 samples=100\n",
                    "cases", "s")
         os.mkdir(self.place("mount"))
-        said = set()
+        messages = set()
         # Full at once; at the first page of the truth; while the capture writes.
         for size in ("4k", "20k", "64k", "1m"):
             done = process.run(
@@ -326,16 +325,17 @@ class Output(Folder):
                     self.skipTest("perf is denied here")
                 self.assertIn(done.returncode, (1, 99), done.stdout + done.stderr)
                 self.assertNotRegex(done.stdout, r"(?m)^ok ")
-                said.update(re.findall("No space left|cannot be written|Bus error|results.jsonl",
-                                       done.stdout + done.stderr))
-        self.assertTrue(said)
+                messages.update(re.findall(
+                    "No space left|cannot be written|Bus error|results.jsonl",
+                    done.stdout + done.stderr))
+        self.assertTrue(messages)
 
 
 class Killed(Folder):
-    """Signals in the middle. (SIGINT in a silent workload: test_golden.py.)"""
+    """Signals amid a run. (SIGINT in a silent workload: test_golden.py.)"""
 
     def workloads(self) -> list[int]:
-        """Processes that write this test's truth."""
+        """Returns the pids of processes that write this test's truth."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -346,25 +346,25 @@ class Killed(Folder):
         return found
 
     def interrupt(self, number: signal.Signals, case: str, file: str) -> str:
-        """Sends it once the workload runs and @file is not empty; all must be gone at once."""
+        """Sends @number once the workload runs and @file has data; all processes must end soon."""
         self.write(case, "cases", "s")
         with subprocess.Popen([BINARY, "run", "--expected", self.place("cases"), "-o",
                                self.place("run")], stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE) as run:
             end = time.monotonic() + 20
-            # `run` itself is three processes, and one for each case that runs.
+            # `run` consists of three processes and one for each running case.
             while run.poll() is None and time.monotonic() < end and (
                     len(self.workloads()) < 5 or not self.filled(file)):
                 time.sleep(0.01)
             ours = self.workloads()
             run.send_signal(number)
-            said = run.stdout.read()
+            output = run.stdout.read()
             status = run.wait(timeout=20)
-        if "# SKIP" in said:
+        if "# SKIP" in output:
             self.skipTest("perf is denied here")
-        self.assertEqual(len(ours), 5, said)
-        self.assertEqual(status, -number, said)
-        # Killed with its parent means: soon.
+        self.assertEqual(len(ours), 5, output)
+        self.assertEqual(status, -number, output)
+        # The parent-death signal takes a moment.
         end = time.monotonic() + 5
         while self.workloads() and time.monotonic() < end:
             time.sleep(0.01)
@@ -372,7 +372,7 @@ class Killed(Folder):
         again = run_binary("judge", self.place("run"))
         self.assertEqual(again.returncode, 1, again.stdout)
         self.assertNotRegex(again.stdout, r"(?m)^ok ")
-        return said
+        return output
 
     def filled(self, name: str) -> bool:
         return any(map(os.path.getsize, glob.glob(self.place("run", "s", "a", name))))
@@ -390,38 +390,38 @@ class Killed(Folder):
                                    "perf.data")
                     shutil.rmtree(self.place("run"))
 
-    def left(self) -> list[str]:
-        """What `run` and its like left: processes, which became ours, and files."""
+    def leftovers(self) -> list[str]:
+        """Returns leftovers: orphaned processes, which became children of this one, and files."""
         return process.children() + os.listdir(self.home)
 
     def test_killed_at_any_moment(self) -> None:
-        """Its workloads fork, exec and leave their session; nothing stays of any. Half from its
-        first line on, half while it starts."""
+        """Workloads that fork, exec and leave their session are all ended, whether `run` is killed
+        while it starts or later."""
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
         self.addCleanup(ctypes.CDLL(None).prctl, 36, 0, 0, 0, 0)
         mounts, chance = files.read("/proc/self/mounts"), random.Random(1)
         for nth in range(KILLS):
-            begun = nth % 2
-            moment = chance.uniform(0, 0.6 if begun else 0.1)
+            started = nth % 2
+            moment = chance.uniform(0, 0.6 if started else 0.1)
             glob_of = ("process-tree/*", "attach/*", "tree/*")[nth % 3]
             with subprocess.Popen([BINARY, "run", glob_of],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL,
                                   env={**os.environ, "TMPDIR": self.home}) as run:
-                if begun:
+                if started:
                     run.stdout.readline()
                 time.sleep(moment)  # the random moment itself
                 run.kill()
             end = time.monotonic() + 10
-            while self.left() and time.monotonic() < end:
+            while self.leftovers() and time.monotonic() < end:
                 time.sleep(0.01)
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(-1, os.WNOHANG)
-            self.assertEqual(self.left(), [], f"kill {nth} after {moment} s")
+            self.assertEqual(self.leftovers(), [], f"kill {nth} after {moment} s")
         self.assertEqual(files.read("/proc/self/mounts"), mounts)
 
-    def test_deaf_workload(self) -> None:
-        """It does not hear that nobody is there any more."""
+    def test_workload_that_ignores_its_pipe(self) -> None:
+        """A workload that ignores the end of its control pipe ends, too."""
         for capture in ("attach", "launch"):
             with self.subTest(capture):
                 self.interrupt(signal.SIGKILL, "case a check : bad deaf : "

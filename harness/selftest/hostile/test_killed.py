@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each command is killed, asked to end or interrupted at any moment: no process, no mount, no
-temporary folder is left, and nothing has its output's name that is not whole. (`run`:
-test_hostile.py.)"""
+"""Each command gets a signal at a random moment: it leaves no process, mount or temporary folder,
+and no partial output under the output's name. (`run`: test_hostile.py.)"""
 
 import contextlib
 import ctypes
@@ -20,7 +19,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal
 TRIES = 5
 MEMFD, GROWTH = os.path.join(FIXTURES, "memfd"), os.path.join(FIXTURES, "growth")
 KNOWN = ["--expected", FIXTURES + "/expected"]
-# What is called, and after how many seconds at most it is killed: about as long as it takes.
+# (command, latest moment of the signal in seconds): about its run time.
 COMMANDS: dict[str, tuple[list[str], float]] = {
     "run --jobs": (["run", "-j2", "attach/before-open.*"], 1.5),
     "record": (["record", "-o", "OUT", "--", "sleep", "0.2"], 0.3),
@@ -47,14 +46,14 @@ class Killed(Folder):
         self.addCleanup(ctypes.CDLL(None).prctl, SUBREAPER, 0, 0, 0, 0)
         os.mkdir(self.place("tmp"))
 
-    def empty(self) -> None:
+    def empty_output(self) -> None:
         shutil.rmtree(self.place("out"), ignore_errors=True)
         os.mkdir(self.place("out"))
 
-    def whole(self, arguments: list[str]) -> int:
-        """Undisturbed; the size of its output, -1 where it has none."""
+    def run_whole(self, arguments: list[str]) -> int:
+        """Runs the command undisturbed; returns the size of its output, -1 without output."""
         self.start(arguments).wait(timeout=60)
-        self.assertEqual(self.left(), [])
+        self.assertEqual(self.leftovers(), [])
         return self.size()
 
     def size(self) -> int:
@@ -69,8 +68,8 @@ class Killed(Folder):
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env={**os.environ, "TMPDIR": self.place("tmp")})
 
-    def left(self) -> list[str]:
-        """Processes, which became ours, and files."""
+    def leftovers(self) -> list[str]:
+        """Returns leftovers: orphaned processes, which became children of this one, and files."""
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -82,9 +81,9 @@ class Killed(Folder):
             command.send_signal(number)
             self.assertIn(command.wait(timeout=20), (-number, 0, 1, 4))
         end = time.monotonic() + 10
-        while self.left() and time.monotonic() < end:
+        while self.leftovers() and time.monotonic() < end:
             time.sleep(0.01)
-        self.assertEqual(self.left(), [])
+        self.assertEqual(self.leftovers(), [])
         there = os.listdir(self.place("out"))
         self.assertIn([file for file in there if file != "file.jit"], ([], ["file"]))
         if name in ("inject", "judge --stacks", "judge --results") and "file" in there:
@@ -93,12 +92,12 @@ class Killed(Folder):
     def test_each_command(self) -> None:
         mounts, chance = files.read("/proc/self/mounts"), random.Random(1)
         for name, (arguments, seconds) in COMMANDS.items():
-            self.empty()
-            size = self.whole(arguments)
+            self.empty_output()
+            size = self.run_whole(arguments)
             self.assertEqual(size >= 0, "OUT" in arguments)
             for nth in range(TRIES):
                 number, moment = SIGNALS[nth % len(SIGNALS)], chance.uniform(0, seconds)
-                self.empty()
+                self.empty_output()
                 with self.subTest(command=name, signal=number, moment=moment):
                     self.kill(name, number, moment, size)
         self.assertEqual(files.read("/proc/self/mounts"), mounts)

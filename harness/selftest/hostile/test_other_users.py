@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What another user of the machine tries on ours: outputs planted and swapped, code put in the way,
-who reads with which rights. Nothing of the victim's is read out, written to or run, nothing hangs.
-The victim is root here; an ordinary user in test_other_users_ordinary.py."""
+"""Attacks of another user: planted and exchanged outputs, planted code, and the rights of reading
+processes. jitproof neither discloses nor writes files of the victim, runs no planted code and does
+not hang. The victim is root; in test_other_users_ordinary.py it is an ordinary user."""
 
 import fcntl
 import os
@@ -22,15 +22,15 @@ setUpModule = other_users.prepare
 
 class Outputs(other_users.OtherUsers):
     def shared(self, name: str) -> str:
-        """A folder of theirs, where an ordinary victim may write, too."""
+        """Creates a folder of the attacker in which an ordinary victim may write."""
         os.mkdir(self.their(name))
         os.chmod(self.their(name), 0o777 if self.victim else 0o755)
-        return self.give(self.their(name))
+        return self.hand_over(self.their(name))
 
     def test_run_directory(self) -> None:
-        """An empty folder of theirs, a link to one, a new one below theirs."""
+        """The attacker's empty folder, a link to it, a new folder below the attacker's."""
         os.mkdir(self.their("empty"))
-        self.give(self.their("empty"))
+        self.hand_over(self.their("empty"))
         self.plant("link", lambda path: os.symlink(self.their("empty"), path))
         for name in ("empty", "link", "new", "empty/new"):
             with self.subTest(name):
@@ -49,7 +49,7 @@ class Outputs(other_users.OtherUsers):
         self.assertEqual(os.listdir(self.place("ours")), [])
 
     def outputs(self) -> Iterator[tuple[str, list[str]]]:
-        """Ways to write to the file PATH."""
+        """Yields (name, arguments) of commands that write to the file PATH."""
         memfd, growth = self.fixture("memfd"), self.fixture("growth")
         yield "stacks", ["judge", "--elf", memfd + "/elf", "--stacks", "PATH", memfd + "/perf.data"]
         yield "results", ["judge", *self.known(), "--results", "PATH", self.fixture("anon")]
@@ -60,7 +60,7 @@ class Outputs(other_users.OtherUsers):
         yield "record", ["record", "-o", "PATH", "--", "true"]
 
     def test_planted(self) -> None:
-        """A link to a file of root's, a dangling one, a FIFO, a hard link, an own open file."""
+        """A link to the victim's file, a dangling link, a FIFO, a hard link, an open file."""
         makes: dict[str, other_users.Make] = {
             "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
             "dangling": lambda path: os.symlink(self.place("made"), path),
@@ -80,7 +80,7 @@ class Outputs(other_users.OtherUsers):
                     self.assertFalse(os.path.lexists(self.place("made")))
 
     def test_folder_swapped(self) -> None:
-        """What goes into their folder does not land where their link leads."""
+        """Output into the attacker's folder does not reach the target of a link in its place."""
         self.ours("ours")
         self.shared("dir")
         self.plant("other", lambda path: os.symlink(self.place("ours"), path))
@@ -92,7 +92,7 @@ class Outputs(other_users.OtherUsers):
                     self.assertEqual(os.listdir(self.place("ours")), [])
 
     def test_part(self) -> None:
-        """Of an archive: names that could be guessed are not used."""
+        """Temporary files of outputs have no predictable names."""
         for name, arguments in self.outputs():
             for end in (".part", ".tmp", ".00000000"):
                 self.plant(name + end, lambda path: files.write(path, "theirs"))
@@ -101,11 +101,11 @@ class Outputs(other_users.OtherUsers):
                 self.assertEqual(files.read(self.their(name + end)), "theirs")
 
     def test_jit_folder(self) -> None:
-        """OUT.jit that is theirs, leads elsewhere, or that anyone may write into."""
+        """OUT.jit belongs to the attacker, is a link, or is writable by all."""
         growth = self.fixture("growth")
         command = ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data", "-o"]
         os.mkdir(self.their("a.jit"), 0o777)
-        self.give(self.their("a.jit"))
+        self.hand_over(self.their("a.jit"))
         self.ours("ours")
         self.plant("b.jit", lambda path: os.symlink(self.place("ours"), path))
         os.mkdir(self.their("c.jit"))
@@ -117,16 +117,16 @@ class Outputs(other_users.OtherUsers):
         self.assertEqual(os.listdir(self.place("ours")), [])
 
     def test_sockets(self) -> None:
-        """A socket at an output's path stays one."""
+        """A socket at the path of an output is not replaced."""
         for name, arguments in self.outputs():
             with self.subTest(name):
-                path = self.plant(name, other_users.listening)
+                path = self.plant(name, other_users.make_dead_socket)
                 self.refused(*(path if word == "PATH" else word for word in arguments))
                 self.assertTrue(stat.S_ISSOCK(os.lstat(path).st_mode))
 
 
 class Folders(other_users.OtherUsers):
-    """Where a whole folder is made."""
+    """Commands that create a folder."""
 
     def makers(self) -> Iterator[list[str]]:
         memfd = self.fixture("memfd")
@@ -135,28 +135,28 @@ class Folders(other_users.OtherUsers):
                "anon_exec"]
         yield ["judge", "--truth", memfd + "/truth", "-o", "PATH", memfd + "/perf.data"]
 
-    def made(self, path: str) -> None:
-        """Nothing is, at @path nor in our folder."""
+    def check_refused(self, path: str) -> None:
+        """Runs each command with @path, which must be refused; the victim's folder stays empty."""
         for arguments in self.makers():
             with self.subTest(arguments):
-                said = self.refused(*(path if word == "PATH" else word for word in arguments))
-                self.assertIn("not trusted", said)
+                output = self.refused(*(path if word == "PATH" else word for word in arguments))
+                self.assertIn("not trusted", output)
                 self.assertEqual(os.listdir(self.place("ours")), [])
 
     def test_below_a_link(self) -> None:
-        """Their link leads to a folder of ours that nobody else can write to."""
+        """The attacker's link points to a private folder of the victim."""
         self.ours("ours")
         self.plant("link", lambda path: os.symlink(self.place("ours"), path))
-        self.made(self.their("link", "new"))
+        self.check_refused(self.their("link", "new"))
 
     def test_up_from_a_link(self) -> None:
-        """And ".." behind such a link is above where it leads."""
+        """".." behind such a link is the parent of its target."""
         self.ours("ours")
         self.plant("link", lambda path: os.symlink(self.place("ours"), path))
-        self.made(self.their("link", "..", "ours", "new"))
+        self.check_refused(self.their("link", "..", "ours", "new"))
 
     def test_workload_below_a_link(self) -> None:
-        """Its truth, and what it publishes."""
+        """A workload's truth and published files below a link."""
         self.ours("ours")
         self.ours("truths")
         self.plant("link", lambda path: os.symlink(self.place("ours"), path))
@@ -171,7 +171,7 @@ class Folders(other_users.OtherUsers):
                 self.assertEqual(os.listdir(self.place("ours")), [])
 
     def test_gate(self) -> None:
-        """The FIFOs of a gate are links of theirs to a file, to a FIFO of ours; or no FIFOs."""
+        """The FIFOs of a gate are the attacker's links to a file or to a FIFO, or no FIFOs."""
         os.mkfifo(self.place("fifo"))
         os.chown(self.place("fifo"), self.victim, self.victim)
         self.plant("folder", lambda path: os.symlink(self.home, path))
@@ -190,8 +190,8 @@ class Folders(other_users.OtherUsers):
                     self.place("truth-of-" + prefix.replace("/", "-")),
                     environment={"JITPROOF_GATE": self.their(prefix)}))
 
-    def temporary(self, folder: str) -> None:
-        """Nothing is made in @folder, which TMPDIR names."""
+    def check_temporary(self, folder: str) -> None:
+        """Runs commands with TMPDIR=@folder, in which they must create nothing."""
         memfd = self.fixture("memfd")
         for arguments in (["run", "exact/anon"], ["run", "--keep", "exact/anon"],
                           ["score", "--profiler=jitproof", "--samples=5", "--seconds=1",
@@ -201,59 +201,59 @@ class Folders(other_users.OtherUsers):
                           ["repro", "fixture/anon", *self.known(), "--from",
                            self.fixture("anon"), "-o", self.place("tar")]):
             with self.subTest(arguments):
-                said = self.refused(*arguments, environment={"TMPDIR": folder})
-                self.assertIn("not trusted", said)
+                output = self.refused(*arguments, environment={"TMPDIR": folder})
+                self.assertIn("not trusted", output)
                 self.assertEqual(os.listdir(folder), [])
 
     def test_temporary_folder(self) -> None:
-        """TMPDIR is theirs: they could put a link in the place of what is made there."""
+        """The attacker owns TMPDIR and could replace files there by links."""
         os.mkdir(self.their("tmp"))
-        self.give(self.their("tmp"))
+        self.hand_over(self.their("tmp"))
         os.chmod(self.their("tmp"), 0o777)
-        self.temporary(self.their("tmp"))
+        self.check_temporary(self.their("tmp"))
 
     def test_temporary_link(self) -> None:
-        """TMPDIR is their link to a folder of ours."""
+        """TMPDIR is the attacker's link to a folder of the victim."""
         self.ours("ours")
         self.plant("link", lambda path: os.symlink(self.place("ours"), path))
-        self.temporary(self.their("link"))
+        self.check_temporary(self.their("link"))
 
 
 class Code(other_users.OtherUsers):
     def test_adapters(self) -> None:
-        """A program below a folder of theirs takes no adapter from there."""
+        """A jitproof below the attacker's folder loads no adapter from there."""
         os.makedirs(self.their("bin"))
         os.makedirs(self.their("share", "jitproof", "profiler"))
         shutil.copy(self.program, self.their("bin", "jitproof"))
-        canary = self.place("ran")
+        plant_program = self.place("ran")
         files.write(self.their("share", "jitproof", "profiler", "perf.py"),
-                    f"open({canary!r}, 'w')\n")
-        self.give(self.theirs)
+                    f"open({plant_program!r}, 'w')\n")
+        self.hand_over(self.theirs)
         os.chown(self.their("bin", "jitproof"), 0, 0)
         for case in ("exact/anon", "process-tree/fork_exec.perf"):
             self.run_it("run", "-o", self.place(case.replace("/", "-")), case, timeout=60,
                         program=self.their("bin", "jitproof"))
-        self.assertFalse(os.path.exists(canary))
+        self.assertFalse(os.path.exists(plant_program))
 
-    def canary(self, *names: str, text: str = "#!/bin/sh\n: > %s\n") -> str:
-        """A program of theirs; what exists once it ran."""
+    def plant_program(self, *names: str, text: str = "#!/bin/sh\n: > %s\n") -> str:
+        """Creates a program of the attacker; returns the file that exists once it has run."""
         path = self.their(*names)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         files.write(path, text % self.place("ran"))
         os.chmod(path, 0o755)
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         return self.place("ran")
 
     def check(self, ran: str, *arguments: str, **more: Any) -> str:
-        """Starts an adapter; nothing of theirs runs."""
+        """Starts an adapter; no program of the attacker may run."""
         done = self.run_it(*(arguments or ("adapter", "check", "perf")), timeout=60, **more)
         self.assertFalse(os.path.exists(ran))
         return done.stdout + done.stderr
 
     def test_python_variables(self) -> None:
-        """What Python would run before the adapter."""
+        """Modules that Python would run before the adapter."""
         for name in ("sitecustomize.py", "usercustomize.py", "json.py", "start.py", "os.py"):
-            ran = self.canary(name, text="open('%s', 'w')\n")
+            ran = self.plant_program(name, text="open('%s', 'w')\n")
         self.check(ran, environment={
             "PYTHONPATH": self.theirs, "PYTHONSTARTUP": self.their("start.py"),
             "PYTHONUSERBASE": self.theirs, "PYTHONINSPECT": "1",
@@ -261,62 +261,63 @@ class Code(other_users.OtherUsers):
         self.check(ran, environment={"PYTHONHOME": self.theirs, "PYTHONPLATLIBDIR": "."})
 
     def test_working_folder(self) -> None:
-        """What would be taken from where one is."""
+        """Modules and programs in the working directory."""
         for name in ("sitecustomize.py", "json.py", "profiler/perf.py", "harness/__init__.py"):
-            self.canary(name, text="open('%s', 'w')\n")
+            self.plant_program(name, text="open('%s', 'w')\n")
         for name in ("python3", "perf", "jitproof", "sh"):
-            ran = self.canary(name)
+            ran = self.plant_program(name)
         files.write(self.their(".perfconfig"), f"[core]\n\tpager = {self.their('sh')}\n")
         self.check(ran, cwd=self.theirs)
         self.check(ran, "list", cwd=self.theirs)
 
     def test_home(self) -> None:
-        """HOME is theirs, as sudo may leave it: perf's settings, its cache of programs."""
-        ran = self.canary("pager")
+        """HOME is the attacker's, as sudo may keep it: settings of perf."""
+        ran = self.plant_program("pager")
         files.write(self.their(".perfconfig"),
                     f"[core]\n\tpager = {self.their('pager')}\n"
                     f"[annotate]\n\tobjdump = {self.their('pager')}\n")
         self.check(ran, environment={"HOME": self.theirs})
 
-    def adapters(self, folder: str) -> None:
-        """Those of @folder are refused, though perf's is there."""
+    def copy_adapters(self, folder: str) -> None:
+        """Copies jitproof's adapters into @folder."""
         os.makedirs(folder, exist_ok=True)
         shutil.copytree(os.path.join(os.path.dirname(self.program), "profiler"), folder,
                         dirs_exist_ok=True)
 
     def test_folder_of_adapters(self) -> None:
-        """JITPROOF_PROFILERS is theirs, or their link to one of ours."""
-        ran = self.canary("profiler", "perf.py", text="open('%s', 'w')\n")
-        said = self.check(ran, environment={"JITPROOF_PROFILERS": self.their("profiler")})
-        self.assertIn("not trusted", said)
-        self.adapters(self.ours("own", 0o755))
+        """JITPROOF_PROFILERS is the attacker's folder, or a link to a folder of the victim."""
+        ran = self.plant_program("profiler", "perf.py", text="open('%s', 'w')\n")
+        output = self.check(ran, environment={"JITPROOF_PROFILERS": self.their("profiler")})
+        self.assertIn("not trusted", output)
+        self.copy_adapters(self.ours("own", 0o755))
         self.plant("link", lambda path: os.symlink(self.place("own"), path))
-        said = self.check(ran, environment={"JITPROOF_PROFILERS": self.their("link")})
-        self.assertIn("not trusted", said)
+        output = self.check(ran, environment={"JITPROOF_PROFILERS": self.their("link")})
+        self.assertIn("not trusted", output)
 
     def test_adapter_for_anyone(self) -> None:
-        """An adapter of ours that anyone may write to."""
-        self.adapters(self.ours("own", 0o755))
+        """An adapter of the victim that is writable by all."""
+        self.copy_adapters(self.ours("own", 0o755))
         os.chmod(self.place("own", "perf.py"), 0o666)
-        said = self.check(self.place("ran"), environment={"JITPROOF_PROFILERS": self.place("own")})
-        self.assertIn("not trusted", said)
-
+        output = self.check(self.place("ran"),
+                            environment={"JITPROOF_PROFILERS": self.place("own")})
+        self.assertIn("not trusted", output)
 
     def test_sticky_folder_of_adapters(self) -> None:
-        """Our adapters lie where anyone may put modules beside them."""
-        self.adapters(self.ours("own"))
+        """The victim's adapters are in a folder in which anyone may create modules."""
+        self.copy_adapters(self.ours("own"))
         os.chmod(self.place("own"), 0o1777)
         for name in sys.stdlib_module_names:
             self.plant(self.place("own", name + ".py"),
                        lambda to: files.write(to, f"open({self.place('ran')!r}, 'w')\n"))
-        said = self.check(self.place("ran"), environment={"JITPROOF_PROFILERS": self.place("own")})
-        self.assertIn("not trusted", said)
+        output = self.check(self.place("ran"),
+                            environment={"JITPROOF_PROFILERS": self.place("own")})
+        self.assertIn("not trusted", output)
 
     def test_files_of_workloads(self) -> None:
-        """What a workload makes and runs beside its truth, which is in a folder of theirs: they
-        could put a library or a program of theirs in its place."""
+        """A workload creates and runs files beside its truth in the attacker's folder: the attacker
+        could replace these."""
         os.mkdir(self.their("truths"))
-        os.chmod(self.give(self.their("truths")), 0o777)
+        os.chmod(self.hand_over(self.their("truths")), 0o777)
         for words in (["dlopen_twice"], ["odd_paths"], ["replaced_binary"],
                       ["fork_exec", "--replace=/bin/true"]):
             truth = self.their("truths", words[0])
@@ -326,64 +327,65 @@ class Code(other_users.OtherUsers):
                 os.unlink(truth)
 
     def test_static_program(self) -> None:
-        """A program of theirs beside the program, where a static one would be."""
-        ran = self.canary("bin", "jitproof-static")
+        """The attacker's program in place of the static workload program."""
+        ran = self.plant_program("bin", "jitproof-static")
         shutil.copy(self.program, self.their("bin", "jitproof"))
         os.chown(self.their("bin", "jitproof"), 0, 0)
-        said = self.check(ran, "workload", "static_binary", "--truth", self.place("truth"),
-                          program=self.their("bin", "jitproof"))
-        self.assertIn("not trusted", said)
+        output = self.check(ran, "workload", "static_binary", "--truth", self.place("truth"),
+                            program=self.their("bin", "jitproof"))
+        self.assertIn("not trusted", output)
 
     def importing(self) -> str:
-        """A folder of ours with an adapter that takes the modules that jitproof shows to it."""
+        """Creates a folder of the victim with an adapter that imports modules of jitproof."""
         files.write(os.path.join(self.ours("own", 0o755), "mine.py"),
                     "import os, sys\nsys.path.insert(0, os.environ['JITPROOF_ADAPTING'])\n"
                     "from adapting import protocol\n")
         return self.place("own")
 
     def test_modules_of_adapters(self) -> None:
-        """JITPROOF_ADAPTING is theirs, or what lies beside the program in a folder of theirs."""
+        """The modules are in a folder of the attacker, by JITPROOF_ADAPTING or by the program."""
         text = "open('%s', 'w')\n"
-        ran = self.canary("bin", "profiler", "adapting", "protocol.py", text=text)
+        ran = self.plant_program("bin", "profiler", "adapting", "protocol.py", text=text)
         modules = {"JITPROOF_PROFILERS": self.importing()}
         self.check(ran, "adapter", "check", "mine", environment={
             **modules, "JITPROOF_ADAPTING": self.their("bin", "profiler")})
         shutil.copy(self.program, self.their("bin", "jitproof"))
         os.chown(self.their("bin", "jitproof"), 0, 0)
-        said = self.check(ran, "adapter", "check", "mine", environment=modules,
-                          program=self.their("bin", "jitproof"))
-        self.assertIn("not trusted", said)
+        output = self.check(ran, "adapter", "check", "mine", environment=modules,
+                            program=self.their("bin", "jitproof"))
+        self.assertIn("not trusted", output)
 
     def test_peers(self) -> None:
-        """Programs of theirs beside the program, where ci/peers would have put them."""
-        ran = self.canary("bin", "peers", "bin", "samply")
+        """The attacker's programs at the place where ci/peers installs profilers."""
+        ran = self.plant_program("bin", "peers", "bin", "samply")
         shutil.copy(self.program, self.their("bin", "jitproof"))
         os.chown(self.their("bin", "jitproof"), 0, 0)
-        self.adapters(self.ours("own", 0o755))
-        said = self.check(ran, "adapter", "check", "samply", program=self.their("bin", "jitproof"),
-                          environment={"JITPROOF_PROFILERS": self.place("own")})
-        self.assertIn("not trusted", said)
+        self.copy_adapters(self.ours("own", 0o755))
+        output = self.check(ran, "adapter", "check", "samply",
+                            program=self.their("bin", "jitproof"),
+                            environment={"JITPROOF_PROFILERS": self.place("own")})
+        self.assertIn("not trusted", output)
 
 
 class Root(other_users.OtherUsers):
-    """What only root has to fear."""
+    """Attacks that matter for root alone."""
 
     def test_temporary_folder_of_adapters(self) -> None:
-        """TMPDIR is theirs where jitproof makes nothing itself."""
+        """TMPDIR is the attacker's; the adapter would use it, jitproof itself does not."""
         os.mkdir(self.their("tmp"))
-        self.give(self.their("tmp"))
+        self.hand_over(self.their("tmp"))
         done = self.run_it("run", "-o", self.place("run"), "process-tree/fork_exec.perf",
                            timeout=60, environment={"TMPDIR": self.their("tmp")})
         self.assertIn("is left out", done.stderr)
         self.assertEqual(os.listdir(self.their("tmp")), [])
 
     def test_programs_by_variables(self) -> None:
-        """Variables that sudo may leave name a program of theirs, or a folder of theirs."""
+        """Variables that sudo may keep name a program or a folder of the attacker."""
         for names in (("perf",), ("peers", "bin", "perf")):
             os.makedirs(os.path.dirname(self.their(*names)), exist_ok=True)
             files.write(self.their(*names), "#!/bin/sh\n: > %s\n" % self.place("ran"))
             os.chmod(self.their(*names), 0o755)
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         for name, path in (("JITPROOF_PERF", "perf"), ("JITPROOF_SAMPLY", "perf"),
                            ("JITPROOF_SAMPLY", "./perf")):
             adapter = name.partition("_")[2].lower()
@@ -395,7 +397,7 @@ class Root(other_users.OtherUsers):
         os.rename(self.their("peers", "bin", "perf"), self.their("peers", "bin", "samply"))
         os.mkdir(self.place("peers"))
         shutil.copytree(self.their("peers", "bin"), self.place("peers", "bin"))
-        self.give(self.place("peers", "bin"))
+        self.hand_over(self.place("peers", "bin"))
         for peers in (self.their("peers"), self.place("peers")):
             with self.subTest(peers):
                 done = self.run_it("adapter", "check", "samply", timeout=60,
@@ -404,7 +406,7 @@ class Root(other_users.OtherUsers):
                 self.assertIn("is left out", done.stderr)
 
     def test_search_path(self) -> None:
-        """PATH leads to their python3 and perf first, to the working directory, to /tmp."""
+        """PATH begins with the attacker's folder, the working directory, or a shared folder."""
         for name in ("python3", "perf"):
             path = self.plant(name, lambda to: files.write(to, "#!/bin/sh\n: > %s\n"
                                                            % self.place("ran")))
@@ -420,10 +422,10 @@ class Root(other_users.OtherUsers):
 
 
 class Confined(other_users.OtherUsers):
-    """root reads with nobody's rights."""
+    """Root's jitproof reads with the rights of nobody."""
 
     def test_confined(self) -> None:
-        """The process that reads is nobody, and no debugger of nobody's gets hold of it."""
+        """The reading process is nobody, and other processes of nobody cannot trace it."""
         with subprocess.Popen([self.program, "judge", "-"], stdin=subprocess.PIPE,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
             children = f"/proc/{parent.pid}/task/{parent.pid}/children"
@@ -447,10 +449,10 @@ class Confined(other_users.OtherUsers):
             self.assertEqual(parent.wait(timeout=10), 99)
 
     def test_signals(self) -> None:
-        """Whose files are read, with their rights, cannot stop who reads them."""
+        """The owner of read files cannot signal the process that reads with his rights."""
         for name in ("anon", "growth", "memfd"):
             shutil.copytree(self.fixture(name), self.their(name))
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         ours, full = os.pipe()
         fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
         with subprocess.Popen([self.program, "judge", self.theirs], stdout=full) as parent:
@@ -464,20 +466,20 @@ class Confined(other_users.OtherUsers):
                                    group=other_users.USER, extra_groups=[], capture_output=True,
                                    check=False)
             with open(ours, encoding="utf-8") as out:
-                said = out.read()
+                output = out.read()
             parent.wait(timeout=20)
         self.assertRegex(status, rf"Uid:\t65534\t{other_users.USER}\t65534\t{other_users.USER}")
         self.assertIn(b"not permitted", tried.stderr)
-        self.assertIn("# Totals:", said)
+        self.assertIn("# Totals:", output)
 
     @staticmethod
     def confined(parent: "subprocess.Popen[bytes]") -> str:
-        """The status of its only child, as far as there is one yet."""
+        """Returns /proc/PID/status of its only child, or an empty text."""
         child = files.read(f"/proc/{parent.pid}/task/{parent.pid}/children").strip()
         return files.read(f"/proc/{child}/status") if child else ""
 
-    def read_by(self, file: str, *arguments: str) -> None:
-        """Only processes that gave up root read what matches @file."""
+    def check_readers(self, file: str, *arguments: str) -> None:
+        """Asserts that only processes without root's rights read files that match @file."""
         log = self.place("strace")
         subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=mmap,read,pread64,setresuid",
                         "-o", log, self.program, *arguments], capture_output=True, check=False,
@@ -508,4 +510,4 @@ class Confined(other_users.OtherUsers):
                 (MAPPED, ["score", "--profiler=jitproof", "--samples=20", "--seconds=2",
                                   "anon_exec"])):
             with self.subTest(arguments):
-                self.read_by(file, *arguments)
+                self.check_readers(file, *arguments)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""File systems that another user's process serves: one that never answers, one that says that all
-is root's, and something else each time. (Who is attacked: test_other_users.py.)
+"""FUSE file systems of another user: one never answers, one claims that all files are root's and
+changes data at each reading. (Victims: test_other_users.py.)
 
-What fusermount3 does for a user, this does for them, in a mount namespace of its own."""
+The test mounts them as fusermount3 would for a user, in a mount namespace of its own."""
 
 import contextlib
 import ctypes
@@ -18,8 +18,8 @@ from harness.selftest.support.scratch import FIXTURES
 
 CLONE_NEWNS, MS_REC, MS_PRIVATE, MNT_DETACH = 0x20000, 0x4000, 1 << 18, 2
 LIBC = ctypes.CDLL(None, use_errno=True)
-# Serves the descriptor a[0]: folders are root's, each file is the bytes of a[1], other ones each
-# time, runs a[2], and is root's as well.
+# Serves the FUSE descriptor a[0]: all belongs to root; each file holds the bytes of the file a[1],
+# with another altered byte at each reading.
 SERVER = r"""
 import struct
 fd, data = int(a[0]), open(a[1], "rb").read()
@@ -77,10 +77,10 @@ def setUpModule() -> None:
 class Served(other_users.OtherUsers):
     @contextlib.contextmanager
     def mounted(self, path: str, options: str = "") -> Iterator[int]:
-        """The attacker's file system at @path; its descriptor."""
+        """Mounts the attacker's file system at @path; yields its FUSE descriptor."""
         fuse = os.open("/dev/fuse", os.O_RDWR)
-        said = f"fd={fuse},rootmode=40000,user_id={other_users.USER},group_id={other_users.USER}"
-        if LIBC.mount(b"theirs", path.encode(), b"fuse", 6, (said + options).encode()):
+        data = f"fd={fuse},rootmode=40000,user_id={other_users.USER},group_id={other_users.USER}"
+        if LIBC.mount(b"theirs", path.encode(), b"fuse", 6, (data + options).encode()):
             os.close(fuse)
             self.skipTest("no FUSE mount: " + os.strerror(ctypes.get_errno()))
         try:
@@ -90,21 +90,21 @@ class Served(other_users.OtherUsers):
             os.close(fuse)
 
     @contextlib.contextmanager
-    def lying(self, path: str, data: str) -> Iterator[None]:
-        """Anyone may go there, as /etc/fuse.conf can allow; each file is @data, and changes."""
+    def served(self, path: str, data: str) -> Iterator[None]:
+        """Mounts it for all users, as /etc/fuse.conf can allow, and serves @data."""
         with self.mounted(path, ",allow_other") as fuse:
             os.set_inheritable(fuse, True)
             with self.their_python(SERVER, str(fuse), data, inherit=[fuse]):
                 yield
 
-    def folder(self) -> str:
+    def mount_folder(self) -> str:
         os.mkdir(self.their("mount"))
-        return self.give(self.their("mount"))
+        return self.hand_over(self.their("mount"))
 
     def test_silent(self) -> None:
-        """Nobody answers; whoever is not its owner is sent away by the kernel, root too."""
+        """No process answers; the kernel refuses all users but the owner, root as well."""
         memfd, growth = self.fixture("memfd"), self.fixture("growth")
-        path = self.folder()
+        path = self.mount_folder()
         with self.mounted(path):
             for command in (
                     ["judge", path], ["judge", path + "/perf.data"], ["explain", path + "/x"],
@@ -125,12 +125,12 @@ class Served(other_users.OtherUsers):
                     self.run_it(*command)
 
     def test_waits_and_is_killed(self) -> None:
-        """Where root let anyone in, who asks waits: a signal ends that."""
-        path = self.folder()
+        """With allow_other, readers wait until a signal ends them."""
+        path = self.mount_folder()
         with self.mounted(path, ",allow_other"):
             for command in (["judge", path + "/x"], ["explain", path + "/x"],
                             ["lint", path + "/x"]):
-                for number in (signal.SIGTERM, signal.SIGKILL):  # a shell may have us ignore others
+                for number in (signal.SIGTERM, signal.SIGKILL):  # a shell may make us ignore others
                     with self.subTest(command=command, signal=number), \
                             subprocess.Popen([self.program, *command], stdin=subprocess.DEVNULL,
                                              stdout=subprocess.DEVNULL,
@@ -143,28 +143,28 @@ class Served(other_users.OtherUsers):
                             waiting.kill()
 
     def test_all_is_roots(self) -> None:
-        """It says that its folders are root's alone: nothing is made there, no code taken."""
+        """All folders appear as root's: jitproof creates no file and runs no code there."""
         script = self.write(f"#!/bin/sh\n''''\n: > {self.place('ran')}\n#'''\n"
                             f"open({self.place('ran')!r}, 'w')\n", "script", runs=True)
         mount = self.place("mount")  # in a folder of ours: what lies above is trusted
         os.mkdir(mount)
-        with self.lying(mount, script):
+        with self.served(mount, script):
             self.assertEqual(os.stat(mount + "/dir").st_uid, 0)
-            said = self.refused("run", "-o", mount + "/dir/new", "exact/anon")
-            self.assertIn("another user serves", said)
-            said = self.refused("run", "exact/anon", environment={"TMPDIR": mount + "/dir"})
-            self.assertIn("another user serves", said)
-            said = self.refused("adapter", "check", "perf",
+            output = self.refused("run", "-o", mount + "/dir/new", "exact/anon")
+            self.assertIn("another user serves", output)
+            output = self.refused("run", "exact/anon", environment={"TMPDIR": mount + "/dir"})
+            self.assertIn("another user serves", output)
+            output = self.refused("adapter", "check", "perf",
                                 environment={"JITPROOF_PROFILERS": mount + "/dir"})
-            self.assertIn("another user serves", said)
+            self.assertIn("another user serves", output)
             done = self.run_it("adapter", "check", "perf", timeout=60, environment={
                 "PATH": f"{mount}/dir:{os.environ['PATH']}"})
             self.assertIn("of PATH is left out", done.stderr)
             self.assertFalse(os.path.exists(self.place("ran")))
 
     def test_changing(self) -> None:
-        """Each reading gives other bytes."""
-        path = self.folder()
+        """Each reading returns other bytes."""
+        path = self.mount_folder()
         growth = self.fixture("growth")
         for name, commands in (
                 ("growth/perf.data", [["judge", "FILE"], ["judge", "--unwind", "FILE"],
@@ -172,7 +172,7 @@ class Served(other_users.OtherUsers):
                                       ["inject", "-i", "FILE", "-o", self.place("out")]]),
                 ("growth/jit-12329.dump", [["lint", "FILE"]]),
                 ("memfd/truth", [["judge", "--truth", "FILE", growth + "/perf.data"]])):
-            with self.lying(path, os.path.join(FIXTURES, name)):
+            with self.served(path, os.path.join(FIXTURES, name)):
                 for command in commands:
                     for _ in range(5):
                         with self.subTest(command):

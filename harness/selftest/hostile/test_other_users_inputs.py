@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What another user of the machine has us read: files and folders that are links, FIFOs, sockets,
-devices, endless, swapped, leased; names that lie or that a terminal obeys; archives. (Who is
-attacked: test_other_users.py.)"""
+"""Hostile input of another user: links, FIFOs, sockets, devices; endless, exchanged and leased
+files; false names and terminal escapes; archives. (Victims: test_other_users.py.)"""
 
 import json
 import os
@@ -16,19 +15,19 @@ from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import FIXTURES
 
 ESCAPE = "\033]0;taken\007"
-# What a terminal obeys beyond ASCII, and what ends a line for some readers.
-TURNS = "\u202e\u2066\u009b31m\u2028ok 9 - forged"
+# Control characters beyond ASCII, and line separators of some readers.
+CONTROLS = "\u202e\u2066\u009b31m\u2028ok 9 - forged"
 OBEYED = "[\033\u0080-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 setUpModule = other_users.prepare
 
 
 class Inputs(other_users.OtherUsers):
     def folder(self, name: str = "anon") -> str:
-        """A case's folder of theirs."""
+        """Copies a fixture into the attacker's folder."""
         path = self.their(name)
         shutil.rmtree(path, ignore_errors=True)
         shutil.copytree(self.fixture(name), path)
-        return self.give(path)
+        return self.hand_over(path)
 
     def judge(self, folder: str) -> str:
         return self.run_it("judge", *self.known(), folder).stdout
@@ -38,12 +37,12 @@ class Cases(Inputs):
     """Run directories, and files by themselves."""
 
     def test_files_of_a_case(self) -> None:
-        """Each is a link or hard link to root's secret, a FIFO, a socket, or endless."""
+        """Each file is a link or hard link to the secret, a FIFO, a device, or endless."""
         kinds: dict[str, other_users.Make] = {
             "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
             "device": lambda path: os.symlink("/dev/zero", path),
-            "sparse": other_users.sparse}
-        if self.victim:  # who is told their own words, with rights of their own
+            "sparse": other_users.make_sparse}
+        if self.victim:  # an ordinary victim may read the own file
             del kinds["hard"]
         for name in ("case", "truth", "perf.data", "injected.data", "maps", "capture", "outcome",
                      "crash", "env.json", "ktap.txt", "watched", "intervals", "elf/index",
@@ -60,7 +59,7 @@ class Cases(Inputs):
                         files.write_bytes(path, kept)
 
     def test_index(self) -> None:
-        """Of elf/: names that lead out, files that are others."""
+        """The index of elf/ has names outside of it, or its files are replaced."""
         folder = self.folder()
         index = os.path.join(folder, "elf", "index")
         ident = re.match(r"[0-9a-f]+", files.read(index))
@@ -76,7 +75,7 @@ class Cases(Inputs):
             os.unlink(path)
 
     def test_swapped(self) -> None:
-        """A case's file and folder that are now theirs, now lead to root's."""
+        """A case's file and folder are exchanged for links to the victim's."""
         folder = self.folder()
         self.plant("other", self.link)
         with self.swapping(os.path.join(folder, "case"), self.their("other")):
@@ -91,12 +90,12 @@ class Cases(Inputs):
                 self.judge(folder)
 
     def test_jitdumps(self) -> None:
-        """A marker leads to a link, a FIFO, another's file, a hard link, or an endless one."""
+        """A jitdump is a link, a hard link, a FIFO, another user's file, or endless."""
         growth = self.fixture("growth")
         kinds: dict[str, other_users.Make] = {
             "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
             "another's": lambda path: shutil.copy(growth + "/jit-12329.dump", path),
-            "sparse": other_users.sparse}
+            "sparse": other_users.make_sparse}
         for what, make in kinds.items():
             with self.subTest(what):
                 self.plant("jit-12329.dump", make)
@@ -108,19 +107,19 @@ class Cases(Inputs):
     def test_sparse(self) -> None:
         for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"],
                         ["lint"]):
-            path = self.plant("huge.data", other_users.sparse)
+            path = self.plant("huge.data", other_users.make_sparse)
             with self.subTest(command):
                 self.refused(*command, path)
 
     def test_sockets(self) -> None:
-        path = self.plant("socket", other_users.listening)
+        path = self.plant("socket", other_users.make_dead_socket)
         for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"],
                         ["lint"], ["judge", "--truth", path], ["judge", "--elf", path]):
             with self.subTest(command):
                 self.refused(*command, path)
 
     def test_planted_results(self) -> None:
-        """What says of itself that all is well is not believed, and not written into."""
+        """Results in a run directory are neither believed nor overwritten."""
         folder = self.folder("growth")
         line = '{"case": "fixture/forged", "outcome": "PASS"}\n'
         for name in ("results.jsonl", "ktap.txt", "report.html", "junit.xml", "notes"):
@@ -134,7 +133,7 @@ class Cases(Inputs):
         self.assertEqual(files.read(os.path.join(folder, "results.jsonl")), line)
 
     def test_fifos(self) -> None:
-        """Nobody waits for another user's FIFO, by its name or a link's, whatever it stands for."""
+        """No command opens another user's FIFO, by its own name or by a link."""
         anon, memfd = self.fixture("anon"), self.fixture("memfd")
         capture, truth = memfd + "/perf.data", memfd + "/truth"
         for owner in (other_users.USER, 65534):
@@ -157,7 +156,7 @@ class Cases(Inputs):
                     self.assertIn("FIFO", self.refused(*command, timeout=10))
 
     def test_own_pipes(self) -> None:
-        """With and without a name."""
+        """The user's own pipes work, with and without a name."""
         os.mkfifo(self.place("mine"))
         os.chown(self.place("mine"), self.victim, self.victim)
         line = "case mine full : anon_exec : attach"
@@ -169,7 +168,7 @@ class Cases(Inputs):
             self.assertIn("mine\n", done.stdout, done.stderr)
 
     def test_folders(self) -> None:
-        """A run directory whose folders lead round, down for ever, to ours, or have odd names."""
+        """Folders of a run directory are circular, very deep, links, or have odd names."""
         folder = self.folder()
         ours = self.ours("ours")
         shutil.copytree(self.fixture("growth"), os.path.join(ours, "case"))
@@ -181,7 +180,7 @@ class Cases(Inputs):
             deep = os.path.join(deep, "d" * 10)
             os.mkdir(deep)
         os.rename(folder, self.their("od\n" + ESCAPE.replace("/", "") + "ok 9 - forged"))
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         done = self.run_it("judge", *self.known(), self.theirs)
         self.assertNotRegex(done.stdout + done.stderr, OBEYED)
         self.assertNotRegex(done.stdout, r"(?m)^ok 9")
@@ -190,7 +189,7 @@ class Cases(Inputs):
 
 class Archives(Inputs):
     def test_repro(self) -> None:
-        """Links, hard links and names that lead out do not come into an archive."""
+        """An archive contains no targets of links."""
         kinds: tuple[tuple[str, other_users.Make], ...] = (
             ("perf.data", self.link), ("truth", self.hard), ("maps", os.mkfifo),
             ("elf/..x", self.link), ("capture", self.link))
@@ -205,7 +204,7 @@ class Archives(Inputs):
                     os.unlink(archive)
 
     def test_archive(self) -> None:
-        """An archive with absolute names, links that lead out, devices, of other users."""
+        """An unpacked archive with absolute names, links to other places and FIFOs."""
         tar = self.place("evil.tar")
         with tarfile.open(tar, "w") as archive:
             archive.add(self.fixture("anon"), "run/fixture/anon")
@@ -236,7 +235,7 @@ class Archives(Inputs):
             self.assertNotIn(other_users.SECRET.encode(), files.read_bytes(self.place("out.tar")))
 
     def test_what_is_packed(self) -> None:
-        """All that unpacks an archive of ours makes what lies below, of nobody's, and no link."""
+        """An archive of jitproof has only files and folders below one folder, without owners."""
         archive = self.place("case.tar")
         self.run_it("repro", "fixture/anon", *self.known(), "--from", self.folder(), "-o", archive)
         with tarfile.open(archive) as packed:
@@ -252,10 +251,10 @@ class Archives(Inputs):
 
 
 class Named(Inputs):
-    """What a capture names."""
+    """Files that a capture names."""
 
-    def named(self, *names: str, owner: int) -> str:
-        """A perf.data whose mappings and thread have such names, with nobody's build ids."""
+    def make_capture(self, *names: str, owner: int) -> str:
+        """Creates a perf.data whose mappings and threads have @names."""
         data = rd.PerfData.load(self.fixture("memfd", "perf.data"))
         first = data.maps()[0]
         for nth, name in enumerate(names):
@@ -268,14 +267,15 @@ class Named(Inputs):
         return path
 
     def test_names_of_files(self) -> None:
-        """What a perf.data names is opened only where it is a regular file, and root's not read."""
+        """Only regular files are opened, and files of root are not read."""
         fifo = self.plant("fifo", os.mkfifo)
         link = self.plant("link", self.link)
         device = self.place("device")
         os.mknod(device, 0o20666, os.makedev(1, 5))  # /dev/zero
         for owner in (self.victim, other_users.USER):
-            path = self.named(fifo, link, device, self.secret, "/etc/shadow", "/dev/watchdog",
-                              "/dev/st0", self.theirs, "/" + "a" * 4000, owner=owner)
+            path = self.make_capture(fifo, link, device, self.secret, "/etc/shadow",
+                                     "/dev/watchdog", "/dev/st0", self.theirs, "/" + "a" * 4000,
+                                     owner=owner)
             for command in (["judge", "--unwind"], ["judge", "--json", "--stacks",
                                                     self.place("stacks")], ["explain"],
                             ["explain", "--json"]):
@@ -284,11 +284,11 @@ class Named(Inputs):
         self.assertNotIn(other_users.SECRET, self.read("stacks"))
 
     def test_opened(self) -> None:
-        """strace sees no device, and nobody but nobody opens what is named."""
+        """strace shows that no named device is opened."""
         if not shutil.which("strace"):
             self.skipTest("no strace")
         log = self.place("strace")
-        path = self.named("/dev/watchdog", "/dev/st0", self.secret, owner=self.victim)
+        path = self.make_capture("/dev/watchdog", "/dev/st0", self.secret, owner=self.victim)
         done = subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=openat", "-o", log,
                                self.program, "judge", "--unwind", path], capture_output=True,
                               check=False)
@@ -297,23 +297,24 @@ class Named(Inputs):
         opened = [line for line in self.read("strace").splitlines()
                   if re.search(r'"/dev/(watchdog|st0)"', line) and "O_PATH" not in line]
         self.assertEqual(opened, [])
-        # What is read of the kernel's log is gone from it.
-        path = self.sampled("/proc/kmsg", self.victim)
+        # Reading /proc/kmsg would consume the kernel's log.
+        path = self.make_sampled("/proc/kmsg", self.victim)
         for command in (["judge", "--unwind"], ["explain"]):
             subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=openat", "-o", log,
                             self.program, *command, path], capture_output=True, check=False)
-            looked = [line for line in self.read("strace").splitlines() if "</proc/kmsg>" in line]
-            self.assertTrue(looked)
-            self.assertEqual([line for line in looked if "O_PATH" not in line], [])
+            opens = [line for line in self.read("strace").splitlines() if "</proc/kmsg>" in line]
+            self.assertTrue(opens)
+            self.assertEqual([line for line in opens if "O_PATH" not in line], [])
 
     def test_escapes(self) -> None:
-        """Names, words and paths with control characters reach no terminal."""
-        path = self.named("/tmp/" + ESCAPE, ESCAPE + "\nok 1 - forged", TURNS,
-                          "/tmp/" + TURNS, owner=other_users.USER)
-        names = self.plant("perf-1.map", lambda to: files.write(to, f"10 5 {TURNS}\n10 x {TURNS}"))
+        """Control characters in names, words and paths are not printed."""
+        path = self.make_capture("/tmp/" + ESCAPE, ESCAPE + "\nok 1 - forged", CONTROLS,
+                          "/tmp/" + CONTROLS, owner=other_users.USER)
+        names = self.plant("perf-1.map", lambda to: files.write(
+            to, f"10 5 {CONTROLS}\n10 x {CONTROLS}"))
         evil = self.plant(ESCAPE + ".data", lambda to: shutil.copy(path, to))
-        empty = self.plant(ESCAPE + TURNS, os.mkdir)
-        output = self.place(ESCAPE + TURNS)
+        empty = self.plant(ESCAPE + CONTROLS, os.mkdir)
+        output = self.place(ESCAPE + CONTROLS)
         for command in (["judge", empty], ["score", "--again", empty],
                         ["judge", "--fail-if", "samples>0", evil],
                         ["inject", "-i", path, "-o", output + ".data"],
@@ -325,23 +326,23 @@ class Named(Inputs):
                         ["inject", "-i", path, "-o", self.place("out")],
                         ["lint", evil], ["judge", self.their("none" + ESCAPE)],
                         ["lint", "--all", names], ["lint", "--json", "--all", names],
-                        ["judge", self.their("none" + TURNS)], ["explain", evil + TURNS]):
+                        ["judge", self.their("none" + CONTROLS)], ["explain", evil + CONTROLS]):
             with self.subTest(command):
                 done = self.run_it(*command)
                 self.assertNotRegex(done.stdout + done.stderr, OBEYED)
                 self.assertNotRegex(done.stdout, r"(?m)^ok 1 - forged")
         folder = self.folder()
         for name, text in (("outcome", "ERROR " + ESCAPE + "\nok 7 - forged\n"),
-                           ("outcome", "SKIP " + TURNS), ("crash", "record SIGSEGV " + TURNS),
+                           ("outcome", "SKIP " + CONTROLS), ("crash", "record SIGSEGV " + CONTROLS),
                            ("crash", "record SIGSEGV " + ESCAPE + "\nok 7 - forged\n")):
             files.write(os.path.join(folder, name), text)
-            said = self.judge(folder)
-            self.assertNotRegex(said, OBEYED)
-            self.assertNotRegex(said, r"(?m)^ok 7")
+            output = self.judge(folder)
+            self.assertNotRegex(output, OBEYED)
+            self.assertNotRegex(output, r"(?m)^ok 7")
             os.unlink(os.path.join(folder, name))
 
-    def sampled(self, path: str, owner: int) -> str:
-        """A capture whose samples lie in the file @path."""
+    def make_sampled(self, path: str, owner: int) -> str:
+        """Creates a capture whose samples lie in the file @path."""
         data = rd.PerfData.load(os.path.join(FIXTURES, "memfd", "perf.data"))
         data.features.pop(2, None)  # build ids
         for record in data.maps():
@@ -353,14 +354,14 @@ class Named(Inputs):
         return made
 
     def why(self, *arguments: str) -> dict[str, int]:
-        """Why samples have no names."""
+        """Returns the counts of reasons for missing names."""
         done = self.run_it("judge", "--json", *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         why: dict[str, int] = json.loads(done.stdout)["names"]["why"]
         return why
 
     def private(self) -> str:
-        """A program in a folder of ours that nobody else may enter."""
+        """Creates a program in a private folder of the victim."""
         program = os.path.join(self.ours("private", 0o700), "program")
         shutil.copy("/bin/true", program)
         os.chmod(program, 0o700)
@@ -368,12 +369,12 @@ class Named(Inputs):
         return program
 
     def test_root_folder(self) -> None:
-        """Links below --root lead out: to the root, to ours, up, by way of /proc."""
+        """Links below --root point outside of it: absolute, relative, through /proc."""
         program = self.private()
         folder = os.path.dirname(program)
         root = self.ours("root", 0o755)
         os.mkdir(os.path.join(root, "up"))
-        os.mkdir(os.path.join(root, "locked"), 0o700)  # who reads cannot go there, root can
+        os.mkdir(os.path.join(root, "locked"), 0o700)  # the reader cannot enter it, root can
         up = os.path.relpath(folder, os.path.join(root, "up"))
         for name, to in (("straight", folder), ("up/opt", up), ("locked/opt", folder),
                          ("proc", "/proc/self/root" + folder),
@@ -381,23 +382,23 @@ class Named(Inputs):
             os.symlink(to, os.path.join(root, name))
             where = "/" + name + ("" if name == "file" else "/program")
             with self.subTest(name):
-                why = self.why("--root", root, self.sampled(where, self.victim))
+                why = self.why("--root", root, self.make_sampled(where, self.victim))
                 self.assertEqual((why["stripped"], why["no-symbol"]), (0, 0))
                 self.assertGreater(why["missing-file"] + why["bad-file"], 0)
-        # And what does lie there is found.
+        # A file below the root is found.
         shutil.copy(program, os.path.join(root, "program"))
         os.chmod(os.path.join(root, "program"), 0o755)
-        why = self.why("--root", root, self.sampled("/program", self.victim))
+        why = self.why("--root", root, self.make_sampled("/program", self.victim))
         self.assertGreater(why["stripped"] + why["no-symbol"], 0)
 
     def test_odd_elf_folder(self) -> None:
-        """--elf: FIFOs, devices, sockets, links, rounds, and an ELF file without an end."""
+        """--elf with FIFOs, devices, sockets, links, cycles and an endless ELF file."""
         folder = self.their("elf")
         os.mkdir(folder)
         makes: dict[str, other_users.Make] = {
-            "fifo": os.mkfifo, "socket": other_users.listening, "link": self.link,
+            "fifo": os.mkfifo, "socket": other_users.make_dead_socket, "link": self.link,
             "hard": self.hard, "round": lambda path: os.symlink(".", path),
-            "all": lambda path: os.symlink("/", path), "sparse": other_users.sparse,
+            "all": lambda path: os.symlink("/", path), "sparse": other_users.make_sparse,
             "device": lambda path: os.mknod(path, 0o20666, os.makedev(1, 5)),
             "elf": lambda path: shutil.copy("/bin/true", path), ESCAPE.replace("/", ""): os.mkfifo}
         for name, make in makes.items():
@@ -407,29 +408,29 @@ class Named(Inputs):
         for _ in range(100):
             deep = os.path.join(deep, "d")
             os.mkdir(deep)
-        self.give(folder)
+        self.hand_over(folder)
         for name in (*makes, "nothing"):
-            path = self.sampled("/usr/lib/" + name, self.victim)
+            path = self.make_sampled("/usr/lib/" + name, self.victim)
             for command in (["judge", "--unwind"], ["explain"]):
                 with self.subTest(name=name, command=command):
                     self.run_it(*command, "--elf", folder, path)
 
     def test_full_elf_folder(self) -> None:
-        """Of 20,000 files, none of which is wanted."""
+        """A folder of 20,000 files, none wanted."""
         os.mkdir(self.their("elf"))
         for nth in range(20000):
             os.symlink("/bin/true", self.their("elf", str(nth)))
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         self.run_it("judge", "--unwind", "--elf", self.their("elf"),
-                    self.sampled("/usr/lib/none", self.victim), timeout=10)
+                    self.make_sampled("/usr/lib/none", self.victim), timeout=10)
 
     def test_leases(self) -> None:
-        """Who holds a lease of a file has all wait who open it, for 45 s."""
+        """A lease on a file delays each open by 45 s."""
         path = self.plant("leased", lambda to: shutil.copy("/bin/true", to))
         code = "signal.signal(signal.SIGIO, signal.SIG_IGN)\nfile = open(a[0], 'r+b')\n" \
             "fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)\non()\nsignal.pause()\n"
         with self.their_python(code, path):
             self.assertIn("holds a lease", self.refused("judge", path))
-            self.run_it("judge", "--unwind", self.sampled(path, self.victim), timeout=15)
+            self.run_it("judge", "--unwind", self.make_sampled(path, self.victim), timeout=15)
             self.run_it("judge", "--unwind", "--elf", self.theirs,
-                        self.sampled("/x/leased", self.victim), timeout=15)
+                        self.make_sampled("/x/leased", self.victim), timeout=15)

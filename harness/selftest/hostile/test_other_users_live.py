@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What processes of another user's do while we look at them, or read what they publish: storms,
-files that change under our eyes, mounts of their own. (Who is attacked: test_other_users.py.)"""
+"""Hostile processes of another user: storms of tasks and mappings, published files that change
+while they are read, mount namespaces. (Victims: test_other_users.py.)"""
 
 import contextlib
 import json
@@ -20,15 +20,15 @@ from harness.selftest.support.scratch import FIXTURES, HERE
 
 ESCAPE = "\033]0;taken\007"
 OBEYED = "[\033\u0080-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-SECONDS = 1.0  # how long a storm is watched
+SECONDS = 1.0  # recording time of a storm
 setUpModule = other_users.prepare
 
 
 class Storms(other_users.OtherUsers):
-    """Each is watched by `record -p` until it is asked to end, and looked at by `lint --pid`."""
+    """Each process is recorded by `record -p` and read by `lint --pid`."""
 
     def record(self, pid: int) -> None:
-        """What is recorded ends when it is to, and is whole."""
+        """Records until SIGINT; the file must be whole."""
         path = self.place("out.data")
         with subprocess.Popen([self.program, "record", "-o", path, "-p", str(pid)],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -36,13 +36,13 @@ class Storms(other_users.OtherUsers):
             assert record.stdout
             time.sleep(SECONDS)
             record.send_signal(signal.SIGINT)
-            said, _ = record.communicate(timeout=30)
-        if "perf_event_open" in said and record.returncode:
+            output, _ = record.communicate(timeout=30)
+        if "perf_event_open" in output and record.returncode:
             self.skipTest("perf is denied here")
-        self.assertIn(record.returncode, (0, 99, -signal.SIGINT), said)
-        self.assertNotRegex(said, OBEYED)
+        self.assertIn(record.returncode, (0, 99, -signal.SIGINT), output)
+        self.assertNotRegex(output, OBEYED)
         if record.returncode == 99:
-            self.assertRegex(said, "jitproof record: .+")
+            self.assertRegex(output, "jitproof record: .+")
         if os.path.exists(path):
             done = self.run_it("judge", "--json", path, timeout=60)
             self.assertIn(done.returncode, (0, 1), done.stderr)
@@ -59,25 +59,25 @@ class Storms(other_users.OtherUsers):
                    "    os.waitpid(pid, 0)\n")
 
     def test_threads(self) -> None:
-        """Some are there whenever they are listed, none is there the next time."""
+        """Threads that end before they are listed a second time."""
         self.storm("on()\nwhile True:\n"
                    "    made = [threading.Thread(target=int) for _ in range(20)]\n"
                    "    for one in made:\n        one.start()\n"
                    "    for one in made:\n        one.join()\n")
 
     def test_mappings(self) -> None:
-        """Mapped and unmapped as fast as it goes, and named after a file of ours."""
+        """Mappings that come and go, of a file that is named like a perf map."""
         self.storm("file = open('perf-1.map', 'wb+')\nfile.truncate(1 << 20)\non()\nwhile True:\n"
                    "    made = mmap.mmap(file.fileno(), 1 << 16, mmap.MAP_PRIVATE, 5)\n"
                    "    made.close()\n")
 
     def test_names(self) -> None:
-        """The process is called anew all the time, and never as one should be."""
+        """A process that changes its name all the time, with control characters."""
         self.storm("on()\nnth = 0\nwhile True:\n    nth += 1\n"
                    "    name = '\\033[2J\\n) R 1 %d' % nth\n    libc.prctl(15, name.encode())\n")
 
     def test_many_names(self) -> None:
-        """30,000 files that are called as jitdumps are, all mapped."""
+        """30,000 mapped files with names of jitdumps."""
         names = 30000
         with open("/proc/sys/vm/max_map_count", encoding="utf-8") as file:
             names = min(names, int(file.read()) - 1000)
@@ -91,15 +91,15 @@ class Storms(other_users.OtherUsers):
             done = self.run_it("lint", "--pid", str(child.pid), timeout=60)
             spent = time.monotonic() - start
         self.assertGreater(done.stderr.count("jit-") + done.stdout.count("jit-"), names // 2)
-        # Each by each it took 19 s.
+        # Comparing each name with all others took 19 s.
         self.assertLess(spent, 10)
 
     def test_stopped(self) -> None:
-        """A process that is stopped; one whose folder in /proc belongs to root."""
+        """A stopped process, and a process whose folder in /proc belongs to root."""
         with self.their_python("on()\nos.kill(os.getpid(), signal.SIGSTOP)\n") as child:
             self.record(child.pid)
             self.run_it("lint", "--pid", str(child.pid))
-        code = "libc.prctl(4, 0)\non()\nsignal.pause()\n"  # PR_SET_DUMPABLE: it is root's there
+        code = "libc.prctl(4, 0)\non()\nsignal.pause()\n"  # PR_SET_DUMPABLE: root owns /proc/PID
         with self.their_python(code) as child:
             name = self.plant(f"/tmp/perf-{child.pid}.map", self.link)
             self.run_it("lint", "--pid", str(child.pid))
@@ -109,10 +109,9 @@ class Storms(other_users.OtherUsers):
             os.unlink(name)
             self.assertIn(f"{name}: perf map, 1 lines", done.stdout + done.stderr)
 
-
     def test_lint_of_a_process(self) -> None:
-        """What their process is called after leads to root's, waits, or has escapes; and their own
-        file is said to be theirs, though what reads it is not root."""
+        """The perf map and jitdump of a process are links, FIFOs or contain escapes; lint reports
+        the owner of the attacker's file."""
         kinds: tuple[other_users.Make, ...] = (self.link, self.hard, os.mkfifo)
         with subprocess.Popen(["sleep", "60"], user=other_users.USER, group=other_users.USER,
                               extra_groups=[], cwd=self.theirs) as child:
@@ -134,9 +133,8 @@ class Storms(other_users.OtherUsers):
         self.assertNotIn("\033", done.stdout + done.stderr)
 
 
-
 class Changing(other_users.OtherUsers):
-    """What we read while they change it."""
+    """Files that the attacker changes while they are read."""
 
     def read_all(self, pid: int, path: str) -> None:
         for command in (["explain", path], ["judge", path], ["judge", "--unwind", path],
@@ -145,7 +143,7 @@ class Changing(other_users.OtherUsers):
                 self.run_it(*command)
 
     def capture_of(self, pid: int) -> str:
-        """A capture of the process @pid, whose code has no file."""
+        """Creates a capture of the process @pid with emitted code."""
         data = rd.PerfData.load(os.path.join(FIXTURES, "growth", "perf.data"))
         data.records = [record for record in data.records
                         if isinstance(record, (rd.Map, rd.Sample))]
@@ -163,8 +161,8 @@ class Changing(other_users.OtherUsers):
 
     @contextlib.contextmanager
     def publisher(self, code: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
-        """A process of theirs, which has a perf map for which @code is done all the time: `path`,
-        `one` beside it."""
+        """Runs a process of the attacker with a perf map `path`, and `one` beside it, which @code
+        changes."""
         with self.their_python(
                 "path = '/tmp/perf-%d.map' % os.getpid()\none = path + '.one'\n"
                 "open(path, 'w').write('1000 10 name\\n' * 1000)\n"
@@ -177,31 +175,31 @@ class Changing(other_users.OtherUsers):
                         os.unlink(f"/tmp/perf-{child.pid}.map{end}")
 
     def test_perf_map_swapped(self) -> None:
-        """It is now theirs, now a link to our secret, a FIFO, a socket's."""
+        """The map is exchanged for a link or hard link to the secret, or a FIFO."""
         for make in ("os.symlink(a[0], one)", "os.mkfifo(one)", "os.link(a[0], one)"):
             with self.publisher(f"{make}\non()\nwhile True:\n    libc.renameat2(-100, "
                                 "path.encode(), -100, one.encode(), 2)\n", self.secret) as child:
                 self.read_all(child.pid, self.capture_of(child.pid))
 
     def test_perf_map_cut(self) -> None:
-        """It is cut short and grows again while it is read."""
+        """The map is truncated and grows again."""
         with self.publisher("on()\nwhile True:\n    os.truncate(path, 0)\n"
                             "    open(path, 'a').write('7f0000000000 10 name\\n' * 2000)\n"
                             ) as child:
             self.read_all(child.pid, self.capture_of(child.pid))
 
     def test_perf_map_endless(self) -> None:
-        """It grows faster than it is read."""
+        """The map grows faster than it is read."""
         with self.publisher("on()\nout = open(path, 'a')\nwhile True:\n"
                             "    out.write('7f0000000000 10 name\\n' * 100)\n"
                             "    if out.tell() > 6 << 20:\n        signal.pause()\n") as child:
             self.read_all(child.pid, self.capture_of(child.pid))
 
-    def cut(self, name: str, *commands: list[str]) -> None:
-        """Each command reads a file of theirs that is now whole, now cut short: PATH."""
+    def check_truncated(self, name: str, *commands: list[str]) -> None:
+        """Runs each command on PATH, a file that the attacker truncates and restores."""
         path = self.their(os.path.basename(name))
         shutil.copy(self.fixture(name), path)
-        self.give(path)
+        self.hand_over(path)
         code = ("data = open(a[0], 'rb').read()\nfd = os.open(a[0], os.O_RDWR)\non()\nwhile True:\n"
                 "    os.ftruncate(fd, len(data) // 3)\n    os.pwrite(fd, data, 0)\n")
         with self.their_python(code, path):
@@ -212,24 +210,27 @@ class Changing(other_users.OtherUsers):
                     self.assertTrue(done.returncode != 99 or done.stderr.strip())
 
     def test_capture_cut(self) -> None:
-        self.cut("growth/perf.data", ["judge", "PATH"], ["judge", "--unwind", "PATH"],
-                 ["explain", "PATH"], ["inject", "--jitdump-dir", self.fixture("growth"), "-i",
-                                       "PATH", "-o", self.place("out")])
+        self.check_truncated(
+            "growth/perf.data", ["judge", "PATH"], ["judge", "--unwind", "PATH"],
+            ["explain", "PATH"], ["inject", "--jitdump-dir", self.fixture("growth"), "-i", "PATH",
+                                  "-o", self.place("out")])
 
     def test_jitdump_cut(self) -> None:
-        self.cut("growth/jit-12329.dump", ["lint", "PATH"],
-                 ["inject", "--jitdump-dir", self.theirs, "-i",
-                  self.fixture("growth", "perf.data"), "-o", self.place("out")])
+        self.check_truncated(
+            "growth/jit-12329.dump", ["lint", "PATH"],
+            ["inject", "--jitdump-dir", self.theirs, "-i", self.fixture("growth", "perf.data"),
+             "-o", self.place("out")])
 
     def test_truth_cut(self) -> None:
-        self.cut("memfd/truth", ["judge", "--truth", "PATH", self.fixture("memfd", "perf.data")],
-                 ["explain", "--truth", "PATH", self.fixture("memfd", "perf.data")])
+        for command in ("judge", "explain"):
+            self.check_truncated("memfd/truth", [command, "--truth", "PATH",
+                                                 self.fixture("memfd", "perf.data")])
 
     def test_capture_swapped(self) -> None:
-        """It is now theirs, now a FIFO, a link to a device, to our secret."""
+        """A capture is exchanged for a FIFO, a link to a device, or to the secret."""
         path = self.their("perf.data")
         shutil.copy(self.fixture("growth", "perf.data"), path)
-        self.give(path)
+        self.hand_over(path)
         kinds: dict[str, other_users.Make] = {
             "fifo": os.mkfifo, "link": self.link,
             "device": lambda to: os.symlink("/dev/watchdog", to),
@@ -242,7 +243,7 @@ class Changing(other_users.OtherUsers):
                         self.run_it(*command, path)
 
     def test_pipe(self) -> None:
-        """Through a pipe come zeros for ever, or a head and then nothing that fits."""
+        """A pipe delivers endless zeros, or a header followed by them."""
         head = files.read_bytes(os.path.join(HERE, "fuzz", "corpus", "pipe.data"))
         for first in (b"", head):
             for command in (["judge", "-"], ["explain", "-"]):
@@ -258,10 +259,10 @@ class Changing(other_users.OtherUsers):
 
 
 class Containers(other_users.OtherUsers):
-    """A process that sees other files by the same names."""
+    """A process in a mount namespace with other files of the same names."""
 
     def test_other_mounts(self) -> None:
-        """What we may not read there is not ours of that name."""
+        """An unreadable file there is not replaced by the file of that name here."""
         program = os.path.join(self.ours("private", 0o700), "program")
         shutil.copy("/bin/true", program)
         os.chmod(program, 0o700)

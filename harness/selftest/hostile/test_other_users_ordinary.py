@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The same attacks on an ordinary user's jitproof, by another ordinary user; and how many there are
-in all."""
+"""The attacks of the other files on an ordinary user's jitproof, and the number of all attacks."""
 
 import glob
 import importlib
@@ -47,7 +46,7 @@ class Changing(live.Changing):
 
 class Count(unittest.TestCase):
     def test_how_many(self) -> None:
-        """Kinds of attacks: each test that stands in one of these files."""
+        """Counts kinds of attacks: the tests of these files."""
         found = set()
         for path in sorted(glob.glob(os.path.join(HERE, "hostile/test_other_users*.py"))):
             module = importlib.import_module(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof inject`: what each address of each process is after each record, beside a reference
-that keeps books byte by byte; what it writes; what it refuses."""
+"""`jitproof inject`: the code at each byte after each record, compared with a reference; the
+written files; refused input."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Injecting(Folder):
         return perf.map(pid, 0x1000, 0x1000, path, time, ino=ino)
 
     def record(self, perf: rd.PerfData, *markers: rd.Map) -> None:
-        """The input: a capture that tells of jitdumps alone, of the process's own if no other."""
+        """Saves a capture with records of jitdump mappings alone; default: the process's own."""
         perf.records = [*(markers or (self.marker(perf),))]
         perf.save(self.input)
 
@@ -240,7 +240,7 @@ class Random:
         for pid in pids:
             self.dumps[pid].save(os.path.join(self.folder, f"jit-{self.dumps[pid].pid}.dump"))
         self.perf.save(os.path.join(self.folder, "perf.data"))
-        # Of the same time, what the kernel told is first.
+        # Of equal times, records of the kernel are first.
         self.events.sort(key=lambda event: event[:2])
         return self
 
@@ -360,7 +360,7 @@ class Records(Injecting):
                               done.stdout)
 
     def test_other_protection(self) -> None:
-        """Not the same mapping: each piece that is not code is told again."""
+        """Each piece of a mapping that is not code gets a new record."""
         self.one_load(lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, prot=7))
         self.run_inject()
         self.assertEqual(self.maps(), [f"{BASE:x}-{BASE + 0x80:x}", f"{BASE:x}-{BASE + 0x40:x}",
@@ -416,7 +416,7 @@ class Records(Injecting):
                           if ".jit/" in record.name], [PID])
 
     def test_one_dump_by_many_paths(self) -> None:
-        """It is read once, and nothing is said: nothing is missing."""
+        """The jitdump is read once, without a warning."""
         perf = mj.capture()
         mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(self.dump_path())
         ino = os.lstat(self.dump_path()).st_ino
@@ -499,7 +499,7 @@ class Records(Injecting):
 
     def test_other_byte_order(self) -> None:
         perf = self.one_load()
-        files.write_bytes(self.input, byte_order.turn_file(perf))
+        files.write_bytes(self.input, byte_order.swap_file(perf))
         self.assertIn("this machine's byte order", self.run_inject(status=99).stderr)
 
 
@@ -621,7 +621,7 @@ class Hostile(Injecting):
         self.dump = mj.Made(PID).load(100, BASE, b"\xc3" * 8, 1, "good")
 
     def refused(self, pattern: str, loads: int = 0, raw: bytes | None = None) -> None:
-        """Says why, uses the loads before; nothing but the output comes to be."""
+        """Reports the error, uses the loads before it, and creates no file but the output."""
         if raw is not None:
             files.write_bytes(self.dump_path(), raw)
         self.record(self.perf)

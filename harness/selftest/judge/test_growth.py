@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ten times as much of one thing costs `judge FILE`: the captures of ci/bench/growth.py."""
+"""Time and memory of `judge FILE` for captures ten times as large (ci/bench/growth.py)."""
 
 import os
 
@@ -14,32 +14,32 @@ MOST_TIMES = 30
 
 class Growth(Folder):
     def judged(self, kind: str, count: int) -> tuple[float, int, int]:
-        """CPU seconds and peak bytes, and the file's size."""
+        """Returns CPU seconds, peak memory in bytes, and the size of the file."""
         path = self.place("growth.data")
         growth.make(path, growth.KINDS[kind](count))
         seconds, peak = usage.of([JITPROOF, "judge", "--json", path])
         return seconds, peak * KIB, os.path.getsize(path)
 
     def test_samples_in_one_round(self) -> None:
-        """The mapped file, and 24 bytes for each 32 of it, less what any judging takes."""
+        """Memory: the mapped file, and less than 24 bytes for each 32 of it."""
         _, least, _ = self.judged("samples in one round", 1000)
         _, peak, size = self.judged("samples in one round", MANY)
         self.assertLess(peak - least, 1.4 * size)
 
     def test_processes(self) -> None:
-        """Of each that lives, its names, places and mappings."""
+        """Memory of each living process: names and mappings."""
         _, least, _ = self.judged("processes alive", 1000)
         _, peak, _ = self.judged("processes alive", PROCESSES)
         self.assertLess((peak - least) / PROCESSES, 1300)
 
     def test_mappings_below_others(self) -> None:
-        """Of each, its record in the mapped file and what is kept of it."""
+        """Memory of each mapping: its record in the mapped file and the kept data."""
         _, least, _ = self.judged("mappings, ascending below others", 1000)
         _, peak, _ = self.judged("mappings, ascending below others", PROCESSES)
         self.assertLess((peak - least) / PROCESSES, 500)
 
     def test_forks_of_many(self) -> None:
-        """Each has its own copy of the few mappings beside the one that it changed."""
+        """A child copies only the mappings next to the changed one."""
         _, least, _ = self.judged("forks of many mappings, each with another", 1000)
         _, peak, _ = self.judged("forks of many mappings, each with another", FORKS)
         self.assertLess((peak - least) / FORKS, 5000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A broken adapter is an ERROR with its last words, never a SKIP; one that lies is found out."""
+"""A broken adapter is an ERROR with its last words, never a SKIP; false statements are found."""
 
 import json
 import os
@@ -12,11 +12,11 @@ from unittest import mock
 from ci.base import files, process
 from harness.selftest.support.scratch import HERE, JITPROOF, Folder
 
-# Answers each verb by what @answers says of it: lines, and how it ends.
+# Answers each verb with its lines of `answers`, and ends as `answers` states.
 ADAPTER = """import sys
 answers = {answers!r}
-said, ends = answers.get(sys.argv[1], ("", "exit"))
-sys.stdout.write(said)
+lines, ends = answers.get(sys.argv[1], ("", "exit"))
+sys.stdout.write(lines)
 sys.stdout.flush()
 if ends == "raise":
     raise RuntimeError("broken on purpose")
@@ -26,17 +26,17 @@ if ends == "wait":
         sys.stdout.flush()
 """
 
-# perf's adapter, and then another `capture`.
-LIAR = """import importlib.util, sys
+# perf's adapter with altered facts in `capture`.
+ALTERED = """import importlib.util, sys
 spec = importlib.util.spec_from_file_location("perf", {perf!r})
 perf = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(perf)
 facts = perf.Recording.facts
-perf.Recording.facts = lambda self: {{**facts(self), **{lie!r}}}
+perf.Recording.facts = lambda self: {{**facts(self), **{changes!r}}}
 sys.exit(perf.main())
 """
 
-# Says what it was asked with.
+# Prints its options.
 ECHO = """import sys
 print("skip" if sys.argv[2:] else "version 1", *sys.argv[2:])
 """
@@ -64,7 +64,7 @@ class Adapters(Folder):
         self.write(CASES, "expected", "adapter")
 
     def run_cases(self, adapter: str, *names: str) -> list[dict[str, Any]]:
-        """With profilers/fake.py; the lines of results.jsonl."""
+        """Runs cases with the adapter as profilers/fake.py; returns the lines of results.jsonl."""
         self.write(adapter, "profilers", "fake.py")
         out = self.place("run")
         shutil.rmtree(out, ignore_errors=True)
@@ -76,13 +76,13 @@ class Adapters(Folder):
         return [json.loads(line) for line in files.read(os.path.join(out, "results.jsonl"))
                 .splitlines()]
 
-    def errs(self, adapter: str, said: str, *names: str) -> None:
+    def errs(self, adapter: str, message: str, *names: str) -> None:
         for result in self.run_cases(adapter, *names):
             if result["outcome"] == "SKIP" and re.search("perf_event_open|: not found$",
                                                          result["why"]):
                 self.skipTest(result["why"])
             self.assertEqual(result["outcome"], "ERROR", result["why"])
-            self.assertRegex(result["why"], said)
+            self.assertRegex(result["why"], message)
 
     def answers(self, **answers: tuple[str, str]) -> str:
         return ADAPTER.format(answers=answers)
@@ -91,7 +91,7 @@ class Adapters(Folder):
         self.errs("def broken(:\n", r"its last words: .*SyntaxError: ", "*")
 
     def test_version(self) -> None:
-        for answer, said in (
+        for answer, message in (
                 (("", "raise"), "fake: ended with status 1 when asked for its version; expected "
                                 "'version ...' or 'skip WHY'; .*broken on purpose"),
                 (("", "exit"), "ended with status 0 when asked for its version"),
@@ -101,7 +101,7 @@ class Adapters(Folder):
                                            "end; .*broken on purpose"),
                 (("vers 1\n", "exit"), "said 'vers 1' when asked for its version")):
             with self.subTest(answer):
-                self.errs(self.answers(version=answer), said, "launch", "attach", "inject")
+                self.errs(self.answers(version=answer), message, "launch", "attach", "inject")
 
     def test_missing_is_a_skip(self) -> None:
         for result in self.run_cases(self.answers(version=("skip no such tool\n", "exit")), "*"):
@@ -109,16 +109,17 @@ class Adapters(Folder):
             self.assertIn("no such tool", result["why"])
 
     def test_options_of_a_case(self) -> None:
-        """They go to the profiler as they are; what it cannot do is a SKIP."""
+        """A case's options reach the profiler unchanged; unsupported ones are a SKIP."""
         for result in self.run_cases(ECHO, "with.*"):
             kind = result["case"].split(".")[1]
-            said = {"launch": "--for=launch --with=-z --with=--threads",
+            message = {"launch": "--for=launch --with=-z --with=--threads",
                     "attach": "--for=attach --with=-a",
                     "inject": "--for=inject --with=-b --with=--of=x"}[kind]
-            self.assertEqual((result["outcome"], result["why"]), ("SKIP", "profiler fake: " + said))
+            self.assertEqual((result["outcome"], result["why"]),
+                             ("SKIP", "profiler fake: " + message))
 
     def test_recording(self) -> None:
-        for answer, said in (
+        for answer, message in (
                 (("", "raise"), "ended with status 1 before it sampled; expected 'sampling'; "
                                 ".*broken on purpose"),
                 (("samples 5\n", "wait"), "said 'samples 5' before it sampled"),
@@ -127,11 +128,11 @@ class Adapters(Folder):
                 (("skip it\n", "wait"), "said 'skip it' before it sampled"),
                 (("error no reason\n", "wait"), "^no reason")):
             with self.subTest(answer):
-                self.errs(self.answers(version=VERSION, launch=answer, attach=answer), said,
+                self.errs(self.answers(version=VERSION, launch=answer, attach=answer), message,
                           "launch", "attach")
 
     def test_words_while_it_records(self) -> None:
-        """Answers to what nobody asked would be believed later."""
+        """Unsolicited answers are an ERROR: they could be taken for later ones."""
         for word in ("stopped", "done", "enabled", "samples -5", "samples 2x", "skip it"):
             with self.subTest(word):
                 answer = ("sampling\n%s\n" % word, "wait")
@@ -148,48 +149,49 @@ class Adapters(Folder):
         self.errs(self.answers(version=VERSION, attach=answer), "perf.data: No such file", "attach")
 
     def test_injecting(self) -> None:
-        for answer, said in ((("", "raise"), "ended with status 1 when asked to inject; expected "
-                                             "'done'; its last words: .*on purpose"),
-                             (("\n", "exit"), "said '' when asked to inject"),
-                             (("merged\n", "exit"), "said 'merged' when asked to inject"),
-                             (("done\n", "raise"), "ended with status 1 after it was done"),
-                             (("error no jitdump\n", "exit"), "^no jitdump"),
-                             (("done\n", "exit"), "injected.data: No such file")):
+        for answer, message in (
+                (("", "raise"), "ended with status 1 when asked to inject; expected 'done'; its "
+                                "last words: .*on purpose"),
+                (("\n", "exit"), "said '' when asked to inject"),
+                (("merged\n", "exit"), "said 'merged' when asked to inject"),
+                (("done\n", "raise"), "ended with status 1 after it was done"),
+                (("error no jitdump\n", "exit"), "^no jitdump"),
+                (("done\n", "exit"), "injected.data: No such file")):
             with self.subTest(answer):
-                self.errs(self.answers(version=VERSION, inject=answer), said, "inject")
+                self.errs(self.answers(version=VERSION, inject=answer), message, "inject")
 
-    def test_lies(self) -> None:
-        """Of times, of the clocks, and of what was asked for."""
+    def test_false_statements(self) -> None:
+        """False times, clock differences and requests in `capture`."""
         hour = 3600 * 10**9
-        for lie, said in (
+        for changes, message in (
                 ({"enabled": 1, "sampling": 2, "stopped": 3}, r"states enabled 1; the runner saw"),
                 ({"sampling": hour << 16, "stopped": hour << 16}, "states sampling"),
                 ({"stopped": hour << 16}, "states stopped"),
                 ({"slack": 99_999}, "states slack 99999; the runner saw"),
                 ({"max_stack": 3}, "states max_stack 3; the runner saw"),
                 ({"stack_dump": 8192}, "states stack_dump 8192; the runner saw 0 to 0")):
-            with self.subTest(lie):
+            with self.subTest(changes):
                 perf = os.path.join(os.path.dirname(os.path.abspath(JITPROOF)), "profiler/perf.py")
-                adapter = LIAR.format(perf=os.path.realpath(perf), lie=lie)
-                self.errs(adapter, said, "attach")
+                adapter = ALTERED.format(perf=os.path.realpath(perf), changes=changes)
+                self.errs(adapter, message, "attach")
 
 
-# Of broken_adapter.py: what comes of each fault, at each place when, and what was expected there.
-CAME = {"word": "said 'wrong'", "empty": "said ''", "long": "said 1024 bytes without a newline",
+# Faults of broken_adapter.py: the reported fact; for each step, the reported time and expectation.
+FACTS = {"word": "said 'wrong'", "empty": "said ''", "long": "said 1024 bytes without a newline",
         "nul": r"said '[\w ]*' and a NUL byte", "exit0": "ended with status 0",
         "exit3": "ended with status 3", "killed": r"was killed by signal 9 \(Killed\)",
         "closes": "closed its standard output and lived on"}
-PLACES = {"sampling": ("before it sampled", "'sampling'"),
+STEPS = {"sampling": ("before it sampled", "'sampling'"),
           "recording": ("while it recorded", "'samples N' or 'exited'"),
           "stop": ("when told to stop", "'stopped'"),
-          # The next order follows at once.
+          # The runner sends `finish` at once.
           "stopped": ("(after it had stopped|when told to finish)",
                       "('samples N' or 'exited'|'done')"),
           "finish": ("when told to finish", "'done'"),
           "done": ("after it was done", "its end"),
           "enable": ("when told to enable its events", "'enabled'"),
           "disable": ("when told to disable its events", "'disabled'")}
-ALWAYS = list(PLACES)[:6]
+ALWAYS = list(STEPS)[:6]
 MORE = {"twice.sampling": ("said 'sampling'", "recording"),
         "early.sampling": ("said 'stopped'", "sampling"),
         "twice.stop": ("said 'stopped'", "stopped"), "early.stop": ("said 'done'", "stop"),
@@ -203,12 +205,12 @@ def remove(path: str) -> None:
         os.unlink(path)
 
 
-def message(came: str, place: tuple[str, str]) -> str:
-    return "profiler broken: %s %s; expected %s; its last words: last words" % (came, *place)
+def error_message(fact: str, step: tuple[str, str]) -> str:
+    return "profiler broken: %s %s; expected %s; its last words: last words" % (fact, *step)
 
 
 class Broken(Folder):
-    """In one way, in one place: an ERROR at once that tells all, and nothing is left running."""
+    """Each fault at each step is an ERROR soon, with what, when and the expectation."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -239,38 +241,41 @@ class Broken(Folder):
                 self.assertLess(result["seconds"], 20 if "lives" in result["case"] else 8)
 
     def test_recording(self) -> None:
-        faults = {fault + "." + place: message(came, PLACES[place]) for fault, came in CAME.items()
-                  for place in ALWAYS if (fault, place) != ("exit0", "done")}
-        faults.update((name, message(came, PLACES[place])) for name, (came, place) in MORE.items())
+        faults = {fault + "." + step: error_message(fact, STEPS[step])
+                  for fault, fact in FACTS.items() for step in ALWAYS
+                  if (fault, step) != ("exit0", "done")}
+        faults.update((name, error_message(fact, STEPS[step]))
+                      for name, (fact, step) in MORE.items())
         self.run_faults("attach", faults)
         self.run_faults("launch", faults)
 
     def test_gated(self) -> None:
-        faults = {fault + "." + place: message(CAME[fault], PLACES[place])
+        faults = {fault + "." + step: error_message(FACTS[fault], STEPS[step])
                   for fault in ("word", "nul", "killed", "closes")
-                  for place in ("sampling", "enable", "disable")}
-        faults["early.enable"] = message("said 'disabled'", PLACES["enable"])
+                  for step in ("sampling", "enable", "disable")}
+        faults["early.enable"] = error_message("said 'disabled'", STEPS["enable"])
         self.run_faults("gated", faults)
 
     def test_version(self) -> None:
-        for fault, came in CAME.items():
-            for place, told in ASKED.items():
-                if (fault, place) != ("exit0", "versioned"):
-                    self.run_faults("attach", {"it": message(came, told)}, fault + "." + place)
+        for fault, fact in FACTS.items():
+            for step, when in ASKED.items():
+                if (fault, step) != ("exit0", "versioned"):
+                    self.run_faults("attach", {"it": error_message(fact, when)}, fault + "." + step)
 
     def test_links(self) -> None:
-        """What a killed adapter leaves in /tmp goes, if it is this case's, and nothing else."""
+        """A link in /tmp of a killed adapter is removed if it points into this case's folder."""
         with tempfile.TemporaryDirectory(dir="/tmp") as other:
             maps = ["/tmp/perf-%d.map" % (2 ** 31 - number) for number in range(2, 6)]
             for path in maps:
                 self.addCleanup(remove, path)
-            theirs, elsewhere, plain, case = maps
-            os.symlink(os.path.join(other, os.path.basename(theirs)), theirs)
-            # The folder is this case's, the file is not what adapters link to.
+            foreign, elsewhere, plain, case = maps
+            os.symlink(os.path.join(other, os.path.basename(foreign)), foreign)
+            # A link to a file of this case that adapters do not create.
             os.symlink(self.place("attach/broken/killed.stop/truth"), elsewhere)
             files.write(plain, "")
             with mock.patch.dict(os.environ, JITPROOF_LINK=os.path.basename(case)):
-                self.run_faults("attach", {"killed.stop": message(CAME["killed"], PLACES["stop"])})
+                self.run_faults("attach",
+                                {"killed.stop": error_message(FACTS["killed"], STEPS["stop"])})
             self.assertEqual([os.path.lexists(path) for path in maps], [True, True, True, False])
 
     def test_score(self) -> None:
@@ -289,11 +294,11 @@ class Broken(Folder):
     def test_check(self) -> None:
         for fault in ("word.recording", "exit0.stop", "nul.sampling"):
             done = self.jitproof("adapter", "check", "broken", fault=fault)
-            place = PLACES[fault.split(".")[1]]
+            kind, step = fault.split(".")
+            line = "(?m)^# " + error_message(FACTS[kind], STEPS[step])
             with self.subTest(fault=fault):
                 self.assertEqual(done.returncode, 1, done)
-                self.assertEqual(len(re.findall("(?m)^# " + message(CAME[fault.split(".")[0]],
-                                                                    place), done.stdout)), 2, done)
+                self.assertEqual(len(re.findall(line, done.stdout)), 2, done)
                 self.assertRegex(done.stdout, "(?m)^not ok 2 attach\n(.*\n)*not ok 3 launch")
         done = self.jitproof("adapter", "check", "broken", "none", fault="exit0.stop")
         self.assertEqual(done.returncode, 2, done)

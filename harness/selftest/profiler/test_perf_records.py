@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counting the records of a perf.data while it grows: files, pipes' files, folders, compressed."""
+"""Counting records of a growing perf.data: file, pipe, folder, compressed."""
 
 import ctypes
 import os
@@ -15,16 +15,16 @@ from harness.selftest.support.scratch import Folder
 IP_AND_TID = 3
 
 
-def record(kind: int, body: bytes) -> bytes:
+def pack_record(kind: int, body: bytes) -> bytes:
     return struct.pack("<IHH", kind, 0, 8 + len(body)) + body
 
 
-def sample(pid: int) -> bytes:
-    return record(perf_records.SAMPLE, struct.pack("<QII", 0x1000, pid, pid))
+def pack_sample(pid: int) -> bytes:
+    return pack_record(perf_records.SAMPLE, struct.pack("<QII", 0x1000, pid, pid))
 
 
-def file_of(records: bytes, whole: bool = True) -> bytes:
-    """With one attr behind the header, and features behind the records."""
+def pack_file(records: bytes, whole: bool = True) -> bytes:
+    """Returns a perf.data with one attr; @whole: its header states the size of the records."""
     attr = struct.pack("<IIQQQ", 1, 128, 0, 0, IP_AND_TID) + bytes(96)
     start = 104 + len(attr)
     head = struct.pack("<8sQQQQQQ", b"PERFILE2", 104, 144, 104, len(attr), start,
@@ -32,7 +32,7 @@ def file_of(records: bytes, whole: bool = True) -> bytes:
     return head.ljust(104, b"\0") + attr + records + (b"features" if whole else b"")
 
 
-def compressed(data: bytes) -> bytes:
+def compress(data: bytes) -> bytes:
     try:
         library = ctypes.CDLL("libzstd.so.1")
     except OSError as error:
@@ -51,62 +51,65 @@ class Records(Folder):
         self.assertEqual(data.count.samples, samples)
         return data
 
-    def raw(self, data: bytes, *names: str) -> None:
+    def write_raw(self, data: bytes, *names: str) -> None:
         with open(self.place(*names), "wb") as file:
             file.write(data)
 
     def test_file(self) -> None:
-        lost = record(perf_records.LOST, struct.pack("<QQ", 1, 5))
-        self.raw(file_of(sample(7) + lost + sample(8)), "perf.data")
+        lost = pack_record(perf_records.LOST, struct.pack("<QQ", 1, 5))
+        self.write_raw(pack_file(pack_sample(7) + lost + pack_sample(8)), "perf.data")
         self.assertEqual(self.counts(2).count.lost, 5)
 
     def test_grows(self) -> None:
         data = DataFile(self.place("perf.data"))
         data.read_more()
-        one = file_of(sample(7), whole=False)
+        one = pack_file(pack_sample(7), whole=False)
         for upto in range(len(one) + 1):
-            self.raw(one[:upto], "perf.data")
+            self.write_raw(one[:upto], "perf.data")
             data.read_more()
         self.assertEqual(data.count.samples, 1)
-        self.raw(file_of(sample(7) + sample(8)), "perf.data")
+        self.write_raw(pack_file(pack_sample(7) + pack_sample(8)), "perf.data")
         data.read_more()
         self.assertEqual(data.count.samples, 2)
 
     def test_cut(self) -> None:
-        self.raw(file_of((sample(7) + sample(8))[:-4]), "perf.data")
+        self.write_raw(pack_file((pack_sample(7) + pack_sample(8))[:-4]), "perf.data")
         self.assertFalse(DataFile(self.place("perf.data")).is_whole())
 
     def test_pipe(self) -> None:
-        attr = record(perf_records.ATTR_HEADER, struct.pack("<IIQQQ", 1, 128, 0, 0, IP_AND_TID))
-        self.raw(struct.pack("<8sQ", b"PERFILE2", 16) + attr + sample(7), "perf.data")
+        attr = pack_record(perf_records.ATTR_HEADER,
+                           struct.pack("<IIQQQ", 1, 128, 0, 0, IP_AND_TID))
+        self.write_raw(struct.pack("<8sQ", b"PERFILE2", 16) + attr + pack_sample(7), "perf.data")
         self.counts(1)
 
     def test_folder(self) -> None:
         os.mkdir(self.place("perf.data"))
         data = DataFile(self.place("perf.data"))
-        for name, records in (("data", file_of(sample(7))), ("data.0", sample(8)),
-                              ("data.1", sample(9) + sample(9))):
-            self.raw(records, "perf.data", name)
+        for name, records in (("data", pack_file(pack_sample(7))), ("data.0", pack_sample(8)),
+                              ("data.1", pack_sample(9) + pack_sample(9))):
+            self.write_raw(records, "perf.data", name)
             data.read_more()
         self.assertEqual(data.count.samples, 4)
         self.counts(4)
 
     def test_compressed(self) -> None:
-        """A record may begin in one and end in the next."""
-        inner = sample(7) * 3
-        parts = [record(perf_records.COMPRESSED, compressed(inner[:30])),
-                 record(perf_records.COMPRESSED2, struct.pack("<Q", len(compressed(inner[30:])))
-                        + compressed(inner[30:]) + b"\0\0\0")]
-        self.raw(file_of(b"".join(parts)), "perf.data")
+        """A record may span two compressed records."""
+        inner = pack_sample(7) * 3
+        parts = [pack_record(perf_records.COMPRESSED, compress(inner[:30])),
+                 pack_record(perf_records.COMPRESSED2, struct.pack("<Q", len(compress(inner[30:])))
+                        + compress(inner[30:]) + b"\0\0\0")]
+        self.write_raw(pack_file(b"".join(parts)), "perf.data")
         self.counts(3)
-        self.raw(file_of(record(perf_records.COMPRESSED, b"none of zstd's")), "perf.data")
+        self.write_raw(pack_file(pack_record(perf_records.COMPRESSED, b"none of zstd's")),
+                       "perf.data")
         with self.assertRaises(perf_records.Unreadable):
             DataFile(self.place("perf.data")).is_whole()
 
     def test_watched(self) -> None:
-        """Of all CPUs: one process and what it forks."""
-        fork = record(perf_records.FORK, struct.pack("<IIIIQ", 8, 7, 8, 7, 0))
-        self.raw(file_of(sample(8) + fork + sample(7) + sample(8) + sample(9)), "perf.data")
+        """A capture of all CPUs: only a process and its children count."""
+        fork = pack_record(perf_records.FORK, struct.pack("<IIIIQ", 8, 7, 8, 7, 0))
+        self.write_raw(pack_file(pack_sample(8) + fork + pack_sample(7) + pack_sample(8) +
+                                 pack_sample(9)), "perf.data")
         data = DataFile(self.place("perf.data"), {7})
         data.read_more()
         self.assertEqual(data.count.samples, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A profiler that crashes is a CRASH with its signal and its last words, and no failure."""
+"""A crash of a profiler is a CRASH with its signal and its last words, not a FAIL."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from typing import Any
 from ci.base import files, process
 from harness.selftest.support.scratch import Folder, JITPROOF
 
-# Starts what it is to record, if anything, and ends as $JITPROOF_FAKE_END says.
+# Starts the command to record, if any, and ends by the signal or status $JITPROOF_FAKE_END.
 FAKE = """#!/bin/sh
 verb=$1
 case "$verb" in
@@ -75,7 +75,7 @@ class Crash(Folder):
 
     def run_cases(self, end: str, *globs: str) \
             -> tuple[dict[str, dict[str, Any]], subprocess.CompletedProcess[str]]:
-        """Runs, judges again, and returns the lines of results.jsonl by case, with the KTAP."""
+        """Runs and judges again; returns the lines of results.jsonl by case, and the run."""
         done = self.jitproof("run", "-o", self.run_dir, "--seed", "1", "--expected",
                              os.path.join(self.home, "expected"), *globs, end=end)
         if done.returncode == 4:
@@ -83,33 +83,34 @@ class Crash(Folder):
         self.assertEqual(done.stderr, "")
         again = self.jitproof("judge", self.run_dir)
         self.assertEqual(again.returncode, done.returncode)
-        told = [re.findall(r"(?m)^(?:not )?ok .*|^# Totals.*", text)
+        outcomes = [re.findall(r"(?m)^(?:not )?ok .*|^# Totals.*", text)
                 for text in (done.stdout, again.stdout)]
-        self.assertEqual(told[0], told[1])
+        self.assertEqual(outcomes[0], outcomes[1])
         with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
             results = {result["case"].removeprefix("crash/"): result
                        for result in map(json.loads, file)}
         return results, done
 
-    def check(self, result: dict[str, Any], outcome: str, crashed: str | None, words: str) -> None:
+    def check(self, result: dict[str, Any], outcome: str, crashed: str | None,
+              message: str) -> None:
         self.assertEqual((result["outcome"], result.get("crashed")), (outcome, crashed),
                          result["why"])
-        self.assertRegex(result["why"], words)
+        self.assertRegex(result["why"], message)
         self.assertEqual(result["metrics"], {})
 
     def test_killed(self) -> None:
         results, done = self.run_cases("SEGV", "*")
         self.assertEqual(done.returncode, 1)
-        words = r"^perf %s was killed by signal 11 \(Segmentation fault\): .*last words of %s$"
+        message = r"^perf %s was killed by signal 11 \(Segmentation fault\): .*last words of %s$"
         for name in ("inject", "inject.not_this", "inject.other_verb", "launch", "attach", "gated"):
             verb = "inject" if "inject" in name else "record"
-            self.check(results[name], "CRASH", "SIGSEGV", words % (verb, verb))
+            self.check(results[name], "CRASH", "SIGSEGV", message % (verb, verb))
             self.assertRegex(done.stdout,
                              r"(?m)^not ok \d+ crash/%s # CRASH SIGSEGV$" % re.escape(name))
         for name in ("inject.allowed", "launch.allowed"):
             self.check(results[name], "XFAIL", "SIGSEGV", "last words of .*\nexpected to fail: kn")
         self.assertIn("FAIL:0 SKIP:0 ERROR:0 XFAIL:2 XPASS:0 TIMEOUT:0 CRASH:6", done.stdout)
-        # What the one that is gone had launched is gone as well.
+        # The children of the crashed profiler have ended.
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 self.assertNotIn(self.run_dir.encode(), files.read_bytes("/proc/%s/cmdline" % pid))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What adapters make of what profilers write, without the profilers."""
+"""Adapters on recorded output of profilers."""
 
 import argparse
 import gzip
@@ -62,7 +62,7 @@ class Gecko(Folder):
             list(gecko.samples_of(profile({})))
 
     def test_what_samply_wrote(self) -> None:
-        """Three samples of a profile of samply 0.13.1, and what it put beside it when asked to."""
+        """Three samples of a profile of samply 0.13.1, with and without its symbol file."""
         with open(os.path.join(GOLDEN, "samply-0.13.1.json"), encoding="utf-8") as file:
             stored = json.load(file)
         codes = [["program0_fp_4_00000024"],
@@ -84,7 +84,7 @@ class Gecko(Folder):
             gecko.Symbols.load(self.write("{}", "none") + ".syms.json")
 
     def test_libraries(self) -> None:
-        """A frame in a program needs no name to be told from emitted code; one in a memfd does."""
+        """A frame in a program is native without a name; a frame in a memfd may be emitted code."""
         program = os.path.realpath(sys.executable)
         for path, name in ((program, "[%s]" % os.path.basename(program)), ("[vdso]", "[vdso]"),
                            (os.path.join(GOLDEN, "samply-0.13.1.json"), "?"), ("/dev/zero", "?"),
@@ -97,15 +97,16 @@ class Gecko(Folder):
             json.dump(profile(TABLES), file)
         self.write("Lost 4 events.\n", "profiler.txt")
         # The third sample came after the stop.
-        self.assertEqual(written(samply.Samply, self.home, 1000001, 2600000).splitlines()[1:], [
+        stream = write_stream(samply.Samply, self.home, 1000001, 2600000)
+        self.assertEqual(stream.splitlines()[1:], [
             "profiler samply 1", "declares no-addresses no-mappings no-tasks",
             "unwinder cfi-or-frame-pointers", "period 1000000",
             "sample 1000001 7 8 jit_b jit_a ?", "sample 2500000 7 8 jit_b jit_a ?",
             "lost 2600000 samples 4"])
 
 
-def written(kind: type[Adapter], home: str, enabled: int, stopped: int) -> str:
-    """What an adapter writes of the files in @home."""
+def write_stream(kind: type[Adapter], home: str, enabled: int, stopped: int) -> str:
+    """Returns the stream that an adapter writes for the files in @home."""
     with mock.patch.object(kind, "version", return_value="1"):
         made = kind(argparse.Namespace(dir=home, freq=1000))
         made.enabled, made.stopped, made.pid = enabled, stopped, 7
@@ -116,17 +117,16 @@ def written(kind: type[Adapter], home: str, enabled: int, stopped: int) -> str:
 
 class Family(unittest.TestCase):
     def test_strangers(self) -> None:
-        """Who descends from a process is none, by whichever thread of it; who comes later is none
-        yet."""
+        """Descendants of a process, by any of its threads, are no strangers."""
         script = "import os; pid = os.fork(); os.write(1, b'%d ' % pid); " \
                  "os.read(0, 1)"
         with subprocess.Popen([sys.executable, "-S", "-c", script], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as process:
             assert process.stdin and process.stdout
-            said = b""
-            while said.count(b" ") < 2:
-                said += os.read(process.stdout.fileno(), 100)
-            child = max(map(int, said.split()))
+            output = b""
+            while output.count(b" ") < 2:
+                output += os.read(process.stdout.fileno(), 100)
+            child = max(map(int, output.split()))
             self.assertLessEqual({process.pid, child}, {process.pid,
                                                         *family.threads_of(process.pid)})
             other_processes = family.other_processes(process.pid)
@@ -138,12 +138,12 @@ class Family(unittest.TestCase):
 
 class Maps(Folder):
     def test_published(self) -> None:
-        """Links where profilers look, gone again; where another's map lies nothing is measured."""
-        name = "perf-%d.map" % (2 ** 22 + os.getpid())  # of a process that cannot be
+        """Links to maps in /tmp are created and removed; a foreign map there is an error."""
+        name = "perf-%d.map" % (2 ** 22 + os.getpid())  # no process can have the pid
         link = os.path.join("/tmp", name)
         self.write("1 1 a\n", name)
         self.write("1 1 a\n", "notes.map")
-        os.symlink(self.place("gone"), link)  # as a killed run leaves it
+        os.symlink(self.place("gone"), link)  # a link of a killed run
         published = Published(self.home)
         published.link_maps()
         published.link_maps()
@@ -157,7 +157,7 @@ class Maps(Folder):
 class Formats(Folder):
     def samples(self, kind: type[Adapter], name: str, text: str) -> list[str]:
         self.write(text, name)
-        return [line for line in written(kind, self.home, 0, 1 << 62).splitlines()
+        return [line for line in write_stream(kind, self.home, 0, 1 << 62).splitlines()
                 if line.startswith("sample")]
 
     def test_otel(self) -> None:
@@ -166,7 +166,7 @@ class Formats(Folder):
             "sample 100 7 8 a%20b ?", "sample 101 7 8", "sample 102 7 8 ? ?"])
 
     def test_otel_and_tracefs(self) -> None:
-        """Where nobody mounted it, the profiler gets one of its own; elsewhere it is left alone."""
+        """Without a mounted tracefs the profiler gets its own mount."""
         with mock.patch.object(os, "listdir", return_value=[]):
             self.assertIn("mount -t tracefs", " ".join(otel.tracefs_wrapper()))
         with mock.patch.object(os, "listdir", return_value=["events"]):

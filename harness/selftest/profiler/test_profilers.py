@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Real profilers by their adapters, where they are; and what adapters make of their output."""
+"""Adapters with real profilers, if installed, and with recorded output of profilers."""
 
 import argparse
 import io
@@ -96,12 +96,12 @@ class Parsing(Folder):
     def adapter(self, kind: type[bpftrace.Bpftrace], output: str) -> str:
         self.write(output, "bpftrace.txt")
         self.write("Lost 4 events\n", "profiler.txt")
-        made = kind(argparse.Namespace(dir=self.home, freq=1000))
-        made.enabled, made.stopped = 0, 10**18
-        if isinstance(made, bpftrace_counts.Counts):
-            made.mappings = {7: [(range(0x7f40, 0x7f50), "[vdso]")]}
+        instance = kind(argparse.Namespace(dir=self.home, freq=1000))
+        instance.enabled, instance.stopped = 0, 10**18
+        if isinstance(instance, bpftrace_counts.Counts):
+            instance.mappings = {7: [(range(0x7f40, 0x7f50), "[vdso]")]}
         file = io.StringIO()
-        made.write(file)
+        instance.write(file)
         return file.getvalue()
 
     def test_bpftrace(self) -> None:
@@ -117,7 +117,7 @@ class Parsing(Folder):
         self.assertIn("sample 12 7 8 jit_a ? [vdso]\nsample 3 7 9\n", text)
 
     def test_mappings(self) -> None:
-        """Those of a process; of who is gone nothing is known."""
+        """Mappings of a process; a process that has ended has none."""
         found = {path: where for where, path in bpftrace_counts.mappings_of(os.getpid())}
         with open("/proc/self/auxv", "rb") as file:
             vectors = {key: value for key, value in struct.iter_unpack("QQ", file.read())}
@@ -127,27 +127,27 @@ class Parsing(Folder):
 
     def test_libbpf_profile(self) -> None:
         with mock.patch.object(libbpf_profile.Profile, "version", return_value="1"):
-            made = libbpf_profile.Profile(argparse.Namespace(dir=self.home, freq=1000))
-            made.output = PROFILE
+            instance = libbpf_profile.Profile(argparse.Namespace(dir=self.home, freq=1000))
+            instance.output = PROFILE
             file = io.StringIO()
-            made.write(file)
+            instance.write(file)
         self.assertIn("\nsample 12 7 - jit_a(int,%20int) ? main\nsample 3 7 -\n", file.getvalue())
 
     def test_eu_stackprof(self) -> None:
-        """Equal stacks are one; a caller's address is where the call returns to. Lost is what has
-        no frame: who was gone, and who could not be walked."""
+        """Equal stacks are summed; a caller's address is the return address. Samples without a
+        frame count as lost."""
         self.write(STACKPROF, "stackprof.txt")
         with mock.patch.object(eu_stackprof.StackProf, "version", return_value="1"):
-            made = eu_stackprof.StackProf(argparse.Namespace(dir=self.home))
+            instance = eu_stackprof.StackProf(argparse.Namespace(dir=self.home))
             file = io.StringIO()
-            made.write(file)
+            instance.write(file)
         self.assertTrue(file.getvalue().endswith(
             "\nsample 2 7 - 0x7f10 0x7f20\nsample 1 9 - 0x7f30 0x0\nsample 1 7 -\n"))
-        self.assertEqual(made.lost, 2)
+        self.assertEqual(instance.lost, 2)
 
     def test_hotspot(self) -> None:
-        """A frame has the name of the real function, not of one inlined there; the kernel's go.
-        Without a name it has its program's."""
+        """A frame has the name of the function, not of an inlined one; without a name that of its
+        program. Kernel frames are dropped."""
         def location(number: int, address: int, parent: int) -> tuple[int, bytes]:
             return hotspot.LOCATION, struct.pack(">iQiIiii", number, address, -1, 7, 0, 0, parent)
         frames = 3, 1, 4, 5
@@ -167,8 +167,8 @@ class Parsing(Folder):
             list(hotspot.Parsed(parsed.data + b"12345").samples())
 
     def test_sysprof(self) -> None:
-        """Of a capture that grows: what is ours, the user's part of each chain, no threads, and
-        no FORK of who was gone when the window began."""
+        """A growing capture: records of own processes, the user part of chains, no threads, and no
+        FORK of processes that ended before the window."""
         def frame(kind: int, when: int, pid: int, payload: bytes = b"", cpu: int = 0) -> bytes:
             return sysprof.HEAD.pack(sysprof.HEAD.size + len(payload), cpu, pid, when,
                                      kind) + payload
@@ -184,15 +184,15 @@ class Parsing(Folder):
         with open(self.place("sysprof.syscap"), "wb") as out:
             out.write(data[:-3])
         with mock.patch.object(sysprof.Sysprof, "version", return_value="1"):
-            made = sysprof.Sysprof(argparse.Namespace(dir=self.home))
-            made.capture = sysprof.Capture(self.place("sysprof.syscap"))
-            made.ours, made.counted, made.count = {7}, 0, 0
-            made.enabled, made.stopped = 105, 10**18
-            self.assertEqual(made.samples(), 1)
+            instance = sysprof.Sysprof(argparse.Namespace(dir=self.home))
+            instance.capture = sysprof.Capture(self.place("sysprof.syscap"))
+            instance.ours, instance.counted, instance.count = {7}, 0, 0
+            instance.enabled, instance.stopped = 105, 10**18
+            self.assertEqual(instance.samples(), 1)
             with open(self.place("sysprof.syscap"), "ab") as out:
                 out.write(data[-3:])
             file = io.StringIO()
-            made.write(file)
+            instance.write(file)
         self.assertTrue(file.getvalue().endswith(
             "exit 85 9 9\nexit 95 9 9\nfork 100 9 9 7 7\n"
             "map 110 9 7000-8000 r-xp 00000000 00:00 3 /a b\n"
@@ -203,13 +203,13 @@ class Parsing(Folder):
             (1000000250, 7, 8, ["jit_a", "?", "[vdso]"]), (1000000260, 7, 8, [])])
 
 
-# Attached, samply has no name for code that is there already (results/PROFILERS.md).
+# When it attaches, samply has no names of older code (results/PROFILERS.md).
 NAMELESS = "samply", "codspeed_samply"
 
 
 class Real(unittest.TestCase):
     def test_right(self) -> None:
-        """Attached to a workload and launching it."""
+        """Attaches to a workload and launches it."""
         for name in ("perf", "perf_script", "bpftrace", "bpftrace_counts", "hotspot", "codspeed",
                      "samply", "samply_import", "codspeed_samply"):
             with self.subTest(name):

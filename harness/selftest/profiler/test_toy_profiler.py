@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The profiler of docs/profiler-adapters.md works, and `jitproof adapter check` says what is wrong
-with each change that breaks a rule."""
+"""The profiler of docs/profiler-adapters.md works, and `jitproof adapter check` reports each change
+that breaks a rule."""
 
 import os
 import platform
@@ -12,15 +12,13 @@ from ci.base import files, process
 from harness.selftest.support.scratch import HERE, JITPROOF, Folder
 
 TOY = files.read(os.path.join(HERE, "support", "toy_profiler.py"))
-
-
 DATA = """
     def write_data(self, file: IO[bytes]) -> None:
         # Samples of (ip, tid, time, chain, bp, sp, ip), all records with an id, CLOCK_MONOTONIC.
         attr = struct.pack("<IIQQQQQ32xQIi40x", 1, 136, 0, 1_000_000, 0x1027, 0, 1 << 18 | 1 << 25,
                            0x1c0, 0, 1)
         body = b""
-        for now, tid, frames, bp, sp in self.seen:
+        for now, tid, frames, bp, sp in self.taken:
             sample = struct.pack("<QIIQQQ%dQQ" % len(frames), frames[0], self.pid, tid, now,
                                  len(frames) + 1, 2**64 - 512, *frames, 2) + bp + sp
             body += struct.pack("<IHH", 9, 2, 16 + len(sample)) + sample
@@ -48,7 +46,7 @@ class Toy(Folder):
         self.assertLessEqual(len(lines), 60)
 
     def test_works(self) -> None:
-        """Attached to, and launched: nothing is found."""
+        """Neither attaching nor launching gives a finding."""
         status, text = self.check(TOY)
         self.assertEqual(status, 0, text)
         self.assertIn("ok 2 attach\n", text)
@@ -60,7 +58,7 @@ class Toy(Folder):
             "(?m)^# seen -, mapped -, right -, .*, whole 100 %, invented 0,", text)), 2, text)
 
     def test_wrong(self) -> None:
-        for old, new, said in (
+        for old, new, message in (
                 ("frames.append(ip)", "frames.append(ip + 1)", "# found: wrong.chain, wrong-frame"),
                 ("[ip], time", "[ip + 1], time", "# found: wrong.chain, no-depth"),
                 ("len(frames) < 127", "len(frames) < 2", "# found: broken.chain, kernel-walk"),
@@ -75,7 +73,7 @@ class Toy(Folder):
                 ('number = "1"', "number = 1 / 0", "ZeroDivisionError")):
             with self.subTest(new or old):
                 self.assertIn(old, TOY)
-                self.assertRegex(self.check(TOY.replace(old, new))[1], said)
+                self.assertRegex(self.check(TOY.replace(old, new))[1], message)
 
     def test_missing(self) -> None:
         done = process.run([JITPROOF, "adapter", "check", "none"], timeout=30)
@@ -83,16 +81,16 @@ class Toy(Folder):
         self.assertRegex(done.stdout, "# no profiler 'none': there is no none.py in /.*/profiler\n")
 
     def test_data(self) -> None:
-        """It writes a perf.data, without mappings."""
+        """The toy with a perf.data without mappings instead of a stream."""
         begin, end = TOY.index("    def write("), TOY.index("main(Toy)")
         text = TOY[:begin] + DATA + TOY[end:]
-        told = self.check(text.replace("(now, tid, frames)", "(now, tid, frames, registers[32:40], "
+        text = self.check(text.replace("(now, tid, frames)", "(now, tid, frames, registers[32:40], "
                                        "registers[152:160])"))[1]
-        self.assertRegex(told, "# found: broken.chain, no-record: ")
-        self.assertRegex(told, "(?m)^# seen -, mapped 0 %!, .*, whole 0 %!, invented 0,")
+        self.assertRegex(text, "# found: broken.chain, no-record: ")
+        self.assertRegex(text, "(?m)^# seen -, mapped 0 %!, .*, whole 0 %!, invented 0,")
 
 
-# The profiler that docs/profiler-adapters.md describes: it has one stack, of which $MINE says.
+# The profiler that docs/profiler-adapters.md describes: it reports the one stack $MINE.
 MINE = """#!%s
 import os, signal, sys
 if sys.argv[1] == "--version":
@@ -112,10 +110,10 @@ if os.environ["MINE"] != "silent":
 
 
 class Page(Folder):
-    """Its adapter, as it stands there."""
+    """The adapter in docs/profiler-adapters.md."""
 
     def check(self, mine: str, old: str = "", new: str = "") -> tuple[int, str]:
-        """With @new in place of @old."""
+        """Checks the page's adapter with @new in place of @old."""
         page = files.read(os.path.join(HERE, "../../docs/profiler-adapters.md"))
         begin = page.index("import os\n")
         text = page[begin:page.index("```", begin)]
@@ -130,7 +128,7 @@ class Page(Folder):
         return done.returncode, done.stdout
 
     def test_messages(self) -> None:
-        for mine, said in (
+        for mine, message in (
                 ("end", "mine ended with 3, and did not print 'Sampling': without a word"),
                 ("silent", "# the profiler wrote no profile.txt\n"),
                 ("JIT;JIT;main", "1 native frames, and then a stack that cannot be; a stream has "
@@ -138,23 +136,22 @@ class Page(Folder):
                 ("bash;JIT;JIT", "samples of pid [0-9]+ in [a-z0-9_]+: 3 frames seen, [0-9]+ must "
                  "be, equal up to frame 1; then comes [a-z0-9_]+\n")):
             with self.subTest(mine):
-                self.assertRegex(self.check(mine)[1], said)
+                self.assertRegex(self.check(mine)[1], message)
 
     def test_kernel_and_suffix(self) -> None:
-        """What flamegraph tools put behind names: neither is a frame of its own, nor another
-        name."""
-        said = self.check("JIT_[j];JIT;do_syscall_64_[k]")[1]
-        self.assertRegex(said, "in [a-z0-9_]+: 2 frames seen, ")
-        self.assertNotIn("misnamed", said)
+        """Suffixes of flamegraph tools are no part of a name."""
+        output = self.check("JIT_[j];JIT;do_syscall_64_[k]")[1]
+        self.assertRegex(output, "in [a-z0-9_]+: 2 frames seen, ")
+        self.assertNotIn("misnamed", output)
 
     def test_no_version(self) -> None:
-        status, said = self.check("JIT", "^mine (", "^Mine v(")
+        status, output = self.check("JIT", "^mine (", "^Mine v(")
         self.assertEqual(status, 4)
-        self.assertRegex(said, r"# profiler mine: mine: does not tell its version: '/.*/mine "
+        self.assertRegex(output, r"# profiler mine: mine: does not tell its version: '/.*/mine "
                          r"--version' printed 'mine 1\.0', and '\^Mine v\(\\S\+\)' was expected\n")
 
     def test_no_program(self) -> None:
-        """Nobody is told to install what no `ci/peers` has."""
-        status, said = self.check("JIT", 'name = "mine"', 'name = "mi-ne"')
+        """The SKIP of a missing profiler that `ci/peers` lacks does not suggest ci/peers."""
+        status, output = self.check("JIT", 'name = "mine"', 'name = "mi-ne"')
         self.assertEqual(status, 4)
-        self.assertIn("# profiler mine: mi-ne: not found in PATH; set JITPROOF_MI_NE\n", said)
+        self.assertIn("# profiler mine: mi-ne: not found in PATH; set JITPROOF_MI_NE\n", output)

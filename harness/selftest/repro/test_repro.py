@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""jitproof repro: what an archive holds and what it does not, that its bytes depend on nothing but
-what is packed, that it is judged where there is nothing but a shell, and that a hostile run
-directory gets nothing into it."""
+"""`jitproof repro`: the contents of archives, which depend on the run directory alone; judging an
+archive on a machine with a shell only; and hostile run directories."""
 
 import os
 import re
@@ -25,7 +24,7 @@ COREUTILS = ("ls", "cat", "mkdir", "env", "head")
 
 
 def verdict(text: str) -> list[str]:
-    """Of KTAP: all but what is about no case."""
+    """Returns the lines of KTAP that are about cases."""
     of_none = r"# (seed|run directory:|books:|Totals|The clocks|A host took)|#$|$"
     return [line for line in text.splitlines() if not re.match(of_none, line)]
 
@@ -42,7 +41,7 @@ def seen(readme: str) -> list[str]:
 
 class Packing(Folder):
     def fixture(self, name: str = "anon", study: str = "fixture") -> str:
-        """A run directory of ours that holds one recorded case."""
+        """Copies a fixture as a run directory with one case."""
         target = self.place("run", study, name)
         shutil.copytree(os.path.join(FIXTURES, name), target)
         return target
@@ -67,7 +66,7 @@ class Packing(Folder):
 
 class Archive(Packing):
     def test_members(self) -> None:
-        """A plain ustar that says nothing of who packed it, and when."""
+        """A plain ustar without owner and time of packing."""
         self.fixture()
         self.repro()
         with tarfile.open(self.place("x.tar"), "r:") as tar:
@@ -88,7 +87,7 @@ class Archive(Packing):
         self.assertEqual(self.packed()[-1024:], bytes(1024))
 
     def test_same_bytes(self) -> None:
-        """Whoever packs, wherever, whenever: only the files count."""
+        """The bytes do not depend on user, place and time of packing."""
         self.fixture("growth")
         case = "fixture/growth"
         self.repro(case)
@@ -123,7 +122,7 @@ class Archive(Packing):
         self.assertIn("ok 1 fixture/anon", done.stdout)
 
     def test_definition(self) -> None:
-        """The definition in force is the one that is packed and judged by."""
+        """The archive holds the definition in force, which judges it."""
         self.fixture()
         text = files.read(os.path.join(FIXTURES, "anon", "case")).replace("case fixture/", "case ")
         self.write(text.rstrip("\n") + "\n\tbroken.dump >=95%\t# it is healthy\n",
@@ -203,12 +202,12 @@ class Machine(Packing):
             self.assertIn("      %s\n" % mapping.name, listed)
 
     def test_what_cannot_be_read(self) -> None:
-        """Damage may be the point of a report: it is packed as it is, and said to be."""
+        """Damaged files are packed unchanged, with a note, as they may be the point of a report."""
         folder = self.fixture()
         with open(os.path.join(folder, "perf.data"), "r+b") as file:
             file.truncate(20000)
-        said = self.repro()
-        self.assertIn("packed as it is: perf.data", said)
+        output = self.repro()
+        self.assertIn("packed as it is: perf.data", output)
         there = self.unpack()
         self.assertIn("* ALL that was recorded as `case/perf.data`", self.readme(there))
         done = process.run([os.path.join(there, "reproduce")], timeout=60)
@@ -230,10 +229,10 @@ class Machine(Packing):
                 found = self.environments(self.place("run", "s", "a", "truth"))
                 time.sleep(0.01)
             run.send_signal(signal.SIGINT)
-            said = run.communicate()[0]
-        if "# SKIP" in said:
+            output = run.communicate()[0]
+        if "# SKIP" in output:
             self.skipTest("perf is denied here")
-        self.assertEqual(len(found), 1, said)
+        self.assertEqual(len(found), 1, output)
         for text in found.values():
             self.assertNotIn(b"MY_TOKEN", text)
             self.assertIn(b"\0TMPDIR=%s\0" % self.home.encode(), b"\0" + text)
@@ -357,7 +356,7 @@ class Hostile(Packing):
         self.refused(r"truth: 2147483648 bytes; at most 1 GiB")
 
     def test_damage(self) -> None:
-        """Sizes, offsets and counts of a capture that do not fit: said or survived, sanitized."""
+        """Wrong sizes, offsets and counts in a capture are reported or survived."""
         binary = os.path.join(PROGRAMS[-1], "jitproof")
         if not os.path.exists(binary):
             self.skipTest("there is no sanitized jitproof: make sanitized")
@@ -384,9 +383,9 @@ class Hostile(Packing):
             files.write(os.path.join(self.dir, name), SECRET)
         os.symlink(self.place("mine"), os.path.join(self.dir, "link"))
         os.mkdir(os.path.join(self.dir, "deep"))
-        said = self.repro()
-        self.assertEqual(said.count("# left out"), 8, said)
-        self.assertNotRegex(said, "[\x00-\x09\x0b-\x1f]")
+        output = self.repro()
+        self.assertEqual(output.count("# left out"), 8, output)
+        self.assertNotRegex(output, "[\x00-\x09\x0b-\x1f]")
         self.assertNotIn(SECRET.encode(), self.packed())
 
     def test_output(self) -> None:
@@ -430,7 +429,7 @@ class Elsewhere(Packing):
                                  *((library, library) for library in self.needs(path))]:
                 os.makedirs(os.path.dirname(root + target), exist_ok=True)
                 shutil.copy(os.path.realpath(file), root + target)
-        # What the shell has must not be what serves us.
+        # The shell's own programs must not hide a missing file.
         for folder, _, names in os.walk(root):
             for name in names:
                 self.assertNotRegex(name, r"^lib(dw|elf|z|zstd|lzma|bz2|gcc_s|m)\.so", folder)

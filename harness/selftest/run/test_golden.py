@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The runner among cases that fail, crash, hang or check nothing: its words against golden ones.
+"""The output of runs with cases that fail, crash, hang or check nothing, against golden ones.
 
 Environment: O. UPDATE=1 writes the golden files anew, to be looked at in the difference.
 """
@@ -22,7 +22,7 @@ CASES = os.path.join(HERE, "cases")
 
 
 def without_figures(text: str) -> str:
-    """What differs from run to run, by a name."""
+    """Replaces the figures that differ from run to run."""
     text = re.sub(r"\d+\.\d+ % \(\d+ of \d+, 95 % interval \d+\.\d+ to \d+\.\d+ %\)", "RATE", text)
     text = re.sub(r"^#   .*(?:, ip | of mapping |: there is ).*$", "#   FIRST", text, flags=re.M)
     text = re.sub(r"\d+\.\d % broken \(\d+ of \d+\)", "BROKEN", text)
@@ -74,10 +74,10 @@ class Golden(unittest.TestCase):
         self.assertEqual(self.done.returncode, 1, self.done.stdout + self.done.stderr)
         self.assertEqual(self.done.stderr, "")
         golden = os.path.join(HERE, "golden", "bad.ktap")
-        said = without_figures(self.done.stdout).replace(self.run_dir, "DIR")
+        output = without_figures(self.done.stdout).replace(self.run_dir, "DIR")
         if os.environ.get("UPDATE"):
-            files.write(golden, said)
-        self.assertEqual(said.splitlines(), files.read(golden).splitlines())
+            files.write(golden, output)
+        self.assertEqual(output.splitlines(), files.read(golden).splitlines())
 
     def test_none_passes(self) -> None:
         for line in self.done.stdout.splitlines():
@@ -109,8 +109,8 @@ class Golden(unittest.TestCase):
     def test_results(self) -> None:
         with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
             results = [json.loads(line) for line in file]
-        told = re.findall(r"^(?:not )?ok \d+ (\S+)", self.done.stdout, re.M)
-        self.assertEqual([result["case"] for result in results], told)
+        printed = re.findall(r"^(?:not )?ok \d+ (\S+)", self.done.stdout, re.M)
+        self.assertEqual([result["case"] for result in results], printed)
         for result in results:
             self.assertEqual(result["study"], "bad")
             self.assertIn(result["outcome"], ("FAIL", "ERROR", "TIMEOUT", "XFAIL", "XPASS",
@@ -124,7 +124,7 @@ class Golden(unittest.TestCase):
 
 class Command(unittest.TestCase):
     def test_perf_denied(self) -> None:
-        """Everything is skipped, with what is missing, and judging again says so too."""
+        """All cases are skipped with the reason, also when judged again."""
         for number in ("EPERM", "EACCES", "ENOSYS"):
             with tempfile.TemporaryDirectory() as folder:
                 run_dir = os.path.join(folder, "run")
@@ -190,7 +190,7 @@ class Command(unittest.TestCase):
             self.addCleanup(shutil.rmtree, tmp)
             with subprocess.Popen([BINARY, "run", "--expected", folder], text=True,
                                   stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": tmp}) as run:
-                # Its truth is there: the workload runs, and will never say that it is ready.
+                # The truth exists, so the workload runs; it never becomes ready.
                 end = time.monotonic() + 20
                 while run.poll() is None and time.monotonic() < end:
                     if glob.glob(os.path.join(tmp, "jitproof.*", "s", "a", "truth")):

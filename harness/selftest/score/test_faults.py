@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A profiler whose perf.data lacks some samples, or has some twice, has one red cell in a score."""
+"""A perf.data that lacks some samples, or has some twice, has one red column in a score."""
 
 import bisect
 import collections
@@ -57,18 +57,18 @@ class Faults(Folder):
         return [one for one in samples
                 if one.pid != first and one.time < begun[one.pid] + 50 * MS]
 
-    def gone(self, kept: str, fault: Fault) -> dict[str, Any]:
-        """The row of the kept run without the samples that @fault chooses."""
+    def score_without(self, kept: str, fault: Fault) -> dict[str, Any]:
+        """Returns the row of the kept run without the samples that @fault chooses."""
         perf = rd.PerfData.load(os.path.join(kept, "perf.data"))
         self.truth = rd.Truth(os.path.join(kept, "truth"))
         samples = sorted(perf.samples(), key=lambda one: one.time)
-        # The file states when its first and its last sample were.
+        # The file states the times of its first and last sample, which stay.
         chosen = {id(one) for one in fault(self, samples[1:-1])}
         self.assertGreater(len(chosen), 4)
         perf.records = [one for one in perf.records if id(one) not in chosen]
-        return self.again(kept, perf, -len(chosen))
+        return self.score_altered(kept, perf, -len(chosen))
 
-    def again(self, kept: str, perf: rd.PerfData, more: int) -> dict[str, Any]:
+    def score_altered(self, kept: str, perf: rd.PerfData, more: int) -> dict[str, Any]:
         facts, path = rd.read_facts(kept), os.path.join(kept, "perf.data")
         whole = files.read_bytes(path), dict(facts)
         if "samples" in facts:
@@ -94,7 +94,7 @@ class Faults(Folder):
                 kept = self.place("kept", "a", "runs", "score", scene)
                 for number, fault in enumerate(kinds):
                     with self.subTest(profiler=profiler, scene=scene, fault=number):
-                        row = self.gone(kept, fault)
+                        row = self.score_without(kept, fault)
                         self.assertEqual(red_of(row), {"seen"}, row)
                 with self.subTest(profiler=profiler, scene=scene, fault="twice"):
                     row = self.each_tenth_twice(kept)
@@ -110,4 +110,4 @@ class Faults(Folder):
             one.time += 1000
         perf.records += doubles
         perf.sort()
-        return self.again(kept, perf, len(doubles))
+        return self.score_altered(kept, perf, len(doubles))

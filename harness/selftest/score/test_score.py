@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A score is a row for each workload, of figures that are measured, with a fault marked as one."""
+"""`jitproof score`: a row of measured figures for each workload, with marked faults."""
 
 import json
 import os
@@ -33,7 +33,7 @@ class Score(Folder):
         return rows
 
     def test_own(self) -> None:
-        """Our own capture, and a workload whose memory no perf map names."""
+        """jitproof's own capture, with a workload whose memory no perf map names."""
         anon, memfd = self.own("anon_exec", "memfd_double")
         for row in (anon, memfd):
             for column in ("mapped", "whole"):
@@ -48,14 +48,14 @@ class Score(Folder):
         self.assertIn("names.unnamed", {one["metric"] for one in memfd["exceptions"]})
 
     def test_stacks(self) -> None:
-        """bad_chain ends the kernel's walk: with a dump they are whole."""
+        """bad_chain ends the kernel's walk."""
         chain, = self.own("bad_chain")
         dump, = self.own("--stack=8192", "native_holes")
         self.assertFalse(chain["whole"]["good"])
         self.assertGreater(dump["whole"]["n"], 0)
 
     def test_libraries(self) -> None:
-        """Nobody can name what a library without symbols holds: JIT code beside it is judged."""
+        """A library without symbols is not judged by names, JIT code beside it is."""
         library, tails = self.own("replaced_binary", "tail_calls")
         self.assertGreater(tails["right"]["n"], 10)
         self.assertEqual(tails["right"]["k"], tails["right"]["n"])
@@ -69,7 +69,7 @@ class Score(Folder):
         self.assertRegex(done.stdout, r"\njitproof itself: \d of \d workloads without a fault; ")
 
     def test_scenes(self) -> None:
-        """Lines of a file: a workload by its own name stands for it, others come beside it."""
+        """Cases of a file replace the workload of the same name, or add rows."""
         scenes = self.write("case anon_exec full : anon_exec --depth=3 : launch\n"
                             "case older full : anon_exec --depth=2 : attach : publish=none\n",
                             "scenes")
@@ -78,16 +78,16 @@ class Score(Folder):
                          [("anon_exec", "launch"), ("older", "attach")])
         self.assertEqual(rows[0]["right"]["k"], rows[0]["right"]["n"])
         self.assertEqual(rows[1]["right"]["k"], 0)  # nothing was published
-        for text, said in (("case a full : b : attach\n" * 2, "scenes:2: second case 'score/a'"),
+        for text, message in (("case a full : b : attach\n" * 2, "scenes:2: second case 'score/a'"),
                            ("case a some : b : attach\n", "check or full")):
             self.write(text, "scenes")
             done = self.score("--profiler", "jitproof", "--scenes", scenes)
             self.assertEqual(done.returncode, 99)
-            self.assertIn(said, done.stderr)
+            self.assertIn(message, done.stderr)
         self.assertEqual(self.score("--profiler", "jitproof", "--scenes", "none").returncode, 99)
 
     def test_built_in_scenes(self) -> None:
-        """Where attaching would show nothing, the profiler starts the workload."""
+        """The built-in scenes launch workloads that attaching would miss."""
         runner, = self.own("fork_exec")
         self.assertEqual(runner["way"], "launch")
         self.assertTrue(runner["seen"]["good"], runner)
@@ -98,7 +98,7 @@ class Score(Folder):
         self.assertIn("fake: apt-get install nothing", done.stderr)
 
     def test_broken(self) -> None:
-        """What could not be judged is a row that says why, and no figure."""
+        """A workload without a judgement has a row with the reason and no figures."""
         done = self.score("--profiler", "fake", "--json", "anon_exec", env=self.adapter(BROKEN))
         row, = json.loads(done.stdout)["workloads"]
         self.assertIn(row["outcome"], ("ERROR", "SKIP"))
@@ -107,12 +107,12 @@ class Score(Folder):
         self.assertEqual(done.returncode, 1 if row["outcome"] == "ERROR" else 0)
 
     def test_nothing_to_judge(self) -> None:
-        """Where all went wrong it does not end as if all were well, and what it printed is told:
-        here an option that there is not, then memory."""
+        """If all workloads fail, score fails, too, and prints their output: an unknown option, then
+        too little memory."""
         scenes = self.write("case wrong full : anon_exec --none : attach\n", "scenes")
         own = ["score", "--profiler=jitproof", "--samples=20", "--scenes", scenes]
         short = ["prlimit", "--as=65536000"]
-        for command, status, said in (
+        for command, status, message in (
                 ([JITPROOF, *own, "wrong"], 1, ".*'--none'"),
                 ([JITPROOF, *own, "wrong", "anon_exec"], 0, ".*'--none'"),
                 ([*short, JITPROOF, *own, "anon_exec"], 1, ".*: mmap: Cannot allocate.*")):
@@ -122,10 +122,10 @@ class Score(Folder):
                     self.skipTest(done.stdout)
                 self.assertEqual(done.returncode, status, done.stdout)
                 self.assertRegex(done.stdout, r"(?m)^\w+ +ERROR: the workload exited .*\n"
-                                 " +it printed: " + said)
+                                 " +it printed: " + message)
 
     def test_judged_later(self) -> None:
-        """--no-judge leaves to --again what a score says at once: the same of the same run."""
+        """--no-judge records, --again judges: together they give the figures of a score."""
         done = self.score("--profiler", "jitproof", "--no-judge", "-o", self.place("kept"),
                           "--samples=20", "--seed=1", "anon_exec", "memfd_double")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes a little-endian perf.data as a machine of the other byte order would have: the same
-processes, samples and memory, every number turned round. Shares nothing with the C reader.
+"""Converts a little-endian perf.data into the file that a big-endian machine would have written.
+It shares nothing with the C reader.
 
 Usage: byte_order.py [--pipe] IN OUT
 """
@@ -15,28 +15,28 @@ from harness.selftest.support import run_directory as rd
 READ, BRANCH_STACK, REGS_INTR = 1 << 4, 1 << 11, 1 << 18
 KNOWN = (rd.IP | rd.TID | rd.TIME | rd.ADDR | READ | rd.CALLCHAIN | rd.ID | rd.CPU | rd.PERIOD |
          rd.STREAM_ID | rd.RAW | BRANCH_STACK | rd.REGS_USER | rd.STACK_USER | rd.IDENTIFIER)
-# The fixed part of each kind of record; names and build ids (s) stay as they are.
+# The layout of each kind of record; bytes (s), that is names and build ids, are not swapped.
 BODIES = {rd.MMAP: "IIQQQ", rd.LOST: "QQ", rd.COMM: "II", rd.EXIT: "IIIIQ", 5: "QQQ", 6: "QQQ",
           rd.FORK: "IIIIQ", rd.MMAP2: "IIQQQIIQQII", 11: "QQQ", 12: "II", rd.LOST_SAMPLES: "Q",
           14: "", 15: "II", 16: "IIQ", 17: "QIHH", 18: "HHI8s", 19: "Q", 22: "QQ"}
 MMAP2_BUILD_ID = "IIQQQ24sII"
-NAMED = (rd.MMAP, rd.COMM, rd.MMAP2, 17, 19)  # what follows is text; else 64-bit words
-STRINGS = (3, 4, 5, 6, 8, 9)                  # features that are a string
+NAMED = (rd.MMAP, rd.COMM, rd.MMAP2, 17, 19)  # text follows; elsewhere 64-bit words
+STRINGS = (3, 4, 5, 6, 8, 9)                  # features that consist of a string
 PIPE_HEADER, HEADER_ATTR, HEADER_FEATURE = 16, 64, 80
 
 
-def reversed_bits(raw: bytes) -> bytes:
-    """Bit fields: the first one is the highest bit there."""
+def reverse_bits(raw: bytes) -> bytes:
+    """Reverses each byte: big-endian machines allocate bit fields from the highest bit."""
     return bytes(int(f"{byte:08b}"[::-1], 2) for byte in raw)
 
 
-class Turned:
-    """Takes numbers from little-endian bytes and puts them down the other way round."""
+class Swapper:
+    """Reads little-endian numbers from @raw and appends them to `out` as big-endian ones."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw, self.at, self.out = bytes(raw), 0, b""
 
-    def take(self, layout: str) -> tuple[int, ...]:
+    def swap(self, layout: str) -> tuple[int, ...]:
         values = struct.unpack_from("<" + layout, self.raw, self.at)
         self.at += struct.calcsize("<" + layout)
         self.out += struct.pack(">" + layout, *values)
@@ -50,86 +50,86 @@ class Turned:
         return len(self.raw) - end - self.at
 
 
-def turn_attr(raw: bytes) -> bytes:
-    """sample_max_stack and its neighbour are 16 bits wide, the flags bit fields."""
+def swap_attr(raw: bytes) -> bytes:
+    """Swaps a perf_event_attr: sample_max_stack has 16 bits, the flags are bit fields."""
     layout = "II" + "Q" * 4 + "8sII" + "Q" * 4 + "IiQIHHII" + "Q" * 3
-    made = Turned(raw.ljust(struct.calcsize("<" + layout), b"\0"))
-    made.take(layout)
-    return (made.out[:40] + reversed_bits(raw[40:48]) + made.out[48:])[:len(raw)]
+    swapper = Swapper(raw.ljust(struct.calcsize("<" + layout), b"\0"))
+    swapper.swap(layout)
+    return (swapper.out[:40] + reverse_bits(raw[40:48]) + swapper.out[48:])[:len(raw)]
 
 
-def turn_feature(number: int, raw: bytes) -> bytes | None:
-    """None: of a kind that is left out."""
-    made = Turned(raw)
+def swap_feature(number: int, raw: bytes) -> bytes | None:
+    """Returns the swapped feature, or None if the output omits features of this number."""
+    swapper = Swapper(raw)
     if number in STRINGS:
-        made.take("I")
-        made.keep(made.left())
+        swapper.swap("I")
+        swapper.keep(swapper.left())
     elif number == 11:
-        for _ in range(made.take("I")[0]):
-            made.keep(made.take("I")[0])
+        for _ in range(swapper.swap("I")[0]):
+            swapper.keep(swapper.swap("I")[0])
     elif number == 2:
-        while made.left():
-            size = made.take("IHH")[2]
-            made.take("I")
-            made.keep(size - 12)
+        while swapper.left():
+            size = swapper.swap("IHH")[2]
+            swapper.swap("I")
+            swapper.keep(size - 12)
     elif number == 7:
-        made.take("II")
+        swapper.swap("II")
     elif number == 33:
-        made.take("II")
+        swapper.swap("II")
     elif number in (21, 23):
-        made.take(f"{made.left() // 8}Q")
+        swapper.swap(f"{swapper.left() // 8}Q")
     else:
         return None
-    return made.out
+    return swapper.out
 
 
-def turn_tail(made: Turned, kind: int) -> None:
+def swap_tail(swapper: Swapper, kind: int) -> None:
     for bit in (rd.TID, rd.TIME, rd.ID, rd.STREAM_ID, rd.CPU, rd.IDENTIFIER):
         if kind & bit:
-            made.take("II" if bit in (rd.TID, rd.CPU) else "Q")
+            swapper.swap("II" if bit in (rd.TID, rd.CPU) else "Q")
 
 
-def turn_counts(made: Turned, form: int) -> None:
-    """PERF_SAMPLE_READ."""
+def swap_counts(swapper: Swapper, form: int) -> None:
+    """Swaps the PERF_SAMPLE_READ part of a sample; @form is the attr's read_format."""
     each = 1 + bool(form & 4) + bool(form & 16)
-    many = made.take("Q")[0] if form & 8 else 1
-    made.take(f"{bool(form & 1) + bool(form & 2) + many * each}Q")
+    many = swapper.swap("Q")[0] if form & 8 else 1
+    swapper.swap(f"{bool(form & 1) + bool(form & 2) + many * each}Q")
 
 
-def turn_sample(raw: bytes, attr: rd.Attr) -> bytes:
-    kind, made = attr.sample_type, Turned(raw)
+def swap_sample(raw: bytes, attr: rd.Attr) -> bytes:
+    kind, swapper = attr.sample_type, Swapper(raw)
     if kind & ~KNOWN:
-        raise ValueError(f"sample_type {kind:#x} holds what is not known here")
+        raise ValueError(f"sample_type {kind:#x} has unsupported bits")
     for bit in (rd.IDENTIFIER, rd.IP, rd.TID, rd.TIME, rd.ADDR, rd.ID, rd.STREAM_ID, rd.CPU,
                 rd.PERIOD):
         if kind & bit:
-            made.take("II" if bit in (rd.TID, rd.CPU) else "Q")
+            swapper.swap("II" if bit in (rd.TID, rd.CPU) else "Q")
     if kind & READ:
-        turn_counts(made, struct.unpack_from("<Q", attr.raw, 32)[0])
+        swap_counts(swapper, struct.unpack_from("<Q", attr.raw, 32)[0])
     if kind & rd.CALLCHAIN:
-        made.take(f"{made.take('Q')[0]}Q")
+        swapper.swap(f"{swapper.swap('Q')[0]}Q")
     if kind & rd.RAW:
-        made.keep(made.take("I")[0])
+        swapper.keep(swapper.swap("I")[0])
     if kind & BRANCH_STACK:
-        made.take(f"{3 * made.take('Q')[0]}Q")
-    if kind & rd.REGS_USER and made.take("Q")[0]:
-        made.take(f"{len(attr.registers())}Q")
+        swapper.swap(f"{3 * swapper.swap('Q')[0]}Q")
+    if kind & rd.REGS_USER and swapper.swap("Q")[0]:
+        swapper.swap(f"{len(attr.registers())}Q")
     if kind & rd.STACK_USER:
-        size = made.take("Q")[0]
-        made.keep(size)
+        size = swapper.swap("Q")[0]
+        swapper.keep(size)
         if size:
-            made.take("Q")
-    return made.out
+            swapper.swap("Q")
+    return swapper.out
 
 
-def turn_record(record: rd.Record, attr: rd.Attr) -> bytes | None:
-    """The body. None: of a kind that is left out."""
+def swap_record(record: rd.Record, attr: rd.Attr) -> bytes | None:
+    """Returns the swapped body, or None if the output omits records of this kind."""
     raw = record.pack()[8:]
     if record.kind == rd.SAMPLE:
-        return turn_sample(raw, attr)
+        return swap_sample(raw, attr)
     if record.kind not in BODIES:
         return b"" if record.kind == rd.FINISHED_ROUND else None
-    made, kind = Turned(raw), attr.sample_type if attr.flags & rd.SAMPLE_ID_ALL else 0
+    swapper, kind = Swapper(raw), attr.sample_type if attr.flags & rd.SAMPLE_ID_ALL else 0
     tail = 8 * sum(bool(kind & bit) for bit in
                    (rd.TID, rd.TIME, rd.ID, rd.STREAM_ID, rd.CPU, rd.IDENTIFIER))
     layout = BODIES[record.kind]
@@ -137,55 +137,56 @@ def turn_record(record: rd.Record, attr: rd.Attr) -> bytes | None:
         layout = MMAP2_BUILD_ID
     elif record.kind == rd.MMAP2 and raw[56:57] in b"/[":  # without protection and flags
         layout = BODIES[rd.MMAP2][:-2]
-    made.take(layout)
+    swapper.swap(layout)
     if record.kind in NAMED:
-        made.keep(made.left(tail))
+        swapper.keep(swapper.left(tail))
     else:
-        made.take(f"{made.left(tail) // 8}Q")
-    turn_tail(made, kind)
-    return made.out
+        swapper.swap(f"{swapper.left(tail) // 8}Q")
+    swap_tail(swapper, kind)
+    return swapper.out
 
 
 def pack(kind: int, misc: int, body: bytes) -> bytes:
     return struct.pack(">IHH", kind, misc, 8 + len(body)) + body
 
 
-def turn_records(perf: rd.PerfData) -> bytes:
+def swap_records(perf: rd.PerfData) -> bytes:
     data = b""
     for record in perf.records:
-        body = turn_record(record, getattr(record, "attr", perf.attrs[0]))
+        body = swap_record(record, getattr(record, "attr", perf.attrs[0]))
         if body is not None:
             data += pack(record.kind, record.misc, body)
     return data
 
 
-def turn_features(perf: rd.PerfData) -> dict[int, bytes]:
-    turned = ((number, turn_feature(number, raw)) for number, raw in perf.features.items())
-    return {number: raw for number, raw in turned if raw is not None}
+def swap_features(perf: rd.PerfData) -> dict[int, bytes]:
+    swapped = ((number, swap_feature(number, raw)) for number, raw in perf.features.items())
+    return {number: raw for number, raw in swapped if raw is not None}
 
 
-def turn_pipe(perf: rd.PerfData) -> bytes:
+def swap_pipe(perf: rd.PerfData) -> bytes:
     out = struct.pack(">QQ", 0x32454c4946524550, PIPE_HEADER)
     for attr in perf.attrs:
         out += pack(HEADER_ATTR, 0,
-                    turn_attr(attr.raw) + struct.pack(f">{len(attr.ids)}Q", *attr.ids))
-    for number, raw in sorted(turn_features(perf).items()):
+                    swap_attr(attr.raw) + struct.pack(f">{len(attr.ids)}Q", *attr.ids))
+    for number, raw in sorted(swap_features(perf).items()):
         out += pack(HEADER_FEATURE, 0, struct.pack(">Q", number) + raw + bytes(-len(raw) % 8))
-    return out + pack(HEADER_FEATURE, 0, struct.pack(">Q", 34)) + turn_records(perf)
+    return out + pack(HEADER_FEATURE, 0, struct.pack(">Q", 34)) + swap_records(perf)
 
 
-def turn_file(perf: rd.PerfData) -> bytes:
-    turned = rd.PerfData(perf.attrs, [], turn_features(perf))
-    data, entry = turn_records(perf), len(perf.attrs[0].raw) + 16
+def swap_file(perf: rd.PerfData) -> bytes:
+    swapped = rd.PerfData(perf.attrs, [], swap_features(perf))
+    data, entry = swap_records(perf), len(perf.attrs[0].raw) + 16
     at = rd.HEADER + entry * len(perf.attrs)
-    tail_at, table, tail, attrs, bits = at + len(data) + 16 * len(turned.features), b"", b"", b"", 0
-    for number in sorted(turned.features):
-        raw = turned.features[number]
+    tail_at, bits = at + len(data) + 16 * len(swapped.features), 0
+    table = tail = attrs = b""
+    for number in sorted(swapped.features):
+        raw = swapped.features[number]
         table += struct.pack(">QQ", tail_at + len(tail), len(raw))
         tail += raw
         bits |= 1 << number
     for attr in perf.attrs:
-        attrs += turn_attr(attr.raw) + struct.pack(">QQ", tail_at + len(tail), 8 * len(attr.ids))
+        attrs += swap_attr(attr.raw) + struct.pack(">QQ", tail_at + len(tail), 8 * len(attr.ids))
         tail += struct.pack(f">{len(attr.ids)}Q", *attr.ids)
     header = struct.pack(">13Q", 0x32454c4946524550, rd.HEADER, entry, rd.HEADER, len(attrs), at,
                          len(data), 0, 0, bits, 0, 0, 0)
@@ -197,7 +198,7 @@ def main() -> int:
     if len(sys.argv) != 3 + pipe:
         sys.exit(__doc__)
     perf = rd.PerfData.load(sys.argv[1 + pipe])
-    files.write_bytes(sys.argv[2 + pipe], turn_pipe(perf) if pipe else turn_file(perf))
+    files.write_bytes(sys.argv[2 + pipe], swap_pipe(perf) if pipe else swap_file(perf))
     return 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""jitdumps and captures that lead to them, made by hand; shares nothing with the C code."""
+"""Builds jitdumps and captures for tests; shares nothing with the C code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CIE = struct.pack("<II", 20, 0) + bytes([1]) + b"zR\0" + bytes([1, 0x78, 16, 1, 
 
 
 class Made:
-    """The bytes of a jitdump."""
+    """A jitdump under construction; `raw` holds its bytes."""
 
     def __init__(self, pid: int, flags: int = 0, size: int = 40, pad: int = 0) -> None:
         self.pid = pid
@@ -39,13 +39,13 @@ class Made:
         return self.add(MOVE, time, struct.pack("<IIQQQQQ", pid, pid, new, old, new, size, index))
 
     def debug(self, time: int, addr: int, lines: list[tuple[int, int, str]]) -> Made:
-        """lines: (address, line, file)."""
+        """Adds source lines, each (address, line, file)."""
         body = b"".join(struct.pack("<Qii", at, line, 0) + name.encode() + b"\0"
                         for at, line, name in lines)
         return self.add(DEBUG_INFO, time, struct.pack("<QQ", addr, len(lines)) + body)
 
     def unwinding(self, time: int, size: int, mapped: bool = False) -> Made:
-        """Tables for code of @size bytes right before them: push rbp after one byte."""
+        """Adds unwind tables for @size bytes of code right before them: push rbp after one byte."""
         at = len(CIE)
         place = (size + 7 & ~7) + at + 8
         instructions = bytes([0, 0x41, 14, 16, 0x86, 2, 0, 0])  # no augmentation data
@@ -63,7 +63,7 @@ class Made:
 
 def capture(kind: int = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME,
             monotonic: bool = True) -> rd.PerfData:
-    """An empty capture of one event; CLOCK_MONOTONIC."""
+    """Returns a capture of one event without records; @monotonic: clockid CLOCK_MONOTONIC."""
     attr = rd.Attr.make(kind, [7])
     if monotonic:
         attr.flags |= 1 << 25

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A case's perf.data as the stream that a profiler without records would have written of it."""
+"""Converts a case's perf.data into the stream that a profiler without a perf.data would write."""
 
 import collections
 import io
@@ -13,12 +13,12 @@ from adapting.observations import Frame, Stream
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.run_directory import Truth
 
-FORK = 1  # how a PROCESS_START came
+FORK = 1  # the cause in a PROCESS_START of the truth
 NamesOf = Callable[[int, int, int], str | None]
 
 
 class Names:
-    """What the truth calls each address over time: who was there last."""
+    """The function at each address over time, by the truth: the last one loaded there."""
 
     def __init__(self, directory: str) -> None:
         truth = Truth(os.path.join(directory, "truth"))
@@ -34,18 +34,18 @@ class Names:
             load = loads[slot[6]]
             self.places.append((slot[4], slot[2], slot[7], load[7], texts[load[8] >> 32]))
         self.places.sort()
-        # A forked child has what its parent had.
+        # A forked child inherits its parent's code.
         self.forks = {slot[2]: (slot[6] & 0xffffffff, slot[4])
                       for slot in map(truth.get, truth.of(Truth.PROCESS_START)) if slot[7] == FORK}
 
-    def at(self, pid: int, address: int, time: int) -> str | None:
+    def name_at(self, pid: int, address: int, time: int) -> str | None:
         found = None
         for loaded, owner, start, size, text in self.places:
             if loaded <= time and owner == pid and start <= address < start + size:
                 found = text
         if not found and pid in self.forks:
             parent, forked = self.forks[pid]
-            return self.at(parent, address, min(time, forked))
+            return self.name_at(parent, address, min(time, forked))
         return found
 
 
@@ -78,13 +78,14 @@ def write_side(stream: Stream, record: rd.Side) -> None:
 
 
 def frames_of(sample: rd.Sample) -> list[int]:
-    at = sample.user()
-    return [] if at is None else [ip for ip in sample.chain[at:] if ip < rd.CONTEXT_MAX]
+    begin = sample.user()
+    return [] if begin is None else [ip for ip in sample.chain[begin:] if ip < rd.CONTEXT_MAX]
 
 
 def convert(perf: rd.PerfData, declares: Sequence[str] = (), name_of: NamesOf | None = None,
             period: int = 0) -> str:
-    """@name_of: (pid, address, time) to what the profiler calls it."""
+    """Returns the stream as text. @declares: what the profiler declares that it lacks; @name_of:
+    maps (pid, address, time) to a name; @period: nanoseconds between samples."""
     file = io.StringIO()
     lacks = list(declares)
     sums: collections.Counter[tuple[int, int, tuple[Frame, ...]]] = collections.Counter()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests of two users share: who attacks, whose jitproof it is, what is planted and swapped.
-They need root, which plays both, and set fs.protected_* to 0 where they may, so that our own care
-is measured.
+"""Base of the tests in which one user attacks the jitproof of another: the users, the planted files
+and the exchanged paths. The tests need root, which plays both users, and set fs.protected_* to 0
+where permitted, so that they measure jitproof's own checks.
 """
 
 import contextlib
@@ -17,17 +17,17 @@ import unittest
 from ci.base import files
 from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
 
-USER = 12321  # who attacks; nobody's number: neither root's nor 65534
-ORDINARY = 12322  # another one, who is attacked
+USER = 12321  # the attacker: neither root nor 65534 (nobody)
+ORDINARY = 12322  # an ordinary user as the victim
 SECRET = "root-only-words"
 PROTECTIONS = ["/proc/sys/fs/protected_" + name
                for name in ("symlinks", "hardlinks", "fifos", "regular")]
 TERABYTE = 1 << 40
-Make = Callable[[str], object]  # something at a path
+Make = Callable[[str], object]  # creates an object at a path
 
 
 def prepare() -> None:
-    """For setUpModule()."""
+    """Turns the kernel's protections off until the module ends; called by setUpModule()."""
     if os.geteuid():
         raise unittest.SkipTest("two users need root")
     for path in PROTECTIONS:
@@ -41,19 +41,19 @@ def prepare() -> None:
         print("# cannot be set to 0 here: " + ", ".join(kept))
 
 
-def listening(path: str) -> None:
-    """A socket; what is left of it once nobody listens any more."""
+def make_dead_socket(path: str) -> None:
+    """Leaves the socket file of a listener that has gone."""
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(path)
 
 
-def sparse(path: str) -> None:
+def make_sparse(path: str) -> None:
     with open(path, "wb") as file:
         file.truncate(TERABYTE)
 
 
 class OtherUsers(Folder):
-    """The victim's folder with a secret, and a folder of the attacker's."""
+    """A test with a folder of the victim, which holds a secret, and a folder of the attacker."""
 
     victim = 0
 
@@ -66,13 +66,13 @@ class OtherUsers(Folder):
         os.chmod(self.secret, 0o600)
         self.theirs = self.place("theirs")
         os.mkdir(self.theirs)
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         self.program, self.fixtures = JITPROOF, FIXTURES
         if self.victim:
             self.make_ordinary()
 
     def make_ordinary(self) -> None:
-        """Where anyone may read it, wherever the tree is; and they share a folder."""
+        """Copies the program and the fixtures to a place that any user may read."""
         os.chmod(self.theirs, 0o777)
         self.program = self.place("bin", "jitproof")
         os.mkdir(self.place("bin"))
@@ -90,12 +90,12 @@ class OtherUsers(Folder):
         return os.path.join(self.fixtures, *names)
 
     def known(self) -> list[str]:
-        """The expectations of the fixtures."""
+        """Returns the options that name the expectations of the fixtures."""
         return ["--expected", self.fixture("expected")]
 
     @staticmethod
-    def give(path: str, user: int = USER) -> str:
-        """It is the attacker's, with all below it."""
+    def hand_over(path: str, user: int = USER) -> str:
+        """Makes @path and everything below it the property of @user."""
         os.lchown(path, user, user)
         for folder, folders, names in os.walk(path):
             for name in folders + names:
@@ -106,19 +106,19 @@ class OtherUsers(Folder):
         return os.path.join(self.theirs, *names)
 
     def ours(self, name: str, mode: int = 0o700) -> str:
-        """A folder of the victim's."""
+        """Creates a folder of the victim."""
         os.mkdir(self.place(name), mode)
         os.chmod(self.place(name), mode)
         os.chown(self.place(name), self.victim, self.victim)
         return self.place(name)
 
     def plant(self, name: str, make: Make) -> str:
-        """What @make puts there, in the place of what was."""
+        """Replaces a file of the attacker by the object that @make creates."""
         path = name if name.startswith("/") else self.their(name)
         if os.path.lexists(path):
             os.unlink(path)
         make(path)
-        if make != self.hard:  # it is the victim's all the same
+        if make != self.hard:  # a hard link keeps its owner, the victim
             os.lchown(path, USER, USER)
         return path
 
@@ -133,23 +133,23 @@ class OtherUsers(Folder):
         return {**os.environ, **ordinary, **more}
 
     def as_victim(self) -> dict[str, Any]:
-        """For subprocess."""
+        """Returns the arguments of subprocess that run a command as the victim."""
         return {"user": self.victim, "group": self.victim,
                 "extra_groups": []} if self.victim else {}
 
     def run_it(self, *arguments: str, timeout: float = 20, program: str | None = None,
                environment: dict[str, str] | None = None, **more: Any
                ) -> subprocess.CompletedProcess[str]:
-        """It ends in time, says nothing of the secret, and dies of nothing."""
+        """Runs jitproof, which must end in time and by itself, and must not print the secret."""
         more.setdefault("stdin", subprocess.DEVNULL)
         done = subprocess.run([program or self.program, *arguments], capture_output=True, text=True,
                               errors="replace", timeout=timeout, check=False,
                               env=self.environment(**(environment or {})),
                               **self.as_victim(), **more)
-        said = done.stdout + done.stderr
-        self.assertNotIn(SECRET, said)
-        self.assertGreaterEqual(done.returncode, 0, said)
-        self.assertNotIn("killed by signal", said)
+        output = done.stdout + done.stderr
+        self.assertNotIn(SECRET, output)
+        self.assertGreaterEqual(done.returncode, 0, output)
+        self.assertNotIn("killed by signal", output)
         return done
 
     def refused(self, *arguments: str, **more: Any) -> str:
@@ -161,8 +161,8 @@ class OtherUsers(Folder):
     @contextlib.contextmanager
     def their_python(self, code: str, *words: str, inherit: Sequence[int] = ()
                      ) -> Iterator["subprocess.Popen[bytes]"]:
-        """A process of theirs does @code, with `a` for the words and `on()` for what shows that it
-        is about to: this one's Python may be nobody else's to start, so it is root that does."""
+        """Runs @code as the attacker until the context ends. The code finds @words in `a` and calls
+        `on()` when it is ready. Root starts it, as Python may be closed to other users."""
         text = ("import ctypes, fcntl, mmap, os, signal, sys, threading\nlibc = ctypes.CDLL(None)\n"
                 f"os.setgroups([])\nos.setgid({USER})\nos.setuid({USER})\na = sys.argv[1:]\n"
                 "libc.prctl(4, 1)\n"  # PR_SET_DUMPABLE
@@ -179,7 +179,7 @@ class OtherUsers(Folder):
 
     @contextlib.contextmanager
     def swapping(self, one: str, other: str) -> Iterator[None]:
-        """Their process has now @one, now @other at the place of @one."""
+        """Lets an attacker exchange the paths @one and @other all the time."""
         with self.their_python("on()\nwhile True:\n    libc.renameat2(-100, a[0].encode(), -100, "
                                "a[1].encode(), 2)\n", one, other):  # RENAME_EXCHANGE
             yield

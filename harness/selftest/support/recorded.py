@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Copies of fixtures (validators/fixtures/), to be changed and judged."""
+"""Copies of fixtures (validators/fixtures/) that tests alter and judge."""
 
 import collections
 import json
@@ -15,6 +15,10 @@ from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
 
 PAGE = 4096
+ALL_FIXTURES = ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse",
+                "slack", "witness")
+# Lines of `watched` that older runners did not write.
+WATCHED_SINCE_CPUS = "cpus 2\ntask_clock 0\nsynth 2\n"
 
 
 def judge(directory: str) -> tuple[int, str]:
@@ -23,17 +27,17 @@ def judge(directory: str) -> tuple[int, str]:
         done = process.run([JITPROOF, "judge", "--results", results, directory],
                            stderr=subprocess.STDOUT, timeout=60)
         for line in files.read(results).splitlines() if done.returncode < 2 else ():
-            add_up(json.loads(line))
+            check_sums(json.loads(line))
     return done.returncode, done.stdout
 
 
-# They count what there is: their exceptions are what is wrong with it.
+# Metrics that count all things; their exceptions are only the wrong ones among these.
 EVIDENCE = ("cpu.samples", "elf.files", "event.samples", "files.credited", "gated.named",
             "gated.older")
 
 
-def add_up(result: Any) -> None:
-    """What the metric of a fault counts are its exceptions, by cause."""
+def check_sums(result: Any) -> None:
+    """Asserts that the count of each fault metric is the sum of its exceptions."""
     counts = collections.Counter[str]()
     for one in result["exceptions"]:
         counts[one["metric"]] += one["count"]
@@ -42,26 +46,43 @@ def add_up(result: Any) -> None:
 
 
 class Recorded(Folder):
-    """A copy of a fixture, to be changed and judged."""
+    """A test on a copy of the fixture `fixture`, in `dir`."""
 
     fixture = "anon"
-    miscounted = 0  # samples that the capture says it wrote, and did not
+    miscounted = 0  # samples that the capture states beyond those that it has
 
     def setUp(self) -> None:
         super().setUp()
-        self.take(self.fixture)
+        self.copy_fixture(self.fixture)
 
-    def take(self, fixture: str) -> None:
+    def copy_fixture(self, fixture: str) -> None:
         self.dir = self.place(fixture)
         shutil.copytree(os.path.join(FIXTURES, fixture), self.dir)
-        self.perf = rd.PerfData.load(os.path.join(self.dir, "perf.data"))
-        self.truth = rd.Truth(os.path.join(self.dir, "truth"))
+        self.perf = rd.PerfData.load(self.path_of("perf.data"))
+        self.truth = rd.Truth(self.path_of("truth"))
         self.facts = rd.read_facts(self.dir)
 
+    def path_of(self, name: str) -> str:
+        return os.path.join(self.dir, name)
+
+    def text_of(self, name: str) -> str:
+        return files.read(self.path_of(name))
+
+    def put_text(self, name: str, text: str) -> None:
+        files.write(self.path_of(name), text)
+
+    def substitute(self, name: str, pattern: str, replacement: str) -> None:
+        """Replaces the first match of @pattern, in multi-line mode, in the file @name."""
+        self.put_text(name, re.sub(pattern, replacement, self.text_of(name), count=1, flags=re.M))
+
+    def watched(self) -> dict[str, str]:
+        """Returns the figures of `watched`."""
+        return dict(line.split() for line in self.text_of("watched").splitlines())
+
     def judge(self) -> tuple[int, str]:
-        self.perf.save(os.path.join(self.dir, "perf.data"))
-        self.truth.save(os.path.join(self.dir, "truth"))
-        # A capture that saw other samples would say so: tests of the count say it last.
+        self.perf.save(self.path_of("perf.data"))
+        self.truth.save(self.path_of("truth"))
+        # Keep the stated number of samples right, except in tests of that number.
         if "samples" in self.facts:
             self.facts["samples"] = str(len(self.perf.samples()) + self.miscounted)
         rd.write_facts(self.dir, self.facts)
@@ -73,35 +94,33 @@ class Recorded(Folder):
         self.assertIn("\nok 1 ", text)
         return text
 
-    def fails(self, *said: str) -> str:
-        """Not passed as FAIL; each of @said stands in a line of the output."""
+    def fails(self, *patterns: str) -> str:
+        """Judges, expects a FAIL, and each of @patterns in the output."""
         status, text = self.judge()
         self.assertEqual(status, 1, text)
         self.assertIn("\nnot ok 1 ", text)
         self.assertRegex(text, r"(?m)^# Totals:.* FAIL:1 .*ERROR:0 ")
-        for one in said:
-            self.assertRegex(text, one)
+        for pattern in patterns:
+            self.assertRegex(text, pattern)
         return text
 
-    def errs(self, *said: str) -> str:
+    def errs(self, *patterns: str) -> str:
         status, text = self.judge()
         self.assertEqual(status, 1, text)
         self.assertRegex(text, r"(?m)^# Totals: PASS:0 FAIL:0 .*ERROR:1 ")
-        for one in said:
-            self.assertRegex(text, one)
+        for pattern in patterns:
+            self.assertRegex(text, pattern)
         return text
 
     def results(self, number: int = 1) -> str:
-        """results.jsonl of the judgement."""
+        """Returns the text of results.jsonl of judging the folder."""
         out = self.place(f"results{number}")
         process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
         return files.read(out)
 
     def state_cpus(self) -> None:
-        """The runner saw two CPUs: older runs do not state how many."""
-        path = os.path.join(self.dir, "watched")
-        whole = files.read(path).split("cpus")[0]
-        files.write(path, whole + "cpus 2\ntask_clock 0\nsynth 2\n")
+        """Adds the lines to `watched` that older runners did not write: two CPUs."""
+        self.put_text("watched", self.text_of("watched").split("cpus")[0] + WATCHED_SINCE_CPUS)
 
     @staticmethod
     def exactly(count: int | str, metric: str, cause: str) -> str:
@@ -109,21 +128,22 @@ class Recorded(Folder):
             "which nothing allows$"
 
     def only(self, text: str, *metrics: str) -> None:
-        """No other metric has exceptions, but that a changed sample contradicts itself."""
+        """Asserts that only @metrics have exceptions, besides the metrics of a single sample, which
+        an altered sample contradicts in itself."""
         found = set(re.findall(r"(?m)^# (\S+): \d+ with cause", text))
         found -= {"modes.bad", "records.bad", "registers.fp", "dump.words", "chain.dump",
                   "samples.nowhere"}
         self.assertEqual(found, set(metrics), text)
 
     def changed(self, metric: str, cause: str, verdict: str, sample: rd.Sample) -> None:
-        """That one sample was changed gives one exception, and no other."""
+        """Judges and expects exactly one exception, for the altered @sample."""
         text = self.fails(self.exactly(1, metric, cause),
                           rf"#   {verdict} at {sample.time}, {sample.pid}/{sample.tid}, "
                           rf"ip {sample.regs[rd.X86_IP]:x} ")
         self.only(text, metric)
 
     def code(self) -> list[tuple[int, int]]:
-        """[start, end) of each function, whenever it was loaded."""
+        """Returns [start, end) of each function, whenever it was loaded."""
         return [(slot[6], slot[6] + slot[7])
                 for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))]
 
@@ -136,19 +156,18 @@ class Recorded(Folder):
                        for start, _ in self.code()) and record.prot & rd.EXECUTE]
 
     def sampling(self, kind: int, payload: bytes, time: int | None = None) -> rd.Side:
-        """A record of the sampling event; no @time: when it began."""
+        """Returns a new record of the sampling event at @time; default: the start of sampling."""
         attrs, self.perf.attrs = self.perf.attrs, self.perf.attrs[:1]
         record: rd.Side = self.perf.side(kind, payload, time or int(self.facts["sampling"]))
         self.perf.attrs = attrs
         return record
 
     def snapshot_end(self) -> int:
-        with open(os.path.join(self.dir, "maps"), encoding="utf-8") as file:
-            return int(file.readline().split()[-1])
+        return int(self.text_of("maps").splitlines()[0].split()[-1])
 
     def deep(self, callers: int = 2, linked: bool = False) -> rd.Sample:
-        """A sample in emitted code with @callers emitted callers in its chain; linked: its bp is
-        that of its own frame, whose words stand in the dump."""
+        """Returns a sample in emitted code with @callers emitted callers in its chain. @linked: its
+        bp is that of its own frame, and the dump holds the words of the frame."""
         for sample in self.perf.samples():
             user = sample.chain[sample.user():]
             bp = sample.regs[rd.X86_BP]
@@ -163,7 +182,7 @@ class Recorded(Folder):
 
     @staticmethod
     def frames(sample: rd.Sample, count: int) -> list[int]:
-        """The innermost @count frames by bp."""
+        """Returns the addresses of the innermost @count frames, by following bp."""
         found: list[int] = []
         at = sample.regs[rd.X86_BP]
         while at is not None and sample.word(at) is not None and len(found) < count:

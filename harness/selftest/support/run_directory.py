@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads and rewrites what a run directory holds: perf.data and the truth. Shares nothing with the
-C code but the formats, so that a mistake there is not made here too.
+"""Reads and rewrites the files of a run directory: perf.data, the truth, jitdumps. It shares only
+the formats with the C code, so that it does not repeat a mistake of that code.
 
 Usage: run_directory.py thin CASE_DIR NEW_DIR SAMPLES
-makes a fixture of a recorded case: few samples, no unused slots, nothing about the machine.
+makes a fixture of a recorded case: few samples, no unused slots, no facts about the machine.
 
 run_directory.py skew CASE_DIR NS
-makes its capture that of a machine whose clocks differ: records of CPUs with an even number are NS
-later than they were, those of the others NS earlier.
+imitates a machine whose clocks differ: moves records of CPUs with an even number NS nanoseconds
+forwards, those of other CPUs NS nanoseconds back.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ READ, WRITE, EXECUTE = 1, 2, 4
  IDENTIFIER) = (1 << bit for bit in (0, 1, 2, 3, 6, 7, 8, 9, 5, 10, 12, 13, 16))
 SAMPLE_ID_ALL = 1 << 18
 HEADER, ATTR = 104, 120
-# Features that state nothing about the machine or who used it, nor the times of samples.
+# Features without facts about the machine or its user, and without times of samples.
 NEUTRAL_FEATURES = (6, 7, 12, 23)
 PUBLISHED = re.compile(r"jit-\d+\.dump$|perf-\d+\.map$|jitted-")
 X86_BP, X86_SP, X86_IP = 6, 7, 8  # numbers of PERF_REG_X86_*
@@ -47,7 +47,7 @@ def bits_of(mask: int) -> tuple[int, ...]:
 
 
 class Attr:
-    """One event's attr; sample_type and the register mask decide how its samples are laid out."""
+    """A perf_event_attr with its ids; sample_type and register mask give the layout of samples."""
 
     def __init__(self, raw: bytes, ids: Sequence[int] = ()) -> None:
         self.raw, self.ids = bytearray(raw), list(ids)
@@ -85,7 +85,7 @@ class Cursor:
 
 
 class Record:
-    """Any record: as bytes, with what is known of it as attributes that pack() writes back."""
+    """A record as bytes; subclasses decode fields into attributes, which pack() writes back."""
 
     def __init__(self, kind: int, misc: int, body: bytes) -> None:
         self.kind, self.misc, self.body = kind, misc, bytearray(body)
@@ -95,14 +95,14 @@ class Record:
 
 
 class Side(Record):
-    """A record that ends in a sample_id, as the kernel's sideband does."""
+    """A record that ends in a sample_id, as the kernel's sideband records do."""
 
     def __init__(self, kind: int, misc: int, body: bytes, attr: Attr) -> None:
         super().__init__(kind, misc, body)
         self.attr = attr
 
     def tail(self) -> dict[int, int]:
-        """Where each field of the sample_id lies, from the end."""
+        """Returns the body's offset of each sample_id field; key 0: the start of the sample_id."""
         fields, at = {}, len(self.body)
         for bit in (IDENTIFIER, CPU, STREAM_ID, ID, TIME, TID):
             if self.attr.sample_type & bit:
@@ -124,7 +124,7 @@ class Side(Record):
 
 
 class Map(Side):
-    """MMAP2."""
+    """A PERF_RECORD_MMAP2."""
 
     FIELDS = {"pid": (0, "I"), "tid": (4, "I"), "start": (8, "Q"), "size": (16, "Q"),
               "pgoff": (24, "Q"), "maj": (32, "I"), "min": (36, "I"), "ino": (40, "Q"),
@@ -157,7 +157,7 @@ class Map(Side):
 
 
 class Sample(Record):
-    """A sample, taken apart."""
+    """A PERF_RECORD_SAMPLE with decoded fields."""
 
     def __init__(self, misc: int, body: bytes | None, attr: Attr) -> None:
         super().__init__(SAMPLE, misc, body or b"")
@@ -232,11 +232,11 @@ class Sample(Record):
         return super().pack()
 
     def user(self) -> Any:
-        """Where the user part of the chain begins, None where there is none."""
+        """Returns the index of the first user address in the chain, or None."""
         return self.chain.index(CONTEXT_USER) + 1 if CONTEXT_USER in self.chain else None
 
     def word(self, address: int) -> Any:
-        """The eight bytes of the dumped stack at @address, None where the dump does not reach."""
+        """Returns the 8-byte word of the dumped stack at @address, or None outside of the dump."""
         at = address - self.regs[X86_SP]
         if at < 0 or at + 8 > len(self.stack):
             return None
@@ -310,7 +310,7 @@ class PerfData:
         self.records = [record for record in self.records if not isinstance(record, Sample)]
 
     def insert(self, record: Any) -> None:
-        """In its place by time, before a sample of the same time."""
+        """Inserts @record by its time, before a sample of the same time."""
         for index, other in enumerate(self.records):
             if isinstance(other, (Sample, Side)) and other.time >= record.time:
                 self.records.insert(index, record)
@@ -318,14 +318,14 @@ class PerfData:
         self.records.append(record)
 
     def sort(self) -> None:
-        """Everything in one round, by time."""
+        """Sorts all records by time into one round; drops records without a time field."""
         timed = [r for r in self.records if isinstance(r, (Sample, Side))]
         self.records = sorted(timed, key=lambda record: record.time)
         self.records.append(Record(FINISHED_ROUND, 0, b""))
 
     def side(self, kind: int, payload: bytes, time: int, misc: int = 0, pid: int = 0,
              tid: int = 0) -> Any:
-        """A sideband record with the sample_id that the last attr asks for."""
+        """Returns a sideband record with the sample_id that the last attr requests."""
         attr, tail = self.attrs[-1], b""
         values = {TID: struct.pack("<II", pid, tid), TIME: struct.pack("<Q", time)}
         identity = struct.pack("<Q", attr.ids[0] if attr.ids else 0)
@@ -380,7 +380,7 @@ class PerfData:
 
 
 class Truth:
-    """A truth file: its header, and the slots in use."""
+    """A truth file: its header and the slots in use."""
 
     PAGE, SLOT = 4096, 64
     (PROCESS_START, PROCESS_EXIT, THREAD_START, THREAD_EXIT, MAP, PROTECT, REMAP, UNMAP, TEXT,
@@ -441,7 +441,7 @@ class Truth:
                 if struct.unpack_from("<I", slot, 0)[0] != self.seal_of(slot)]
 
     def code(self) -> list[range]:
-        """The addresses of all emitted functions."""
+        """Returns the address ranges of all emitted functions."""
         return [range(addr, addr + size) for addr, size in (
             self.get(index)[6:8] for index in self.of(self.CODE_LOAD))]
 
@@ -450,12 +450,12 @@ class Truth:
                 if struct.unpack_from("<H", slot, 4)[0] == kind]
 
     def get(self, index: int) -> tuple[int, ...]:
-        """type, part, pid, tid, before, after, a[0..3]"""
+        """Returns type, part, pid, tid, before, after, a[0..3] of a slot."""
         return struct.unpack_from("<HHIIQQ4Q", self.slots[index], 4)
 
     @staticmethod
     def pack(slot: bytearray, fields: Sequence[int]) -> None:
-        """With the seal that fits."""
+        """Writes @fields and the matching seal."""
         struct.pack_into("<HHIIQQ4Q", slot, 4, *fields)
         struct.pack_into("<I", slot, 0, Truth.seal_of(slot))
 
@@ -472,7 +472,7 @@ class Truth:
 
 
 class Jitdump:
-    """A jitdump: its header, and its records as bytes, by kind, time and what else is asked for."""
+    """A jitdump: its header and its records as bytes."""
 
     HEADER, LOAD, MOVE = 40, 0, 1
 
@@ -500,7 +500,7 @@ class Jitdump:
 
     @staticmethod
     def load(record: bytes) -> tuple[int, int, int, str]:
-        """pid, address, size, name of a LOAD."""
+        """Returns pid, address, size and name of a JIT_CODE_LOAD."""
         pid, _, _, addr, size, _ = struct.unpack_from("<IIQQQQ", record, 16)
         return pid, addr, size, bytes(record[56:len(record) - size]).split(b"\0")[0].decode()
 
@@ -522,13 +522,13 @@ def write_facts(directory: str, facts: dict[str, str]) -> None:
 
 
 def without_witness(watched: str) -> str:
-    """What the runner of a time before the witness wrote."""
+    """Returns `watched` as runners wrote it before there was a witness."""
     return re.sub(r"(?m)^witness(_since)? \d+\n", "", watched)
 
 
 def thin(source: str, target: str, wanted: int | None) -> None:
-    """A fixture of @source with about @wanted samples in emitted code, evenly taken, and without
-    the witness, which would miss the others; None: with all samples and the witness."""
+    """Makes a fixture of @source with about @wanted evenly chosen samples in emitted code, without
+    the witness, as that would report the others missing. None: keep all samples and the witness."""
     os.makedirs(os.path.join(target, "elf"))
     perf = PerfData.load(os.path.join(source, "perf.data"))
     truth = Truth(os.path.join(source, "truth"))
@@ -565,7 +565,7 @@ def thin(source: str, target: str, wanted: int | None) -> None:
     if not witnessed:
         path = os.path.join(target, "watched")
         files.write(path, without_witness(files.read(path)))
-    # Only the files that stacks lead through: the program and the C library.
+    # Keep only the files that the stacks need: the program and the C library.
     with open(os.path.join(source, "elf", "index"), encoding="utf-8") as file:
         lines = [line for line in file if line.rstrip().endswith(("/jitproof", "/libc.so.6"))]
     with open(os.path.join(target, "elf", "index"), "w", encoding="utf-8") as file:
@@ -576,7 +576,7 @@ def thin(source: str, target: str, wanted: int | None) -> None:
 
 
 def skew(directory: str, nanoseconds: int) -> None:
-    """What a capture is like where perf's clock is that far from the truth's, either way."""
+    """Imitates a capture whose clock differs from the truth's by @nanoseconds, either way."""
     path = os.path.join(directory, "perf.data")
     perf = PerfData.load(path)
     for record in perf.records:
@@ -587,7 +587,7 @@ def skew(directory: str, nanoseconds: int) -> None:
         else:
             continue
         record.time += -nanoseconds if cpu % 2 else nanoseconds
-    # What has no time comes first, as before.
+    # Records without a time stay first.
     timeless = [record for record in perf.records if isinstance(record, Side) and not record.time]
     perf.records = [record for record in perf.records if record not in timeless]
     perf.sort()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests share: the paths of the tree and of the build, and a folder that goes after each test.
+"""Paths of the tree and of the build, and a temporary folder for each test.
 
-Environment: O, the build's folder; JITPROOF, the program; SELFTEST, the one that has what
-misbehaves; BUILDS, the folders in O of the test programs.
+Environment: O, the build's folder; JITPROOF, the program; SELFTEST, the program with faulty
+workloads and facts; BUILDS, the folders in O of the test programs.
 """
 
 import os
@@ -20,20 +20,20 @@ CI = os.path.join(ROOT, "ci")
 FIXTURES = os.path.join(ROOT, "validators", "fixtures")
 BUILD = os.path.abspath(os.environ.get("O", os.path.join(ROOT, "build")))
 JITPROOF = os.path.abspath(os.environ.get("JITPROOF") or os.path.join(BUILD, "jitproof"))
-# Test programs as other users build them, and with everything watched.
+# Test programs: a plain build and a build with sanitizers.
 PROGRAMS = [os.path.join(BUILD, folder)
             for folder in (os.environ.get("BUILDS") or "selftest asan").split()]
-# With workloads and facts that misbehave.
+# The jitproof with faulty workloads and facts.
 BINARY = os.path.abspath(os.environ.get("SELFTEST") or
                          os.path.join(PROGRAMS[0], "jitproof-selftest"))
-# Runs a command for which perf_event_open fails; takes the error first.
+# Runs a command for which perf_event_open fails; the first argument is the error.
 DENY = [sys.executable, os.path.join(CI, "tests", "deny_perf.py")]
 MATRIX = [sys.executable, os.path.join(CI, "matrix")]
 
 
 def run_binary(*arguments: str, before: Sequence[str] = (),
                **more: Any) -> subprocess.CompletedProcess[str]:
-    """The jitproof that has what misbehaves, with a command before it."""
+    """Runs the jitproof with faulty workloads and facts; @before: a wrapper command."""
     return process.run([*before, BINARY, *arguments], **{"timeout": 90, **more})
 
 

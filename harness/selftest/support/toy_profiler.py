@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A profiler in 60 lines (x86-64): stops each thread in turn, follows its frame pointers."""
+"""A profiler in 60 lines (x86-64): it stops each thread in turn and follows frame pointers."""
 
 import ctypes
 import os
@@ -10,7 +10,7 @@ import threading
 import time
 from typing import IO
 
-# Where jitproof has its own adapters, and what all share.
+# The folder of jitproof's own adapters and of the module that they share.
 sys.path.insert(0, os.environ["JITPROOF_ADAPTING"])
 from adapting.protocol import Adapter, main
 
@@ -21,25 +21,25 @@ ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_
 
 class Toy(Adapter):
     number = "1"
-    on = True
+    running = True
 
     def begin(self) -> None:
-        self.seen: list[tuple[int, int, list[int]]] = []
-        begun = threading.Event()
-        self.thread = threading.Thread(target=self.profile, args=[begun])
+        self.taken: list[tuple[int, int, list[int]]] = []
+        started = threading.Event()
+        self.thread = threading.Thread(target=self.profile, args=[started])
         self.thread.start()
-        begun.wait()
+        started.wait()
 
-    def profile(self, begun: threading.Event) -> None:
-        known = set()
-        while self.on:
+    def profile(self, started: threading.Event) -> None:
+        seized = set()
+        while self.running:
             for tid in map(int, os.listdir(f"/proc/{self.pid}/task")):
-                if tid in known or ptrace(SEIZE, tid, None, None) == 0:
-                    known.add(tid)
-                    self.look(tid)
-            begun.set()
+                if tid in seized or ptrace(SEIZE, tid, None, None) == 0:
+                    seized.add(tid)
+                    self.sample_thread(tid)
+            started.set()
 
-    def look(self, tid: int) -> None:
+    def sample_thread(self, tid: int) -> None:
         registers = ctypes.create_string_buffer(27 * 8)
         ptrace(INTERRUPT, tid, None, None)
         status = os.waitpid(tid, 0x40000000)[1]  # __WALL
@@ -54,20 +54,20 @@ class Toy(Adapter):
                     frames.append(ip)
         except (OSError, ValueError, OverflowError, struct.error):
             pass  # the end of the chain
-        self.seen.append((now, tid, frames))
+        self.taken.append((now, tid, frames))
         ptrace(CONT, tid, None, None if status >> 16 else os.WSTOPSIG(status))
         time.sleep(0.001)
 
     def samples(self) -> int:
-        return len(self.seen)
+        return len(self.taken)
 
     def end(self) -> None:
-        self.on = False
+        self.running = False
         self.thread.join()
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, ["no-names", "no-mappings", "no-tasks", "no-losses"])
-        for now, tid, frames in self.seen:
+        for now, tid, frames in self.taken:
             stream.sample(now, self.pid, tid, frames)
 
 

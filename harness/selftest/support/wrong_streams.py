@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Lies about one true stream of observations, in each form that a stream has, with the cells of a
-score that each deserves. Each is far beyond what chance or a loaded machine does."""
+"""Alterations of a correct observation stream, in each form of a stream, and the score columns that
+they must turn red. Each is far larger than an effect of chance or of a loaded machine."""
 
 import collections
 from typing import Callable
 
 Line = list[str]
-Lie = Callable[["Stream"], None]
+Alteration = Callable[["Stream"], None]
 
 HEADER = ("jitproof-observations", "declares", "period", "profiler", "unwinder")
 
 
 class Stream:
-    """Its lines as words, the header's apart."""
+    """A stream as lines of words; `header` holds the header's lines, `things` the others."""
 
     def __init__(self, text: str, starts: dict[str, int] | None = None) -> None:
-        """@starts: where emitted functions begin."""
+        """@starts: the start address of each emitted function."""
         self.starts = starts or {}
         lines = [line.split(" ") for line in text.splitlines()]
         self.header = [line for line in lines if line[0] in HEADER]
@@ -32,7 +32,7 @@ class Stream:
         self.header.append(["declares", *declares])
 
     def change(self, change: Callable[[Line, int], list[Line]]) -> None:
-        """Of each sample and its number."""
+        """Replaces each sample by the lines that @change returns for it and its number."""
         self.things = [line for line in self.things if line[0] != "sample"] + [
             new for number, line in enumerate(self.samples()) for new in change(line, number)]
 
@@ -40,7 +40,8 @@ class Stream:
         self.change(lambda line, _: [line[:4] + change(line[4:])])
 
     def names(self, change: Callable[[str], str], first: int = 0) -> None:
-        """Of emitted functions; "": none. @first: of callers alone."""
+        """Changes the names of emitted functions; an empty name removes it. @first: the first frame
+        to change, 1 for callers alone."""
         def renamed(frame: str) -> str:
             address, has, name = frame.rpartition("=")
             if not has and (frame.startswith("0x") or frame == NATIVE):
@@ -50,7 +51,7 @@ class Stream:
         self.frames(lambda frames: frames[:first] + [renamed(frame) for frame in frames[first:]])
 
     def known(self) -> list[str]:
-        """The names of emitted functions."""
+        """Returns the names of emitted functions."""
         frames = {frame for line in self.samples() for frame in line[4:]}
         return sorted({frame.rpartition("=")[2] for frame in frames
                        if "=" in frame or not (frame.startswith("0x") or frame == NATIVE)})
@@ -80,7 +81,7 @@ class Stream:
                 line[1] = str(int(line[1]) * factor)
 
 
-# The forms of a stream, all of them true.
+# Forms of a stream; each leaves it correct.
 
 NATIVE = "[native]"
 
@@ -109,14 +110,14 @@ def sums_of_names(stream: Stream) -> None:
 
 
 def unprotected(stream: Stream) -> None:
-    """It calls data executable, too, and says so."""
+    """Declares that mappings are reported without their protection."""
     stream.header.append(["declares", "no-protections"])
 
 
-FORMS: tuple[Lie, ...] = (full, names, sums, sums_of_names)
+FORMS: tuple[Alteration, ...] = (full, names, sums, sums_of_names)
 
 
-# The lies.
+# Alterations.
 
 def drop(stream: Stream) -> None:
     stream.change(lambda line, number: [line] if number % 10 == 0 else [])
@@ -131,26 +132,26 @@ def silent(stream: Stream) -> None:
     stream.change(lambda line, _: [])
 
 
-def again(stream: Stream) -> None:
-    """Each twice, 7 ns apart."""
+def repeat(stream: Stream) -> None:
+    """Repeats each sample 7 ns later."""
     stream.change(lambda line, _: [line, [line[0], str(int(line[1]) + 7), *line[2:]]])
 
 
 def pairs(stream: Stream) -> None:
-    """As many as there should be: each second one again, instead of the next."""
+    """Replaces each second sample by a copy of the one before: the number stays right."""
     stream.change(lambda line, number: [] if number % 2 else [
         line, [line[0], str(int(line[1]) + 7), *line[2:]]])
 
 
 def pairs_beside(stream: Stream) -> None:
-    """The same; and the main thread, which is in no path, has samples, too."""
+    """Does the same, and adds samples of the main thread, which is in no path."""
     pairs(stream)
     stream.change(lambda line, number: [line] if number % 6 else [
         line, [*line[:3], line[2], line[-1]]])
 
 
 def flood(stream: Stream) -> None:
-    """The main thread was in native code more often than there are CPUs for."""
+    """Adds more samples of the main thread in native code than the CPUs allow."""
     line = stream.samples()[0]
     tid = line[2] if line[3] != "-" else "-"
     if any("no-time" in words for words in stream.header):
@@ -169,7 +170,7 @@ def heavy(stream: Stream) -> None:
 
 
 def one_stack(stream: Stream) -> None:
-    """All that there is, many times, of the stack of one."""
+    """Replaces all samples by one stack, 50 times as heavy as all of them."""
     emitted = next(line for line in stream.samples()
                    if "=" in line[4] or not line[4].startswith(("0x", "[")))
     total = 50 * sum(int(line[1]) for line in stream.samples())
@@ -177,7 +178,7 @@ def one_stack(stream: Stream) -> None:
 
 
 def one_process(stream: Stream) -> None:
-    """All that there is, of the process that has most of it."""
+    """Gives all weight to the process that has most of it."""
     counts: collections.Counter[str] = collections.Counter()
     for line in stream.samples():
         counts[line[2]] += int(line[1])
@@ -215,14 +216,14 @@ def rounded_down(stream: Stream) -> None:
 
 
 def begins(stream: Stream) -> None:
-    """The innermost address is where its function begins."""
+    """Reports the start of the function as the innermost address."""
     stream.frames(lambda frames: [
         "%#x=%s" % (stream.starts[name], name) if not at and name else frame
         for at, frame in enumerate(frames) for name in [frame.partition("=")[2]]])
 
 
 def call_sites(stream: Stream) -> None:
-    """A caller's address is one within the call, as symbolizers want it."""
+    """Reports an address within the call instead of the return address."""
     stream.addresses(lambda address: address - 1, first=1)
 
 
@@ -231,7 +232,7 @@ def rootless(stream: Stream) -> None:
 
 
 def kernel(stream: Stream) -> None:
-    """Each third has a frame of the kernel in front."""
+    """Prepends a kernel frame to each third sample."""
     stream.change(lambda line, number: [
         line if number % 3 else
         line[:4] + [NATIVE if NATIVE in line else "0xffffffff81000010"] + line[4:]])
@@ -242,7 +243,7 @@ def mangled(stream: Stream) -> None:
 
 
 def unknown(stream: Stream) -> None:
-    """What most folded stacks call what they have no name for."""
+    """Reports `[unknown]`, as most folded stacks do."""
     stream.names(lambda name: "[unknown]")
 
 
@@ -272,7 +273,7 @@ def cut_names(stream: Stream) -> None:
 
 
 def native_named(stream: Stream) -> None:
-    """What has no name gets that of a function."""
+    """Names unnamed frames after an emitted function."""
     known = stream.known()
     stream.frames(lambda frames: [frame if "=" in frame else frame + "=" + known[0]
                                   for frame in frames])
@@ -283,19 +284,19 @@ def other_thread(stream: Stream) -> None:
 
 
 def stranger(stream: Stream) -> None:
-    """Each tenth also of a process that is not there."""
+    """Adds a sample of a process that does not exist for each tenth sample."""
     stream.change(lambda line, number: [line] + (
         [line[:2] + ["999999", "999999" if line[3] != "-" else "-"] + line[4:]]
         if number % 10 == 0 else []))
 
 
 def wrong_pid(stream: Stream) -> None:
-    """That of a process that is not there; the thread is right."""
+    """Reports the pid of a process that does not exist; the tid is right."""
     stream.change(lambda line, _: [line[:2] + ["999999"] + line[3:]])
 
 
 def inner_pids(stream: Stream) -> None:
-    """Those of a pid namespace."""
+    """Reports pids as in a pid namespace."""
     stream.change(lambda line, _: [line[:2] + ["1", "1" if line[3] != "-" else "-"] + line[4:]])
 
 
@@ -305,32 +306,32 @@ def phantom_thread(stream: Stream) -> None:
 
 
 def image_lost(stream: Stream) -> None:
-    """An exec that never was."""
+    """Adds an exec that did not happen."""
     stream.things.append(["exec", stream.middle(), stream.samples()[0][2], "other"])
 
 
 def unmapped(stream: Stream) -> None:
-    """Emitted code is made data, says the profiler."""
+    """Reports that emitted code lost its execute permission."""
     for line in stream.emitted_maps():
         stream.things.append(["map", stream.middle(), *line[2:4], "rw-p", *line[5:]])
 
 
 def longer(stream: Stream) -> None:
-    """Mappings of emitted code, by a page in which nothing is."""
+    """Extends mappings of emitted code by an unmapped page."""
     for line in stream.emitted_maps():
         start, _, end = line[3].partition("-")
         line[3] = "%s-%x" % (start, int(end, 16) + 4096)
 
 
 def other_part(stream: Stream) -> None:
-    """Mappings of files, by another page of these."""
+    """Reports mappings of files with the offset of the next page."""
     for line in stream.things:
         if line[0] == "map" and line[-1].startswith("/"):
             line[5] = "%08x" % (int(line[5], 16) + 4096)
 
 
 def elsewhere(stream: Stream) -> None:
-    """One more mapping, where nothing ever was."""
+    """Adds a mapping where nothing was ever mapped."""
     line = stream.emitted_maps()[0]
     stream.things.append([*line[:3], "7e0000000000-7e0000001000", *line[4:]])
 
@@ -356,7 +357,7 @@ def microseconds(stream: Stream) -> None:
 
 
 def milliseconds(stream: Stream) -> None:
-    """A clock that ticks once a millisecond."""
+    """Rounds times to milliseconds."""
     stream.times(lambda time: time // 10**6 * 10**6)
 
 
@@ -364,16 +365,16 @@ def early(stream: Stream) -> None:
     stream.times(lambda time: time - 20 * 10**6)
 
 
-# (form, lie): the cells that are red. None: the row is an ERROR that says the contradiction.
-LIES: dict[tuple[Lie, Lie], set[str] | None] = {
+# (form, alteration): the red columns. None: the row is an ERROR that names the contradiction.
+ALTERATIONS: dict[tuple[Alteration, Alteration], set[str] | None] = {
     (full, drop): {"seen"},
     (names, drop): {"seen"},
     (sums, drop_weight): {"seen"},
     (full, silent): {"seen"},
     (names, silent): {"seen"},
     (sums_of_names, silent): {"seen"},
-    (full, again): {"invented"},
-    (names, again): {"invented"},
+    (full, repeat): {"invented"},
+    (names, repeat): {"invented"},
     (full, pairs): {"invented"},
     (names, pairs): {"invented"},
     (full, pairs_beside): {"invented"},
@@ -463,8 +464,8 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (full, early): {"whole", "invented"},
 }
 
-# The same where some code lies in a library, which has no names to tell.
-BESIDE_FILES: dict[tuple[Lie, Lie], set[str]] = {
+# The same for a workload with code in a library without symbols.
+BESIDE_FILES: dict[tuple[Alteration, Alteration], set[str]] = {
     (sums, swapped): {"right", "wrong"},
     (sums, nameless): {"right"},
     (sums, callers_nameless): {"right"},

@@ -1,37 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What stands around the stacks is accounted for: events, CPUs, snapshots, kept files, acts, and
-who was there. Each test alters one thing of a fixture that passes."""
+"""Records and files besides the stacks: events, CPUs, snapshots, kept files, acts and tasks. Each
+test alters one of them in a fixture that passes."""
 
 import copy
 import os
-import re
 import struct
 from typing import Callable
 
 from ci.base import files
 from harness.selftest.support import made_jitdump as mj
 from harness.selftest.support import run_directory as rd
-from harness.selftest.support.recorded import Recorded
+from harness.selftest.support.recorded import PAGE, Recorded
 
 FORK, COMM = rd.FORK, rd.COMM
-PAGE = 4096
 CONFIG = 8  # of struct perf_event_attr
 
 
 class Attached(Recorded):
-    """A capture of ours of a process with two threads that ran already."""
+    """jitproof's own capture, attached to a process with two threads."""
 
     fixture = "clock"
 
-    def path(self, name: str) -> str:
-        return os.path.join(self.dir, name)
-
     def edit(self, name: str, change: Callable[[str], str]) -> None:
-        text = files.read(self.path(name))
+        text = self.text_of(name)
         self.assertNotEqual(change(text), text)
-        files.write(self.path(name), change(text))
+        self.put_text(name, change(text))
 
-    def asked(self, cpus: int = 2, task_clock: int = 0, synth: int = 2) -> None:
+    def state_requests(self, cpus: int = 2, task_clock: int = 0, synth: int = 2) -> None:
+        """States in `watched` what the runner requested."""
         self.edit("watched", lambda text: text + "cpus %d\ntask_clock %d\nsynth %d\n" %
                   (cpus, task_clock, synth))
 
@@ -40,18 +36,18 @@ class Attached(Recorded):
 
     def test_as_recorded(self) -> None:
         self.passes()
-        self.asked()
+        self.state_requests()
         self.passes()
 
     def test_no_such_cpu(self) -> None:
-        self.asked(cpus=2)
+        self.state_requests(cpus=2)
         self.perf.samples()[7].cpu = 2
         self.fails(self.exactly(1, "modes.bad", "no-such-cpu"))
 
     def test_another_clock(self) -> None:
         struct.pack_into("<Q", self.perf.attrs[0].raw, CONFIG, 1)
-        self.passes()  # nobody tells what was wanted
-        self.asked()
+        self.passes()  # no file states the requested clock
+        self.state_requests()
         self.errs("not asked for the clock, or the breakpoints, that the runner wanted")
         self.edit("watched", lambda text: text.replace("task_clock 0", "task_clock 1"))
         self.passes()
@@ -65,10 +61,10 @@ class Attached(Recorded):
         self.errs("not asked for the frequency that the capture states")
 
     def test_more_than_the_runner_saw(self) -> None:
-        self.asked(cpus=2)
-        watched = dict(line.split() for line in files.read(self.path("watched")).splitlines())
+        self.state_requests(cpus=2)
+        watched = self.watched()
         most = 2 * (int(watched["ended"]) - int(watched["started"]))
-        for key, value, said in (
+        for key, value, message in (
                 ("cpus", "3", "states 3 CPUs; the runner saw 2"),
                 ("counted", str(most + 1),
                  "its events counted %d ns; the CPUs had %d" % (most + 1, most)),
@@ -76,27 +72,27 @@ class Attached(Recorded):
             with self.subTest(key):
                 before = self.facts[key]
                 self.facts[key] = value
-                self.errs(said)
+                self.errs(message)
                 self.facts[key] = before
         self.passes()
 
     def test_another_policy(self) -> None:
-        self.asked(synth=1)
+        self.state_requests(synth=1)
         self.errs("states that it synthesized exec, the runner asked for paths")
 
-    def test_doubles_were_counted_too(self) -> None:
+    def test_more_duplicates_than_counted(self) -> None:
         self.facts["duplicates"] = "1000"
         self.fails(self.exactly(1, "event.samples", "too-many"))
 
     def test_doubles_of_another_profiler(self) -> None:
-        self.asked()
+        self.state_requests()
         self.facts["duplicates"] = "1"
         self.passes()
         del self.facts["first_enabled"]
         self.errs("states 1 duplicates; none but ours drops any")
 
     def test_record_that_ends_within_a_mapping(self) -> None:
-        """All that it tells is so, but a mapping is whole."""
+        """A record of a part of a mapping: the kernel records whole mappings."""
         record = next(one for one in self.perf.maps() if one.name == "//anon")
         record.size -= 4096
         self.fails(self.exactly(1, "mappings.invented", "part"))
@@ -105,7 +101,7 @@ class Attached(Recorded):
         for _ in ("of ours", "of a profiler's"):
             for self.miscounted in (-1, 1):
                 self.fails(self.exactly(1, "event.samples", "not-written"))
-            # Ours states none where it wrote none; others may leave it out.
+            # jitproof states a number even for 0; others may omit it.
             self.miscounted = -len(self.perf.samples())
             if "first_enabled" in self.facts:
                 self.fails(self.exactly(1, "event.samples", "not-written"))
@@ -114,7 +110,7 @@ class Attached(Recorded):
             self.facts.pop("first_enabled", None)
 
     def test_no_snapshot(self) -> None:
-        files.write(self.path("maps"), "")
+        self.put_text("maps", "")
         self.fails(self.exactly(1, "snapshots.missing", "no-snapshot"))
 
     def without(self, name: str) -> None:
@@ -136,20 +132,20 @@ class Attached(Recorded):
         self.edit("maps", lambda text: "".join(
             line.replace("r-xp", "r-xs") if "/libz.so" in line else line
             for line in text.splitlines(True)))
-        # The process's own maps have it, too: a gate's records leave out what is known.
+        # The process's own maps have the line, too.
         own = (self.exactly(1, "snapshots.missing", "not-shown"),
                self.exactly(1, "snapshots.invented", "not-there"))
         self.fails(self.exactly(1, "snapshots.missing", "not-told"), *own)
         del self.facts["first_enabled"]
         self.fails(*own)
 
-    def test_a_line_that_no_record_tells(self) -> None:
+    def test_line_without_a_record(self) -> None:
         for record in self.perf.maps():
             if record.name == "[vsyscall]":
                 self.perf.records.remove(record)
         self.fails(self.exactly(1, "snapshots.missing", "not-told"))
 
-    def test_a_generation_that_no_reading_knows(self) -> None:
+    def test_generation_in_a_read_record(self) -> None:
         record = next(one for one in self.perf.maps() if "/libz.so" in one.name)
         struct.pack_into("<Q", record.body, 48, 1)
         self.fails(self.exactly(1, "snapshots.missing", "not-told"))
@@ -171,13 +167,13 @@ class Attached(Recorded):
         self.fails(self.exactly(1, "comm.records", "other-exec"))
 
     def test_names_that_are_missing(self) -> None:
-        """Of threads that were there before: nobody else will tell."""
+        """The synthesized names of older threads have no other source."""
         for gone in self.sides(COMM):
             self.perf.records.remove(gone)
         self.fails(self.exactly(3, "comm.missing", "no-record"))
 
-    def test_one_of_both(self) -> None:
-        """Of a thread that ended while others were looked for, which no name or FORK is owed."""
+    def test_thread_that_ended_during_the_search(self) -> None:
+        """A thread that ended during the search for threads: COMM or FORK may be missing."""
         for kind, missing in ((COMM, "comm.missing"), (FORK, "fork.missing")):
             gone = self.sides(kind)[-1]
             tid = struct.unpack_from("<I", gone.body, 4 if kind == COMM else 8)[0]
@@ -191,18 +187,18 @@ class Attached(Recorded):
             self.assertIn("%s: 1 with cause no-record" % missing, self.judge()[1])
             self.perf.records.insert(where, gone)
 
-    def test_name_of_nobody(self) -> None:
+    def test_name_of_an_unknown_thread(self) -> None:
         struct.pack_into("<I", self.sides(COMM)[1].body, 4, 4000000)
         self.fails(self.exactly(1, "comm.records", "unknown"))
 
 
 class Launched(Recorded):
-    """Each record came live, and its file is kept."""
+    """A launched run: the kernel wrote each record live, and mapped files are kept."""
 
     fixture = "mappings"
 
     def test_events_on_before_the_answer(self) -> None:
-        """perf's events are on before it says so, and what it reads in /proc then has no time."""
+        """perf enables events before it answers; records that it reads from /proc have time 0."""
         forks = [one for one in self.perf.records if one.kind == FORK]
         read = forks[0].copy()
         read.time = 0
@@ -211,20 +207,19 @@ class Launched(Recorded):
         del self.facts["first_enabled"]
         answered = str(forks[-1].time + 1000)
         self.facts["enabled"] = self.facts["sampling"] = answered
-        watched = os.path.join(self.dir, "watched")
-        files.write(watched, re.sub(r"begun \d+", "begun " + answered, files.read(watched)))
+        self.substitute("watched", r"begun \d+", "begun " + answered)
         self.passes()
 
     def anonymous(self) -> list[rd.Map]:
         return [one for one in self.perf.maps() if one.name == "//anon"]
 
     def test_act_without_a_record_of_its_time(self) -> None:
-        """The mapping grows: a record that is gone is covered by the next."""
+        """The mapping grows, so the next record covers a missing one."""
         self.anonymous()[2].time -= 50_000_000
         self.fails(self.exactly(1, "acts.records", "no-record"))
 
-    def test_records_of_no_act(self) -> None:
-        """What they tell is so, and no act of then made it."""
+    def test_records_without_an_act(self) -> None:
+        """Right records without an act at their time."""
         last = self.anonymous()[-1]
         self.passes()
         again = copy.deepcopy(last)
@@ -232,7 +227,7 @@ class Launched(Recorded):
         self.perf.insert(again)
         self.fails(self.exactly(1, "records.acts", "no-act"))
         self.perf.records.remove(again)
-        # One act, told as two mappings, of which it made one.
+        # Two records for the one mapping of an act.
         rest = copy.deepcopy(last)
         last.size, rest.start, rest.size = PAGE, last.start + PAGE, last.size - PAGE
         self.perf.records.insert(self.perf.records.index(last) + 1, rest)
@@ -245,21 +240,21 @@ class Launched(Recorded):
         struct.pack_into("<I", record.body, record.tail()[rd.TID] + 4, sample.tid)
         self.fails(self.exactly(1, "records.acts", "other-thread"))
 
-    def test_act_that_is_told_twice(self) -> None:
-        """Not at one time, but in the bracket of the one act that makes both."""
+    def test_act_with_two_records(self) -> None:
+        """Two records at different times within the bracket of one act."""
         again = copy.deepcopy(self.anonymous()[2])
         again.time += 1
         self.perf.insert(again)
         self.fails(self.exactly(1, "records.acts", "twice"))
-        # If it went in that bracket, it may have come again.
+        # An unmapping in that bracket permits a second record.
         act = self.truth.get(self.truth.of(rd.Truth.MAP)[3])
         self.truth.append(rd.Truth.UNMAP, *act[1:8], 0, 0)
         self.assertNotIn("records.acts: ", self.judge()[1])
 
-    def test_act_that_the_truth_does_not_tell(self) -> None:
-        """Its own maps show the memory, and its unmapping."""
+    def test_act_missing_in_the_truth(self) -> None:
+        """The truth's maps show memory and its unmapping, without a mapping act."""
         acts = self.truth.of(rd.Truth.MAP)
-        for index in acts[-1], acts[0]:  # the page, and all that was reserved for it
+        for index in acts[-1], acts[0]:  # the page and its reservation
             del self.truth.slots[index]
         self.truth.next_slot = len(self.truth.slots)
         self.errs("executable in its maps, and the truth does not tell who mapped it")
@@ -271,12 +266,12 @@ class Launched(Recorded):
         self.truth.set(index, *slot)
         self.errs(r"pid \d+ unmaps \S+ at \d+, and nothing mapped ")
 
-    def test_sample_of_a_thread_that_never_was(self) -> None:
+    def test_sample_of_an_unknown_thread(self) -> None:
         self.perf.samples()[20].tid = 4000000
         self.fails(self.exactly(1, "tasks.strangers", "unknown"))
 
     def test_sample_on_the_way_to_the_exec(self) -> None:
-        """The kernel turns events on before it changes the name: perf's child is perf-exec yet."""
+        """An exec enables events before it changes the name perf-exec of perf's child."""
         at, record = next((at, one) for at, one in enumerate(self.perf.records)
                           if one.kind == COMM)
         early = self.perf.samples()[0]
@@ -323,8 +318,7 @@ class Launched(Recorded):
 
     def test_generation_that_is_not_the_kept_files(self) -> None:
         record = next(one for one in self.perf.maps() if "/libc.so" in one.name)
-        index = os.path.join(self.dir, "elf/index")
-        generation = 7
+        index, generation = self.path_of("elf/index"), 7
         struct.pack_into("<Q", record.body, 48, generation)
         text = files.read(index).replace(str(record.ino), "%d.%d" % (record.ino, generation))
         files.write(index, text)
@@ -344,7 +338,7 @@ class Launched(Recorded):
         for other in (0, was + 1):
             struct.pack_into("<Q", again.body, 48, other)
             self.fails(self.exactly(1, "mappings.generation", "other-generation"))
-        # Once its process has ended, the number may be another file's.
+        # After the process exit another file may have the inode number.
         pid, = {self.truth.get(index)[2] for index in self.truth.of(rd.Truth.PROCESS_EXIT)}
         for index in self.truth.of(rd.Truth.PROCESS_EXIT):
             slot = list(self.truth.get(index))
@@ -354,7 +348,7 @@ class Launched(Recorded):
         self.assertNotIn("mappings.generation: ", self.judge()[1])
 
     def test_no_file_is_kept(self) -> None:
-        files.write(os.path.join(self.dir, "elf/index"), "")
+        self.put_text("elf/index", "")
         for _ in ("of ours", "of a profiler's"):
             self.fails(self.exactly(1, "elf.files", "none"))
             self.facts.pop("first_enabled", None)
@@ -366,47 +360,46 @@ class Launched(Recorded):
             with self.subTest(line):
                 files.write(index, "\n".join([*lines[:at], line + "x", *lines[at + 1:], ""]))
                 self.fails(self.exactly(1, "elf.files", "not-mapped"))
-        # Its name says that it was removed meanwhile.
+        # A name with the suffix of a removed file passes.
         files.write(index, "\n".join(line + (" (deleted)" if "/" in line.split()[-1] else "")
                                      for line in lines) + "\n")
         self.passes()
 
     def test_kept_file_that_was_altered(self) -> None:
-        index = os.path.join(self.dir, "elf/index")
-        text = files.read(index)
-        files.write(index, re.sub(r"^(\S+ \S+ \S+)", r"\1 #0", text, count=1))
+        text = self.text_of("elf/index")
+        self.substitute("elf/index", r"^(\S+ \S+ \S+)", r"\1 #0")
         self.fails(self.exactly(1, "elf.files", "altered"))
-        files.write(index, text)
+        self.put_text("elf/index", text)
         self.passes()
 
-    def test_kept_file_is_no_elf(self) -> None:
-        name = files.read(os.path.join(self.dir, "elf/index")).split()[0]
-        path = os.path.join(self.dir, "elf", name)
+    def test_kept_file_without_elf_header(self) -> None:
+        path = self.path_of("elf/" + self.text_of("elf/index").split()[0])
         files.write_bytes(path, bytes(os.path.getsize(path)))
         self.fails(self.exactly(1, "elf.files", "unreadable"))
 
 
 class Published(Recorded):
-    """What a process published, and what injecting made of that: no sample needs each line."""
+    """Published jitdumps and perf maps, and the injected records, also those without samples."""
 
     fixture = "reuse"
 
-    def path(self, name: str) -> str:
-        return os.path.join(self.dir, name)
+    def setUp(self) -> None:
+        super().setUp()
+        self.dump_path = next(self.path_of(one) for one in os.listdir(self.dir)
+                              if one.endswith(".dump"))
+        self.injected_path = self.path_of("injected.data")
+        self.injected = rd.PerfData.load(self.injected_path)
 
     def loads(self) -> list[tuple[int, int, int, str]]:
-        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
-        return [rd.Jitdump.load(one) for one in rd.Jitdump(self.place(self.fixture, name)).loads()]
+        return [rd.Jitdump.load(one) for one in rd.Jitdump(self.dump_path).loads()]
 
     def first_code(self) -> bytes:
-        """Of the first load."""
-        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
-        load = rd.Jitdump(self.place(self.fixture, name)).loads()[0]
+        """Returns the code of the first load."""
+        load = rd.Jitdump(self.dump_path).loads()[0]
         return bytes(load[len(load) - rd.Jitdump.load(load)[2]:])
 
     def test_load_that_was_not_injected(self) -> None:
-        path = self.place(self.fixture, "injected.data")
-        injected = rd.PerfData.load(path)
+        path, injected = self.injected_path, self.injected
         pid, addr = next((pid, addr) for pid, addr, _, _ in self.loads()
                          if sum(one[1] == addr for one in self.loads()) > 2)
         record = [one for one in injected.maps() if one.pid == pid and one.start == addr and
@@ -416,9 +409,8 @@ class Published(Recorded):
         self.fails(self.exactly(1, "injected.absent", "no-record"))
 
     def test_more_than_the_code(self) -> None:
-        """Tables may stand behind it, at a multiple of 8."""
-        path = self.place(self.fixture, "injected.data")
-        injected = rd.PerfData.load(path)
+        """A record may end behind the code, where tables are, at a multiple of 8."""
+        path, injected = self.injected_path, self.injected
         pid, addr, size, _ = self.loads()[0]
         record = next(one for one in injected.maps() if one.pid == pid and one.start == addr and
                       "jit" in one.name)
@@ -431,27 +423,26 @@ class Published(Recorded):
                 self.fails(self.exactly(1, "injected.mappings", "longer"))
 
     def test_other_protection(self) -> None:
-        """Who injects writes it: ours as of a private mapping, perf with the mode of its file."""
-        path = self.place(self.fixture, "injected.data")
-        injected = rd.PerfData.load(path)
+        """jitproof writes the protection of a private mapping, perf the mode of the file."""
+        path, injected = self.injected_path, self.injected
         record = next(one for one in injected.maps() if "jit-" in one.name and
                       one.prot & rd.EXECUTE and not one.name.endswith(".dump"))
         right = (record.prot, 2, record.tid)
-        for prot, flags, tid, good in ((*right, True), (0o100644, 1, record.tid, True),
-                                       (record.prot | rd.WRITE, 2, record.tid, False),
-                                       (record.prot, 1, record.tid, False),
-                                       (*right[:2], record.tid + 1, False)):
+        for prot, flags, tid, passes in ((*right, True), (0o100644, 1, record.tid, True),
+                                         (record.prot | rd.WRITE, 2, record.tid, False),
+                                         (record.prot, 1, record.tid, False),
+                                         (*right[:2], record.tid + 1, False)):
             record.prot, record.tid = prot, tid
             struct.pack_into("<I", record.body, 60, flags)
             injected.save(path)
-            if good:
+            if passes:
                 self.passes()
             else:
                 self.fails(self.exactly(1, "injected.mappings", "other-protection"))
 
     def test_file_of_other_code(self) -> None:
-        """Whoever shows or unwinds code reads it there, and the jitdump has it, too."""
-        folder = self.place(self.fixture, "jit")
+        """The files in jit/ hold the code of the jitdump."""
+        folder = self.path_of("jit")
         for name in sorted(os.listdir(folder)):
             path = os.path.join(folder, name)
             raw = files.read_bytes(path)
@@ -465,15 +456,14 @@ class Published(Recorded):
         self.passes()
 
     def test_file_of_other_tables(self) -> None:
-        """Where the record shows what is behind the code, it is what the jitdump has of it."""
+        """A record that covers the tables behind the code needs the tables of the jitdump."""
         pid, addr, size, _ = self.loads()[0]
-        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
-        dump = rd.Jitdump(self.path(name))
+        dump = rd.Jitdump(self.dump_path)
         load = dump.loads()[0]
         made = mj.Made(pid).unwinding(rd.Jitdump.time(load), size)
         dump.records.insert(dump.records.index(load), bytearray(made.raw[rd.Jitdump.HEADER:]))
-        dump.save(self.path(name))
-        injected = rd.PerfData.load(self.path("injected.data"))
+        dump.save(self.dump_path)
+        injected = self.injected
         record = next(one for one in injected.maps() if one.pid == pid and one.start == addr and
                       "jit" in one.name)
         path = os.path.join(self.dir, "jit", os.path.basename(record.name))
@@ -483,19 +473,18 @@ class Published(Recorded):
         files.write_bytes(path, (raw[:at] + tables).ljust(at + len(tables), b"\0") +
                           raw[at + len(tables):])
         record.size = behind + len(tables)
-        injected.save(self.path("injected.data"))
+        injected.save(self.injected_path)
         wrong = "# injected.mappings: 1 with cause other-tables, "
         self.assertNotIn(wrong, self.judge()[1])
-        self.assertIn("with cause other-bytes", self.judge()[1])  # what lay there before
+        self.assertIn("with cause other-bytes", self.judge()[1])  # the old bytes
         files.write_bytes(path, raw)
         self.assertIn(wrong, self.judge()[1])
-        record.size = size  # nobody sees them
-        injected.save(self.path("injected.data"))
+        record.size = size  # outside of the record
+        injected.save(self.injected_path)
         self.assertNotIn(wrong, self.judge()[1])
 
     def test_samples_that_injecting_altered(self) -> None:
-        path = self.place(self.fixture, "injected.data")
-        injected = rd.PerfData.load(path)
+        path, injected = self.injected_path, self.injected
         sample = injected.samples()[10]
         sample.ip += 1
         injected.save(path)
@@ -506,8 +495,7 @@ class Published(Recorded):
                    self.exactly(1, "inject.lost", "dropped"))
 
     def test_name_that_injecting_forgets(self) -> None:
-        path = self.place(self.fixture, "injected.data")
-        injected = rd.PerfData.load(path)
+        path, injected = self.injected_path, self.injected
         name = next(one for one in injected.records if one.kind == COMM)
         injected.records.remove(name)
         injected.save(path)
@@ -518,9 +506,9 @@ class Published(Recorded):
         self.fails(self.exactly(1, "injected.records", "added"))
 
     def test_records_that_injecting_altered(self) -> None:
-        """Of a file's mapping at least as much as is there must be; of all others as much."""
-        path = self.place(self.fixture, "injected.data")
-        for change, said in (
+        """Injecting must not drop or alter records of files."""
+        path = self.injected_path
+        for change, message in (
                 (lambda one: setattr(one, "pgoff", one.pgoff + PAGE), "absent"),
                 (lambda one: setattr(one, "ino", one.ino + 1), "other-file"),
                 (lambda one: setattr(one, "name", one.name + "x"), "absent"),
@@ -529,13 +517,12 @@ class Published(Recorded):
             whole = files.read_bytes(path)
             change(next(one for one in injected.maps() if "/libc" in one.name))
             injected.save(path)
-            self.fails(self.exactly(1, "injected.records", said))
+            self.fails(self.exactly(1, "injected.records", message))
             files.write_bytes(path, whole)
 
     def test_build_id_for_an_inode(self) -> None:
-        """As `perf inject` may put it there: the records of that file are the same."""
-        path = self.place(self.fixture, "injected.data")
-        injected = rd.PerfData.load(path)
+        """`perf inject` may replace the inode of a file by its build id."""
+        path, injected = self.injected_path, self.injected
         for one in injected.maps():
             if "/libc" in one.name:
                 one.misc |= 1 << 14
@@ -544,8 +531,8 @@ class Published(Recorded):
         self.assertNotIn("injected.records", self.judge()[1])
 
     def test_event_that_injecting_altered(self) -> None:
-        """Its period, its clock, and what it counts."""
-        path = self.place(self.fixture, "injected.data")
+        """An altered period, clock or config of an event."""
+        path = self.injected_path
         for at, layout, value in ((16, "<Q", 5), (92, "<i", 4), (8, "<Q", 1)):
             injected = rd.PerfData.load(path)
             whole = files.read_bytes(path)
@@ -555,9 +542,8 @@ class Published(Recorded):
             files.write_bytes(path, whole)
 
     def test_sample_that_injecting_names_worse(self) -> None:
-        """A wrong name is worse than none: the record leads to another function's code."""
-        path = self.place(self.fixture, "injected.data")
-        injected = rd.PerfData.load(path)
+        """A wrong name is worse than none: the record refers to another function's code."""
+        path, injected = self.injected_path, self.injected
         sample = injected.samples()[20]
         records = [one for one in injected.maps() if "/jit-" in one.name and
                    not one.name.endswith(".dump") and one.pid == sample.pid]
@@ -569,13 +555,11 @@ class Published(Recorded):
         self.fails(r"(?m)^# inject\.worse: \d+ with cause was-\w+, which nothing allows$")
 
     def test_jitdump_that_is_cut(self) -> None:
-        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
-        path = self.place(self.fixture, name)
-        files.write_bytes(path, files.read_bytes(path)[:-10])
+        files.write_bytes(self.dump_path, files.read_bytes(self.dump_path)[:-10])
         self.fails(self.exactly(1, "order.bad", "jitdump"))
 
     def test_lines_of_a_perf_map(self) -> None:
-        """Each load has its line, and each line its load: as often."""
+        """Each load has exactly one line, and each line one load."""
         loads = self.loads()
         lines = ["%x %x %s\n" % one[1:] for one in loads]
         path = self.place(self.fixture, "perf-%d.map" % loads[0][0])
@@ -586,4 +570,4 @@ class Published(Recorded):
         files.write(path, "".join(lines + ["1000 100 invented\n"]))
         self.fails(self.exactly(1, "published.invented", "no-code"))
         files.write(path, "1000 100 invented\n")
-        self.passes()  # nothing says that it is this process's
+        self.passes()  # the map may belong to another process

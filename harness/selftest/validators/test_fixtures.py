@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recorded runs: as recorded they pass; each change that makes the capture say something else than
-the truth must fail, with the right metric, cause and place in the output. Here: all fixtures, sums
-of samples, the clock, modes; and that judging is pure."""
+"""Recorded runs: they pass as recorded; each alteration of the capture must fail with the right
+metric, cause and place. Here: all fixtures, sums of samples, the clock, modes, and that judging
+reads nothing but the run directory. Other parts: test_fixtures_*.py."""
 
 import copy
 import json
@@ -14,14 +14,13 @@ import unittest
 
 from ci.base import files, process
 from harness.selftest.support import run_directory as rd
-from harness.selftest.support.recorded import Recorded, judge
+from harness.selftest.support.recorded import ALL_FIXTURES, Recorded, judge
 from harness.selftest.support.scratch import FIXTURES, JITPROOF, needs_namespaces
 
 
 class AsRecorded(unittest.TestCase):
     def test_each_fixture_passes(self) -> None:
-        for name in ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse",
-                     "slack", "witness"):
+        for name in ALL_FIXTURES:
             status, text = judge(os.path.join(FIXTURES, name))
             self.assertEqual(status, 0, text)
             self.assertIn(f"ok 1 fixture/{name}\n", text)
@@ -29,20 +28,19 @@ class AsRecorded(unittest.TestCase):
                 self.assertRegex(text, r"# caught: \d+ exceptions, all pathless")
 
     def test_rewriting_changes_nothing(self) -> None:
-        for name in ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse",
-                     "slack", "witness"):
+        for name in ALL_FIXTURES:
             path = os.path.join(FIXTURES, name, "perf.data")
             self.assertEqual(rd.PerfData.load(path).pack(), files.read_bytes(path))
             truth = rd.Truth(os.path.join(FIXTURES, name, "truth"))
             self.assertEqual(truth.torn(), [])
 
-    def test_says_nothing_of_the_machine(self) -> None:
+    def test_no_facts_about_the_machine(self) -> None:
         for folder, folders, names in os.walk(FIXTURES):
-            # Written, not recorded.
+            # Files of conformance are written by a program, not recorded.
             folders[:] = set(folders) - {"conformance"}
             for name in set(names) - {"README.md", "fixture"}:
                 raw = files.read_bytes(os.path.join(folder, name))
-                if name == "truth":  # its texts lie in parts
+                if name == "truth":  # texts are split into parts
                     truth = rd.Truth(os.path.join(folder, name))
                     raw = b"".join(truth.slots[at][40:] for at in truth.of(rd.Truth.TEXT))
                 for path in set(re.findall(rb"/[a-z]+/[\w./-]+", raw)):
@@ -50,15 +48,13 @@ class AsRecorded(unittest.TestCase):
                         path, rb"^/tmp/jitproof/|^/usr/lib/|^/dev/|/jit-\d+\.dump$", name)
 
 
-class Books(Recorded):
-    """Every sample is somewhere, and not just anywhere."""
+class Accounting(Recorded):
+    """Each sample and record is in exactly one class of `books`."""
 
     def classes(self, book: str) -> dict[str, int]:
         self.judge()
-        results = self.place("results.jsonl")
-        process.run([JITPROOF, "judge", "--results", results, self.dir], timeout=60)
-        found: dict[str, int] = json.loads(files.read(results))["books"][book]
-        os.remove(results)
+        found: dict[str, int] = json.loads(self.results())["books"][book]
+        os.remove(self.place("results1"))
         return found
 
     def test_sums(self) -> None:
@@ -72,13 +68,13 @@ class Books(Recorded):
         self.assertEqual(sum(self.classes("stacks.dump").values()), len(self.perf.samples()))
 
     def deep_within(self, count: int) -> list[rd.Sample]:
-        """@count samples whose caller is emitted code too."""
+        """Returns @count samples whose caller is emitted code, too."""
         found = [sample for sample in self.perf.samples()
                  if self.emitted(sample.chain[sample.user() + 1])]
         return found[:count]
 
     def test_astray(self) -> None:
-        """Nowhere, and in the C library: the thread was in neither."""
+        """Samples in no mapping, and in the C library: the thread was in neither."""
         libc = next(record for record in self.perf.maps() if "libc" in record.name)
         astray = self.deep_within(4)
         for where in (0x1234, libc.start + 0x100):
@@ -96,14 +92,14 @@ class Books(Recorded):
             sample.pid = sample.tid = 1
         self.only(self.fails(self.exactly(4, "samples", "unwatched")), "samples")
 
-    def test_nothing_of_the_user(self) -> None:
+    def test_samples_without_user_part(self) -> None:
         for sample in self.deep_within(4):
             sample.misc, sample.abi, sample.ip = rd.KERNEL, 0, 2**64 - 2**31
             sample.chain = []
         self.only(self.fails(self.exactly(4, "samples", "kernel")), "samples")
 
-    def test_outside(self) -> None:
-        """In native code, before samples were taken."""
+    def test_before_the_window(self) -> None:
+        """Samples in native code, before the window."""
         for early, sample in enumerate(self.deep_within(4), 1):
             sample.time = int(self.facts["sampling"]) - early * 10_000_000
             sample.ip = sample.regs[rd.X86_IP] = 0x1234
@@ -112,24 +108,22 @@ class Books(Recorded):
 
 
 class Switching(Recorded):
-    """Samples while events are turned on and off, outside of the window."""
+    """Samples outside of the window, while events are being enabled and disabled."""
 
     fixture = "clock"
 
     def libc(self) -> int:
-        """Somewhere in native code."""
+        """Returns an address in native code."""
         return next(one.start for one in self.perf.maps() if "/libc.so" in one.name) + 16
 
     def test_opening_takes_its_time(self) -> None:
-        """From the first event that is on to the last, each CPU has its samples."""
+        """Samples before `sampling` are excused from `first_enabled` on."""
         samples = self.perf.samples()
         early, first = 40, samples[0].time
         for sample in samples[:early]:
             sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.libc()
         self.facts["sampling"] = str(samples[early].time - 1)
-        path = os.path.join(self.dir, "watched")
-        files.write(path, re.sub("(?m)^begun .*$", "begun " + self.facts["sampling"],
-                                 files.read(path)))
+        self.substitute("watched", "^begun .*$", "begun " + self.facts["sampling"])
         self.state_cpus()
         self.facts["enabled"] = self.facts["sampling"]
         for on, excused in ((samples[early].time - 1, False), (first - 1, True),
@@ -141,16 +135,15 @@ class Switching(Recorded):
                 self.errs("samples are of before the capture began, or of after it ended")
 
     def test_stopping_takes_its_time(self) -> None:
-        """Until the capture says that its events are off, each CPU goes on with its samples."""
+        """Samples after `stopped` are excused until `silent`, when the last event is off."""
         samples = self.perf.samples()
         late, last = 40, samples[-1].time
         for sample in samples[-late:]:
             sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.libc()
         self.facts["stopped"] = str(samples[-late].time - 1)
-        path = os.path.join(self.dir, "watched")
         self.state_cpus()
-        text = re.sub("(?m)^ending .*$", "ending " + self.facts["stopped"], files.read(path))
-        files.write(path, text)
+        self.substitute("watched", "^ending .*$", "ending " + self.facts["stopped"])
+        path, text = self.path_of("watched"), self.text_of("watched")
         self.only(self.fails(self.exactly(late, "samples", "outside")), "samples")
         files.write(path, text + "silent %d\n" % last)
         self.passes()
@@ -163,7 +156,7 @@ class Switching(Recorded):
 
 
 class Witnessed(Recorded):
-    """Samples against those of the witness, and against what the events counted."""
+    """Samples compared with those of the witness, and with the counts of the events."""
 
     fixture = "witness"
 
@@ -175,60 +168,57 @@ class Witnessed(Recorded):
         return self.fails(r"(?m)^# cpu.samples: \d+ with cause too-few, which nothing allows$",
                           r"samples; the witness expects ")
 
-    def test_every_fifth_is_gone(self) -> None:
+    def test_every_fifth_sample_is_missing(self) -> None:
         self.leave_out(self.perf.samples()[::5])
         self.only(self.too_few(), "cpu.samples")
 
-    def test_three_in_a_row_are_gone(self) -> None:
+    def test_three_samples_in_a_row_are_missing(self) -> None:
         samples = self.perf.samples()
         mine = [one for one in samples if one.tid == samples[-9].tid]
         self.leave_out(mine[100:103])
         self.only(self.too_few(), "cpu.samples")
 
-    def test_a_fifth_of_the_time_is_gone(self) -> None:
+    def test_a_fifth_of_the_time_is_missing(self) -> None:
         times = [sample.time for sample in self.perf.samples()]
         begin, end = (min(times) + (max(times) - min(times)) * part // 5 for part in (2, 3))
         self.leave_out([one for one in self.perf.samples() if begin <= one.time < end])
         self.too_few()
 
-    def test_a_thread_is_gone(self) -> None:
+    def test_a_thread_is_missing(self) -> None:
         tid = self.perf.samples()[-9].tid
         self.leave_out([one for one in self.perf.samples() if one.tid == tid])
         self.assertRegex(self.too_few(), rf"thread {tid}: 0 samples; the witness expects ")
 
-    def test_all_are_gone(self) -> None:
+    def test_all_samples_are_missing(self) -> None:
         self.leave_out(self.perf.samples())
         self.errs()
 
-    def test_both_clocks_stood_still(self) -> None:
-        """What the host took from both is no fault of the capture."""
+    def test_pause_of_the_host(self) -> None:
+        """A pause of the host, which the witness shows, too, is no fault of the capture."""
         times = [sample.time for sample in self.perf.samples()]
         begin, end = (min(times) + (max(times) - min(times)) * part // 5 for part in (2, 3))
         self.leave_out([one for one in self.perf.samples() if begin <= one.time < end])
-        path = os.path.join(self.dir, "witness")
+        path = self.path_of("witness")
         witness = rd.PerfData.load(path)
         witness.records = [one for one in witness.records if not isinstance(one, rd.Sample) or
                            not begin <= one.time < end]
         witness.save(path)
-        watched = os.path.join(self.dir, "watched")
-        files.write(watched, re.sub(r"(?m)^witness \d+$", "witness %d" % len(witness.samples()),
-                                    files.read(watched)))
+        self.substitute("watched", r"^witness \d+$", "witness %d" % len(witness.samples()))
         self.assertNotIn("cpu.samples: ", self.judge()[1])
 
     def test_lost_samples(self) -> None:
-        """A case has no losses but those that it states."""
+        """Lost samples are an ERROR unless the case states them."""
         gone = self.perf.samples()[100:104]
         self.leave_out(gone)
         self.facts["lost_samples"] = str(len(gone))
         self.errs(rf"lost.samples is .*\({len(gone)} of .*states none")
-        path = os.path.join(self.dir, "case")
-        files.write(path, files.read(path) + "\tlost.samples <=4\n")
+        self.put_text("case", self.text_of("case") + "\tlost.samples <=4\n")
         self.passes()
         self.facts["lost_samples"] = "0"
         self.too_few()
 
     def test_throttled_while_the_witness_is_not(self) -> None:
-        """The witness is faster, so the kernel throttles it first: the record explains nothing."""
+        """The kernel throttles the faster witness first, so the record explains nothing."""
         samples = self.perf.samples()
         self.leave_out(samples[::5])
         self.perf.records += [self.sampling(kind, struct.pack("<QQQ", 1, samples[0].id, 0), time)
@@ -241,7 +231,7 @@ class Witnessed(Recorded):
         self.assertRegex(text, r"(?m)^# samples: \d+ with cause double, which nothing allows$")
 
     def test_written_twice(self) -> None:
-        """One record, again in the next round."""
+        """A copy of one record in the next round."""
         sample = self.perf.samples()[9]
         again = copy.deepcopy(sample)
         at = self.perf.records.index(sample)
@@ -254,7 +244,7 @@ class Witnessed(Recorded):
         self.assertIn("# samples: 1 with cause double, which nothing allows", self.judge()[1])
 
     def test_invented(self) -> None:
-        """Each once more, a little later: the witness shows it, and so do the events' counts."""
+        """A copy of each sample a little later contradicts the witness and the events' counts."""
         text = self.invent(1000)
         self.only(text, "event.samples", "cpu.samples")
         self.assertRegex(text, r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows")
@@ -268,13 +258,13 @@ class Witnessed(Recorded):
         self.fails(r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows$")
 
     def test_counted_in_the_kernel_alone(self) -> None:
-        """An event that leaves out the kernel counts its time, and has no samples there."""
+        """An event that excludes the kernel counts time in it, without samples."""
         period = self.perf.samples()[0].one[rd.PERIOD]
         self.facts["counted"] = str(10 * len(self.perf.samples()) * period)
         self.assertNotIn("# event.samples: ", self.judge()[1])
 
     def invent(self, later: int) -> str:
-        """Each sample once more, later by so much."""
+        """Adds a copy of each sample @later ns later."""
         for sample in self.perf.samples():
             double = copy.deepcopy(sample)
             double.time = sample.time + later
@@ -284,7 +274,7 @@ class Witnessed(Recorded):
 
 
 class Modes(Recorded):
-    """Mode, address, registers and callchain of a sample are one story."""
+    """Mode, address, registers and callchain of a sample agree."""
 
     KERNEL_IP = 0xffffffff81000000
 
@@ -304,7 +294,7 @@ class Modes(Recorded):
         return lambda sample: setattr(sample, name, value)
 
     def in_kernel(self, sample: rd.Sample) -> None:
-        """As the kernel writes a sample of its own."""
+        """Makes @sample one in the kernel."""
         sample.misc, sample.ip = rd.KERNEL, self.KERNEL_IP
         sample.chain[:0] = [rd.CONTEXT_KERNEL, self.KERNEL_IP]
 
@@ -327,8 +317,8 @@ class Modes(Recorded):
         self.bad("other-chain", other_chain)
         self.bad("other-period", lambda sample: sample.one.update({rd.PERIOD: 1000}))
 
-    def test_strangers_of_32_bits(self) -> None:
-        """Who watches all CPUs meets them."""
+    def test_unwatched_32_bit_process(self) -> None:
+        """A capture of all CPUs has samples of 32-bit processes."""
         sample = self.perf.samples()[5]
         sample.abi, sample.pid, sample.tid = 1, 1, 1
         text = self.judge()[1]
@@ -336,15 +326,15 @@ class Modes(Recorded):
         self.assertNotIn("modes.bad", text)
 
     def test_in_the_kernel(self) -> None:
-        """Its user part is judged as any, and counted apart; it has rules of its own."""
+        """The user part of a sample in the kernel is judged, and counted apart."""
         sample = self.perf.samples()[11]
         self.in_kernel(sample)
         before = self.results()
         self.assertNotIn("modes.bad", self.passes())
         after = self.results(2)
-        told = [json.loads(text)["verdicts_in_kernel"] for text in (before, after)]
+        verdicts = [json.loads(text)["verdicts_in_kernel"] for text in (before, after)]
         for method in ("chain", "dump"):
-            self.assertEqual([sum(one[method].values()) for one in told], [1, 2])
+            self.assertEqual([sum(one[method].values()) for one in verdicts], [1, 2])
         plain = copy.deepcopy(sample)
         for cause, change in (
                 ("other-kernel-chain", lambda: sample.chain.__setitem__(1, self.KERNEL_IP + 8)),
@@ -357,28 +347,27 @@ class Modes(Recorded):
                 self.fails(self.exactly(1, "modes.bad", cause))
                 sample.chain, sample.abi, sample.ip = list(plain.chain), plain.abi, plain.ip
 
-    def test_not_asked(self) -> None:
-        """A mode that the event's attr leaves out."""
+    def test_excluded_mode(self) -> None:
+        """A sample in a mode that the event's attr excludes."""
         self.in_kernel(self.perf.samples()[11])
         self.perf.attrs[0].flags |= 1 << 5  # exclude_kernel
         self.fails(self.exactly(2, "modes.bad", "not-asked"))
 
-    def attr(self, at: int, clear: int, said: str) -> None:
-        """Of the sampling event's attr, the bits @clear of the word at @at go."""
+    def attr(self, at: int, clear: int, request: str) -> None:
+        """Clears the bits @clear of the word at @at in the sampling event's attr, and judges."""
         attr = self.perf.attrs[0]
-        with self.subTest(said):
+        with self.subTest(request):
             whole = bytes(attr.raw)
             word = struct.unpack_from("<Q", attr.raw, at)[0]
             struct.pack_into("<Q", attr.raw, at, word & ~clear)
             status, text = self.judge()
             attr.raw[:] = whole
-            # Without registers no sample is anywhere: that is a FAIL by itself.
+            # Without registers no sample has a place, which is a FAIL in itself.
             self.assertEqual(status, 1, text)
-            self.assertIn(f"event 0 of perf.data was not asked for {said}\n", text)
+            self.assertIn(f"event 0 of perf.data was not asked for {request}\n", text)
 
-    def test_what_the_event_was_asked_for(self) -> None:
-        case = os.path.join(self.dir, "case")
-        files.write(case, files.read(case).replace("samples=30", "samples=30 methods=chain,dump"))
+    def test_what_the_event_requests(self) -> None:
+        self.substitute("case", "samples=30", "samples=30 methods=chain,dump")
         self.attr(24, rd.CALLCHAIN, "callchains with the user's part")
         self.attr(24, rd.REGS_USER, "user registers")
         self.attr(40, 1 << 25, "times by CLOCK_MONOTONIC in all its records")
@@ -388,10 +377,10 @@ class Modes(Recorded):
 
 
 class Pure(Recorded):
-    """Judging reads the run directory and nothing else of the machine."""
+    """Judging reads nothing but the run directory."""
 
     def same_in_an_empty_root(self, directory: str, *arguments: str) -> str:
-        """What jitproof says of @directory, as /case, where nothing else is: the same bytes."""
+        """Judges @directory as /case in a root without other files: the output is the same."""
         if os.environ.get("NEEDS_PROC"):
             self.skipTest("this build looks for leaks, through /proc")
         needs_namespaces(self)
@@ -428,12 +417,12 @@ class Pure(Recorded):
         self.assertIn("\nok 3 fixture/pathless", self.same_in_an_empty_root(run, "judge"))
 
     def test_file_in_an_empty_root(self) -> None:
-        said = self.same_in_an_empty_root(os.path.join(self.dir, "perf.data"), "judge", "--json")
-        self.assertIn('"samples"', said)
+        output = self.same_in_an_empty_root(self.path_of("perf.data"), "judge", "--json")
+        self.assertIn('"samples"', output)
 
     def test_failing_in_an_empty_root(self) -> None:
         """The text of failures too: it names mappings, functions and files."""
         for record in self.emitted_maps():
             self.perf.records.remove(record)
-        self.perf.save(os.path.join(self.dir, "perf.data"))
+        self.perf.save(self.path_of("perf.data"))
         self.assertIn("not ok 1 fixture/", self.same_in_an_empty_root(self.dir, "judge"))

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""As test_fixtures.py: what is asked of a case, evidence that lies elsewhere, and controls."""
+"""Recorded runs: exact counts, samples in wrong places, and controls (see test_fixtures.py)."""
 
 import json
 import os
-import re
 from typing import Any
 
-from ci.base import files
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import PAGE, Recorded
 
 
 class Counted(Recorded):
-    """What is bad is counted where it is, and leaves the other counts alone."""
+    """An altered sample changes its own counts and no others."""
 
     judged = 0
     verdicts: dict[str, dict[str, int]]
@@ -24,8 +22,8 @@ class Counted(Recorded):
         self.verdicts = result["verdicts"]
         return result["metrics"]
 
-    def test_forbidden(self) -> None:
-        """Fits no depth: judged, and wrong, by each method."""
+    def test_impossible_stack_pointer(self) -> None:
+        """A sample that fits no depth is judged, and wrong, by each method."""
         before = self.metrics()
         self.deep().regs[rd.X86_SP] += 8
         after = self.metrics()
@@ -37,7 +35,7 @@ class Counted(Recorded):
             self.assertEqual(sum(self.verdicts[method].values()), before[f"judged.{method}"]["k"])
 
     def test_acts(self) -> None:
-        """Only what ends executable memory can leave something stale."""
+        """Only acts that end executable memory are counted: they can leave stale records."""
         names = ("munmap", "mprotect", "mremap")
         self.assertEqual([self.metrics()[f"acts.{name}"]["k"] for name in names], [2, 0, 0])
         record = self.emitted_maps()[0]
@@ -47,12 +45,12 @@ class Counted(Recorded):
             self.truth.append(kind, 0, record.pid, record.pid, time, time + 1000, record.start,
                               record.size, prot, 0)
             time += 1_000_000
-        # What was closed ends no more, and is not there any more when it is unmapped at the end.
+        # Closed memory ends no second time, and its unmapping at the end does not count.
         self.assertEqual([self.metrics()[f"acts.{name}"]["k"] for name in names], [1, 2, 0])
 
     def test_without_the_files(self) -> None:
-        """The walk ends in the program that was not kept: foretold, whatever else is."""
-        self.take("memfd")
+        """The walk ends in the program, whose file is missing: predicted for each stack."""
+        self.copy_fixture("memfd")
         judged = self.metrics()["predicted.dump"]["k"]
         self.assertGreater(judged, 30)
         for name in os.listdir(os.path.join(self.dir, "elf")):
@@ -61,14 +59,14 @@ class Counted(Recorded):
         self.assertEqual((metrics["broken.dump"]["k"], metrics["predicted.dump"]["k"]),
                          (judged, judged))
         self.assertEqual(self.verdicts["dump"], {"short": judged})
-        # Another frame at its end is not.
+        # A walk that ends elsewhere is not predicted.
         self.deep(1, linked=True).put(self.frames(self.deep(1, linked=True), 1)[0] + 8, 0x5eed)
         self.assertEqual(self.metrics()["predicted.dump"]["k"], judged - 1)
 
     def test_known_samples(self) -> None:
-        """In a mapping that is executable, of the right kind and name."""
+        """A sample is known in a mapping that is executable and has the right kind and name."""
         samples = len(self.perf.samples())
-        self.take("memfd")
+        self.copy_fixture("memfd")
         known = self.metrics()["coverage.samples"]
         self.assertEqual((known["k"], known["n"]), (samples, samples))
         maps = self.emitted_maps()
@@ -92,32 +90,32 @@ class Counted(Recorded):
 
 
 class Elsewhere(Recorded):
-    """Samples that were taken, and are not where the truth has them: nobody lacks evidence."""
+    """Enough samples, but outside of the code that the truth has for them."""
 
-    def astray(self, count: int) -> None:
+    def move_samples(self, count: int) -> None:
         for sample in self.perf.samples()[:count]:
             sample.ip = sample.regs[rd.X86_IP] = 0x1234
 
     def test_all_of_them(self) -> None:
-        self.astray(40)
+        self.move_samples(40)
         self.fails("40 samples are not where the truth says that they must be, 0 are:",
                    "40 of threads inside of a path, in no emitted code",
                    "0 of processes that the truth does not know")
 
     def test_as_many_as_are_needed_and_most_of_them(self) -> None:
-        self.astray(21)
+        self.move_samples(21)
         self.fails("21 samples are not where .*, 19 are:")
-        self.take("memfd")
-        self.astray(20)
+        self.copy_fixture("memfd")
+        self.move_samples(20)
         self.errs("too little evidence: judged.chain is 20, the case needs 30")
 
     def test_too_few_anyway(self) -> None:
-        self.astray(40)
+        self.move_samples(40)
         for sample in self.perf.samples()[29:]:
             self.perf.records.remove(sample)
         self.errs("nothing was checked: no sample was judged")
-        self.take("memfd")
-        self.astray(40)
+        self.copy_fixture("memfd")
+        self.move_samples(40)
         for sample in self.perf.samples()[30:]:
             self.perf.records.remove(sample)
         self.fails("30 samples are not where the truth says")
@@ -129,7 +127,7 @@ class Elsewhere(Recorded):
                    "  40 of processes that the truth does not know")
 
     def test_without_registers(self) -> None:
-        """Nor has who leaves them out of what was asked for."""
+        """Samples without the requested registers."""
         for sample in self.perf.samples():
             sample.abi = 0
             sample.ip = 0xffffffff81000000
@@ -137,7 +135,7 @@ class Elsewhere(Recorded):
 
 
 class Controls(Recorded):
-    """A capture that is wrong on purpose passes only when it is wrong for that reason alone."""
+    """A control, a capture with a deliberate fault, passes only with exceptions of that fault."""
 
     fixture = "pathless"
 
@@ -148,7 +146,7 @@ class Controls(Recorded):
                                        one.time, rd.READ | rd.WRITE | rd.EXECUTE))
 
     def test_not_caught(self) -> None:
-        """The profiler was mended: the control no longer shows anything."""
+        """The fault is gone: the control shows nothing."""
         self.add_mapping()
         self.fails("not caught: no exception has the cause pathless")
 
@@ -158,7 +156,7 @@ class Controls(Recorded):
         for record in self.perf.maps():
             if record.name.endswith("/libc.so.6"):
                 self.perf.records.remove(record)
-        # Without the C library's mapping, unwinding from anonymous code added back ends there.
+        # Without the C library's mapping, unwinding still ends there.
         self.fails(r"with what was left out added back, \d+ remain")
 
     def test_another_fault_beside(self) -> None:
@@ -167,19 +165,15 @@ class Controls(Recorded):
         self.fails(r"wrong\.\w+: 1 with cause no-depth; a control fails by pathless alone")
 
     def test_added_back_at_the_time_of_a_sample(self) -> None:
-        """What was left out is there when the first sample that needs it comes."""
-        path = os.path.join(self.dir, "maps")
-        text = files.read(path)
+        """The left out mapping is older than the first sample that needs it."""
         first = min(sample.time for sample in self.perf.samples())
-        files.write(path, re.sub(r"before \d+ after \d+", f"before {first} after {first}", text,
-                                 count=1))
+        self.substitute("maps", r"before \d+ after \d+", f"before {first} after {first}")
         self.assertIn("all pathless; added back: 0 broken", self.passes())
-        files.write(path, re.sub(r"before \d+ after \d+",
-                                 f"before {first + 1} after {first + 1}", text, count=1))
+        self.substitute("maps", r"before \d+ after \d+", f"before {first + 1} after {first + 1}")
         self.fails("broken.chain: with what was left out added back, 1 remain")
 
     def test_wrong_behind_unmapped(self) -> None:
-        """Each sampled address is in no mapping; that excuses no frame that cannot be."""
+        """Each sampled address is in no mapping, which excuses no impossible frame."""
         sample = self.deep()
         chain, place = list(sample.chain), sample.user() + 1
         sample.chain[place] += 1
@@ -197,13 +191,9 @@ class Controls(Recorded):
                    f"the sample's own address is {sample.ip:x}")
 
     def test_what_was_left_out_is_not_the_cause(self) -> None:
-        """The mapping is missing, but it stands in no snapshot: nothing was skipped."""
-        path = os.path.join(self.dir, "maps")
+        """The mapping is missing, and the snapshot lacks it, too: nothing was skipped."""
         start = self.truth.get(self.truth.of(rd.Truth.MAP)[0])[6]
-        with open(path, encoding="utf-8") as file:
-            lines = [line for line in file if not line.startswith(f"{start:x}-")]
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(lines)
+        self.substitute("maps", rf"^{start:x}-.*\n", "")
         self.fails("with cause no-record; a control fails by pathless alone",
                    "not caught: no exception has the cause pathless")
 

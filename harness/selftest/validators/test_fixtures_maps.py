@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""As test_fixtures.py: mappings."""
+"""Recorded runs with altered mapping records (see test_fixtures.py)."""
 
 import copy
 import os
 import re
 from typing import Callable
 
-from ci.base import files
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import PAGE, Recorded
 from harness.selftest.support.scratch import FIXTURES
 
 
 class Mappings(Recorded):
-    """mapping_coverage, and what missing mappings do to stacks; one anonymous mapping."""
+    """mapping_coverage, and the effect of missing mappings on stacks; one anonymous mapping."""
 
     def test_deleted(self) -> None:
         gone = self.emitted_maps()
@@ -29,7 +28,7 @@ class Mappings(Recorded):
         self.only(text, "broken.chain", "broken.dump", "coverage.missing")
 
     def test_deleted_and_wrong(self) -> None:
-        """What is unmapped is wrong besides, or has frames too many."""
+        """A sample in no mapping record, whose stack is wrong or has a surplus frame besides."""
         for more, metric in ((None, "wrong.chain"), (0x12345678, "extra.chain")):
             with self.subTest(metric):
                 sample = self.deep()
@@ -43,7 +42,7 @@ class Mappings(Recorded):
                 self.perf.records, sample.chain = records, whole
 
     def test_stray_sample(self) -> None:
-        """In the memory of emitted code, but in none of its functions."""
+        """A sample in the memory of emitted code, but in none of its functions."""
         sample, record = self.perf.samples()[7], self.emitted_maps()[0]
         sample.ip = sample.regs[rd.X86_IP] = record.start + record.size - 1
         self.assertFalse(self.emitted(sample.ip))
@@ -91,7 +90,7 @@ class Mappings(Recorded):
                            self.exactly(40, "broken.chain", "no-record"))
                 setattr(record, field, right)
 
-    def test_of_another_kind(self) -> None:
+    def test_mapping_of_another_kind(self) -> None:
         for name in ("/memfd:doublemapper (deleted)", "/dev/zero (deleted)", "[heap]",
                      "/usr/lib/libnot.so"):
             with self.subTest(name):
@@ -108,15 +107,15 @@ class Mappings(Recorded):
                           re.escape(record.range()) + ".*still known as executable after its end")
         self.only(text, "coverage.stale")
 
-    def test_stale_because_nobody_tells_of_the_end(self) -> None:
-        """The truth ends the mapping while it is known; its record is from before."""
+    def test_stale_without_a_record_of_munmap(self) -> None:
+        """The truth has an unmapping in the window, the capture has no record of it."""
         record = self.emitted_maps()[0]
         index = [index for index in self.truth.of(rd.Truth.UNMAP)
                  if self.truth.get(index)[6] == record.start][0]
         gone = self.truth.get(index)
         for at in (index, *self.truth.of(rd.Truth.CODE_UNLOAD)):
             slot = list(self.truth.get(at))
-            if slot[4] <= gone[5] and slot[5] >= gone[4]:  # of what is unmapped
+            if slot[4] <= gone[5] and slot[5] >= gone[4]:  # code in the unmapped memory
                 slot[4] = slot[5] = int(self.facts["stopped"]) - 1000
                 self.truth.set(at, *slot)
         self.fails(self.exactly(1, "coverage.stale", "munmap"), re.escape(record.range()))
@@ -125,8 +124,8 @@ class Mappings(Recorded):
         self.truth.append(rd.Truth.PROTECT, 0, pid, pid, before, after, start, size, prot, 0)
 
     def test_stale_in_pieces(self) -> None:
-        """Two pages lose their permission in turn and get it back; the records of that leave pieces
-        of the first one, which are as old as it is, and true as soon as all pages are back."""
+        """Two pages lose their permission in turn and get it back. Their records leave pieces of
+        the first record, which are right again once all pages are back."""
         record = self.emitted_maps()[0]
         time = int(self.facts["sampling"]) + 100_000_000
         for page in range(2):
@@ -143,7 +142,7 @@ class Mappings(Recorded):
         self.assertNotIn("cause stale", text)
 
     def test_waiting_in_a_fault(self) -> None:
-        """A sample where nothing is executable is a stray one, unless its thread stood there."""
+        """A sample in non-executable memory is stray, unless its thread waited there in a fault."""
         sample = self.deep()
         record = [record for record in self.emitted_maps()
                   if record.start <= sample.ip < record.start + record.size][0]
@@ -159,8 +158,8 @@ class Mappings(Recorded):
             self.truth.set(len(self.truth.slots) - 1, *wait[:field], wrong, *wait[field + 1:])
             self.fails(stray)
 
-    def test_standing_in_closed_pages(self) -> None:
-        """A thread is sampled once before its fetch faults; whoever runs on there is a lie."""
+    def test_two_samples_in_closed_pages(self) -> None:
+        """A thread may be sampled once before its fetch faults; a second sample is impossible."""
         sample = self.deep()
         record = [record for record in self.emitted_maps()
                   if record.start <= sample.ip < record.start + record.size][0]
@@ -190,7 +189,7 @@ class Mappings(Recorded):
 
 
 class Identities(Recorded):
-    """Two executable mappings of one memfd: one in the snapshot, one that came while watched."""
+    """Two executable mappings of one memfd: one in the snapshot, one with a live record."""
 
     fixture = "memfd"
 
@@ -242,8 +241,8 @@ class Identities(Recorded):
 
 
 class EqualMappings(Recorded):
-    """equal_mappings, on a truth with maps: a program, its libraries, anonymous memory that grows
-    in live records."""
+    """equal_mappings with a truth that has maps: a program, its libraries, and anonymous memory
+    that grows, with live records."""
 
     fixture = "mappings"
     INVENTED = "mappings.invented"
@@ -262,7 +261,7 @@ class EqualMappings(Recorded):
         self.passes()
 
     def test_each_field_of_each_record(self) -> None:
-        """Whatever it is changed to, it is not what the process had."""
+        """Each altered field is found, by its cause."""
         file = (("pgoff", PAGE, "offset"), ("ino", 1, "inode"), ("maj", 1, "device"),
                 ("min", 1, "device"), ("prot", rd.WRITE, "protection"), ("flags", 3, "sharing"),
                 ("size", PAGE, "invented"), ("size", 16 * PAGE, "invented"))
@@ -276,7 +275,7 @@ class EqualMappings(Recorded):
             for field, by, cause in anon if record.name == "//anon" else file:
                 with self.subTest(record=record.name, field=field, by=by):
                     right = getattr(record, field)
-                    # Flags and permissions by their bits: shared for private, one more or less.
+                    # Flip bits of flags and permissions, so that none gets a second time the same.
                     wrong = right ^ by if field in ("prot", "flags", "maj") else right + by
                     setattr(record, field, wrong)
                     self.fails(self.exactly(1, self.INVENTED, cause),
@@ -295,7 +294,7 @@ class EqualMappings(Recorded):
                 record.name = right
 
     def test_impossible(self) -> None:
-        """A thread that nobody is, no name at all, a time before anything was told."""
+        """An unknown thread, an empty name, a time before the capture."""
         for field, wrong, cause in (("tid", 4000000, "thread"), ("name", "", "name"),
                                     ("time", int(self.facts["enabled"]) // 2, "time")):
             with self.subTest(field):
@@ -305,14 +304,14 @@ class EqualMappings(Recorded):
                 self.fails(self.exactly(1, self.INVENTED, cause))
                 setattr(record, field, right)
 
-    def test_of_nobody(self) -> None:
+    def test_record_of_unknown_process(self) -> None:
         record = self.libc().copy()
         record.pid = record.tid = 4000000
         self.perf.insert(record)
         self.fails(self.exactly(1, "mappings.unknown", "unwatched"), "pid 4000000, of which")
 
     def test_invented_memory(self) -> None:
-        """A megabyte where nothing is, and a file over the end of the C library's text."""
+        """A megabyte of unmapped memory, and a file over the end of the C library's text."""
         anon, libc = self.anon()[0].copy(), self.libc().copy()
         anon.start -= 1 << 30
         anon.pgoff, anon.size = anon.start, 1 << 20
@@ -326,13 +325,13 @@ class EqualMappings(Recorded):
                 self.perf.records.remove(record)
 
     def test_too_early(self) -> None:
-        """Each of them tells of a page that the one before did not have."""
+        """Each record adds a page to the one before."""
         later, before = self.anon()[2], self.anon()[1]
         later.time = before.time + 1
         self.fails(self.exactly(1, self.INVENTED, "invented"))
 
     def test_missing(self) -> None:
-        """No sample lies in these libraries: nobody else misses them."""
+        """Libraries without samples: no other validator needs their records."""
         for name in ("libbz2.so.1.0.4", "libz.so.1.2.13"):
             record = next(one for one in self.perf.maps() if one.name.endswith(name))
             self.perf.records.remove(record)
@@ -342,14 +341,14 @@ class EqualMappings(Recorded):
         self.only(text, "mappings.missing")
 
     def test_shorter(self) -> None:
-        """The next mark finds what the record did not tell."""
+        """The next maps of the truth show the page that the record lacks."""
         record = self.libc()
         record.size -= PAGE
         text = self.fails(self.exactly(1, "mappings.missing", "no-record"))
         self.only(text, "mappings.missing")
 
     def test_a_mapping_in_two_records(self) -> None:
-        """The kernel merges what continues a mapping, and tells the whole."""
+        """The kernel merges adjacent mappings and writes one record of the whole."""
         record = self.libc()
         half = record.copy()
         record.size = 4 * PAGE
@@ -359,19 +358,18 @@ class EqualMappings(Recorded):
         self.only(self.fails(self.exactly(1, "mappings.invented", "part")), "mappings.invented")
 
     def test_offset_of_a_live_record(self) -> None:
-        """Of private memory it is the address; a reading of /proc has 0."""
+        """The kernel records the address for private memory; /proc/PID/maps has 0."""
         record = next(one for one in self.emitted_maps() if one.name == "//anon")
         self.assertEqual(record.pgoff, record.start)
         record.pgoff = 0
         self.only(self.fails(self.exactly(1, "mappings.invented", "offset")),
                   "mappings.invented")
 
-    def injected(self, change: Callable[[rd.Map], None], gone: str = "") -> str:
-        """What is said of an injected.data with a record of the first function, changed, and
-        without those of the file @gone; names are not asked here."""
-        case = os.path.join(self.dir, "case")
-        text = files.read(case).split(" publish=")[0].rstrip()
-        files.write(case, text + " publish=jitdump inject=cut\n")
+    def injected(self, change: Callable[[rd.Map], None], removed: str = "") -> str:
+        """Returns the output of judging with an injected.data that has an altered record of the
+        first function, and no records of the file @removed."""
+        text = self.text_of("case").split(" publish=")[0].rstrip()
+        self.put_text("case", text + " publish=jitdump inject=cut\n")
         perf = rd.PerfData.load(os.path.join(FIXTURES, self.fixture, "perf.data"))
         code = self.truth.get(self.truth.of(rd.Truth.CODE_LOAD)[0])
         record = next(one for one in perf.maps() if one.name == "//anon").copy()
@@ -380,9 +378,9 @@ class EqualMappings(Recorded):
         record.name = "/tmp/jitted-1-1.so"
         change(record)
         perf.records = [one for one in perf.records
-                        if not (gone and isinstance(one, rd.Map) and one.name.endswith(gone))]
+                        if not (removed and isinstance(one, rd.Map) and one.name.endswith(removed))]
         perf.insert(record)
-        perf.save(os.path.join(self.dir, "injected.data"))
+        perf.save(self.path_of("injected.data"))
         return self.judge()[1]
 
     def test_injected(self) -> None:
@@ -400,20 +398,20 @@ class EqualMappings(Recorded):
         self.assertRegex(self.injected(lambda record: None, "libz.so.1.2.13"),
                          self.exactly(1, "injected.missing", "taken"))
 
-    def test_no_marks(self) -> None:
+    def test_truth_without_maps(self) -> None:
         for at in self.marks():
             slot = self.truth.get(at)
             self.truth.set(at, rd.Truth.MARK, *slot[1:])
         self.errs("ran code while it was watched, and the truth has no maps of it")
 
-    def test_contradicting_marks(self) -> None:
-        """An act that the maps do not show."""
+    def test_act_missing_in_maps(self) -> None:
+        """A mapping act that the maps of the truth lack."""
         first = self.truth.get(self.truth.of(rd.Truth.MAP)[-1])
         self.truth.append(*first[:6], first[6] - (1 << 30), PAGE, rd.READ | rd.EXECUTE, 0)
         self.errs("the truth contradicts itself: .*mapped executable, but not in its maps")
 
-    def test_act_within_a_mark(self) -> None:
-        """Where another thread mapped something meanwhile the text contradicts nothing."""
+    def test_act_while_maps_are_read(self) -> None:
+        """An act of another thread while the maps were read contradicts nothing."""
         first = self.truth.get(self.truth.of(rd.Truth.MAP)[-1])
         until = self.truth.get(self.truth.of(rd.Truth.PROCESS_EXIT)[0])[5]
         pid, made = first[2], self.truth.get(self.truth.of(rd.Truth.PROCESS_START)[0])[5]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""As test_fixtures.py: callchains, dumped stacks, and samples where the truth has none."""
+"""Recorded runs with altered callchains, stack dumps and sample times (see test_fixtures.py)."""
 
 import json
 import struct
@@ -21,42 +21,42 @@ DUMP_BAD = ("broken.dump", "bad-frame|dump-end", "short")
 Expected = tuple[str, str, str]
 
 
-def without(place: int) -> Callable[[Chain, int], Chain]:
+def remove_frame(place: int) -> Callable[[Chain, int], Chain]:
     return lambda chain, at: chain[:at + place] + chain[at + place + 1:]
 
 
-def inserted(place: int) -> Callable[[Chain, int], Chain]:
+def insert_frame(place: int) -> Callable[[Chain, int], Chain]:
     return lambda chain, at: [*chain[:at + place], 0x12345678, *chain[at + place:]]
 
 
-def replaced(place: int) -> Callable[[Chain, int], Chain]:
+def replace_frame(place: int) -> Callable[[Chain, int], Chain]:
     return lambda chain, at: [*chain[:at + place], chain[at + place] + 1, *chain[at + place + 1:]]
 
 
-# What becomes of a chain whose user part begins at an index.
+# (name, exception, alteration of a chain whose user part begins at an index)
 CHAINS: tuple[tuple[str, Expected, Callable[[Chain, int], Chain]], ...] = (
-    ("caller removed", HOLE, without(1)),
-    ("caller's caller removed", HOLE, without(2)),
+    ("caller removed", HOLE, remove_frame(1)),
+    ("caller's caller removed", HOLE, remove_frame(2)),
     ("native caller removed", HOLE, lambda chain, at: chain[:-2] + chain[-1:]),
     ("root cut", SHORT, lambda chain, at: chain[:-1]),
     ("tail cut", SHORT, lambda chain, at: chain[:at + 2]),
     ("only ip", SINGLE, lambda chain, at: chain[:at + 1]),
     ("empty", SINGLE, lambda chain, at: []),
-    *((f"frame {place} invented", EXTRA, inserted(place)) for place in (1, 2, 4)),
+    *((f"frame {place} invented", EXTRA, insert_frame(place)) for place in (1, 2, 4)),
     ("root invented", EXTRA, lambda chain, at: [*chain, chain[-1] + 16]),
     ("frame twice", EXTRA, lambda chain, at: chain[:at + 2] + chain[at + 1:]),
-    *((f"frame {place} replaced", WRONG, replaced(place)) for place in (0, 1, 3)),
+    *((f"frame {place} replaced", WRONG, replace_frame(place)) for place in (0, 1, 3)),
     ("root replaced", WRONG, lambda chain, at: [*chain[:-1], chain[-1] + 1]),
     ("frame replaced by what looks like a marker", WRONG,
      lambda chain, at: [*chain[:at + 1], rd.CONTEXT_MAX + 5, *chain[at + 2:]]),
     ("frames swapped", WRONG,
      lambda chain, at: [*chain[:at + 1], chain[at + 2], chain[at + 1], *chain[at + 3:]]),
-    ("first frame missing", WRONG, without(0)),
+    ("first frame missing", WRONG, remove_frame(0)),
 )
 
 
 class Chains(Recorded):
-    """broken_stacks by the kernel's callchain: one sample is changed, one exception must come."""
+    """broken_stacks by callchains: each altered sample must give one exception."""
 
     def test_each_change(self) -> None:
         sample = self.deep()
@@ -74,7 +74,7 @@ class Chains(Recorded):
         self.changed(*WRONG, sample)
 
     def test_address_of_the_sample(self) -> None:
-        """What a flat profile shows: the sample's own address, not its registers'."""
+        """The sample's own address, which a flat profile shows, differs from its registers."""
         sample = self.deep()
         sample.ip += 1
         self.changed("wrong.chain", "sample-ip", "wrong", sample)
@@ -87,7 +87,7 @@ def swap_return_addresses(sample: rd.Sample, frames: Frames) -> None:
 
 
 def invent_frame(sample: rd.Sample, frames: Frames) -> None:
-    """In words that no frame needs: what stood there is a local variable."""
+    """Builds a frame in words of local variables."""
     frame, caller = frames[0], sample.word(frames[0])
     assert frame + 16 < caller - 8, "no space between two frames"
     sample.put(frame + 16, caller)
@@ -95,7 +95,7 @@ def invent_frame(sample: rd.Sample, frames: Frames) -> None:
     sample.put(frame, frame + 16)
 
 
-# What is done to a sample, whose two innermost frames by bp are known.
+# (name, exception, alteration of a sample with its two innermost frames by bp)
 DUMPS: tuple[tuple[str, Expected, Callable[[rd.Sample, Frames], None]], ...] = (
     ("return address wrong", DUMP_WRONG,
      lambda sample, frames: sample.put(frames[0] + 8, sample.word(frames[0] + 8) + 1)),
@@ -106,7 +106,7 @@ DUMPS: tuple[tuple[str, Expected, Callable[[rd.Sample, Frames], None]], ...] = (
     ("frame skipped", ("broken.dump", "hole", "hole"),
      lambda sample, frames: sample.put(frames[0], sample.word(sample.word(frames[0])))),
     ("frame invented", ("extra.dump", "extra-frame", "extra"), invent_frame),
-    # A frame pointer of zero is how a walk by them ends well.
+    # A walk by frame pointers ends regularly at a frame pointer of zero.
     ("frame pointer 0", ("broken.dump", "complete", "short"),
      lambda sample, frames: sample.put(frames[0], 0)),
     ("frame pointer 1", DUMP_BAD, lambda sample, frames: sample.put(frames[0], 1)),
@@ -124,7 +124,7 @@ DUMPS: tuple[tuple[str, Expected, Callable[[rd.Sample, Frames], None]], ...] = (
 
 
 class Dumps(Recorded):
-    """broken_stacks by unwinding the dump: its bytes are changed, the chain is as it was."""
+    """broken_stacks by unwinding altered dumps; the chains stay right."""
 
     def test_each_change(self) -> None:
         sample = self.deep(linked=True)
@@ -136,7 +136,7 @@ class Dumps(Recorded):
                 self.changed(*expected, sample)
 
     def test_cut_by_the_end_of_the_dump(self) -> None:
-        """Whoever reads such a stack sees that it is not whole: it is flagged."""
+        """A walk that stops at the end of the dump is flagged as incomplete."""
         sample = self.deep(linked=True)
         sample.put(self.frames(sample, 1)[0], sample.regs[rd.X86_SP] + len(sample.stack))
         self.judge()
@@ -163,10 +163,10 @@ class Dumps(Recorded):
 
 
 class Times(Recorded):
-    """Samples where the truth has none."""
+    """Samples at times at which the truth has no such activation."""
 
-    def gap(self, tid: int) -> tuple[int, int]:
-        """The longest time in which a thread was in no path, between two stays."""
+    def longest_gap(self, tid: int) -> tuple[int, int]:
+        """Returns (length, start) of the thread's longest time outside of paths."""
         enters = sorted(slot[4] for slot in map(self.truth.get, self.truth.of(rd.Truth.ENTER))
                         if slot[3] == tid)
         leaves = sorted(slot[5] for slot in map(self.truth.get, self.truth.of(rd.Truth.LEAVE))
@@ -175,9 +175,9 @@ class Times(Recorded):
         return max((enter - leave, leave) for leave, enter in zip(leaves, enters[1:])
                    if leave > first)
 
-    def test_between_two_stays(self) -> None:
+    def test_between_two_activations(self) -> None:
         sample = self.deep()
-        length, start = self.gap(sample.tid)
+        length, start = self.longest_gap(sample.tid)
         self.assertGreater(length, 2)
         sample.time = start + length // 2
         self.perf.sort()
@@ -191,8 +191,8 @@ class Times(Recorded):
         self.fails(self.exactly(1, "wrong.chain", "no-stay"),
                    self.exactly(1, "wrong.dump", "no-stay"))
 
-    def test_in_another_stay(self) -> None:
-        """Another path, another depth, or another time round: the address must not fit by luck."""
+    def test_in_another_activation(self) -> None:
+        """Moves a sample into an activation of another path: its stack must not fit."""
         sample = self.deep()
         enters = [slot for slot in map(self.truth.get, self.truth.of(rd.Truth.ENTER))
                   if slot[3] == sample.tid]
@@ -205,14 +205,14 @@ class Times(Recorded):
 
 
 class Words(Recorded):
-    """stack_words: what must stand there, whoever comes by."""
+    """stack_words: words of a dump that are the same in each activation."""
 
     def test_frame_pointer_of_another_frame(self) -> None:
         self.deep().regs[rd.X86_BP] += 16
         self.fails(self.exactly(1, "registers.fp", "other-frame"))
 
     def test_frame_pointer_that_no_method_follows(self) -> None:
-        self.take("mappings")
+        self.copy_fixture("mappings")
         self.passes()
         self.deep(0).regs[rd.X86_BP] += 16
         self.only(self.fails(self.exactly(1, "registers.fp", "other-frame")))
@@ -228,7 +228,7 @@ class Words(Recorded):
         self.passes()
 
     def test_no_frame_pointer_and_yet_callers(self) -> None:
-        """Where a function uses it for something else it may lead anywhere, but 0 leads nowhere."""
+        """A function may use bp for other data, but a bp of 0 yields no callers."""
         sample = self.deep()
         load = next(slot for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))
                     if slot[6] <= sample.ip < slot[6] + slot[7])
@@ -242,5 +242,5 @@ class Words(Recorded):
                     self.truth.seal(index)
         for self.facts["first_enabled"], sample.regs[rd.X86_BP], wrong in (
                 ("1", 8, False), ("1", 0, True), ("0", 0, False)):
-            said = self.judge()[1]
-            self.assertEqual("registers.fp: 1 with" in said, wrong, said)
+            output = self.judge()[1]
+            self.assertEqual("registers.fp: 1 with" in output, wrong, output)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Gated captures and loss: a recorded run that is changed must fail for the change; perf keeps the
-gate too; rings that are too small make a case an ERROR."""
+"""Gated captures and losses: an altered recorded run must fail because of the alteration; live runs
+with too small rings are an ERROR."""
 
 import copy
 import json
@@ -21,9 +21,8 @@ class Gated(Recorded):
     fixture = "gated"
 
     def intervals(self) -> list[tuple[int, int, int]]:
-        """Of each process: pid, enabled, disabling."""
-        with open(os.path.join(self.dir, "intervals"), encoding="utf-8") as file:
-            lines = [line.split() for line in file]
+        """Returns (pid, enabled, disabling) of each process."""
+        lines = [line.split() for line in self.text_of("intervals").splitlines()]
         return [(int(line[1]), int(line[3]), int(line[4])) for line in lines
                 if line[0] == "interval"]
 
@@ -39,7 +38,7 @@ class Gated(Recorded):
     def memfd(self, pid: int) -> list[rd.Map]:
         return [record for record in self.backfilled(pid) if record.name.startswith("/memfd:")]
 
-    def test_is_what_it_should_be(self) -> None:
+    def test_as_recorded(self) -> None:
         for pid, _, _ in self.intervals():
             self.assertEqual(len(self.memfd(pid)), 1)
             self.assertEqual([record.name for record in self.live(pid)],
@@ -47,7 +46,7 @@ class Gated(Recorded):
         self.passes()
 
     def test_second_mapping_of_a_recorded_file_left_out(self) -> None:
-        """As a backfill that asks for (path, pid) does."""
+        """As a backfill does that skips a (path, pid) which it has recorded."""
         pid = self.intervals()[0][0]
         self.perf.records.remove(self.memfd(pid)[0])
         text = self.fails(self.exactly(1, "gated.older", "no-record"),
@@ -55,16 +54,16 @@ class Gated(Recorded):
         self.only(text, "gated.older", "coverage.missing", "broken.chain")
 
     def program(self) -> rd.Map:
-        """The record of the second process's program."""
+        """Returns the record of the second process's program."""
         return next(one for one in self.backfilled(self.intervals()[1][0])
                     if one.name.endswith("/jitproof"))
 
-    def test_credited_to_what_stands_at_the_path_now(self) -> None:
+    def test_inode_of_a_new_file_at_the_path(self) -> None:
         self.program().ino += 1
         self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
 
     def test_build_id_in_place_of_an_inode(self) -> None:
-        """As perf asks for since 6.18."""
+        """As perf requests since 6.18."""
         program = self.program()
         program.misc |= rd.BUILD_ID
         program.body[32:56] = bytes([20, 0, 0, 0]) + 20 * b"\7"
@@ -78,18 +77,16 @@ class Gated(Recorded):
         self.program().prot &= ~rd.EXECUTE
         self.fails(self.exactly(1, "gated.older", "no-record"))
 
-    def test_deleted_is_one_name_more(self) -> None:
+    def test_deleted_suffix(self) -> None:
         self.program().name += " (deleted)"
         self.passes()
 
     def test_samples_of_another_process_in_an_interval(self) -> None:
-        """They are no evidence for the process whose interval it is."""
+        """Samples of another process do not count for the process of the interval."""
         self.passes()
         before = json.loads(self.results())["metrics"]
         first, second = (str(one[0]) for one in self.intervals())
-        path = os.path.join(self.dir, "intervals")
-        text = files.read(path)
-        files.write(path, text.replace(f" {first} ", f" {second} "))
+        self.put_text("intervals", self.text_of("intervals").replace(f" {first} ", f" {second} "))
         self.judge()
         after = json.loads(self.results(2))["metrics"]
         for number, now in ((1, 0), (2, before["process.2.whole.chain"]["n"])):
@@ -105,7 +102,7 @@ class Gated(Recorded):
                              self.exactly(1, "processes.nameless", "no-comm")),
                   "gated.named", "processes.nameless", "threads.nameless")
 
-    def test_told_too_late(self) -> None:
+    def test_late_backfill(self) -> None:
         pid, enabled, disabling = self.intervals()[0]
         record = self.memfd(pid)[0]
         self.perf.records.remove(record)
@@ -117,14 +114,13 @@ class Gated(Recorded):
         self.only(text, "gated.older", "coverage.late", "broken.chain", "records.acts",
                   "mappings.generation")
 
-    def test_not_told_inside(self) -> None:
+    def test_missing_live_record(self) -> None:
         self.perf.records.remove(self.live(self.intervals()[0][0])[0])
         text = self.fails(self.exactly(1, "coverage.missing", "no-record"))
         self.only(text, "coverage.missing", "broken.chain", "acts.records")
 
-    def test_interval_that_its_process_does_not_know(self) -> None:
-        path = os.path.join(self.dir, "intervals")
-        text = files.read(path)
+    def test_interval_without_marks(self) -> None:
+        text = self.text_of("intervals")
         process, interval = (next(line for line in text.splitlines() if line.startswith(kind))
                              for kind in ("process ", "interval "))
         for line, at, by, mark in ((process, 2, -10**9, "announce"),
@@ -133,7 +129,7 @@ class Gated(Recorded):
             words = line.split()
             words[at] = str(int(words[at]) + by)
             with self.subTest(mark):
-                files.write(path, text.replace(line, " ".join(words)))
+                self.put_text("intervals", text.replace(line, " ".join(words)))
                 self.errs(f"interval 1 .* has no mark gate.{mark}")
 
     def test_sample_outside(self) -> None:
@@ -152,18 +148,18 @@ class Gated(Recorded):
         self.errs("samples lie outside of the intervals")
 
     def test_runner_in_the_interval_of_its_child(self) -> None:
-        """It comes out of its fork late: nobody announced it, and no record tells of it."""
+        """The runner may return late from its fork: it is not announced and has no records."""
         pid, enabled, _ = self.intervals()[1]
         runner = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_START)][0][2]
-        for of in (runner, pid):
+        for number in (runner, pid):
             sample = copy.deepcopy(self.perf.samples()[0])
-            sample.pid, sample.tid = of, of + 100000
+            sample.pid, sample.tid = number, number + 100000
             sample.time, sample.ip = enabled + 1000, 0x1000
             sample.chain = [sample.chain[0], 0x1000]
             sample.regs[rd.X86_IP] = 0x1000
             self.perf.insert(sample)
             self.perf.sort()
-            if of == runner:
+            if number == runner:
                 self.passes()
         self.fails(self.exactly(1, "threads.nameless", "no-record"))
 
@@ -174,27 +170,21 @@ class Gated(Recorded):
             self.perf.records.remove(sample)
         self.errs(r"process 2 \(pid \d+\) has 99 samples judged by chain in its interval, 100 are")
 
-    def rewrite(self, old: str, new: str) -> None:
-        path = os.path.join(self.dir, "intervals")
-        text = files.read(path)
-        files.write(path, re.sub(old, new, text, count=1))
-
     def test_no_interval(self) -> None:
-        self.rewrite(r"(?s)\ninterval.*", "\n")
+        self.substitute("intervals", r"(?s)\ninterval.*", "\n")
         self.errs(r"process 1 \(pid \d+\) has 0 samples judged by chain in its interval")
 
     def test_broken_file(self) -> None:
-        self.rewrite("interval", "intervall")
+        self.substitute("intervals", "interval", "intervall")
         self.errs(r"intervals:3: expected .* found \"intervall")
 
     def test_no_maps(self) -> None:
-        with open(os.path.join(self.dir, "maps"), "w", encoding="utf-8"):
-            pass
+        self.put_text("maps", "")
         self.errs(r"process 1 \(pid \d+\) announced itself and has no maps")
 
 
 def permitted() -> bool:
-    """Whether this machine lets us watch a process of ours."""
+    """Returns whether this machine permits to sample an own process."""
     with tempfile.TemporaryDirectory(prefix="jitproof-") as folder:
         return process.run([JITPROOF, "record", "-o", os.path.join(folder, "data"), "--", "true"],
                            timeout=30).returncode == 0
@@ -212,7 +202,7 @@ class Live(Folder):
         return rd.read_facts(os.path.join(self.out, "live/one"))
 
     def test_fewer_samples_than_asked_for(self) -> None:
-        """A ring that holds no more lowers the rate: whoever looks at the count must know."""
+        """A small ring lowers the rate, and `record` prints that."""
         notes = []
         for ring in ("16384", "1048576"):
             done = process.run([JITPROOF, "record", f"--ring={ring}", "-F", "499", "-o",
@@ -231,12 +221,12 @@ class Live(Folder):
         self.assertGreater(lost, 0)
         self.assertRegex(text, r"ERROR:1 ")
         self.assertIn(f"# {lost} sideband records (mappings, processes, names) were lost\n", text)
-        # The kernel says less of it in records than it counted.
-        told = sum(struct.unpack_from("<QQ", record.body)[1] for record in
+        # LOST records may state less than the kernel counted.
+        recorded = sum(struct.unpack_from("<QQ", record.body)[1] for record in
                    rd.PerfData.load(os.path.join(self.out, "live/one/perf.data")).records
                    if record.kind == rd.LOST)
         if facts["format_lost"] == "yes":
-            self.assertLessEqual(told, lost)
+            self.assertLessEqual(recorded, lost)
 
     def test_default_ring(self) -> None:
         text = self.run_case(f"{self.STORM} : samples=300")
@@ -251,7 +241,7 @@ class Live(Folder):
         self.assertEqual(left & {"gate.ctl", "gate.ack"}, set())
 
     def test_names_at_the_gate(self) -> None:
-        """Fixtures have a truth without names: this one is recorded."""
+        """On a live run, as the fixtures' truths have no names."""
         text = self.run_case("fork_exec --tasks=2 --busy=80 : "
                              "gated --gate=backfill --freq=1999 : samples=100")
         self.assertIn("\nok 1 live/one\n", text)
@@ -276,14 +266,14 @@ class Live(Folder):
         self.assertRegex(text, r"ERROR:1 ")
         self.assertIn("No such file", text)
 
-    def test_ring_that_cannot_be_had(self) -> None:
-        """Who asks for a size means it: nothing smaller is taken in its place."""
+    def test_unavailable_ring_size(self) -> None:
+        """A requested ring size is not replaced by a smaller one."""
         powers = ("setpriv", "--bounding-set=-all", "prlimit", "--memlock=1048576")
         text = self.run_case("anon_exec : launch --freq=999 --ring=67108864 : samples=1", powers)
         self.assertRegex(text, r"(?m)^ok 1 live/one # SKIP mmap of rings of \d+ \+ \d+ bytes")
 
     def test_kernel_that_may_not_be_sampled(self) -> None:
-        """As root where that needs a capability, as an ordinary user at paranoid 2."""
+        """Without capabilities, at perf_event_paranoid 2."""
         if int(files.read("/proc/sys/kernel/perf_event_paranoid")) < 2:
             self.skipTest("everyone may sample the kernel")
         powers = ("setpriv", "--bounding-set=-all")
@@ -295,7 +285,7 @@ class Live(Folder):
         self.assertIn("the kernel may not be sampled", done.stderr)
 
     def test_inside_of_namespaces(self) -> None:
-        """Nobody but them has such numbers there, and none is left."""
+        """All pids are small, as only in a new pid namespace."""
         text = self.run_case("namespaces --depth=2 : launch --freq=999 : samples=100 inside=2")
         if "# SKIP" in text:
             self.assertRegex(text, "# SKIP (clone3 with CLONE_NEWPID|mount of /proc)")

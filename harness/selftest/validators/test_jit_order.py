@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Code loads and mapping records of a recorded run are dropped, doubled, delayed, reordered. A
-brute force of its own decides which changes alter the name that belongs to an address at some
-judged sample or load. jit_order must notice each of these, and no other may move any of its
-metrics."""
+"""Drops, doubles, delays and reorders code loads and mapping records of a recorded run. A brute
+force decides which changes alter the name of a judged sample or load. jit_order must find each of
+these, and no other change may alter its metrics."""
 
 from __future__ import annotations
 
@@ -19,19 +18,19 @@ from ci.base import files, process
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
 
-# A record of injected code that names nothing right (inject.stray) may alter no name.
+# A record of injected code without a right name (inject.stray) may alter no name.
 JUDGED = re.compile(r"names\.|load\.|order\.|inject\.(better|worse|lost)")
-# Of the last file alone: what is not compared with the capture as it was.
+# Metrics of the last file alone, not compared with the original capture.
 LAST = re.compile(r"(names\.(right|wrong|unnamed|unjudged)|load\.right|order\.(hidden|stray))$")
 NEVER = 2**64 - 1
 Entry: TypeAlias = "Load | rd.Map"
 Entries: TypeAlias = "Sequence[Load | rd.Map]"
-# Words, index, what, with what.
+# Description, index, kind of change, its argument.
 Change = tuple[str, int, str | None, Any]
 SEED, MOST = 20200527, 120  # changes of each test
 
 
-class Life: # pylint: disable=too-many-instance-attributes
+class Function: # pylint: disable=too-many-instance-attributes
     """One function at one address, by the truth: its brackets, and when it is judged."""
 
     def __init__(self, slot: Sequence[int], name: str, facts: dict[str, int]) -> None:
@@ -41,7 +40,7 @@ class Life: # pylint: disable=too-many-instance-attributes
         self.begin = max(self.ready + facts["slack"], facts["sampling"])
 
     def executable_from(self, truth: rd.Truth, facts: dict[str, int]) -> None:
-        """Its memory is made executable once, and stays so: by which act?"""
+        """Moves `begin` to the act that made the memory executable; it stays executable."""
         acts = [slot for kind in (rd.Truth.MAP, rd.Truth.PROTECT)
                 for slot in map(truth.get, truth.of(kind)) if slot[2] == self.pid
                 and slot[6] <= self.start < slot[6] + slot[7] and slot[8] & rd.EXECUTE]
@@ -55,10 +54,10 @@ class Life: # pylint: disable=too-many-instance-attributes
                    facts["stopped"])
 
 
-def lives_of(truth: rd.Truth, facts: dict[str, int]) -> list[Life]:
+def functions_of(truth: rd.Truth, facts: dict[str, int]) -> list[Function]:
     texts: dict[int, Any] = {}
-    lives: list[Life] = []
-    by_id: dict[tuple[int, int], Life] = {}
+    functions: list[Function] = []
+    by_id: dict[tuple[int, int], Function] = {}
     for index in truth.of(rd.Truth.TEXT):
         slot = truth.get(index)
         total = slot[6] >> 32
@@ -72,23 +71,23 @@ def lives_of(truth: rd.Truth, facts: dict[str, int]) -> list[Life]:
     order = sorted(range(len(truth.slots)), key=lambda index: (truth.get(index)[4], index))
     for slot in map(truth.get, order):
         if slot[0] == rd.Truth.CODE_LOAD:
-            lives.append(Life(slot, text(slot[8] >> 32), facts))
-            by_id[slot[2], slot[9] & 0xffffffff] = lives[-1]
+            functions.append(Function(slot, text(slot[8] >> 32), facts))
+            by_id[slot[2], slot[9] & 0xffffffff] = functions[-1]
         elif slot[0] in (rd.Truth.CODE_UNLOAD, rd.Truth.CODE_MOVE):
             old = by_id.pop((slot[2], slot[6] & 0xffffffff))
             old.end_at(slot[4], slot[5])
             if slot[0] == rd.Truth.CODE_MOVE:
                 moved = list(slot)
                 moved[6], moved[7] = slot[7], old.size
-                lives.append(Life(moved, old.name, facts))
-                by_id[slot[2], slot[6] & 0xffffffff] = lives[-1]
-    for life in lives:
-        life.executable_from(truth, facts)
-    return lives
+                functions.append(Function(moved, old.name, facts))
+                by_id[slot[2], slot[6] & 0xffffffff] = functions[-1]
+    for function in functions:
+        function.executable_from(truth, facts)
+    return functions
 
 
 def elf_symbols(path: str) -> list[tuple[int, int, str]]:
-    """[(file offset, size, name)] of the functions in .symtab."""
+    """Returns [(file offset, size, name)] of the functions in .symtab."""
     raw = files.read_bytes(path)
     phoff, shoff = struct.unpack_from("<QQ", raw, 32)
     phnum, = struct.unpack_from("<H", raw, 56)
@@ -114,7 +113,7 @@ def elf_symbols(path: str) -> list[tuple[int, int, str]]:
 
 
 class Names:
-    """Which name a list of mapping records yields, by looking at all of them each time."""
+    """The names that mapping records yield, found by linear search."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -144,8 +143,8 @@ class Names:
     def injected(self, record: rd.Map) -> bool:
         return self.symbols(record.name) is not None
 
-    def of(self, record: Any, pid: int, address: int) -> str | None:
-        """The name that @record, the last that covers @address, leads to; None: none."""
+    def name_at(self, record: Any, pid: int, address: int) -> str | None:
+        """Returns the name of @address by @record, the last one that covers it, or None."""
         if record is None:
             return None
         table = self.symbols(record.name)
@@ -159,8 +158,8 @@ class Names:
         return None
 
 
-def last_over(records: Entries, pid: int, address: int, time: int) -> Entry | None:
-    """Of @records in the order of time, the last one by @time that covers @address."""
+def last_covering(records: Entries, pid: int, address: int, time: int) -> Entry | None:
+    """Returns the last of @records, in order of time, that covers @address by @time, or None."""
     for record in reversed(records):
         if record.time <= time and record.pid == pid and \
                 record.start <= address < record.start + record.size:
@@ -168,16 +167,17 @@ def last_over(records: Entries, pid: int, address: int, time: int) -> Entry | No
     return None
 
 
-def places(life: Life, records: Entries) -> list[int]:
-    """An address of each piece of @life that some record tells apart, and the last of each."""
-    edges = {life.start, life.start + life.size}
+def boundaries_of(function: Function, records: Entries) -> list[int]:
+    """Returns the first and last address of each piece of @function between record boundaries."""
+    boundaries = {function.start, function.start + function.size}
     for record in records:
-        edges |= {edge for edge in (record.start, record.start + record.size)
-                  if life.start < edge < life.start + life.size}
-    return sorted((edges - {life.start + life.size}) | {edge - 1 for edge in edges - {life.start}})
+        boundaries |= {boundary for boundary in (record.start, record.start + record.size)
+                       if function.start < boundary < function.start + function.size}
+    return sorted((boundaries - {function.start + function.size}) |
+                  {boundary - 1 for boundary in boundaries - {function.start}})
 
 
-def overlap(one: Load | rd.Map, other: Life) -> bool:
+def overlap(one: Load | rd.Map, other: Function) -> bool:
     return one.pid == other.pid and one.start < other.start + other.size and \
         other.start < one.start + one.size
 
@@ -185,38 +185,38 @@ def overlap(one: Load | rd.Map, other: Life) -> bool:
 def name_of_sample(records: Entries, names: ByLoad | Names,
                    sample: rd.Sample) -> str | None:
     ip = sample.regs[rd.X86_IP]
-    return names.of(last_over(records, sample.pid, ip, sample.time), sample.pid, ip)
+    return names.name_at(last_covering(records, sample.pid, ip, sample.time), sample.pid, ip)
 
 
-def names_of_life(records: Entries, names: ByLoad | Names, life: Life,
+def names_of_function(records: Entries, names: ByLoad | Names, function: Function,
                   facts: dict[str, int]) -> tuple[tuple[str, ...], ...] | None:
-    """The names that its bytes have from its begin to its end: how they follow each other, not
-    when. None: it is not judged."""
-    end = life.end(facts)
-    if life.begin >= end:
+    """Returns the sequence, without times, of the sets of names that the bytes of @function have
+    from its begin to its end, or None if it is not judged."""
+    end = function.end(facts)
+    if function.begin >= end:
         return None
-    near = [record for record in records if overlap(record, life)]
-    moments = sorted({life.begin} | {r.time for r in near if life.begin < r.time < end})
+    near = [record for record in records if overlap(record, function)]
+    moments = sorted({function.begin} | {r.time for r in near if function.begin < r.time < end})
     follow: list[tuple[str, ...]] = []
     for moment in moments:
-        now = tuple(sorted({str(names.of(last_over(near, life.pid, address, moment), life.pid,
-                                         address)) for address in places(life, near)}))
+        now = tuple(sorted({
+            str(names.name_at(last_covering(near, function.pid, address, moment), function.pid,
+                              address)) for address in boundaries_of(function, near)}))
         if not follow or follow[-1] != now:
             follow.append(now)
     return tuple(follow)
 
 
 class Reference:
-    """What belongs to each judged sample and load. Of a changed list of records only what the
-    changed ones touch is looked at again: a name hangs on the records over its address alone."""
+    """The names of all judged samples and loads. For a changed list only the samples and loads at
+    addresses of changed records are evaluated again, as a name depends on no other records."""
 
-    def __init__(self, lives: list[Life], samples: list[rd.Sample], facts: dict[str, int],
+    def __init__(self, functions: list[Function], samples: list[rd.Sample], facts: dict[str, int],
                  names: ByLoad | Names, records: Entries) -> None:
-        self.lives, self.samples, self.facts, self.names = lives, samples, facts, names
-        self.first = self.of(records)
+        self.functions, self.samples, self.facts, self.names = functions, samples, facts, names
+        self.first = self.names_in(records)
 
-    def of(self, records: Entries,
-           touched: Entries | None = None) -> list[Any]:
+    def names_in(self, records: Entries, touched: Entries | None = None) -> list[Any]:
         records = sorted(records, key=lambda record: record.time)
         found: list[Any] = []
         for index, sample in enumerate(self.samples):
@@ -226,16 +226,16 @@ class Reference:
                 found.append(name_of_sample(records, self.names, sample))
             else:
                 found.append(self.first[index])
-        for index, life in enumerate(self.lives, len(found)):
-            if touched is None or any(overlap(record, life) for record in touched):
-                found.append(names_of_life(records, self.names, life, self.facts))
+        for index, function in enumerate(self.functions, len(found)):
+            if touched is None or any(overlap(record, function) for record in touched):
+                found.append(names_of_function(records, self.names, function, self.facts))
             else:
                 found.append(self.first[index])
         return found
 
 
 class Load:
-    """A code load of a jitdump, as a record that covers what it loads."""
+    """A code load of a jitdump, as a record that covers its code."""
 
     def __init__(self, record: bytes) -> None:
         self.pid, self.start, self.size, self.name = rd.Jitdump.load(record)
@@ -243,18 +243,18 @@ class Load:
 
 
 class ByLoad:
-    """Names where loads are mapping records like others."""
+    """Names from a list of mapping records and loads."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
 
-    def of(self, record: Any, pid: int, address: int) -> str | None:
-        return record.name if isinstance(record, Load) else self.names.of(record, pid, address)
+    def name_at(self, record: Any, pid: int, address: int) -> str | None:
+        return record.name if isinstance(record, Load) else self.names.name_at(record, pid, address)
 
 
 def with_loads(loads: list[Load], records: list[rd.Map], cut: bool) -> Entries:
-    """Loads and mapping records together. With @cut the last load that covers an address is its
-    name, whatever mapping came later: as if these had all been there before."""
+    """Returns loads and mapping records in one list. With @cut the last load that covers an address
+    gives its name even if a mapping came later: all mappings get time 0."""
     before = []
     for record in records:
         before.append(record.copy())
@@ -264,13 +264,13 @@ def with_loads(loads: list[Load], records: list[rd.Map], cut: bool) -> Entries:
 
 
 class Changed(Folder):
-    """What is done to a fixture; which one, its heirs say."""
+    """Alterations of the fixture that a subclass names."""
 
     fixture: str
     dir: str
     dump: str
     facts: dict[str, int]
-    lives: list[Life]
+    functions: list[Function]
     perf: rd.PerfData
     injected: rd.PerfData
     samples: list[rd.Sample]
@@ -281,7 +281,7 @@ class Changed(Folder):
         cls.dir = os.path.join(FIXTURES, cls.fixture)
         cls.facts = {key: int(value) for key, value in rd.read_facts(cls.dir).items()
                      if value.isdigit()}
-        cls.lives = lives_of(rd.Truth(os.path.join(cls.dir, "truth")), cls.facts)
+        cls.functions = functions_of(rd.Truth(os.path.join(cls.dir, "truth")), cls.facts)
         cls.perf = rd.PerfData.load(os.path.join(cls.dir, "perf.data"))
         cls.injected = rd.PerfData.load(os.path.join(cls.dir, "injected.data"))
         cls.samples = [sample for sample in cls.injected.samples() if cls.judged(sample)]
@@ -291,33 +291,34 @@ class Changed(Folder):
 
     @classmethod
     def judged(cls, sample: rd.Sample) -> bool:
-        """In emitted code, outside of the brackets of its load and unload."""
+        """Returns whether @sample is in emitted code, outside of its load and unload brackets."""
         slack, ip = cls.facts["slack"], sample.regs.get(rd.X86_IP, 0)
-        at = [life for life in cls.lives if life.pid == sample.pid
-              and life.start <= ip < life.start + life.size
-              and life.loaded <= sample.time <= life.gone]
-        return bool(at) and all(sample.time > life.ready + slack
-                                and (life.ending == NEVER or sample.time + slack < life.ending)
-                                for life in at)
+        at = [function for function in cls.functions if function.pid == sample.pid
+              and function.start <= ip < function.start + function.size
+              and function.loaded <= sample.time <= function.gone]
+        return bool(at) and all(sample.time > function.ready + slack
+                                and (function.ending == NEVER or
+                                     sample.time + slack < function.ending)
+                                for function in at)
 
     def setUp(self) -> None:
         super().setUp()
         self.random = random.Random(SEED)
 
     def emitted_maps(self, perf: rd.PerfData) -> list[rd.Map]:
-        """Records that cover emitted code: mappings, and what inject made of loads."""
+        """Returns records that cover emitted code: mappings and injected loads."""
         return [record for record in perf.maps() if any(
-            record.pid == life.pid and record.start < life.start + life.size
-            and life.start < record.start + record.size for life in self.lives)]
+            record.pid == function.pid and record.start < function.start + function.size
+            and function.start < record.start + record.size for function in self.functions)]
 
     def moment(self, timed: Entries) -> int:
-        """Some time of the run: near one of @timed, or anywhere."""
+        """Returns a random time of the run, mostly near the time of one of @timed."""
         if self.random.random() < 0.7:
             return self.random.choice(timed).time + self.random.choice((-2000, -1, 1, 2000))
         return self.random.randrange(self.facts["enabled"], self.facts["stopped"])
 
     def copy(self, number: int, **files: Any) -> str:
-        """A folder like the fixture with some files in place of its own."""
+        """Returns a copy of the fixture with the given files replaced."""
         folder = self.place(f"{number:04}")
         os.mkdir(folder)
         for name in os.listdir(self.dir):
@@ -331,7 +332,7 @@ class Changed(Folder):
         return folder
 
     def metrics(self) -> list[dict[str, tuple[int, int | None]]]:
-        """What jit_order says of each folder that was written, in their order."""
+        """Returns the metrics of jit_order for each written folder, in order."""
         results = self.place("results")
         done = process.run([JITPROOF, "judge", "--results", results, self.home], timeout=110)
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
@@ -344,10 +345,11 @@ class Changed(Folder):
                               for name, value in metrics.items() if JUDGED.match(name)})
         return found
 
-    def compare(self, what: str, changes: list[str], yielded: list[list[Any]],
+    def compare(self, kind: str, changes: list[str], yielded: list[list[Any]],
                 before: Sequence[list[Any] | None] | None = None) -> None:
-        """@changes: words for each, the first one of none; @yielded: what the brute force says of
-        the last file; @before: of what was injected into it, if that changed too."""
+        """Compares metrics with the brute force. @changes: a description of each change, the first
+        is no change; @yielded: the names by the brute force in the last file; @before: those in the
+        file before injecting, if that changed, too."""
         metrics = self.metrics()
         self.assertEqual(len(metrics), len(changes))
         before = before or [None] * len(changes)
@@ -369,27 +371,27 @@ class Changed(Folder):
                              f"alters no name: {change}")
         self.assertGreater(noticed, 20)
         self.assertGreater(alike, 20)
-        print(f"{self.fixture}, {what}: {noticed} changes alter a name, each was noticed; "
+        print(f"{self.fixture}, {kind}: {noticed} changes alter a name, each was noticed; "
               f"{alike} alter none, each left the metrics as they were", file=sys.stderr)
 
     def changed_records(self, records: list[rd.Map],
                         most: int) -> list[Change]:
-        """(words, index, what, with what) for each change of @records."""
+        """Returns random changes of @records."""
         changes: list[Change] = []
         for index, record in enumerate(records):
-            words = f"{record.name.rsplit('/', 1)[-1]} {record.range()} of {record.time}"
-            changes.append((f"dropped {words}", index, None, None))
-            changes.append((f"moved {words}", index, "move",
+            descriptions = f"{record.name.rsplit('/', 1)[-1]} {record.range()} of {record.time}"
+            changes.append((f"dropped {descriptions}", index, None, None))
+            changes.append((f"moved {descriptions}", index, "move",
                             record.time + self.random.randrange(-500, 500)))
             for _ in range(2):
-                changes.append((f"doubled {words}", index, "double", self.moment(records)))
-                changes.append((f"moved {words}", index, "move", self.moment(records)))
+                changes.append((f"doubled {descriptions}", index, "double", self.moment(records)))
+                changes.append((f"moved {descriptions}", index, "move", self.moment(records)))
             later = [r for r in records if r.time > record.time]
             if later:
-                changes.append((f"exchanged {words}", index, "exchange",
+                changes.append((f"exchanged {descriptions}", index, "exchange",
                                 self.random.choice(later)))
         self.random.shuffle(changes)
-        # Mappings are few among the loads: they come first.
+        # Try the few changes of mappings first.
         changes.sort(key=lambda change: records[change[1]].name.startswith("/tmp/"))
         plain = sum(not records[change[1]].name.startswith("/tmp/") for change in changes)
         return changes[:most // 2] + changes[plain:plain + most // 2] if plain > most // 2 \
@@ -397,40 +399,40 @@ class Changed(Folder):
 
     @staticmethod
     def changed(perf: rd.PerfData, record: rd.Map, how: str | None,
-                with_what: Any) -> rd.PerfData:
-        """@perf with one change made to a copy of @record."""
+                argument: Any) -> rd.PerfData:
+        """Returns @perf with one change, made to a copy of @record."""
         other = rd.PerfData(perf.attrs, perf.records, perf.features)
         fresh = record.copy()
         if how != "double":
             other.records = [r for r in other.records if r is not record]
         if how in ("double", "move"):
-            fresh.time = with_what
+            fresh.time = argument
             other.insert(fresh)
         elif how == "exchange":
-            second = with_what.copy()
+            second = argument.copy()
             fresh.time, second.time = second.time, fresh.time
-            other.records = [r for r in other.records if r is not with_what]
+            other.records = [r for r in other.records if r is not argument]
             other.insert(fresh)
             other.insert(second)
         other.sort()
         return other
 
     def test_records(self) -> None:
-        """Of injected.data: mappings, and the records that inject wrote for loads."""
+        """Changes mappings and injected records of injected.data."""
         records = self.emitted_maps(self.injected)
-        reference = Reference(self.lives, self.samples, self.facts, self.names, records)
-        words, yielded = ["as recorded"], [reference.first]
+        reference = Reference(self.functions, self.samples, self.facts, self.names, records)
+        descriptions, yielded = ["as recorded"], [reference.first]
         self.copy(0)
-        for text, index, how, with_what in self.changed_records(records, MOST):
-            perf = self.changed(self.injected, records[index], how, with_what)
-            self.copy(len(words), **{"injected.data": perf})
-            words.append(f"{text} {with_what if how in ('double', 'move') else ''}")
-            touched = [records[index]] + ([with_what] if how == "exchange" else [])
-            yielded.append(reference.of(self.emitted_maps(perf), touched))
-        self.compare("records of injected.data", words, yielded)
+        for text, index, how, argument in self.changed_records(records, MOST):
+            perf = self.changed(self.injected, records[index], how, argument)
+            self.copy(len(descriptions), **{"injected.data": perf})
+            descriptions.append(f"{text} {argument if how in ('double', 'move') else ''}")
+            touched = [records[index]] + ([argument] if how == "exchange" else [])
+            yielded.append(reference.names_in(self.emitted_maps(perf), touched))
+        self.compare("records of injected.data", descriptions, yielded)
 
-    def changed_dump(self, index: int, how: str, with_what: Any) -> rd.Jitdump:
-        """The jitdump with one change made to its load @index."""
+    def changed_dump(self, index: int, how: str, argument: Any) -> rd.Jitdump:
+        """Returns the jitdump with one change of the load @index."""
         dump = rd.Jitdump(os.path.join(self.dir, self.dump))
         loads = dump.loads()
         record = loads[index]
@@ -438,37 +440,37 @@ class Changed(Folder):
             dump.records = [other for other in dump.records if other is not record]
         elif how == "double":
             dump.records.append(bytearray(record))
-            dump.set_time(dump.records[-1], with_what)
+            dump.set_time(dump.records[-1], argument)
         elif how == "move":
-            dump.set_time(record, with_what)
+            dump.set_time(record, argument)
         elif how == "exchange":
-            time = dump.time(loads[with_what])
-            dump.set_time(loads[with_what], dump.time(record))
+            time = dump.time(loads[argument])
+            dump.set_time(loads[argument], dump.time(record))
             dump.set_time(record, time)
-        else: # elsewhere in the file, at its own time
+        else:  # elsewhere in the file, at its own time
             dump.records.remove(record)
-            dump.records.insert(with_what, record)
+            dump.records.insert(argument, record)
         return dump
 
     def changed_loads(self) -> Iterator[tuple[rd.Jitdump, rd.PerfData, str, Entries]]:
-        """(jitdump, perf.data, words, what was touched) for each change of either."""
+        """Yields (jitdump, perf.data, description, changed records) for changes of either file."""
         plain = rd.Jitdump(os.path.join(self.dir, self.dump))
         loads = [Load(record) for record in plain.loads()]
         records = self.emitted_maps(self.perf)
         changed = []
         for index, load in enumerate(loads):
-            for how, with_what in (("drop", None),
+            for how, argument in (("drop", None),
                                    ("elsewhere", self.random.randrange(len(plain.records))),
                                    ("exchange", self.random.randrange(len(loads))),
                                    ("move", load.time + self.random.randrange(-500, 500)),
                                    ("double", self.moment([*loads, *records])),
                                    ("move", self.moment([*loads, *records]))):
-                touched = [load] + ([loads[with_what]] if how == "exchange" else [])
-                changed.append((index, how, with_what, touched))
+                touched = [load] + ([loads[argument]] if how == "exchange" else [])
+                changed.append((index, how, argument, touched))
         self.random.shuffle(changed)
-        for index, how, with_what, touched in changed[:MOST // 2]:
-            yield (self.changed_dump(index, how, with_what), self.perf,
-                   f"{how} {with_what}, load of {touched[0].name} at {touched[0].time}", touched)
+        for index, how, argument, touched in changed[:MOST // 2]:
+            yield (self.changed_dump(index, how, argument), self.perf,
+                   f"{how} {argument}, load of {touched[0].name} at {touched[0].time}", touched)
         for text, index, kind, other in self.changed_records(records, MOST // 2):
             yield (plain, self.changed(self.perf, records[index], kind, other), text,
                    [records[index]] + ([other] if kind == "exchange" else []))
@@ -482,24 +484,24 @@ class Changed(Folder):
         os.rename(out + ".jit", os.path.join(folder, "jit"))
 
     def test_inject(self) -> None:
-        """Of perf.data and the jitdump, injected anew."""
+        """Changes perf.data and the jitdump, and injects again."""
         plain = rd.Jitdump(os.path.join(self.dir, self.dump))
         both = []
         for cut in (True, False):
             records = with_loads([Load(record) for record in plain.loads()],
                                  self.emitted_maps(self.perf), cut)
-            both.append(Reference(self.lives, self.samples, self.facts, ByLoad(self.names),
+            both.append(Reference(self.functions, self.samples, self.facts, ByLoad(self.names),
                                   records))
-        words, yielded = ["as recorded"], [[reference.first] for reference in both]
+        descriptions, yielded = ["as recorded"], [[reference.first] for reference in both]
         self.inject(self.copy(0))
         for dump, perf, text, touched in self.changed_loads():
-            self.inject(self.copy(len(words), **{self.dump: dump, "perf.data": perf}))
-            words.append(text)
+            self.inject(self.copy(len(descriptions), **{self.dump: dump, "perf.data": perf}))
+            descriptions.append(text)
             for cut, reference, into in zip((True, False), both, yielded):
                 records = with_loads([Load(record) for record in dump.loads()],
                                      self.emitted_maps(perf), cut)
-                into.append(reference.of(records, touched))
-        self.compare("jitdump and perf.data, injected again", words, *yielded)
+                into.append(reference.names_in(records, touched))
+        self.compare("jitdump and perf.data, injected again", descriptions, *yielded)
 
 
 class Growth(Changed):
@@ -515,7 +517,7 @@ class Reuse(Changed):
 
 
 class Early(Folder):
-    """A capture that attaches on a busy machine: the bug is there before its snapshot is read."""
+    """A capture that attaches on a busy machine: records merge before the snapshot is read."""
 
     def test_live_record_before_the_snapshot_is_read(self) -> None:
         case = self.place("case")
@@ -528,4 +530,4 @@ class Early(Folder):
                          r"(?m)^# order.hidden: 78 with cause coalesced,")
 
 
-del Changed  # only its heirs are tests
+del Changed  # only the subclasses are tests

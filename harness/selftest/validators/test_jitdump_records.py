@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each record of a jitdump says what the truth does, and none is missing. Each test alters one
-record of a fixture that passes."""
+"""Each record of a jitdump agrees with the truth, and none is missing. Each test alters one record
+of a fixture that passes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ FAR = 1 << 30
 
 
 class Records(Recorded):
-    """A process that only loads."""
+    """A process that loads code and never moves it."""
 
     fixture = "growth"
 
     def setUp(self) -> None:
         super().setUp()
-        self.path = next(os.path.join(self.dir, name) for name in os.listdir(self.dir)
+        self.path = next(self.path_of(name) for name in os.listdir(self.dir)
                          if name.endswith(".dump"))
         self.dump = rd.Jitdump(self.path)
         self.last = self.dump.loads()[-1]
         self.at = next(at for at, one in enumerate(self.dump.records) if one is self.last)
         self.pid, self.addr, self.size, self.name = rd.Jitdump.load(self.last)
 
-    def says(self, cause: str, count: int | str = 1, metric: str = "jitdump.records") -> None:
+    def fails_with(self, cause: str, count: int | str = 1, metric: str = "jitdump.records") -> None:
         self.dump.save(self.path)
         self.fails(self.exactly(count, metric, cause))
 
-    def put(self, at: int, layout: str, by: int) -> None:
+    def add_to_field(self, at: int, layout: str, by: int) -> None:
         """Adds @by to a field of the last load."""
         old, = struct.unpack_from("<" + layout, self.last, at)
         struct.pack_into("<" + layout, self.last, at, old + by)
@@ -41,7 +41,7 @@ class Records(Recorded):
     def made(self) -> mj.Made:
         return mj.Made(self.pid)
 
-    def before_last(self, made: mj.Made) -> None:
+    def insert_before_last(self, made: mj.Made) -> None:
         self.dump.records.insert(self.at, bytearray(made.raw[rd.Jitdump.HEADER:]))
         self.at += 1
 
@@ -49,65 +49,65 @@ class Records(Recorded):
         self.passes()
 
     def test_time(self) -> None:
-        self.put(8, "Q", 1_000_000)
-        self.says("other-time")
+        self.add_to_field(8, "Q", 1_000_000)
+        self.fails_with("other-time")
 
     def test_thread(self) -> None:
-        self.put(20, "I", 1)
-        self.says("other-thread")
+        self.add_to_field(20, "I", 1)
+        self.fails_with("other-thread")
 
     def test_vma(self) -> None:
-        self.put(24, "Q", 16)
-        self.says("other-vma")
+        self.add_to_field(24, "Q", 16)
+        self.fails_with("other-vma")
 
     def test_index(self) -> None:
-        self.put(48, "Q", 1)
-        self.says("other-index")
+        self.add_to_field(48, "Q", 1)
+        self.fails_with("other-index")
 
     def test_twice(self) -> None:
         self.dump.records.insert(self.at, bytearray(self.last))
-        self.says("twice")
+        self.fails_with("twice")
 
     def test_deleted(self) -> None:
         del self.dump.records[self.at]
-        self.says("no-record", metric="jitdump.absent")
+        self.fails_with("no-record", metric="jitdump.absent")
 
-    def test_behind_close(self) -> None:
+    def test_record_behind_close(self) -> None:
         """CLOSE itself may be missing."""
         close = next(one for one in self.dump.records if self.dump.kind(one) == mj.CLOSE)
         self.dump.records.remove(close)
         self.dump.save(self.path)
         self.passes()
         self.dump.records.insert(self.at, close)
-        self.says("behind-close")
+        self.fails_with("behind-close")
 
     def test_one_other_byte(self) -> None:
         """Another function has the same layout."""
         self.last[-1] ^= 0xff
-        self.says("other-code")
+        self.fails_with("other-code")
 
     def test_no_call(self) -> None:
-        """All functions are alike, and none of them calls where it ought to."""
+        """All functions have equal code, without the calls of the truth."""
         for one in self.dump.loads():
             size = rd.Jitdump.load(one)[2]
             one[-size:] = b"\x90" * size
-        self.says("other-code", r"\d+")
+        self.fails_with("other-code", r"\d+")
 
     def test_machine(self) -> None:
         self.dump.header = self.dump.header[:12] + struct.pack("<I", 183) + self.dump.header[16:]
-        self.says("other-machine")
+        self.fails_with("other-machine")
 
     def test_clock(self) -> None:
-        """Readers would take the times for the CPU's counter."""
+        """The flag declares that times are of the CPU's counter."""
         self.dump.header = self.dump.header[:32] + struct.pack("<Q", 1) + self.dump.header[40:]
-        self.says("other-clock")
+        self.fails_with("other-clock")
 
     def lines(self) -> Lines:
-        """As the workload invents them."""
+        """Returns line entries as the workload makes them."""
         return [(self.addr + at, 10 * at + 10, "/jitproof/%s.jit" % self.name) for at in range(4)]
 
     def test_lines(self) -> None:
-        """Of all functions or of none."""
+        """All functions have lines, or none has."""
         for at in range(len(self.dump.records) - 1, -1, -1):
             if self.dump.kind(self.dump.records[at]) == mj.LOAD:
                 _, addr, _, name = rd.Jitdump.load(self.dump.records[at])
@@ -117,18 +117,18 @@ class Records(Recorded):
         self.dump.save(self.path)
         self.passes()
         del self.dump.records[0]
-        self.says("other-lines")
+        self.fails_with("other-lines")
 
     def test_other_lines(self) -> None:
-        """Each breaks another rule; and the other functions have none."""
+        """Each table breaks a rule of its own; besides, the other functions have no lines."""
         plain = list(self.dump.records)
         wrong: list[Lines] = [[], self.lines()[::-1], [(self.addr, 10, "/other/source.c")],
                               [(self.addr + self.size, 10, self.lines()[0][2])]]
         for lines in wrong:
             self.dump.records = list(plain)
             self.at = next(at for at, one in enumerate(plain) if one is self.last)
-            self.before_last(self.made().debug(rd.Jitdump.time(self.last), self.addr, lines))
-            self.says("other-lines", 2)
+            self.insert_before_last(self.made().debug(rd.Jitdump.time(self.last), self.addr, lines))
+            self.fails_with("other-lines", 2)
 
     def test_lines_of_no_load(self) -> None:
         self.dump.records.append(bytearray(self.made().debug(
@@ -136,13 +136,13 @@ class Records(Recorded):
             .raw[rd.Jitdump.HEADER:]))
         self.dump.records.remove(next(one for one in self.dump.records
                                       if self.dump.kind(one) == mj.CLOSE))
-        self.says("no-load")
+        self.fails_with("no-load")
 
     def test_tables(self) -> None:
-        """All of them are mapped, or none; a header is where the sizes say, and leads to them."""
+        """All tables are mapped or none; sizes and header lead to the tables."""
         time = rd.Jitdump.time(self.last)
         for mapped in (False, True):
-            self.before_last(self.made().unwinding(time, self.size, mapped))
+            self.insert_before_last(self.made().unwinding(time, self.size, mapped))
             self.dump.save(self.path)
             self.passes()
             self.at -= 1
@@ -152,16 +152,16 @@ class Records(Recorded):
                 wrong = bytearray(tables)
                 struct.pack_into("<i", wrong, at, struct.unpack_from("<i", wrong, at)[0] + by)
                 self.dump.records.insert(self.at, wrong)
-                self.says("other-tables")
+                self.fails_with("other-tables")
                 del self.dump.records[self.at]
 
     def test_tables_twice(self) -> None:
         for _ in range(2):
-            self.before_last(self.made().unwinding(rd.Jitdump.time(self.last), self.size))
-        self.says("no-load")
+            self.insert_before_last(self.made().unwinding(rd.Jitdump.time(self.last), self.size))
+        self.fails_with("no-load")
 
-    def move(self, from_: int) -> None:
-        """Once nobody runs any more the last function moves."""
+    def add_move(self, from_: int) -> None:
+        """Moves the last function after the last activation."""
         load = next(slot for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))
                     if slot[6] == self.addr)
         over = max(slot[5] for slot in map(self.truth.get, self.truth.of(rd.Truth.LEAVE))) + 1
@@ -174,13 +174,13 @@ class Records(Recorded):
         self.dump.records.insert(self.at + 1, record)
 
     def test_move(self) -> None:
-        self.move(self.addr)
+        self.add_move(self.addr)
         self.dump.save(self.path)
         _, text = self.judge()
         self.assertNotIn("jitdump.records", text)
         del self.dump.records[self.at + 1]
-        self.says("no-record", metric="jitdump.absent")
+        self.fails_with("no-record", metric="jitdump.absent")
 
     def test_move_from_elsewhere(self) -> None:
-        self.move(self.addr + 4096)
-        self.says("other-origin")
+        self.add_move(self.addr + 4096)
+        self.fails_with("other-origin")

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The validator of processes and their files on a recorded run: each thing that the capture does
-not know, or takes for something else, must be said, with the right metric and cause."""
+"""The validator of processes and their files on a recorded run: each missing or wrong record must
+be reported with the right metric and cause."""
 
 import copy
-import os
 import struct
 from typing import Any
 
-from ci.base import files
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import PAGE, Recorded
 
@@ -15,52 +13,52 @@ LAUNCH, FORK, EXEC = 0, 1, 3
 IDENTITY = "00" * 20
 
 
-class Told(Recorded):
-    """The truth of a fixture, told of its program."""
+class WithFiles(Recorded):
+    """A fixture whose truth gets records about its program."""
 
     def setUp(self) -> None:
         super().setUp()
         self.program = [record for record in self.perf.maps()
                         if record.name.endswith("/jitproof")][0]
         start = self.truth.get(self.truth.of(rd.Truth.PROCESS_START)[0])
-        self.pid, self.born = start[2], start[5]
+        self.pid, self.started = start[2], start[5]
 
-    def put(self, kind: int, time: int, *values: int, pid: int | None = None) -> None:
+    def add_slot(self, kind: int, time: int, *values: int, pid: int | None = None) -> None:
         pid = pid or self.pid
         self.truth.append(kind, 0, pid, pid, time, time, *(list(values) + [0] * 4)[:4])
 
-    def text(self, text: str) -> int:
-        """A text in as many parts as it takes; its id."""
+    def add_text(self, text: str) -> int:
+        """Adds a text in as many parts as needed and returns its id."""
         raw = text.encode()
         fresh, self.truth.next_id = self.truth.next_id, self.truth.next_id + 1
         for part in range(max(1, (len(raw) + 23) // 24)):
             body = raw[part * 24:part * 24 + 24].ljust(24, b"\0")
-            self.truth.append(rd.Truth.TEXT, part, self.pid, self.pid, self.born, self.born,
+            self.truth.append(rd.Truth.TEXT, part, self.pid, self.pid, self.started, self.started,
                               fresh | len(raw) << 32, *struct.unpack("<3Q", body))
         return fresh
 
-    def file(self, time: int, addr: int | None = None, ino: int | None = None,
+    def add_file(self, time: int, addr: int | None = None, ino: int | None = None,
              name: str | None = None, device: int | None = None, pid: int | None = None) -> None:
-        """The program's file, or one that differs from it."""
+        """Adds a FILE record of the program's file, with the given differences."""
         record = self.program
         major, minor = struct.unpack_from("<II", record.body, 32)
         device = device or (major << 20 | minor)
-        self.put(rd.Truth.FILE, time, record.start if addr is None else addr, PAGE,
+        self.add_slot(rd.Truth.FILE, time, record.start if addr is None else addr, PAGE,
                  record.ino if ino is None else ino,
-                 device << 32 | self.text(f"{IDENTITY} {name or record.name}"), pid=pid)
+                 device << 32 | self.add_text(f"{IDENTITY} {name or record.name}"), pid=pid)
 
 
-class Runner(Told):
+class Runner(WithFiles):
     fixture = "gated"
 
     def test_in_the_interval_of_its_child(self) -> None:
-        """No gate tells of the runner's program, but of that of each who announced itself."""
+        """A gate's capture has no record of the runner's program, only of announced processes."""
         enabled, announced = [(int(line.split()[3]), int(line.split()[1])) for line in
-                              files.read(os.path.join(self.dir, "intervals")).splitlines()
+                              self.text_of("intervals").splitlines()
                               if line.startswith("interval")][1]
         place = 0x1000
-        self.file(self.born, addr=place)
-        self.file(enabled, addr=place, pid=announced)
+        self.add_file(self.started, addr=place)
+        self.add_file(enabled, addr=place, pid=announced)
         for pid in (self.pid, announced):
             sample = copy.deepcopy(self.perf.samples()[0])
             sample.pid, sample.tid = pid, pid + 100000
@@ -74,27 +72,27 @@ class Runner(Told):
         self.fails(self.exactly(1, "files.credited", "no-record"))
 
 
-class Images(Told):
+class Images(WithFiles):
     def names(self) -> list[rd.Side]:
         return [record for record in self.perf.records if record.kind == rd.COMM]
 
     def middle(self) -> int:
-        """Between the start of sampling and its end, with no act near."""
+        """Returns a time amid the sampling window, with no act near."""
         return (int(self.facts["sampling"]) + int(self.facts["stopped"])) // 2
 
-    def test_as_it_was(self) -> None:
-        self.file(self.born)
+    def test_as_recorded(self) -> None:
+        self.add_file(self.started)
         self.passes()
 
     def test_deleted_since(self) -> None:
-        self.file(self.born)
+        self.add_file(self.started)
         self.program.name += " (deleted)"
         self.passes()
 
     def test_in_shared_memory(self) -> None:
-        """What lies in /dev/shm is a file like others."""
+        """A file in /dev/shm counts as any other file."""
         self.program.name = "/dev/shm/bin/jitproof"
-        self.file(self.born)
+        self.add_file(self.started)
         self.assertNotIn("files.identity", self.judge()[1])
 
     def test_another_file(self) -> None:
@@ -105,52 +103,51 @@ class Images(Told):
         whole = self.truth.next_slot
         for cause, other in others:
             with self.subTest(**other):
-                self.file(self.born, **other)
+                self.add_file(self.started, **other)
                 self.only(self.fails(self.exactly(1, "files.identity", cause)), "files.identity")
                 del self.truth.slots[whole:]
                 self.truth.next_slot = whole
 
     def test_the_program_before_the_exec(self) -> None:
-        """The capture holds on to what the process was before."""
-        self.file(self.born)
-        self.put(rd.Truth.PROCESS_START, self.born + 1, 1, EXEC)
-        self.file(self.born + 2, ino=self.program.ino + 1, name="/another")
-        text = self.fails(self.exactly(1, "files.identity", "earlier-program"))
-        self.assertIn("files.identity", text)
+        """The capture still has the program from before the exec."""
+        self.add_file(self.started)
+        self.add_slot(rd.Truth.PROCESS_START, self.started + 1, 1, EXEC)
+        self.add_file(self.started + 2, ino=self.program.ino + 1, name="/another")
+        self.fails(self.exactly(1, "files.identity", "earlier-program"))
 
-    def test_not_told(self) -> None:
-        self.file(self.born)
+    def test_missing_file_record(self) -> None:
+        self.add_file(self.started)
         self.perf.records.remove(self.program)
         text = self.fails(self.exactly(1, "files.missing", "no-record"))
         self.assertNotIn("files.identity:", text)
 
-    def test_told_too_late(self) -> None:
-        self.file(self.born)
+    def test_late_file_record(self) -> None:
+        self.add_file(self.started)
         self.perf.records.remove(self.program)
         self.program.time = self.middle()
         self.perf.insert(self.program)
         self.perf.sort()
         self.fails(self.exactly(1, "files.late", "no-record"))
 
-    def test_unmapped_is_not_missed(self) -> None:
-        self.file(self.born)
-        self.put(rd.Truth.UNMAP, self.born + 1, self.program.start, PAGE)
+    def test_unmapped_file_needs_no_record(self) -> None:
+        self.add_file(self.started)
+        self.add_slot(rd.Truth.UNMAP, self.started + 1, self.program.start, PAGE)
         self.perf.records.remove(self.program)
         self.assertNotRegex(self.judge()[1], r"files\.")
 
     def test_samples_in_it(self) -> None:
-        """What the truth calls a file's code and the capture calls anonymous."""
+        """Samples in code of a file by the truth, in anonymous memory by the capture."""
         middle = self.middle()
         late = [sample for sample in self.perf.samples() if sample.time > middle]
         page = late[0].regs[rd.X86_IP] & -PAGE
-        # Those in the kernel have an address of their own.
+        # Samples in the kernel have a kernel address.
         inside = [sample for sample in late if sample.misc & 7 == 2 and
                   sample.regs[rd.X86_IP] & -PAGE == page]
-        self.file(middle, addr=page)
+        self.add_file(middle, addr=page)
         self.fails(self.exactly(1, "files.identity", "no-file"),
                    self.exactly(len(inside), "files.credited", "no-file"))
 
-    def test_a_name_that_is_missing(self) -> None:
+    def test_missing_name(self) -> None:
         main = [record for record in self.names()
                 if struct.unpack_from("<II", record.body) == (self.pid, self.pid)]
         for record in main:
@@ -160,24 +157,24 @@ class Images(Told):
 
     def test_an_exec_without_its_name(self) -> None:
         child, middle = self.pid + 1, self.middle()
-        self.put(rd.Truth.PROCESS_START, middle, self.pid, FORK, pid=child)
-        self.put(rd.Truth.PROCESS_START, middle + 1000000, self.pid, EXEC, pid=child)
-        self.put(rd.Truth.PROCESS_EXIT, middle + 2000000, pid=child)
+        self.add_slot(rd.Truth.PROCESS_START, middle, self.pid, FORK, pid=child)
+        self.add_slot(rd.Truth.PROCESS_START, middle + 1000000, self.pid, EXEC, pid=child)
+        self.add_slot(rd.Truth.PROCESS_EXIT, middle + 2000000, pid=child)
         self.perf.insert(self.perf.fork(child, self.pid, middle))
         self.perf.insert(self.perf.map(child, 0x400000, PAGE, "/new", middle + 1000001))
         self.perf.sort()
-        text = self.fails(self.exactly(1, "processes.nameless", "no-comm"))
-        self.assertRegex(text, rf"pid {child} from \d+: started by an exec")
+        self.fails(self.exactly(1, "processes.nameless", "no-comm"),
+                   rf"pid {child} from \d+: started by an exec")
 
-    def test_a_child_that_nobody_saw(self) -> None:
-        self.put(rd.Truth.PROCESS_START, self.middle(), self.pid, FORK, pid=self.pid + 1)
+    def test_unrecorded_child(self) -> None:
+        self.add_slot(rd.Truth.PROCESS_START, self.middle(), self.pid, FORK, pid=self.pid + 1)
         self.only(self.fails(self.exactly(1, "processes.unseen", "not-watched")),
                   "processes.unseen", "coverage.missing")
 
-    def test_a_child_that_was_gone_before(self) -> None:
+    def test_child_that_ended_before(self) -> None:
         before = int(self.facts["enabled"]) - 2000000
-        self.put(rd.Truth.PROCESS_START, before, self.pid, FORK, pid=self.pid + 1)
-        self.put(rd.Truth.PROCESS_EXIT, before + 1000, pid=self.pid + 1)
+        self.add_slot(rd.Truth.PROCESS_START, before, self.pid, FORK, pid=self.pid + 1)
+        self.add_slot(rd.Truth.PROCESS_EXIT, before + 1000, pid=self.pid + 1)
         self.passes()
 
     def test_a_thread_without_a_record(self) -> None:

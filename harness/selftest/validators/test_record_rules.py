@@ -9,9 +9,8 @@ from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import Recorded
 
 KSYMBOL, BPF_EVENT = 17, 18
-ASKS = 1 << 29 | 1 << 30  # of an attr's flags: for both
-DATA = 1 << 17  # of an attr's flags
-INHERIT = 1 << 1  # of an attr's flags
+# Flags of an attr; KSYMBOLS requests both kinds of records above.
+KSYMBOLS, DATA, INHERIT = 1 << 29 | 1 << 30, 1 << 17, 1 << 1
 
 
 class Rules(Recorded):
@@ -24,7 +23,7 @@ class Rules(Recorded):
         return next(one for one in self.perf.records
                     if isinstance(one, rd.Side) and one.kind == kind and one.time)
 
-    def tail(self, one: rd.Side, bit: int, by: int, part: int = 0) -> None:
+    def add_to_tail(self, one: rd.Side, bit: int, by: int, part: int = 0) -> None:
         at = one.tail()[bit] + part
         old = struct.unpack_from("<I", one.body, at)[0]
         struct.pack_into("<I", one.body, at, old + by)
@@ -32,14 +31,14 @@ class Rules(Recorded):
     def test_as_recorded(self) -> None:
         self.passes()
 
-    def test_record_that_no_event_asks_for(self) -> None:
+    def test_record_that_no_event_requests(self) -> None:
         sample = self.perf.samples()[20]
         self.perf.insert(self.perf.side(KSYMBOL, bytes(24), sample.time))
         self.bad(1, "not-asked")
 
-    def test_record_that_tells_of_nothing(self) -> None:
+    def test_record_without_content(self) -> None:
         for attr in self.perf.attrs:
-            attr.flags |= ASKS
+            attr.flags |= KSYMBOLS
         time = self.perf.samples()[20].time
         right = {KSYMBOL: struct.pack("<QIHH8s", 2**64 - 2**30, 64, 1, 0, b"bpf_prog"),
                  BPF_EVENT: struct.pack("<HHI8s", 1, 0, 7, b"")}
@@ -59,7 +58,7 @@ class Rules(Recorded):
         self.bad(1, "not-asked")
 
     def test_mapping_of_data(self) -> None:
-        """Only an event that asks for data has those that are not executable."""
+        """Only an event with mmap_data has records of non-executable mappings."""
         one = copy.deepcopy(self.side(rd.MMAP2))
         one.start, one.prot, one.misc = one.start ^ 1 << 45, rd.READ, rd.USER | 1 << 13
         one.time = self.perf.samples()[20].time
@@ -69,7 +68,7 @@ class Rules(Recorded):
         self.assertNotIn("# records.bad", self.judge()[1])
 
     def test_no_event(self) -> None:
-        """But for what it reads in /proc, each record of ours is of an event."""
+        """Each record of jitproof has an event's id, except those read from /proc."""
         for one in (self.perf.samples()[20], self.side(rd.MMAP2)):
             with self.subTest(kind=one.kind):
                 right = copy.deepcopy(one)
@@ -81,22 +80,22 @@ class Rules(Recorded):
                 one.__dict__.update(right.__dict__)
 
     def test_sideband_on_another_cpu(self) -> None:
-        """An event is on one CPU, whatever it tells."""
+        """All records of a per-CPU event state its CPU."""
         live = [one for one in self.perf.records if isinstance(one, rd.Side) and one.time and
                 one.kind == rd.MMAP2]
         self.assertGreater(len(live), 4)
-        self.tail(live[2], rd.CPU, 1 if self.cpu(live[2]) == 0 else -1)
+        self.add_to_tail(live[2], rd.CPU, 1 if self.cpu(live[2]) == 0 else -1)
         self.bad(2, "other-cpu")
 
     def cpu(self, one: rd.Side) -> int:
         cpu: int = struct.unpack_from("<I", one.body, one.tail()[rd.CPU])[0]
         return cpu
 
-    def test_what_follows_the_cpu(self) -> None:
-        self.tail(self.side(rd.MMAP2), rd.CPU, 1, 4)
+    def test_reserved_bytes_after_the_cpu(self) -> None:
+        self.add_to_tail(self.side(rd.MMAP2), rd.CPU, 1, 4)
         self.bad(1, "other-reserved")
 
-    def test_what_follows_a_name(self) -> None:
+    def test_padding_of_a_name(self) -> None:
         one = next(one for one in self.perf.maps()
                    if one.time and one.pid and len(one.name) % 8 < 6)
         at = 64 + len(one.name) + 2
@@ -104,7 +103,7 @@ class Rules(Recorded):
         self.bad(1, "other-padding")
 
     def test_bytes_behind_a_name(self) -> None:
-        """Whoever wrote it, behind a name a record of ours has zeros and its trailer."""
+        """Between a name and the sample_id there are only zeros."""
         for kind in (rd.MMAP2, rd.COMM):
             with self.subTest(kind=kind):
                 one = self.side(kind)
@@ -121,8 +120,8 @@ class Rules(Recorded):
             one.misc = one.misc & ~7 | mode
             self.bad(1, "other-misc")
 
-    def test_kernel_that_nobody_reads(self) -> None:
-        """Ours reads where it lies, and in pgoff says so again."""
+    def test_kernel_map(self) -> None:
+        """A record of the kernel as jitproof reads it from /proc: pgoff repeats the address."""
         start, size = 2**64 - 2**31, 1 << 24
         body = struct.pack("<iIQQQ24s", -1, 0, start, size, start, b"[kernel.kallsyms]_text")
         one = self.perf.side(rd.MMAP, body, 1, rd.KERNEL, 2**32 - 1, 0)
@@ -141,15 +140,15 @@ class Rules(Recorded):
     def test_act_of_another_task(self) -> None:
         for kind in (rd.MMAP2, rd.COMM, rd.FORK):
             for part in (0, 4):
-                self.tail(self.side(kind), rd.TID, 1, part)
+                self.add_to_tail(self.side(kind), rd.TID, 1, part)
                 self.bad(1, "other-task")
-                self.tail(self.side(kind), rd.TID, -1, part)
+                self.add_to_tail(self.side(kind), rd.TID, -1, part)
         self.passes()
 
     def test_event_on_another_cpu(self) -> None:
         sample = self.perf.samples()[20]
         sample.cpu ^= 1
-        # The next sample of the event is on the first CPU again.
+        # The next sample of the event is on the first CPU again, which counts, too.
         self.bad(2, "other-cpu")
 
     def test_sample_of_another_event(self) -> None:
@@ -159,7 +158,7 @@ class Rules(Recorded):
         self.fails(self.exactly(1, "records.bad", "other-cpu"),
                    self.exactly(2, "records.bad", "other-event"))
 
-    def test_build_id_that_another_profiler_asks_for(self) -> None:
+    def test_build_id_of_another_profilers_request(self) -> None:
         one = next(one for one in self.perf.maps() if "/libz.so" in one.name)
         one.misc |= rd.BUILD_ID
         self.assertNotIn("records.bad: 1 with", self.judge()[1])
@@ -211,7 +210,7 @@ class Rules(Recorded):
 
 
 class Breakpoints(Recorded):
-    """The samples as of breakpoints of ours: an event for each thread, CPU and address."""
+    """The samples as hits of jitproof's breakpoints: one event per thread, CPU and address."""
 
     fixture = "mappings"
 
@@ -230,11 +229,11 @@ class Breakpoints(Recorded):
         attr.ids = [*places.values(), 2 * 10**6]
 
     def bad(self, cause: str) -> None:
-        """The one sample, once."""
+        """Judges and expects one exception, for the altered sample."""
         self.fails(rf"(?m)^# records.bad: 1 with cause {cause}, which nothing allows$",
                    rf"(?m)^#   record of type 9 at {self.again.time} of ")
 
-    def test_as_made(self) -> None:
+    def test_unaltered(self) -> None:
         self.assertNotIn("records.bad: 1", self.judge()[1])
 
     def test_on_another_cpu(self) -> None:
@@ -250,7 +249,7 @@ class Breakpoints(Recorded):
         self.bad("other-event")
 
     def test_of_another_profiler(self) -> None:
-        """Whose events may be of all CPUs, and of several threads."""
+        """Events of another profiler may be of all CPUs and of several threads."""
         self.facts["breakpoints"] = "0"
         self.again.cpu ^= 1
         self.again.ip += 1

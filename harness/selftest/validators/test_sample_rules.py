@@ -1,30 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Samples that no kernel takes, which nobody needs the truth to see: each test alters one of a
-fixture that passes."""
+"""Samples that no kernel takes, which validators find without the truth: each test alters one
+sample or record of a fixture that passes."""
 
-import os
 import struct
 from typing import Any
 
-from ci.base import files
 from harness.selftest.support import run_directory as rd
-from harness.selftest.support.recorded import Recorded
+from harness.selftest.support.recorded import WATCHED_SINCE_CPUS, Recorded
 
 FLAGS, CS, SS = 9, 10, 11  # numbers of PERF_REG_X86_*
 GUEST = 2**64 - 2048
 MAX_STACK, ATTR_FLAGS = 108, 40
 NO_KERNEL_CHAIN = 1 << 21
-DATA_MAP = 0xffff888000001000  # of all memory: no code is there
-FIRMWARE = 0xffffffef00000000  # there code begins
+DATA_MAP = 0xffff888000001000  # the kernel's map of all memory, without code
+FIRMWARE = 0xffffffef00000000  # the lowest address of firmware code
 
 
 class Rules(Recorded):
-    """A capture of ours of a process with two threads that ran already."""
+    """jitproof's own capture, attached to a process with two threads."""
 
     fixture = "clock"
 
     def native(self) -> Any:
-        """A sample with callers of its own in its dump."""
+        """Returns a sample in user mode whose dump holds its first return address."""
         return next(one for one in self.perf.samples() if one.misc & 7 == rd.USER and
                     len(one.chain) > one.user() + 3 and
                     one.word(one.regs[rd.X86_BP] + 8) == one.chain[one.user() + 1])
@@ -33,10 +31,10 @@ class Rules(Recorded):
         return next(one for one in self.perf.samples() if one.misc & 7 == rd.KERNEL and
                     len(one.chain) > 4)
 
-    def found(self, metric: str, cause: str, count: int = 1) -> None:
+    def check_found(self, metric: str, cause: str, count: int = 1) -> None:
         self.assertRegex(self.judge()[1], self.exactly(count, metric, cause))
 
-    def none(self, metric: str) -> None:
+    def check_none(self, metric: str) -> None:
         self.assertNotIn("# %s: " % metric, self.judge()[1])
 
     def test_segments_and_flags(self) -> None:
@@ -56,31 +54,31 @@ class Rules(Recorded):
         ip, chain = sample.ip, list(sample.chain)
         for address in (DATA_MAP, 2**63, FIRMWARE - 1):
             sample.chain[2] = address
-            self.found("modes.bad", "other-kernel-chain")
+            self.check_found("modes.bad", "other-kernel-chain")
             sample.chain = [chain[0], address, *chain[2:]]
             sample.ip = address
-            self.found("modes.bad", "user-address")
+            self.check_found("modes.bad", "user-address")
             sample.ip, sample.chain = ip, list(chain)
         sample.chain[2] = FIRMWARE
-        self.none("modes.bad")
+        self.check_none("modes.bad")
         sample.chain[2] = chain[2]
         sample.chain.insert(2, GUEST)
-        self.found("modes.bad", "other-part")
+        self.check_found("modes.bad", "other-part")
 
-    def test_more_than_was_asked_for(self) -> None:
+    def test_more_than_requested(self) -> None:
         attr = self.perf.attrs[0]
         kernels = sum(one.misc & 7 == rd.KERNEL for one in self.perf.samples())
         flags, = struct.unpack_from("<Q", attr.raw, ATTR_FLAGS)
         struct.pack_into("<Q", attr.raw, ATTR_FLAGS, flags | NO_KERNEL_CHAIN)
-        self.found("modes.bad", "other-part", kernels)
+        self.check_found("modes.bad", "other-part", kernels)
         struct.pack_into("<Q", attr.raw, ATTR_FLAGS, flags)
         most = max(len(one.chain) for one in self.perf.samples()) - 1
         struct.pack_into("<H", attr.raw, MAX_STACK, most)
-        self.none("modes.bad")
+        self.check_none("modes.bad")
         struct.pack_into("<H", attr.raw, MAX_STACK, most - 2)
         self.assertIn(" with cause other-part", self.judge()[1])
 
-    def test_chain_that_the_dump_does_not_lead_to(self) -> None:
+    def test_chain_that_contradicts_the_dump(self) -> None:
         sample = self.native()
         begin, chain = sample.user(), list(sample.chain)
         for changed in (chain[:begin + 1], [*chain[:begin + 1], 0x1234, *chain[begin + 2:]],
@@ -88,30 +86,30 @@ class Rules(Recorded):
             sample.chain = changed
             self.assertNotEqual(self.judge()[0], 0)
         sample.chain = chain[:begin + 1]
-        self.found("chain.dump", "other-caller")
-        # As many as it may have: no more can be asked of it.
+        self.check_found("chain.dump", "other-caller")
+        # The chain has as many frames as the limit allows.
         self.facts["max_stack"] = str(len(sample.chain) - 1)
-        self.none("chain.dump")
+        self.check_none("chain.dump")
         self.facts["max_stack"] = "127"
         sample.chain, old = chain, bytes(sample.stack)
         sample.stack = bytearray(len(old))
-        self.found("chain.dump", "other-caller")
-        # Where the first frame is beyond the dump, nobody knows what the kernel found.
+        self.check_found("chain.dump", "other-caller")
+        # The dump ends before the first frame, so nothing contradicts the chain.
         sample.stack = bytearray(old[:8])
-        self.none("chain.dump")
+        self.check_none("chain.dump")
 
-    def test_chain_of_a_kernel_that_could_not_look(self) -> None:
+    def test_short_chain_of_a_sample_in_the_kernel(self) -> None:
         sample = self.kernel()
         sample.chain = sample.chain[:sample.user() + 1]
-        self.none("chain.dump")
+        self.check_none("chain.dump")
 
-    def test_place_where_nothing_is(self) -> None:
+    def test_address_in_no_mapping(self) -> None:
         sample = self.native()
         sample.chain = [0x1234 if one == sample.ip else one for one in sample.chain]
         sample.ip = sample.regs[rd.X86_IP] = 0x1234
-        self.found("samples.nowhere", "not-executable")
+        self.check_found("samples.nowhere", "not-executable")
 
-    def test_kernel_elsewhere(self) -> None:
+    def test_samples_outside_of_the_kernel_map(self) -> None:
         record = next(one for one in self.perf.records if isinstance(one, rd.Side) and
                       one.kind == rd.MMAP and one.misc & 7 == rd.KERNEL)
         inside = self.perf.samples()[:8]
@@ -123,12 +121,12 @@ class Rules(Recorded):
         struct.pack_into("<Q", record.body, 8, begin - (1 << 30))
         self.assertIn("kernel.elsewhere is", self.judge()[1])
 
-    def test_sample_of_no_event(self) -> None:
-        """Ours says when the first was on, and the runner when the last was off."""
-        sample, watched = self.perf.samples()[0], os.path.join(self.dir, "watched")
+    def test_sample_while_events_are_off(self) -> None:
+        """jitproof states when the first event was enabled, the runner when the last was off."""
+        sample = self.perf.samples()[0]
         first, silent = int(self.facts["first_enabled"]), int(self.facts["stopped"]) + 500
-        files.write(watched, files.read(watched) +
-                    "cpus 2\ntask_clock 0\nsynth 2\nsilent %d\n" % silent)
+        self.put_text("watched", self.text_of("watched") + WATCHED_SINCE_CPUS +
+                      "silent %d\n" % silent)
         for time in (first, silent):
             sample.time = time
             self.perf.sort()
@@ -141,7 +139,7 @@ class Rules(Recorded):
 
 
 class Records(Recorded):
-    """Each record came live."""
+    """A launched run: the kernel wrote each record live."""
 
     fixture = "mappings"
 
@@ -162,7 +160,7 @@ class Records(Recorded):
         self.perf.samples()[3].misc |= 1 << 14
         self.bad("other-misc")
 
-    def test_executable_that_is_data(self) -> None:
+    def test_executable_mapping_marked_as_data(self) -> None:
         self.side(rd.MMAP2).misc |= 1 << 13
         self.bad("other-misc")
 
@@ -178,13 +176,8 @@ class Records(Recorded):
         struct.pack_into("<I", one.body, 56, one.prot | 8)
         self.bad("other-protection")
 
-    def test_record_that_no_event_wrote(self) -> None:
-        one = self.side(rd.MMAP2)
-        struct.pack_into("<Q", one.body, one.tail()[rd.IDENTIFIER], 0)
-        self.bad("no-event")
-
     def test_mapping_of_the_old_kind(self) -> None:
-        """Who asks for MMAP2 gets no other."""
+        """An event that requests MMAP2 gets no MMAP."""
         one = self.side(rd.MMAP2)
         time = one.time
         name = one.name.encode() + bytes(8 - len(one.name) % 8)

@@ -1,40 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a folder tells twice: figures of `capture`, features of perf.data, the machine."""
+"""Figures that a run directory states twice agree: `capture`, perf.data, `watched`, env.json."""
 
 import os
 import re
 import struct
 import unittest
 
-from ci.base import files
 from harness.selftest.support import run_directory as rd
-from harness.selftest.support.recorded import Recorded
+from harness.selftest.support.recorded import WATCHED_SINCE_CPUS, Recorded
 
 EVENT_DESC, SAMPLE_TIME, CLOCKID = 12, 21, 23
-ATTR_AT = 8  # of the first one in EVENT_DESC
+ATTR_AT = 8  # offset of the first attr in EVENT_DESC
 
 
-class Told(Recorded):
-    """Our own capture of a process that ran already, with all that ours writes."""
+class OwnCapture(Recorded):
+    """jitproof's own attached capture, with all features that jitproof writes."""
 
     fixture = "clock"
 
     def setUp(self) -> None:
         super().setUp()
-        ended = re.findall(r"(?m)^ended (\d+)$", self.text("watched"))[0]
-        self.put("watched", self.text("watched") +
-                   "cpus 2\ntask_clock 0\nsynth 2\nsilent %s\n" % ended)
+        self.put_text("watched", self.text_of("watched") + WATCHED_SINCE_CPUS +
+                      "silent %s\n" % self.watched()["ended"])
         times = [sample.time for sample in self.perf.samples()]
         self.perf.features.update({SAMPLE_TIME: struct.pack("<QQ", min(times), max(times)),
                                    EVENT_DESC: self.described(b"cpu-clock", b"dummy"),
                                    CLOCKID: struct.pack("<Q", 1)})
-
-    def text(self, name: str) -> str:
-        return files.read(os.path.join(self.dir, name))
-
-    def put(self, name: str, text: str) -> None:
-        files.write(os.path.join(self.dir, name), text)
 
     def described(self, *names: bytes) -> bytes:
         raw = struct.pack("<II", len(self.perf.attrs), rd.ATTR)
@@ -43,14 +35,14 @@ class Told(Recorded):
             raw += struct.pack("<%dQ" % len(attr.ids), *attr.ids)
         return raw
 
-    def errs_with(self, number: int, raw: bytes, said: str) -> None:
+    def errs_with(self, number: int, raw: bytes, message: str) -> None:
         right = self.perf.features[number]
         self.perf.features[number] = raw
-        self.errs(said)
+        self.errs(message)
         self.perf.features[number] = right
 
 
-class Figures(Told):
+class Figures(OwnCapture):
     def test_each_figure(self) -> None:
         self.passes()
         for key, value in (
@@ -71,27 +63,27 @@ class Figures(Told):
         self.errs("states format_lost no; the events of perf.data count what was lost")
 
     def test_figures_of_a_launch(self) -> None:
-        """Who lists no threads finds none twice."""
+        """A launch lists no threads, so it has no duplicates."""
         self.facts.update(threads="1", thread_passes="0", duplicates="1", duplicates_sideband="1")
         self.errs("the capture states duplicates 1; there are 0 to 0",
                   "the capture states duplicates_sideband 1; there are 0 to 0")
 
     def test_flags_of_the_runner(self) -> None:
-        right = self.text("watched")
+        right = self.text_of("watched")
         for key in ("chain", "user_only", "task_clock"):
-            self.put("watched", re.sub(rf"(?m)^{key} \d", key + " 2", right))
+            self.put_text("watched", re.sub(rf"(?m)^{key} \d", key + " 2", right))
             self.errs("expected 0 or 1 of chain, user_only and task_clock")
-        self.put("watched", re.sub(r"(?m)^chain 1", "chain 0", right))
+        self.put_text("watched", re.sub(r"(?m)^chain 1", "chain 0", right))
         self.errs("the runner asked for callchains: 0; the case asks for another")
 
-    def test_synthesizing_that_the_case_asked_for(self) -> None:
-        self.put("case", self.text("case").replace("--synth=exec", "--synth=all"))
+    def test_requested_synthesizing(self) -> None:
+        self.put_text("case", self.text_of("case").replace("--synth=exec", "--synth=all"))
         self.errs("states policy exec; the case asks for all")
 
 
-class Attrs(Told):
-    def test_what_ours_asks_for(self) -> None:
-        """Bits of each attr that ours sets or leaves, its limit of the stack and its signal."""
+class Attrs(OwnCapture):
+    def test_altered_attrs(self) -> None:
+        """Each altered field of an attr is found."""
         self.passes()
         del self.perf.features[EVENT_DESC]
         flags = ((0, bit) for bit in (0, 1, 2, 7, 8, 9, 12, 17, 24, 34))
@@ -108,14 +100,14 @@ class Attrs(Told):
                 self.perf.attrs[1].raw[at] ^= 8
 
     def test_all_mappings(self) -> None:
-        """Who asks for mappings of data may; when the reader is woken shows nowhere."""
+        """mmap_data is permitted, and so is any wakeup_events."""
         del self.perf.features[EVENT_DESC]
         self.perf.attrs[1].flags |= 1 << 17
         self.perf.attrs[1].raw[48] ^= 3
         self.passes()
 
 
-class Features(Told):
+class Features(OwnCapture):
     def test_as_written(self) -> None:
         self.passes()
         self.perf.features = {}
@@ -123,23 +115,23 @@ class Features(Told):
 
     def test_other_events(self) -> None:
         right = self.perf.features[EVENT_DESC]
-        said = "perf.data describes other events than it has"
+        message = "perf.data describes other events than it has"
         for at in (0, 4, ATTR_AT, ATTR_AT + 100, ATTR_AT + rd.ATTR + 4, len(right) - 1):
             with self.subTest(at=at):
                 raw = bytearray(right)
                 raw[at] ^= 1
-                if at == len(right) - 1:  # an id: whoever gives events others may leave these
+                if at == len(right) - 1:  # an id: tools that renumber events keep the feature
                     self.perf.features[EVENT_DESC] = bytes(raw)
                     self.passes()
                     self.perf.features[EVENT_DESC] = right
                 else:
-                    self.errs_with(EVENT_DESC, bytes(raw), said)
+                    self.errs_with(EVENT_DESC, bytes(raw), message)
         for size in (0, 4, 20, len(right) - 8, len(right) + 8):
             with self.subTest(size=size):
-                self.errs_with(EVENT_DESC, right[:size].ljust(size, b"\0"), said)
+                self.errs_with(EVENT_DESC, right[:size].ljust(size, b"\0"), message)
         for names in ((b"cycles", b"dummy"), (b"cpu-clock:u", b"dummy"), (b"cpu-clock", b"")):
             with self.subTest(names=names):
-                self.errs_with(EVENT_DESC, self.described(*names), said + ", by their names")
+                self.errs_with(EVENT_DESC, self.described(*names), message + ", by their names")
 
     def test_other_times(self) -> None:
         first, last = struct.unpack("<QQ", self.perf.features[SAMPLE_TIME])
@@ -147,7 +139,7 @@ class Features(Told):
             self.errs_with(SAMPLE_TIME, struct.pack("<QQ", *times),
                            f"states samples from {times[0]} to {times[1]}; they are from {first}")
 
-    def test_clock_that_nobody_has(self) -> None:
+    def test_impossible_clock(self) -> None:
         for number in (0, 2, 99_999, 2**32 + 1):
             self.errs_with(CLOCKID, struct.pack("<Q", number), f"states a clock of {number} ns")
         for tick in (1_000_000, 4_000_000, 10_000_000):
@@ -155,18 +147,18 @@ class Features(Told):
             self.passes()
 
 
-class Others(Told):
-    """Of another profiler's perf.data, whatever its `capture` says."""
+class Others(OwnCapture):
+    """The same capture, declared as another profiler's."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.put("case", self.text("case").replace(": attach --synth=exec --stack=256 ",
+        self.put_text("case", self.text_of("case").replace(": attach --synth=exec --stack=256 ",
                                                    ": attach-by perf --stack=256 "))
-        self.put("env.json", "{}")
-        self.assertIn("attach-by perf", self.text("case"))
+        self.put_text("env.json", "{}")
+        self.assertIn("attach-by perf", self.text_of("case"))
 
-    def test_as_perf_writes_them(self) -> None:
-        """Names are its own, and it may note no times, or those of the file's order."""
+    def test_features_of_perf(self) -> None:
+        """Event names are free; the times may be 0, or those of the first and last record."""
         self.perf.features[EVENT_DESC] = self.described(b"cpu-clock:uH", b"")
         self.passes()
         first, last = struct.unpack("<QQ", self.perf.features[SAMPLE_TIME])
@@ -174,7 +166,7 @@ class Others(Told):
             self.perf.features[SAMPLE_TIME] = struct.pack("<QQ", *times)
             self.passes()
 
-    def test_what_is_not_so(self) -> None:
+    def test_wrong_features(self) -> None:
         first, last = struct.unpack("<QQ", self.perf.features[SAMPLE_TIME])
         for times in ((first - 1, last), (first, last + 1), (0, last)):
             self.errs_with(SAMPLE_TIME, struct.pack("<QQ", *times), "states samples from")
@@ -182,48 +174,48 @@ class Others(Told):
         raw[ATTR_AT] ^= 1
         self.errs_with(EVENT_DESC, bytes(raw), "perf.data describes other events than it has")
         self.errs_with(CLOCKID, struct.pack("<Q", 2), "states a clock of 2 ns")
-        self.put("env.json", '{"cpus": 3}')
+        self.put_text("env.json", '{"cpus": 3}')
         self.errs("env.json states 3 CPUs, perf.data 2")
 
 
-class Machine(Told):
-    def test_env_that_nobody_reads(self) -> None:
+class Machine(OwnCapture):
+    def test_unreadable_env(self) -> None:
         self.passes()
         for text in ("", "[]", '{"machine": "x86_64"', '{"machine": "x86_64"} x'):
-            self.put("env.json", text)
+            self.put_text("env.json", text)
             self.errs("env.json holds no object, as the runner writes")
-        os.unlink(os.path.join(self.dir, "env.json"))
+        os.unlink(self.path_of("env.json"))
         self.errs("env.json holds no object, as the runner writes")
 
     def test_other_machine(self) -> None:
-        self.put("env.json", '{"machine": "aarch64"}')
+        self.put_text("env.json", '{"machine": "aarch64"}')
         self.errs("env.json states machine aarch64, the truth x86_64",
                   "env.json states machine aarch64, perf.data x86_64")
-        self.put("env.json", '{"cpus": 3}')
+        self.put_text("env.json", '{"cpus": 3}')
         self.errs("env.json states 3 CPUs, perf.data 2")
-        self.put("env.json", '{"perf_event_max_stack": "126"}')
+        self.put_text("env.json", '{"perf_event_max_stack": "126"}')
         self.errs("env.json states perf_event_max_stack 126, the runner 127")
 
-    def test_without_what_the_runner_saw(self) -> None:
-        """Who takes a key away turns the rules off that need it."""
-        right = self.text("watched")
-        self.put("env.json", '{"format": 1}')
+    def test_missing_keys(self) -> None:
+        """Without these keys rules would be skipped, so their absence is an ERROR."""
+        right = self.text_of("watched")
+        self.put_text("env.json", '{"format": 1}')
         self.passes()
         for key, new in (("silent", ""), ("silent", "silent 0\n"), ("cpus", "cpus 0\n")):
-            self.put("watched", re.sub(rf"(?m)^{key} .*\n", new, right))
+            self.put_text("watched", re.sub(rf"(?m)^{key} .*\n", new, right))
             self.errs(f"watched states no {key}, as the runner does since format 1")
-        self.put("env.json", '{"format": 2}')
+        self.put_text("env.json", '{"format": 2}')
         self.errs("env.json states no clocks_count, as the runner does since format 2")
-        self.put("env.json", "{}")
-        self.put("watched", re.sub(r"(?m)^silent .*\n", "", right))
+        self.put_text("env.json", "{}")
+        self.put_text("watched", re.sub(r"(?m)^silent .*\n", "", right))
         self.passes()
 
     def test_counted_nothing(self) -> None:
-        """As clocks of Linux 6.16 do: only where the runner saw that, too."""
+        """Clocks of Linux 6.16 count nothing: permitted only if the runner found that, too."""
         self.facts["counted"] = "0"
-        self.put("env.json", '{"format": 2, "clocks_count": "no"}')
+        self.put_text("env.json", '{"format": 2, "clocks_count": "no"}')
         self.passes()
-        self.put("env.json", '{"format": 2, "clocks_count": "yes"}')
+        self.put_text("env.json", '{"format": 2, "clocks_count": "yes"}')
         self.errs(" samples, and that its events counted nothing; by env.json clocks count")
 
 

@@ -1,32 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Who is who: a recorded run passes; each change of a name, or of who made whom, is noticed."""
+"""Names and parents of tasks on a live run, which passes: each altered record is found."""
 
 import glob
 import os
 import re
 import shutil
 import struct
-import subprocess
 from typing import Callable
 
 from ci.base import process
 from harness.selftest.support import run_directory as rd
+from harness.selftest.support.recorded import judge
 from harness.selftest.support.scratch import Folder, JITPROOF
 
-# Forked, forked and exec'd, by each way there is; one is killed.
+# Children by each way of fork and exec; one child is killed.
 TREE = """case tree full : short_lived --count=16 : launch --stack=8192 --freq=999 : samples=50
 	coverage.stale allow munmap <=acts.munmap	# the kernel has no record of munmap
 """
-# Each of three publishes what it makes, at the same places as the others.
+# Three processes, each of which publishes code at the same addresses.
 NAMES = """defaults : : launch --stack=8192 --freq=999 : publish=jitdump inject=strip samples=50
 case tree full : prefork --children=2
 	names.unnamed any, names.wrong any, load.right any
 """
-
-
-def judge(directory: str) -> tuple[int, str]:
-    done = process.run([JITPROOF, "judge", directory], stderr=subprocess.STDOUT, timeout=60)
-    return done.returncode, done.stdout
 
 
 class Recorded(Folder):
@@ -42,8 +37,8 @@ class Recorded(Folder):
             self.skipTest(run.stdout)
         self.assertIn(" ERROR:0 ", run.stdout)
 
-    def changed(self, change: Callable[[rd.PerfData], None], *said: str) -> str:
-        """@change alters a copy of what was recorded; what judging says of it."""
+    def changed(self, change: Callable[[rd.PerfData], None], *patterns: str) -> str:
+        """Returns the output of judging a copy that @change altered; it contains @patterns."""
         copy = self.place("copy")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.dir, copy)
@@ -52,12 +47,12 @@ class Recorded(Folder):
         perf.save(os.path.join(copy, "perf.data"))
         status, text = judge(copy)
         self.assertEqual(status, 1, text)
-        for one in said:
-            self.assertRegex(text, one)
+        for pattern in patterns:
+            self.assertRegex(text, pattern)
         return text
 
     @staticmethod
-    def of(perf: rd.PerfData, kind: int) -> list[rd.Side]:
+    def records_of(perf: rd.PerfData, kind: int) -> list[rd.Side]:
         return [record for record in perf.records
                 if isinstance(record, rd.Side) and record.kind == kind]
 
@@ -68,33 +63,33 @@ class Identity(Recorded):
         self.assertEqual(status, 0, text)
 
     def test_names(self) -> None:
-        count = len(self.of(rd.PerfData.load(os.path.join(self.dir, "perf.data")), rd.COMM))
+        count = len(self.records_of(rd.PerfData.load(os.path.join(self.dir, "perf.data")), rd.COMM))
         self.assertGreaterEqual(count, 8)
 
         def rename(record: rd.Side) -> None:
             record.body[8:record.tail()[0]] = b"another\0"
 
         def all_of_them(perf: rd.PerfData) -> None:
-            for record in self.of(perf, rd.COMM):
+            for record in self.records_of(perf, rd.COMM):
                 rename(record)
         self.changed(all_of_them, rf"comm\.records: {count} with cause other-text",
                      r"comm\.threads: \d+ with cause other-text")
         def one_of_them(at: int) -> Callable[[rd.PerfData], None]:
-            return lambda perf: rename(self.of(perf, rd.COMM)[at])
+            return lambda perf: rename(self.records_of(perf, rd.COMM)[at])
         for index in range(count):
             with self.subTest(index):
                 self.changed(one_of_them(index), r"comm\.records: 1 with cause other-text")
 
     @staticmethod
-    def word(record: rd.Side, at: int, change: int) -> None:
+    def add_to_word(record: rd.Side, at: int, change: int) -> None:
         value, = struct.unpack_from("<I", record.body, at)
         struct.pack_into("<I", record.body, at, value + change)
 
     def test_forks_and_exits(self) -> None:
-        """Each of two records in the middle of those that there are is changed, one at a time."""
+        """Alters the middle FORK and the middle EXIT, in one way at a time."""
         for kind, name in ((rd.FORK, "fork"), (rd.EXIT, "exit")):
             def record(perf: rd.PerfData, kind: int = kind) -> rd.Side:
-                found = self.of(perf, kind)
+                found = self.records_of(perf, kind)
                 return found[len(found) // 2]
 
             def removed(perf: rd.PerfData) -> None:
@@ -108,18 +103,18 @@ class Identity(Recorded):
                 perf.sort()
 
             def field(at: int) -> Callable[[rd.PerfData], None]:
-                return lambda perf: self.word(record(perf), at, 1)
-            for change, said in ((removed, f"{name}.missing: 1 with cause no-record"),
+                return lambda perf: self.add_to_word(record(perf), at, 1)
+            for change, message in ((removed, f"{name}.missing: 1 with cause no-record"),
                                  (twice, rf"{name}.records: 1 with cause (twice|other-time)"),
                                  (later, rf"{name}.records: 1 with cause (other-time|twice)"),
                                  (field(0),
                                   rf"{name}.records: 1 with cause (unknown|other-process)"),
                                  (field(4), rf"{name}.records: 1 with cause other-parent"),
                                  (field(12), rf"{name}.records: 1 with cause other-parent")):
-                with self.subTest(name, said=said):
-                    self.changed(change, said)
+                with self.subTest(name, message=message):
+                    self.changed(change, message)
 
-    def test_strangers(self) -> None:
+    def test_unknown_tasks(self) -> None:
         def invented_process(perf: rd.PerfData) -> None:
             for sample in perf.samples()[10:20]:
                 sample.pid = sample.tid = 4_000_000
@@ -131,7 +126,7 @@ class Identity(Recorded):
         self.changed(invented_thread, r"fork\.records: 1 with cause unknown")
 
     def test_truth_without_a_name(self) -> None:
-        """No figure gets better because the truth lost its names."""
+        """A truth without names is an ERROR."""
         path = os.path.join(self.dir, "truth")
         truth = rd.Truth(path)
         truth.slots = [slot for slot in truth.slots
@@ -145,7 +140,7 @@ class Identity(Recorded):
 
 
 class Names(Recorded):
-    """A function is its process's own, though others have theirs at the same address."""
+    """Each process has functions of its own at the same addresses."""
 
     case = NAMES
 
@@ -163,8 +158,8 @@ class Names(Recorded):
             self.assertFalse(names & own)
             names |= own
 
-    def test_in_anothers_dump(self) -> None:
-        """A child writes a record of its own, then one for its parent, into its parent's dump."""
+    def test_record_in_anothers_dump(self) -> None:
+        """The parent's dump holds a record of its child, then one that states the parent's pid."""
         (path, parent), (_, child), _ = self.dumps.items()
         record = bytearray(child.loads()[0])
         parent.records.insert(1, record)
@@ -175,7 +170,7 @@ class Names(Recorded):
             self.assertRegex(judge(self.dir)[1], r"order\.stray: 1 with cause wrong-owner")
 
     def test_anothers_names(self) -> None:
-        """All of one process's functions get the names of another's."""
+        """Gives the functions of a process the names of another process."""
         (path, one), _, (_, other) = self.dumps.items()
         for mine, theirs in zip(one.loads(), other.loads()):
             name = other.load(theirs)[3].encode()
@@ -186,7 +181,7 @@ class Names(Recorded):
         self.assertRegex(text, r"order\.stray: \d+ with cause wrong-owner")
 
     def test_injected_into_another(self) -> None:
-        """Records of injected code, given to another process."""
+        """Records of injected code with the pid of another process."""
         path = os.path.join(self.dir, "injected.data")
         perf = rd.PerfData.load(path)
         injected = [record for record in perf.maps() if "/jit/jit-" in record.name]

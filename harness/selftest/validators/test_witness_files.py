@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The witness of a run: judging asks for it, or for the reason why there is none."""
+"""Judging a run needs the witness, or a stated reason why there is none."""
 
 import os
 import re
@@ -20,8 +20,8 @@ class Witness(Folder):
         self.assertEqual(run.returncode, 0, run.stdout)
 
     def judge(self, change: dict[str, str | None], stated: dict[str, int]) -> str:
-        """What judging prints of the run with the files in @change (None: removed) and the numbers
-        in @stated in `watched`."""
+        """Returns the output of judging a copy of the run with the files in @change replaced (None:
+        removed) and the numbers in @stated written into `watched`."""
         shutil.rmtree(self.place("copy"), ignore_errors=True)
         shutil.copytree(self.place("run"), self.place("copy"))
         for name, text in change.items():
@@ -44,7 +44,7 @@ class Witness(Folder):
         self.assertIn("\nok 1 " + CASE, text)
         self.assertRegex(text, r'"cpu.expected": ?\{"k": ?[1-9]')
 
-    def test_gone(self) -> None:
+    def test_missing_witness(self) -> None:
         self.assertRegex(self.judge({"witness": None}, {}), r"witness: No such file[^$]*not ok 1 ")
 
     def test_other_number(self) -> None:

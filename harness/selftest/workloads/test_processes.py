@@ -38,13 +38,13 @@ class Processes(Folder):
         with subprocess.Popen([JITPROOF, "workload", *workload, "--truth", truth],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               text=True) as process:
-            said = process.stdout.readline()
-            if said.startswith("skip "):
+            line = process.stdout.readline()
+            if line.startswith("skip "):
                 process.communicate(timeout=20)
                 self.assertEqual(children(), [])
                 self.assertEqual(os.listdir(self.home), ["truth"])
-                self.skipTest(said[5:].strip())
-            self.assertRegex(said, r"^ready \d+\n")
+                self.skipTest(line[5:].strip())
+            self.assertRegex(line, r"^ready \d+\n")
             for step in steps:
                 process.stdin.write(f"step {step}\n")
                 process.stdin.flush()
@@ -88,7 +88,7 @@ class Processes(Folder):
         self.play("prefork", "--children=2", steps=("fork", "toggle", "kill"))
         self.each_ends_once()
         self.assertEqual(len(self.starts(FORK)), 3)
-        # The one that was killed did not say so itself: its end has a bracket.
+        # A killed process did not record its exit: that has a bracket.
         ends = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_EXIT)]
         self.assertEqual(sum(end[4] != end[5] for end in ends), 1)
 
@@ -126,7 +126,7 @@ class Processes(Folder):
         self.assertEqual(self.ends(), [self.pid])
 
     def test_heap_that_ends_early(self) -> None:
-        """What it could not give back is told: mprotect() beyond its end would fail halfway."""
+        """A failed restore is reported: mprotect() beyond the end would fail halfway."""
         truth = self.play("coalesced_growth", "--backing=heap", "--period=0", steps=("grow",))
 
         def acts(kind: int) -> list[tuple[int, ...]]:
@@ -138,7 +138,7 @@ class Processes(Folder):
         self.assertEqual(acts(rd.Truth.PROTECT)[-1], (begin, end - begin, 3))
 
     def test_killed_at_once(self) -> None:
-        """Nobody tells the children that their parent is gone but the end of their pipes."""
+        """The end of their pipes alone informs the children of the parent's exit."""
         truth = self.place("truth")
         with subprocess.Popen([JITPROOF, "workload", "prefork", "--truth", truth],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Streams of observations: recorded runs told without records are judged as with them, each wrong
-stream is caught for what is wrong with it, and a bad line is named."""
+"""Observation streams: a recorded run as a stream is judged as its perf.data, each wrong stream
+gives its own exceptions, and errors name the bad line."""
 
 from functools import partial
 import json
@@ -24,8 +24,8 @@ def with_leaf(leaf: str, words: list[str]) -> str:
 
 
 class Observed(Folder):
-    def tell(self, fixture: str, *declares: str, names: bool = False) -> None:
-        """self.dir: @fixture as a stream with or without names; its case asks for no more."""
+    def make_stream(self, fixture: str, *declares: str, names: bool = False) -> None:
+        """Copies @fixture into self.dir with a stream, with or without names, for its perf.data."""
         self.dir = self.place(fixture)
         shutil.copytree(os.path.join(FIXTURES, fixture), self.dir)
         perf = rd.PerfData.load(os.path.join(self.dir, "perf.data"))
@@ -38,12 +38,12 @@ class Observed(Folder):
         if names and "publish=" not in case:
             case += " publish=map"
         self.write(case + "\n" + ("\tnames.right =100%\n" if names else ""), fixture, "case")
-        # What only our own captures say of themselves.
+        # Facts that only jitproof's own captures state.
         facts = rd.read_facts(self.dir)
         rd.write_facts(self.dir, {key: value for key, value in facts.items()
                                   if key not in ("first_enabled", "order", "counted")})
         self.stream = observed.convert(perf, declares,
-                                       observed.Names(self.dir).at if names else None,
+                                       observed.Names(self.dir).name_at if names else None,
                                        int(1e9 / 299) if fixture == "witness" else 0)
 
     def judge(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Healthy(Observed):
                 process.run([JITPROOF, "judge", "--results", out,
                              os.path.join(FIXTURES, fixture)], timeout=60)
                 before = json.loads(files.read(out))
-                self.tell(fixture)
+                self.make_stream(fixture)
                 result = self.judge()
                 self.assertEqual(result["outcome"], "PASS", result["why"])
                 self.assertEqual(result["verdicts"]["chain"], before["verdicts"]["chain"])
@@ -107,7 +107,7 @@ class Healthy(Observed):
     def test_names(self) -> None:
         for fixture in ("reuse", "growth", "anon"):
             with self.subTest(fixture):
-                self.tell(fixture, names=True)
+                self.make_stream(fixture, names=True)
                 result = self.judge()
                 self.assertEqual(result["outcome"], "PASS", result["why"])
                 self.assertEqual(result["metrics"]["names.right"]["k"], 40)
@@ -118,7 +118,7 @@ class Healthy(Observed):
         for fixture, count, callers in (("reuse", 40, 0), ("growth", 40, 0), ("memfd", 40, 40),
                                         ("witness", 475, 344)):
             with self.subTest(fixture):
-                self.tell(fixture, "no-addresses", "no-mappings", names=True)
+                self.make_stream(fixture, "no-addresses", "no-mappings", names=True)
                 result = self.judge()
                 self.assertEqual(result["outcome"], "PASS", result["why"])
                 self.assertEqual(result["metrics"]["judged.chain"]["k"], count)
@@ -131,7 +131,7 @@ class Healthy(Observed):
         a fifth of all: those have lost their names."""
         for leaf, each, unnamed in (("?", 5, 8), ("memcpy", 5, 8), ("memcpy", 40, 0)):
             shutil.rmtree(self.place("growth"), ignore_errors=True)
-            self.tell("growth", "no-addresses", "no-mappings", names=True)
+            self.make_stream("growth", "no-addresses", "no-mappings", names=True)
             self.samples(partial(with_leaf, leaf), each)
             metrics = self.judge()["metrics"]
             self.assertEqual(metrics["names.unnamed"]["k"], unnamed)
@@ -144,7 +144,7 @@ class Healthy(Observed):
             for fixture in ("anon", "memfd", "reuse", "witness"):
                 with self.subTest(fixture + " ".join(declares)):
                     shutil.rmtree(self.place(fixture), ignore_errors=True)
-                    self.tell(fixture, *declares, names="no-addresses" in declares)
+                    self.make_stream(fixture, *declares, names="no-addresses" in declares)
                     result = self.judge()
                     self.assertEqual(result["outcome"], "PASS", result["why"])
                     self.assertEqual(result["metrics"]["judged.chain"]["k"],
@@ -153,14 +153,14 @@ class Healthy(Observed):
 
     def test_of_a_file(self) -> None:
         """Each sample is of a user's code, and as such has a name or none."""
-        self.tell("anon")
+        self.make_stream("anon")
         done = process.run([JITPROOF, "judge", "--json", self.write(self.stream, "observations")])
         self.assertEqual(done.stderr, "")
         self.assertEqual([one["names"]["samples"] for one in json.loads(done.stdout)["processes"]
                           if one["samples"]], [40])
 
     def test_skips_by_name(self) -> None:
-        self.tell("anon", "no-mappings", "no-tasks")
+        self.make_stream("anon", "no-mappings", "no-tasks")
         result = self.judge()
         self.assertEqual(result["outcome"], "PASS", result["why"])
         self.assertEqual(result["skipped"]["mapping_coverage"], "no-mappings")
@@ -169,7 +169,7 @@ class Healthy(Observed):
     def test_others(self) -> None:
         """Samples of others are a fault, unless the whole machine was watched."""
         for declares in ((), ("system-wide",)):
-            self.tell("witness", *declares)
+            self.make_stream("witness", *declares)
             self.samples(lambda words: "\n".join(
                 (" ".join(words), " ".join([*words[:2], "1", "1", *words[4:]]))), 9)
             if declares:
@@ -179,7 +179,7 @@ class Healthy(Observed):
             shutil.rmtree(self.dir)
 
     def test_any_order(self) -> None:
-        self.tell("anon")
+        self.make_stream("anon")
         lines = self.stream.splitlines(keepends=True)
         at = next(i for i, line in enumerate(lines) if line.startswith("comm "))
         self.stream = "".join(lines[:at] + lines[:at - 1:-1])
@@ -195,11 +195,11 @@ def reversed_frames(words: list[str]) -> str:
 
 
 class Wrong(Observed):
-    """Each is one rule wrong, and gets the cell that it deserves and no other."""
+    """Each stream breaks one rule and gives exactly the exceptions of that rule."""
 
     def test_samples(self) -> None:
-        """What becomes of the words of each sample, or of every Nth, and the metrics that catch
-        it, with the cause where there is one alone."""
+        """Rows: the alteration of every Nth sample, and the metrics that find it, with the cause
+        if there is only one."""
         sums = ("no-time", "no-threads")
         rows: tuple[tuple[str, str, tuple[str, ...], Change, int, str], ...] = (
             ("drops samples", "witness", (), lambda words: None, 2, "cpu.samples too-few"),
@@ -222,7 +222,7 @@ class Wrong(Observed):
         for name, fixture, declares, change, every, metric in rows:
             with self.subTest(name):
                 shutil.rmtree(self.place(fixture), ignore_errors=True)
-                self.tell(fixture, *declares)
+                self.make_stream(fixture, *declares)
                 self.samples(change, every)
                 result = self.judge()
                 if " " in metric:
@@ -231,7 +231,7 @@ class Wrong(Observed):
                                   for one in result["exceptions"]}, {metric}, result["why"])
 
     def test_swaps_threads(self) -> None:
-        self.tell("witness")
+        self.make_stream("witness")
         tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
         other = dict(zip(tids, reversed(tids)))
         self.samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
@@ -239,18 +239,18 @@ class Wrong(Observed):
         self.assertIn("wrong.chain", {one["metric"] for one in result["exceptions"]})
 
     def test_other_process(self) -> None:
-        self.tell("witness")
+        self.make_stream("witness")
         self.samples(lambda words: " ".join(words[:2] + ["1"] + words[3:]))
         self.assertEqual(self.judge()["outcome"], "FAIL")
 
     def test_wrong_clock(self) -> None:
-        self.tell("witness")
+        self.make_stream("witness")
         self.samples(lambda words: " ".join(["sample", str(int(words[1]) + 10**12), *words[2:]]))
         self.assertRegex(self.judge()["why"], "of before the capture began, or of after it ended")
 
     def test_wrong_window(self) -> None:
         """It states that it began when half of it was over."""
-        self.tell("witness")
+        self.make_stream("witness")
         facts = rd.read_facts(self.dir)
         facts["sampling"] = str((int(facts["sampling"]) + int(facts["stopped"])) // 2)
         rd.write_facts(self.dir, facts)
@@ -259,31 +259,31 @@ class Wrong(Observed):
         self.assertRegex(result["why"], "states sampling|the window that the capture states")
 
     def test_ignores_exec(self) -> None:
-        self.tell("slack")
+        self.make_stream("slack")
         self.stream = re.sub(r"(?m)^exec .*\n", "", self.stream)
         found = {one["metric"] for one in self.judge()["exceptions"]}
         self.assertEqual(found, {"processes.nameless"} | found & {"comm.missing", "comm.records"})
 
     def test_forgets_mapping(self) -> None:
-        self.tell("witness")
+        self.make_stream("witness")
         self.stream = re.sub(r"(?m)^map .* r?w?-?[rw]*xp 0+ 00:00 0 $\n", "", self.stream)
         result = self.judge()
         self.assertEqual({one["cause"] for one in result["exceptions"]}, {"no-record"})
         self.assertIn("broken.chain", {one["metric"] for one in result["exceptions"]})
 
     def test_forgets_forks(self) -> None:
-        self.tell("slack")
+        self.make_stream("slack")
         self.stream = re.sub(r"(?m)^fork .*\n", "", self.stream)
         found = {one["metric"] for one in self.judge()["exceptions"]}
         self.assertEqual(found & {"fork.missing", "broken.chain"}, {"fork.missing"})
 
     def test_misnames_a_thread(self) -> None:
-        self.tell("witness")
+        self.make_stream("witness")
         self.stream = re.sub(r"(?m)^(comm .*) \S+$", r"\1 other", self.stream)
         self.assertIn("comm.records", {one["metric"] for one in self.judge()["exceptions"]})
 
     def test_swaps_names(self) -> None:
-        self.tell("anon", names=True)
+        self.make_stream("anon", names=True)
         names = sorted(set(re.findall(r"=(\S+)", self.stream)))
         other = dict(zip(names, names[1:] + names[:1]))
         self.stream = re.sub(r"=(\S+)", lambda found: "=" + other[found[1]], self.stream)
@@ -294,7 +294,7 @@ class Wrong(Observed):
 
     def test_stale_names(self) -> None:
         """Who was there first goes on to be named."""
-        self.tell("reuse", names=True)
+        self.make_stream("reuse", names=True)
         first: dict[str, str] = {}
         self.stream = re.sub(
             r"0x([0-9a-f]+)=(\S+)",
@@ -305,18 +305,18 @@ class Wrong(Observed):
                       {(one["metric"], one["cause"]) for one in found["exceptions"]})
 
     def test_no_names(self) -> None:
-        self.tell("anon", names=True)
+        self.make_stream("anon", names=True)
         self.stream = re.sub(r"=\S+", "", self.stream)
         self.caught(("names.unnamed", "no-name"), ("callers.unnamed", "no-name"))
 
     def test_invents_names(self) -> None:
-        self.tell("reuse", names=True)
+        self.make_stream("reuse", names=True)
         name = re.findall(r"=(\S+)", self.stream)[0]
         self.stream = re.sub(r"(?m)^(sample .*0x[0-9a-f]+)$", rf"\1={name}", self.stream)
         self.caught(("names.invented", "native"))
 
     def test_one_sum_loses_the_root(self) -> None:
-        self.tell("witness", "no-time", "no-threads")
+        self.make_stream("witness", "no-time", "no-threads")
         self.samples(without_root, self.stream.count("\nsample "))
         short, = self.caught(("broken.chain", "short"))["exceptions"]
         weight = short["count"]
@@ -324,7 +324,7 @@ class Wrong(Observed):
                          r"frames seen, \d+ must be, equal up to frame \1; then comes nothing$")
 
     def test_names_alone_lose_the_caller(self) -> None:
-        self.tell("memfd", "no-addresses", "no-mappings", names=True)
+        self.make_stream("memfd", "no-addresses", "no-mappings", names=True)
         self.samples(lambda words: " ".join(words[:5] + words[6:]))
         result = self.judge()
         self.assertEqual(result["outcome"], "FAIL")
@@ -333,7 +333,7 @@ class Wrong(Observed):
 
     def test_names_alone_unnamed_caller(self) -> None:
         """A name that is missing is no wrong one."""
-        self.tell("memfd", "no-addresses", "no-mappings", names=True)
+        self.make_stream("memfd", "no-addresses", "no-mappings", names=True)
         named = self.callers()
         self.samples(lambda words: " ".join(words[:5] + ["?"] + words[6:]))
         result = self.judge()
@@ -341,8 +341,8 @@ class Wrong(Observed):
         self.assertEqual(self.named_callers(result), (self.callers(), named))
 
     def test_names_alone_wrong_caller(self) -> None:
-        """Of a stack that cannot be no caller is told right or wrong."""
-        self.tell("memfd", "no-addresses", "no-mappings", names=True)
+        """Callers in an impossible stack are neither right nor wrong."""
+        self.make_stream("memfd", "no-addresses", "no-mappings", names=True)
         name = re.findall(r"(?m)^sample \d+ \d+ \d+ (\w+)", self.stream)[0]
         self.samples(lambda words: " ".join(words[:-1] + [name]).replace("?", "native"))
         result = self.judge()
@@ -350,13 +350,13 @@ class Wrong(Observed):
         self.assertEqual(self.named_callers(result), (0, 0))
 
     def test_names_alone_of_others(self) -> None:
-        self.tell("reuse", "no-addresses", "no-mappings", names=True)
+        self.make_stream("reuse", "no-addresses", "no-mappings", names=True)
         self.samples(lambda words: " ".join(words[:4] + ["?"] + words[5:]))
         self.assertEqual(self.judge()["metrics"]["names.right"]["k"], 0)
 
     def test_names_alone_unjudged(self) -> None:
         """The native frames of one changed while it was in its path."""
-        self.tell("reuse", "no-addresses", "no-mappings", names=True)
+        self.make_stream("reuse", "no-addresses", "no-mappings", names=True)
         words = re.findall(r"(?m)^sample .*", self.stream)[20].split()
         truth = rd.Truth(os.path.join(self.dir, "truth"))
         index = min((index for index in truth.of(rd.Truth.LEAVE)
@@ -373,7 +373,7 @@ class Wrong(Observed):
 
     def sums_of_names(self) -> None:
         """The period is such that the CPU time asks for as many samples as there are."""
-        self.tell("witness", "no-addresses", "no-time", "no-threads", names=True)
+        self.make_stream("witness", "no-addresses", "no-time", "no-threads", names=True)
 
     def test_sums_of_names(self) -> None:
         self.sums_of_names()
@@ -398,7 +398,7 @@ class Wrong(Observed):
         self.assertEqual(result["metrics"]["samples.impossible"]["k"], below)
 
     def test_sums_of_others(self) -> None:
-        self.tell("witness", "no-time", "no-threads")
+        self.make_stream("witness", "no-time", "no-threads")
         self.samples(lambda words: " ".join(words) + "\n" + " ".join([*words[:2], "1", *words[3:]]))
         result = self.caught(("samples", "unwatched"))
         self.assertEqual(result["metrics"]["samples.impossible"]["k"],
@@ -406,7 +406,7 @@ class Wrong(Observed):
 
     def test_sums_of_another_thread(self) -> None:
         """Of two threads with different functions each has the stacks of the other."""
-        self.tell("memfd", "no-time")
+        self.make_stream("memfd", "no-time")
         tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
         other = dict(zip(tids, reversed(tids)))
         self.samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
@@ -422,7 +422,7 @@ class Wrong(Observed):
         weight, pid, name = max(((int(words[1]), words[2], words[4])
                                  for words in map(str.split, self.stream.splitlines())
                                  if words[0] == "sample"), key=lambda one: one[0])
-        # None is innermost of what has no frame.
+        # A sample without frames has no innermost name.
         self.stream += f"sample {weight + 1} {pid} -\n"
         first, = (one["first"] for one in self.judge()["exceptions"]
                   if one["cause"] == "misnamed")
@@ -474,14 +474,14 @@ HEADER = "jitproof-observations 1\n"
 
 
 class Lines(Folder):
-    def says(self, text: str) -> str:
+    def refused_line(self, text: str) -> str:
         path = self.write(text, "observations")
         done = process.run([JITPROOF, "judge", path], timeout=30)
         self.assertIn(done.returncode, (0, 99), done.stderr)
         return done.stderr
 
     def test_expected(self) -> None:
-        for text, said in (
+        for text, message in (
                 ("jitproof-observations 2\n", 'line 1: expected "jitproof-observations 1"'),
                 (HEADER + "declares no-sense\n", "line 2: expected no-registers, "),
                 (HEADER + "declares no-names no-addresses\n", "frames with addresses, with names"),
@@ -516,7 +516,7 @@ class Lines(Folder):
                 (HEADER + "sample 1.5 1\x1b 1\n", 'there is "sample 1.5 1? 1"'),
                 (HEADER + "sample 1 1 1 " + "x" * 99 + "\n", 'x..."')):
             with self.subTest(text[:60]):
-                self.assertIn(said, self.says(text))
+                self.assertIn(message, self.refused_line(text))
 
     def test_reads(self) -> None:
         for text in (HEADER, HEADER + "sample 0 1 1\n",
@@ -524,7 +524,7 @@ class Lines(Folder):
                      HEADER + "declares no-time\nsample 7 1 1 0x1\n",
                      HEADER + "declares no-threads system-wide\nsample 7 1 - 0x1\n",
                      HEADER + "lost 1 samples 3\nexit 1 2 3\nexec 1 2 a%20b\ncomm 1 2 3 a b\n"):
-            self.assertEqual(self.says(text), "")
+            self.assertEqual(self.refused_line(text), "")
 
     def test_links_and_pipes(self) -> None:
         """In a case's folder neither is meant."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof judge` on files of machines of the other byte order, and of kernels long gone."""
+"""`jitproof judge` on big-endian files and on files of old kernels."""
 
 import json
 import os
@@ -51,15 +51,15 @@ class Swapped(Folder):
                         if one.kind in byte_order.BODIES or one.kind in (rd.SAMPLE,
                                                                          rd.FINISHED_ROUND)]
         wanted = self.judge(perf.pack(), *options)
-        self.assertEqual(self.judge(byte_order.turn_file(perf), *options), wanted)
-        piped = self.judge(byte_order.turn_pipe(perf), *options)
+        self.assertEqual(self.judge(byte_order.swap_file(perf), *options), wanted)
+        piped = self.judge(byte_order.swap_pipe(perf), *options)
         for key in ("records", "pipe"):
             del piped[key], wanted[key]
         self.assertEqual(piped, wanted)
         return wanted
 
     def test_recorded(self) -> None:
-        """Stack dumps too: memory of the process is not turned round."""
+        """Stack dumps, too: their memory is not swapped."""
         for name in sorted(os.listdir(FIXTURES)):
             path = os.path.join(FIXTURES, name, "perf.data")
             if os.path.exists(path):
@@ -103,7 +103,7 @@ class Swapped(Folder):
 
     def test_not_whole_words(self) -> None:
         perf = rd.PerfData([rd.Attr.make(rd.IP, [])], [])
-        raw = byte_order.turn_file(perf)
+        raw = byte_order.swap_file(perf)
         raw = raw.ljust(400, b"\0")
         broken = raw[:48] + struct.pack(">Q", 12) + raw[56:]
         at = struct.unpack_from(">Q", raw, 40)[0]
@@ -149,19 +149,19 @@ class Old(Swapped):
                          {"file": 0, "anon": 1, "memfd": 0, "other": 0})
 
     def test_before_3_4(self) -> None:
-        """The same under another magic, which tells no byte order."""
+        """A magic of an old version, which shows no byte order."""
         perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
         wanted = self.judge(perf.pack())
-        for raw in (perf.pack(), byte_order.turn_file(perf)):
+        for raw in (perf.pack(), byte_order.swap_file(perf)):
             self.assertEqual(self.judge(b"PERFFILE" + raw[8:]), wanted)
-        piped = byte_order.turn_pipe(perf)
+        piped = byte_order.swap_pipe(perf)
         self.assertEqual(self.judge(b"PERFFILE" + piped[8:]), self.judge(piped))
 
     def test_before_features(self) -> None:
         """A header of 72 bytes."""
         perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
         raw = perf.pack()
-        for turned, order in ((raw, "<"), (byte_order.turn_file(perf), ">")):
+        for turned, order in ((raw, "<"), (byte_order.swap_file(perf), ">")):
             short = turned[:8] + struct.pack(order + "Q", 72) + turned[16:]
             self.assertEqual(self.judge(short), self.judge(raw))
 
@@ -170,7 +170,7 @@ class Old(Swapped):
         perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
         perf.features = {3: struct.pack("<I64s", 64, b"host"),
                          6: struct.pack("<I64s", 0xffffff, b"ppc")}
-        raw = bytearray(byte_order.turn_file(perf))
+        raw = bytearray(byte_order.swap_file(perf))
         self.assertIn("a string of at most", self.judge(bytes(raw), status=99))
         struct.pack_into(">II", raw, 72, 1 << 3 | 1 << 6, 0)
         self.assertIn("a string of at most", self.judge(bytes(raw), status=99))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A perf.data that is cut short, or that nobody finished: it is said where, and with --partial what
-lies before is judged; a killed recording leaves such a file; one without samples says why."""
+"""A truncated or unfinished perf.data: the error names the place, and --partial judges the records
+before it; a killed recording leaves such a file; errors name the cause of missing samples."""
 
 import json
 import os
@@ -165,7 +165,7 @@ class Recording(Folder):
         child = self.start("-p", str(spinning.pid))
         path = self.place("perf.data")
         deadline = time.monotonic() + MOST_S
-        # Some rounds are written: it has no way to tell us.
+        # Wait until some rounds are written.
         while time.monotonic() < deadline and child.poll() is None and \
                 (not os.path.exists(path) or os.stat(path).st_size < 20000):
             time.sleep(0.05)

@@ -80,15 +80,15 @@ class PerfFolder(Folder):
         bad = self.perf.map(1, 0x1000, 0x1000, "/some/program", 10**9)
         bad.body[64:80] = b"x" * 16  # no end of the name
         files.write_bytes(self.part("data.1"), bad.pack())
-        said = self.judge(self.place("perf.data"), status=99)
-        self.assertIn(self.place("perf.data") + ": offset 0: expected a mapping record", said)
+        output = self.judge(self.place("perf.data"), status=99)
+        self.assertIn(self.place("perf.data") + ": offset 0: expected a mapping record", output)
 
     def test_no_record(self) -> None:
         """Found as its file is read."""
         self.split(2)
         files.write_bytes(self.part("data.1"), bytes(8))
-        said = self.judge(self.place("perf.data"), status=99)
-        self.assertIn("data.1: offset 0: expected a record of at least 8 bytes", said)
+        output = self.judge(self.place("perf.data"), status=99)
+        self.assertIn("data.1: offset 0: expected a record of at least 8 bytes", output)
 
     def test_what_is_no_file(self) -> None:
         """Others may have written the folder: no link is followed, no FIFO is waited for."""

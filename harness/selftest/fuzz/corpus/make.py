@@ -119,7 +119,7 @@ def deferred_data() -> None:
 
 def swapped_data() -> None:
     perf = rd.PerfData.load(os.path.join(HERE, "../../../../validators/fixtures/anon/perf.data"))
-    files.write_bytes(os.path.join(HERE, "swapped.data"), byte_order.turn_file(perf))
+    files.write_bytes(os.path.join(HERE, "swapped.data"), byte_order.swap_file(perf))
 
 
 def every_dump() -> bytes:

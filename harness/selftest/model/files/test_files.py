@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where `judge --unwind` finds ELF files: in folders of any layout, below a copied root; and what
-it says of those that it does not find."""
+"""`judge --unwind` finds ELF files in folders of any layout and below a copied root, and reports
+missing files."""
 
 import json
 import os
@@ -35,7 +35,7 @@ class Finding(Folder):
         self.perf = rd.PerfData.load(os.path.join(FIXTURE, "perf.data"))
 
     def name_ids(self, ids: dict[str, str] | None = None) -> None:
-        """The feature BUILD_ID."""
+        """Adds the feature BUILD_ID."""
         raw = b""
         for path, build_id in (ids or IDS).items():
             name = path.encode() + b"\0"
@@ -45,7 +45,7 @@ class Finding(Folder):
         self.perf.features[2] = raw
 
     def put(self, path: str, build_id: str) -> str:
-        """One of the fixture's files at @path below a folder of ours, which is returned."""
+        """Copies a file of the fixture to @path below a folder, which is returned."""
         place = self.place("given", *path.strip("/").split("/"))
         os.makedirs(os.path.dirname(place), exist_ok=True)
         shutil.copy(os.path.join(FIXTURE, "elf", build_id), place)
@@ -78,7 +78,7 @@ class Folders(Finding):
         self.whole("--elf", FIXTURE)
 
     def test_heap(self) -> None:
-        """Names say nothing where there are build ids."""
+        """With build ids, file names do not matter."""
         self.name_ids()
         for number, path in enumerate(IDS):
             given = self.put(f"deep/er/{number}", IDS[path])
@@ -96,7 +96,7 @@ class Folders(Finding):
         self.whole()
 
     def test_copied_root(self) -> None:
-        """With and without build ids; the inodes are others."""
+        """With and without build ids; the inodes differ."""
         for path, build_id in IDS.items():
             given = self.put(path, build_id)
         self.whole("--elf", given)
@@ -106,7 +106,7 @@ class Folders(Finding):
         self.whole("--root", given)
 
     def test_private(self) -> None:
-        """Its owner alone may read it; root reads without root's rights what was named."""
+        """Private files of the owner are read, by root without root's rights."""
         for path, build_id in IDS.items():
             given = self.put(path, build_id)
             os.chmod(os.path.join(given, path.strip("/")), 0o600)
@@ -116,7 +116,7 @@ class Folders(Finding):
             self.whole(option, given + "/")
 
     def test_perf_map_of_a_copied_root(self) -> None:
-        """Names: the pid is the recorded one, whoever has it here."""
+        """The perf map is found by the recorded pid."""
         given = self.place("given")
         os.makedirs(os.path.join(given, "tmp"))
         anon = [one for one in self.perf.maps() if one.name == "//anon"]
@@ -138,7 +138,7 @@ class Folders(Finding):
         self.assertIn("more than one file is called jitproof", why)
 
     def test_another_build_id(self) -> None:
-        """At its path, but not it."""
+        """A file with another build id at the path."""
         self.name_ids()
         self.put(LIBC, IDS[LIBC])
         given = self.put(PROGRAM, IDS[LIBC])
@@ -149,7 +149,7 @@ class Folders(Finding):
         self.assertIn(f"expected {IDS[PROGRAM]}", missing[0]["why"])
 
     def test_removed(self) -> None:
-        """Its name tells so; its build id is the same."""
+        """A name with the suffix ` (deleted)` and an equal build id."""
         for one in self.perf.maps():
             if one.name == PROGRAM:
                 one.name = PROGRAM + " (deleted)"
@@ -182,7 +182,7 @@ class Hostile(Finding):
                 self.assertIn("expected", done.stderr)
 
     def test_links_stay_inside(self) -> None:
-        """An absolute one leads to what is below the root; none is followed at the end."""
+        """Absolute links are resolved below the root; a link as last component is not followed."""
         self.put("/real/jitproof", IDS[PROGRAM])
         given = self.put(LIBC, IDS[LIBC])
         os.mkdir(os.path.join(given, "tmp"))
@@ -201,8 +201,8 @@ class Hostile(Finding):
         os.remove(os.path.join(given, "real", "jitproof"))
         self.missing("--elf", given)
 
-    def test_what_is_no_file(self) -> None:
-        """FIFOs are not waited for, nor is what is no ELF file read as one."""
+    def test_no_elf_files(self) -> None:
+        """FIFOs, folders and damaged ELF files are skipped."""
         self.name_ids()
         given = self.put(LIBC, IDS[LIBC])
         os.makedirs(os.path.join(given, "tmp", "jitproof"))
@@ -213,7 +213,7 @@ class Hostile(Finding):
             self.assertEqual(self.missing(option, given)[0]["path"], PROGRAM)
 
     def test_own_files_are_not_the_copied_roots(self) -> None:
-        """Nothing is found in an empty root, whatever lies here."""
+        """With an empty --root, files of this machine are not used."""
         os.mkdir(self.place("given"))
         for one in self.perf.maps():
             if one.name == PROGRAM:
@@ -221,7 +221,7 @@ class Hostile(Finding):
         self.missing("--root", self.place("given"))
 
 
-class Said(Finding):
+class Reported(Finding):
     def test_text(self) -> None:
         self.name_ids()
         self.assertIn(IDS[PROGRAM], self.run_judge().stdout)
@@ -233,7 +233,7 @@ class Said(Finding):
         self.assertEqual((found["samples"], found["not_unwound"]["other_machine"]), (0, 40))
 
     def test_explain_does_not_call_it_healthy(self) -> None:
-        """What cannot be unwound is not known to be whole."""
+        """Stacks that cannot be unwound are not known to be whole."""
         for attr in self.perf.attrs:
             attr.flags |= 1 << 22
         for sample in self.perf.samples():
