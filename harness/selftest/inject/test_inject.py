@@ -246,7 +246,7 @@ class Random:
 
 
 class Replayed(Injecting):
-    """For each instant and byte, what the output says is what the books say."""
+    """For each instant and byte, the output states the same as the reference."""
 
     def compare(self, made: Random, mode: str) -> int:
         reader, books = Reader(self.output), Books(mode)

@@ -147,7 +147,7 @@ MAPS: dict[str, bytes] = {
     "name.control": b"7080 40 a\x1b[2J\n",
     "name.long": b"7080 40 " + b"x" * 65536 + b"\n",
 }
-# A process that has a page of code, and files as its argument says.
+# A process that has a page of code, and the files that its argument names.
 PROCESS = """
 import ctypes, mmap, os, sys
 exec_page = mmap.mmap(-1, 4096, prot=7)

@@ -281,7 +281,7 @@ class Place(Packing):
 
 
 class Hostile(Packing):
-    """Whoever made the run directory may want a file of ours."""
+    """A run directory from another user that tries to get files of ours into the archive."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -230,7 +230,7 @@ static void test_refusals(void)
 	file.size = 0;
 	perf_file_put(&file, &(uint64_t[]){JP_PERF_MAGIC, 16}, 16);
 	check_refusal("a stream",
-		      "a pipe stream; what it tells of the machine cannot be taken out");
+		      "a pipe stream; data about the machine cannot be removed from it in place");
 }
 
 int main(void)
