@@ -38,14 +38,14 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	record = jp_array_push(&state->records, &state->nr_records, &state->capacity);
 	if (!record)
 		return -ENOMEM;
-	*record = (struct exec_record){
-		event->time,
-		event->map.addr,
-		event->map.addr + event->map.len,
-		event->pid,
-		event->tid,
-		event->asked && event->asked->ids && event->id &&
-			!jp_snapshots_cover_time(&view->evidence->snapshots, event->pid, event->time)};
+	*record = (struct exec_record){event->time,
+				       event->map.addr,
+				       event->map.addr + event->map.len,
+				       event->pid,
+				       event->tid,
+				       event->asked && event->asked->ids && event->id &&
+					       !jp_snapshots_cover_time(&view->evidence->snapshots,
+									event->pid, event->time)};
 	return 0;
 }
 

@@ -184,7 +184,8 @@ static int judge_capture(struct judgement *judgement, const struct jp_judge_requ
 	if (unwinds)
 		jp_unwinder_frame_pointers(judgement->unwinder, options->frame_pointers);
 	*err = (struct jp_error){""};
-	ret = jp_capture_read(options->file, handle_event, judgement, &judgement->report.summary, err);
+	ret = jp_capture_read(options->file, handle_event, judgement, &judgement->report.summary,
+			      err);
 	ret = jp_capture_accept_partial(ret, &judgement->report.summary, options->partial, err);
 	if (!ret && judgement->report.summary.cut_short)
 		fprintf(stderr, "jitproof judge: note: %s\n", err->text);
