@@ -60,7 +60,7 @@ BAD_OBJ	:= $(BAD:%.c=$(O)/%.o)
 SELFTEST_BIN := $(if $(BAD),$(O)/selftest/jitproof-selftest)
 # Parsers fed with changed input, everything of ours built again with sanitizers. The unit tests
 # run so too, and jitproof itself on the fixtures.
-# As gcc says itself, it warns of what is well initialized once code is instrumented.
+# With sanitizers, gcc's -Wmaybe-uninitialized also reports initialized variables (gcc manual).
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-maybe-uninitialized
 FUZZ_C	:= $(wildcard harness/selftest/fuzz/fuzz_*.c)
 # Too slow to be selftests: for the search by coverage alone.
@@ -235,7 +235,7 @@ $(O)/covered/jitproof-selftest: $(O)/covered/harness/command/main.o $(COVERED_PA
 covered: $(COVERED)
 	@:
 
-# One that fails counts as well: what it ran is covered, and `make selftest` tells of it.
+# Code that a failing test ran counts as covered, too; `make selftest` reports the failure.
 coverage: covered $(ADAPTERS) ## what tests, and corpora where there are any, reach by branch
 	@rm -rf '$(O)/covered/profiles'
 	-@O='$(O)' BUILDS=covered JITPROOF='$(O)/covered/jitproof' \

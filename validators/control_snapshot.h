@@ -8,7 +8,8 @@
 /* Returns whether the capture's policy skips @map. */
 typedef bool (*jp_skips)(const struct jp_evidence *evidence, const struct jp_procmap *map);
 
-/* Implement the functions of struct jp_control. */
+/* Functions of struct jp_control. */
+
 bool jp_skipped_mapping(struct jp_left_out *what, jp_skips skips);
 void jp_skipped_describe(const struct jp_left_out *what, char *text, size_t size);
 int jp_skipped_add_back(const struct jp_evidence *evidence, struct jp_extras *extras,

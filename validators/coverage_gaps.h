@@ -11,7 +11,7 @@ struct jp_gaps {
 	struct jp_boxes boxes;
 };
 
-/* Computes the gaps of @spans, each of which begins @slack ns before open_before. Returns 0 or
+/* Computes the gaps of @spans. Each span begins @slack ns before its open_before. Returns 0 or
  * -ENOMEM; free @gaps in both cases. */
 int jp_gaps_of(const struct jp_spans *spans, uint64_t slack, struct jp_gaps *gaps);
 /* Returns the first address of [@start, @end) in no span of @pid at @time, or @end. @pid must have

@@ -85,7 +85,7 @@ static const char *find_extra_cause(const struct equal *equal, const struct jp_e
 
 /* Stores in *@first whether @different is new. Differences count once for each operation, as the
  * number of operations bounds expectations; without an operation once for each piece; once for a
- * process of which nothing is known; else once for each record. Returns 0 or -ENOMEM. */
+ * process about which nothing is known; else once for each record. Returns 0 or -ENOMEM. */
 static int mark_listed(struct equal *equal, uint32_t pid,
 		       const struct mapping_difference *different, bool *first)
 {

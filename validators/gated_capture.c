@@ -310,7 +310,7 @@ static bool has_mark(const struct gated *gated, uint32_t pid, const char *mark, 
 	return false;
 }
 
-/* Returns the request of which the process's truth has no mark, or NULL. */
+/* Returns the request for which the process's truth has no mark, or NULL. */
 static const char *find_unconfirmed(const struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_announced *process =

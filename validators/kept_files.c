@@ -141,7 +141,7 @@ static void note_mapped(struct kept *kept, const char *name, uint64_t ino, bool 
 			kept->support[i].mapped = true;
 }
 
-/* Marks files of the snapshots, of which a control may have left out the records. */
+/* Marks the files in the snapshots. A control may have left out their mapping records. */
 static void note_snapshots(struct kept *kept)
 {
 	const struct jp_snapshots *snapshots = &kept->view->evidence->snapshots;

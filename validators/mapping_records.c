@@ -55,8 +55,9 @@ static bool find_time(const struct mapping_records *state, const struct jp_event
 	return possible;
 }
 
-/* Returns the end of the memory from @addr on of which @record is right. If that is @addr, stores
- * the wrong attribute in *@cause, if the truth has a mapping there. */
+/* Returns the end of the memory, from @addr on, that @record describes correctly. If the record is
+ * wrong at @addr itself, returns @addr, and stores the wrong attribute in *@cause if the truth has
+ * a mapping there. */
 static uint64_t find_right_end(const struct mapping_records *state, const struct jp_event *record,
 			       uint64_t addr, const char **cause)
 {

@@ -15,8 +15,8 @@
  */
 int jp_trusted_file(const char *path, char *to, size_t size, struct jp_error *err);
 int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *err);
-/* As jp_trusted_folder(), and nobody else can add files, so that programs found there by name are
- * trusted. */
+/* Does the same as jp_trusted_folder(), and also returns -EPERM if other users can add files to the
+ * folder: programs found there by name would not be trusted. */
 int jp_trusted_programs(const char *path, char *to, size_t size, struct jp_error *err);
 /* Returns whether nobody else can change the contents of the folder of @st. */
 bool jp_trusted_stat(const struct stat *st);

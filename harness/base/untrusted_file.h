@@ -14,13 +14,13 @@
  * a message. A confined process may have it opened (confine.h).
  */
 int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err);
-/* The same for @name in the folder @dir, which messages call @path. */
+/* Opens @name in the folder @dir like jp_untrusted_open(). Messages call the file @path. */
 int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t owner, uint64_t *size,
 			 struct jp_error *err);
 /* Opens a folder for listing: @name in @dir (AT_FDCWD: a path), no link if @dir is a folder.
  * Returns the descriptor or -errno. */
 int jp_untrusted_folder(int dir, const char *name);
-/* Returns 0 if it exists, of any kind, or -errno and a message. */
+/* Returns 0 if a file of any kind exists at @path, or -errno and a message. */
 int jp_untrusted_there(const char *path, struct jp_error *err);
 
 /* The names in a folder that are @wanted, sorted. Free by jp_folder_names_free(), also after an
@@ -33,12 +33,14 @@ int jp_untrusted_list(const char *path, struct jp_folder_names *names,
 		      bool (*wanted)(const char *name), struct jp_error *err);
 void jp_folder_names_free(struct jp_folder_names *names);
 
-/* Opens what this user named, as jp_named_input() does, which waits for a FIFO. */
+/* Opens what this user named, by the rules of jp_named_input(). Waits for the writer of a FIFO.
+ * Returns the descriptor, or -errno and a message. */
 int jp_named_open(const char *path, struct jp_error *err);
-/* The same if it is a regular file, without waiting. Returns the descriptor or -errno. */
+/* Opens what this user named, which must be a regular file. Never waits. Returns the descriptor or
+ * -errno. */
 int jp_named_open_regular(const char *path);
 
-/* The same for @path within the folder @root as if that were the root: neither ".." nor a link
- * leads out. -ENOSYS before Linux 5.6. */
+/* Opens @path like jp_untrusted_open(), with the folder @root as the root of the file system:
+ * neither ".." nor a link leads out. Returns -ENOSYS before Linux 5.6. */
 int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *size,
 			 struct jp_error *err);

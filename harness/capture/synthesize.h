@@ -10,11 +10,13 @@ struct jp_recorder;
 
 /* Functions that write records of states older than the capture, in the sideband event's layout,
  * with the session locked. */
+
+/* Writes an MMAP2 record of @map. */
 void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_procmap *map,
 		       uint64_t time);
 void jp_synthesize_fork(struct jp_recorder *recorder, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
 			uint64_t time);
-/* @exec: the name came with an exec, which ends all earlier mappings. */
+/* Writes a COMM record of @name. @exec: an exec set the name, and removed all earlier mappings. */
 void jp_synthesize_comm(struct jp_recorder *recorder, pid_t pid, pid_t tid, const char *name,
 			bool exec, uint64_t time);
 void jp_synthesize_lost(struct jp_recorder *recorder, uint64_t lost, uint64_t time);

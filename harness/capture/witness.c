@@ -59,7 +59,7 @@ struct jp_witness {
 	int truth; /* -1: the workload has not made it yet */
 	char *truth_path;
 	struct jp_truth_loaded loaded;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	uint64_t counts_from;
 	struct jp_map threads; /* tid -> struct witness_thread */
 	struct jp_witness_tally tally;

@@ -12,7 +12,8 @@ struct jp_session;
 int jp_thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct jp_error *err);
 int jp_worker_start(struct jp_session *session, void *(*work)(void *), void *context,
 		    struct jp_error *err);
-/* Called by the worker at its end: notes its @error, and ends waits for samples. */
+/* Records that the worker ended with @error (-errno; 0: none), and wakes threads that wait for
+ * samples. The worker calls it last. */
 void jp_worker_done(struct jp_session *session, int error);
 /* Asks the worker to end, and joins it. */
 void jp_worker_end(struct jp_session *session);

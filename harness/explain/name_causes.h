@@ -13,8 +13,9 @@ struct jp_name_case {
 	const struct jp_name_process *process; /* the process that published, or did not */
 };
 
-/* One function for each family of causes, to call in this order. Return true if it blamed the
- * loss. */
+/* The families of causes, to try in this order. Each function returns whether it blamed the loss on
+ * a cause of its family. */
+
 bool jp_blame_symbols(const struct jp_name_case *name_case);
 bool jp_blame_jitdump(const struct jp_name_case *name_case);
 bool jp_blame_perf_map(const struct jp_name_case *name_case);

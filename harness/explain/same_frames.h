@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* The outermost frames of the previous stack, most of which the next stack shares. Starts as all
- * zero. */
+/* The outermost frames of the previous stack. Successive stacks share most of their outer frames.
+ * Starts as all zero. */
 enum { JP_SAME_FRAMES = 1024 };
 struct jp_same_frames {
 	uint64_t space; /* jp_replay_generation(); 0: none */

@@ -11,8 +11,10 @@ typedef void (*jp_code)(void);
 
 /* Calls @middle from a function with a frame pointer. */
 void jp_code_outer(jp_code middle, jp_code leaf);
-void jp_code_middle(void);       /* with a frame pointer */
-void jp_code_middle_plain(void); /* without a frame pointer */
+/* Calls the leaf of jp_code_outer(), with a frame pointer. */
+void jp_code_middle(void);
+/* Calls the leaf of jp_code_outer(), without a frame pointer. */
+void jp_code_middle_plain(void);
 
 /* Calls @leaf on a stack of its own that ends at @top, eight bytes below. */
 void jp_code_on_stack(void *top, jp_code leaf);
@@ -23,10 +25,14 @@ extern const char jp_code_leaf_pushed[], jp_code_leaf_body[], jp_code_leaf_ret[]
 	jp_code_leaf_end[];
 void jp_code_plain(void); /* without a frame pointer */
 extern const char jp_code_plain_body[];
-void jp_code_endbr(void); /* begins with endbr64 */
-void jp_code_nop5(void);  /* begins with a nop of five bytes */
-void jp_code_nop10(void); /* begins with a nop of ten bytes */
-void jp_code_odd(void);   /* has jp_code_frame as its frame pointer */
+/* Begins with endbr64. */
+void jp_code_endbr(void);
+/* Begins with a nop of five bytes. */
+void jp_code_nop5(void);
+/* Begins with a nop of ten bytes. */
+void jp_code_nop10(void);
+/* Uses jp_code_frame as its frame pointer. */
+void jp_code_odd(void);
 extern const char jp_code_odd_body[];
 extern uint64_t jp_code_frame;
 void jp_code_trap(void); /* raises SIGTRAP, with a frame pointer */

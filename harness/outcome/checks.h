@@ -7,36 +7,38 @@
 /* Checks that turn findings into an outcome. Each notes in @result what it finds wrong. */
 
 /* evidence.c */
+
 /* Checks for errors that make a run worthless, whatever its figures. */
 void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *judgement,
 		    struct jp_result *result);
-/* window.c: does `capture` state what the runner observed? */
+/* Checks that `capture` states what the runner observed (window.c). */
 void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result);
-/* stated.c: is the rest of `capture` what the case requested? @environment: text of env.json, or
- * NULL. */
+/* Checks that the rest of `capture` is what the case requested (stated.c). @environment: text of
+ * env.json, or NULL. */
 void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		     const char *environment, struct jp_result *result);
-/* environment.c: do all descriptions of the machine agree? */
+/* Checks that all descriptions of the machine agree (environment.c). */
 void jp_check_environment(const struct jp_evidence *evidence,
 			  const struct jp_perfdata_summary *file, const char *environment,
 			  struct jp_result *result);
-/* figures.c: are the figures that our capture states those of its files? */
+/* Checks that the figures that our capture states agree with its files (figures.c). */
 void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		      struct jp_result *result);
-/* The same for the features of any capture's file. */
+/* Checks that the features of a perf.data agree with its events and samples. @ours: jitproof
+ * recorded the file. */
 void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct jp_result *result);
-/* Do most samples lie where the truth excludes them, although there are enough? That is the
- * capture's fault, not a lack of evidence. */
+/* Fails a capture with enough samples if most of them lie where the truth excludes them: then the
+ * capture is wrong, and evidence is not scarce. */
 void jp_check_elsewhere(struct jp_result *result);
-/* Does each thing in a file belong to a class? */
+/* Checks that the classes of each account add up to its total. */
 void jp_check_books(struct jp_result *result);
-/* Is there enough of all that the validators need? */
+/* Checks that there is enough evidence for the validators. */
 void jp_check_evidence(struct jp_result *result);
 
-/* control.c: a deliberately wrong capture must be caught, only for its deliberate error. @again:
- * findings with its omissions added back. */
+/* Checks that judging rejected a deliberately wrong capture, and only for its deliberate error
+ * (control.c). @again: findings with its omissions added back. */
 void jp_check_control(const struct jp_findings *again, struct jp_result *result);
 
-/* crash.c: returns whether @dir has the last output of a crashed profiler; then @result is
- * final. */
+/* Returns whether @dir has the last output of a crashed profiler; then @result is final
+ * (crash.c). */
 bool jp_check_crash(const char *dir, struct jp_result *result);

@@ -32,7 +32,8 @@ const char *jp_expect_bound(const struct jp_expectation *allow, char *text, size
 uint64_t jp_expect_scopes(const struct jp_case *cas, const char *environment);
 /* Stores "0.4 % (9 of 2000, 95 % interval 0.2 to 0.9 %)" or "17". Returns @text. */
 const char *jp_expect_figure(const struct jp_metric *metric, char *text, size_t size);
-/* The same beside the range of @expectation: for a range of counts "9 of 2000". */
+/* Stores the figure of @metric to print beside the range of @expectation: "9 of 2000" for a range
+ * of counts, else like jp_expect_figure(). Returns @text. */
 const char *jp_expect_seen(const struct jp_expectation *expectation, const struct jp_metric *metric,
 			   char *text, size_t size);
 /* Stores the range as in its file: "<=0.5%", "=0", "0..3". Returns @text. */

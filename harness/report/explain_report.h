@@ -3,6 +3,7 @@
 
 #include "harness/explain/explain.h"
 
-/* Write the explanation to standard output, as text or as one JSON object (docs/explain.md). */
+/* Writes the explanation of @file to standard output, as text. */
 void jp_explain_report_text(const struct jp_explanation *explanation, const char *file);
+/* Writes the explanation of @file to standard output, as one JSON object (docs/explain.md). */
 void jp_explain_report_json(const struct jp_explanation *explanation, const char *file);

@@ -24,6 +24,7 @@ struct jp_file_report {
 	struct jp_figures total;
 };
 
-/* Print the report to standard output, as one JSON object or as text. */
+/* Prints the report to standard output, as one JSON object. */
 void jp_file_report_json(struct jp_file_report *report);
+/* Prints the report to standard output, as text. */
 void jp_file_report_text(struct jp_file_report *report);

@@ -5,8 +5,9 @@
 
 #include "harness/outcome/outcome.h"
 
-/* KTAP version 1: the version line and the plan, then each result below its diagnostics. */
+/* Writes the version line of KTAP 1 and the plan of @plan tests. */
 void jp_ktap_head(FILE *out, size_t plan);
+/* Writes the diagnostics of test @number, then its result line. */
 void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result);
 /* Writes @text as diagnostics, each line after @prefix; nothing in it can end or imitate a line. */
 void jp_ktap_comment(FILE *out, const char *prefix, const char *text);

@@ -70,8 +70,8 @@ void jp_arch_enter(const struct jp_path_step *steps, jp_arch_announce announce, 
 /* Address after the call in jp_arch_enter(): the return address of the outermost emitted
  * function. */
 extern const char jp_arch_enter_return[];
-/* Code of a step that calls the function in its `before`, which has no arguments. It has a frame
- * pointer and call frame information. */
+/* Calls the function in a step's `before`, which has no arguments; the code of such a step. It has
+ * a frame pointer and call frame information. */
 void jp_arch_call_out(void);
 /* Stores where the signal that passed @ucontext to its handler interrupted the thread. */
 void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp);

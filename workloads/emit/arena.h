@@ -28,5 +28,6 @@ void jp_arena_use_region(struct jp_arena *arena, const struct jp_region *region,
 			 size_t count);
 /* Makes all emitted code executable: with mprotect() for FLIP; does nothing for other kinds. */
 int jp_arena_seal(struct jp_arena *arena);
-int jp_arena_remap(struct jp_arena *arena, size_t size); /* mremap(MAYMOVE) to a new address */
+/* Moves the arena to a new address and @size by mremap(MAYMOVE). */
+int jp_arena_remap(struct jp_arena *arena, size_t size);
 void jp_arena_unmap(struct jp_arena *arena);

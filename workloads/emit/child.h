@@ -16,9 +16,10 @@ struct jp_child {
 	struct jp_child *next;
 };
 
-/* Shared by all ways to create a process. All living children are in a list, so that a forked child
- * can close its copies of their pipes; otherwise no pipe would ever reach its end of file. Hold the
- * lock while creating a child. */
+/* All functions that create a process share a list of living children. A forked child closes its
+ * copies of their pipes; otherwise no pipe would ever reach its end of file. */
+
+/* Locks the list of children. Hold the lock while creating a child. */
 void jp_children_lock(void);
 void jp_children_unlock(void);
 /* Releases the lock and forgets the list in a forked child: the children in it belong to the

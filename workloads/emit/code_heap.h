@@ -36,9 +36,11 @@ int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned varian
 int jp_code_heap_load(struct jp_code_heap *heap, unsigned page);
 /* Lets threads run the program on @page, which is executable, as part of @group of the schedule. */
 int jp_code_heap_schedule(struct jp_code_heap *heap, unsigned page, unsigned group);
-/* Return the protections (PROT_*) of memory into which code is being written, without and with
- * execute permission. With two views, the executable view is never writable. */
+/* Returns the protection (PROT_*), without execute permission, of memory into which code is being
+ * written. */
 int jp_code_heap_prot_write(const struct jp_code_heap *heap);
+/* Returns the same protection with execute permission. With two views, the executable view is never
+ * writable. */
 int jp_code_heap_prot_all(const struct jp_code_heap *heap);
 
 /* Runs act(context, n) for each n below heap->compilers, each on a thread of its own at the same

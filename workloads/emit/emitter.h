@@ -6,8 +6,9 @@
 
 /* Emits functions whose frame layout is known. */
 const char *jp_shape_text(enum jp_shape shape);
-/* Return whether a function of @shape can be in the middle of a path, and at its inner end. */
+/* Returns whether a function of @shape makes a call, so that it can be in the middle of a path. */
 int jp_shape_calls(enum jp_shape shape);
+/* Returns whether a function of @shape can be the innermost of a path. */
 int jp_shape_ends(enum jp_shape shape);
 /* Returns the offset of the return address of its call; 0: it makes no call. */
 uint32_t jp_shape_returns(enum jp_shape shape);
@@ -26,13 +27,13 @@ struct jp_function {
  * load. Returns 0 or -errno (-ENOSPC: the arena is full). */
 int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 	    struct jp_function *function);
-/*
- * The two halves of jp_emit(): writing the code, and recording and publishing it. A runtime that
- * makes code executable in between publishes it afterwards. Threads may call both at once, each
- * with an arena of its own. A number at the end of @name makes it unique among all processes.
- * Return 0 or -errno.
- */
+/* The two halves of jp_emit(): a runtime that makes code executable in between publishes it
+ * afterwards. Threads may call both at once, each with an arena of its own. */
+
+/* Writes the code of one function into @arena. Returns 0 or -errno. */
 int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_function *function);
+/* Records and publishes the function as @name. A number at the end of @name makes it unique among
+ * all processes. Returns 0 or -errno. */
 int jp_emit_load(const struct jp_function *function, const char *name);
 /* Adapts a forked child: inherited functions keep their names, new ones get names of the child. */
 void jp_emit_forked(void);

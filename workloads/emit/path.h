@@ -34,10 +34,11 @@ void jp_path_call_out(struct jp_path *path, void (*out)(void));
 /* For native code that a path called and that wants to run paths itself or switch to another stack:
  * ends the activation. jp_path_resume() begins it again, before the path continues. */
 struct jp_paused;
-/* Call in a signal handler that interrupted emitted code at @ip with stack pointer @sp. @apart: the
- * handler has a stack of its own. Exits if there is no memory. */
+/* Ends the activation that a signal handler interrupted at @ip with stack pointer @sp. Call it in
+ * the handler. @apart: the handler has a stack of its own. Exits if there is no memory. */
 struct jp_paused *jp_path_interrupt(uint64_t ip, uint64_t sp, int apart);
-/* Call in the function that jp_path_call_out() calls. Exits if there is no memory. */
+/* Ends the activation in which emitted code calls the function that jp_path_call_out() set. Call it
+ * in that function. Exits if there is no memory. */
 struct jp_paused *jp_path_pause(void);
 void jp_path_resume(struct jp_paused *paused);
 
@@ -53,7 +54,7 @@ typedef const struct jp_path *(*jp_path_next)(void *context, size_t turn);
 int jp_path_thread_by(jp_path_next next, void *context);
 /* Stops and joins the threads that run @paths; NULL: all threads. Returns their number. */
 unsigned jp_path_stop(const struct jp_path *paths);
-/* Call in a forked child: forgets the threads of the parent. */
+/* Forgets the threads of the parent. Call it in a forked child. */
 void jp_path_forked(void);
 struct jp_step;
 /* Unless @failed (-errno; printed to stderr) is set, serves the handshake with @steps while threads

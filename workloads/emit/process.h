@@ -38,9 +38,10 @@ int jp_process_exec(struct jp_child *process, enum jp_birth birth, const char *f
 /* Runs body(@context) in a new process in our address space (clone(CLONE_VM | CLONE_VFORK)) and
  * waits for it. Returns its exit status, 128 + signal, or -errno. */
 int jp_process_share(int (*body)(void *context), void *context);
-/* Wait for "ready PID"; send "step @command" and wait for "done". Return 0, -EPIPE if the process
- * is gone, or -EPROTO, with a line on stderr, after any other answer. */
+/* Waits for "ready PID". Returns 0, -EPIPE if the process is gone, or -EPROTO, with a line on
+ * stderr, after any other answer. */
 int jp_process_wait_ready(struct jp_child *process);
+/* Sends "step @command" and waits for "done". Returns as jp_process_wait_ready(). */
 int jp_process_step(struct jp_child *process, const char *command);
 /* Reads a line from @fd without its newline, cut to @size bytes. Returns 0, -EPIPE at the end of
  * the file, or -errno. */

@@ -29,18 +29,22 @@ struct jp_plan {
 	{                                                                                          \
 		.programs = 1, .threads = 1, .depth = 8, .turns = 700000, __VA_ARGS__              \
 	}
-/* Return the command-line options of the struct jp_plan @plan: all of them, or only those about
- * paths. */
+/* Returns all command-line options of the struct jp_plan @plan. */
 const struct jp_option *jp_plan_options(void *plan);
+/* Returns only the options about paths. */
 const struct jp_option *jp_path_options(void *plan);
 
 /* Maps an arena, emits functions into it and makes paths of them. Returns 0 or -errno. */
 int jp_program_make(struct jp_program *program, const struct jp_plan *plan);
-/* The same in steps, for an arena that the caller protects: write the functions to program->arena,
- * which is set up; record and publish them; make their paths. @variant selects the number of
- * functions of each shape and their order. Return 0 or -errno. */
+/* The steps of jp_program_make(), in this order, for an arena that the caller protects. Each
+ * returns 0 or -errno. */
+
+/* Writes the functions to program->arena, which is set up. @variant selects the number of functions
+ * of each shape and their order. */
 int jp_program_write(struct jp_program *program, unsigned variant);
+/* Records and publishes the functions. */
 int jp_program_load(struct jp_program *program);
+/* Makes the paths of @plan through the functions. */
 int jp_program_make_paths(struct jp_program *program, const struct jp_plan *plan);
 /* Records that an operation within [@before, @after] (ns) moved the code to @to, and adjusts its
  * paths. No thread may run it. Returns 0 or -errno. */

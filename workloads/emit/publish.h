@@ -49,19 +49,21 @@ int jp_publish_with(const char *list);
 unsigned jp_publish_extras(void);
 
 /* Opens the publishers of @how: "none", "map", "jitdump" or "both", with ":FAULT" to make a fault,
- * in directory @dir. Call before the workload runs; a forked child has its own pid and thus its own
- * files, which jp_publish_forked() opens. Return 0, or -errno with a line on stderr. */
+ * in directory @dir. Call before the workload runs. Returns 0, or -errno with a line on stderr. */
 int jp_publish_begin(const char *how, const char *dir);
+/* Opens the files of a forked child, whose names contain its own pid. Returns 0, or -errno with a
+ * line on stderr. */
 int jp_publish_forked(void);
 /* Makes forked children publish by @how, and their children as well; NULL: like the parent. Call
  * before any fork. Keeps the pointer. */
 void jp_publish_children(const char *how);
-/* Return how and where a child that is a new image publishes, for its command line; NULL: it does
- * not publish. */
+/* Returns the --publish of a child that is a new image; NULL: it does not publish. */
 const char *jp_publish_choice(void);
+/* Returns the --publish-dir of such a child. */
 const char *jp_publish_dir(void);
-/* Publish code that was loaded or moved (from address @from). Threads may call at the same time.
- * Return 0 or -errno. */
+/* Publishes loaded code. Threads may call it at the same time. Returns 0 or -errno. */
 int jp_publish_load(const struct jp_published *code);
+/* Publishes that code moved from address @from. Threads may call it at the same time. Returns 0 or
+ * -errno. */
 int jp_publish_move(const struct jp_published *code, uint64_t from);
 int jp_publish_end(void);

@@ -18,10 +18,10 @@ int jp_region_open_bytes(struct jp_region *region, const struct jp_backing_kind 
 /* Reserves address space for the whole region, so that parts can be mapped one by one (the heap
  * needs no reservation). Returns 0 or -errno. */
 int jp_region_reserve(struct jp_region *region);
-/* Map @count pages from page @first on with @prot (PROT_*), or the whole region at address @at
- * (NULL: anywhere). Without a reservation only the whole region can be mapped. Return 0 or
- * -errno. */
+/* Maps the whole region with @prot (PROT_*) at address @at; NULL: anywhere. Returns 0 or -errno. */
 int jp_region_map_at(struct jp_region *region, int prot, void *at);
+/* Maps @count pages from page @first on with @prot. Without a reservation only the whole region can
+ * be mapped. Returns 0 or -errno. */
 int jp_region_map(struct jp_region *region, size_t first, size_t count, int prot);
 int jp_region_protect(struct jp_region *region, size_t first, size_t count, int prot);
 /* Unmaps the whole region and its reservation. The region can be reserved or mapped again. Returns

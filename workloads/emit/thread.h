@@ -8,5 +8,5 @@
 int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *context);
 /* Joins such a thread. The truth records its release by the kernel as soon as we notice that. */
 void jp_thread_join(pthread_t thread, void **result);
-/* Call in a forked child: forgets the parent's threads. */
+/* Forgets the parent's threads. Call it in a forked child. */
 void jp_thread_forked(void);

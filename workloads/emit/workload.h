@@ -63,8 +63,8 @@ const struct jp_handshake_setup *jp_handshake_setup(void);
 /* Sends the pid to setup->hold_fd, waits for an answer and closes it. The watcher opens its events
  * on this process while it has one thread and has not run emitted code. */
 void jp_handshake_hold(void);
-/* Call in a forked child: starts a handshake with its parent (workloads/emit/process.h). Returns 0
- * or -ENOMEM. */
+/* Starts the handshake of a forked child with its parent (workloads/emit/process.h). The child
+ * calls it. Returns 0 or -ENOMEM. */
 int jp_handshake_forked(int ready_fd, int control_fd);
 /* Replaces this process by a new image of the same workload (step "exec"): the original argv plus
  * @extra (NULL: nothing), the same descriptors and truth. The new image answers "done exec" when it

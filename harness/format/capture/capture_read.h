@@ -6,9 +6,8 @@
 #include "harness/format/observations/declared.h"
 #include "harness/format/perfdata/summary.h"
 
-/* Reads the output of a profiler in either format: perf.data ("-" is standard input) or a stream of
- * observations. Arguments and errors as for jp_perfdata_read() and jp_observations_read(), of which
- * it calls one. */
+/* Reads the output of a profiler: perf.data ("-" is standard input) or a stream of observations.
+ * Calls jp_perfdata_read() or jp_observations_read(), which declare the arguments and errors. */
 int jp_capture_read(const char *path, jp_event_visit visit, void *context,
 		    struct jp_perfdata_summary *summary, struct jp_error *err);
 /* Decides about the result @ret of reading a capture. Returns 0 if the capture is only cut short

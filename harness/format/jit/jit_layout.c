@@ -46,8 +46,8 @@ static struct generation *find_generation(struct generation *all, unsigned int c
 	return best;
 }
 
-/* Returns an unused generation, or the one that ends lowest. Returns NULL if that one may still
- * grow: then code moves about so much that all of them may. */
+/* Returns an unused generation, or the generation with the lowest end. Returns NULL if its end is
+ * not more than GAP below @addr: code from @addr on may then still extend any generation. */
 static struct generation *start_generation(struct generation *all, unsigned int *count,
 					   uint64_t addr)
 {

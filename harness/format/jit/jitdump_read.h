@@ -40,11 +40,11 @@ struct jp_jitdump;
  * symbolic link. Returns NULL, and a message with file, offset and what was expected, if its header
  * is not version 1 in this machine's byte order. */
 struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_error *err);
-/* Like jp_jitdump_open(), for the open file @fd of @size bytes, which the reader then owns.
- * Messages call it @name. */
+/* Reads the header of the open file @fd of @size bytes, with jp_jitdump_open()'s checks. The reader
+ * then owns @fd. Messages call the file @name. Returns NULL and a message on error. */
 struct jp_jitdump *jp_jitdump_adopt(int fd, const char *name, uint64_t size, struct jp_error *err);
-/* Like jp_jitdump_open(), for callers that report errors: accepts any version, size and flags. If
- * the header's size is invalid, records start at offset 40. */
+/* Opens a jitdump like jp_jitdump_open(), for callers that report errors: accepts any version, size
+ * and flags. If the header's size is invalid, records start at offset 40. */
 struct jp_jitdump *jp_jitdump_open_any(const char *path, int64_t owner, struct jp_error *err);
 void jp_jitdump_close(struct jp_jitdump *dump);
 const struct jp_jitdump_header *jp_jitdump_header(const struct jp_jitdump *dump);

@@ -22,8 +22,9 @@ struct jp_machine {
 	const struct jp_machine_frames *frames; /* rules for unwinding */
 };
 
-/* Return the machine with this number or name, or NULL if it is not built in. */
+/* Returns the machine with number @e_machine (EM_*), or NULL if it is not built in. */
 const struct jp_machine *jp_machine_find(uint32_t e_machine);
+/* Returns the machine called @name, or NULL if it is not built in. */
 const struct jp_machine *jp_machine_named(const char *name);
 /* Returns the machine whose registers @mask requests, which is unique, or NULL. For files without
  * features, such as those that an old perf records into a pipe. */

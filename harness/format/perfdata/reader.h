@@ -50,7 +50,7 @@ int jp_perf_fail_memory(struct jp_perf_reader *reader);
 int jp_perf_fail_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Return the number at @at, converted from the file's byte order. */
+/* Returns the number at @at, converted from the file's byte order. */
 uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at);
 uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *at);
 

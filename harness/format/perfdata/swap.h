@@ -11,8 +11,9 @@ void jp_perf_swap_file_header(struct jp_perf_file_header *header);
 void jp_perf_swap_attr(struct jp_perf_attr *attr);
 void jp_perf_swap_record_header(struct jp_perf_record *header);
 
-/* Convert a record of the kernel whose size is a multiple of 8: first the whole as 64-bit words,
- * after which its event id and time can be read; then, with the layout for that id, the fields that
- * are no such words. */
+/* Converts a record of the kernel, whose size is a multiple of 8, as 64-bit words. Its event id and
+ * time can then be read. */
 void jp_perf_swap_words(struct jp_perf_record *record);
+/* Converts the fields of @record that are not 64-bit words. Call it after jp_perf_swap_words(),
+ * with the layout for the record's event id. */
 void jp_perf_swap_rest(const struct jp_perf_layout *layout, struct jp_perf_record *record);

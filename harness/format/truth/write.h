@@ -32,25 +32,26 @@ void jp_truth_append(struct jp_truth_record *record);
 struct jp_truth_task_ids {
 	uint32_t pid, tid;
 };
-/* The first act of a new process or image, written by itself; also writes its name. @by: tid that
- * called exec; 0: the process's first thread. */
+/* Records the first act of a new process or image, which calls it itself, and its name. @by: tid of
+ * the thread that called exec; 0: the process's first thread. */
 void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
 			    uint32_t by);
 void jp_truth_process_exit(void);
-/* The exit of another process that was killed. */
+/* Records the exit of another process, which was killed. */
 void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after);
-/* The first act of a new thread (workloads/emit/thread.h); also resets the cached pid and tid, and
- * writes its name. Thread @by created it after @before. */
+/* Records the first act of a new thread (workloads/emit/thread.h) and its name, and resets the
+ * cached pid and tid. Thread @by created it after @before. */
 void jp_truth_thread_start(uint64_t before, uint32_t by);
 void jp_truth_thread_exit(void);
-/* Another thread or a process (@tid equals @pid) exited, and the kernel has released it. */
+/* Records that the kernel has released another thread, or a process (@tid equals @pid), which
+ * exited. */
 void jp_truth_gone(uint32_t pid, uint32_t tid);
 void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping);
 void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, unsigned prot);
 void jp_truth_remap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, uint64_t to,
 		    uint64_t to_len);
 void jp_truth_unmap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len);
-/* @text: "BUILDID PATH". */
+/* Records which file the memory maps. @text: "BUILDID PATH". */
 void jp_truth_file(uint64_t addr, uint64_t len, uint64_t ino, uint32_t maj, uint32_t min,
 		   const char *text);
 void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_load *load);
@@ -73,23 +74,28 @@ static inline struct jp_truth_clocks jp_truth_read_clocks(void)
 	clocks.cpu = jp_clock_thread_cpu();
 	return clocks;
 }
-/* @flags: JP_LEAVE_*; @ip and @sp of the interrupted instruction. */
+/* Records the end of the thread's activation of @path. @flags: JP_LEAVE_*. @ip, @sp: registers of
+ * the interrupted instruction, or 0. */
 void jp_truth_leave(const struct jp_truth_clocks *clocks, uint32_t path, uint64_t flags,
 		    uint64_t ip, uint64_t sp);
-/* The executable lines of /proc/self/maps, read in [@before, @after]. */
+/* Records @text, the executable lines of /proc/self/maps, read in [@before, @after]. */
 void jp_truth_maps(uint64_t before, uint64_t after, const char *text);
-/* The calling thread's name in the kernel. */
+/* Records @name, the calling thread's name in the kernel. */
 void jp_truth_comm(uint64_t before, uint64_t after, const char *name);
 void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t value);
-/* @handled: start of the signal handler, ns. */
+/* Records that the thread waited until @addr was executable. @handled: time (ns) when its signal
+ * handler started. */
 void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr, uint64_t handled);
 
 /* Facts. Each function returns the new id. */
+
 uint32_t jp_truth_text(const char *text);
 uint32_t jp_truth_layout(const struct jp_truth_insn *insns, uint32_t count);
 uint32_t jp_truth_path(const uint32_t *functions, uint32_t depth);
 uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t count);
-/* @detour: id of the root that bp leads to where it is no frame pointer; 0: none. */
+/* Records facts about a function's frames that its layout does not contain. @word: value of the
+ * word in its code (jp_emit_set_word()). @detour: id of the root that bp leads to where bp is no
+ * frame pointer; 0: none. @flags: JP_FRAMES_*. */
 uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
 			 uint64_t flags);
 

@@ -47,17 +47,18 @@ struct jp_control {
 /* Returns the control, first by name, that left out the mapping of @what->ip in @what->pid, or
  * NULL. */
 const struct jp_control *jp_left_out_mapping(struct jp_left_out *what, uint64_t time);
-/* Return the control that left out an exec, or a thread, or NULL. */
+/* Returns the control that left out an exec of @pid in [@from, @to], or NULL. */
 const struct jp_control *jp_left_out_exec(const struct jp_evidence *evidence, uint32_t pid,
 					  uint64_t from, uint64_t to);
+/* Returns the control that left out thread @tid, or NULL. */
 const struct jp_control *jp_left_out_thread(const struct jp_evidence *evidence, uint32_t tid);
 
 /* Adds all that @control (NULL: none) left out. Returns 0 or -ENOMEM. */
 int jp_extras_of(struct jp_extras *extras, const struct jp_evidence *evidence,
 		 const struct jp_control *control);
 void jp_extras_free(struct jp_extras *extras);
-/* For add_back(): add one event, copying its texts, or the event that a record of @map would give.
- * Return 0 or -ENOMEM. */
+/* Adds one event and copies its texts; for add_back(). Returns 0 or -ENOMEM. */
 int jp_extras_add(struct jp_extras *extras, const struct jp_event *event);
+/* Adds the event that a record of @map would yield. Returns 0 or -ENOMEM. */
 int jp_extras_add_map(struct jp_extras *extras, const struct jp_snapshot *snapshot,
 		      const struct jp_procmap *map);

@@ -80,9 +80,13 @@ static inline void jp_truth_contradicts(struct jp_truth *truth)
 }
 
 /* Each function below that returns int returns 0, -ENOMEM, or -E2BIG if a bound is exceeded. */
+
+/* Applies a CODE_LOAD, CODE_MOVE or CODE_UNLOAD to each process that shares the event's memory. */
 int jp_truth_follow_code(struct jp_truth_collector *collector, const struct jp_event *event);
+/* Unloads all codes of @process, which exits or calls exec. */
 int jp_truth_end_codes(struct jp_truth_collector *collector, struct jp_truth_process *process,
 		       const struct jp_event *event);
+/* Copies the loaded codes of @parent to its forked @child. */
 int jp_truth_inherit_codes(struct jp_truth_collector *collector, struct jp_truth_process *child,
 			   struct jp_truth_process *parent, const struct jp_event *event);
 /* Returns index + 1 of the code of function @id that is loaded in @pid, or 0. */

@@ -88,7 +88,7 @@ static void sort_incarnations(struct jp_truth *truth)
 
 	if (all)
 		qsort(all, truth->nr_incarnations, sizeof(*all), compare_by_pid);
-	/* An exec continues the process of which it is a new image. */
+	/* An exec creates a new image of the same process. */
 	for (size_t i = 0; i < truth->nr_incarnations; i++)
 		all[i].first = !i || all[i].forked || all[i - 1].pid != all[i].pid;
 }

@@ -36,7 +36,8 @@ struct jp_tasks {
 /* Fills @tasks; texts stay the truth's. Returns 0 or -ENOMEM; free @tasks in both cases. */
 int jp_tasks_of(const struct jp_truth *truth, struct jp_tasks *tasks);
 void jp_tasks_free(struct jp_tasks *tasks);
-/* Return the last task or name of @tid that started until @time, or NULL. A task may have ended
- * since. */
+/* Returns the last task of @tid that started until @time, or NULL. The task may have ended since.
+ */
 struct jp_task *jp_tasks_at(const struct jp_tasks *tasks, uint32_t tid, uint64_t time);
+/* Returns the last name that @tid got until @time, or NULL. */
 const struct jp_task_name *jp_tasks_name(const struct jp_tasks *tasks, uint32_t tid, uint64_t time);

@@ -40,5 +40,5 @@ struct jp_process *jp_processes_at(struct jp_processes *processes, uint32_t pid)
 int jp_processes_apply(struct jp_processes *processes, const struct jp_event *event);
 /* Returns each process once, in no order, then NULL; *@at starts as 0. */
 struct jp_process *jp_processes_next(const struct jp_processes *processes, size_t *at);
-/* The caller frees the processes' own data first. */
+/* Frees all processes. The caller frees their own data first. */
 void jp_processes_free(struct jp_processes *processes);

@@ -24,9 +24,9 @@ struct jp_ranges *jp_ranges_of(const struct jp_range_kind *kind);
 struct jp_ranges *jp_ranges_share(struct jp_ranges *ranges);
 void jp_ranges_free(struct jp_ranges *ranges);
 
-/* Insert a range, or clear [@start, @end). Both may replace *@ranges if it was shared. Return 0 or
- * -ENOMEM. */
+/* Inserts @range. Replaces *@ranges by a copy if it was shared. Returns 0 or -ENOMEM. */
 int jp_ranges_put(struct jp_ranges **ranges, const void *range);
+/* Clears [@start, @end). Replaces *@ranges by a copy if it was shared. Returns 0 or -ENOMEM. */
 int jp_ranges_clear(struct jp_ranges **ranges, uint64_t start, uint64_t end);
 /* Returns the first range that ends above @addr, valid until the next change, or NULL. */
 void *jp_ranges_from(const struct jp_ranges *ranges, uint64_t addr);

@@ -13,7 +13,8 @@
  * versions): the latest mapping record decides. If perf considers it anonymous, the name is in the
  * process's perf map; else in the symbols of the mapped file. */
 struct jp_names;
-/* @finder finds the files and stays the caller's. Returns NULL if there is no memory. */
+/* Creates names without any file read yet. The caller keeps @finder, which finds the files, until
+ * jp_names_free(). Returns NULL if there is no memory. */
 struct jp_names *jp_names_new(struct jp_file_finder *finder);
 void jp_names_free(struct jp_names *names);
 

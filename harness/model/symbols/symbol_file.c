@@ -50,7 +50,7 @@ static bool keep_file(struct held *held, const struct jp_found_file *found,
 }
 
 /* Follows perf's dso__load() (tools/perf/util/symbol.c): the first file with a .symtab has the
- * symbols, the first with a .dynsym is the one that ran. */
+ * symbols, the first file with a .dynsym is the runtime image. */
 static void find_files(struct held *held, struct jp_symbol_file *file,
 		       struct jp_file_finder *finder, const struct jp_wanted_file *wanted)
 {

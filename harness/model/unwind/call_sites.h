@@ -10,7 +10,8 @@ struct jp_mapping;
 
 /* Cached analysis of the calls in a file's code. */
 struct jp_call_sites;
-/* @store and @finder stay the caller's. Returns NULL if there is no memory. */
+/* Creates an empty cache. The caller keeps @store and @finder until jp_call_sites_free(). Returns
+ * NULL if there is no memory. */
 struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder);
 void jp_call_sites_free(struct jp_call_sites *sites);
 /* Returns whether each whole chain through return address @addr in @mapping must contain another

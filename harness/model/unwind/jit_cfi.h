@@ -11,7 +11,8 @@
 /* Unwind information of emitted code from the UNWINDING_INFO of jitdumps, found by process, address
  * and time. Parsed on first use. */
 struct jp_jit_cfi;
-/* @loads must outlive the result. Returns NULL if there is no memory. */
+/* Creates unwind information from the code in @loads, which must outlive it. @machine: EM_*.
+ * Returns NULL if there is no memory. */
 struct jp_jit_cfi *jp_jit_cfi_new(const struct jp_code_loads *loads, uint16_t machine);
 void jp_jit_cfi_free(struct jp_jit_cfi *jit);
 

@@ -12,7 +12,8 @@ struct jp_stack_dump {
 	uint64_t missed; /* last address that was read and is not in the dump */
 };
 
-/* A jp_stack_load, inline for its callers. */
+/* Reads the word at @addr from the dump @context; a jp_stack_load. Returns false, and stores @addr
+ * as missed, if the word is not in the dump. */
 static inline bool jp_stack_dump_load(void *context, uint64_t addr, uint64_t *value)
 {
 	struct jp_stack_dump *dump = context;

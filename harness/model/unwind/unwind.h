@@ -51,8 +51,9 @@ struct jp_unwound {
 struct jp_file_finder;
 struct jp_jit_cfi;
 struct jp_unwinder;
-/* @elf_dir: the run directory's elf/ (NULL: none). @finder: finds files that are not there (NULL:
- * no other file is read); must outlive the unwinder. Returns NULL if there is no memory. */
+/* Creates an unwinder. @elf_dir: the run directory's elf/ (NULL: none). @finder: finds files that
+ * are not there (NULL: no other file is read); must outlive the unwinder. Returns NULL if there is
+ * no memory. */
 struct jp_unwinder *jp_unwinder_new(const char *elf_dir, struct jp_file_finder *finder);
 void jp_unwinder_free(struct jp_unwinder *unwinder);
 /* Makes walks follow frame pointers in files without readable call frame information, as perf does,
