@@ -12,12 +12,15 @@ import sys
 from typing import Iterator
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.lint import c_rules, comments, floors, text_rules, tools
+from ci.lint import c_rules, comments, floors, text_rules, tools, words
 from ci.lint.tree import Found, Source, Tree
 
 
 def check_source(tree: Tree, source: Source) -> Iterator[Found]:
     yield from text_rules.check_conflicts(source)
+    for rule in (words.check_dialect, words.check_names, words.check_public,
+                 words.check_sentences):
+        yield from rule(source)
     if source.path.endswith(".md"):
         yield from text_rules.check_links(tree, source)
     if not source.is_code:

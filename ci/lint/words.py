@@ -1,90 +1,74 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rules for words: the field's words in comments and docs, verbs in names, short sentences."""
+"""Rules for words: plain words in comments and pages, verbs in names, short sentences."""
 
-import io
 import re
-import tokenize
 from typing import Iterator
 
+from ci.lint.comments import find_comments
 from ci.lint.tree import Found, Source, blank
 
+# Verbs of speech for files and machines, and pronouns in place of nouns.
 DIALECT = re.compile(r"\b(told|tells|said|says|whoever|of what|of which|the one that)\b", re.I)
-# A word that names no action and no thing.
+# Names that state neither an action nor a thing.
 ALONE = frozenset("""
 above after again ago all also any around at away back before behind below beside between
 both by down each for from give here in into it look near news now of off on one other
 others out over see still take tell that then there these this those to told turn under
 until up what which who with
 """.split())
-WORDS = 30
-NO_VERB = frozenset(("As", "Has", "Is", "Its", "This", "Was", "Thus", "Always", "Perhaps"))
+# Words that end like a verb in the third person, and are none.
+NO_VERB = frozenset(("Always", "As", "Has", "Is", "Its", "Perhaps", "This", "Thus", "Was"))
+MAX_WORDS = 30
 
 
-def comments_of(source: Source) -> Iterator[tuple[int, str]]:
-    """(line, text) of each comment and docstring."""
-    if source.is_c:
-        for match in re.finditer(r"/\*.*?\*/|//[^\n]*", source.text, re.S):
-            yield source.line_of(match.start()), match.group(0)
-    elif source.is_python:
-        tokens = tokenize.generate_tokens(io.StringIO(source.text).readline)
-        for token in tokens:
-            if token.type == tokenize.COMMENT or \
-                    token.type == tokenize.STRING and token.string.startswith('"""'):
-                yield token.start[0], token.string
-    elif source.path.endswith(".md"):
-        yield 1, without_code(source.text)
-    elif source.is_code:
-        for number, line in enumerate(source.text.split("\n"), 1):
-            if re.match(r"\s*#[^!]", line):
-                yield number, line
-
-
-def without_code(text: str) -> str:
-    """Markdown without code, quotations in it, and comments; lines kept."""
+def remove_code(text: str) -> str:
+    """Returns Markdown with code, targets of links and HTML comments blanked, lines kept."""
     text = re.sub(r"^( {0,3})(```+|~~~+).*?(^ {0,3}\2[`~]*[ \t]*$|\Z)|<!--.*?-->|(`+)(?!`).*?"
                   r"(?<!`)\4(?!`)", blank, text, flags=re.M | re.S)
-    return re.sub(r"(?m)^(\t|    ).*$", blank, text)
+    return re.sub(r"(?m)^(\t|    ).*$|\]\([^)\s]*\)", blank, text)
 
 
 def check_dialect(source: Source) -> Iterator[Found]:
-    """Files and hosts state, record, report or contain; a noun stands for its thing."""
-    for line, text in comments_of(source):
+    texts = [(1, remove_code(source.text))] if is_page(source) else \
+        find_comments(source) if source.is_code else []
+    for line, text in texts:
         for match in DIALECT.finditer(text):
-            yield source.found(line + text.count("\n", 0, match.start()),
-                               f"'{match.group(0)}'", "STYLE: name the thing, and what it does")
+            yield source.found(line + text.count("\n", 0, match.start()), f"'{match[0]}'",
+                               "name the thing; files record, report, state or contain")
 
 
 def check_names(source: Source) -> Iterator[Found]:
     pattern = r"^static [^(\n=]*?\b(\w+)\(" if source.is_c else r"^ *def (\w+)\("
-    if not source.is_c and not source.is_python:
-        return
-    for match in re.finditer(pattern, source.text, re.M):
-        if match.group(1) in ALONE:
-            yield source.found(source.line_of(match.start(1)), f"function '{match.group(1)}'",
-                               "a function is a verb with an object")
+    for match in re.finditer(pattern, source.text if source.is_c or source.is_python else "", re.M):
+        if match[1] in ALONE:
+            yield source.found(source.line_of(match.start(1)), f"function '{match[1]}'",
+                               "a function's name is a verb with an object")
 
 
 def check_public(source: Source) -> Iterator[Found]:
-    """The comment of a public function states what it does, in the third person."""
-    if not source.path.endswith(".h"):
-        return
+    """Checks that the comment of a public function begins with a verb in the third person."""
     documented = r"/\*((?:(?!\*/).)*)\*/\n(?:[a-z][\w *]*?)\bjp_\w+\("
-    for match in re.finditer(documented, source.text, re.S):
-        first = re.match(r"[\s*]*(\S+)", match.group(1))
-        word = first.group(1).strip(".,:;") if first else ""
+    for match in re.finditer(documented, source.text if source.path.endswith(".h") else "", re.S):
+        word = (re.findall(r"[^\s*]\S*", match[1]) or [""])[0].strip(".,:;")
         if not re.fullmatch(r"[A-Z][a-z]+s", word) or word in NO_VERB:
             yield source.found(source.line_of(match.start()), f"comment begins with '{word}'",
                                "a public function Returns, Opens, Stores ...")
 
 
+def is_page(source: Source) -> bool:
+    """Returns whether @source is documentation, not a record of measurements."""
+    return source.path.endswith(".md") and not source.path.startswith("results/")
+
+
 def check_sentences(source: Source) -> Iterator[Found]:
-    text = re.sub(r"(?m)^\s*(?:[-*]|\d+\.) ", "\n\n", without_code(source.text))
-    at = 0
-    for block in re.split(r"(\n\s*\n|^#.*$|^\|.*$)", text, flags=re.M):
-        start, at = at, at + len(block)
+    if not is_page(source):
+        return
+    text = re.sub(r"(?m)^\s*(?:[-*]|\d+\.) ", "\n\n", remove_code(source.text))
+    for block in re.split(r"\n\s*\n|^#.*$|^\|.*$|^\[.*$", text, flags=re.M):
         for sentence in re.split(r"(?<=[.!?:;])\s+", block):
             words = re.findall(r"\w[\w'-]*", sentence)
-            if len(words) > WORDS:
-                line = text.count("\n", 0, start + max(block.find(sentence), 0)) + 1
-                yield source.found(line, f"{len(words)} words: {' '.join(words[:5])} ...",
-                                   f"a sentence has at most {WORDS} words")
+            if len(words) > MAX_WORDS:
+                place = source.text.find(sentence.strip()[:40].split("\n")[0])
+                yield source.found(source.line_of(max(place, 0)),
+                                   f"{len(words)} words: {' '.join(words[:5])} ...",
+                                   f"a sentence has at most {MAX_WORDS} words")

@@ -45,9 +45,23 @@ WRONG = (
     ("harness/base/a.c", SPDX + "static const struct jp_fact a = {\n\t.x = 1,\n};\n"
      "JP_REGISTER_ROWS(fact, a);\n", "registers a", 5),
     ("harness/a.c", SPDX, "on no floor", 1),
+    ("harness/base/a.c", SPDX + "\n/* Whoever reads, reads twice. */\n", "'Whoever'", 3),
+    ("ci/a.py", SPDX.replace("//", "#") + '"""A file\ntells nothing."""\n', "'tells'", 3),
+    ("docs/a.md", "# A\n\nThe file says\n`told` this.\n", "'says'", 3),
+    ("harness/base/a.c", SPDX + "static int beside(int a)\n{\n\treturn a;\n}\n",
+     "function 'beside'", 2),
+    ("ci/a.py", SPDX.replace("//", "#") + "class A:\n    def look(self): ...\n",
+     "function 'look'", 3),
+    ("harness/base/a.h", SPDX + "\n/* The size of @a. */\nint jp_size(int a);\n",
+     "comment begins with 'The'", 3),
+    ("docs/a.md", "# A\n\nFirst.\n" + "word " * 31 + "end.\n", "32 words", 4),
     ("-", "{}\n", "an odd name", 1),
 )
 RIGHT = (
+    ("harness/base/a.h", SPDX + "extern const char *told; /* \"state\" */\n"
+     "/* Returns 0. */\nint jp_until(int a);\n"),
+    ("docs/a.md", "# A\n\n" + "word " * 20 + ":\n" + "word " * 20 + ".\n\n\tA file says\n"),
+    ("results/a.md", "# A\n\nThe file says " + "word " * 40 + "\n"),
     ("workloads/a.c", SPDX + '#include "harness/format/truth/write.h"\n'
      '#include "workloads/emit/emitter.h"\n'),
     ("harness/command/cmd_workload.c", SPDX + '#include "harness/command/command.h"\n'),
