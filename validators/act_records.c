@@ -283,7 +283,7 @@ static const struct jp_validator act_records = {
 	.name = "act_records",
 	.help = "does each mapping of executable memory have a record at its time?",
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_state,
 };

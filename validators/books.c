@@ -300,7 +300,7 @@ static const struct jp_validator books_validator = {
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
 		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_accounting,
 };

@@ -402,7 +402,7 @@ static const struct jp_validator broken_stacks = {
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_TASKS,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_stacks,
 };

@@ -189,7 +189,7 @@ static const struct jp_validator chain_dump = {
 	.help = "does each callchain equal a frame-pointer walk through the sample's dump?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_chain_dump,
 };

@@ -445,8 +445,8 @@ static const struct jp_validator equal_mappings = {
 	.help = "does the capture have the executable mappings that each process had?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.begin = begin,
-	.until = advance_to,
-	.see = handle_event,
+	.advance_to = advance_to,
+	.handle = handle_event,
 	.end = end,
 	.free = free_equal,
 };

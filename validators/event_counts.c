@@ -97,7 +97,7 @@ static const struct jp_validator event_counts = {
 	.name = "event_counts",
 	.help = "does the file have as many samples as its events counted?",
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free,
 };

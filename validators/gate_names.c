@@ -176,8 +176,8 @@ static const struct jp_validator gate_names = {
 	.name = "gate_names",
 	.help = "does a gate list each process by its name, and mark an exec where it must?",
 	.begin = begin,
-	.until = advance_to,
-	.see = handle_event,
+	.advance_to = advance_to,
+	.handle = handle_event,
 	.end = end,
 	.free = free_gate,
 };

@@ -405,8 +405,8 @@ static const struct jp_validator gated_capture = {
 	.name = "gated_capture",
 	.help = "does the capture know each announced process, and sample it in its interval only?",
 	.begin = begin,
-	.until = advance_to,
-	.see = handle_event,
+	.advance_to = advance_to,
+	.handle = handle_event,
 	.end = end,
 	.free = free_gated,
 };

@@ -253,7 +253,7 @@ static const struct jp_validator injected_code = {
 	.help = "does each record that inject added describe code, and does each load have one?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_code,
 };

@@ -490,8 +490,8 @@ static const struct jp_validator jit_order = {
 	.help = "does each address have the name of the function that was there at that time?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
 	.begin = begin,
-	.until = advance_to,
-	.see = handle_event,
+	.advance_to = advance_to,
+	.handle = handle_event,
 	.end = end,
 	.free = free_order,
 };

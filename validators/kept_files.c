@@ -246,7 +246,7 @@ static const struct jp_validator kept_files = {
 	.help = "is each kept file readable, and does each mapping record have its inode's "
 		"generation?",
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_kept,
 };

@@ -93,7 +93,7 @@ static const struct jp_validator losses = {
 	.help = "did the kernel write every sample?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_losses,
 };

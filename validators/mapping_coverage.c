@@ -372,7 +372,7 @@ static const struct jp_validator mapping_coverage = {
 	.help = "does the capture know all executable memory, and no other?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_coverage,
 };

@@ -302,7 +302,7 @@ static const struct jp_validator mapping_records = {
 	.help = "does each record of an executable mapping describe a mapping that existed?",
 	.traits = JP_LACKS_REGISTERS,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_records,
 };

@@ -257,7 +257,7 @@ static const struct jp_validator modes = {
 	.name = "modes",
 	.help = "do mode, address, registers and callchain of each sample agree?",
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free,
 };

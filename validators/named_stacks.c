@@ -299,7 +299,7 @@ static const struct jp_validator named_stacks = {
 	.help = "is each stack of names, without addresses, the true stack?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_stacks,
 };

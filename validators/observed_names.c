@@ -208,7 +208,7 @@ static const struct jp_validator observed_names = {
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_MAPPINGS | JP_LACKS_TASKS |
 		  JP_LACKS_THREADS,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_names,
 };

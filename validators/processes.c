@@ -296,7 +296,7 @@ static const struct jp_validator processes_validator = {
 	.help = "does the capture have each process with its name and its files?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_processes,
 };

@@ -318,7 +318,7 @@ static const struct jp_validator record_rules = {
 	.name = "record_rules",
 	.help = "does each record contain what the kernel writes for its event and task?",
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_rules,
 };

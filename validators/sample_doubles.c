@@ -92,7 +92,7 @@ static const struct jp_validator sample_doubles = {
 	.help = "does each event have at most one sample of a thread at a time?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_doubles,
 };

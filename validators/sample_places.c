@@ -144,7 +144,7 @@ static const struct jp_validator sample_places = {
 	.help = "is each sample of the workload in executable memory?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_TASKS,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_places,
 };

@@ -65,7 +65,7 @@ static const struct jp_validator samples_room = {
 	.help = "how many samples of other processes can the CPUs have taken?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free,
 };

@@ -232,7 +232,7 @@ static const struct jp_validator snapshots_validator = {
 	.name = "snapshots",
 	.help = "does each snapshot of maps show what was executable then?",
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_shown,
 };

@@ -125,7 +125,7 @@ static const struct jp_validator stack_words = {
 	.help = "are frame pointer and dump of each sample those of the true stack?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_words,
 };

@@ -35,7 +35,7 @@ static const struct jp_validator stated_modes = {
 	.name = "stated_modes",
 	.help = "do the events sample the kernel if, and only if, the capture states it?",
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free,
 };

@@ -148,7 +148,7 @@ static const struct jp_validator stayed_threads = {
 	.help = "does each sample agree with the thread that held the CPU?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_stayed,
 };

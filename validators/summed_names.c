@@ -117,7 +117,7 @@ static const struct jp_validator summed_names = {
 	.help = "is the name of each counted address that of a function that was there?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_names,
 };

@@ -559,7 +559,7 @@ static const struct jp_validator summed_stacks = {
 	.help = "did each counted stack exist, and as often?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_summed,
 };

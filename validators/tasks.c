@@ -427,7 +427,7 @@ static const struct jp_validator tasks_validator = {
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_ADDRESSES,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_tasks,
 };

@@ -90,7 +90,7 @@ static const struct jp_validator window = {
 	.help = "do the samples lie in the window that the capture states?",
 	.traits = JP_LACKS_ALL & ~JP_LACKS_TIME,
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free,
 };

@@ -625,7 +625,7 @@ static const struct jp_validator witness = {
 	.help = "does each thread have as many samples as a second clock took?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
-	.see = handle_event,
+	.handle = handle_event,
 	.end = end,
 	.free = free_witness,
 };

@@ -61,7 +61,7 @@ def stop(number: int, _frame: types.FrameType | None) -> NoReturn:
 Command = Callable[[argparse.Namespace], int]
 
 
-def of(name: str, run: Command) -> Command:
+def guard_command(name: str, run: Command) -> Command:
     """Wraps the command run(options) of program @name: an exception becomes one line on standard
     error and an exit status."""
     def guarded(options: argparse.Namespace) -> int:

@@ -41,7 +41,7 @@ console.log(sum);
 
 def measure(command: list[str], times: int = 3, **more: Any) -> tuple[float, int]:
     """Returns (CPU seconds, peak KiB), the median of @times runs."""
-    return [usage.of(command, **more) for _ in range(times)][times // 2]
+    return [usage.measure_command(command, **more) for _ in range(times)][times // 2]
 
 
 def judged(jitproof: str, path: str, *options: str) -> dict[str, Any]:
@@ -66,8 +66,8 @@ def bench_explaining(jitproof: str, path: str, samples: int) -> float:
     """Checks that explaining a file takes at most three times as long as judging it, which unwinds
     no dump. Runs both in pairs, so that a slow phase of the machine affects both. Returns the CPU
     seconds of judging."""
-    pairs = [(usage.of([jitproof, "judge", path]),
-              usage.of([jitproof, "explain", "--fail-if", "older-code>100%", path]))
+    pairs = [(usage.measure_command([jitproof, "judge", path]),
+              usage.measure_command([jitproof, "explain", "--fail-if", "older-code>100%", path]))
              for _ in range(5)]
     (ours, memory), (explained, peak) = sorted(pairs, key=lambda pair: pair[1][0] / pair[0][0])[2]
     row("jitproof judge", ours, samples, memory, ours)
@@ -227,7 +227,7 @@ def bench_storm(jitproof: str, folder: str) -> None:
     rate, made, held = 10000, 0.0, 0.0
     while True:
         truth = os.path.join(folder, "storm.truth")
-        output, errors = usage.of_workload(
+        output, errors = usage.run_workload(
             [jitproof, "record", "-o", os.path.join(folder, "storm.data"), "--", jitproof,
              "workload", "storm", f"--acts={rate}", "--threads=2", "--forks=100", "--truth", truth],
             2)

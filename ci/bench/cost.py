@@ -160,7 +160,7 @@ class Bench:
     def unwinding(self, name: str) -> None:
         """Measures unwinding with six times the work and subtracts the cost of plain reading."""
         _, _, _, samples, _, path = self.record(name, 1999, 6 * TURNS)
-        perf = samples / usage.of([self.options.perf, "script", "--no-inline", "-i",
+        perf = samples / usage.measure_command([self.options.perf, "script", "--no-inline", "-i",
                                           path])[0] if self.options.perf else None
         dumps = "--stack" in STRATEGIES[name]
         for method in METHODS if dumps else ["dump"]:
@@ -174,8 +174,8 @@ class Bench:
         judge = [self.options.jitproof, "judge", "--method", method]
         frames = json.loads(process.must([*judge, "--json", path]))["unwind"]["frames_per_sample"]
         for _ in range(self.options.pairs):
-            read.append(usage.of([self.options.jitproof, "judge", path])[0])
-            whole.append(usage.of([*judge, path])[0])
+            read.append(usage.measure_command([self.options.jitproof, "judge", path])[0])
+            whole.append(usage.measure_command([*judge, path])[0])
         each = [1e6 * (unwound - plain) / samples for unwound, plain in zip(whole, read)]
         print("  %-22s | %7d | %6.1f | %s | %s | %9.0f | %9s" % (
             name, samples, frames, spread([1e6 * seconds / samples for seconds in read]),
@@ -187,8 +187,8 @@ def frame_pointers(options: argparse.Namespace, folder: str) -> None:
     """Prints how much a frame pointer slows emitted code down."""
     for turns in (1, 10):
         truth = os.path.join(folder, "truth")
-        output, _ = usage.of_workload([options.jitproof, "workload", "frame_cost", "--truth", truth,
-                                     "--turns=%d" % turns], 3)
+        output, _ = usage.run_workload([options.jitproof, "workload", "frame_cost", "--truth",
+                                        truth, "--turns=%d" % turns], 3)
         print("  " + output.strip())
         os.unlink(truth)
 

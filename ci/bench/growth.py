@@ -48,7 +48,7 @@ def mappings(order: Callable[[int], Sequence[int]]) -> Callable[[int], Iterator[
                           for nth, at in enumerate(order(count)))
 
 
-def below(count: int) -> Sequence[int]:
+def order_upper_half_first(count: int) -> Sequence[int]:
     """Returns an order in which the upper half comes first, each half ascending."""
     return [*range(count // 2, count), *range(count // 2)]
 
@@ -97,7 +97,7 @@ KINDS: dict[str, Callable[[int], Iterator[bytes]]] = {
     "mappings, ascending": mappings(range),
     "mappings, descending": mappings(lambda count: range(count - 1, -1, -1)),
     "mappings, any order": mappings(shuffled),
-    "mappings, ascending below others": mappings(below),
+    "mappings, ascending below others": mappings(order_upper_half_first),
     "processes alive": processes,
     "forks, each with one mapping more": forks,
     "forks of many mappings, each with another": forks_of_many,
@@ -150,7 +150,7 @@ def bench_heap(jitproof: str, folder: str) -> None:
     for size in SIZES[:3]:
         path = make_heap(folder, size)
         shutil.rmtree(out + ".jit", ignore_errors=True)
-        cpu, peak = usage.of([jitproof, "inject", "--anon=cut", "-i", path, "-o", out])
+        cpu, peak = usage.measure_command([jitproof, "inject", "--anon=cut", "-i", path, "-o", out])
         print(f"  {'pages of a growing heap':<41} {size:8} "
               f"{os.path.getsize(path) / 1e6:7.1f} MB: {cpu:7.2f} s {peak / 1024:7.0f} MB",
               flush=True)
@@ -176,10 +176,10 @@ def bench(jitproof: str, perf: str, folder: str, sizes: Sequence[int] = SIZES) -
             if name.startswith("forks") and size > MOST_FORKS:
                 continue
             make(path, kind(size))
-            ours, memory = usage.of([jitproof, "judge", path])
+            ours, memory = usage.measure_command([jitproof, "judge", path])
             late = perf_takes(perf, path)
-            cpu, peak = (0.0, 0) if late else usage.of([perf, "report", "--stdio", "--no-children",
-                                                        "-g", "none", "-i", path])
+            cpu, peak = (0.0, 0) if late else usage.measure_command(
+                [perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path])
             print(f"  {name:<41} {size:8} {os.path.getsize(path) / 1e6:7.1f} MB: {ours:7.2f} s "
                   f"{memory / 1024:7.0f} MB; perf " +
                   (late or f"{cpu:7.2f} s {peak / 1024:7.0f} MB"), flush=True)

@@ -9,7 +9,7 @@ import threading
 from typing import Any, Sequence
 
 
-def of(command: Sequence[str], **more: Any) -> tuple[float, int]:
+def measure_command(command: Sequence[str], **more: Any) -> tuple[float, int]:
     """Returns (CPU seconds, peak KiB) of a process; exits if it fails."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, **more) as child:
@@ -27,7 +27,7 @@ def of(command: Sequence[str], **more: Any) -> tuple[float, int]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss
 
 
-def of_workload(command: Sequence[str], seconds: int) -> tuple[str, str]:
+def run_workload(command: Sequence[str], seconds: int) -> tuple[str, str]:
     """Runs a command that runs a workload, stops the workload after @seconds, and returns (output,
     errors)."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

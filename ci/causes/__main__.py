@@ -131,7 +131,7 @@ def main() -> int:
     results = [result for _, result in jsonl.read(os.path.join(options.run, "results.jsonl"))
                if result["outcome"] in ("PASS", "FAIL", "XFAIL")
                and any(fnmatch.fnmatchcase(result["case"], glob) for glob in options.globs)]
-    table = words.Causes.of(options.jitproof)
+    table = words.Causes.load(options.jitproof)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(
             lambda result: compare(options.jitproof, options.run, result, table), results))

@@ -16,7 +16,7 @@ class Causes(NamedTuple):
     unknowable: dict[str, str]  # by word: why
 
     @staticmethod
-    def of(jitproof: str) -> "Causes":
+    def load(jitproof: str) -> "Causes":
         table = json.loads(process.must([jitproof, "explain", "--causes", "--json"]))
         return Causes({cause["id"]: cause["costs"] for cause in table["causes"]},
                       {word["word"]: word["text"] for word in table["words"]})

@@ -72,7 +72,7 @@ def compared(context: Context, path: str) -> Iterator[tuple[Perf, agreement.Comp
                                       [])
 
 
-def told(context: Context, path: str, name: str) -> Iterator[Shown]:
+def show_differences(context: Context, path: str, name: str) -> Iterator[Shown]:
     for perf, result in compared(context, path):
         yield perf.version, result.classes[name] > 0, \
             "%d of %d stacks of perf script differ so; frames: jitproof %d, perf %d" % (
@@ -83,21 +83,21 @@ def before_exec(context: Context) -> Iterator[Shown]:
     """Records twelve programs in succession; about half have libc above the shell's address."""
     path = recorded(context, "exec.data", "/bin/sh", "-c",
                     "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do %s 100; done" % context.program)
-    yield from told(context, path, "perf takes the tables' address from before exec")
+    yield from show_differences(context, path, "perf takes the tables' address from before exec")
 
 
 def two_places(context: Context) -> Iterator[Shown]:
     program = context.path("twice")
     recording.build(program, TWICE, "-no-pie")
     path = recorded(context, "twice.data", program)
-    yield from told(context, path, "perf (libdw) has the file at one of two places")
+    yield from show_differences(context, path, "perf (libdw) has the file at one of two places")
 
 
 def invented(context: Context) -> Iterator[Shown]:
     program = context.path("beyond")
     recording.build(program, LARGE, "-DSTEP=64")
     path = recorded(context, "beyond.data", program)
-    yield from told(context, path, "perf invents ffffffffffffffff where the dump ends")
+    yield from show_differences(context, path, "perf invents ffffffffffffffff where the dump ends")
 
 
 def popped(context: Context) -> Iterator[Shown]:
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	return sum == room[0];
 }
 """, "-O2", "-fomit-frame-pointer")
-    yield from told(context, recorded(context, "epilogues.data", program), name)
+    yield from show_differences(context, recorded(context, "epilogues.data", program), name)
 
 
 def empty_dump(context: Context) -> Iterator[Shown]:

@@ -50,7 +50,7 @@ def search(target: str, options: list[str], env: dict[str, str], seconds: int, c
 
 
 def fuzz(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
-    """@seconds 0: searches for nothing, and tells what the corpus covers."""
+    """Searches for @seconds; 0 only measures the coverage of the corpus."""
     name = os.path.basename(target).partition("_")[2]
     corpus, found = os.path.join(build, "corpus", name), os.path.join(build, "findings", name)
     for folder in (corpus, found):

@@ -246,7 +246,7 @@ int main(int argc, char **argv)
 }
 """
 
-# Maps each piece amid many other mapping records, of which a small ring loses some.
+# Maps each piece amid many other mapping records; a small ring loses some of them.
 STORM = PIECES + """
 static void storm(char *page)
 {

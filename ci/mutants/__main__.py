@@ -162,7 +162,7 @@ def main() -> int:
     parser.add_argument("--store", action="store_true", help="write results/MUTANTS.md and "
                         "results/mutants/tried")
     parser.add_argument("--report", action="store_true", help="try none, show the known results")
-    return status.of("mutants", run_mutants)(parser.parse_args())
+    return status.guard_command("mutants", run_mutants)(parser.parse_args())
 
 
 if __name__ == "__main__":

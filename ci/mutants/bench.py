@@ -39,7 +39,7 @@ SCRIPTS = ("validators/test_accounts.py", "command/test_judge_file.py",
 
 
 def split_method(key: str) -> tuple[str, str]:
-    """Returns the name of an oracle, and the method of a Python test: FOLDER/test_NAME.py METHOD."""
+    """Returns the name of an oracle, and the method of a Python test (test_NAME.py METHOD)."""
     script, found, method = key.partition(".py ")
     return (script + ".py", method) if found else (key, "")
 

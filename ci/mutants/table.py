@@ -20,8 +20,8 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 `make mutants` changes one line of the validators, the judge, the model, the unwinder, the injector,
 `explain` or the readers, and asks whether fixtures, altered fixtures and recorded runs are still
 judged byte for byte as before, and whether the tests that run the line pass. *Explained*:
-[survivors](mutants/survivors) says why nobody can notice it. [tried](mutants/tried) says who
-notices each.
+[survivors](mutants/survivors) states why nobody can notice it. [tried](mutants/tried) names the
+test that notices each.
 
 %s
 

@@ -58,7 +58,7 @@ def main() -> int:
                         help="default: %(default)s")
     parser.add_argument("--list", action="store_true", help="print all peers, install nothing")
     parser.add_argument("name", nargs="*", help="default: all")
-    return status.of("peers", run)(parser.parse_args())
+    return status.guard_command("peers", run)(parser.parse_args())
 
 
 if __name__ == "__main__":

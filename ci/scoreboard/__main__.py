@@ -88,7 +88,7 @@ def main() -> int:
     parser.add_argument("scene", nargs="*", help="globs; default: all")
     options, more = parser.parse_known_args()
     options.more = more
-    return status.of("scoreboard", run)(options)
+    return status.guard_command("scoreboard", run)(options)
 
 
 if __name__ == "__main__":

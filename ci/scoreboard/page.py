@@ -29,7 +29,7 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 
 Measured by `make scoreboard` (`jitproof score`, docs/score.md), %s, Linux %s, %s. Each cell
 was asked %s, with another seed each time. A cell lists what is wrong; `ok`: nothing is; `varies`:
-the rounds differ, and here is what each said; `-`: not asked; what a profiler cannot tell is
+the rounds differ, and each result is shown; `-`: not asked; what a profiler cannot tell is
 not listed (below). Percentages are of samples in emitted code, or of judged stacks; `wrong`,
 `invented`, `tasks` and `lost` are counts.
 

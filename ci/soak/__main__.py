@@ -170,7 +170,7 @@ def main() -> int:
     parser.add_argument("--judge-with", metavar="PROGRAM", help="let another jitproof judge each "
                         "recording, and count its unexpected results on the page")
     parser.add_argument("--store", action="store_true", help="also write results/SOAK.md")
-    return status.of("soak", run)(parser.parse_args())
+    return status.guard_command("soak", run)(parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -243,7 +243,7 @@ def main() -> int:
     parser.add_argument("--make", metavar="NEW", help="judge nothing; write a run directory with "
                         "one alteration of each case")
     parser.add_argument("--list", action="store_true", help="list the kinds")
-    return status.of("tamper", run)(parser.parse_args())
+    return status.guard_command("tamper", run)(parser.parse_args())
 
 
 if __name__ == "__main__":

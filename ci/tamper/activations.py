@@ -30,7 +30,7 @@ def find_activations(case: Case) -> dict[int, list[Activation]]:
     """Returns the activations of each thread that the truth records as left, in time order."""
     truth, entered = case.truth, {}
     found: dict[int, list[Activation]] = collections.defaultdict(list)
-    slots = sorted(truth.of(truth.ENTER) + truth.of(truth.LEAVE),
+    slots = sorted(truth.find(truth.ENTER) + truth.find(truth.LEAVE),
                    key=lambda index: truth.get(index)[4])
     for index in slots:
         slot = truth.get(index)

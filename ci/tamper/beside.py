@@ -55,7 +55,7 @@ def make_version_2(case: Case) -> Changes:
 
 
 def find_slots(case: Case, number: int) -> list[int]:
-    found = case.truth.of(number)
+    found = case.truth.find(number)
     if not found:
         raise Absent("the truth holds no such record")
     return found

@@ -157,7 +157,7 @@ class Case:
     def demand_present(self, slots: Iterable[int]) -> None:
         """Raises Unobservable if an exec replaced the process image of all truth records at @slots
         before sampling."""
-        execs = [self.truth.get(at) for at in self.truth.of(self.truth.PROCESS_START)]
+        execs = [self.truth.get(at) for at in self.truth.find(self.truth.PROCESS_START)]
         if all(any(one[2] == old[2] and old[5] < one[4] and one[5] < self.window[0]
                    for one in execs) for old in map(self.truth.get, slots)):
             raise Unobservable("an exec took the image away before samples were taken")
@@ -166,17 +166,17 @@ class Case:
     def watched(self) -> set[int]:
         """The workload's processes."""
         truth = self.truth
-        return {truth.get(index)[2] for index in truth.of(truth.PROCESS_START)}
+        return {truth.get(index)[2] for index in truth.find(truth.PROCESS_START)}
 
     @functools.cached_property
     def code(self) -> list[tuple[int, int]]:
         """All ranges that ever contained emitted code: disjoint and sorted."""
         truth, size_of, ranges = self.truth, {}, []
-        for index in truth.of(truth.CODE_LOAD):
+        for index in truth.find(truth.CODE_LOAD):
             addr, size, _, identity = truth.get(index)[6:10]
             size_of[identity & 0xffffffff] = size
             ranges.append((addr, addr + size))
-        for index in truth.of(truth.CODE_MOVE):
+        for index in truth.find(truth.CODE_MOVE):
             identity, addr = truth.get(index)[6:8]
             ranges.append((addr, addr + size_of.get(identity, 0)))
         merged: list[tuple[int, int]] = []
@@ -195,9 +195,9 @@ class Case:
     def vdso(self) -> list[range]:
         """Ranges of vDSO code that paths call, whose layouts may lack instructions."""
         truth = self.truth
-        frames = {truth.get(index)[6] & 0xffffffff for index in truth.of(truth.FRAMES)
+        frames = {truth.get(index)[6] & 0xffffffff for index in truth.find(truth.FRAMES)
                   if truth.get(index)[9] & FRAMES_VDSO}
-        loads = (truth.get(index)[6:10] for index in truth.of(truth.CODE_LOAD))
+        loads = (truth.get(index)[6:10] for index in truth.find(truth.CODE_LOAD))
         return [range(addr, addr + size) for addr, size, _, ids in loads if ids >> 32 in frames]
 
     def overlaps_code(self, one: rd.Map) -> bool:

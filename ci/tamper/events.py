@@ -41,12 +41,12 @@ def change_attr(change: Callable[[bytearray], None],
     def alter(capture: Capture) -> Capture:
         wanted = which(capture)
 
-        def one(index: int, attr: rd.Attr) -> rd.Attr | None:
+        def change_wanted(index: int, attr: rd.Attr) -> rd.Attr | None:
             if index != wanted:
                 return None
             change(attr.raw)
             return attr
-        return capture.change_attrs(one)
+        return capture.change_attrs(change_wanted)
     return lambda case: case.rewrite(alter)
 
 

@@ -124,7 +124,7 @@ def prove_within_act(case: Case, one: rd.Map, name: str) -> str | None:
     truth, by = case.truth, UNTOLD.get(name)
     if by is None:
         return None
-    for index in truth.of(truth.MAP):
+    for index in truth.find(truth.MAP):
         _, _, pid, _, before, after, addr, size = truth.get(index)[:8]
         if pid == one.pid and addr <= one.start < addr + size and \
                 after - before > LONG and before + by < one.time < after - by:

@@ -93,7 +93,7 @@ def find_acts(case: Case, one: rd.Map) -> list[tuple[int, ...]]:
     """Returns the truth's acts on the memory of a live record whose bracket contains its time."""
     truth = case.truth
     found = [truth.get(index) for number in (truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
-             for index in truth.of(number)]
+             for index in truth.find(number)]
     return [slot for slot in found
             if slot[2] == one.pid and slot[4] <= require_live(one).time <= slot[5]
             and slot[6] < one.start + one.size and one.start < slot[6] + slot[7]]
@@ -264,7 +264,7 @@ def prove_within_bracket(case: Case, one: rd.Side, by: int) -> str | None:
     times = [one.time, one.time + by, struct.unpack_from("<Q", one.body, 16)[0] + by]
 
     def slots(number: int) -> list[tuple[int, ...]]:
-        return [slot for slot in map(truth.get, truth.of(number))
+        return [slot for slot in map(truth.get, truth.find(number))
                 if slot[2] == pid and slot[3] == tid]
     if one.kind == rd.FORK:
         brackets = [slot[4:6] for slot in slots(truth.THREAD_START)]

@@ -10,8 +10,8 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 # What judging notices
 
 `make tamper` alters each recorded case of the set check in one way (a kind), and judges it again.
-*Noticed*: a case that passed does not. A harmless kind changes nothing that a file says, and must
-not be noticed. *Unobservable*: nobody can see it in that case, with the proof from its files.
+*Noticed*: a case that passed does not. A harmless kind changes nothing that a file states, and
+must not be noticed. *Unobservable*: nobody can see it in that case, with the proof from its files.
 Cases that hold nothing of a kind are not in its row.
 
 Once the program itself was altered, not what it wrote: a capture that drops every fifth sample as

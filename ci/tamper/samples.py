@@ -47,7 +47,7 @@ def find_libc(case: Case, sample: rd.Sample) -> int:
 
 def find_next_function(case: Case, sample: rd.Sample) -> int:
     """Returns the address of the next emitted function."""
-    starts = sorted({case.truth.get(index)[6] for index in case.truth.of(case.truth.CODE_LOAD)})
+    starts = sorted({case.truth.get(index)[6] for index in case.truth.find(case.truth.CODE_LOAD)})
     if len(starts) < 2:
         raise Absent("the case emits one function alone")
     return next((start for start in starts if start > sample.ip), starts[0])
@@ -188,7 +188,7 @@ def require_five(gone: list[rd.Sample]) -> list[rd.Sample]:
 def delete_function(case: Case) -> Changes:
     """Deletes all samples of one of several functions."""
     truth = case.truth
-    starts = sorted({truth.get(index)[6] for index in truth.of(truth.CODE_LOAD)})
+    starts = sorted({truth.get(index)[6] for index in truth.find(truth.CODE_LOAD)})
     functions: dict[int, list[rd.Sample]] = collections.defaultdict(list)
     samples = get_witnessed_samples(case)
     for sample in filter(case.in_code, filter_unbroken(samples)):

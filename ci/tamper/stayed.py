@@ -31,7 +31,7 @@ def find_pinned(case: Case) -> list[Pinned]:
         threads[sample.tid].append(sample)
     found = []
     slack = int(case.facts.get("slack", 0))
-    for index in sorted(truth.of(truth.ENTER) + truth.of(truth.LEAVE),
+    for index in sorted(truth.find(truth.ENTER) + truth.find(truth.LEAVE),
                         key=lambda index: truth.get(index)[4]):
         slot = truth.get(index)
         if slot[0] == truth.ENTER:
@@ -106,7 +106,7 @@ def swap_sideband_cpus(case: Case) -> Changes:
             one.time > int(case.facts["first_enabled"])
         return tail[rd.CPU] if known and read_number(one, tail[rd.IDENTIFIER], "<Q") else None
 
-    def other(one: Any) -> Any:
+    def swap_cpu(one: Any) -> Any:
         at = place(one)
         if at is None:
             return one
@@ -124,7 +124,7 @@ def swap_sideband_cpus(case: Case) -> Changes:
             b" : gated " in case.read("case"):
         raise Unobservable("no thread is known to have stayed on the CPU that another's record "
                            "then names")
-    return case.rewrite(lambda one: one.copy_with(map(other, one.records)))
+    return case.rewrite(lambda one: one.copy_with(map(swap_cpu, one.records)))
 
 
 def read_number(one: rd.Side, at: int, layout: str = "<I") -> int:

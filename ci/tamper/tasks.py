@@ -40,8 +40,8 @@ def prove_gone_before(case: Case, record: Any, tid: int) -> str | None:
     or its process exec'ed, before sampling, and /proc may have been read later. Returns None
     otherwise."""
     truth, pid = case.truth, read_head(record, 1)[0]
-    ends = [truth.get(index) for index in truth.of(truth.THREAD_EXIT)]
-    execs = [truth.get(index) for index in truth.of(truth.PROCESS_START)]
+    ends = [truth.get(index) for index in truth.find(truth.THREAD_EXIT)]
+    execs = [truth.get(index) for index in truth.find(truth.PROCESS_START)]
     sampling = case.window[0]
     if any(one.tid == tid for one in case.capture("perf.data").samples()):
         return None

@@ -114,7 +114,7 @@ def cut_truth(case: Case) -> Changes:
 
 def is_over(case: Case, mapped: tuple[int, ...]) -> bool:
     truth = case.truth
-    ends = [truth.get(index) for index in truth.of(truth.UNMAP)]
+    ends = [truth.get(index) for index in truth.find(truth.UNMAP)]
     return any(end[2] == mapped[2] and mapped[5] < end[5] < case.window[0] and
                end[6] <= mapped[6] and mapped[6] + mapped[7] <= end[6] + end[7] for end in ends)
 
@@ -126,7 +126,7 @@ def find_next_act(case: Case, mapped: tuple[int, ...]) -> tuple[int, ...] | None
     """Returns the next act on a mapping's memory if it covers the whole mapping, or None."""
     truth, (start, size) = case.truth, mapped[6:8]
     later = sorted((slot for number in (truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
-                    for slot in map(truth.get, truth.of(number))
+                    for slot in map(truth.get, truth.find(number))
                     if slot[2] == mapped[2] and slot[4] > mapped[5] and
                     slot[6] < start + size and slot[6] + slot[7] > start),
                    key=lambda slot: slot[4])
@@ -150,13 +150,13 @@ def is_reset(case: Case, mapped: tuple[int, ...]) -> bool:
             act[5] > int(case.facts.get("first_enabled", 0)):
         return False
     return not any(slot[2] == mapped[2] and slot[5] > mapped[4] and slot[4] < act[5]
-                   for slot in map(truth.get, truth.of(truth.MAPS)))
+                   for slot in map(truth.get, truth.find(truth.MAPS)))
 
 
 def remove_slots(case: Case, kind_of: int, share: float) -> Changes:
     """Deletes a share of the records of a type."""
     truth = case.truth
-    found = truth.of(kind_of)
+    found = truth.find(kind_of)
     if not found:
         raise Absent("the truth holds no such record")
     gone = set(found[::max(1, round(1 / share))])

@@ -18,7 +18,7 @@ class Status(unittest.TestCase):
         def run(_: argparse.Namespace) -> int:
             raise error
         with contextlib.redirect_stderr(io.StringIO()) as errors:
-            return status.of("x", run)(argparse.Namespace()), errors.getvalue()
+            return status.guard_command("x", run)(argparse.Namespace()), errors.getvalue()
 
     def test_status_and_message_of_each_exception(self) -> None:
         for error, wanted in (
@@ -37,7 +37,7 @@ class Status(unittest.TestCase):
             self.ended(ZeroDivisionError())
 
     def test_returned_status(self) -> None:
-        self.assertEqual(status.of("x", lambda options: 7)(argparse.Namespace()), 7)
+        self.assertEqual(status.guard_command("x", lambda options: 7)(argparse.Namespace()), 7)
 
 
 class Process(Folder):

@@ -26,7 +26,7 @@ class EachCommit(Folder):
         self.git("add", "Makefile")
         self.git("commit", "-qm", subject)
 
-    def each(self, *words: str) -> "subprocess.CompletedProcess[str]":
+    def run_each_commit(self, *words: str) -> "subprocess.CompletedProcess[str]":
         # Do not pass the variables of the make that runs this test.
         environment = {key: value for key, value in os.environ.items() if "MAKE" not in key}
         return process.run([os.path.join(CI, "each-commit"), *words], cwd=self.home,
@@ -38,7 +38,7 @@ class EachCommit(Folder):
     def test_good_commits(self) -> None:
         self.commit("second", GOOD)
         self.commit("third", GOOD + "# more\n")
-        done = self.each("HEAD~2")
+        done = self.run_each_commit("HEAD~2")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         second, third = self.git("log", "--format=%h", "--reverse", "HEAD~2..").split()
         self.assertEqual(self.lines(done), [f"ok {second} second", f"ok {third} third"])
@@ -51,7 +51,7 @@ class EachCommit(Folder):
         self.commit("unclean", "all:\nlint:\n\t@echo 'a.c:1: bad' && false\n")
         self.commit("more", GOOD + "programs:\n\tfalse\n")
         self.commit("mended", GOOD)
-        done = self.each("HEAD~4")
+        done = self.run_each_commit("HEAD~4")
         self.assertEqual(done.returncode, 1)
         self.assertEqual([line.split(" ")[-1] if line.startswith("ok") else line.partition(": ")[2]
                           for line in self.lines(done)],
@@ -61,4 +61,4 @@ class EachCommit(Folder):
 
     def test_usage(self) -> None:
         for words in ((), ("a", "b"), ("nothing-of-the-kind",)):
-            self.assertEqual(self.each(*words).returncode, 2, words)
+            self.assertEqual(self.run_each_commit(*words).returncode, 2, words)

@@ -87,13 +87,13 @@ class Trees(Folder):
     def put(self, path: str, text: str) -> None:
         self.write(text, path)
 
-    def all(self) -> list[str]:
+    def list_findings(self) -> list[str]:
         return list(map(str, lint.check(self.home, False)[0]))
 
     def found(self, path: str, text: str, *parts: str, line: int | None = None) -> None:
         """Checks that a file gives exactly one finding, which contains all @parts; removes it."""
         self.put(path, text)
-        found = self.all()
+        found = self.list_findings()
         os.remove(self.place(path))
         self.assertEqual(len(found), 1, found)
         place = f"{path}:{line}: " if line else f"{path}:"
@@ -103,7 +103,7 @@ class Trees(Folder):
 
     def clean(self, path: str, text: str) -> None:
         self.put(path, text)
-        self.assertEqual(self.all(), [])
+        self.assertEqual(self.list_findings(), [])
 
     def test_violations(self) -> None:
         for path, text, says, line in WRONG:
@@ -117,7 +117,7 @@ class Trees(Folder):
 
     def test_empty_tree(self) -> None:
         os.remove(self.place("harness/base/error.c"))
-        self.assertEqual(len(self.all()), 1)
+        self.assertEqual(len(self.list_findings()), 1)
 
     def test_broken_links(self) -> None:
         for target in ("b.md", "../a.md", "/docs/a.md", "../../etc", "c/", "b.md#a", "%62.md",
@@ -139,7 +139,7 @@ class Trees(Folder):
         for name in ("unistd.h", "sys/mman.h", "linux/perf_event.h", "fcntl.h"):
             self.put("validators/a.c", SPDX + f"#include <{name}>\n")
             self.assertTrue(any("a validator knows" in line
-                                for line in self.all()), name)
+                                for line in self.list_findings()), name)
 
     def test_includes_of_facts(self) -> None:
         self.clean("harness/facts/a.c", SPDX + "#include <linux/perf_event.h>\n"
@@ -179,7 +179,7 @@ class Trees(Folder):
         self.put("harness/model/unwind/a.h", SPDX)
         self.put("harness/model/unwind/b.c", SPDX + '#include "harness/model/space/a.h"\n')
         self.assertIn("harness/model/space:1: cycle of folders: harness/model/space -> "
-                      "harness/model/unwind; ", self.all()[0])
+                      "harness/model/unwind; ", self.list_findings()[0])
         self.assertEqual(lint.check(self.home, False)[1],
                          "floors: 0 upward includes, 1 cycles of folders, 0 cycles of files")
 
@@ -190,7 +190,7 @@ class Trees(Folder):
             self.put(f"harness/base/f{number}.h", SPDX)
             self.put(f"harness/base/f{number}{suffix}",
                        SPDX + f'#include "harness/base/f{(number + 1) % length}.h"\n')
-        found = self.all()
+        found = self.list_findings()
         self.assertEqual(len(found), 1, found)
         self.assertIn("cycle of files: harness/base/f0 -> harness/base/f1; ", found[0])
 
@@ -204,8 +204,9 @@ class Trees(Folder):
         for one, other in (("a", "b"), ("b", "a")):
             self.put(f"harness/base/{one}.c", SPDX + '#include "harness/base/all.h"\n\n'
                      f"int jp_{one}(void)\n{{\n\treturn jp_{other}();\n}}\n")
-        self.assertEqual(self.all(), ["harness/base/a:1: cycle of files: harness/base/a -> "
-                                      "harness/base/b; harness/base/b -> harness/base/a"])
+        self.assertEqual(self.list_findings(), [
+            "harness/base/a:1: cycle of files: harness/base/a -> "
+            "harness/base/b; harness/base/b -> harness/base/a"])
 
     def test_duplicate_tags(self) -> None:
         for kind in ("struct", "union", "enum"):

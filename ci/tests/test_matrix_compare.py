@@ -11,7 +11,7 @@ from ci.tests.made_runs import DEFINITION, FACTS, Made, case, matrix
 
 
 class Compare(Made):
-    def both(self, one: dict[str, Any] | None = None,
+    def store_two(self, one: dict[str, Any] | None = None,
              other: dict[str, Any] | None = None) -> tuple[str, str]:
         """Stores two runs in two folders and returns the paths."""
         self.store(self.run_dir("one", **(one or {})))
@@ -20,7 +20,7 @@ class Compare(Made):
         return self.stored(), self.stored(folder=after)
 
     def changed(self, status: int, *says: str, arguments: Sequence[str] = (), **other: Any) -> str:
-        return self.compare(*self.both(None, other), status, *says, arguments=arguments)
+        return self.compare(*self.store_two(None, other), status, *says, arguments=arguments)
 
     def test_equal_runs(self) -> None:
         self.changed(0, "^1 compared, 0 differences, 0 figures, 0 regressions\n$")
@@ -29,7 +29,7 @@ class Compare(Made):
         self.changed(1, r"REGRESSION: changed facts \(1\):\n  6.1: merge.anon: 2 -> 4\n",
                      facts=[{**FACTS[0], "value": 4}, *FACTS[1:]])
         number, truth = ({"facts": [{"fact": "x", "value": value}]} for value in (1, True))
-        self.compare(*self.both(number, truth), 1, "x: 1 -> true")
+        self.compare(*self.store_two(number, truth), 1, "x: 1 -> true")
         self.changed(1, r"facts gone \(1\)", facts=FACTS[1:])
         self.changed(0, r"new facts \(1\)", facts=[*FACTS, {"fact": "new", "value": "x"}])
 
@@ -43,7 +43,7 @@ class Compare(Made):
 
     def definitions(self, before: str, after: str, *says: str) -> None:
         cases = [case("a/one")]
-        out = self.compare(*self.both({"cases": cases, "definition": before},
+        out = self.compare(*self.store_two({"cases": cases, "definition": before},
                                       {"cases": cases, "definition": after}), 1)
         self.assertEqual([line.split("a/one: ")[1] for line in out.splitlines()[1:-1]],
                          ["definition: " + text for text in says])
@@ -56,7 +56,7 @@ class Compare(Made):
         self.definitions("a\n", "a", "- ")
 
     def test_missing_definition(self) -> None:
-        one, other = self.both()
+        one, other = self.store_two()
         self.write(self.read(other).replace(',"definition":%s' % json.dumps(DEFINITION), "", 1),
                    other)
         self.compare(one, other, 1, "a/one: definition: - broken.chain =0")
@@ -64,7 +64,8 @@ class Compare(Made):
 
     def test_changed_control(self) -> None:
         control: dict[str, Any] = {"cases": [case("a/one", control=True), case("a/two")]}
-        self.compare(*self.both(control), 1, "6.1: a/one: control: true -> false", "1 regressions")
+        self.compare(*self.store_two(control), 1, "6.1: a/one: control: true -> false",
+                     "1 regressions")
         self.changed(1, "6.1: a/one: control: false -> true", **control)
 
     def test_outcomes(self) -> None:
@@ -81,20 +82,20 @@ class Compare(Made):
     def test_crash_and_failure_differ(self) -> None:
         before = {"cases": [case("a/one", "FAIL")]}
         after = {"cases": [case("a/one", "CRASH", "perf inject: last", crashed="SIGSEGV")]}
-        self.compare(*self.both(before, after), 1, "FAIL -> CRASH SIGSEGV: perf inject: last")
+        self.compare(*self.store_two(before, after), 1, "FAIL -> CRASH SIGSEGV: perf inject: last")
 
     def test_new_splat(self) -> None:
         splat: dict[str, Any] = {"outcome": "SPLAT",
                                  "groups": [{"reason": "WARNING: at mm/mmap.c"}]}
         self.changed(1, r"new splats in the kernel's log \(1\):\n  6.1: DONE -> WARNING: at mm",
                      **splat)
-        self.compare(*self.both(splat, splat), 0)
-        self.compare(*self.both(splat), 0)
+        self.compare(*self.store_two(splat, splat), 0)
+        self.compare(*self.store_two(splat), 0)
 
     def splats(self, before: list[str], after: list[str], status: int, *says: str) -> None:
         both = [{"outcome": "SPLAT", "groups": [{"reason": line} for line in lines]}
                 for lines in (before, after)]
-        self.compare(*self.both(*both), status, *says)
+        self.compare(*self.store_two(*both), status, *says)
 
     def test_several_splats(self) -> None:
         self.splats(["BUG: x"], ["BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n", "1 regressions")
@@ -125,7 +126,7 @@ class Compare(Made):
         self.compare(lost, "6.1", 0, "0 compared, ")
 
     def test_no_case_matches(self) -> None:
-        one, other = self.both(None, {"cases": [case("a/one")]})
+        one, other = self.store_two(None, {"cases": [case("a/one")]})
         for globs in (["b/*"], ["a/*", "--case", "b/*"]):
             done = matrix("compare", one, other, "--case", *globs)
             self.assertEqual((done.returncode, done.stdout, done.stderr),
@@ -135,14 +136,15 @@ class Compare(Made):
         self.compare(other, one, 0, r"new cases \(1\)", arguments=["--case", "a/two"])
 
     def test_selected_cases(self) -> None:
-        one, other = self.both(None, {"cases": [case("a/one")], "facts": FACTS[1:]})
+        one, other = self.store_two(None, {"cases": [case("a/one")], "facts": FACTS[1:]})
         self.compare(one, other, 1, "2 regressions")
         self.compare(one, other, 0, "0 regressions", arguments=["--case", "a/one"])
         for every in ("a/*", "*"):
             self.compare(one, other, 1, "1 regressions", arguments=["--case", every])
 
     def test_fixed_case(self) -> None:
-        self.compare(*self.both({"cases": [case("a/one", "FAIL")]}, {"cases": [case("a/one")]}),
+        self.compare(*self.store_two({"cases": [case("a/one", "FAIL")]},
+                                     {"cases": [case("a/one")]}),
                      0, r"^fixed \(1\):\n  6.1: a/one: FAIL -> PASS")
 
     def test_changed_figures(self) -> None:
@@ -152,9 +154,9 @@ class Compare(Made):
         self.changed(1, "2 regressions", arguments=["--exact"], cases=cases)
         # By the wall clock one of a thousand is chance, a hundred are a difference.
         clock = {"accelerator": "kvm"}
-        self.compare(*self.both(clock, {**clock, "cases": cases}), 0, " 0 figures")
+        self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 0 figures")
         cases = [case("a/one", k=100), case("a/two")]
-        self.compare(*self.both(clock, {**clock, "cases": cases}), 0, " 1 figures")
+        self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 1 figures")
 
     def test_exact_reports_every_figure(self) -> None:
         # With different labels and seeds, and by the wall clock.

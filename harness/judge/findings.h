@@ -56,8 +56,9 @@ struct jp_findings {
 void jp_findings_free(struct jp_findings *findings);
 /* Adds @metric. Out of memory sets @findings->failed, which jp_findings_append() reports. */
 void jp_findings_add(struct jp_findings *findings, struct jp_metric metric);
-/* Add jp_metric_rate() or jp_metric_count(). */
+/* Adds jp_metric_rate(). */
 void jp_findings_add_rate(struct jp_findings *findings, const char *name, uint64_t k, uint64_t n);
+/* Adds jp_metric_count(). */
 void jp_findings_add_count(struct jp_findings *findings, const char *name, uint64_t k);
 /* Appends all of @more; none of its exceptions may be in @findings. Returns 0, or -ENOMEM, also if
  * @more failed. */

@@ -98,8 +98,8 @@ static int begin_side(struct judging *judging, const struct jp_control *control)
 	return 0;
 }
 
-/* Applies @event: until its time all is as before, then the spaces change, then each validator sees
- * it. */
+/* Applies @event: until its time all is as before, then the spaces change, then each validator
+ * handles it. */
 static int apply_event(struct judging *judging, struct judge_side *side,
 		       const struct jp_event *event)
 {
@@ -107,8 +107,8 @@ static int apply_event(struct judging *judging, struct judge_side *side,
 	int failed = 0;
 
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++)
-		if (work->watches && work->validator->until &&
-		    work->validator->until(&work->view, event->time))
+		if (work->watches && work->validator->advance_to &&
+		    work->validator->advance_to(&work->view, event->time))
 			fail_work(work);
 	if (event->type != JP_EVENT_SAMPLE)
 		failed = jp_replay_apply(spaces, event);
@@ -116,7 +116,7 @@ static int apply_event(struct judging *judging, struct judge_side *side,
 		failed = jp_spans_follow(&side->known, spaces, event);
 	for (struct work *work = side->works; !failed && work < side->works + side->nr_works;
 	     work++)
-		if (work->watches && work->validator->see(&work->view, event))
+		if (work->watches && work->validator->handle(&work->view, event))
 			fail_work(work);
 	return failed;
 }

@@ -48,9 +48,9 @@ struct jp_validator {
 	/* Creates @view->state; NULL: there is nothing to judge. */
 	int (*begin)(struct jp_view *view, struct jp_error *err);
 	/* Time advances to @time, without a change since the last event; may be NULL. */
-	int (*until)(struct jp_view *view, uint64_t time);
+	int (*advance_to)(struct jp_view *view, uint64_t time);
 	/* Handles @event, which the spaces have applied. */
-	int (*see)(struct jp_view *view, const struct jp_event *event);
+	int (*handle)(struct jp_view *view, const struct jp_event *event);
 	/* Called after the last event. */
 	int (*end)(struct jp_view *view, struct jp_error *err);
 	void (*free)(void *state);

@@ -57,11 +57,12 @@ void jp_score_free(struct jp_score *score);
 /* Returns whether rows failed (ERROR, TIMEOUT, CRASH) and none was judged. */
 bool jp_score_failed(const struct jp_score *score);
 
-/* board.c: prints the cells of a row in one line, each after its column's name. */
+/* Prints the cells of a row in one line, each after its column's name (board.c). */
 void jp_score_print_line(FILE *out, const struct jp_score_row *row);
-/* Print the table, the worst samples and the verdict; write all as one JSON object. */
+/* Prints the table, the worst samples and the verdict. */
 void jp_score_print(FILE *out, const struct jp_score *score);
 void jp_score_verdict(const struct jp_score *score, char *text, size_t size);
+/* Writes all as one JSON object. */
 void jp_score_json(FILE *out, const struct jp_score *score);
 /* Prints the workloads in which two scores differ. */
 void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_score *other);

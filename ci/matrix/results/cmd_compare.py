@@ -101,4 +101,4 @@ def add(subparsers: Subparsers) -> None:
                         help="treat every changed count as a regression")
     parser.add_argument("--all", action="store_true",
                         help="list all differences, not only 40 of each kind")
-    parser.set_defaults(run=status.of("ci/matrix compare", run))
+    parser.set_defaults(run=status.guard_command("ci/matrix compare", run))

@@ -37,4 +37,4 @@ def add(subparsers: Subparsers) -> None:
                         help="default: MATRIX.md beside the folder")
     parser.add_argument("--check", action="store_true",
                         help="write nothing; exit with 1 if the file would change")
-    parser.set_defaults(run=status.of("ci/matrix report", run))
+    parser.set_defaults(run=status.guard_command("ci/matrix report", run))

@@ -56,4 +56,4 @@ def add(subparsers: Subparsers) -> None:
                         help="default: results/GUESTS.md")
     parser.add_argument("--check", action="store_true",
                         help="write no page; exit with 1 if the page would change")
-    parser.set_defaults(run=status.of("ci/matrix scores", run))
+    parser.set_defaults(run=status.guard_command("ci/matrix scores", run))

@@ -42,4 +42,4 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("dirs", metavar="DIR", nargs="+")
     parser.add_argument("--to", default=stored.FOLDER, metavar="FOLDER",
                         help="default: results/matrix")
-    parser.set_defaults(run=status.of("ci/matrix store", run))
+    parser.set_defaults(run=status.guard_command("ci/matrix store", run))

@@ -172,4 +172,4 @@ def add(subparsers: Subparsers) -> None:
                         help="default: build/jitproof")
     parser.add_argument("--perf-dir", default=os.path.join(build, "perf"),
                         help="folder of the unpacked perfs (default: %(default)s)")
-    parser.set_defaults(run=status.of("ci/matrix tools", run))
+    parser.set_defaults(run=status.guard_command("ci/matrix tools", run))

@@ -16,7 +16,7 @@ def add(subparsers: Subparsers) -> None:
     configuration.add_options(parser)
     parser.add_argument("--update", action="store_true", help="update the archive's index first")
     parser.add_argument("--download", action="store_true", help="download the packages")
-    parser.set_defaults(run=status.of("ci/matrix kernels", run))
+    parser.set_defaults(run=status.guard_command("ci/matrix kernels", run))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -61,7 +61,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--peers", metavar="DIR",
                         default=os.environ.get("JITPROOF_PEERS") or os.path.join(build, "peers"),
                         help="folder of the profilers of ci/peers (default: %(default)s)")
-    parser.set_defaults(run=status.of("ci/matrix run", run))
+    parser.set_defaults(run=status.guard_command("ci/matrix run", run))
 
 
 def make_command(kernel: Kernel, suite: str, options: argparse.Namespace, accel: str) -> str:

@@ -141,7 +141,7 @@ class Live(Judging):
         if done.returncode or not os.path.exists(capture):
             self.skipTest("jitproof record: " + done.stderr.strip())
         recorded = rd.Truth(truth)
-        for start in recorded.of(rd.Truth.PROCESS_START):
+        for start in recorded.find(rd.Truth.PROCESS_START):
             self.addCleanup(os.unlink, "/tmp/perf-%d.map" % recorded.get(start)[2])
         found = self.judge("--truth", truth, capture)
         self.assertEqual(found.returncode, 1, found.stdout)  # perf asks no map for a memfd

@@ -17,7 +17,7 @@ class Growth(Folder):
         """Returns CPU seconds, peak memory in bytes, and the size of the file."""
         path = self.place("growth.data")
         growth.make(path, growth.KINDS[kind](count))
-        seconds, peak = usage.of([JITPROOF, "judge", "--json", path])
+        seconds, peak = usage.measure_command([JITPROOF, "judge", "--json", path])
         return seconds, peak * KIB, os.path.getsize(path)
 
     def test_samples_in_one_round(self) -> None:

@@ -58,10 +58,10 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	failed = jp_spans_of_truth(evidence->truth, &truth) ?: validator->begin(&view, &err);
 	for (size_t i = 0; i < count && !failed; i++) {
 		held.samples += events[i].type == JP_EVENT_SAMPLE;
-		failed = validator->until ? validator->until(&view, events[i].time) : 0;
+		failed = validator->advance_to ? validator->advance_to(&view, events[i].time) : 0;
 		failed = failed ?: jp_replay_apply(view.spaces, &events[i]);
 		failed = failed ?: jp_spans_follow(&known, view.spaces, &events[i]);
-		failed = failed ?: validator->see(&view, &events[i]);
+		failed = failed ?: validator->handle(&view, &events[i]);
 	}
 	failed = failed ?: jp_spans_index(&known) ?: validator->end(&view, &err);
 	metric = failed ? NULL : jp_findings_metric(&view.findings, name);

@@ -23,20 +23,21 @@ class Names:
     def __init__(self, directory: str) -> None:
         truth = Truth(os.path.join(directory, "truth"))
         parts: dict[int, dict[int, bytes]] = {}
-        for slot in map(truth.get, truth.of(Truth.TEXT)):
+        for slot in map(truth.get, truth.find(Truth.TEXT)):
             parts.setdefault(slot[6] & 0xffffffff, {})[slot[1]] = struct.pack("<3Q", *slot[7:])
         texts = {id: b"".join(of[part] for part in sorted(of)).split(b"\0")[0].decode()
                  for id, of in parts.items()}
-        loads = {slot[9] & 0xffffffff: slot for slot in map(truth.get, truth.of(Truth.CODE_LOAD))}
+        loads = {slot[9] & 0xffffffff: slot for slot in map(truth.get, truth.find(Truth.CODE_LOAD))}
         self.places = [(slot[4], slot[2], slot[6], slot[7], texts[slot[8] >> 32])
                        for slot in loads.values()]
-        for slot in map(truth.get, truth.of(Truth.CODE_MOVE)):
+        for slot in map(truth.get, truth.find(Truth.CODE_MOVE)):
             load = loads[slot[6]]
             self.places.append((slot[4], slot[2], slot[7], load[7], texts[load[8] >> 32]))
         self.places.sort()
         # A forked child inherits its parent's code.
         self.forks = {slot[2]: (slot[6] & 0xffffffff, slot[4])
-                      for slot in map(truth.get, truth.of(Truth.PROCESS_START)) if slot[7] == FORK}
+                      for slot in map(truth.get, truth.find(Truth.PROCESS_START))
+                      if slot[7] == FORK}
 
     def name_at(self, pid: int, address: int, time: int) -> str | None:
         found = None

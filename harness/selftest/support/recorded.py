@@ -145,7 +145,7 @@ class Recorded(Folder):
     def code(self) -> list[tuple[int, int]]:
         """Returns [start, end) of each function, whenever it was loaded."""
         return [(slot[6], slot[6] + slot[7])
-                for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))]
+                for slot in map(self.truth.get, self.truth.find(rd.Truth.CODE_LOAD))]
 
     def emitted(self, address: int) -> bool:
         return any(start <= address < end for start, end in self.code())

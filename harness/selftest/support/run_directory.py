@@ -74,7 +74,7 @@ class Cursor:
     def __init__(self, raw: bytes, at: int = 0) -> None:
         self.raw, self.at = raw, at
 
-    def take(self, layout: str) -> Any:
+    def read(self, layout: str) -> Any:
         values = struct.unpack_from("<" + layout, self.raw, self.at)
         self.at += struct.calcsize("<" + layout)
         return values if len(values) > 1 else values[0]
@@ -175,22 +175,22 @@ class Sample(Record):
             if not kind & bit:
                 continue
             if bit == TID:
-                self.pid, self.tid = cursor.take("II")
+                self.pid, self.tid = cursor.read("II")
             elif bit == CPU:
-                self.cpu = cursor.take("II")[0]
+                self.cpu = cursor.read("II")[0]
             else:
-                one[bit] = cursor.take("Q")
+                one[bit] = cursor.read("Q")
         self.one = one
         if kind & CALLCHAIN:
-            self.chain = [cursor.take("Q") for _ in range(cursor.take("Q"))]
+            self.chain = [cursor.read("Q") for _ in range(cursor.read("Q"))]
         if kind & REGS_USER:
-            self.abi = cursor.take("Q")
+            self.abi = cursor.read("Q")
             if self.abi:
-                self.regs = {number: cursor.take("Q") for number in attr.registers()}
+                self.regs = {number: cursor.read("Q") for number in attr.registers()}
         if kind & STACK_USER:
-            self.asked = cursor.take("Q")
+            self.asked = cursor.read("Q")
             raw = cursor.bytes(self.asked)
-            self.stack = bytearray(raw[:cursor.take("Q")] if self.asked else b"")
+            self.stack = bytearray(raw[:cursor.read("Q")] if self.asked else b"")
 
     @classmethod
     def make(cls, attr: Attr, **fields: Any) -> Sample:
@@ -443,9 +443,9 @@ class Truth:
     def code(self) -> list[range]:
         """Returns the address ranges of all emitted functions."""
         return [range(addr, addr + size) for addr, size in (
-            self.get(index)[6:8] for index in self.of(self.CODE_LOAD))]
+            self.get(index)[6:8] for index in self.find(self.CODE_LOAD))]
 
-    def of(self, kind: int) -> list[int]:
+    def find(self, kind: int) -> list[int]:
         return [index for index, slot in enumerate(self.slots)
                 if struct.unpack_from("<H", slot, 4)[0] == kind]
 

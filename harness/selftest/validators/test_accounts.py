@@ -177,7 +177,7 @@ class Attached(Recorded):
         for kind, missing in ((COMM, "comm.missing"), (FORK, "fork.missing")):
             gone = self.sides(kind)[-1]
             tid = struct.unpack_from("<I", gone.body, 4 if kind == COMM else 8)[0]
-            for index in self.truth.of(rd.Truth.THREAD_EXIT):
+            for index in self.truth.find(rd.Truth.THREAD_EXIT):
                 slot = list(self.truth.get(index))
                 if slot[3] == tid:
                     slot[4] = slot[5] = int(self.facts["sampling"]) - 1
@@ -247,20 +247,20 @@ class Launched(Recorded):
         self.perf.insert(again)
         self.fails(self.exactly(1, "records.acts", "twice"))
         # An unmapping in that bracket permits a second record.
-        act = self.truth.get(self.truth.of(rd.Truth.MAP)[3])
+        act = self.truth.get(self.truth.find(rd.Truth.MAP)[3])
         self.truth.append(rd.Truth.UNMAP, *act[1:8], 0, 0)
         self.assertNotIn("records.acts: ", self.judge()[1])
 
     def test_act_missing_in_the_truth(self) -> None:
         """The truth's maps show memory and its unmapping, without a mapping act."""
-        acts = self.truth.of(rd.Truth.MAP)
+        acts = self.truth.find(rd.Truth.MAP)
         for index in acts[-1], acts[0]:  # the page and its reservation
             del self.truth.slots[index]
         self.truth.next_slot = len(self.truth.slots)
         self.errs("executable in its maps, and the truth does not tell who mapped it")
 
     def test_unmapping_what_nothing_mapped(self) -> None:
-        index = self.truth.of(rd.Truth.UNMAP)[0]
+        index = self.truth.find(rd.Truth.UNMAP)[0]
         slot = list(self.truth.get(index))
         slot[6] -= 1 << 30
         self.truth.set(index, *slot)
@@ -339,8 +339,8 @@ class Launched(Recorded):
             struct.pack_into("<Q", again.body, 48, other)
             self.fails(self.exactly(1, "mappings.generation", "other-generation"))
         # After the process exit another file may have the inode number.
-        pid, = {self.truth.get(index)[2] for index in self.truth.of(rd.Truth.PROCESS_EXIT)}
-        for index in self.truth.of(rd.Truth.PROCESS_EXIT):
+        pid, = {self.truth.get(index)[2] for index in self.truth.find(rd.Truth.PROCESS_EXIT)}
+        for index in self.truth.find(rd.Truth.PROCESS_EXIT):
             slot = list(self.truth.get(index))
             slot[4] = slot[5] = again.time - 1
             self.truth.set(index, *slot)

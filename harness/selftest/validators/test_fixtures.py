@@ -42,7 +42,7 @@ class AsRecorded(unittest.TestCase):
                 raw = files.read_bytes(os.path.join(folder, name))
                 if name == "truth":  # texts are split into parts
                     truth = rd.Truth(os.path.join(folder, name))
-                    raw = b"".join(truth.slots[at][40:] for at in truth.of(rd.Truth.TEXT))
+                    raw = b"".join(truth.slots[at][40:] for at in truth.find(rd.Truth.TEXT))
                 for path in set(re.findall(rb"/[a-z]+/[\w./-]+", raw)):
                     self.assertRegex(
                         path, rb"^/tmp/jitproof/|^/usr/lib/|^/dev/|/jit-\d+\.dump$", name)

@@ -140,7 +140,7 @@ class Controls(Recorded):
     fixture = "pathless"
 
     def add_mapping(self) -> None:
-        slot = self.truth.get(self.truth.of(rd.Truth.MAP)[0])
+        slot = self.truth.get(self.truth.find(rd.Truth.MAP)[0])
         one = self.perf.maps()[0]
         self.perf.insert(self.perf.map(one.pid, slot[6], slot[7], "//anon",
                                        one.time, rd.READ | rd.WRITE | rd.EXECUTE))
@@ -192,7 +192,7 @@ class Controls(Recorded):
 
     def test_what_was_left_out_is_not_the_cause(self) -> None:
         """The mapping is missing, and the snapshot lacks it, too: nothing was skipped."""
-        start = self.truth.get(self.truth.of(rd.Truth.MAP)[0])[6]
+        start = self.truth.get(self.truth.find(rd.Truth.MAP)[0])[6]
         self.substitute("maps", rf"^{start:x}-.*\n", "")
         self.fails("with cause no-record; a control fails by pathless alone",
                    "not caught: no exception has the cause pathless")

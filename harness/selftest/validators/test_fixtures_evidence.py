@@ -146,7 +146,7 @@ class Evidence(Recorded):
 
     def test_path_without_its_function(self) -> None:
         """A record that refers to a missing one."""
-        del self.truth.slots[self.truth.of(rd.Truth.CODE_LOAD)[-1]]
+        del self.truth.slots[self.truth.find(rd.Truth.CODE_LOAD)[-1]]
         self.truth.next_slot -= 1
         self.errs(r"the truth has \d+ gaps")
 
@@ -184,7 +184,7 @@ class Evidence(Recorded):
     def test_too_many_unjudged(self) -> None:
         """One of 40 is more than 2 %: a sample whose native frames changed in its path."""
         sample = self.perf.samples()[20]
-        index = min((index for index in self.truth.of(rd.Truth.LEAVE)
+        index = min((index for index in self.truth.find(rd.Truth.LEAVE)
                      if self.truth.get(index)[3] == sample.tid
                      and self.truth.get(index)[5] > sample.time),
                     key=lambda index: self.truth.get(index)[5])
@@ -230,7 +230,7 @@ class Evidence(Recorded):
         for kind, field in ((rd.Truth.COMM, 7), (rd.Truth.MAPS, 9), (rd.Truth.THREAD_START, 7),
                             (rd.Truth.UNMAP, 8), (rd.Truth.PROCESS_EXIT, 6)):
             with self.subTest(kind=kind):
-                for index in self.truth.of(kind)[:1]:
+                for index in self.truth.find(kind)[:1]:
                     right = list(self.truth.get(index))
                     self.truth.set(index, *right[:field], 1, *right[field + 1:])
                     self.errs("the truth has 1 gaps")
@@ -240,7 +240,7 @@ class Evidence(Recorded):
         """Each record belongs to a thread with a recorded start."""
         for field in (2, 3):
             with self.subTest(field=field):
-                index = self.truth.of(rd.Truth.TEXT)[0]
+                index = self.truth.find(rd.Truth.TEXT)[0]
                 right = list(self.truth.get(index))
                 self.truth.set(index, *right[:field], right[field] + 70_000, *right[field + 1:])
                 self.errs("the truth has 1 records of threads that it never lets begin")
@@ -249,14 +249,14 @@ class Evidence(Recorded):
     def test_impossible_times_of_a_thread(self) -> None:
         """A thread's records are in the order of its acts: each bounds its neighbours."""
         self.copy_fixture("clock")
-        index = self.truth.of(rd.Truth.MAP)[0]
+        index = self.truth.find(rd.Truth.MAP)[0]
         right = list(self.truth.get(index))
         self.truth.set(index, *right[:5], right[5] + 10**12, *right[6:])
         self.errs(r"the truth has \d+ records whose times no thread can have written there")
 
     def test_code_that_outlives_its_memory(self) -> None:
         self.copy_fixture("clock")
-        del self.truth.slots[self.truth.of(rd.Truth.CODE_UNLOAD)[0]]
+        del self.truth.slots[self.truth.find(rd.Truth.CODE_UNLOAD)[0]]
         self.truth.next_slot = len(self.truth.slots)
         self.errs("the truth has 1 gaps")
 
@@ -264,14 +264,14 @@ class Evidence(Recorded):
         self.copy_fixture("clock")
         for kind in (rd.Truth.PROCESS_EXIT, rd.Truth.THREAD_EXIT):
             with self.subTest(kind=kind):
-                index = self.truth.of(kind)[0]
+                index = self.truth.find(kind)[0]
                 right = list(self.truth.get(index))
                 self.truth.set(index, rd.Truth.TEXT, *right[1:])
                 self.errs("the truth has 1 beginnings and ends of threads and processes")
                 self.truth.set(index, *right)
 
     def test_foreign_ids_in_an_enter(self) -> None:
-        index = self.truth.of(rd.Truth.ENTER)[0]
+        index = self.truth.find(rd.Truth.ENTER)[0]
         slot = list(self.truth.get(index))
         slot[6] = 0xfffffff
         self.truth.set(index, *slot)
@@ -374,7 +374,7 @@ class Slack(Recorded):
 
     def test_a_name_until_the_exec(self) -> None:
         """perf's child is named perf-exec until its exec, which may seem later by the slack."""
-        born = self.truth.get(self.truth.of(rd.Truth.PROCESS_START)[0])
+        born = self.truth.get(self.truth.find(rd.Truth.PROCESS_START)[0])
         sample = self.perf.samples()[0]
         sample.pid = sample.tid = born[2]
         name = self.perf.comm(born[2], born[2], "perf-exec", born[4])
@@ -388,8 +388,8 @@ class Slack(Recorded):
     def test_a_thread_before_it_begins(self) -> None:
         """A thread's first sample may precede its start by the slack, not by more."""
         sample = self.perf.samples()[0]
-        born = min(slot[4] for slot in map(self.truth.get, self.truth.of(
-            rd.Truth.PROCESS_START) + self.truth.of(rd.Truth.THREAD_START))
+        born = min(slot[4] for slot in map(self.truth.get, self.truth.find(
+            rd.Truth.PROCESS_START) + self.truth.find(rd.Truth.THREAD_START))
             if sample.tid in (slot[3], slot[6]))
         for early, unknown in ((90_000, False), (90_001, True)):
             sample.time = born - early

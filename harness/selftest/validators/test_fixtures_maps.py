@@ -99,7 +99,7 @@ class Mappings(Recorded):
                            "the capture holds another mapping there")
 
     def test_stale(self) -> None:
-        gone = self.truth.get(self.truth.of(rd.Truth.UNMAP)[0])
+        gone = self.truth.get(self.truth.find(rd.Truth.UNMAP)[0])
         record = self.emitted_maps()[0].copy()
         record.start, record.size, record.pgoff = gone[6], gone[7], gone[6]
         self.perf.insert(record)
@@ -110,10 +110,10 @@ class Mappings(Recorded):
     def test_stale_without_a_record_of_munmap(self) -> None:
         """The truth has an unmapping in the window, the capture has no record of it."""
         record = self.emitted_maps()[0]
-        index = [index for index in self.truth.of(rd.Truth.UNMAP)
+        index = [index for index in self.truth.find(rd.Truth.UNMAP)
                  if self.truth.get(index)[6] == record.start][0]
         gone = self.truth.get(index)
-        for at in (index, *self.truth.of(rd.Truth.CODE_UNLOAD)):
+        for at in (index, *self.truth.find(rd.Truth.CODE_UNLOAD)):
             slot = list(self.truth.get(at))
             if slot[4] <= gone[5] and slot[5] >= gone[4]:  # code in the unmapped memory
                 slot[4] = slot[5] = int(self.facts["stopped"]) - 1000
@@ -210,7 +210,7 @@ class Identities(Recorded):
         record = self.emitted_maps()[1]
         record.time = int(self.facts["sampling"]) + 300_000_000
         self.perf.sort()
-        mapped, = (slot[5] for slot in map(self.truth.get, self.truth.of(rd.Truth.MAP))
+        mapped, = (slot[5] for slot in map(self.truth.get, self.truth.find(rd.Truth.MAP))
                    if slot[6] == record.start)
         self.fails(self.exactly(1, "coverage.late", "no-record"),
                    re.escape(record.range()) + f".*not known for {record.time - mapped} ns")
@@ -228,7 +228,7 @@ class Identities(Recorded):
             self.fails(self.exactly(1, "coverage.identity", "other-mapping"))
 
     def test_writable_view_claimed_executable(self) -> None:
-        views = [slot for slot in map(self.truth.get, self.truth.of(rd.Truth.MAP))
+        views = [slot for slot in map(self.truth.get, self.truth.find(rd.Truth.MAP))
                  if not slot[8] & rd.EXECUTE]
         self.assertGreater(len(views), 1)
         for view in views:
@@ -254,7 +254,7 @@ class EqualMappings(Recorded):
         return [record for record in self.perf.maps() if record.name == "//anon"]
 
     def marks(self) -> list[int]:
-        return self.truth.of(rd.Truth.MAPS)
+        return self.truth.find(rd.Truth.MAPS)
 
     def test_as_recorded(self) -> None:
         self.assertEqual(len(self.anon()), 4)
@@ -371,7 +371,7 @@ class EqualMappings(Recorded):
         text = self.text_of("case").split(" publish=")[0].rstrip()
         self.put_text("case", text + " publish=jitdump inject=cut\n")
         perf = rd.PerfData.load(os.path.join(FIXTURES, self.fixture, "perf.data"))
-        code = self.truth.get(self.truth.of(rd.Truth.CODE_LOAD)[0])
+        code = self.truth.get(self.truth.find(rd.Truth.CODE_LOAD)[0])
         record = next(one for one in perf.maps() if one.name == "//anon").copy()
         record.start, record.size, record.pgoff, record.time = code[6], code[7], 64, code[5] + 1
         record.prot, record.tid = rd.READ | rd.EXECUTE, record.pid  # as inject writes it
@@ -406,15 +406,15 @@ class EqualMappings(Recorded):
 
     def test_act_missing_in_maps(self) -> None:
         """A mapping act that the maps of the truth lack."""
-        first = self.truth.get(self.truth.of(rd.Truth.MAP)[-1])
+        first = self.truth.get(self.truth.find(rd.Truth.MAP)[-1])
         self.truth.append(*first[:6], first[6] - (1 << 30), PAGE, rd.READ | rd.EXECUTE, 0)
         self.errs("the truth contradicts itself: .*mapped executable, but not in its maps")
 
     def test_act_while_maps_are_read(self) -> None:
         """An act of another thread while the maps were read contradicts nothing."""
-        first = self.truth.get(self.truth.of(rd.Truth.MAP)[-1])
-        until = self.truth.get(self.truth.of(rd.Truth.PROCESS_EXIT)[0])[5]
-        pid, made = first[2], self.truth.get(self.truth.of(rd.Truth.PROCESS_START)[0])[5]
+        first = self.truth.get(self.truth.find(rd.Truth.MAP)[-1])
+        until = self.truth.get(self.truth.find(rd.Truth.PROCESS_EXIT)[0])[5]
+        pid, made = first[2], self.truth.get(self.truth.find(rd.Truth.PROCESS_START)[0])[5]
         other, name = (0, pid, pid + 1, made, made), self.truth.next_id
         self.truth.next_id += 1
         fork = self.perf.fork(pid, pid, made, pid + 1)

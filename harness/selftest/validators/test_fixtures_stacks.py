@@ -167,9 +167,9 @@ class Times(Recorded):
 
     def longest_gap(self, tid: int) -> tuple[int, int]:
         """Returns (length, start) of the thread's longest time outside of paths."""
-        enters = sorted(slot[4] for slot in map(self.truth.get, self.truth.of(rd.Truth.ENTER))
+        enters = sorted(slot[4] for slot in map(self.truth.get, self.truth.find(rd.Truth.ENTER))
                         if slot[3] == tid)
-        leaves = sorted(slot[5] for slot in map(self.truth.get, self.truth.of(rd.Truth.LEAVE))
+        leaves = sorted(slot[5] for slot in map(self.truth.get, self.truth.find(rd.Truth.LEAVE))
                         if slot[3] == tid)
         first = int(self.facts["sampling"])
         return max((enter - leave, leave) for leave, enter in zip(leaves, enters[1:])
@@ -194,7 +194,7 @@ class Times(Recorded):
     def test_in_another_activation(self) -> None:
         """Moves a sample into an activation of another path: its stack must not fit."""
         sample = self.deep()
-        enters = [slot for slot in map(self.truth.get, self.truth.of(rd.Truth.ENTER))
+        enters = [slot for slot in map(self.truth.get, self.truth.find(rd.Truth.ENTER))
                   if slot[3] == sample.tid]
         own = max((slot for slot in enters if slot[4] <= sample.time), key=lambda slot: slot[4])
         other = next(slot for slot in enters if slot[6] != own[6] and
@@ -230,9 +230,9 @@ class Words(Recorded):
     def test_no_frame_pointer_and_yet_callers(self) -> None:
         """A function may use bp for other data, but a bp of 0 yields no callers."""
         sample = self.deep()
-        load = next(slot for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))
+        load = next(slot for slot in map(self.truth.get, self.truth.find(rd.Truth.CODE_LOAD))
                     if slot[6] <= sample.ip < slot[6] + slot[7])
-        for index in self.truth.of(rd.Truth.LAYOUT):
+        for index in self.truth.find(rd.Truth.LAYOUT):
             raw = self.truth.slots[index]
             for at in (40, 52):
                 offset, bp = struct.unpack_from("<HB", raw, at)

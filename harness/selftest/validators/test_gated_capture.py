@@ -150,7 +150,7 @@ class Gated(Recorded):
     def test_runner_in_the_interval_of_its_child(self) -> None:
         """The runner may return late from its fork: it is not announced and has no records."""
         pid, enabled, _ = self.intervals()[1]
-        runner = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_START)][0][2]
+        runner = [self.truth.get(index) for index in self.truth.find(rd.Truth.PROCESS_START)][0][2]
         for number in (runner, pid):
             sample = copy.deepcopy(self.perf.samples()[0])
             sample.pid, sample.tid = number, number + 100000

@@ -42,7 +42,7 @@ class Function: # pylint: disable=too-many-instance-attributes
     def executable_from(self, truth: rd.Truth, facts: dict[str, int]) -> None:
         """Moves `begin` to the act that made the memory executable; it stays executable."""
         acts = [slot for kind in (rd.Truth.MAP, rd.Truth.PROTECT)
-                for slot in map(truth.get, truth.of(kind)) if slot[2] == self.pid
+                for slot in map(truth.get, truth.find(kind)) if slot[2] == self.pid
                 and slot[6] <= self.start < slot[6] + slot[7] and slot[8] & rd.EXECUTE]
         self.begin = max(self.begin, min(slot[5] for slot in acts) + facts["slack"])
 
@@ -58,7 +58,7 @@ def functions_of(truth: rd.Truth, facts: dict[str, int]) -> list[Function]:
     texts: dict[int, Any] = {}
     functions: list[Function] = []
     by_id: dict[tuple[int, int], Function] = {}
-    for index in truth.of(rd.Truth.TEXT):
+    for index in truth.find(rd.Truth.TEXT):
         slot = truth.get(index)
         total = slot[6] >> 32
         texts.setdefault(slot[6] & 0xffffffff, [total, {}])[1][slot[1]] = struct.pack(

@@ -162,9 +162,9 @@ class Records(Recorded):
 
     def add_move(self, from_: int) -> None:
         """Moves the last function after the last activation."""
-        load = next(slot for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))
+        load = next(slot for slot in map(self.truth.get, self.truth.find(rd.Truth.CODE_LOAD))
                     if slot[6] == self.addr)
-        over = max(slot[5] for slot in map(self.truth.get, self.truth.of(rd.Truth.LEAVE))) + 1
+        over = max(slot[5] for slot in map(self.truth.get, self.truth.find(rd.Truth.LEAVE))) + 1
         identity = load[9] & 0xffffffff
         self.truth.append(rd.Truth.CODE_MOVE, 0, self.pid, load[3], over, over + 10, identity,
                           self.addr + FAR, 0, 0)

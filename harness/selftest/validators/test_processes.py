@@ -20,7 +20,7 @@ class WithFiles(Recorded):
         super().setUp()
         self.program = [record for record in self.perf.maps()
                         if record.name.endswith("/jitproof")][0]
-        start = self.truth.get(self.truth.of(rd.Truth.PROCESS_START)[0])
+        start = self.truth.get(self.truth.find(rd.Truth.PROCESS_START)[0])
         self.pid, self.started = start[2], start[5]
 
     def add_slot(self, kind: int, time: int, *values: int, pid: int | None = None) -> None:

@@ -17,7 +17,7 @@ from harness.selftest.support.scratch import Folder, JITPROOF
 TREE = """case tree full : short_lived --count=16 : launch --stack=8192 --freq=999 : samples=50
 	coverage.stale allow munmap <=acts.munmap	# the kernel has no record of munmap
 """
-# Three processes, each of which publishes code at the same addresses.
+# Three processes publish code at the same addresses.
 NAMES = """defaults : : launch --stack=8192 --freq=999 : publish=jitdump inject=strip samples=50
 case tree full : prefork --children=2
 	names.unnamed any, names.wrong any, load.right any

@@ -60,12 +60,12 @@ class Processes(Folder):
 
     def starts(self, how: int | None = None) -> list[tuple[int, int]]:
         """(pid, parent) of each start, in order."""
-        records = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_START)]
+        records = [self.truth.get(index) for index in self.truth.find(rd.Truth.PROCESS_START)]
         return [(record[2], record[6] & 0xffffffff) for record in records
                 if how is None or record[7] == how]
 
     def ends(self) -> list[int]:
-        return [self.truth.get(index)[2] for index in self.truth.of(rd.Truth.PROCESS_EXIT)]
+        return [self.truth.get(index)[2] for index in self.truth.find(rd.Truth.PROCESS_EXIT)]
 
     def each_ends_once(self) -> None:
         lives = [pid for pid, _ in self.starts(FORK) + self.starts(VFORK) + self.starts(SHARE) +
@@ -89,7 +89,7 @@ class Processes(Folder):
         self.each_ends_once()
         self.assertEqual(len(self.starts(FORK)), 3)
         # A killed process did not record its exit: that has a bracket.
-        ends = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_EXIT)]
+        ends = [self.truth.get(index) for index in self.truth.find(rd.Truth.PROCESS_EXIT)]
         self.assertEqual(sum(end[4] != end[5] for end in ends), 1)
 
     def test_namespaces(self) -> None:
@@ -99,7 +99,7 @@ class Processes(Folder):
         (one, _), (other, parent) = self.starts(FORK)[-2:]
         self.assertEqual(parent, one)
         self.assertNotIn(1, {one, other})
-        stays = {self.truth.get(index)[2] for index in self.truth.of(rd.Truth.ENTER)}
+        stays = {self.truth.get(index)[2] for index in self.truth.find(rd.Truth.ENTER)}
         self.assertLessEqual({one, other}, stays)
 
     def test_pid_reuse(self) -> None:
@@ -130,7 +130,7 @@ class Processes(Folder):
         truth = self.play("coalesced_growth", "--backing=heap", "--period=0", steps=("grow",))
 
         def acts(kind: int) -> list[tuple[int, ...]]:
-            return [truth.get(index)[6:9] for index in truth.of(kind)]
+            return [truth.get(index)[6:9] for index in truth.find(kind)]
 
         pages = [(addr, size) for addr, size, how in acts(rd.Truth.MAP) if how & 0xff == 3]
         self.assertGreater(len(pages), 1)

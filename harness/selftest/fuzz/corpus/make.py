@@ -156,7 +156,7 @@ def short_records() -> None:
 def wide_protect() -> None:
     """An mprotect over all there is was once walked page by page."""
     truth = rd.Truth(os.path.join(HERE, "../../../../validators/fixtures/anon/truth"))
-    keep = truth.of(rd.Truth.MAP)[0]
+    keep = truth.find(rd.Truth.MAP)[0]
     fields = list(truth.get(keep))
     truth.slots = truth.slots[:keep + 1]
     truth.append(rd.Truth.PROTECT, 0, fields[2], fields[3], fields[4] + 10**6, fields[4] + 10**6,
