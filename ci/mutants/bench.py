@@ -102,7 +102,7 @@ class Bench:
 
     def unit_oracles(self) -> Iterator[oracles.Oracle]:
         # Tests of code that captures depend on the machine.
-        units = [file for file in sorted(glob.glob("harness/selftest/test_*.c",
+        units = [file for file in sorted(glob.glob("harness/selftest/**/test_*.c", recursive=True,
                                                    root_dir=self.tree))
                  if "harness/capture/" not in files.read(os.path.join(self.tree, file))]
         self.build.make(*map(self.build.object_of, units))
