@@ -47,7 +47,7 @@
  * continues in another thread, which may leave the CPU before it expires. */
 static const double ALLOWED_MISSING = 2;
 /* Share of a thread's samples that may be missing one by one without evidence that the kernel skips
- * samples: half of the smallest loss that this rule is there to notice, which is 2 %. */
+ * samples: half of the smallest loss that this rule must notice, which is 2 %. */
 static const double UNNOTICED = 0.01;
 /* Periods of the capture: if an interval between samples differs more from whole periods, the timer
  * was interrupted or its handler was late. A smaller value excuses fewer missing samples. */
@@ -412,7 +412,7 @@ static double missing_beyond_chance(const struct witness *state, const struct ta
 	const double missing =
 		(double)tally->missing -
 		fmax(ALLOWED_MISSING * (double)tally->threads, UNNOTICED * (double)tally->capture);
-	const double row = (double)tally->row - (state->skipped ? 2 : 1);
+	const double row = (double)tally->row - (state->skipped > 1 ? 2 : 1);
 	const double odds =
 		(double)tally->capture / (double)jp_max(state->taken + state->skipped, 1);
 

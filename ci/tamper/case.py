@@ -132,6 +132,16 @@ class Case:
             raise Absent("the case has no %s" % name)
         return files.read_bytes(self.path(name))
 
+    def find_skipped(self) -> tuple[int, int]:
+        """Returns how many samples of the witness the kernel skipped, of how many that were due, by
+        the run's results; (0, 0) if none."""
+        for line in files.read(os.path.join(self.top, "results.jsonl")).splitlines():
+            result = json.loads(line)
+            if result["case"] == self.name:
+                metric = result["metrics"].get("witness.skipped", {"k": 0, "n": 0})
+                return metric["k"], metric["n"]
+        return 0, 0
+
     def capture(self, name: str) -> Capture:
         if not os.path.exists(self.path(name)):
             raise Absent("the case has no %s" % name)

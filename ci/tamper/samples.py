@@ -3,6 +3,7 @@
 
 import bisect
 import collections
+import math
 from functools import partial
 from typing import Any, Callable
 
@@ -164,7 +165,7 @@ def delete_two_percent(case: Case) -> Changes:
     if len(samples) < 400:
         raise Absent("no thread has 400 samples")
     gone = case.choose(samples[2:-2], 1 / 50, case.capture("perf.data"))
-    return forget_samples(case, {one.time for one in gone}, CODE)
+    return forget_samples(case, {one.time for one in require_noticeable(case, gone)}, CODE)
 
 
 def filter_unbroken(samples: list[rd.Sample]) -> list[rd.Sample]:
@@ -176,12 +177,28 @@ def filter_unbroken(samples: list[rd.Sample]) -> list[rd.Sample]:
                 for gap in (one.time - before.time, behind.time - one.time))]
 
 
-def require_five(gone: list[rd.Sample]) -> list[rd.Sample]:
-    """Raises Unobservable for fewer than five samples. Two missing samples may be context switches,
-    and for 1 in 25 three samples of the witness enclose the gap instead of four."""
-    if len(gone) < 5:
-        raise Unobservable("fewer than five samples in stretches without a gap")
+def require_noticeable(case: Case, gone: list[rd.Sample]) -> list[rd.Sample]:
+    """Raises Unobservable if the kernel skipped samples of the witness too, and so many that chance
+    explains as many missing samples of the capture as @gone (Chernoff's bound of a binomial
+    distribution: jp_witness_exceeds() in the harness)."""
+    skipped, all_due = case.find_skipped()
+    odds = len(get_witnessed_samples(case)) / max(all_due, 1)
+    more, total, share = len(gone), len(gone) + skipped, odds / (1 + odds)
+    if skipped and (more <= odds * skipped or
+                    more * math.log(more / (total * share)) +
+                    skipped * math.log(skipped / (total * (1 - share))) < 5.39 ** 2 / 2):
+        raise Unobservable("the kernel skipped %d of %d samples of the witness" % (
+            skipped, all_due))
     return gone
+
+
+def require_enough(case: Case, gone: list[rd.Sample]) -> list[rd.Sample]:
+    """Raises Unobservable for fewer than five samples, or 2 % of the thread's. Two missing samples,
+    or 1 %, are allowed, and for 1 in 25 three samples of the witness enclose the gap instead of
+    four."""
+    if len(gone) < max(5, len(get_witnessed_samples(case)) / 50):
+        raise Unobservable("fewer than five samples, or 2 %, in stretches without a gap")
+    return require_noticeable(case, gone)
 
 
 @kind("sample.deleted.function")
@@ -195,7 +212,7 @@ def delete_function(case: Case) -> Changes:
         functions[bisect.bisect_right(starts, sample.regs.get(rd.X86_IP, sample.ip))].append(sample)
     if len(functions) < 2:
         raise Absent("fewer than two functions have samples")
-    gone = require_five(max(functions.values(), key=len))
+    gone = require_enough(case, max(functions.values(), key=len))
     return forget_samples(case, {one.time for one in gone}, CODE)
 
 
@@ -204,7 +221,8 @@ def delete_kernel_samples(case: Case) -> Changes:
     """Deletes all samples of the kernel in a thread."""
     found = [one for one in filter_unbroken(get_witnessed_samples(case))
              if one.misc & CPUMODE == rd.KERNEL]
-    return forget_samples(case, {one.time for one in require_five(found)}, "samples of the kernel")
+    gone = require_enough(case, found)
+    return forget_samples(case, {one.time for one in gone}, "samples of the kernel")
 
 
 @kind("sample.deleted.3-in-a-row")
