@@ -29,8 +29,8 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 
 Measured by `make scoreboard` (`jitproof score`, docs/score.md), %s, Linux %s, %s. Each cell
 was asked %s, with another seed each time. A cell lists what is wrong; `ok`: nothing is; `varies`:
-the rounds differ, and each result is shown; `-`: not asked; what a profiler cannot tell is
-not listed (below). Percentages are of samples in emitted code, or of judged stacks; `wrong`,
+the rounds differ, and each result is shown; `-`: not asked; figures that a profiler cannot give
+are not listed (below). Percentages are of samples in emitted code, or of judged stacks; `wrong`,
 `invented`, `tasks` and `lost` are counts.
 
 """

@@ -30,8 +30,8 @@ from ci.tamper.kinds import KINDS, Absent, Changes, Kind, Unobservable
 
 # Modules that register kinds, in the order of the table.
 FAMILIES = ("samples", "stacks", "frames", "native", "activations", "mappings", "tasks", "records",
-            "events", "layout", "window", "beside", "oracle", "told", "jit", "injected",
-            "published", "balanced", "stayed", "fields", "harmless", "rewrites")
+            "events", "layout", "window", "evidence", "oracle", "figures", "jit", "injected",
+            "published", "balanced", "pinned", "fields", "harmless", "rewrites")
 PASSING = ("PASS", "XFAIL")
 BROKEN = ("CRASH", "HANG", "NOTHING")
 

@@ -6,7 +6,7 @@ import operator
 import struct
 from typing import Any, Callable
 
-from ci.tamper.beside import require_own_capture
+from ci.tamper.evidence import require_own_capture
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
 from ci.tamper.mappings import find_busiest_process

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Callable
 import zlib
 
-from ci.tamper.beside import MS, find_slots
+from ci.tamper.evidence import MS, find_slots
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, Unobservable, add
 from ci.tamper.tasks import read_head

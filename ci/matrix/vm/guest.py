@@ -110,8 +110,8 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def run(command: list[str], folder: str, limits: dict[str, int], stopped: threading.Event,
-        tell: Callable[[str], None]) -> Watch:
-    """Runs a VM in its folder until it ends. @stopped: an event that ends it early. @tell: called
+        report: Callable[[str], None]) -> Watch:
+    """Runs a VM in its folder until it ends. @stopped: an event that ends it early. @report: called
     with each progress. Raises Lost if the guest took too long or QEMU failed."""
     console, watch = Console(os.path.join(folder, qemu.CONSOLE)), Watch(limits)
     log_path = os.path.join(folder, qemu.LOG)
@@ -122,7 +122,7 @@ def run(command: list[str], folder: str, limits: dict[str, int], stopped: thread
                 over = process.poll() is not None
                 for line in console.read_new_lines():
                     if watch.handle_line(line):
-                        tell(watch.at)
+                        report(watch.at)
                 if over:
                     break
                 if stopped.is_set():

@@ -7,7 +7,7 @@ import json
 import struct
 from typing import Any, Callable
 
-from ci.tamper.beside import edit_lines, change_number, require_own_capture
+from ci.tamper.evidence import edit_lines, change_number, require_own_capture
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, add
 from ci.tamper.window import read_lines
