@@ -46,9 +46,6 @@
 /* Samples of a thread that may be missing in holes: when threads swap their contexts, a timer
  * continues in another thread, which may leave the CPU before it expires. */
 static const double ALLOWED_MISSING = 2;
-/* Share of a thread's samples that may be missing one by one without evidence that the kernel skips
- * samples: half of the smallest loss that this rule must notice, which is 2 %. */
-static const double UNNOTICED = 0.01;
 /* Periods of the capture: if an interval between samples differs more from whole periods, the timer
  * was interrupted or its handler was late. A smaller value excuses fewer missing samples. */
 static const double LATE = 1.0 / 16;
@@ -69,6 +66,7 @@ struct tally {
 	uint64_t near;    /* samples of @capture near the previous sample */
 	uint64_t missing; /* samples in holes */
 	uint64_t row;     /* most missing samples in one hole */
+	uint64_t longest; /* most samples of the witness in one hole */
 	uint64_t hole;    /* start of the first hole, in ns */
 	uint64_t threads; /* number of threads */
 };
@@ -253,19 +251,23 @@ static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t
 	return last >= to;
 }
 
-/* Returns whether the witness's next sample is @periods after sample @i, and neither late nor
- * interrupted. After 2 periods the timer expired between them, and the kernel took no sample. */
+/* Returns whether the witness's next sample is @periods after sample @i, and none of the two is
+ * late: the samples around them are a period away. The capture shows, where it watches, that
+ * nothing was interrupted. After 2 periods the timer expired between them, and the kernel took no
+ * sample. */
 static bool is_next_after(const struct witness *state, size_t i, unsigned periods)
 {
 	const struct jp_witness_sample *sample = &state->witnessed->samples[i];
 	const uint64_t period = state->witnessed->period;
 
-	return i + 2 < state->witnessed->count && stays_on_cpu(sample) &&
-	       stays_on_cpu(sample + 1) &&
+	return i && i + 2 < state->witnessed->count && stays_on_cpu(sample - 1) &&
+	       stays_on_cpu(sample) && stays_on_cpu(sample + 1) &&
+	       are_periods(state, sample->time - sample[-1].time, period) &&
 	       are_periods(state, sample[1].time - sample->time, periods * period) &&
 	       are_periods(state, sample[2].time - sample[1].time, period) &&
-	       is_uninterrupted(state, sample->cpu, sample->time, sample[1].time) &&
-	       jp_clock_watched(state->view->evidence, sample->pid, sample->time, sample[1].time);
+	       (is_uninterrupted(state, sample->cpu, sample->time, sample[1].time) ||
+		!jp_clock_watched(state->view->evidence, sample->pid, sample->time,
+				  sample[1].time));
 }
 
 /* --- tallies ------------------------------------------------------------------------------ */
@@ -326,6 +328,7 @@ static int tally_holes(struct witness *state)
 			tally->hole = samples[i].time;
 		tally->missing += missing;
 		tally->row = jp_max(tally->row, missing);
+		tally->longest = jp_max(tally->longest, count);
 	}
 	return 0;
 }
@@ -367,6 +370,7 @@ static void add_tally(struct tally *all, const struct tally *one)
 	all->near += one->near;
 	all->missing += one->missing;
 	all->row = jp_max(all->row, one->row);
+	all->longest = jp_max(all->longest, one->longest);
 	all->hole = all->hole ?: one->hole;
 	all->threads += one->threads;
 }
@@ -406,19 +410,27 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 	return drift;
 }
 
-/* Returns how many samples are missing one by one beyond chance. */
+/* Returns how many samples are missing in a row beyond the allowed number: one, or two if the
+ * kernel skips several samples of the witness. Two that are missing leave three periods of the
+ * capture. */
+static double row_beyond_chance(const struct witness *state, const struct tally *tally)
+{
+	if (state->skipped > 1)
+		return fmax((double)tally->longest - (floor(3 / state->ratio) + 1), 0);
+	return fmax((double)tally->row - 1, 0);
+}
+
+/* Returns how many samples are missing in holes beyond chance. */
 static double missing_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	const double missing =
-		(double)tally->missing -
-		fmax(ALLOWED_MISSING * (double)tally->threads, UNNOTICED * (double)tally->capture);
-	const double row = (double)tally->row - (state->skipped > 1 ? 2 : 1);
+	const double missing = (double)tally->missing - ALLOWED_MISSING * (double)tally->threads;
+	const double row = row_beyond_chance(state, tally);
 	const double odds =
 		(double)tally->capture / (double)jp_max(state->taken + state->skipped, 1);
 
 	if (state->skipped && !jp_witness_exceeds(tally->missing, state->skipped, odds))
-		return fmax(row, 0);
-	return fmax(fmax(missing, row), 0);
+		return row;
+	return fmax(missing, row);
 }
 
 /* Returns how many samples are missing beyond chance. */

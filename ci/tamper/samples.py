@@ -193,11 +193,10 @@ def require_noticeable(case: Case, gone: list[rd.Sample]) -> list[rd.Sample]:
 
 
 def require_enough(case: Case, gone: list[rd.Sample]) -> list[rd.Sample]:
-    """Raises Unobservable for fewer than five samples, or 2 % of the thread's. Two missing samples,
-    or 1 %, are allowed, and for 1 in 25 three samples of the witness enclose the gap instead of
-    four."""
-    if len(gone) < max(5, len(get_witnessed_samples(case)) / 50):
-        raise Unobservable("fewer than five samples, or 2 %, in stretches without a gap")
+    """Raises Unobservable for fewer than five samples. Two missing samples may be context switches,
+    and for 1 in 25 three samples of the witness enclose the gap instead of four."""
+    if len(gone) < 5:
+        raise Unobservable("fewer than five samples in stretches without a gap")
     return require_noticeable(case, gone)
 
 
