@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "harness/base/order.h"
 #include "harness/base/path.h"
 #include "harness/base/registry.h"
+#include "harness/capture/threads.h"
 #include "harness/capture/witness.h"
 #include "harness/format/rundir/run_dir.h"
 #include "harness/model/evidence/witness_room.h"
@@ -66,11 +68,25 @@ static int step_at_boundary(void *context, const char *boundary, struct jp_error
 					err);
 }
 
+/* Returns the number of threads that share the samples of an external profiler, which may sample
+ * sleeping threads as often as busy threads; 1 for our own capture. */
+static size_t count_sampled_threads(const struct jp_watched *watch)
+{
+	jp_cleanup_tids struct jp_tids tids = {0};
+	char path[64];
+
+	if (!(watch->capture->traits & JP_CAPTURE_EXTERNAL))
+		return 1;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)watch->process.pid);
+	return jp_tids_list(path, &tids) || !tids.count ? 1 : tids.count;
+}
+
 /* Returns how many samples a capture lacks if the witness does not show the share of emitted code.
  * Requests more than the case needs, because samples outside emitted code are not judged. */
-static uint64_t count_lacking_without_witness(const struct jp_case *cas, uint64_t taken)
+static uint64_t count_lacking_without_witness(const struct jp_watched *watch, uint64_t taken)
 {
-	const uint64_t wanted = (uint64_t)cas->samples + cas->samples / 4 + 100;
+	const uint64_t needed = (uint64_t)watch->cas->samples * count_sampled_threads(watch);
+	const uint64_t wanted = needed + needed / 4 + 100;
 
 	return wanted - jp_min(wanted, taken);
 }
@@ -79,7 +95,7 @@ static uint64_t count_lacking_without_witness(const struct jp_case *cas, uint64_
  * Returns how many samples the capture lacks until it surely has the case's number of samples in
  * emitted code. The witness's samples in emitted code give two estimates for the capture: by both
  * periods, and by the share of emitted code in @taken samples. The lower estimate counts. An
- * external profiler may also sample threads that do not run, so it needs more samples.
+ * external profiler also samples threads that the witness does not see, so it needs more samples.
  */
 static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session *session,
 			      uint64_t taken)
@@ -92,7 +108,7 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 	const double by_share = tally.samples ? taken * in_code / (double)tally.samples : 0;
 	const double surely =
 		fmin(by_period, by_share) - jp_witness_room((double)tally.gaps, by_period, ratio);
-	const uint64_t without = count_lacking_without_witness(watch->cas, taken);
+	const uint64_t without = count_lacking_without_witness(watch, taken);
 	uint64_t lacking;
 
 	if (tally.denied)

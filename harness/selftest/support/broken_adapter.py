@@ -53,7 +53,7 @@ def await_word(wanted: str) -> None:
     samples = 1
     while not select.select([0], [], [], 0.05)[0]:
         if wanted == "stop":
-            samples *= 10
+            samples = min(samples * 10, 10**18)  # stays a valid count
             write_output(b"samples %d\n" % samples)
     word = os.read(0, 4096).decode().strip()
     if word in ("enable", "disable"):
