@@ -13,11 +13,6 @@
 /* Longest time, in ns, that native code runs at the borders of an activation, page faults of the
  * truth's file included. For truths before version 3, which do not contain it. */
 enum { OLD_BORDER_NS = 200000 };
-/* Native code that reads the clock for the truth just before or after the sampling interrupt can be
- * INTERRUPT_NS from the sample's time: the interrupt reads its time some 3 us after it came, and
- * then copies the stack, for 9 us on a virtual machine. Functions that read clocks and write the
- * truth use at most NATIVE_BYTES of stack. */
-enum { INTERRUPT_NS = 15000, NATIVE_BYTES = 512 };
 /* Bytes below the interrupted stack pointer that the kernel skips for a signal frame on x86-64.
  * Other architectures skip fewer, but a signal frame itself is larger. */
 enum { RED_ZONE = 128 };
@@ -135,19 +130,43 @@ static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activ
 }
 
 /* Returns whether native code enters or leaves the activation: @sp, if known, is not below the
- * path's first frame, or the times [@from, @to] are close to the borders. */
-static bool is_edge(const struct jp_truth *truth, const struct jp_truth_activation *activation,
-		    uint64_t from, uint64_t to, bool has_user, uint64_t sp)
+ * path's first frame, or the times [@from, @to] reach the borders. */
+static bool is_at_border(const struct jp_truth *truth, const struct jp_truth_activation *activation,
+			 uint64_t from, uint64_t to, bool has_user, uint64_t sp)
 {
-	uint64_t near = 0;
+	const uint64_t near = truth->version < JP_TRUTH_VERSION_CPU ? OLD_BORDER_NS : 0;
 
-	if (has_user && sp && sp >= activation->sp)
-		return true;
-	if (truth->version < JP_TRUTH_VERSION_CPU)
-		near = OLD_BORDER_NS;
-	else if (has_user && (!sp || activation->sp - sp <= NATIVE_BYTES))
-		near = INTERRUPT_NS;
-	return from <= activation->inside + near || to + near >= activation->leave;
+	return (has_user && sp && sp >= activation->sp) || from <= activation->inside + near ||
+	       to + near >= activation->leave;
+}
+
+/* Returns whether the witness has a sample of @activation's code after @from and before @to. */
+static bool runs_code(const struct jp_evidence *evidence,
+		      const struct jp_truth_activation *activation, uint64_t from, uint64_t to)
+{
+	const struct jp_witnessed *witnessed = &evidence->witnessed;
+
+	for (size_t i = jp_witnessed_from(witnessed, activation->tid, from + 1);
+	     i < witnessed->count && witnessed->samples[i].tid == activation->tid &&
+	     witnessed->samples[i].time < to;
+	     i++)
+		if (witnessed->samples[i].user &&
+		    jp_truth_code_at(evidence->truth, activation->pid, witnessed->samples[i].ip,
+				     witnessed->samples[i].time))
+			return true;
+	return false;
+}
+
+/* Returns whether native code can enter or leave @activation at @time: no sample of the witness in
+ * emitted code lies between it and the border. The thread reads the border's time only after the
+ * interrupt of the sample, and the kernel may let other tasks run first. A run without a witness
+ * has no such evidence. */
+static bool may_be_at_border(const struct jp_evidence *evidence,
+			     const struct jp_truth_activation *activation, uint64_t time)
+{
+	return (evidence->witnessed.count || evidence->witnessed.denied[0]) &&
+	       (!runs_code(evidence, activation, activation->inside, time) ||
+		!runs_code(evidence, activation, time, activation->leave));
 }
 
 int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidence *evidence)
@@ -200,13 +219,15 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 	if (!activation || activation->leave < from)
 		return facts;
 	facts.ended = activation->cpu == UINT64_MAX;
-	if (is_edge(truth, activation, from, to, has_user, sp))
+	if (is_at_border(truth, activation, from, to, has_user, sp))
 		facts.where = JP_IN_EDGE;
 	else if (activation->pid != event->pid)
 		facts.where = JP_IN_OTHERS;
 	else if (has_user && (is_handler(truth, activation, sp) ||
 			      is_handler_waiting(of, event->tid, from, to)))
 		facts.where = JP_IN_HANDLER;
+	else if (has_user && may_be_at_border(evidence, activation, time))
+		facts.where = JP_IN_EDGE;
 	else
 		facts.where = JP_INSIDE;
 	return facts;

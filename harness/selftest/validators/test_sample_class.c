@@ -4,6 +4,7 @@
  * definitions repeated below must hold, and the function under test must return that class.
  */
 #include "harness/selftest/support/check.h"
+#include "harness/selftest/support/made_truth.h"
 #include "validators/sample_class.h"
 
 static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts *facts)
@@ -42,8 +43,8 @@ static void test_waits(void)
 	const struct jp_event acts[] = {{.type = JP_EVENT_EXEC}, {.type = JP_EVENT_WAIT},
 					{.type = JP_EVENT_MAP},  {.type = JP_EVENT_MAP},
 					{.type = JP_EVENT_WAIT}, {.type = JP_EVENT_END}};
-	struct jp_truth truth = {.acts = (struct jp_event *)acts, .nr_acts = 6};
-	const struct jp_evidence evidence = {.truth = &truth};
+	struct jp_truth made = {.acts = (struct jp_event *)acts, .nr_acts = 6};
+	const struct jp_evidence evidence = {.truth = &made};
 	struct jp_sample_facts_of of = {0};
 
 	check(!jp_sample_facts_begin(&of, &evidence) && of.nr_waits == 2 &&
@@ -52,8 +53,49 @@ static void test_waits(void)
 	jp_sample_facts_end(&of);
 }
 
+static void put_one_activation(void)
+{
+	const uint32_t function = add_code(0x1000, "f", 10);
+
+	put_activation(100, 1000, jp_truth_path(&function, 1), add_roots());
+}
+
+/* Returns the place of a sample of native code at @time, with a stack below the activation's. */
+static enum jp_sample_where place_at(const struct jp_evidence *evidence, uint64_t time)
+{
+	const struct jp_truth_activation *activation = truth->activations;
+	struct jp_sample_facts_of of = {.evidence = evidence};
+	struct jp_event event = {.type = JP_EVENT_SAMPLE, .pid = activation->pid, .time = time};
+
+	event.tid = activation->tid;
+	return jp_sample_facts(&of, &event, true, 0x9000, activation->sp - 600).where;
+}
+
+/* The thread is in its code at 300 and at 700: only before and after can native code run. */
+static void test_borders(void)
+{
+	const uint32_t pid = truth->activations[0].pid, tid = truth->activations[0].tid;
+	struct jp_witness_sample samples[] = {
+		{.time = 300, .ip = 0x1000, .pid = pid, .tid = tid, .user = true},
+		{.time = 500, .ip = 0x9000, .pid = pid, .tid = tid, .user = true},
+		{.time = 700, .ip = 0x1000, .pid = pid, .tid = tid, .user = true},
+	};
+	struct jp_evidence evidence = {.truth = truth, .witnessed = {samples, 3}};
+
+	check(place_at(&evidence, 50) == JP_IN_NONE, "before the activation");
+	check(place_at(&evidence, 200) == JP_IN_EDGE, "before the witness's first sample of code");
+	check(place_at(&evidence, 400) == JP_INSIDE && place_at(&evidence, 600) == JP_INSIDE,
+	      "between two samples of code");
+	check(place_at(&evidence, 800) == JP_IN_EDGE, "after the witness's last sample of code");
+	evidence.witnessed.count = 0;
+	check(place_at(&evidence, 200) == JP_INSIDE, "without a witness");
+	strcpy(evidence.witnessed.denied, "EINVAL");
+	check(place_at(&evidence, 600) == JP_IN_EDGE, "with a denied witness");
+}
+
 int main(void)
 {
+	static const struct truth_test borders = {16, put_one_activation, test_borders};
 	unsigned given[JP_SAMPLE_CLASSES] = {0};
 	bool good = true;
 
@@ -87,5 +129,6 @@ int main(void)
 		good &= given[class] > 0;
 	check(good, "each class occurs");
 	test_waits();
+	run_truth_tests(&borders, 1);
 	return check_done();
 }
