@@ -76,7 +76,7 @@ static struct jp_exception *count_exception(struct jit_order_state *order,
 static bool needs_name(const struct jit_order_state *order,
 		       const struct jp_incarnation *incarnation)
 {
-	return !incarnation->code->in_file || order->loads.folder.count;
+	return !incarnation->code->in_file;
 }
 
 static int judge_name(struct jit_order_state *order, const struct jp_event *event,
