@@ -27,6 +27,7 @@ struct jit_order_state {
 	struct jp_code_loads loads;
 	struct jp_incarnations incarnations;
 	struct order_side before, after, *side; /* @side: of the current file */
+	bool in_files, in_memory; /* there is code that needs no name, that needs one */
 	bool last; /* the current file's names are judged: injected.data, or the only file */
 	size_t *by_begin, begun; /* incarnations, by begin; how many of them have begun */
 	struct {
@@ -42,6 +43,15 @@ static const struct jp_role named_samples = {
 	.tail = " samples",
 	.column = "right",
 };
+/* For cases that also have code in files, whose samples need no name. */
+static const struct jp_role some_named_samples = {
+	.bound = JP_SOME_N,
+	.lead = "names were judged of ",
+	.tail = " samples",
+	.column = "right",
+};
+/* For cases that have no other code. */
+static const struct jp_role any_named_samples = {.column = "right"};
 static const struct jp_role wrong_samples = {.column = "wrong"};
 static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
 
@@ -379,8 +389,11 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!order->finder || !order->naming.names || !order->state || !order->by_begin ||
 	    jp_incarnations_of(view, &order->loads, &order->incarnations))
 		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		order->by_begin[i] = i;
+		order->in_files |= evidence->truth->codes[i].in_file;
+		order->in_memory |= !evidence->truth->codes[i].in_file;
+	}
 	qsort_r(order->by_begin, count, sizeof(*order->by_begin), by_begin,
 		order->incarnations.incarnations);
 	return judge_dumps(order);
@@ -425,14 +438,17 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 		order->load_right += order->state[i].begun && !order->state[i].failed;
 		twice += order->state[i].elf && order->state[i].map;
 	}
-	add_names(findings, side, "", &named_samples);
+	add_names(findings, side, "",
+		  !order->in_memory  ? &any_named_samples
+		  : !order->in_files ? &named_samples
+				     : &some_named_samples);
 	jp_findings_add_as(findings, &unjudged_samples,
 			   jp_metric_rate("names.unjudged", side->unjudged,
 					  side->unjudged + side->samples.count));
 	jp_findings_add_rate(findings, "names.elf", side->elf, side->samples.count);
 	jp_findings_add_rate(findings, "names.map", side->map, side->samples.count);
 	jp_findings_add_count(findings, "names.twice", twice);
-	jp_findings_add_as(findings, &jp_counts_some,
+	jp_findings_add_as(findings, order->in_memory ? &jp_counts_some : NULL,
 			   jp_metric_rate("load.right", order->load_right, order->load_judged));
 	add_failed(order, "load.wrong");
 	add_failed(order, "load.unnamed");

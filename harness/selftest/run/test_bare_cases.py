@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Case lines without allowed exceptions pass where nothing is wrong: code in ELF files needs no
+publisher, and a capture of user space alone lacks no sample of system calls."""
+
+from ci.base import process
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+CASES = """\
+defaults : : launch --synth=exec --stack=8192 --freq=999 : samples=100
+case files.jitdump check : plt_vdso : : publish=jitdump inject=cut
+case files.map check : fuse_library : : publish=map
+case user-only check : syscalls : launch --synth=exec --stack=8192 --freq=999 --user-only
+"""
+
+
+class Bare(Folder):
+    def test_pass(self) -> None:
+        self.write(CASES, "expected", "bare")
+        done = process.run([JITPROOF, "run", "--expected", self.place("expected")], timeout=120)
+        if "perf_event_open" in done.stdout:
+            self.skipTest("no events here")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, "PASS:(3 FAIL:0 SKIP:0|2 FAIL:0 SKIP:1) ERROR:0")
