@@ -64,9 +64,10 @@ def record_options(options: argparse.Namespace) -> Iterator[str]:
     event = "task-clock" if options.task_clock else "cpu-clock"
     if any(HARDWARE.match(word) for word in options.with_words):
         event = "cycles"
-    # The CPU of each sample shows whether samples of that CPU's clock are missing.
-    yield from ("record", "-N", "--sample-cpu", "-k", "mono", "-F", str(options.freq), "-e",
-                event + (":u" if options.user_only else ""))
+    # The CPU of each sample shows whether samples of that CPU's clock are missing. With
+    # --per-thread, perf records times only on request.
+    yield from ("record", "-N", "--sample-cpu", "--timestamp", "-k", "mono", "-F",
+                str(options.freq), "-e", event + (":u" if options.user_only else ""))
     # perf would read the whole file once more for build ids.
     if not any(word.startswith("--buildid") for word in options.with_words):
         yield "-B"
