@@ -101,6 +101,13 @@ void jp_blame_remedy(struct jp_blame *blame, const char *fmt, ...)
 	va_end(ap);
 }
 
+void jp_blame_repairs(struct jp_blame *blame, const char *id, uint64_t samples)
+{
+	blame->repaired = jp_cause_find(id);
+	blame->repairs += samples;
+	blame->stacks += samples;
+}
+
 void jp_blames_free(struct jp_blames *blames)
 {
 	for (size_t i = 0; i < blames->count; i++)
@@ -136,7 +143,26 @@ static void set_share(struct jp_blamed *cause, uint64_t samples)
 	const uint64_t all = samples + cause->absent;
 
 	cause->samples = jp_min(cause->samples, all);
+	cause->stacks = jp_min(cause->stacks, all);
+	cause->names = jp_min(cause->names, all);
 	cause->share = cause->samples ? (double)cause->samples / all : 0;
+}
+
+/* Counts the samples of @blame that lose names, and those that lose their stack. */
+static void split_samples(struct jp_blame *blame)
+{
+	const enum jp_cause_costs costs = blame->cause->costs;
+
+	if (costs == JP_COSTS_NAMES || costs == JP_COSTS_BOTH || blame->unnamed)
+		blame->names = blame->samples;
+	if (costs == JP_COSTS_STACKS)
+		blame->stacks = jp_max(blame->stacks, blame->samples);
+	blame->samples = jp_max(blame->stacks, blame->samples);
+}
+
+static uint64_t count_once(const struct jp_blame *blame, uint64_t samples)
+{
+	return samples - jp_min(blame->again, samples);
 }
 
 struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, size_t *count)
@@ -147,8 +173,7 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, siz
 	if (!ranked)
 		return NULL;
 	for (size_t i = 0; i < blames->count; i++)
-		if (blames->list[i]->stacks > blames->list[i]->samples)
-			blames->list[i]->samples = blames->list[i]->stacks;
+		split_samples(blames->list[i]);
 	if (blames->count)
 		qsort(blames->list, blames->count, sizeof(*blames->list), compare_by_cause);
 	for (size_t i = 0; i < blames->count; i++) {
@@ -159,7 +184,11 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, siz
 			last->cause = blame->cause;
 			last->places = &blames->list[i];
 		}
-		last->samples += blame->samples - jp_min(blame->again, blame->samples);
+		last->samples += count_once(blame, blame->samples);
+		last->names += count_once(blame, blame->names);
+		last->stacks += blame->cause->costs == JP_COSTS_STACKS
+					? count_once(blame, blame->stacks)
+					: blame->stacks;
 		last->absent += blame->absent;
 		last->nr_places++;
 	}

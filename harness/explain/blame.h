@@ -18,6 +18,12 @@ struct jp_blame {
 			     not; the larger count is valid */
 	uint64_t again;   /* of @samples: counted at another place of the cause, too */
 	uint64_t absent;  /* of @samples: missing in the file */
+	bool unnamed;     /* its frames have no names, either, because no mapping has them */
+	uint64_t names;   /* of @samples: those without names; jp_blames_rank() counts them */
+	/* @repairs samples, which @stacks contains, get back by the remedy what another cause,
+	 * @repaired, costs them; NULL: none. */
+	const struct jp_cause *repaired;
+	uint64_t repairs;
 	uint32_t pid;
 	const char *process; /* name of the process */
 	const char *file;    /* NULL: no file */
@@ -51,15 +57,19 @@ void jp_blame_evidence(struct jp_blame *blame, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void jp_blame_remedy(struct jp_blame *blame, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Notes that the remedy of @blame gives @samples the stacks that cause @id costs them. */
+void jp_blame_repairs(struct jp_blame *blame, const char *id, uint64_t samples);
 void jp_blames_free(struct jp_blames *blames);
 
 /* One cause in all its places, the worst first. */
 struct jp_blamed {
 	const struct jp_cause *cause;
 	uint64_t samples, absent;
+	uint64_t stacks, names;   /* of @samples: whose stack ends; without names */
 	double share;             /* share of the file's samples and the missing ones */
 	struct jp_blame **places; /* part of the blames' list */
 	size_t nr_places;
+	const struct jp_cause *below; /* whose consequence it is; NULL: of none */
 };
 /* Returns the causes by their share of the file's @samples, largest first; free() the list.
  * Reorders the blames. NULL: out of memory. */

@@ -8,7 +8,6 @@
 
 #include "harness/base/registry.h"
 #include "harness/base/shortage.h"
-#include "harness/base/wilson.h"
 #include "harness/explain/explainer.h"
 #include "harness/format/capture/capture_read.h"
 #include "harness/format/perfdata/read.h"
@@ -83,15 +82,6 @@ static int handle_event(void *context, const struct jp_event *event)
 	return ret;
 }
 
-static bool is_accused(const struct jp_explanation *explanation, const struct jp_blamed *cause)
-{
-	const uint64_t all = explanation->summary.samples + cause->absent;
-	double least, most;
-
-	jp_wilson(cause->samples < all ? cause->samples : all, all, &least, &most);
-	return least >= JP_EXPLAIN_ACCUSES;
-}
-
 static int rank_causes(struct jp_explanation *explanation, struct jp_error *err)
 {
 	explanation->causes = jp_blames_rank(&explanation->blames, explanation->summary.samples,
@@ -103,13 +93,13 @@ static int rank_causes(struct jp_explanation *explanation, struct jp_error *err)
 		struct jp_blamed *first = &explanation->causes[explanation->nr_accused];
 		const struct jp_blamed one = explanation->causes[i];
 
-		if (!is_accused(explanation, &one))
+		if (!jp_answers_accuse(explanation, one.samples, one.absent))
 			continue;
 		memmove(first + 1, first, (size_t)(&explanation->causes[i] - first) * sizeof(one));
 		*first = one;
 		explanation->nr_accused++;
 	}
-	return 0;
+	return jp_answers_find(explanation) ? jp_fail(err, ENOMEM, "no memory") : 0;
 }
 
 static int read_and_explain(struct explain_reading *reading, const char *path, bool partial,
@@ -184,6 +174,8 @@ bool jp_explain_healthy(const struct jp_explanation *explanation)
 void jp_explanation_free(struct jp_explanation *explanation)
 {
 	free(explanation->causes);
+	for (size_t i = 0; i < JP_QUESTIONS; i++)
+		free(explanation->answers[i].causes);
 	jp_blames_free(&explanation->blames);
 	*explanation = (struct jp_explanation){0};
 }

@@ -2,23 +2,7 @@
 #pragma once
 
 #include "harness/base/error.h"
-#include "harness/explain/blame.h"
-#include "harness/format/perfdata/summary.h"
-
-/* A cause that does not certainly (95 %) cost this share of samples is a note: starts, exits and
- * prologues always occur. */
-#define JP_EXPLAIN_ACCUSES 0.02
-
-/* Why stacks of a file are broken and names missing. */
-struct jp_explanation {
-	struct jp_perfdata_summary summary;
-	struct jp_blames blames;
-	struct jp_blamed *causes; /* by cost, largest first */
-	size_t nr_causes;
-	size_t nr_accused; /* the first of these; the others are notes */
-	/* Samples with a dump of another machine or a 32-bit task: unknown whether broken. */
-	uint64_t unknown_stacks;
-};
+#include "harness/explain/answers.h"
 
 struct jp_explain_options {
 	const char *elf;  /* a folder of ELF files, or NULL */

@@ -105,7 +105,7 @@ void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uin
 			view->samples * ((double)sideband / (lost->sideband + 1)), MOST);
 
 		found = blame_loss(lost, view, "lost-records", doubt);
-		found->absent = doubt;
+		found->stacks = found->absent = doubt;
 		jp_blame_evidence(found,
 				  "about %" PRIu64
 				  " of them were records of mappings and processes (%" PRIu64

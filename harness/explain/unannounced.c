@@ -183,6 +183,9 @@ static void blame_unannounced(struct jp_explain_view *view, const struct unannou
 	struct jp_blame *blame =
 		jp_blame(view->blames, id, image->pid, image->process, NULL, one->samples);
 
+	blame->unnamed = true;
+	if (blame->cause->costs != JP_COSTS_NAMES)
+		blame->stacks = blame->samples;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " of %" PRIu64
 			  " samples run code in no mapping, most at %" PRIx64

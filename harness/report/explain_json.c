@@ -21,8 +21,7 @@ static void write_place(struct jp_json *json, const struct jp_blame *place)
 	jp_json_end(json);
 }
 
-static void write_cause(struct jp_json *json, const struct jp_explanation *explanation,
-			const struct jp_blamed *cause)
+static void write_cause(struct jp_json *json, const struct jp_blamed *cause)
 {
 	const struct jp_blame *worst = cause->places[0];
 
@@ -49,6 +48,27 @@ static void write_cause(struct jp_json *json, const struct jp_explanation *expla
 	jp_json_end(json);
 }
 
+static void write_answers(struct jp_json *json, const struct jp_explanation *explanation,
+			  const char *name, enum jp_question question)
+{
+	const struct jp_answers *answers = &explanation->answers[question];
+
+	jp_json_array(json, name);
+	for (size_t i = 0; i < answers->count; i++) {
+		const struct jp_blamed *cause = answers->causes[i];
+		const uint64_t cost = jp_answers_cost(cause, question),
+			       all = explanation->summary.samples + cause->absent;
+
+		jp_json_object(json, NULL);
+		jp_json_string(json, "id", cause->cause->id);
+		jp_json_double(json, "share", (double)cost / all);
+		jp_json_u64(json, "samples", cost);
+		jp_json_string(json, "consequence_of", cause->below ? cause->below->id : NULL);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+}
+
 void jp_explain_report_json(const struct jp_explanation *explanation, const char *file)
 {
 	struct jp_json json;
@@ -61,13 +81,16 @@ void jp_explain_report_json(const struct jp_explanation *explanation, const char
 	if (explanation->summary.cut_short)
 		jp_json_bool(&json, "cut_short", true);
 	jp_json_u64(&json, "unknown_stacks", explanation->unknown_stacks);
+	write_answers(&json, explanation, "stacks", JP_WHY_STACKS_END);
+	write_answers(&json, explanation, "names", JP_WHY_NAMES_LACK);
+	write_answers(&json, explanation, "losses", JP_WHY_SAMPLES_LACK);
 	jp_json_array(&json, "causes");
 	for (size_t i = 0; i < explanation->nr_accused; i++)
-		write_cause(&json, explanation, &explanation->causes[i]);
+		write_cause(&json, &explanation->causes[i]);
 	jp_json_end(&json);
 	jp_json_array(&json, "notes");
 	for (size_t i = explanation->nr_accused; i < explanation->nr_causes; i++)
-		write_cause(&json, explanation, &explanation->causes[i]);
+		write_cause(&json, &explanation->causes[i]);
 	jp_json_end(&json);
 	jp_json_end(&json);
 }

@@ -33,11 +33,14 @@ static void print_where(const struct jp_blame *place)
 		       place->ranges[i].start, place->ranges[i].end);
 }
 
-static void print_cause(const struct jp_explanation *explanation, const struct jp_blamed *cause)
+static void print_cause(const struct jp_blamed *cause, double share)
 {
 	const struct jp_blame *worst = cause->places[0];
 
-	printf("\n%5.1f %%  %s: %s\n", 100 * cause->share, cause->cause->id, cause->cause->text);
+	printf("\n%5.1f %%  %s: %s\n", 100 * share, cause->cause->id, cause->cause->text);
+	if (cause->below)
+		printf("         a consequence of %s, whose remedy repairs it too\n",
+		       cause->below->id);
 	for (size_t i = 0; i < cause->nr_places && i < MOST_PLACES; i++) {
 		const struct jp_blame *place = cause->places[i];
 
@@ -65,6 +68,41 @@ static void print_cause(const struct jp_explanation *explanation, const struct j
 		printf("         study: `jitproof run '%s/*'`\n", cause->cause->study);
 }
 
+static const char *const questions[] = {
+	[JP_WHY_STACKS_END] = "stacks end",
+	[JP_WHY_NAMES_LACK] = "names are missing",
+	[JP_WHY_SAMPLES_LACK] = "samples are missing",
+};
+
+static double get_share(const struct jp_explanation *explanation, const struct jp_blamed *cause,
+			enum jp_question question)
+{
+	return (double)jp_answers_cost(cause, question) /
+	       (explanation->summary.samples + cause->absent);
+}
+
+static bool is_answer(const struct jp_explanation *explanation, enum jp_question question,
+		      const struct jp_blamed *cause)
+{
+	const struct jp_answers *answers = &explanation->answers[question];
+
+	for (size_t i = 0; i < answers->count; i++)
+		if (answers->causes[i] == cause)
+			return true;
+	return false;
+}
+
+static void print_first(const struct jp_explanation *explanation, enum jp_question question)
+{
+	const struct jp_answers *answers = &explanation->answers[question];
+	const struct jp_blamed *first = answers->count ? answers->causes[0] : NULL;
+
+	if (first)
+		printf("%s for %.1f %%, because %s (%s)%s\n", questions[question],
+		       100 * get_share(explanation, first, question), first->cause->text,
+		       first->cause->id, answers->count > 1 ? ", and there is more" : "");
+}
+
 static void print_verdict(const struct jp_explanation *explanation, const char *file)
 {
 	const struct jp_blamed *main = explanation->causes;
@@ -82,11 +120,30 @@ static void print_verdict(const struct jp_explanation *explanation, const char *
 	} else if (!explanation->nr_accused) {
 		printf(": whether stacks are broken is not known\n");
 	} else {
-		printf(": %.1f %% of the %" PRIu64 " samples lose their stack or their names, "
-		       "because ",
+		printf(": %.1f %% of the %" PRIu64 " samples lose their stack or their names\n",
 		       100 * main->share, explanation->summary.samples);
-		printf("%s (%s)%s\n", main->cause->text, main->cause->id,
-		       explanation->nr_accused > 1 ? ", and there is more" : "");
+		for (int question = 0; question < JP_QUESTIONS; question++)
+			print_first(explanation, question);
+	}
+}
+
+/* Prints the causes that answer @question. A cause that answered an earlier one has its evidence
+ * there. */
+static void print_answers(const struct jp_explanation *explanation, enum jp_question question)
+{
+	const struct jp_answers *answers = &explanation->answers[question];
+
+	if (answers->count)
+		printf("\nwhy %s:\n", questions[question]);
+	for (size_t i = 0; i < answers->count; i++) {
+		const struct jp_blamed *cause = answers->causes[i];
+		const double share = get_share(explanation, cause, question);
+
+		if (question == JP_WHY_NAMES_LACK &&
+		    is_answer(explanation, JP_WHY_STACKS_END, cause))
+			printf("\n%5.1f %%  %s: see above\n", 100 * share, cause->cause->id);
+		else
+			print_cause(cause, share);
 	}
 }
 
@@ -101,10 +158,10 @@ void jp_explain_report_text(const struct jp_explanation *explanation, const char
 		printf(", or of 32-bit tasks there, which jitproof does not unwind: record by "
 		       "frame pointers (perf record -g)\n");
 	}
-	for (size_t i = 0; i < explanation->nr_accused; i++)
-		print_cause(explanation, &explanation->causes[i]);
+	for (int question = 0; question < JP_QUESTIONS; question++)
+		print_answers(explanation, question);
 	if (explanation->nr_accused < explanation->nr_causes)
 		printf("\nnotes, below %.0f %% or by too few samples:\n", 100 * JP_EXPLAIN_ACCUSES);
 	for (size_t i = explanation->nr_accused; i < explanation->nr_causes; i++)
-		print_cause(explanation, &explanation->causes[i]);
+		print_cause(&explanation->causes[i], explanation->causes[i].share);
 }

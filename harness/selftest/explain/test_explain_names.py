@@ -334,6 +334,52 @@ class Jitdumps(Explained):
         self.expect("jitdump-hidden")
 
 
+class Questions(Explained):
+    """Why stacks end and why names are missing are two questions, each with its own causes."""
+
+    def explain(self, *options: str) -> str:
+        self.perf.save(self.path)
+        done = process.run([JITPROOF, "explain", *options, "--root", self.root, self.path],
+                           timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        return done.stdout
+
+    def answers(self) -> dict[str, list[tuple[str, float, int, str | None]]]:
+        found = json.loads(self.explain("--json"))
+        return {name: [(one["id"], one["share"], one["samples"], one["consequence_of"])
+                       for one in found[name]] for name in ("stacks", "names", "losses")}
+
+    def test_code_without_names_below_a_library(self) -> None:
+        """A library without frame pointers and its absent file do not hide a lesser cause of
+        missing names."""
+        self.map("/nowhere/main", FILE - 0x10000000, time=8)
+        self.map("/nowhere/libc.so.6", FILE + 0x10000000, time=9)
+        self.map("//anon")
+        self.map("/nowhere/lib.so", FILE)
+        for number in range(SAMPLES):
+            self.sample(*([CODE + 4, CODE + 8] if number % 10 else []), FILE + 4 + number, 2**46,
+                        pid=PID, time=100 + number)
+        self.assertEqual(self.answers(), {
+            "stacks": [("library-no-frame-pointer", 1, SAMPLES, None)],
+            "names": [("missing-file", 1, SAMPLES, None), ("no-name-source", 0.9, 90, None)],
+            "losses": []})
+        lines = self.explain().splitlines()
+        self.assertIn("100.0 % of the 100 samples", lines[0])
+        self.assertRegex(lines[1], r"^stacks end for 100.0 %.*\(library-no-frame-pointer\)$")
+        self.assertRegex(lines[2], r"^names are missing for 100.0 %.*\(missing-file\), and there")
+        self.assertLess(lines.index("why stacks end:"), lines.index("why names are missing:"))
+
+    def test_code_in_no_mapping(self) -> None:
+        """It has no stack, and no name either: one cause answers both, and is described once."""
+        self.samples(CODE)
+        self.assertEqual(self.answers(), {"stacks": [("older-code", 1, SAMPLES, None)],
+                                          "names": [("older-code", 1, SAMPLES, None)],
+                                          "losses": []})
+        text = self.explain()
+        self.assertEqual(text.count("remedy:"), 1)
+        self.assertIn("100.0 %  older-code: see above\n", text)
+
+
 class Files(Explained):
     def setUp(self) -> None:
         super().setUp()

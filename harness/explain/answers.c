@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Causes come in two lists: why stacks end and why names are missing. A cause whose samples another
+ * cause's remedy repairs as well is a consequence: it stands behind that cause. */
+#include "harness/explain/answers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/order.h"
+#include "harness/base/wilson.h"
+
+uint64_t jp_answers_cost(const struct jp_blamed *cause, enum jp_question question)
+{
+	switch (question) {
+	case JP_WHY_STACKS_END:
+		return cause->stacks;
+	case JP_WHY_NAMES_LACK:
+		return cause->names;
+	default:
+		return cause->cause->costs == JP_COSTS_SAMPLES ? cause->samples : 0;
+	}
+}
+
+bool jp_answers_accuse(const struct jp_explanation *explanation, uint64_t samples, uint64_t absent)
+{
+	const uint64_t all = explanation->summary.samples + absent;
+	double least, most;
+
+	jp_wilson(jp_min(samples, all), all, &least, &most);
+	return least >= JP_EXPLAIN_ACCUSES;
+}
+
+/* Returns how many samples of @repaired the remedy of @cause repairs. */
+static uint64_t count_repairs(const struct jp_blamed *cause, const struct jp_cause *repaired)
+{
+	uint64_t repairs = 0;
+
+	for (size_t i = 0; i < cause->nr_places; i++)
+		if (cause->places[i]->repaired == repaired)
+			repairs += cause->places[i]->repairs;
+	return repairs;
+}
+
+static bool repairs_others(const struct jp_blamed *cause)
+{
+	bool repairs = false;
+
+	for (size_t i = 0; i < cause->nr_places; i++)
+		repairs |= cause->places[i]->repaired != NULL;
+	return repairs;
+}
+
+/* Finds the cause whose remedy leaves too few samples of @cause to accuse it. */
+static void find_cause_above(const struct jp_explanation *explanation, struct jp_blamed *cause)
+{
+	if (repairs_others(cause))
+		return;
+	for (size_t i = 0; i < explanation->nr_accused; i++) {
+		const struct jp_blamed *above = &explanation->causes[i];
+		const uint64_t repairs = count_repairs(above, cause->cause);
+
+		if (repairs && !jp_answers_accuse(explanation,
+						  cause->samples - jp_min(repairs, cause->samples),
+						  cause->absent))
+			cause->below = above->cause;
+	}
+}
+
+/* Moves consequences behind their causes. */
+static void order_causes(struct jp_explanation *explanation, struct jp_blamed *ordered)
+{
+	const struct jp_blamed *causes = explanation->causes;
+	size_t count = 0;
+
+	for (size_t i = 0; i < explanation->nr_accused; i++) {
+		if (causes[i].below)
+			continue;
+		ordered[count++] = causes[i];
+		for (size_t j = 0; j < explanation->nr_accused; j++)
+			if (causes[j].below == causes[i].cause)
+				ordered[count++] = causes[j];
+	}
+	memcpy(explanation->causes, ordered, count * sizeof(*ordered));
+}
+
+static void insert_answer(struct jp_answers *answers, size_t at, const struct jp_blamed *cause)
+{
+	memmove(&answers->causes[at + 1], &answers->causes[at],
+		(answers->count++ - at) * sizeof(*answers->causes));
+	answers->causes[at] = cause;
+}
+
+/* Returns where @cause belongs in @answers: behind its own cause, or those that cost as much. */
+static size_t find_position(const struct jp_answers *answers, const struct jp_blamed *cause,
+			    enum jp_question question)
+{
+	size_t at = 0;
+
+	if (cause->below) {
+		while (at < answers->count && answers->causes[at]->cause != cause->below)
+			at++;
+		return at < answers->count ? at + 1 : at;
+	}
+	while (at < answers->count &&
+	       jp_answers_cost(answers->causes[at], question) >= jp_answers_cost(cause, question))
+		at++;
+	return at;
+}
+
+static int find_answers(struct jp_explanation *explanation, enum jp_question question)
+{
+	struct jp_answers *answers = &explanation->answers[question];
+
+	answers->causes = calloc(explanation->nr_accused + 1, sizeof(*answers->causes));
+	if (!answers->causes)
+		return -ENOMEM;
+	/* Consequences follow when their causes are in their places. */
+	for (int consequences = 0; consequences < 2; consequences++)
+		for (size_t i = 0; i < explanation->nr_accused; i++) {
+			const struct jp_blamed *cause = &explanation->causes[i];
+
+			if (!cause->below == !consequences &&
+			    jp_answers_accuse(explanation, jp_answers_cost(cause, question),
+					      cause->absent))
+				insert_answer(answers, find_position(answers, cause, question),
+					      cause);
+		}
+	return 0;
+}
+
+int jp_answers_find(struct jp_explanation *explanation)
+{
+	struct jp_blamed *ordered = calloc(explanation->nr_accused + 1, sizeof(*ordered));
+	int ret = 0;
+
+	if (!ordered)
+		return -ENOMEM;
+	for (size_t i = 0; i < explanation->nr_accused; i++)
+		find_cause_above(explanation, &explanation->causes[i]);
+	order_causes(explanation, ordered);
+	free(ordered);
+	for (int question = 0; question < JP_QUESTIONS && !ret; question++)
+		ret = find_answers(explanation, question);
+	return ret;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "harness/explain/blame.h"
+#include "harness/format/perfdata/summary.h"
+
+/* A cause that does not certainly (95 %) cost this share of samples is a note: starts, exits and
+ * prologues always occur. */
+#define JP_EXPLAIN_ACCUSES 0.02
+
+/* The questions that an explanation answers. */
+enum jp_question { JP_WHY_STACKS_END, JP_WHY_NAMES_LACK, JP_WHY_SAMPLES_LACK, JP_QUESTIONS };
+
+/* Why stacks of a file are broken and names missing. */
+struct jp_explanation {
+	struct jp_perfdata_summary summary;
+	struct jp_blames blames;
+	struct jp_blamed *causes; /* by cost, largest first */
+	size_t nr_causes;
+	size_t nr_accused; /* the first of these; the others are notes */
+	/* The accused ones that answer each question, by cost; consequences stand behind their
+	 * cause. */
+	struct jp_answers {
+		const struct jp_blamed **causes;
+		size_t count;
+	} answers[JP_QUESTIONS];
+	/* Samples with a dump of another machine or a 32-bit task: unknown whether broken. */
+	uint64_t unknown_stacks;
+};
+
+/* Returns the samples of @cause that @question is about. */
+uint64_t jp_answers_cost(const struct jp_blamed *cause, enum jp_question question);
+/* Returns whether @samples of a cause are enough to accuse it. @absent: samples that the file
+ * lacks. */
+bool jp_answers_accuse(const struct jp_explanation *explanation, uint64_t samples, uint64_t absent);
+/* Orders the accused causes of @explanation, and finds those that answer each question. Returns 0
+ * or -ENOMEM. */
+int jp_answers_find(struct jp_explanation *explanation);
