@@ -21,6 +21,9 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case);
 bool jp_blame_perf_map(const struct jp_name_case *name_case);
 bool jp_blame_no_source(const struct jp_name_case *name_case);
 
+/* Blames a jitdump that was not injected for the stacks that its unwinding information repairs, if
+ * its process lost no names. The loss of @name_case is empty. */
+void jp_blame_unwinding(const struct jp_name_case *name_case);
 /* Notes a perf map with names that belongs to another user than the recording. */
 void jp_note_owner(struct jp_explain_view *view, const struct jp_name_process *process);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/explain/name_causes.h"
+#include "harness/explain/repaired_ends.h"
 #include "harness/format/jit/jitdump_read.h"
 
 /* Losses that a jitdump could name. */
@@ -15,6 +16,8 @@ struct dump_facts {
 	bool counter;                /* its times are a CPU counter, not ns */
 	uint64_t loads, first, last; /* number of loads, and their times */
 	size_t covers;               /* of the loss's addresses, those in loads */
+	uint64_t stacks, repairs;    /* samples whose stack ends without call frame information, and
+					those of them that it repairs */
 };
 
 static void note_load(struct dump_facts *facts, const struct jp_name_loss *loss,
@@ -32,11 +35,27 @@ static void note_load(struct dump_facts *facts, const struct jp_name_loss *loss,
 	}
 }
 
-static void read_dump(const struct jp_name_case *name_case, struct dump_facts *facts)
+static void read_records(const struct jp_name_case *name_case, struct jp_jitdump *dump,
+			 struct dump_facts *facts, struct jp_repaired_ends *ends)
 {
-	const struct jp_wanted_file wanted = {.path = facts->path, .pid = name_case->loss->pid};
 	bool covered[JP_LOSS_ADDRS] = {false};
 	struct jp_jitdump_record record;
+
+	while (jp_jitdump_next(dump, &record, NULL) > 0) {
+		jp_repaired_ends_note(ends, &record);
+		if (record.type == JP_JITDUMP_LOAD)
+			note_load(facts, name_case->loss, &record, covered);
+	}
+	for (size_t i = 0; i < ends->count; i++)
+		facts->stacks += ends->list[i].samples;
+	facts->repairs = jp_repaired_ends_count(ends);
+}
+
+static void read_dump(const struct jp_name_case *name_case, struct dump_facts *facts)
+{
+	const uint32_t pid = name_case->loss->pid;
+	const struct jp_wanted_file wanted = {.path = facts->path, .pid = pid};
+	struct jp_repaired_ends ends = {0};
 	struct jp_found_file found;
 	struct jp_jitdump *dump;
 
@@ -49,10 +68,23 @@ static void read_dump(const struct jp_name_case *name_case, struct dump_facts *f
 	if (!dump)
 		return;
 	facts->counter = jp_jitdump_header(dump)->flags & JP_JITDUMP_ARCH_TIMESTAMP;
-	while (jp_jitdump_next(dump, &record, NULL) > 0)
-		if (record.type == JP_JITDUMP_LOAD)
-			note_load(facts, name_case->loss, &record, covered);
+	if (jp_repaired_ends_find(&ends, name_case->view->ends, pid))
+		name_case->view->blames->failed = true;
+	read_records(name_case, dump, facts, &ends);
+	jp_repaired_ends_free(&ends);
 	jp_jitdump_close(dump);
+}
+
+/* Notes the stacks that come back when the jitdump is injected. */
+static void note_repairs(struct jp_blame *blame, const struct dump_facts *facts)
+{
+	if (!facts->repairs || blame->repaired)
+		return;
+	jp_blame_repairs(blame, "no-cfi-for-jit", facts->repairs);
+	jp_blame_evidence(blame,
+			  "its unwinding information continues %" PRIu64 " of %" PRIu64
+			  " stacks that end in emitted code without call frame information",
+			  facts->repairs, facts->stacks);
 }
 
 static void describe_marker(const struct jp_name_case *name_case, struct jp_blame *blame)
@@ -94,6 +126,7 @@ static bool blame_clock(const struct jp_name_case *name_case, const struct dump_
 	const bool monotonic = name_case->view->summary->monotonic;
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-wrong-clock", facts->path);
 
+	note_repairs(blame, facts);
 	if (monotonic)
 		jp_blame_evidence(blame, "the recording's clock is CLOCK_MONOTONIC");
 	else
@@ -121,6 +154,7 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-not-injected", facts->path);
 
+	note_repairs(blame, facts);
 	if (name_case->process->marker)
 		describe_marker(name_case, blame);
 	else
@@ -129,6 +163,8 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 				  facts->path);
 	if (facts->missing)
 		jp_blame_evidence(blame, "it cannot be read: %.400s", facts->why.text);
+	else if (!name_case->loss->nr_addrs)
+		jp_blame_evidence(blame, "it holds %" PRIu64 " loads", facts->loads);
 	else
 		jp_blame_evidence(blame,
 				  "it holds %" PRIu64
@@ -164,12 +200,15 @@ static bool blame_hidden(const struct jp_name_case *name_case)
 	return true;
 }
 
-/* Returns whether all loads lie outside of the recording, so that their times are of another
- * clock. */
-static bool has_other_clock(const struct jp_name_process *process, const struct dump_facts *facts)
+/* Returns whether perf cannot compare the jitdump's times with the recording's: the recording has
+ * another clock, or all loads lie outside of it. */
+static bool is_other_clock(const struct jp_name_case *name_case, const struct dump_facts *facts)
 {
+	const struct jp_name_process *process = name_case->process;
 	const uint64_t span = process->last - process->first + UINT64_C(3600000000000);
 
+	if (!name_case->view->summary->monotonic)
+		return true;
 	return facts->loads && !facts->counter &&
 	       (facts->first > process->last || facts->last + span < process->first);
 }
@@ -192,7 +231,21 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 	/* An unreadable file exists. */
 	if (facts.missing && facts.missing != -EACCES && facts.missing != -EPERM)
 		return blame_gone(name_case, &facts);
-	if (!name_case->view->summary->monotonic || has_other_clock(process, &facts))
+	if (is_other_clock(name_case, &facts))
 		return blame_clock(name_case, &facts);
 	return blame_not_injected(name_case, &facts);
+}
+
+void jp_blame_unwinding(const struct jp_name_case *name_case)
+{
+	const struct jp_name_process *process = name_case->process;
+	struct dump_facts facts = {.path = process->marker};
+
+	if (!process->marker || process->injected)
+		return;
+	read_dump(name_case, &facts);
+	if (facts.repairs && is_other_clock(name_case, &facts))
+		blame_clock(name_case, &facts);
+	else if (facts.repairs)
+		blame_not_injected(name_case, &facts);
 }

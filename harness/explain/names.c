@@ -39,6 +39,13 @@ static int blame_losses(struct jp_explain_view *view, struct jp_error *err)
 		    !jp_blame_perf_map(&name_case))
 			jp_blame_no_source(&name_case);
 	}
+	for (size_t at = 0; (process = jp_name_losses_next_process(view->state, &at));)
+		jp_blame_unwinding(&(struct jp_name_case){
+			.view = view,
+			.losses = view->state,
+			.loss = &(struct jp_name_loss){.pid = process->pid, .name = "memory"},
+			.process = process,
+		});
 	return jp_name_losses_join(view->state) ? jp_fail(err, ENOMEM, "no memory") : 0;
 }
 

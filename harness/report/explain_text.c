@@ -39,7 +39,7 @@ static void print_cause(const struct jp_blamed *cause, double share)
 
 	printf("\n%5.1f %%  %s: %s\n", 100 * share, cause->cause->id, cause->cause->text);
 	if (cause->below)
-		printf("         a consequence of %s, whose remedy repairs it too\n",
+		printf("         a consequence of %s, whose remedy repairs it, too\n",
 		       cause->below->id);
 	for (size_t i = 0; i < cause->nr_places && i < MOST_PLACES; i++) {
 		const struct jp_blame *place = cause->places[i];
@@ -96,11 +96,14 @@ static void print_first(const struct jp_explanation *explanation, enum jp_questi
 {
 	const struct jp_answers *answers = &explanation->answers[question];
 	const struct jp_blamed *first = answers->count ? answers->causes[0] : NULL;
+	size_t others = 0;
 
+	for (size_t i = 1; i < answers->count; i++)
+		others += !answers->causes[i]->below;
 	if (first)
 		printf("%s for %.1f %%, because %s (%s)%s\n", questions[question],
 		       100 * get_share(explanation, first, question), first->cause->text,
-		       first->cause->id, answers->count > 1 ? ", and there is more" : "");
+		       first->cause->id, others ? ", and there is more" : "");
 }
 
 static void print_verdict(const struct jp_explanation *explanation, const char *file)

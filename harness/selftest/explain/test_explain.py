@@ -9,6 +9,7 @@ import subprocess
 from typing import Any
 
 from ci.base import files, process
+from harness.selftest.support import made_jitdump as mj
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import HERE, JITPROOF, Folder
 
@@ -661,6 +662,70 @@ class Dumps(Recording):
         self.map(ANON, "//anon", 8)
         self.dump(ANON + 8, self.ASKED)
         self.only("no-cfi-for-jit", 1)
+
+    def jitdump(self, *addresses: int, clock: int = START) -> str:
+        """Maps a jitdump with unwind information for 0x100 bytes at each address."""
+        made = mj.Made(PID)
+        for number, address in enumerate(addresses):
+            made.unwinding(clock, 0x100).load(clock, address, bytes(0x100), number, "f")
+        made.load(clock, ANON + 0x800, bytes(0x100), 9, "without")
+        path = self.place("jit-%d.dump" % PID)
+        made.save(path)
+        self.map(LIBRARY, path, 9)
+        return path
+
+    def test_jitdump_with_unwind_information(self) -> None:
+        """Injecting it repairs stacks and names, so missing unwind information follows from it."""
+        self.map(ANON, "//anon", 8)
+        path = self.jitdump(ANON, ANON + 0x200)
+        self.dump(ANON + 8, self.ASKED, count=60)
+        self.dump(ANON + 0x208, self.ASKED, count=40)
+        for flags, cause in ((1 << 25, "jitdump-not-injected"), (0, "jitdump-wrong-clock")):
+            attr = self.perf.attrs[0]
+            attr.flags = attr.flags & ~(1 << 25) | flags
+            struct.pack_into("<i", attr.raw, 92, 1)
+            with self.subTest(cause):
+                found = self.explain()
+                self.assertEqual([(one["id"], one["samples"], one["consequence_of"])
+                                  for one in found["stacks"]],
+                                 [(cause, 100, None), ("no-cfi-for-jit", 100, cause)])
+                self.assertEqual([one["id"] for one in found["names"]], [cause])
+                self.assertEqual([one["id"] for one in found["causes"]],
+                                 [cause, "no-cfi-for-jit"])
+                self.assertEqual(found["causes"][0]["file"], path)
+                self.assertIn("100 of 100 stacks", found["causes"][0]["evidence"][0])
+                text = self.run_explain().stdout
+                self.assertNotIn("there is more", text)
+                self.assertIn("a consequence of " + cause, text)
+
+    def test_jitdump_with_unwind_information_of_a_part(self) -> None:
+        """What injecting does not repair is a cause of its own."""
+        self.perf.attrs[0].flags |= 1 << 25
+        struct.pack_into("<i", self.perf.attrs[0].raw, 92, 1)
+        self.map(ANON, "//anon", 8)
+        self.jitdump(ANON)
+        self.dump(ANON + 8, self.ASKED, count=60)
+        self.dump(ANON + 0x808, self.ASKED, count=40)
+        found = self.explain()
+        self.assertEqual([(one["id"], one["samples"], one["consequence_of"])
+                          for one in found["stacks"]],
+                         [("no-cfi-for-jit", 100, None), ("jitdump-not-injected", 60, None)])
+
+    def test_jitdump_with_unwind_information_beside_a_perf_map(self) -> None:
+        self.perf.attrs[0].flags |= 1 << 25
+        struct.pack_into("<i", self.perf.attrs[0].raw, 92, 1)
+        pid = os.getpid()  # no other program writes its map
+        name = f"/tmp/perf-{pid}.map"
+        files.write(name, f"{ANON:x} 1000 function\n")
+        self.addCleanup(os.unlink, name)
+        self.map(ANON, "//anon", 8)
+        self.jitdump(ANON)
+        self.dump(ANON + 8, self.ASKED)
+        for record in [*self.perf.maps(), *self.perf.samples()]:
+            record.pid = record.tid = pid
+        self.assertEqual([one["id"] for one in self.explain()["names"]], [])
+        self.assertEqual([one["id"] for one in self.explain()["stacks"]],
+                         ["jitdump-not-injected", "no-cfi-for-jit"])
 
     def test_injected_without_unwind_information(self) -> None:
         """The injected file exists without build id and call frame information."""

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/repaired_ends.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/base/search.h"
+
+static int compare_ends(const void *left, const void *right)
+{
+	const struct jp_repaired_end *a = left, *b = right;
+
+	return jp_compare(a->addr, b->addr);
+}
+
+int jp_repaired_ends_find(struct jp_repaired_ends *ends, const struct jp_ends *all, uint32_t pid)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		const struct jp_end *end = &all->list[i];
+		struct jp_repaired_end *added;
+
+		if (end->image->pid != pid || end->code != JP_CODE_EMITTED || end->remapped ||
+		    (end->kind != JP_END_NO_CFI && end->kind != JP_END_NO_FILE))
+			continue;
+		added = jp_array_push(&ends->list, &ends->count, &ends->capacity);
+		if (!added)
+			return -ENOMEM;
+		*added = (struct jp_repaired_end){.addr = end->addr, .samples = end->samples};
+	}
+	if (ends->count)
+		qsort(ends->list, ends->count, sizeof(*ends->list), compare_ends);
+	return 0;
+}
+
+void jp_repaired_ends_note(struct jp_repaired_ends *ends, const struct jp_jitdump_record *record)
+{
+	size_t i;
+
+	/* It precedes the load of its code. V8 writes an index of no frames if it has none. */
+	if (record->type == JP_JITDUMP_UNWINDING_INFO)
+		ends->informed = record->unwinding.size > record->unwinding.hdr_size;
+	if (record->type != JP_JITDUMP_LOAD)
+		return;
+	jp_search(i, ends->count, ends->list[i].addr < record->load.addr);
+	for (; ends->informed && i < ends->count &&
+	       ends->list[i].addr - record->load.addr < record->load.size;
+	     i++)
+		ends->list[i].repaired = true;
+	ends->informed = false;
+}
+
+uint64_t jp_repaired_ends_count(const struct jp_repaired_ends *ends)
+{
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < ends->count; i++)
+		samples += ends->list[i].repaired ? ends->list[i].samples : 0;
+	return samples;
+}
+
+void jp_repaired_ends_free(struct jp_repaired_ends *ends)
+{
+	free(ends->list);
+	*ends = (struct jp_repaired_ends){0};
+}
