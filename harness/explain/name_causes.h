@@ -24,6 +24,10 @@ bool jp_blame_no_source(const struct jp_name_case *name_case);
 /* Blames a jitdump that was not injected for the stacks that its unwinding information repairs, if
  * its process lost no names. The loss of @name_case is empty. */
 void jp_blame_unwinding(const struct jp_name_case *name_case);
+/* Blames the lack of a perf map on a process that runs code of its parent: the map of pid @named has
+ * @covers of the addresses. @sibling: another process with that code; 0: @named is an ancestor. */
+bool jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named, size_t covers,
+			uint32_t sibling);
 /* Notes a perf map with names that belongs to another user than the recording. */
 void jp_note_owner(struct jp_explain_view *view, const struct jp_name_process *process);
 

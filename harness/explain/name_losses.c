@@ -325,8 +325,7 @@ static int handle_start(struct jp_name_losses *losses, const struct jp_event *ev
 		return -ENOMEM;
 	if (event->type == JP_EVENT_FORK)
 		process->parent = event->task.ppid;
-	else
-		process->execed = event->time;
+	process->execed = event->type == JP_EVENT_FORK ? 0 : event->time;
 	return jp_replay_apply(losses->injected, event);
 }
 

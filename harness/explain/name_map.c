@@ -21,14 +21,14 @@ struct map_facts {
 };
 
 /* Returns the pid of the nearest ancestor whose perf map names the addresses, or 0: a child runs
- * inherited code. */
+ * inherited code until it calls exec. */
 static uint32_t find_parent_with_names(const struct jp_name_case *name_case)
 {
 	enum { GENERATIONS = 64 };
 	const struct jp_name_process *process = name_case->process;
 	const struct jp_perf_map *map;
 
-	for (int i = 0; i < GENERATIONS && process && process->parent; i++) {
+	for (int i = 0; i < GENERATIONS && process && process->parent && !process->execed; i++) {
 		map = jp_names_map(name_case->view->names, process->parent, NULL);
 		if (map && jp_name_covers(name_case->loss, map) * 2 > name_case->loss->nr_addrs)
 			return process->parent;
@@ -43,6 +43,7 @@ static void read_map_facts(const struct jp_name_case *name_case, struct map_fact
 
 	snprintf(facts->path, sizeof(facts->path), "/tmp/perf-%" PRIu32 ".map", loss->pid);
 	facts->map = jp_names_map(name_case->view->names, loss->pid, &facts->missing);
+	facts->parent = find_parent_with_names(name_case);
 	if (!facts->map)
 		return;
 	facts->others = jp_perf_map_count_lines(facts->map, 0, UINT64_MAX);
@@ -50,7 +51,6 @@ static void read_map_facts(const struct jp_name_case *name_case, struct map_fact
 		facts->lines += jp_perf_map_count_lines(facts->map, loss->ranges[i].start,
 							loss->ranges[i].end);
 	facts->covers = jp_name_covers(loss, facts->map);
-	facts->parent = find_parent_with_names(name_case);
 	facts->others -= facts->lines < facts->others ? facts->lines : facts->others;
 }
 
@@ -224,6 +224,38 @@ static bool blame_partial(const struct jp_name_case *name_case, const struct map
 	return true;
 }
 
+bool jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named, size_t covers,
+			uint32_t sibling)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", named);
+	blame = jp_blame_names(name_case, "map-partial", path);
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have frames without a name in %s, and there is no "
+			  "/tmp/perf-%" PRIu32 ".map",
+			  loss->samples, loss->name, loss->pid);
+	jp_blame_evidence(blame, "%s names %zu of %zu sampled addresses without a name: `head %s`",
+			  path, covers, loss->nr_addrs, path);
+	if (sibling)
+		jp_blame_evidence(blame,
+				  "pid %" PRIu32 " has code at the same addresses, so one process "
+				  "forked both: `perf script -i %s --show-mmap-events`",
+				  sibling, name_case->view->path);
+	else
+		jp_blame_evidence(blame,
+				  "pid %" PRIu32 " forked the process, which runs inherited code: "
+				  "`perf script -i %s --show-task-events`",
+				  named, name_case->view->path);
+	jp_blame_remedy(blame,
+			"before the report, for each child: cp %s /tmp/perf-%" PRIu32
+			".map; code that a child adds needs lines of its own in that file",
+			path, loss->pid);
+	return true;
+}
+
 /* Returns whether the map seems older than the code: none of its lines fits, or names end at some
  * time. */
 static bool is_old(const struct jp_name_case *name_case, const struct map_facts *facts)
@@ -242,6 +274,15 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 	       name_case->loss->first - process->first > (process->last - process->first) / 4;
 }
 
+/* Blames the map of the process @parent, which names the loss. */
+static bool blame_parent(const struct jp_name_case *name_case, uint32_t parent)
+{
+	const struct jp_perf_map *map = jp_names_map(name_case->view->names, parent, NULL);
+
+	return map &&
+	       jp_blame_inherited(name_case, parent, jp_name_covers(name_case->loss, map), 0);
+}
+
 bool jp_blame_perf_map(const struct jp_name_case *name_case)
 {
 	struct map_facts facts = {.missing = 0};
@@ -253,6 +294,8 @@ bool jp_blame_perf_map(const struct jp_name_case *name_case)
 	case JP_NAME_AGAIN:
 	case JP_NAME_OVERLAPPED:
 		return blame_stale(name_case, &facts);
+	case JP_NAME_NO_MAP:
+		return facts.parent && blame_parent(name_case, facts.parent);
 	case JP_NAME_NOT_IN_MAP:
 		return is_old(name_case, &facts) ? blame_stale(name_case, &facts)
 						 : blame_partial(name_case, &facts);

@@ -16,29 +16,28 @@ struct search {
 	char path[64];
 };
 
-/* Returns whether the process @pid of the recording has code of its own there, which its map
- * names. */
-static bool has_code(const struct search *search, uint32_t pid)
+/* Returns whether the process @pid of the recording has code there. */
+static bool has_code(const struct jp_name_case *name_case, uint32_t pid)
 {
-	const struct jp_mapping *mapping = jp_replay_find(search->name_case->view->spaces, pid,
-							  search->name_case->loss->addrs[0]);
+	const struct jp_mapping *mapping =
+		jp_replay_find(name_case->view->spaces, pid, name_case->loss->addrs[0]);
 
 	return mapping && mapping->prot & JP_PROT_EXEC;
 }
 
-/* Returns whether @pid is an ancestor of the process: a child's code may be named by its parent's
- * map, at the same place. */
-static bool is_ancestor(const struct search *search, uint32_t pid)
+/* Returns another process of the recording that has code there, @named first, or 0. As memory lies
+ * at random places, one process forked both. */
+static uint32_t find_sibling(const struct jp_name_case *name_case, uint32_t named)
 {
-	enum { GENERATIONS = 64 };
-	const struct jp_name_process *process = search->name_case->process;
+	const struct jp_name_process *process;
 
-	for (int i = 0; i < GENERATIONS && process && process->parent; i++) {
-		if (process->parent == pid)
-			return true;
-		process = jp_name_losses_process(search->name_case->losses, process->parent);
-	}
-	return false;
+	if (has_code(name_case, named))
+		return named;
+
+	for (size_t at = 0; (process = jp_name_losses_next_process(name_case->losses, &at));)
+		if (process->pid != name_case->loss->pid && has_code(name_case, process->pid))
+			return process->pid;
+	return 0;
 }
 
 /* Tries a map: if its lines cover most of the addresses it is the process's own, as memory lies at
@@ -49,7 +48,7 @@ static int try_map(void *context, uint32_t named, const struct jp_found_file *fo
 	const struct jp_name_loss *loss = search->name_case->loss;
 	struct jp_perf_map *map;
 
-	if (named == loss->pid || has_code(search, named) || is_ancestor(search, named))
+	if (named == loss->pid)
 		return 0;
 	map = jp_perf_map_read(found->fd, found->path, found->size, NULL);
 	if (!map)
@@ -139,12 +138,16 @@ bool jp_blame_no_source(const struct jp_name_case *name_case)
 	const struct jp_name_loss *loss = name_case->loss;
 	struct search search = {.name_case = name_case};
 	struct jp_blame *blame;
+	uint32_t sibling;
 
 	if (loss->fault == JP_NAME_REMAPPED)
 		return blame_remapped(name_case);
 	if (loss->nr_addrs && loss->samples >= name_case->view->samples * JP_EXPLAIN_ACCUSES &&
-	    jp_file_find_maps(name_case->view->finder, loss->pid, try_map, &search))
-		return blame_namespace(name_case, &search);
+	    jp_file_find_maps(name_case->view->finder, loss->pid, try_map, &search)) {
+		sibling = find_sibling(name_case, search.named);
+		return sibling ? jp_blame_inherited(name_case, search.named, search.covers, sibling)
+			       : blame_namespace(name_case, &search);
+	}
 	if (loss->fault == JP_NAME_NO_MAP &&
 	    jp_name_process_apart(name_case->losses, name_case->process))
 		return blame_unseen(name_case);

@@ -219,20 +219,37 @@ class PerfMaps(Explained):
         self.emitted()
         self.expect("pid-namespace-map", file="/tmp/perf-1.map")
 
+    def expect_inherited(self, sibling: int = 0) -> None:
+        found = self.expect("map-partial", file="/tmp/perf-1.map")
+        self.assertIn("names 1 of 1 sampled", found["evidence"][1])
+        self.assertIn("pid %d has code at the same" % sibling if sibling else "pid 1 forked",
+                      found["evidence"][2])
+        self.assertIn("cp /tmp/perf-1.map /tmp/perf-4711.map", found["remedy"])
+
     def test_map_of_the_parent(self) -> None:
-        """A process of the recording has code at the same addresses: the map is its own."""
+        """A process of the recording has code at the same addresses: the child inherited it."""
         self.publish((CODE, 0x1000, "all"), pid=OTHER)
         self.add(self.perf.map(OTHER, CODE, 0x1000, "//anon", 9))
         self.emitted()
-        self.expect("no-name-source")
+        self.expect_inherited(OTHER)
+
+    def test_map_of_an_absent_parent(self) -> None:
+        """Two children were recorded, and not their parent."""
+        self.publish((CODE, 0x1000, "all"), pid=OTHER)
+        self.add(self.perf.map(77, CODE, 0x1000, "//anon", 9))
+        self.sample(CODE + 4, pid=77, time=99)
+        self.emitted()
+        self.expect_inherited(77)
 
     def test_map_of_an_ancestor(self) -> None:
-        """An ancestor's map of later code: the child is in no pid namespace of its own."""
+        """The child runs code of its ancestor: it is in no pid namespace of its own."""
         self.publish((CODE, 0x1000, "all"), pid=OTHER)
         self.add(self.perf.fork(77, OTHER, 6), self.perf.fork(PID, 77, 7),
                  self.perf.comm(PID, PID, "java", 8))
         self.emitted()
-        self.expect("no-name-source")
+        self.expect_inherited()
+        self.add(self.perf.comm(PID, PID, "java", 9, executed=True))
+        self.assertNotIn("map-partial", [one["id"] for one in self.causes()])
 
     def test_map_of_the_parent_for_inherited_code(self) -> None:
         """The child's mapping record covers inherited code, which its own map lacks."""
