@@ -72,7 +72,7 @@ static bool is_root(const struct jp_end *end)
 {
 	enum { PROGRAM_PART = 10, EMITTED_PART = 3, DEEP = 3 };
 
-	if (end->kind != JP_END_HERE)
+	if (end->kind != JP_END_HERE || end->astray * 2 > end->samples)
 		return false;
 	/* A thread begins in one place, unlike callbacks of libc such as qsort()'s. */
 	if (end->code == JP_CODE_LIBC && end->use == JP_FRAME_USED && end->image->main_root)
@@ -86,7 +86,8 @@ static bool is_root(const struct jp_end *end)
 		return false;
 	if (!end->image->libc)
 		return true;
-	return end->use == JP_FRAME_UNKNOWN &&
+	/* Coroutines begin in hand-written code, but a begin leads nowhere. */
+	return end->use == JP_FRAME_UNKNOWN && end->garbage * 2 <= end->samples &&
 	       end->samples * PROGRAM_PART >= end->image->here[end->code];
 }
 

@@ -155,6 +155,7 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 	}
 	ending->addr = stack->frames[nr_good - 1];
 	ending->next = nr_good < stack->count ? stack->frames[nr_good] : 0;
+	ending->nr_next = stack->count - nr_good;
 	if (stack->stop == JP_UNWIND_NO_DATA)
 		ending->kind = JP_END_KINDS;
 	else if (nr_good == 1)

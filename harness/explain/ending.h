@@ -24,8 +24,9 @@ enum jp_end_kind {
 struct jp_ending {
 	enum jp_end_kind kind; /* JP_END_KINDS: nothing to count */
 	uint64_t addr;
-	uint64_t next; /* the following garbage address; 0: none */
-	bool file;     /* in a file, or the vDSO */
+	uint64_t next;    /* the following garbage address; 0: none */
+	uint64_t nr_next; /* number of addresses from there on */
+	bool file;        /* in a file, or the vDSO */
 	bool far; /* for UNMAPPED: no frame is known, and they are as far apart as a program and its
 		     libraries */
 	bool emitted;            /* a frame is a JIT's */

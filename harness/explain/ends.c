@@ -10,7 +10,12 @@
 #include "harness/explain/remapped.h"
 #include "harness/model/unwind/elf_store.h"
 
-enum { PAGE = 4096 };
+enum {
+	PAGE = 4096,
+	/* The C library calls main() with any value in the frame pointer. If that is argv, the
+	 * chain goes on to an argument and to the bytes of a string, which lead no further. */
+	MOST_AT_START = 2,
+};
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 			    struct jp_file_finder *finder, struct jp_changed_files *changed)
@@ -161,6 +166,7 @@ static void count_sample(struct jp_end *end, const struct jp_event *event,
 	if (ending->next && !end->garbage++)
 		end->next = ending->next;
 	end->again += ending->next && ending->next == end->next;
+	end->astray += ending->nr_next > MOST_AT_START;
 	end->main += event->tid == event->pid;
 	/* glibc's caller of main() and exit() saves nothing. */
 	if (end->kind == JP_END_HERE && end->code == JP_CODE_LIBC && end->use != JP_FRAME_USED &&

@@ -30,6 +30,7 @@ struct jp_end {
 	uint64_t nr_frames;   /* sum of all samples */
 	uint64_t garbage;     /* of these, followed by garbage addresses */
 	uint64_t again;       /* of these, with the same garbage as the first */
+	uint64_t astray;      /* of these, with more garbage than the start of a program leaves */
 	uint64_t skips;       /* of all: emitted code that shows its caller's caller */
 	uint64_t skipped;     /* that address in the first */
 	uint64_t circles;     /* of FULL: repeats a few addresses of emitted code */

@@ -90,6 +90,14 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 				       "information for perf record -k mono --call-graph dwarf");
 }
 
+/* Returns whether most chains go on to garbage above the one place @end, which may be the entry of
+ * coroutines: an outermost frame, or hand-written code. */
+static bool is_entry(const struct jp_culprit *culprit, const struct jp_end *end)
+{
+	return end && end->kind == JP_END_HERE && end->garbage * 2 > culprit->broken &&
+	       (end->use == JP_FRAME_ROOT || end->use == JP_FRAME_UNKNOWN);
+}
+
 static void blame_file(struct jp_explain_view *view, const struct jp_culprit *culprit,
 		       uint64_t samples)
 {
@@ -120,10 +128,11 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 	else
 		jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F time,tid,ip,sym",
 				  view->path, image->pid);
-	jp_blame_remedy(blame,
-			"perf record --call-graph dwarf, or build %s with "
-			"-fno-omit-frame-pointer",
-			culprit->file);
+	jp_blame_remedy(blame, "perf record --call-graph dwarf, or %s%s%s",
+			is_entry(culprit, where) ? "let the entry of coroutines in " : "build ",
+			culprit->file,
+			is_entry(culprit, where) ? " clear the frame pointer"
+						 : " with -fno-omit-frame-pointer");
 }
 
 /* Returns whether the code keeps no frame pointers. Prologues, epilogues and a few hand-written

@@ -134,6 +134,29 @@ class Walks(Recording):
         self.sample(ANON + 8, MAIN + 4, ROOT, 2**64 - 1, count=100)
         self.assertEqual(self.causes(), {})
 
+    def test_garbage_above_the_root(self) -> None:
+        """A coroutine begins in libc's __start_context() with any frame pointer. The first two
+        addresses may be what main() finds there."""
+        for count, causes in ((2, []), (3, ["library-no-frame-pointer"])):
+            self.perf.drop_samples()
+            for number in range(100):
+                self.sample(MAIN + 4, ROOT, *(GARBAGE + (number << 12 + at)
+                                              for at in range(count)))
+            with self.subTest(count):
+                self.assertEqual(list(self.causes()), causes)
+
+    def test_garbage_above_a_hand_written_entry(self) -> None:
+        """Code without call frame information that switches stacks."""
+        self.sample(MAIN + 8, MAIN + 4, count=100)
+        self.assertEqual(self.causes(), {})
+        self.perf.drop_samples()
+        for number in range(100):
+            self.sample(MAIN + 8, MAIN + 4, GARBAGE + (number << 12))
+        found = self.only("library-no-frame-pointer", 1)
+        self.assertEqual(found["file"], "/usr/bin/made")
+        self.assertIn("perf record --call-graph dwarf", found["remedy"])
+        self.assertIn("clear the frame pointer", found["remedy"])
+
     def test_samples_without_user_stacks(self) -> None:
         self.sample(kernel=(0xffffffff81000000,), count=100)
         self.assertEqual(self.causes(), {})
