@@ -12,6 +12,8 @@ static enum jp_code_kind note_frame(struct jp_codes *codes, const struct jp_plac
 	code = jp_code_at(codes, process, stretch);
 	ending->emitted |= code == JP_CODE_EMITTED;
 	ending->file |= code != JP_CODE_EMITTED;
+	if (ending->emitted && !ending->caller && (code == JP_CODE_FILE || code == JP_CODE_PROGRAM))
+		ending->caller = jp_code_file(codes, process, stretch);
 	if (!ending->interpreter && stretch->note & JP_CODE_INTERPRETS)
 		ending->interpreter = jp_code_file(codes, process, stretch);
 	return code;

@@ -34,6 +34,7 @@ struct jp_ending {
 	bool calls_jit;          /* its caller is a JIT's, too */
 	bool circle;             /* for FULL: its end repeats a few addresses of emitted code */
 	bool recursion;          /* for FULL: the same, but it continues */
+	const char *caller;      /* the file that calls emitted code, or NULL */
 	const char *interpreter; /* an interpreter's file with a frame, or NULL */
 };
 void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *process,

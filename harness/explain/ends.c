@@ -195,6 +195,8 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 		if (ending->next)
 			extend_range(image, ending->next);
 	}
+	if (ending->caller)
+		jp_image_vote(image, ending->caller);
 	image->unmapped += ending->kind == JP_END_UNMAPPED;
 	image->recursion |= ending->recursion;
 	image->in_jit += ending->in_jit;

@@ -4,28 +4,8 @@
 #include <string.h>
 
 #include "harness/explain/culprits.h"
+#include "harness/explain/emitter.h"
 #include "harness/explain/explainer.h"
-
-/* Returns the runtime's option for code with frame pointers. */
-static const char *find_option(const char *process, const char *program)
-{
-	static const struct {
-		const char *name, *option;
-	} options[] = {
-		{"java", "java -XX:+PreserveFramePointer"},
-		{"beam", "erl +JPperf true"},
-		{"erl", "erl +JPperf true"},
-		{"node", "node --perf-prof --interpreted-frames-native-stack"},
-		{"mono", "MONO_DEBUG=disable_omit_fp mono"},
-	};
-	const char *slash = program ? strrchr(program, '/') : NULL;
-	const char *name = slash ? slash + 1 : process;
-
-	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
-		if (strncmp(name, options[i].name, strlen(options[i].name)) == 0)
-			return options[i].option;
-	return NULL;
-}
 
 static void describe_end(struct jp_blame *blame, const struct jp_end *end)
 {
@@ -47,7 +27,9 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 			  uint64_t samples)
 {
 	const struct jp_image *image = culprit->image;
-	const char *option = find_option(image->process, image->program);
+	const char *caller;
+	const struct jp_runtime *runtime =
+		jp_emitter_of(view->ends, image->pid, culprit->file, image->process, &caller);
 	struct jp_blame *blame = jp_blame(view->blames, "jit-no-frame-pointer", image->pid,
 					  image->process, culprit->file, samples);
 
@@ -83,11 +65,18 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 				  culprit->leaf->addr);
 	jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F time,tid,ip,sym",
 			  view->path, image->pid);
-	if (option)
-		jp_blame_remedy(blame, "run %s", option);
+	if (runtime && runtime->frames)
+		jp_blame_remedy(blame, "run %s", runtime->frames);
+	else if (runtime && runtime->unwinding)
+		jp_blame_remedy(blame,
+				"run %s, with perf record -k mono --call-graph dwarf; then perf "
+				"inject --jit",
+				runtime->unwinding);
 	else
-		jp_blame_remedy(blame, "the runtime must keep the frame pointer, or publish unwind "
-				       "information for perf record -k mono --call-graph dwarf");
+		jp_blame_remedy(blame,
+				"%s%s must keep the frame pointer, or publish unwind information "
+				"for perf record -k mono --call-graph dwarf",
+				caller ? "the engine in " : "the runtime", caller ?: "");
 }
 
 /* Returns whether most chains go on to garbage above the one place @end, which may be the entry of

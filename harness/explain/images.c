@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/explain/runtimes.h"
 #include "harness/model/files/file_paths.h"
 #include "harness/model/space/mapping_name.h"
 
@@ -59,6 +60,7 @@ static int start_image(struct jp_images *images, const struct jp_event *event)
 		if (!parent)
 			return -ENOMEM;
 		image->anon = parent->anon;
+		image->library = parent->library;
 		image->libc = parent->libc;
 		image->files = parent->files;
 		image->low_file = parent->low_file;
@@ -76,6 +78,23 @@ bool jp_images_is_program(const struct jp_images *images, uint32_t pid, const ch
 	return process && (*process)->program && strcmp((*process)->program, name) == 0;
 }
 
+/* Notes a runtime's library. Python's yields to that of an engine within Python. */
+static void note_library(struct jp_images *images, struct jp_image *image, const char *name)
+{
+	const struct jp_runtime *runtime = jp_runtime_find(name),
+				*known = image->library ? jp_runtime_find(image->library) : NULL;
+
+	if (runtime && strstr(name, ".so") && (!known || strcmp(known->name, "python") == 0))
+		image->library = jp_replay_text(images->places->replay, name);
+}
+
+void jp_image_vote(struct jp_image *image, const char *caller)
+{
+	if (!image->votes)
+		image->caller = caller;
+	image->votes += image->caller == caller ? 1 : -UINT64_C(1);
+}
+
 static int handle_map(struct jp_images *images, const struct jp_event *event, bool sampled)
 {
 	struct jp_image *image;
@@ -89,6 +108,8 @@ static int handle_map(struct jp_images *images, const struct jp_event *event, bo
 	code = jp_code_of(jp_mapping_backing(event->map.name), event->map.name);
 	if (jp_images_is_program(images, event->pid, event->map.name))
 		code = JP_CODE_PROGRAM;
+	if (code == JP_CODE_FILE)
+		note_library(images, image, event->map.name);
 	image->libc |= code == JP_CODE_LIBC;
 	image->low_file |= event->map.addr < JP_LOW_END;
 	image->files |= code == JP_CODE_LIBC || code == JP_CODE_FILE || code == JP_CODE_LOADER ||

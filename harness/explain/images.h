@@ -15,6 +15,9 @@ struct jp_image {
 	char process[16];             /* name of the process */
 	const char *program;          /* the file of the main program; NULL: unknown */
 	const char *anon;             /* a mapping of emitted code; NULL: none */
+	const char *library;          /* a library of a known runtime; NULL: none */
+	const char *caller;           /* the file that calls emitted code in most chains, if any */
+	uint64_t votes;               /* for it, beyond those for other files */
 	bool injected, memory;        /* records show injected files of code; other emitted code */
 	bool exec;                    /* its exec was recorded */
 	bool synthesized;             /* its mappings were recorded before any event */
@@ -54,6 +57,8 @@ struct jp_image *jp_image_of(struct jp_images *images, uint32_t pid);
 /* Updates images by @event, which the places have applied; @sampled: after the first sample.
  * Returns 0 or -ENOMEM. */
 int jp_images_handle(struct jp_images *images, const struct jp_event *event, bool sampled);
+/* Notes the file @caller that calls emitted code in one chain. */
+void jp_image_vote(struct jp_image *image, const char *caller);
 /* Returns whether mappings called @name are of the main program of @pid, as far as known. */
 bool jp_images_is_program(const struct jp_images *images, uint32_t pid, const char *name);
 void jp_images_free(struct jp_images *images);

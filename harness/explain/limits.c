@@ -2,6 +2,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/base/order.h"
+#include "harness/explain/emitter.h"
 #include "harness/explain/explainer.h"
 #include "harness/explain/remapped.h"
 #include "harness/format/elf/elf_symbols.h"
@@ -61,6 +63,25 @@ static const char *find_cause(const struct jp_explain_view *view, const struct j
 	}
 }
 
+/* Recommends a depth: how deep stacks are is unknown, as all that is stored was cut. */
+static void describe_larger_depth(const struct jp_end *end, struct jp_blame *blame)
+{
+	/* Most addresses of a record, whose size is a 16-bit number, beside its other fields. */
+	enum { TIMES = 8, MOST = UINT16_MAX / sizeof(uint64_t) - 91 };
+
+	if (end->frames >= MOST)
+		jp_blame_remedy(blame, "none by frame pointers: a record is at most 64 kB; make "
+				       "the recursion less deep");
+	else if (end->limit)
+		jp_blame_remedy(blame, "record without the event's max-stack=%u", end->limit);
+	else
+		jp_blame_remedy(blame,
+				"before recording: sysctl kernel.perf_event_max_stack=%" PRIu64
+				" (no event may be open then); repeat it with more if chains "
+				"still end there",
+				jp_min(end->frames * TIMES, MOST));
+}
+
 static void describe_depth(struct jp_explain_view *view, const struct jp_end *end,
 			   struct jp_blame *blame)
 {
@@ -70,18 +91,15 @@ static void describe_depth(struct jp_explain_view *view, const struct jp_end *en
 				  "evlist -v -i %s | grep sample_max_stack",
 				  end->limit, view->path);
 	else
-		jp_blame_evidence(blame, "its chain is as long as the kernel stores: sysctl "
-					 "kernel.perf_event_max_stack");
+		jp_blame_evidence(blame,
+				  "its chain is as long as the kernel stores (sysctl "
+				  "kernel.perf_event_max_stack): %" PRIu64
+				  " addresses of user space",
+				  end->frames);
 	jp_blame_evidence(blame,
 			  "no frame of it is where the thread began: perf script -i %s --tid %u",
 			  view->path, end->tid);
-	if (end->limit)
-		jp_blame_remedy(blame,
-				"record without the event's max-stack, or with a larger one: "
-				"perf record -g -e cpu-clock/max-stack=127/");
-	else
-		jp_blame_remedy(blame, "before recording: sysctl kernel.perf_event_max_stack=1024 "
-				       "(no event may be open then)");
+	describe_larger_depth(end, blame);
 }
 
 static void describe_circle(struct jp_explain_view *view, const struct jp_end *end,
@@ -134,6 +152,12 @@ static void describe_hollow(struct jp_explain_view *view, const struct jp_end *e
 static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *end,
 			    struct jp_blame *blame)
 {
+	const char *caller;
+	const struct jp_runtime *runtime =
+		jp_emitter_of(view->ends, end->image->pid, end->file, end->image->process, &caller);
+	const char *frames = runtime ? runtime->frames : NULL,
+		   *unwinding = runtime ? runtime->unwinding : NULL;
+
 	if (end->remapped)
 		jp_blame_evidence(blame,
 				  "the text of %s is in anonymous memory that took its place: no "
@@ -160,9 +184,10 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 	else if (end->code == JP_CODE_EMITTED)
 		jp_blame_remedy(blame,
 				"record by frame pointers (perf record -g) if the runtime keeps "
-				"them; or let it write a jitdump with unwind information "
-				"(node --perf-prof --perf-prof-unwinding-info, python -X "
-				"perf_jit), record with -k mono, then perf inject --jit");
+				"them%s%s%s; or let it write a jitdump with unwind information"
+				"%s%s%s, record with -k mono, then perf inject --jit",
+				frames ? " (" : "", frames ?: "", frames ? ")" : "",
+				unwinding ? " (" : "", unwinding ?: "", unwinding ? ")" : "");
 	else
 		jp_blame_remedy(blame,
 				"record by frame pointers (perf record -g), or build %s with "

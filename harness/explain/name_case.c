@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/explain/name_causes.h"
 
+#include <stdio.h>
+
+#include "harness/explain/emitter.h"
+
 const char *jp_name_case_comm(const struct jp_name_case *name_case)
 {
 	return jp_replay_comm(name_case->view->spaces, name_case->loss->pid);
@@ -26,6 +30,21 @@ struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char
 	for (size_t i = 0; i < loss->nr_ranges; i++)
 		jp_blame_range(blame, loss->ranges[i].start, loss->ranges[i].end);
 	return blame;
+}
+
+const char *jp_name_option(const struct jp_name_case *name_case, char text[JP_OPTION_TEXT])
+{
+	const char *caller;
+	const struct jp_runtime *runtime =
+		jp_emitter_of(name_case->view->ends, name_case->loss->pid, name_case->loss->name,
+			      jp_name_case_comm(name_case), &caller);
+
+	if (runtime)
+		return runtime->names;
+	snprintf(text, JP_OPTION_TEXT, "switch on the %s (/tmp/perf-PID.map) or jitdump%s%.200s",
+		 caller ? "perf map" : "runtime's perf map", caller ? " of the engine in " : "",
+		 caller ?: "");
+	return text;
 }
 
 bool jp_recording_stat(const struct jp_explain_view *view, struct stat *st)

@@ -24,8 +24,9 @@ bool jp_blame_no_source(const struct jp_name_case *name_case);
 /* Blames a jitdump that was not injected for the stacks that its unwinding information repairs, if
  * its process lost no names. The loss of @name_case is empty. */
 void jp_blame_unwinding(const struct jp_name_case *name_case);
-/* Blames the lack of a perf map on a process that runs code of its parent: the map of pid @named has
- * @covers of the addresses. @sibling: another process with that code; 0: @named is an ancestor. */
+/* Blames the lack of a perf map on a process that runs code of its parent: the map of pid @named
+ * has @covers of the addresses. @sibling: another process with that code; 0: @named is an
+ * ancestor. */
 bool jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named, size_t covers,
 			uint32_t sibling);
 /* Notes a perf map with names that belongs to another user than the recording. */
@@ -40,5 +41,6 @@ bool jp_recording_stat(const struct jp_explain_view *view, struct stat *st);
 size_t jp_name_covers(const struct jp_name_loss *loss, const struct jp_perf_map *map);
 /* Returns the process's name, or "". */
 const char *jp_name_case_comm(const struct jp_name_case *name_case);
-/* Returns how the runtime publishes names; never NULL. */
-const char *jp_name_option(const struct jp_name_case *name_case);
+enum { JP_OPTION_TEXT = 300 };
+/* Returns how the runtime that emitted the code publishes names, perhaps in @text; never NULL. */
+const char *jp_name_option(const struct jp_name_case *name_case, char text[JP_OPTION_TEXT]);

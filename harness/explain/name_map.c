@@ -78,7 +78,7 @@ static bool blame_owner(const struct jp_name_case *name_case, const struct map_f
 	jp_blame_remedy(blame,
 			"remove it (rm -r %s), see who put it there, and let the runtime write its "
 			"map again: %s",
-			facts->path, jp_name_option(name_case));
+			facts->path, jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
 	return true;
 }
 
@@ -188,7 +188,7 @@ static bool blame_stale(const struct jp_name_case *name_case, const struct map_f
 	jp_blame_remedy(blame,
 			"remove %s before the process starts, and let it be written at the end "
 			"of the recording: %s",
-			facts->path, jp_name_option(name_case));
+			facts->path, jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
 	return true;
 }
 
@@ -220,7 +220,7 @@ static bool blame_partial(const struct jp_name_case *name_case, const struct map
 	jp_blame_remedy(blame,
 			"let the runtime write all code, and write the map when the recording "
 			"ends: %s",
-			jp_name_option(name_case));
+			jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
 	return true;
 }
 

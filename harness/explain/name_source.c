@@ -109,7 +109,7 @@ static bool blame_unseen(const struct jp_name_case *name_case)
 	jp_blame_remedy(blame,
 			"while it runs: cp /proc/%" PRIu32 "/root/tmp/perf-*.map /tmp/perf-%" PRIu32
 			".map; or record from within the container; a runtime without a map: %s",
-			loss->pid, loss->pid, jp_name_option(name_case));
+			loss->pid, loss->pid, jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
 	return true;
 }
 
@@ -164,6 +164,6 @@ bool jp_blame_no_source(const struct jp_name_case *name_case)
 			  "no record maps a jit-PID.dump: `perf script -i %s --show-mmap-events | "
 			  "grep 'jit-.*dump'`",
 			  name_case->view->path);
-	jp_blame_remedy(blame, "%s", jp_name_option(name_case));
+	jp_blame_remedy(blame, "%s", jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
 	return true;
 }

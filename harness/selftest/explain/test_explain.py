@@ -204,7 +204,18 @@ class Walks(Recording):
     def test_depth(self) -> None:
         self.sample(*(ANON + 8 * number for number in range(127)), count=100)
         self.whole(100)
-        self.only("depth-limit", 0.5)
+        found = self.only("depth-limit", 0.5)
+        self.assertIn("127 addresses", found["evidence"][1])
+        self.assertIn("max_stack=1016 ", found["remedy"])
+
+    def test_depth_of_a_larger_chain(self) -> None:
+        """A record has room for no more than 8,100 addresses."""
+        for depth, remedy in ((1024, "max_stack=8100 "), (8100, "at most 64 kB")):
+            self.perf.drop_samples()
+            self.sample(*(ANON + 8 * number for number in range(depth)), count=100)
+            self.whole(100)
+            with self.subTest(depth):
+                self.assertIn(remedy, self.only("depth-limit", 0.5)["remedy"])
 
     def test_depth_of_a_recursion(self) -> None:
         self.sample(*([ANON + 8, ANON + 16] * 63), ANON + 8, count=100)

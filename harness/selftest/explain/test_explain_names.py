@@ -397,6 +397,37 @@ class Questions(Explained):
         self.assertIn("100.0 %  older-code: see above\n", text)
 
 
+class Remedies(Questions):
+    """Remedies for the runtime that emitted the code."""
+
+    def remedy(self, comm: str, program: str, *libraries: str, caller: str | None = None) -> str:
+        self.perf.records = [self.perf.comm(PID, PID, comm, 5, executed=True)]
+        self.map("//anon")
+        places = {name: FILE + (number << 24) for number, name in enumerate((program, *libraries))}
+        for name, start in places.items():
+            self.map(name, start)
+        for number in range(SAMPLES):
+            self.sample(CODE + 4, *([places[caller] + 4] if caller else []), pid=PID,
+                        time=100 + number)
+        found = {one["id"]: one for one in json.loads(self.explain("--json"))["causes"]}
+        return str(found["no-name-source"]["remedy"])
+
+    def test_threads_with_names_of_their_own(self) -> None:
+        self.assertIn("--perf-basic-prof", self.remedy("MainThread", "/usr/bin/node"))
+        self.assertIn("--perf-basic-prof", self.remedy("worker", "/usr/bin/node"))
+        self.assertIn("--perf-basic-prof", self.remedy("worker", "/opt/app", "/opt/libnode.so.108"))
+
+    def test_engine_in_another_program(self) -> None:
+        engine, own = "/opt/site-packages/_libwasmtime.so", "/opt/site-packages/engine.so"
+        library = "/usr/lib/libpython3.12.so.1.0"
+        python = ("python3", "/usr/bin/python3.12", library)
+        self.assertIn("-X perf", self.remedy(*python))
+        self.assertIn("wasmtime", self.remedy(*python, engine))
+        self.assertIn("wasmtime", self.remedy(*python, own, engine, caller=engine))
+        self.assertIn("-X perf", self.remedy(*python, engine, caller=library))
+        self.assertIn("engine in " + own, self.remedy("python3", python[1], own, caller=own))
+
+
 class Files(Explained):
     def setUp(self) -> None:
         super().setUp()

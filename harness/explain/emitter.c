@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/emitter.h"
+
+#include <string.h>
+
+/* Names of memory that only one runtime uses, whatever its programs are called. */
+static const struct {
+	const char *memory, *runtime;
+} owners[] = {
+	{"/memfd:doublemapper", "dotnet"},
+};
+
+/* Returns the last image of @pid whose emitted code has a known caller, or the last one; NULL:
+ * none. */
+static const struct jp_image *find_image(const struct jp_ends *ends, uint32_t pid)
+{
+	const struct jp_image *found = NULL;
+
+	for (size_t i = 0; i < ends->images.count; i++) {
+		const struct jp_image *image = ends->images.all[i];
+
+		if (image->pid == pid && (image->caller || !found || !found->caller))
+			found = image;
+	}
+	return found;
+}
+
+const struct jp_runtime *jp_emitter_of(const struct jp_ends *ends, uint32_t pid, const char *memory,
+				       const char *comm, const char **caller)
+{
+	const struct jp_image *image = find_image(ends, pid);
+	const struct jp_runtime *runtime = NULL;
+
+	*caller = NULL;
+	for (size_t i = 0; memory && i < sizeof(owners) / sizeof(*owners); i++)
+		if (strncmp(memory, owners[i].memory, strlen(owners[i].memory)) == 0)
+			return jp_runtime_find(owners[i].runtime);
+	if (image && image->caller)
+		runtime = jp_runtime_find(image->caller);
+	if (!runtime && image && image->library)
+		runtime = jp_runtime_find(image->library);
+	if (!runtime && image && image->caller && image->caller != image->program) {
+		*caller = image->caller;
+		return NULL;
+	}
+	if (!runtime && image && image->program)
+		runtime = jp_runtime_find(image->program);
+	return runtime ?: jp_runtime_find(comm);
+}

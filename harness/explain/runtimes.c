@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/runtimes.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "harness/base/path.h"
+
+static const struct jp_runtime runtimes[] = {
+	{"node",
+	 "node --perf-basic-prof --interpreted-frames-native-stack (a map), or --perf-prof (a "
+	 "jitdump, with perf record -k mono)",
+	 "node --perf-prof --interpreted-frames-native-stack",
+	 "node --perf-prof --perf-prof-unwinding-info"},
+	{"java",
+	 "jcmd PID Compiler.perfmap before it ends (JDK 17), or java "
+	 "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit",
+	 "java -XX:+PreserveFramePointer", NULL},
+	{"python", "python3 -X perf (3.12)", NULL, "python3 -X perf_jit (3.13)"},
+	{"dotnet", "DOTNET_PerfMapEnabled=1 DOTNET_EnableWriteXorExecute=0", NULL, NULL},
+	{"php", "php -d opcache.jit_debug=0x10 (a map), or 0x20 (a jitdump)", NULL, NULL},
+	{"beam", "erl +JPperf true", "erl +JPperf true", NULL},
+	{"erl", "erl +JPperf true", "erl +JPperf true", NULL},
+	{"mono", "mono --jitmap", "MONO_DEBUG=disable_omit_fp mono", NULL},
+	{"qemu", "qemu -perfmap (8.0)", NULL, NULL},
+	{"postgres", "jit_profiling_support=on (a jitdump, with perf record -k mono)", NULL, NULL},
+	{"deno", "deno run --v8-flags=--perf-basic-prof", NULL, NULL},
+	{"ruby", "ruby --yjit --yjit-perf", "ruby --yjit --yjit-perf", NULL},
+	{"wasmtime",
+	 "wasmtime --profile=perfmap; an embedder sets its Config's profiler to perfmap",
+	 NULL, NULL},
+	{"bun", "BUN_JSC_useJITDump=1, and rename its /tmp/jit-* to jit-PID.dump", NULL, NULL},
+	{"luajit", "none: LuaJIT writes neither; -joff shows what the interpreter does", NULL,
+	 NULL},
+	{"pypy", "none: PyPy writes neither; --jit off shows what the interpreter does", NULL,
+	 NULL},
+};
+
+/* Files that are not called as their runtime's programs. */
+static const struct {
+	const char *file, *runtime;
+} files[] = {
+	{"MainThread", "node"},
+	{"libnode.so", "node"},
+	{"libjvm.so", "java"},
+	{"libpython", "python"},
+	{"libcoreclr.so", "dotnet"},
+	{"libclrjit.so", "dotnet"},
+	{"libphp", "php"},
+	{"opcache.so", "php"},
+	{"libmono", "mono"},
+	{"llvmjit.so", "postgres"},
+	{"libruby", "ruby"},
+	{"libwasmtime", "wasmtime"},
+	{"_libwasmtime", "wasmtime"},
+	{"libluajit", "luajit"},
+	{"libpypy", "pypy"},
+};
+
+static bool has_prefix(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+const struct jp_runtime *jp_runtime_find(const char *file)
+{
+	const char *name = jp_path_base(file);
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (has_prefix(name, files[i].file))
+			name = files[i].runtime;
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(*runtimes); i++)
+		if (has_prefix(name, runtimes[i].name))
+			return &runtimes[i];
+	return NULL;
+}
