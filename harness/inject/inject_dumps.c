@@ -15,6 +15,7 @@
 
 enum {
 	PENDING = 16,    /* DEBUG_INFO records that may wait for their LOAD */
+	MOST_GAPS = 8,   /* damaged places of a dump to report one by one */
 	V8_SHIFT = 0x40, /* size of an ELF header: attach_lines() */
 };
 
@@ -44,6 +45,7 @@ struct dump_reading {
 	unsigned int next_pending;
 	struct dump_tables tables; /* of the next LOAD */
 	uint64_t unmapped_pids, unloaded, unused;
+	uint64_t gaps, skipped; /* places without a record, and their bytes */
 };
 
 /* Converts a time as perf does (util/tsc.c, tsc_to_perf_time()). */
@@ -274,6 +276,41 @@ static const char *check_clock(const struct dump_reading *dump)
 				       "record with -k mono";
 }
 
+/* Goes on behind bytes that are no record, for the reason @why. Returns 0, or -errno if the file is
+ * unreadable. */
+static int skip_gap(struct dump_reading *dump, const struct jp_error *why)
+{
+	struct jp_jitdump_gap gap;
+	struct jp_error unreadable;
+	int ret = jp_jitdump_skip(dump->file, &gap, &unreadable);
+
+	if (ret) {
+		jp_inject_report(dump->read, "%s: the records before it are used", unreadable.text);
+		return ret;
+	}
+	/* Lines and tables before the gap belong to lost code. */
+	dump->tables = (struct dump_tables){0};
+	dump->skipped += gap.size;
+	if (dump->gaps++ >= MOST_GAPS)
+		return 0;
+	if (gap.end)
+		jp_inject_report(dump->read,
+				 "%s: %" PRIu64 " bytes skipped from offset %" PRIu64
+				 " to the end; the records before are used",
+				 why->text, gap.size, gap.at);
+	else if (gap.size)
+		jp_inject_report(dump->read,
+				 "%s: %" PRIu64 " bytes skipped from offset %" PRIu64
+				 " to the next valid record",
+				 why->text, gap.size, gap.at);
+	else
+		jp_inject_report(dump->read,
+				 "%s: bytes are missing before; the last record holds others, "
+				 "which are used",
+				 why->text);
+	return 0;
+}
+
 static int read_records(struct dump_reading *dump, struct jp_error *err)
 {
 	struct jp_inject_summary *summary = dump->read->summary;
@@ -281,13 +318,23 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 	struct jp_error why;
 	int ret;
 
-	while ((ret = jp_jitdump_next(dump->file, &record, &why)) > 0)
-		if (read_record(dump, &record))
+	while ((ret = jp_jitdump_next(dump->file, &record, &why))) {
+		if (ret > 0 && read_record(dump, &record))
 			return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
-	if (ret < 0) {
-		summary->bad_records++;
-		jp_inject_report(dump->read, "%s: the records before it are used", why.text);
+		if (ret == -EINVAL)
+			ret = skip_gap(dump, &why);
+		else if (ret < 0)
+			jp_inject_report(dump->read, "%s: the records before it are used",
+					 why.text);
+		if (ret < 0)
+			break;
 	}
+	summary->bad_records += dump->gaps + (ret < 0);
+	if (dump->gaps > MOST_GAPS)
+		jp_inject_report(dump->read,
+				 "%s: bytes that are no record in %" PRIu64 " more places; %" PRIu64
+				 " bytes skipped in all",
+				 dump->path, dump->gaps - MOST_GAPS, dump->skipped);
 	for (int i = 0; i < PENDING; i++)
 		dump->unused += dump->pending[i].debug.count != 0;
 	summary->bad_records += dump->unloaded + dump->unmapped_pids + dump->unused;

@@ -10,7 +10,7 @@
 /* Returns whether the file is complete. If not, a missing LOAD may still follow. */
 static bool is_complete(const struct jp_lint_dump *dump)
 {
-	return !dump->rest && !dump->file.process;
+	return !(dump->nr_bad && dump->bad[dump->nr_bad - 1].gap.end) && !dump->file.process;
 }
 
 static void report_lost_lines(const struct jp_jitdump_record *debug,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rules about a jitdump's records: sizes, types, the file's end. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "harness/lint/findings.h"
@@ -18,88 +19,122 @@ static const char *get_type_name(enum jp_jitdump_type type)
 	return names[type];
 }
 
-static void check_record_sizes(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
-{
-	for (size_t i = 0; i < dump->nr_bad; i++)
-		jp_lint_found(findings, dump->bad[i].at, "%s",
-			      dump->bad[i].why ?: "sizes that do not fit the record");
-}
+/* Kinds of bytes that are no valid record. */
+enum jp_lint_rest { REST_RECORD, REST_HEADER, REST_ZEROS, REST_CUT, REST_GARBAGE };
 
-/* Kinds of bytes at which no record begins. */
-enum jp_lint_rest { REST_NONE, REST_HEADER, REST_ZEROS, REST_CUT, REST_GARBAGE };
-
-static enum jp_lint_rest classify_rest(const struct jp_lint_dump *dump,
-				       struct jp_jitdump_prefix *prefix)
+static enum jp_lint_rest classify_gap(const struct jp_lint_dump *dump,
+				      const struct jp_jitdump_gap *gap,
+				      struct jp_jitdump_prefix *prefix)
 {
 	const uint32_t magic = JP_JITDUMP_MAGIC;
-	const unsigned char *rest = dump->rest;
+	const unsigned char *bytes = dump->bytes + gap->at;
+	const uint64_t left = dump->size - gap->at;
 
 	*prefix = (struct jp_jitdump_prefix){0};
-	if (!rest)
-		return REST_NONE;
-	if (dump->rest_size >= sizeof(magic) && !memcmp(rest, &magic, sizeof(magic)))
+	if (left >= sizeof(magic) && !memcmp(bytes, &magic, sizeof(magic)))
 		return REST_HEADER;
-	if (!*rest && !memcmp(rest, rest + 1, dump->rest_size - 1))
+	if (gap->end && !*bytes && !memcmp(bytes, bytes + 1, left - 1))
 		return REST_ZEROS;
-	if (dump->rest_size < sizeof(*prefix))
+	if (left < sizeof(*prefix))
 		return REST_CUT;
-	memcpy(prefix, rest, sizeof(*prefix));
-	return prefix->id < JP_JITDUMP_TYPES && prefix->total_size >= sizeof(*prefix)
-		       ? REST_CUT
-		       : REST_GARBAGE;
+	memcpy(prefix, bytes, sizeof(*prefix));
+	if (prefix->id >= JP_JITDUMP_TYPES || prefix->total_size < sizeof(*prefix))
+		return REST_GARBAGE;
+	if (prefix->total_size <= left)
+		return REST_RECORD;
+	return gap->end ? REST_CUT : REST_GARBAGE;
+}
+
+/* Describes where the next record is. */
+static const char *describe_next(const struct jp_jitdump_gap *gap, char *text, size_t size)
+{
+	if (gap->end)
+		snprintf(text, size, "no valid record follows in %" PRIu64 " bytes", gap->size);
+	else if (gap->size)
+		snprintf(text, size,
+			 "skipped %" PRIu64 " bytes to the next valid record at offset %" PRIu64,
+			 gap->size, gap->at + gap->size);
+	else
+		snprintf(text, size, "bytes are missing: the record before holds other records");
+	return text;
+}
+
+static void check_record_sizes(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	struct jp_jitdump_prefix prefix;
+	char next[128];
+
+	for (size_t i = 0; i < dump->nr_bad; i++) {
+		const struct jp_lint_bad *bad = &dump->bad[i];
+
+		if (classify_gap(dump, &bad->gap, &prefix) == REST_RECORD)
+			jp_lint_found(findings, bad->gap.at, "%s; %s",
+				      bad->why ?: "sizes that do not fit the record",
+				      describe_next(&bad->gap, next, sizeof(next)));
+	}
 }
 
 static void check_cut(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
+	const struct jp_lint_bad *last = dump->nr_bad ? &dump->bad[dump->nr_bad - 1] : NULL;
 	struct jp_jitdump_prefix prefix;
 
-	if (dump->file.process || classify_rest(dump, &prefix) != REST_CUT)
+	if (!last || dump->file.process || classify_gap(dump, &last->gap, &prefix) != REST_CUT)
 		return;
-	if (dump->rest_size < sizeof(prefix))
-		jp_lint_found(findings, dump->rest_at,
+	if (last->gap.size < sizeof(prefix))
+		jp_lint_found(findings, last->gap.at,
 			      "cut short: a record begins here, and the file ends after %" PRIu64
 			      " bytes; its first 16 say what it is",
-			      dump->rest_size);
+			      last->gap.size);
 	else
-		jp_lint_found(findings, dump->rest_at,
+		jp_lint_found(findings, last->gap.at,
 			      "cut short: a %s of %u bytes begins here, and the file ends after "
 			      "%" PRIu64,
-			      get_type_name(prefix.id), prefix.total_size, dump->rest_size);
+			      get_type_name(prefix.id), prefix.total_size, last->gap.size);
 }
 
 static void check_unfinished(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
+	const struct jp_lint_bad *last = dump->nr_bad ? &dump->bad[dump->nr_bad - 1] : NULL;
 	struct jp_jitdump_prefix prefix;
 
-	if (dump->file.process && classify_rest(dump, &prefix) == REST_CUT)
+	if (last && dump->file.process && classify_gap(dump, &last->gap, &prefix) == REST_CUT)
 		jp_lint_found(
-			findings, dump->rest_at,
+			findings, last->gap.at,
 			"the last record is not whole yet: the process writes through a buffer");
 }
 
 static void check_no_record(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	struct jp_jitdump_prefix prefix;
-	enum jp_lint_rest rest = classify_rest(dump, &prefix);
+	char next[128];
 
-	if (rest == REST_HEADER)
-		jp_lint_found(findings, dump->rest_at,
-			      "a second header: perf stops here; the rest was not checked");
-	else if (rest == REST_GARBAGE)
-		jp_lint_found(findings, dump->rest_at,
-			      "no record: type %u, %u bytes; readers stop here, the rest was not "
-			      "checked",
-			      prefix.id, prefix.total_size);
+	for (size_t i = 0; i < dump->nr_bad; i++) {
+		const struct jp_jitdump_gap *gap = &dump->bad[i].gap;
+		enum jp_lint_rest rest = classify_gap(dump, gap, &prefix);
+
+		if (rest != REST_HEADER && rest != REST_GARBAGE)
+			continue;
+		describe_next(gap, next, sizeof(next));
+		if (rest == REST_HEADER)
+			jp_lint_found(findings, gap->at, "a second header: perf stops here; %s",
+				      next);
+		else
+			jp_lint_found(findings, gap->at,
+				      "no record: type %u, %u bytes; perf stops here; %s",
+				      prefix.id, prefix.total_size, next);
+	}
 }
 
 static void check_zeros(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
+	const struct jp_lint_bad *last = dump->nr_bad ? &dump->bad[dump->nr_bad - 1] : NULL;
 	struct jp_jitdump_prefix prefix;
 
-	if (classify_rest(dump, &prefix) == REST_ZEROS)
-		jp_lint_found(findings, dump->rest_at,
+	if (last && classify_gap(dump, &last->gap, &prefix) == REST_ZEROS)
+		jp_lint_found(findings, last->gap.at,
 			      "%" PRIu64 " zeros until the end of the file, where readers stop",
-			      dump->rest_size);
+			      last->gap.size);
 }
 
 static void check_unknown(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
@@ -145,7 +180,7 @@ static const struct jp_lint_rule rules[] = {
 	{"dump.unfinished", JP_LINT_NOTE, "the process has written a part of a record",
 	 .dump = check_unfinished},
 	{"dump.no-record", JP_LINT_ERROR,
-	 "something else than a record: a second header, or a size below 16",
+	 "something else than a record: a second header, or a type and size of none",
 	 .dump = check_no_record},
 	{"dump.zero-tail", JP_LINT_WARNING, "the file is longer than what was written to it",
 	 .dump = check_zeros},

@@ -20,13 +20,13 @@ static const char *skip_place(const char *path, const char *text)
 	return text;
 }
 
-static int keep_bad(struct jp_lint_dump *dump, uint64_t at, const char *text)
+static int keep_bad(struct jp_lint_dump *dump, const struct jp_jitdump_gap *gap, const char *text)
 {
 	struct jp_lint_bad *bad = jp_array_push(&dump->bad, &dump->nr_bad, &dump->bad_capacity);
 
 	if (!bad)
 		return -ENOMEM;
-	bad->at = at;
+	bad->gap = *gap;
 	if (dump->nr_bad > MOST_WHYS)
 		return 0;
 	bad->why = strdup(skip_place(dump->file.path, text));
@@ -36,7 +36,7 @@ static int keep_bad(struct jp_lint_dump *dump, uint64_t at, const char *text)
 static int read_records(struct jp_lint_dump *dump, struct jp_error *err)
 {
 	struct jp_jitdump_record *record;
-	uint64_t at, size;
+	struct jp_jitdump_gap gap;
 	struct jp_error why;
 	int more;
 
@@ -54,16 +54,10 @@ static int read_records(struct jp_lint_dump *dump, struct jp_error *err)
 			*err = why;
 			return more;
 		}
-		dump->rest = jp_jitdump_read_rest(dump->dump, &at, &size, err);
-		if (!dump->rest)
-			return -EIO;
-		if (!jp_jitdump_skip(dump->dump)) {
-			dump->rest_at = at;
-			dump->rest_size = size;
-			return 0;
-		}
-		dump->rest = NULL;
-		if (keep_bad(dump, at, why.text))
+		more = jp_jitdump_skip(dump->dump, &gap, err);
+		if (more)
+			return more;
+		if (keep_bad(dump, &gap, why.text))
 			return -ENOMEM;
 	}
 	return jp_fail(err, E2BIG, "%s: more than %d records: expected fewer", dump->file.path,
@@ -80,6 +74,8 @@ int jp_lint_dump_read(struct jp_lint_dump *dump, struct jp_error *err)
 		return -EIO;
 	dump->header = jp_jitdump_header(dump->dump);
 	ret = read_records(dump, err);
+	if (!ret && !(dump->bytes = jp_jitdump_read_all(dump->dump, &dump->size, err)))
+		return -EIO;
 	dump->unknown = jp_jitdump_unknown(dump->dump);
 	if (ret && !*err->text)
 		jp_fail(err, ENOMEM, "%s: no memory", dump->file.path);

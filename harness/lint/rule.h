@@ -26,8 +26,9 @@ struct jp_lint_file {
 	uint64_t written; /* last change in ns of CLOCK_MONOTONIC; 0: before this boot */
 };
 
+/* Bytes that are no valid record. */
 struct jp_lint_bad {
-	uint64_t at;     /* offset */
+	struct jp_jitdump_gap gap;
 	const char *why; /* NULL: not kept, there were too many */
 };
 
@@ -36,10 +37,10 @@ struct jp_lint_dump {
 	const struct jp_jitdump_header *header;
 	struct jp_jitdump_record *records;
 	size_t count, capacity;
-	struct jp_lint_bad *bad; /* malformed records */
+	struct jp_lint_bad *bad; /* in file order, unless a record holds others */
 	size_t nr_bad, bad_capacity;
-	const unsigned char *rest; /* the unparsable rest of the file; NULL: none */
-	uint64_t rest_at, rest_size;
+	const unsigned char *bytes; /* of the whole file */
+	uint64_t size;
 	uint64_t unknown; /* records of unknown types */
 	struct jp_jitdump *dump;
 };

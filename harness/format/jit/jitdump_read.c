@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/base/untrusted_file.h"
+#include "harness/format/jit/jitdump_find.h"
 
 /* The file is read into memory piece by piece as records are needed. It is not mapped, since its
  * writer may truncate it at any time. Allocated memory that is not read into costs nothing. */
@@ -27,7 +28,10 @@ struct jp_jitdump {
 	uint64_t have;     /* read so far */
 	uint64_t at;       /* of the next record */
 	uint64_t unknown;
-	uint64_t bad; /* size of the bad record at @at; 0: none, or its size is bad too */
+	uint64_t vouched; /* records of unknown types that end up to here are followed by others */
+	uint64_t bad;     /* size of the bad record at @at; 0: none, or its size is bad too */
+	uint64_t last;    /* a damaged record may hold others from here on */
+	struct jp_jitdump_known known;
 	struct jp_jitdump_header header;
 };
 
@@ -77,9 +81,11 @@ static int read_header(struct jp_jitdump *dump, struct jp_error *err)
 		return jp_fail(err, EINVAL, "%s: offset 0: expected magic 0x%x, found 0x%x%s",
 			       dump->path, JP_JITDUMP_MAGIC, header->magic,
 			       header->magic == SWAPPED_MAGIC ? " (of the other byte order)" : "");
+	jp_map_at(&dump->known.pids, header->pid, 1);
 	dump->at = header->total_size;
 	if (dump->at < sizeof(*header) || dump->at > dump->size)
 		dump->at = sizeof(*header);
+	dump->last = dump->at;
 	return 0;
 }
 
@@ -158,6 +164,7 @@ void jp_jitdump_close(struct jp_jitdump *dump)
 	if (!dump)
 		return;
 	free(dump->bytes);
+	jp_map_free(&dump->known.pids);
 	if (dump->fd >= 0)
 		close(dump->fd);
 	free(dump->path);
@@ -174,23 +181,36 @@ uint64_t jp_jitdump_unknown(const struct jp_jitdump *dump)
 	return dump->unknown;
 }
 
-bool jp_jitdump_skip(struct jp_jitdump *dump)
+int jp_jitdump_skip(struct jp_jitdump *dump, struct jp_jitdump_gap *gap, struct jp_error *err)
 {
-	uint64_t size = dump->bad;
+	const uint64_t at = dump->at, end = at + dump->bad;
+	uint64_t next;
+	int ret = read_until(dump, dump->size, err);
 
-	dump->at += size;
+	if (ret)
+		return ret;
+	if (dump->bad && jp_jitdump_begins(dump->bytes + end, dump->size - end)) {
+		next = end;
+	} else {
+		next = jp_jitdump_find(dump->bytes, dump->size, dump->last, at, &dump->known);
+		/* A header may begin at the bad place, but no record. */
+		if (next == at)
+			next = jp_jitdump_find(dump->bytes, dump->size, at + !!dump->bad,
+					       dump->size, &dump->known);
+		dump->last = next + 1;
+	}
+	*gap = (struct jp_jitdump_gap){
+		.at = at, .size = next > at ? next - at : 0, .end = next == dump->size};
+	dump->at = next;
 	dump->bad = 0;
-	return size;
+	return 0;
 }
 
-const unsigned char *jp_jitdump_read_rest(struct jp_jitdump *dump, uint64_t *at, uint64_t *size,
-					  struct jp_error *err)
+const unsigned char *jp_jitdump_read_all(struct jp_jitdump *dump, uint64_t *size,
+					 struct jp_error *err)
 {
-	if (read_until(dump, dump->size, err))
-		return NULL;
-	*at = dump->at;
-	*size = dump->size - dump->at;
-	return dump->bytes + dump->at;
+	*size = dump->size;
+	return read_until(dump, dump->size, err) ? NULL : dump->bytes;
 }
 
 /* One record in memory, unaligned. */
@@ -330,6 +350,49 @@ static int parse_unwinding(const struct raw *raw, struct jp_jitdump_record *reco
 	return 0;
 }
 
+/* Checks that after the record of an unknown type at @raw, and others, one of a known type or the
+ * end of the file follows. */
+static int check_unknown(struct jp_jitdump *dump, const struct raw *raw)
+{
+	uint64_t at = dump->at;
+	struct jp_jitdump_prefix prefix = raw->prefix;
+	int ret;
+
+	if (at < dump->vouched)
+		return 0;
+	do {
+		at += prefix.total_size;
+		ret = at == dump->size
+			      ? 0
+			      : read_until(dump,
+					   dump->size - at < sizeof(prefix) ? dump->size
+									    : at + sizeof(prefix),
+					   raw->err);
+		if (ret)
+			return ret;
+		if (jp_jitdump_begins(dump->bytes + at, dump->size - at)) {
+			dump->vouched = at;
+			return 0;
+		}
+		if (dump->size - at >= sizeof(prefix))
+			memcpy(&prefix, dump->bytes + at, sizeof(prefix));
+	} while (dump->size - at >= sizeof(prefix) && prefix.total_size >= sizeof(prefix) &&
+		 prefix.total_size <= dump->size - at);
+	return fail_at(raw, 0, "a type from 0 to 4, or a record after it; type", raw->prefix.id);
+}
+
+/* Remembers the facts by which records after damaged bytes are recognized. */
+static void note_record(struct jp_jitdump *dump, const struct jp_jitdump_record *record)
+{
+	if (!dump->known.least_time || record->time < dump->known.least_time)
+		dump->known.least_time = record->time;
+	/* Without memory, records of this pid are merely not recognized. */
+	if (record->type == JP_JITDUMP_LOAD || record->type == JP_JITDUMP_MOVE)
+		jp_map_at(&dump->known.pids, record->pid, 1);
+	if (dump->last < record->at + 1)
+		dump->last = record->at + 1;
+}
+
 int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, struct jp_error *err)
 {
 	static int (*const parse[JP_JITDUMP_TYPES])(const struct raw *,
@@ -359,8 +422,12 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 		ret = read_until(dump, dump->at + raw.prefix.total_size, err);
 		if (ret)
 			return ret;
-		if (raw.prefix.id >= JP_JITDUMP_TYPES)
+		if (raw.prefix.id >= JP_JITDUMP_TYPES) {
+			ret = check_unknown(dump, &raw);
+			if (ret)
+				return ret;
 			continue;
+		}
 		*record = (struct jp_jitdump_record){
 			.type = raw.prefix.id, .at = dump->at, .time = raw.prefix.timestamp};
 		ret = parse[raw.prefix.id] ? parse[raw.prefix.id](&raw, record) : 0;
@@ -369,6 +436,7 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 			return ret;
 		}
 		dump->at += raw.prefix.total_size;
+		note_record(dump, record);
 		return 1;
 	}
 	return 0;

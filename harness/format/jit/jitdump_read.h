@@ -49,17 +49,25 @@ struct jp_jitdump *jp_jitdump_open_any(const char *path, int64_t owner, struct j
 void jp_jitdump_close(struct jp_jitdump *dump);
 const struct jp_jitdump_header *jp_jitdump_header(const struct jp_jitdump *dump);
 /* Reads the next record in file order; CLOSE is a record like others. Skips and counts records of
- * unknown types. Returns 1, 0 at the end, or -errno and a message with the offset if the file is
- * bad from there on; earlier records are valid. */
+ * unknown types if a record or the end of the file follows them. Returns 1, 0 at the end, or -errno
+ * and a message with the offset if there is no valid record; earlier records are valid. */
 int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record,
 		    struct jp_error *err);
-/* Skips the bad record after a failed jp_jitdump_next(). Returns false if its size is bad too, so
- * that the start of the next record is unknown. */
-bool jp_jitdump_skip(struct jp_jitdump *dump);
-/* Returns the bytes that no record was read from yet, *@size from offset *@at on. NULL and a
- * message: unreadable. */
-const unsigned char *jp_jitdump_read_rest(struct jp_jitdump *dump, uint64_t *at, uint64_t *size,
-					  struct jp_error *err);
+/* Bytes of a jitdump that are no valid record. */
+struct jp_jitdump_gap {
+	uint64_t at, size;
+	bool end; /* no valid record follows */
+};
+/*
+ * Goes on to the next believable record (jp_jitdump_find()) after jp_jitdump_next() returned
+ * -EINVAL, or to the end of the file. Stores the skipped bytes. It may lie within the last valid
+ * record, if bytes of that are missing: the gap's size is then 0. Returns 0, or -errno and a
+ * message if the file is unreadable.
+ */
+int jp_jitdump_skip(struct jp_jitdump *dump, struct jp_jitdump_gap *gap, struct jp_error *err);
+/* Returns all bytes of the file and their number; NULL and a message: unreadable. */
+const unsigned char *jp_jitdump_read_all(struct jp_jitdump *dump, uint64_t *size,
+					 struct jp_error *err);
 /* Returns the number of skipped records of unknown types. */
 uint64_t jp_jitdump_unknown(const struct jp_jitdump *dump);
 

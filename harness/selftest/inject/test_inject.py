@@ -654,6 +654,38 @@ class Hostile(Injecting):
                 shutil.rmtree(self.output + ".jit", ignore_errors=True)
                 self.refused(r"jit-100\.dump: offset 1\d\d: .*expected", 1, good + more)
 
+    def test_goes_on_behind_damage(self) -> None:
+        """Each record that is whole is found; the report states place and number of bytes."""
+        def functions(numbers: range, pid: int = PID) -> bytes:
+            made = mj.Made(pid)
+            for i in numbers:
+                made.unwinding(200 + i, 16).load(200 + i, BASE + 64 * i, b"\xc3" * 16, 50 + i,
+                                                 f"whole{i}")
+            return bytes(made.raw[40:])
+
+        before, after = functions(range(3)), functions(range(3, 6))
+        one = len(before) // 3
+        end = len(self.dump.raw) + len(before)
+        for name, middle, skipped, loads in (
+                ("bytes of no record", b"\xff" * 37, f"37 bytes skipped from offset {end} ", 6),
+                ("zeros, as in a file with holes", bytes(4096),
+                 f"4096 bytes skipped from offset {end} ", 6),
+                ("the end of a copied record", before[-23:], "23 bytes skipped", 6),
+                ("a header of the same process", bytes(mj.Made(PID).raw), "40 bytes skipped", 6),
+                ("a header and a record of another process",
+                 bytes(mj.Made(PID + 1).raw) + functions(range(6, 7), PID + 1),
+                 "40 bytes skipped", 7),
+                ("an unknown type whose size is in the file", struct.pack("<IIQ", 77, 30, 9) +
+                 b"x" * 30, "46 bytes skipped", 6)):
+            with self.subTest(name):
+                shutil.rmtree(self.output + ".jit", ignore_errors=True)
+                self.refused(skipped, 1 + loads, self.dump.raw + before + middle + after)
+        for cut, loads in ((one // 2, 6), (2 * one - 4, 6)):
+            with self.subTest("lost bytes", cut=cut):
+                shutil.rmtree(self.output + ".jit", ignore_errors=True)
+                whole = before[:cut] + before[cut + 9:] + after
+                self.refused("valid record|holds others", 1 + loads, self.dump.raw + whole)
+
     def test_header(self) -> None:
         for name, raw, pattern in (
                 ("empty", b"", "offset 0: expected a jitdump header"),

@@ -119,12 +119,14 @@ OPEN: dict[str, Spoil] = {
     "dump.coarse-time": coarse,
     "dump.cut-short": cut,
     "dump.no-record": lambda dump: dump.raw.extend(mj.Made(PID).raw),
+    "dump.copy": lambda dump: dump.raw.extend(dump.raw[-40:]),
     "dump.zero-tail": lambda dump: close(dump).raw.extend(bytes(64)),
 }
 # With one that is broken these cannot be right.
 WITH = {
     "dump.cut-short": {"dump.no-close"},
     "dump.no-record": {"dump.no-close"},
+    "dump.copy": {"dump.no-close", "dump.no-record"},
     "dump.coarse-time": {"dump.no-close"},
     "dump.clock": {"dump.time-order"},
 }
@@ -247,6 +249,19 @@ class Rules(Linting):
         found = self.lint(self.dump(close(dump)))["checked"][0]
         self.assertEqual(found["rules"], {"dump.record": 1, "code.address": 1})
         self.assertEqual(found["findings"][0]["rule"], "code.address")
+
+    def test_names_the_copy_of_a_buffer(self) -> None:
+        """A child and its parent write the same buffer, which begins within a record."""
+        dump = made()
+        start = len(dump.raw) - 20
+        load(time=NOW + 8, addr=0x8000, index=9)(dump)
+        size = len(dump.raw) - start
+        dump.raw += dump.raw[start:]
+        found = self.lint(self.dump(close(dump)))["checked"][0]["findings"]
+        text = [(one["offset"], one["text"]) for one in found if one["rule"] == "dump.copy"]
+        self.assertEqual([at for at, _ in text], [start + size])
+        self.assertIn(f"{size} bytes are a copy of those from offset {start} on", text[0][1])
+        self.assertIn("to the next valid record at offset", str(found))
 
     def test_every_rule_has_a_test_and_a_section(self) -> None:
         listed = process.run([JITPROOF, "lint", "--rules"], timeout=60).stdout

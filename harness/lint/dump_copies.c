@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bytes that a jitdump holds twice. A forked child has a copy of its parent's stdio buffer and the
+ * parent's file offset; when it exits or closes the file, it writes that copy before the parent
+ * writes the same bytes.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/base/map.h"
+#include "harness/lint/findings.h"
+
+/* Equal bytes that chance does not explain; as many as a record's prefix. */
+enum { LEAST = sizeof(struct jp_jitdump_prefix) };
+
+struct copy {
+	uint64_t from, at, size;
+};
+
+static bool are_equal(const struct jp_lint_dump *dump, uint64_t a, uint64_t b, uint64_t size)
+{
+	return !memcmp(dump->bytes + a, dump->bytes + b, size);
+}
+
+/* Extends a copy to all equal bytes around it, from offset @end on; the original ends where the
+ * copy begins. */
+static void extend(const struct jp_lint_dump *dump, uint64_t end, struct copy *copy)
+{
+	while (copy->from > sizeof(*dump->header) && copy->at > end &&
+	       dump->bytes[copy->from - 1] == dump->bytes[copy->at - 1]) {
+		copy->from--;
+		copy->at--;
+		copy->size++;
+	}
+	while (copy->at + copy->size < dump->size && copy->from + copy->size < copy->at &&
+	       dump->bytes[copy->from + copy->size] == dump->bytes[copy->at + copy->size])
+		copy->size++;
+}
+
+static void report_copy(const struct copy *copy, struct jp_lint_findings *findings)
+{
+	jp_lint_found(findings, copy->at,
+		      "%" PRIu64 " bytes are a copy of those from offset %" PRIu64
+		      " on: a forked child wrote its copy of the stdio buffer; flush the buffer "
+		      "before fork(), or write each record with one write()",
+		      copy->size, copy->from);
+}
+
+/* Checks gaps that repeat the bytes right before them. */
+static void check_gaps(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < dump->nr_bad; i++) {
+		const struct jp_jitdump_gap *gap = &dump->bad[i].gap;
+		struct copy copy = {gap->at - gap->size, gap->at, gap->size};
+
+		if (gap->size < LEAST || gap->size > gap->at - sizeof(*dump->header) ||
+		    are_equal(dump, gap->at, gap->at + 1, gap->size - 1) ||
+		    !are_equal(dump, copy.from, copy.at, gap->size))
+			continue;
+		report_copy(&copy, findings);
+	}
+}
+
+/* Returns the offset of the first record with the time and type of @record, or 0 if @record is that
+ * one. */
+static uint64_t find_first(struct jp_map *first, const struct jp_jitdump_record *record,
+			   struct jp_lint_findings *findings)
+{
+	uint64_t *at =
+		jp_map_at(first, record->time * JP_JITDUMP_TYPES + record->type, sizeof(*at));
+
+	if (!at) {
+		findings->failed = -ENOMEM;
+		return 0;
+	}
+	if (*at)
+		return *at;
+	*at = record->at;
+	return 0;
+}
+
+static void check_copies(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	struct jp_map first = {0};
+	uint64_t end = 0;
+
+	check_gaps(dump, findings);
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+		struct copy copy = {.from = find_first(&first, record, findings), .at = record->at};
+		struct jp_jitdump_prefix prefix;
+
+		memcpy(&prefix, dump->bytes + record->at, sizeof(prefix));
+		copy.size = prefix.total_size;
+		if (!copy.from || record->type == JP_JITDUMP_CLOSE || copy.at < end ||
+		    copy.from + copy.size > copy.at ||
+		    !are_equal(dump, copy.from, copy.at, copy.size))
+			continue;
+		extend(dump, end, &copy);
+		end = copy.at + copy.size;
+		report_copy(&copy, findings);
+	}
+	jp_map_free(&first);
+}
+
+static const struct jp_lint_rule rules[] = {
+	{"dump.copy", JP_LINT_ERROR, "bytes occur twice: a forked child wrote its parent's buffer",
+	 .dump = check_copies},
+};
+JP_REGISTER_ROWS(lint_rule, rules);
