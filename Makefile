@@ -25,6 +25,11 @@ ANYWHERE := -ffile-prefix-map='$(CURDIR)=.'
 # So each folder of binaries has a link to the adapters.
 ADAPTERS := $(addsuffix profiler,$(O)/ $(O)/selftest/ $(O)/asan/ $(O)/covered/)
 
+# What --version prints. Without a repository of our own, the commit is unknown.
+VERSION	:= 0.1
+COMMIT	:= $(or $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 \
+	2>/dev/null)),unknown)
+
 # Frame pointers in our own frames: the kernel's walk must cross them to the thread's root.
 JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-pointer \
 	-fno-optimize-sibling-calls -fasynchronous-unwind-tables \
@@ -117,6 +122,15 @@ $(O)/%.o: %.c Makefile
 	$(NEEDED)@mkdir -p $(@D)
 	$(call SAY,CC,$@)
 	$(Q)$(CC) $(JP_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+# Only main() knows the commit: a new one rebuilds no other object, and links no test again.
+MAINS	:= $(addsuffix harness/command/main.o,$(O)/ $(O)/asan/ $(O)/covered/)
+$(MAINS): JP_CFLAGS += -DJP_VERSION='"$(VERSION)"' -DJP_COMMIT='"$(COMMIT)"'
+$(MAINS): $(O)/commit
+
+$(O)/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
 
 # The expectations as bytes, with a table of (name, start, end) that ends with zeros; the scenes.
 $(EXPECTED_LIST): FORCE

@@ -10,6 +10,21 @@
 #include "harness/base/printable.h"
 #include "harness/command/command.h"
 
+/* The Makefile knows both. */
+#ifndef JP_COMMIT
+#define JP_VERSION "unknown"
+#define JP_COMMIT  "unknown"
+#endif
+
+static int print_version(void)
+{
+	/* Of constant size: a longer name of a commit must not move other data. */
+	static const char commit[64] = JP_COMMIT;
+
+	printf("jitproof %s (%s)\n", JP_VERSION, commit);
+	return JP_EXIT_OK;
+}
+
 static int print_usage(FILE *out)
 {
 	const struct jp_command *command = NULL;
@@ -17,7 +32,9 @@ static int print_usage(FILE *out)
 	fputs("usage: jitproof COMMAND [ARGUMENT...]\n\n", out);
 	while ((command = jp_registry_next(JP_COMMAND, command)))
 		fprintf(out, "  %-10s%s\n", command->name, command->help);
-	fputs("\njitproof COMMAND --help lists the options of COMMAND.\n", out);
+	fputs("\njitproof COMMAND --help lists the options of COMMAND.\n"
+	      "jitproof --version prints the version and the commit.\n",
+	      out);
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
 }
 
@@ -74,6 +91,8 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
 		return check_output(print_usage(stdout));
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+		return check_output(print_version());
 	command = jp_registry_find(JP_COMMAND, argv[1]);
 	if (!command) {
 		fprintf(stderr, "jitproof: no command '%s' (see jitproof --help)\n",
