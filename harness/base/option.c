@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "harness/base/nearest.h"
 #include "harness/base/number.h"
 
 /* A visitor of rows; true: end the search. */
@@ -171,6 +172,26 @@ static int check_modes(struct command_line *line, const struct jp_option *option
 	return 0;
 }
 
+/* Offers an option that the help shows. */
+static bool offer_name(const struct jp_option *option, void *nearest)
+{
+	if (option->name && option->help && !is_operand(option))
+		jp_nearest_offer(nearest, option->name);
+	return false;
+}
+
+static int refuse_option(const struct jp_option *options, const char *text, struct jp_error *err)
+{
+	char name[80], hint[120];
+	struct jp_nearest nearest = {.word = name};
+
+	/* A long text is cut, and like no name. */
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "="), text);
+	find_row(options, offer_name, &nearest);
+	return jp_fail(err, EINVAL, "unknown option '%s'%s", text,
+		       jp_nearest_hint(&nearest, hint, sizeof(hint)));
+}
+
 static int read_option(struct command_line *line, struct jp_error *err)
 {
 	struct typed_word word = {.text = line->argv[line->at]};
@@ -178,7 +199,7 @@ static int read_option(struct command_line *line, struct jp_error *err)
 	int ret;
 
 	if (!option)
-		return jp_fail(err, EINVAL, "unknown option '%s'", word.text);
+		return refuse_option(line->options, word.text, err);
 	if (!is_switch(option) && !word.value && line->at + 1 < line->argc)
 		word.value = line->argv[++line->at];
 	ret = check_modes(line, option, err) ?: apply_value(option, word.value, err);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "harness/base/nearest.h"
+
 /* Weak: a test binary may lack entries of some kind. */
 #define SECTION(name)                                                                              \
 	extern const struct jp_registered *const __start_jp_##name[] __attribute__((weak));        \
@@ -67,4 +69,14 @@ const void *jp_registry_find(enum jp_kind kind, const char *name)
 		if (strcmp(get_name(entry), name) == 0)
 			return entry;
 	return NULL;
+}
+
+const char *jp_registry_hint(enum jp_kind kind, const char *word, char *text, size_t size)
+{
+	struct jp_nearest nearest = {.word = word};
+	const void *entry = NULL;
+
+	while ((entry = jp_registry_next(kind, entry)))
+		jp_nearest_offer(&nearest, get_name(entry));
+	return jp_nearest_hint(&nearest, text, size);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/base/arguments.h"
 #include "harness/base/error.h"
 #include "harness/case/scope.h"
 
@@ -114,4 +115,6 @@ struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const c
 				const char *text, size_t size, struct jp_error *err);
 /* Sorts the cases and checks names: duplicates, cases in rows. */
 int jp_cases_check(struct jp_cases *cases, struct jp_error *err);
+/* Adds the names of all cases to @names. */
+void jp_cases_names(const struct jp_cases *cases, struct jp_arguments *names);
 const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *name);

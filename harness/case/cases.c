@@ -22,6 +22,12 @@ static int compare_by_name(const void *a, const void *b)
 	return strcmp(((const struct jp_case *)a)->name, ((const struct jp_case *)b)->name);
 }
 
+void jp_cases_names(const struct jp_cases *cases, struct jp_arguments *names)
+{
+	for (size_t i = 0; i < cases->nr_cases; i++)
+		jp_arguments_add(names, "%s", cases->cases[i].name);
+}
+
 const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *name)
 {
 	struct jp_case key = {.name = name};

@@ -113,21 +113,21 @@ static bool check_way(struct jp_score_plan *plan, const struct jp_runner *runner
 	return good;
 }
 
-static int check_protocol(struct jp_score_plan *plan)
+static int check_protocol(struct jp_score_plan *plan, const struct jp_operands *workload)
 {
 	struct jp_runner runner = {0};
 	struct jp_error err = {""};
-	const char *unmatched;
 	char version[256];
 	bool good;
 	int ret, status;
 
 	if (!jp_command_can_record("adapter", &status) || jp_stay_behind("adapter", &status))
 		return status;
-	if (jp_score_unmatched(plan, &unmatched, &err))
+	ret = jp_score_choose(plan, workload, &err);
+	if (ret == -ENOENT)
+		return jp_command_misused("adapter", "%s", err.text);
+	if (ret)
 		return jp_command_broken("adapter", &err);
-	if (unmatched)
-		return jp_command_misused("adapter", "no workload is called '%s'", unmatched);
 	printf("TAP version 13\n1..3\n");
 	ret = jp_profiler_version(plan->profiler, version, sizeof(version), &err);
 	if (ret) {
@@ -158,15 +158,14 @@ static int check_adapter(const char *name, char *workload)
 		.seconds = 10,
 		.publish = "map",
 		.lines = lines,
-		.globs = &workload,
-		.nr_globs = 1,
 		.progress = ignore_progress,
 	};
 	int status;
 
 	if (!lines)
 		return jp_command_broken("adapter", &err);
-	status = check_protocol(&plan);
+	status = check_protocol(&plan, &(struct jp_operands){&workload, 1});
+	jp_arguments_free(&plan.globs);
 	jp_cases_free(lines);
 	return status;
 }

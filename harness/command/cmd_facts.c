@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 
+#include "harness/base/globs.h"
 #include "harness/base/json.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
@@ -76,11 +77,13 @@ static int ask_fact(const struct jp_fact *fact, unsigned int limit, bool as_json
 static int facts(int argc, char **argv)
 {
 	const struct jp_fact *fact = NULL;
-	struct jp_operands globs = {0};
-	bool as_json = false, any = false;
+	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
+	struct jp_operands words = {0};
+	struct jp_error err;
+	bool as_json = false;
 	unsigned int limit = LIMIT_MS;
 	const struct jp_option options[] = {
-		{"GLOB", .rest = &globs, .help = "matches a fact's whole name"},
+		{"GLOB", .rest = &words, .help = JP_GLOB_HELP},
 		{"--json", .set = &as_json, .help = "print an object a line"},
 		{"--limit", .value = "MS", .number = &limit, .least = 1, .most = 600000,
 		 .help = "time limit of a probe (20000)"},
@@ -89,16 +92,15 @@ static int facts(int argc, char **argv)
 
 	if (!jp_command_line(options, argc, argv, &status))
 		return status;
-	while (status == JP_EXIT_OK && (fact = jp_registry_next(JP_FACT, fact))) {
-		if (!jp_globs_match(globs.list, globs.count, fact->name))
-			continue;
-		any = true;
-		status = ask_fact(fact, limit, as_json);
-	}
-	if (!any) {
-		fprintf(stderr, "jitproof facts: no fact matches\n");
+	while ((fact = jp_registry_next(JP_FACT, fact)))
+		jp_arguments_add(&names, "%s", fact->name);
+	if (jp_globs_read(&globs, &words, &names, "fact", &err)) {
+		fprintf(stderr, "jitproof facts: %s\n", err.text);
 		return JP_EXIT_USAGE;
 	}
+	while (status == JP_EXIT_OK && (fact = jp_registry_next(JP_FACT, fact)))
+		if (jp_globs_match(&globs, fact->name))
+			status = ask_fact(fact, limit, as_json);
 	return status;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 
+#include "harness/base/globs.h"
 #include "harness/run/cases.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
@@ -13,12 +14,11 @@ static void print_words(char *const *argv)
 
 static int list(int argc, char **argv)
 {
-	struct jp_operands globs = {0};
-	const struct jp_option options[] = {
-		{"GLOB", .rest = &globs, .help = "matches a case's whole name"}, {0}};
+	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
+	struct jp_operands words = {0};
+	const struct jp_option options[] = {{"GLOB", .rest = &words, .help = JP_GLOB_HELP}, {0}};
 	struct jp_error err = {""};
 	struct jp_cases *cases;
-	size_t shown = 0;
 	int status;
 
 	if (!jp_command_line(options, argc, argv, &status))
@@ -29,12 +29,17 @@ static int list(int argc, char **argv)
 		jp_cases_free(cases);
 		return JP_EXIT_BROKEN;
 	}
+	jp_cases_names(cases, &names);
+	if (jp_globs_read(&globs, &words, &names, "case", &err)) {
+		fprintf(stderr, "jitproof list: %s\n", err.text);
+		jp_cases_free(cases);
+		return JP_EXIT_USAGE;
+	}
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
 
-		if (!jp_globs_match(globs.list, globs.count, cas->name))
+		if (!jp_globs_match(&globs, cas->name))
 			continue;
-		shown++;
 		printf("%-36s %-5s%s :", cas->name, cas->check ? "check" : "full",
 		       cas->control ? " control" : "");
 		print_words(cas->workload_argv);
@@ -42,10 +47,8 @@ static int list(int argc, char **argv)
 		print_words(cas->capture_argv);
 		printf("\n");
 	}
-	if (!shown)
-		fprintf(stderr, "jitproof list: no case matches\n");
 	jp_cases_free(cases);
-	return shown ? JP_EXIT_OK : JP_EXIT_USAGE;
+	return JP_EXIT_OK;
 }
 
 static const struct jp_command list_command = {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/globs.h"
 #include "harness/base/path.h"
 #include "harness/base/printable.h"
 #include "harness/base/shortage.h"
@@ -262,9 +263,13 @@ static int repro(int argc, char **argv)
 		return status;
 	cases = jp_cases_load(options.expected, &err);
 	if (cases && (!options.from || options.expected) && !jp_cases_find(cases, options.name)) {
-		fputs("jitproof repro: no case '", stderr);
-		jp_printable_put(stderr, options.name);
-		fputs("' (see jitproof list)\n", stderr);
+		jp_cleanup_arguments struct jp_arguments names = {0};
+		char hint[120];
+
+		jp_cases_names(cases, &names);
+		jp_fail(&err, ENOENT, "no case '%s'%s", options.name,
+			jp_globs_hint(options.name, &names, hint, sizeof(hint)));
+		fprintf(stderr, "jitproof repro: %s (see jitproof list)\n", err.text);
 		jp_cases_free(cases);
 		return JP_EXIT_USAGE;
 	}

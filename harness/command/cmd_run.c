@@ -9,8 +9,8 @@
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/run_judge.h"
+#include "harness/base/globs.h"
 #include "harness/base/interrupt.h"
-#include "harness/base/printable.h"
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
 #include "harness/run/cases.h"
@@ -22,7 +22,8 @@ struct run_request {
 	uint64_t seed;
 	unsigned jobs;
 	bool keep, full, unjudged;
-	struct jp_operands globs;
+	struct jp_operands words;
+	struct jp_arguments globs;
 };
 
 static bool parse(struct run_request *request, int argc, char **argv, int *status)
@@ -30,7 +31,7 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 	static const char *const sets[] = {"check", "full", NULL};
 	unsigned int set = UINT_MAX;
 	const struct jp_option options[] = {
-		{"GLOB", .rest = &request->globs, .help = "matches a case's whole name"},
+		{"GLOB", .rest = &request->words, .help = JP_GLOB_HELP},
 		{"-o", .value = "DIR", .text = &request->output,
 		 .help = "keep the run directory as DIR, which must be new or empty"},
 		{"--set", .number = &set, .words = sets,
@@ -54,14 +55,13 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 	request->jobs = 1;
 	if (!jp_command_line(options, argc, argv, status))
 		return false;
-	request->full = set == UINT_MAX ? request->globs.count > 0 : set == 1;
+	request->full = set == UINT_MAX ? request->words.count > 0 : set == 1;
 	return true;
 }
 
 static bool is_wanted(const struct run_request *options, const struct jp_case *cas)
 {
-	return (options->full || cas->check) &&
-	       jp_globs_match(options->globs.list, options->globs.count, cas->name);
+	return (options->full || cas->check) && jp_globs_match(&options->globs, cas->name);
 }
 
 static void show_progress(size_t number, size_t plan, const char *name)
@@ -220,43 +220,43 @@ static int run_cases(const struct run_request *options, const struct jp_cases *c
 	return ret ? status : run_plan(options, cases, plan, &judge, &dir);
 }
 
+/* Runs the wanted ones of @cases. Returns the exit status. */
+static int run_wanted(struct run_request *options, const struct jp_cases *cases)
+{
+	jp_cleanup_arguments struct jp_arguments names = {0};
+	struct jp_error err = {""};
+	size_t plan = 0;
+
+	jp_cases_names(cases, &names);
+	/* A misspelt GLOB among good ones must be an error, not a smaller run. */
+	if (jp_globs_read(&options->globs, &options->words, &names, "case", &err)) {
+		fprintf(stderr, "jitproof run: %s (see jitproof list)\n", err.text);
+		return JP_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < cases->nr_cases; i++)
+		plan += is_wanted(options, &cases->cases[i]);
+	if (plan)
+		return run_cases(options, cases, plan);
+	fprintf(stderr, "jitproof run: the set holds none of these cases\n");
+	return JP_EXIT_BROKEN;
+}
+
 static int run(int argc, char **argv)
 {
 	struct run_request options = {0};
 	struct jp_error err = {""};
 	struct jp_cases *cases;
-	size_t plan = 0;
 	int status;
 
 	if (!parse(&options, argc, argv, &status) || !jp_command_can_record("run", &status))
 		return status;
+	status = JP_EXIT_BROKEN;
 	cases = jp_cases_load(options.expected, &err);
-	if (!cases || !cases->nr_cases) {
+	if (cases && cases->nr_cases)
+		status = run_wanted(&options, cases);
+	else
 		fprintf(stderr, "jitproof run: %s\n", cases ? "there is no case" : err.text);
-		jp_cases_free(cases);
-		return JP_EXIT_BROKEN;
-	}
-	/* A misspelt GLOB among good ones must be an error, not a smaller run. */
-	for (int i = 0; i < options.globs.count; i++) {
-		bool any = false;
-
-		for (size_t c = 0; c < cases->nr_cases && !any; c++)
-			any = jp_globs_match(&options.globs.list[i], 1, cases->cases[c].name);
-		if (any)
-			continue;
-		fprintf(stderr, "jitproof run: no case matches '%s' (see jitproof list)\n",
-			jp_printable(options.globs.list[i]));
-		jp_cases_free(cases);
-		return JP_EXIT_USAGE;
-	}
-	for (size_t i = 0; i < cases->nr_cases; i++)
-		plan += is_wanted(&options, &cases->cases[i]);
-	if (plan) {
-		status = run_cases(&options, cases, plan);
-	} else {
-		fprintf(stderr, "jitproof run: the set holds none of these cases\n");
-		status = JP_EXIT_BROKEN;
-	}
+	jp_arguments_free(&options.globs);
 	jp_cases_free(cases);
 	return status;
 }

@@ -18,6 +18,7 @@ struct score_request {
 	const char *output;
 	const char *kept;   /* earlier runs to judge again */
 	const char *scenes; /* a file of scenes */
+	struct jp_operands wanted;
 	uint64_t seed;
 	bool json, lists, attaches, unjudged;
 };
@@ -29,7 +30,6 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 {
 	enum { ONE = 1, TWO = 2, LIST = 4, AGAIN = 8 };
 	struct jp_score_plan *plan = &request->plan;
-	struct jp_operands scenes = {0};
 	const struct jp_option options[] = {
 		{"--profiler", .value = "NAME", .text = &request->profilers[0], .needed = true,
 		 .modes = ONE, .help = "an adapter, or jitproof: its own capture"},
@@ -64,14 +64,12 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"--no-judge", .set = &request->unjudged, .modes = ONE | TWO,
 		 .help = "record only, for --again DIR, here or elsewhere; exit with 0 when "
 			 "every scene was tried"},
-		{"SCENE", .rest = &scenes, .help = "matches a scene's whole name (default: all)"},
+		{"SCENE", .rest = &request->wanted, .help = JP_GLOB_HELP " (default: all)"},
 		{0}};
 
 	request->seed = jp_seed();
 	if (!jp_command_line(options, argc, argv, status))
 		return false;
-	plan->globs = scenes.list;
-	plan->nr_globs = scenes.count;
 	if (plan->launches && request->attaches) {
 		*status = jp_command_misused("score", "--launch does not go with --attach");
 		return false;
@@ -80,7 +78,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		*status = jp_command_misused("score", "--no-judge needs -o DIR");
 		return false;
 	}
-	if (request->kept && plan->nr_globs) {
+	if (request->kept && request->wanted.count) {
 		*status = jp_command_misused("score", "--again judges all that was kept: no SCENE");
 		return false;
 	}
@@ -239,13 +237,13 @@ static int run_and_judge(struct score_request *request)
 /* Lists or runs scenes. A misspelt name must be an error, not a smaller run. */
 static int list_or_run(struct score_request *request)
 {
-	const char *unmatched;
 	struct jp_error err = {""};
+	const int ret = jp_score_choose(&request->plan, &request->wanted, &err);
 
-	if (jp_score_unmatched(&request->plan, &unmatched, &err))
+	if (ret == -ENOENT)
+		return jp_command_misused("score", "%s (see --list)", err.text);
+	if (ret)
 		return jp_command_broken("score", &err);
-	if (unmatched)
-		return jp_command_misused("score", "no scene matches '%s' (see --list)", unmatched);
 	if (!request->lists)
 		return run_and_judge(request);
 	return jp_score_list(&request->plan, stdout, &err) ? jp_command_broken("score", &err)
@@ -275,6 +273,7 @@ static int score(int argc, char **argv)
 	if (!lines)
 		return jp_command_broken("score", &err);
 	status = list_or_run(&request);
+	jp_arguments_free(&request.plan.globs);
 	jp_cases_free(lines);
 	return status;
 }

@@ -94,8 +94,13 @@ static int parse_parent(const struct jp_option *option, const char *text, struct
 
 static int parse_name(const struct jp_option *option, const char *text, struct jp_error *err)
 {
+	char hint[120];
+
 	request.workload = jp_registry_find(JP_WORKLOAD, text);
-	return request.workload ? 0 : jp_fail(err, EINVAL, "no workload '%s'", text);
+	if (request.workload)
+		return 0;
+	return jp_fail(err, EINVAL, "no workload '%s'%s", text,
+		       jp_registry_hint(JP_WORKLOAD, text, hint, sizeof(hint)));
 }
 
 static const struct jp_option *get_workload_rows(void *context)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/command/command_line.h"
 
-#include <fnmatch.h>
 #include <stdarg.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -57,14 +56,6 @@ int jp_command_broken(const char *command, const struct jp_error *err)
 {
 	fprintf(stderr, "jitproof %s: %s\n", command, err->text);
 	return JP_EXIT_BROKEN;
-}
-
-bool jp_globs_match(char *const *globs, int count, const char *name)
-{
-	for (int i = 0; i < count; i++)
-		if (fnmatch(globs[i], name, 0) == 0)
-			return true;
-	return !count;
 }
 
 uint64_t jp_seed(void)

@@ -14,7 +14,7 @@ int jp_command_misused(const char *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Prints why @command failed. Returns JP_EXIT_BROKEN. */
 int jp_command_broken(const char *command, const struct jp_error *err);
-/* Returns whether one of @count @globs matches the whole @name, or there are none. */
-bool jp_globs_match(char *const *globs, int count, const char *name);
+/* The help of words for jp_globs_read(). */
+#define JP_GLOB_HELP "a name, a part of names, or a pattern of whole names"
 /* Returns a random seed, short enough to type again. */
 uint64_t jp_seed(void);

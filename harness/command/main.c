@@ -76,6 +76,7 @@ static int check_output(int status)
 int main(int argc, char **argv)
 {
 	const struct jp_command *command;
+	char hint[120];
 
 	fill_standard_descriptors();
 	if (!has_stack())
@@ -95,8 +96,9 @@ int main(int argc, char **argv)
 		return check_output(print_version());
 	command = jp_registry_find(JP_COMMAND, argv[1]);
 	if (!command) {
-		fprintf(stderr, "jitproof: no command '%s' (see jitproof --help)\n",
-			jp_printable(argv[1]));
+		jp_registry_hint(JP_COMMAND, argv[1], hint, sizeof(hint));
+		fprintf(stderr, "jitproof: no command '%s'%s (see jitproof --help)\n",
+			jp_printable(argv[1]), hint);
 		return JP_EXIT_USAGE;
 	}
 	return check_output(command->run(argc - 1, argv + 1));

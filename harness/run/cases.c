@@ -55,21 +55,28 @@ static int check_publisher(const struct jp_case *cas, struct jp_error *err)
 		       cas->file, cas->line, cas->publish, known);
 }
 
+/* Checks that this binary has the @what called @name. */
+static int check_entry(const struct jp_case *cas, enum jp_kind kind, const char *what,
+		       const char *name, struct jp_error *err)
+{
+	char hint[120];
+
+	if (!name || jp_registry_find(kind, name))
+		return 0;
+	return jp_fail(err, EINVAL, "%s:%u: no %s '%s'%s", cas->file, cas->line, what, name,
+		       jp_registry_hint(kind, name, hint, sizeof(hint)));
+}
+
 static int check_case(const struct jp_case *cas, struct jp_error *err)
 {
-	const struct jp_capture *capture = jp_registry_find(JP_CAPTURE, cas->capture_argv[0]);
+	const char *const capture = cas->capture_argv[0];
 
-	if (!jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
-		return jp_fail(err, EINVAL, "%s:%u: no workload '%s'", cas->file, cas->line,
-			       cas->workload_argv[0]);
-	if (!capture)
-		return jp_fail(err, EINVAL, "%s:%u: no capture '%s'", cas->file, cas->line,
-			       cas->capture_argv[0]);
-	if (cas->control && !jp_registry_find(JP_CONTROL, cas->control))
-		return jp_fail(err, EINVAL, "%s:%u: no control '%s'", cas->file, cas->line,
-			       cas->control);
-	return check_options(cas, err)
-		       ?: check_boundary(cas, capture, err) ?: check_publisher(cas, err);
+	return check_entry(cas, JP_WORKLOAD, "workload", cas->workload_argv[0], err)
+		       ?: check_entry(cas, JP_CAPTURE, "capture", capture, err)
+		       ?: check_entry(cas, JP_CONTROL, "control", cas->control, err)
+		       ?: check_options(cas, err)
+		       ?: check_boundary(cas, jp_registry_find(JP_CAPTURE, capture), err)
+		       ?: check_publisher(cas, err);
 }
 
 struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err)

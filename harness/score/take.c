@@ -2,7 +2,6 @@
 #include "harness/score/take.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,14 +19,6 @@
 static bool is_ours(const struct jp_score_plan *plan)
 {
 	return !plan->profiler || strcmp(plan->profiler, "jitproof") == 0;
-}
-
-static bool is_wanted(const struct jp_score_plan *plan, const struct jp_case *scene)
-{
-	for (int i = 0; i < plan->nr_globs; i++)
-		if (fnmatch(plan->globs[i], jp_score_name(scene), 0) == 0)
-			return true;
-	return !plan->nr_globs;
 }
 
 static struct jp_cases *make_scenes(const struct jp_score_plan *plan, struct jp_error *err)
@@ -49,22 +40,18 @@ static struct jp_cases *make_scenes(const struct jp_score_plan *plan, struct jp_
 	return jp_score_scenes(&way, plan->lines, err);
 }
 
-int jp_score_unmatched(const struct jp_score_plan *plan, const char **glob, struct jp_error *err)
+int jp_score_choose(struct jp_score_plan *plan, const struct jp_operands *words,
+		    struct jp_error *err)
 {
+	jp_cleanup_arguments struct jp_arguments names = {0};
 	struct jp_cases *scenes = make_scenes(plan, err);
 
-	*glob = NULL;
 	if (!scenes)
 		return -EINVAL;
-	for (int i = 0; !*glob && i < plan->nr_globs; i++) {
-		bool any = false;
-
-		for (size_t s = 0; !any && s < scenes->nr_cases; s++)
-			any = fnmatch(plan->globs[i], jp_score_name(&scenes->cases[s]), 0) == 0;
-		*glob = any ? NULL : plan->globs[i];
-	}
+	for (size_t i = 0; i < scenes->nr_cases; i++)
+		jp_arguments_add(&names, "%s", jp_score_name(&scenes->cases[i]));
 	jp_cases_free(scenes);
-	return 0;
+	return jp_globs_read(&plan->globs, words, &names, "scene", err);
 }
 
 static size_t count_wanted(const struct jp_score_plan *plan, const struct jp_cases *scenes)
@@ -72,7 +59,7 @@ static size_t count_wanted(const struct jp_score_plan *plan, const struct jp_cas
 	size_t count = 0;
 
 	for (size_t i = 0; i < scenes->nr_cases; i++)
-		count += is_wanted(plan, &scenes->cases[i]);
+		count += jp_globs_match(&plan->globs, jp_score_name(&scenes->cases[i]));
 	return count;
 }
 
@@ -81,7 +68,7 @@ int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *
 	struct jp_cases *scenes = make_scenes(plan, err);
 
 	for (size_t i = 0; scenes && i < scenes->nr_cases; i++)
-		if (is_wanted(plan, &scenes->cases[i]))
+		if (jp_globs_match(&plan->globs, jp_score_name(&scenes->cases[i])))
 			fprintf(out, "%s\n", jp_score_name(&scenes->cases[i]));
 	if (!scenes)
 		return -EINVAL;
@@ -150,7 +137,7 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 		const struct jp_case *scene = &score->scenes->cases[i];
 		struct jp_score_row *row;
 
-		if (!is_wanted(plan, scene))
+		if (!jp_globs_match(&plan->globs, jp_score_name(scene)))
 			continue;
 		row = jp_array_push(&score->rows, &score->nr_rows, &score->capacity);
 		if (!row)

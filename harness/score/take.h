@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include "harness/base/globs.h"
 #include "harness/run/runner.h"
 #include "harness/score/score.h"
 
@@ -11,17 +12,17 @@ struct jp_score_plan {
 	unsigned frequency, samples, seconds, stack;
 	const char *publish;
 	const struct jp_cases *lines; /* of scenes (harness/score/scenes.h) */
-	char *const *globs;           /* scenes to run; none: all */
-	int nr_globs;
-	const char *dir; /* for the folders of cases */
+	struct jp_arguments globs;    /* scenes to run; none: all */
+	const char *dir;              /* for the folders of cases */
 	void (*progress)(const char *workload);
 	/* Called after the @number-th of @count cases; may be NULL. */
 	void (*ran)(size_t number, size_t count, const struct jp_score_row *row);
 };
 
-/* Stores in *@glob the first glob of @plan that matches no scene, or NULL. Returns 0, or -EINVAL
- * and a message. */
-int jp_score_unmatched(const struct jp_score_plan *plan, const char **glob, struct jp_error *err);
+/* Reads the globs of @plan from @words; the caller frees them. Returns 0, or -errno and a message;
+ * -ENOENT: a word matches no scene. */
+int jp_score_choose(struct jp_score_plan *plan, const struct jp_operands *words,
+		    struct jp_error *err);
 /* Prints the names of @plan's scenes, a line each. Returns 0, or -errno and a message. */
 int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *err);
 /* Runs each scene under @plan's profiler, and judges none. Returns 0, or -errno and a message if

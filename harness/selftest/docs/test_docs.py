@@ -231,7 +231,8 @@ class ManPage(unittest.TestCase):
         """Examples and explanations have no other options, but for perf's."""
         known = {option for command in self.commands
                  for option in options(help_of(JITPROOF, command))}
-        self.assertLessEqual(set(options(plain(self.text))), known | {"--help", "--version", "--user-regs"})
+        self.assertLessEqual(set(options(plain(self.text))),
+                             known | {"--help", "--version", "--user-regs"})
 
     def test_threats(self) -> None:
         """The threat model states the files of each command."""

@@ -302,6 +302,6 @@ class Broken(Folder):
                 self.assertRegex(done.stdout, "(?m)^not ok 2 attach\n(.*\n)*not ok 3 launch")
         done = self.jitproof("adapter", "check", "broken", "none", fault="exit0.stop")
         self.assertEqual(done.returncode, 2, done)
-        self.assertIn("no workload is called 'none'", done.stderr)
+        self.assertIn("no scene matches 'none'", done.stderr)
         done = self.jitproof("adapter", "check", "broken", fault="long.version")
         self.assertRegex(done.stdout, "# profiler broken: said 1024 .*\nnot ok 1 version\nBail out")

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/globs.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/nearest.h"
+
+static bool is_matched(const char *glob, const struct jp_arguments *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (fnmatch(glob, names->list[i], 0) == 0)
+			return true;
+	return false;
+}
+
+/* Returns whether @word is one of @names, in which a backslash is no special character. */
+static bool is_name(const char *word, const struct jp_arguments *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(word, names->list[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Offers @name, and both sides of its first slash: a study is no case, but people type it. */
+static void offer_parts(struct jp_nearest *nearest, const char *name)
+{
+	const size_t first = strcspn(name, "/");
+	char part[80];
+
+	jp_nearest_offer(nearest, name);
+	if (!name[first])
+		return;
+	snprintf(part, sizeof(part), "%.*s", (int)first, name);
+	jp_nearest_offer(nearest, part);
+	jp_nearest_offer(nearest, name + first + 1);
+}
+
+const char *jp_globs_hint(const char *word, const struct jp_arguments *names, char *text,
+			  size_t size)
+{
+	struct jp_nearest nearest = {.word = word};
+
+	for (size_t i = 0; i < names->count; i++)
+		offer_parts(&nearest, names->list[i]);
+	return jp_nearest_hint(&nearest, text, size);
+}
+
+int jp_globs_read(struct jp_arguments *globs, const struct jp_operands *words,
+		  const struct jp_arguments *names, const char *what, struct jp_error *err)
+{
+	char hint[120];
+
+	if (names->failed)
+		return jp_fail(err, ENOMEM, "out of memory");
+	for (int i = 0; i < words->count; i++) {
+		const char *word = words->list[i];
+		const char *around = strpbrk(word, "*?[") || is_name(word, names) ? "" : "*";
+
+		jp_arguments_add(globs, "%s%s%s", around, word, around);
+		if (globs->failed)
+			return jp_fail(err, ENOMEM, "out of memory");
+		if (!is_matched(globs->list[i], names))
+			return jp_fail(err, ENOENT, "no %s matches '%s'%s", what, word,
+				       jp_globs_hint(word, names, hint, sizeof(hint)));
+	}
+	return 0;
+}
+
+bool jp_globs_match(const struct jp_arguments *globs, const char *name)
+{
+	for (size_t i = 0; i < globs->count; i++)
+		if (fnmatch(globs->list[i], name, 0) == 0)
+			return true;
+	return !globs->count;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "harness/base/arguments.h"
+#include "harness/base/error.h"
+#include "harness/base/option.h"
+
+/* Turns @words of a command line into patterns that jp_globs_match() takes. A word with one of *?[
+ * is a pattern already; a word that is one of @names means that name; any other word matches
+ * anywhere in a name. Returns 0; -ENOENT and a message with a suggestion if a word matches no name,
+ * each of which is a @what ("case"); -ENOMEM. */
+int jp_globs_read(struct jp_arguments *globs, const struct jp_operands *words,
+		  const struct jp_arguments *names, const char *what, struct jp_error *err);
+/* Returns whether one of @globs matches the whole @name, or there are none. */
+bool jp_globs_match(const struct jp_arguments *globs, const char *name);
+/* Stores a question such as "; did you mean 'growth/anon'?" in @text, or "" if none of @names, nor
+ * a part up to or behind a slash, is like @word. Returns @text. */
+const char *jp_globs_hint(const char *word, const struct jp_arguments *names, char *text,
+			  size_t size);

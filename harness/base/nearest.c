@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/nearest.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/order.h"
+
+enum { LONGEST = sizeof(((struct jp_nearest *)NULL)->name) - 1 };
+
+/* Returns how many letters to insert, delete, replace or swap with the next one turn @word into
+ * @name: the optimal string alignment distance. SIZE_MAX: a text is too long. */
+static size_t measure_distance(const char *word, const char *name)
+{
+	const size_t from = strlen(word), to = strlen(name);
+	uint8_t left[LONGEST + 1][LONGEST + 1]; /* of the first letters of both */
+
+	if (from > LONGEST || to > LONGEST)
+		return SIZE_MAX;
+	for (size_t i = 0; i <= from; i++) {
+		for (size_t j = 0; j <= to; j++) {
+			uint64_t least = i + j;
+
+			if (i && j) {
+				least = jp_min(left[i - 1][j], left[i][j - 1]) + 1;
+				least = jp_min(least,
+					       left[i - 1][j - 1] + (word[i - 1] != name[j - 1]));
+			}
+			if (i > 1 && j > 1 && word[i - 1] == name[j - 2] &&
+			    word[i - 2] == name[j - 1])
+				least = jp_min(least, left[i - 2][j - 2] + 1);
+			left[i][j] = (uint8_t)least;
+		}
+	}
+	return left[from][to];
+}
+
+void jp_nearest_offer(struct jp_nearest *nearest, const char *name)
+{
+	const size_t distance = measure_distance(nearest->word, name);
+
+	/* One mistake in three letters: more would make another word. */
+	if (distance > strlen(nearest->word) / 3 ||
+	    (*nearest->name && distance >= nearest->distance))
+		return;
+	snprintf(nearest->name, sizeof(nearest->name), "%s", name);
+	nearest->distance = distance;
+}
+
+const char *jp_nearest_hint(const struct jp_nearest *nearest, char *text, size_t size)
+{
+	snprintf(text, size, *nearest->name ? "; did you mean '%s'?" : "%s", nearest->name);
+	return text;
+}

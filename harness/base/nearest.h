@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <stddef.h>
+
+/* The search for the name that a mistyped word means. */
+struct jp_nearest {
+	const char *word; /* as typed */
+	char name[80];    /* the best so far; "": none is near */
+	size_t distance;  /* between both */
+};
+
+/* Offers @name. The first of equally near names wins. */
+void jp_nearest_offer(struct jp_nearest *nearest, const char *name);
+/* Stores a question such as "; did you mean 'run'?" in @text, or "" if no name is near. Returns
+ * @text. */
+const char *jp_nearest_hint(const struct jp_nearest *nearest, char *text, size_t size);

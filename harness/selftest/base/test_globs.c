@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Choosing names by the words of a command line. */
+#include "harness/base/globs.h"
+
+#include "harness/selftest/support/check.h"
+
+static const char *const all[] = {"growth/anon", "growth/anon.map", "files/grow", "a[1]"};
+
+/* Returns which of the names @word chooses, as bits; ~0: it was refused. */
+static unsigned int choose(const char *word, struct jp_error *err)
+{
+	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
+	char *list[] = {(char *)word};
+	unsigned int chosen = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		jp_arguments_add(&names, "%s", all[i]);
+	if (jp_globs_read(&globs, &(struct jp_operands){list, word ? 1 : 0}, &names, "case", err))
+		return ~0U;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		chosen |= (unsigned int)jp_globs_match(&globs, all[i]) << i;
+	return chosen;
+}
+
+int main(void)
+{
+	struct jp_error err = {""};
+
+	check(choose(NULL, &err) == 15, "no word chooses all");
+	check(choose("growth/anon", &err) == 1, "a whole name chooses itself alone");
+	check(choose("grow", &err) == 7, "a part chooses all names that hold it");
+	check(choose("growth/*", &err) == 3, "a pattern matches whole names");
+	check(choose("gro?", &err) == ~0U, "and no parts of them");
+	check(choose("a[[]1]", &err) == 8, "a bracket makes a pattern");
+	check(choose("growht/anon", &err) == ~0U &&
+		      !strcmp(err.text, "no case matches 'growht/anon'; did you mean "
+					"'growth/anon'?"),
+	      "a mistyped name is refused with a suggestion");
+	check(choose("flies", &err) == ~0U &&
+		      !strcmp(err.text, "no case matches 'flies'; did you mean 'files'?"),
+	      "the part before a slash is suggested");
+	check(choose("gorw", &err) == ~0U &&
+		      !strcmp(err.text, "no case matches 'gorw'; did you mean 'grow'?"),
+	      "and the part behind it");
+	return check_done();
+}
