@@ -95,9 +95,10 @@ SAY	 = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n
 HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c -o /dev/null - \
 	2>/dev/null && echo 1)
 STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
-STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload command/command_line \
-	$(addprefix base/,array clock error foreign_proc interrupt lost_page named_folder nearest number \
-	option printable registry shortage trusted_user utf8) \
+STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
+	command/command_line \
+	$(addprefix base/,array clock error foreign_proc interrupt lost_page named_folder nearest \
+	number option printable registry shortage terminal trusted_user utf8) \
 	$(addprefix format/truth/,acts seal write)) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec \
 	$(addprefix emit/,arena backing code eh_frame emitter frame_walk handshake image maps \

@@ -7,6 +7,7 @@
 
 #include "harness/base/nearest.h"
 #include "harness/base/number.h"
+#include "harness/base/terminal.h"
 
 /* A visitor of rows; true: end the search. */
 typedef bool jp_option_visit(const struct jp_option *option, void *context);
@@ -283,24 +284,6 @@ int jp_options_read(const struct jp_option *options, int argc, char **argv, stru
 
 enum { WIDTH = 80, COLUMN = 22 };
 
-/* Prints @text in lines of WIDTH from column @indent on, at which the first line already stands. */
-static void print_wrapped(const char *text, int indent, FILE *out)
-{
-	int column = indent;
-
-	while (*text) {
-		int length = (int)strcspn(text, " ");
-
-		if (column > indent && column + 1 + length > WIDTH) {
-			fprintf(out, "\n%*s", indent, "");
-			column = indent;
-		}
-		column += fprintf(out, "%s%.*s", column > indent ? " " : "", length, text);
-		text += length + strspn(text + length, " ");
-	}
-	fputc('\n', out);
-}
-
 static bool print_row(const struct jp_option *option, void *out)
 {
 	char label[128], words[80] = "";
@@ -309,7 +292,7 @@ static bool print_row(const struct jp_option *option, void *out)
 		return false;
 	if (!option->name) {
 		fputc('\n', out);
-		print_wrapped(option->help, 0, out);
+		jp_terminal_put_words(out, option->help, 0, WIDTH);
 		return false;
 	}
 	if (option->words && !option->value && !is_operand(option))
@@ -321,7 +304,7 @@ static bool print_row(const struct jp_option *option, void *out)
 		fprintf(out, "%-*s", COLUMN, label);
 	else
 		fprintf(out, "%s\n%*s", label, COLUMN, "");
-	print_wrapped(option->help, COLUMN, out);
+	jp_terminal_put_words(out, option->help, COLUMN, WIDTH);
 	return false;
 }
 

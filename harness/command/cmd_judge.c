@@ -38,10 +38,11 @@ static size_t read_plan(const char *dir)
 }
 
 static int judge_folders(const struct jp_case_folders *folders, size_t plan,
-			 const struct jp_cases *known, bool definitions_from_known, FILE *results)
+			 const struct jp_cases *known, bool definitions_from_known,
+			 const struct jp_screen *screen, FILE *results)
 {
 	struct jp_cases **own = calloc(folders->count, sizeof(struct jp_cases *));
-	struct jp_report report = {.jsonl = results};
+	struct jp_report report = {.jsonl = results, .screen = *screen};
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN;
 
@@ -89,7 +90,8 @@ out:
 	return status;
 }
 
-static int judge_dir(const char *dir, const char *expected, const char *results)
+static int judge_dir(const char *dir, const char *expected, const char *results,
+		     const struct jp_screen *screen)
 {
 	struct jp_case_folders folders = {0};
 	struct jp_error err = {""};
@@ -112,7 +114,7 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 	else if (!(known = jp_cases_load(expected, &err)))
 		jp_command_broken("judge", &err);
 	else
-		status = judge_folders(&folders, read_plan(dir), known, expected, out);
+		status = judge_folders(&folders, read_plan(dir), known, expected, screen, out);
 	if (status != JP_EXIT_BROKEN && out && jp_new_file_keep(&file, &err))
 		status = jp_command_broken("judge", &err);
 	jp_new_file_drop(&file);
@@ -185,6 +187,8 @@ static int judge(int argc, char **argv)
 	struct jp_truth_request truth = {
 		.command = "judge", .keeps = true, .gathering.slack = UINT64_MAX, .modes = TRUTH};
 	const char *expected = NULL, *results = NULL;
+	struct jp_screen screen = {0};
+	bool verbose = false;
 	const struct jp_option options[] = {
 		{"FILE", .text = &file.file, .needed = true,
 		 .help = "perf.data (-: standard input), or observations; or a run directory, or a "
@@ -197,6 +201,8 @@ static int judge(int argc, char **argv)
 		 .help = "take the expectations from the files in DIR, not from the run"},
 		{"--results", .value = "OUT", .text = &results, .modes = RUN,
 		 .help = "write results.jsonl to the new file OUT"},
+		{"--verbose", "-v", .set = &verbose, .modes = RUN,
+		 .help = "show all cases, figures and tables"},
 		{.help = "Of any profiler's FILE, with a workload's truth:"},
 		{.more = jp_truth_rows, .context = &truth},
 		{0}};
@@ -210,8 +216,11 @@ static int judge(int argc, char **argv)
 		return jp_truth_request_judge(&truth, judge_folder);
 	}
 	/* With an option for files, jp_judge_file() rejects a run directory. */
-	if (expected || results || (argc == 2 && is_run(file.file)))
-		return judge_dir(file.file, expected, results);
+	if (expected || results || verbose || (argc == 2 && is_run(file.file))) {
+		jp_screen_begin(&screen, verbose);
+		screen.dir = file.file;
+		return judge_dir(file.file, expected, results, &screen);
+	}
 	return jp_judge_file(&file, true);
 }
 

@@ -10,7 +10,9 @@
 #include "harness/command/command_line.h"
 #include "harness/command/run_judge.h"
 #include "harness/base/globs.h"
+#include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
+#include "harness/base/progress.h"
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
 #include "harness/run/cases.h"
@@ -22,12 +24,14 @@ struct run_request {
 	uint64_t seed;
 	unsigned jobs;
 	bool keep, full, unjudged;
+	struct jp_screen screen;
 	struct jp_operands words;
 	struct jp_arguments globs;
 };
 
 static bool parse(struct run_request *request, int argc, char **argv, int *status)
 {
+	bool verbose = false;
 	static const char *const sets[] = {"check", "full", NULL};
 	unsigned int set = UINT_MAX;
 	const struct jp_option options[] = {
@@ -46,6 +50,7 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		 .help = "varies loop lengths (default: a random one, which run prints)"},
 		{"--keep", .set = &request->keep,
 		 .help = "keep the temporary run directory even when all passed"},
+		{"--verbose", "-v", .set = &verbose, .help = "show all cases, figures and tables"},
 		{"--no-judge", .set = &request->unjudged,
 		 .help = "record only, for judge DIR, here or elsewhere; exit with 0 when "
 			 "every case was tried"},
@@ -55,6 +60,8 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 	request->jobs = 1;
 	if (!jp_command_line(options, argc, argv, status))
 		return false;
+	jp_screen_begin(&request->screen, verbose);
+	request->screen.used &= !request->unjudged;
 	request->full = set == UINT_MAX ? request->words.count > 0 : set == 1;
 	return true;
 }
@@ -64,14 +71,26 @@ static bool is_wanted(const struct run_request *options, const struct jp_case *c
 	return (options->full || cas->check) && jp_globs_match(&options->globs, cas->name);
 }
 
-static void show_progress(size_t number, size_t plan, const char *name)
+/* How far a run is. */
+struct run_progress {
+	size_t judged, failures, plan;
+	uint64_t begun;
+	const char *name; /* of the case that started last */
+};
+
+static void show_progress(const struct run_progress *progress)
 {
-	if (!isatty(STDERR_FILENO))
-		return;
-	if (name)
-		fprintf(stderr, "\r\033[K[%zu/%zu] %s", number, plan, name);
-	else
-		fprintf(stderr, "\r\033[K");
+	const uint64_t passed = jp_clock_now() - progress->begun;
+	const size_t left = progress->plan - progress->judged;
+	char rest[40] = "", failed[40] = "";
+
+	if (progress->judged)
+		snprintf(rest, sizeof(rest), ", %" PRIu64 " s left",
+			 passed / progress->judged * left / JP_NS_PER_S + 1);
+	if (progress->failures)
+		snprintf(failed, sizeof(failed), ", %zu failed", progress->failures);
+	jp_progress_show("[%zu of %zu%s%s] %s", progress->judged, progress->plan, failed, rest,
+			 progress->name);
 }
 
 /* Has the case judged and reported. Returns false if the judge has ended. */
@@ -81,7 +100,7 @@ static bool judge_job(const struct run_request *options, const struct jp_run_jud
 	struct jp_result *result = &job->shared->result;
 	const char *path = *job->dir ? job->dir : NULL;
 
-	show_progress(0, 0, NULL);
+	jp_progress_clear();
 	if (options->unjudged)
 		return jp_run_judge_unjudged(judge, index, job->shared->watched, result);
 	if (!jp_run_judge_case(judge, index, path, job->shared->watched, result))
@@ -95,7 +114,8 @@ static bool judge_job(const struct run_request *options, const struct jp_run_jud
 
 /* Starts the cases from @next on that may run now. Returns the first that may not. */
 static size_t start_cases(const struct run_request *options, const struct jp_cases *cases,
-			  size_t next, const struct jp_run_dir *dir, struct jp_jobs *jobs)
+			  size_t next, const struct jp_run_dir *dir, struct jp_jobs *jobs,
+			  struct run_progress *progress)
 {
 	for (; next < cases->nr_cases; next++) {
 		const struct jp_case *cas = &cases->cases[next];
@@ -104,7 +124,8 @@ static size_t start_cases(const struct run_request *options, const struct jp_cas
 			continue;
 		if (!jp_jobs_may_start(jobs, cas))
 			break;
-		show_progress(jobs->count + 1, jobs->capacity, cas->name);
+		progress->name = cas->name;
+		show_progress(progress);
 		jp_jobs_start(jobs, cas, dir);
 	}
 	return next;
@@ -116,20 +137,26 @@ static bool run_all(const struct run_request *options, const struct jp_cases *ca
 		    const struct jp_run_judge *judge, struct jp_jobs *jobs,
 		    const struct jp_run_dir *dir)
 {
-	size_t next = 0, judged = 0;
+	struct run_progress progress = {.plan = jobs->capacity, .begun = jp_clock_now()};
+	const struct jp_job *job = jobs->list;
+	size_t next = 0;
 	bool there = true;
 
-	while (judged < jobs->capacity && there) {
-		next = start_cases(options, cases, next, dir, jobs);
-		jp_jobs_wait(jobs, jobs->list[judged].pid);
+	while (progress.judged < jobs->capacity && there) {
+		next = start_cases(options, cases, next, dir, jobs, &progress);
+		jp_jobs_wait(jobs, job->pid);
 		if (jp_interrupt_signal())
 			break;
-		if (jobs->list[judged].pid)
+		if (job->pid)
 			continue;
-		there = judge_job(options, judge, dir, &jobs->list[judged],
-				  (size_t)(jobs->list[judged].cas - cases->cases));
-		judged++;
+		there = judge_job(options, judge, dir, job, (size_t)(job->cas - cases->cases));
+		progress.judged++;
+		progress.failures += jp_screen_fails(job->shared->result.outcome);
+		job++;
+		if (progress.judged < progress.plan)
+			show_progress(&progress);
 	}
+	jp_progress_clear();
 	return there;
 }
 
@@ -140,7 +167,7 @@ static void leave_run_dir(const struct run_request *options, const struct jp_run
 	if (dir->temporary && !options->keep && !options->unjudged &&
 	    (status == JP_EXIT_OK || status == JP_EXIT_SKIPPED))
 		jp_run_dir_remove(dir->path);
-	else
+	else if (!options->screen.used)
 		jp_ktap_comment(stdout, "run directory: ", dir->path);
 	fflush(stdout);
 }
@@ -201,7 +228,7 @@ static int run_plan(const struct run_request *options, const struct jp_cases *ca
 
 static int run_cases(const struct run_request *options, const struct jp_cases *cases, size_t plan)
 {
-	struct jp_report report = {.unjudged = options->unjudged};
+	struct jp_report report = {.unjudged = options->unjudged, .screen = options->screen};
 	struct jp_error err = {""};
 	struct jp_run_judge judge;
 	struct jp_run_dir dir = {0};

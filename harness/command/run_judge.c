@@ -91,7 +91,8 @@ static int serve_runner(const struct jp_run_start *start, int channel)
 
 	if (jp_report_begin(report, start->cases, start->plan))
 		return JP_EXIT_BROKEN;
-	printf("# seed %" PRIu64 "\n", start->seed);
+	if (!report->screen.used)
+		printf("# seed %" PRIu64 "\n", start->seed);
 	fflush(stdout);
 	while (!whole && jp_message_receive(channel, &work, sizeof(work), &fd)) {
 		struct run_answer done = {0};
@@ -151,6 +152,8 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 		*status = clean_up((void *)start, JP_EXIT_OK);
 		return 1;
 	}
+	start->report->screen.dir = start->dir->path;
+	start->report->screen.temporary = start->dir->temporary && !start->keep;
 	start->report->jsonl = create_file(start->dir, "results.jsonl", err);
 	start->report->ktap = create_file(start->dir, "ktap.txt", err);
 	if (start->report->jsonl && start->report->ktap) {

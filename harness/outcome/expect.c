@@ -122,14 +122,25 @@ static bool means_exception(const struct jp_expectation *allow,
 	       jp_cause_names(exception->metric, allow->allow, exception->cause);
 }
 
-bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,
-		      const struct jp_exception *exception)
+const struct jp_expectation *jp_expect_allowance(const struct jp_case *cas, uint64_t out_of_scope,
+						 const struct jp_exception *exception)
 {
 	for (size_t i = 0; i < cas->nr_expectations; i++)
 		if (cas->expectations[i].allow[0] && !(out_of_scope >> i & 1) &&
 		    means_exception(&cas->expectations[i], exception))
-			return true;
-	return false;
+			return &cas->expectations[i];
+	return NULL;
+}
+
+const struct jp_expectation *jp_expect_of(const struct jp_result *result, const char *metric)
+{
+	const struct jp_case *cas = result->cas;
+
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (!cas->expectations[i].allow[0] && !(result->out_of_scope >> i & 1) &&
+		    strcmp(cas->expectations[i].metric, metric) == 0)
+			return &cas->expectations[i];
+	return NULL;
 }
 
 const char *jp_expect_bound(const struct jp_expectation *allow, char *text, size_t size)

@@ -16,10 +16,12 @@
  */
 enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct jp_metric *metric,
 			  char *why, size_t size);
-/* Returns whether an `allow` line of @cas permits @exception. @out_of_scope: from
+/* Returns the `allow` line of @cas that permits @exception, or NULL. @out_of_scope: from
  * jp_expect_scopes(). */
-bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,
-		      const struct jp_exception *exception);
+const struct jp_expectation *jp_expect_allowance(const struct jp_case *cas, uint64_t out_of_scope,
+						 const struct jp_exception *exception);
+/* Returns the line with the range of @metric, or NULL. */
+const struct jp_expectation *jp_expect_of(const struct jp_result *result, const char *metric);
 /* Compares the number of exceptions with the bounds of the line @allow. Returns PASS, or FAIL or
  * ERROR with a sentence in @why. A bound in percent applies to their share of the metric's n, as in
  * jp_expect(). */

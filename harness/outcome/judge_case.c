@@ -48,7 +48,7 @@ static void check_exceptions(const struct jp_case *cas, struct jp_result *result
 		const struct jp_exception *exception = &result->findings.exceptions[i];
 		char cause[80];
 
-		if (!jp_expect_allows(cas, result->out_of_scope, exception))
+		if (!jp_expect_allowance(cas, result->out_of_scope, exception))
 			jp_note(result, JP_FAIL,
 				"%s: %" PRIu64 " with cause %s, which nothing allows",
 				exception->metric, exception->count,

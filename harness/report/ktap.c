@@ -2,12 +2,11 @@
 #include "harness/report/ktap.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/printable.h"
-#include "harness/base/search.h"
 #include "harness/model/causes/causes.h"
+#include "harness/report/figures.h"
 
 void jp_ktap_head(FILE *out, size_t plan)
 {
@@ -39,29 +38,6 @@ static void put_one_line(FILE *out, const char *text)
 	put_lines(out, text, "; ", "");
 }
 
-static int compare_by_count(const void *a, const void *b)
-{
-	const struct jp_book_class *one = a, *other = b;
-
-	return jp_compare(other->count, one->count) ?: strcmp(one->name, other->name);
-}
-
-void jp_ktap_books(FILE *out, const struct jp_books *books)
-{
-	for (size_t i = 0; i < books->count; i++) {
-		struct jp_book *book = &books->books[i];
-
-		if (!book->nr_classes)
-			continue;
-		qsort(book->classes, book->nr_classes, sizeof(*book->classes), compare_by_count);
-		fprintf(out, "# books: %s:", book->name);
-		for (size_t class = 0; class < book->nr_classes; class ++)
-			fprintf(out, "%s %" PRIu64 " %s", class ? " +" : "",
-				book->classes[class].count, book->classes[class].name);
-		fprintf(out, " = %" PRIu64 "\n", jp_book_sum(book));
-	}
-}
-
 static void put_diagnostics(FILE *out, const struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
@@ -86,7 +62,7 @@ static void put_diagnostics(FILE *out, const struct jp_result *result)
 			jp_cause_text(exception->metric, exception->cause, cause, sizeof(cause)));
 		jp_ktap_comment(out, "  ", exception->first);
 	}
-	jp_ktap_books(out, &findings->books);
+	jp_books_print(out, &findings->books, "# ", 0);
 	if (result->info.lost_samples)
 		fprintf(out, "# lost samples: %" PRIu64 "\n", result->info.lost_samples);
 }

@@ -11,7 +11,5 @@ void jp_ktap_head(FILE *out, size_t plan);
 void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result);
 /* Writes @text as diagnostics, each line after @prefix; nothing in it can end or imitate a line. */
 void jp_ktap_comment(FILE *out, const char *prefix, const char *text);
-/* Writes each account as a comment: its classes, largest first, and their sum. */
-void jp_ktap_books(FILE *out, const struct jp_books *books);
 /* Writes the totals as a comment. @counts: by outcome. */
 void jp_ktap_totals(FILE *out, const size_t counts[JP_OUTCOMES]);

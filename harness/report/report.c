@@ -9,15 +9,17 @@
 #include "harness/base/file.h"
 #include "harness/base/order.h"
 #include "harness/base/shortage.h"
+#include "harness/report/figures.h"
 #include "harness/report/junit.h"
 #include "harness/report/ktap.h"
 #include "harness/report/results.h"
 #include "harness/report/table.h"
 
-/* Returns output number @index: standard output, then its copy in the run directory; NULL: no
- * more. */
+/* Returns output number @index of KTAP: standard output, unless it is a terminal, then its copy in
+ * the run directory; NULL: no more. */
 static FILE *get_output(const struct jp_report *report, int index)
 {
+	index += report->screen.used;
 	return index == 0 ? stdout : index == 1 ? report->ktap : NULL;
 }
 
@@ -56,6 +58,10 @@ void jp_report_add(struct jp_report *report, int alone)
 
 	jp_shortage_begin(); /* the case's own shortage is in its result */
 	report->counts[result->outcome]++;
+	if (report->screen.used)
+		jp_screen_result(&report->screen, result);
+	else if (report->screen.verbose)
+		jp_figures_print(stdout, result, "# ", 0);
 	for (int i = 0; get_output(report, i); i++)
 		jp_ktap_result(get_output(report, i), report->count, result);
 	if (report->jsonl)
@@ -88,16 +94,24 @@ int jp_report_end(struct jp_report *report)
 	for (int i = 0; get_output(report, i); i++) {
 		FILE *out = get_output(report, i);
 
-		jp_table_print(out, report->cases, report->results, report->count);
+		jp_table_print(out, report->cases, report->results, report->count, "#", 0);
 		fprintf(out,
 			"#\n# The clocks of truth and capture differed by at most %" PRIu64
 			" ns.\n",
 			slack);
-		jp_ktap_books(out, &books);
+		jp_books_print(out, &books, "# ", 0);
 		jp_ktap_totals(out, counts);
 		fflush(out);
 	}
+	if (report->screen.used && report->screen.verbose) {
+		jp_table_print(stdout, report->cases, report->results, report->count, "",
+			       report->screen.width);
+		jp_books_print(stdout, &books, "", report->screen.width);
+	}
 	jp_books_free(&books);
+	if (report->screen.used)
+		jp_screen_summary(&report->screen, report->results, report->count, report->plan,
+				  NULL);
 	if (report->junit)
 		jp_junit_write(report->junit, report->results, report->count);
 	note_shortage(report);
@@ -111,6 +125,9 @@ int jp_report_end(struct jp_report *report)
 
 void jp_report_cut_short(struct jp_report *report, const char *why)
 {
+	if (report->screen.used)
+		jp_screen_summary(&report->screen, report->results, report->count, report->plan,
+				  why);
 	for (int i = 0; get_output(report, i); i++) {
 		fprintf(get_output(report, i), "Bail out! cut short: %s\n", why);
 		fflush(get_output(report, i));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "harness/outcome/outcome.h"
+#include "harness/report/screen.h"
 
 /* Reports the results of a run, or of judging it again, one by one and at the end. */
 struct jp_report {
@@ -17,6 +18,7 @@ struct jp_report {
 	FILE *junit;   /* written at the end; NULL: none */
 	bool unjudged; /* judging is left to another run, which finds the plan in @ktap; nothing
 			  goes to standard output */
+	struct jp_screen screen;  /* in place of KTAP on standard output, if used */
 	struct jp_error shortage; /* why output may be missing; "": it is complete */
 };
 

@@ -8,24 +8,12 @@
 #include "harness/model/unwind/methods.h"
 #include "harness/outcome/expect.h"
 
-static const struct jp_expectation *find_expectation(const struct jp_result *result,
-						     const char *metric)
-{
-	const struct jp_case *cas = result->cas;
-
-	for (size_t i = 0; i < cas->nr_expectations; i++)
-		if (!cas->expectations[i].allow[0] && !(result->out_of_scope >> i & 1) &&
-		    strcmp(cas->expectations[i].metric, metric) == 0)
-			return &cas->expectations[i];
-	return NULL;
-}
-
 /* Writes a metric. "expect" is in the rate's unit if the expectation is a percentage, else a count;
  * an open end is null. */
 static void write_metric(struct jp_json *json, const struct jp_result *result,
 			 const struct jp_metric *metric)
 {
-	const struct jp_expectation *expectation = find_expectation(result, metric->name);
+	const struct jp_expectation *expectation = jp_expect_of(result, metric->name);
 
 	jp_json_object(json, metric->name);
 	jp_json_u64(json, "k", metric->k);
@@ -44,20 +32,6 @@ static void write_metric(struct jp_json *json, const struct jp_result *result,
 	jp_json_end(json);
 }
 
-/* Returns the case's allowance for @exception, or NULL. */
-static const struct jp_expectation *find_allowance(const struct jp_result *result,
-						   const struct jp_exception *exception)
-{
-	const struct jp_case *cas = result->cas;
-
-	for (size_t i = 0; i < cas->nr_expectations; i++)
-		if (!(result->out_of_scope >> i & 1) &&
-		    strcmp(cas->expectations[i].metric, exception->metric) == 0 &&
-		    jp_cause_names(exception->metric, cas->expectations[i].allow, exception->cause))
-			return &cas->expectations[i];
-	return NULL;
-}
-
 static void write_exceptions(struct jp_json *json, const struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
@@ -65,7 +39,8 @@ static void write_exceptions(struct jp_json *json, const struct jp_result *resul
 	jp_json_array(json, "exceptions");
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
-		const struct jp_expectation *allow = find_allowance(result, exception);
+		const struct jp_expectation *allow =
+			jp_expect_allowance(result->cas, result->out_of_scope, exception);
 		const struct jp_cause *cause =
 			jp_cause_of_word(exception->metric, exception->cause);
 		char bound[80];

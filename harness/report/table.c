@@ -4,9 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/base/terminal.h"
 #include "harness/model/unwind/methods.h"
 
-enum { CELL = 160, MAX_RULES = 32 };
+enum { CELL = 160, MAX_RULES = 32, STACKED = 6 };
 
 /* Each method has its table of broken stacks. */
 static const enum jp_method methods[] = {JP_DUMP, JP_CHAIN};
@@ -142,6 +143,8 @@ struct print {
 	size_t count;
 	size_t which;                 /* method, if the table has no metrics */
 	const char *rules[MAX_RULES]; /* in order of appearance */
+	const char *mark;             /* of every line */
+	unsigned int width;           /* of the longest line; 0: any */
 };
 
 static void fill_cell(char *text, struct print *print, size_t row, size_t column)
@@ -185,9 +188,10 @@ static void widen(size_t *width, const char *text)
 		*width = length;
 }
 
-static void put_rule(FILE *out, size_t label, const size_t *widths, size_t columns)
+static void put_rule(FILE *out, const char *mark, size_t label, const size_t *widths,
+		     size_t columns)
 {
-	fputs("#  ", out);
+	fprintf(out, "%s  ", mark);
 	for (size_t i = 0; i < label; i++)
 		fputc('-', out);
 	for (size_t c = 0; c < columns; c++) {
@@ -198,15 +202,75 @@ static void put_rule(FILE *out, size_t label, const size_t *widths, size_t colum
 	fputc('\n', out);
 }
 
-static void put_label(FILE *out, const char *label, size_t label_width)
+static void put_label(FILE *out, const char *mark, const char *label, size_t label_width)
 {
-	fprintf(out, "#  %-*s", (int)label_width, label);
+	fprintf(out, "%s  %-*s", mark, (int)label_width, label);
+}
+
+/* Prints the rows one below the other, a line for each cell. */
+static void put_stacked(FILE *out, struct print *print)
+{
+	const struct jp_table *table = print->table;
+	char cell[CELL], line[2 * CELL];
+
+	for (size_t r = 0; r < table->nr_rows; r++) {
+		if (!is_shown(print, r))
+			continue;
+		put_label(out, print->mark, "", 0);
+		jp_terminal_put_words(out, table->rows[r].label, 2, print->width);
+		for (size_t c = 0; c < table->nr_columns; c++) {
+			fill_cell(cell, print, r, c);
+			if (strcmp(cell, "-") == 0)
+				continue;
+			snprintf(line, sizeof(line), "%s: %s", table->columns[c], cell);
+			fprintf(out, "%s%*s", print->mark, STACKED, "");
+			jp_terminal_put_words(out, line, STACKED, print->width);
+		}
+	}
+}
+
+static void put_columns(FILE *out, struct print *print, size_t label, const size_t *widths)
+{
+	const struct jp_table *table = print->table;
+	char cell[CELL];
+
+	put_label(out, print->mark, "Scenario", label);
+	for (size_t c = 0; c < table->nr_columns; c++)
+		fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
+			table->columns[c]);
+	fputc('\n', out);
+	put_rule(out, print->mark, label, widths, table->nr_columns);
+	for (size_t r = 0; r < table->nr_rows; r++) {
+		if (!is_shown(print, r))
+			continue;
+		put_label(out, print->mark, table->rows[r].label, label);
+		for (size_t c = 0; c < table->nr_columns; c++) {
+			fill_cell(cell, print, r, c);
+			fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
+				cell);
+		}
+		fputc('\n', out);
+	}
+}
+
+static void put_footnotes(FILE *out, const struct print *print)
+{
+	char line[1024];
+
+	for (size_t i = 0; i < MAX_RULES && print->rules[i]; i++) {
+		snprintf(line, sizeof(line), "[%zu] %s", i + 1, print->rules[i]);
+		put_label(out, print->mark, print->width ? "" : line, 0);
+		if (print->width)
+			jp_terminal_put_words(out, line, 2, print->width);
+		else
+			fputc('\n', out);
+	}
 }
 
 static void print_table(FILE *out, struct print *print)
 {
 	const struct jp_table *table = print->table;
-	size_t label = strlen("Scenario"), widths[64] = {0};
+	size_t label = strlen("Scenario"), widths[64] = {0}, all;
 	char cell[CELL];
 
 	for (size_t c = 0; c < table->nr_columns; c++)
@@ -220,32 +284,21 @@ static void print_table(FILE *out, struct print *print)
 			widen(&widths[c], cell);
 		}
 	}
-	fprintf(out, "#\n# %s: %s\n", table->study, table->title);
+	fprintf(out, "%s\n%s %s: %s\n", print->mark, print->mark, table->study, table->title);
 	if (!table->nr_metrics)
-		fprintf(out, "# method: %s\n", jp_method_text(methods[print->which]));
-	put_label(out, "Scenario", label);
+		fprintf(out, "%s method: %s\n", print->mark, jp_method_text(methods[print->which]));
+	all = strlen(print->mark) + 2 + label;
 	for (size_t c = 0; c < table->nr_columns; c++)
-		fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
-			table->columns[c]);
-	fputc('\n', out);
-	put_rule(out, label, widths, table->nr_columns);
-	for (size_t r = 0; r < table->nr_rows; r++) {
-		if (!is_shown(print, r))
-			continue;
-		put_label(out, table->rows[r].label, label);
-		for (size_t c = 0; c < table->nr_columns; c++) {
-			fill_cell(cell, print, r, c);
-			fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
-				cell);
-		}
-		fputc('\n', out);
-	}
-	for (size_t i = 0; i < MAX_RULES && print->rules[i]; i++)
-		fprintf(out, "#  [%zu] %s\n", i + 1, print->rules[i]);
+		all += 2 + widths[c];
+	if (print->width && all > print->width)
+		put_stacked(out, print);
+	else
+		put_columns(out, print, label, widths);
+	put_footnotes(out, print);
 }
 
 void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_result *results,
-		    size_t count)
+		    size_t count, const char *mark, unsigned int width)
 {
 	for (size_t t = 0; t < cases->nr_tables; t++) {
 		const struct jp_table *table = &cases->tables[t];
@@ -258,7 +311,7 @@ void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_res
 						      .cells[i % table->nr_columns]
 						      .name);
 		for (size_t which = 0; touched && which < times; which++) {
-			struct print print = {table, results, count, which, {NULL}};
+			struct print print = {table, results, count, which, {NULL}, mark, width};
 
 			print_table(out, &print);
 		}

@@ -5,7 +5,8 @@
 
 #include "harness/outcome/outcome.h"
 
-/* Prints the tables of the studies in @results as comments: of their own metrics, or of broken
- * stacks for each method. @results: in the order of case names. */
+/* Prints the tables of the studies in @results: of their own metrics, or of broken stacks for each
+ * method. @results: in the order of case names. @mark: the start of every line ("#"). @width: of
+ * the longest line; a wider table becomes a list; 0: any. */
 void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_result *results,
-		    size_t count);
+		    size_t count, const char *mark, unsigned int width);

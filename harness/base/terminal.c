@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/terminal.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "harness/base/number.h"
+#include "harness/base/printable.h"
+
+unsigned int jp_terminal_width(int fd)
+{
+	enum { LEAST = 40, USUAL = 80, MOST = 1000 };
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t width;
+
+	if (columns && jp_number(columns, LEAST, MOST, &width))
+		return (unsigned int)width;
+	/* A serial line has no size. */
+	if (ioctl(fd, TIOCGWINSZ, &size) || size.ws_col < LEAST)
+		return USUAL;
+	return size.ws_col;
+}
+
+/* Returns the number of characters up to the end. A bad byte is one character. */
+static size_t count_columns(const char *text)
+{
+	size_t columns = 0;
+
+	for (; *text; text += jp_printable_length(text) ?: 1)
+		columns++;
+	return columns;
+}
+
+const char *jp_terminal_shorten(const char *text, size_t columns, enum jp_terminal_cut cut,
+				char *out, size_t size)
+{
+	const size_t all = count_columns(text), dots = strlen("...");
+	const size_t tail = cut == JP_CUT_MIDDLE ? (columns - dots + 1) / 2 : 0;
+	const size_t head = all <= columns ? all : columns - dots - tail;
+	size_t used = 0;
+
+	for (size_t at = 0; *text && used + 8 < size; at++) {
+		const unsigned int length = jp_printable_length(text);
+
+		if (at == head) {
+			memcpy(out + used, "...", dots);
+			used += dots;
+		}
+		if (at < head || at >= all - tail) {
+			memcpy(out + used, length ? text : "?", length ?: 1);
+			used += length ?: 1;
+		}
+		text += length ?: 1;
+	}
+	out[used] = '\0';
+	return out;
+}
+
+void jp_terminal_put_words(FILE *out, const char *text, unsigned int indent, unsigned int width)
+{
+	const size_t room = width - indent;
+	size_t column = 0;
+
+	while (*(text += strspn(text, " "))) {
+		const size_t length = strcspn(text, " ");
+		char word[512], shown[2048];
+		size_t columns;
+
+		snprintf(word, sizeof(word), "%.*s", (int)length, text);
+		jp_terminal_shorten(word, room, JP_CUT_MIDDLE, shown, sizeof(shown));
+		columns = count_columns(shown);
+		if (column && column + 1 + columns > room) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			column = 0;
+		}
+		column += (column ? 1 : 0) + columns;
+		fprintf(out, "%s%s", column > columns ? " " : "", shown);
+		text += length;
+	}
+	fputc('\n', out);
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/screen.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/clock.h"
+#include "harness/base/terminal.h"
+#include "harness/model/causes/causes.h"
+#include "harness/outcome/expect.h"
+#include "harness/report/figures.h"
+
+/* A terminal of 24 lines shows the command line, these, and the next prompt. */
+enum { MOST_ROWS = 12, MOST_REASONS = 3, MOST_WHY = 4, INDENT = 6, LINE = 4096 };
+
+void jp_screen_begin(struct jp_screen *screen, bool verbose)
+{
+	screen->verbose = verbose;
+	screen->used = isatty(STDOUT_FILENO);
+	screen->width = jp_terminal_width(STDOUT_FILENO);
+	screen->begun = jp_clock_now();
+}
+
+bool jp_screen_fails(enum jp_outcome outcome)
+{
+	return outcome != JP_PASS && outcome != JP_SKIP && outcome != JP_XFAIL;
+}
+
+/* Prints one line, cut to the width. */
+__attribute__((format(printf, 2, 3))) static void put_line(const struct jp_screen *screen,
+							   const char *fmt, ...)
+{
+	char line[LINE], shown[LINE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	puts(jp_terminal_shorten(line, screen->width, JP_CUT_END, shown, sizeof(shown)));
+}
+
+/* Prints @word, quoted for a shell. Returns the columns. */
+static unsigned int put_word(const char *word)
+{
+	const bool plain = !word[strcspn(word, " '\"\\$`*?[](){}<>|&;#!~")];
+	unsigned int columns = plain ? 0 : (unsigned int)printf("'");
+
+	for (; *word; word++)
+		columns += (unsigned int)printf(*word == '\'' ? "'\\''" : "%c", *word);
+	return columns + (plain ? 0 : (unsigned int)printf("'"));
+}
+
+/* Prints @words behind @label as a command to copy: lines break between words, with a backslash.
+ * Returns the number of lines. */
+static int put_command(const struct jp_screen *screen, const char *label, const char *const *words)
+{
+	unsigned int column = INDENT;
+	int lines = 1;
+
+	printf("%-*s", INDENT, label);
+	for (size_t i = 0; words[i]; i++) {
+		const size_t length = strlen(words[i]);
+
+		if (i && column + 1 + length + (words[i + 1] ? 2 : 0) > screen->width) {
+			printf(" \\\n%*s", INDENT + 2, "");
+			column = INDENT + 2;
+			lines++;
+		} else if (i) {
+			column += (unsigned int)printf(" ");
+		}
+		column += put_word(words[i]);
+	}
+	putchar('\n');
+	return lines;
+}
+
+/* Returns the first exception that nothing allows, or NULL. */
+static const struct jp_exception *find_fault(const struct jp_result *result)
+{
+	for (size_t i = 0; i < result->findings.nr_exceptions; i++) {
+		const struct jp_exception *exception = &result->findings.exceptions[i];
+
+		if (!jp_expect_allowance(result->cas, result->out_of_scope, exception))
+			return exception;
+	}
+	return NULL;
+}
+
+/* Returns the first range that a metric is out of, or NULL. */
+static const struct jp_expectation *find_missed(const struct jp_result *result)
+{
+	char why[512];
+
+	for (size_t i = 0; result->outcome == JP_FAIL && i < result->cas->nr_expectations; i++) {
+		const struct jp_expectation *one = &result->cas->expectations[i];
+
+		if (!one->allow[0] && !(result->out_of_scope >> i & 1) &&
+		    jp_expect(one, jp_findings_metric(&result->findings, one->metric), why,
+			      sizeof(why)) == JP_FAIL)
+			return one;
+	}
+	return NULL;
+}
+
+/* Stores in @text what is wrong with a case, in one sentence. */
+static const char *describe_fault(const struct jp_result *result, char *text, size_t size)
+{
+	const struct jp_exception *fault =
+		result->outcome == JP_FAIL && !result->cas->control ? find_fault(result) : NULL;
+	const struct jp_cause *cause = fault ? jp_cause_of_word(fault->metric, fault->cause) : NULL;
+	const struct jp_expectation *missed = find_missed(result);
+	const struct jp_metric *metric =
+		missed ? jp_findings_metric(&result->findings, missed->metric) : NULL;
+	char range[80], of[40] = "";
+
+	if (metric && metric->rate)
+		snprintf(of, sizeof(of), " of %" PRIu64, metric->n);
+	if (result->outcome == JP_CRASH)
+		snprintf(text, size, "a profiler died of %s", result->crashed);
+	else if (cause)
+		snprintf(text, size, "%" PRIu64 " %s: %s", fault->count, fault->metric,
+			 cause->text);
+	else if (metric)
+		snprintf(text, size, "%s is %" PRIu64 "%s; expected %s%s%s", missed->metric,
+			 metric->k, of, jp_expect_range(missed, range, sizeof(range)),
+			 *missed->reason ? ": " : "", missed->reason);
+	else
+		snprintf(text, size, "%.*s", (int)strcspn(result->why, "\n"), result->why);
+	return text;
+}
+
+/* Prints the lines of @text, indented; at most @most of them. */
+static void put_lines(const struct jp_screen *screen, const char *text, int most)
+{
+	char line[2048];
+
+	for (int i = 0; *text && i < most; i++) {
+		const size_t length = strcspn(text, "\n");
+
+		snprintf(line, sizeof(line), "%.*s", (int)length, text);
+		printf("%*s", INDENT, "");
+		jp_terminal_put_words(stdout, line, INDENT, screen->width);
+		text += length + (text[length] == '\n');
+	}
+}
+
+void jp_screen_result(const struct jp_screen *screen, const struct jp_result *result)
+{
+	const bool failed = jp_screen_fails(result->outcome);
+	char mark[INDENT + 1];
+
+	if (!failed && !screen->verbose)
+		return;
+	put_line(screen, "%-5s %s", jp_outcome_text(result->outcome), result->cas->name);
+	put_lines(screen, result->why, screen->verbose ? INT16_MAX : MOST_WHY);
+	if (screen->verbose) {
+		snprintf(mark, sizeof(mark), "%*s", INDENT, "");
+		jp_figures_print(stdout, result, mark, screen->width);
+		jp_books_print(stdout, &result->findings.books, mark, screen->width);
+	}
+	fflush(stdout);
+}
+
+/* Prints the reasons for skips, each once with the number of its cases. */
+static void put_skips(const struct jp_screen *screen, const struct jp_result *results, size_t count)
+{
+	int reasons = 0;
+
+	for (size_t i = 0; i < count && reasons < MOST_REASONS; i++) {
+		size_t before = 0, times = 0;
+
+		for (size_t j = 0; j < count; j++) {
+			const bool same = results[j].outcome == JP_SKIP &&
+					  strcmp(results[j].why, results[i].why) == 0;
+
+			before += same && j < i;
+			times += same;
+		}
+		if (results[i].outcome != JP_SKIP || before)
+			continue;
+		reasons++;
+		put_line(screen, "SKIP  %zu: %.*s", times, (int)strcspn(results[i].why, "\n"),
+			 results[i].why);
+	}
+}
+
+/* Prints failures, two lines each or more if the command is long, until MOST_ROWS lines are full.
+ */
+static void put_failures(const struct jp_screen *screen, const struct jp_result *results,
+			 size_t count, const char *dir)
+{
+	size_t more = 0;
+	int rows = 0;
+	char fault[2048];
+
+	for (size_t i = 0; i < count; i++) {
+		const struct jp_result *result = &results[i];
+
+		if (!jp_screen_fails(result->outcome))
+			continue;
+		if (rows >= MOST_ROWS) {
+			more++;
+			continue;
+		}
+		put_line(screen, "%-5s %s", jp_outcome_text(result->outcome),
+			 describe_fault(result, fault, sizeof(fault)));
+		rows += 1 +
+			put_command(screen, "",
+				    (const char *[]){program_invocation_name, dir ? "show" : "run",
+						     result->cas->name, dir, NULL});
+	}
+	if (more)
+		put_line(screen, "and %zu more", more);
+}
+
+static void put_totals(const struct jp_screen *screen, const struct jp_result *results,
+		       size_t count, size_t plan)
+{
+	static const char *const words[JP_OUTCOMES] = {
+		[JP_PASS] = "passed",
+		[JP_FAIL] = "failed",
+		[JP_SKIP] = "skipped",
+		[JP_ERROR] = "could not be judged",
+		[JP_XFAIL] = "failed as known",
+		[JP_XPASS] = "passed against expectation",
+		[JP_TIMEOUT] = "ran out of time",
+		[JP_CRASH] = "crashed",
+	};
+	const double seconds = (double)(jp_clock_now() - screen->begun) / (double)JP_NS_PER_S;
+	char text[400];
+	int used = snprintf(text, sizeof(text), "%zu", count);
+
+	if (count < plan)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, " of %zu", plan);
+	used += snprintf(text + used, sizeof(text) - (size_t)used, " %s in %.1f s",
+			 plan == 1 ? "case" : "cases", seconds);
+	for (int outcome = 0; outcome < JP_OUTCOMES; outcome++) {
+		size_t times = 0;
+
+		for (size_t i = 0; i < count; i++)
+			times += results[i].outcome == (enum jp_outcome)outcome;
+		if (times)
+			used += snprintf(text + used, sizeof(text) - (size_t)used, "%s %zu %s",
+					 used > 0 && strchr(text, ':') ? "," : ":", times,
+					 words[outcome]);
+	}
+	put_line(screen, "%s", text);
+}
+
+void jp_screen_summary(const struct jp_screen *screen, const struct jp_result *results,
+		       size_t count, size_t plan, const char *cut_short)
+{
+	bool failed = false;
+	const char *dir;
+
+	for (size_t i = 0; i < count; i++)
+		failed |= jp_screen_fails(results[i].outcome);
+	dir = screen->temporary && (!failed || cut_short) ? NULL : screen->dir;
+	if (cut_short)
+		put_line(screen, "cut short: %s", cut_short);
+	put_totals(screen, results, count, plan);
+	put_failures(screen, results, count, dir);
+	put_skips(screen, results, count);
+	if (dir)
+		put_command(screen, "More:",
+			    (const char *[]){program_invocation_name, "judge", "-v", dir, NULL});
+	else
+		put_line(screen, "More: -v shows all figures, -o DIR keeps all files.");
+	fflush(stdout);
+}
