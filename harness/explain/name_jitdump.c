@@ -94,7 +94,8 @@ static void describe_marker(const struct jp_name_case *name_case, struct jp_blam
 	jp_blame_evidence(blame,
 			  "pid %" PRIu32 " mapped it executable, as profilers ask for: "
 			  "`perf script -i %s --show-mmap-events | grep %s`",
-			  process->pid, name_case->view->path, strrchr(process->marker, '/') + 1);
+			  process->marker_pid, name_case->view->path,
+			  strrchr(process->marker, '/') + 1);
 }
 
 static void describe_loss(const struct jp_name_case *name_case, struct jp_blame *blame)

@@ -122,9 +122,9 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
 			process->injected_first = event->time;
 		return jp_replay_apply(losses->injected, event);
 	}
-	if (!process->marker) {
+	if (!process->marker || process->marker_pid != event->pid) {
 		process->marker = jp_replay_text(losses->replay, event->map.name);
-		process->marked = event->time;
+		process->marker_pid = event->pid;
 	}
 	return process->marker ? 0 : -ENOMEM;
 }
@@ -319,13 +319,20 @@ static int handle_sample(struct jp_name_losses *losses, const struct jp_event *e
 
 static int handle_start(struct jp_name_losses *losses, const struct jp_event *event)
 {
-	struct jp_name_process *process = get_process(losses, event->pid);
+	const bool fork = event->type == JP_EVENT_FORK;
+	struct jp_name_process *process = get_process(losses, event->pid),
+			       *parent = fork ? get_process(losses, event->task.ppid) : NULL;
 
-	if (!process)
+	if (!process || (fork && !parent))
 		return -ENOMEM;
-	if (event->type == JP_EVENT_FORK)
+	if (fork)
 		process->parent = event->task.ppid;
-	process->execed = event->type == JP_EVENT_FORK ? 0 : event->time;
+	process->execed = fork ? 0 : event->time;
+	/* A child has its parent's code until it calls exec. */
+	if (process->marker_pid != event->pid) {
+		process->marker = fork ? parent->marker : NULL;
+		process->marker_pid = fork ? parent->marker_pid : 0;
+	}
 	return jp_replay_apply(losses->injected, event);
 }
 

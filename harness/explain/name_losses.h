@@ -39,7 +39,7 @@ struct jp_name_loss {
 struct jp_name_process {
 	uint32_t pid, parent; /* 0: no fork was recorded */
 	const char *marker;   /* path of a mapped jitdump; NULL: none */
-	uint64_t marked;      /* time of that mapping */
+	uint32_t marker_pid;  /* the process that mapped it: this one, or an ancestor */
 	uint64_t injected;    /* mapping records of files that inject made */
 	uint64_t injected_first;
 	uint64_t pid_namespace, mount_namespace; /* last known inodes; 0: unknown */

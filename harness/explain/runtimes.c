@@ -27,10 +27,13 @@ static const struct jp_runtime runtimes[] = {
 	{"deno", "deno run --v8-flags=--perf-basic-prof", NULL, NULL},
 	{"ruby", "ruby --yjit --yjit-perf", "ruby --yjit --yjit-perf", NULL},
 	{"wasmtime",
-	 "wasmtime --profile=perfmap; an embedder sets its Config's profiler to perfmap",
-	 NULL, NULL},
+	 "wasmtime --profile=perfmap; an embedder sets its Config's profiler to perfmap", NULL,
+	 NULL},
 	{"bun", "BUN_JSC_useJITDump=1, and rename its /tmp/jit-* to jit-PID.dump", NULL, NULL},
 	{"luajit", "none: LuaJIT writes neither; -joff shows what the interpreter does", NULL,
+	 NULL},
+	{"guile",
+	 "none: Guile writes neither; GUILE_JIT_THRESHOLD=-1 shows what the interpreter does", NULL,
 	 NULL},
 	{"pypy", "none: PyPy writes neither; --jit off shows what the interpreter does", NULL,
 	 NULL},
@@ -55,6 +58,7 @@ static const struct {
 	{"_libwasmtime", "wasmtime"},
 	{"libluajit", "luajit"},
 	{"libpypy", "pypy"},
+	{"libguile", "guile"},
 };
 
 static bool has_prefix(const char *text, const char *prefix)

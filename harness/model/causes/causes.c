@@ -30,8 +30,8 @@ static const struct jp_cause causes[] = {
 	 "frame-pointers", JP_COSTS_STACKS},
 	{"depth-limit", "callchains end at the most addresses that a sample stores",
 	 "frame-pointers", JP_COSTS_STACKS},
-	{"no-cfi-for-jit", "emitted code has no call frame information to unwind by",
-	 "frame-pointers", JP_COSTS_STACKS},
+	{"no-cfi-for-jit", "code has no call frame information to unwind by", "frame-pointers",
+	 JP_COSTS_STACKS},
 	{"missing-file", "a file with samples is gone, or is not the recorded one",
 	 "frame-pointers", JP_COSTS_BOTH},
 	/* names */

@@ -330,6 +330,18 @@ class Jitdumps(Explained):
         found = self.expect("jitdump-not-injected", 2 * SAMPLES, path)
         self.assertIn("2 loads, which name 3 of 4", found["evidence"][1])
 
+    def test_jitdump_of_the_parent(self) -> None:
+        path = self.dump(50, 60)
+        self.perf.maps()[-1].pid = OTHER
+        self.add(self.perf.fork(PID, OTHER, 9), self.perf.comm(PID, PID, "java", 9))
+        self.perf.sort()
+        found = self.expect("jitdump-not-injected", file=path)
+        self.assertIn("pid 1 mapped it", found["evidence"][0])
+        self.assertIn("1 of 1", found["evidence"][1])
+        self.add(self.perf.comm(PID, PID, "java", 9, executed=True))
+        self.perf.sort()
+        self.expect("no-name-source")
+
     def test_missing_jitdump(self) -> None:
         self.expect("jitdump-file-gone", file=self.dump())
 
