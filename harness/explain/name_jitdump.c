@@ -180,11 +180,39 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 	return true;
 }
 
+/* Counts the stacks that end where a covered injected file has call frame information. */
+static uint64_t count_hidden_stacks(const struct jp_name_case *name_case)
+{
+	const struct jp_ends *ends = name_case->view->ends;
+	const uint32_t pid = name_case->loss->pid;
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < ends->count; i++) {
+		const struct jp_end *end = &ends->list[i];
+		const struct jp_mapping *injected =
+			jp_repaired_end_lacks_cfi(end, pid)
+				? jp_name_losses_injected(name_case->losses, pid, end->addr)
+				: NULL;
+
+		if (injected && jp_frame_use(ends->store, injected, end->addr) != JP_FRAME_UNKNOWN)
+			samples += end->samples;
+	}
+	return samples;
+}
+
 static bool blame_hidden(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
+	const uint64_t stacks = count_hidden_stacks(name_case);
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-hidden", NULL);
 
+	if (stacks) {
+		jp_blame_repairs(blame, "no-cfi-for-jit", stacks);
+		jp_blame_evidence(blame,
+				  "%" PRIu64 " stacks end there, although the injected file has "
+				  "call frame information",
+				  stacks);
+	}
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples lie where an injected record had named the code",
 			  loss->samples);

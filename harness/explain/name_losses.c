@@ -368,6 +368,12 @@ int jp_name_losses_handle(struct jp_name_losses *losses, const struct jp_event *
 
 /* --- results ------------------------------------------------------------------------------ */
 
+const struct jp_mapping *jp_name_losses_injected(const struct jp_name_losses *losses, uint32_t pid,
+						 uint64_t addr)
+{
+	return jp_replay_find(losses->injected, pid, addr);
+}
+
 struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at)
 {
 	return *at < losses->count ? losses->list[(*at)++] : NULL;

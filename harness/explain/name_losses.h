@@ -64,6 +64,9 @@ void jp_name_losses_free(struct jp_name_losses *losses);
 int jp_name_losses_handle(struct jp_name_losses *losses, const struct jp_event *event,
 			  const struct jp_stack *stack);
 
+/* Returns the mapping at @addr that inject wrote, even if a later one covers it; NULL: none. */
+const struct jp_mapping *jp_name_losses_injected(const struct jp_name_losses *losses, uint32_t pid,
+						 uint64_t addr);
 /* Returns the next loss, or NULL; @at starts as 0. */
 struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at);
 /* Informs the blames of the samples that they share, when all losses have blames. Returns 0 or

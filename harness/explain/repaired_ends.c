@@ -14,14 +14,19 @@ static int compare_ends(const void *left, const void *right)
 	return jp_compare(a->addr, b->addr);
 }
 
+bool jp_repaired_end_lacks_cfi(const struct jp_end *end, uint32_t pid)
+{
+	return end->image->pid == pid && end->code == JP_CODE_EMITTED && !end->remapped &&
+	       (end->kind == JP_END_NO_CFI || end->kind == JP_END_NO_FILE);
+}
+
 int jp_repaired_ends_find(struct jp_repaired_ends *ends, const struct jp_ends *all, uint32_t pid)
 {
 	for (size_t i = 0; i < all->count; i++) {
 		const struct jp_end *end = &all->list[i];
 		struct jp_repaired_end *added;
 
-		if (end->image->pid != pid || end->code != JP_CODE_EMITTED || end->remapped ||
-		    (end->kind != JP_END_NO_CFI && end->kind != JP_END_NO_FILE))
+		if (!jp_repaired_end_lacks_cfi(end, pid))
 			continue;
 		added = jp_array_push(&ends->list, &ends->count, &ends->capacity);
 		if (!added)

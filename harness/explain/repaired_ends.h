@@ -10,11 +10,14 @@ struct jp_repaired_ends {
 	struct jp_repaired_end {
 		uint64_t addr, samples;
 		bool repaired;
-	} *list; /* by address */
+	} * list; /* by address */
 	size_t count, capacity;
 	bool informed; /* the last record was unwinding information */
 };
 
+/* Returns whether @end is of stacks of process @pid that end in emitted code for want of call frame
+ * information. */
+bool jp_repaired_end_lacks_cfi(const struct jp_end *end, uint32_t pid);
 /* Finds the ends of process @pid. Returns 0 or -ENOMEM. */
 int jp_repaired_ends_find(struct jp_repaired_ends *ends, const struct jp_ends *all, uint32_t pid);
 /* Marks the ends that the next record of a jitdump repairs. */

@@ -761,6 +761,20 @@ class Dumps(Recording):
         self.assertEqual([one["id"] for one in self.explain()["stacks"]],
                          ["jitdump-not-injected", "no-cfi-for-jit"])
 
+    def test_injected_and_covered(self) -> None:
+        """A later record of the memory hides the file's names and its unwind information."""
+        path = self.place("jitted-%d-1.so" % PID)
+        process.must(["gcc", "-shared", "-nostdlib", "-fasynchronous-unwind-tables", "-x", "c",
+                      "-", "-o", path], input="int f(void) { return 1; }")
+        function = self.places(path)["f"]
+        self.map(LIBRARY, "//anon", 9, size=0x1000)
+        self.dump(function + 1, self.ASKED)
+        found = self.explain()
+        self.assertEqual([(one["id"], one["samples"], one["consequence_of"])
+                          for one in found["stacks"]],
+                         [("jitdump-hidden", 100, None), ("no-cfi-for-jit", 100, "jitdump-hidden")])
+        self.assertEqual([one["id"] for one in found["names"]], ["jitdump-hidden"])
+
     def test_injected_without_unwind_information(self) -> None:
         """The injected file exists without build id and call frame information."""
         path = self.place("jitted-%d-1.so" % PID)
