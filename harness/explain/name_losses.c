@@ -325,8 +325,10 @@ static int handle_start(struct jp_name_losses *losses, const struct jp_event *ev
 
 	if (!process || (fork && !parent))
 		return -ENOMEM;
-	if (fork)
+	if (fork) {
 		process->parent = event->task.ppid;
+		process->forked = event->time;
+	}
 	process->execed = fork ? 0 : event->time;
 	/* A child has its parent's code until it calls exec. */
 	if (process->marker_pid != event->pid) {

@@ -38,6 +38,7 @@ struct jp_name_loss {
 /* Recorded facts about a process that publishes names. */
 struct jp_name_process {
 	uint32_t pid, parent; /* 0: no fork was recorded */
+	uint64_t forked;      /* time of the fork; 0: before the recording */
 	const char *marker;   /* path of a mapped jitdump; NULL: none */
 	uint32_t marker_pid;  /* the process that mapped it: this one, or an ancestor */
 	uint64_t injected;    /* mapping records of files that inject made */

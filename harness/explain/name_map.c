@@ -20,9 +20,9 @@ struct map_facts {
 	uint32_t parent; /* ancestor whose map names the loss; 0: none */
 };
 
-/* Returns the pid of the nearest ancestor whose perf map names the addresses, or 0: a child runs
- * inherited code until it calls exec. */
-static uint32_t find_parent_with_names(const struct jp_name_case *name_case)
+/* Returns the pid of the nearest ancestor whose perf map names @least of the addresses, or 0: a
+ * child runs inherited code until it calls exec. */
+static uint32_t find_parent_with_names(const struct jp_name_case *name_case, size_t least)
 {
 	enum { GENERATIONS = 64 };
 	const struct jp_name_process *process = name_case->process;
@@ -30,7 +30,7 @@ static uint32_t find_parent_with_names(const struct jp_name_case *name_case)
 
 	for (int i = 0; i < GENERATIONS && process && process->parent && !process->execed; i++) {
 		map = jp_names_map(name_case->view->names, process->parent, NULL);
-		if (map && jp_name_covers(name_case->loss, map) * 2 > name_case->loss->nr_addrs)
+		if (map && jp_name_covers(name_case->loss, map) >= least)
 			return process->parent;
 		process = jp_name_losses_process(name_case->losses, process->parent);
 	}
@@ -43,9 +43,12 @@ static void read_map_facts(const struct jp_name_case *name_case, struct map_fact
 
 	snprintf(facts->path, sizeof(facts->path), "/tmp/perf-%" PRIu32 ".map", loss->pid);
 	facts->map = jp_names_map(name_case->view->names, loss->pid, &facts->missing);
-	facts->parent = find_parent_with_names(name_case);
-	if (!facts->map)
+	if (!facts->map) {
+		/* An exec before the recording may have ended what both have in common. */
+		facts->parent = find_parent_with_names(name_case, !name_case->process->forked);
 		return;
+	}
+	facts->parent = find_parent_with_names(name_case, loss->nr_addrs / 2 + 1);
 	facts->others = jp_perf_map_count_lines(facts->map, 0, UINT64_MAX);
 	for (size_t i = 0; i < loss->nr_ranges; i++)
 		facts->lines += jp_perf_map_count_lines(facts->map, loss->ranges[i].start,
@@ -246,13 +249,20 @@ bool jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named, si
 				  sibling, name_case->view->path);
 	else
 		jp_blame_evidence(blame,
-				  "pid %" PRIu32 " forked the process, which runs inherited code: "
+				  "pid %" PRIu32 " forked the process, which called no exec: "
 				  "`perf script -i %s --show-task-events`",
 				  named, name_case->view->path);
-	jp_blame_remedy(blame,
-			"before the report, for each child: cp %s /tmp/perf-%" PRIu32
-			".map; code that a child adds needs lines of its own in that file",
-			path, loss->pid);
+	if (covers)
+		jp_blame_remedy(blame,
+				"before the report, for each child: cp %s /tmp/perf-%" PRIu32
+				".map; code that a child adds needs lines of its own in that file",
+				path, loss->pid);
+	else
+		jp_blame_remedy(blame,
+				"let the runtime write the code of forked children into maps of "
+				"their own, such as /tmp/perf-%" PRIu32 ".map; or compile it "
+				"before they fork",
+				loss->pid);
 	return true;
 }
 

@@ -248,6 +248,13 @@ class PerfMaps(Explained):
                  self.perf.comm(PID, PID, "java", 8))
         self.emitted()
         self.expect_inherited()
+        # The child's own code:
+        self.publish((CODE, 1, "all"), (CODE + 4, 1, "all"), pid=OTHER)
+        self.samples(CODE + 0x10, CODE + 0x20, CODE + 0x30)
+        self.assertEqual([(one["id"], one["samples"]) for one in self.causes()],
+                         [("map-partial", 2 * SAMPLES)])
+        self.publish((CODE + 0x800, 1, "all"), pid=OTHER)
+        self.assertIn("maps of their own", self.causes()[0]["remedy"])
         self.add(self.perf.comm(PID, PID, "java", 9, executed=True))
         self.assertNotIn("map-partial", [one["id"] for one in self.causes()])
 
