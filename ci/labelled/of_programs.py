@@ -57,6 +57,17 @@ def idle(bench: Bench) -> None:
     bench.launch("6.12", CHAINS, ["sh", "-c", "%s 100; sleep 1; %s 100" % (chain, chain)])
 
 
+def add_coroutine(name: str, label: str, version: str, record: tuple[str, ...]) -> None:
+    @recipe(name, label)
+    def make(bench: Bench) -> None:
+        bench.launch(version, record, [bench.build("coroutine", programs.COROUTINE, *WITH_FP)])
+
+
+add_coroutine("coroutine-6.1", "library-no-frame-pointer", "6.1", CHAINS)
+add_coroutine("coroutine-ours", "library-no-frame-pointer", "ours", chains("ours"))
+add_coroutine("healthy-coroutine-ours", "healthy", "ours", dumps("ours", 4096))
+
+
 def add_cplusplus(version: str, size: int) -> None:
     @recipe("healthy-c++-" + version, "healthy")
     def make(bench: Bench) -> None:

@@ -122,6 +122,11 @@ add_launched("views-map-ours", "map-not-read-for-memfd", "ours", "coalesced_grow
 
 add_launched("not-injected-6.1", "jitdump-not-injected", "6.1", "anon_exec", FP, JITDUMP)
 add_launched("not-injected-ours", "jitdump-not-injected", "ours", "coalesced_growth", FP, JITDUMP)
+add_dumped("not-injected-unwinding-ours", "jitdump-not-injected", "ours", 8192, "anon_exec",
+           "--shapes=no_fp,long", JITDUMP, "--publish-with=unwinding")
+# Children run their parent's code, and code of their own; only the parent has a map.
+add_launched("map-of-parent-ours", "map-partial", "ours", "prefork", FP, MAP,
+             "--publish-children=none")
 add_launched("wrong-clock-6.1", "jitdump-wrong-clock", "6.1", "anon_exec", FP, JITDUMP, clock=False)
 add_launched("wrong-clock-7.3", "jitdump-wrong-clock", "7.3", "memfd_double", FP, JITDUMP,
              clock=False)

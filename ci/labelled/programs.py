@@ -71,6 +71,43 @@ __attribute__((noinline)) long outer(long n)
 }
 """ + MAIN.replace("CALL", "outer(100000)")
 
+# Runs the same on a stack of its own. The switch is like that of many coroutine libraries: it has
+# no call frame information, and its frame pointer leads to data.
+COROUTINE = ENDS + INNER + """
+__asm__(".text\\n.globl switch_to\\nswitch_to:\\n"
+	"\\tpush %rbp\\n"
+	"\\tpush %rbx\\n"
+	"\\tmov %rsp, %rbx\\n"
+	"\\tmov %rdi, %rsp\\n"
+	"\\tmov %rsi, %rbp\\n"
+	"\\tcall *%rdx\\n"
+	"\\tmov %rbx, %rsp\\n"
+	"\\tpop %rbx\\n"
+	"\\tpop %rbp\\n"
+	"\\tret\\n");
+void switch_to(void *stack, void *data, void (*run)(void));
+
+static void run(void)
+{
+	while (go_on())
+		sum += inner(100000) + 1;
+}
+
+int main(int argc, char **argv)
+{
+	enum { SIZE = 1 << 20, FRAMES = 8 };
+	unsigned long *stack = malloc(SIZE);
+
+	begin(argc, argv);
+	for (long i = 0; i < FRAMES; i++) {
+		stack[2 * i] = i + 1 < FRAMES ? (unsigned long)&stack[2 * i + 2] : 0;
+		stack[2 * i + 1] = 0x5f0000000000 + 4099 * i;
+	}
+	switch_to((char *)stack + SIZE - 64, stack, run);
+	return sum == 42;
+}
+"""
+
 # The same in threads, in children, and after an exec.
 FAMILY = ENDS + INNER + """
 #include <pthread.h>
