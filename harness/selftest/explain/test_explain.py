@@ -755,8 +755,10 @@ class Dumps(Recording):
         self.map(ANON, "//anon", 8)
         self.jitdump(ANON)
         self.dump(ANON + 8, self.ASKED)
-        for record in [*self.perf.maps(), *self.perf.samples()]:
-            record.pid = record.tid = pid
+        for mapping in self.perf.maps():
+            mapping.pid = pid
+        for sample in self.perf.samples():
+            sample.pid = sample.tid = pid
         self.assertEqual([one["id"] for one in self.explain()["names"]], [])
         self.assertEqual([one["id"] for one in self.explain()["stacks"]],
                          ["jitdump-not-injected", "no-cfi-for-jit"])

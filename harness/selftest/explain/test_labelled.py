@@ -18,7 +18,7 @@ from typing import NamedTuple, Sequence
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../../.."))
-from ci.base import files, process
+from ci.base import files, intervals, process
 from ci.labelled import pack
 from harness.selftest.support.scratch import HERE, JITPROOF
 
@@ -79,13 +79,19 @@ def answers(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]:
         return list(pool.map(lambda name: explain(name, os.path.join(scratch, name)), chosen))
 
 
+def rate(found: Sequence[Answer]) -> str:
+    """Formats how many are right, with the 95 % interval of the rate."""
+    right = sum(one.right for one in found)
+    least, most = intervals.wilson(right, len(found))
+    return "%d of %d (%.0f to %.0f %%)" % (right, len(found), 100 * least, 100 * most)
+
+
 def table(found: Sequence[Answer]) -> str:
-    sick = [one for one in found if one.label[0] != HEALTHY]
-    well = [one for one in found if one.label[0] == HEALTHY]
     return "\n".join([
         *(one.row() for one in found),
-        "| main cause first: %d of %d | healthy, and called so: %d of %d |" % (
-            sum(one.right for one in sick), len(sick), sum(one.right for one in well), len(well))])
+        "| main cause first: %s | healthy, and called so: %s |" % (
+            rate([one for one in found if one.label[0] != HEALTHY]),
+            rate([one for one in found if one.label[0] == HEALTHY]))])
 
 
 class Labelled(unittest.TestCase):
