@@ -23,11 +23,12 @@ def workload(context: Context, number: int, publish: str) -> str:
                                                                publish))
 
 
-def recorded(context: Context, perf: Perf, publish: str, count: int = 1) -> tuple[str, list[int]]:
-    """Returns (folder with perf.data of @count workloads, their pids)."""
+def recorded(context: Context, perf: Perf, publish: str, count: int = 1,
+             graph: str = "fp") -> tuple[str, list[int]]:
+    """Returns (folder with perf.data of @count workloads, their pids). @graph: kind of stacks."""
     folder = injecting.fresh(context, "files")
     words = "".join(workload(context, i, publish) for i in range(count)) + "wait"
-    recording.record(perf, "-N", "-q", "-e", "cpu-clock", "-g", "-o",
+    recording.record(perf, "-N", "-q", "-e", "cpu-clock", "--call-graph", graph, "-o",
                          os.path.join(folder, "perf.data"), "--", "sh", "-c",
                          "cd %s; %s" % (folder, words))
     pids = []

@@ -26,13 +26,14 @@ def fresh(context: Context, name: str) -> str:
     return folder
 
 
-def inject(perf: Perf, folder: str) -> tuple[int, subprocess.CompletedProcess[str]]:
+def inject(perf: Perf, folder: str, *options: str
+           ) -> tuple[int, subprocess.CompletedProcess[str]]:
     """Returns (number of injected functions, finished process)."""
     for path in glob.glob(os.path.join(folder, "jitted-*")):
         os.unlink(path)
     home = os.path.join(folder, "home")
-    done = perf.run("--buildid-dir", home, "inject", "--jit", "-i",
-                    os.path.join(folder, "perf.data"), "-o", os.path.join(folder, "injected"))
+    done = perf.run("--buildid-dir", home, "inject", "--jit", *options,
+                    "-i", os.path.join(folder, "perf.data"), "-o", os.path.join(folder, "injected"))
     shutil.rmtree(home, ignore_errors=True)
     return len(glob.glob(os.path.join(folder, "jitted-*"))), done
 

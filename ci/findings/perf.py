@@ -61,14 +61,20 @@ def judged(context: Context, path: str) -> dict[str, Any]:
     return json.loads(process.must([context.jitproof, "judge", "--json", path], timeout=120))
 
 
+def count_stacks(perf: Perf, path: str) -> tuple[int, int]:
+    """Returns (samples, those without any address) that perf script shows."""
+    text = perf.run("script", "-F", "comm,ip", "-i", path).stdout
+    return (len(re.findall(r"^\S", text, re.MULTILINE)),
+            len(re.findall(r"^\S.*\n(?!\s+[0-9a-f])", text, re.MULTILINE)))
+
+
 def marker(context: Context) -> Iterator[Shown]:
     build(context.path("garbage"), GARBAGE)
     path = context.path("garbage.data")
     for perf in context.perfs():
         record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.path("garbage"))
         ours = judged(context, path)
-        text = perf.run("script", "-F", "comm,ip", "-i", path).stdout
-        bare = len(re.findall(r"^\S.*\n(?!\s+[0-9a-f])", text, re.MULTILINE))
+        bare = count_stacks(perf, path)[1]
         yield perf.version, bare > ours["samples"] // 2, \
             "%d of %d samples without any address in perf script; %d have a user stack in the " \
             "file" % (bare, ours["samples"], ours["user_stacks"])
@@ -261,6 +267,24 @@ def memfd_map(context: Context) -> Iterator[Shown]:
                 anon[1], anon[0], memfd[1], memfd[0])
 
 
+def main_thread_gone(context: Context) -> Iterator[Shown]:
+    path, truth = context.path("gone.data"), context.path("gone.truth")
+    for perf in context.perfs():
+        with subprocess.Popen([context.jitproof, "workload", "thread_churn", "--truth", truth],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout and child.stdin
+            if not child.stdout.readline().startswith("ready"):
+                raise RuntimeError("thread_churn is not ready")
+            record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid), "--",
+                   "sleep", "0.5")
+            child.stdin.close()
+        os.unlink(truth)
+        ours, = (one for one in judged(context, path)["processes"] if one["pid"] == child.pid)
+        yield perf.version, ours["samples"] > 0 and ours["mmap2"]["file"] == 0, \
+            "the main thread has exited: records of %d mapped files, %d of %d addresses in no " \
+            "mapping" % (ours["mmap2"]["file"], ours["addresses_unmapped"], ours["addresses"])
+
+
 def lost_twice(context: Context) -> Iterator[Shown]:
     path = context.path("lost.data")
     for perf in context.perfs():
@@ -287,6 +311,7 @@ def record_twice(context: Context) -> Iterator[Shown]:
 
 FINDINGS = {
     "perf.attach-window": attach_window,
+    "perf.attach-thread-gone": main_thread_gone,
     "perf.exec-disabled": exec_disabled,
     "perf.marker": marker,
     "perf.memfd-map": memfd_map,

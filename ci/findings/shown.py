@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Findings about what perf itself shows of the files that it injected into; see __main__.py."""
+
+import glob
+import os
+import re
+import shutil
+from typing import Iterator
+
+from ci.findings import files, inject, perf as recording
+from ci.findings.context import Context, Shown
+from ci.peer.perf_tools import Perf
+
+UNWINDING = "jitdump --publish-with=unwinding-apart --publish-dir="
+
+
+def shown_after_inject(context: Context, perf: Perf, place: str) -> tuple[int, int]:
+    """Returns (samples, those without any address) after inject --jit of a jitdump in @place."""
+    folder, pids = files.recorded(context, perf, UNWINDING + place, graph="dwarf")
+    try:
+        inject.inject(perf, folder)
+        return recording.count_stacks(perf, os.path.join(folder, "injected"))
+    finally:
+        for path in glob.glob("/tmp/jit*-%d[-.]*" % pids[0]):
+            os.unlink(path)
+
+
+def outside_tmp(context: Context) -> Iterator[Shown]:
+    for perf in context.perfs():
+        inside = shown_after_inject(context, perf, "/tmp")
+        outside = shown_after_inject(context, perf, ".")
+        yield perf.version, outside[1] > outside[0] // 2 and inside[1] <= inside[0] // 2, \
+            "jitdump outside of /tmp: %d of %d samples without any address; in /tmp: %d of %d" % (
+                outside[1], outside[0], inside[1], inside[0])
+
+
+def without_elf(context: Context) -> Iterator[Shown]:
+    for perf in context.perfs():
+        folder, _ = files.recorded(context, perf, "none", graph="dwarf")
+        samples, bare = recording.count_stacks(perf, os.path.join(folder, "perf.data"))
+        yield perf.version, bare > samples // 2, \
+            "JIT code that nobody published: %d of %d samples without any address" % (bare, samples)
+
+
+def jitted_addresses(perf: Perf, path: str) -> set[str]:
+    """Returns the addresses of the mappings that inject --jit added."""
+    return set(re.findall(r" PERF_RECORD_MMAP2 .*\[(0x\w+)\(.*/jitted-",
+                          perf.run("script", "-D", "-i", path).stdout))
+
+
+def aslr(context: Context) -> Iterator[Shown]:
+    for perf in context.perfs():
+        folder, _ = files.recorded(context, perf, "jitdump --publish-dir=.")
+        path = os.path.join(folder, "injected")
+        inject.inject(perf, folder)
+        real = jitted_addresses(perf, path)
+        os.unlink(path)
+        done = inject.inject(perf, folder, "--aslr")[1]
+        if "unknown option" in done.stderr:
+            yield perf.version, False, "inject has no --aslr"
+            continue
+        kept = jitted_addresses(perf, path) & real
+        ours = recording.judged(context, path)
+        yield perf.version, bool(kept), \
+            "%d of %d injected records keep their real address; %d of %d samples in no mapping" % (
+                len(kept), len(real), ours["sampled"]["unmapped"], ours["samples"])
+
+
+def threads_folder(context: Context) -> Iterator[Shown]:
+    path, injected = context.path("threads.data"), context.path("threads.injected")
+    for perf in context.perfs():
+        for old in (path, injected):
+            shutil.rmtree(old, ignore_errors=True)
+        done = perf.run("record", "-q", "--threads", "-e", "cpu-clock:u", "-g", "-o", path, "--",
+                        context.program, "200")
+        if "unknown option" in done.stderr:
+            yield perf.version, False, "record has no --threads"
+            continue
+        whole = recording.count_stacks(perf, path)[0]
+        done = perf.run("inject", "-i", path, "-o", injected)
+        left = recording.count_stacks(perf, injected)[0]
+        yield perf.version, done.returncode == 0 and left < whole, \
+            "%d samples; inject ends with %d, then %d" % (whole, done.returncode, left)
+
+
+def convert_refused(context: Context) -> Iterator[Shown]:
+    path, converted = context.path("plain.data"), context.path("converted.data")
+    for perf in context.perfs():
+        recording.record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program, "100")
+        done = perf.run("inject", "--convert-callchain", "-i", path, "-o", converted)
+        refused = "requires DWARF call graph" in done.stderr
+        yield perf.version, refused and done.returncode == 0, \
+            "inject --convert-callchain of frame pointer chains ends with %d, message: %s%s" % (
+                done.returncode, (done.stderr.strip() or "nothing").splitlines()[0],
+                ", leaves %d bytes" % os.path.getsize(converted) if refused else "")
+
+
+FINDINGS = {
+    "perf.inject-aslr": aslr,
+    "perf.inject-threads": threads_folder,
+    "perf.inject-convert": convert_refused,
+    "perf.inject-outside-tmp": outside_tmp,
+    "perf.unwind-no-elf": without_elf,
+}
