@@ -57,7 +57,7 @@ void jp_figures_print(FILE *out, const struct jp_result *result, const char *mar
 
 		if (!metric->k && !metric->n && !of)
 			continue;
-		used = snprintf(line, sizeof(line), "%s%-18s %" PRIu64, mark, metric->name,
+		used = snprintf(line, sizeof(line), "%s%-21s %" PRIu64, mark, metric->name,
 				metric->k);
 		if (metric->rate)
 			used += snprintf(line + used, sizeof(line) - (size_t)used,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,6 +85,38 @@ static int make_temporary(struct jp_run_dir *dir, struct jp_error *err)
 	if (ret)
 		return ret;
 	return mkdtemp(dir->path) ? 0 : jp_fail(err, errno, "%s: %s", dir->path, strerror(errno));
+}
+
+int jp_run_dir_newest(char *path, size_t size, struct jp_error *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	jp_cleanup_closedir DIR *dir = opendir(tmp = tmp && *tmp ? tmp : "/tmp");
+	struct timespec newest = {0};
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char name[PATH_MAX], results[PATH_MAX];
+		struct stat st;
+
+		/* Other users may create folders here. */
+		if (strncmp(entry->d_name, "jitproof.", strlen("jitproof.")) != 0 ||
+		    jp_path_build(name, sizeof(name), NULL, "%s/%s", tmp, entry->d_name) ||
+		    jp_path_build(results, sizeof(results), NULL, "%s/results.jsonl", name) ||
+		    lstat(name, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+		    lstat(results, &st))
+			continue;
+		if (st.st_mtim.tv_sec < newest.tv_sec ||
+		    (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec < newest.tv_nsec))
+			continue;
+		newest = st.st_mtim;
+		if (jp_path_build(path, size, err, "%s", name))
+			return -ENAMETOOLONG;
+	}
+	return newest.tv_sec ? 0
+			     : jp_fail(err, ENOENT,
+				       "%s: no run of yours is there: name a run "
+				       "directory",
+				       tmp);
 }
 
 int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *err)

@@ -15,6 +15,9 @@ struct jp_run_dir {
 /* Creates @path, which must not exist or be an empty directory; NULL: a new folder in TMPDIR.
  * Returns 0, or -errno and a message. */
 int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *err);
+/* Stores the path of this user's newest temporary folder with the results of a run. Returns 0, or
+ * -errno and a message. */
+int jp_run_dir_newest(char *path, size_t size, struct jp_error *err);
 /* Creates the folder of case @name, which must not exist, and stores its path in @path. Returns 0,
  * or -errno and a message. */
 int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, size_t size,

@@ -182,7 +182,7 @@ class CommandLine(Folder):
                 self.assertNotIn("\033", done.stdout + done.stderr)
 
     def test_help(self) -> None:
-        for command in ("", "list", "run", "judge", "record", "workload"):
+        for command in ("", "list", "run", "judge", "show", "record", "workload"):
             with self.subTest(command):
                 done = run_binary(*filter(None, (command, "--help")))
                 self.assertEqual((done.returncode, done.stderr), (0, ""))

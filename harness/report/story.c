@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/story.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/path.h"
+#include "harness/base/terminal.h"
+#include "harness/base/untrusted_file.h"
+#include "harness/format/truth/reader.h"
+#include "harness/model/causes/causes.h"
+#include "harness/outcome/expect.h"
+#include "harness/report/figures.h"
+
+enum { INDENT = 4, LONGEST = 2048 };
+
+/* What a workload did, by its truth. */
+struct story_acts {
+	uint64_t from, to; /* ns */
+	uint64_t starts[JP_HOWS], threads;
+	uint64_t maps, executable, protects, remaps, unmaps;
+	uint64_t loads, bytes, moves, unloads, enters;
+};
+
+/* Prints words from column @indent on. */
+__attribute__((format(printf, 3, 4))) static void put(unsigned int width, unsigned int indent,
+						      const char *fmt, ...)
+{
+	char text[LONGEST];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	printf("%*s", (int)indent, "");
+	jp_terminal_put_words(stdout, text, indent, width);
+}
+
+static int count_act(void *context, const struct jp_event *event)
+{
+	struct story_acts *acts = context;
+
+	if (!acts->from || event->before < acts->from)
+		acts->from = event->before;
+	if (event->after > acts->to)
+		acts->to = event->after;
+	switch (event->type) {
+	case JP_EVENT_EXEC:
+	case JP_EVENT_FORK:
+		if (jp_event_starts_process(event))
+			acts->starts[event->task.how]++;
+		else
+			acts->threads++;
+		break;
+	case JP_EVENT_MAP:
+		acts->maps++;
+		acts->executable += event->map.prot & JP_PROT_EXEC ? 1 : 0;
+		break;
+	case JP_EVENT_PROTECT:
+		acts->protects++;
+		break;
+	case JP_EVENT_REMAP:
+		acts->remaps++;
+		break;
+	case JP_EVENT_UNMAP:
+		acts->unmaps++;
+		break;
+	case JP_EVENT_CODE_LOAD:
+		acts->loads++;
+		acts->bytes += event->code.size;
+		break;
+	case JP_EVENT_CODE_MOVE:
+		acts->moves++;
+		break;
+	case JP_EVENT_CODE_UNLOAD:
+		acts->unloads++;
+		break;
+	case JP_EVENT_ENTER:
+		acts->enters++;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static void put_argv(unsigned int width, char *const *argv)
+{
+	char text[LONGEST] = "";
+	size_t used = 0;
+
+	for (; *argv && used < sizeof(text); argv++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "",
+					 *argv);
+	put(width, INDENT, "%s", text);
+}
+
+static void put_workload(const struct jp_result *result, const char *dir, unsigned int width)
+{
+	struct story_acts acts = {0};
+	struct jp_truth_reader *reader;
+	struct jp_error err = {""};
+	char path[4096];
+	int ret = jp_path_build(path, sizeof(path), &err, "%s/truth", dir);
+
+	puts("\nWhat the workload did");
+	put_argv(width, result->cas->workload_argv);
+	reader = ret ? NULL : jp_truth_reader_open(path, &err);
+	if (!reader) {
+		put(width, INDENT, "%s", err.text);
+		return;
+	}
+	if (jp_truth_reader_visit(reader, count_act, &acts))
+		put(width, INDENT, "out of memory: the rest of the truth is not counted");
+	put(width, INDENT,
+	    "processes: %" PRIu64 " launched, %" PRIu64 " forked, %" PRIu64 " by vfork, %" PRIu64
+	    " by exec, %" PRIu64 " by clone with shared memory; %" PRIu64
+	    " more threads; in %.3f s",
+	    acts.starts[JP_HOW_LAUNCH], acts.starts[JP_HOW_FORK], acts.starts[JP_HOW_VFORK],
+	    acts.starts[JP_HOW_EXEC], acts.starts[JP_HOW_SHARE], acts.threads,
+	    (double)(acts.to - acts.from) / 1e9);
+	put(width, INDENT,
+	    "mappings: %" PRIu64 " mapped (%" PRIu64 " executable), %" PRIu64 " protected, %" PRIu64
+	    " moved, %" PRIu64 " unmapped",
+	    acts.maps, acts.executable, acts.protects, acts.remaps, acts.unmaps);
+	put(width, INDENT,
+	    "functions: %" PRIu64 " loaded (%" PRIu64 " bytes), %" PRIu64 " moved, %" PRIu64
+	    " unloaded; entered %" PRIu64 " times",
+	    acts.loads, acts.bytes, acts.moves, acts.unloads, acts.enters);
+	if (reader->torn || reader->gaps || reader->overflow)
+		put(width, INDENT,
+		    "incomplete: %" PRIu64 " torn records, %" PRIu64 " gaps, %" PRIu64 " lost",
+		    reader->torn, reader->gaps, reader->overflow);
+	jp_truth_reader_free(reader);
+}
+
+static void put_capture(const struct jp_result *result, unsigned int width)
+{
+	const struct jp_capture_info *info = &result->info;
+	const struct jp_case *cas = result->cas;
+
+	puts("\nHow it was watched");
+	put_argv(width, cas->capture_argv);
+	if (cas->publish)
+		put(width, INDENT, "published: %s", cas->publish);
+	if (cas->inject)
+		put(width, INDENT, "injected: %s", cas->inject);
+	if (cas->control)
+		put(width, INDENT, "control: %s must be caught", cas->control);
+	if (info->policy[0])
+		put(width, INDENT, "mappings older than the capture: policy %s", info->policy);
+	put(width, INDENT,
+	    "%" PRIu64 " samples, %" PRIu64 " a second; lost: %" PRIu64 " samples, %" PRIu64
+	    " other records; clocks differ by at most %" PRIu64 " ns",
+	    info->samples, info->frequency, info->lost_samples, info->lost_sideband, info->slack);
+}
+
+static void put_exceptions(const struct jp_result *result, unsigned int width)
+{
+	const struct jp_findings *findings = &result->findings;
+
+	printf("\nExceptions: %zu kinds\n", findings->nr_exceptions);
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		const struct jp_exception *one = &findings->exceptions[i];
+		const struct jp_expectation *allow =
+			jp_expect_allowance(result->cas, result->out_of_scope, one);
+		const struct jp_cause *cause = jp_cause_of_word(one->metric, one->cause);
+		char word[80], bound[80];
+
+		put(width, INDENT, "%s: %" PRIu64 " with cause %s%s%s", one->metric, one->count,
+		    jp_cause_text(one->metric, one->cause, word, sizeof(word)), cause ? ": " : "",
+		    cause ? cause->text : "");
+		if (allow)
+			put(width, 2 * INDENT, "allowed %s: %s",
+			    jp_expect_bound(allow, bound, sizeof(bound)), allow->reason);
+		else
+			put(width, 2 * INDENT, "%s",
+			    result->cas->control ? "judged as a control" : "nothing allows it");
+		put(width, 2 * INDENT, "first: %s", one->first);
+	}
+	for (size_t i = 0; i < findings->nr_skipped; i++)
+		put(width, INDENT, "not judged: %s: the capture declares %s",
+		    findings->skipped[i].validator, findings->skipped[i].lack);
+}
+
+static bool is_any(const char *name)
+{
+	return name[0] != '.';
+}
+
+static void put_files(const char *dir, unsigned int width)
+{
+	struct jp_folder_names names = {0};
+	struct jp_error err = {""};
+	char shown[4096], text[LONGEST] = "";
+	size_t used = 0;
+
+	printf("\nFiles\n%*s%s:\n", INDENT, "",
+	       jp_terminal_shorten(dir, width - INDENT - 1, JP_CUT_MIDDLE, shown, sizeof(shown)));
+	if (jp_untrusted_list(dir, &names, is_any, &err))
+		put(width, INDENT, "%s", err.text);
+	for (size_t i = 0; i < names.count && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ", names.names[i]);
+	put(width, INDENT, "%s", text);
+	jp_folder_names_free(&names);
+}
+
+void jp_story_print(const struct jp_result *result, const char *dir, unsigned int width)
+{
+	const struct jp_case *cas = result->cas;
+	char line[LONGEST];
+
+	printf("%s: %s in %.1f s\n", cas->name, jp_outcome_text(result->outcome), result->seconds);
+	if (result->crashed[0])
+		put(width, INDENT, "a profiler died of %s", result->crashed);
+	for (const char *why = result->why; *why; why += strspn(why, "\n")) {
+		const int length = (int)strcspn(why, "\n");
+
+		snprintf(line, sizeof(line), "%.*s", length, why);
+		put(width, INDENT, "%s", line);
+		why += length;
+	}
+	if (cas->xfail)
+		put(width, INDENT, "known failure: %s", cas->xfail);
+	put_workload(result, dir, width);
+	put_capture(result, width);
+	puts("\nFigures: count, total (95 % interval), expectation");
+	jp_figures_print(stdout, result, "    ", width);
+	jp_books_print(stdout, (struct jp_books *)&result->findings.books, "    ", width);
+	put_exceptions(result, width);
+	put_files(dir, width);
+}
