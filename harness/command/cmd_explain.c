@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/base/json.h"
+#include "harness/base/terminal.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/explain_truth.h"
@@ -15,7 +17,7 @@
 #include "harness/report/explain_report.h"
 
 struct explain_request {
-	bool causes;
+	bool causes, verbose;
 	struct jp_explain_options explain;
 	struct jp_limit limit; /* of --fail-if: percent or samples */
 	struct jp_truth_request truth;
@@ -56,6 +58,8 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 		 .help = "look for all files below DIR, a copied root"},
 		{"--partial", .set = &request->explain.partial, .modes = FILE_ALONE,
 		 .help = "of a truncated file: explain the complete part"},
+		{"--verbose", "-v", .set = &request->verbose, .modes = FILE_ALONE,
+		 .help = "on a terminal, show all places, evidence and notes, as in a file"},
 		{.more = jp_truth_rows, .context = &request->truth},
 		{"--causes", .set = &request->causes, .modes = LIST,
 		 .help = "list all causes, and the words of validators for them"},
@@ -93,6 +97,11 @@ static int get_status(const struct jp_explanation *explanation,
 static int explain_file(const struct explain_request *request)
 {
 	const char *file = request->truth.gathering.capture;
+	const bool terminal = isatty(STDOUT_FILENO);
+	const struct jp_explain_shown shown = {
+		.all = request->verbose || !terminal,
+		.width = terminal ? jp_terminal_width(STDOUT_FILENO) : 0,
+	};
 	struct jp_explanation explanation = {0};
 	int status = JP_EXIT_BROKEN;
 	struct jp_error err;
@@ -107,7 +116,7 @@ static int explain_file(const struct explain_request *request)
 		if (request->truth.json)
 			jp_explain_report_json(&explanation, file);
 		else
-			jp_explain_report_text(&explanation, file);
+			jp_explain_report_text(&explanation, file, &shown);
 		status = jp_reading_end("explain", get_status(&explanation, request));
 	}
 	jp_explanation_free(&explanation);

@@ -3,7 +3,13 @@
 
 #include "harness/explain/explain.h"
 
+/* How much of an explanation to show. */
+struct jp_explain_shown {
+	bool all;           /* else of each cause the worst place, and no notes */
+	unsigned int width; /* of the longest line; 0: any */
+};
 /* Writes the explanation of @file to standard output, as text. */
-void jp_explain_report_text(const struct jp_explanation *explanation, const char *file);
+void jp_explain_report_text(const struct jp_explanation *explanation, const char *file,
+			    const struct jp_explain_shown *shown);
 /* Writes the explanation of @file to standard output, as one JSON object (docs/explain.md). */
 void jp_explain_report_json(const struct jp_explanation *explanation, const char *file);

@@ -3,69 +3,77 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/printable.h"
+#include "harness/base/shortage.h"
+#include "harness/base/terminal.h"
 
 enum { MOST_PLACES = 5 };
 
 /* Prints untrusted text without control characters. */
-static void print_untrusted(const char *text)
+static void print_untrusted(FILE *out, const char *text)
 {
-	jp_printable_put(stdout, text);
+	jp_printable_put(out, text);
 }
 
-static void print_where(const struct jp_blame *place)
+static void print_where(FILE *out, const struct jp_blame *place)
 {
 	if (place->pid) {
-		printf("pid %" PRIu32 " (", place->pid);
-		print_untrusted(place->process);
-		putchar(')');
+		fprintf(out, "pid %" PRIu32 " (", place->pid);
+		print_untrusted(out, place->process);
+		fputc(')', out);
 	}
 	if (place->file) {
-		fputs(place->pid ? ", " : "", stdout);
-		print_untrusted(place->file);
+		fputs(place->pid ? ", " : "", out);
+		print_untrusted(out, place->file);
 	}
 	for (size_t i = 0; i < place->nr_ranges; i++)
-		printf("%s%" PRIx64 "-%" PRIx64,
-		       i                           ? " "
-		       : place->pid || place->file ? ", "
-						   : "",
-		       place->ranges[i].start, place->ranges[i].end);
+		fprintf(out, "%s%" PRIx64 "-%" PRIx64,
+			i                           ? " "
+			: place->pid || place->file ? ", "
+						    : "",
+			place->ranges[i].start, place->ranges[i].end);
 }
 
-static void print_cause(const struct jp_blamed *cause, double share)
+static void print_cause(FILE *out, const struct jp_explain_shown *shown,
+			const struct jp_blamed *cause, double share)
 {
 	const struct jp_blame *worst = cause->places[0];
 
-	printf("\n%5.1f %%  %s: %s\n", 100 * share, cause->cause->id, cause->cause->text);
+	fprintf(out, "\n%5.1f %%  %s: %s\n", 100 * share, cause->cause->id, cause->cause->text);
 	if (cause->below)
-		printf("         a consequence of %s, whose remedy repairs it, too\n",
-		       cause->below->id);
-	for (size_t i = 0; i < cause->nr_places && i < MOST_PLACES; i++) {
+		fprintf(out, "         a consequence of %s, whose remedy repairs it, too\n",
+			cause->below->id);
+	const size_t places = shown->all ? MOST_PLACES : 1,
+		     lines = shown->all ? worst->nr_evidence : 1;
+
+	for (size_t i = 0; i < cause->nr_places && i < places; i++) {
 		const struct jp_blame *place = cause->places[i];
 
 		if (!place->pid && !place->file && !place->nr_ranges)
 			continue;
-		printf("         in ");
-		print_where(place);
+		fprintf(out, "         in ");
+		print_where(out, place);
 		if (cause->nr_places > 1)
-			printf(": %" PRIu64 " samples", place->samples);
-		putchar('\n');
+			fprintf(out, ": %" PRIu64 " samples", place->samples);
+		fputc('\n', out);
 	}
-	if (cause->nr_places > MOST_PLACES)
-		printf("         and in %zu more places\n", cause->nr_places - MOST_PLACES);
-	for (size_t i = 0; i < worst->nr_evidence; i++) {
-		printf("         - ");
-		print_untrusted(worst->evidence[i]);
-		putchar('\n');
+	if (cause->nr_places > places)
+		fprintf(out, "         and in %zu more places\n", cause->nr_places - places);
+	for (size_t i = 0; i < worst->nr_evidence && i < lines; i++) {
+		fprintf(out, "         - ");
+		print_untrusted(out, worst->evidence[i]);
+		fputc('\n', out);
 	}
 	if (*worst->remedy) {
-		printf("         remedy: ");
-		print_untrusted(worst->remedy);
-		putchar('\n');
+		fputs(shown->width ? "         remedy:\n  " : "         remedy: ", out);
+		print_untrusted(out, worst->remedy);
+		fputc('\n', out);
 	}
-	if (cause->cause->study)
-		printf("         study: `jitproof run '%s/*'`\n", cause->cause->study);
+	if (cause->cause->study && shown->all)
+		fprintf(out, "         study: `jitproof run '%s/*'`\n", cause->cause->study);
 }
 
 static const char *const questions[] = {
@@ -92,7 +100,8 @@ static bool is_answer(const struct jp_explanation *explanation, enum jp_question
 	return false;
 }
 
-static void print_first(const struct jp_explanation *explanation, enum jp_question question)
+static void print_first(FILE *out, const struct jp_explanation *explanation,
+			enum jp_question question)
 {
 	const struct jp_answers *answers = &explanation->answers[question];
 	const struct jp_blamed *first = answers->count ? answers->causes[0] : NULL;
@@ -101,70 +110,121 @@ static void print_first(const struct jp_explanation *explanation, enum jp_questi
 	for (size_t i = 1; i < answers->count; i++)
 		others += !answers->causes[i]->below;
 	if (first)
-		printf("%s for %.1f %%, because %s (%s)%s\n", questions[question],
-		       100 * get_share(explanation, first, question), first->cause->text,
-		       first->cause->id, others ? ", and there is more" : "");
+		fprintf(out, "%s for %.1f %%, because %s (%s)%s\n", questions[question],
+			100 * get_share(explanation, first, question), first->cause->text,
+			first->cause->id, others ? ", and there is more" : "");
 }
 
-static void print_verdict(const struct jp_explanation *explanation, const char *file)
+static void print_verdict(FILE *out, const struct jp_explanation *explanation, const char *file)
 {
 	const struct jp_blamed *main = explanation->causes;
 
-	print_untrusted(file);
+	print_untrusted(out, file);
 	if (!explanation->summary.samples) {
-		printf(": there are no samples");
+		fprintf(out, ": there are no samples");
 		if (explanation->nr_accused)
-			printf(", because %s (%s)", main->cause->text, main->cause->id);
-		putchar('\n');
+			fprintf(out, ", because %s (%s)", main->cause->text, main->cause->id);
+		fputc('\n', out);
 	} else if (jp_explain_healthy(explanation)) {
-		printf(": healthy: no cause costs stacks or names of %.0f %% of the %" PRIu64
-		       " samples\n",
-		       100 * JP_EXPLAIN_ACCUSES, explanation->summary.samples);
+		fprintf(out,
+			": healthy: no cause costs stacks or names of %.0f %% of the %" PRIu64
+			" samples\n",
+			100 * JP_EXPLAIN_ACCUSES, explanation->summary.samples);
 	} else if (!explanation->nr_accused) {
-		printf(": whether stacks are broken is not known\n");
+		fprintf(out, ": whether stacks are broken is not known\n");
 	} else {
-		printf(": %.1f %% of the %" PRIu64 " samples lose their stack or their names\n",
-		       100 * main->share, explanation->summary.samples);
+		fprintf(out,
+			": %.1f %% of the %" PRIu64 " samples lose their stack or their names\n",
+			100 * main->share, explanation->summary.samples);
 		for (int question = 0; question < JP_QUESTIONS; question++)
-			print_first(explanation, question);
+			print_first(out, explanation, question);
 	}
 }
 
 /* Prints the causes that answer @question. A cause that answered an earlier one has its evidence
  * there. */
-static void print_answers(const struct jp_explanation *explanation, enum jp_question question)
+static void print_answers(FILE *out, const struct jp_explain_shown *shown,
+			  const struct jp_explanation *explanation, enum jp_question question)
 {
 	const struct jp_answers *answers = &explanation->answers[question];
 
 	if (answers->count)
-		printf("\nwhy %s:\n", questions[question]);
+		fprintf(out, "\nwhy %s:\n", questions[question]);
 	for (size_t i = 0; i < answers->count; i++) {
 		const struct jp_blamed *cause = answers->causes[i];
 		const double share = get_share(explanation, cause, question);
 
 		if (question == JP_WHY_NAMES_LACK &&
 		    is_answer(explanation, JP_WHY_STACKS_END, cause))
-			printf("\n%5.1f %%  %s: see above\n", 100 * share, cause->cause->id);
+			fprintf(out, "\n%5.1f %%  %s: see above\n", 100 * share, cause->cause->id);
 		else
-			print_cause(cause, share);
+			print_cause(out, shown, cause, share);
 	}
 }
 
-void jp_explain_report_text(const struct jp_explanation *explanation, const char *file)
+static void print_report(FILE *out, const struct jp_explain_shown *shown,
+			 const struct jp_explanation *explanation, const char *file)
 {
-	print_verdict(explanation, file);
+	print_verdict(out, explanation, file);
 	if (explanation->unknown_stacks) {
-		printf("%" PRIu64 " of the %" PRIu64 " stacks are dumps of ",
-		       explanation->unknown_stacks, explanation->summary.samples);
-		print_untrusted(*explanation->summary.arch ? explanation->summary.arch
-							   : "another machine");
-		printf(", or of 32-bit tasks there, which jitproof does not unwind: record by "
-		       "frame pointers (perf record -g)\n");
+		fprintf(out, "%" PRIu64 " of the %" PRIu64 " stacks are dumps of ",
+			explanation->unknown_stacks, explanation->summary.samples);
+		print_untrusted(out, *explanation->summary.arch ? explanation->summary.arch
+								: "another machine");
+		fprintf(out,
+			", or of 32-bit tasks there, which jitproof does not unwind: record by "
+			"frame pointers (perf record -g)\n");
 	}
 	for (int question = 0; question < JP_QUESTIONS; question++)
-		print_answers(explanation, question);
+		print_answers(out, shown, explanation, question);
+	if (explanation->nr_accused < explanation->nr_causes && !shown->all) {
+		fprintf(out, "\n-v shows %zu notes, all places and all evidence.\n",
+			explanation->nr_causes - explanation->nr_accused);
+		return;
+	}
 	if (explanation->nr_accused < explanation->nr_causes)
-		printf("\nnotes, below %.0f %% or by too few samples:\n", 100 * JP_EXPLAIN_ACCUSES);
+		fprintf(out, "\nnotes, below %.0f %% or by too few samples:\n",
+			100 * JP_EXPLAIN_ACCUSES);
 	for (size_t i = explanation->nr_accused; i < explanation->nr_causes; i++)
-		print_cause(&explanation->causes[i], explanation->causes[i].share);
+		print_cause(out, shown, &explanation->causes[i], explanation->causes[i].share);
+}
+
+/* Returns where the text of a line starts: behind its share, its blanks or its dash. */
+static unsigned int find_text(const char *line)
+{
+	const unsigned int blanks = (unsigned int)strspn(line, " ");
+
+	if (strncmp(line + strcspn(line, "%\n"), "%  ", 3) == 0)
+		return (unsigned int)strcspn(line, "%") + 3;
+	return blanks + (line[blanks] == '-' ? 2 : 0);
+}
+
+/* Prints the lines of @text in @width columns. */
+static void fit_lines(const char *text, unsigned int width)
+{
+	while (*text) {
+		const size_t length = strcspn(text, "\n");
+		const unsigned int start = find_text(text);
+		char line[4096];
+
+		snprintf(line, sizeof(line), "%.*s", (int)length, text);
+		printf("%.*s", (int)start, line);
+		jp_terminal_put_words(stdout, line + start, start, width);
+		text += length + (text[length] == '\n');
+	}
+}
+
+void jp_explain_report_text(const struct jp_explanation *explanation, const char *file,
+			    const struct jp_explain_shown *shown)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = shown->width ? open_memstream(&text, &size) : NULL;
+
+	print_report(out ?: stdout, shown, explanation, file);
+	if (!out)
+		return;
+	if (!jp_shortage_close(out, &text))
+		fit_lines(text, shown->width);
+	free(text);
 }
