@@ -16,6 +16,7 @@
 #include "harness/base/delegate_serve.h"
 #include "harness/base/exits.h"
 #include "harness/base/interrupt.h"
+#include "harness/base/progress.h"
 #include "harness/base/new_file.h"
 #include "harness/base/output_folder.h"
 #include "harness/base/rights.h"
@@ -88,6 +89,7 @@ int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_er
 		drop_outputs(&delegate);
 		return ret;
 	}
+	jp_progress_prepare();
 	fflush(NULL);
 	pid = fork();
 	if (!pid) {

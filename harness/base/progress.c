@@ -2,7 +2,6 @@
 #include "harness/base/progress.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -10,45 +9,48 @@
 #include "harness/base/terminal.h"
 
 static const uint64_t patience = 2 * JP_NS_PER_S, interval = JP_NS_PER_S / 5;
+static uint64_t next; /* CLOCK_MONOTONIC in ns; 0: the work has just begun */
+static unsigned int width;
 static bool shown;
 
-static void show_line(const char *fmt, va_list ap)
+void jp_progress_prepare(void)
 {
-	char line[512], cut[2048];
-
-	if (!isatty(STDERR_FILENO))
-		return;
-	vsnprintf(line, sizeof(line), fmt, ap);
 	/* Some terminals break the line after the last column. */
-	jp_terminal_shorten(line, jp_terminal_width(STDERR_FILENO) - 1, JP_CUT_END, cut,
-			    sizeof(cut));
-	fprintf(stderr, "\r\033[K%s", cut);
-	shown = true;
+	if (!width)
+		width = jp_terminal_width(STDERR_FILENO) - 1;
 }
 
 void jp_progress_show(const char *fmt, ...)
 {
+	char line[512], cut[2048];
 	va_list ap;
 
+	if (!isatty(STDERR_FILENO))
+		return;
+	jp_progress_prepare();
 	va_start(ap, fmt);
-	show_line(fmt, ap);
+	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	fprintf(stderr, "\r\033[K%s",
+		jp_terminal_shorten(line, width, JP_CUT_END, cut, sizeof(cut)));
+	shown = true;
 }
 
-void jp_progress_tick(const char *fmt, ...)
+bool jp_progress_due(void)
 {
-	static uint64_t next;
-	const uint64_t now = jp_clock_now();
-	va_list ap;
+	static unsigned int calls;
+	uint64_t now;
 
+	/* Reading the clock takes longer than a record does. */
+	if (next && ++calls % 256)
+		return false;
+	now = jp_clock_now();
 	if (!next)
 		next = now + patience;
 	if (now < next)
-		return;
+		return false;
 	next = now + interval;
-	va_start(ap, fmt);
-	show_line(fmt, ap);
-	va_end(ap);
+	return true;
 }
 
 void jp_progress_clear(void)
@@ -56,4 +58,5 @@ void jp_progress_clear(void)
 	if (shown)
 		fputs("\r\033[K", stderr);
 	shown = false;
+	next = 0;
 }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <stdbool.h>
+
 /* One moving line on standard error, if that is a terminal. */
 
 /* Shows a text, cut to the width. */
 void jp_progress_show(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Shows a text as jp_progress_show() does, once the process has taken two seconds, and at most
- * five times a second: cheap enough for inner loops. */
-void jp_progress_tick(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Returns whether to show how far the work is: two seconds after the first call since the line was
+ * removed, then five times a second. Cheap enough for inner loops. */
+bool jp_progress_due(void);
 /* Removes the line, before other output. */
 void jp_progress_clear(void);
+/* Notes the width: later, the process will have no right to ask the terminal. */
+void jp_progress_prepare(void);

@@ -7,6 +7,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/new_file.h"
 #include "harness/base/path.h"
+#include "harness/base/progress.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
@@ -72,7 +73,9 @@ static int judge_folders(const struct jp_case_folders *folders, size_t plan,
 			}
 		}
 		result->cas = cas;
+		jp_progress_show("[%zu of %zu] %s", i, folders->count, cas->name);
 		jp_case_folder_judge(cas, dir, result);
+		jp_progress_clear();
 		jp_report_add(&report, -1);
 	}
 	status = jp_report_end(&report);

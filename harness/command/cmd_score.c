@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "harness/base/interrupt.h"
+#include "harness/base/progress.h"
 #include "harness/base/path.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
@@ -87,8 +88,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 
 static void show_progress(const char *workload)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%s", workload);
+	jp_progress_show("%s", workload);
 }
 
 /* Prints the name of a scene that was run and not judged. */
@@ -114,8 +114,7 @@ static int run_profilers(struct score_request *request, const struct jp_runner *
 			ret = -EIO;
 		request->plan.dir = path;
 		ret = ret ?: jp_score_take(&request->plan, runner, &scores[i], &err);
-		if (isatty(STDERR_FILENO))
-			fprintf(stderr, "\r\033[K");
+		jp_progress_clear();
 		if (ret)
 			jp_command_broken("score", &err);
 	}

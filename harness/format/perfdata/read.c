@@ -2,12 +2,14 @@
 #include "harness/format/perfdata/read.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "harness/base/array.h"
 #include "harness/base/path.h"
+#include "harness/base/progress.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/reader.h"
@@ -51,6 +53,20 @@ static void count_sample(struct jp_perfdata_summary *summary, uint64_t time)
 		summary->last_sample = time;
 }
 
+/* Shows that the record at offset @at of a large file is at work. */
+static void show_progress(const struct jp_perf_reader *reader, uint64_t at)
+{
+	const uint64_t size = reader->source.size;
+
+	if (!jp_progress_due())
+		return;
+	if (size == UINT64_MAX)
+		jp_progress_show("%s: %" PRIu64 " MiB", reader->path, at >> 20);
+	else
+		jp_progress_show("%s: %" PRIu64 " of %" PRIu64 " MiB", reader->path, at >> 20,
+				 size >> 20);
+}
+
 static int deliver(void *context, const struct jp_pending *pending)
 {
 	struct jp_perf_reader *reader = context;
@@ -64,6 +80,7 @@ static int deliver(void *context, const struct jp_pending *pending)
 		ret = read_deferred(reader);
 	if (ret)
 		return ret;
+	show_progress(reader, pending->at);
 	event->record = pending->record;
 	event->at = pending->at;
 	event->attr = pending->attr;
@@ -228,6 +245,7 @@ int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
 		ret = jp_rounds_end(&reader->rounds);
 	if (reader->rounds.no_memory)
 		ret = jp_perf_fail_memory(reader);
+	jp_progress_clear();
 	ret = check_sources(reader) ?: ret;
 	if (!ret && *reader->cut.text) {
 		reader->summary->cut_short = true;

@@ -100,7 +100,9 @@ More: \S*jitproof-selftest judge -v(?: \\
     def test_many_failures(self) -> None:
         for columns in (80, 60):
             with self.subTest(columns=columns):
-                lines = self.check_width(self.judge(columns=columns).out, columns)
+                shown = self.judge(columns=columns)
+                lines = self.check_width(shown.out, columns)
+                self.assertIn("[7 of 20] s/case-with-a-long-name-07", shown.err.split("\r\033[K"))
                 start = next(at for at, line in enumerate(lines) if line.startswith("20 cases in"))
                 self.assertLessEqual(len(lines) - start, 22)
                 self.assertTrue(any(re.fullmatch(r"and \d+ more", line)

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The line that shows how far the work is. */
+#include "harness/base/progress.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "harness/base/clock.h"
+#include "harness/selftest/support/check.h"
+
+/* Returns the time in ns until progress is due. */
+static uint64_t measure_patience(void)
+{
+	const uint64_t begin = jp_clock_now();
+
+	while (!jp_progress_due())
+		;
+	return jp_clock_now() - begin;
+}
+
+static void test_terminal(void)
+{
+	struct winsize size = {.ws_row = 24, .ws_col = 50};
+	int ours = posix_openpt(O_RDWR | O_NOCTTY), theirs;
+	const int saved = dup(STDERR_FILENO);
+	char text[200] = "";
+	ssize_t length;
+
+	if (ours < 0 || grantpt(ours) || unlockpt(ours))
+		return;
+	theirs = open(ptsname(ours), O_RDWR | O_NOCTTY);
+	if (theirs < 0)
+		return;
+	ioctl(theirs, TIOCSWINSZ, &size);
+	dup2(theirs, STDERR_FILENO);
+	jp_progress_show("%s", "0123456789 0123456789 0123456789 0123456789 0123456789");
+	jp_progress_clear();
+	jp_progress_clear();
+	dup2(saved, STDERR_FILENO);
+	length = read(ours, text, sizeof(text) - 1);
+	check(length > 0 && !strcmp(text, "\r\033[K0123456789 0123456789 0123456789 0123456789 01"
+					  "...\r\033[K"),
+	      "the line is cut to the terminal, and removed once");
+}
+
+int main(void)
+{
+	unsetenv("COLUMNS");
+	check(!jp_progress_due(), "nothing is due at first");
+	check(measure_patience() > 19 * JP_NS_PER_S / 10, "but after two seconds");
+	check(measure_patience() < JP_NS_PER_S, "and again soon");
+	test_terminal();
+	check(!jp_progress_due(), "other work has its own two seconds");
+	return check_done();
+}
