@@ -1,15 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "harness/base/globs.h"
+#include "harness/base/terminal.h"
 #include "harness/run/cases.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 
-static void print_words(char *const *argv)
+/* Appends @argv to the @size bytes at @line. */
+static void append_words(char *line, size_t size, char *const *argv)
 {
-	for (; *argv; argv++)
-		printf(" %s", *argv);
+	size_t used = strlen(line);
+
+	for (; *argv && used < size; argv++)
+		used += (size_t)snprintf(line + used, size - used, " %s", *argv);
+	if (used < size)
+		snprintf(line + used, size - used, " :");
+}
+
+/* Prints a case in one line, which a terminal does not wrap. */
+static void print_case(const struct jp_case *cas)
+{
+	char line[4096], shown[4096];
+
+	snprintf(line, sizeof(line), "%-36s %-5s%s :", cas->name, cas->check ? "check" : "full",
+		 cas->control ? " control" : "");
+	append_words(line, sizeof(line), cas->workload_argv);
+	append_words(line, sizeof(line), cas->capture_argv);
+	line[strlen(line) - strlen(" :")] = '\0';
+	puts(isatty(STDOUT_FILENO) ? jp_terminal_shorten(line, jp_terminal_width(STDOUT_FILENO),
+							 JP_CUT_END, shown, sizeof(shown))
+				   : line);
 }
 
 static int list(int argc, char **argv)
@@ -35,18 +58,9 @@ static int list(int argc, char **argv)
 		jp_cases_free(cases);
 		return JP_EXIT_USAGE;
 	}
-	for (size_t i = 0; i < cases->nr_cases; i++) {
-		const struct jp_case *cas = &cases->cases[i];
-
-		if (!jp_globs_match(&globs, cas->name))
-			continue;
-		printf("%-36s %-5s%s :", cas->name, cas->check ? "check" : "full",
-		       cas->control ? " control" : "");
-		print_words(cas->workload_argv);
-		printf(" :");
-		print_words(cas->capture_argv);
-		printf("\n");
-	}
+	for (size_t i = 0; i < cases->nr_cases; i++)
+		if (jp_globs_match(&globs, cases->cases[i].name))
+			print_case(&cases->cases[i]);
 	jp_cases_free(cases);
 	return JP_EXIT_OK;
 }

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from ci.base import files
+from ci.base import files, process
 from harness.selftest.support import terminal
 from harness.selftest.support.scratch import BINARY, FIXTURES, JITPROOF, Folder, run_binary
 
@@ -108,6 +108,13 @@ More: \S*jitproof-selftest judge -v(?: \\
                 self.assertTrue(any(re.fullmatch(r"and \d+ more", line)
                                     for line in lines[start:]))
                 self.assertTrue(any(line.startswith("More: ") for line in lines[start:]))
+
+    def test_list(self) -> None:
+        listed = self.check_width(terminal.show([JITPROOF, "list"]).out)
+        plain = process.must([JITPROOF, "list"]).splitlines()
+        self.assertGreater(max(map(len, plain)), 80)
+        self.assertEqual([line.split()[0] for line in listed],
+                         [line.split()[0] for line in plain])
 
     def test_interrupted(self) -> None:
         self.write("case crash check : bad crash : attach --stack=1024 : seconds=5\n"
