@@ -96,7 +96,7 @@ HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c 
 	2>/dev/null && echo 1)
 STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
 STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
-	command/command_line \
+	command/command_line command/values \
 	$(addprefix base/,array clock error foreign_proc interrupt lost_page named_folder nearest \
 	number option printable registry shortage terminal trusted_user utf8) \
 	$(addprefix format/truth/,acts seal write)) \
@@ -370,6 +370,12 @@ install: all ## install below $(DESTDIR)$(prefix), or as kselftest into KSFT_INS
 	  $(INSTALL) -d '$(DESTDIR)$(prefix)/share/jitproof'/$$folder && \
 	  $(INSTALL) -m 644 harness/$$folder/*.py \
 	    '$(DESTDIR)$(prefix)/share/jitproof'/$$folder/ || exit 1; \
+	done
+	for place in bash-completion/completions/jitproof=jitproof.bash \
+	    zsh/site-functions/_jitproof=_jitproof \
+	    fish/vendor_completions.d/jitproof.fish=jitproof.fish; do \
+	  $(INSTALL) -D -m 644 packaging/completion/$${place#*=} \
+	    '$(DESTDIR)$(prefix)/share'/$${place%=*} || exit 1; \
 	done
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/share/man/man1'
 	$(INSTALL) -m 644 docs/jitproof.1 '$(DESTDIR)$(prefix)/share/man/man1/'

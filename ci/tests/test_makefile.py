@@ -46,6 +46,9 @@ class Install(Folder):
         self.assertEqual(sorted(installed), sorted([
             "usr/bin/jitproof", *("usr/bin/" + name for name in static),
             *("usr/share/jitproof/" + name for name in adapters),
+            "usr/share/bash-completion/completions/jitproof",
+            "usr/share/fish/vendor_completions.d/jitproof.fish",
+            "usr/share/zsh/site-functions/_jitproof",
             "usr/share/man/man1/jitproof.1"]))
         done = process.run([self.place("usr/bin/jitproof"), "adapter", "check", "perf"],
                            env={**environment, "JITPROOF_PERF": self.place("none")})

@@ -156,6 +156,7 @@ struct command_line {
 	int operands;                   /* at the front of @argv, behind its first word */
 	const struct jp_option *narrow; /* the option that last narrowed @modes */
 	unsigned modes;
+	bool verbatim; /* "--" came: only operands follow */
 };
 
 /* Checks that @option is allowed with the earlier options. */
@@ -248,6 +249,21 @@ static int read_operand(struct command_line *line, struct jp_error *err)
 	return 0;
 }
 
+/* Reads the word at @at, and its values. Returns 0; 1: it asks for help; or -EINVAL. */
+static int read_word(struct command_line *line, struct jp_error *err)
+{
+	const char *text = line->argv[line->at];
+
+	if (line->verbatim || text[0] != '-' || !text[1])
+		return read_operand(line, err);
+	if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0)
+		return 1;
+	if (strcmp(text, "--") != 0)
+		return read_option(line, err);
+	line->verbatim = true;
+	return 0;
+}
+
 /* Returns whether a needed operand or option is missing. */
 static bool is_missing(const struct jp_option *option, void *mode)
 {
@@ -258,21 +274,10 @@ int jp_options_read(const struct jp_option *options, int argc, char **argv, stru
 {
 	struct command_line line = {.options = options, .argv = argv, .argc = argc, .modes = ~0U};
 	const struct jp_option *missing;
-	bool verbatim = false;
 	int ret = 0;
 
-	for (line.at = 1; line.at < argc && !ret; line.at++) {
-		const char *text = argv[line.at];
-
-		if (verbatim || text[0] != '-' || !text[1])
-			ret = read_operand(&line, err);
-		else if (strcmp(text, "--") == 0)
-			verbatim = true;
-		else if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0)
-			ret = 1;
-		else
-			ret = read_option(&line, err);
-	}
+	for (line.at = 1; line.at < argc && !ret; line.at++)
+		ret = read_word(&line, err);
 	line.modes &= -line.modes;
 	missing = ret ? NULL : find_row(options, is_missing, &line.modes);
 	if (missing)
@@ -311,4 +316,53 @@ static bool print_row(const struct jp_option *option, void *out)
 void jp_options_print(const struct jp_option *options, FILE *out)
 {
 	find_row(options, print_row, out);
+}
+
+/* A description after a tab may be longer than a terminal is wide: shells cut it. */
+static bool print_name(const struct jp_option *option, void *line)
+{
+	const unsigned modes = option->modes ?: UINT_MAX;
+
+	if (option->name && option->help && !is_operand(option) &&
+	    (((struct command_line *)line)->modes & modes))
+		printf("%s\t%s\n", option->name, option->help);
+	return false;
+}
+
+static void print_values(const struct jp_option *option)
+{
+	if (option->print_values)
+		option->print_values();
+	else if (option->words)
+		for (const char *const *word = option->words; *word; word++)
+			puts(*word);
+	else if (option->text || option->rest)
+		puts(JP_OPTION_FILES);
+}
+
+void jp_options_complete(const struct jp_option *options, int argc, char **argv)
+{
+	struct command_line line = {.options = options, .argv = argv, .argc = argc, .modes = ~0U};
+	struct typed_word word = {.text = argv[argc - 1]};
+	const struct jp_option *option;
+	struct jp_error ignored;
+
+	for (line.at = 1; line.at < argc - 1; line.at++) {
+		word.text = argv[line.at];
+		read_word(&line, &ignored);
+	}
+	/* The word before may have taken the last one as its value. */
+	if (line.at == argc - 1)
+		word.text = argv[argc - 1];
+	option = line.verbatim ? NULL : find_row(options, is_named, &word);
+	if (!option || (line.at < argc && !word.value)) {
+		option = find_row(options, is_its_row, &line.operands);
+		if (!line.verbatim && (word.text[0] == '-' || !option)) {
+			puts("--help\tshow all options");
+			find_row(options, print_name, &line);
+			return;
+		}
+	}
+	if (option)
+		print_values(option);
 }

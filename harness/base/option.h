@@ -44,7 +44,14 @@ struct jp_option {
 	/* Bits. Rows without a common bit exclude each other; of the remaining modes, the lowest
 	 * decides what is needed. 0: all. */
 	unsigned modes;
+	/* Prints the values that it can have, a line each, maybe with a tab and a description.
+	 * NULL:
+	 * @words; for @text or @rest without words any file. */
+	void (*print_values)(void);
 };
+
+/* What jp_options_complete() prints where a file's name is expected. */
+#define JP_OPTION_FILES "<file>"
 
 /* Reads @argv from 1 on; operands move to the front. Returns 0; 1: --help or -h is there; or
  * -EINVAL and a message. */
@@ -54,3 +61,6 @@ int jp_options_read(const struct jp_option *options, int argc, char **argv, stru
 int jp_option_take(const struct jp_option *options, const char *arg, struct jp_error *err);
 /* Prints the rows in 80 columns. */
 void jp_options_print(const struct jp_option *options, FILE *out);
+/* Prints what the last word of @argv can be after the words before it, as @print_values does, for a
+ * shell to select from. After "--option=" these are its values alone. */
+void jp_options_complete(const struct jp_option *options, int argc, char **argv);

@@ -94,18 +94,10 @@ void jp_profiler_add_words(struct jp_arguments *arguments, char **words)
 		jp_arguments_add(arguments, "--with=%s", words[i]);
 }
 
-static bool is_wanted(const char *name, const char *const *only)
-{
-	for (size_t i = 0; only && only[i]; i++)
-		if (strcmp(only[i], name) == 0)
-			return true;
-	return !only;
-}
-
-void jp_profilers_describe(struct jp_json *json, const char *const *only)
+void jp_profilers_visit(void (*visit)(const char *name, void *context), void *context)
 {
 	struct dirent **names = NULL;
-	char dir[4096], text[256];
+	char dir[4096];
 	int count;
 
 	jp_profilers_folder(dir, sizeof(dir));
@@ -115,15 +107,39 @@ void jp_profilers_describe(struct jp_json *json, const char *const *only)
 
 		if (dot && strcmp(dot, ".py") == 0 && name[0] != '.') {
 			*dot = '\0';
-			if (is_wanted(name, only))
-				jp_json_string(json, name,
-					       jp_profiler_version(name, text, sizeof(text), NULL)
-						       ? NULL
-						       : text);
+			visit(name, context);
 		}
 		free(names[i]);
 	}
 	free(names);
+}
+
+struct description {
+	struct jp_json *json;
+	const char *const *only;
+};
+
+static bool is_wanted(const char *name, const char *const *only)
+{
+	for (size_t i = 0; only && only[i]; i++)
+		if (strcmp(only[i], name) == 0)
+			return true;
+	return !only;
+}
+
+static void describe_profiler(const char *name, void *context)
+{
+	const struct description *description = context;
+	char text[256];
+
+	if (is_wanted(name, description->only))
+		jp_json_string(description->json, name,
+			       jp_profiler_version(name, text, sizeof(text), NULL) ? NULL : text);
+}
+
+void jp_profilers_describe(struct jp_json *json, const char *const *only)
+{
+	jp_profilers_visit(describe_profiler, &(struct description){json, only});
 }
 
 bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err)

@@ -19,6 +19,8 @@ int jp_profiler_version(const char *name, char *text, size_t size, struct jp_err
 int jp_profiler_supports(const char *name, const char *verb, char **words, struct jp_error *err);
 /* Adds @words as arguments of an adapter. */
 void jp_profiler_add_words(struct jp_arguments *arguments, char **words);
+/* Calls @visit with the name of each adapter, in order. */
+void jp_profilers_visit(void (*visit)(const char *name, void *context), void *context);
 /* Writes "NAME": "VERSION" for each adapter, null if the profiler is missing. @only: for these
  * (NULL-terminated); NULL: for all, which starts each once. */
 void jp_profilers_describe(struct jp_json *json, const char *const *only);

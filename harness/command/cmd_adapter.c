@@ -8,6 +8,8 @@
 #include "harness/capture/profilers.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
+#include "harness/command/case_values.h"
+#include "harness/command/values.h"
 #include "harness/command/reading.h"
 #include "harness/command/stay.h"
 #include "harness/score/scenes.h"
@@ -180,10 +182,11 @@ static int adapter(int argc, char **argv)
 		{"check", .number = &task, .words = tasks,
 		 .help = "the only task: attach to a workload, launch one, check the answers and "
 			 "files"},
-		{"NAME", .text = &name, .needed = true,
+		{"NAME", .text = &name, .needed = true, .print_values = jp_print_adapters,
 		 .help = "the adapter NAME.py, in $JITPROOF_PROFILERS or of those that jitproof "
 			 "has"},
-		{"WORKLOAD", .text = &workload, .help = "which one (anon_exec)"},
+		{"WORKLOAD", .text = &workload, .print_values = jp_print_workloads,
+		 .help = "which one (anon_exec)"},
 		{0}};
 	int status;
 

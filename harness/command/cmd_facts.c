@@ -5,6 +5,7 @@
 #include "harness/base/json.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
+#include "harness/command/values.h"
 #include "harness/facts/ask.h"
 
 enum { LIMIT_MS = 20000 };
@@ -83,7 +84,7 @@ static int facts(int argc, char **argv)
 	bool as_json = false;
 	unsigned int limit = LIMIT_MS;
 	const struct jp_option options[] = {
-		{"GLOB", .rest = &words, .help = JP_GLOB_HELP},
+		{"GLOB", .rest = &words, .print_values = jp_print_facts, .help = JP_GLOB_HELP},
 		{"--json", .set = &as_json, .help = "print an object a line"},
 		{"--limit", .value = "MS", .number = &limit, .least = 1, .most = 600000,
 		 .help = "time limit of a probe (20000)"},

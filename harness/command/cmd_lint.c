@@ -7,6 +7,7 @@
 #include "harness/base/search.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
+#include "harness/command/values.h"
 #include "harness/command/reading.h"
 #include "harness/lint/lint.h"
 #include "harness/lint/print.h"
@@ -152,8 +153,9 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 		 .help = "a running process: its mappings, and the files that it publishes"},
 		{"--strict", .set = &linting->strict, .modes = FILES,
 		 .help = "warnings count as errors"},
-		{"--allow", .value = "RULE", .take = parse_allow, .context = linting,
-		 .modes = FILES, .help = "skip RULE; may be given again"},
+		{"--allow", .value = "RULE", .print_values = jp_print_lint_rules,
+		 .take = parse_allow, .context = linting, .modes = FILES,
+		 .help = "skip RULE; may be given again"},
 		{"--all", .set = &all, .modes = FILES,
 		 .help = "print all findings of a rule, not five"},
 		{"--json", .set = &linting->json, .modes = FILES, .help = "print one object"},

@@ -6,6 +6,7 @@
 #include "harness/base/globs.h"
 #include "harness/base/terminal.h"
 #include "harness/run/cases.h"
+#include "harness/command/case_values.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 
@@ -39,7 +40,9 @@ static int list(int argc, char **argv)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
 	struct jp_operands words = {0};
-	const struct jp_option options[] = {{"GLOB", .rest = &words, .help = JP_GLOB_HELP}, {0}};
+	const struct jp_option options[] = {
+		{"GLOB", .rest = &words, .print_values = jp_print_case_globs, .help = JP_GLOB_HELP},
+		{0}};
 	struct jp_error err = {""};
 	struct jp_cases *cases;
 	int status;

@@ -15,6 +15,7 @@
 #include "harness/base/shortage.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
+#include "harness/command/case_values.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/command/stay.h"
@@ -34,7 +35,8 @@ struct repro_request {
 static bool parse(struct repro_request *request, int argc, char **argv, int *status)
 {
 	const struct jp_option options[] = {
-		{"CASE", .text = &request->name, .needed = true, .help = "the name of one case"},
+		{"CASE", .text = &request->name, .needed = true, .print_values = jp_print_cases,
+		 .help = "the name of one case"},
 		{"-o", .value = "FILE", .text = &request->output, .needed = true,
 		 .help = "the archive to write, a plain tar; it replaces an old one"},
 		{"--from", .value = "DIR", .text = &request->from,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "harness/base/arguments.h"
+#include "harness/command/case_values.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/run_judge.h"
@@ -35,7 +36,8 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 	static const char *const sets[] = {"check", "full", NULL};
 	unsigned int set = UINT_MAX;
 	const struct jp_option options[] = {
-		{"GLOB", .rest = &request->words, .help = JP_GLOB_HELP},
+		{"GLOB", .rest = &request->words, .print_values = jp_print_case_globs,
+		 .help = JP_GLOB_HELP},
 		{"-o", .value = "DIR", .text = &request->output,
 		 .help = "keep the run directory as DIR, which must be new or empty"},
 		{"--set", .number = &set, .words = sets,

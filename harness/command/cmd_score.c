@@ -6,7 +6,9 @@
 #include "harness/base/progress.h"
 #include "harness/base/path.h"
 #include "harness/command/command.h"
+#include "harness/command/case_values.h"
 #include "harness/command/command_line.h"
+#include "harness/command/values.h"
 #include "harness/command/reading.h"
 #include "harness/command/stay.h"
 #include "harness/score/again.h"
@@ -33,10 +35,11 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 	struct jp_score_plan *plan = &request->plan;
 	const struct jp_option options[] = {
 		{"--profiler", .value = "NAME", .text = &request->profilers[0], .needed = true,
-		 .modes = ONE, .help = "an adapter, or jitproof: its own capture"},
+		 .print_values = jp_print_score_profilers, .modes = ONE,
+		 .help = "an adapter, or jitproof: its own capture"},
 		{"--compare", .value = "A B", .text = &request->profilers[0],
-		 .second = &request->profilers[1], .modes = TWO,
-		 .help = "score two profilers, and show where they differ"},
+		 .second = &request->profilers[1], .print_values = jp_print_score_profilers,
+		 .modes = TWO, .help = "score two profilers, and show where they differ"},
 		{"--list", .set = &request->lists, .modes = LIST,
 		 .help = "list the scenes, and run none"},
 		{"--again", .value = "DIR", .text = &request->kept, .modes = AGAIN,
@@ -46,6 +49,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"--attach", .set = &request->attaches,
 		 .help = "let it attach to each workload (default)"},
 		{"--publish", .value = "HOW", .text = &plan->publish,
+		 .print_values = jp_print_publishers,
 		 .help = "how the workloads publish names (map)"},
 		{"--freq", "-F", "HZ", .number = &plan->frequency, .least = 1, .most = 100000,
 		 .help = "samples per second and thread (997)"},
@@ -65,7 +69,8 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"--no-judge", .set = &request->unjudged, .modes = ONE | TWO,
 		 .help = "record only, for --again DIR, here or elsewhere; exit with 0 when "
 			 "every scene was tried"},
-		{"SCENE", .rest = &request->wanted, .help = JP_GLOB_HELP " (default: all)"},
+		{"SCENE", .rest = &request->wanted, .print_values = jp_print_scenes,
+		 .help = JP_GLOB_HELP " (default: all)"},
 		{0}};
 
 	request->seed = jp_seed();

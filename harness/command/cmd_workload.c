@@ -12,6 +12,7 @@
 #include "harness/base/printable.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
+#include "harness/command/values.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/maps.h"
@@ -113,7 +114,8 @@ static bool parse(int argc, char **argv, int *status)
 	static uint64_t started, resumed;
 	/* Static, so that stack dumps of the workload do not contain it. */
 	static const struct jp_option options[] = {
-		{"NAME", .take = parse_name, .help = "a workload"},
+		{"NAME", .take = parse_name, .print_values = jp_print_workloads,
+		 .help = "a workload"},
 		{.more = get_workload_rows},
 		{.help = "Of every workload:"},
 		{"--truth", .value = "FILE", .text = &request.truth,
@@ -135,11 +137,11 @@ static bool parse(int argc, char **argv, int *status)
 		 .help = "a socket to send the pid to, before anything is run; the workload waits "
 			 "for an answer (none)"},
 		{"--publish", .value = "HOW[:FAULT]", .text = &request.publish,
-		 .help = "how it publishes names (none)"},
+		 .print_values = jp_print_publishers, .help = "how it publishes names (none)"},
 		{"--publish-dir", .value = "DIR", .text = &request.publish_dir,
 		 .help = "where to publish"},
 		{"--publish-children", .value = "HOW", .text = &request.publish_children,
-		 .help = "the same for its child processes"},
+		 .print_values = jp_print_publishers, .help = "the same for its child processes"},
 		{"--publish-with", .value = "A,B...", .text = &request.publish_with,
 		 .help = "what else, if the format can: debug (lines), debug-short (the same, each "
 			 "file's name once), unwinding (call frame information behind the code), "

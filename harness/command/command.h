@@ -10,7 +10,7 @@
 struct jp_command {
 	const char *name;
 	const char *synopsis; /* "list [GLOB...]" */
-	const char *help;     /* one line */
+	const char *help;     /* one line; NULL: hidden */
 	int (*run)(int argc, char **argv);
 	void (*more)(FILE *out); /* prints the help below the options; NULL: nothing */
 };

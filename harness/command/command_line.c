@@ -16,14 +16,29 @@ static void print_help(const struct jp_command *command, const struct jp_option 
 		command->more(stdout);
 }
 
+static bool completes;
+
+void jp_command_complete(const struct jp_command *command, int argc, char **argv)
+{
+	completes = true;
+	command->run(argc, argv);
+}
+
 bool jp_command_line(const struct jp_option *options, int argc, char **argv, int *status)
 {
 	struct jp_error err;
-	const int ret = jp_options_read(options, argc, argv, &err);
+	int ret;
 
+	*status = JP_EXIT_OK;
+	if (completes) {
+		jp_options_complete(options, argc, argv);
+		return false;
+	}
+	ret = jp_options_read(options, argc, argv, &err);
 	if (ret > 0)
 		print_help(jp_registry_find(JP_COMMAND, argv[0]), options);
-	*status = ret < 0 ? jp_command_misused(argv[0], "%s", err.text) : JP_EXIT_OK;
+	else if (ret)
+		*status = jp_command_misused(argv[0], "%s", err.text);
 	return !ret;
 }
 

@@ -31,7 +31,8 @@ static int print_usage(FILE *out)
 
 	fputs("usage: jitproof COMMAND [ARGUMENT...]\n\n", out);
 	while ((command = jp_registry_next(JP_COMMAND, command)))
-		fprintf(out, "  %-10s%s\n", command->name, command->help);
+		if (command->help)
+			fprintf(out, "  %-10s%s\n", command->name, command->help);
 	fputs("\njitproof COMMAND --help lists the options of COMMAND.\n"
 	      "jitproof --version prints the version and the commit.\n",
 	      out);

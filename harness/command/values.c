@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/command/values.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/registry.h"
+#include "workloads/emit/publish.h"
+#include "workloads/emit/workload.h"
+
+void jp_print_workloads(void)
+{
+	const struct jp_workload *workload = NULL;
+
+	while ((workload = jp_registry_next(JP_WORKLOAD, workload)))
+		printf("%s\t%s\n", workload->name, workload->help);
+}
+
+void jp_print_publishers(void)
+{
+	const struct jp_publisher *publisher = NULL;
+
+	puts("none\nboth");
+	while ((publisher = jp_registry_next(JP_PUBLISHER, publisher))) {
+		printf("%s\t%s\n", publisher->name, publisher->help);
+		for (const char *fault = publisher->faults; fault && *fault;) {
+			const int length = (int)strcspn(fault, " ");
+
+			printf("%s:%.*s\n", publisher->name, length, fault);
+			fault += length + (fault[length] == ' ');
+		}
+	}
+}
+
+/* Prints the names of all entries of @kind: a registered struct begins with its name. */
+static void print_registered(enum jp_kind kind)
+{
+	const char *const *entry = NULL;
+
+	while ((entry = jp_registry_next(kind, entry)))
+		puts(*entry);
+}
+
+void jp_print_facts(void)
+{
+	print_registered(JP_FACT);
+}
+
+void jp_print_lint_rules(void)
+{
+	print_registered(JP_LINT_RULE);
+}

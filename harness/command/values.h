@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Registered names as values of options and operands (print_values of struct jp_option). */
+
+/* Prints the workloads with their descriptions. */
+void jp_print_workloads(void);
+/* Prints the publishers with their descriptions and faults. */
+void jp_print_publishers(void);
+void jp_print_facts(void);
+void jp_print_lint_rules(void);
