@@ -359,11 +359,18 @@ agreement: all ## compare our stacks of real programs with perf's
 	@$(PYTHON) ci/peer/agreement.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'; \
 	status=$$?; if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
 
+# From --help: a program for another machine cannot print it here.
+manual: all ## write the manual pages to $(O)/man
+	@rm -rf '$(O)/man'
+	@if '$(O)/jitproof' --help >/dev/null 2>&1; then \
+		$(PYTHON) ci/manual --jitproof '$(O)/jitproof' -o '$(O)/man'; \
+	else echo 'no manual pages: $(O)/jitproof does not run here' >&2; fi
+
 ifneq ($(KSFT_INSTALL_PATH)$(INSTALL_PATH),)
 install: all
 	@$(KSELFTEST) $(if $(INSTALL_PATH),install,install_all)
 else
-install: all ## install below $(DESTDIR)$(prefix), or as kselftest into KSFT_INSTALL_PATH
+install: all manual ## install below $(DESTDIR)$(prefix), or as kselftest into KSFT_INSTALL_PATH
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/bin'
 	$(INSTALL) -m 755 $(O)/jitproof $(STATIC) '$(DESTDIR)$(prefix)/bin/'
 	for folder in profiler profiler/adapting profiler/runtimes; do \
@@ -377,8 +384,9 @@ install: all ## install below $(DESTDIR)$(prefix), or as kselftest into KSFT_INS
 	  $(INSTALL) -D -m 644 packaging/completion/$${place#*=} \
 	    '$(DESTDIR)$(prefix)/share'/$${place%=*} || exit 1; \
 	done
-	$(INSTALL) -d '$(DESTDIR)$(prefix)/share/man/man1'
-	$(INSTALL) -m 644 docs/jitproof.1 '$(DESTDIR)$(prefix)/share/man/man1/'
+	for page in $$(cd '$(O)' && ls man/man*/* 2>/dev/null); do \
+	  $(INSTALL) -D -m 644 '$(O)'/$$page '$(DESTDIR)$(prefix)/share'/$$page || exit 1; \
+	done
 endif
 
 help: ## this list
@@ -392,7 +400,7 @@ FORCE:
 .PHONY: fuzz-guided fuzz-blind guided covered coverage
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
 	lint tamper mutants soak faults peers scoreboard bench perf-versions matrix vm-init \
-	findings agreement cost install help clean FORCE
+	findings agreement cost manual install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(foreach build,asan guided covered, \

@@ -49,7 +49,11 @@ class Install(Folder):
             "usr/share/bash-completion/completions/jitproof",
             "usr/share/fish/vendor_completions.d/jitproof.fish",
             "usr/share/zsh/site-functions/_jitproof",
-            "usr/share/man/man1/jitproof.1"]))
+            *("usr/share/man/" + os.path.relpath(page, BUILD + "/man")
+              for page in glob.glob(BUILD + "/man/man*/*")),
+            ]))
+        self.assertIn("usr/share/man/man1/jitproof.1", installed)
+        self.assertIn("usr/share/man/man5/jitproof-truth-format.5", installed)
         done = process.run([self.place("usr/bin/jitproof"), "adapter", "check", "perf"],
                            env={**environment, "JITPROOF_PERF": self.place("none")})
         self.assertEqual(done.returncode, 4, done.stderr)

@@ -16,7 +16,7 @@ from harness.selftest.support.scratch import JITPROOF, ROOT as TOP, Folder
 PAGES = [os.path.join(TOP, name) for name in ("README.md", "CONTRIBUTING.md")] + \
     sorted(glob.glob(os.path.join(TOP, "docs", "*.md"))) + \
     [os.path.join(TOP, "results", "FINDINGS.md")]
-MAN = os.path.join(TOP, "docs", "jitproof.1")
+MANUAL = os.path.join(TOP, "docs", "manual.md")
 
 
 def shown(page: str) -> Iterator[str]:
@@ -165,73 +165,67 @@ class Help(unittest.TestCase):
 
 
 def plain(text: str) -> str:
-    """Without the escapes of roff that the manual page has."""
-    for escape, character in ((r"\-", "-"), (r"\(dq", '"'), (r"\e", "\\")):
-        text = text.replace(escape, character)
-    return re.sub(r"\\f.", "", text)
+    """Returns @text without the marks of Markdown and the titles of columns, as one line."""
+    text = re.sub(r"^(```.*|\|.*\|\n\|[-|]+\||<!--.*-->)$", "", text, flags=re.M)
+    text = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", text.replace(r"\|", "/"))
+    text = re.sub(r" \(jitproof-[\w-]+\(5\)\)", "", " ".join(text.split()))
+    return " ".join(re.sub(r"[`*|#]", " ", text).split())
 
 
-def of_macro(line: str) -> str:
-    """What a line such as `.BI "\-\-seed " N` prints."""
-    name, _, rest = line.partition(" ")
-    words = [plain(quoted or word) for quoted, word in re.findall(r'"([^"]*)"|(\S+)', rest)]
-    # Macros of two letters alternate between fonts.
-    return ("" if len(name) == len(".BI") else " ").join(words)
-
-
-def rows_of_help(command: str) -> list[tuple[str, str]]:
-    """(label, text) of each option and operand."""
-    rows: list[tuple[str, str]] = []
-    column = 22
-    # What follows the rows is no option: causes, workloads.
-    for line in re.split(r"\n(?:Causes:|Workloads \()", help_of(JITPROOF, command))[0].splitlines():
-        if line.startswith(" " * column):
-            label, text = rows.pop()
-            rows.append((label, f"{text} {line.strip()}".strip()))
-        elif line.startswith("  "):
-            behind = column if line[column - 1:column] in ("", " ") else len(line)
-            rows.append((line[:behind].strip(), line[behind:]))
-    return rows
-
-
-class ManPage(unittest.TestCase):
-    """The manual page and --help have equal texts."""
+class ManPages(Folder):
+    """The manual pages hold what --help and the pages of formats hold."""
 
     def setUp(self) -> None:
-        with open(MAN, encoding="utf-8") as file:
+        super().setUp()
+        process.must([sys.executable, os.path.join(TOP, "ci", "manual"), "--jitproof", JITPROOF,
+                      "-o", self.home])
+        with open(MANUAL, encoding="utf-8") as file:
             self.text = file.read()
         self.commands = re.findall(r"^  (\w+)  ", help_of(JITPROOF), flags=re.M)
         self.assertIn("judge", self.commands)
 
-    def section(self, level: str, name: str) -> str:
-        found, = re.findall(rf"^\.{level} {name}\n(.*?)(?=^\.S[HS]|\Z)", self.text, re.M | re.S)
-        return found
+    def show(self, *names: str) -> str:
+        """Returns what man prints in very wide lines."""
+        if not shutil.which("groff"):
+            self.skipTest("no groff")
+        return process.must(["groff", "-man", "-T", "utf8", "-P-cbou", "-rLL=2000n",
+                             self.place(*names)], env={**os.environ, "GROFF_NO_SGR": "1"})
 
     def test_commands(self) -> None:
-        self.assertEqual(sorted(re.findall(r"^\.SS (.*)", self.text, re.M)), self.commands)
-        shown = [of_macro(line) for line in self.section("SH", "SYNOPSIS").splitlines()
-                 if line != ".br"]
-        usages = [help_of(JITPROOF, command).splitlines()[0] for command in self.commands]
-        self.assertEqual(sorted("usage: " + line for line in shown), usages)
-
-    def test_options(self) -> None:
-        checked = 0
+        first = plain(self.show("man1", "jitproof.1"))
         for command in self.commands:
-            rows = []
-            for row in re.findall(r"^\.TP\n((?:.*\n)(?:[^.].*\n)*)", self.section("SS", command),
-                                  re.M):
-                label, *text = row.splitlines()
-                rows.append((of_macro(label), " ".join(map(plain, text))))
+            usage, about, *rest = help_of(JITPROOF, command).split("\n\n", 2)
+            page = plain(self.show("man1", f"jitproof-{command}.1"))
             with self.subTest(command):
-                self.assertEqual(rows, rows_of_help(command))
-            checked += len(rows)
-        self.assertGreater(checked, 80)
+                self.assertIn(plain(usage.removeprefix("usage: ")), page)
+                self.assertIn(plain(usage.removeprefix("usage: ")), first)
+                self.assertIn(plain(about).rstrip("."), page)
+                self.assertEqual([word for word in plain(rest[0]).split() if word not in page], [])
+        self.assertEqual(len(os.listdir(self.place("man1"))), 1 + len(self.commands))
+
+    def test_sections(self) -> None:
+        """A section of the source is of a command or of jitproof.1."""
+        self.assertLessEqual(set(re.findall(r"^## (.*)", self.text, re.M)),
+                             {*self.commands, "Description", "Exit status", "Environment", "Files",
+                              "Examples"})
+
+    def test_formats(self) -> None:
+        """No word of a format's page is lost."""
+        pages = os.listdir(self.place("man5"))
+        self.assertGreater(len(pages), 5)
+        for name in pages:
+            page = os.path.join(TOP, "docs", name.removeprefix("jitproof-").replace(".5", ".md"))
+            with open(page, encoding="utf-8") as file:
+                words = plain(file.read()).lower().split()
+            shown = plain(self.show("man5", name)).lower()
+            with self.subTest(name):
+                self.assertEqual([word for word in words if word not in shown], [])
 
     def test_prose(self) -> None:
         """Examples and explanations have no other options, but for perf's."""
         known = {option for command in self.commands
                  for option in options(help_of(JITPROOF, command))}
-        self.assertLessEqual(set(options(plain(self.text))),
+        self.assertLessEqual(set(options(self.text)),
                              known | {"--help", "--version", "--user-regs"})
 
     def test_threats(self) -> None:
@@ -249,14 +243,17 @@ class ManPage(unittest.TestCase):
             for path in glob.glob(pattern, root_dir=TOP, recursive=True):
                 with open(os.path.join(TOP, path), encoding="utf-8") as file:
                     words |= set(re.findall(r"\w+", file.read()))
-        named = set(re.findall(r"JITPROOF_\w+|TMPDIR|HOME|PATH",
-                               self.section("SH", "ENVIRONMENT")))
+        section, = re.findall(r"^## Environment\n(.*?)^## ", self.text, re.M | re.S)
+        named = set(re.findall(r"JITPROOF_\w+|TMPDIR|HOME|PATH", section))
         self.assertGreater(len(named), 5)
         self.assertLessEqual(named, words)
 
     def test_macros(self) -> None:
+        pages = sorted(glob.glob(self.place("man?", "*")))
         for command in (["mandoc", "-T", "lint", "-W", "style"],
-                        ["groff", "-man", "-ww", "-T", "utf8", "-z"]):
+                        ["groff", "-man", "-ww", "-T", "utf8", "-z"],
+                        ["man", "--warnings", "-l"]):
             if shutil.which(command[0]):
-                done = process.run([*command, MAN])
-                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+                done = process.run([*command, *pages])
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertTrue(command[0] == "man" or not done.stdout, done.stdout)
