@@ -13,6 +13,8 @@ PYTHON	?= python3
 export PYTHONDONTWRITEBYTECODE := 1
 INSTALL	?= install
 prefix	?= /usr/local
+# Debian's own packages have another one.
+zsh_functions ?= $(prefix)/share/zsh/site-functions
 
 ARCH	:= $(shell $(CC) -dumpmachine | cut -d- -f1)
 HAVE_DW := $(shell printf '\#include <elfutils/libdw.h>\n\#include <gelf.h>\n' | \
@@ -366,6 +368,9 @@ manual: all ## write the manual pages to $(O)/man
 		$(PYTHON) ci/manual --jitproof '$(O)/jitproof' -o '$(O)/man'; \
 	else echo 'no manual pages: $(O)/jitproof does not run here' >&2; fi
 
+deb: ## build the Debian package of HEAD in a new chroot: $(O)/deb
+	@O='$(O)' $(PYTHON) ci/deb
+
 ifneq ($(KSFT_INSTALL_PATH)$(INSTALL_PATH),)
 install: all
 	@$(KSELFTEST) $(if $(INSTALL_PATH),install,install_all)
@@ -378,12 +383,11 @@ install: all manual ## install below $(DESTDIR)$(prefix), or as kselftest into K
 	  $(INSTALL) -m 644 harness/$$folder/*.py \
 	    '$(DESTDIR)$(prefix)/share/jitproof'/$$folder/ || exit 1; \
 	done
-	for place in bash-completion/completions/jitproof=jitproof.bash \
-	    zsh/site-functions/_jitproof=_jitproof \
-	    fish/vendor_completions.d/jitproof.fish=jitproof.fish; do \
-	  $(INSTALL) -D -m 644 packaging/completion/$${place#*=} \
-	    '$(DESTDIR)$(prefix)/share'/$${place%=*} || exit 1; \
-	done
+	$(INSTALL) -D -m 644 packaging/completion/jitproof.bash \
+	  '$(DESTDIR)$(prefix)/share/bash-completion/completions/jitproof'
+	$(INSTALL) -D -m 644 packaging/completion/_jitproof '$(DESTDIR)$(zsh_functions)/_jitproof'
+	$(INSTALL) -D -m 644 packaging/completion/jitproof.fish \
+	  '$(DESTDIR)$(prefix)/share/fish/vendor_completions.d/jitproof.fish'
 	for page in $$(cd '$(O)' && ls man/man*/* 2>/dev/null); do \
 	  $(INSTALL) -D -m 644 '$(O)'/$$page '$(DESTDIR)$(prefix)/share'/$$page || exit 1; \
 	done
@@ -400,7 +404,7 @@ FORCE:
 .PHONY: fuzz-guided fuzz-blind guided covered coverage
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
 	lint tamper mutants soak faults peers scoreboard bench perf-versions matrix vm-init \
-	findings agreement cost manual install help clean FORCE
+	findings agreement cost manual deb install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(foreach build,asan guided covered, \
