@@ -140,7 +140,17 @@ $(EXPECTED_LIST): FORCE
 	@mkdir -p $(@D)
 	@echo '$(EXPECTED)' | cmp -s - $@ || echo '$(EXPECTED)' > $@
 
-$(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) results/scenes Makefile
+# The page of `report`, around the data that it draws: its style and its script are put into it.
+PAGE	:= harness/report/page
+$(O)/page.head: $(PAGE)/page.html $(PAGE)/page.css Makefile
+	@mkdir -p $(@D)
+	@awk '/DATA/ { exit } /page.css/ { print "<style>"; while ((getline line < css) > 0) \
+		print line; print "</style>"; next } { print }' css=$(PAGE)/page.css $< > $@
+$(O)/page.tail: $(PAGE)/page.js Makefile
+	@mkdir -p $(@D)
+	@{ printf '</script>\n<script>\n'; cat $<; printf '</script>\n</body>\n</html>\n'; } > $@
+
+$(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) results/scenes $(O)/page.head $(O)/page.tail Makefile
 	@{ echo '	.section .rodata'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
 	  printf '.Lname%d:	.asciz "%s"\n.Lstart%d:	.incbin "%s"\n.Lend%d:\n' \
 		$$n "$${file##*/}" $$n "$$file" $$n; done; \
@@ -148,7 +158,11 @@ $(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) results/scenes Makefile
 	  echo '	.globl jp_expected_files'; \
 	  echo 'jp_expected_files:'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
 	  echo "	.quad .Lname$$n, .Lstart$$n, .Lend$$n"; done; echo '	.quad 0, 0, 0'; \
-	  echo '	.section .rodata'; echo '	.globl jp_scenes_text, jp_scenes_end'; \
+	  echo '	.section .rodata'; for part in head tail; do \
+	  echo "	.globl jp_page_$$part, jp_page_$${part}_end"; \
+	  echo "jp_page_$$part:	.incbin \"$(O)/page.$$part\""; \
+	  echo "jp_page_$${part}_end:"; done; \
+	  echo '	.globl jp_scenes_text, jp_scenes_end'; \
 	  echo 'jp_scenes_text:	.incbin "results/scenes"'; echo 'jp_scenes_end:'; \
 	  echo '	.section .note.GNU-stack,"",%progbits'; } > $@
 

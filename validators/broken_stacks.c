@@ -94,6 +94,19 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 	}
 }
 
+/* Reports a verdict to the listener, if there is one. Returns 0 or -ENOMEM. */
+static int inform_listener(struct stacks *stacks, const struct jp_event *event,
+			   const struct jp_decision *decision)
+{
+	const struct jp_view *view = stacks->view;
+	const struct jp_listener *listener = view->asked->listener;
+
+	/* What a control adds back is not the capture. */
+	if (!listener || view->added_back)
+		return 0;
+	return listener->decide(listener->context, view->evidence, view->spaces, event, decision);
+}
+
 /* Counts a bad stack as an exception, and describes the first of its kind. Does nothing for a good
  * stack. Returns 0 or -ENOMEM. */
 static int report(struct stacks *stacks, const struct jp_event *event,
@@ -186,7 +199,12 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;
 	count->perfview += is_broken_in_perfview(stacks->view, event, &seen.unwound);
 	count_process(stacks, event, &seen);
-	return report(stacks, event, &seen) ?: report_hidden(stacks, event, &seen);
+	return inform_listener(stacks, event,
+			       &(struct jp_decision){method, seen.verdict, seen.fault.cause,
+						     seen.unwound.frames, seen.unwound.count,
+						     &stacks->truth})
+		       ?: report(stacks, event, &seen)
+		       ?: report_hidden(stacks, event, &seen);
 }
 
 /* Reports a sample that cannot exist by the truth. */
@@ -204,7 +222,11 @@ static int report_forbidden(struct stacks *stacks, const struct jp_event *event,
 			 event->pid, event->tid, ip, sp,
 			 no_activation ? "in emitted code while the thread was in no path"
 				       : "fits no depth of the path");
-	return exception ? 0 : -ENOMEM;
+	return exception ? inform_listener(stacks, event,
+					   &(struct jp_decision){.method = method,
+								 .verdict = JP_WRONG,
+								 .cause = exception->cause})
+			 : -ENOMEM;
 }
 
 /* Returns whether @method is judged and the sample has its data. */
@@ -286,6 +308,11 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 				jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 			stacks->counts.unjudged += !noted;
 			noted = true;
+			failed = inform_listener(
+				stacks, event,
+				&(struct jp_decision){.method = method, .verdict = JP_UNJUDGED});
+			if (failed)
+				return failed;
 			continue;
 		}
 		if (answer != JP_STACK_FOUND) {

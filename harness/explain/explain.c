@@ -18,6 +18,7 @@ enum { MOST_EXPLAINERS = 64 };
 /* State of reading a file. */
 struct explain_reading {
 	struct jp_explanation *explanation;
+	const struct jp_explain_options *options;
 	struct jp_replay *spaces;
 	struct jp_ends *ends;
 	struct jp_file_finder *finder;
@@ -72,6 +73,9 @@ static int handle_event(void *context, const struct jp_event *event)
 	int ret = jp_file_finder_add_build_id(reading->finder, event)
 			  ?: jp_ends_handle(reading->ends, event, &stack);
 
+	if (!ret && reading->options->handle)
+		ret = reading->options->handle(reading->options->context, reading->spaces, event,
+					       sample ? &stack : NULL);
 	reading->explanation->unknown_stacks += sample && is_unknown_stack(event);
 	for (size_t i = 0; i < reading->count && !ret; i++) {
 		reading->views[i].samples += sample;
@@ -134,6 +138,7 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 {
 	struct explain_reading reading = {
 		.explanation = explanation,
+		.options = options,
 		.spaces = jp_replay_new(),
 		.finder = jp_file_finder_new(),
 	};

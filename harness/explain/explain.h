@@ -3,10 +3,16 @@
 
 #include "harness/base/error.h"
 #include "harness/explain/answers.h"
+#include "harness/explain/stack.h"
 
 struct jp_explain_options {
 	const char *elf;  /* a folder of ELF files, or NULL */
 	const char *root; /* a copied root to find files in, or NULL */
+	/* Follows the reading: handles @event, which @spaces have applied. @stack: of a sample;
+	 * else NULL. Returns 0 or -ENOMEM. NULL: nobody follows. */
+	int (*handle)(void *context, struct jp_replay *spaces, const struct jp_event *event,
+		      const struct jp_stack *stack);
+	void *context;
 	bool partial; /* accept a file that is cut short: the summary states so, and @err where */
 };
 

@@ -143,6 +143,7 @@ static const struct jp_event *drop_registers(const struct jp_event *event, struc
 static int handle_event(void *context, const struct jp_event *event)
 {
 	struct judging *judging = context;
+	const struct jp_listener *listener = judging->asked.listener;
 	struct jp_event copy;
 	int failed = 0;
 
@@ -152,6 +153,8 @@ static int handle_event(void *context, const struct jp_event *event)
 		event = drop_registers(event, &copy);
 	if (!judging->in_injected)
 		jp_losses_see(&judging->losses, event);
+	if (listener && !judging->in_injected)
+		failed = listener->handle(listener->context, judging->evidence, event);
 	for (size_t i = 0; !failed && i < judging->nr_sides; i++) {
 		struct judge_side *side = &judging->sides[i];
 		const struct jp_extras *extras = &side->extras;

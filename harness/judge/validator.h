@@ -5,6 +5,7 @@
 #include "harness/base/registry.h"
 #include "harness/format/event.h"
 #include "harness/judge/findings.h"
+#include "harness/judge/listener.h"
 #include "harness/judge/spans.h"
 #include "harness/format/perfdata/summary.h"
 #include "harness/model/evidence/control.h"
@@ -16,6 +17,7 @@ struct jp_asked {
 	bool names;       /* names are published or injected: judge names */
 	bool injected;    /* judge names by injected.data */
 	uint32_t methods; /* methods of walking a stack, a bit each; 0: chain and dump */
+	const struct jp_listener *listener; /* follows the judgement; NULL: none */
 };
 
 /* The view that one validator has of one judgement. */

@@ -100,7 +100,8 @@ static bool find_evidence(const struct jp_case *cas, const char *dir, const char
 {
 	const struct jp_asked asked = {.names = cas->publish || cas->inject,
 				       .injected = cas->inject,
-				       .methods = cas->methods};
+				       .methods = cas->methods,
+				       .listener = result->listener};
 	const struct jp_control *control =
 		cas->control ? jp_registry_find(JP_CONTROL, cas->control) : NULL;
 	struct jp_judgement judgement = {0};

@@ -4,6 +4,7 @@
 #include "harness/case/case.h"
 #include "harness/format/rundir/capture_info.h"
 #include "harness/judge/findings.h"
+#include "harness/judge/listener.h"
 
 enum jp_outcome {
 	JP_PASS,
@@ -31,6 +32,7 @@ struct jp_result {
 	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not apply to these tools */
 	struct jp_findings findings;
 	struct jp_capture_info info;
+	const struct jp_listener *listener; /* set by the caller: follows judging; NULL: none */
 };
 
 /*

@@ -69,28 +69,34 @@ static void write_answers(struct jp_json *json, const struct jp_explanation *exp
 	jp_json_end(json);
 }
 
+void jp_explain_report_write(struct jp_json *json, const char *key,
+			     const struct jp_explanation *explanation, const char *file)
+{
+	jp_json_object(json, key);
+	jp_json_string(json, "file", file);
+	jp_json_bool(json, "healthy", jp_explain_healthy(explanation));
+	jp_json_u64(json, "samples", explanation->summary.samples);
+	if (explanation->summary.cut_short)
+		jp_json_bool(json, "cut_short", true);
+	jp_json_u64(json, "unknown_stacks", explanation->unknown_stacks);
+	write_answers(json, explanation, "stacks", JP_WHY_STACKS_END);
+	write_answers(json, explanation, "names", JP_WHY_NAMES_LACK);
+	write_answers(json, explanation, "losses", JP_WHY_SAMPLES_LACK);
+	jp_json_array(json, "causes");
+	for (size_t i = 0; i < explanation->nr_accused; i++)
+		write_cause(json, &explanation->causes[i]);
+	jp_json_end(json);
+	jp_json_array(json, "notes");
+	for (size_t i = explanation->nr_accused; i < explanation->nr_causes; i++)
+		write_cause(json, &explanation->causes[i]);
+	jp_json_end(json);
+	jp_json_end(json);
+}
+
 void jp_explain_report_json(const struct jp_explanation *explanation, const char *file)
 {
 	struct jp_json json;
 
 	jp_json_begin(&json, stdout);
-	jp_json_object(&json, NULL);
-	jp_json_string(&json, "file", file);
-	jp_json_bool(&json, "healthy", jp_explain_healthy(explanation));
-	jp_json_u64(&json, "samples", explanation->summary.samples);
-	if (explanation->summary.cut_short)
-		jp_json_bool(&json, "cut_short", true);
-	jp_json_u64(&json, "unknown_stacks", explanation->unknown_stacks);
-	write_answers(&json, explanation, "stacks", JP_WHY_STACKS_END);
-	write_answers(&json, explanation, "names", JP_WHY_NAMES_LACK);
-	write_answers(&json, explanation, "losses", JP_WHY_SAMPLES_LACK);
-	jp_json_array(&json, "causes");
-	for (size_t i = 0; i < explanation->nr_accused; i++)
-		write_cause(&json, &explanation->causes[i]);
-	jp_json_end(&json);
-	jp_json_array(&json, "notes");
-	for (size_t i = explanation->nr_accused; i < explanation->nr_causes; i++)
-		write_cause(&json, &explanation->causes[i]);
-	jp_json_end(&json);
-	jp_json_end(&json);
+	jp_explain_report_write(&json, NULL, explanation, file);
 }

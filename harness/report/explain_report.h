@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include "harness/base/json.h"
 #include "harness/explain/explain.h"
 
 /* How much of an explanation to show. */
@@ -11,5 +12,8 @@ struct jp_explain_shown {
 /* Writes the explanation of @file to standard output, as text. */
 void jp_explain_report_text(const struct jp_explanation *explanation, const char *file,
 			    const struct jp_explain_shown *shown);
+/* Writes the same object as the value @key. */
+void jp_explain_report_write(struct jp_json *json, const char *key,
+			     const struct jp_explanation *explanation, const char *file);
 /* Writes the explanation of @file to standard output, as one JSON object (docs/explain.md). */
 void jp_explain_report_json(const struct jp_explanation *explanation, const char *file);

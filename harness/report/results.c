@@ -119,31 +119,37 @@ static void write_info(struct jp_json *json, const struct jp_capture_info *info)
 	jp_json_end(json);
 }
 
-void jp_results_write(FILE *out, const struct jp_result *result)
+void jp_results_write_into(struct jp_json *json, const struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
+
+	jp_json_object(json, NULL);
+	jp_json_string(json, "case", result->cas->name);
+	jp_json_string(json, "study", result->cas->study);
+	jp_json_bool(json, "control", result->cas->control);
+	jp_json_string(json, "outcome", jp_outcome_text(result->outcome));
+	jp_json_string(json, "why", result->why);
+	if (result->crashed[0])
+		jp_json_string(json, "crashed", result->crashed);
+	jp_json_double(json, "seconds", result->seconds);
+	jp_json_object(json, "metrics");
+	for (size_t i = 0; i < findings->nr_metrics; i++)
+		write_metric(json, result, &findings->metrics[i]);
+	jp_json_end(json);
+	write_verdicts(json, "verdicts", findings, findings->verdicts);
+	write_verdicts(json, "verdicts_in_kernel", findings, findings->in_kernel);
+	write_exceptions(json, result);
+	write_books(json, &findings->books);
+	write_skipped(json, findings);
+	write_info(json, &result->info);
+	jp_json_end(json);
+}
+
+void jp_results_write(FILE *out, const struct jp_result *result)
+{
 	struct jp_json json;
 
 	jp_json_begin(&json, out);
-	jp_json_object(&json, NULL);
-	jp_json_string(&json, "case", result->cas->name);
-	jp_json_string(&json, "study", result->cas->study);
-	jp_json_bool(&json, "control", result->cas->control);
-	jp_json_string(&json, "outcome", jp_outcome_text(result->outcome));
-	jp_json_string(&json, "why", result->why);
-	if (result->crashed[0])
-		jp_json_string(&json, "crashed", result->crashed);
-	jp_json_double(&json, "seconds", result->seconds);
-	jp_json_object(&json, "metrics");
-	for (size_t i = 0; i < findings->nr_metrics; i++)
-		write_metric(&json, result, &findings->metrics[i]);
-	jp_json_end(&json);
-	write_verdicts(&json, "verdicts", findings, findings->verdicts);
-	write_verdicts(&json, "verdicts_in_kernel", findings, findings->in_kernel);
-	write_exceptions(&json, result);
-	write_books(&json, &findings->books);
-	write_skipped(&json, findings);
-	write_info(&json, &result->info);
-	jp_json_end(&json);
+	jp_results_write_into(&json, result);
 	fflush(out);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "harness/judge/findings.h"
+#include "harness/model/evidence/evidence.h"
+#include "harness/model/oracle/oracle.h"
+#include "harness/model/space/replay.h"
+
+/* The verdict on the stack that one method walked from one sample. */
+struct jp_decision {
+	enum jp_method method;
+	enum jp_verdict verdict;
+	const char *cause;                  /* NULL: none */
+	const uint64_t *frames;             /* innermost first */
+	uint32_t nr_frames;                 /* 0: the sample was not walked */
+	const struct jp_truth_stack *truth; /* NULL: unknown */
+};
+
+/* Follows a judgement, to draw it. The functions return 0 or -ENOMEM. */
+struct jp_listener {
+	/* Handles an event of the capture, before it is judged. */
+	int (*handle)(void *context, const struct jp_evidence *evidence,
+		      const struct jp_event *event);
+	/* Handles a verdict on @sample, whose address space is in @spaces. */
+	int (*decide)(void *context, const struct jp_evidence *evidence, struct jp_replay *spaces,
+		      const struct jp_event *sample, const struct jp_decision *decision);
+	void *context;
+};

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Draws events and verdicts of one capture, in the order of the file. */
+#include "harness/report/picture.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/base/order.h"
+#include "harness/model/space/mapping_name.h"
+#include "harness/model/space/places.h"
+#include "harness/model/unwind/methods.h"
+
+/* More frames of a stack are not shown. */
+enum { SHOWN_FRAMES = 256 };
+
+/* Stores the number of the string @text. Returns 0 or -ENOMEM. */
+static int keep_string(struct jp_picture *picture, const char *text, size_t *number)
+{
+	const struct jp_text *kept = jp_text_keep(&picture->strings, text, strlen(text));
+
+	if (!kept)
+		return -ENOMEM;
+	*number = kept->number;
+	return 0;
+}
+
+/* Stores the name of the code at @addr: the truth's, or the last part of the mapping's. */
+static int name_frame(struct jp_picture *picture, const struct jp_truth *truth,
+		      struct jp_replay *spaces, const struct jp_event *sample, uint64_t addr,
+		      size_t *number)
+{
+	const struct jp_truth_code *code =
+		truth ? jp_truth_code_at(truth, sample->pid, addr, sample->time) : NULL;
+	const struct jp_mapping *mapping = jp_replay_find(spaces, sample->pid, addr);
+	const char *name = mapping ? mapping->name : "[unmapped]", *slash = strrchr(name, '/');
+
+	if (code)
+		return keep_string(picture, code->name, number);
+	return keep_string(picture, slash && slash[1] && name[1] != '/' ? slash + 1 : name, number);
+}
+
+/* Stores the number of the stack @frames. Returns 0 or -ENOMEM. */
+static int keep_stack(struct jp_picture *picture, const struct jp_truth *truth,
+		      struct jp_replay *spaces, const struct jp_event *sample,
+		      const uint64_t *frames, uint64_t count, size_t *number)
+{
+	uint32_t names[SHOWN_FRAMES];
+	const struct jp_text *kept;
+
+	count = jp_min(count, (uint64_t)SHOWN_FRAMES);
+	for (uint64_t i = 0; i < count; i++) {
+		size_t name;
+
+		/* A return address may be the first byte after its function. */
+		if (name_frame(picture, truth, spaces, sample, frames[i] - (i > 0), &name))
+			return -ENOMEM;
+		names[i] = (uint32_t)name;
+	}
+	kept = jp_text_keep(&picture->stacks, names, count * sizeof(*names));
+	if (!kept)
+		return -ENOMEM;
+	*number = kept->number;
+	return 0;
+}
+
+/* Keeps every second of the kept samples if there are too many. */
+static void thin_rows(struct jp_picture *picture)
+{
+	size_t kept = 0;
+
+	if (picture->nr_rows < JP_PICTURE_ROWS)
+		return;
+	picture->stride = picture->stride * 2 + 1;
+	for (size_t i = 0; i < picture->nr_rows; i++)
+		if (!(picture->rows[i].sample & picture->stride))
+			picture->rows[kept++] = picture->rows[i];
+	picture->nr_rows = kept;
+}
+
+static bool is_kept(const struct jp_picture *picture)
+{
+	return !((picture->samples - 1) & picture->stride);
+}
+
+/* Adds a row for the current sample. Returns 0 or -ENOMEM. */
+static int add_row(struct jp_picture *picture, const struct jp_event *sample, const char *method,
+		   const char *verdict, const char *cause)
+{
+	struct jp_picture_row *row =
+		jp_array_push(&picture->rows, &picture->nr_rows, &picture->rows_capacity);
+
+	if (!row)
+		return -ENOMEM;
+	row->time = sample->time;
+	row->ip = sample->sample.ip;
+	row->sample = picture->samples - 1;
+	row->pid = sample->pid;
+	row->tid = sample->tid;
+	/* Stack 0 is empty. */
+	if (!jp_text_keep(&picture->stacks, "", 0))
+		return -ENOMEM;
+	return keep_string(picture, method, &row->method)
+		       ?: keep_string(picture, verdict, &row->verdict)
+		       ?: keep_string(picture, cause ?: "", &row->cause);
+}
+
+static int add_box(struct jp_picture_box **boxes, size_t *count, size_t *capacity,
+		   struct jp_picture_box box)
+{
+	struct jp_picture_box *added = jp_array_push(boxes, count, capacity);
+
+	if (!added)
+		return -ENOMEM;
+	*added = box;
+	return 0;
+}
+
+static int add_mark(struct jp_picture *picture, uint64_t time, uint32_t pid, const char *kind,
+		    const char *text)
+{
+	struct jp_picture_mark *mark =
+		jp_array_push(&picture->marks, &picture->nr_marks, &picture->marks_capacity);
+
+	if (!mark)
+		return -ENOMEM;
+	mark->time = time;
+	mark->pid = pid;
+	return keep_string(picture, kind, &mark->kind) ?: keep_string(picture, text, &mark->text);
+}
+
+/* Draws a mapping record. Those of the kernel and of data are no code of a process. */
+static int add_record(struct jp_picture *picture, const struct jp_event *event)
+{
+	struct jp_picture_box box = {.pid = event->pid,
+				     .addr = event->map.addr,
+				     .size = event->map.len,
+				     .from = event->time,
+				     .to = UINT64_MAX};
+	const enum jp_place place =
+		jp_place_of(jp_mapping_backing(event->map.name), event->map.name);
+
+	if (event->kernel_map || !(event->map.prot & JP_PROT_EXEC))
+		return 0;
+	return keep_string(picture, event->map.name, &box.name)
+		       ?: keep_string(picture, jp_place_text[place], &box.kind)
+		       ?: add_box(&picture->records, &picture->nr_records,
+				  &picture->records_capacity, box);
+}
+
+/* Draws an event that is not a sample. */
+static int add_event(struct jp_picture *picture, const struct jp_event *event)
+{
+	char text[64] = "";
+
+	switch (event->type) {
+	case JP_EVENT_MAP:
+		return add_record(picture, event);
+	case JP_EVENT_COMM:
+		return add_mark(picture, event->time, event->pid,
+				event->comm.exec ? "exec" : "name", event->comm.name);
+	case JP_EVENT_FORK:
+		if (event->pid == event->task.ppid)
+			return 0;
+		snprintf(text, sizeof(text), "%u", event->task.ppid);
+		return add_mark(picture, event->time, event->pid, "fork", text);
+	case JP_EVENT_EXIT:
+		return event->pid == event->tid
+			       ? add_mark(picture, event->time, event->pid, "exit", "")
+			       : 0;
+	case JP_EVENT_LOST:
+	case JP_EVENT_LOST_SAMPLES:
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)event->lost.lost);
+		return add_mark(picture, event->time, event->pid, "loss", text);
+	case JP_EVENT_THROTTLE:
+		return add_mark(picture, event->time, event->pid, "throttle", "");
+	default:
+		return 0;
+	}
+}
+
+/* Draws the true code of the whole case. */
+static int add_truth(struct jp_picture *picture, const struct jp_evidence *evidence)
+{
+	const struct jp_truth *truth = evidence->truth;
+	int failed = 0;
+
+	picture->has_truth = true;
+	for (size_t i = 0; i < truth->nr_codes && !failed; i++) {
+		const struct jp_truth_code *code = &truth->codes[i];
+		struct jp_picture_box box = {.pid = code->pid,
+					     .addr = code->addr,
+					     .size = code->size,
+					     .from = code->ready,
+					     .to = code->unloaded};
+
+		failed = keep_string(picture, code->name, &box.name)
+				 ?: keep_string(picture, code->in_file ? "file" : "emitted",
+						&box.kind)
+				 ?: add_box(&picture->truth, &picture->nr_truth,
+					    &picture->truth_capacity, box);
+	}
+	if (!failed && evidence->watched.begun)
+		failed = add_mark(picture, evidence->watched.begun, 0, "sampling", "starts");
+	if (!failed && evidence->watched.ending)
+		failed = add_mark(picture, evidence->watched.ending, 0, "sampling", "ends");
+	for (size_t i = 0; i < evidence->intervals.nr_intervals && !failed; i++) {
+		const struct jp_interval *interval = &evidence->intervals.intervals[i];
+
+		failed = add_mark(picture, interval->enabled, interval->pid, "gate", "opens")
+				 ?: add_mark(picture, interval->disabling, interval->pid, "gate",
+					     "closes");
+	}
+	return failed;
+}
+
+static int draw_event(void *context, const struct jp_evidence *evidence,
+		      const struct jp_event *event)
+{
+	struct jp_picture *picture = context;
+
+	if (!picture->has_truth && add_truth(picture, evidence))
+		return -ENOMEM;
+	if (event->type != JP_EVENT_SAMPLE)
+		return add_event(picture, event);
+	thin_rows(picture);
+	picture->samples++;
+	picture->undecided = is_kept(picture);
+	return picture->undecided ? add_row(picture, event, "", "outside", NULL) : 0;
+}
+
+static int draw_decision(void *context, const struct jp_evidence *evidence,
+			 struct jp_replay *spaces, const struct jp_event *sample,
+			 const struct jp_decision *decision)
+{
+	const struct jp_truth_stack *truth = decision->truth;
+	struct jp_picture *picture = context;
+	struct jp_picture_row *row;
+
+	if (!is_kept(picture))
+		return 0;
+	/* The first verdict replaces the row of the sample that had none. */
+	picture->nr_rows -= picture->undecided;
+	picture->undecided = false;
+	if (add_row(picture, sample, jp_method_name(decision->method),
+		    jp_verdict_text(decision->verdict),
+		    decision->verdict == JP_EXACT || decision->verdict == JP_GAP ? NULL
+										 : decision->cause))
+		return -ENOMEM;
+	row = &picture->rows[picture->nr_rows - 1];
+	if (decision->nr_frames) /* in the kernel the user's address is what was judged */
+		row->ip = decision->frames[0];
+	return keep_stack(picture, evidence->truth, spaces, sample, decision->frames,
+			  decision->nr_frames, &row->seen)
+		       ?: keep_stack(picture, evidence->truth, spaces, sample,
+				     truth ? truth->whole : NULL, truth ? truth->nr_whole : 0,
+				     &row->truth);
+}
+
+struct jp_listener jp_picture_listener(struct jp_picture *picture)
+{
+	return (struct jp_listener){draw_event, draw_decision, picture};
+}
+
+/* Returns how a file without truth shows the sample. */
+static const char *classify_sample(struct jp_replay *spaces, const struct jp_event *sample,
+				   const struct jp_stack *stack, uint64_t ip)
+{
+	const struct jp_mapping *mapping = jp_replay_find(spaces, sample->pid, ip);
+
+	if (!sample->sample.user && !stack->count)
+		return "kernel";
+	if (!mapping || !(mapping->prot & JP_PROT_EXEC))
+		return "unmapped";
+	if (stack->count == 1)
+		return "single";
+	return jp_place_text[jp_place_of(mapping->backing, mapping->name)];
+}
+
+int jp_picture_explained(void *context, struct jp_replay *spaces, const struct jp_event *event,
+			 const struct jp_stack *stack)
+{
+	struct jp_picture *picture = context;
+	struct jp_picture_row *row;
+	uint64_t ip;
+
+	if (event->type != JP_EVENT_SAMPLE)
+		return add_event(picture, event);
+	thin_rows(picture);
+	picture->samples++;
+	if (!is_kept(picture))
+		return 0;
+	ip = stack->count ? stack->frames[0] : event->sample.ip;
+	if (add_row(picture, event, jp_method_name(stack->method),
+		    classify_sample(spaces, event, stack, ip), NULL))
+		return -ENOMEM;
+	row = &picture->rows[picture->nr_rows - 1];
+	row->ip = ip;
+	return keep_stack(picture, NULL, spaces, event, stack->frames, stack->count, &row->seen);
+}
+
+void jp_picture_free(struct jp_picture *picture)
+{
+	jp_text_pool_free(&picture->strings);
+	jp_text_pool_free(&picture->stacks);
+	free(picture->truth);
+	free(picture->records);
+	free(picture->rows);
+	free(picture->marks);
+	*picture = (struct jp_picture){0};
+}
