@@ -202,10 +202,11 @@ static int add_truth(struct jp_picture *picture, const struct jp_evidence *evide
 				 ?: add_box(&picture->truth, &picture->nr_truth,
 					    &picture->truth_capacity, box);
 	}
-	if (!failed && evidence->watched.begun)
-		failed = add_mark(picture, evidence->watched.begun, 0, "sampling", "starts");
+	picture->attached = evidence->watched.started;
+	if (!failed && picture->attached)
+		failed = add_mark(picture, picture->attached, 0, "capture", "opens");
 	if (!failed && evidence->watched.ending)
-		failed = add_mark(picture, evidence->watched.ending, 0, "sampling", "ends");
+		failed = add_mark(picture, evidence->watched.ending, 0, "capture", "closes");
 	for (size_t i = 0; i < evidence->intervals.nr_intervals && !failed; i++) {
 		const struct jp_interval *interval = &evidence->intervals.intervals[i];
 

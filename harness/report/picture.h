@@ -41,6 +41,7 @@ struct jp_picture {
 	struct jp_picture_mark *marks;
 	size_t nr_marks, marks_capacity;
 	uint64_t samples, stride; /* stride: one sample of so many is kept, less 1 */
+	uint64_t attached;        /* when the capture began, and read older state; 0: unknown */
 	bool has_truth;
 	bool undecided; /* the last row is of a sample without a verdict so far */
 };

@@ -96,6 +96,7 @@ static int find_bands(const struct jp_picture *picture, struct picture_bands *ba
 /* The times of a picture: from the first event with a time to the last, in ns. */
 struct picture_times {
 	uint64_t first, last;
+	uint64_t attached; /* when records without a time came */
 };
 
 static void add_time(struct picture_times *times, uint64_t time)
@@ -108,7 +109,7 @@ static void add_time(struct picture_times *times, uint64_t time)
 
 static struct picture_times find_times(const struct jp_picture *picture)
 {
-	struct picture_times times = {UINT64_MAX, 0};
+	struct picture_times times = {.first = UINT64_MAX};
 
 	for (size_t i = 0; i < picture->nr_truth; i++)
 		add_time(&times, picture->truth[i].from);
@@ -118,7 +119,8 @@ static struct picture_times find_times(const struct jp_picture *picture)
 		add_time(&times, picture->rows[i].time);
 	for (size_t i = 0; i < picture->nr_marks; i++)
 		add_time(&times, picture->marks[i].time);
-	return times.last ? times : (struct picture_times){0, 0};
+	times.attached = picture->attached;
+	return times.last ? times : (struct picture_times){0};
 }
 
 /* Returns @time in us since the start, within the picture. */
@@ -163,7 +165,7 @@ static size_t write_boxes(struct jp_json *json, const char *key, const struct pi
 		jp_json_u64(json, NULL, band);
 		jp_json_u64(json, NULL, box->addr - bands->list[band].start);
 		jp_json_u64(json, NULL, box->size);
-		jp_json_u64(json, NULL, convert_time(times, box->from));
+		jp_json_u64(json, NULL, convert_time(times, box->from ?: times->attached));
 		jp_json_u64(json, NULL, convert_time(times, box->to));
 		jp_json_u64(json, NULL, box->name);
 		jp_json_u64(json, NULL, box->kind);

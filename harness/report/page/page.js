@@ -181,15 +181,19 @@ function draw() {
 		context.strokeRect(x, 0, 0, scale.height);
 		context.setLineDash([]);
 		if (x - labelled > 70) {
-			context.fillText(`${kind} ${picture.strings[mark[3]]}`, Math.min(x + 3, scale.width - 70), 11);
+			context.fillText(`${kind} ${picture.strings[mark[3]]}`, Math.min(x + 3, scale.width - 90), 11);
 			labelled = x;
 		}
 	}
 	picture.bands.forEach((band, i) => {
-		context.fillText("0x" + band.start, 4, scale.y(picture.lanes[i].at) - 3);
+		const record = picture.records.find((box) => box[1] === i && (!state.pid || box[0] === state.pid));
+		context.fillText(`0x${band.start} ` +
+			(record ? picture.strings[record[6]] : "no mapping record covers this code"), 4,
+		scale.y(picture.lanes[i].at) - 3);
 	});
 	context.fillText("elsewhere", 4, scale.y(0) - 3);
-	document.getElementById("count").textContent = `${filterRows().length} samples shown`;
+	document.getElementById("count").textContent = `${filterRows().length} of ${picture.rows.length} ` +
+		`stacks of ${picture.samples} samples shown`;
 	writeHash();
 }
 
@@ -348,6 +352,12 @@ function makeTree() {
 	return tree;
 }
 
+function describeCase(name) {
+	const one = (report.cases || []).find((other) => other.case === name);
+	return one ? [make("p", {}, `${one.outcome}${one.control ? ". A control: its capture is wrong on " +
+		"purpose, and passes if that is caught" : ""}. ${one.why}`)] : [];
+}
+
 function choosePicture(picture, keepsView) {
 	state.picture = picture;
 	layBands(picture);
@@ -362,7 +372,7 @@ function choosePicture(picture, keepsView) {
 	const legend = [...countBy(rows, VERDICT)].map(([verdict, count]) => [strings[verdict], `${strings[verdict]}: ${count}`]);
 	const methods = [...countBy(rows, METHOD).keys()].map((method) => [strings[method], strings[method]]);
 	document.getElementById("picture").replaceChildren(
-		make("h2", {}, picture.name),
+		make("h2", {}, picture.name), ...describeCase(picture.name),
 		make("p", {}, "Time runs to the right, addresses upwards; gaps are folded. Green: true code. " +
 			"Outlines: mapping records, from when they came. Points: samples." +
 			(picture.one_of > 1 ? ` One sample of ${picture.one_of} is shown.` : "") +

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The page of `report`: its data, and what a browser makes of it."""
+
+import json
+import os
+import re
+import shutil
+import unittest
+from typing import Any
+
+from ci.base import process
+from harness.selftest.support.scratch import FIXTURES, JITPROOF, Folder
+
+CHROMIUM = shutil.which("chromium")
+# A folder with characters that would end the data if they were not escaped.
+HOSTILE = "<!--<script>"
+
+
+class Page(Folder):
+    def report(self, *arguments: str) -> str:
+        done = process.run([JITPROOF, "report", *arguments])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def load(self, *arguments: str) -> dict[str, Any]:
+        report = json.loads(self.report("--json", *arguments))
+        self.assertEqual((report["format"], report["version"]), ("jitproof-report", 1))
+        return dict(report)
+
+    def make(self, source: str) -> str:
+        page = self.place("page.html")
+        self.report(source, "-o", page)
+        return page
+
+    def test_rows(self) -> None:
+        """The rows hold exactly the verdicts that judging counts."""
+        report = self.load(os.path.join(FIXTURES, "anon"))
+        picture, = report["pictures"]
+        judged: dict[str, int] = {}
+        for verdicts in report["cases"][0]["verdicts"].values():
+            for verdict, count in verdicts.items():
+                judged[verdict] = judged.get(verdict, 0) + count
+        drawn: dict[str, int] = {}
+        for row in picture["rows"]:
+            verdict = picture["strings"][row[6]]
+            drawn[verdict] = drawn.get(verdict, 0) + 1
+        drawn.pop("outside", None)
+        self.assertEqual(drawn, judged)
+        self.assertEqual(picture["one_of"], 1)
+
+    def test_places(self) -> None:
+        """Exact samples lie in true code of their time, and stacks name it."""
+        picture, = self.load(os.path.join(FIXTURES, "anon"))["pictures"]
+        strings, checked = picture["strings"], 0
+        for row in picture["rows"]:
+            if strings[row[6]] != "exact":
+                continue
+            names = {strings[box[6]] for box in picture["truth"]
+                     if box[1] == row[3] and box[2] <= row[4] < box[2] + box[3] and
+                     box[4] <= row[0] <= box[5]}
+            self.assertIn(strings[picture["stacks"][row[9]][0]], names)
+            self.assertEqual(picture["stacks"][row[8]], picture["stacks"][row[9]])
+            checked += 1
+        self.assertGreater(checked, 10)
+
+    def test_file(self) -> None:
+        """Without a truth, each sample has one row."""
+        report = self.load(os.path.join(FIXTURES, "anon", "perf.data"))
+        picture, = report["pictures"]
+        self.assertEqual(len(picture["rows"]), report["explain"]["samples"])
+        self.assertFalse(picture["has_truth"] or picture["truth"])
+
+    def test_hostile_names(self) -> None:
+        shutil.copytree(os.path.join(FIXTURES, "anon"), self.place(HOSTILE))
+        with open(self.make(self.place(HOSTILE)), encoding="utf-8") as file:
+            text = file.read()
+        data = re.search(r'id="data">\n(.*?)</script>', text, re.S)
+        assert data
+        self.assertNotIn("<", data[1])
+        self.assertEqual(json.loads(data[1])["source"], self.place(HOSTILE))
+
+    @unittest.skipUnless(CHROMIUM, "chromium is not installed")
+    def test_browser(self) -> None:
+        """A browser draws the page without an error, and a filter in the address counts."""
+        page = self.make(os.path.join(FIXTURES, "anon"))
+        picture, = self.load(os.path.join(FIXTURES, "anon"))["pictures"]
+        view = [picture["name"].replace("/", "%2F"), "0", str(picture["length"]), "0", "1", "0",
+                "", "exact"]
+        exact = picture["strings"].index("exact")
+        wanted = sum(row[6] == exact for row in picture["rows"])
+        done = process.run([CHROMIUM or "", "--headless", "--no-sandbox", "--disable-gpu",
+                            "--enable-logging=stderr", "--user-data-dir=" + self.place("profile"),
+                            "--dump-dom", f"file://{page}#" + "&".join(view)])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("CONSOLE", done.stderr)
+        self.assertIn(f"{wanted} of {len(picture['rows'])} stacks", done.stdout)
+        self.assertLess(wanted, len(picture["rows"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
