@@ -93,9 +93,12 @@ function filterRows() {
 		(!state.verdict || strings[row[VERDICT]] === state.verdict));
 }
 
-// Stacks the bands: a larger one is taller, but only with the logarithm of its size.
+// Stacks the bands: a larger one is taller, but only with the logarithm of its size. Bands with true
+// code are what the reader looks for.
 function layBands(picture) {
-	const heights = picture.bands.map((band) => 1 + Math.log2(1 + band.size / 4096));
+	const coded = new Set(picture.truth.map((box) => box[1]));
+	const heights = picture.bands.map((band, i) =>
+		(1 + Math.log2(1 + band.size / 4096)) * (coded.has(i) ? 5 : 1));
 	const total = heights.reduce((sum, height) => sum + height, 0) + 1.5;
 	let at = 1.5 / total;
 	picture.lanes = heights.map((height) => {
@@ -162,7 +165,9 @@ function draw() {
 	context.fillStyle = "#009e7355";
 	drawBoxes(context, scale, picture.truth, (to, ...area) => to.fillRect(...area));
 	context.strokeStyle = ink;
+	context.lineWidth = 0.5;
 	drawBoxes(context, scale, picture.records, (to, ...area) => to.strokeRect(...area));
+	context.lineWidth = 1;
 	for (const row of filterRows()) {
 		const look = LOOKS[picture.strings[row[VERDICT]]] || LOOKS.other;
 		const x = scale.x(row[TIME]);
