@@ -191,7 +191,8 @@ function draw() {
 		}
 	}
 	picture.bands.forEach((band, i) => {
-		const record = picture.records.find((box) => box[1] === i && (!state.pid || box[0] === state.pid));
+		const records = picture.records.filter((box) => box[1] === i && (!state.pid || box[0] === state.pid));
+		const record = records.find((box) => picture.strings[box[7]] !== "file") || records[0];
 		context.fillText(`0x${band.start} ` +
 			(record ? picture.strings[record[6]] : "no mapping record covers this code"), 4,
 		scale.y(picture.lanes[i].at) - 3);
