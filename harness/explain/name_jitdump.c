@@ -236,7 +236,8 @@ static bool is_other_clock(const struct jp_name_case *name_case, const struct du
 	const struct jp_name_process *process = name_case->process;
 	const uint64_t span = process->last - process->first + UINT64_C(3600000000000);
 
-	if (!name_case->view->summary->monotonic)
+	/* perf converts the counter's times, but not into CLOCK_MONOTONIC. */
+	if (!facts->counter && !name_case->view->summary->monotonic)
 		return true;
 	return facts->loads && !facts->counter &&
 	       (facts->first > process->last || facts->last + span < process->first);
@@ -252,6 +253,8 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 	if (!process->marker || name_case->loss->fault == JP_NAME_REMAPPED ||
 	    name_case->loss->fault == JP_NAME_AGAIN)
 		return false;
+	if (jp_blame_damaged_jitdump(name_case))
+		return true;
 	read_dump(name_case, &facts);
 	if (process->injected)
 		return process->injected_first > process->last ? blame_clock(name_case, &facts)

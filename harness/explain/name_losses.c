@@ -125,6 +125,7 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
 	if (!process->marker || process->marker_pid != event->pid) {
 		process->marker = jp_replay_text(losses->replay, event->map.name);
 		process->marker_pid = event->pid;
+		process->marked = event->time;
 	}
 	return process->marker ? 0 : -ENOMEM;
 }
@@ -334,6 +335,7 @@ static int handle_start(struct jp_name_losses *losses, const struct jp_event *ev
 	if (process->marker_pid != event->pid) {
 		process->marker = fork ? parent->marker : NULL;
 		process->marker_pid = fork ? parent->marker_pid : 0;
+		process->marked = fork ? parent->marked : 0;
 	}
 	return jp_replay_apply(losses->injected, event);
 }

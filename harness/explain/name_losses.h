@@ -41,6 +41,7 @@ struct jp_name_process {
 	uint64_t forked;      /* time of the fork; 0: before the recording */
 	const char *marker;   /* path of a mapped jitdump; NULL: none */
 	uint32_t marker_pid;  /* the process that mapped it: this one, or an ancestor */
+	uint64_t marked;      /* time of that mapping */
 	uint64_t injected;    /* mapping records of files that inject made */
 	uint64_t injected_first;
 	uint64_t pid_namespace, mount_namespace; /* last known inodes; 0: unknown */

@@ -52,6 +52,8 @@ static const struct jp_cause causes[] = {
 	 JP_COSTS_NAMES},
 	{"jitdump-file-gone", "the process mapped a jitdump that is gone", "growth",
 	 JP_COSTS_NAMES},
+	{"damaged-jitdump", "a jitdump is torn, or states what perf refuses", NULL, JP_COSTS_NAMES},
+	{"empty-jitdump", "a jitdump has no record of code", NULL, JP_COSTS_NAMES},
 	{"jitdump-wrong-clock", "the recording's clock is not the jitdump's", NULL, JP_COSTS_NAMES},
 	{"jitdump-hidden", "a later mapping record covers injected code", "growth", JP_COSTS_NAMES},
 	{"interpreter", "stacks show an interpreter's functions, not the program's", NULL,

@@ -23,7 +23,8 @@ SAMPLES = 100
 NAMESPACES = 16
 NAMING = {"missing-file", "stripped-symbols", "no-name-source", "map-not-read-for-memfd",
           "map-stale", "map-partial", "map-wrong-owner", "pid-namespace-map",
-          "jitdump-not-injected", "jitdump-file-gone", "jitdump-wrong-clock", "jitdump-hidden"}
+          "jitdump-not-injected", "jitdump-file-gone", "jitdump-wrong-clock", "jitdump-hidden",
+          "damaged-jitdump", "empty-jitdump"}
 
 
 class Explained(judged.Made):
@@ -363,6 +364,63 @@ class Jitdumps(Explained):
         path = self.dump(10**18)
         self.map("/home/jitted-4711-0.so", CODE, 0x100, time=10**18)
         self.expect("jitdump-wrong-clock", file=path)
+
+    def spoiled(self, cause: str, raw: bytes) -> str:
+        """Expects @cause for a jitdump with these bytes; returns all that explain states."""
+        path = self.dump(50)
+        files.write_bytes(self.root + path, raw)
+        found = self.expect(cause, file=path)
+        return " ".join([*found["evidence"], found["remedy"]])
+
+    def test_empty(self) -> None:
+        for raw in (b"", bytes(mj.Made(PID).raw[:20]), bytes(mj.Made(PID).raw),
+                    bytes(mj.Made(PID).add(mj.CLOSE, 60, b"").raw)):
+            with self.subTest(size=len(raw)):
+                self.setUp()
+                text = self.spoiled("empty-jitdump", raw)
+                self.assertIn(f"has {len(raw)} bytes", text)
+                self.assertNotIn("inject --jit", text)
+
+    def test_damaged(self) -> None:
+        def made(*times: int, flags: int = 0, size: int = 0x100) -> bytearray:
+            dump = mj.Made(PID, flags)
+            for number, at in enumerate(times):
+                dump.load(at, CODE + 0x100 * number, b"\xc3" * size, number, f"f{number}")
+            return dump.raw
+
+        whole = made(50, 60)
+        first = made(50)
+        for name, raw, text in (
+                ("cut in its first record", whole[:90], "names 0 of 1 addresses"),
+                ("torn between records", first + b"\xff" * 31 + whole[len(first):],
+                 f"from offset {len(first)} on 31 bytes are no record"),
+                ("all times 0", made(0, 0), "dump.clock"),
+                ("ns times, flag of the counter", made(50, 60, flags=1), "dump.arch-clock"),
+                ("a flag that perf refuses", made(50, flags=4), "flags within"),
+                ("another version", whole[:4] + b"\2" + whole[5:], "expected version 1"),
+                ("another byte order", whole[3::-1] + whole[4:], "other byte order"),
+                ("no sizes", made(50, size=0), "code.size")):
+            with self.subTest(name):
+                self.setUp()
+                found = self.spoiled("damaged-jitdump", bytes(raw))
+                self.assertIn(text, found)
+                self.assertNotIn("inject --jit", found)
+
+    def test_cut_last_record_is_no_damage(self) -> None:
+        """As of a process that was killed: perf uses the records before."""
+        path = self.dump(50, 60)
+        with open(self.root + path, "r+b") as dump:
+            dump.truncate(os.path.getsize(self.root + path) - 9)
+        self.expect("jitdump-not-injected", file=path)
+
+    def test_counter_times(self) -> None:
+        """perf converts times of the processor's counter, but not with -k mono."""
+        path = self.dump(50)
+        mj.Made(PID, 1).load(10**15, CODE, b"\xc3" * 0x100, 1, "one").save(self.root + path)
+        found = self.expect("jitdump-wrong-clock", file=path)
+        self.assertIn("record without -k mono", found["remedy"])
+        self.perf.attrs = [rd.Attr.make(self.perf.attrs[0].sample_type, [7])]
+        self.expect("jitdump-not-injected", file=path)
 
     def test_hidden(self) -> None:
         self.dump(5)

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Losses of names by a jitdump that exists, but that perf refuses or that names nothing. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "harness/explain/name_causes.h"
+#include "harness/format/jit/jitdump_read.h"
+
+struct dump_health {
+	uint64_t loads, sized;      /* number of LOAD records, and of those with code */
+	uint64_t timed;             /* number of those with a time */
+	uint64_t first, last;       /* their times */
+	uint64_t gaps, skipped;     /* places without a record, and their bytes */
+	struct jp_jitdump_gap gap;  /* the first one */
+	bool counter;               /* its times are a CPU counter by its header */
+	struct jp_error why;        /* the first defect */
+	size_t covers, perf_covers; /* of the loss's addresses, those in loads; those before @gap */
+};
+
+static void note_load(struct dump_health *health, const struct jp_name_loss *loss,
+		      const struct jp_jitdump_record *record, bool covered[])
+{
+	if (!health->loads++ || record->time < health->first)
+		health->first = record->time;
+	if (record->time > health->last)
+		health->last = record->time;
+	health->sized += record->load.size != 0;
+	health->timed += record->time != 0;
+	for (size_t i = 0; i < loss->nr_addrs; i++) {
+		if (covered[i] || loss->addrs[i] - record->load.addr >= record->load.size)
+			continue;
+		covered[i] = true;
+		health->covers++;
+		health->perf_covers += !health->gaps;
+	}
+}
+
+/* Reads the records, and goes on behind bytes that are none. */
+static void read_health(const struct jp_name_loss *loss, struct jp_jitdump *dump,
+			struct dump_health *health)
+{
+	bool covered[JP_LOSS_ADDRS] = {false};
+	struct jp_jitdump_record record;
+	struct jp_jitdump_gap gap;
+	struct jp_error why;
+	int ret;
+
+	health->counter = jp_jitdump_header(dump)->flags & JP_JITDUMP_ARCH_TIMESTAMP;
+	while ((ret = jp_jitdump_next(dump, &record, &why))) {
+		if (ret > 0 && record.type == JP_JITDUMP_LOAD)
+			note_load(health, loss, &record, covered);
+		if (ret > 0)
+			continue;
+		if (ret != -EINVAL || jp_jitdump_skip(dump, &gap, NULL))
+			return;
+		health->skipped += gap.size;
+		if (health->gaps++)
+			continue;
+		health->gap = gap;
+		health->why = why;
+	}
+}
+
+static struct jp_blame *blame_dump(const struct jp_name_case *name_case, const char *id)
+{
+	const struct jp_name_process *process = name_case->process;
+	struct jp_blame *blame = jp_blame_names(name_case, id, process->marker);
+
+	jp_blame_evidence(blame,
+			  "pid %" PRIu32 " mapped it executable: `perf script -i %s "
+			  "--show-mmap-events | grep jit-`; its rules: `jitproof lint %s`",
+			  process->pid, name_case->view->path, process->marker);
+	return blame;
+}
+
+static bool blame_empty(const struct jp_name_case *name_case, uint64_t size)
+{
+	struct jp_blame *blame = blame_dump(name_case, "empty-jitdump");
+
+	jp_blame_evidence(
+		blame, "the file has %" PRIu64 " bytes and no LOAD record; a header has 40", size);
+	jp_blame_evidence(blame, "a process that ends by _exit() or by a signal, as forked "
+				 "children do, loses what its stdio buffer holds");
+	jp_blame_remedy(blame,
+			"let the process end by exit(), or let the runtime flush the jitdump after "
+			"each record; injecting this file changes nothing. Or a perf map: %s",
+			jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
+	return true;
+}
+
+static bool blame_damaged(const struct jp_name_case *name_case, const char *why, const char *rule,
+			  const char *remedy)
+{
+	struct jp_blame *blame = blame_dump(name_case, "damaged-jitdump");
+
+	jp_blame_evidence(blame, "%.400s", why);
+	jp_blame_evidence(blame, "rule %s of `jitproof lint --rules`", rule);
+	jp_blame_remedy(blame, "%s; perf inject does not help. How the runtime publishes: %s",
+			remedy, jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
+	return true;
+}
+
+/* Blames bytes between records, or a file that is cut so that it names nothing. */
+static bool blame_gap(const struct jp_name_case *name_case, const struct dump_health *health)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame = blame_dump(name_case, "damaged-jitdump");
+
+	jp_blame_evidence(blame,
+			  "%.400s; from offset %" PRIu64 " on %" PRIu64
+			  " bytes are no record, %" PRIu64 " in %" PRIu64 " places",
+			  health->why.text, health->gap.at, health->gap.size, health->skipped,
+			  health->gaps);
+	jp_blame_evidence(blame,
+			  "it names %zu of %zu addresses without a name, %zu before the damage, "
+			  "where perf stops",
+			  health->covers, loss->nr_addrs, health->perf_covers);
+	if (health->covers)
+		jp_blame_remedy(
+			blame,
+			"jitproof inject -i %s -o injected.data goes on behind the damage; the "
+			"runtime must flush the jitdump before it forks, or write each record at "
+			"once",
+			name_case->view->path);
+	else
+		jp_blame_remedy(blame,
+				"record again, and let the process end by exit(), so that the "
+				"runtime writes whole records; injecting this file names nothing");
+	return true;
+}
+
+/* Blames a recording by CLOCK_MONOTONIC: its kernel states no conversion of the counter. */
+static bool blame_counter(const struct jp_name_case *name_case, const struct dump_health *health)
+{
+	struct jp_blame *blame = blame_dump(name_case, "jitdump-wrong-clock");
+
+	jp_blame_evidence(blame,
+			  "its header states times of the processor's counter, from %" PRIu64
+			  " to %" PRIu64,
+			  health->first, health->last);
+	jp_blame_evidence(blame, "the recording's clock is CLOCK_MONOTONIC (-k mono), for which "
+				 "perf refuses such a jitdump");
+	jp_blame_remedy(blame,
+			"record without -k mono: perf record -g ...; or let the runtime write "
+			"times of CLOCK_MONOTONIC (Java's agent: JITDUMP_USE_ARCH_TIMESTAMP=0); "
+			"then perf inject --jit -i perf.data -o injected.data");
+	return true;
+}
+
+/* Returns whether the loads' times, read as ns, lie within the recording. */
+static bool has_recorded_times(const struct jp_name_process *process,
+			       const struct dump_health *health)
+{
+	return health->loads && health->first <= process->last && health->last >= process->marked &&
+	       health->timed;
+}
+
+static bool judge_records(const struct jp_name_case *name_case, const struct dump_health *health,
+			  uint64_t size)
+{
+	const struct jp_name_process *process = name_case->process;
+
+	if (!health->loads && !health->gaps)
+		return blame_empty(name_case, size);
+	if (health->gaps && (!health->gap.end || !health->covers))
+		return blame_gap(name_case, health);
+	if (!health->timed)
+		return blame_damaged(name_case, "the times of all its loads are 0", "dump.clock",
+				     "the runtime must write times of CLOCK_MONOTONIC in ns");
+	if (!health->sized)
+		return blame_damaged(name_case, "the sizes of all its loads are 0", "code.size",
+				     "the runtime must write the size of its code");
+	if (!health->counter || !name_case->view->summary->monotonic)
+		return false;
+	if (has_recorded_times(process, health))
+		return blame_damaged(
+			name_case,
+			"its header states times of the processor's counter (flag 1 at offset 32), "
+			"but they are ns within the recording; perf refuses the file",
+			"dump.arch-clock", "the runtime must leave out the flag ARCH_TIMESTAMP");
+	return blame_counter(name_case, health);
+}
+
+bool jp_blame_damaged_jitdump(const struct jp_name_case *name_case)
+{
+	const struct jp_wanted_file wanted = {.path = name_case->process->marker,
+					      .pid = name_case->loss->pid};
+	struct dump_health health = {0};
+	struct jp_found_file found;
+	struct jp_jitdump *dump;
+	bool blamed;
+
+	if (jp_file_find(name_case->view->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
+		return false;
+	if (found.size < sizeof(struct jp_jitdump_header)) {
+		jp_found_file_close(&found);
+		return blame_empty(name_case, found.size);
+	}
+	dump = jp_jitdump_adopt(found.fd, found.path, found.size, &health.why);
+	if (!dump)
+		return blame_damaged(name_case, health.why.text, "of the header",
+				     "the runtime must write a header that perf accepts");
+	read_health(name_case->loss, dump, &health);
+	blamed = judge_records(name_case, &health, found.size);
+	jp_jitdump_close(dump);
+	return blamed;
+}
