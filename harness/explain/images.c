@@ -100,7 +100,7 @@ static int handle_map(struct jp_images *images, const struct jp_event *event, bo
 	struct jp_image *image;
 	enum jp_code_kind code;
 
-	if (event->kernel_map || !(event->map.prot & JP_PROT_EXEC))
+	if (event->kernel_map || !(event->map.prot & JP_PROT_EXEC || event->map.code))
 		return 0;
 	image = jp_image_of(images, event->pid);
 	if (!image)

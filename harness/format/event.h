@@ -161,6 +161,7 @@ struct jp_event {
 			uint32_t build_id_size;
 			uint32_t prot; /* MMAP: PROT_EXEC, or 0 for data */
 			uint32_t flags;
+			bool code; /* no MMAP_DATA: holds code for perf, whatever @prot states */
 			bool has_identity;   /* maj, min, ino, gen are valid */
 			const char *name;    /* NUL-terminated */
 			uint64_t to, to_len; /* REMAP: new range */

@@ -59,7 +59,7 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 				 };
 	int fresh;
 
-	if (event->kernel_map || !(event->map.prot & PROT_EXEC) ||
+	if (event->kernel_map || !(event->map.prot & PROT_EXEC || event->map.code) ||
 	    !parse_marker_name(event->map.name, &marker.named))
 		return 0;
 	fresh = note_mapping(&dumps->known, &marker, event->map.name, !marker.has_identity);

@@ -254,6 +254,7 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	event->map.prot = protection                              ? read_word32(bytes + 64)
 			  : record->misc & JP_PERF_MISC_MMAP_DATA ? 0
 								  : PROT_EXEC;
+	event->map.code = !(record->misc & JP_PERF_MISC_MMAP_DATA);
 	if (protection)
 		event->map.flags = read_word32(bytes + 68);
 	if (two)

@@ -40,15 +40,20 @@ static inline bool jp_perf_has_build_id(const struct jp_perf_record *record)
 	       bytes[40] <= JP_PERF_BUILD_ID_MOST;
 }
 
-/* Returns whether an MMAP2 holds protection and flags. In 3.12 and the first kernels of RHEL 7,
- * the name is already at their offset. (perf inject --jit writes the mode of a file as the
- * protection.) */
+/*
+ * Returns whether an MMAP2 holds protection and flags. Kernels 3.12 to 3.15, and the first ones of
+ * RHEL 7 (3.10), have the name at their offset. A protection is below 8, and the mode of a file in
+ * those of perf inject --jit: two of its bytes are 0 in any byte order. The first four bytes of a
+ * name are not; a shorter one is a path or in brackets.
+ */
 static inline bool jp_perf_has_protection(const struct jp_perf_record *record)
 {
 	const unsigned char *name = (const unsigned char *)record + 64;
 
-	return record->size < 72 || (name[0] != '/' && name[0] != '[') || name[1] <= ' ' ||
-	       name[1] > '~';
+	if (record->size < 72)
+		return true;
+	return !(name[0] && name[1] && name[2] && name[3]) &&
+	       ((name[0] != '/' && name[0] != '[') || name[1] <= ' ' || name[1] > '~');
 }
 
 /* Returns the word at offset @from_start of a sample, or at @from_end before the end of another

@@ -96,8 +96,10 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 	found->root = false;
 	found->note = 0;
 	found->name = NULL;
-	/* perf record -d also records data mappings, which have no code. */
-	if (!mapped || !(mapping->prot & JP_PROT_EXEC))
+	/* perf record -d also records data mappings, which have no code. simpleperf records code
+	 * without PROT_EXEC: the files of an Android JIT, and interpreted .vdex files. perf finds
+	 * samples in any mapping (maps__find() in tools/perf/util/maps.c). */
+	if (!mapped || !mapping->code)
 		return;
 	found->name = mapping->name;
 	found->place = jp_place_of(mapping->backing, mapping->name);
@@ -162,7 +164,7 @@ static int handle_map(struct jp_places *places, const struct jp_event *event)
 	if (!process)
 		return -ENOMEM;
 	/* Exec may map a program from memory alone (memfd_create and fexecve). */
-	if (process->program_known || !(event->map.prot & JP_PROT_EXEC) ||
+	if (process->program_known || !(event->map.prot & JP_PROT_EXEC || event->map.code) ||
 	    (place != JP_PLACE_FILE && (place != JP_PLACE_MEMFD || !process->execs)))
 		return 0;
 	mapping = jp_replay_find(places->replay, event->pid, event->map.addr);

@@ -133,7 +133,7 @@ static bool is_same_mapping(const struct jp_mapping *known, const struct jp_mapp
 	       known->pgoff == mapping->pgoff && known->ino == mapping->ino &&
 	       known->name == mapping->name && known->maj == mapping->maj &&
 	       known->min == mapping->min && known->prot == mapping->prot &&
-	       same_generation(known->gen, mapping->gen);
+	       known->code == mapping->code && same_generation(known->gen, mapping->gen);
 }
 
 /* Adds to @same what only @mapping contains. Returns 0 or -ENOMEM. */
@@ -170,6 +170,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 		.pid = pid,
 		.at = event->at,
 		.prot = event->map.prot & 7,
+		.code = event->map.code || event->map.prot & JP_PROT_EXEC,
 		.flags = event->map.flags,
 	};
 	struct jp_mapping *same;

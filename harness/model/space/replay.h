@@ -16,6 +16,7 @@ struct jp_mapping {
 	uint32_t maj, min;
 	uint64_t ino, gen;             /* gen 0: unknown, as in synthesized records */
 	uint8_t prot;                  /* enum jp_prot */
+	bool code;                     /* executable, or recorded as code without a protection */
 	uint32_t flags;                /* MAP_*, as recorded */
 	enum jp_backing backing;       /* by jp_mapping_backing() */
 	const char *name;              /* as recorded; valid as long as the replay */

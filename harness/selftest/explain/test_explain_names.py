@@ -505,6 +505,35 @@ class Remedies(Questions):
         self.assertIn("engine in " + own, self.remedy("python3", python[1], own, caller=own))
 
 
+class Protections(Explained):
+    def found(self, name: str, prot: int, misc: int = rd.USER) -> set[str]:
+        """Returns all causes for samples in a mapping with this protection, called by a program."""
+        self.setUp()
+        self.add(self.perf.map(PID, FILE, 0x10000, "/system/bin/app_process64", 7))
+        record = self.perf.map(PID, CODE, 0x1000, name, 10, prot)
+        record.misc = misc
+        self.add(record)
+        for number in range(SAMPLES):
+            self.sample(CODE + 4, CODE + 4, FILE + 8, pid=PID, time=100 + number)
+        self.perf.save(self.path)
+        done = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
+        found = json.loads(done.stdout)
+        return {one["id"] for one in [*found["causes"], *found["notes"]]}
+
+    def test_unstated(self) -> None:
+        """simpleperf states none for a JIT's functions, and reading alone for interpreted code."""
+        unknown = {"older-code", "attach-window", "exec-while-disabled"}
+        for name, prot in (("/data/local/tmp/perf.data_jit_app_cache:100-200", 0),
+                           ("/memfd:jit-cache (deleted)", 0), ("/system/framework/boot.oat", 0),
+                           ("/data/app/base.vdex", rd.READ), ("/data/app/base.apk", rd.READ)):
+            with self.subTest(name):
+                self.assertFalse(self.found(name, prot) & unknown)
+
+    def test_data(self) -> None:
+        """Mappings of perf record -d hold no code."""
+        self.assertTrue(self.found("/usr/share/data", 0, rd.USER | 1 << 13) & {"older-code"})
+
+
 class Files(Explained):
     def setUp(self) -> None:
         super().setUp()

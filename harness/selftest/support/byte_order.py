@@ -135,7 +135,8 @@ def swap_record(record: rd.Record, attr: rd.Attr) -> bytes | None:
     layout = BODIES[record.kind]
     if record.kind == rd.MMAP2 and record.misc & rd.BUILD_ID:
         layout = MMAP2_BUILD_ID
-    elif record.kind == rd.MMAP2 and raw[56:57] in b"/[":  # without protection and flags
+    # Without protection and flags.
+    elif record.kind == rd.MMAP2 and (raw[56:57] in b"/[" or 0 not in raw[56:60]):
         layout = BODIES[rd.MMAP2][:-2]
     swapper.swap(layout)
     if record.kind in NAMED:

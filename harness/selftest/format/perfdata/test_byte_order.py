@@ -132,7 +132,9 @@ class Old(Swapped):
     def test_mmap2_without_protection(self) -> None:
         """RHEL 7.0 and Linux 3.12; what is longer than eight bytes looked like a shorter name."""
         for name, kind in ((b"/usr/lib64/libc-2.17.so", "file"), (b"//anon", "anon"),
-                           (b"[vdso]", "other"), (b"/a", "file")):
+                           (b"[vdso]", "other"), (b"/a", "file"),
+                           ("/\u00fcber".encode(), "file"), (b"anon_inode:[perf_event]", "other"),
+                           (b"socket:[7]", "other")):
             with self.subTest(name):
                 figures = self.same(self.with_sample(rd.MMAP2, name))
                 self.assertEqual((figures["mmap2"][kind], figures["sampled"][kind]), (1, 1))
