@@ -7,7 +7,6 @@
 
 #include "harness/base/path.h"
 #include "harness/explain/remapped.h"
-#include "harness/model/files/file_paths.h"
 #include "harness/model/space/mapping_name.h"
 
 static bool has_prefix(const char *text, const char *prefix)
@@ -46,7 +45,7 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 	if (backing != JP_BACKING_FILE)
 		return JP_CODE_EMITTED;
 	/* Files that inject wrote contain a JIT's code. */
-	if (jp_file_path_injected(path))
+	if (jp_mapping_injected(path))
 		return JP_CODE_EMITTED;
 	if (*path != '/')
 		return JP_CODE_SYSTEM;

@@ -7,7 +7,6 @@
 
 #include "harness/base/array.h"
 #include "harness/explain/runtimes.h"
-#include "harness/model/files/file_paths.h"
 #include "harness/model/space/mapping_name.h"
 
 void jp_images_free(struct jp_images *images)
@@ -100,7 +99,7 @@ static int handle_map(struct jp_images *images, const struct jp_event *event, bo
 	struct jp_image *image;
 	enum jp_code_kind code;
 
-	if (event->kernel_map || !(event->map.prot & JP_PROT_EXEC || event->map.code))
+	if (event->kernel_map || !jp_mapping_holds_code(event))
 		return 0;
 	image = jp_image_of(images, event->pid);
 	if (!image)
@@ -119,7 +118,7 @@ static int handle_map(struct jp_images *images, const struct jp_event *event, bo
 		image->synthesized = true;
 		image->anon_before |= code == JP_CODE_EMITTED;
 	}
-	if (code == JP_CODE_EMITTED && jp_file_path_injected(event->map.name))
+	if (code == JP_CODE_EMITTED && jp_mapping_injected(event->map.name))
 		image->injected = true;
 	else if (code == JP_CODE_EMITTED)
 		image->memory = true;

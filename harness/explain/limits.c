@@ -8,6 +8,7 @@
 #include "harness/explain/remapped.h"
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/files/file_paths.h"
+#include "harness/model/space/mapping_name.h"
 
 /* Returns whether missing call frame information cost @end its stack. In files it may also be where
  * coroutines begin, which have no caller. */
@@ -163,7 +164,7 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 				  "the text of %s is in anonymous memory that took its place: no "
 				  "mapping leads to the file's call frame information",
 				  end->file);
-	else if (jp_file_path_injected(end->file))
+	else if (jp_mapping_injected(end->file))
 		jp_blame_evidence(blame,
 				  "%s was made of a jitdump that has no unwind information: "
 				  "readelf -S %s",

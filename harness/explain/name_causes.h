@@ -18,7 +18,8 @@ struct jp_name_case {
 
 bool jp_blame_symbols(const struct jp_name_case *name_case);
 bool jp_blame_jitdump(const struct jp_name_case *name_case);
-/* A part of that family: the process's jitdump exists, but perf refuses it or it names nothing. */
+/* Blames, as a part of that family, a jitdump that exists, but that perf refuses or that names
+ * nothing. */
 bool jp_blame_damaged_jitdump(const struct jp_name_case *name_case);
 bool jp_blame_perf_map(const struct jp_name_case *name_case);
 bool jp_blame_no_source(const struct jp_name_case *name_case);

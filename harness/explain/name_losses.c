@@ -243,7 +243,7 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 static int fill_known_loss(struct jp_name_losses *losses, uint32_t pid, uint64_t addr,
 			   uint64_t generation, struct known_loss *known)
 {
-	const struct jp_mapping *mapping = jp_replay_find(losses->replay, pid, addr);
+	const struct jp_mapping *mapping = jp_replay_find_as_perf(losses->replay, pid, addr);
 	struct jp_mapping text;
 	unsigned int fault;
 

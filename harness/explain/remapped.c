@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/explain/remapped.h"
 
-#include "harness/model/files/file_paths.h"
+#include "harness/model/space/mapping_name.h"
 
 const char jp_remapped_remedy[] = "run it without large pages for its text: node without "
 				  "--use-largepages, others without the "
@@ -35,7 +35,7 @@ bool jp_remapped(struct jp_replay *replay, uint32_t pid, const struct jp_mapping
 	below = find_neighbour(replay, pid, memory, false);
 	above = below ? find_neighbour(replay, pid, memory, true) : NULL;
 	/* A replay stores each name once, so pointers can be compared. */
-	if (!above || jp_file_path_injected(below->name) || below->name != above->name ||
+	if (!above || jp_mapping_injected(below->name) || below->name != above->name ||
 	    below->ino != above->ino || above->pgoff - below->pgoff != above->start - below->start)
 		return false;
 	*text = *below;

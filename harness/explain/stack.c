@@ -6,6 +6,7 @@
 #include "harness/base/map.h"
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/files/file_finder.h"
+#include "harness/model/space/mapping_name.h"
 
 enum { FRAMES = 1024 };
 enum indexed { UNSEEN, INDEXED, NOT_INDEXED };
@@ -87,7 +88,7 @@ static bool perf_continues(struct jp_stacks *stacks, struct jp_replay *spaces, u
 	if (!mapping || mapping->backing != JP_BACKING_FILE || *mapping->name != '/')
 		return false;
 	return stack->stop == JP_UNWIND_NO_CFI ||
-	       (stack->stop == JP_UNWIND_NO_ELF && jp_file_path_injected(mapping->name) &&
+	       (stack->stop == JP_UNWIND_NO_ELF && jp_mapping_injected(mapping->name) &&
 		has_empty_index(stacks, mapping));
 }
 

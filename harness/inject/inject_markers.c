@@ -13,6 +13,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/number.h"
 #include "harness/base/search.h"
+#include "harness/model/space/mapping_name.h"
 
 /* Parses a name .../jit-PID.dump, as perf does (util/jitdump.c, jit_detect()). */
 static bool parse_marker_name(const char *path, uint32_t *pid)
@@ -59,7 +60,7 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 				 };
 	int fresh;
 
-	if (event->kernel_map || !(event->map.prot & PROT_EXEC || event->map.code) ||
+	if (event->kernel_map || !jp_mapping_holds_code(event) ||
 	    !parse_marker_name(event->map.name, &marker.named))
 		return 0;
 	fresh = note_mapping(&dumps->known, &marker, event->map.name, !marker.has_identity);

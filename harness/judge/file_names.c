@@ -65,7 +65,7 @@ static const struct known_name *get_name(struct jp_file_names *all, uint32_t pid
 	if (known->taken && known->addr == addr && known->pid == pid &&
 	    known->generation == generation)
 		return known;
-	name = jp_names_find(all->names, jp_replay_find(all->replay, pid, addr), addr);
+	name = jp_names_find(all->names, jp_replay_find_as_perf(all->replay, pid, addr), addr);
 	*known = (struct known_name){addr, generation, pid, name.since, name.how, true};
 	return known;
 }

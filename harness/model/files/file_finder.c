@@ -156,7 +156,7 @@ uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid)
 bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path)
 {
 	/* A run directory has no other ELF files. */
-	return finder->run || jp_file_path_injected(path);
+	return finder->run || jp_mapping_injected(path);
 }
 
 /* Returns the descriptor of @pid's root; -1: our own. */

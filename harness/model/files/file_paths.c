@@ -9,30 +9,6 @@
 #include "harness/base/path.h"
 #include "harness/format/elf/elf_file.h"
 
-/* Returns the rest of @base behind "PREFIXpid-index", or NULL if it does not match. */
-static const char *skip_numbers(const char *base, const char *prefix)
-{
-	const char *at = base + strlen(prefix);
-	uint64_t number;
-
-	if (strncmp(base, prefix, strlen(prefix)) != 0 ||
-	    !jp_number_take(&at, 10, UINT32_MAX, &number) || *at++ != '-' ||
-	    !jp_number_take(&at, 10, UINT64_MAX, &number))
-		return NULL;
-	return at;
-}
-
-bool jp_file_path_injected(const char *path)
-{
-	const char *base = jp_path_base(path), *perfs = skip_numbers(base, "jitted-"),
-		   *ours = skip_numbers(base, "jit-");
-
-	/* jitproof's files are in OUT.jit/, or in jit/ of a case. */
-	return (perfs && strcmp(perfs, ".so") == 0) ||
-	       (ours && *ours == '.' && base - path > 5 && memcmp(base - 4, "jit/", 4) == 0 &&
-		(base[-5] == '.' || base[-5] == '/'));
-}
-
 int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *recorded, char *path,
 			size_t size)
 {

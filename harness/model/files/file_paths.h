@@ -36,5 +36,3 @@ int jp_file_path_in(enum jp_file_place place, const struct jp_wanted_file *wante
  * the jitdump. Ignores the recorded directory, since the run may have moved. */
 int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *recorded, char *path,
 			size_t size);
-/* Returns whether jitproof's or perf's inject creates files with names like @path. */
-bool jp_file_path_injected(const char *path);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "harness/base/number.h"
 #include "harness/base/path.h"
 
 /* Returns whether @name is a file that a JIT created for its code and removed at once: liborc's
@@ -74,4 +75,36 @@ bool jp_mapping_same_name(const char *one, const char *other)
 	/* A file's own name may end with " (deleted)": then one of both names can have it twice. */
 	return memcmp(one, other, shorter) == 0 &&
 	       (a == b || jp_mapping_name_length(a < b ? other : one) == shorter);
+}
+
+/* Returns the rest of @base behind "PREFIXpid-index", or NULL if it does not match. */
+static const char *skip_numbers(const char *base, const char *prefix)
+{
+	const char *at = base + strlen(prefix);
+	uint64_t number;
+
+	if (strncmp(base, prefix, strlen(prefix)) != 0 ||
+	    !jp_number_take(&at, 10, UINT32_MAX, &number) || *at++ != '-' ||
+	    !jp_number_take(&at, 10, UINT64_MAX, &number))
+		return NULL;
+	return at;
+}
+
+bool jp_mapping_injected(const char *path)
+{
+	const char *base = jp_path_base(path), *perfs = skip_numbers(base, "jitted-"),
+		   *ours = skip_numbers(base, "jit-");
+
+	/* jitproof's files are in OUT.jit/, or in jit/ of a case. */
+	return (perfs && strcmp(perfs, ".so") == 0) ||
+	       (ours && *ours == '.' && base - path > 5 && memcmp(base - 4, "jit/", 4) == 0 &&
+		(base[-5] == '.' || base[-5] == '/'));
+}
+
+bool jp_mapping_holds_code(const struct jp_event *event)
+{
+	if (event->map.prot & JP_PROT_EXEC || !event->map.code)
+		return event->map.prot & JP_PROT_EXEC;
+	return !event->map.prot || (event->map.prot == JP_PROT_READ &&
+				    jp_mapping_backing(event->map.name) != JP_BACKING_ANON);
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "harness/format/event.h"
 #include "harness/format/truth/format.h"
 
 /* Returns the backing that the name of a mapping record or maps line shows: "//anon", "",
@@ -17,3 +18,8 @@ enum jp_backing jp_mapping_backing(const char *name);
 size_t jp_mapping_name_length(const char *name);
 /* Returns whether both names can be one file's, before or after its removal. */
 bool jp_mapping_same_name(const char *one, const char *other);
+/* Returns whether jitproof's or perf's inject creates files with names like @path. */
+bool jp_mapping_injected(const char *path);
+/* Returns whether code can be in the mapping of @event: it is executable, or a record without
+ * MISC_MMAP_DATA, as simpleperf writes them, states no protection, or reading alone of a file. */
+bool jp_mapping_holds_code(const struct jp_event *event);

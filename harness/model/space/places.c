@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/model/space/mapping_name.h"
-#include "harness/base/path.h"
 #include "harness/model/space/places.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "harness/base/order.h"
+#include "harness/base/path.h"
+#include "harness/model/space/mapping_name.h"
 
 const char *const jp_place_text[JP_PLACES] = {"file",     "anon",   "memfd", "other",
 					      "unmapped", "kernel", "guest"};
@@ -86,11 +88,18 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 	const struct jp_mapping *mapping = jp_replay_from(places->replay, process->pid, addr);
 	const struct jp_mapping *before = jp_replay_before(places->replay, process->pid, addr);
 
-	const bool mapped = mapping && mapping->start <= addr;
-	const uint64_t end = mapped ? mapping->end : mapping ? mapping->start : JP_CONTEXT_MAX;
+	bool mapped = mapping && mapping->start <= addr;
+	uint64_t end = mapped ? mapping->end : mapping ? mapping->start : JP_CONTEXT_MAX;
 
 	found->epoch = process->epoch;
 	found->start = mapped ? mapping->start : before ? before->end : 0;
+	/* An exec forgets other code, but a jitdump's times may be of another clock. */
+	if (!mapped && (mapping = jp_replay_find_as_perf(places->replay, process->pid, addr)) &&
+	    jp_mapping_injected(mapping->name)) {
+		found->start = jp_max(found->start, mapping->start);
+		end = jp_min(end, mapping->end);
+		mapped = true;
+	}
 	found->size = end - found->start;
 	found->place = JP_PLACE_UNMAPPED;
 	found->root = false;
@@ -164,7 +173,8 @@ static int handle_map(struct jp_places *places, const struct jp_event *event)
 	if (!process)
 		return -ENOMEM;
 	/* Exec may map a program from memory alone (memfd_create and fexecve). */
-	if (process->program_known || !(event->map.prot & JP_PROT_EXEC || event->map.code) ||
+	if (process->program_known || !jp_mapping_holds_code(event) ||
+	    event->map.prot == JP_PROT_READ ||
 	    (place != JP_PLACE_FILE && (place != JP_PLACE_MEMFD || !process->execs)))
 		return 0;
 	mapping = jp_replay_find(places->replay, event->pid, event->map.addr);

@@ -14,6 +14,7 @@
 struct mapped_space {
 	struct jp_process process;
 	struct jp_ranges *ranges; /* struct jp_mapping; NULL: none yet */
+	struct jp_ranges *older;  /* mappings from before the last COMM of an exec; NULL: none */
 	struct jp_mapping *last;  /* last found mapping, or NULL */
 	uint64_t generation;
 	uint64_t event,
@@ -54,8 +55,10 @@ void jp_replay_free(struct jp_replay *replay)
 	if (!replay)
 		return;
 	for (size_t at = 0;
-	     (space = (struct mapped_space *)jp_processes_next(&replay->processes, &at));)
+	     (space = (struct mapped_space *)jp_processes_next(&replay->processes, &at));) {
 		jp_ranges_free(space->ranges);
+		jp_ranges_free(space->older);
+	}
 	jp_processes_free(&replay->processes);
 	jp_text_pool_free(&replay->texts);
 	free(replay);
@@ -170,7 +173,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 		.pid = pid,
 		.at = event->at,
 		.prot = event->map.prot & 7,
-		.code = event->map.code || event->map.prot & JP_PROT_EXEC,
+		.code = jp_mapping_holds_code(event),
 		.flags = event->map.flags,
 	};
 	struct jp_mapping *same;
@@ -217,14 +220,38 @@ static int apply_map(struct jp_replay *replay, const struct jp_event *event)
 	return failed;
 }
 
+/* Moves the mappings of @space to those from before its exec, over older ones. */
+static int keep_older(struct mapped_space *space)
+{
+	struct jp_ranges *older = space->older;
+	int failed = 0;
+
+	if (!older) {
+		space->older = space->ranges;
+		space->ranges = NULL;
+		return 0;
+	}
+	for (struct jp_mapping *one = jp_ranges_from(space->ranges, 0); one && !failed;
+	     one = one->end ? jp_ranges_from(space->ranges, one->end) : NULL)
+		failed = jp_ranges_put(&space->older, one);
+	return failed;
+}
+
 static int end_process(void *context, struct jp_process *process, const struct jp_event *event)
 {
 	struct mapped_space *space = (struct mapped_space *)process;
+	int failed = 0;
 
+	if (event->type == JP_EVENT_COMM && space->ranges) {
+		failed = keep_older(space);
+	} else if (event->type == JP_EVENT_FORK) {
+		jp_ranges_free(space->older);
+		space->older = NULL;
+	}
 	jp_ranges_free(space->ranges);
 	space->ranges = NULL;
 	note_change(context, space, 0, UINT64_MAX);
-	return 0;
+	return failed;
 }
 
 static int inherit_mappings(void *context, struct jp_process *process, struct jp_process *from,
@@ -236,6 +263,8 @@ static int inherit_mappings(void *context, struct jp_process *process, struct jp
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
 	if (parent->ranges && !event->task.there)
 		child->ranges = jp_ranges_share(parent->ranges);
+	if (parent->older && !event->task.there)
+		child->older = jp_ranges_share(parent->older);
 	return 0;
 }
 
@@ -374,6 +403,18 @@ struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64
 	if (!mapping || addr < mapping->start)
 		return NULL;
 	return space->last = mapping;
+}
+
+const struct jp_mapping *jp_replay_find_as_perf(struct jp_replay *replay, uint32_t pid,
+						uint64_t addr)
+{
+	const struct jp_mapping *mapping = jp_replay_find(replay, pid, addr);
+	const struct mapped_space *space = find_space(replay, pid);
+
+	if (mapping || !space || !space->older)
+		return mapping;
+	mapping = jp_ranges_from(space->older, addr);
+	return mapping && mapping->start <= addr ? mapping : NULL;
 }
 
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid)

@@ -16,7 +16,7 @@ struct jp_mapping {
 	uint32_t maj, min;
 	uint64_t ino, gen;             /* gen 0: unknown, as in synthesized records */
 	uint8_t prot;                  /* enum jp_prot */
-	bool code;                     /* executable, or recorded as code without a protection */
+	bool code;                     /* by jp_mapping_holds_code() */
 	uint32_t flags;                /* MAP_*, as recorded */
 	enum jp_backing backing;       /* by jp_mapping_backing() */
 	const char *name;              /* as recorded; valid as long as the replay */
@@ -41,7 +41,11 @@ uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid);
 /* Returns the mapping of @pid that covers @addr, valid until the next jp_replay_apply() or
  * jp_replay_cut(), or NULL. Takes constant time near the last found address. */
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr);
-/* Does the same, but returns the first mapping above @addr if none covers it. */
+/* Does the same, but also finds mappings from before an exec where none is newer, as perf does: its
+ * ____thread__set_comm() drops no maps (tools/perf/util/thread.c, 5.10 to 7.3). */
+const struct jp_mapping *jp_replay_find_as_perf(struct jp_replay *replay, uint32_t pid,
+						uint64_t addr);
+/* Like jp_replay_find(), but returns the first mapping above @addr if none covers it. */
 struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr);
 /* Returns the last mapping that ends at @addr or below, or NULL. */
 struct jp_mapping *jp_replay_before(struct jp_replay *replay, uint32_t pid, uint64_t addr);

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import struct
 import subprocess
 from typing import Any, Sequence
@@ -347,6 +348,26 @@ class Order(Made):
         self.add(self.perf.comm(PID, PID, "other", 150, True))
         self.sample(ANON, LIBC, time=200)
         self.figures(addresses=4, addresses_unmapped=2, rootless=1)
+
+    def test_perf_names_by_mappings_before_an_exec(self) -> None:
+        """perf drops none; a newer mapping hides what it covers. Injected code is known, too."""
+        injected = ANON + 0x10000
+        self.add(self.perf.map(PID, ANON, 0x2000, "/bin/sh", 20),
+                 self.perf.map(PID, injected, 0x1000, "/tmp/jitted-100-1.so", 20),
+                 self.perf.comm(PID, PID, "other", 150, True),
+                 self.perf.comm(PID, PID, "third", 160, True),
+                 self.perf.map(PID, ANON + 0x1000, 0x1000, "/bin/cat", 170))
+        for address in (ANON, ANON + 0x1000, ANON + 0x8000, injected):
+            self.sample(address, time=200)
+        found = self.judge()
+        self.assertEqual((found["addresses"], found["addresses_unmapped"]), (4, 2))
+        self.assertEqual(found["names"]["why"]["no-mapping"], 1)
+        if not shutil.which("perf"):
+            return
+        shown = process.run(["perf", "script", "-i", self.path, "-F", "ip,dso"], timeout=60).stdout
+        for name, count in (("/bin/sh)", 1), ("/bin/cat)", 1), ("jitted-100-1.so)", 1),
+                            ("([unknown])", 1)):
+            self.assertEqual(shown.count(name), count, shown)
 
     def test_fork_inherits(self) -> None:
         self.add(self.perf.fork(300, PID, 50))
