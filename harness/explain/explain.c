@@ -114,6 +114,9 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 	if (!ret)
 		ret = jp_perfdata_read(path, handle_event, reading, &reading->explanation->summary,
 				       err);
+	/* A cause states why such a file holds nothing. */
+	if (ret == -EINVAL && reading->explanation->summary.unwritten)
+		ret = 0;
 	ret = jp_capture_accept_partial(ret, &reading->explanation->summary, partial, err);
 	for (size_t i = 0; i < reading->count && !ret; i++)
 		if (reading->explainers[i]->end)

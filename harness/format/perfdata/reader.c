@@ -236,6 +236,12 @@ static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_h
 
 	if (!entries)
 		return -EINVAL;
+	if (!step && !header->attrs.size && !header->data.size) {
+		reader->summary->unwritten = true;
+		return jp_perf_fail(reader, offsetof(struct jp_perf_file_header, attr_size),
+				    "expected a description of the events, found none: the command "
+				    "that wrote the file, such as perf inject, failed");
+	}
 	if (step < JP_PERF_ATTR_SIZE_0 + sizeof(struct jp_perf_section) || step > MAX_ATTR ||
 	    header->attrs.size % step || !header->attrs.size)
 		return jp_perf_fail(

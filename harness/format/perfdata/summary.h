@@ -24,6 +24,7 @@ struct jp_perfdata_summary {
 	uint64_t lost_events;  /* sum of their counts */
 	uint64_t lost_samples; /* sum of PERF_RECORD_LOST_SAMPLES */
 	bool cut_short;        /* the file ends before its data, or states no data size */
+	bool unwritten;        /* the header states neither attrs nor data: its writer failed */
 	bool monotonic;        /* every attr uses CLOCK_MONOTONIC */
 	bool pipe, compressed;
 	bool swapped;     /* in the other byte order */

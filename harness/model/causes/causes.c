@@ -63,6 +63,10 @@ static const struct jp_cause causes[] = {
 	 JP_COSTS_BOTH},
 	{"lost-samples", "the kernel lost samples", "loss", JP_COSTS_SAMPLES},
 	{"throttled", "the kernel throttled the events", "loss", JP_COSTS_SAMPLES},
+	{"no-samples", "no event took a sample", NULL, JP_COSTS_SAMPLES},
+	{"failed-inject", "perf inject failed and left a header without contents", NULL,
+	 JP_COSTS_SAMPLES},
+	{"no-call-graph", "the recording did not ask for stacks", NULL, JP_COSTS_STACKS},
 	{"kernel-only", "the recording did not ask for user space", NULL, JP_COSTS_STACKS},
 };
 

@@ -45,7 +45,7 @@ struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64
  * ____thread__set_comm() drops no maps (tools/perf/util/thread.c, 5.10 to 7.3). */
 const struct jp_mapping *jp_replay_find_as_perf(struct jp_replay *replay, uint32_t pid,
 						uint64_t addr);
-/* Like jp_replay_find(), but returns the first mapping above @addr if none covers it. */
+/* Returns the mapping of @pid that covers @addr, else the first one above it, or NULL. */
 struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr);
 /* Returns the last mapping that ends at @addr or below, or NULL. */
 struct jp_mapping *jp_replay_before(struct jp_replay *replay, uint32_t pid, uint64_t addr);

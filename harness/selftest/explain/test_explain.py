@@ -123,6 +123,31 @@ class Walks(Recording):
         self.assertEqual(self.causes(), {})
         self.assertIn("there are no samples", self.run_explain().stdout)
 
+    def test_no_samples(self) -> None:
+        self.assertEqual([one["id"] for one in self.explain()["causes"]], ["no-samples"])
+        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 12), 50))
+        self.assertNotIn("no-samples", [one["id"] for one in self.explain()["causes"]])
+
+    def test_recorded_without_stacks(self) -> None:
+        self.perf.attrs = [rd.Attr.make(rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME, [7])]
+        for _ in range(300):
+            made = rd.Sample.make(self.perf.attrs[0], pid=PID, tid=PID)
+            made.ip, made.time, made.id, made.misc = MAIN + 4, self.time, 7, rd.USER
+            self.time += 10
+            self.add(made)
+        found = {one["id"]: one for one in self.explain()["causes"]}["no-call-graph"]
+        self.assertEqual(found["samples"], 300)
+        self.assertIn("-g", found["remedy"])
+
+    def test_file_of_a_failed_inject(self) -> None:
+        """perf inject writes a header of zeros first, and its contents at last."""
+        files.write_bytes(self.path, b"PERFILE2" + struct.pack("<Q", 104) + bytes(88 + 4096))
+        done = process.run([JITPROOF, "explain", "--json", self.path], timeout=60)
+        found = json.loads(done.stdout)["causes"]
+        self.assertEqual(([one["id"] for one in found], done.returncode), (["failed-inject"], 1))
+        judged = process.run([JITPROOF, "judge", self.path], timeout=60)
+        self.assertRegex(judged.stderr, "offset 16: expected a description of the events")
+
     def test_a_few_broken_stacks_are_usual(self) -> None:
         self.whole(294)
         self.sample(ANON + 8, count=3)
