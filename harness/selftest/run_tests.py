@@ -68,17 +68,17 @@ def count_unittest(output: str) -> tuple[int, int, int]:
     total = int(ran.group(1)) if ran else 0
     tail = output.rsplit("\n", 3)[-2] if output.count("\n") > 2 else ""
 
-    def named(word: str) -> int:
+    def find_count(word: str) -> int:
         found = re.search(word + r"=(\d+)", tail)
         return int(found.group(1)) if found else 0
 
-    failed = named("failures") + named("errors")
-    skipped = named("skipped")
+    failed = find_count("failures") + find_count("errors")
+    skipped = find_count("skipped")
     passed = max(total - failed - skipped, 0)
     return passed, failed, skipped
 
 
-def inputs(output: str) -> str:
+def count_inputs(output: str) -> str:
     """What a fuzz target tried."""
     tried = re.search(r"(?m)^ok \d+ - .*: (\d+ inputs)$", output)
     return f", {tried.group(1)}" if tried else ""
@@ -100,7 +100,7 @@ def main() -> int:
             totals[i] += count
         name = os.path.relpath(path)
         print(f"{'not ok' if failed else 'ok'} {name}: {passed} passed, {failed} failed, "
-              f"{skipped} skipped{inputs(output)} ({seconds:.1f} s)", flush=True)
+              f"{skipped} skipped{count_inputs(output)} ({seconds:.1f} s)", flush=True)
         if failed or skipped:
             for line in output.splitlines():
                 if not re.match(r"ok \d+(?!.*# SKIP)", line):

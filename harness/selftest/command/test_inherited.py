@@ -20,7 +20,7 @@ SHORT = ["--samples=20", "--seconds=2"]
 
 
 class Inherited(Folder):
-    def commands(self) -> list[list[str]]:
+    def list_commands(self) -> list[list[str]]:
         """Returns each command that ends leftover children."""
         return [["repro", "fixture/anon", "--expected", FIXTURES + "/expected", "--from", ANON,
                  "-o", self.place("x.tar")],
@@ -30,16 +30,16 @@ class Inherited(Folder):
                 ["adapter", "check", "none"],
                 ["run", "attach/before-enable.map"]]
 
-    def shell(self, script: str, command: list[str]) -> "subprocess.CompletedProcess[str]":
+    def run_from_shell(self, script: str, command: list[str]) -> "subprocess.CompletedProcess[str]":
         """Runs the command by exec from a shell that ran @script."""
         return process.run(["bash", "-c", script + 'exec "$@"', "-", JITPROOF, *command],
                            cwd=self.home, timeout=60)
 
     def test_children(self) -> None:
-        for command in self.commands():
+        for command in self.list_commands():
             with self.subTest(command=command[0]):
                 alone = process.run([JITPROOF, *command], timeout=60)
-                done = self.shell(CHILDREN, command)
+                done = self.run_from_shell(CHILDREN, command)
                 pids = [int(pid) for pid in self.read("pids").split()]
                 self.assertEqual(len(pids), 2)
                 for pid in pids:
@@ -64,10 +64,10 @@ class Inherited(Folder):
 
     def test_ignored_sigchld(self) -> None:
         for command in [["judge", ANON], ["inject", "-i", GROWTH + "/perf.data", "--jitdump-dir",
-                                          GROWTH, "-o", self.place("out")], *self.commands()]:
+                                          GROWTH, "-o", self.place("out")], *self.list_commands()]:
             with self.subTest(command=command[0]):
                 status = process.run([JITPROOF, *command], timeout=60).returncode
-                done = self.shell("trap '' CHLD\n", command)
+                done = self.run_from_shell("trap '' CHLD\n", command)
                 self.assertEqual(done.returncode, status, done.stdout + done.stderr)
 
     def test_blocked_signals(self) -> None:
@@ -90,7 +90,7 @@ class Inherited(Folder):
         inside = ["unshare", *(["-Ur"] if os.geteuid() else []), "--pid", "--fork"]
         if process.run([*inside, "true"]).returncode:
             self.skipTest("no pid namespace")
-        *judging, score, adapter, run = self.commands()
+        *judging, score, adapter, run = self.list_commands()
         for command in judging:
             with self.subTest(command=command[0]):
                 status = process.run([JITPROOF, *command], timeout=60).returncode

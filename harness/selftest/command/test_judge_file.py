@@ -17,7 +17,7 @@ CODE, LIBC, MAIN, ANON = 0x10000, 0x7f0000000000, 0x400000, 0x7f1000000000
 PID = 100
 
 
-def build_id_feature(path: str, build_id: str) -> bytes:
+def pack_build_id(path: str, build_id: str) -> bytes:
     """Returns a HEADER_BUILD_ID of one user file."""
     body = struct.pack("<i20sBxxx", -1, bytes.fromhex(build_id), 20) + path.encode() + b"\0"
     body += bytes(-len(body) % 8)
@@ -30,27 +30,27 @@ class Made(Folder):
     def setUp(self) -> None:
         super().setUp()
         self.path = self.place("perf.data")
-        self.perf = rd.PerfData([rd.Attr.make(KIND, [7])], [], {6: self.string("x86_64")})
-        self.add(self.perf.comm(PID, PID, "made", 5),
-                 self.perf.map(PID, MAIN, 0x1000, "/usr/bin/made", 10),
-                 self.perf.map(PID, LIBC, 0x1000, "/usr/lib/libc.so.6", 10),
-                 self.perf.map(PID, ANON, 0x1000, "//anon", 10))
+        self.perf = rd.PerfData([rd.Attr.make(KIND, [7])], [], {6: self.pack_string("x86_64")})
+        self.add_records(self.perf.comm(PID, PID, "made", 5),
+                         self.perf.map(PID, MAIN, 0x1000, "/usr/bin/made", 10),
+                         self.perf.map(PID, LIBC, 0x1000, "/usr/lib/libc.so.6", 10),
+                         self.perf.map(PID, ANON, 0x1000, "//anon", 10))
 
     @staticmethod
-    def string(text: str) -> bytes:
+    def pack_string(text: str) -> bytes:
         return struct.pack("<I64s", 64, text.encode())
 
-    def add(self, *records: Any) -> None:
+    def add_records(self, *records: Any) -> None:
         self.perf.records += records
 
-    def sample(self, *user: int, pid: int = PID, time: int = 100,
-               kernel: tuple[int, ...] = ()) -> rd.Sample:
+    def add_sample(self, *user: int, pid: int = PID, time: int = 100,
+                   kernel: tuple[int, ...] = ()) -> rd.Sample:
         chain = ([rd.CONTEXT_KERNEL, *kernel] if kernel else []) + \
             ([rd.CONTEXT_USER, *user] if user else [])
         made = rd.Sample.make(self.perf.attrs[0], pid=pid, tid=pid, chain=chain)
         made.ip, made.time, made.id = (kernel or user or (ANON,))[0], time, 7
         made.misc = rd.KERNEL if kernel else rd.USER
-        self.add(made)
+        self.add_records(made)
         return made
 
     def run_judge(self, *options: str, raw: bytes | None = None,
@@ -66,7 +66,7 @@ class Made(Folder):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 
-    def figures(self, **wanted: Any) -> dict[str, Any]:
+    def expect_figures(self, **wanted: Any) -> dict[str, Any]:
         found = self.judge()
         self.assertEqual({name: found[name] for name in wanted}, wanted)
         return found
@@ -74,66 +74,68 @@ class Made(Folder):
 
 class Counts(Made):
     def test_nothing(self) -> None:
-        self.figures(samples=0, user_stacks=0, single_frame=0, addresses=0, addresses_unmapped=0,
-                     rootless=0, lost_records=0, lost_samples=0)
+        self.expect_figures(samples=0, user_stacks=0, single_frame=0, addresses=0,
+                            addresses_unmapped=0,
+                            rootless=0, lost_records=0, lost_samples=0)
 
     def test_whole_stack(self) -> None:
-        self.sample(ANON + 8, MAIN + 4, LIBC + 2)
-        self.figures(samples=1, user_stacks=1, single_frame=0, addresses=3, addresses_unmapped=0,
-                     rootless=0)
+        self.add_sample(ANON + 8, MAIN + 4, LIBC + 2)
+        self.expect_figures(samples=1, user_stacks=1, single_frame=0, addresses=3,
+                            addresses_unmapped=0,
+                            rootless=0)
 
     def test_single_frame(self) -> None:
-        self.sample(ANON + 8)
-        self.sample(MAIN + 8)
-        self.sample(MAIN + 8, LIBC)
-        self.figures(samples=3, user_stacks=3, single_frame=2, addresses=4, rootless=1)
+        self.add_sample(ANON + 8)
+        self.add_sample(MAIN + 8)
+        self.add_sample(MAIN + 8, LIBC)
+        self.expect_figures(samples=3, user_stacks=3, single_frame=2, addresses=4, rootless=1)
 
     def test_no_user_stack(self) -> None:
-        self.sample(kernel=(0xffffffff81000000,))
-        self.sample()
-        self.figures(samples=2, user_stacks=0, single_frame=0, addresses=0)
+        self.add_sample(kernel=(0xffffffff81000000,))
+        self.add_sample()
+        self.expect_figures(samples=2, user_stacks=0, single_frame=0, addresses=0)
 
     def test_kernel_part_is_not_counted(self) -> None:
-        self.sample(ANON, LIBC, kernel=(0xffffffff81000000, 0xffffffff81000010))
-        self.figures(samples=1, user_stacks=1, single_frame=0, addresses=2)
+        self.add_sample(ANON, LIBC, kernel=(0xffffffff81000000, 0xffffffff81000010))
+        self.expect_figures(samples=1, user_stacks=1, single_frame=0, addresses=2)
 
     def test_garbage_like_a_marker(self) -> None:
         """Values above the markers are no addresses and end no stack; alone they are no stack."""
-        self.sample(ANON, 2**64 - 4095, LIBC)
-        self.sample(ANON, rd.CONTEXT_KERNEL, LIBC + 1)
-        self.sample(ANON, 2**64 - 1)
-        self.sample(2**64 - 300)
-        self.figures(samples=4, user_stacks=3, addresses=5, single_frame=1, rootless=1,
-                     addresses_unmapped=0)
+        self.add_sample(ANON, 2**64 - 4095, LIBC)
+        self.add_sample(ANON, rd.CONTEXT_KERNEL, LIBC + 1)
+        self.add_sample(ANON, 2**64 - 1)
+        self.add_sample(2**64 - 300)
+        self.expect_figures(samples=4, user_stacks=3, addresses=5, single_frame=1, rootless=1,
+                            addresses_unmapped=0)
 
     def test_one_below_the_markers_is_an_address(self) -> None:
-        self.sample(ANON, 2**64 - 4096)
-        self.figures(addresses=2, addresses_unmapped=1, single_frame=0, rootless=1)
+        self.add_sample(ANON, 2**64 - 4096)
+        self.expect_figures(addresses=2, addresses_unmapped=1, single_frame=0, rootless=1)
 
     def test_rootless(self) -> None:
-        self.sample(LIBC, ANON)          # ends in anonymous code
-        self.sample(ANON, 0xdead0000)    # nowhere
-        self.add(self.perf.map(PID, CODE, 0x1000, "/usr/lib/libother.so", 11))
-        self.sample(ANON, CODE)          # a file, but no root
-        self.sample(ANON, MAIN)
-        self.sample(ANON, LIBC)
-        self.figures(user_stacks=5, rootless=3)
+        self.add_sample(LIBC, ANON)          # ends in anonymous code
+        self.add_sample(ANON, 0xdead0000)    # nowhere
+        self.add_records(self.perf.map(PID, CODE, 0x1000, "/usr/lib/libother.so", 11))
+        self.add_sample(ANON, CODE)          # a file, but no root
+        self.add_sample(ANON, MAIN)
+        self.add_sample(ANON, LIBC)
+        self.expect_figures(user_stacks=5, rootless=3)
 
     def test_runtimes_are_roots(self) -> None:
         for number, name in enumerate(("ld-linux-x86-64.so.2", "libc-2.31.so", "ld-2.31.so",
                                        "libc.musl-x86_64.so.1", "ld-musl-x86_64.so.1")):
             start = CODE + 0x1000 * number
-            self.add(self.perf.map(PID, start, 0x1000, "/usr/lib/" + name, 11))
-            self.sample(ANON, start)
-        self.figures(user_stacks=5, rootless=0)
+            self.add_records(self.perf.map(PID, start, 0x1000, "/usr/lib/" + name, 11))
+            self.add_sample(ANON, start)
+        self.expect_figures(user_stacks=5, rootless=0)
 
     def test_data_covers_no_code(self) -> None:
         """perf record -d records data mappings, too: addresses there are unmapped and no root."""
         data = ANON + 0x100000
-        self.sample(ANON, data + 8, LIBC)
-        self.sample(ANON, MAIN + 0x1800)
-        self.sample(data)
-        without = self.figures(addresses=6, addresses_unmapped=3, rootless=2)
+        self.add_sample(ANON, data + 8, LIBC)
+        self.add_sample(ANON, MAIN + 0x1800)
+        self.add_sample(data)
+        without = self.expect_figures(addresses=6, addresses_unmapped=3, rootless=2)
         for record in reversed((self.perf.map(PID, data, 0x1000, "//anon", 11, rd.READ),
                                 self.perf.map(PID, MAIN + 0x1000, 0x1000, "/usr/bin/made", 11,
                                               rd.READ | rd.WRITE))):
@@ -143,25 +145,25 @@ class Counts(Made):
             self.assertEqual(found[name], without[name], name)
 
     def test_data_in_the_place_of_code(self) -> None:
-        self.add(self.perf.map(PID, ANON, 0x1000, "//anon", 200, rd.READ | rd.WRITE))
-        self.sample(ANON, LIBC, time=100)
-        self.sample(ANON, LIBC, time=300)
-        self.figures(addresses=4, addresses_unmapped=1, rootless=0)
+        self.add_records(self.perf.map(PID, ANON, 0x1000, "//anon", 200, rd.READ | rd.WRITE))
+        self.add_sample(ANON, LIBC, time=100)
+        self.add_sample(ANON, LIBC, time=300)
+        self.expect_figures(addresses=4, addresses_unmapped=1, rootless=0)
 
     def test_samples_of_guests(self) -> None:
         """Addresses of guests are in mappings without records."""
         for mode in (4, 5):
-            self.sample(ANON + 0x100000, 0xdead).misc = mode
-        self.sample(ANON, LIBC)
-        found = self.figures(samples=3, user_stacks=1, addresses=2, addresses_unmapped=0)
+            self.add_sample(ANON + 0x100000, 0xdead).misc = mode
+        self.add_sample(ANON, LIBC)
+        found = self.expect_figures(samples=3, user_stacks=1, addresses=2, addresses_unmapped=0)
         self.assertEqual((found["sampled"]["guest"], found["sampled"]["anon"]), (2, 1))
         self.assertEqual([(one["pid"], one["samples"]) for one in found["processes"]], [(PID, 1)])
 
     def test_samples_of_ended_tasks(self) -> None:
         """Samples of ended tasks have pid -1, which is no process with mappings."""
-        self.sample(kernel=(0xffffffff81000000,), pid=2**32 - 1)
-        self.sample(ANON, LIBC, kernel=(0xffffffff81000000,), pid=2**32 - 1)
-        found = self.figures(samples=2, user_stacks=0, addresses=0, addresses_unmapped=0)
+        self.add_sample(kernel=(0xffffffff81000000,), pid=2**32 - 1)
+        self.add_sample(ANON, LIBC, kernel=(0xffffffff81000000,), pid=2**32 - 1)
+        found = self.expect_figures(samples=2, user_stacks=0, addresses=0, addresses_unmapped=0)
         self.assertEqual(found["sampled"]["kernel"], 2)
         self.assertEqual([one["pid"] for one in found["processes"]], [PID])
 
@@ -186,22 +188,23 @@ class Counts(Made):
         for pid, records, roots in cases:
             with self.subTest(pid=pid):
                 for time, (first, name, *more) in enumerate(records, 10):
-                    self.add(self.perf.comm(pid, pid, name, time, *more) if first == "comm" else
-                             self.perf.map(pid, first, 0x1000, name, time, *more))
+                    self.add_records(self.perf.comm(pid, pid, name, time,
+                                                    *more) if first == "comm" else
+                                     self.perf.map(pid, first, 0x1000, name, time, *more))
                 for start in (low, CODE, late):
-                    self.sample(ANON, start, pid=pid)
+                    self.add_sample(ANON, start, pid=pid)
                 found = {one["pid"]: one for one in self.judge()["processes"]}[pid]
                 self.assertEqual(found["rootless"], 3 - len(roots))
-                self.sample(ANON, roots[0], pid=pid)
+                self.add_sample(ANON, roots[0], pid=pid)
                 found = {one["pid"]: one for one in self.judge()["processes"]}[pid]
                 self.assertEqual(found["rootless"], 3 - len(roots))
 
     def test_lost(self) -> None:
         identity = self.perf.attrs[0].ids[0]
-        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", identity, 12), 50),
-                 self.perf.side(rd.LOST, struct.pack("<QQ", identity, 3), 60),
-                 self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 5), 70))
-        found = self.figures(lost_records=2, lost_samples=5)
+        self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", identity, 12), 50),
+                         self.perf.side(rd.LOST, struct.pack("<QQ", identity, 3), 60),
+                         self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 5), 70))
+        found = self.expect_figures(lost_records=2, lost_samples=5)
         self.assertEqual(found["lost_events"], 15)
 
     def test_kinds(self) -> None:
@@ -210,23 +213,23 @@ class Counts(Made):
                                             ("/SYSV00000001 (deleted)", "other"),
                                             ("[anon:v8]", "anon"), ("/a/b", "file"),
                                             ("/anon_hugepage (deleted)", "other"))):
-            self.add(self.perf.map(PID, CODE + 0x10000 * number, 0x1000, name, 11))
+            self.add_records(self.perf.map(PID, CODE + 0x10000 * number, 0x1000, name, 11))
         # The kernel's own maps belong to no process.
         for kind in (rd.MMAP, rd.MMAP2):
             record = self.perf.map(2**32 - 1, 2**63, 0x1000, "[kernel.kallsyms]_text", 12)
             record.kind, record.misc = kind, rd.KERNEL
             if kind == rd.MMAP:
                 del record.body[32:64]  # what MMAP2 has besides
-            self.add(record)
+            self.add_records(record)
         found = self.judge()
         self.assertEqual(found["mmap2"], {"file": 3, "anon": 2, "memfd": 1, "other": 6})
 
     def test_processes(self) -> None:
-        self.add(self.perf.map(200, CODE, 0x1000, "/usr/bin/second", 10))
-        self.sample(ANON, LIBC)
-        self.sample(ANON, CODE, pid=200)
-        self.sample(CODE, pid=200)
-        found = self.figures(samples=3, addresses=5, addresses_unmapped=1)
+        self.add_records(self.perf.map(200, CODE, 0x1000, "/usr/bin/second", 10))
+        self.add_sample(ANON, LIBC)
+        self.add_sample(ANON, CODE, pid=200)
+        self.add_sample(CODE, pid=200)
+        found = self.expect_figures(samples=3, addresses=5, addresses_unmapped=1)
         by_pid = {one["pid"]: one for one in found["processes"]}
         self.assertEqual((by_pid[PID]["samples"], by_pid[PID]["addresses_unmapped"]), (1, 0))
         self.assertEqual((by_pid[200]["samples"], by_pid[200]["single_frame"],
@@ -248,7 +251,7 @@ class Deferred(Made):
 
     def add_deferred_sample(self, time: int = 100, cookie: int = COOKIE,
                             tid: int = PID) -> rd.Sample:
-        made = self.sample(kernel=(2**64 - 2**20,), time=time)
+        made = self.add_sample(kernel=(2**64 - 2**20,), time=time)
         made.chain += [self.MARKER, cookie]
         made.tid = tid
         return made
@@ -257,51 +260,51 @@ class Deferred(Made):
                            count: int | None = None) -> None:
         count = len(user) if count is None else count
         payload = struct.pack(f"<QQ{len(user)}Q", cookie, count, *user)
-        self.add(self.perf.side(self.RECORD, payload, time, rd.USER, PID, tid))
+        self.add_records(self.perf.side(self.RECORD, payload, time, rd.USER, PID, tid))
 
     def test_joined(self) -> None:
         """One record completes each sample with its cookie, before or after it in the file."""
         self.add_deferred_sample(time=100)
         self.add_deferred_sample(time=110)
         self.add_deferred_chain(ANON, ANON + 8, LIBC, time=300)
-        self.figures(samples=2, user_stacks=2, addresses=6, addresses_unmapped=0, rootless=0)
+        self.expect_figures(samples=2, user_stacks=2, addresses=6, addresses_unmapped=0, rootless=0)
 
     def test_judged_at_the_time_of_the_sample(self) -> None:
         late = ANON + 0x100000
         self.add_deferred_sample(time=100)
-        self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
+        self.add_records(self.perf.map(PID, late, 0x1000, "//anon", 150))
         self.add_deferred_chain(late, LIBC, time=200)
-        self.figures(addresses=2, addresses_unmapped=1)
+        self.expect_figures(addresses=2, addresses_unmapped=1)
 
     def test_many_rounds_later(self) -> None:
         finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
         self.add_deferred_sample(time=100)
-        self.add(finished, self.perf.comm(PID, PID, "made", 120), finished,
-                 self.perf.comm(PID, PID, "made", 140), finished)
+        self.add_records(finished, self.perf.comm(PID, PID, "made", 120), finished,
+                         self.perf.comm(PID, PID, "made", 140), finished)
         self.add_deferred_chain(ANON, LIBC, time=900)
-        self.figures(user_stacks=1, addresses=2)
+        self.expect_figures(user_stacks=1, addresses=2)
 
     def test_another_cookie_or_thread(self) -> None:
         self.add_deferred_sample(cookie=1)
         self.add_deferred_sample(tid=PID + 1)
         self.add_deferred_chain(ANON, LIBC)
-        self.figures(samples=2, user_stacks=0, addresses=0)
+        self.expect_figures(samples=2, user_stacks=0, addresses=0)
 
     def test_cookie_is_no_address(self) -> None:
         self.add_deferred_sample(cookie=ANON)
-        self.figures(samples=1, user_stacks=0, addresses=0)
+        self.expect_figures(samples=1, user_stacks=0, addresses=0)
 
     def test_first_of_several(self) -> None:
         """Each event of the thread may write a record: the first one counts."""
         self.add_deferred_sample()
         self.add_deferred_chain(ANON, LIBC)
         self.add_deferred_chain(ANON, ANON, ANON, LIBC)
-        self.figures(addresses=2)
+        self.expect_figures(addresses=2)
 
     def test_empty(self) -> None:
         self.add_deferred_sample()
         self.add_deferred_chain()
-        self.figures(samples=1, user_stacks=0)
+        self.expect_figures(samples=1, user_stacks=0)
 
     def test_longer_than_its_record(self) -> None:
         self.add_deferred_sample()
@@ -315,7 +318,7 @@ class Deferred(Made):
         self.perf.attrs[0].flags &= ~(3 << 38)
         self.add_deferred_sample()
         self.add_deferred_chain(ANON, LIBC)
-        self.figures(samples=1, user_stacks=0)
+        self.expect_figures(samples=1, user_stacks=0)
 
 
 class Order(Made):
@@ -323,42 +326,42 @@ class Order(Made):
 
     def test_before_its_mapping(self) -> None:
         late = ANON + 0x100000
-        self.sample(late, LIBC, time=100)
-        self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
-        self.sample(late, LIBC, time=200)
-        self.figures(addresses=4, addresses_unmapped=1)
+        self.add_sample(late, LIBC, time=100)
+        self.add_records(self.perf.map(PID, late, 0x1000, "//anon", 150))
+        self.add_sample(late, LIBC, time=200)
+        self.expect_figures(addresses=4, addresses_unmapped=1)
 
     def test_file_order_is_not_time_order(self) -> None:
         late = ANON + 0x100000
-        self.sample(late, LIBC, time=200)
-        self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
-        self.sample(late, LIBC, time=100)
-        self.figures(addresses=4, addresses_unmapped=1)
+        self.add_sample(late, LIBC, time=200)
+        self.add_records(self.perf.map(PID, late, 0x1000, "//anon", 150))
+        self.add_sample(late, LIBC, time=100)
+        self.expect_figures(addresses=4, addresses_unmapped=1)
 
     def test_file_order_across_rounds(self) -> None:
         """A round may hold records newer than some of the next round, never of a later one."""
         late = ANON + 0x100000
         finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
-        self.sample(late, LIBC, time=200)
-        self.add(finished, self.perf.map(PID, late, 0x1000, "//anon", 150), finished)
-        self.figures(addresses=2, addresses_unmapped=0)
+        self.add_sample(late, LIBC, time=200)
+        self.add_records(finished, self.perf.map(PID, late, 0x1000, "//anon", 150), finished)
+        self.expect_figures(addresses=2, addresses_unmapped=0)
 
     def test_exec_forgets(self) -> None:
-        self.sample(ANON, LIBC, time=100)
-        self.add(self.perf.comm(PID, PID, "other", 150, True))
-        self.sample(ANON, LIBC, time=200)
-        self.figures(addresses=4, addresses_unmapped=2, rootless=1)
+        self.add_sample(ANON, LIBC, time=100)
+        self.add_records(self.perf.comm(PID, PID, "other", 150, True))
+        self.add_sample(ANON, LIBC, time=200)
+        self.expect_figures(addresses=4, addresses_unmapped=2, rootless=1)
 
     def test_perf_names_by_mappings_before_an_exec(self) -> None:
         """perf drops none; a newer mapping hides what it covers. Injected code is known, too."""
         injected = ANON + 0x10000
-        self.add(self.perf.map(PID, ANON, 0x2000, "/bin/sh", 20),
-                 self.perf.map(PID, injected, 0x1000, "/tmp/jitted-100-1.so", 20),
-                 self.perf.comm(PID, PID, "other", 150, True),
-                 self.perf.comm(PID, PID, "third", 160, True),
-                 self.perf.map(PID, ANON + 0x1000, 0x1000, "/bin/cat", 170))
+        self.add_records(self.perf.map(PID, ANON, 0x2000, "/bin/sh", 20),
+                         self.perf.map(PID, injected, 0x1000, "/tmp/jitted-100-1.so", 20),
+                         self.perf.comm(PID, PID, "other", 150, True),
+                         self.perf.comm(PID, PID, "third", 160, True),
+                         self.perf.map(PID, ANON + 0x1000, 0x1000, "/bin/cat", 170))
         for address in (ANON, ANON + 0x1000, ANON + 0x8000, injected):
-            self.sample(address, time=200)
+            self.add_sample(address, time=200)
         found = self.judge()
         self.assertEqual((found["addresses"], found["addresses_unmapped"]), (4, 2))
         self.assertEqual(found["names"]["why"]["no-mapping"], 1)
@@ -370,24 +373,24 @@ class Order(Made):
             self.assertEqual(shown.count(name), count, shown)
 
     def test_fork_inherits(self) -> None:
-        self.add(self.perf.fork(300, PID, 50))
-        self.add(self.perf.map(PID, ANON + 0x100000, 0x1000, "//anon", 60))
-        self.sample(ANON, MAIN, pid=300)
-        self.sample(ANON + 0x100000, MAIN, pid=300)
-        self.sample(ANON, pid=300, time=20)
-        self.figures(addresses=5, addresses_unmapped=2, rootless=1)
+        self.add_records(self.perf.fork(300, PID, 50))
+        self.add_records(self.perf.map(PID, ANON + 0x100000, 0x1000, "//anon", 60))
+        self.add_sample(ANON, MAIN, pid=300)
+        self.add_sample(ANON + 0x100000, MAIN, pid=300)
+        self.add_sample(ANON, pid=300, time=20)
+        self.expect_figures(addresses=5, addresses_unmapped=2, rootless=1)
 
     def test_end_is_outside(self) -> None:
-        self.sample(ANON + 0xfff, LIBC)
-        self.sample(ANON + 0x1000, LIBC)
-        self.sample(ANON - 1, LIBC)
-        self.figures(addresses=6, addresses_unmapped=2)
+        self.add_sample(ANON + 0xfff, LIBC)
+        self.add_sample(ANON + 0x1000, LIBC)
+        self.add_sample(ANON - 1, LIBC)
+        self.expect_figures(addresses=6, addresses_unmapped=2)
 
 
 class Refusals(Made):
     """Status 99 with file, offset and the expected data; never counts of half a file."""
 
-    def refused(self, raw: bytes, *patterns: str) -> None:
+    def expect_refusal(self, raw: bytes, *patterns: str) -> None:
         done = self.run_judge("--json", raw=raw)
         self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
         self.assertEqual(done.stdout, "")
@@ -398,25 +401,25 @@ class Refusals(Made):
 
     def setUp(self) -> None:
         super().setUp()
-        self.sample(ANON, LIBC)
+        self.add_sample(ANON, LIBC)
         self.raw = self.perf.pack()
         self.data = rd.HEADER + len(self.perf.attrs[0].raw) + 16
 
     def test_empty(self) -> None:
-        self.refused(b"")
+        self.expect_refusal(b"")
 
     def test_no_perf_data(self) -> None:
-        self.refused(b"\x7fELF" + bytes(200), "offset 0")
+        self.expect_refusal(b"\x7fELF" + bytes(200), "offset 0")
 
     def test_cut_anywhere_in_data(self) -> None:
         for end in range(self.data + 1, self.data + sum(len(record.pack()) for record in
                                                         self.perf.records), 7):
-            self.refused(self.raw[:end], r"offset (0x)?[0-9a-f]+")
+            self.expect_refusal(self.raw[:end], r"offset (0x)?[0-9a-f]+")
 
     def test_record_of_no_size(self) -> None:
         raw = bytearray(self.raw)
         struct.pack_into("<H", raw, self.data + 6, 0)
-        self.refused(raw, rf"offset ({self.data}|0x{self.data:x})\b")
+        self.expect_refusal(raw, rf"offset ({self.data}|0x{self.data:x})\b")
 
     def test_chain_longer_than_its_record(self) -> None:
         self.perf.records[-1].chain += [LIBC] * 3
@@ -424,7 +427,7 @@ class Refusals(Made):
         at = raw.rindex(struct.pack("<QQ", 6, rd.CONTEXT_USER))
         struct.pack_into("<Q", raw, at, 2**61 + 6)
         start = self.data + sum(len(record.pack()) for record in self.perf.records[:-1])
-        self.refused(raw, rf"offset ({start}|0x{start:x})\b|offset ({at}|0x{at:x})\b")
+        self.expect_refusal(raw, rf"offset ({start}|0x{start:x})\b|offset ({at}|0x{at:x})\b")
 
     def test_missing(self) -> None:
         done = process.run([JITPROOF, "judge", self.path + ".none"], timeout=60)
@@ -445,7 +448,7 @@ class Stacks(Made):
         self.perf.attrs.append(self.attr)
         self.out = self.path + ".stacks"
 
-    def dump(self, *words: int, size: int | None = None, time: int = 100) -> None:
+    def add_dump(self, *words: int, size: int | None = None, time: int = 100) -> None:
         """Adds a sample: two words at the stack pointer, @words from the frame pointer on."""
         made = rd.Sample.make(self.attr, pid=PID, tid=PID + 1, chain=[rd.CONTEXT_USER, ANON, 1])
         made.ip, made.time, made.id = self.CODE, time, 9
@@ -453,53 +456,54 @@ class Stacks(Made):
         made.regs = {rd.X86_BP: self.SP + 16, rd.X86_SP: self.SP, rd.X86_IP: self.CODE}
         made.stack = bytearray(struct.pack("<%dQ" % (2 + len(words)), 7, 8, *words)[:size])
         made.asked = 128
-        self.add(made)
+        self.add_records(made)
 
-    def stacks(self, *options: str) -> list[dict[str, Any]]:
+    def judge_stacks(self, *options: str) -> list[dict[str, Any]]:
         done = self.run_judge(*options, "--stacks", self.out)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         with open(self.out, encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
     def test_line(self) -> None:
-        self.sample(ANON)  # no dump, no line
-        self.dump(self.SP + 32, ANON + 0x20, 0, 0)
-        self.assertEqual(self.stacks(), [{
+        self.add_sample(ANON)  # no dump, no line
+        self.add_dump(self.SP + 32, ANON + 0x20, 0, 0)
+        self.assertEqual(self.judge_stacks(), [{
             "pid": PID, "tid": PID + 1, "time": 100, "ip": hex(self.CODE), "dump": 48,
             "asked": 128, "chain": [hex(rd.CONTEXT_USER), hex(ANON), "0x1"],
             "frames": [hex(self.CODE), hex(ANON + 0x20)], "stop": "root",
             "where": hex(ANON + 0x1f)}])
 
     def test_stops(self) -> None:
-        self.dump(self.SP + 32, 0xdead0001, 0, 0)
-        self.dump(self.SP + 32, ANON + 0x20, size=24, time=101)
-        self.dump(self.SP, ANON + 0x20, 0, 0, time=102)
-        self.assertEqual([(one["stop"], len(one["frames"]), one["where"]) for one in self.stacks()],
+        self.add_dump(self.SP + 32, 0xdead0001, 0, 0)
+        self.add_dump(self.SP + 32, ANON + 0x20, size=24, time=101)
+        self.add_dump(self.SP, ANON + 0x20, 0, 0, time=102)
+        self.assertEqual([(one["stop"], len(one["frames"]),
+                           one["where"]) for one in self.judge_stacks()],
                          [("unmapped", 2, "0xdead0000"), ("dump-short", 1, hex(self.CODE)),
                           ("bad-frame", 2, hex(ANON + 0x1f))])
 
     def test_frame_pointers_through_files(self) -> None:
         """Without the program's ELF file only --frame-pointers continues."""
-        self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
-        self.assertEqual([(one["stop"], len(one["frames"])) for one in self.stacks()],
+        self.add_dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
+        self.assertEqual([(one["stop"], len(one["frames"])) for one in self.judge_stacks()],
                          [("no-elf", 2)])
         self.assertEqual([(one["stop"], len(one["frames"])) for one in
-                          self.stacks("--frame-pointers")], [("root", 3)])
+                          self.judge_stacks("--frame-pointers")], [("root", 3)])
 
     def test_methods(self) -> None:
         """dump_fp needs no file, and stores a final 0 as the kernel does; dump_cfi needs it."""
-        self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
+        self.add_dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
         for method, stop in (("dump", ("no-elf", 2)), ("dump_fp", ("root", 4)),
                              ("dump_cfi", ("no-cfi", 1))):
             with self.subTest(method):
                 self.assertEqual([(one["stop"], len(one["frames"])) for one in
-                                  self.stacks("--method", method)], [stop])
+                                  self.judge_stacks("--method", method)], [stop])
         done = self.run_judge("--method=chain")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("--method=chain: expected dump", done.stderr)
 
     def test_cannot_be_written(self) -> None:
-        self.dump(self.SP + 32, ANON + 0x20, 0, 0)
+        self.add_dump(self.SP + 32, ANON + 0x20, 0, 0)
         out = self.place("stacks")
         for where, why, before in (
                 ("/dev/full", "expected a regular file", ()),
@@ -514,10 +518,10 @@ class Stacks(Made):
 
 class FailIf(Made):
     def test_counts_and_shares(self) -> None:
-        self.sample(ANON)
-        self.sample(ANON, LIBC)
-        self.sample(ANON, LIBC)
-        self.sample(ANON, LIBC)
+        self.add_sample(ANON)
+        self.add_sample(ANON, LIBC)
+        self.add_sample(ANON, LIBC)
+        self.add_sample(ANON, LIBC)
         for expression, status in (("single_frame>0", 1), ("single_frame>1", 0),
                                    ("single_frame>0.5", 1), ("single_frame>24.9%", 1),
                                    ("single_frame>25%", 0), ("rootless>0", 1),

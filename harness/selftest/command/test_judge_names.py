@@ -26,7 +26,7 @@ int both(int a) { return hidden(a); }
 """
 
 
-def unpublish(path: str) -> None:
+def remove_map(path: str) -> None:
     if os.path.lexists(path):
         os.unlink(path)
 
@@ -38,21 +38,21 @@ class Names(judged.Made):
         super().setUp()
         self.pid = 0x40000000 + os.getpid()
         self.map_path = "/tmp/perf-%d.map" % self.pid
-        self.addCleanup(unpublish, self.map_path)
+        self.addCleanup(remove_map, self.map_path)
         os.chmod(self.home, 0o755)  # judge gives up root
         # Use no cache of binaries but the test's own.
         home = unittest.mock.patch.dict(os.environ, {"HOME": self.home})
         home.start()
         self.addCleanup(home.stop)
-        self.add(self.perf.comm(self.pid, self.pid, "named", 5))
+        self.add_records(self.perf.comm(self.pid, self.pid, "named", 5))
 
-    def maps(self, start: int, name: str, **more: int) -> None:
-        self.add(self.perf.map(self.pid, start, 0x10000, name, 10, **more))
+    def add_map(self, start: int, name: str, **more: int) -> None:
+        self.add_records(self.perf.map(self.pid, start, 0x10000, name, 10, **more))
 
-    def expect(self, *addresses: int, **wanted: int) -> None:
+    def expect_counts(self, *addresses: int, **wanted: int) -> None:
         """Adds samples at the addresses and expects exactly these counts, by source or reason."""
         for address in addresses:
-            self.sample(address, pid=self.pid)
+            self.add_sample(address, pid=self.pid)
         found = [one["names"] for one in self.judge()["processes"] if one["pid"] == self.pid][0]
         counted = {name.replace("-", "_"): count
                    for name, count in {**found["by"], **found["why"]}.items() if count}
@@ -61,52 +61,54 @@ class Names(judged.Made):
         self.assertEqual(found["named"], sum(found["by"].values()))
         self.assertEqual(found["unnamed"], sum(found["why"].values()))
 
-    def publish(self, text: str) -> None:
+    def write_map(self, text: str) -> None:
         files.write(self.map_path, text)
 
 
 class PerfMaps(Names):
     def test_named(self) -> None:
-        self.publish("%x 40 first\n%x 40 second\n" % (ANON, ANON + 0x40))
-        self.maps(ANON, "//anon")
-        self.expect(ANON, ANON + 0x7f, ANON + 0x80, map=2, not_in_map=1)
+        self.write_map("%x 40 first\n%x 40 second\n" % (ANON, ANON + 0x40))
+        self.add_map(ANON, "//anon")
+        self.expect_counts(ANON, ANON + 0x7f, ANON + 0x80, map=2, not_in_map=1)
 
     def test_mappings_that_ask(self) -> None:
-        self.publish("%x 100000000 all\n" % ANON)
+        self.write_map("%x 100000000 all\n" % ANON)
         asking = ["//anon", "[heap]", "/dev/zero (deleted)", "/SYSV00000000 (deleted)",
                   "/anon_hugepage (deleted)"]
         for number, name in enumerate(asking):
-            self.maps(ANON + number * 0x10000, name)
-        self.expect(*(ANON + number * 0x10000 for number in range(len(asking))), map=len(asking))
+            self.add_map(ANON + number * 0x10000, name)
+        self.expect_counts(*(ANON + number * 0x10000 for number in range(len(asking))),
+                           map=len(asking))
 
     def test_mappings_that_do_not(self) -> None:
-        self.publish("%x 100000000 all\n" % ANON)
+        self.write_map("%x 100000000 all\n" % ANON)
         names = ["/memfd:jit (deleted)", "[anon:jit]", "/dev/shm/gone", "[uprobes]"]
         for number, name in enumerate(names):
-            self.maps(ANON + number * 0x10000, name)
-        self.maps(ANON + 0x100000, "//anon", prot=rd.READ)
-        self.expect(*(ANON + number * 0x10000 for number in range(len(names))), ANON + 0x100000,
-                    not_anonymous=len(names) + 1)
+            self.add_map(ANON + number * 0x10000, name)
+        self.add_map(ANON + 0x100000, "//anon", prot=rd.READ)
+        self.expect_counts(*(ANON + number * 0x10000 for number in range(len(names))),
+                           ANON + 0x100000,
+                           not_anonymous=len(names) + 1)
 
     def test_overlapped(self) -> None:
-        self.publish("%x 1000 wide\n%x 10 narrow\n" % (ANON, ANON + 0x100) +
-                     "%x 10 more\n" % (ANON + 0x200))
-        self.maps(ANON, "//anon")
-        self.expect(ANON + 0x180, overlapped=1)
+        self.write_map("%x 1000 wide\n%x 10 narrow\n" % (ANON, ANON + 0x100) +
+                       "%x 10 more\n" % (ANON + 0x200))
+        self.add_map(ANON, "//anon")
+        self.expect_counts(ANON + 0x180, overlapped=1)
 
     def test_none(self) -> None:
-        self.maps(ANON, "//anon")
-        self.expect(ANON, ANON + 0x20000, no_map=1, no_mapping=1)
+        self.add_map(ANON, "//anon")
+        self.expect_counts(ANON, ANON + 0x20000, no_map=1, no_mapping=1)
 
     def test_fifo_does_not_hang(self) -> None:
         os.mkfifo(self.map_path)
-        self.maps(ANON, "//anon")
-        self.expect(ANON, bad_map=1)
+        self.add_map(ANON, "//anon")
+        self.expect_counts(ANON, bad_map=1)
 
     def test_link_is_not_followed(self) -> None:
         os.symlink(self.write("%x 40 first\n" % ANON, "elsewhere"), self.map_path)
-        self.maps(ANON, "//anon")
-        self.expect(ANON, bad_map=1)
+        self.add_map(ANON, "//anon")
+        self.expect_counts(ANON, bad_map=1)
 
 
 class Elf(Names):
@@ -120,80 +122,80 @@ class Elf(Names):
                             self.write(SOURCE, "lib.c"), "-Wl,--build-id=0x" + BUILD_ID])
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def symbol(self, name: str) -> int:
+    def find_symbol(self, name: str) -> int:
         """Returns the file offset of a symbol, which is its address in this library."""
         listed = process.run(["readelf", "-sW", self.library]).stdout
         return [int(line.split()[1], 16) for line in listed.splitlines()
                 if line.split()[-1:] == [name]][-1]
 
-    def header(self, path: str, build_id: str) -> None:
-        self.perf.features[2] = judged.build_id_feature(path, build_id)
+    def set_build_id(self, path: str, build_id: str) -> None:
+        self.perf.features[2] = judged.pack_build_id(path, build_id)
 
     def test_named(self) -> None:
-        hidden, both = self.symbol("hidden"), self.symbol("both")
-        self.maps(ELF, self.library)
-        self.expect(ELF + hidden, ELF + both, ELF + 0xf000, elf=2, no_symbol=1)
+        hidden, both = self.find_symbol("hidden"), self.find_symbol("both")
+        self.add_map(ELF, self.library)
+        self.expect_counts(ELF + hidden, ELF + both, ELF + 0xf000, elf=2, no_symbol=1)
 
     def test_offset(self) -> None:
-        self.maps(ELF, self.library, pgoff=0x1000)
-        self.expect(ELF + self.symbol("both") - 0x1000, elf=1)
+        self.add_map(ELF, self.library, pgoff=0x1000)
+        self.expect_counts(ELF + self.find_symbol("both") - 0x1000, elf=1)
 
     def test_stripped(self) -> None:
-        hidden, both = self.symbol("hidden"), self.symbol("both")
+        hidden, both = self.find_symbol("hidden"), self.find_symbol("both")
         process.run(["strip", self.library])
-        self.maps(ELF, self.library)
-        self.expect(ELF + hidden, ELF + both, stripped=1, elf=1)
+        self.add_map(ELF, self.library)
+        self.expect_counts(ELF + hidden, ELF + both, stripped=1, elf=1)
 
     def test_missing(self) -> None:
-        self.maps(ELF, self.place("gone.so"))
-        self.maps(ELF + 0x100000, self.library + " (deleted)")
-        self.expect(ELF, ELF + 0x100000, missing_file=2)
+        self.add_map(ELF, self.place("gone.so"))
+        self.add_map(ELF + 0x100000, self.library + " (deleted)")
+        self.expect_counts(ELF, ELF + 0x100000, missing_file=2)
 
     def test_other_build_id(self) -> None:
-        self.header(self.library, "ff" * 20)
-        self.maps(ELF, self.library)
-        self.expect(ELF + self.symbol("both"), other_file=1)
+        self.set_build_id(self.library, "ff" * 20)
+        self.add_map(ELF, self.library)
+        self.expect_counts(ELF + self.find_symbol("both"), other_file=1)
 
     def test_same_build_id(self) -> None:
-        self.header(self.library, BUILD_ID)
-        self.maps(ELF, self.library)
-        self.expect(ELF + self.symbol("both"), elf=1)
+        self.set_build_id(self.library, BUILD_ID)
+        self.add_map(ELF, self.library)
+        self.expect_counts(ELF + self.find_symbol("both"), elf=1)
 
     def test_cache_by_build_id(self) -> None:
-        offset = self.symbol("hidden")
+        offset = self.find_symbol("hidden")
         cache = self.place(".debug", ".build-id", BUILD_ID[:2], BUILD_ID[2:])
         os.makedirs(cache)
         os.rename(self.library, os.path.join(cache, "elf"))
-        self.header(self.library, BUILD_ID)
-        self.maps(ELF, self.library)
-        self.expect(ELF + offset, elf=1)
+        self.set_build_id(self.library, BUILD_ID)
+        self.add_map(ELF, self.library)
+        self.expect_counts(ELF + offset, elf=1)
 
     def test_debug_file(self) -> None:
         """Symbols in a separate debug file of the cache."""
-        offset = self.symbol("hidden")
+        offset = self.find_symbol("hidden")
         cache = self.place(".debug", ".build-id", BUILD_ID[:2], BUILD_ID[2:])
         os.makedirs(cache)
         process.run(["objcopy", "--only-keep-debug", self.library, os.path.join(cache, "debug")])
         process.run(["strip", self.library])
-        self.maps(ELF, self.library)
-        self.expect(ELF + offset, elf=1)
+        self.add_map(ELF, self.library)
+        self.expect_counts(ELF + offset, elf=1)
 
     def test_no_elf(self) -> None:
         os.mkfifo(self.place("fifo"))
         self.write("text", "text")
-        self.maps(ELF, self.place("fifo"))
-        self.maps(ELF + 0x100000, self.place("text"))
-        self.expect(ELF, ELF + 0x100000, bad_file=1, not_elf=1)
+        self.add_map(ELF, self.place("fifo"))
+        self.add_map(ELF + 0x100000, self.place("text"))
+        self.expect_counts(ELF, ELF + 0x100000, bad_file=1, not_elf=1)
 
     def test_injected(self) -> None:
         path = self.place("jitted-1-2.so")
         shutil.copyfile(self.library, path)
-        self.maps(ELF, path)
-        self.expect(ELF + self.symbol("both"), jitdump=1)
+        self.add_map(ELF, path)
+        self.expect_counts(ELF + self.find_symbol("both"), jitdump=1)
 
     def test_text(self) -> None:
-        self.maps(ELF, self.library)
-        self.sample(ELF + self.symbol("both"), pid=self.pid)
+        self.add_map(ELF, self.library)
+        self.add_sample(ELF + self.find_symbol("both"), pid=self.pid)
         self.assertRegex(self.run_judge().stdout, r"perf 7\.3 names +1  100\.00 % of 1 samples")
 
 
@@ -223,23 +225,25 @@ class AsPerf(judged.Folder):
         except Missing as why:
             self.skipTest(str(why))
 
-    def agree(self, *command: str) -> None:
+    def compare_with_perf(self, *command: str) -> None:
         path = self.place("perf.data")
         done = self.perf.run("record", "-N", "-o", path, "-e", "cpu-clock:u", "-F", "5000", "--",
                              *command, timeout=120)
         if "Captured and wrote" not in done.stderr:
             self.skipTest("perf does not record here: " + done.stderr.strip()[-200:])
         for pid in names_peer.count_by_judge(JITPROOF, path, self.perf.number):
-            self.addCleanup(unpublish, "/tmp/perf-%d.map" % pid)
+            self.addCleanup(remove_map, "/tmp/perf-%d.map" % pid)
         self.assertEqual(names_peer.find_differences(self.perf, JITPROOF, path), [])
 
     def test_many_programs(self) -> None:
-        self.agree("sh", "-c", "for i in 1 2 3; do ls -lR /usr/bin | sort | gzip >/dev/null; done")
+        self.compare_with_perf("sh", "-c",
+                               "for i in 1 2 3; do ls -lR /usr/bin | sort | gzip >/dev/null; done")
 
     def test_python(self) -> None:
-        self.agree(sys.executable, "-c", "import json; [json.dumps(list(range(500))) "
-                   "for i in range(3000)]")
+        self.compare_with_perf(sys.executable, "-c", "import json; [json.dumps(list(range(500))) "
+                               "for i in range(3000)]")
 
     def test_perf_map(self) -> None:
-        self.agree("timeout", "1", JITPROOF, "workload", "coalesced_growth", "--publish", "map",
-                   "--control-fd", "none", "--truth", self.place("truth"))
+        self.compare_with_perf("timeout", "1", JITPROOF, "workload", "coalesced_growth",
+                               "--publish", "map",
+                               "--control-fd", "none", "--truth", self.place("truth"))

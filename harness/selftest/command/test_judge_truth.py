@@ -22,30 +22,30 @@ class Judging(Folder):
     def judge(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return process.run([JITPROOF, "judge", *arguments], timeout=60)
 
-    def by_truth(self, fixture: str, *more: str) -> dict[str, Any]:
+    def judge_by_truth(self, fixture: str, *more: str) -> dict[str, Any]:
         done = self.judge("--json", "--slack", "0", "--truth", f"{fixture}/truth", *more,
                           f"{fixture}/perf.data")
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return json.loads(done.stdout)
 
-    def as_run(self, fixture: str) -> dict[str, Any]:
+    def judge_run(self, fixture: str) -> dict[str, Any]:
         results = self.place(os.path.basename(fixture) + ".jsonl")
         self.judge("--results", results, fixture)
         with open(results, encoding="utf-8") as lines:
             return json.loads(next(lines))
 
-    def fixture(self, name: str) -> str:
+    def fixture_path(self, name: str) -> str:
         return os.path.join(FIXTURES, name)
 
-    def refused(self, truth: str, capture: str, why: str) -> None:
+    def expect_refusal(self, truth: str, capture: str, why: str) -> None:
         done = self.judge("--truth", truth, capture)
         self.assertEqual(done.returncode, 99, done.stdout)
         self.assertIn(why, done.stderr)
 
 
 class Recorded(Judging):
-    def compare(self, fixture: str, *more: str) -> None:
-        ours, run = self.by_truth(fixture, *more), self.as_run(fixture)
+    def compare_verdicts(self, fixture: str, *more: str) -> None:
+        ours, run = self.judge_by_truth(fixture, *more), self.judge_run(fixture)
         self.assertTrue(run["verdicts"]["chain"])
         self.assertEqual(ours["verdicts"]["chain"], run["verdicts"]["chain"])
         for metric in SAME:
@@ -57,29 +57,29 @@ class Recorded(Judging):
     def test_as_the_run(self) -> None:
         for name in ("anon", "memfd", "clock"):
             with self.subTest(fixture=name):
-                self.compare(self.fixture(name))
+                self.compare_verdicts(self.fixture_path(name))
 
     def test_injected(self) -> None:
-        fixture = self.fixture("growth")
-        found = self.by_truth(fixture, "--injected", f"{fixture}/injected.data")
+        fixture = self.fixture_path("growth")
+        found = self.judge_by_truth(fixture, "--injected", f"{fixture}/injected.data")
         # Its ELF files are no longer where the records say.
         self.assertEqual(found["metrics"]["names.right"]["k"], 0)
         self.assertGreater(found["metrics"]["names.right"]["n"], 0)
 
     def test_text(self) -> None:
-        fixture = self.fixture("anon")
+        fixture = self.fixture_path("anon")
         done = self.judge("--slack", "0", "--truth", f"{fixture}/truth", f"{fixture}/perf.data")
         self.assertIn("# note: names are not judged", done.stdout)
         self.assertRegex(done.stdout, r"# broken\.chain: 0\.00 % \(0 of \d+")
         self.assertIn("not ok 1 truth/gathered", done.stdout)
 
     def test_keeps_a_run_directory(self) -> None:
-        fixture, kept = self.fixture("memfd"), self.place("kept")
-        ours = self.by_truth(fixture, "-o", kept)
-        self.assertEqual(self.as_run(kept)["verdicts"], ours["verdicts"])
+        fixture, kept = self.fixture_path("memfd"), self.place("kept")
+        ours = self.judge_by_truth(fixture, "-o", kept)
+        self.assertEqual(self.judge_run(kept)["verdicts"], ours["verdicts"])
 
     def test_fewer_samples_with_more_slack(self) -> None:
-        fixture = self.fixture("anon")
+        fixture = self.fixture_path("anon")
         done = self.judge("--json", "--slack", "90000", "--truth", f"{fixture}/truth",
                           f"{fixture}/perf.data")
         self.assertEqual(json.loads(done.stdout)["outcome"], "FAIL")
@@ -91,34 +91,36 @@ class Recorded(Judging):
 
 class Refused(Judging):
     def test_other_clock(self) -> None:
-        fixture, path = self.fixture("anon"), self.place("perf.data")
+        fixture, path = self.fixture_path("anon"), self.place("perf.data")
         perf = rd.PerfData.load(f"{fixture}/perf.data")
         for attr in perf.attrs:
             attr.flags &= ~(1 << 25)
         perf.save(path)
-        self.refused(f"{fixture}/truth", path, "record with perf record -k mono")
+        self.expect_refusal(f"{fixture}/truth", path, "record with perf record -k mono")
 
     def test_other_run(self) -> None:
-        self.refused(self.fixture("anon") + "/truth", self.fixture("clock") + "/perf.data",
-                     "not of the same run")
+        self.expect_refusal(self.fixture_path("anon") + "/truth",
+                            self.fixture_path("clock") + "/perf.data",
+                            "not of the same run")
 
     def test_no_samples(self) -> None:
-        fixture, path = self.fixture("anon"), self.place("perf.data")
+        fixture, path = self.fixture_path("anon"), self.place("perf.data")
         perf = rd.PerfData.load(f"{fixture}/perf.data")
         perf.drop_samples()
         perf.save(path)
-        self.refused(f"{fixture}/truth", path, "no sample")
+        self.expect_refusal(f"{fixture}/truth", path, "no sample")
 
     def test_usage(self) -> None:
         self.assertEqual(self.judge("--truth", "x").returncode, 2)
         self.assertEqual(self.judge("--truth", "x", "--slack", "y", "z").returncode, 2)
-        self.refused(self.place("absent"), self.fixture("anon") + "/perf.data", "absent")
+        self.expect_refusal(self.place("absent"), self.fixture_path("anon") + "/perf.data",
+                            "absent")
 
 
 class WithoutRegisters(Judging):
     def test_depth_that_fits(self) -> None:
         """A plain `perf record -g` has chains, but no registers and dumps."""
-        fixture, path = self.fixture("clock"), self.place("perf.data")
+        fixture, path = self.fixture_path("clock"), self.place("perf.data")
         perf = rd.PerfData.load(f"{fixture}/perf.data")
         for attr in perf.attrs:
             kind = attr.sample_type & ~(rd.REGS_USER | rd.STACK_USER)
@@ -129,7 +131,7 @@ class WithoutRegisters(Judging):
         found = json.loads(done.stdout)
         self.assertIn("user registers", done.stderr)
         self.assertEqual(found["skipped"]["modes"], "no-registers")
-        self.assertEqual(found["verdicts"]["chain"], self.as_run(fixture)["verdicts"]["chain"])
+        self.assertEqual(found["verdicts"]["chain"], self.judge_run(fixture)["verdicts"]["chain"])
 
 
 class Live(Judging):

@@ -19,7 +19,7 @@ PAGES = [os.path.join(TOP, name) for name in ("README.md", "CONTRIBUTING.md")] +
 MANUAL = os.path.join(TOP, "docs", "manual.md")
 
 
-def shown(page: str) -> Iterator[str]:
+def list_code(page: str) -> Iterator[str]:
     """Indented lines, lines of fenced blocks, and what stands between backticks."""
     fenced = False
     with open(page, encoding="utf-8") as file:
@@ -33,25 +33,25 @@ def shown(page: str) -> Iterator[str]:
         yield " ".join(found[1].split())
 
 
-def commands(pattern: str) -> Iterator[tuple[str, str]]:
+def find_commands(pattern: str) -> Iterator[tuple[str, str]]:
     """(page, what stands behind @pattern) of each command line, up to another or a comment."""
     for page in PAGES:
-        for line in shown(page):
+        for line in list_code(page):
             for found in re.finditer(rf"(?:^|[\s;(|]){pattern}\s+([^|;&#`]*)", line):
                 yield os.path.relpath(page, TOP), found[1].strip()
 
 
-def options(text: str) -> list[str]:
+def find_options(text: str) -> list[str]:
     return re.findall(r"(?<![\w-])--[a-z][\w-]*", text)
 
 
 @functools.cache
-def help_of(*command: str) -> str:
+def read_help(*command: str) -> str:
     done = process.run([*command, "--help"], cwd=TOP, timeout=60)
     return done.stdout if done.returncode == 0 else ""
 
 
-def blocks(page: str, language: str = "") -> list[str]:
+def find_blocks(page: str, language: str = "") -> list[str]:
     """The fenced blocks of docs/@page."""
     with open(os.path.join(TOP, "docs", page), encoding="utf-8") as file:
         fenced = re.findall(r"^```(\w*)\n(.*?)^```", file.read(), flags=re.M | re.S)
@@ -61,39 +61,39 @@ def blocks(page: str, language: str = "") -> list[str]:
 class Examples(Folder):
     """What readers copy whole."""
 
-    def parse(self, page: str) -> str:
+    def parse_case_file(self, page: str) -> str:
         """Runs no case of the only whole case file of @page; returns jitproof's output."""
         # Other blocks show the syntax in capitals, or two lines of a study.
-        whole, = [text for text in blocks(page) if re.search(r"^case [a-z]", text, re.M)]
+        whole, = [text for text in find_blocks(page) if re.search(r"^case [a-z]", text, re.M)]
         self.write(whole, "cases", "example")
         return process.run([JITPROOF, "run", "--expected", self.place("cases"), "none"],
                            timeout=60).stderr
 
     def test_cases(self) -> None:
-        self.assertIn("no case matches 'none'", self.parse("expected-format.md"))
+        self.assertIn("no case matches 'none'", self.parse_case_file("expected-format.md"))
 
     def test_workload(self) -> None:
-        source, = blocks("new-workload.md", "c")
+        source, = find_blocks("new-workload.md", "c")
         process.must(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Werror",
                       "-fsyntax-only", "-I", TOP, self.write(source, "mine.c")])
-        self.assertIn("example:2: no workload 'mine'", self.parse("new-workload.md"))
+        self.assertIn("example:2: no workload 'mine'", self.parse_case_file("new-workload.md"))
 
 
 class Pages(unittest.TestCase):
     def test_jitproof(self) -> None:
         checked = 0
-        for page, rest in commands(r"(?:[\w./$-]*/)?jitproof"):
+        for page, rest in find_commands(r"(?:[\w./$-]*/)?jitproof"):
             ours = rest.split(" -- ")[0]
             if not re.match("[a-z]+ .*--", ours):
                 continue
             name, first, *_ = ours.split()
             # A workload has options of its own; a page adds one that is not built.
-            text = (name == "workload" and help_of(JITPROOF, name, first)) or \
-                help_of(JITPROOF, name)
-            for option in options(ours):
+            text = (name == "workload" and read_help(JITPROOF, name, first)) or \
+                read_help(JITPROOF, name)
+            for option in find_options(ours):
                 checked += 1
                 with self.subTest(page=page, line=rest):
-                    self.assertIn(option, options(text) + ["--help"])
+                    self.assertIn(option, find_options(text) + ["--help"])
         self.assertGreater(checked, 50)
 
     def test_metrics(self) -> None:
@@ -122,7 +122,7 @@ class Pages(unittest.TestCase):
             makefile = file.read()
         targets = set(re.findall(r"^([a-z][\w-]*):", makefile, flags=re.M))
         checked = 0
-        for page, rest in commands("make"):
+        for page, rest in find_commands("make"):
             for word in rest.split():
                 if not re.fullmatch(r"[a-z][a-z_-]+", word):
                     break
@@ -133,38 +133,38 @@ class Pages(unittest.TestCase):
 
     def test_drivers(self) -> None:
         checked = 0
-        for page, rest in commands("python3"):
+        for page, rest in find_commands("python3"):
             path, *words = rest.split() or [""]
             if not path.startswith(("ci/", "harness/")):
                 continue
             checked += 1
             with self.subTest(page=page, line=f"python3 {rest}"):
                 self.assertTrue(os.path.exists(os.path.join(TOP, path)))
-                _, *about = help_of(sys.executable, path).split("\n\n")
+                _, *about = read_help(sys.executable, path).split("\n\n")
                 self.assertRegex(about[0] if about else "", r"[.:?]$", "help that stops short")
-                if options(" ".join(words)):
-                    text = help_of(sys.executable, path)
-                    if words[0] in text and help_of(sys.executable, path, words[0]):
-                        text += help_of(sys.executable, path, words[0])
-                    for option in options(" ".join(words)):
-                        self.assertIn(option, options(text))
+                if find_options(" ".join(words)):
+                    text = read_help(sys.executable, path)
+                    if words[0] in text and read_help(sys.executable, path, words[0]):
+                        text += read_help(sys.executable, path, words[0])
+                    for option in find_options(" ".join(words)):
+                        self.assertIn(option, find_options(text))
         self.assertGreater(checked, 10)
 
 
 class Help(unittest.TestCase):
     def test_width(self) -> None:
         """A terminal shows each command in a line."""
-        commands = help_of(JITPROOF).splitlines()
+        commands = read_help(JITPROOF).splitlines()
         self.assertGreater(len(commands), 10)
         for line in commands:
             self.assertLessEqual(len(line), 80)
 
     def test_synopsis(self) -> None:
         """Options that go without what a synopsis asks for are in it."""
-        self.assertIn("-p PID", help_of(JITPROOF, "lint").splitlines()[0])
+        self.assertIn("-p PID", read_help(JITPROOF, "lint").splitlines()[0])
 
 
-def plain(text: str) -> str:
+def remove_escapes(text: str) -> str:
     """Returns @text without the marks of Markdown and the titles of columns, as one line."""
     text = re.sub(r"^(```.*|\|.*\|\n\|[-|]+\||<!--.*-->)$", "", text, flags=re.M)
     text = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", text.replace(r"\|", "/"))
@@ -181,7 +181,7 @@ class ManPages(Folder):
                       "-o", self.home])
         with open(MANUAL, encoding="utf-8") as file:
             self.text = file.read()
-        self.commands = re.findall(r"^  (\w+)  ", help_of(JITPROOF), flags=re.M)
+        self.commands = re.findall(r"^  (\w+)  ", read_help(JITPROOF), flags=re.M)
         self.assertIn("judge", self.commands)
 
     def show(self, *names: str) -> str:
@@ -192,15 +192,16 @@ class ManPages(Folder):
                              self.place(*names)], env={**os.environ, "GROFF_NO_SGR": "1"})
 
     def test_commands(self) -> None:
-        first = plain(self.show("man1", "jitproof.1"))
+        first = remove_escapes(self.show("man1", "jitproof.1"))
         for command in self.commands:
-            usage, about, *rest = help_of(JITPROOF, command).split("\n\n", 2)
-            page = plain(self.show("man1", f"jitproof-{command}.1"))
+            usage, about, *rest = read_help(JITPROOF, command).split("\n\n", 2)
+            page = remove_escapes(self.show("man1", f"jitproof-{command}.1"))
             with self.subTest(command):
-                self.assertIn(plain(usage.removeprefix("usage: ")), page)
-                self.assertIn(plain(usage.removeprefix("usage: ")), first)
-                self.assertIn(plain(about).rstrip("."), page)
-                self.assertEqual([word for word in plain(rest[0]).split() if word not in page], [])
+                self.assertIn(remove_escapes(usage.removeprefix("usage: ")), page)
+                self.assertIn(remove_escapes(usage.removeprefix("usage: ")), first)
+                self.assertIn(remove_escapes(about).rstrip("."), page)
+                missing = [word for word in remove_escapes(rest[0]).split() if word not in page]
+                self.assertEqual(missing, [])
         self.assertEqual(len(os.listdir(self.place("man1"))), 1 + len(self.commands))
 
     def test_sections(self) -> None:
@@ -216,16 +217,16 @@ class ManPages(Folder):
         for name in pages:
             page = os.path.join(TOP, "docs", name.removeprefix("jitproof-").replace(".5", ".md"))
             with open(page, encoding="utf-8") as file:
-                words = plain(file.read()).lower().split()
-            shown = plain(self.show("man5", name)).lower()
+                words = remove_escapes(file.read()).lower().split()
+            shown = remove_escapes(self.show("man5", name)).lower()
             with self.subTest(name):
                 self.assertEqual([word for word in words if word not in shown], [])
 
     def test_prose(self) -> None:
         """Examples and explanations have no other options, but for perf's."""
         known = {option for command in self.commands
-                 for option in options(help_of(JITPROOF, command))}
-        self.assertLessEqual(set(options(self.text)),
+                 for option in find_options(read_help(JITPROOF, command))}
+        self.assertLessEqual(set(find_options(self.text)),
                              known | {"--help", "--version", "--user-regs"})
 
     def test_threats(self) -> None:

@@ -33,39 +33,39 @@ class Recording(Folder):
     def setUp(self) -> None:
         super().setUp()
         self.path = self.place("perf.data")
-        self.perf = rd.PerfData([self.attr()], [], {6: self.string("x86_64")})
+        self.perf = rd.PerfData([self.make_attr()], [], {6: self.pack_string("x86_64")})
         self.time = START
         if not self.attached:
-            self.add(self.perf.comm(PID, PID, "made", 5, executed=True))
-            self.map(MAIN, "/usr/bin/made", 6)
-            self.map(LIBC, "/usr/lib/libc.so.6", 7, size=0x100000)
+            self.add_records(self.perf.comm(PID, PID, "made", 5, executed=True))
+            self.add_map(MAIN, "/usr/bin/made", 6)
+            self.add_map(LIBC, "/usr/lib/libc.so.6", 7, size=0x100000)
 
-    def attr(self) -> rd.Attr:
+    def make_attr(self) -> rd.Attr:
         return rd.Attr.make(KIND, [7])
 
     @staticmethod
-    def string(text: str) -> bytes:
+    def pack_string(text: str) -> bytes:
         return struct.pack("<I64s", 64, text.encode())
 
-    def add(self, *records: Any) -> None:
+    def add_records(self, *records: Any) -> None:
         self.perf.records += records
 
-    def map(self, start: int, name: str, time: int, size: int = 0x10000, **more: Any) -> None:
-        self.add(self.perf.map(PID, start, size, name, time, **more))
+    def add_map(self, start: int, name: str, time: int, size: int = 0x10000, **more: Any) -> None:
+        self.add_records(self.perf.map(PID, start, size, name, time, **more))
 
-    def places(self, path: str, time: int = 8) -> dict[str, int]:
+    def map_library(self, path: str, time: int = 8) -> dict[str, int]:
         """Maps the text of a library; returns the addresses of its symbols."""
-        self.map(LIBRARY, path, time, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
+        self.add_map(LIBRARY, path, time, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
         return {name: LIBRARY + at - 0x1000 for name, at in process.symbols(path).items()}
 
-    def synthesized(self, start: int, name: str, size: int = 0x10000) -> None:
+    def add_synthesized(self, start: int, name: str, size: int = 0x10000) -> None:
         """Adds a mapping record as perf synthesizes it: without time and event."""
         record = self.perf.map(PID, start, size, name, 0)
         record.body[-8:] = bytes(8)
-        self.add(record)
+        self.add_records(record)
 
-    def sample(self, *user: int, count: int = 1, pid: int = PID,
-               kernel: tuple[int, ...] = ()) -> None:
+    def add_samples(self, *user: int, count: int = 1, pid: int = PID,
+                    kernel: tuple[int, ...] = ()) -> None:
         for _ in range(count):
             chain = ([rd.CONTEXT_KERNEL, *kernel] if kernel else []) + \
                 ([rd.CONTEXT_USER, *user] if user else [])
@@ -73,13 +73,13 @@ class Recording(Folder):
             made.ip, made.time, made.id = (kernel or user)[0], self.time, 7
             made.misc = rd.KERNEL if kernel else rd.USER
             self.time += 10
-            self.add(made)
+            self.add_records(made)
 
     def run_explain(self, *options: str) -> subprocess.CompletedProcess[str]:
         self.perf.save(self.path)
         return process.run([JITPROOF, "explain", *options, self.path], timeout=60)
 
-    def explain(self) -> dict[str, Any]:
+    def run_json(self) -> dict[str, Any]:
         done = self.run_explain("--json")
         found = json.loads(done.stdout)
         self.assertEqual(done.returncode, 0 if found["healthy"] else 1, done.stderr)
@@ -91,13 +91,13 @@ class Recording(Folder):
             self.assertTrue(all(cause["evidence"]) and cause["remedy"], cause)
         return found
 
-    def causes(self) -> dict[str, Any]:
+    def find_causes(self) -> dict[str, Any]:
         """Returns the causes of broken stacks by id."""
-        return {cause["id"]: cause for cause in self.explain()["causes"]
+        return {cause["id"]: cause for cause in self.run_json()["causes"]
                 if cause["id"] in STACKS}
 
-    def only(self, wanted: str, share: float | None = None) -> dict[str, Any]:
-        found = self.causes()
+    def expect_cause(self, wanted: str, share: float | None = None) -> dict[str, Any]:
+        found = self.find_causes()
         self.assertEqual(list(found), [wanted])
         if share is not None:
             self.assertAlmostEqual(found[wanted]["share"], share, places=3)
@@ -109,24 +109,24 @@ class Walks(Recording):
 
     def setUp(self) -> None:
         super().setUp()
-        self.map(ANON, "//anon", 8)
-        self.map(LIBRARY, "/nowhere/liblost.so", 9)
+        self.add_map(ANON, "//anon", 8)
+        self.add_map(LIBRARY, "/nowhere/liblost.so", 9)
 
-    def whole(self, count: int) -> None:
-        self.sample(ANON + 8, ANON + 0x100, MAIN + 4, ROOT, count=count)
+    def add_whole_stacks(self, count: int) -> None:
+        self.add_samples(ANON + 8, ANON + 0x100, MAIN + 4, ROOT, count=count)
 
     def test_healthy(self) -> None:
-        self.whole(300)
-        self.assertEqual(self.causes(), {})
+        self.add_whole_stacks(300)
+        self.assertEqual(self.find_causes(), {})
 
     def test_nothing(self) -> None:
-        self.assertEqual(self.causes(), {})
+        self.assertEqual(self.find_causes(), {})
         self.assertIn("there are no samples", self.run_explain().stdout)
 
     def test_no_samples(self) -> None:
-        self.assertEqual([one["id"] for one in self.explain()["causes"]], ["no-samples"])
-        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 12), 50))
-        self.assertNotIn("no-samples", [one["id"] for one in self.explain()["causes"]])
+        self.assertEqual([one["id"] for one in self.run_json()["causes"]], ["no-samples"])
+        self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 12), 50))
+        self.assertNotIn("no-samples", [one["id"] for one in self.run_json()["causes"]])
 
     def test_recorded_without_stacks(self) -> None:
         self.perf.attrs = [rd.Attr.make(rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME, [7])]
@@ -134,8 +134,8 @@ class Walks(Recording):
             made = rd.Sample.make(self.perf.attrs[0], pid=PID, tid=PID)
             made.ip, made.time, made.id, made.misc = MAIN + 4, self.time, 7, rd.USER
             self.time += 10
-            self.add(made)
-        found = {one["id"]: one for one in self.explain()["causes"]}["no-call-graph"]
+            self.add_records(made)
+        found = {one["id"]: one for one in self.run_json()["causes"]}["no-call-graph"]
         self.assertEqual(found["samples"], 300)
         self.assertIn("-g", found["remedy"])
 
@@ -149,15 +149,15 @@ class Walks(Recording):
         self.assertRegex(judged.stderr, "offset 16: expected a description of the events")
 
     def test_a_few_broken_stacks_are_usual(self) -> None:
-        self.whole(294)
-        self.sample(ANON + 8, count=3)
-        self.sample(MAIN + 8, count=3)
-        self.assertEqual(self.causes(), {})
+        self.add_whole_stacks(294)
+        self.add_samples(ANON + 8, count=3)
+        self.add_samples(MAIN + 8, count=3)
+        self.assertEqual(self.find_causes(), {})
 
     def test_garbage_behind_the_root_is_usual(self) -> None:
-        self.sample(ANON + 8, MAIN + 4, ROOT, GARBAGE, count=100)
-        self.sample(ANON + 8, MAIN + 4, ROOT, 2**64 - 1, count=100)
-        self.assertEqual(self.causes(), {})
+        self.add_samples(ANON + 8, MAIN + 4, ROOT, GARBAGE, count=100)
+        self.add_samples(ANON + 8, MAIN + 4, ROOT, 2**64 - 1, count=100)
+        self.assertEqual(self.find_causes(), {})
 
     def test_garbage_above_the_root(self) -> None:
         """A coroutine begins in libc's __start_context() with any frame pointer. The first two
@@ -165,32 +165,32 @@ class Walks(Recording):
         for count, causes in ((2, []), (3, ["library-no-frame-pointer"])):
             self.perf.drop_samples()
             for number in range(100):
-                self.sample(MAIN + 4, ROOT, *(GARBAGE + (number << 12 + at)
-                                              for at in range(count)))
+                self.add_samples(MAIN + 4, ROOT, *(GARBAGE + (number << 12 + at)
+                                                   for at in range(count)))
             with self.subTest(count):
-                self.assertEqual(list(self.causes()), causes)
+                self.assertEqual(list(self.find_causes()), causes)
 
     def test_garbage_above_a_hand_written_entry(self) -> None:
         """Code without call frame information that switches stacks."""
-        self.sample(MAIN + 8, MAIN + 4, count=100)
-        self.assertEqual(self.causes(), {})
+        self.add_samples(MAIN + 8, MAIN + 4, count=100)
+        self.assertEqual(self.find_causes(), {})
         self.perf.drop_samples()
         for number in range(100):
-            self.sample(MAIN + 8, MAIN + 4, GARBAGE + (number << 12))
-        found = self.only("library-no-frame-pointer", 1)
+            self.add_samples(MAIN + 8, MAIN + 4, GARBAGE + (number << 12))
+        found = self.expect_cause("library-no-frame-pointer", 1)
         self.assertEqual(found["file"], "/usr/bin/made")
         self.assertIn("perf record --call-graph dwarf", found["remedy"])
         self.assertIn("clear the frame pointer", found["remedy"])
 
     def test_samples_without_user_stacks(self) -> None:
-        self.sample(kernel=(0xffffffff81000000,), count=100)
-        self.assertEqual(self.causes(), {})
+        self.add_samples(kernel=(0xffffffff81000000,), count=100)
+        self.assertEqual(self.find_causes(), {})
 
     def test_jit_single(self) -> None:
-        self.whole(100)
+        self.add_whole_stacks(100)
         for offset in range(300):
-            self.sample(ANON + 0x200 + offset)
-        found = self.only("jit-no-frame-pointer", 0.75)
+            self.add_samples(ANON + 0x200 + offset)
+        found = self.expect_cause("jit-no-frame-pointer", 0.75)
         self.assertEqual((found["pid"], found["process"], found["file"]), (PID, "made", "//anon"))
         self.assertEqual(found["ranges"], [f"{ANON:x}-{ANON + 0x10000:x}"])
         self.assertIn("300 chains", found["evidence"][0])
@@ -198,38 +198,38 @@ class Walks(Recording):
     def test_jit_garbage(self) -> None:
         """A bp that is no frame pointer yields addresses outside of code, which lack no record."""
         for value in range(300):
-            self.sample(ANON + value, GARBAGE + 4096 * value * 17)
-        self.only("jit-no-frame-pointer", 1)
+            self.add_samples(ANON + value, GARBAGE + 4096 * value * 17)
+        self.expect_cause("jit-no-frame-pointer", 1)
 
     def test_jit_in_shared_memory(self) -> None:
         for number, name in enumerate(("/dev/zero (deleted)", "/memfd:code (deleted)", "/SYSV00",
                                        "/tmp/jitted-100-3.so", "/tmp/o.data.jit/jit-100-3.5f")):
-            self.map(ANON + (number + 1 << 24), name, 10)
-            self.sample(ANON + (number + 1 << 24), count=50)
-        self.only("jit-no-frame-pointer", 1)
+            self.add_map(ANON + (number + 1 << 24), name, 10)
+            self.add_samples(ANON + (number + 1 << 24), count=50)
+        self.expect_cause("jit-no-frame-pointer", 1)
 
     def test_jit_that_starts_threads(self) -> None:
         """Threads that start in emitted code, as Erlang's: chains end at one address there."""
         for offset in range(200):
-            self.sample(ANON + offset, ANON + 0x100, ANON + 0x200, ANON + 0x300)
-        self.assertEqual(self.causes(), {})
+            self.add_samples(ANON + offset, ANON + 0x100, ANON + 0x200, ANON + 0x300)
+        self.assertEqual(self.find_causes(), {})
 
     def test_code_far_from_code(self) -> None:
         """No JIT's memory is that large, so it is another program."""
         nowhere = 0x500000000000
         for spread, cause in ((2**40 - 1, "attach-window"), (2**40, "exec-while-disabled")):
             self.perf.drop_samples()
-            self.sample(nowhere, nowhere + 64, nowhere + spread, count=100)
-            self.assertIn(cause, self.causes(), spread)
+            self.add_samples(nowhere, nowhere + 64, nowhere + spread, count=100)
+            self.assertIn(cause, self.find_causes(), spread)
 
     def test_garbage_that_fills_the_chain_is_no_depth(self) -> None:
-        self.sample(ANON, *([GARBAGE] * 126), count=100)
-        self.only("jit-no-frame-pointer", 1)
+        self.add_samples(ANON, *([GARBAGE] * 126), count=100)
+        self.expect_cause("jit-no-frame-pointer", 1)
 
     def test_depth(self) -> None:
-        self.sample(*(ANON + 8 * number for number in range(127)), count=100)
-        self.whole(100)
-        found = self.only("depth-limit", 0.5)
+        self.add_samples(*(ANON + 8 * number for number in range(127)), count=100)
+        self.add_whole_stacks(100)
+        found = self.expect_cause("depth-limit", 0.5)
         self.assertIn("127 addresses", found["evidence"][1])
         self.assertIn("max_stack=1016 ", found["remedy"])
 
@@ -237,87 +237,88 @@ class Walks(Recording):
         """A record has room for no more than 8,100 addresses."""
         for depth, remedy in ((1024, "max_stack=8100 "), (8100, "at most 64 kB")):
             self.perf.drop_samples()
-            self.sample(*(ANON + 8 * number for number in range(depth)), count=100)
-            self.whole(100)
+            self.add_samples(*(ANON + 8 * number for number in range(depth)), count=100)
+            self.add_whole_stacks(100)
             with self.subTest(depth):
-                self.assertIn(remedy, self.only("depth-limit", 0.5)["remedy"])
+                self.assertIn(remedy, self.expect_cause("depth-limit", 0.5)["remedy"])
 
     def test_depth_of_a_recursion(self) -> None:
-        self.sample(*([ANON + 8, ANON + 16] * 63), ANON + 8, count=100)
-        self.sample(*([ANON + 8, ANON + 16] * 5), MAIN, ROOT, count=100)
-        self.only("depth-limit", 0.5)
+        self.add_samples(*([ANON + 8, ANON + 16] * 63), ANON + 8, count=100)
+        self.add_samples(*([ANON + 8, ANON + 16] * 5), MAIN, ROOT, count=100)
+        self.expect_cause("depth-limit", 0.5)
 
     def test_circle(self) -> None:
         """Without the start of a recursion, it may be a frame pointer that refers to itself."""
-        self.sample(ANON, *([ANON + 8] * 126), count=100)
-        self.whole(100)
-        found = self.causes()
+        self.add_samples(ANON, *([ANON + 8] * 126), count=100)
+        self.add_whole_stacks(100)
+        found = self.find_causes()
         self.assertEqual([(cause, found[cause]["share"]) for cause in found],
                          [("jit-no-frame-pointer", 0.5), ("depth-limit", 0.5)])
         self.assertIn("does not show which", found["jit-no-frame-pointer"]["evidence"][2])
 
     def test_depth_that_is_whole(self) -> None:
-        self.sample(*([ANON + 8] * 126), ROOT, count=100)
-        self.sample(*([ANON + 8] * 100), MAIN, ROOT, count=100)
-        self.assertEqual(self.causes(), {})
+        self.add_samples(*([ANON + 8] * 126), ROOT, count=100)
+        self.add_samples(*([ANON + 8] * 100), MAIN, ROOT, count=100)
+        self.assertEqual(self.find_causes(), {})
 
     def test_library_without_its_file(self) -> None:
         for offset in range(200):
-            self.sample(LIBRARY + offset, GARBAGE)
-        self.whole(200)
-        found = self.only("library-no-frame-pointer", 0.5)
+            self.add_samples(LIBRARY + offset, GARBAGE)
+        self.add_whole_stacks(200)
+        found = self.expect_cause("library-no-frame-pointer", 0.5)
         self.assertEqual(found["file"], "/nowhere/liblost.so")
         self.assertIn("/nowhere/liblost.so", found["remedy"])
 
     def test_text_in_memory_is_the_library_s(self) -> None:
         """Anonymous memory replaced the library's text, as for large pages."""
-        self.map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
+        self.add_map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
         for offset in range(200):
-            self.sample(LIBRARY + 0x4000 + offset, GARBAGE)
-        self.assertEqual(self.only("library-no-frame-pointer", 1)["file"], "/nowhere/liblost.so")
+            self.add_samples(LIBRARY + 0x4000 + offset, GARBAGE)
+        self.assertEqual(self.expect_cause("library-no-frame-pointer", 1)["file"],
+                         "/nowhere/liblost.so")
 
     def test_program_without_frame_pointers(self) -> None:
         for offset in range(200):
-            self.sample(MAIN + offset, MAIN + 0x4000 + 7 * offset)
-        self.assertEqual(self.only("library-no-frame-pointer", 1)["file"], "/usr/bin/made")
+            self.add_samples(MAIN + offset, MAIN + 0x4000 + 7 * offset)
+        self.assertEqual(self.expect_cause("library-no-frame-pointer", 1)["file"], "/usr/bin/made")
 
     def test_libc_in_small_amounts_is_usual(self) -> None:
-        self.sample(LIBC + 8, count=14)
-        self.whole(286)
-        self.assertEqual(self.causes(), {})
-        self.sample(LIBC + 8, count=16)
-        self.only("library-no-frame-pointer", 0.095)
+        self.add_samples(LIBC + 8, count=14)
+        self.add_whole_stacks(286)
+        self.assertEqual(self.find_causes(), {})
+        self.add_samples(LIBC + 8, count=16)
+        self.expect_cause("library-no-frame-pointer", 0.095)
 
     def test_loader_is_usual(self) -> None:
-        self.map(LIBC + (1 << 24), "/usr/lib/ld-linux-x86-64.so.2", 10)
-        self.sample(LIBC + (1 << 24), count=100)
-        self.whole(100)
-        self.assertEqual(self.causes(), {})
+        self.add_map(LIBC + (1 << 24), "/usr/lib/ld-linux-x86-64.so.2", 10)
+        self.add_samples(LIBC + (1 << 24), count=100)
+        self.add_whole_stacks(100)
+        self.assertEqual(self.find_causes(), {})
 
     def test_interpreter(self) -> None:
-        self.map(LIBRARY + (1 << 24), "/usr/lib/libpython3.11.so.1.0", 10)
-        self.sample(LIBRARY + (1 << 24), MAIN, ROOT, count=100)
-        found = self.only("interpreter", 1)
+        self.add_map(LIBRARY + (1 << 24), "/usr/lib/libpython3.11.so.1.0", 10)
+        self.add_samples(LIBRARY + (1 << 24), MAIN, ROOT, count=100)
+        found = self.expect_cause("interpreter", 1)
         self.assertEqual(found["file"], "/usr/lib/libpython3.11.so.1.0")
 
     def test_interpreter_in_memory(self) -> None:
-        self.map(LIBRARY, "/usr/bin/python3.11", 9)
-        self.map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
-        self.sample(LIBRARY + 0x4008, MAIN, ROOT, count=100)
-        self.assertEqual(self.only("interpreter", 1)["file"], "/usr/bin/python3.11")
+        self.add_map(LIBRARY, "/usr/bin/python3.11", 9)
+        self.add_map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
+        self.add_samples(LIBRARY + 0x4008, MAIN, ROOT, count=100)
+        self.assertEqual(self.expect_cause("interpreter", 1)["file"], "/usr/bin/python3.11")
 
     def test_interpreters_by_name(self) -> None:
         for number, name in enumerate(("bash", "libswipl.so.9", "ocamlrun", "libguile-3.0.so.1")):
             at = LIBRARY + (number + 1 << 24)
             self.perf.drop_samples()
-            self.map(at, "/usr/lib/" + name, 10)
-            self.sample(at, MAIN, ROOT, count=100)
-            self.assertEqual(self.only("interpreter", 1)["file"], "/usr/lib/" + name)
+            self.add_map(at, "/usr/lib/" + name, 10)
+            self.add_samples(at, MAIN, ROOT, count=100)
+            self.assertEqual(self.expect_cause("interpreter", 1)["file"], "/usr/lib/" + name)
 
     def test_interpreter_with_emitted_code(self) -> None:
-        self.map(LIBRARY + (1 << 24), "/usr/lib/libpython3.13.so.1.0", 10)
-        self.sample(LIBRARY + (1 << 24), ANON, MAIN, ROOT, count=100)
-        self.assertEqual(self.causes(), {})
+        self.add_map(LIBRARY + (1 << 24), "/usr/lib/libpython3.13.so.1.0", 10)
+        self.add_samples(LIBRARY + (1 << 24), ANON, MAIN, ROOT, count=100)
+        self.assertEqual(self.find_causes(), {})
 
     def test_interpreter_that_is_emitted(self) -> None:
         """java -Xint: the perf map gives all emitted code one name."""
@@ -325,18 +326,18 @@ class Walks(Recording):
         name = f"/tmp/perf-{pid}.map"
         files.write(name, f"{ANON:x} 1000 Interpreter\n{ANON + 0x1000:x} 1000 void Hot.main()\n")
         self.addCleanup(os.unlink, name)
-        self.add(self.perf.fork(pid, PID, START),
-                 self.perf.map(pid, ANON, 0x10000, "//anon", START))
-        self.sample(ANON + 8, ANON + 16, MAIN, ROOT, count=100, pid=pid)
-        self.only("interpreter", 1)
-        self.sample(ANON + 0x1000, ANON + 16, MAIN, ROOT, count=100, pid=pid)
-        self.assertEqual(self.causes(), {})
+        self.add_records(self.perf.fork(pid, PID, START),
+                         self.perf.map(pid, ANON, 0x10000, "//anon", START))
+        self.add_samples(ANON + 8, ANON + 16, MAIN, ROOT, count=100, pid=pid)
+        self.expect_cause("interpreter", 1)
+        self.add_samples(ANON + 0x1000, ANON + 16, MAIN, ROOT, count=100, pid=pid)
+        self.assertEqual(self.find_causes(), {})
 
     def test_several_processes_are_one_cause(self) -> None:
         for pid in range(200, 260):
-            self.add(self.perf.fork(pid, PID, START))
-            self.sample(ANON + 8, count=3, pid=pid)
-        found = self.only("jit-no-frame-pointer", 1)
+            self.add_records(self.perf.fork(pid, PID, START))
+            self.add_samples(ANON + 8, count=3, pid=pid)
+        found = self.expect_cause("jit-no-frame-pointer", 1)
         self.assertEqual(len(found["places"]), 60)
 
 
@@ -355,61 +356,61 @@ class Libraries(Recording):
     #endif
     """
 
-    def library(self, *options: str) -> dict[str, int]:
+    def build_library(self, *options: str) -> dict[str, int]:
         path = self.place("libmade.so")
         process.compile_c(self.SOURCE, path, "-O1", "-shared", "-fPIC", *options)
-        return self.places(path)
+        return self.map_library(path)
 
     def test_leaf_without_a_frame(self) -> None:
-        names = self.library("-fomit-frame-pointer")
-        self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
-        found = self.only("library-no-frame-pointer", 1)
+        names = self.build_library("-fomit-frame-pointer")
+        self.add_samples(names["leaf"] + 9, MAIN, ROOT, count=100)
+        found = self.expect_cause("library-no-frame-pointer", 1)
         self.assertEqual(found["file"], self.place("libmade.so"))
         self.assertIn("lack a caller", found["evidence"][0])
 
     def test_frames(self) -> None:
-        names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
-        self.sample(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
-        self.assertEqual(self.causes(), {})
+        names = self.build_library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        self.add_samples(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
+        self.assertEqual(self.find_causes(), {})
 
     def test_a_sample_counts_once(self) -> None:
         """A sample counts once if its sampled function lacks a frame and its chain ends, too: in
         the same file, and in another."""
-        names = self.library("-fomit-frame-pointer")
-        self.map(LIBRARY + (1 << 24), "/nowhere/liblost.so", 9)
-        self.sample(names["leaf"] + 9, MAIN, ROOT, count=200)
-        self.sample(names["leaf"] + 9, LIBRARY + 0x800, GARBAGE, count=100)
-        self.only("library-no-frame-pointer", 1)
-        self.sample(MAIN, MAIN + 8, ROOT, count=700)
-        self.only("library-no-frame-pointer", 0.3)
-        self.sample(names["leaf"] + 9, LIBRARY + (1 << 24), GARBAGE, count=200)
-        found = self.only("library-no-frame-pointer", 500 / 1200)
+        names = self.build_library("-fomit-frame-pointer")
+        self.add_map(LIBRARY + (1 << 24), "/nowhere/liblost.so", 9)
+        self.add_samples(names["leaf"] + 9, MAIN, ROOT, count=200)
+        self.add_samples(names["leaf"] + 9, LIBRARY + 0x800, GARBAGE, count=100)
+        self.expect_cause("library-no-frame-pointer", 1)
+        self.add_samples(MAIN, MAIN + 8, ROOT, count=700)
+        self.expect_cause("library-no-frame-pointer", 0.3)
+        self.add_samples(names["leaf"] + 9, LIBRARY + (1 << 24), GARBAGE, count=200)
+        found = self.expect_cause("library-no-frame-pointer", 500 / 1200)
         self.assertEqual({place["file"]: place["samples"] for place in found["places"]},
                          {self.place("libmade.so"): 500, "/nowhere/liblost.so": 200})
 
     def test_leaf_among_frames(self) -> None:
         """gcc omits frames of leaf functions only."""
-        names = self.library("-fno-omit-frame-pointer", "-momit-leaf-frame-pointer")
-        self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
-        self.assertEqual(self.causes(), {})
+        names = self.build_library("-fno-omit-frame-pointer", "-momit-leaf-frame-pointer")
+        self.add_samples(names["leaf"] + 9, MAIN, ROOT, count=100)
+        self.assertEqual(self.find_causes(), {})
 
     def test_leaf_called_by_a_frame(self) -> None:
         """Most functions of the library lack a frame, but the caller of the leaf has one."""
-        names = self.library(
+        names = self.build_library(
             "-fomit-frame-pointer", "-DOTHER=__attribute__((optimize(\"no-omit-frame-pointer\")))",
             "-DMORE=" + " ".join(f"long f{number}(long (*f)(long)) {{ return f({number}) + 1; }}"
                                  for number in range(20)))
-        self.sample(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
-        self.assertEqual(self.causes(), {})
+        self.add_samples(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
+        self.assertEqual(self.find_causes(), {})
         self.perf.drop_samples()
-        self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
-        self.only("library-no-frame-pointer", 1)
+        self.add_samples(names["leaf"] + 9, MAIN, ROOT, count=100)
+        self.expect_cause("library-no-frame-pointer", 1)
 
     def test_unknown_caller(self) -> None:
         """A function with a frame has a real caller: one constant address is no garbage."""
-        names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
-        self.sample(names["leaf"] + 9, names["other"] + 20, ANON, count=100)
-        self.only("attach-window", 1)
+        names = self.build_library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        self.add_samples(names["leaf"] + 9, names["other"] + 20, ANON, count=100)
+        self.expect_cause("attach-window", 1)
 
     def call_site(self, body: str) -> int:
         """Returns the return address of a call of a function with @body."""
@@ -417,8 +418,8 @@ class Libraries(Recording):
         process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
             ".globl site\ncalls: .cfi_startproc\n" + body +
             " .cfi_endproc\n .balign 64\nouter: call calls\nsite: ret\n", "c.s")])
-        self.map(ANON, "//anon", 8)
-        return self.places(path)["site"]
+        self.add_map(ANON, "//anon", 8)
+        return self.map_library(path)["site"]
 
     FRAME = ("push %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n mov %rsp, %rbp\n"
              ".cfi_def_cfa_register 6\n call *%rax\n pop %rbp\n .cfi_def_cfa 7, 8\n")
@@ -426,33 +427,33 @@ class Libraries(Recording):
     def test_emitted_code_without_a_frame(self) -> None:
         """The chain lacks a function with a frame between emitted code and its caller."""
         site = self.call_site(self.FRAME + "ret\n")
-        self.sample(ANON + 8, site, MAIN, ROOT, count=100)
-        self.only("jit-no-frame-pointer", 1)
+        self.add_samples(ANON + 8, site, MAIN, ROOT, count=100)
+        self.expect_cause("jit-no-frame-pointer", 1)
 
     def test_emitted_code_that_begins(self) -> None:
         site = self.call_site(self.FRAME + "ret\n")
-        self.sample(ANON + 8, site, MAIN, ROOT, count=90)
-        self.sample(ANON + 8, ANON + 16, site, MAIN, ROOT, count=10)
-        self.assertEqual(self.causes(), {})
+        self.add_samples(ANON + 8, site, MAIN, ROOT, count=90)
+        self.add_samples(ANON + 8, ANON + 16, site, MAIN, ROOT, count=10)
+        self.assertEqual(self.find_causes(), {})
 
     def test_short_emitted_code(self) -> None:
         """At least half of the code has a frame."""
         site = self.call_site(self.FRAME + "ret\n")
-        self.sample(ANON + 8, site, MAIN, ROOT, count=49)
-        self.sample(ANON + 16, MAIN, ROOT, count=51)
-        self.assertEqual(self.causes(), {})
+        self.add_samples(ANON + 8, site, MAIN, ROOT, count=49)
+        self.add_samples(ANON + 16, MAIN, ROOT, count=51)
+        self.assertEqual(self.find_causes(), {})
 
     def test_emitted_code_in_place_of_a_function(self) -> None:
         """A function that jumps to emitted code as its last act is in no chain."""
         site = self.call_site(self.FRAME + "jmp *%rax\n")
-        self.sample(ANON + 8, site, MAIN, ROOT, count=100)
-        self.assertEqual(self.causes(), {})
+        self.add_samples(ANON + 8, site, MAIN, ROOT, count=100)
+        self.assertEqual(self.find_causes(), {})
 
     def test_garbage_behind_a_frame(self) -> None:
-        names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        names = self.build_library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
         for number in range(100):
-            self.sample(names["leaf"] + 9, names["other"] + 20, ANON + 8 * number)
-        self.only("library-no-frame-pointer", 1)
+            self.add_samples(names["leaf"] + 9, names["other"] + 20, ANON + 8 * number)
+        self.expect_cause("library-no-frame-pointer", 1)
 
 
 class LibC(Recording):
@@ -480,22 +481,22 @@ class LibC(Recording):
     .cfi_endproc
     """
 
-    def library(self) -> dict[str, int]:
+    def build_library(self) -> dict[str, int]:
         path = self.place("libc.so.6")
         process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(self.SOURCE, "c.s")])
-        return {name: place + 32 for name, place in self.places(path).items()}
+        return {name: place + 32 for name, place in self.map_library(path).items()}
 
     def test_called_back(self) -> None:
-        names = self.library()
-        self.sample(MAIN, names["start"], count=20)
-        self.sample(MAIN + 8, names["sort"], count=80)
-        self.only("library-no-frame-pointer", 0.8)
+        names = self.build_library()
+        self.add_samples(MAIN, names["start"], count=20)
+        self.add_samples(MAIN + 8, names["sort"], count=80)
+        self.expect_cause("library-no-frame-pointer", 0.8)
 
     def test_start_that_saves(self) -> None:
         """In older libcs chains end rightly in a function that saves bp, without another start."""
-        names = self.library()
-        self.sample(MAIN, names["sort"], count=100)
-        self.assertEqual(self.causes(), {})
+        names = self.build_library()
+        self.add_samples(MAIN, names["sort"], count=100)
+        self.assertEqual(self.find_causes(), {})
 
 
 class Node(Recording):
@@ -506,21 +507,21 @@ class Node(Recording):
         path = self.place("node")
         process.compile_c("void Builtins_InterpreterEntryTrampoline(void) {} void other(void) {}",
                           path, "-O0", "-shared", "-fPIC", "-falign-functions=64")
-        self.add(self.perf.comm(PID, PID, "node", 8, executed=True))
-        places = self.places(path, 9)
-        self.map(LIBC, "/usr/lib/libc.so.6", 9, size=0x100000)
+        self.add_records(self.perf.comm(PID, PID, "node", 8, executed=True))
+        places = self.map_library(path, 9)
+        self.add_map(LIBC, "/usr/lib/libc.so.6", 9, size=0x100000)
         self.entry, self.other = (places[name] + 4 for name in
                                   ("Builtins_InterpreterEntryTrampoline", "other"))
 
     def test_called_by_it(self) -> None:
-        self.sample(self.other, self.entry, self.other, ROOT, count=30)
-        self.sample(self.other, ROOT, count=70)
-        self.only("interpreter", 0.3)
+        self.add_samples(self.other, self.entry, self.other, ROOT, count=30)
+        self.add_samples(self.other, ROOT, count=70)
+        self.expect_cause("interpreter", 0.3)
 
     def test_a_start(self) -> None:
-        self.sample(self.other, self.entry, self.other, ROOT, count=10)
-        self.sample(self.other, ROOT, count=90)
-        self.assertEqual(self.causes(), {})
+        self.add_samples(self.other, self.entry, self.other, ROOT, count=10)
+        self.add_samples(self.other, ROOT, count=90)
+        self.assertEqual(self.find_causes(), {})
 
 
 class Records(Recording):
@@ -529,20 +530,20 @@ class Records(Recording):
     attached = True
 
     def add_known_files(self) -> None:
-        self.add(self.perf.comm(PID, PID, "made", 0))
-        self.synthesized(MAIN, "/usr/bin/made")
-        self.synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
+        self.add_records(self.perf.comm(PID, PID, "made", 0))
+        self.add_synthesized(MAIN, "/usr/bin/made")
+        self.add_synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
 
     def expect_either(self) -> dict[str, Any]:
         """Expects both causes: without records of anonymous memory either may be true."""
-        found = self.causes()
+        found = self.find_causes()
         self.assertEqual([(cause, found[cause]["share"]) for cause in found],
                          [("older-code", 1), ("attach-window", 1)])
         return found["older-code"]
 
     def test_older_code(self) -> None:
         self.add_known_files()
-        self.sample(ANON + 8, ANON + 16, MAIN, ROOT, count=200)
+        self.add_samples(ANON + 8, ANON + 16, MAIN, ROOT, count=200)
         found = self.expect_either()
         self.assertEqual(found["ranges"], [f"{ANON:x}-{ANON + 4096:x}"])
         self.assertIn("no record", found["evidence"][0])
@@ -551,146 +552,146 @@ class Records(Recording):
     def test_older_code_above(self) -> None:
         """A library's sample, called by code without a record: the chain returns to main."""
         self.add_known_files()
-        self.synthesized(LIBRARY, "/nowhere/liblost.so")
-        self.sample(LIBRARY + 8, ANON + 16, MAIN, ROOT, count=200)
+        self.add_synthesized(LIBRARY, "/nowhere/liblost.so")
+        self.add_samples(LIBRARY + 8, ANON + 16, MAIN, ROOT, count=200)
         self.expect_either()
 
     def test_older_code_without_known_files(self) -> None:
-        self.add(self.perf.comm(PID, PID, "made", 0))
-        self.sample(ANON + 8, MAIN, ROOT, count=200)
-        self.only("older-code", 1)
+        self.add_records(self.perf.comm(PID, PID, "made", 0))
+        self.add_samples(ANON + 8, MAIN, ROOT, count=200)
+        self.expect_cause("older-code", 1)
 
     def test_attach_window(self) -> None:
         self.add_known_files()
-        self.synthesized(ANON, "//anon")
-        self.sample(ANON + 8, MAIN, ROOT, count=100)
-        self.sample(ANON + (1 << 24), MAIN, ROOT, count=100)
-        self.only("attach-window", 0.5)
+        self.add_synthesized(ANON, "//anon")
+        self.add_samples(ANON + 8, MAIN, ROOT, count=100)
+        self.add_samples(ANON + (1 << 24), MAIN, ROOT, count=100)
+        self.expect_cause("attach-window", 0.5)
 
     def test_perf_reads_all(self) -> None:
         """perf records all older mappings, so an unknown one is newer than its reading."""
-        self.perf.features[5] = self.string("6.12.1")
+        self.perf.features[5] = self.pack_string("6.12.1")
         self.add_known_files()
-        self.sample(ANON + 8, MAIN, ROOT, count=100)
-        self.only("attach-window", 1)
+        self.add_samples(ANON + 8, MAIN, ROOT, count=100)
+        self.expect_cause("attach-window", 1)
 
     def test_exec_while_disabled(self) -> None:
         """Only the program from before the exec is known."""
         self.add_known_files()
         for offset in range(100):
-            self.sample(0x560000000000 + offset, 0x7f5000000000 + offset)
-        self.only("exec-while-disabled", 1)
+            self.add_samples(0x560000000000 + offset, 0x7f5000000000 + offset)
+        self.expect_cause("exec-while-disabled", 1)
 
     def test_exec_of_a_program(self) -> None:
         """No frame of a stack is known; they are as far apart as a program and its libc."""
         self.add_known_files()
-        self.sample(0x560000000000, 0x560000000100, 0x7f5000000000, count=100)
-        self.only("exec-while-disabled", 1)
+        self.add_samples(0x560000000000, 0x560000000100, 0x7f5000000000, count=100)
+        self.expect_cause("exec-while-disabled", 1)
 
     def test_exec_of_a_program_that_is_not_pie(self) -> None:
-        self.add(self.perf.comm(PID, PID, "made", 0))
-        self.synthesized(0x560000000000, "/usr/bin/made")
-        self.synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
-        self.sample(MAIN, count=100)
-        self.only("exec-while-disabled", 1)
+        self.add_records(self.perf.comm(PID, PID, "made", 0))
+        self.add_synthesized(0x560000000000, "/usr/bin/made")
+        self.add_synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
+        self.add_samples(MAIN, count=100)
+        self.expect_cause("exec-while-disabled", 1)
 
     def test_exec_after_a_while(self) -> None:
         """Known files have samples, later none: unknown callers of emitted code are no garbage."""
         self.add_known_files()
-        self.sample(MAIN + 8, ROOT, count=200)
-        self.map(ANON, "//anon", self.time)
+        self.add_samples(MAIN + 8, ROOT, count=200)
+        self.add_map(ANON, "//anon", self.time)
         for offset in range(100):
-            self.sample(0x560000000000 + offset, 0x560000001000)
-            self.sample(ANON + offset, 0x560000000000 + offset)
-        self.only("exec-while-disabled", 0.5)
+            self.add_samples(0x560000000000 + offset, 0x560000001000)
+            self.add_samples(ANON + offset, 0x560000000000 + offset)
+        self.expect_cause("exec-while-disabled", 0.5)
 
     def test_older_code_without_frame_pointers(self) -> None:
         """All samples are in one place of emitted code, so there is no other program."""
         self.add_known_files()
         for offset in range(200):
-            self.sample(ANON + offset)
+            self.add_samples(ANON + offset)
         self.expect_either()
 
     def test_samples_during_exec(self) -> None:
         """During exec the registers are of the old program, whose memory is unmapped."""
         self.add_known_files()
         for pid in range(200, 240):
-            self.add(self.perf.comm(pid, pid, "made", self.time, executed=True))
-            self.sample(ANON + 8, kernel=(0xffffffff81000000,), count=3, pid=pid)
-            self.add(self.perf.map(pid, MAIN, 0x10000, "/usr/bin/made", self.time),
-                     self.perf.map(pid, LIBC, 0x100000, "/usr/lib/libc.so.6", self.time))
-            self.sample(MAIN + 8, ROOT, count=3, pid=pid)
-        self.assertEqual(self.causes(), {})
+            self.add_records(self.perf.comm(pid, pid, "made", self.time, executed=True))
+            self.add_samples(ANON + 8, kernel=(0xffffffff81000000,), count=3, pid=pid)
+            self.add_records(self.perf.map(pid, MAIN, 0x10000, "/usr/bin/made", self.time),
+                             self.perf.map(pid, LIBC, 0x100000, "/usr/lib/libc.so.6", self.time))
+            self.add_samples(MAIN + 8, ROOT, count=3, pid=pid)
+        self.assertEqual(self.find_causes(), {})
 
     def test_exec_of_an_unknown_process(self) -> None:
         for pid in (200, 201):
-            self.add(self.perf.map(pid, ANON, 0x10000, "//anon", 900))
-            self.sample(ANON + 8, 0x560000000000, GARBAGE, count=50, pid=pid)
-            self.sample(LIBC, count=50, pid=pid)
-        self.only("exec-while-disabled", 1)
+            self.add_records(self.perf.map(pid, ANON, 0x10000, "//anon", 900))
+            self.add_samples(ANON + 8, 0x560000000000, GARBAGE, count=50, pid=pid)
+            self.add_samples(LIBC, count=50, pid=pid)
+        self.expect_cause("exec-while-disabled", 1)
 
 
 class Losses(Recording):
     def test_lost_samples(self) -> None:
-        self.sample(MAIN, ROOT, count=300)
-        self.add(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time),
-                 self.perf.side(rd.LOST, struct.pack("<QQ", 7, 100), self.time))
-        self.only("lost-samples", 0.25)
+        self.add_samples(MAIN, ROOT, count=300)
+        self.add_records(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time),
+                         self.perf.side(rd.LOST, struct.pack("<QQ", 7, 100), self.time))
+        self.expect_cause("lost-samples", 0.25)
 
     def test_all_samples_are_lost(self) -> None:
-        self.add(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time))
-        self.only("lost-samples", 1)
+        self.add_records(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time))
+        self.expect_cause("lost-samples", 1)
         self.assertIn("there are no samples, because the kernel lost samples (lost-samples)\n",
                       self.run_explain().stdout)
 
     def test_lost_records(self) -> None:
         """Samples in no mapping after a loss of an event with mapping records."""
         self.perf.attrs[0].flags |= MMAP_FLAG
-        self.sample(MAIN, ROOT, count=100)
-        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 50), self.time))
-        self.sample(ANON, MAIN, ROOT, count=100)
-        self.only("lost-records", 0.5)
+        self.add_samples(MAIN, ROOT, count=100)
+        self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 50), self.time))
+        self.add_samples(ANON, MAIN, ROOT, count=100)
+        self.expect_cause("lost-records", 0.5)
 
     def test_lost_records_among_samples(self) -> None:
         """Some samples need a lost record; before the loss there were only samples."""
         self.perf.attrs[0].flags |= MMAP_FLAG
-        self.sample(MAIN, ROOT, count=150)
-        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 200), self.time))
-        self.sample(ANON, MAIN, ROOT, count=50)
-        found = self.causes()
+        self.add_samples(MAIN, ROOT, count=150)
+        self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 200), self.time))
+        self.add_samples(ANON, MAIN, ROOT, count=50)
+        found = self.find_causes()
         self.assertEqual([(name, round(one["share"], 2)) for name, one in found.items()],
                          [("lost-samples", 0.5), ("lost-records", 0.25)])
 
     def test_lost_records_of_a_storm(self) -> None:
         """One ring for both: losses are shared out like the received records, mostly mappings."""
         self.perf.attrs[0].flags |= MMAP_FLAG
-        self.sample(MAIN, ROOT, count=100)
+        self.add_samples(MAIN, ROOT, count=100)
         for number in range(1000):
-            self.map(ANON + number * 0x10000, "//anon", self.time)
-        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 1000), self.time))
-        found = self.causes()
+            self.add_map(ANON + number * 0x10000, "//anon", self.time)
+        self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 1000), self.time))
+        found = self.find_causes()
         self.assertEqual(set(found), {"lost-records", "lost-samples"})
         self.assertAlmostEqual(found["lost-records"]["share"], 0.475, places=2)
 
     def test_throttled(self) -> None:
-        self.sample(MAIN, ROOT, count=100)
+        self.add_samples(MAIN, ROOT, count=100)
         body = struct.pack("<QQQ", 0, 7, 7)
-        self.add(self.perf.side(THROTTLE, body, self.time))
+        self.add_records(self.perf.side(THROTTLE, body, self.time))
         self.time += 1000
-        self.add(self.perf.side(UNTHROTTLE, body, self.time))
-        self.sample(MAIN, ROOT, count=100)
-        self.only("throttled", 1 / 3)
+        self.add_records(self.perf.side(UNTHROTTLE, body, self.time))
+        self.add_samples(MAIN, ROOT, count=100)
+        self.expect_cause("throttled", 1 / 3)
 
     def test_kernel_only(self) -> None:
         self.perf.attrs[0].flags |= EXCLUDE_USER
-        self.sample(kernel=(0xffffffff81000000,), count=100)
-        self.only("kernel-only", 1)
+        self.add_samples(kernel=(0xffffffff81000000,), count=100)
+        self.expect_cause("kernel-only", 1)
 
     def test_kernel_only_with_chains(self) -> None:
         """The kernel adds a user part to chains of an event that excludes user mode."""
         self.perf.attrs[0].flags |= EXCLUDE_USER
-        self.sample(LIBC, kernel=(0xffffffff81000000,), count=100)
-        self.only("kernel-only", 1)
+        self.add_samples(LIBC, kernel=(0xffffffff81000000,), count=100)
+        self.expect_cause("kernel-only", 1)
 
 
 class Dumps(Recording):
@@ -699,12 +700,12 @@ class Dumps(Recording):
     BP, SP, IP = 6, 7, 8
     ASKED, STACK = 256, 0x7ffff0000000
 
-    def attr(self) -> rd.Attr:
+    def make_attr(self) -> rd.Attr:
         kind = (KIND & ~rd.CALLCHAIN) | rd.REGS_USER | rd.STACK_USER
         return rd.Attr.make(kind, [7], regs=0xff0fff, stack=self.ASKED)
 
-    def dump(self, ip: int, size: int, words: dict[int, int] | None = None, count: int = 100,
-             bp: int = 0, misc: int = rd.USER) -> None:
+    def add_dumps(self, ip: int, size: int, words: dict[int, int] | None = None, count: int = 100,
+                  bp: int = 0, misc: int = rd.USER) -> None:
         for _ in range(count):
             attr = self.perf.attrs[0]
             made = rd.Sample.make(attr, pid=PID, tid=PID, abi=2, asked=self.ASKED,
@@ -715,12 +716,12 @@ class Dumps(Recording):
                 struct.pack_into("<Q", made.stack, at, word)
             made.ip, made.time, made.id, made.misc = ip, self.time, 7, misc
             self.time += 10
-            self.add(made)
+            self.add_records(made)
 
     def test_emitted_code(self) -> None:
-        self.map(ANON, "//anon", 8)
-        self.dump(ANON + 8, self.ASKED)
-        self.only("no-cfi-for-jit", 1)
+        self.add_map(ANON, "//anon", 8)
+        self.add_dumps(ANON + 8, self.ASKED)
+        self.expect_cause("no-cfi-for-jit", 1)
 
     def jitdump(self, *addresses: int, clock: int = START) -> str:
         """Maps a jitdump with unwind information for 0x100 bytes at each address."""
@@ -730,21 +731,21 @@ class Dumps(Recording):
         made.load(clock, ANON + 0x800, bytes(0x100), 9, "without")
         path = self.place("jit-%d.dump" % PID)
         made.save(path)
-        self.map(LIBRARY, path, 9)
+        self.add_map(LIBRARY, path, 9)
         return path
 
     def test_jitdump_with_unwind_information(self) -> None:
         """Injecting it repairs stacks and names, so missing unwind information follows from it."""
-        self.map(ANON, "//anon", 8)
+        self.add_map(ANON, "//anon", 8)
         path = self.jitdump(ANON, ANON + 0x200)
-        self.dump(ANON + 8, self.ASKED, count=60)
-        self.dump(ANON + 0x208, self.ASKED, count=40)
+        self.add_dumps(ANON + 8, self.ASKED, count=60)
+        self.add_dumps(ANON + 0x208, self.ASKED, count=40)
         for flags, cause in ((1 << 25, "jitdump-not-injected"), (0, "jitdump-wrong-clock")):
             attr = self.perf.attrs[0]
             attr.flags = attr.flags & ~(1 << 25) | flags
             struct.pack_into("<i", attr.raw, 92, 1)
             with self.subTest(cause):
-                found = self.explain()
+                found = self.run_json()
                 self.assertEqual([(one["id"], one["samples"], one["consequence_of"])
                                   for one in found["stacks"]],
                                  [(cause, 100, None), ("no-cfi-for-jit", 100, cause)])
@@ -761,11 +762,11 @@ class Dumps(Recording):
         """What injecting does not repair is a cause of its own."""
         self.perf.attrs[0].flags |= 1 << 25
         struct.pack_into("<i", self.perf.attrs[0].raw, 92, 1)
-        self.map(ANON, "//anon", 8)
+        self.add_map(ANON, "//anon", 8)
         self.jitdump(ANON)
-        self.dump(ANON + 8, self.ASKED, count=60)
-        self.dump(ANON + 0x808, self.ASKED, count=40)
-        found = self.explain()
+        self.add_dumps(ANON + 8, self.ASKED, count=60)
+        self.add_dumps(ANON + 0x808, self.ASKED, count=40)
+        found = self.run_json()
         self.assertEqual([(one["id"], one["samples"], one["consequence_of"])
                           for one in found["stacks"]],
                          [("no-cfi-for-jit", 100, None), ("jitdump-not-injected", 60, None)])
@@ -777,15 +778,15 @@ class Dumps(Recording):
         name = f"/tmp/perf-{pid}.map"
         files.write(name, f"{ANON:x} 1000 function\n")
         self.addCleanup(os.unlink, name)
-        self.map(ANON, "//anon", 8)
+        self.add_map(ANON, "//anon", 8)
         self.jitdump(ANON)
-        self.dump(ANON + 8, self.ASKED)
+        self.add_dumps(ANON + 8, self.ASKED)
         for mapping in self.perf.maps():
             mapping.pid = pid
         for sample in self.perf.samples():
             sample.pid = sample.tid = pid
-        self.assertEqual([one["id"] for one in self.explain()["names"]], [])
-        self.assertEqual([one["id"] for one in self.explain()["stacks"]],
+        self.assertEqual([one["id"] for one in self.run_json()["names"]], [])
+        self.assertEqual([one["id"] for one in self.run_json()["stacks"]],
                          ["jitdump-not-injected", "no-cfi-for-jit"])
 
     def test_injected_and_covered(self) -> None:
@@ -793,10 +794,10 @@ class Dumps(Recording):
         path = self.place("jitted-%d-1.so" % PID)
         process.must(["gcc", "-shared", "-nostdlib", "-fasynchronous-unwind-tables", "-x", "c",
                       "-", "-o", path], input="int f(void) { return 1; }")
-        function = self.places(path)["f"]
-        self.map(LIBRARY, "//anon", 9, size=0x1000)
-        self.dump(function + 1, self.ASKED)
-        found = self.explain()
+        function = self.map_library(path)["f"]
+        self.add_map(LIBRARY, "//anon", 9, size=0x1000)
+        self.add_dumps(function + 1, self.ASKED)
+        found = self.run_json()
         self.assertEqual([(one["id"], one["samples"], one["consequence_of"])
                           for one in found["stacks"]],
                          [("jitdump-hidden", 100, None), ("no-cfi-for-jit", 100, "jitdump-hidden")])
@@ -808,28 +809,28 @@ class Dumps(Recording):
         process.must(["gcc", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables", "-x", "c",
                       "-", "-o", path], input="int f(void) { return 1; }")
         process.must(["strip", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path])
-        self.map(ANON, path, 8, ino=os.stat(path).st_ino)
-        self.dump(ANON + 8, self.ASKED)
-        found = self.only("no-cfi-for-jit", 1)
+        self.add_map(ANON, path, 8, ino=os.stat(path).st_ino)
+        self.add_dumps(ANON + 8, self.ASKED)
+        found = self.expect_cause("no-cfi-for-jit", 1)
         self.assertEqual(found["file"], path)
         self.assertIn("has no unwind information", found["evidence"][1])
         os.unlink(path)
-        self.assertEqual(self.explain()["causes"][0]["id"], "missing-file")
+        self.assertEqual(self.run_json()["causes"][0]["id"], "missing-file")
 
     def test_text_in_memory(self) -> None:
         """The text in anonymous memory has no call frame information of a file."""
-        self.map(MAIN + 0x4000, "//anon", 8, size=0x4000)
-        self.dump(MAIN + 0x4008, self.ASKED)
-        self.assertEqual(self.only("no-cfi-for-jit", 1)["file"], "/usr/bin/made")
+        self.add_map(MAIN + 0x4000, "//anon", 8, size=0x4000)
+        self.add_dumps(MAIN + 0x4008, self.ASKED)
+        self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], "/usr/bin/made")
 
     def test_text_in_memory_that_calls(self) -> None:
         path = self.place("libcalled.so")
         process.must(["gcc", "-shared", "-nostdlib", "-O1", "-x", "c", "-", "-o", path],
                      input="int called(void) { return 1; }")
-        called = self.places(path)["called"]
-        self.map(MAIN + 0x4000, "//anon", 8, size=0x4000)
-        self.dump(called, self.ASKED, {0: MAIN + 0x4008})
-        found = self.only("no-cfi-for-jit", 1)
+        called = self.map_library(path)["called"]
+        self.add_map(MAIN + 0x4000, "//anon", 8, size=0x4000)
+        self.add_dumps(called, self.ASKED, {0: MAIN + 0x4008})
+        found = self.expect_cause("no-cfi-for-jit", 1)
         self.assertEqual(found["file"], "/usr/bin/made")
         self.assertIn("2 frames", found["evidence"][0])
 
@@ -840,73 +841,73 @@ class Dumps(Recording):
         process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
             ".globl bare\nbare: nop\n ret\n .balign 64\n"
             "whole: .cfi_startproc\n ret\n .cfi_endproc\n", "bare.s")])
-        bare = self.places(path)["bare"]
-        self.dump(bare, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
-        self.assertEqual(self.causes(), {})
+        bare = self.map_library(path)["bare"]
+        self.add_dumps(bare, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.assertEqual(self.find_causes(), {})
         self.perf.drop_samples()
-        self.dump(bare, self.ASKED, {64: 1, 72: MAIN + 8}, bp=self.STACK + 64)
-        self.assertEqual(self.only("no-cfi-for-jit", 1)["file"], path)
+        self.add_dumps(bare, self.ASKED, {64: 1, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], path)
 
     def test_too_small_as_well(self) -> None:
         """Frame pointers lead beyond the dump: both causes cost the stack."""
-        self.map(ANON, "//anon", 8)
-        self.dump(ANON + 8, self.ASKED, bp=self.STACK + 4096)
-        self.assertEqual(set(self.causes()), {"dump-too-small", "no-cfi-for-jit"})
+        self.add_map(ANON, "//anon", 8)
+        self.add_dumps(ANON + 8, self.ASKED, bp=self.STACK + 4096)
+        self.assertEqual(set(self.find_causes()), {"dump-too-small", "no-cfi-for-jit"})
 
     def test_empty(self) -> None:
-        self.map(ANON, "//anon", 8)
-        self.dump(ANON + 8, 0)
-        self.only("empty-dump", 1)
+        self.add_map(ANON, "//anon", 8)
+        self.add_dumps(ANON + 8, 0)
+        self.expect_cause("empty-dump", 1)
 
     def test_empty_at_the_end(self) -> None:
         """At a process exit the kernel has no memory to dump."""
-        self.map(ANON, "//anon", 8)
-        self.dump(ANON + 8, 0, misc=rd.KERNEL)
-        self.assertEqual(self.causes(), {})
+        self.add_map(ANON, "//anon", 8)
+        self.add_dumps(ANON + 8, 0, misc=rd.KERNEL)
+        self.assertEqual(self.find_causes(), {})
 
     def test_empty_in_the_kernel_too(self) -> None:
-        self.map(ANON, "//anon", 8)
-        self.dump(ANON + 8, 0, count=50)
-        self.dump(ANON + 8, 0, count=50, misc=rd.KERNEL)
-        self.only("empty-dump", 1)
+        self.add_map(ANON, "//anon", 8)
+        self.add_dumps(ANON + 8, 0, count=50)
+        self.add_dumps(ANON + 8, 0, count=50, misc=rd.KERNEL)
+        self.expect_cause("empty-dump", 1)
 
     def test_missing_file(self) -> None:
-        self.map(LIBRARY, "/nowhere/liblost.so", 8)
-        self.dump(LIBRARY + 8, self.ASKED)
-        found = {cause["id"]: cause for cause in self.explain()["causes"]}
+        self.add_map(LIBRARY, "/nowhere/liblost.so", 8)
+        self.add_dumps(LIBRARY + 8, self.ASKED)
+        found = {cause["id"]: cause for cause in self.run_json()["causes"]}
         self.assertEqual(found["missing-file"]["file"], "/nowhere/liblost.so")
         self.assertEqual(found["missing-file"]["share"], 1)
 
     def test_older_code(self) -> None:
-        self.dump(ANON + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
-        self.only("attach-window", 1)
+        self.add_dumps(ANON + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.expect_cause("attach-window", 1)
 
     def test_older_code_far_apart(self) -> None:
         """Frame pointers lead from the code to the program, so it is no other program's."""
         for start in (ANON, ANON - 2**40):
-            self.dump(start + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
-        self.assertEqual(set(self.causes()), {"attach-window"})
+            self.add_dumps(start + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.assertEqual(set(self.find_causes()), {"attach-window"})
 
 
 class Command(Recording):
     def test_text(self) -> None:
-        self.map(ANON, "//anon", 8)
-        self.sample(ANON, count=100)
+        self.add_map(ANON, "//anon", 8)
+        self.add_samples(ANON, count=100)
         done = self.run_explain()
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         for wanted in ("100.0 % of the 100 samples", "jit-no-frame-pointer", "remedy: ", "study: "):
             self.assertIn(wanted, done.stdout)
 
     def test_names_that_move_the_cursor(self) -> None:
-        self.add(self.perf.comm(PID, PID, "a\x1b[2Jb", 8))
-        self.map(ANON, "//anon", 8)
-        self.sample(ANON, count=100)
+        self.add_records(self.perf.comm(PID, PID, "a\x1b[2Jb", 8))
+        self.add_map(ANON, "//anon", 8)
+        self.add_samples(ANON, count=100)
         self.assertNotIn("\x1b", self.run_explain().stdout)
 
     def test_fail_if(self) -> None:
-        self.map(ANON, "//anon", 8)
-        self.sample(ANON, count=30)
-        self.sample(ANON, MAIN, ROOT, count=70)
+        self.add_map(ANON, "//anon", 8)
+        self.add_samples(ANON, count=30)
+        self.add_samples(ANON, MAIN, ROOT, count=70)
         for limit, status in (("jit-no-frame-pointer>29%", 1), ("jit-no-frame-pointer>30%", 0),
                               ("jit-no-frame-pointer>29", 1), ("older-code>0", 0),
                               ("no-such-cause>1%", 2), ("older-code", 2), ("older-code>x", 2)):

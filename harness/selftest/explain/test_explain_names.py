@@ -37,31 +37,32 @@ class Explained(judged.Made):
         self.perf = mj.capture(rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN)
         self.root = self.place("root")
         os.makedirs(os.path.join(self.root, "tmp"))
-        self.add(self.perf.comm(PID, PID, "java", 5))
+        self.add_records(self.perf.comm(PID, PID, "java", 5))
 
-    def map(self, name: str, start: int = CODE, size: int = 0x1000, time: int = 10) -> None:
-        self.add(self.perf.map(PID, start, size, name, time))
+    def add_map(self, name: str, start: int = CODE, size: int = 0x1000, time: int = 10) -> None:
+        self.add_records(self.perf.map(PID, start, size, name, time))
 
-    def samples(self, *addresses: int, time: int = 100) -> None:
+    def add_samples(self, *addresses: int, time: int = 100) -> None:
         """Adds SAMPLES samples at the addresses in turn, 1000 ns apart."""
         for number in range(SAMPLES):
-            self.sample(addresses[number % len(addresses)], pid=PID, time=time + 1000 * number)
+            self.add_sample(addresses[number % len(addresses)], pid=PID, time=time + 1000 * number)
 
-    def emitted(self, name: str = "//anon", at: tuple[int, ...] = (CODE + 4,)) -> None:
+    def add_memory(self, name: str = "//anon", at: tuple[int, ...] = (CODE + 4,)) -> None:
         """Maps memory of that name and adds samples in it."""
-        self.map(name)
-        self.samples(*at)
+        self.add_map(name)
+        self.add_samples(*at)
 
-    def put(self, path: str, text: str) -> str:
+    def write_below_root(self, path: str, text: str) -> str:
         place = self.root + path
         os.makedirs(os.path.dirname(place), exist_ok=True)
         files.write(place, text)
         return place
 
-    def publish(self, *lines: tuple[int, int, str], pid: int = PID) -> None:
-        self.put("/tmp/perf-%d.map" % pid, "".join("%x %x %s\n" % line for line in lines))
+    def write_map(self, *lines: tuple[int, int, str], pid: int = PID) -> None:
+        self.write_below_root("/tmp/perf-%d.map" % pid,
+                              "".join("%x %x %s\n" % line for line in lines))
 
-    def dump(self, *times: int) -> str:
+    def add_dump(self, *times: int) -> str:
         """Adds a jitdump that the process has mapped; returns its path in the recording."""
         path = "/home/jit-%d.dump" % PID
         if times:
@@ -70,10 +71,10 @@ class Explained(judged.Made):
                 made.load(at, CODE + 0x100 * number, b"\xc3" * 0x100, number, "f%d" % number)
             os.makedirs(os.path.join(self.root, "home"), exist_ok=True)
             made.save(self.root + path)
-        self.map(path, FILE, time=8)
+        self.add_map(path, FILE, time=8)
         return path
 
-    def causes(self, kind: str = "causes") -> list[dict[str, Any]]:
+    def find_causes(self, kind: str = "causes") -> list[dict[str, Any]]:
         """Returns the causes, or notes, of missing names, each checked for completeness."""
         self.perf.save(self.path)
         if self.ends:
@@ -88,8 +89,9 @@ class Explained(judged.Made):
             self.assertEqual((one["pid"], one["process"]), (PID, "java"))
         return found
 
-    def expect(self, cause: str, samples: int = SAMPLES, file: str | None = None) -> dict[str, Any]:
-        found = self.causes()
+    def expect_cause(self, cause: str, samples: int = SAMPLES,
+                     file: str | None = None) -> dict[str, Any]:
+        found = self.find_causes()
         self.assertEqual([(one["id"], one["samples"], one["file"]) for one in found],
                          [(cause, samples, file)])
         return found[0]
@@ -97,73 +99,73 @@ class Explained(judged.Made):
 
 class PerfMaps(Explained):
     def test_named(self) -> None:
-        self.publish((CODE, 0x1000, "all"))
-        self.emitted()
-        self.assertEqual(self.causes(), [])
+        self.write_map((CODE, 0x1000, "all"))
+        self.add_memory()
+        self.assertEqual(self.find_causes(), [])
 
     def test_no_source(self) -> None:
-        self.emitted()
-        found = self.expect("no-name-source")
+        self.add_memory()
+        found = self.expect_cause("no-name-source")
         self.assertEqual(found["ranges"], ["%x-%x" % (CODE, CODE + 0x1000)])
         self.assertIn("Compiler.perfmap", found["remedy"])
 
-    def text_in_memory(self, start: int, *sizes: int) -> None:
+    def move_text_to_memory(self, start: int, *sizes: int) -> None:
         """Replaces text of /usr/bin/big by anonymous memory, beside named JIT code."""
-        self.publish((CODE, 0x1000, "all"))
-        self.map("/usr/bin/big", FILE, 0x6000)
+        self.write_map((CODE, 0x1000, "all"))
+        self.add_map("/usr/bin/big", FILE, 0x6000)
         for size in sizes:
-            self.map("//anon", start, size, time=20)
+            self.add_map("//anon", start, size, time=20)
             start += size
-        self.samples(start - 4)
+        self.add_samples(start - 4)
 
     def test_text_in_memory(self) -> None:
         for sizes in ((0x2000,), (0x1000, 0x1000)):
             with self.subTest(sizes=sizes):
-                self.text_in_memory(FILE + 0x2000, *sizes)
-                found = self.expect("no-name-source", file="/usr/bin/big")
+                self.move_text_to_memory(FILE + 0x2000, *sizes)
+                found = self.expect_cause("no-name-source", file="/usr/bin/big")
                 self.assertIn("took the place of the text of /usr/bin/big", found["evidence"][0])
                 self.perf.records.clear()
-                self.add(self.perf.comm(PID, PID, "java", 5))
+                self.add_records(self.perf.comm(PID, PID, "java", 5))
 
     def test_memory_behind_a_file_is_emitted_code(self) -> None:
-        self.text_in_memory(FILE + 0x4000, 0x2000)
-        self.expect("map-stale", file="/tmp/perf-4711.map")
+        self.move_text_to_memory(FILE + 0x4000, 0x2000)
+        self.expect_cause("map-stale", file="/tmp/perf-4711.map")
 
     def test_memory_between_others_is_emitted_code(self) -> None:
         for name, offset in (("/usr/lib/other.so", 0x4000), ("/usr/bin/big", 0)):
             with self.subTest(name=name):
-                self.text_in_memory(FILE + 0x2000, 0x2000)
-                self.add(self.perf.map(PID, FILE + 0x4000, 0x4000, name, 21, pgoff=offset))
-                self.expect("map-stale", file="/tmp/perf-4711.map")
+                self.move_text_to_memory(FILE + 0x2000, 0x2000)
+                self.add_records(self.perf.map(PID, FILE + 0x4000, 0x4000, name, 21, pgoff=offset))
+                self.expect_cause("map-stale", file="/tmp/perf-4711.map")
                 self.perf.records.clear()
-                self.add(self.perf.comm(PID, PID, "java", 5))
+                self.add_records(self.perf.comm(PID, PID, "java", 5))
 
     def test_memory_of_dotnet(self) -> None:
-        self.emitted("/memfd:doublemapper (deleted)")
-        self.assertIn("DOTNET_PerfMapEnabled", self.expect("no-name-source")["remedy"])
+        self.add_memory("/memfd:doublemapper (deleted)")
+        self.assertIn("DOTNET_PerfMapEnabled", self.expect_cause("no-name-source")["remedy"])
 
     def test_memfd(self) -> None:
-        self.publish((CODE, 0x1000, "all"))
-        self.emitted("/memfd:jit (deleted)")
-        self.expect("map-not-read-for-memfd", file="/tmp/perf-4711.map")
+        self.write_map((CODE, 0x1000, "all"))
+        self.add_memory("/memfd:jit (deleted)")
+        self.expect_cause("map-not-read-for-memfd", file="/tmp/perf-4711.map")
 
     def test_memfd_without_map(self) -> None:
-        self.emitted("/memfd:jit (deleted)")
-        self.expect("no-name-source")
+        self.add_memory("/memfd:jit (deleted)")
+        self.expect_cause("no-name-source")
 
     def test_fifo(self) -> None:
         os.mkfifo(os.path.join(self.root, "tmp/perf-4711.map"))
-        self.emitted()
-        self.expect("map-wrong-owner", file="/tmp/perf-4711.map")
+        self.add_memory()
+        self.expect_cause("map-wrong-owner", file="/tmp/perf-4711.map")
 
     @unittest.skipIf(os.getuid(), "gives a file to another user: run as root")
     def test_of_another_user(self) -> None:
         """perf reads the map: a note, and no cause."""
-        self.publish((CODE, 0x1000, "all"))
+        self.write_map((CODE, 0x1000, "all"))
         os.chown(os.path.join(self.root, "tmp/perf-4711.map"), 12345, 12345)
         os.chmod(self.home, 0o755)
-        self.emitted()
-        self.assertEqual(self.causes(), [])
+        self.add_memory()
+        self.assertEqual(self.find_causes(), [])
         os.chown(self.path, 54321, 54321)
         done = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
         notes = [one for one in json.loads(done.stdout)["notes"] if one["id"] in NAMING]
@@ -172,56 +174,57 @@ class PerfMaps(Explained):
 
     def test_memfd_and_fifo(self) -> None:
         os.mkfifo(os.path.join(self.root, "tmp/perf-4711.map"))
-        self.emitted("/memfd:jit (deleted)")
-        self.expect("map-wrong-owner", file="/tmp/perf-4711.map")
+        self.add_memory("/memfd:jit (deleted)")
+        self.expect_cause("map-wrong-owner", file="/tmp/perf-4711.map")
 
     def test_of_another_process(self) -> None:
-        self.publish((0x7e0000000000, 0x40, "old"), (0x7e0000000040, 0x40, "older"))
-        self.emitted()
-        self.expect("map-stale", file="/tmp/perf-4711.map")
+        self.write_map((0x7e0000000000, 0x40, "old"), (0x7e0000000040, 0x40, "older"))
+        self.add_memory()
+        self.expect_cause("map-stale", file="/tmp/perf-4711.map")
 
     def test_older_than_the_code(self) -> None:
         """The map lacks names of code from the second half of the recording."""
-        self.publish((CODE, 0x100, "early"))
-        self.emitted()
-        self.samples(CODE + 0x104, time=100 + 1000 * SAMPLES)
-        self.expect("map-stale", file="/tmp/perf-4711.map")
+        self.write_map((CODE, 0x100, "early"))
+        self.add_memory()
+        self.add_samples(CODE + 0x104, time=100 + 1000 * SAMPLES)
+        self.expect_cause("map-stale", file="/tmp/perf-4711.map")
 
     def test_partial(self) -> None:
-        self.publish((CODE, 0x100, "one"))
-        self.emitted(at=(CODE + 4, CODE + 0x104))
-        found = self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+        self.write_map((CODE, 0x100, "one"))
+        self.add_memory(at=(CODE + 4, CODE + 0x104))
+        found = self.expect_cause("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
         self.assertIn("1 lines for that memory, and 0 elsewhere", found["evidence"][2])
-        self.publish((CODE, 0x100, "one"), *((0x1000 * page, 0x100, "f_x") for page in (1, 2)))
-        found = self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+        self.write_map((CODE, 0x100, "one"), *((0x1000 * page, 0x100, "f_x") for page in (1, 2)))
+        found = self.expect_cause("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
         self.assertIn("1 lines for that memory, and 2 elsewhere", found["evidence"][2])
-        self.put("/tmp/perf-4711.map", "%x 100 one\n%x 100\nf\n" % (CODE, CODE + 0x100))
-        found = self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+        self.write_below_root("/tmp/perf-4711.map",
+                              "%x 100 one\n%x 100\nf\n" % (CODE, CODE + 0x100))
+        found = self.expect_cause("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
         self.assertIn("0 elsewhere, and 2 that are none", found["evidence"][2])
 
     def test_empty_map(self) -> None:
         """An empty map is not stale: the runtime has not written names yet."""
-        self.publish()
-        self.emitted()
-        self.expect("map-partial", file="/tmp/perf-4711.map")
+        self.write_map()
+        self.add_memory()
+        self.expect_cause("map-partial", file="/tmp/perf-4711.map")
 
     def test_addresses_used_again(self) -> None:
-        self.publish((CODE, 0x100, "one"), (CODE, 0x100, "two"))
-        self.emitted()
-        self.expect("map-stale", file="/tmp/perf-4711.map")
+        self.write_map((CODE, 0x100, "one"), (CODE, 0x100, "two"))
+        self.add_memory()
+        self.expect_cause("map-stale", file="/tmp/perf-4711.map")
 
     def test_same_name_twice(self) -> None:
-        self.publish((CODE, 0x100, "one"), (CODE, 0x100, "one"))
-        self.emitted()
-        self.assertEqual(self.causes(), [])
+        self.write_map((CODE, 0x100, "one"), (CODE, 0x100, "one"))
+        self.add_memory()
+        self.assertEqual(self.find_causes(), [])
 
     def test_pid_namespace(self) -> None:
-        self.publish((CODE, 0x1000, "all"), pid=OTHER)
-        self.emitted()
-        self.expect("pid-namespace-map", file="/tmp/perf-1.map")
+        self.write_map((CODE, 0x1000, "all"), pid=OTHER)
+        self.add_memory()
+        self.expect_cause("pid-namespace-map", file="/tmp/perf-1.map")
 
     def expect_inherited(self, sibling: int = 0) -> None:
-        found = self.expect("map-partial", file="/tmp/perf-1.map")
+        found = self.expect_cause("map-partial", file="/tmp/perf-1.map")
         self.assertIn("names 1 of 1 sampled", found["evidence"][1])
         self.assertIn("pid %d has code at the same" % sibling if sibling else "pid 1 forked",
                       found["evidence"][2])
@@ -229,147 +232,147 @@ class PerfMaps(Explained):
 
     def test_map_of_the_parent(self) -> None:
         """A process of the recording has code at the same addresses: the child inherited it."""
-        self.publish((CODE, 0x1000, "all"), pid=OTHER)
-        self.add(self.perf.map(OTHER, CODE, 0x1000, "//anon", 9))
-        self.emitted()
+        self.write_map((CODE, 0x1000, "all"), pid=OTHER)
+        self.add_records(self.perf.map(OTHER, CODE, 0x1000, "//anon", 9))
+        self.add_memory()
         self.expect_inherited(OTHER)
 
     def test_map_of_an_absent_parent(self) -> None:
         """Two children were recorded, and not their parent."""
-        self.publish((CODE, 0x1000, "all"), pid=OTHER)
-        self.add(self.perf.map(77, CODE, 0x1000, "//anon", 9))
-        self.sample(CODE + 4, pid=77, time=99)
-        self.emitted()
+        self.write_map((CODE, 0x1000, "all"), pid=OTHER)
+        self.add_records(self.perf.map(77, CODE, 0x1000, "//anon", 9))
+        self.add_sample(CODE + 4, pid=77, time=99)
+        self.add_memory()
         self.expect_inherited(77)
 
     def test_map_of_an_ancestor(self) -> None:
         """The child runs code of its ancestor: it is in no pid namespace of its own."""
-        self.publish((CODE, 0x1000, "all"), pid=OTHER)
-        self.add(self.perf.fork(77, OTHER, 6), self.perf.fork(PID, 77, 7),
-                 self.perf.comm(PID, PID, "java", 8))
-        self.emitted()
+        self.write_map((CODE, 0x1000, "all"), pid=OTHER)
+        self.add_records(self.perf.fork(77, OTHER, 6), self.perf.fork(PID, 77, 7),
+                         self.perf.comm(PID, PID, "java", 8))
+        self.add_memory()
         self.expect_inherited()
         # The child's own code:
-        self.publish((CODE, 1, "all"), (CODE + 4, 1, "all"), pid=OTHER)
-        self.samples(CODE + 0x10, CODE + 0x20, CODE + 0x30)
-        self.assertEqual([(one["id"], one["samples"]) for one in self.causes()],
+        self.write_map((CODE, 1, "all"), (CODE + 4, 1, "all"), pid=OTHER)
+        self.add_samples(CODE + 0x10, CODE + 0x20, CODE + 0x30)
+        self.assertEqual([(one["id"], one["samples"]) for one in self.find_causes()],
                          [("map-partial", 2 * SAMPLES)])
-        self.publish((CODE + 0x800, 1, "all"), pid=OTHER)
-        self.assertIn("maps of their own", self.causes()[0]["remedy"])
-        self.add(self.perf.comm(PID, PID, "java", 9, executed=True))
-        self.assertNotIn("map-partial", [one["id"] for one in self.causes()])
+        self.write_map((CODE + 0x800, 1, "all"), pid=OTHER)
+        self.assertIn("maps of their own", self.find_causes()[0]["remedy"])
+        self.add_records(self.perf.comm(PID, PID, "java", 9, executed=True))
+        self.assertNotIn("map-partial", [one["id"] for one in self.find_causes()])
 
     def test_map_of_the_parent_for_inherited_code(self) -> None:
         """The child's mapping record covers inherited code, which its own map lacks."""
-        self.publish((CODE, 0x100, "inherited"), pid=OTHER)
-        self.publish((CODE + 0x200, 0x100, "own"))
-        self.add(self.perf.fork(PID, OTHER, 6), self.perf.comm(PID, PID, "java", 8))
-        self.emitted(at=(CODE + 0x204,))
-        self.samples(CODE + 4, time=100 + 1000 * SAMPLES)
-        found = self.expect("map-partial", file="/tmp/perf-4711.map")
+        self.write_map((CODE, 0x100, "inherited"), pid=OTHER)
+        self.write_map((CODE + 0x200, 0x100, "own"))
+        self.add_records(self.perf.fork(PID, OTHER, 6), self.perf.comm(PID, PID, "java", 8))
+        self.add_memory(at=(CODE + 0x204,))
+        self.add_samples(CODE + 4, time=100 + 1000 * SAMPLES)
+        found = self.expect_cause("map-partial", file="/tmp/perf-4711.map")
         self.assertIn("/tmp/perf-1.map", found["evidence"][2])
 
-    def namespaces(self, pid: int, mount: int, time: int) -> None:
+    def add_namespaces(self, pid: int, mount: int, time: int) -> None:
         body = struct.pack("<IIQ", pid, pid, 7)
         for index in range(7):
             body += struct.pack("<QQ", 4, mount if index == 5 else 100 + index)
-        self.add(self.perf.side(NAMESPACES, body, time))
+        self.add_records(self.perf.side(NAMESPACES, body, time))
 
     def test_namespaces_of_its_own(self) -> None:
-        self.namespaces(OTHER, 1, 2)
-        self.namespaces(PID, 2, 6)
-        self.emitted()
-        found = self.expect("pid-namespace-map")
+        self.add_namespaces(OTHER, 1, 2)
+        self.add_namespaces(PID, 2, 6)
+        self.add_memory()
+        found = self.expect_cause("pid-namespace-map")
         self.assertIn("0x2", found["evidence"][1])
 
     def test_namespaces_of_all(self) -> None:
-        self.namespaces(OTHER, 1, 2)
-        self.namespaces(PID, 1, 6)
-        self.emitted()
-        self.expect("no-name-source")
+        self.add_namespaces(OTHER, 1, 2)
+        self.add_namespaces(PID, 1, 6)
+        self.add_memory()
+        self.expect_cause("no-name-source")
 
     def test_program_in_memory(self) -> None:
         """A memfd run by fexecve is a file without a path, not emitted code."""
-        self.add(self.perf.comm(PID, PID, "java", 9, executed=True))
-        self.emitted("/memfd:java (deleted)")
-        found = self.expect("missing-file", file="/memfd:java (deleted)")
+        self.add_records(self.perf.comm(PID, PID, "java", 9, executed=True))
+        self.add_memory("/memfd:java (deleted)")
+        found = self.expect_cause("missing-file", file="/memfd:java (deleted)")
         self.assertIn("memfd_create", found["evidence"][1])
 
     def test_map_of_a_later_program(self) -> None:
         """The map was written again after an exec: earlier code has lost its names."""
-        self.publish((CODE + 0x200, 0x100, "now"))
-        self.emitted()
-        self.add(self.perf.comm(PID, PID, "java", 100 + 1000 * SAMPLES, executed=True))
-        self.map("//anon", time=101 + 1000 * SAMPLES)
-        self.samples(CODE + 0x204, time=200 + 1000 * SAMPLES)
-        self.expect("map-stale", file="/tmp/perf-4711.map")
+        self.write_map((CODE + 0x200, 0x100, "now"))
+        self.add_memory()
+        self.add_records(self.perf.comm(PID, PID, "java", 100 + 1000 * SAMPLES, executed=True))
+        self.add_map("//anon", time=101 + 1000 * SAMPLES)
+        self.add_samples(CODE + 0x204, time=200 + 1000 * SAMPLES)
+        self.expect_cause("map-stale", file="/tmp/perf-4711.map")
 
     def test_few_unnamed_samples(self) -> None:
         """Below 2 % it is a note."""
-        self.publish((CODE, 0x100, "one"))
-        self.emitted()
-        self.sample(CODE + 0x104, pid=PID, time=50)
-        self.assertEqual(self.causes(), [])
+        self.write_map((CODE, 0x100, "one"))
+        self.add_memory()
+        self.add_sample(CODE + 0x104, pid=PID, time=50)
+        self.assertEqual(self.find_causes(), [])
 
     def test_caller(self) -> None:
         """A sample counts if any frame of its stack lacks a name."""
-        self.publish((CODE, 0x100, "one"))
-        self.map("//anon")
+        self.write_map((CODE, 0x100, "one"))
+        self.add_map("//anon")
         for number in range(SAMPLES):
-            self.sample(CODE + 4, CODE + 0x104, CODE + 0x104, pid=PID, time=100 + number)
-        self.expect("map-partial", file="/tmp/perf-4711.map")
+            self.add_sample(CODE + 4, CODE + 0x104, CODE + 0x104, pid=PID, time=100 + number)
+        self.expect_cause("map-partial", file="/tmp/perf-4711.map")
 
 
 class Jitdumps(Explained):
     def setUp(self) -> None:
         super().setUp()
-        self.emitted()
+        self.add_memory()
 
     def test_not_injected(self) -> None:
-        path = self.dump(50, 60)
-        found = self.expect("jitdump-not-injected", file=path)
+        path = self.add_dump(50, 60)
+        found = self.expect_cause("jitdump-not-injected", file=path)
         self.assertIn("perf inject --jit", found["remedy"])
         self.assertIn("1 of 1", found["evidence"][1])
 
     def test_functions_of_the_jitdump(self) -> None:
         """Two functions of 0x100 bytes: addresses behind them have no name."""
-        path = self.dump(50, 60)
-        self.samples(CODE, CODE + 0x1ff, CODE + 0x200)
-        found = self.expect("jitdump-not-injected", 2 * SAMPLES, path)
+        path = self.add_dump(50, 60)
+        self.add_samples(CODE, CODE + 0x1ff, CODE + 0x200)
+        found = self.expect_cause("jitdump-not-injected", 2 * SAMPLES, path)
         self.assertIn("2 loads, which name 3 of 4", found["evidence"][1])
 
     def test_jitdump_of_the_parent(self) -> None:
-        path = self.dump(50, 60)
+        path = self.add_dump(50, 60)
         self.perf.maps()[-1].pid = OTHER
-        self.add(self.perf.fork(PID, OTHER, 9), self.perf.comm(PID, PID, "java", 9))
+        self.add_records(self.perf.fork(PID, OTHER, 9), self.perf.comm(PID, PID, "java", 9))
         self.perf.sort()
-        found = self.expect("jitdump-not-injected", file=path)
+        found = self.expect_cause("jitdump-not-injected", file=path)
         self.assertIn("pid 1 mapped it", found["evidence"][0])
         self.assertIn("1 of 1", found["evidence"][1])
-        self.add(self.perf.comm(PID, PID, "java", 9, executed=True))
+        self.add_records(self.perf.comm(PID, PID, "java", 9, executed=True))
         self.perf.sort()
-        self.expect("no-name-source")
+        self.expect_cause("no-name-source")
 
     def test_missing_jitdump(self) -> None:
-        self.expect("jitdump-file-gone", file=self.dump())
+        self.expect_cause("jitdump-file-gone", file=self.add_dump())
 
     def test_clock_of_the_recording(self) -> None:
         self.perf.attrs = [rd.Attr.make(self.perf.attrs[0].sample_type, [7])]
-        self.expect("jitdump-wrong-clock", file=self.dump(50, 60))
+        self.expect_cause("jitdump-wrong-clock", file=self.add_dump(50, 60))
 
     def test_clock_of_the_dump(self) -> None:
-        self.expect("jitdump-wrong-clock", file=self.dump(10**18, 10**18 + 5))
+        self.expect_cause("jitdump-wrong-clock", file=self.add_dump(10**18, 10**18 + 5))
 
     def test_injected_with_another_clock(self) -> None:
-        path = self.dump(10**18)
-        self.map("/home/jitted-4711-0.so", CODE, 0x100, time=10**18)
-        self.expect("jitdump-wrong-clock", file=path)
+        path = self.add_dump(10**18)
+        self.add_map("/home/jitted-4711-0.so", CODE, 0x100, time=10**18)
+        self.expect_cause("jitdump-wrong-clock", file=path)
 
     def spoiled(self, cause: str, raw: bytes) -> str:
         """Expects @cause for a jitdump with these bytes; returns all that explain states."""
-        path = self.dump(50)
+        path = self.add_dump(50)
         files.write_bytes(self.root + path, raw)
-        found = self.expect(cause, file=path)
+        found = self.expect_cause(cause, file=path)
         return " ".join([*found["evidence"], found["remedy"]])
 
     def test_empty(self) -> None:
@@ -408,24 +411,24 @@ class Jitdumps(Explained):
 
     def test_cut_last_record_is_no_damage(self) -> None:
         """As of a process that was killed: perf uses the records before."""
-        path = self.dump(50, 60)
+        path = self.add_dump(50, 60)
         with open(self.root + path, "r+b") as dump:
             dump.truncate(os.path.getsize(self.root + path) - 9)
-        self.expect("jitdump-not-injected", file=path)
+        self.expect_cause("jitdump-not-injected", file=path)
 
     def test_counter_times(self) -> None:
         """perf converts times of the processor's counter, but not with -k mono."""
-        path = self.dump(50)
+        path = self.add_dump(50)
         mj.Made(PID, 1).load(10**15, CODE, b"\xc3" * 0x100, 1, "one").save(self.root + path)
-        found = self.expect("jitdump-wrong-clock", file=path)
+        found = self.expect_cause("jitdump-wrong-clock", file=path)
         self.assertIn("record without -k mono", found["remedy"])
         self.perf.attrs = [rd.Attr.make(self.perf.attrs[0].sample_type, [7])]
-        self.expect("jitdump-not-injected", file=path)
+        self.expect_cause("jitdump-not-injected", file=path)
 
     def test_hidden(self) -> None:
-        self.dump(5)
-        self.map("/home/jitted-4711-0.so", CODE, 0x100, time=7)
-        self.expect("jitdump-hidden")
+        self.add_dump(5)
+        self.add_map("/home/jitted-4711-0.so", CODE, 0x100, time=7)
+        self.expect_cause("jitdump-hidden")
 
 
 class Questions(Explained):
@@ -446,13 +449,14 @@ class Questions(Explained):
     def test_code_without_names_below_a_library(self) -> None:
         """A library without frame pointers and its absent file do not hide a lesser cause of
         missing names."""
-        self.map("/nowhere/main", FILE - 0x10000000, time=8)
-        self.map("/nowhere/libc.so.6", FILE + 0x10000000, time=9)
-        self.map("//anon")
-        self.map("/nowhere/lib.so", FILE)
+        self.add_map("/nowhere/main", FILE - 0x10000000, time=8)
+        self.add_map("/nowhere/libc.so.6", FILE + 0x10000000, time=9)
+        self.add_map("//anon")
+        self.add_map("/nowhere/lib.so", FILE)
         for number in range(SAMPLES):
-            self.sample(*([CODE + 4, CODE + 8] if number % 10 else []), FILE + 4 + number, 2**46,
-                        pid=PID, time=100 + number)
+            self.add_sample(*([CODE + 4, CODE + 8] if number % 10 else []), FILE + 4 + number,
+                            2**46,
+                            pid=PID, time=100 + number)
         self.assertEqual(self.answers(), {
             "stacks": [("library-no-frame-pointer", 1, SAMPLES, None)],
             "names": [("missing-file", 1, SAMPLES, None), ("no-name-source", 0.9, 90, None)],
@@ -465,7 +469,7 @@ class Questions(Explained):
 
     def test_code_in_no_mapping(self) -> None:
         """It has no stack, and no name either: one cause answers both, and is described once."""
-        self.samples(CODE)
+        self.add_samples(CODE)
         self.assertEqual(self.answers(), {"stacks": [("older-code", 1, SAMPLES, None)],
                                           "names": [("older-code", 1, SAMPLES, None)],
                                           "losses": []})
@@ -479,13 +483,13 @@ class Remedies(Questions):
 
     def remedy(self, comm: str, program: str, *libraries: str, caller: str | None = None) -> str:
         self.perf.records = [self.perf.comm(PID, PID, comm, 5, executed=True)]
-        self.map("//anon")
+        self.add_map("//anon")
         places = {name: FILE + (number << 24) for number, name in enumerate((program, *libraries))}
         for name, start in places.items():
-            self.map(name, start)
+            self.add_map(name, start)
         for number in range(SAMPLES):
-            self.sample(CODE + 4, *([places[caller] + 4] if caller else []), pid=PID,
-                        time=100 + number)
+            self.add_sample(CODE + 4, *([places[caller] + 4] if caller else []), pid=PID,
+                            time=100 + number)
         found = {one["id"]: one for one in json.loads(self.explain("--json"))["causes"]}
         return str(found["no-name-source"]["remedy"])
 
@@ -509,12 +513,12 @@ class Protections(Explained):
     def found(self, name: str, prot: int, misc: int = rd.USER) -> set[str]:
         """Returns all causes for samples in a mapping with this protection, called by a program."""
         self.setUp()
-        self.add(self.perf.map(PID, FILE, 0x10000, "/system/bin/app_process64", 7))
+        self.add_records(self.perf.map(PID, FILE, 0x10000, "/system/bin/app_process64", 7))
         record = self.perf.map(PID, CODE, 0x1000, name, 10, prot)
         record.misc = misc
-        self.add(record)
+        self.add_records(record)
         for number in range(SAMPLES):
-            self.sample(CODE + 4, CODE + 4, FILE + 8, pid=PID, time=100 + number)
+            self.add_sample(CODE + 4, CODE + 4, FILE + 8, pid=PID, time=100 + number)
         self.perf.save(self.path)
         done = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
         found = json.loads(done.stdout)
@@ -540,34 +544,34 @@ class Files(Explained):
         compiler = shutil.which("cc") or shutil.which("gcc")
         if not compiler:
             self.skipTest("no compiler")
-        self.library = self.put("/lib/made.so", "")
+        self.library = self.write_below_root("/lib/made.so", "")
         done = process.run([compiler, "-shared", "-nostdlib", "-fPIC", "-o", self.library, "-xc",
                             self.write("static __attribute__((used)) int f(void) { return 1; }",
                                        "made.c"), "-Wl,--build-id=0x" + "ab" * 20])
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.map("/lib/made.so", FILE, 0x10000)
+        self.add_map("/lib/made.so", FILE, 0x10000)
         listed = process.run(["readelf", "-sW", self.library]).stdout
         place = [line.split()[1] for line in listed.splitlines() if line.endswith(" f")][0]
-        self.samples(FILE + int(place, 16))
+        self.add_samples(FILE + int(place, 16))
 
-    def header(self, build_id: str, path: str = "/lib/made.so") -> None:
-        self.perf.features[2] = judged.build_id_feature(path, build_id)
+    def set_build_id(self, build_id: str, path: str = "/lib/made.so") -> None:
+        self.perf.features[2] = judged.pack_build_id(path, build_id)
 
     def test_named(self) -> None:
-        self.header("ab" * 20)
-        self.assertEqual(self.causes(), [])
+        self.set_build_id("ab" * 20)
+        self.assertEqual(self.find_causes(), [])
 
     def test_stripped(self) -> None:
         process.run(["strip", self.library])
-        self.expect("stripped-symbols", file="/lib/made.so")
+        self.expect_cause("stripped-symbols", file="/lib/made.so")
 
     def test_stripped_libc(self) -> None:
         """Distributions strip libc: a note, and no cause."""
         process.run(["strip", "-o", self.root + "/lib/libc.so.6", self.library])
         for record in self.perf.maps():
             record.name = "/lib/libc.so.6"
-        self.assertEqual(self.causes(), [])
-        self.assertEqual([(one["id"], one["file"]) for one in self.causes("notes")],
+        self.assertEqual(self.find_causes(), [])
+        self.assertEqual([(one["id"], one["file"]) for one in self.find_causes("notes")],
                          [("stripped-symbols", "/lib/libc.so.6")])
 
     def test_packed(self) -> None:
@@ -579,32 +583,33 @@ class Files(Explained):
                                ("7.3.4", None), ("made", None)):
             self.perf.features[5] = struct.pack("<I64s", 64, version.encode())
             with self.subTest(version):
-                self.assertEqual([one["id"] for one in self.causes()], [cause] if cause else [])
-                found = self.causes("causes" if cause else "notes")
+                self.assertEqual([one["id"] for one in self.find_causes()],
+                                 [cause] if cause else [])
+                found = self.find_causes("causes" if cause else "notes")
                 self.assertIn(".gnu_debugdata", " ".join(found[0]["evidence"]))
 
     def test_link(self) -> None:
         """Symbols named by .gnu_debuglink: beside the file, in .debug, below /usr/lib/debug."""
-        symbols = self.put("/made.symbols", "")
+        symbols = self.write_below_root("/made.symbols", "")
         process.run(["objcopy", "--only-keep-debug", self.library, symbols])
         process.run(["strip", self.library])
         process.run(["objcopy", "--add-gnu-debuglink", symbols, self.library])
-        self.expect("stripped-symbols", file="/lib/made.so")
+        self.expect_cause("stripped-symbols", file="/lib/made.so")
         for folder in ("/lib", "/lib/.debug", "/usr/lib/debug/lib"):
             os.makedirs(self.root + folder, exist_ok=True)
             place = os.path.join(self.root + folder, "made.symbols")
             shutil.copyfile(symbols, place)
-            self.assertEqual(self.causes(), [], folder)
+            self.assertEqual(self.find_causes(), [], folder)
             os.unlink(place)
 
     def test_called_deleted(self) -> None:
         """A file whose name ends in ` (deleted)` and that exists."""
-        self.header("ab" * 20, "/lib/made.so (deleted)")
+        self.set_build_id("ab" * 20, "/lib/made.so (deleted)")
         for record in self.perf.maps():
             record.name = "/lib/made.so (deleted)"
-        self.assertEqual(self.causes(), [])
+        self.assertEqual(self.find_causes(), [])
         os.rename(self.library, self.library + " (deleted)")
-        self.assertEqual(self.causes(), [])
+        self.assertEqual(self.find_causes(), [])
 
     def test_changed(self) -> None:
         """Without a build id, a file that is newer than the recording counts as replaced."""
@@ -613,9 +618,9 @@ class Files(Explained):
         self.root = "/"
         for record in self.perf.maps():
             record.name, record.ino = self.library, os.stat(self.library).st_ino
-        self.assertEqual(self.causes(), [])
+        self.assertEqual(self.find_causes(), [])
         os.utime(self.library, (time.time() + 60, time.time() + 60))
-        found = self.expect("missing-file", file=self.library)
+        found = self.expect_cause("missing-file", file=self.library)
         self.assertIn("after the recording", found["evidence"][1])
 
     def test_another_since_the_recording(self) -> None:
@@ -624,8 +629,8 @@ class Files(Explained):
         os.chmod(os.path.dirname(self.path), 0o755)
         self.root = "/"
         other = self.write("other", "other.so")
-        self.map(other, CODE, 0x1000)
-        self.header("ab" * 20, self.library)
+        self.add_map(other, CODE, 0x1000)
+        self.set_build_id("ab" * 20, self.library)
         for record, name in zip(self.perf.maps(), (self.library, other)):
             st = os.stat(name)
             record.name, record.ino = name, st.st_ino + (name == self.library)
@@ -634,42 +639,42 @@ class Files(Explained):
         for since, causes in ((-1, []), (0, []), (1, ["missing-file"])):
             with self.subTest(since=since):
                 self.ends = there + since
-                self.assertEqual([one["id"] for one in self.causes()], causes)
+                self.assertEqual([one["id"] for one in self.find_causes()], causes)
 
     def test_missing(self) -> None:
-        self.header("cd" * 20)
+        self.set_build_id("cd" * 20)
         os.unlink(self.library)
-        found = self.expect("missing-file", file="/lib/made.so")
+        found = self.expect_cause("missing-file", file="/lib/made.so")
         self.assertIn("cd" * 20, found["evidence"][2])
 
     def test_a_sample_counts_once(self) -> None:
         """A sample with unnamed frames in several files counts once for the cause."""
         os.unlink(self.library)
-        self.map("/lib/other.so", CODE + 0x10000)
-        self.map("/lib/third.so", CODE + 0x20000)
+        self.add_map("/lib/other.so", CODE + 0x10000)
+        self.add_map("/lib/third.so", CODE + 0x20000)
         for frames in ((CODE + 0x10004,), (CODE + 0x10004, FILE + 4),
                        (FILE + 4, CODE + 0x20004, CODE + 0x10004, FILE + 8)):
             for number in range(SAMPLES):
-                self.sample(*frames, pid=PID, time=10**6 + number)
-        self.samples(CODE + 0x40004, time=2 * 10**6)  # where nothing is known
-        found = self.expect("missing-file", 4 * SAMPLES, file="/lib/made.so")
+                self.add_sample(*frames, pid=PID, time=10**6 + number)
+        self.add_samples(CODE + 0x40004, time=2 * 10**6)  # where nothing is known
+        found = self.expect_cause("missing-file", 4 * SAMPLES, file="/lib/made.so")
         self.assertEqual([(place["file"], place["samples"]) for place in found["places"]],
                          [("/lib/made.so", 3 * SAMPLES), ("/lib/other.so", 3 * SAMPLES),
                           ("/lib/third.so", SAMPLES)])
 
     def test_cut_short(self) -> None:
         """A file cut behind its build id counts as missing, not as stripped."""
-        self.header("ab" * 20)
+        self.set_build_id("ab" * 20)
         os.truncate(self.library, 0x1000)
-        found = self.expect("missing-file", file="/lib/made.so")
+        found = self.expect_cause("missing-file", file="/lib/made.so")
         self.assertIn("not a complete ELF file", found["evidence"][1])
 
     def test_replaced(self) -> None:
-        self.header("cd" * 20)
-        found = self.expect("missing-file", file="/lib/made.so")
+        self.set_build_id("cd" * 20)
+        found = self.expect_cause("missing-file", file="/lib/made.so")
         self.assertIn("another build id", found["evidence"][1])
 
     def test_no_elf(self) -> None:
         """Code in a file that is not ELF counts as emitted code."""
         files.write(self.library, "core")
-        self.expect("no-name-source")
+        self.expect_cause("no-name-source")

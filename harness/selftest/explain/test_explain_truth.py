@@ -17,7 +17,7 @@ class Explaining(Folder):
         self.truth = os.path.join(FIXTURES, "clock", "truth")
         self.perf = rd.PerfData.load(os.path.join(FIXTURES, "clock", "perf.data"))
 
-    def explain(self, status: int) -> dict[str, str]:
+    def compare_with_truth(self, status: int) -> dict[str, str]:
         path = self.place("perf.data")
         self.perf.save(path)
         done = process.run([JITPROOF, "explain", "--json", "--slack", "0", "--truth", self.truth,
@@ -28,7 +28,7 @@ class Explaining(Folder):
         self.assertEqual(found["samples"], 351)
         return {one["id"]: one["verdict"] for one in found["causes"]}
 
-    def chains_alone(self) -> None:
+    def remove_dumps(self) -> None:
         for attr in self.perf.attrs:
             kind = attr.sample_type & ~(rd.REGS_USER | rd.STACK_USER)
             struct.pack_into("<Q", attr.raw, 24, kind)
@@ -36,31 +36,33 @@ class Explaining(Folder):
 
     def test_right(self) -> None:
         # The program's file is missing: neither explain nor the validators can walk its frames.
-        self.assertEqual(self.explain(0), {"missing-file": "right", "no-name-source": "right",
-                                           "no-cfi-for-jit": "covered"})
+        self.assertEqual(self.compare_with_truth(0),
+                         {"missing-file": "right", "no-name-source": "right",
+                                                      "no-cfi-for-jit": "covered"})
 
     def test_whole_stacks(self) -> None:
-        self.chains_alone()
+        self.remove_dumps()
         # The truth has no native functions, so their lost names are not judged.
-        self.assertEqual(self.explain(0), {"no-name-source": "right", "missing-file": "unjudged"})
+        self.assertEqual(self.compare_with_truth(0),
+                         {"no-name-source": "right", "missing-file": "unjudged"})
 
     def test_older_code(self) -> None:
-        self.chains_alone()
+        self.remove_dumps()
         self.perf.records = [one for one in self.perf.records
                              if not (isinstance(one, rd.Map) and one.name == "//anon")]
-        self.assertEqual(self.explain(0)["older-code"], "right")
+        self.assertEqual(self.compare_with_truth(0)["older-code"], "right")
 
     def test_missed(self) -> None:
         """The code's mapping gets the name of a jitdump."""
-        self.chains_alone()
+        self.remove_dumps()
         for one in self.perf.maps():
             if one.name == "//anon":
                 one.name = "/tmp/jit-15439.dump"
-        self.assertEqual(self.explain(1)["jitdump-file-gone"], "missed")
+        self.assertEqual(self.compare_with_truth(1)["jitdump-file-gone"], "missed")
 
     def test_wrong(self) -> None:
         """Samples of an unknown process, in no mapping."""
-        self.chains_alone()
+        self.remove_dumps()
         for one in self.perf.samples():
             other = rd.Sample(one.misc, one.pack()[8:], one.attr)
             other.pid = other.tid = 1
@@ -68,7 +70,7 @@ class Explaining(Folder):
             other.chain = [rd.CONTEXT_USER, 0x1234000, 0x1235000]
             self.perf.records.append(other)
         self.perf.sort()
-        self.assertEqual(self.explain(1)["older-code"], "wrong")
+        self.assertEqual(self.compare_with_truth(1)["older-code"], "wrong")
 
     def test_text_and_usage(self) -> None:
         path = os.path.join(FIXTURES, "clock", "perf.data")

@@ -40,18 +40,18 @@ class Answer(NamedTuple):
         return self.causes[:1] == [] if self.label[0] == HEALTHY else self.causes[:1] != [] and \
             self.causes[0] in self.label
 
-    def row(self) -> str:
+    def format_row(self) -> str:
         answer = self.error or ", ".join(self.causes) or HEALTHY
         return "| %-28s | %-24s | %-60s | %s |" % (self.name, self.label[0], answer,
                                                   "ok" if self.right else "**wrong**")
 
 
-def names(folder: str) -> list[str]:
+def list_names(folder: str) -> list[str]:
     return sorted(name[:-len(".tar.xz")] for name in os.listdir(folder)
                   if name.endswith(".tar.xz"))
 
 
-def explain(name: str, home: str) -> Answer:
+def explain_one(name: str, home: str) -> Answer:
     """Runs explain on an unpacked capture."""
     label = files.read(os.path.join(home, "label")).split()
     done = process.run([JITPROOF, "explain", "--json", "--root", os.path.join(home, "root"),
@@ -68,15 +68,16 @@ def explain(name: str, home: str) -> Answer:
     return Answer(name, label, [one["id"] for one in found["causes"]], "")
 
 
-def answers(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]:
+def explain_set(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]:
     """Explains the tree's set, unpacked into @scratch."""
     shared = os.path.join(scratch, pack.FILES)
     os.makedirs(shared, exist_ok=True)
-    chosen = [name for name in names(folder) if any(fnmatch.fnmatch(name, glob) for glob in globs)]
+    chosen = [name for name in list_names(folder) if any(fnmatch.fnmatch(name,
+                                                                         glob) for glob in globs)]
     for name in chosen:
         pack.unpack(folder, name, os.path.join(scratch, name), shared)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda name: explain(name, os.path.join(scratch, name)), chosen))
+        return list(pool.map(lambda name: explain_one(name, os.path.join(scratch, name)), chosen))
 
 
 def rate(found: Sequence[Answer]) -> str:
@@ -86,9 +87,9 @@ def rate(found: Sequence[Answer]) -> str:
     return "%d of %d (%.0f to %.0f %%)" % (right, len(found), 100 * least, 100 * most)
 
 
-def table(found: Sequence[Answer]) -> str:
+def format_table(found: Sequence[Answer]) -> str:
     return "\n".join([
-        *(one.row() for one in found),
+        *(one.format_row() for one in found),
         "| main cause first: %s | healthy, and called so: %s |" % (
             rate([one for one in found if one.label[0] != HEALTHY]),
             rate([one for one in found if one.label[0] == HEALTHY]))])
@@ -100,8 +101,8 @@ class Labelled(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         with tempfile.TemporaryDirectory(prefix="jitproof-labelled-") as scratch:
-            cls.found = answers(SET, ["*"], scratch)
-        print("\n" + table(cls.found))
+            cls.found = explain_set(SET, ["*"], scratch)
+        print("\n" + format_table(cls.found))
 
     def test_main_cause_first(self) -> None:
         sick = [one for one in self.found if one.label[0] != HEALTHY]
@@ -129,14 +130,14 @@ def main() -> int:
     parser.add_argument("globs", nargs="*", default=["*"])
     options = parser.parse_args()
     if options.folder:
-        found = [explain(name, os.path.join(options.folder, name))
+        found = [explain_one(name, os.path.join(options.folder, name))
                  for name in sorted(os.listdir(options.folder))
                  if os.path.exists(os.path.join(options.folder, name, "label"))
                  and any(fnmatch.fnmatch(name, glob) for glob in options.globs)]
     else:
         with tempfile.TemporaryDirectory(prefix="jitproof-labelled-") as scratch:
-            found = answers(SET, options.globs, options.keep or scratch)
-    print(table(found))
+            found = explain_set(SET, options.globs, options.keep or scratch)
+    print(format_table(found))
     return 0 if all(one.right for one in found) else 1
 
 

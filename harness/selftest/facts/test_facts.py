@@ -11,20 +11,20 @@ import unittest
 from harness.selftest.support.scratch import BINARY, JITPROOF
 
 
-def start(*arguments: str, binary: str = JITPROOF) -> subprocess.Popen[str]:
+def start_facts(*arguments: str, binary: str = JITPROOF) -> subprocess.Popen[str]:
     return subprocess.Popen([binary, "facts", *arguments], stdin=subprocess.DEVNULL, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+def finish_facts(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Status, standard output, standard error."""
     output, errors = process.communicate(timeout=60)
     return process.returncode, output, errors
 
 
-def objects(process: subprocess.Popen[str]) -> dict[str, dict[str, Any]]:
+def read_facts(process: subprocess.Popen[str]) -> dict[str, dict[str, Any]]:
     """Returns the printed facts by name, in order."""
-    status, output, errors = ended(process)
+    status, output, errors = finish_facts(process)
     if status or errors:
         raise AssertionError("status %d: %s" % (status, errors))
     found = [json.loads(line) for line in output.splitlines()]
@@ -40,10 +40,10 @@ class Facts(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.first = objects(start("--json"))
+        cls.first = read_facts(start_facts("--json"))
         # Two runs at the same time, as load must not alter facts.
-        pair = [start("--json"), start("--json")]
-        cls.more = [objects(process) for process in pair]
+        pair = [start_facts("--json"), start_facts("--json")]
+        cls.more = [read_facts(process) for process in pair]
 
     def test_number(self) -> None:
         self.assertGreaterEqual(len(self.first), 40)
@@ -75,19 +75,19 @@ class Facts(unittest.TestCase):
                 self.assertNotRegex(json.dumps(fact["value"]), r"0x[0-9a-f]{7}|[0-9a-f]{9}")
 
     def test_lines(self) -> None:
-        status, output, _ = ended(start("merge.*"))
+        status, output, _ = finish_facts(start_facts("merge.*"))
         self.assertEqual(status, 0)
         names = [line.split()[0] for line in output.splitlines()]
         self.assertEqual(names, [name for name in self.first if name.startswith("merge.")])
 
     def test_globs(self) -> None:
-        found = objects(start("--json", "attr.size", "chain.leaf.*"))
+        found = read_facts(start_facts("--json", "attr.size", "chain.leaf.*"))
         self.assertIn("attr.size", found)
         self.assertTrue(all(re.match(r"attr\.size$|chain\.leaf\.", name) for name in found))
 
     def test_wrong_command_lines(self) -> None:
         for arguments in (["no-such-fact"], ["--limit=0"], ["--limit=x"], ["--limit="], ["--x"]):
-            status, output, errors = ended(start(*arguments))
+            status, output, errors = finish_facts(start_facts(*arguments))
             self.assertEqual((status, output), (2, ""), arguments)
             self.assertTrue(errors)
 
@@ -101,10 +101,10 @@ class Bad(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         began = time.monotonic()
-        cls.facts = objects(start("--json", "--limit=1000", "bad.*", binary=BINARY))
+        cls.facts = read_facts(start_facts("--json", "--limit=1000", "bad.*", binary=BINARY))
         cls.seconds = time.monotonic() - began
 
-    def why(self, name: str) -> str:
+    def why_missing(self, name: str) -> str:
         fact = self.facts[name]
         self.assertIsNone(fact["value"])
         return fact["why"]
@@ -115,10 +115,10 @@ class Bad(unittest.TestCase):
                           ("lack", "one thing, another 2"),
                           ("nothing", "a value: the probe gave 0"),
                           ("flood", "room for the value")):
-            self.assertEqual(self.why("bad." + name), why)
+            self.assertEqual(self.why_missing("bad." + name), why)
 
     def test_hang(self) -> None:
-        self.assertEqual(self.why("bad.hang"), "an end of the probe within 1000 ms")
+        self.assertEqual(self.why_missing("bad.hang"), "an end of the probe within 1000 ms")
         # The probe's child does not hold the pipe open.
         self.assertLess(self.seconds, 30)
 

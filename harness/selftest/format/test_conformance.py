@@ -20,17 +20,17 @@ SUFFIX = {"procmaps": ".maps", "perf_map": ".map", "jitdump": ".dump"}
 TYPES = ["load", "move", "debug_info", "close", "unwinding_info"]
 
 
-def read(reader: str, kind: str, path: str, *addresses: str) -> Any:
+def run_reader(reader: str, kind: str, path: str, *addresses: str) -> Any:
     done = process.run([reader, kind, path, *addresses], timeout=60)
     if done.returncode or done.stderr:
         raise AssertionError(f"{path}: status {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)
 
 
-def plain(value: Any) -> Any:
+def convert_expected(value: Any) -> Any:
     """An expectation as our readers print it: numbers, and names as hex digits."""
     if isinstance(value, list):
-        return [plain(one) for one in value]
+        return [convert_expected(one) for one in value]
     if isinstance(value, str):
         return int(value, 16)
     if not isinstance(value, dict):
@@ -44,11 +44,11 @@ def plain(value: Any) -> Any:
         elif key == "type":
             made[key] = TYPES.index(one)
         else:
-            made[key] = plain(one)
+            made[key] = convert_expected(one)
     return made
 
 
-def files_of(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_files(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted(glob.glob(os.path.join(SET, kind, "*" + SUFFIX[kind]))):
         yield path, json.loads(files.read(path[:-len(SUFFIX[kind])] + ".json"))
 
@@ -56,23 +56,24 @@ def files_of(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
 class Readers(unittest.TestCase):
     maxDiff = None
 
-    def all_of(self, kind: str, compare: Callable[..., Any]) -> None:
+    def compare_files(self, kind: str, compare: Callable[..., Any]) -> None:
         for reader in READERS:
-            for path, expected in files_of(kind):
+            for path, expected in list_files(kind):
                 with self.subTest(path=os.path.relpath(path, SET), reader=reader):
                     compare(reader, path, expected)
 
     def test_procmaps(self) -> None:
-        self.all_of("procmaps", self.procmaps)
+        self.compare_files("procmaps", self.compare_procmaps)
 
-    def procmaps(self, reader: str, path: str, expected: dict[str, Any]) -> None:
-        wanted = plain([{key: value for key, value in mapping.items() if key != "permissions"}
-                        for mapping in expected["mappings"]])
+    def compare_procmaps(self, reader: str, path: str, expected: dict[str, Any]) -> None:
+        wanted = convert_expected([{key: value for key, value in mapping.items()
+                                    if key != "permissions"}
+                                   for mapping in expected["mappings"]])
         for made, mapping in zip(wanted, expected["mappings"]):
             flags = mapping["permissions"]
             made["prot"] = sum(1 << i for i, letter in enumerate("rwx") if flags[i] == letter)
             made["shared"] = flags[3] == "s"
-        found = read(reader, "procmaps", path)
+        found = run_reader(reader, "procmaps", path)
         if not expected["error"]:
             self.assertIsNone(found["error"])
             self.assertEqual(found["mappings"], wanted)
@@ -84,19 +85,19 @@ class Readers(unittest.TestCase):
         with open(path, "rb") as file, tempfile.NamedTemporaryFile() as good:
             good.write(b"".join(file.readlines()[:line - 1]))
             good.flush()
-            found = read(reader, "procmaps", good.name)
+            found = run_reader(reader, "procmaps", good.name)
         self.assertEqual(found, {"mappings": wanted, "error": None})
 
     def test_perf_map(self) -> None:
-        self.all_of("perf_map", self.perf_map)
+        self.compare_files("perf_map", self.compare_perf_map)
 
-    def perf_map(self, reader: str, path: str, expected: dict[str, Any]) -> None:
+    def compare_perf_map(self, reader: str, path: str, expected: dict[str, Any]) -> None:
         lookups = expected["lookups"]
-        found = read(reader, "perf_map", path, *(one["address"] for one in lookups))
+        found = run_reader(reader, "perf_map", path, *(one["address"] for one in lookups))
         self.assertIsNone(found["error"])
         self.assertEqual([{"address": one["address"], "name": name}
                           for one, name in zip(lookups, found["names"])],
-                         [{**one, "name": plain(one)["name"]} if "name" in one else
+                         [{**one, "name": convert_expected(one)["name"]} if "name" in one else
                           {"address": one["address"], "name": one["name_hex"]} for one in lookups])
         self.assertEqual(found["bad_lines"],
                          len(expected["passed_over"]) + len(expected["no_number"]))
@@ -106,17 +107,18 @@ class Readers(unittest.TestCase):
                                                            expected["lines"]]),
                          list(range(1, len(lines) + 1)))
         for number, line in enumerate(lines, 1):
-            self.alone(reader, line, number in expected["no_number"],
-                       [plain(one) for one in expected["lines"] if one["line"] == number])
+            self.compare_line(reader, line, number in expected["no_number"],
+                              [convert_expected(one) for one in expected["lines"]
+                               if one["line"] == number])
 
-    def alone(self, reader: str, line: bytes, no_number: bool,
-              entries: list[dict[str, Any]]) -> None:
+    def compare_line(self, reader: str, line: bytes, no_number: bool,
+                     entries: list[dict[str, Any]]) -> None:
         """@line in a map of its own: its place and name are what no other line hides."""
         with tempfile.NamedTemporaryFile() as map_:
             map_.write(line)
             map_.flush()
             if not entries:
-                found = read(reader, "perf_map", map_.name)
+                found = run_reader(reader, "perf_map", map_.name)
                 self.assertEqual(found["bad_lines"], 1)
                 return
             start, size, name = (entries[0][key] for key in ("start", "size", "name"))
@@ -126,22 +128,22 @@ class Readers(unittest.TestCase):
                 ask.update({end - 1: name, end: None})
             if start:
                 ask[start - 1] = None
-            found = read(reader, "perf_map", map_.name, *map(hex, ask))
+            found = run_reader(reader, "perf_map", map_.name, *map(hex, ask))
             self.assertEqual(dict(zip(ask, found["names"])), ask)
             self.assertEqual(found["bad_lines"], int(no_number))
 
     def test_jitdump(self) -> None:
-        self.all_of("jitdump", self.jitdump)
+        self.compare_files("jitdump", self.compare_jitdump)
 
-    def jitdump(self, reader: str, path: str, expected: dict[str, Any]) -> None:
-        found = read(reader, "jitdump", path)
-        self.assertEqual(found.get("header"), plain(expected["header"]))
+    def compare_jitdump(self, reader: str, path: str, expected: dict[str, Any]) -> None:
+        found = run_reader(reader, "jitdump", path)
+        self.assertEqual(found.get("header"), convert_expected(expected["header"]))
         for record in found["records"]:
             if TYPES[record["type"]] not in ("load", "move"):
                 self.assertEqual((record.pop("pid"), record.pop("tid")), (0, 0))
             if "entries" in record:
                 self.assertEqual(record.pop("count"), len(record["entries"]))
-        self.assertEqual(found["records"], plain(expected["records"]))
+        self.assertEqual(found["records"], convert_expected(expected["records"]))
         self.assertEqual(found["unknown"], len(expected["passed_over"]))
         if not expected["error"]:
             self.assertIsNone(found["error"])
@@ -168,7 +170,7 @@ class Set(unittest.TestCase):
     def test_size(self) -> None:
         """At least ten of each kind, valid and invalid ones; each states its purpose."""
         for kind in SUFFIX:
-            found = [expected for _, expected in files_of(kind)]
+            found = [expected for _, expected in list_files(kind)]
             self.assertGreaterEqual(len(found), 10, kind)
             self.assertEqual({one["format"] for one in found}, {kind})
             self.assertTrue(all(one["why"] for one in found))
@@ -180,9 +182,9 @@ class Set(unittest.TestCase):
         for kind, change in (("procmaps", lambda one: one["mappings"][0].update(inode="0x7")),
                              ("perf_map", lambda one: one["lookups"][1].update(name="other")),
                              ("jitdump", lambda one: one["records"][0].update(time="0x77"))):
-            path, expected = next(one for one in files_of(kind) if "/plain." in one[0])
+            path, expected = next(one for one in list_files(kind) if "/plain." in one[0])
             test = Readers()
-            getattr(test, kind)(READERS[0], path, expected)
+            getattr(test, "compare_" + kind)(READERS[0], path, expected)
             change(expected)
             with self.assertRaises(AssertionError):
-                getattr(test, kind)(READERS[0], path, expected)
+                getattr(test, "compare_" + kind)(READERS[0], path, expected)

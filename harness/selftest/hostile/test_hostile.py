@@ -334,7 +334,7 @@ class Output(Folder):
 class Killed(Folder):
     """Signals amid a run. (SIGINT in a silent workload: test_golden.py.)"""
 
-    def workloads(self) -> list[int]:
+    def find_workloads(self) -> list[int]:
         """Returns the pids of processes that write this test's truth."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -345,7 +345,7 @@ class Killed(Folder):
                 pass
         return found
 
-    def interrupt(self, number: signal.Signals, case: str, file: str) -> str:
+    def interrupt_run(self, number: signal.Signals, case: str, file: str) -> str:
         """Sends @number once the workload runs and @file has data; all processes must end soon."""
         self.write(case, "cases", "s")
         with subprocess.Popen([BINARY, "run", "--expected", self.place("cases"), "-o",
@@ -354,9 +354,9 @@ class Killed(Folder):
             end = time.monotonic() + 20
             # `run` consists of three processes and one for each running case.
             while run.poll() is None and time.monotonic() < end and (
-                    len(self.workloads()) < 5 or not self.filled(file)):
+                    len(self.find_workloads()) < 5 or not self.has_data(file)):
                 time.sleep(0.01)
-            ours = self.workloads()
+            ours = self.find_workloads()
             run.send_signal(number)
             output = run.stdout.read()
             status = run.wait(timeout=20)
@@ -366,31 +366,31 @@ class Killed(Folder):
         self.assertEqual(status, -number, output)
         # The parent-death signal takes a moment.
         end = time.monotonic() + 5
-        while self.workloads() and time.monotonic() < end:
+        while self.find_workloads() and time.monotonic() < end:
             time.sleep(0.01)
-        self.assertEqual(self.workloads(), [])
+        self.assertEqual(self.find_workloads(), [])
         again = run_binary("judge", self.place("run"))
         self.assertEqual(again.returncode, 1, again.stdout)
         self.assertNotRegex(again.stdout, r"(?m)^ok ")
         return output
 
-    def filled(self, name: str) -> bool:
+    def has_data(self, name: str) -> bool:
         return any(map(os.path.getsize, glob.glob(self.place("run", "s", "a", name))))
 
     def tearDown(self) -> None:
-        for pid in self.workloads():
+        for pid in self.find_workloads():
             os.kill(pid, signal.SIGKILL)
 
     def test_each_signal(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
             for capture in ("attach", "launch"):
                 with self.subTest(signal=number, capture=capture):
-                    self.interrupt(number, "case a check : anon_exec : "
-                                   f"{capture} --stack=8192 : seconds=30 samples=9999999\n",
-                                   "perf.data")
+                    self.interrupt_run(number, "case a check : anon_exec : "
+                                       f"{capture} --stack=8192 : seconds=30 samples=9999999\n",
+                                       "perf.data")
                     shutil.rmtree(self.place("run"))
 
-    def leftovers(self) -> list[str]:
+    def find_leftovers(self) -> list[str]:
         """Returns leftovers: orphaned processes, which became children of this one, and files."""
         return process.children() + os.listdir(self.home)
 
@@ -413,17 +413,17 @@ class Killed(Folder):
                 time.sleep(moment)  # the random moment itself
                 run.kill()
             end = time.monotonic() + 10
-            while self.leftovers() and time.monotonic() < end:
+            while self.find_leftovers() and time.monotonic() < end:
                 time.sleep(0.01)
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(-1, os.WNOHANG)
-            self.assertEqual(self.leftovers(), [], f"kill {nth} after {moment} s")
+            self.assertEqual(self.find_leftovers(), [], f"kill {nth} after {moment} s")
         self.assertEqual(files.read("/proc/self/mounts"), mounts)
 
     def test_workload_that_ignores_its_pipe(self) -> None:
         """A workload that ignores the end of its control pipe ends, too."""
         for capture in ("attach", "launch"):
             with self.subTest(capture):
-                self.interrupt(signal.SIGKILL, "case a check : bad deaf : "
-                               f"{capture} --stack=8192 : seconds=30\n", "truth")
+                self.interrupt_run(signal.SIGKILL, "case a check : bad deaf : "
+                                   f"{capture} --stack=8192 : seconds=30\n", "truth")
                 shutil.rmtree(self.place("run"))

@@ -46,58 +46,58 @@ class Killed(Folder):
         self.addCleanup(ctypes.CDLL(None).prctl, SUBREAPER, 0, 0, 0, 0)
         os.mkdir(self.place("tmp"))
 
-    def empty_output(self) -> None:
+    def clear_output(self) -> None:
         shutil.rmtree(self.place("out"), ignore_errors=True)
         os.mkdir(self.place("out"))
 
     def run_whole(self, arguments: list[str]) -> int:
         """Runs the command undisturbed; returns the size of its output, -1 without output."""
-        self.start(arguments).wait(timeout=60)
-        self.assertEqual(self.leftovers(), [])
-        return self.size()
+        self.start_command(arguments).wait(timeout=60)
+        self.assertEqual(self.find_leftovers(), [])
+        return self.output_size()
 
-    def size(self) -> int:
+    def output_size(self) -> int:
         with contextlib.suppress(FileNotFoundError):
             return os.path.getsize(self.place("out", "file"))
         return -1
 
-    def start(self, arguments: list[str]) -> "subprocess.Popen[bytes]":
+    def start_command(self, arguments: list[str]) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             [JITPROOF, *(self.place("out", "file") if word == "OUT" else word
                          for word in arguments)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env={**os.environ, "TMPDIR": self.place("tmp")})
 
-    def leftovers(self) -> list[str]:
+    def find_leftovers(self) -> list[str]:
         """Returns leftovers: orphaned processes, which became children of this one, and files."""
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         return process.children() + os.listdir(self.place("tmp"))
 
-    def kill(self, name: str, number: signal.Signals, moment: float, size: int) -> None:
-        with self.start(COMMANDS[name][0]) as command:
+    def kill_command(self, name: str, number: signal.Signals, moment: float, size: int) -> None:
+        with self.start_command(COMMANDS[name][0]) as command:
             time.sleep(moment)  # the random moment itself
             command.send_signal(number)
             self.assertIn(command.wait(timeout=20), (-number, 0, 1, 4))
         end = time.monotonic() + 10
-        while self.leftovers() and time.monotonic() < end:
+        while self.find_leftovers() and time.monotonic() < end:
             time.sleep(0.01)
-        self.assertEqual(self.leftovers(), [])
+        self.assertEqual(self.find_leftovers(), [])
         there = os.listdir(self.place("out"))
         self.assertIn([file for file in there if file != "file.jit"], ([], ["file"]))
         if name in ("inject", "judge --stacks", "judge --results") and "file" in there:
-            self.assertEqual(self.size(), size)
+            self.assertEqual(self.output_size(), size)
 
     def test_each_command(self) -> None:
         mounts, chance = files.read("/proc/self/mounts"), random.Random(1)
         for name, (arguments, seconds) in COMMANDS.items():
-            self.empty_output()
+            self.clear_output()
             size = self.run_whole(arguments)
             self.assertEqual(size >= 0, "OUT" in arguments)
             for nth in range(TRIES):
                 number, moment = SIGNALS[nth % len(SIGNALS)], chance.uniform(0, seconds)
-                self.empty_output()
+                self.clear_output()
                 with self.subTest(command=name, signal=number, moment=moment):
-                    self.kill(name, number, moment, size)
+                    self.kill_command(name, number, moment, size)
         self.assertEqual(files.read("/proc/self/mounts"), mounts)

@@ -21,54 +21,57 @@ setUpModule = other_users.prepare
 
 
 class Outputs(other_users.OtherUsers):
-    def shared(self, name: str) -> str:
+    def make_shared_folder(self, name: str) -> str:
         """Creates a folder of the attacker in which an ordinary victim may write."""
-        os.mkdir(self.their(name))
-        os.chmod(self.their(name), 0o777 if self.victim else 0o755)
-        return self.hand_over(self.their(name))
+        os.mkdir(self.attacker_path(name))
+        os.chmod(self.attacker_path(name), 0o777 if self.victim else 0o755)
+        return self.hand_over(self.attacker_path(name))
 
     def test_run_directory(self) -> None:
         """The attacker's empty folder, a link to it, a new folder below the attacker's."""
-        os.mkdir(self.their("empty"))
-        self.hand_over(self.their("empty"))
-        self.plant("link", lambda path: os.symlink(self.their("empty"), path))
+        os.mkdir(self.attacker_path("empty"))
+        self.hand_over(self.attacker_path("empty"))
+        self.plant_file("link", lambda path: os.symlink(self.attacker_path("empty"), path))
         for name in ("empty", "link", "new", "empty/new"):
             with self.subTest(name):
-                self.assertIn("not trusted", self.refused("run", "-o", self.their(name),
-                                                          "exact/anon").replace(
-                    "expected a new or an empty directory", "not trusted"))
-        self.assertEqual(os.listdir(self.their("empty")), [])
+                self.assertIn("not trusted",
+                              self.expect_refusal("run", "-o", self.attacker_path(name),
+                                                                 "exact/anon").replace(
+                           "expected a new or an empty directory", "not trusted"))
+        self.assertEqual(os.listdir(self.attacker_path("empty")), [])
 
     def test_run_directory_swapped(self) -> None:
-        self.ours("ours")
-        self.shared("dir")
-        self.plant("other", lambda path: os.symlink(self.place("ours"), path))
-        with self.swapping(self.their("dir"), self.their("other")):
+        self.make_victim_folder("ours")
+        self.make_shared_folder("dir")
+        self.plant_file("other", lambda path: os.symlink(self.place("ours"), path))
+        with self.swap_paths(self.attacker_path("dir"), self.attacker_path("other")):
             for _ in range(20):
-                self.refused("run", "-o", self.their("dir"), "exact/anon")
+                self.expect_refusal("run", "-o", self.attacker_path("dir"), "exact/anon")
         self.assertEqual(os.listdir(self.place("ours")), [])
 
-    def outputs(self) -> Iterator[tuple[str, list[str]]]:
+    def list_writers(self) -> Iterator[tuple[str, list[str]]]:
         """Yields (name, arguments) of commands that write to the file PATH."""
-        memfd, growth = self.fixture("memfd"), self.fixture("growth")
+        memfd, growth = self.fixture_path("memfd"), self.fixture_path("growth")
         yield "stacks", ["judge", "--elf", memfd + "/elf", "--stacks", "PATH", memfd + "/perf.data"]
-        yield "results", ["judge", *self.known(), "--results", "PATH", self.fixture("anon")]
+        yield "results", ["judge", *self.list_options(), "--results", "PATH",
+                          self.fixture_path("anon")]
         yield "inject", ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data", "-o",
                          "PATH"]
-        yield "repro", ["repro", "fixture/anon", *self.known(), "--from", self.fixture("anon"),
+        yield "repro", ["repro", "fixture/anon", *self.list_options(), "--from",
+                        self.fixture_path("anon"),
                         "-o", "PATH"]
         yield "record", ["record", "-o", "PATH", "--", "true"]
 
     def test_planted(self) -> None:
         """A link to the victim's file, a dangling link, a FIFO, a hard link, an open file."""
         makes: dict[str, other_users.Make] = {
-            "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
+            "link": self.plant_link, "hard": self.plant_hard_link, "fifo": os.mkfifo,
             "dangling": lambda path: os.symlink(self.place("made"), path),
             "open": lambda path: files.write(path, "theirs")}
-        for name, arguments in self.outputs():
+        for name, arguments in self.list_writers():
             for what, make in makes.items():
                 with self.subTest(output=name, what=what):
-                    path = self.plant(f"{name}.{what}", make)
+                    path = self.plant_file(f"{name}.{what}", make)
                     if what == "open":
                         os.chmod(path, 0o666)
                     with open(path if what == "open" else os.devnull, "rb") as held:
@@ -81,55 +84,56 @@ class Outputs(other_users.OtherUsers):
 
     def test_folder_swapped(self) -> None:
         """Output into the attacker's folder does not reach the target of a link in its place."""
-        self.ours("ours")
-        self.shared("dir")
-        self.plant("other", lambda path: os.symlink(self.place("ours"), path))
-        with self.swapping(self.their("dir"), self.their("other")):
-            for _, arguments in self.outputs():
+        self.make_victim_folder("ours")
+        self.make_shared_folder("dir")
+        self.plant_file("other", lambda path: os.symlink(self.place("ours"), path))
+        with self.swap_paths(self.attacker_path("dir"), self.attacker_path("other")):
+            for _, arguments in self.list_writers():
                 for _ in range(8):
-                    self.run_it(*(self.their("dir/out") if word == "PATH" else word
+                    self.run_it(*(self.attacker_path("dir/out") if word == "PATH" else word
                                   for word in arguments))
                     self.assertEqual(os.listdir(self.place("ours")), [])
 
     def test_part(self) -> None:
         """Temporary files of outputs have no predictable names."""
-        for name, arguments in self.outputs():
+        for name, arguments in self.list_writers():
             for end in (".part", ".tmp", ".00000000"):
-                self.plant(name + end, lambda path: files.write(path, "theirs"))
-            self.run_it(*(self.their(name) if word == "PATH" else word for word in arguments))
+                self.plant_file(name + end, lambda path: files.write(path, "theirs"))
+            self.run_it(*(self.attacker_path(name) if word == "PATH" else word
+                          for word in arguments))
             for end in (".part", ".tmp", ".00000000"):
-                self.assertEqual(files.read(self.their(name + end)), "theirs")
+                self.assertEqual(files.read(self.attacker_path(name + end)), "theirs")
 
     def test_jit_folder(self) -> None:
         """OUT.jit belongs to the attacker, is a link, or is writable by all."""
-        growth = self.fixture("growth")
+        growth = self.fixture_path("growth")
         command = ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data", "-o"]
-        os.mkdir(self.their("a.jit"), 0o777)
-        self.hand_over(self.their("a.jit"))
-        self.ours("ours")
-        self.plant("b.jit", lambda path: os.symlink(self.place("ours"), path))
-        os.mkdir(self.their("c.jit"))
-        os.chmod(self.their("c.jit"), 0o777)
+        os.mkdir(self.attacker_path("a.jit"), 0o777)
+        self.hand_over(self.attacker_path("a.jit"))
+        self.make_victim_folder("ours")
+        self.plant_file("b.jit", lambda path: os.symlink(self.place("ours"), path))
+        os.mkdir(self.attacker_path("c.jit"))
+        os.chmod(self.attacker_path("c.jit"), 0o777)
         for name in "abc":
             with self.subTest(name):
-                self.refused(*command, self.their(name))
-                self.assertFalse(os.path.exists(self.their(name)))
+                self.expect_refusal(*command, self.attacker_path(name))
+                self.assertFalse(os.path.exists(self.attacker_path(name)))
         self.assertEqual(os.listdir(self.place("ours")), [])
 
     def test_sockets(self) -> None:
         """A socket at the path of an output is not replaced."""
-        for name, arguments in self.outputs():
+        for name, arguments in self.list_writers():
             with self.subTest(name):
-                path = self.plant(name, other_users.make_dead_socket)
-                self.refused(*(path if word == "PATH" else word for word in arguments))
+                path = self.plant_file(name, other_users.make_dead_socket)
+                self.expect_refusal(*(path if word == "PATH" else word for word in arguments))
                 self.assertTrue(stat.S_ISSOCK(os.lstat(path).st_mode))
 
 
 class Folders(other_users.OtherUsers):
     """Commands that create a folder."""
 
-    def makers(self) -> Iterator[list[str]]:
-        memfd = self.fixture("memfd")
+    def list_folder_makers(self) -> Iterator[list[str]]:
+        memfd = self.fixture_path("memfd")
         yield ["run", "-o", "PATH", "exact/anon"]
         yield ["score", "--profiler=jitproof", "--samples=5", "--seconds=1", "-o", "PATH",
                "anon_exec"]
@@ -137,114 +141,116 @@ class Folders(other_users.OtherUsers):
 
     def check_refused(self, path: str) -> None:
         """Runs each command with @path, which must be refused; the victim's folder stays empty."""
-        for arguments in self.makers():
+        for arguments in self.list_folder_makers():
             with self.subTest(arguments):
-                output = self.refused(*(path if word == "PATH" else word for word in arguments))
+                output = self.expect_refusal(*(path if word == "PATH" else word
+                                               for word in arguments))
                 self.assertIn("not trusted", output)
                 self.assertEqual(os.listdir(self.place("ours")), [])
 
     def test_below_a_link(self) -> None:
         """The attacker's link points to a private folder of the victim."""
-        self.ours("ours")
-        self.plant("link", lambda path: os.symlink(self.place("ours"), path))
-        self.check_refused(self.their("link", "new"))
+        self.make_victim_folder("ours")
+        self.plant_file("link", lambda path: os.symlink(self.place("ours"), path))
+        self.check_refused(self.attacker_path("link", "new"))
 
     def test_up_from_a_link(self) -> None:
         """".." behind such a link is the parent of its target."""
-        self.ours("ours")
-        self.plant("link", lambda path: os.symlink(self.place("ours"), path))
-        self.check_refused(self.their("link", "..", "ours", "new"))
+        self.make_victim_folder("ours")
+        self.plant_file("link", lambda path: os.symlink(self.place("ours"), path))
+        self.check_refused(self.attacker_path("link", "..", "ours", "new"))
 
     def test_workload_below_a_link(self) -> None:
         """A workload's truth and published files below a link."""
-        self.ours("ours")
-        self.ours("truths")
-        self.plant("link", lambda path: os.symlink(self.place("ours"), path))
-        there = self.their("link")
+        self.make_victim_folder("ours")
+        self.make_victim_folder("truths")
+        self.plant_file("link", lambda path: os.symlink(self.place("ours"), path))
+        there = self.attacker_path("link")
         for words in (["--truth", there + "/truth"],
                       ["--truth", self.place("truths", "a"), "--publish=map", "--publish-dir",
                        there],
                       ["--truth", self.place("truths", "b"), "--publish=jitdump", "--publish-dir",
                        there]):
             with self.subTest(words):
-                self.assertIn("symbolic links", self.refused("workload", "anon_exec", *words))
+                self.assertIn("symbolic links",
+                              self.expect_refusal("workload", "anon_exec", *words))
                 self.assertEqual(os.listdir(self.place("ours")), [])
 
     def test_gate(self) -> None:
         """The FIFOs of a gate are the attacker's links to a file or to a FIFO, or no FIFOs."""
         os.mkfifo(self.place("fifo"))
         os.chown(self.place("fifo"), self.victim, self.victim)
-        self.plant("folder", lambda path: os.symlink(self.home, path))
+        self.plant_file("folder", lambda path: os.symlink(self.home, path))
         makes: dict[str, other_users.Make] = {
-            "link": self.link, "hard": self.hard,
+            "link": self.plant_link, "hard": self.plant_hard_link,
             "fifo": lambda path: os.symlink(self.place("fifo"), path)}
         for name, make in makes.items():
             for end in (".ctl", ".ack"):
-                self.plant(name + end, make)
+                self.plant_file(name + end, make)
         for end in (".ctl", ".ack"):
             os.symlink("secret", self.place("gate" + end))
         for prefix in (*makes, "folder/fifo", "folder/gate"):
             with self.subTest(prefix):
-                self.assertIn("gate:", self.refused(
+                self.assertIn("gate:", self.expect_refusal(
                     "workload", "fork_exec", "--tasks=1", "--truth",
                     self.place("truth-of-" + prefix.replace("/", "-")),
-                    environment={"JITPROOF_GATE": self.their(prefix)}))
+                    environment={"JITPROOF_GATE": self.attacker_path(prefix)}))
 
     def check_temporary(self, folder: str) -> None:
         """Runs commands with TMPDIR=@folder, in which they must create nothing."""
-        memfd = self.fixture("memfd")
+        memfd = self.fixture_path("memfd")
         for arguments in (["run", "exact/anon"], ["run", "--keep", "exact/anon"],
                           ["score", "--profiler=jitproof", "--samples=5", "--seconds=1",
                            "anon_exec"],
                           ["judge", "--truth", memfd + "/truth", memfd + "/perf.data"],
                           ["explain", "--truth", memfd + "/truth", memfd + "/perf.data"],
-                          ["repro", "fixture/anon", *self.known(), "--from",
-                           self.fixture("anon"), "-o", self.place("tar")]):
+                          ["repro", "fixture/anon", *self.list_options(), "--from",
+                           self.fixture_path("anon"), "-o", self.place("tar")]):
             with self.subTest(arguments):
-                output = self.refused(*arguments, environment={"TMPDIR": folder})
+                output = self.expect_refusal(*arguments, environment={"TMPDIR": folder})
                 self.assertIn("not trusted", output)
                 self.assertEqual(os.listdir(folder), [])
 
     def test_temporary_folder(self) -> None:
         """The attacker owns TMPDIR and could replace files there by links."""
-        os.mkdir(self.their("tmp"))
-        self.hand_over(self.their("tmp"))
-        os.chmod(self.their("tmp"), 0o777)
-        self.check_temporary(self.their("tmp"))
+        os.mkdir(self.attacker_path("tmp"))
+        self.hand_over(self.attacker_path("tmp"))
+        os.chmod(self.attacker_path("tmp"), 0o777)
+        self.check_temporary(self.attacker_path("tmp"))
 
     def test_temporary_link(self) -> None:
         """TMPDIR is the attacker's link to a folder of the victim."""
-        self.ours("ours")
-        self.plant("link", lambda path: os.symlink(self.place("ours"), path))
-        self.check_temporary(self.their("link"))
+        self.make_victim_folder("ours")
+        self.plant_file("link", lambda path: os.symlink(self.place("ours"), path))
+        self.check_temporary(self.attacker_path("link"))
 
 
 class Code(other_users.OtherUsers):
     def test_adapters(self) -> None:
         """A jitproof below the attacker's folder loads no adapter from there."""
-        os.makedirs(self.their("bin"))
-        os.makedirs(self.their("share", "jitproof", "profiler"))
-        shutil.copy(self.program, self.their("bin", "jitproof"))
+        os.makedirs(self.attacker_path("bin"))
+        os.makedirs(self.attacker_path("share", "jitproof", "profiler"))
+        shutil.copy(self.program, self.attacker_path("bin", "jitproof"))
         plant_program = self.place("ran")
-        files.write(self.their("share", "jitproof", "profiler", "perf.py"),
+        files.write(self.attacker_path("share", "jitproof", "profiler", "perf.py"),
                     f"open({plant_program!r}, 'w')\n")
         self.hand_over(self.theirs)
-        os.chown(self.their("bin", "jitproof"), 0, 0)
+        os.chown(self.attacker_path("bin", "jitproof"), 0, 0)
         for case in ("exact/anon", "process-tree/fork_exec.perf"):
             self.run_it("run", "-o", self.place(case.replace("/", "-")), case, timeout=60,
-                        program=self.their("bin", "jitproof"))
+                        program=self.attacker_path("bin", "jitproof"))
         self.assertFalse(os.path.exists(plant_program))
 
     def plant_program(self, *names: str, text: str = "#!/bin/sh\n: > %s\n") -> str:
         """Creates a program of the attacker; returns the file that exists once it has run."""
-        path = self.their(*names)
+        path = self.attacker_path(*names)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         files.write(path, text % self.place("ran"))
         os.chmod(path, 0o755)
         self.hand_over(self.theirs)
         return self.place("ran")
 
-    def check(self, ran: str, *arguments: str, **more: Any) -> str:
+    def check_adapter(self, ran: str, *arguments: str, **more: Any) -> str:
         """Starts an adapter; no program of the attacker may run."""
         done = self.run_it(*(arguments or ("adapter", "check", "perf")), timeout=60, **more)
         self.assertFalse(os.path.exists(ran))
@@ -254,11 +260,11 @@ class Code(other_users.OtherUsers):
         """Modules that Python would run before the adapter."""
         for name in ("sitecustomize.py", "usercustomize.py", "json.py", "start.py", "os.py"):
             ran = self.plant_program(name, text="open('%s', 'w')\n")
-        self.check(ran, environment={
-            "PYTHONPATH": self.theirs, "PYTHONSTARTUP": self.their("start.py"),
+        self.check_adapter(ran, environment={
+            "PYTHONPATH": self.theirs, "PYTHONSTARTUP": self.attacker_path("start.py"),
             "PYTHONUSERBASE": self.theirs, "PYTHONINSPECT": "1",
             "PYTHONPYCACHEPREFIX": self.theirs})
-        self.check(ran, environment={"PYTHONHOME": self.theirs, "PYTHONPLATLIBDIR": "."})
+        self.check_adapter(ran, environment={"PYTHONHOME": self.theirs, "PYTHONPLATLIBDIR": "."})
 
     def test_working_folder(self) -> None:
         """Modules and programs in the working directory."""
@@ -266,17 +272,18 @@ class Code(other_users.OtherUsers):
             self.plant_program(name, text="open('%s', 'w')\n")
         for name in ("python3", "perf", "jitproof", "sh"):
             ran = self.plant_program(name)
-        files.write(self.their(".perfconfig"), f"[core]\n\tpager = {self.their('sh')}\n")
-        self.check(ran, cwd=self.theirs)
-        self.check(ran, "list", cwd=self.theirs)
+        files.write(self.attacker_path(".perfconfig"),
+                    f"[core]\n\tpager = {self.attacker_path('sh')}\n")
+        self.check_adapter(ran, cwd=self.theirs)
+        self.check_adapter(ran, "list", cwd=self.theirs)
 
     def test_home(self) -> None:
         """HOME is the attacker's, as sudo may keep it: settings of perf."""
         ran = self.plant_program("pager")
-        files.write(self.their(".perfconfig"),
-                    f"[core]\n\tpager = {self.their('pager')}\n"
-                    f"[annotate]\n\tobjdump = {self.their('pager')}\n")
-        self.check(ran, environment={"HOME": self.theirs})
+        files.write(self.attacker_path(".perfconfig"),
+                    f"[core]\n\tpager = {self.attacker_path('pager')}\n"
+                    f"[annotate]\n\tobjdump = {self.attacker_path('pager')}\n")
+        self.check_adapter(ran, environment={"HOME": self.theirs})
 
     def copy_adapters(self, folder: str) -> None:
         """Copies jitproof's adapters into @folder."""
@@ -287,57 +294,61 @@ class Code(other_users.OtherUsers):
     def test_folder_of_adapters(self) -> None:
         """JITPROOF_PROFILERS is the attacker's folder, or a link to a folder of the victim."""
         ran = self.plant_program("profiler", "perf.py", text="open('%s', 'w')\n")
-        output = self.check(ran, environment={"JITPROOF_PROFILERS": self.their("profiler")})
+        output = self.check_adapter(
+            ran, environment={"JITPROOF_PROFILERS": self.attacker_path("profiler")})
         self.assertIn("not trusted", output)
-        self.copy_adapters(self.ours("own", 0o755))
-        self.plant("link", lambda path: os.symlink(self.place("own"), path))
-        output = self.check(ran, environment={"JITPROOF_PROFILERS": self.their("link")})
+        self.copy_adapters(self.make_victim_folder("own", 0o755))
+        self.plant_file("link", lambda path: os.symlink(self.place("own"), path))
+        output = self.check_adapter(ran,
+                                    environment={"JITPROOF_PROFILERS": self.attacker_path("link")})
         self.assertIn("not trusted", output)
 
     def test_adapter_for_anyone(self) -> None:
         """An adapter of the victim that is writable by all."""
-        self.copy_adapters(self.ours("own", 0o755))
+        self.copy_adapters(self.make_victim_folder("own", 0o755))
         os.chmod(self.place("own", "perf.py"), 0o666)
-        output = self.check(self.place("ran"),
-                            environment={"JITPROOF_PROFILERS": self.place("own")})
+        output = self.check_adapter(self.place("ran"),
+                                    environment={"JITPROOF_PROFILERS": self.place("own")})
         self.assertIn("not trusted", output)
 
     def test_sticky_folder_of_adapters(self) -> None:
         """The victim's adapters are in a folder in which anyone may create modules."""
-        self.copy_adapters(self.ours("own"))
+        self.copy_adapters(self.make_victim_folder("own"))
         os.chmod(self.place("own"), 0o1777)
         for name in sys.stdlib_module_names:
-            self.plant(self.place("own", name + ".py"),
-                       lambda to: files.write(to, f"open({self.place('ran')!r}, 'w')\n"))
-        output = self.check(self.place("ran"),
-                            environment={"JITPROOF_PROFILERS": self.place("own")})
+            self.plant_file(self.place("own", name + ".py"),
+                            lambda to: files.write(to, f"open({self.place('ran')!r}, 'w')\n"))
+        output = self.check_adapter(self.place("ran"),
+                                    environment={"JITPROOF_PROFILERS": self.place("own")})
         self.assertIn("not trusted", output)
 
     def test_files_of_workloads(self) -> None:
         """A workload creates and runs files beside its truth in the attacker's folder: the attacker
         could replace these."""
-        os.mkdir(self.their("truths"))
-        os.chmod(self.hand_over(self.their("truths")), 0o777)
+        os.mkdir(self.attacker_path("truths"))
+        os.chmod(self.hand_over(self.attacker_path("truths")), 0o777)
         for words in (["dlopen_twice"], ["odd_paths"], ["replaced_binary"],
                       ["fork_exec", "--replace=/bin/true"]):
-            truth = self.their("truths", words[0])
+            truth = self.attacker_path("truths", words[0])
             with self.subTest(words):
-                self.assertIn("not trusted", self.refused("workload", *words, "--truth", truth))
-                self.assertEqual(os.listdir(self.their("truths")), [words[0]])
+                self.assertIn("not trusted",
+                              self.expect_refusal("workload", *words, "--truth", truth))
+                self.assertEqual(os.listdir(self.attacker_path("truths")), [words[0]])
                 os.unlink(truth)
 
     def test_static_program(self) -> None:
         """The attacker's program in place of the static workload program."""
         ran = self.plant_program("bin", "jitproof-static")
-        shutil.copy(self.program, self.their("bin", "jitproof"))
-        os.chown(self.their("bin", "jitproof"), 0, 0)
-        output = self.check(ran, "workload", "static_binary", "--truth", self.place("truth"),
-                            program=self.their("bin", "jitproof"))
+        shutil.copy(self.program, self.attacker_path("bin", "jitproof"))
+        os.chown(self.attacker_path("bin", "jitproof"), 0, 0)
+        output = self.check_adapter(ran, "workload", "static_binary", "--truth",
+                                    self.place("truth"),
+                                    program=self.attacker_path("bin", "jitproof"))
         self.assertIn("not trusted", output)
 
-    def importing(self) -> str:
+    def make_importing_adapter(self) -> str:
         """Creates a folder of the victim with an adapter that imports modules of jitproof."""
-        files.write(os.path.join(self.ours("own", 0o755), "mine.py"),
+        files.write(os.path.join(self.make_victim_folder("own", 0o755), "mine.py"),
                     "import os, sys\nsys.path.insert(0, os.environ['JITPROOF_ADAPTING'])\n"
                     "from adapting import protocol\n")
         return self.place("own")
@@ -346,24 +357,24 @@ class Code(other_users.OtherUsers):
         """The modules are in a folder of the attacker, by JITPROOF_ADAPTING or by the program."""
         text = "open('%s', 'w')\n"
         ran = self.plant_program("bin", "profiler", "adapting", "protocol.py", text=text)
-        modules = {"JITPROOF_PROFILERS": self.importing()}
-        self.check(ran, "adapter", "check", "mine", environment={
-            **modules, "JITPROOF_ADAPTING": self.their("bin", "profiler")})
-        shutil.copy(self.program, self.their("bin", "jitproof"))
-        os.chown(self.their("bin", "jitproof"), 0, 0)
-        output = self.check(ran, "adapter", "check", "mine", environment=modules,
-                            program=self.their("bin", "jitproof"))
+        modules = {"JITPROOF_PROFILERS": self.make_importing_adapter()}
+        self.check_adapter(ran, "adapter", "check", "mine", environment={
+            **modules, "JITPROOF_ADAPTING": self.attacker_path("bin", "profiler")})
+        shutil.copy(self.program, self.attacker_path("bin", "jitproof"))
+        os.chown(self.attacker_path("bin", "jitproof"), 0, 0)
+        output = self.check_adapter(ran, "adapter", "check", "mine", environment=modules,
+                                    program=self.attacker_path("bin", "jitproof"))
         self.assertIn("not trusted", output)
 
     def test_peers(self) -> None:
         """The attacker's programs at the place where ci/peers installs profilers."""
         ran = self.plant_program("bin", "peers", "bin", "samply")
-        shutil.copy(self.program, self.their("bin", "jitproof"))
-        os.chown(self.their("bin", "jitproof"), 0, 0)
-        self.copy_adapters(self.ours("own", 0o755))
-        output = self.check(ran, "adapter", "check", "samply",
-                            program=self.their("bin", "jitproof"),
-                            environment={"JITPROOF_PROFILERS": self.place("own")})
+        shutil.copy(self.program, self.attacker_path("bin", "jitproof"))
+        os.chown(self.attacker_path("bin", "jitproof"), 0, 0)
+        self.copy_adapters(self.make_victim_folder("own", 0o755))
+        output = self.check_adapter(ran, "adapter", "check", "samply",
+                                    program=self.attacker_path("bin", "jitproof"),
+                                    environment={"JITPROOF_PROFILERS": self.place("own")})
         self.assertIn("not trusted", output)
 
 
@@ -372,33 +383,35 @@ class Root(other_users.OtherUsers):
 
     def test_temporary_folder_of_adapters(self) -> None:
         """TMPDIR is the attacker's; the adapter would use it, jitproof itself does not."""
-        os.mkdir(self.their("tmp"))
-        self.hand_over(self.their("tmp"))
+        os.mkdir(self.attacker_path("tmp"))
+        self.hand_over(self.attacker_path("tmp"))
         done = self.run_it("run", "-o", self.place("run"), "process-tree/fork_exec.perf",
-                           timeout=60, environment={"TMPDIR": self.their("tmp")})
+                           timeout=60, environment={"TMPDIR": self.attacker_path("tmp")})
         self.assertIn("is left out", done.stderr)
-        self.assertEqual(os.listdir(self.their("tmp")), [])
+        self.assertEqual(os.listdir(self.attacker_path("tmp")), [])
 
     def test_programs_by_variables(self) -> None:
         """Variables that sudo may keep name a program or a folder of the attacker."""
         for names in (("perf",), ("peers", "bin", "perf")):
-            os.makedirs(os.path.dirname(self.their(*names)), exist_ok=True)
-            files.write(self.their(*names), "#!/bin/sh\n: > %s\n" % self.place("ran"))
-            os.chmod(self.their(*names), 0o755)
+            os.makedirs(os.path.dirname(self.attacker_path(*names)), exist_ok=True)
+            files.write(self.attacker_path(*names), "#!/bin/sh\n: > %s\n" % self.place("ran"))
+            os.chmod(self.attacker_path(*names), 0o755)
         self.hand_over(self.theirs)
         for name, path in (("JITPROOF_PERF", "perf"), ("JITPROOF_SAMPLY", "perf"),
                            ("JITPROOF_SAMPLY", "./perf")):
             adapter = name.partition("_")[2].lower()
             with self.subTest(name):
                 done = self.run_it("adapter", "check", adapter, timeout=60, cwd=self.theirs,
-                                   environment={name: path if "/" in path else self.their(path)})
+                                   environment={name: path if "/" in path else
+                                                self.attacker_path(path)})
                 self.assertFalse(os.path.exists(self.place("ran")))
                 self.assertIn("is left out", done.stderr)
-        os.rename(self.their("peers", "bin", "perf"), self.their("peers", "bin", "samply"))
+        os.rename(self.attacker_path("peers", "bin", "perf"),
+                  self.attacker_path("peers", "bin", "samply"))
         os.mkdir(self.place("peers"))
-        shutil.copytree(self.their("peers", "bin"), self.place("peers", "bin"))
+        shutil.copytree(self.attacker_path("peers", "bin"), self.place("peers", "bin"))
         self.hand_over(self.place("peers", "bin"))
-        for peers in (self.their("peers"), self.place("peers")):
+        for peers in (self.attacker_path("peers"), self.place("peers")):
             with self.subTest(peers):
                 done = self.run_it("adapter", "check", "samply", timeout=60,
                                    environment={"JITPROOF_PEERS": peers})
@@ -408,13 +421,13 @@ class Root(other_users.OtherUsers):
     def test_search_path(self) -> None:
         """PATH begins with the attacker's folder, the working directory, or a shared folder."""
         for name in ("python3", "perf"):
-            path = self.plant(name, lambda to: files.write(to, "#!/bin/sh\n: > %s\n"
-                                                           % self.place("ran")))
+            path = self.plant_file(name, lambda to: files.write(to, "#!/bin/sh\n: > %s\n"
+                                                                % self.place("ran")))
             os.chmod(path, 0o755)
         os.mkdir(self.place("anyone's"))
         os.chmod(self.place("anyone's"), 0o1777)
         for folder in (self.theirs, "", ".", self.place("anyone's")):
-            shutil.copy(self.their("python3"), self.place("anyone's", "python3"))
+            shutil.copy(self.attacker_path("python3"), self.place("anyone's", "python3"))
             done = self.run_it("adapter", "check", "perf", timeout=60, cwd=self.theirs,
                                environment={"PATH": f"{folder}:{os.environ['PATH']}"})
             self.assertFalse(os.path.exists(self.place("ran")))
@@ -451,7 +464,7 @@ class Confined(other_users.OtherUsers):
     def test_signals(self) -> None:
         """The owner of read files cannot signal the process that reads with his rights."""
         for name in ("anon", "growth", "memfd"):
-            shutil.copytree(self.fixture(name), self.their(name))
+            shutil.copytree(self.fixture_path(name), self.attacker_path(name))
         self.hand_over(self.theirs)
         ours, full = os.pipe()
         fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
@@ -460,7 +473,7 @@ class Confined(other_users.OtherUsers):
             end, answer = time.monotonic() + 10, ""
             # Each case has a child of its own: the next attempt finds the next child.
             while answer in ("", "No such process") and time.monotonic() < end:
-                child, status = self.confined(parent)
+                child, status = self.read_confined_status(parent)
                 if f"\t{other_users.USER}\t" in status:
                     answer = self.signal_as_owner(child)
             with open(ours, encoding="utf-8") as out:
@@ -471,7 +484,7 @@ class Confined(other_users.OtherUsers):
         self.assertIn("# Totals:", output)
 
     @staticmethod
-    def confined(parent: "subprocess.Popen[bytes]") -> tuple[str, str]:
+    def read_confined_status(parent: "subprocess.Popen[bytes]") -> tuple[str, str]:
         """Returns the pid and /proc/PID/status of the only child, or empty texts."""
         child = files.read(f"/proc/{parent.pid}/task/{parent.pid}/children").strip()
         try:
@@ -503,7 +516,7 @@ class Confined(other_users.OtherUsers):
     def test_who_reads(self) -> None:
         if not shutil.which("strace"):
             self.skipTest("no strace")
-        growth = self.fixture("growth")
+        growth = self.fixture_path("growth")
         for file, arguments in (
                 (MAPPED, ["judge", growth + "/perf.data"]),
                 (MAPPED, ["judge", growth]),
@@ -511,8 +524,8 @@ class Confined(other_users.OtherUsers):
                 (MAPPED, ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data",
                                   "-o", self.place("out")]),
                 (r"read.*\.dump", ["lint", growth + "/jit-12329.dump"]),
-                (MAPPED, ["repro", "fixture/anon", *self.known(), "--from",
-                          self.fixture("anon"), "-o", self.place("tar")]),
+                (MAPPED, ["repro", "fixture/anon", *self.list_options(), "--from",
+                          self.fixture_path("anon"), "-o", self.place("tar")]),
                 (MAPPED, ["run", "-o", self.place("run"),
                                   "growth/anon.down.mmap.jitdump.keep"]),
                 (MAPPED, ["score", "--profiler=jitproof", "--samples=20", "--seconds=2",

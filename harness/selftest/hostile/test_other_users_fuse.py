@@ -76,7 +76,7 @@ def setUpModule() -> None:
 
 class Served(other_users.OtherUsers):
     @contextlib.contextmanager
-    def mounted(self, path: str, options: str = "") -> Iterator[int]:
+    def mount_fuse(self, path: str, options: str = "") -> Iterator[int]:
         """Mounts the attacker's file system at @path; yields its FUSE descriptor."""
         fuse = os.open("/dev/fuse", os.O_RDWR)
         data = f"fd={fuse},rootmode=40000,user_id={other_users.USER},group_id={other_users.USER}"
@@ -90,22 +90,22 @@ class Served(other_users.OtherUsers):
             os.close(fuse)
 
     @contextlib.contextmanager
-    def served(self, path: str, data: str) -> Iterator[None]:
+    def serve_file(self, path: str, data: str) -> Iterator[None]:
         """Mounts it for all users, as /etc/fuse.conf can allow, and serves @data."""
-        with self.mounted(path, ",allow_other") as fuse:
+        with self.mount_fuse(path, ",allow_other") as fuse:
             os.set_inheritable(fuse, True)
-            with self.their_python(SERVER, str(fuse), data, inherit=[fuse]):
+            with self.run_attacker(SERVER, str(fuse), data, inherit=[fuse]):
                 yield
 
     def mount_folder(self) -> str:
-        os.mkdir(self.their("mount"))
-        return self.hand_over(self.their("mount"))
+        os.mkdir(self.attacker_path("mount"))
+        return self.hand_over(self.attacker_path("mount"))
 
     def test_silent(self) -> None:
         """No process answers; the kernel refuses all users but the owner, root as well."""
-        memfd, growth = self.fixture("memfd"), self.fixture("growth")
+        memfd, growth = self.fixture_path("memfd"), self.fixture_path("growth")
         path = self.mount_folder()
-        with self.mounted(path):
+        with self.mount_fuse(path):
             for command in (
                     ["judge", path], ["judge", path + "/perf.data"], ["explain", path + "/x"],
                     ["lint", path + "/perf-1.map"], ["run", "-o", path + "/run", "exact/anon"],
@@ -113,10 +113,10 @@ class Served(other_users.OtherUsers):
                     ["inject", "-i", growth + "/perf.data", "-o", path + "/out"],
                     ["judge", "--stacks", path + "/out", memfd + "/perf.data"],
                     ["judge", "--truth", path + "/truth", memfd + "/perf.data"],
-                    ["repro", "fixture/anon", *self.known(), "--from", path, "-o",
+                    ["repro", "fixture/anon", *self.list_options(), "--from", path, "-o",
                      self.place("tar")]):
                 with self.subTest(command):
-                    self.refused(*command)
+                    self.expect_refusal(*command)
             for command in (["judge", "--unwind", "--elf", path, memfd + "/perf.data"],
                             ["judge", "--unwind", "--root", path, memfd + "/perf.data"],
                             ["inject", "--jitdump-dir", path, "-i", growth + "/perf.data", "-o",
@@ -127,7 +127,7 @@ class Served(other_users.OtherUsers):
     def test_waits_and_is_killed(self) -> None:
         """With allow_other, readers wait until a signal ends them."""
         path = self.mount_folder()
-        with self.mounted(path, ",allow_other"):
+        with self.mount_fuse(path, ",allow_other"):
             for command in (["judge", path + "/x"], ["explain", path + "/x"],
                             ["lint", path + "/x"]):
                 for number in (signal.SIGTERM, signal.SIGKILL):  # a shell may make us ignore others
@@ -148,13 +148,14 @@ class Served(other_users.OtherUsers):
                             f"open({self.place('ran')!r}, 'w')\n", "script", runs=True)
         mount = self.place("mount")  # in a folder of ours: what lies above is trusted
         os.mkdir(mount)
-        with self.served(mount, script):
+        with self.serve_file(mount, script):
             self.assertEqual(os.stat(mount + "/dir").st_uid, 0)
-            output = self.refused("run", "-o", mount + "/dir/new", "exact/anon")
+            output = self.expect_refusal("run", "-o", mount + "/dir/new", "exact/anon")
             self.assertIn("another user serves", output)
-            output = self.refused("run", "exact/anon", environment={"TMPDIR": mount + "/dir"})
+            output = self.expect_refusal("run", "exact/anon",
+                                         environment={"TMPDIR": mount + "/dir"})
             self.assertIn("another user serves", output)
-            output = self.refused("adapter", "check", "perf",
+            output = self.expect_refusal("adapter", "check", "perf",
                                 environment={"JITPROOF_PROFILERS": mount + "/dir"})
             self.assertIn("another user serves", output)
             done = self.run_it("adapter", "check", "perf", timeout=60, environment={
@@ -165,14 +166,14 @@ class Served(other_users.OtherUsers):
     def test_changing(self) -> None:
         """Each reading returns other bytes."""
         path = self.mount_folder()
-        growth = self.fixture("growth")
+        growth = self.fixture_path("growth")
         for name, commands in (
                 ("growth/perf.data", [["judge", "FILE"], ["judge", "--unwind", "FILE"],
                                       ["explain", "FILE"],
                                       ["inject", "-i", "FILE", "-o", self.place("out")]]),
                 ("growth/jit-12329.dump", [["lint", "FILE"]]),
                 ("memfd/truth", [["judge", "--truth", "FILE", growth + "/perf.data"]])):
-            with self.served(path, os.path.join(FIXTURES, name)):
+            with self.serve_file(path, os.path.join(FIXTURES, name)):
                 for command in commands:
                     for _ in range(5):
                         with self.subTest(command):

@@ -22,15 +22,15 @@ setUpModule = other_users.prepare
 
 
 class Inputs(other_users.OtherUsers):
-    def folder(self, name: str = "anon") -> str:
+    def copy_fixture(self, name: str = "anon") -> str:
         """Copies a fixture into the attacker's folder."""
-        path = self.their(name)
+        path = self.attacker_path(name)
         shutil.rmtree(path, ignore_errors=True)
-        shutil.copytree(self.fixture(name), path)
+        shutil.copytree(self.fixture_path(name), path)
         return self.hand_over(path)
 
     def judge(self, folder: str) -> str:
-        return self.run_it("judge", *self.known(), folder).stdout
+        return self.run_it("judge", *self.list_options(), folder).stdout
 
 
 class Cases(Inputs):
@@ -39,7 +39,7 @@ class Cases(Inputs):
     def test_files_of_a_case(self) -> None:
         """Each file is a link or hard link to the secret, a FIFO, a device, or endless."""
         kinds: dict[str, other_users.Make] = {
-            "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
+            "link": self.plant_link, "hard": self.plant_hard_link, "fifo": os.mkfifo,
             "device": lambda path: os.symlink("/dev/zero", path),
             "sparse": other_users.make_sparse}
         if self.victim:  # an ordinary victim may read the own file
@@ -47,12 +47,12 @@ class Cases(Inputs):
         for name in ("case", "truth", "perf.data", "injected.data", "maps", "capture", "outcome",
                      "crash", "env.json", "ktap.txt", "watched", "intervals", "elf/index",
                      "jit-12329.dump"):
-            folder = self.folder("growth")
+            folder = self.copy_fixture("growth")
             for what, make in kinds.items():
                 with self.subTest(name=name, what=what):
                     path = os.path.join(folder, name)
                     kept = files.read_bytes(path) if os.path.isfile(path) else b""
-                    self.plant(path, make)
+                    self.plant_file(path, make)
                     self.judge(folder)
                     os.unlink(path)
                     if kept:
@@ -60,45 +60,45 @@ class Cases(Inputs):
 
     def test_index(self) -> None:
         """The index of elf/ has names outside of it, or its files are replaced."""
-        folder = self.folder()
+        folder = self.copy_fixture()
         index = os.path.join(folder, "elf", "index")
         ident = re.match(r"[0-9a-f]+", files.read(index))
         assert ident
         for line in ("../../../secret", "/" + self.secret, "..", ident.group().upper()):
             files.write(index, re.sub(r"(?m)^[0-9a-f]+", line, files.read(index), count=1))
             self.judge(folder)
-        folder = self.folder()
-        kinds: tuple[other_users.Make, ...] = (self.link, self.hard, os.mkfifo)
+        folder = self.copy_fixture()
+        kinds: tuple[other_users.Make, ...] = (self.plant_link, self.plant_hard_link, os.mkfifo)
         for make in kinds:
-            path = self.plant(os.path.join(folder, "elf", ident.group()), make)
+            path = self.plant_file(os.path.join(folder, "elf", ident.group()), make)
             self.judge(folder)
             os.unlink(path)
 
     def test_swapped(self) -> None:
         """A case's file and folder are exchanged for links to the victim's."""
-        folder = self.folder()
-        self.plant("other", self.link)
-        with self.swapping(os.path.join(folder, "case"), self.their("other")):
+        folder = self.copy_fixture()
+        self.plant_file("other", self.plant_link)
+        with self.swap_paths(os.path.join(folder, "case"), self.attacker_path("other")):
             for _ in range(20):
                 self.judge(folder)
-        self.ours("ours")
+        self.make_victim_folder("ours")
         shutil.copy(self.secret, self.place("ours", "case"))
-        folder = self.folder()
-        self.plant("dir", lambda path: os.symlink(self.place("ours"), path))
-        with self.swapping(folder, self.their("dir")):
+        folder = self.copy_fixture()
+        self.plant_file("dir", lambda path: os.symlink(self.place("ours"), path))
+        with self.swap_paths(folder, self.attacker_path("dir")):
             for _ in range(20):
                 self.judge(folder)
 
     def test_jitdumps(self) -> None:
         """A jitdump is a link, a hard link, a FIFO, another user's file, or endless."""
-        growth = self.fixture("growth")
+        growth = self.fixture_path("growth")
         kinds: dict[str, other_users.Make] = {
-            "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
+            "link": self.plant_link, "hard": self.plant_hard_link, "fifo": os.mkfifo,
             "another's": lambda path: shutil.copy(growth + "/jit-12329.dump", path),
             "sparse": other_users.make_sparse}
         for what, make in kinds.items():
             with self.subTest(what):
-                self.plant("jit-12329.dump", make)
+                self.plant_file("jit-12329.dump", make)
                 done = self.run_it("inject", "--jitdump-dir", self.theirs, "-i",
                                    growth + "/perf.data", "-o", self.place("out"))
                 if not done.returncode:
@@ -107,26 +107,27 @@ class Cases(Inputs):
     def test_sparse(self) -> None:
         for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"],
                         ["lint"]):
-            path = self.plant("huge.data", other_users.make_sparse)
+            path = self.plant_file("huge.data", other_users.make_sparse)
             with self.subTest(command):
-                self.refused(*command, path)
+                self.expect_refusal(*command, path)
 
     def test_sockets(self) -> None:
-        path = self.plant("socket", other_users.make_dead_socket)
+        path = self.plant_file("socket", other_users.make_dead_socket)
         for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"],
                         ["lint"], ["judge", "--truth", path], ["judge", "--elf", path]):
             with self.subTest(command):
-                self.refused(*command, path)
+                self.expect_refusal(*command, path)
 
     def test_planted_results(self) -> None:
         """Results in a run directory are neither believed nor overwritten."""
-        folder = self.folder("growth")
+        folder = self.copy_fixture("growth")
         line = '{"case": "fixture/forged", "outcome": "PASS"}\n'
         for name in ("results.jsonl", "ktap.txt", "report.html", "junit.xml", "notes"):
-            self.plant(os.path.join(folder, name), lambda path: files.write(path, line))
-            self.plant(self.their(name), lambda path: files.write(path, "ok 1 fixture/forged\n"))
-        self.plant(os.path.join(folder, "outcome"), lambda path: files.write(path, "PASS\n"))
-        done = self.run_it("judge", *self.known(), self.theirs)
+            self.plant_file(os.path.join(folder, name), lambda path: files.write(path, line))
+            self.plant_file(self.attacker_path(name),
+                            lambda path: files.write(path, "ok 1 fixture/forged\n"))
+        self.plant_file(os.path.join(folder, "outcome"), lambda path: files.write(path, "PASS\n"))
+        done = self.run_it("judge", *self.list_options(), self.theirs)
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertNotIn("forged", done.stdout + done.stderr)
         self.assertNotRegex(done.stdout, "(?m)^ok ")
@@ -134,16 +135,16 @@ class Cases(Inputs):
 
     def test_fifos(self) -> None:
         """No command opens another user's FIFO, by its own name or by a link."""
-        anon, memfd = self.fixture("anon"), self.fixture("memfd")
+        anon, memfd = self.fixture_path("anon"), self.fixture_path("memfd")
         capture, truth = memfd + "/perf.data", memfd + "/truth"
         for owner in (other_users.USER, 65534):
-            fifo, link = self.plant("fifo", os.mkfifo), self.their("link")
-            self.plant("link", lambda path: os.symlink(fifo, path))
-            os.makedirs(self.their("cases"), exist_ok=True)
-            self.plant("cases/s", os.mkfifo)
-            for path in (fifo, self.their("cases/s")):
+            fifo, link = self.plant_file("fifo", os.mkfifo), self.attacker_path("link")
+            self.plant_file("link", lambda path: os.symlink(fifo, path))
+            os.makedirs(self.attacker_path("cases"), exist_ok=True)
+            self.plant_file("cases/s", os.mkfifo)
+            for path in (fifo, self.attacker_path("cases/s")):
                 os.chown(path, owner, owner)
-            cases = ["--expected", self.their("cases")]
+            cases = ["--expected", self.attacker_path("cases")]
             for command in (["run", *cases], ["judge", *cases, anon],
                             ["repro", "fixture/anon", *cases, "--from", anon, "-o",
                              self.place("x.tar")],
@@ -153,7 +154,7 @@ class Cases(Inputs):
                             ["score", "--profiler=jitproof", "--scenes", fifo],
                             ["score", "--list", "--scenes", link]):
                 with self.subTest(command=command, owner=owner):
-                    self.assertIn("FIFO", self.refused(*command, timeout=10))
+                    self.assertIn("FIFO", self.expect_refusal(*command, timeout=10))
 
     def test_own_pipes(self) -> None:
         """The user's own pipes work, with and without a name."""
@@ -169,19 +170,19 @@ class Cases(Inputs):
 
     def test_folders(self) -> None:
         """Folders of a run directory are circular, very deep, links, or have odd names."""
-        folder = self.folder()
-        ours = self.ours("ours")
-        shutil.copytree(self.fixture("growth"), os.path.join(ours, "case"))
+        folder = self.copy_fixture()
+        ours = self.make_victim_folder("ours")
+        shutil.copytree(self.fixture_path("growth"), os.path.join(ours, "case"))
         for name, to in (("round", "."), ("up", ".."), ("ours", ours), ("root", "/"),
                          ("self", "/proc/self/cwd")):
-            os.symlink(to, self.their(name))
+            os.symlink(to, self.attacker_path(name))
         deep = self.theirs
         for _ in range(200):
             deep = os.path.join(deep, "d" * 10)
             os.mkdir(deep)
-        os.rename(folder, self.their("od\n" + ESCAPE.replace("/", "") + "ok 9 - forged"))
+        os.rename(folder, self.attacker_path("od\n" + ESCAPE.replace("/", "") + "ok 9 - forged"))
         self.hand_over(self.theirs)
-        done = self.run_it("judge", *self.known(), self.theirs)
+        done = self.run_it("judge", *self.list_options(), self.theirs)
         self.assertNotRegex(done.stdout + done.stderr, OBEYED)
         self.assertNotRegex(done.stdout, r"(?m)^ok 9")
         self.assertNotIn("fixture/growth", done.stdout)
@@ -191,14 +192,15 @@ class Archives(Inputs):
     def test_repro(self) -> None:
         """An archive contains no targets of links."""
         kinds: tuple[tuple[str, other_users.Make], ...] = (
-            ("perf.data", self.link), ("truth", self.hard), ("maps", os.mkfifo),
-            ("elf/..x", self.link), ("capture", self.link))
+            ("perf.data", self.plant_link), ("truth", self.plant_hard_link), ("maps", os.mkfifo),
+            ("elf/..x", self.plant_link), ("capture", self.plant_link))
         for name, make in kinds:
-            folder = self.folder()
+            folder = self.copy_fixture()
             with self.subTest(name):
-                self.plant(os.path.join(folder, name), make)
+                self.plant_file(os.path.join(folder, name), make)
                 archive = self.place("case.tar")
-                self.run_it("repro", "fixture/anon", *self.known(), "--from", folder, "-o", archive)
+                self.run_it("repro", "fixture/anon", *self.list_options(), "--from", folder, "-o",
+                            archive)
                 if os.path.exists(archive):
                     self.assertNotIn(other_users.SECRET.encode(), files.read_bytes(archive))
                     os.unlink(archive)
@@ -207,7 +209,7 @@ class Archives(Inputs):
         """An unpacked archive with absolute names, links to other places and FIFOs."""
         tar = self.place("evil.tar")
         with tarfile.open(tar, "w") as archive:
-            archive.add(self.fixture("anon"), "run/fixture/anon")
+            archive.add(self.fixture_path("anon"), "run/fixture/anon")
             for name, kind, to in (
                     ("run/fixture/anon/elf", tarfile.SYMTYPE, "/"),
                     ("run/fixture/link", tarfile.SYMTYPE, self.home),
@@ -221,13 +223,13 @@ class Archives(Inputs):
                 info.type, info.linkname = kind, to
                 info.uid = info.gid = other_users.USER
                 archive.addfile(info)
-        self.ours("unpacked", 0o755)
+        self.make_victim_folder("unpacked", 0o755)
         subprocess.run(["tar", "-xpf", tar, "-C", self.place("unpacked")], check=False,
-                       stderr=subprocess.DEVNULL, **self.as_victim())
+                       stderr=subprocess.DEVNULL, **self.victim_arguments())
         self.assertTrue(os.path.isdir(self.place("unpacked", "run")))
         for command in (["judge", self.place("unpacked", "run")],
                         ["judge", self.place("unpacked", "run", "fixture", "two")],
-                        ["repro", "fixture/anon", *self.known(), "--from",
+                        ["repro", "fixture/anon", *self.list_options(), "--from",
                          self.place("unpacked", "run"), "-o", self.place("out.tar")]):
             with self.subTest(command):
                 self.run_it(*command)
@@ -237,7 +239,8 @@ class Archives(Inputs):
     def test_what_is_packed(self) -> None:
         """An archive of jitproof has only files and folders below one folder, without owners."""
         archive = self.place("case.tar")
-        self.run_it("repro", "fixture/anon", *self.known(), "--from", self.folder(), "-o", archive)
+        self.run_it("repro", "fixture/anon", *self.list_options(), "--from", self.copy_fixture(),
+                    "-o", archive)
         with tarfile.open(archive) as packed:
             members = packed.getmembers()
         self.assertGreater(len(members), 5)
@@ -255,7 +258,7 @@ class Named(Inputs):
 
     def make_capture(self, *names: str, owner: int) -> str:
         """Creates a perf.data whose mappings and threads have @names."""
-        data = rd.PerfData.load(self.fixture("memfd", "perf.data"))
+        data = rd.PerfData.load(self.fixture_path("memfd", "perf.data"))
         first = data.maps()[0]
         for nth, name in enumerate(names):
             data.insert(data.map(first.pid, (1 << 32) + (nth << 20), 1 << 20, name, first.time))
@@ -268,8 +271,8 @@ class Named(Inputs):
 
     def test_names_of_files(self) -> None:
         """Only regular files are opened, and files of root are not read."""
-        fifo = self.plant("fifo", os.mkfifo)
-        link = self.plant("link", self.link)
+        fifo = self.plant_file("fifo", os.mkfifo)
+        link = self.plant_file("link", self.plant_link)
         device = self.place("device")
         os.mknod(device, 0o20666, os.makedev(1, 5))  # /dev/zero
         for owner in (self.victim, other_users.USER):
@@ -310,28 +313,30 @@ class Named(Inputs):
         """Control characters in names, words and paths are not printed."""
         path = self.make_capture("/tmp/" + ESCAPE, ESCAPE + "\nok 1 - forged", CONTROLS,
                           "/tmp/" + CONTROLS, owner=other_users.USER)
-        names = self.plant("perf-1.map", lambda to: files.write(
+        names = self.plant_file("perf-1.map", lambda to: files.write(
             to, f"10 5 {CONTROLS}\n10 x {CONTROLS}"))
-        evil = self.plant(ESCAPE + ".data", lambda to: shutil.copy(path, to))
-        empty = self.plant(ESCAPE + CONTROLS, os.mkdir)
+        evil = self.plant_file(ESCAPE + ".data", lambda to: shutil.copy(path, to))
+        empty = self.plant_file(ESCAPE + CONTROLS, os.mkdir)
         output = self.place(ESCAPE + CONTROLS)
         for command in (["judge", empty], ["score", "--again", empty],
                         ["judge", "--fail-if", "samples>0", evil],
                         ["inject", "-i", path, "-o", output + ".data"],
                         ["record", "-o", output + ".record", "--", "true"],
-                        ["repro", "fixture/anon", *self.known(), "--from", self.folder(),
+                        ["repro", "fixture/anon", *self.list_options(), "--from",
+                         self.copy_fixture(),
                          "-o", output + ".tar"],
                         ["judge", path], ["judge", "--json", path], ["explain", path],
                         ["explain", "--json", path], ["judge", evil], ["judge", evil + "none"],
                         ["inject", "-i", path, "-o", self.place("out")],
-                        ["lint", evil], ["judge", self.their("none" + ESCAPE)],
+                        ["lint", evil], ["judge", self.attacker_path("none" + ESCAPE)],
                         ["lint", "--all", names], ["lint", "--json", "--all", names],
-                        ["judge", self.their("none" + CONTROLS)], ["explain", evil + CONTROLS]):
+                        ["judge", self.attacker_path("none" + CONTROLS)],
+                        ["explain", evil + CONTROLS]):
             with self.subTest(command):
                 done = self.run_it(*command)
                 self.assertNotRegex(done.stdout + done.stderr, OBEYED)
                 self.assertNotRegex(done.stdout, r"(?m)^ok 1 - forged")
-        folder = self.folder()
+        folder = self.copy_fixture()
         for name, text in (("outcome", "ERROR " + ESCAPE + "\nok 7 - forged\n"),
                            ("outcome", "SKIP " + CONTROLS), ("crash", "record SIGSEGV " + CONTROLS),
                            ("crash", "record SIGSEGV " + ESCAPE + "\nok 7 - forged\n")):
@@ -353,16 +358,16 @@ class Named(Inputs):
         os.chown(made, owner, owner)
         return made
 
-    def why(self, *arguments: str) -> dict[str, int]:
+    def count_reasons(self, *arguments: str) -> dict[str, int]:
         """Returns the counts of reasons for missing names."""
         done = self.run_it("judge", "--json", *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         why: dict[str, int] = json.loads(done.stdout)["names"]["why"]
         return why
 
-    def private(self) -> str:
+    def make_private_program(self) -> str:
         """Creates a program in a private folder of the victim."""
-        program = os.path.join(self.ours("private", 0o700), "program")
+        program = os.path.join(self.make_victim_folder("private", 0o700), "program")
         shutil.copy("/bin/true", program)
         os.chmod(program, 0o700)
         os.chown(program, self.victim, self.victim)
@@ -370,9 +375,9 @@ class Named(Inputs):
 
     def test_root_folder(self) -> None:
         """Links below --root point outside of it: absolute, relative, through /proc."""
-        program = self.private()
+        program = self.make_private_program()
         folder = os.path.dirname(program)
-        root = self.ours("root", 0o755)
+        root = self.make_victim_folder("root", 0o755)
         os.mkdir(os.path.join(root, "up"))
         os.mkdir(os.path.join(root, "locked"), 0o700)  # the reader cannot enter it, root can
         up = os.path.relpath(folder, os.path.join(root, "up"))
@@ -382,27 +387,27 @@ class Named(Inputs):
             os.symlink(to, os.path.join(root, name))
             where = "/" + name + ("" if name == "file" else "/program")
             with self.subTest(name):
-                why = self.why("--root", root, self.make_sampled(where, self.victim))
+                why = self.count_reasons("--root", root, self.make_sampled(where, self.victim))
                 self.assertEqual((why["stripped"], why["no-symbol"]), (0, 0))
                 self.assertGreater(why["missing-file"] + why["bad-file"], 0)
         # A file below the root is found.
         shutil.copy(program, os.path.join(root, "program"))
         os.chmod(os.path.join(root, "program"), 0o755)
-        why = self.why("--root", root, self.make_sampled("/program", self.victim))
+        why = self.count_reasons("--root", root, self.make_sampled("/program", self.victim))
         self.assertGreater(why["stripped"] + why["no-symbol"], 0)
 
     def test_odd_elf_folder(self) -> None:
         """--elf with FIFOs, devices, sockets, links, cycles and an endless ELF file."""
-        folder = self.their("elf")
+        folder = self.attacker_path("elf")
         os.mkdir(folder)
         makes: dict[str, other_users.Make] = {
-            "fifo": os.mkfifo, "socket": other_users.make_dead_socket, "link": self.link,
-            "hard": self.hard, "round": lambda path: os.symlink(".", path),
+            "fifo": os.mkfifo, "socket": other_users.make_dead_socket, "link": self.plant_link,
+            "hard": self.plant_hard_link, "round": lambda path: os.symlink(".", path),
             "all": lambda path: os.symlink("/", path), "sparse": other_users.make_sparse,
             "device": lambda path: os.mknod(path, 0o20666, os.makedev(1, 5)),
             "elf": lambda path: shutil.copy("/bin/true", path), ESCAPE.replace("/", ""): os.mkfifo}
         for name, make in makes.items():
-            self.plant(os.path.join(folder, name), make)
+            self.plant_file(os.path.join(folder, name), make)
         os.truncate(os.path.join(folder, "elf"), other_users.TERABYTE)
         deep = folder
         for _ in range(100):
@@ -417,20 +422,20 @@ class Named(Inputs):
 
     def test_full_elf_folder(self) -> None:
         """A folder of 20,000 files, none wanted."""
-        os.mkdir(self.their("elf"))
+        os.mkdir(self.attacker_path("elf"))
         for nth in range(20000):
-            os.symlink("/bin/true", self.their("elf", str(nth)))
+            os.symlink("/bin/true", self.attacker_path("elf", str(nth)))
         self.hand_over(self.theirs)
-        self.run_it("judge", "--unwind", "--elf", self.their("elf"),
+        self.run_it("judge", "--unwind", "--elf", self.attacker_path("elf"),
                     self.make_sampled("/usr/lib/none", self.victim), timeout=10)
 
     def test_leases(self) -> None:
         """A lease on a file delays each open by 45 s."""
-        path = self.plant("leased", lambda to: shutil.copy("/bin/true", to))
+        path = self.plant_file("leased", lambda to: shutil.copy("/bin/true", to))
         code = "signal.signal(signal.SIGIO, signal.SIG_IGN)\nfile = open(a[0], 'r+b')\n" \
             "fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)\non()\nsignal.pause()\n"
-        with self.their_python(code, path):
-            self.assertIn("holds a lease", self.refused("judge", path))
+        with self.run_attacker(code, path):
+            self.assertIn("holds a lease", self.expect_refusal("judge", path))
             self.run_it("judge", "--unwind", self.make_sampled(path, self.victim), timeout=15)
             self.run_it("judge", "--unwind", "--elf", self.theirs,
                         self.make_sampled("/x/leased", self.victim), timeout=15)

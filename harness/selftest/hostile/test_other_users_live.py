@@ -27,7 +27,7 @@ setUpModule = other_users.prepare
 class Storms(other_users.OtherUsers):
     """Each process is recorded by `record -p` and read by `lint --pid`."""
 
-    def record(self, pid: int) -> None:
+    def record_process(self, pid: int) -> None:
         """Records until SIGINT; the file must be whole."""
         path = self.place("out.data")
         with subprocess.Popen([self.program, "record", "-o", path, "-p", str(pid)],
@@ -47,34 +47,37 @@ class Storms(other_users.OtherUsers):
             done = self.run_it("judge", "--json", path, timeout=60)
             self.assertIn(done.returncode, (0, 1), done.stderr)
 
-    def storm(self, code: str) -> None:
-        with self.their_python(code) as child:
-            self.record(child.pid)
+    def check_storm(self, code: str) -> None:
+        with self.run_attacker(code) as child:
+            self.record_process(child.pid)
             done = self.run_it("lint", "--all", "--pid", str(child.pid), timeout=30)
             self.assertIn(done.returncode, (0, 1, 99))
             self.assertNotRegex(done.stdout + done.stderr, OBEYED)
 
     def test_forks(self) -> None:
-        self.storm("on()\nwhile True:\n    pid = os.fork()\n    if not pid:\n        os._exit(0)\n"
-                   "    os.waitpid(pid, 0)\n")
+        self.check_storm("on()\nwhile True:\n    pid = os.fork()\n"
+                         "    if not pid:\n        os._exit(0)\n"
+                         "    os.waitpid(pid, 0)\n")
 
     def test_threads(self) -> None:
         """Threads that end before they are listed a second time."""
-        self.storm("on()\nwhile True:\n"
-                   "    made = [threading.Thread(target=int) for _ in range(20)]\n"
-                   "    for one in made:\n        one.start()\n"
-                   "    for one in made:\n        one.join()\n")
+        self.check_storm("on()\nwhile True:\n"
+                         "    made = [threading.Thread(target=int) for _ in range(20)]\n"
+                         "    for one in made:\n        one.start()\n"
+                         "    for one in made:\n        one.join()\n")
 
     def test_mappings(self) -> None:
         """Mappings that come and go, of a file that is named like a perf map."""
-        self.storm("file = open('perf-1.map', 'wb+')\nfile.truncate(1 << 20)\non()\nwhile True:\n"
-                   "    made = mmap.mmap(file.fileno(), 1 << 16, mmap.MAP_PRIVATE, 5)\n"
-                   "    made.close()\n")
+        self.check_storm("file = open('perf-1.map', 'wb+')\nfile.truncate(1 << 20)\n"
+                         "on()\nwhile True:\n"
+                         "    made = mmap.mmap(file.fileno(), 1 << 16, mmap.MAP_PRIVATE, 5)\n"
+                         "    made.close()\n")
 
     def test_names(self) -> None:
         """A process that changes its name all the time, with control characters."""
-        self.storm("on()\nnth = 0\nwhile True:\n    nth += 1\n"
-                   "    name = '\\033[2J\\n) R 1 %d' % nth\n    libc.prctl(15, name.encode())\n")
+        self.check_storm("on()\nnth = 0\nwhile True:\n    nth += 1\n"
+                         "    name = '\\033[2J\\n) R 1 %d' % nth\n"
+                         "    libc.prctl(15, name.encode())\n")
 
     def test_many_names(self) -> None:
         """30,000 mapped files with names of jitdumps."""
@@ -86,7 +89,7 @@ class Storms(other_users.OtherUsers):
                 "    os.write(fd, b'x')\n"
                 "    libc.mmap(None, ctypes.c_size_t(4096), 1, 2, fd, ctypes.c_size_t(0))\n"
                 "    os.close(fd)\non()\nsignal.pause()\n")
-        with self.their_python(code) as child:
+        with self.run_attacker(code) as child:
             start = time.monotonic()
             done = self.run_it("lint", "--pid", str(child.pid), timeout=60)
             spent = time.monotonic() - start
@@ -96,14 +99,14 @@ class Storms(other_users.OtherUsers):
 
     def test_stopped(self) -> None:
         """A stopped process, and a process whose folder in /proc belongs to root."""
-        with self.their_python("on()\nos.kill(os.getpid(), signal.SIGSTOP)\n") as child:
-            self.record(child.pid)
+        with self.run_attacker("on()\nos.kill(os.getpid(), signal.SIGSTOP)\n") as child:
+            self.record_process(child.pid)
             self.run_it("lint", "--pid", str(child.pid))
         code = "libc.prctl(4, 0)\non()\nsignal.pause()\n"  # PR_SET_DUMPABLE: root owns /proc/PID
-        with self.their_python(code) as child:
-            name = self.plant(f"/tmp/perf-{child.pid}.map", self.link)
+        with self.run_attacker(code) as child:
+            name = self.plant_file(f"/tmp/perf-{child.pid}.map", self.plant_link)
             self.run_it("lint", "--pid", str(child.pid))
-            self.plant(name, lambda path: files.write(path, "1000 10 one\n"))
+            self.plant_file(name, lambda path: files.write(path, "1000 10 one\n"))
             os.chmod(name, 0o600)
             done = self.run_it("lint", "--pid", str(child.pid))
             os.unlink(name)
@@ -112,18 +115,18 @@ class Storms(other_users.OtherUsers):
     def test_lint_of_a_process(self) -> None:
         """The perf map and jitdump of a process are links, FIFOs or contain escapes; lint reports
         the owner of the attacker's file."""
-        kinds: tuple[other_users.Make, ...] = (self.link, self.hard, os.mkfifo)
+        kinds: tuple[other_users.Make, ...] = (self.plant_link, self.plant_hard_link, os.mkfifo)
         with subprocess.Popen(["sleep", "60"], user=other_users.USER, group=other_users.USER,
                               extra_groups=[], cwd=self.theirs) as child:
             try:
                 for name in (f"/tmp/perf-{child.pid}.map", f"/tmp/jit-{child.pid}.dump"):
                     for make in kinds:
                         with self.subTest(name=name, make=make):
-                            self.plant(name, make)
+                            self.plant_file(name, make)
                             self.run_it("lint", "--all", "--pid", str(child.pid))
                             os.unlink(name)
-                name = self.plant(f"/tmp/perf-{child.pid}.map",
-                                  lambda path: files.write(path, f"1000 10 {ESCAPE}\n"))
+                name = self.plant_file(f"/tmp/perf-{child.pid}.map",
+                                       lambda path: files.write(path, f"1000 10 {ESCAPE}\n"))
                 os.chmod(name, 0o600)
                 done = self.run_it("lint", "--all", "--pid", str(child.pid))
                 os.unlink(name)
@@ -142,7 +145,7 @@ class Changing(other_users.OtherUsers):
             for _ in range(3):
                 self.run_it(*command)
 
-    def capture_of(self, pid: int) -> str:
+    def make_capture(self, pid: int) -> str:
         """Creates a capture of the process @pid with emitted code."""
         data = rd.PerfData.load(os.path.join(FIXTURES, "growth", "perf.data"))
         data.records = [record for record in data.records
@@ -160,10 +163,10 @@ class Changing(other_users.OtherUsers):
         return path
 
     @contextlib.contextmanager
-    def publisher(self, code: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
+    def run_publisher(self, code: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
         """Runs a process of the attacker with a perf map `path`, and `one` beside it, which @code
         changes."""
-        with self.their_python(
+        with self.run_attacker(
                 "path = '/tmp/perf-%d.map' % os.getpid()\none = path + '.one'\n"
                 "open(path, 'w').write('1000 10 name\\n' * 1000)\n"
                 + code, *words) as child:
@@ -177,32 +180,33 @@ class Changing(other_users.OtherUsers):
     def test_perf_map_swapped(self) -> None:
         """The map is exchanged for a link or hard link to the secret, or a FIFO."""
         for make in ("os.symlink(a[0], one)", "os.mkfifo(one)", "os.link(a[0], one)"):
-            with self.publisher(f"{make}\non()\nwhile True:\n    libc.renameat2(-100, "
-                                "path.encode(), -100, one.encode(), 2)\n", self.secret) as child:
-                self.read_all(child.pid, self.capture_of(child.pid))
+            with self.run_publisher(f"{make}\non()\nwhile True:\n    libc.renameat2(-100, "
+                                    "path.encode(), -100, one.encode(), 2)\n",
+                                    self.secret) as child:
+                self.read_all(child.pid, self.make_capture(child.pid))
 
     def test_perf_map_cut(self) -> None:
         """The map is truncated and grows again."""
-        with self.publisher("on()\nwhile True:\n    os.truncate(path, 0)\n"
-                            "    open(path, 'a').write('7f0000000000 10 name\\n' * 2000)\n"
-                            ) as child:
-            self.read_all(child.pid, self.capture_of(child.pid))
+        with self.run_publisher("on()\nwhile True:\n    os.truncate(path, 0)\n"
+                                "    open(path, 'a').write('7f0000000000 10 name\\n' * 2000)\n"
+                                ) as child:
+            self.read_all(child.pid, self.make_capture(child.pid))
 
     def test_perf_map_endless(self) -> None:
         """The map grows faster than it is read."""
-        with self.publisher("on()\nout = open(path, 'a')\nwhile True:\n"
-                            "    out.write('7f0000000000 10 name\\n' * 100)\n"
-                            "    if out.tell() > 6 << 20:\n        signal.pause()\n") as child:
-            self.read_all(child.pid, self.capture_of(child.pid))
+        with self.run_publisher("on()\nout = open(path, 'a')\nwhile True:\n"
+                                "    out.write('7f0000000000 10 name\\n' * 100)\n"
+                                "    if out.tell() > 6 << 20:\n        signal.pause()\n") as child:
+            self.read_all(child.pid, self.make_capture(child.pid))
 
     def check_truncated(self, name: str, *commands: list[str]) -> None:
         """Runs each command on PATH, a file that the attacker truncates and restores."""
-        path = self.their(os.path.basename(name))
-        shutil.copy(self.fixture(name), path)
+        path = self.attacker_path(os.path.basename(name))
+        shutil.copy(self.fixture_path(name), path)
         self.hand_over(path)
         code = ("data = open(a[0], 'rb').read()\nfd = os.open(a[0], os.O_RDWR)\non()\nwhile True:\n"
                 "    os.ftruncate(fd, len(data) // 3)\n    os.pwrite(fd, data, 0)\n")
-        with self.their_python(code, path):
+        with self.run_attacker(code, path):
             for command in commands:
                 for _ in range(10):
                     done = self.run_it(*(path if word == "PATH" else word for word in command))
@@ -212,32 +216,33 @@ class Changing(other_users.OtherUsers):
     def test_capture_cut(self) -> None:
         self.check_truncated(
             "growth/perf.data", ["judge", "PATH"], ["judge", "--unwind", "PATH"],
-            ["explain", "PATH"], ["inject", "--jitdump-dir", self.fixture("growth"), "-i", "PATH",
+            ["explain", "PATH"],
+            ["inject", "--jitdump-dir", self.fixture_path("growth"), "-i", "PATH",
                                   "-o", self.place("out")])
 
     def test_jitdump_cut(self) -> None:
         self.check_truncated(
             "growth/jit-12329.dump", ["lint", "PATH"],
-            ["inject", "--jitdump-dir", self.theirs, "-i", self.fixture("growth", "perf.data"),
+            ["inject", "--jitdump-dir", self.theirs, "-i", self.fixture_path("growth", "perf.data"),
              "-o", self.place("out")])
 
     def test_truth_cut(self) -> None:
         for command in ("judge", "explain"):
             self.check_truncated("memfd/truth", [command, "--truth", "PATH",
-                                                 self.fixture("memfd", "perf.data")])
+                                                 self.fixture_path("memfd", "perf.data")])
 
     def test_capture_swapped(self) -> None:
         """A capture is exchanged for a FIFO, a link to a device, or to the secret."""
-        path = self.their("perf.data")
-        shutil.copy(self.fixture("growth", "perf.data"), path)
+        path = self.attacker_path("perf.data")
+        shutil.copy(self.fixture_path("growth", "perf.data"), path)
         self.hand_over(path)
         kinds: dict[str, other_users.Make] = {
-            "fifo": os.mkfifo, "link": self.link,
+            "fifo": os.mkfifo, "link": self.plant_link,
             "device": lambda to: os.symlink("/dev/watchdog", to),
             "zero": lambda to: os.symlink("/dev/zero", to)}
         for what, make in kinds.items():
-            other = self.plant(what, make)
-            with self.swapping(path, other):
+            other = self.plant_file(what, make)
+            with self.swap_paths(path, other):
                 for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"]):
                     for _ in range(10):
                         self.run_it(*command, path)
@@ -263,7 +268,7 @@ class Containers(other_users.OtherUsers):
 
     def test_other_mounts(self) -> None:
         """An unreadable file there is not replaced by the file of that name here."""
-        program = os.path.join(self.ours("private", 0o700), "program")
+        program = os.path.join(self.make_victim_folder("private", 0o700), "program")
         shutil.copy("/bin/true", program)
         os.chmod(program, 0o700)
         with subprocess.Popen(["unshare", "-m", "--propagation", "private", "sh", "-ec",

@@ -19,7 +19,7 @@ from harness.selftest.support import made_jitdump as mj
 from harness.selftest.support import byte_order
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import JITPROOF, Folder
-from harness.selftest.validators.test_jit_order import elf_symbols
+from harness.selftest.validators.test_jit_order import read_elf_symbols
 
 BASE, SPAN = 0x7f0000000000, 256
 ANONYMOUS = ("//anon", "/memfd:jit (deleted)", "/dev/zero (deleted)", "/dev/shm/jit", "[heap]",
@@ -31,7 +31,7 @@ SEEDS = 40
 Mapping = collections.namedtuple("Mapping", "name delta prot ino")
 
 
-def anonymous(name: str) -> bool:
+def is_anonymous(name: str) -> bool:
     return name in ANONYMOUS
 
 
@@ -49,18 +49,18 @@ class Injecting(Folder):
     def dump_path(self, pid: int = PID) -> str:
         return self.place(f"jit-{pid}.dump")
 
-    def marker(self, perf: rd.PerfData, pid: int = PID, time: int = 1,
-               named: int | None = None) -> rd.Map:
+    def make_marker(self, perf: rd.PerfData, pid: int = PID, time: int = 1,
+                    named: int | None = None) -> rd.Map:
         path = self.dump_path(named or pid)
         ino = os.lstat(path).st_ino if os.path.lexists(path) else 1
         return perf.map(pid, 0x1000, 0x1000, path, time, ino=ino)
 
-    def record(self, perf: rd.PerfData, *markers: rd.Map) -> None:
+    def save_capture(self, perf: rd.PerfData, *markers: rd.Map) -> None:
         """Saves a capture with records of jitdump mappings alone; default: the process's own."""
-        perf.records = [*(markers or (self.marker(perf),))]
+        perf.records = [*(markers or (self.make_marker(perf),))]
         perf.save(self.input)
 
-    def files(self) -> list[str]:
+    def list_paths(self) -> list[str]:
         """Every path below the folder."""
         return sorted(os.path.relpath(os.path.join(folder, name), self.home)
                       for folder, folders, names in os.walk(self.home)
@@ -74,13 +74,14 @@ class Reader:
         self.perf = rd.PerfData.load(path)
         self.symbols: dict[str, dict[int, str]] = {}
 
-    def symbol(self, path: str, offset: int) -> str:
+    def find_symbol(self, path: str, offset: int) -> str:
         if path not in self.symbols:
-            self.symbols[path] = {at: name for start, size, name in elf_symbols(path)
+            self.symbols[path] = {at: name for start, size, name in read_elf_symbols(path)
                                   for at in range(start, start + size)}
         return self.symbols[path].get(offset)
 
-    def states(self) -> Iterator[tuple[int | None, collections.defaultdict[int, list[Any]]]]:
+    def iterate_states(self) -> Iterator[tuple[int | None,
+                                               collections.defaultdict[int, list[Any]]]]:
         """After the last record of each time: (time, {pid: what lies at each byte})."""
         spaces: collections.defaultdict[int, list[Any]] = collections.defaultdict(
             lambda: [None] * SPAN)
@@ -106,11 +107,11 @@ class Reader:
         yield last, spaces
         yield None, spaces
 
-    def resolve(self, mapping: Any, at: int) -> str:
+    def resolve_name(self, mapping: Any, at: int) -> str:
         """A mapping as itself, code by its name."""
         if mapping is None or ".jit/" not in mapping.name:
             return mapping
-        return self.symbol(mapping.name, BASE + at + mapping.delta & 2**64 - 1)
+        return self.find_symbol(mapping.name, BASE + at + mapping.delta & 2**64 - 1)
 
 
 class Books:
@@ -126,7 +127,7 @@ class Books:
 
     def map(self, pid: int, start: int, size: int, mapping: Any) -> None:
         alive, places = self.alive[pid], range(start, start + size)
-        if not anonymous(mapping.name):
+        if not is_anonymous(mapping.name):
             for at in places:
                 alive[at] = False
         elif self.mode == "strip" and any(alive[at] for at in places):
@@ -166,7 +167,7 @@ class Random:
         self.events: list[tuple[int, int, str, tuple[Any, ...]]] = []
         self.names = self.index = 0
 
-    def start(self, pid: int, time: int) -> None:
+    def start_dump(self, pid: int, time: int) -> None:
         """The process writes a jitdump of its own from now on."""
         self.dumps[pid] = mj.Made(pid)
         path = os.path.join(self.folder, f"jit-{pid}.dump")
@@ -174,18 +175,19 @@ class Random:
         self.perf.records.append(self.perf.map(pid, 0x1000, 0x1000, path, time,
                                                ino=os.stat(path).st_ino))
 
-    def piece(self, least: int = 1, most: int = 64) -> tuple[int, int]:
+    def choose_range(self, least: int = 1, most: int = 64) -> tuple[int, int]:
         size = self.chance.randint(least, most)
         return self.chance.randrange(SPAN - size + 1), size
 
-    def act(self, time: int, pids: set[int], loaded: dict[int, list[tuple[int, int, int]]]) -> None:
+    def add_random_act(self, time: int, pids: set[int],
+                       loaded: dict[int, list[tuple[int, int, int]]]) -> None:
         chance, pid = self.chance, self.chance.choice(sorted(pids))
         what = chance.choices(("map", "load", "move", "fork", "exec", "file"),
                               (40, 40, 8, 4, 2, 6))[0]
         order, add = 0, self.perf.records.append
         arguments: tuple[Any, ...]
         if what in ("map", "file"):
-            start, size = self.piece(16, 160)
+            start, size = self.choose_range(16, 160)
             name = chance.choice(ANONYMOUS[:3] if what == "map" and chance.random() < .5 else
                                  ANONYMOUS if what == "map" else FILES)
             prot = chance.choice((5, 5, 5, 7))
@@ -200,7 +202,7 @@ class Random:
             pids.add(child)
             add(self.perf.fork(child, pid, time))
             if chance.random() < .5:
-                self.start(child, time)
+                self.start_dump(child, time)
             else: # it writes on into its parent's
                 self.dumps[child] = self.dumps[pid]
             loaded[child] = [one for one in loaded[pid] if self.dumps[child] is self.dumps[pid]]
@@ -219,7 +221,7 @@ class Random:
             arguments = (pid, old, new, index)
         else:
             what, order = "load", 1
-            start, size = self.piece()
+            start, size = self.choose_range()
             self.index += 1
             name = f"f{self.index}"
             if chance.random() < .3:
@@ -229,13 +231,13 @@ class Random:
             arguments = (pid, start, size, name, self.index)
         self.events.append((time, order, what, arguments))
 
-    def make(self, acts: int = 60) -> Random:
+    def make_random(self, acts: int = 60) -> Random:
         pids = {PID}
         loaded: dict[int, list[tuple[int, int, int]]] = {PID: []}
-        self.start(PID, 1)
+        self.start_dump(PID, 1)
         time = 10
         for _ in range(acts):
-            self.act(time, pids, loaded)
+            self.add_random_act(time, pids, loaded)
             time += self.chance.choice((0, 1, 1, 5))
         for pid in pids:
             self.dumps[pid].save(os.path.join(self.folder, f"jit-{self.dumps[pid].pid}.dump"))
@@ -248,16 +250,16 @@ class Random:
 class Replayed(Injecting):
     """For each instant and byte, the output states the same as the reference."""
 
-    def compare(self, made: Random, mode: str) -> int:
+    def compare_mode(self, made: Random, mode: str) -> int:
         reader, books = Reader(self.output), Books(mode)
         checked, at = 0, 0
-        for time, spaces in reader.states():
+        for time, spaces in reader.iterate_states():
             # What was stripped last has no record.
             while at < len(made.events) and (time is None or made.events[at][0] <= time):
                 getattr(books, made.events[at][2])(*made.events[at][3])
                 at += 1
             for pid, expected in books.bytes.items():
-                found = [reader.resolve(mapping, place)
+                found = [reader.resolve_name(mapping, place)
                          for place, mapping in enumerate(spaces[pid])]
                 for place in range(SPAN):
                     if found[place] != expected[place]:
@@ -270,15 +272,15 @@ class Replayed(Injecting):
     def test_random(self) -> None:
         hidden = 0
         for seed in range(SEEDS):
-            made = Random(seed, self.home).make()
+            made = Random(seed, self.home).make_random()
             for mode in ("keep", "strip", "cut"):
                 with self.subTest(seed=seed, mode=mode):
                     self.run_inject(f"--anon={mode}")
-                    self.assertGreater(self.compare(made, mode), 1000)
+                    self.assertGreater(self.compare_mode(made, mode), 1000)
             shutil.rmtree(self.output + ".jit", ignore_errors=True)
         # The reference itself: that keep hides code, and cut does not.
         for seed in range(SEEDS):
-            made, ends = Random(seed, self.home).make(), []
+            made, ends = Random(seed, self.home).make_random(), []
             for mode in ("keep", "cut"):
                 books = Books(mode)
                 for event in made.events:
@@ -290,7 +292,7 @@ class Replayed(Injecting):
 
     def test_code_is_there(self) -> None:
         """The bytes that a mapping leads to are the code's."""
-        made = Random(1, self.home).make()
+        made = Random(1, self.home).make_random()
         self.run_inject()
         loads = {rd.Jitdump.load(record)[3]: bytes(record[-rd.Jitdump.load(record)[2]:])
                  for name in os.listdir(self.home) if name.endswith(".dump")
@@ -302,7 +304,8 @@ class Replayed(Injecting):
             with open(record.name, "rb") as file:
                 file.seek(record.pgoff)
                 code = file.read(record.size)
-            self.assertEqual(code, loads[Reader(self.output).symbol(record.name, record.pgoff)])
+            symbol = Reader(self.output).find_symbol(record.name, record.pgoff)
+            self.assertEqual(code, loads[symbol])
             found += 1
         self.assertEqual(found, sum(event[2] in ("load", "move") for event in made.events))
 
@@ -310,22 +313,22 @@ class Replayed(Injecting):
 class Records(Injecting):
     """What becomes of the input's records."""
 
-    def one_load(self, *records: Callable[..., Any], **more: Any) -> rd.PerfData:
+    def make_one_load(self, *records: Callable[..., Any], **more: Any) -> rd.PerfData:
         perf = mj.capture(**more)
         dump = mj.Made(PID).load(100, BASE + 0x40, b"\x90" * 32, 1, "one")
         dump.save(self.dump_path())
-        perf.records = [self.marker(perf), perf.map(PID, BASE, 0x80, "//anon", 50),
+        perf.records = [self.make_marker(perf), perf.map(PID, BASE, 0x80, "//anon", 50),
                         *(record(perf) for record in records)]
         perf.save(self.input)
         return perf
 
-    def maps(self, name: str = "//anon") -> list[str]:
+    def list_maps(self, name: str = "//anon") -> list[str]:
         return [record.range() for record in rd.PerfData.load(self.output).maps()
                 if record.name == name]
 
     def test_all_stay(self) -> None:
         """Ids, features and records are the input's; ours come between."""
-        perf = self.one_load(lambda perf: perf.comm(PID, PID, "name", 120))
+        perf = self.make_one_load(lambda perf: perf.comm(PID, PID, "name", 120))
         perf.features[11] = b"\1\0\0\0" + struct.pack("<I64s", 64, b"perf")
         perf.records.append(rd.Record(rd.FINISHED_ROUND, 0, b""))
         perf.save(self.input)
@@ -349,56 +352,57 @@ class Records(Injecting):
     def test_growth(self) -> None:
         """The seed: the merged region is recorded after the code was loaded."""
         grown = lambda perf: perf.map(PID, BASE, 0x100, "//anon", 110)  # noqa: E731
-        self.one_load(grown)
+        self.make_one_load(grown)
         whole, first = (f"{BASE:x}-{BASE + end:x}" for end in (0x100, 0x80))
         added = f"{BASE + 0x80:x}-{BASE + 0x100:x}"
         for mode, wanted in (("keep", [first, whole]), ("strip", [first]), ("cut", [first, added])):
             with self.subTest(mode):
                 done = self.run_inject(f"--anon={mode}")
-                self.assertEqual(self.maps(), wanted)
+                self.assertEqual(self.list_maps(), wanted)
                 self.assertIn(f"anonymous executable records: 2 before, {len(wanted)} after",
                               done.stdout)
 
     def test_other_protection(self) -> None:
         """Each piece of a mapping that is not code gets a new record."""
-        self.one_load(lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, prot=7))
+        self.make_one_load(lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, prot=7))
         self.run_inject()
-        self.assertEqual(self.maps(), [f"{BASE:x}-{BASE + 0x80:x}", f"{BASE:x}-{BASE + 0x40:x}",
-                                       f"{BASE + 0x60:x}-{BASE + 0x80:x}"])
+        self.assertEqual(self.list_maps(),
+                         [f"{BASE:x}-{BASE + 0x80:x}", f"{BASE:x}-{BASE + 0x40:x}",
+                                            f"{BASE + 0x60:x}-{BASE + 0x80:x}"])
         pgoffs = [record.pgoff for record in rd.PerfData.load(self.output).maps()
                   if record.name == "//anon"]
         self.assertEqual(pgoffs, [0, 0, 0x60])
 
     def test_threads_share(self) -> None:
         """A thread's FORK copies nothing, and its records are its process's."""
-        self.one_load(lambda perf: perf.fork(PID, PID, 105, tid=PID + 1),
-                      lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, tid=PID + 1))
+        self.make_one_load(lambda perf: perf.fork(PID, PID, 105, tid=PID + 1),
+                           lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, tid=PID + 1))
         self.run_inject()
-        self.assertEqual(self.maps(), [f"{BASE:x}-{BASE + 0x80:x}"])
+        self.assertEqual(self.list_maps(), [f"{BASE:x}-{BASE + 0x80:x}"])
 
     def test_grandchild(self) -> None:
         """Code that it inherited twice is cut out of its records, too."""
-        self.one_load(lambda perf: perf.fork(PID + 1, PID, 105),
-                      lambda perf: perf.fork(PID + 2, PID + 1, 106),
-                      lambda perf: perf.map(PID + 2, BASE, 0x100, "//anon", 110))
+        self.make_one_load(lambda perf: perf.fork(PID + 1, PID, 105),
+                           lambda perf: perf.fork(PID + 2, PID + 1, 106),
+                           lambda perf: perf.map(PID + 2, BASE, 0x100, "//anon", 110))
         self.run_inject("--anon=cut")
-        self.assertEqual(self.maps(), [f"{BASE:x}-{BASE + 0x80:x}",
-                                       f"{BASE + 0x80:x}-{BASE + 0x100:x}"])
+        self.assertEqual(self.list_maps(), [f"{BASE:x}-{BASE + 0x80:x}",
+                                            f"{BASE + 0x80:x}-{BASE + 0x100:x}"])
 
     def test_other_process(self) -> None:
         """Without a jitdump a process keeps its records under each mode."""
-        self.one_load(lambda perf: perf.map(PID + 1, BASE, 0x80, "//anon", 50),
-                      lambda perf: perf.map(PID + 1, BASE, 0x100, "//anon", 110))
+        self.make_one_load(lambda perf: perf.map(PID + 1, BASE, 0x80, "//anon", 50),
+                           lambda perf: perf.map(PID + 1, BASE, 0x100, "//anon", 110))
         for mode in ("keep", "strip", "cut"):
             self.run_inject(f"--anon={mode}")
-            self.assertEqual(self.maps()[-1], f"{BASE:x}-{BASE + 0x100:x}")
+            self.assertEqual(self.list_maps()[-1], f"{BASE:x}-{BASE + 0x100:x}")
 
     def test_namespace(self) -> None:
         """The writer knows itself as 7; the capture, which counts, as another."""
         perf = mj.capture()
         mj.Made(7).load(100, BASE, b"\xc3", 1, "inside") \
             .load(101, BASE + 16, b"\xc3", 2, "child", pid=8).save(self.dump_path(7))
-        self.record(perf, self.marker(perf, named=7))
+        self.save_capture(perf, self.make_marker(perf, named=7))
         done = self.run_inject()
         self.assertIn("1 records of pids of another namespace", done.stderr)
         self.assertEqual([(record.pid, record.start) for record in
@@ -409,7 +413,8 @@ class Records(Injecting):
         """Who has the name's pid is its writer."""
         perf = mj.capture()
         mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(self.dump_path())
-        self.record(perf, self.marker(perf, pid=55, time=1, named=PID), self.marker(perf, time=2))
+        self.save_capture(perf, self.make_marker(perf, pid=55, time=1, named=PID),
+                          self.make_marker(perf, time=2))
         done = self.run_inject()
         self.assertIn("mapped by process 55 too", done.stderr)
         self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
@@ -421,8 +426,8 @@ class Records(Injecting):
         mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(self.dump_path())
         ino = os.lstat(self.dump_path()).st_ino
         paths = [os.path.join(self.home, "./" * many + f"jit-{PID}.dump") for many in range(4)]
-        self.record(perf, *(perf.map(PID, 0x1000, 0x1000, path, time, ino=ino)
-                            for time, path in enumerate(paths)))
+        self.save_capture(perf, *(perf.map(PID, 0x1000, 0x1000, path, time, ino=ino)
+                                  for time, path in enumerate(paths)))
         done = self.run_inject()
         self.assertNotIn("mapped by", done.stderr)
         self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
@@ -432,7 +437,7 @@ class Records(Injecting):
         """Times of the CPU's counter, by TIME_CONV."""
         perf = mj.capture(monotonic=False)
         mj.Made(PID, flags=1).load(1000, BASE, b"\xc3", 1, "one").save(self.dump_path())
-        self.record(perf)
+        self.save_capture(perf)
         self.assertIn("no TIME_CONV", self.run_inject(status=1).stderr)
         perf.records.insert(0, rd.Record(79, 0, struct.pack("<QQQ", 4, 8, 50)))
         perf.save(self.input)
@@ -441,14 +446,14 @@ class Records(Injecting):
                           if ".jit/" in record.name], [50 + 1000 // 2])
 
     def test_other_clock(self) -> None:
-        self.one_load(monotonic=False)
+        self.make_one_load(monotonic=False)
         done = self.run_inject(status=1)
         self.assertIn("record with -k mono", done.stderr)
         self.assertFalse(os.path.exists(self.output + ".jit"))
 
     def test_jitdump_dir(self) -> None:
         """Where the file is not where it was mapped, nor the same inode."""
-        self.one_load()
+        self.make_one_load()
         os.mkdir(self.place("kept"))
         shutil.copy(self.dump_path(), self.place("kept"))
         os.rename(self.dump_path(), self.place("gone"))
@@ -459,7 +464,7 @@ class Records(Injecting):
 
     def test_copied_root(self) -> None:
         """Where it was mapped, below another root; links there stay there."""
-        self.one_load()
+        self.make_one_load()
         path = self.place("root", *self.dump_path().strip("/").split("/"))
         os.makedirs(os.path.dirname(path))
         os.rename(self.dump_path(), path)
@@ -479,7 +484,7 @@ class Records(Injecting):
 
     def test_pipe(self) -> None:
         """Attrs and features that came as records."""
-        perf = self.one_load()
+        perf = self.make_one_load()
         attr = perf.attrs[0]
         head = struct.pack("<8sQ", b"PERFILE2", 16)
         head += rd.Record(64, 0, bytes(attr.raw) + struct.pack("<Q", 7)).pack()
@@ -498,7 +503,7 @@ class Records(Injecting):
                          [(bytes(one.raw), one.ids) for one in from_file.attrs])
 
     def test_other_byte_order(self) -> None:
-        perf = self.one_load()
+        perf = self.make_one_load()
         files.write_bytes(self.input, byte_order.swap_file(perf))
         self.assertIn("this machine's byte order", self.run_inject(status=99).stderr)
 
@@ -508,10 +513,10 @@ class ElfFiles(Injecting):
     def inject_dump(self, dump: mj.Made) -> subprocess.CompletedProcess[str]:
         perf = mj.capture()
         dump.save(self.dump_path())
-        self.record(perf)
+        self.save_capture(perf)
         return self.run_inject()
 
-    def readelf(self, option: str) -> str:
+    def run_readelf(self, option: str) -> str:
         names = sorted(os.listdir(self.output + ".jit"))
         done = process.run(["readelf", "-W", option,
                             *(os.path.join(self.output + ".jit", name) for name in names)])
@@ -522,7 +527,7 @@ class ElfFiles(Injecting):
     def lies_at(self, name: str) -> tuple[str, int]:
         """(file, offset) of a symbol."""
         for file in os.listdir(self.output + ".jit"):
-            for offset, _, text in elf_symbols(os.path.join(self.output + ".jit", file)):
+            for offset, _, text in read_elf_symbols(os.path.join(self.output + ".jit", file)):
                 if text == name:
                     return file, offset
         return self.fail(name)
@@ -533,7 +538,7 @@ class ElfFiles(Injecting):
             dump.load(100 + i, BASE + 48 * i, b"\xc3" * 33, i, f"f{i}")
         self.assertIn("1000 loads, 0 moves, 0 bad records", self.inject_dump(dump).stdout)
         self.assertEqual(len(os.listdir(self.output + ".jit")), 1)
-        shown = self.readelf("--all")
+        shown = self.run_readelf("--all")
         self.assertRegex(shown, r"LOAD +0x000000 .* R E 0x1000")
         self.assertRegex(shown, r"Build ID: [0-9a-f]{40}")
 
@@ -566,7 +571,7 @@ class ElfFiles(Injecting):
         _, one = self.lies_at("one")
         _, two = self.lies_at("two")
         rows = re.findall(r"(?m)^(\S+\.js|\S+) +(\d+) +(0x[0-9a-f]+)",
-                          self.readelf("--debug-dump=decodedline"))
+                          self.run_readelf("--debug-dump=decodedline"))
         rows = [(name, int(line), int(at, 0)) for name, line, at in rows]
         self.assertEqual(rows[:4], [("a.js", 10, one), ("a.js", 11, one + 4),
                                     ("b.js", 5000, one + 2000), ("a.js", 1, one + 2100)])
@@ -578,14 +583,14 @@ class ElfFiles(Injecting):
         dump = mj.Made(PID, pad=0xdeadbeef).debug(99, BASE, [(BASE + 0x40, 10, "a.js")])
         dump.load(100, BASE, b"\x90" * 8, 1, "one")
         self.inject_dump(dump)
-        self.assertIn(hex(self.lies_at("one")[1]), self.readelf("--debug-dump=decodedline"))
+        self.assertIn(hex(self.lies_at("one")[1]), self.run_readelf("--debug-dump=decodedline"))
 
     def test_unwinding(self) -> None:
         dump = mj.Made(PID)
         for i in range(3):
             dump.unwinding(99 + i, 33).load(100 + i, BASE + 64 * i, b"\x90" * 33, i, f"f{i}")
         self.inject_dump(dump)
-        shown = self.readelf("--debug-dump=frames")
+        shown = self.run_readelf("--debug-dump=frames")
         self.assertEqual(shown.count(" CIE"), 1)
         starts = sorted(int(found, 16) for found in re.findall(r"pc=([0-9a-f]+)\.\.", shown))
         self.assertEqual(starts, [self.lies_at(f"f{i}")[1] for i in range(3)])
@@ -597,7 +602,7 @@ class ElfFiles(Injecting):
         dump.load(101, BASE + 0x1010, b"\x90", 2, "neighbour")
         dump.unwinding(102, 33, True).load(103, BASE + 0x1000 - 32, b"\x90" * 33, 3, "beside")
         self.inject_dump(dump)
-        sizes = {Reader(self.output).symbol(record.name, record.pgoff): record.size
+        sizes = {Reader(self.output).find_symbol(record.name, record.pgoff): record.size
                  for record in rd.PerfData.load(self.output).maps() if ".jit/" in record.name}
         self.assertEqual(sizes["beside"], 33)
         self.assertGreater(sizes["alone"], 33 + len(mj.CIE))
@@ -609,7 +614,7 @@ class ElfFiles(Injecting):
         dump.load(102, BASE + 64, b"\x90", 2, "two")
         done = self.inject_dump(dump)
         self.assertIn("UNWINDING_INFO of 2 functions cannot be used", done.stderr)
-        self.assertNotIn(" FDE", self.readelf("--debug-dump=frames"))
+        self.assertNotIn(" FDE", self.run_readelf("--debug-dump=frames"))
 
 
 class Hostile(Injecting):
@@ -620,16 +625,16 @@ class Hostile(Injecting):
         self.perf = mj.capture()
         self.dump = mj.Made(PID).load(100, BASE, b"\xc3" * 8, 1, "good")
 
-    def refused(self, pattern: str, loads: int = 0, raw: bytes | None = None) -> None:
+    def expect_refusal(self, pattern: str, loads: int = 0, raw: bytes | None = None) -> None:
         """Reports the error, uses the loads before it, and creates no file but the output."""
         if raw is not None:
             files.write_bytes(self.dump_path(), raw)
-        self.record(self.perf)
-        before = self.files()
+        self.save_capture(self.perf)
+        before = self.list_paths()
         done = self.run_inject(status=0 if loads else 1)
         self.assertRegex(done.stderr, pattern)
         self.assertIn(f" {loads} loads", done.stdout)
-        new = [path for path in self.files() if path not in before]
+        new = [path for path in self.list_paths() if path not in before]
         self.assertTrue(all(path in ("out.data", "out.data.jit") or
                             path.startswith("out.data.jit/jit-") for path in new), new)
         self.assertEqual("out.data.jit" in new, loads > 0)
@@ -652,7 +657,7 @@ class Hostile(Injecting):
                 ("size 0", struct.pack("<IIQ", 0, 0, 1))):
             with self.subTest(name):
                 shutil.rmtree(self.output + ".jit", ignore_errors=True)
-                self.refused(r"jit-100\.dump: offset 1\d\d: .*expected", 1, good + more)
+                self.expect_refusal(r"jit-100\.dump: offset 1\d\d: .*expected", 1, good + more)
 
     def test_goes_on_behind_damage(self) -> None:
         """Each record that is whole is found; the report states place and number of bytes."""
@@ -679,12 +684,12 @@ class Hostile(Injecting):
                  b"x" * 30, "46 bytes skipped", 6)):
             with self.subTest(name):
                 shutil.rmtree(self.output + ".jit", ignore_errors=True)
-                self.refused(skipped, 1 + loads, self.dump.raw + before + middle + after)
+                self.expect_refusal(skipped, 1 + loads, self.dump.raw + before + middle + after)
         for cut, loads in ((one // 2, 6), (2 * one - 4, 6)):
             with self.subTest("lost bytes", cut=cut):
                 shutil.rmtree(self.output + ".jit", ignore_errors=True)
                 whole = before[:cut] + before[cut + 9:] + after
-                self.refused("valid record|holds others", 1 + loads, self.dump.raw + whole)
+                self.expect_refusal("valid record|holds others", 1 + loads, self.dump.raw + whole)
 
     def test_header(self) -> None:
         for name, raw, pattern in (
@@ -693,7 +698,7 @@ class Hostile(Injecting):
                 ("version", struct.pack("<II", 0x4a695444, 9) + bytes(60), "expected version 1"),
                 ("size", struct.pack("<III", 0x4a695444, 1, 2**32 - 1) + bytes(60), "header size")):
             with self.subTest(name):
-                self.refused(pattern, raw=raw)
+                self.expect_refusal(pattern, raw=raw)
 
     def test_no_file(self) -> None:
         ways: tuple[tuple[str, Callable[[str], None], str], ...] = (
@@ -705,7 +710,7 @@ class Hostile(Injecting):
             with self.subTest(name):
                 self.dump.save(self.place("elsewhere"))
                 make(self.dump_path())
-                self.refused(pattern)
+                self.expect_refusal(pattern)
                 if os.path.isdir(self.dump_path()):
                     os.rmdir(self.dump_path())
                 elif os.path.lexists(self.dump_path()):
@@ -715,39 +720,39 @@ class Hostile(Injecting):
     def test_owner(self) -> None:
         self.dump.save(self.dump_path())
         os.chown(self.dump_path(), 65534, 65534)
-        self.refused("belongs to user 65534, expected user 0")
+        self.expect_refusal("belongs to user 65534, expected user 0")
 
     def test_moves(self) -> None:
         """Of code that was never loaded."""
         self.dump.move(101, BASE, BASE + 64, 8, 99).move(102, BASE, BASE + 64, 0, 1)
-        self.refused("2 MOVE records of code that was never loaded", 1, self.dump.raw)
+        self.expect_refusal("2 MOVE records of code that was never loaded", 1, self.dump.raw)
 
     def test_far_apart(self) -> None:
         """Addresses without bounds make neither files nor memory without bounds."""
         for i in range(5000):
             self.dump.load(200 + i, (i + 1) << 40, b"\xc3", 2 + i, f"far{i}")
-        self.refused("^$", 5001, self.dump.raw)
+        self.expect_refusal("^$", 5001, self.dump.raw)
         self.assertLess(len(os.listdir(self.output + ".jit")), 5000)
 
     def test_one_address(self) -> None:
         for i in range(5000):
             self.dump.load(200 + i, BASE, b"\xc3" * 64, 2 + i, f"again{i}")
-        self.refused("^$", 5001, self.dump.raw)
+        self.expect_refusal("^$", 5001, self.dump.raw)
         self.assertLess(len(os.listdir(self.output + ".jit")), 100)
 
-    def times(self) -> dict[str, int]:
+    def read_times(self) -> dict[str, int]:
         """When each file was written; of folders, that they are there."""
         return {path: (0 if os.path.isdir(self.place(path))
                        else os.lstat(self.place(path)).st_mtime_ns)
-                for path in self.files()}
+                for path in self.list_paths()}
 
-    def outputs(self, pattern: str) -> None:
+    def expect_no_output(self, pattern: str) -> None:
         """Refuses to write, and leaves all as it was."""
         self.dump.save(self.dump_path())
-        self.record(self.perf)
-        before = self.times()
+        self.save_capture(self.perf)
+        before = self.read_times()
         self.assertRegex(self.run_inject(status=99).stderr, pattern)
-        self.assertEqual(self.times(), before)
+        self.assertEqual(self.read_times(), before)
 
     def test_output_is_input(self) -> None:
         self.output = self.input
@@ -757,22 +762,22 @@ class Hostile(Injecting):
 
     def test_output_is_link(self) -> None:
         os.symlink(self.place("victim"), self.output)
-        self.outputs("expected a regular file")
+        self.expect_no_output("expected a regular file")
 
     def test_folder_is_link(self) -> None:
         os.mkdir(self.place("victim"))
         os.symlink(self.place("victim"), self.output + ".jit")
-        self.outputs("expected a folder for ELF files")
+        self.expect_no_output("expected a folder for ELF files")
 
     def test_folder_is_open(self) -> None:
         os.mkdir(self.output + ".jit")
         os.chmod(self.output + ".jit", 0o777)
-        self.outputs("nobody else may write into")
+        self.expect_no_output("nobody else may write into")
 
     def test_elf_file_is_there(self) -> None:
         """The same again is fine; other contents are left alone."""
         self.dump.save(self.dump_path())
-        self.record(self.perf)
+        self.save_capture(self.perf)
         self.run_inject()
         self.run_inject()
         name, = os.listdir(self.output + ".jit")
@@ -781,8 +786,8 @@ class Hostile(Injecting):
         contents = files.read_bytes(path)
         for other in (contents[:-1] + bytes([contents[-1] ^ 1]), contents + b"mine"):
             files.write_bytes(path, other)
-            self.outputs("it is not overwritten")
+            self.expect_no_output("it is not overwritten")
             self.assertEqual(files.read_bytes(path), other)
         os.unlink(path)
         os.symlink(self.place("victim"), path)
-        self.outputs("it is not overwritten")
+        self.expect_no_output("it is not overwritten")

@@ -13,7 +13,7 @@ MOST_TIMES = 30
 
 
 class Growth(Folder):
-    def judged(self, kind: str, count: int) -> tuple[float, int, int]:
+    def measure_judge(self, kind: str, count: int) -> tuple[float, int, int]:
         """Returns CPU seconds, peak memory in bytes, and the size of the file."""
         path = self.place("growth.data")
         growth.make(path, growth.KINDS[kind](count))
@@ -22,32 +22,32 @@ class Growth(Folder):
 
     def test_samples_in_one_round(self) -> None:
         """Memory: the mapped file, and less than 24 bytes for each 32 of it."""
-        _, least, _ = self.judged("samples in one round", 1000)
-        _, peak, size = self.judged("samples in one round", MANY)
+        _, least, _ = self.measure_judge("samples in one round", 1000)
+        _, peak, size = self.measure_judge("samples in one round", MANY)
         self.assertLess(peak - least, 1.4 * size)
 
     def test_processes(self) -> None:
         """Memory of each living process: names and mappings."""
-        _, least, _ = self.judged("processes alive", 1000)
-        _, peak, _ = self.judged("processes alive", PROCESSES)
+        _, least, _ = self.measure_judge("processes alive", 1000)
+        _, peak, _ = self.measure_judge("processes alive", PROCESSES)
         self.assertLess((peak - least) / PROCESSES, 1300)
 
     def test_mappings_below_others(self) -> None:
         """Memory of each mapping: its record in the mapped file and the kept data."""
-        _, least, _ = self.judged("mappings, ascending below others", 1000)
-        _, peak, _ = self.judged("mappings, ascending below others", PROCESSES)
+        _, least, _ = self.measure_judge("mappings, ascending below others", 1000)
+        _, peak, _ = self.measure_judge("mappings, ascending below others", PROCESSES)
         self.assertLess((peak - least) / PROCESSES, 500)
 
     def test_forks_of_many(self) -> None:
         """A child copies only the mappings next to the changed one."""
-        _, least, _ = self.judged("forks of many mappings, each with another", 1000)
-        _, peak, _ = self.judged("forks of many mappings, each with another", FORKS)
+        _, least, _ = self.measure_judge("forks of many mappings, each with another", 1000)
+        _, peak, _ = self.measure_judge("forks of many mappings, each with another", FORKS)
         self.assertLess((peak - least) / FORKS, 5000)
 
     def test_nothing_is_quadratic(self) -> None:
         for kind in growth.KINDS:
             most = FORKS if kind.startswith("forks") else PROCESSES
             with self.subTest(kind):
-                fewer, _, _ = self.judged(kind, most // 10)
-                more, _, _ = self.judged(kind, most)
+                fewer, _, _ = self.measure_judge(kind, most // 10)
+                more, _, _ = self.measure_judge(kind, most)
                 self.assertLess(more, MOST_TIMES * fewer)

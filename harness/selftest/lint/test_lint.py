@@ -22,7 +22,7 @@ CODE = b"\x90" * 16
 Spoil = Callable[[mj.Made], object]
 
 
-def made() -> mj.Made:
+def make_dump() -> mj.Made:
     """A right jitdump: lines, tables and code of two functions, the first one moved."""
     dump = mj.Made(PID)
     struct.pack_into("<Q", dump.raw, 24, NOW - 100)
@@ -33,26 +33,27 @@ def made() -> mj.Made:
     return dump.move(NOW + 5, 0x1000, 0x3000, 16, 1)
 
 
-def close(dump: mj.Made) -> mj.Made:
+def close_dump(dump: mj.Made) -> mj.Made:
     return dump.add(mj.CLOSE, NOW + 9, b"")
 
 
-def patch(form: str, at: int, value: int) -> Spoil:
+def patch_number(form: str, at: int, value: int) -> Spoil:
     return lambda dump: struct.pack_into(form, dump.raw, at, value)
 
 
-def cut(dump: mj.Made) -> None:
+def add_cut_load(dump: mj.Made) -> None:
     dump.load(NOW + 6, 0x4000, CODE, 3, "cut")
     del dump.raw[-4:]
 
 
-def padded(dump: mj.Made) -> None:
+def add_padded_load(dump: mj.Made) -> None:
     at = len(dump.raw)
     dump.load(NOW + 6, 0x4000, CODE + b"\0" * 3, 3, "three")
     struct.pack_into("<Q", dump.raw, at + 40, 16)
 
 
-def debug_before(dump: mj.Made, lines: list[tuple[int, int, str]], more: bytes = b"") -> None:
+def add_debug_before_load(dump: mj.Made, lines: list[tuple[int, int, str]],
+                          more: bytes = b"") -> None:
     at = len(dump.raw)
     dump.debug(NOW + 6, 0x5000, lines)
     dump.raw += more
@@ -60,24 +61,24 @@ def debug_before(dump: mj.Made, lines: list[tuple[int, int, str]], more: bytes =
     dump.load(NOW + 7, 0x5000, CODE, 3, "three")
 
 
-def bad_record(dump: mj.Made) -> None:
+def add_bad_record(dump: mj.Made) -> None:
     dump.add(mj.LOAD, NOW + 6, struct.pack("<IIQQQQ", PID, PID, 0x4000, 0x4000, 999, 3) + b"x\0")
     dump.load(NOW + 7, 0x6000, CODE, 4, "behind")
 
 
-def coarse(dump: mj.Made) -> None:
+def add_coarse_times(dump: mj.Made) -> None:
     del dump.raw[40:]
     for i in range(20):
         dump.load((NOW // 1000 + 1 + i // 2) * 1000, 0x1000 * (i + 1), CODE, i, f"f{i:03}")
 
 
-def vma(dump: mj.Made) -> None:
+def add_load_without_vma(dump: mj.Made) -> None:
     at = len(dump.raw)
     dump.load(NOW + 6, 0x4000, CODE, 3, "three")
     struct.pack_into("<Q", dump.raw, at + 24, 0)
 
 
-def load(**changed: Any) -> Spoil:
+def add_load(**changed: Any) -> Spoil:
     what: dict[str, Any] = {"time": NOW + 6, "addr": 0x4000, "code": CODE, "index": 3,
                             "name": "three", **changed}
     return lambda dump: dump.load(**what)
@@ -85,42 +86,42 @@ def load(**changed: Any) -> Spoil:
 
 # Rule -> what makes the right jitdump break it. A CLOSE is put behind, but where None follows.
 DUMPS: dict[str, Spoil] = {
-    "dump.version": patch("<I", 4, 2),
-    "dump.header-size": patch("<I", 8, 39),
-    "dump.flags": patch("<Q", 32, 6),
-    "dump.arch-clock": patch("<Q", 32, 1),
-    "dump.machine": patch("<I", 12, 0),
-    "dump.padding": patch("<I", 16, 7),
-    "dump.pid": load(pid=PID + 1),
-    "dump.record": bad_record,
+    "dump.version": patch_number("<I", 4, 2),
+    "dump.header-size": patch_number("<I", 8, 39),
+    "dump.flags": patch_number("<Q", 32, 6),
+    "dump.arch-clock": patch_number("<Q", 32, 1),
+    "dump.machine": patch_number("<I", 12, 0),
+    "dump.padding": patch_number("<I", 16, 7),
+    "dump.pid": add_load(pid=PID + 1),
+    "dump.record": add_bad_record,
     "dump.unknown": lambda dump: dump.add(9, NOW + 6, b"new"),
-    "dump.close-middle": lambda dump: load(time=NOW + 9)(close(dump)),
-    "dump.load-padding": padded,
+    "dump.close-middle": lambda dump: add_load(time=NOW + 9)(close_dump(dump)),
+    "dump.load-padding": add_padded_load,
     "dump.debug-order": lambda dump: dump.debug(NOW + 6, 0x2000, [(0x2000, 1, "b.js")]),
-    "dump.debug-size": lambda dump: debug_before(dump, [(0x5000, 1, "a")], b"\1" * 8),
-    "dump.debug-range": lambda dump: debug_before(dump, [(0x5011, 1, "a")]),
+    "dump.debug-size": lambda dump: add_debug_before_load(dump, [(0x5000, 1, "a")], b"\1" * 8),
+    "dump.debug-range": lambda dump: add_debug_before_load(dump, [(0x5011, 1, "a")]),
     "dump.unwinding-order": lambda dump: dump.unwinding(NOW + 6, 16),
     "dump.move": lambda dump: dump.move(NOW + 6, 0x1000, 0x4000, 16, 1),
-    "dump.clock": load(time=WALL),
-    "dump.header-clock": patch("<Q", 24, WALL // 1000),
-    "dump.time-order": load(time=NOW - 50),
-    "code.size": load(code=b""),
-    "code.address": load(addr=2**64 - 64),
-    "dump.vma": vma,
-    "dump.overlap": lambda dump: (load()(dump), load(addr=0x4008, index=4)(dump)),
-    "dump.reuse": load(addr=0x2008),
-    "dump.index": load(index=2**32 + 1),
-    "name.empty": load(name=""),
-    "name.control": load(name="a\tb"),
-    "name.long": load(name="x" * 65536),
+    "dump.clock": add_load(time=WALL),
+    "dump.header-clock": patch_number("<Q", 24, WALL // 1000),
+    "dump.time-order": add_load(time=NOW - 50),
+    "code.size": add_load(code=b""),
+    "code.address": add_load(addr=2**64 - 64),
+    "dump.vma": add_load_without_vma,
+    "dump.overlap": lambda dump: (add_load()(dump), add_load(addr=0x4008, index=4)(dump)),
+    "dump.reuse": add_load(addr=0x2008),
+    "dump.index": add_load(index=2**32 + 1),
+    "name.empty": add_load(name=""),
+    "name.control": add_load(name="a\tb"),
+    "name.long": add_load(name="x" * 65536),
 }
 OPEN: dict[str, Spoil] = {
     "dump.no-close": lambda dump: None,
-    "dump.coarse-time": coarse,
-    "dump.cut-short": cut,
+    "dump.coarse-time": add_coarse_times,
+    "dump.cut-short": add_cut_load,
     "dump.no-record": lambda dump: dump.raw.extend(mj.Made(PID).raw),
     "dump.copy": lambda dump: dump.raw.extend(dump.raw[-40:]),
-    "dump.zero-tail": lambda dump: close(dump).raw.extend(bytes(64)),
+    "dump.zero-tail": lambda dump: close_dump(dump).raw.extend(bytes(64)),
 }
 # With one that is broken these cannot be right.
 WITH = {
@@ -170,23 +171,23 @@ sys.stdin.readline()
 
 
 class Linting(Folder):
-    def lint(self, *arguments: str, status: int | None = None) -> dict[str, Any]:
+    def lint_json(self, *arguments: str, status: int | None = None) -> dict[str, Any]:
         done = process.run([JITPROOF, "lint", "--json", *arguments], timeout=60)
         if status is not None:
             self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return json.loads(done.stdout)
 
-    def rules(self, path: str, *options: str) -> dict[str, int]:
-        return self.lint(path, *options)["checked"][0]["rules"]
+    def count_rules(self, path: str, *options: str) -> dict[str, int]:
+        return self.lint_json(path, *options)["checked"][0]["rules"]
 
-    def dump(self, dump: mj.Made, name: str = f"jit-{PID}.dump") -> str:
+    def write_dump(self, dump: mj.Made, name: str = f"jit-{PID}.dump") -> str:
         path = self.place(name)
         dump.save(path)
         os.chmod(path, 0o600)
         return path
 
-    def map(self, text: bytes, name: str = f"perf-{PID}.map") -> str:
+    def write_map(self, text: bytes, name: str = f"perf-{PID}.map") -> str:
         os.makedirs(self.place("tmp"), exist_ok=True)
         path = self.place(f"tmp/{name}")
         files.write_bytes(path, text)
@@ -196,40 +197,42 @@ class Linting(Folder):
 
 class Rules(Linting):
     def test_right_files(self) -> None:
-        self.assertEqual(self.rules(self.dump(close(made()))), {})
-        self.assertEqual(self.rules(self.map(GOOD.encode())), {})
+        self.assertEqual(self.count_rules(self.write_dump(close_dump(make_dump()))), {})
+        self.assertEqual(self.count_rules(self.write_map(GOOD.encode())), {})
 
     def test_each_rule_of_jitdumps(self) -> None:
-        for spoils, behind in ((DUMPS, close), (OPEN, lambda dump: dump)):
+        for spoils, behind in ((DUMPS, close_dump), (OPEN, lambda dump: dump)):
             for rule, spoil in spoils.items():
-                dump = made()
+                dump = make_dump()
                 spoil(dump)
                 with self.subTest(rule=rule):
-                    self.assertEqual(set(self.rules(self.dump(behind(dump)))),
+                    self.assertEqual(set(self.count_rules(self.write_dump(behind(dump)))),
                                      {rule, *WITH.get(rule, ())})
 
     def test_each_rule_of_maps(self) -> None:
         for rule, line in MAPS.items():
             with self.subTest(rule=rule):
-                self.assertEqual(self.rules(self.map(GOOD.encode() + line)), {rule: 1})
+                self.assertEqual(self.count_rules(self.write_map(GOOD.encode() + line)), {rule: 1})
 
     def test_files(self) -> None:
-        whole = close(made())
-        self.assertEqual(self.rules(self.dump(whole, "jit-1-2-XY")), {"dump.file-name": 1})
-        self.assertEqual(self.rules(self.dump(whole, "jit-1.dump")), {"dump.pid": 1})
-        self.assertEqual(self.rules(self.dump(close(mj.Made(PID)))).keys(),
+        whole = close_dump(make_dump())
+        self.assertEqual(self.count_rules(self.write_dump(whole, "jit-1-2-XY")),
+                         {"dump.file-name": 1})
+        self.assertEqual(self.count_rules(self.write_dump(whole, "jit-1.dump")), {"dump.pid": 1})
+        self.assertEqual(self.count_rules(self.write_dump(close_dump(mj.Made(PID)))).keys(),
                          {"dump.header-clock", "dump.no-load"})
-        self.assertEqual(self.rules(self.map(b"")), {"map.empty": 1})
-        self.assertEqual(self.rules(self.map(GOOD.encode(), "my.map")), {"map.file-name": 1})
+        self.assertEqual(self.count_rules(self.write_map(b"")), {"map.empty": 1})
+        self.assertEqual(self.count_rules(self.write_map(GOOD.encode(), "my.map")),
+                         {"map.file-name": 1})
         path = self.place(f"perf-{PID}.map")
         files.write_bytes(path, GOOD.encode())
         os.chmod(path, 0o622)
-        self.assertEqual(self.rules(path), {"map.folder": 1, "file.mode": 1})
+        self.assertEqual(self.count_rules(path), {"map.folder": 1, "file.mode": 1})
 
     def test_name_that_is_not_utf8_in_a_jitdump(self) -> None:
-        dump = made().load(NOW + 6, 0x4000, CODE, 3, "XXXX")
+        dump = make_dump().load(NOW + 6, 0x4000, CODE, 3, "XXXX")
         dump.raw = dump.raw.replace(b"XXXX", b"a\xc3(b")
-        self.assertEqual(self.rules(self.dump(close(dump))), {"name.utf8": 1})
+        self.assertEqual(self.count_rules(self.write_dump(close_dump(dump))), {"name.utf8": 1})
 
     def test_clocks(self) -> None:
         for name, at in (("wall clock in ns", WALL), ("in microseconds", WALL // 1000),
@@ -237,27 +240,27 @@ class Rules(Linting):
                          ("CLOCK_MONOTONIC in microseconds",
                           time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000), ("no clock", 0)):
             dump = mj.Made(PID).load(at, 0x1000, CODE, 1, "one")
-            found = self.lint(self.dump(close(dump)))["checked"][0]["findings"]
+            found = self.lint_json(self.write_dump(close_dump(dump)))["checked"][0]["findings"]
             text = [one["text"] for one in found if one["rule"] == "dump.clock"]
             self.assertEqual(len(text), 1, name)
             self.assertIn(name, text[0])
 
     def test_goes_on_behind_a_bad_record(self) -> None:
-        dump = made()
-        bad_record(dump)
-        load(time=NOW + 8, addr=2**63, index=9)(dump)
-        found = self.lint(self.dump(close(dump)))["checked"][0]
+        dump = make_dump()
+        add_bad_record(dump)
+        add_load(time=NOW + 8, addr=2**63, index=9)(dump)
+        found = self.lint_json(self.write_dump(close_dump(dump)))["checked"][0]
         self.assertEqual(found["rules"], {"dump.record": 1, "code.address": 1})
         self.assertEqual(found["findings"][0]["rule"], "code.address")
 
     def test_names_the_copy_of_a_buffer(self) -> None:
         """A child and its parent write the same buffer, which begins within a record."""
-        dump = made()
+        dump = make_dump()
         start = len(dump.raw) - 20
-        load(time=NOW + 8, addr=0x8000, index=9)(dump)
+        add_load(time=NOW + 8, addr=0x8000, index=9)(dump)
         size = len(dump.raw) - start
         dump.raw += dump.raw[start:]
-        found = self.lint(self.dump(close(dump)))["checked"][0]["findings"]
+        found = self.lint_json(self.write_dump(close_dump(dump)))["checked"][0]["findings"]
         text = [(one["offset"], one["text"]) for one in found if one["rule"] == "dump.copy"]
         self.assertEqual([at for at, _ in text], [start + size])
         self.assertIn(f"{size} bytes are a copy of those from offset {start} on", text[0][1])
@@ -278,9 +281,9 @@ class Command(Linting):
         return process.run([JITPROOF, "lint", *arguments], timeout=60)
 
     def test_status(self) -> None:
-        good = self.dump(close(made()))
-        warned = self.map(GOOD.encode() + MAPS["map.crlf"])
-        wrong = self.map(GOOD.encode() + b"nonsense\n", "perf-1.map")
+        good = self.write_dump(close_dump(make_dump()))
+        warned = self.write_map(GOOD.encode() + MAPS["map.crlf"])
+        wrong = self.write_map(GOOD.encode() + b"nonsense\n", "perf-1.map")
         self.assertEqual(self.run_lint(good).returncode, 0)
         self.assertEqual(self.run_lint(good, warned).returncode, 0)
         self.assertEqual(self.run_lint("--strict", good, warned).returncode, 1)
@@ -291,7 +294,7 @@ class Command(Linting):
         self.assertEqual(self.run_lint("--allow", "no.rule", good).returncode, 2)
 
     def test_text(self) -> None:
-        path = self.map(GOOD.encode() + b"7080 0 a\x1b[2Jb\n" * 7)
+        path = self.write_map(GOOD.encode() + b"7080 0 a\x1b[2Jb\n" * 7)
         out = self.run_lint(path).stdout
         self.assertNotIn("\x1b", out)
         self.assertIn(f"{path}: line 3: warning: 'a\\x1b[2Jb' has size 0", out)
@@ -302,8 +305,8 @@ class Command(Linting):
         os.mkfifo(self.place("perf-1.map"))
         files.write_bytes(self.place("jit-2.dump"), b"JiT")
         files.write_bytes(self.place("picture"), b"\x89PNG\r\n")
-        os.symlink(self.map(GOOD.encode()), self.place("perf-3.map"))
-        swapped = close(made())
+        os.symlink(self.write_map(GOOD.encode()), self.place("perf-3.map"))
+        swapped = close_dump(make_dump())
         swapped.raw[:4] = swapped.raw[3::-1]
         files.write_bytes(self.place("jit-4.dump"), swapped.raw)
         for name, why in (("perf-1.map", "a FIFO"), ("jit-2.dump", "the file ends"),
@@ -315,7 +318,7 @@ class Command(Linting):
 
 
 class Processes(Linting):
-    def start(self, *arguments: str) -> tuple[subprocess.Popen[str], int, int, int]:
+    def start_process(self, *arguments: str) -> tuple[subprocess.Popen[str], int, int, int]:
         child = subprocess.Popen([sys.executable, "-c", PROCESS, *arguments], text=True,
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(child.wait)
@@ -324,23 +327,23 @@ class Processes(Linting):
         pid, at, at_memfd = map(int, child.stdout.readline().split())
         return child, pid, at, at_memfd
 
-    def go_on(self, child: subprocess.Popen[str]) -> None:
+    def continue_process(self, child: subprocess.Popen[str]) -> None:
         assert child.stdin and child.stdout
         child.stdin.write("\n")
         child.stdin.flush()
         child.stdout.readline()
 
-    def checked(self, pid: int) -> dict[str, dict[str, int]]:
-        return {one["kind"]: one["rules"] for one in self.lint("--pid", str(pid))["checked"]}
+    def lint_process(self, pid: int) -> dict[str, dict[str, int]]:
+        return {one["kind"]: one["rules"] for one in self.lint_json("--pid", str(pid))["checked"]}
 
     def test_without_names(self) -> None:
-        _, pid, at, at_memfd = self.start()
-        found = self.lint("--pid", str(pid), status=0)["checked"]
+        _, pid, at, at_memfd = self.start_process()
+        found = self.lint_json("--pid", str(pid), status=0)["checked"]
         self.assertEqual({one["address"] for one in found[0]["findings"]}, {at, at_memfd})
         self.assertEqual(found[0]["rules"], {"process.no-names": 2})
 
     def test_perf_map(self) -> None:
-        _, pid, at, at_memfd = self.start()
+        _, pid, at, at_memfd = self.start_process()
         path = f"/tmp/perf-{pid}.map"
         try:
             with open(path, "x") as out:
@@ -349,42 +352,43 @@ class Processes(Linting):
             self.skipTest(f"{path} is there")
         self.addCleanup(os.unlink, path)
         os.chmod(path, 0o600)
-        self.assertEqual(self.checked(pid), {"perf map": {"code.unmapped": 1},
-                                             "process": {"process.unread-map": 1}})
+        self.assertEqual(self.lint_process(pid), {"perf map": {"code.unmapped": 1},
+                                                  "process": {"process.unread-map": 1}})
 
-    def jitdump(self, pid: int, at: int, time_: int = NOW) -> str:
+    def write_jitdump(self, pid: int, at: int, time_: int = NOW) -> str:
         dump = mj.Made(pid).load(time_, at, CODE, 1, "one")
         struct.pack_into("<Q", dump.raw, 24, NOW - 100)
-        return self.dump(dump, "made.dump")
+        return self.write_dump(dump, "made.dump")
 
-    def with_dump(self, *more: str, time_: int = NOW) -> tuple[int, str]:
+    def start_with_dump(self, *more: str, time_: int = NOW) -> tuple[int, str]:
         # The name bears the pid, which is known once the process is there.
         link = self.place("jit.dump")
-        child, pid, at, at_memfd = self.start(link, *more)
+        child, pid, at, at_memfd = self.start_process(link, *more)
         path = self.place(f"jit-{pid}.dump")
-        os.rename(self.jitdump(pid, at, time_), path)
+        os.rename(self.write_jitdump(pid, at, time_), path)
         os.symlink(path, link)
-        self.go_on(child)
+        self.continue_process(child)
         return pid, path
 
     def test_jitdump(self) -> None:
-        pid, path = self.with_dump("mapped")
-        self.assertEqual(self.checked(pid), {"jitdump": {}, "process": {"process.no-names": 1}})
+        pid, path = self.start_with_dump("mapped")
+        self.assertEqual(self.lint_process(pid),
+                         {"jitdump": {}, "process": {"process.no-names": 1}})
         os.unlink(path)
-        self.assertEqual(self.checked(pid)["process"],
+        self.assertEqual(self.lint_process(pid)["process"],
                          {"process.deleted": 1, "process.no-names": 2})
 
     def test_jitdump_without_a_marker(self) -> None:
-        pid, path = self.with_dump()
-        self.assertEqual(self.checked(pid)["process"],
+        pid, path = self.start_with_dump()
+        self.assertEqual(self.lint_process(pid)["process"],
                          {"process.marker": 1, "process.no-names": 1})
         with open(path, "ab") as out:
             out.write(b"\0\0\0\0\x40\0\0\0")
-        self.assertEqual(self.checked(pid)["jitdump"], {"dump.unfinished": 1})
+        self.assertEqual(self.lint_process(pid)["jitdump"], {"dump.unfinished": 1})
 
     def test_jitdump_of_the_future(self) -> None:
-        pid, _ = self.with_dump("mapped", time_=NOW + 10**13)
-        self.assertEqual(self.checked(pid)["jitdump"], {"dump.future": 1})
+        pid, _ = self.start_with_dump("mapped", time_=NOW + 10**13)
+        self.assertEqual(self.lint_process(pid)["jitdump"], {"dump.future": 1})
 
     def test_no_such_process(self) -> None:
         done = process.run([JITPROOF, "lint", "--pid", "4194304"], timeout=60)
@@ -395,6 +399,6 @@ class Owner(Linting):
     def test_other_owner(self) -> None:
         if os.geteuid():
             self.skipTest("only root gives files away")
-        path = self.map(GOOD.encode())
+        path = self.write_map(GOOD.encode())
         os.chown(path, 65534, 65534)
-        self.assertEqual(self.rules(path), {"file.owner": 1})
+        self.assertEqual(self.count_rules(path), {"file.owner": 1})

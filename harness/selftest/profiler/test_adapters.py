@@ -76,7 +76,7 @@ class Adapters(Folder):
         return [json.loads(line) for line in files.read(os.path.join(out, "results.jsonl"))
                 .splitlines()]
 
-    def errs(self, adapter: str, message: str, *names: str) -> None:
+    def expect_errors(self, adapter: str, message: str, *names: str) -> None:
         for result in self.run_cases(adapter, *names):
             if result["outcome"] == "SKIP" and re.search("perf_event_open|: not found$",
                                                          result["why"]):
@@ -84,11 +84,11 @@ class Adapters(Folder):
             self.assertEqual(result["outcome"], "ERROR", result["why"])
             self.assertRegex(result["why"], message)
 
-    def answers(self, **answers: tuple[str, str]) -> str:
+    def read_answers(self, **answers: tuple[str, str]) -> str:
         return ADAPTER.format(answers=answers)
 
     def test_syntax(self) -> None:
-        self.errs("def broken(:\n", r"its last words: .*SyntaxError: ", "*")
+        self.expect_errors("def broken(:\n", r"its last words: .*SyntaxError: ", "*")
 
     def test_version(self) -> None:
         for answer, message in (
@@ -101,10 +101,12 @@ class Adapters(Folder):
                                            "end; .*broken on purpose"),
                 (("vers 1\n", "exit"), "said 'vers 1' when asked for its version")):
             with self.subTest(answer):
-                self.errs(self.answers(version=answer), message, "launch", "attach", "inject")
+                self.expect_errors(self.read_answers(version=answer), message, "launch", "attach",
+                                   "inject")
 
     def test_missing_is_a_skip(self) -> None:
-        for result in self.run_cases(self.answers(version=("skip no such tool\n", "exit")), "*"):
+        for result in self.run_cases(self.read_answers(version=("skip no such tool\n", "exit")),
+                                     "*"):
             self.assertEqual(result["outcome"], "SKIP")
             self.assertIn("no such tool", result["why"])
 
@@ -128,25 +130,27 @@ class Adapters(Folder):
                 (("skip it\n", "wait"), "said 'skip it' before it sampled"),
                 (("error no reason\n", "wait"), "^no reason")):
             with self.subTest(answer):
-                self.errs(self.answers(version=VERSION, launch=answer, attach=answer), message,
-                          "launch", "attach")
+                self.expect_errors(self.read_answers(version=VERSION, launch=answer, attach=answer),
+                                   message,
+                                   "launch", "attach")
 
     def test_words_while_it_records(self) -> None:
         """Unsolicited answers are an ERROR: they could be taken for later ones."""
         for word in ("stopped", "done", "enabled", "samples -5", "samples 2x", "skip it"):
             with self.subTest(word):
                 answer = ("sampling\n%s\n" % word, "wait")
-                self.errs(self.answers(version=VERSION, attach=answer),
-                          "said '%s' while it recorded" % word, "attach")
+                self.expect_errors(self.read_answers(version=VERSION, attach=answer),
+                                   "said '%s' while it recorded" % word, "attach")
 
     def test_dies_while_it_records(self) -> None:
         answer = ("sampling\nsamples 0\n", "raise")
-        self.errs(self.answers(version=VERSION, attach=answer),
-                  "ended with status 1 while it recorded; .*broken on purpose", "attach")
+        self.expect_errors(self.read_answers(version=VERSION, attach=answer),
+                           "ended with status 1 while it recorded; .*broken on purpose", "attach")
 
     def test_writes_nothing(self) -> None:
         answer = ("sampling\nsamples 1000\n", "wait")
-        self.errs(self.answers(version=VERSION, attach=answer), "perf.data: No such file", "attach")
+        self.expect_errors(self.read_answers(version=VERSION, attach=answer),
+                           "perf.data: No such file", "attach")
 
     def test_injecting(self) -> None:
         for answer, message in (
@@ -158,7 +162,8 @@ class Adapters(Folder):
                 (("error no jitdump\n", "exit"), "^no jitdump"),
                 (("done\n", "exit"), "injected.data: No such file")):
             with self.subTest(answer):
-                self.errs(self.answers(version=VERSION, inject=answer), message, "inject")
+                self.expect_errors(self.read_answers(version=VERSION, inject=answer), message,
+                                   "inject")
 
     def test_false_statements(self) -> None:
         """False times, clock differences and requests in `capture`."""
@@ -173,7 +178,7 @@ class Adapters(Folder):
             with self.subTest(changes):
                 perf = os.path.join(os.path.dirname(os.path.abspath(JITPROOF)), "profiler/perf.py")
                 adapter = ALTERED.format(perf=os.path.realpath(perf), changes=changes)
-                self.errs(adapter, message, "attach")
+                self.expect_errors(adapter, message, "attach")
 
 
 # Faults of broken_adapter.py: the reported fact; for each step, the reported time and expectation.
@@ -217,7 +222,7 @@ class Broken(Folder):
         self.write(files.read(os.path.join(HERE, "support", "broken_adapter.py")),
                    "profilers", "broken.py")
 
-    def jitproof(self, *arguments: str, fault: str = "") -> Any:
+    def run_jitproof(self, *arguments: str, fault: str = "") -> Any:
         return process.run([JITPROOF, *arguments], timeout=90, env={
             **os.environ, "JITPROOF_PROFILERS": self.place("profilers"), "JITPROOF_FAULT": fault})
 
@@ -229,8 +234,8 @@ class Broken(Folder):
             "\tbroken.chain =0\n" % (name, *watched, gate) for name in faults),
             "expected", "broken")
         out = self.place(way + fault)
-        self.jitproof("run", "-o", out, "--expected", self.place("expected"), "broken/*",
-                      fault=fault)
+        self.run_jitproof("run", "-o", out, "--expected", self.place("expected"), "broken/*",
+                          fault=fault)
         for line in files.read(os.path.join(out, "results.jsonl")).splitlines():
             result = json.loads(line)
             with self.subTest(way=way, case=result["case"], fault=fault):
@@ -281,27 +286,27 @@ class Broken(Folder):
     def test_score(self) -> None:
         for fault in ("word.recording", "killed.stop", "closes.sampling", "twice.finish"):
             for way in ("--attach", "--launch"):
-                done = self.jitproof("score", "--profiler=broken", "--json", way, "anon_exec",
-                                     fault=fault)
+                done = self.run_jitproof("score", "--profiler=broken", "--json", way, "anon_exec",
+                                         fault=fault)
                 row, = json.loads(done.stdout)["workloads"]
                 with self.subTest(fault=fault, way=way):
                     self.assertEqual((done.returncode, row["outcome"]), (1, "ERROR"), row)
                     self.assertRegex(row["why"], "^profiler broken: .* expected .*last words$")
-        done = self.jitproof("score", "--profiler=broken", "anon_exec", fault="word.version")
+        done = self.run_jitproof("score", "--profiler=broken", "anon_exec", fault="word.version")
         self.assertEqual(done.returncode, 99)
         self.assertIn("score: profiler broken: said 'wrong' when asked", done.stderr)
 
     def test_check(self) -> None:
         for fault in ("word.recording", "exit0.stop", "nul.sampling"):
-            done = self.jitproof("adapter", "check", "broken", fault=fault)
+            done = self.run_jitproof("adapter", "check", "broken", fault=fault)
             kind, step = fault.split(".")
             line = "(?m)^# " + error_message(FACTS[kind], STEPS[step])
             with self.subTest(fault=fault):
                 self.assertEqual(done.returncode, 1, done)
                 self.assertEqual(len(re.findall(line, done.stdout)), 2, done)
                 self.assertRegex(done.stdout, "(?m)^not ok 2 attach\n(.*\n)*not ok 3 launch")
-        done = self.jitproof("adapter", "check", "broken", "none", fault="exit0.stop")
+        done = self.run_jitproof("adapter", "check", "broken", "none", fault="exit0.stop")
         self.assertEqual(done.returncode, 2, done)
         self.assertIn("no scene matches 'none'", done.stderr)
-        done = self.jitproof("adapter", "check", "broken", fault="long.version")
+        done = self.run_jitproof("adapter", "check", "broken", fault="long.version")
         self.assertRegex(done.stdout, "# profiler broken: said 1024 .*\nnot ok 1 version\nBail out")

@@ -45,7 +45,7 @@ def compress(data: bytes) -> bytes:
 
 
 class Records(Folder):
-    def counts(self, samples: int, name: str = "perf.data") -> DataFile:
+    def count_samples(self, samples: int, name: str = "perf.data") -> DataFile:
         data = DataFile(self.place(name))
         self.assertTrue(data.is_whole())
         self.assertEqual(data.count.samples, samples)
@@ -58,7 +58,7 @@ class Records(Folder):
     def test_file(self) -> None:
         lost = pack_record(perf_records.LOST, struct.pack("<QQ", 1, 5))
         self.write_raw(pack_file(pack_sample(7) + lost + pack_sample(8)), "perf.data")
-        self.assertEqual(self.counts(2).count.lost, 5)
+        self.assertEqual(self.count_samples(2).count.lost, 5)
 
     def test_grows(self) -> None:
         data = DataFile(self.place("perf.data"))
@@ -80,7 +80,7 @@ class Records(Folder):
         attr = pack_record(perf_records.ATTR_HEADER,
                            struct.pack("<IIQQQ", 1, 128, 0, 0, IP_AND_TID))
         self.write_raw(struct.pack("<8sQ", b"PERFILE2", 16) + attr + pack_sample(7), "perf.data")
-        self.counts(1)
+        self.count_samples(1)
 
     def test_folder(self) -> None:
         os.mkdir(self.place("perf.data"))
@@ -90,7 +90,7 @@ class Records(Folder):
             self.write_raw(records, "perf.data", name)
             data.read_more()
         self.assertEqual(data.count.samples, 4)
-        self.counts(4)
+        self.count_samples(4)
 
     def test_compressed(self) -> None:
         """A record may span two compressed records."""
@@ -99,7 +99,7 @@ class Records(Folder):
                  pack_record(perf_records.COMPRESSED2, struct.pack("<Q", len(compress(inner[30:])))
                         + compress(inner[30:]) + b"\0\0\0")]
         self.write_raw(pack_file(b"".join(parts)), "perf.data")
-        self.counts(3)
+        self.count_samples(3)
         self.write_raw(pack_file(pack_record(perf_records.COMPRESSED, b"none of zstd's")),
                        "perf.data")
         with self.assertRaises(perf_records.Unreadable):

@@ -69,19 +69,19 @@ class Crash(Folder):
         self.write(CASES, "expected", "crash")
         self.run_dir = self.place("run")
 
-    def jitproof(self, *arguments: str, end: str = "0") -> subprocess.CompletedProcess[str]:
+    def run_jitproof(self, *arguments: str, end: str = "0") -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "JITPROOF_PERF": self.perf, "JITPROOF_FAKE_END": end}
         return process.run([JITPROOF, *arguments], timeout=90, env=environment)
 
     def run_cases(self, end: str, *globs: str) \
             -> tuple[dict[str, dict[str, Any]], subprocess.CompletedProcess[str]]:
         """Runs and judges again; returns the lines of results.jsonl by case, and the run."""
-        done = self.jitproof("run", "-o", self.run_dir, "--seed", "1", "--expected",
-                             os.path.join(self.home, "expected"), *globs, end=end)
+        done = self.run_jitproof("run", "-o", self.run_dir, "--seed", "1", "--expected",
+                                 os.path.join(self.home, "expected"), *globs, end=end)
         if done.returncode == 4:
             self.skipTest("perf is denied here: " + done.stdout.splitlines()[3])
         self.assertEqual(done.stderr, "")
-        again = self.jitproof("judge", self.run_dir)
+        again = self.run_jitproof("judge", self.run_dir)
         self.assertEqual(again.returncode, done.returncode)
         outcomes = [re.findall(r"(?m)^(?:not )?ok .*|^# Totals.*", text)
                 for text in (done.stdout, again.stdout)]
@@ -91,8 +91,8 @@ class Crash(Folder):
                        for result in map(json.loads, file)}
         return results, done
 
-    def check(self, result: dict[str, Any], outcome: str, crashed: str | None,
-              message: str) -> None:
+    def check_result(self, result: dict[str, Any], outcome: str, crashed: str | None,
+                     message: str) -> None:
         self.assertEqual((result["outcome"], result.get("crashed")), (outcome, crashed),
                          result["why"])
         self.assertRegex(result["why"], message)
@@ -104,11 +104,12 @@ class Crash(Folder):
         message = r"^perf %s was killed by signal 11 \(Segmentation fault\): .*last words of %s$"
         for name in ("inject", "inject.not_this", "inject.other_verb", "launch", "attach", "gated"):
             verb = "inject" if "inject" in name else "record"
-            self.check(results[name], "CRASH", "SIGSEGV", message % (verb, verb))
+            self.check_result(results[name], "CRASH", "SIGSEGV", message % (verb, verb))
             self.assertRegex(done.stdout,
                              r"(?m)^not ok \d+ crash/%s # CRASH SIGSEGV$" % re.escape(name))
         for name in ("inject.allowed", "launch.allowed"):
-            self.check(results[name], "XFAIL", "SIGSEGV", "last words of .*\nexpected to fail: kn")
+            self.check_result(results[name], "XFAIL", "SIGSEGV",
+                              "last words of .*\nexpected to fail: kn")
         self.assertIn("FAIL:0 SKIP:0 ERROR:0 XFAIL:2 XPASS:0 TIMEOUT:0 CRASH:6", done.stdout)
         # The children of the crashed profiler have ended.
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -120,26 +121,27 @@ class Crash(Folder):
     def test_aborted(self) -> None:
         results, _ = self.run_cases("ABRT", "crash/inject", "crash/launch")
         for name in ("inject", "launch"):
-            self.check(results[name], "CRASH", "SIGABRT", r"killed by signal 6 \(Aborted\)")
+            self.check_result(results[name], "CRASH", "SIGABRT", r"killed by signal 6 \(Aborted\)")
 
     def test_failed_is_no_crash(self) -> None:
         results, done = self.run_cases("3", "crash/inject", "crash/inject.allowed",
                                        "crash/launch", "crash/attach")
-        self.check(results["inject"], "ERROR", None,
-                   "^perf inject ended with 3: .*last words of inject$")
-        self.check(results["inject.allowed"], "XFAIL", None, "expected to fail: known")
+        self.check_result(results["inject"], "ERROR", None,
+                          "^perf inject ended with 3: .*last words of inject$")
+        self.check_result(results["inject.allowed"], "XFAIL", None, "expected to fail: known")
         for name in ("launch", "attach"):
-            self.check(results[name], "ERROR", None, "perf record ended .*last words of record")
+            self.check_result(results[name], "ERROR", None,
+                              "perf record ended .*last words of record")
         self.assertIn("ERROR:3 XFAIL:1 XPASS:0 TIMEOUT:0 CRASH:0", done.stdout)
 
     def test_nothing_written_is_no_crash(self) -> None:
         results, _ = self.run_cases("0", "crash/inject")
-        self.check(results["inject"], "ERROR", None, "^perf inject wrote nothing: ")
+        self.check_result(results["inject"], "ERROR", None, "^perf inject wrote nothing: ")
 
     def test_torn_words(self) -> None:
         self.run_cases("SEGV", "crash/inject")
         self.write("inject", "run", "crash", "inject", "crash")
-        done = self.jitproof("judge", self.run_dir)
+        done = self.run_jitproof("judge", self.run_dir)
         self.assertEqual(done.returncode, 1)
         self.assertIn("not ok 1 crash/inject # ERROR", done.stdout)
         self.assertIn("/crash: expected what was done", done.stdout)

@@ -38,7 +38,7 @@ SAMPLES: dict[str, list[Any]] = {
     "stack": [2, 3, None, 1], "time": [1.000001, 2.5, 3, 4], "weight": [1, 1, 1, 0]}
 
 
-def profile(thread: dict[str, Any], **more: Any) -> dict[str, Any]:
+def make_profile(thread: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"meta": META, "threads": [{"pid": "7.1", "tid": "8", "samples": SAMPLES, **thread}],
             "libs": [{"codeId": None, "path": "//anon"}], **more}
 
@@ -48,18 +48,18 @@ class Gecko(Folder):
                 (3, 7, 8, [])]
 
     def test_samples(self) -> None:
-        self.assertEqual(list(gecko.samples_of(profile(TABLES))), self.expected)
+        self.assertEqual(list(gecko.samples_of(make_profile(TABLES))), self.expected)
 
     def test_shared_tables_and_deltas(self) -> None:
         samples = {"stack": SAMPLES["stack"][:3], "timeDeltas": [1, 1.5, 0.5]}
-        found = list(gecko.samples_of(profile({"samples": samples}, shared=TABLES)))
+        found = list(gecko.samples_of(make_profile({"samples": samples}, shared=TABLES)))
         self.assertEqual([time for time, _, _, _ in found], [1, 2.5, 3])
         self.assertEqual([sample[1:] for sample in found],
                          [sample[1:] for sample in self.expected])
 
     def test_other_layout(self) -> None:
         with self.assertRaisesRegex(Failed, "version 49: KeyError"):
-            list(gecko.samples_of(profile({})))
+            list(gecko.samples_of(make_profile({})))
 
     def test_what_samply_wrote(self) -> None:
         """Three samples of a profile of samply 0.13.1, with and without its symbol file."""
@@ -89,12 +89,12 @@ class Gecko(Folder):
         for path, name in ((program, "[%s]" % os.path.basename(program)), ("[vdso]", "[vdso]"),
                            (os.path.join(GOLDEN, "samply-0.13.1.json"), "?"), ("/dev/zero", "?"),
                            ("/memfd:code (deleted)", "?"), ("", "?")):
-            made = {**profile(TABLES), "libs": [{"codeId": None, "path": path}]}
+            made = {**make_profile(TABLES), "libs": [{"codeId": None, "path": path}]}
             self.assertEqual(list(gecko.samples_of(made))[0][3][-1], name)
 
     def test_samply(self) -> None:
         with gzip.open(os.path.join(self.home, "profile.json.gz"), "wt") as file:
-            json.dump(profile(TABLES), file)
+            json.dump(make_profile(TABLES), file)
         self.write("Lost 4 events.\n", "profiler.txt")
         # The third sample came after the stop.
         stream = write_stream(samply.Samply, self.home, 1000001, 2600000)
@@ -155,15 +155,15 @@ class Maps(Folder):
 
 
 class Formats(Folder):
-    def samples(self, kind: type[Adapter], name: str, text: str) -> list[str]:
+    def read_samples(self, kind: type[Adapter], name: str, text: str) -> list[str]:
         self.write(text, name)
         return [line for line in write_stream(kind, self.home, 0, 1 << 62).splitlines()
                 if line.startswith("sample")]
 
     def test_otel(self) -> None:
-        self.assertEqual(self.samples(otel.Otel, "profiler.txt", "level=INFO msg=\"1 2 3\"\n"
-                                      "100 7 8 a%20b ? !\n101 7 8\n102 7 8 ! ? !\n103 7"), [
-            "sample 100 7 8 a%20b ?", "sample 101 7 8", "sample 102 7 8 ? ?"])
+        self.assertEqual(self.read_samples(otel.Otel, "profiler.txt", "level=INFO msg=\"1 2 3\"\n"
+                                           "100 7 8 a%20b ? !\n101 7 8\n102 7 8 ! ? !\n103 7"), [
+                 "sample 100 7 8 a%20b ?", "sample 101 7 8", "sample 102 7 8 ? ?"])
 
     def test_otel_and_tracefs(self) -> None:
         """Without a mounted tracefs the profiler gets its own mount."""
@@ -173,17 +173,18 @@ class Formats(Folder):
             self.assertEqual(otel.tracefs_wrapper(), ())
 
     def test_py_spy(self) -> None:
-        self.assertEqual(self.samples(py_spy.PySpy, "profile.txt", "<module> (a b.py:1);main (c:2) "
-                                      "12\nprocess 3:\"x y\";f (g) 2\n"), [
-            "sample 12 7 - main <module>", "sample 2 7 - f process%203:\"x%20y\""])
+        self.assertEqual(self.read_samples(py_spy.PySpy, "profile.txt",
+                                           "<module> (a b.py:1);main (c:2) "
+                                           "12\nprocess 3:\"x y\";f (g) 2\n"), [
+                 "sample 12 7 - main <module>", "sample 2 7 - f process%203:\"x%20y\""])
 
     def test_austin(self) -> None:
-        self.assertEqual(self.samples(austin.Austin, "profile.txt", "# austin: 3.7.0\n\n"
-                                      "P7;T0:8 70\nP7;T0:8;/a b.py:<module>:1;/c.py:main:10 "
-                                      "1200\n"), [
-            "sample 70 7 -", "sample 1200 7 - main <module>"])
+        self.assertEqual(self.read_samples(austin.Austin, "profile.txt", "# austin: 3.7.0\n\n"
+                                           "P7;T0:8 70\nP7;T0:8;/a b.py:<module>:1;/c.py:main:10 "
+                                           "1200\n"), [
+                 "sample 70 7 -", "sample 1200 7 - main <module>"])
 
     def test_async_profiler(self) -> None:
-        self.assertEqual(self.samples(async_profiler.AsyncProfiler, "profile.txt",
-                                      "Shares.main;Shares.hot 3\n[unknown] 1\n"), [
-            "sample 3 7 - Shares.hot Shares.main", "sample 1 7 - [unknown]"])
+        self.assertEqual(self.read_samples(async_profiler.AsyncProfiler, "profile.txt",
+                                           "Shares.main;Shares.hot 3\n[unknown] 1\n"), [
+                 "sample 3 7 - Shares.hot Shares.main", "sample 1 7 - [unknown]"])

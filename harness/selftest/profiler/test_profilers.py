@@ -81,7 +81,7 @@ TOTAL -- received 5 samples, lost 5 samples, loaded 2 processes
 """
 
 
-def hotspot_stream(*records: tuple[int, bytes]) -> bytes:
+def make_hotspot_stream(*records: tuple[int, bytes]) -> bytes:
     return hotspot.MAGIC + bytes(4) + b"".join(
         struct.pack("<IB", len(body) + 1, kind) + body for kind, body in records)
 
@@ -93,7 +93,7 @@ class Parsing(Folder):
         version.start()
         self.addCleanup(version.stop)
 
-    def adapter(self, kind: type[bpftrace.Bpftrace], output: str) -> str:
+    def run_adapter(self, kind: type[bpftrace.Bpftrace], output: str) -> str:
         self.write(output, "bpftrace.txt")
         self.write("Lost 4 events\n", "profiler.txt")
         instance = kind(argparse.Namespace(dir=self.home, freq=1000))
@@ -105,14 +105,14 @@ class Parsing(Folder):
         return file.getvalue()
 
     def test_bpftrace(self) -> None:
-        text = self.adapter(bpftrace.Bpftrace, SAMPLES)
+        text = self.run_adapter(bpftrace.Bpftrace, SAMPLES)
         self.assertIn("sample 250 7 8 0x7f10=jit_a 0x7f20=operator%20new(unsigned%20long) 0x7f30\n"
                       "sample 260 7 8\n", text)
         self.assertIn(" samples 4\n", text)
         self.assertIn("period 1000000\n", text)
 
     def test_counts(self) -> None:
-        text = self.adapter(bpftrace_counts.Counts, SUMS)
+        text = self.run_adapter(bpftrace_counts.Counts, SUMS)
         self.assertIn("declares no-time no-addresses no-losses\n", text)
         self.assertIn("sample 12 7 8 jit_a ? [vdso]\nsample 3 7 9\n", text)
 
@@ -148,18 +148,20 @@ class Parsing(Folder):
     def test_hotspot(self) -> None:
         """A frame has the name of the function, not of an inlined one; without a name that of its
         program. Kernel frames are dropped."""
-        def location(number: int, address: int, parent: int) -> tuple[int, bytes]:
+        def pack_location(number: int, address: int, parent: int) -> tuple[int, bytes]:
             return hotspot.LOCATION, struct.pack(">iQiIiii", number, address, -1, 7, 0, 0, parent)
         frames = 3, 1, 4, 5
-        parsed = hotspot.Parsed(hotspot_stream(
+        parsed = hotspot.Parsed(make_hotspot_stream(
             (hotspot.STRING, struct.pack(">iI", 9, 5) + b"jit_a"),
             (hotspot.STRING, struct.pack(">iI", 10, 6) + b"[vdso]"),
             (hotspot.STRING, struct.pack(">iI", 11, 6) + b"//anon"),
-            location(0, 0x7f00, -1), (hotspot.SYMBOL, struct.pack(">iiii?", 0, 9, -1, -1, False)),
-            location(2, 0, 0), location(1, 0x7f10, 2), location(4, 0x82f0, -1),
-            (hotspot.SYMBOL, struct.pack(">iiii?", 4, -1, -1, 11, False)), location(5, 0x92f0, -1),
+            pack_location(0, 0x7f00, -1),
+            (hotspot.SYMBOL, struct.pack(">iiii?", 0, 9, -1, -1, False)),
+            pack_location(2, 0, 0), pack_location(1, 0x7f10, 2), pack_location(4, 0x82f0, -1),
+            (hotspot.SYMBOL, struct.pack(">iiii?", 4, -1, -1, 11, False)),
+            pack_location(5, 0x92f0, -1),
             (hotspot.SYMBOL, struct.pack(">iiii?", 5, -1, -1, 10, False)),
-            location(3, 0xffffffff81000000, -1), (99, b"what"),
+            pack_location(3, 0xffffffff81000000, -1), (99, b"what"),
             (hotspot.SAMPLE, struct.pack(">IIQII4i", 7, 8, 250, 0, 4, *frames) + bytes(9))))
         self.assertEqual(list(parsed.samples()),
                          [(250, 7, 8, ["jit_a", "?", "[vdso]"])])
@@ -169,18 +171,20 @@ class Parsing(Folder):
     def test_sysprof(self) -> None:
         """A growing capture: records of own processes, the user part of chains, no threads, and no
         FORK of processes that ended before the window."""
-        def frame(kind: int, when: int, pid: int, payload: bytes = b"", cpu: int = 0) -> bytes:
+        def pack_frame(kind: int, when: int, pid: int, payload: bytes = b"", cpu: int = 0) -> bytes:
             return sysprof.HEAD.pack(sysprof.HEAD.size + len(payload), cpu, pid, when,
                                      kind) + payload
         chain = struct.pack("<HHi5Q", 5, 0, 8, 2**64 - 128, 0xffffffff81000000,
                             sysprof.CONTEXT_USER, 0x7f10, 0x7f20)
         data = struct.pack("<I", sysprof.MAGIC) + bytes(252) + b"".join((
-            frame(sysprof.FORK, 80, 7, struct.pack("<i4x", 9)), frame(sysprof.EXIT, 85, 9),
-            frame(sysprof.FORK, 90, 7, struct.pack("<i4x", 9)), frame(sysprof.EXIT, 95, 9, cpu=1),
-            frame(sysprof.FORK, 99, 7, struct.pack("<i4x", 8)),
-            frame(sysprof.FORK, 100, 7, struct.pack("<i4x", 9)),
-            frame(sysprof.MAP, 110, 9, struct.pack("<4Q", 0x7000, 0x8000, 0, 3) + b"/a b\0"),
-            frame(sysprof.SAMPLE, 250, 7, chain), frame(sysprof.SAMPLE, 250, 6, chain)))
+            pack_frame(sysprof.FORK, 80, 7, struct.pack("<i4x", 9)),
+            pack_frame(sysprof.EXIT, 85, 9),
+            pack_frame(sysprof.FORK, 90, 7, struct.pack("<i4x", 9)),
+            pack_frame(sysprof.EXIT, 95, 9, cpu=1),
+            pack_frame(sysprof.FORK, 99, 7, struct.pack("<i4x", 8)),
+            pack_frame(sysprof.FORK, 100, 7, struct.pack("<i4x", 9)),
+            pack_frame(sysprof.MAP, 110, 9, struct.pack("<4Q", 0x7000, 0x8000, 0, 3) + b"/a b\0"),
+            pack_frame(sysprof.SAMPLE, 250, 7, chain), pack_frame(sysprof.SAMPLE, 250, 6, chain)))
         with open(self.place("sysprof.syscap"), "wb") as out:
             out.write(data[:-3])
         with mock.patch.object(sysprof.Sysprof, "version", return_value="1"):

@@ -32,7 +32,7 @@ DATA = """
 
 @unittest.skipUnless(platform.machine() == "x86_64", "the toy reads x86-64's registers")
 class Toy(Folder):
-    def check(self, text: str, *workload: str) -> tuple[int, str]:
+    def check_adapter(self, text: str, *workload: str) -> tuple[int, str]:
         self.write(text, "profilers", "toy.py")
         done = process.run([JITPROOF, "adapter", "check", "toy", *workload], timeout=120, env={
             **os.environ, "JITPROOF_PROFILERS": self.place("profilers")})
@@ -47,7 +47,7 @@ class Toy(Folder):
 
     def test_works(self) -> None:
         """Neither attaching nor launching gives a finding."""
-        status, text = self.check(TOY)
+        status, text = self.check_adapter(TOY)
         self.assertEqual(status, 0, text)
         self.assertIn("ok 2 attach\n", text)
         self.assertIn("ok 3 launch\n", text)
@@ -73,7 +73,7 @@ class Toy(Folder):
                 ('number = "1"', "number = 1 / 0", "ZeroDivisionError")):
             with self.subTest(new or old):
                 self.assertIn(old, TOY)
-                self.assertRegex(self.check(TOY.replace(old, new))[1], message)
+                self.assertRegex(self.check_adapter(TOY.replace(old, new))[1], message)
 
     def test_missing(self) -> None:
         done = process.run([JITPROOF, "adapter", "check", "none"], timeout=30)
@@ -84,8 +84,9 @@ class Toy(Folder):
         """The toy with a perf.data without mappings instead of a stream."""
         begin, end = TOY.index("    def write("), TOY.index("main(Toy)")
         text = TOY[:begin] + DATA + TOY[end:]
-        text = self.check(text.replace("(now, tid, frames)", "(now, tid, frames, registers[32:40], "
-                                       "registers[152:160])"))[1]
+        text = self.check_adapter(text.replace("(now, tid, frames)",
+                                               "(now, tid, frames, registers[32:40], "
+                                               "registers[152:160])"))[1]
         self.assertRegex(text, "# found: broken.chain, no-record: ")
         self.assertRegex(text, "(?m)^# seen -, mapped 0 %!, .*, whole 0 %!, invented 0,")
 
@@ -112,7 +113,7 @@ if os.environ["MINE"] != "silent":
 class Page(Folder):
     """The adapter in docs/profiler-adapters.md."""
 
-    def check(self, mine: str, old: str = "", new: str = "") -> tuple[int, str]:
+    def check_adapter(self, mine: str, old: str = "", new: str = "") -> tuple[int, str]:
         """Checks the page's adapter with @new in place of @old."""
         page = files.read(os.path.join(HERE, "../../docs/profiler-adapters.md"))
         begin = page.index("import os\n")
@@ -136,22 +137,22 @@ class Page(Folder):
                 ("bash;JIT;JIT", "samples of pid [0-9]+ in [a-z0-9_]+: 3 frames seen, [0-9]+ must "
                  "be, equal up to frame 1; then comes [a-z0-9_]+\n")):
             with self.subTest(mine):
-                self.assertRegex(self.check(mine)[1], message)
+                self.assertRegex(self.check_adapter(mine)[1], message)
 
     def test_kernel_and_suffix(self) -> None:
         """Suffixes of flamegraph tools are no part of a name."""
-        output = self.check("JIT_[j];JIT;do_syscall_64_[k]")[1]
+        output = self.check_adapter("JIT_[j];JIT;do_syscall_64_[k]")[1]
         self.assertRegex(output, "in [a-z0-9_]+: 2 frames seen, ")
         self.assertNotIn("misnamed", output)
 
     def test_no_version(self) -> None:
-        status, output = self.check("JIT", "^mine (", "^Mine v(")
+        status, output = self.check_adapter("JIT", "^mine (", "^Mine v(")
         self.assertEqual(status, 4)
         self.assertRegex(output, r"# profiler mine: mine: does not tell its version: '/.*/mine "
                          r"--version' printed 'mine 1\.0', and '\^Mine v\(\\S\+\)' was expected\n")
 
     def test_no_program(self) -> None:
         """The SKIP of a missing profiler that `ci/peers` lacks does not suggest ci/peers."""
-        status, output = self.check("JIT", 'name = "mine"', 'name = "mi-ne"')
+        status, output = self.check_adapter("JIT", 'name = "mine"', 'name = "mi-ne"')
         self.assertEqual(status, 4)
         self.assertIn("# profiler mine: mi-ne: not found in PATH; set JITPROOF_MI_NE\n", output)

@@ -23,52 +23,52 @@ HOST = "sesame.example.org"
 COREUTILS = ("ls", "cat", "mkdir", "env", "head")
 
 
-def verdict(text: str) -> list[str]:
+def get_verdict_lines(text: str) -> list[str]:
     """Returns the lines of KTAP that are about cases."""
     of_none = r"# (seed|run directory:|books:|Totals|The clocks|A host took)|#$|$"
     return [line for line in text.splitlines() if not re.match(of_none, line)]
 
 
-def block(readme: str, title: str) -> list[str]:
+def get_block(readme: str, title: str) -> list[str]:
     """The lines that are moved in, below a heading."""
     part = readme.split("\n## %s\n" % title)[1].split("\n## ")[0]
     return [line[4:] for line in part.splitlines() if line.startswith("    ")]
 
 
-def seen(readme: str) -> list[str]:
-    return verdict("\n".join(block(readme, "Seen")))
+def get_seen_lines(readme: str) -> list[str]:
+    return get_verdict_lines("\n".join(get_block(readme, "Seen")))
 
 
 class Packing(Folder):
-    def fixture(self, name: str = "anon", study: str = "fixture") -> str:
+    def copy_fixture(self, name: str = "anon", study: str = "fixture") -> str:
         """Copies a fixture as a run directory with one case."""
         target = self.place("run", study, name)
         shutil.copytree(os.path.join(FIXTURES, name), target)
         return target
 
-    def repro(self, case: str = "fixture/anon", output: str = "x.tar", **more: Any) -> str:
+    def run_repro(self, case: str = "fixture/anon", output: str = "x.tar", **more: Any) -> str:
         done = run_binary("repro", case, "-o", self.place(output), "--from", self.place("run"),
                         **more)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
-    def packed(self, output: str = "x.tar") -> bytes:
+    def list_packed(self, output: str = "x.tar") -> bytes:
         return files.read_bytes(self.place(output))
 
-    def unpack(self, output: str = "x.tar", into: str = "there") -> str:
+    def unpack_archive(self, output: str = "x.tar", into: str = "there") -> str:
         with tarfile.open(self.place(output), "r:") as tar:
             tar.extractall(self.place(into))
             return self.place(into, tar.getnames()[0])
 
-    def readme(self, folder: str) -> str:
+    def read_readme(self, folder: str) -> str:
         return files.read(os.path.join(folder, "README"))
 
 
 class Archive(Packing):
     def test_members(self) -> None:
         """A plain ustar without owner and time of packing."""
-        self.fixture()
-        self.repro()
+        self.copy_fixture()
+        self.run_repro()
         with tarfile.open(self.place("x.tar"), "r:") as tar:
             members = tar.getmembers()
         for member in members:
@@ -83,14 +83,14 @@ class Archive(Packing):
                      "case/case", "case/truth", "case/perf.data", "case/maps", "case/capture",
                      "case/env.json", "case/elf/index", "libraries/libc.so.6", "profiler/perf.py"):
             self.assertIn(name, names)
-        self.assertEqual(len(self.packed()) % 512, 0)
-        self.assertEqual(self.packed()[-1024:], bytes(1024))
+        self.assertEqual(len(self.list_packed()) % 512, 0)
+        self.assertEqual(self.list_packed()[-1024:], bytes(1024))
 
     def test_same_bytes(self) -> None:
         """The bytes do not depend on user, place and time of packing."""
-        self.fixture("growth")
+        self.copy_fixture("growth")
         case = "fixture/growth"
-        self.repro(case)
+        self.run_repro(case)
         shutil.copytree(self.place("run"), self.place("moved", "elsewhere"))
         os.mkdir(self.place("tmp"))
         for number, source in enumerate((("run",), ("moved", "elsewhere"),
@@ -102,19 +102,19 @@ class Archive(Packing):
                             cwd=self.place("tmp"),
                             env={"TMPDIR": self.place("tmp"), "HOME": "/", "NUMBER": str(number)})
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(self.packed(f"{number}.tar"), self.packed(), source)
+            self.assertEqual(self.list_packed(f"{number}.tar"), self.list_packed(), source)
         self.assertEqual(os.listdir(self.place("tmp")), [])
 
     def test_packed_again(self) -> None:
         """The program of an archive packs what the archive holds."""
-        self.fixture()
-        self.repro()
-        folder = self.unpack()
+        self.copy_fixture()
+        self.run_repro()
+        folder = self.unpack_archive()
         done = process.run(["./jitproof", "repro", "fixture/anon", "-o", self.place("y.tar"),
                             "--from", "case"], cwd=folder, stderr=subprocess.STDOUT, timeout=60,
                            env={"JITPROOF_PROFILERS": os.path.join(folder, "profiler")})
         self.assertEqual(done.returncode, 0, done.stdout)
-        again = self.unpack("y.tar", "again")
+        again = self.unpack_archive("y.tar", "again")
         with open(os.path.join(again, "jitproof"), "rb") as one, \
                 open(os.path.join(folder, "jitproof"), "rb") as other:
             self.assertEqual(one.read(), other.read())
@@ -123,7 +123,7 @@ class Archive(Packing):
 
     def test_definition(self) -> None:
         """The archive holds the definition in force, which judges it."""
-        self.fixture()
+        self.copy_fixture()
         text = files.read(os.path.join(FIXTURES, "anon", "case")).replace("case fixture/", "case ")
         self.write(text.rstrip("\n") + "\n\tbroken.dump >=95%\t# it is healthy\n",
                    "expected", "fixture")
@@ -131,21 +131,21 @@ class Archive(Packing):
                         self.place("run"), "--expected", self.place("expected"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("FAIL", done.stdout)
-        folder = self.unpack()
+        folder = self.unpack_archive()
         for source in ("case/case", "expected/fixture"):
             self.assertIn("broken.dump >=95%\t# it is healthy",
                           files.read(os.path.join(folder, source)))
         done = process.run([os.path.join(folder, "reproduce")], timeout=60)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(verdict(done.stdout), seen(self.readme(folder)))
+        self.assertEqual(get_verdict_lines(done.stdout), get_seen_lines(self.read_readme(folder)))
         self.assertIn("not ok 1 fixture/anon", done.stdout)
-        self.assertIn("it is healthy", self.readme(folder))
+        self.assertIn("it is healthy", self.read_readme(folder))
 
 
 class Machine(Packing):
     """What stays at home."""
 
-    def hide(self, folder: str) -> None:
+    def add_private_data(self, folder: str) -> None:
         """A capture as others make them: the environment in a stack, and who recorded it."""
         path = os.path.join(folder, "perf.data")
         data = run_directory.PerfData.load(path)
@@ -158,15 +158,15 @@ class Machine(Packing):
         data.save(path)
 
     def test_environment_and_host(self) -> None:
-        folder = self.fixture()
-        self.hide(folder)
+        folder = self.copy_fixture()
+        self.add_private_data(folder)
         for secret in (SECRET, HOST, SECRET[:10]):
             self.assertIn(secret.encode(), files.read_bytes(os.path.join(folder, "perf.data")))
-        self.repro()
+        self.run_repro()
         for secret in (SECRET, HOST, SECRET[:10]):
-            self.assertNotIn(secret.encode(), self.packed())
-        there = self.unpack()
-        listed = self.readme(there)
+            self.assertNotIn(secret.encode(), self.list_packed())
+        there = self.unpack_archive()
+        listed = self.read_readme(there)
         for name in ("SECRET", "http_proxy", "CUT"):
             self.assertRegex(listed, r"(?m)^      %s$" % name)
         data = run_directory.PerfData.load(os.path.join(there, "case", "perf.data"))
@@ -177,7 +177,7 @@ class Machine(Packing):
 
     def test_addresses(self) -> None:
         """What looks like a short text may be an address, and is left alone."""
-        folder = self.fixture()
+        folder = self.copy_fixture()
         path = os.path.join(folder, "perf.data")
         data = run_directory.PerfData.load(path)
         addresses = (b"As=BB~\0\0", b"|s=\x81\x48\x7f\0\0", b"ab=def\0\0", b"ABCD=V\0\0")
@@ -186,34 +186,35 @@ class Machine(Packing):
         long = b"\0LATIN=caf\xe9 \xe9t \xe9t\xe9\0"
         data.samples()[4].stack[-len(long):] = long
         data.save(path)
-        self.repro()
-        packed = run_directory.PerfData.load(os.path.join(self.unpack(), "case", "perf.data"))
+        self.run_repro()
+        packed = run_directory.PerfData.load(os.path.join(self.unpack_archive(), "case",
+                                                          "perf.data"))
         for address, sample in zip(addresses, packed.samples()):
             self.assertEqual(sample.stack[-8:], address)
         self.assertEqual(packed.samples()[4].stack[-len(long):],
                          b"\0LATIN=" + b"x" * (len(long) - 8) + b"\0")
 
     def test_paths_are_listed(self) -> None:
-        folder = self.fixture()
-        self.repro()
-        listed = self.readme(self.unpack())
+        folder = self.copy_fixture()
+        self.run_repro()
+        listed = self.read_readme(self.unpack_archive())
         data = run_directory.PerfData.load(os.path.join(folder, "perf.data"))
         for mapping in data.maps():
             self.assertIn("      %s\n" % mapping.name, listed)
 
     def test_what_cannot_be_read(self) -> None:
         """Damaged files are packed unchanged, with a note, as they may be the point of a report."""
-        folder = self.fixture()
+        folder = self.copy_fixture()
         with open(os.path.join(folder, "perf.data"), "r+b") as file:
             file.truncate(20000)
-        output = self.repro()
+        output = self.run_repro()
         self.assertIn("packed as it is: perf.data", output)
-        there = self.unpack()
-        self.assertIn("* ALL that was recorded as `case/perf.data`", self.readme(there))
+        there = self.unpack_archive()
+        self.assertIn("* ALL that was recorded as `case/perf.data`", self.read_readme(there))
         done = process.run([os.path.join(there, "reproduce")], timeout=60)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"# \./case/perf\.data: .*")
-        self.assertEqual(verdict(done.stdout), block(self.readme(there), "Seen"))
+        self.assertEqual(get_verdict_lines(done.stdout), get_block(self.read_readme(there), "Seen"))
 
 
     def test_workloads_environment(self) -> None:
@@ -226,7 +227,7 @@ class Machine(Packing):
             found: dict[str, Any] = {}
             end = time.monotonic() + 20
             while not found and run.poll() is None and time.monotonic() < end:
-                found = self.environments(self.place("run", "s", "a", "truth"))
+                found = self.read_environments(self.place("run", "s", "a", "truth"))
                 time.sleep(0.01)
             run.send_signal(signal.SIGINT)
             output = run.communicate()[0]
@@ -238,7 +239,7 @@ class Machine(Packing):
             self.assertIn(b"\0TMPDIR=%s\0" % self.home.encode(), b"\0" + text)
             self.assertIn(b"\0PATH=/usr/bin:/bin\0", b"\0" + text)
 
-    def environments(self, truth: str) -> dict[str, bytes]:
+    def read_environments(self, truth: str) -> dict[str, bytes]:
         """Of workloads that write this truth, by pid."""
         found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -257,25 +258,26 @@ class Machine(Packing):
 class Place(Packing):
     """Where the archive goes: what is there stays until a whole one takes its place."""
 
-    def repro_to(self, path: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def write_repro(self, path: str,
+                    before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         return run_binary("repro", "fixture/anon", "-o", path, "--from", self.place("run"),
                         before=before)
 
     def test_cut_short(self) -> None:
-        self.fixture()
+        self.copy_fixture()
         kept = self.write("an older one\n", "x.tar")
-        done = self.repro_to(kept, ("prlimit", "--fsize=1000000"))
+        done = self.write_repro(kept, ("prlimit", "--fsize=1000000"))
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(self.read("x.tar"), "an older one\n")
-        self.assertEqual(self.repro_to(kept).returncode, 0)
+        self.assertEqual(self.write_repro(kept).returncode, 0)
         self.assertGreater(os.path.getsize(kept), 1000000)
         self.assertFalse(os.path.exists(kept + ".part"))
 
     def test_no_file(self) -> None:
-        self.fixture()
+        self.copy_fixture()
         os.mkfifo(self.place("fifo"))
         for path in (self.place("fifo"), "/dev/null", self.home):
-            done = self.repro_to(path)
+            done = self.write_repro(path)
             self.assertEqual(done.returncode, 99, done.stdout)
             self.assertIn("expected a regular file, or nothing, to write to", done.stderr)
 
@@ -285,10 +287,10 @@ class Hostile(Packing):
 
     def setUp(self) -> None:
         super().setUp()
-        self.dir = self.fixture()
+        self.dir = self.copy_fixture()
         files.write(self.place("mine"), SECRET)
 
-    def refused(self, message: str) -> None:
+    def expect_refusal(self, message: str) -> None:
         done = run_binary("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
                         self.place("run"))
         self.assertEqual(done.returncode, 99, done.stdout)
@@ -296,7 +298,7 @@ class Hostile(Packing):
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertFalse(os.path.exists(self.place("x.tar")))
 
-    def replace(self, name: str, make: Callable[..., Any], *arguments: str) -> None:
+    def replace_file(self, name: str, make: Callable[..., Any], *arguments: str) -> None:
         path = os.path.join(self.dir, name)
         if os.path.isdir(path):
             shutil.rmtree(path)
@@ -308,52 +310,52 @@ class Hostile(Packing):
         for name in ("perf.data", "truth", "maps", "env.json", "jit-1.dump", "elf/index",
                      "elf/0123"):
             with self.subTest(name):
-                self.replace(name, os.symlink, self.place("mine"))
-                self.refused(re.escape(name) + ": a symbolic link")
+                self.replace_file(name, os.symlink, self.place("mine"))
+                self.expect_refusal(re.escape(name) + ": a symbolic link")
                 shutil.rmtree(self.place("run"))
-                self.fixture()
+                self.copy_fixture()
 
     def test_link_to_a_folder(self) -> None:
         os.mkdir(self.place("ours"))
         shutil.copy(self.place("mine"), self.place("ours", "index"))
-        self.replace("elf", os.symlink, self.place("ours"))
-        self.refused("elf: a folder was expected, and no link")
+        self.replace_file("elf", os.symlink, self.place("ours"))
+        self.expect_refusal("elf: a folder was expected, and no link")
 
     def test_link_as_study(self) -> None:
         os.rename(self.place("run", "fixture"), self.place("ours"))
         os.symlink(self.place("ours"), self.place("run", "fixture"))
-        self.refused("'fixture/anon' is not in it")
+        self.expect_refusal("'fixture/anon' is not in it")
 
     def test_other_names_of_a_file(self) -> None:
-        self.replace("maps", os.link, self.place("mine"))
-        self.refused("maps: has 2 hard links")
+        self.replace_file("maps", os.link, self.place("mine"))
+        self.expect_refusal("maps: has 2 hard links")
 
     def test_fifo(self) -> None:
-        self.replace("capture", os.mkfifo)
-        self.refused("capture: not a regular file")
+        self.replace_file("capture", os.mkfifo)
+        self.expect_refusal("capture: not a regular file")
 
     def test_folder_as_file(self) -> None:
-        self.replace("maps", os.mkdir)
-        self.refused("maps: not a regular file")
+        self.replace_file("maps", os.mkdir)
+        self.expect_refusal("maps: not a regular file")
 
     def test_huge(self) -> None:
         with open(os.path.join(self.dir, "perf.data"), "r+b") as file:
             file.truncate(1 << 40)
-        self.refused(r"perf\.data: 1099511627776 bytes; at most 1 GiB")
+        self.expect_refusal(r"perf\.data: 1099511627776 bytes; at most 1 GiB")
 
     def test_truth_of_any_size(self) -> None:
         """Room that nobody has written to is left out; what the header claims is not believed."""
         with open(os.path.join(self.dir, "truth"), "r+b") as file:
             file.truncate(300 << 20)
-        self.repro()
-        self.assertLess(len(self.packed()), 30 << 20)
+        self.run_repro()
+        self.assertLess(len(self.list_packed()), 30 << 20)
         os.unlink(self.place("x.tar"))
         with open(os.path.join(self.dir, "truth"), "r+b") as file:
             for field in (16, 32):  # capacity, next_slot
                 file.seek(field)
                 file.write(b"\xff" * 8)
             file.truncate(2 << 30)
-        self.refused(r"truth: 2147483648 bytes; at most 1 GiB")
+        self.expect_refusal(r"truth: 2147483648 bytes; at most 1 GiB")
 
     def test_damage(self) -> None:
         """Wrong sizes, offsets and counts in a capture are reported or survived."""
@@ -383,10 +385,10 @@ class Hostile(Packing):
             files.write(os.path.join(self.dir, name), SECRET)
         os.symlink(self.place("mine"), os.path.join(self.dir, "link"))
         os.mkdir(os.path.join(self.dir, "deep"))
-        output = self.repro()
+        output = self.run_repro()
         self.assertEqual(output.count("# left out"), 8, output)
         self.assertNotRegex(output, "[\x00-\x09\x0b-\x1f]")
-        self.assertNotIn(SECRET.encode(), self.packed())
+        self.assertNotIn(SECRET.encode(), self.list_packed())
 
     def test_output(self) -> None:
         """Nothing is written through a link, or into what is no file."""
@@ -416,7 +418,7 @@ class Hostile(Packing):
 class Elsewhere(Packing):
     """On a machine that has a shell and coreutils."""
 
-    def needs(self, program: str) -> list[str]:
+    def list_libraries(self, program: str) -> list[str]:
         """The files that @program is linked with."""
         done = process.run(["ldd", program])
         return re.findall(r"(?:=> |^\t)(/\S+) \(", done.stdout, re.M)
@@ -426,7 +428,7 @@ class Elsewhere(Packing):
         for program in ("sh", *COREUTILS):
             path = shutil.which(program)
             for file, target in [(path, f"/bin/{program}"),
-                                 *((library, library) for library in self.needs(path))]:
+                                 *((library, library) for library in self.list_libraries(path))]:
                 os.makedirs(os.path.dirname(root + target), exist_ok=True)
                 shutil.copy(os.path.realpath(file), root + target)
         # The shell's own programs must not hide a missing file.
@@ -435,46 +437,46 @@ class Elsewhere(Packing):
                 self.assertNotRegex(name, r"^lib(dw|elf|z|zstd|lzma|bz2|gcc_s|m)\.so", folder)
         return root
 
-    def inside(self, root: str, *command: str) -> subprocess.CompletedProcess[str]:
+    def run_inside(self, root: str, *command: str) -> subprocess.CompletedProcess[str]:
         chroot = ["chroot", root] if os.geteuid() == 0 else ["unshare", "-r", "chroot", root]
         return process.run([*chroot, "/bin/sh", "-c", " ".join(command)], timeout=60,
                            env={"PATH": "/bin:/usr/bin:/sbin:/usr/sbin"})
 
-    def empty_root(self) -> str:
+    def make_empty_root(self) -> str:
         root = self.make_root()
-        done = self.inside(root, "ls /")
+        done = self.run_inside(root, "ls /")
         if done.returncode:
             self.skipTest("no root of one's own here: " + done.stderr.strip())
         self.assertLessEqual(set(done.stdout.split()), {"bin", "lib", "lib64", "usr"})
         return root
 
-    def same_there(self, root: str, archive: str, status: int) -> str:
-        folder = self.unpack(archive, "root/" + archive.split(".")[0])
-        done = self.inside(root, "/%s/reproduce" % os.path.relpath(folder, root))
+    def judge_in_root(self, root: str, archive: str, status: int) -> str:
+        folder = self.unpack_archive(archive, "root/" + archive.split(".")[0])
+        done = self.run_inside(root, "/%s/reproduce" % os.path.relpath(folder, root))
         self.assertEqual(done.stderr, "")
         self.assertEqual(done.returncode, status, done.stdout)
-        self.assertEqual(verdict(done.stdout), seen(self.readme(folder)))
+        self.assertEqual(get_verdict_lines(done.stdout), get_seen_lines(self.read_readme(folder)))
         # Beside it, as a file that the shell finds; from elsewhere; and by the judge at home.
         for command in (f"cd /{os.path.relpath(folder, root)} && sh reproduce",
                         f"cd /{os.path.relpath(folder, root)}/case && ../reproduce"):
-            self.assertEqual(self.inside(root, command).stdout, done.stdout)
+            self.assertEqual(self.run_inside(root, command).stdout, done.stdout)
         here = run_binary("judge", "./case", cwd=folder)
         self.assertEqual(here.returncode, status)
-        self.assertEqual(verdict(here.stdout), verdict(done.stdout))
+        self.assertEqual(get_verdict_lines(here.stdout), get_verdict_lines(done.stdout))
         return folder
 
     def test_passing(self) -> None:
-        root = self.empty_root()
-        self.fixture()
-        self.repro(output="good.tar")
-        self.same_there(root, "good.tar", 0)
-        self.fixture("growth")
-        self.repro("fixture/growth", "names.tar")
-        self.same_there(root, "names.tar", 0)
+        root = self.make_empty_root()
+        self.copy_fixture()
+        self.run_repro(output="good.tar")
+        self.judge_in_root(root, "good.tar", 0)
+        self.copy_fixture("growth")
+        self.run_repro("fixture/growth", "names.tar")
+        self.judge_in_root(root, "names.tar", 0)
 
     def test_failing_case(self) -> None:
         """Run here, by repro itself; our variables are no part of it."""
-        root = self.empty_root()
+        root = self.make_empty_root()
         tmp = self.place("tmp")
         os.mkdir(tmp)
         done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
@@ -484,10 +486,10 @@ class Elsewhere(Packing):
         self.assertEqual(os.listdir(tmp), [])
         if "SKIP" in done.stdout:
             self.skipTest("perf is denied here")
-        self.assertNotIn(SECRET.encode(), self.packed("bad.tar"))
-        self.assertNotIn(b"MY_TOKEN", self.packed("bad.tar"))
-        folder = self.same_there(root, "bad.tar", 1)
-        readme = self.readme(folder)
+        self.assertNotIn(SECRET.encode(), self.list_packed("bad.tar"))
+        self.assertNotIn(b"MY_TOKEN", self.list_packed("bad.tar"))
+        folder = self.judge_in_root(root, "bad.tar", 1)
+        readme = self.read_readme(folder)
         self.assertIn("# bad/wrong.expectation: FAIL", readme)
         self.assertRegex(readme, r"broken\.dump: expected >=95%, seen \d")
         # The whole of it, with the archive's own program.
@@ -503,7 +505,7 @@ class Elsewhere(Packing):
         done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
                         self.place("x.tar"), before=[*DENY, "EPERM"])
         self.assertEqual(done.returncode, 0, done.stderr)
-        folder = self.unpack()
+        folder = self.unpack_archive()
         done = process.run([os.path.join(folder, "reproduce")], timeout=60)
         self.assertEqual(done.returncode, 4)
         self.assertRegex(done.stdout, "ok 1 bad/wrong.expectation # SKIP .*EPERM")

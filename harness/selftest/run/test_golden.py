@@ -21,7 +21,7 @@ from harness.selftest.support.scratch import BINARY, DENY, HERE, run_binary
 CASES = os.path.join(HERE, "cases")
 
 
-def without_figures(text: str) -> str:
+def remove_figures(text: str) -> str:
     """Replaces the figures that differ from run to run."""
     text = re.sub(r"\d+\.\d+ % \(\d+ of \d+, 95 % interval \d+\.\d+ to \d+\.\d+ %\)", "RATE", text)
     text = re.sub(r"^#   .*(?:, ip | of mapping |: there is ).*$", "#   FIRST", text, flags=re.M)
@@ -39,7 +39,7 @@ def without_figures(text: str) -> str:
                   text, flags=re.M)
 
 
-def processes() -> dict[int, str]:
+def list_processes() -> dict[int, str]:
     """Command lines of all processes, by pid."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -74,7 +74,7 @@ class Golden(unittest.TestCase):
         self.assertEqual(self.done.returncode, 1, self.done.stdout + self.done.stderr)
         self.assertEqual(self.done.stderr, "")
         golden = os.path.join(HERE, "golden", "bad.ktap")
-        output = without_figures(self.done.stdout).replace(self.run_dir, "DIR")
+        output = remove_figures(self.done.stdout).replace(self.run_dir, "DIR")
         if os.environ.get("UPDATE"):
             files.write(golden, output)
         self.assertEqual(output.splitlines(), files.read(golden).splitlines())
@@ -85,14 +85,14 @@ class Golden(unittest.TestCase):
                 self.assertRegex(line, "# XFAIL| bad/skip(|.launched) # SKIP what no machine has$")
 
     def test_no_process_is_left(self) -> None:
-        for pid, command in processes().items():
+        for pid, command in list_processes().items():
             self.assertNotIn(self.run_dir, command, f"pid {pid} is left over")
 
     def test_judged_again(self) -> None:
         """The directory alone gives the same words and the same exit status."""
         again = run_binary("judge", "--expected", CASES, self.run_dir)
         self.assertEqual(again.returncode, 1, again.stderr)
-        self.assertEqual(without_figures(again.stdout), without_figures(self.done.stdout))
+        self.assertEqual(remove_figures(again.stdout), remove_figures(self.done.stdout))
         once = run_binary("judge", self.run_dir).stdout
         self.assertEqual(once, run_binary("judge", self.run_dir).stdout)
 
@@ -204,5 +204,5 @@ class Command(unittest.TestCase):
             self.assertEqual(status, -signal.SIGINT, rest)
             self.assertIn("Bail out!", rest)
             self.assertEqual(os.listdir(tmp), [])
-            for pid, command in processes().items():
+            for pid, command in list_processes().items():
                 self.assertNotIn(tmp, command, f"pid {pid} is left over")

@@ -25,13 +25,13 @@ class Jobs(Folder):
         super().setUp()
         self.write(CASES, "cases", "jobs")
 
-    def command(self, folder: str, *arguments: str) -> list[str]:
+    def make_command(self, folder: str, *arguments: str) -> list[str]:
         return [JITPROOF, "run", "-o", self.place(folder), "--expected", self.place("cases"),
                 *arguments]
 
     def test_order(self) -> None:
         """The first case ends last."""
-        run = process.run(self.command("run", "--jobs=2"), timeout=60)
+        run = process.run(self.make_command("run", "--jobs=2"), timeout=60)
         if run.returncode == 4:
             self.skipTest(run.stdout)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
@@ -43,7 +43,7 @@ class Jobs(Folder):
                  for case in ("long", "short", "third")]
         self.assertEqual(max(ended), ended[0])
 
-    def case_process(self) -> int:
+    def find_case_process(self) -> int:
         """Of the case that runs: the parent of its workload."""
         end = time.monotonic() + 30
         while time.monotonic() < end:
@@ -57,11 +57,11 @@ class Jobs(Folder):
         raise AssertionError("no workload was started")
 
     def test_killed(self) -> None:
-        if process.run(self.command("tried", "jobs/short"), timeout=60).returncode == 4:
+        if process.run(self.make_command("tried", "jobs/short"), timeout=60).returncode == 4:
             self.skipTest("cases cannot run here")
-        with subprocess.Popen(self.command("run", "jobs/*o*"), stdout=subprocess.PIPE,
+        with subprocess.Popen(self.make_command("run", "jobs/*o*"), stdout=subprocess.PIPE,
                               text=True) as run:
-            os.kill(self.case_process(), signal.SIGKILL)
+            os.kill(self.find_case_process(), signal.SIGKILL)
             text = run.communicate(timeout=60)[0]
         self.assertEqual(run.returncode, 1, text)
         self.assertIn("# the process that ran the case was killed\n"

@@ -12,7 +12,7 @@ from typing import Any, Callable
 from ci.base import files, process
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import Folder, JITPROOF
-from harness.selftest.score.test_wrong_profilers import red_of
+from harness.selftest.score.test_wrong_profilers import find_red
 
 SCENES = """case one full : anon_exec : attach
 case threads full : anon_exec --threads=3 : attach
@@ -23,33 +23,33 @@ Samples = list[rd.Sample]
 Fault = Callable[["Faults", Samples], Samples]
 
 
-def busiest(samples: Samples, key: Callable[[rd.Sample], Any]) -> Any:
+def find_busiest(samples: Samples, key: Callable[[rd.Sample], Any]) -> Any:
     return collections.Counter(map(key, samples)).most_common(1)[0][0]
 
 
 class Faults(Folder):
-    def score(self, *options: str) -> list[dict[str, Any]]:
+    def score_stream(self, *options: str) -> list[dict[str, Any]]:
         done = process.run([JITPROOF, "score", "--json", *options], timeout=120)
         if done.returncode == 4:
             self.skipTest(done.stderr)
         found: list[dict[str, Any]] = json.loads(done.stdout)["workloads"]
         return found
 
-    def one_thread(self, samples: Samples) -> Samples:
-        tid = busiest(samples, lambda one: one.tid)
+    def choose_one_thread(self, samples: Samples) -> Samples:
+        tid = find_busiest(samples, lambda one: one.tid)
         return [one for one in samples if one.tid == tid]
 
-    def one_function(self, samples: Samples) -> Samples:
+    def choose_one_function(self, samples: Samples) -> Samples:
         starts = sorted(addresses.start for addresses in self.truth.code())
 
-        def function(one: rd.Sample) -> int:
+        def function_of(one: rd.Sample) -> int:
             return bisect.bisect_right(starts, one.regs.get(rd.X86_IP, one.ip))
         inside = [one for one in samples
                   if any(one.regs.get(rd.X86_IP, 0) in code for code in self.truth.code())]
-        most = busiest(inside, function)
-        return [one for one in inside if function(one) == most]
+        most = find_busiest(inside, function_of)
+        return [one for one in inside if function_of(one) == most]
 
-    def after_a_fork(self, samples: Samples) -> Samples:
+    def choose_after_forks(self, samples: Samples) -> Samples:
         begun: dict[int, int] = {}
         for one in samples:
             begun.setdefault(one.pid, one.time)
@@ -75,7 +75,7 @@ class Faults(Folder):
             facts["samples"] = str(int(facts["samples"]) + more)
         rd.write_facts(kept, facts)
         perf.save(path)
-        row, = self.score("--again", self.place("kept"))
+        row, = self.score_stream("--again", self.place("kept"))
         files.write_bytes(path, whole[0])
         rd.write_facts(kept, whole[1])
         return row
@@ -83,25 +83,26 @@ class Faults(Folder):
     def test_each_fault(self) -> None:
         faults: dict[str, tuple[Fault, ...]] = {
             "one": (lambda _, samples: samples[::5], lambda _, samples: samples[::20],
-                    Faults.one_function),
-            "threads": (Faults.one_thread,),
-            "forks": (Faults.after_a_fork,)}
+                    Faults.choose_one_function),
+            "threads": (Faults.choose_one_thread,),
+            "forks": (Faults.choose_after_forks,)}
         for profiler in ("jitproof", "perf"):
             for scene, kinds in faults.items():
-                row, = self.score("--profiler", profiler, "-o", self.place("kept"), "--samples=800",
-                                  "--scenes", self.write(SCENES, "scenes"), scene)
-                self.assertEqual(red_of(row), set(), row)
+                row, = self.score_stream("--profiler", profiler, "-o", self.place("kept"),
+                                         "--samples=800",
+                                         "--scenes", self.write(SCENES, "scenes"), scene)
+                self.assertEqual(find_red(row), set(), row)
                 kept = self.place("kept", "a", "runs", "score", scene)
                 for number, fault in enumerate(kinds):
                     with self.subTest(profiler=profiler, scene=scene, fault=number):
                         row = self.score_without(kept, fault)
-                        self.assertEqual(red_of(row), {"seen"}, row)
+                        self.assertEqual(find_red(row), {"seen"}, row)
                 with self.subTest(profiler=profiler, scene=scene, fault="twice"):
-                    row = self.each_tenth_twice(kept)
-                    self.assertEqual(red_of(row), {"invented"}, row)
+                    row = self.double_each_tenth(kept)
+                    self.assertEqual(find_red(row), {"invented"}, row)
                 shutil.rmtree(self.place("kept"))
 
-    def each_tenth_twice(self, kept: str) -> dict[str, Any]:
+    def double_each_tenth(self, kept: str) -> dict[str, Any]:
         perf = rd.PerfData.load(os.path.join(kept, "perf.data"))
         samples = sorted(perf.samples(), key=lambda one: one.time)
         # The file states when its last sample was, so that sample keeps its time.

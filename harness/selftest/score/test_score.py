@@ -16,16 +16,16 @@ MISSING = 'print("skip apt-get install nothing", flush=True)\n'
 
 
 class Score(Folder):
-    def score(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    def run_score(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         return process.run([JITPROOF, "score", *arguments], timeout=120, **more)
 
-    def adapter(self, text: str) -> dict[str, str]:
+    def add_adapter(self, text: str) -> dict[str, str]:
         self.write(text, "profilers", "fake.py")
         return {**os.environ, "JITPROOF_PROFILERS": self.place("profilers")}
 
-    def own(self, *arguments: str) -> Any:
-        done = self.score("--profiler", "jitproof", "--json", "--samples=60", "--seconds=20",
-                          *arguments)
+    def read_own_score(self, *arguments: str) -> Any:
+        done = self.run_score("--profiler", "jitproof", "--json", "--samples=60", "--seconds=20",
+                              *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = json.loads(done.stdout)["workloads"]
         if "perf_event_open" in rows[0]["why"]:
@@ -34,7 +34,7 @@ class Score(Folder):
 
     def test_own(self) -> None:
         """jitproof's own capture, with a workload whose memory no perf map names."""
-        anon, memfd = self.own("anon_exec", "memfd_double")
+        anon, memfd = self.read_own_score("anon_exec", "memfd_double")
         for row in (anon, memfd):
             for column in ("mapped", "whole"):
                 self.assertEqual(row[column]["k"], row[column]["n"], row)
@@ -49,20 +49,20 @@ class Score(Folder):
 
     def test_stacks(self) -> None:
         """bad_chain ends the kernel's walk."""
-        chain, = self.own("bad_chain")
-        dump, = self.own("--stack=8192", "native_holes")
+        chain, = self.read_own_score("bad_chain")
+        dump, = self.read_own_score("--stack=8192", "native_holes")
         self.assertFalse(chain["whole"]["good"])
         self.assertGreater(dump["whole"]["n"], 0)
 
     def test_libraries(self) -> None:
         """A library without symbols is not judged by names, JIT code beside it is."""
-        library, tails = self.own("replaced_binary", "tail_calls")
+        library, tails = self.read_own_score("replaced_binary", "tail_calls")
         self.assertGreater(tails["right"]["n"], 10)
         self.assertEqual(tails["right"]["k"], tails["right"]["n"])
         self.assertNotIn("right", library)
 
     def test_table(self) -> None:
-        done = self.score("--profiler", "jitproof", "--samples=20", "anon_exec")
+        done = self.run_score("--profiler", "jitproof", "--samples=20", "anon_exec")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^jitproof +seen +mapped +right +wrong +whole")
         self.assertRegex(done.stdout, r"(?m)^anon_exec ")
@@ -73,7 +73,7 @@ class Score(Folder):
         scenes = self.write("case anon_exec full : anon_exec --depth=3 : launch\n"
                             "case older full : anon_exec --depth=2 : attach : publish=none\n",
                             "scenes")
-        rows = self.own("--scenes", scenes, "anon_*", "older")
+        rows = self.read_own_score("--scenes", scenes, "anon_*", "older")
         self.assertEqual([(row["workload"], row["way"]) for row in rows],
                          [("anon_exec", "launch"), ("older", "attach")])
         self.assertEqual(rows[0]["right"]["k"], rows[0]["right"]["n"])
@@ -81,25 +81,27 @@ class Score(Folder):
         for text, message in (("case a full : b : attach\n" * 2, "scenes:2: second case 'score/a'"),
                            ("case a some : b : attach\n", "check or full")):
             self.write(text, "scenes")
-            done = self.score("--profiler", "jitproof", "--scenes", scenes)
+            done = self.run_score("--profiler", "jitproof", "--scenes", scenes)
             self.assertEqual(done.returncode, 99)
             self.assertIn(message, done.stderr)
-        self.assertEqual(self.score("--profiler", "jitproof", "--scenes", "none").returncode, 99)
+        self.assertEqual(self.run_score("--profiler", "jitproof", "--scenes", "none").returncode,
+                         99)
 
     def test_built_in_scenes(self) -> None:
         """The built-in scenes launch workloads that attaching would miss."""
-        runner, = self.own("fork_exec")
+        runner, = self.read_own_score("fork_exec")
         self.assertEqual(runner["way"], "launch")
         self.assertTrue(runner["seen"]["good"], runner)
 
     def test_missing(self) -> None:
-        done = self.score("--profiler", "fake", env=self.adapter(MISSING))
+        done = self.run_score("--profiler", "fake", env=self.add_adapter(MISSING))
         self.assertEqual(done.returncode, 4)
         self.assertIn("fake: apt-get install nothing", done.stderr)
 
     def test_broken(self) -> None:
         """A workload without a judgement has a row with the reason and no figures."""
-        done = self.score("--profiler", "fake", "--json", "anon_exec", env=self.adapter(BROKEN))
+        done = self.run_score("--profiler", "fake", "--json", "anon_exec",
+                              env=self.add_adapter(BROKEN))
         row, = json.loads(done.stdout)["workloads"]
         self.assertIn(row["outcome"], ("ERROR", "SKIP"))
         self.assertRegex(row["why"], "it broke|perf_event_open")
@@ -126,14 +128,14 @@ class Score(Folder):
 
     def test_judged_later(self) -> None:
         """--no-judge records, --again judges: together they give the figures of a score."""
-        done = self.score("--profiler", "jitproof", "--no-judge", "-o", self.place("kept"),
-                          "--samples=20", "--seed=1", "anon_exec", "memfd_double")
+        done = self.run_score("--profiler", "jitproof", "--no-judge", "-o", self.place("kept"),
+                              "--samples=20", "--seed=1", "anon_exec", "memfd_double")
         self.assertEqual(done.returncode, 0, done.stderr)
-        if "perf_event_open" in self.score("--again", self.place("kept")).stdout:
+        if "perf_event_open" in self.run_score("--again", self.place("kept")).stdout:
             self.skipTest("perf_event_open")
         self.assertEqual(done.stdout, "# 1 of 2: score/anon_exec: watched\n"
                          "# 2 of 2: score/memfd_double: watched\n")
-        anon, memfd = json.loads(self.score("--again", self.place("kept"), "--json").stdout)[
+        anon, memfd = json.loads(self.run_score("--again", self.place("kept"), "--json").stdout)[
             "workloads"]
         self.assertTrue(anon["right"]["good"], anon)
         self.assertEqual(memfd["right"]["k"], 0)
@@ -145,7 +147,7 @@ class Score(Folder):
                           (*own, "--launch", "--attach"), (*own, "--no-judge"),
                           ("--again", self.place("kept"), "--no-judge"),
                           ("--again", self.place("kept"), "anon_exec")):
-            done = self.score(*arguments)
+            done = self.run_score(*arguments)
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn("usage: jitproof score", done.stderr)
-        self.assertEqual(self.score("--help").returncode, 0)
+        self.assertEqual(self.run_score("--help").returncode, 0)

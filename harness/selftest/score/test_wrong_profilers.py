@@ -19,14 +19,15 @@ case threads full : anon_exec --threads=3 : attach
 COLUMNS = ("seen", "mapped", "right", "wrong", "whole", "invented", "tasks", "lost")
 
 
-def red_of(row: dict[str, Any]) -> set[str]:
+def find_red(row: dict[str, Any]) -> set[str]:
     return {column for column in COLUMNS if column in row and not row[column]["good"]}
 
 
 class WrongProfilers(Folder):
     last_row = ""  # of the last score, for messages
 
-    def red_columns(self, alteration: str, scene: str = "anon_exec", *options: str) -> set[str]:
+    def find_red_columns(self, alteration: str, scene: str = "anon_exec",
+                         *options: str) -> set[str]:
         self.write(files.read(os.path.join(HERE, "support", "wrong_profiler.py")),
                    "profilers", "altering.py")
         done = process.run(
@@ -41,7 +42,7 @@ class WrongProfilers(Folder):
             self.skipTest(row["why"])
         self.assertIn("lost", row, row["why"])
         self.last_row = "%s: %s" % (alteration, row)
-        return red_of(row)
+        return find_red(row)
 
     def score_streams(self, scene: str, *streams: tuple[str, wrong.Stream]) -> dict[str, Any]:
         """Scores the kept run with each (name, stream) in place of its stream: rows by name."""
@@ -50,7 +51,7 @@ class WrongProfilers(Folder):
             folder = self.place("altered", name)
             shutil.copytree(kept, folder, symlinks=True, copy_function=os.link)
             os.unlink(os.path.join(folder, "observations"))
-            files.write(os.path.join(folder, "observations"), stream.text())
+            files.write(os.path.join(folder, "observations"), stream.join_text())
         done = process.run([JITPROOF, "score", "--json", "--again", self.place("altered")])
         self.assertEqual(done.stderr, "")
         rows = json.loads(done.stdout)["workloads"]
@@ -73,92 +74,98 @@ class WrongProfilers(Folder):
 
     def test_truthful(self) -> None:
         for scene in ("anon_exec", "fork_exec", "deep", "threads", "address_reuse", "code_move"):
-            self.assertEqual(self.red_columns("none", scene), set(), scene)
-        self.assertEqual(self.red_columns("sums"), set())
+            self.assertEqual(self.find_red_columns("none", scene), set(), scene)
+        self.assertEqual(self.find_red_columns("sums"), set())
 
     def test_samples(self) -> None:
         for alteration in ("drop", "window"):
-            self.assertEqual(self.red_columns(alteration), {"seen"}, self.last_row)
+            self.assertEqual(self.find_red_columns(alteration), {"seen"}, self.last_row)
         for alteration in ("double", "kernel"):
-            self.assertEqual(self.red_columns(alteration, "threads"), {"invented"}, self.last_row)
-        self.assertEqual(self.red_columns("weights"), {"seen"})
+            self.assertEqual(self.find_red_columns(alteration, "threads"), {"invented"},
+                             self.last_row)
+        self.assertEqual(self.find_red_columns("weights"), {"seen"})
 
     def test_stacks(self) -> None:
         for alteration in ("caller", "leaf"):
-            self.assertEqual(self.red_columns(alteration), {"whole"}, self.last_row)
+            self.assertEqual(self.find_red_columns(alteration), {"whole"}, self.last_row)
         for alteration in ("invent", "order"):
-            self.assertEqual(self.red_columns(alteration), {"whole", "invented"}, self.last_row)
+            self.assertEqual(self.find_red_columns(alteration), {"whole", "invented"},
+                             self.last_row)
         # Whether the thread was on a CPU 3 ms later is the machine's load.
-        self.assertEqual(self.red_columns("later") - {"seen"}, {"whole", "invented"}, self.last_row)
-        self.assertEqual(self.red_columns("truncate", "deep"), {"whole"})
+        self.assertEqual(self.find_red_columns("later") - {"seen"}, {"whole", "invented"},
+                         self.last_row)
+        self.assertEqual(self.find_red_columns("truncate", "deep"), {"whole"})
         # Whether the other thread was in its code just then is chance.
-        self.assertEqual(self.red_columns("tids", "threads") - {"seen"}, {"whole", "invented"})
+        self.assertEqual(self.find_red_columns("tids", "threads") - {"seen"}, {"whole", "invented"})
 
     def test_names(self) -> None:
-        self.assertEqual(self.red_columns("swap"), {"right", "wrong"})
-        self.assertEqual(self.red_columns("nameless"), {"right"})
-        self.assertEqual(self.red_columns("stale", "address_reuse"), {"right", "wrong"})
-        self.assertEqual(self.red_columns("nearest"), {"wrong"})
+        self.assertEqual(self.find_red_columns("swap"), {"right", "wrong"})
+        self.assertEqual(self.find_red_columns("nameless"), {"right"})
+        self.assertEqual(self.find_red_columns("stale", "address_reuse"), {"right", "wrong"})
+        self.assertEqual(self.find_red_columns("nearest"), {"wrong"})
 
     def test_libraries(self) -> None:
         """A library without symbols lacks names, the JIT code beside it does not."""
-        self.assertEqual(self.red_columns("libraries", "tail_calls"), set())
-        self.assertEqual(self.red_columns("swap", "tail_calls"), {"right", "wrong"})
-        self.assertEqual(self.red_columns("sums", "tail_calls"), set())
-        self.assertEqual(self.red_columns("none", "tail_calls", "-o", self.place("kept")), set())
-        rows = self.score_altered("tail_calls", (wrong.sums, wrong.full), *wrong.BESIDE_FILES)
-        self.assertEqual(red_of(rows["sums full"]), set())
+        self.assertEqual(self.find_red_columns("libraries", "tail_calls"), set())
+        self.assertEqual(self.find_red_columns("swap", "tail_calls"), {"right", "wrong"})
+        self.assertEqual(self.find_red_columns("sums", "tail_calls"), set())
+        self.assertEqual(self.find_red_columns("none", "tail_calls", "-o", self.place("kept")),
+                         set())
+        rows = self.score_altered("tail_calls", (wrong.sum_samples, wrong.keep_all),
+                                  *wrong.BESIDE_FILES)
+        self.assertEqual(find_red(rows["sum_samples keep_all"]), set())
         for (form, alteration), expected in wrong.BESIDE_FILES.items():
             row = rows["%s %s" % (form.__name__, alteration.__name__)]
             with self.subTest(form=form.__name__, alteration=alteration.__name__):
-                self.assertEqual(red_of(row), expected, row)
+                self.assertEqual(find_red(row), expected, row)
 
     def test_mappings(self) -> None:
-        self.assertEqual(self.red_columns("maps"), {"mapped", "whole"})
+        self.assertEqual(self.find_red_columns("maps"), {"mapped", "whole"})
 
     def test_tasks(self) -> None:
         for alteration in ("fork", "exit", "exec", "comm", "strays"):
-            self.assertEqual(self.red_columns(alteration, "fork_exec"), {"tasks"}, self.last_row)
+            self.assertEqual(self.find_red_columns(alteration, "fork_exec"), {"tasks"},
+                             self.last_row)
 
     def test_processes(self) -> None:
         """The parent has no code at the addresses of its child's code."""
-        self.assertEqual(self.red_columns("parent", "fork_exec"), {"seen", "wrong", "invented"},
-                         self.last_row)
+        self.assertEqual(self.find_red_columns("parent", "fork_exec"),
+                         {"seen", "wrong", "invented"}, self.last_row)
 
     def test_lost(self) -> None:
-        self.assertEqual(self.red_columns("lost"), {"lost"})
+        self.assertEqual(self.find_red_columns("lost"), {"lost"})
 
     def test_moved(self) -> None:
         """The sum of samples fits the CPU time, the samples of each process do not."""
-        self.red_columns("none", "fork_exec", "-o", self.place("kept"))
-        for row in self.score_altered("fork_exec", (wrong.sums, wrong.one_process),
-                                      (wrong.sums_of_names, wrong.one_process)).values():
-            self.assertEqual(red_of(row), {"seen", "invented"}, row)
+        self.find_red_columns("none", "fork_exec", "-o", self.place("kept"))
+        for row in self.score_altered("fork_exec", (wrong.sum_samples, wrong.use_one_process),
+                                      (wrong.sum_names, wrong.use_one_process)).values():
+            self.assertEqual(find_red(row), {"seen", "invented"}, row)
 
     def test_forms(self) -> None:
         """One recording in each form, unaltered and with each alteration that the form shows."""
-        self.red_columns("none", "anon_exec", "-o", self.place("kept"))
+        self.find_red_columns("none", "anon_exec", "-o", self.place("kept"))
         done = process.run([JITPROOF, "score", "--json", "--again", self.place("kept")])
         self.assertEqual([row["workload"] for row in json.loads(done.stdout)["workloads"]],
                          ["anon_exec"])
-        rows = self.score_altered("anon_exec", *((form, wrong.full) for form in wrong.FORMS),
+        rows = self.score_altered("anon_exec", *((form, wrong.keep_all) for form in wrong.FORMS),
                                   *wrong.ALTERATIONS)
         # Whether a true stream has all samples is a matter of the host.
         for form in wrong.FORMS:
-            row = rows["%s full" % form.__name__]
-            self.assertEqual(red_of(row) - {"seen"}, set(), row)
+            row = rows["%s keep_all" % form.__name__]
+            self.assertEqual(find_red(row) - {"seen"}, set(), row)
             # A stream that declares no-losses has no column `lost`.
-            self.assertEqual("lost" in row, form is not wrong.sums_of_names, row)
+            self.assertEqual("lost" in row, form is not wrong.sum_names, row)
         # Surplus weight counts as invented, however many stacks share it.
-        for form in (wrong.sums, wrong.sums_of_names):
-            cell = rows["%s heavy" % form.__name__]["invented"]
+        for form in (wrong.sum_samples, wrong.sum_names):
+            cell = rows["%s multiply_weights" % form.__name__]["invented"]
             self.assertGreater(4 * cell["k"], cell["n"], cell)
         for (form, alteration), expected in wrong.ALTERATIONS.items():
             row = rows["%s %s" % (form.__name__, alteration.__name__)]
             with self.subTest(form=form.__name__, alteration=alteration.__name__):
                 if expected is None:
-                    self.assertEqual((row["outcome"], red_of(row)), ("ERROR", set()), row)
+                    self.assertEqual((row["outcome"], find_red(row)), ("ERROR", set()), row)
                     self.assertIn("before the capture began, or of after", row["why"])
                 else:
-                    self.assertEqual(red_of(row) - {"seen"}, expected - {"seen"}, row)
-                    self.assertLessEqual(expected, red_of(row), row)
+                    self.assertEqual(find_red(row) - {"seen"}, expected - {"seen"}, row)
+                    self.assertLessEqual(expected, find_red(row), row)

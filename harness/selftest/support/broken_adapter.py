@@ -63,7 +63,7 @@ def await_word(wanted: str) -> None:
         sys.exit(1)
 
 
-def record() -> None:
+def write_record() -> None:
     if sys.argv[1] == "launch":
         gate = [sys.argv[index + 1].split("=", 1) for index, word in enumerate(sys.argv)
                 if word == "--gated"]
@@ -92,4 +92,4 @@ elif sys.argv[1] == "inject":
     answer_step("inject", "done")
     answer_step("injected")
 else:
-    record()
+    write_record()

@@ -36,17 +36,17 @@ class Swapper:
     def __init__(self, raw: bytes) -> None:
         self.raw, self.at, self.out = bytes(raw), 0, b""
 
-    def swap(self, layout: str) -> tuple[int, ...]:
+    def swap_numbers(self, layout: str) -> tuple[int, ...]:
         values = struct.unpack_from("<" + layout, self.raw, self.at)
         self.at += struct.calcsize("<" + layout)
         self.out += struct.pack(">" + layout, *values)
         return values
 
-    def keep(self, size: int) -> None:
+    def keep_bytes(self, size: int) -> None:
         self.out += self.raw[self.at:self.at + size]
         self.at += size
 
-    def left(self, end: int = 0) -> int:
+    def count_left(self, end: int = 0) -> int:
         return len(self.raw) - end - self.at
 
 
@@ -54,7 +54,7 @@ def swap_attr(raw: bytes) -> bytes:
     """Swaps a perf_event_attr: sample_max_stack has 16 bits, the flags are bit fields."""
     layout = "II" + "Q" * 4 + "8sII" + "Q" * 4 + "IiQIHHII" + "Q" * 3
     swapper = Swapper(raw.ljust(struct.calcsize("<" + layout), b"\0"))
-    swapper.swap(layout)
+    swapper.swap_numbers(layout)
     return (swapper.out[:40] + reverse_bits(raw[40:48]) + swapper.out[48:])[:len(raw)]
 
 
@@ -62,22 +62,22 @@ def swap_feature(number: int, raw: bytes) -> bytes | None:
     """Returns the swapped feature, or None if the output omits features of this number."""
     swapper = Swapper(raw)
     if number in STRINGS:
-        swapper.swap("I")
-        swapper.keep(swapper.left())
+        swapper.swap_numbers("I")
+        swapper.keep_bytes(swapper.count_left())
     elif number == 11:
-        for _ in range(swapper.swap("I")[0]):
-            swapper.keep(swapper.swap("I")[0])
+        for _ in range(swapper.swap_numbers("I")[0]):
+            swapper.keep_bytes(swapper.swap_numbers("I")[0])
     elif number == 2:
-        while swapper.left():
-            size = swapper.swap("IHH")[2]
-            swapper.swap("I")
-            swapper.keep(size - 12)
+        while swapper.count_left():
+            size = swapper.swap_numbers("IHH")[2]
+            swapper.swap_numbers("I")
+            swapper.keep_bytes(size - 12)
     elif number == 7:
-        swapper.swap("II")
+        swapper.swap_numbers("II")
     elif number == 33:
-        swapper.swap("II")
+        swapper.swap_numbers("II")
     elif number in (21, 23):
-        swapper.swap(f"{swapper.left() // 8}Q")
+        swapper.swap_numbers(f"{swapper.count_left() // 8}Q")
     else:
         return None
     return swapper.out
@@ -86,14 +86,14 @@ def swap_feature(number: int, raw: bytes) -> bytes | None:
 def swap_tail(swapper: Swapper, kind: int) -> None:
     for bit in (rd.TID, rd.TIME, rd.ID, rd.STREAM_ID, rd.CPU, rd.IDENTIFIER):
         if kind & bit:
-            swapper.swap("II" if bit in (rd.TID, rd.CPU) else "Q")
+            swapper.swap_numbers("II" if bit in (rd.TID, rd.CPU) else "Q")
 
 
 def swap_counts(swapper: Swapper, form: int) -> None:
     """Swaps the PERF_SAMPLE_READ part of a sample; @form is the attr's read_format."""
     each = 1 + bool(form & 4) + bool(form & 16)
-    many = swapper.swap("Q")[0] if form & 8 else 1
-    swapper.swap(f"{bool(form & 1) + bool(form & 2) + many * each}Q")
+    many = swapper.swap_numbers("Q")[0] if form & 8 else 1
+    swapper.swap_numbers(f"{bool(form & 1) + bool(form & 2) + many * each}Q")
 
 
 def swap_sample(raw: bytes, attr: rd.Attr) -> bytes:
@@ -103,22 +103,22 @@ def swap_sample(raw: bytes, attr: rd.Attr) -> bytes:
     for bit in (rd.IDENTIFIER, rd.IP, rd.TID, rd.TIME, rd.ADDR, rd.ID, rd.STREAM_ID, rd.CPU,
                 rd.PERIOD):
         if kind & bit:
-            swapper.swap("II" if bit in (rd.TID, rd.CPU) else "Q")
+            swapper.swap_numbers("II" if bit in (rd.TID, rd.CPU) else "Q")
     if kind & READ:
         swap_counts(swapper, struct.unpack_from("<Q", attr.raw, 32)[0])
     if kind & rd.CALLCHAIN:
-        swapper.swap(f"{swapper.swap('Q')[0]}Q")
+        swapper.swap_numbers(f"{swapper.swap_numbers('Q')[0]}Q")
     if kind & rd.RAW:
-        swapper.keep(swapper.swap("I")[0])
+        swapper.keep_bytes(swapper.swap_numbers("I")[0])
     if kind & BRANCH_STACK:
-        swapper.swap(f"{3 * swapper.swap('Q')[0]}Q")
-    if kind & rd.REGS_USER and swapper.swap("Q")[0]:
-        swapper.swap(f"{len(attr.registers())}Q")
+        swapper.swap_numbers(f"{3 * swapper.swap_numbers('Q')[0]}Q")
+    if kind & rd.REGS_USER and swapper.swap_numbers("Q")[0]:
+        swapper.swap_numbers(f"{len(attr.registers())}Q")
     if kind & rd.STACK_USER:
-        size = swapper.swap("Q")[0]
-        swapper.keep(size)
+        size = swapper.swap_numbers("Q")[0]
+        swapper.keep_bytes(size)
         if size:
-            swapper.swap("Q")
+            swapper.swap_numbers("Q")
     return swapper.out
 
 
@@ -138,16 +138,16 @@ def swap_record(record: rd.Record, attr: rd.Attr) -> bytes | None:
     # Without protection and flags.
     elif record.kind == rd.MMAP2 and (raw[56:57] in b"/[" or 0 not in raw[56:60]):
         layout = BODIES[rd.MMAP2][:-2]
-    swapper.swap(layout)
+    swapper.swap_numbers(layout)
     if record.kind in NAMED:
-        swapper.keep(swapper.left(tail))
+        swapper.keep_bytes(swapper.count_left(tail))
     else:
-        swapper.swap(f"{swapper.left(tail) // 8}Q")
+        swapper.swap_numbers(f"{swapper.count_left(tail) // 8}Q")
     swap_tail(swapper, kind)
     return swapper.out
 
 
-def pack(kind: int, misc: int, body: bytes) -> bytes:
+def pack_swapped(kind: int, misc: int, body: bytes) -> bytes:
     return struct.pack(">IHH", kind, misc, 8 + len(body)) + body
 
 
@@ -156,7 +156,7 @@ def swap_records(perf: rd.PerfData) -> bytes:
     for record in perf.records:
         body = swap_record(record, getattr(record, "attr", perf.attrs[0]))
         if body is not None:
-            data += pack(record.kind, record.misc, body)
+            data += pack_swapped(record.kind, record.misc, body)
     return data
 
 
@@ -168,11 +168,12 @@ def swap_features(perf: rd.PerfData) -> dict[int, bytes]:
 def swap_pipe(perf: rd.PerfData) -> bytes:
     out = struct.pack(">QQ", 0x32454c4946524550, PIPE_HEADER)
     for attr in perf.attrs:
-        out += pack(HEADER_ATTR, 0,
-                    swap_attr(attr.raw) + struct.pack(f">{len(attr.ids)}Q", *attr.ids))
+        out += pack_swapped(HEADER_ATTR, 0,
+                            swap_attr(attr.raw) + struct.pack(f">{len(attr.ids)}Q", *attr.ids))
     for number, raw in sorted(swap_features(perf).items()):
-        out += pack(HEADER_FEATURE, 0, struct.pack(">Q", number) + raw + bytes(-len(raw) % 8))
-    return out + pack(HEADER_FEATURE, 0, struct.pack(">Q", 34)) + swap_records(perf)
+        out += pack_swapped(HEADER_FEATURE, 0,
+                            struct.pack(">Q", number) + raw + bytes(-len(raw) % 8))
+    return out + pack_swapped(HEADER_FEATURE, 0, struct.pack(">Q", 34)) + swap_records(perf)
 
 
 def swap_file(perf: rd.PerfData) -> bytes:

@@ -50,7 +50,7 @@ class Names:
         return found
 
 
-def permissions(record: rd.Map) -> str:
+def format_permissions(record: rd.Map) -> str:
     letters = "".join(letter if record.prot & bit else "-"
                       for letter, bit in (("r", rd.READ), ("w", rd.WRITE), ("x", rd.EXECUTE)))
     return letters + ("s" if record.flags & 1 else "p")
@@ -61,7 +61,7 @@ def write_side(stream: Stream, record: rd.Side) -> None:
     if isinstance(record, rd.Map):
         name = "" if record.name == "//anon" else record.name
         stream.mapping(record.time, record.pid, record.start, record.start + record.size,
-                       permissions(record), record.pgoff if name else 0,
+                       format_permissions(record), record.pgoff if name else 0,
                        "%02x:%02x" % (record.maj, record.min), record.ino, name)
     elif record.kind == rd.COMM:
         pid, tid = struct.unpack_from("<II", body)
@@ -78,7 +78,7 @@ def write_side(stream: Stream, record: rd.Side) -> None:
             stream.exit(record.time, pid, tid)
 
 
-def frames_of(sample: rd.Sample) -> list[int]:
+def find_frames(sample: rd.Sample) -> list[int]:
     begin = sample.user()
     return [] if begin is None else [ip for ip in sample.chain[begin:] if ip < rd.CONTEXT_MAX]
 
@@ -96,7 +96,7 @@ def convert(perf: rd.PerfData, declares: Sequence[str] = (), name_of: NamesOf | 
     for record in perf.records:
         if isinstance(record, rd.Sample):
             frames: list[Frame] = []
-            for index, ip in enumerate(frames_of(record)):
+            for index, ip in enumerate(find_frames(record)):
                 name = name_of(record.pid, ip - (index > 0), record.time) if name_of else None
                 if "no-addresses" in lacks:
                     frames.append(name or "?")

@@ -81,17 +81,17 @@ class OtherUsers(Folder):
                         self.place("bin", "profiler"))
         self.fixtures = self.place("fixtures")
         shutil.copytree(FIXTURES, self.fixtures)
-        self.ours("tmp", 0o700)
+        self.make_victim_folder("tmp", 0o700)
 
     def tearDown(self) -> None:
         self.assertEqual(files.read(self.secret), SECRET + "\n" + SECRET + "\n")
 
-    def fixture(self, *names: str) -> str:
+    def fixture_path(self, *names: str) -> str:
         return os.path.join(self.fixtures, *names)
 
-    def known(self) -> list[str]:
+    def list_options(self) -> list[str]:
         """Returns the options that name the expectations of the fixtures."""
-        return ["--expected", self.fixture("expected")]
+        return ["--expected", self.fixture_path("expected")]
 
     @staticmethod
     def hand_over(path: str, user: int = USER) -> str:
@@ -102,37 +102,37 @@ class OtherUsers(Folder):
                 os.lchown(os.path.join(folder, name), user, user)
         return path
 
-    def their(self, *names: str) -> str:
+    def attacker_path(self, *names: str) -> str:
         return os.path.join(self.theirs, *names)
 
-    def ours(self, name: str, mode: int = 0o700) -> str:
+    def make_victim_folder(self, name: str, mode: int = 0o700) -> str:
         """Creates a folder of the victim."""
         os.mkdir(self.place(name), mode)
         os.chmod(self.place(name), mode)
         os.chown(self.place(name), self.victim, self.victim)
         return self.place(name)
 
-    def plant(self, name: str, make: Make) -> str:
+    def plant_file(self, name: str, make: Make) -> str:
         """Replaces a file of the attacker by the object that @make creates."""
-        path = name if name.startswith("/") else self.their(name)
+        path = name if name.startswith("/") else self.attacker_path(name)
         if os.path.lexists(path):
             os.unlink(path)
         make(path)
-        if make != self.hard:  # a hard link keeps its owner, the victim
+        if make != self.plant_hard_link:  # a hard link keeps its owner, the victim
             os.lchown(path, USER, USER)
         return path
 
-    def link(self, path: str) -> None:
+    def plant_link(self, path: str) -> None:
         os.symlink(self.secret, path)
 
-    def hard(self, path: str) -> None:
+    def plant_hard_link(self, path: str) -> None:
         os.link(self.secret, path)
 
-    def environment(self, **more: str) -> dict[str, str]:
+    def victim_environment(self, **more: str) -> dict[str, str]:
         ordinary = {"TMPDIR": self.place("tmp"), "HOME": self.home} if self.victim else {}
         return {**os.environ, **ordinary, **more}
 
-    def as_victim(self) -> dict[str, Any]:
+    def victim_arguments(self) -> dict[str, Any]:
         """Returns the arguments of subprocess that run a command as the victim."""
         return {"user": self.victim, "group": self.victim,
                 "extra_groups": []} if self.victim else {}
@@ -144,22 +144,22 @@ class OtherUsers(Folder):
         more.setdefault("stdin", subprocess.DEVNULL)
         done = subprocess.run([program or self.program, *arguments], capture_output=True, text=True,
                               errors="replace", timeout=timeout, check=False,
-                              env=self.environment(**(environment or {})),
-                              **self.as_victim(), **more)
+                              env=self.victim_environment(**(environment or {})),
+                              **self.victim_arguments(), **more)
         output = done.stdout + done.stderr
         self.assertNotIn(SECRET, output)
         self.assertGreaterEqual(done.returncode, 0, output)
         self.assertNotIn("killed by signal", output)
         return done
 
-    def refused(self, *arguments: str, **more: Any) -> str:
+    def expect_refusal(self, *arguments: str, **more: Any) -> str:
         done = self.run_it(*arguments, **more)
         self.assertNotIn(done.returncode, (0, 4), done.stdout + done.stderr)
         self.assertTrue(done.stderr.strip() or "not ok" in done.stdout)
         return done.stderr + done.stdout
 
     @contextlib.contextmanager
-    def their_python(self, code: str, *words: str, inherit: Sequence[int] = ()
+    def run_attacker(self, code: str, *words: str, inherit: Sequence[int] = ()
                      ) -> Iterator["subprocess.Popen[bytes]"]:
         """Runs @code as the attacker until the context ends. The code finds @words in `a` and calls
         `on()` when it is ready. Root starts it, as Python may be closed to other users."""
@@ -178,8 +178,8 @@ class OtherUsers(Folder):
                 os.killpg(child.pid, signal.SIGKILL)
 
     @contextlib.contextmanager
-    def swapping(self, one: str, other: str) -> Iterator[None]:
+    def swap_paths(self, one: str, other: str) -> Iterator[None]:
         """Lets an attacker exchange the paths @one and @other all the time."""
-        with self.their_python("on()\nwhile True:\n    libc.renameat2(-100, a[0].encode(), -100, "
+        with self.run_attacker("on()\nwhile True:\n    libc.renameat2(-100, a[0].encode(), -100, "
                                "a[1].encode(), 2)\n", one, other):  # RENAME_EXCHANGE
             yield

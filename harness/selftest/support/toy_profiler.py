@@ -26,11 +26,11 @@ class Toy(Adapter):
     def begin(self) -> None:
         self.taken: list[tuple[int, int, list[int]]] = []
         started = threading.Event()
-        self.thread = threading.Thread(target=self.profile, args=[started])
+        self.thread = threading.Thread(target=self.take_samples, args=[started])
         self.thread.start()
         started.wait()
 
-    def profile(self, started: threading.Event) -> None:
+    def take_samples(self, started: threading.Event) -> None:
         seized = set()
         while self.running:
             for tid in map(int, os.listdir(f"/proc/{self.pid}/task")):
@@ -58,7 +58,7 @@ class Toy(Adapter):
         ptrace(CONT, tid, None, None if status >> 16 else os.WSTOPSIG(status))
         time.sleep(0.001)
 
-    def samples(self) -> int:
+    def count_samples(self) -> int:
         return len(self.taken)
 
     def end(self) -> None:

@@ -58,13 +58,14 @@ def name_nearest(stream: str) -> str:
     named = sorted((int(address, 16), name)
                    for address, name in set(re.findall(r"(0x[0-9a-f]+)=(\S+)", stream)))
 
-    def name(word: str) -> str:
+    def make_name(word: str) -> str:
         if "=" in word:
             return word
         below = [name for address, name in named if address < int(word, 16)]
         return word + "=" + below[-1] if below else word
 
-    return change_samples(stream, lambda words, _: words[:4] + [name(word) for word in words[4:]])
+    return change_samples(
+        stream, lambda words, _: words[:4] + [make_name(word) for word in words[4:]])
 
 
 def halve_weights(stream: str) -> str:

@@ -21,61 +21,63 @@ class Stream:
         self.header = [line for line in lines if line[0] in HEADER]
         self.things = [line for line in lines if line[0] not in HEADER]
 
-    def text(self) -> str:
+    def join_text(self) -> str:
         return "".join(" ".join(line) + "\n" for line in self.header + self.things)
 
-    def samples(self) -> list[Line]:
+    def list_samples(self) -> list[Line]:
         return [line for line in self.things if line[0] == "sample"]
 
-    def only_samples(self, *declares: str) -> None:
-        self.things = self.samples()
+    def keep_samples(self, *declares: str) -> None:
+        self.things = self.list_samples()
         self.header.append(["declares", *declares])
 
-    def change(self, change: Callable[[Line, int], list[Line]]) -> None:
+    def change_samples(self, change: Callable[[Line, int], list[Line]]) -> None:
         """Replaces each sample by the lines that @change returns for it and its number."""
         self.things = [line for line in self.things if line[0] != "sample"] + [
-            new for number, line in enumerate(self.samples()) for new in change(line, number)]
+            new for number, line in enumerate(self.list_samples()) for new in change(line, number)]
 
-    def frames(self, change: Callable[[list[str]], list[str]]) -> None:
-        self.change(lambda line, _: [line[:4] + change(line[4:])])
+    def change_frames(self, change: Callable[[list[str]], list[str]]) -> None:
+        self.change_samples(lambda line, _: [line[:4] + change(line[4:])])
 
-    def names(self, change: Callable[[str], str], first: int = 0) -> None:
+    def change_names(self, change: Callable[[str], str], first: int = 0) -> None:
         """Changes the names of emitted functions; an empty name removes it. @first: the first frame
         to change, 1 for callers alone."""
-        def renamed(frame: str) -> str:
+        def rename_frame(frame: str) -> str:
             address, has, name = frame.rpartition("=")
             if not has and (frame.startswith("0x") or frame == NATIVE):
                 return frame
             return (address + has + change(name)).rstrip("=") or "?"
 
-        self.frames(lambda frames: frames[:first] + [renamed(frame) for frame in frames[first:]])
+        self.change_frames(lambda frames: frames[:first] +
+                           [rename_frame(frame) for frame in frames[first:]])
 
-    def known(self) -> list[str]:
+    def list_known_names(self) -> list[str]:
         """Returns the names of emitted functions."""
-        frames = {frame for line in self.samples() for frame in line[4:]}
+        frames = {frame for line in self.list_samples() for frame in line[4:]}
         return sorted({frame.rpartition("=")[2] for frame in frames
                        if "=" in frame or not (frame.startswith("0x") or frame == NATIVE)})
 
-    def addresses(self, change: Callable[[int], int], first: int = 0, last: int = 9999) -> None:
-        def moved(frame: str) -> str:
+    def change_addresses(self, change: Callable[[int], int], first: int = 0,
+                         last: int = 9999) -> None:
+        def move_frame(frame: str) -> str:
             address, has, name = frame.partition("=")
             return "%#x" % change(int(address, 16)) + has + name
 
-        self.frames(lambda frames: [moved(frame) if first <= at < last else frame
+        self.change_frames(lambda frames: [move_frame(frame) if first <= at < last else frame
                                     for at, frame in enumerate(frames)])
 
-    def times(self, change: Callable[[int], int]) -> None:
-        self.change(lambda line, _: [[line[0], str(change(int(line[1]))), *line[2:]]])
+    def change_times(self, change: Callable[[int], int]) -> None:
+        self.change_samples(lambda line, _: [[line[0], str(change(int(line[1]))), *line[2:]]])
 
-    def middle(self) -> str:
-        times = sorted(int(line[1]) for line in self.samples())
+    def find_middle_time(self) -> str:
+        times = sorted(int(line[1]) for line in self.list_samples())
         return str(times[len(times) // 2])
 
-    def emitted_maps(self) -> list[Line]:
+    def find_emitted_maps(self) -> list[Line]:
         return [line for line in self.things
                 if line[0] == "map" and "x" in line[4] and not "".join(line[8:])]
 
-    def period(self, factor: int) -> None:
+    def multiply_period(self, factor: int) -> None:
         for line in self.header:
             if line[0] == "period":
                 line[1] = str(int(line[1]) * factor)
@@ -86,73 +88,73 @@ class Stream:
 NATIVE = "[native]"
 
 
-def full(stream: Stream) -> None:
+def keep_all(stream: Stream) -> None:
     pass
 
 
-def names(stream: Stream) -> None:
-    stream.only_samples("no-addresses", "no-mappings", "no-tasks")
-    stream.frames(lambda frames: [frame.partition("=")[2] or NATIVE for frame in frames])
+def keep_names(stream: Stream) -> None:
+    stream.keep_samples("no-addresses", "no-mappings", "no-tasks")
+    stream.change_frames(lambda frames: [frame.partition("=")[2] or NATIVE for frame in frames])
 
 
-def sums(stream: Stream) -> None:
-    stream.only_samples("no-time")
+def sum_samples(stream: Stream) -> None:
+    stream.keep_samples("no-time")
     counts = collections.Counter(tuple(line[2:]) for line in stream.things)
     stream.things = [["sample", str(count), *rest] for rest, count in counts.items()]
 
 
-def sums_of_names(stream: Stream) -> None:
-    names(stream)
+def sum_names(stream: Stream) -> None:
+    keep_names(stream)
     stream.header.pop()
-    stream.change(lambda line, _: [line[:3] + ["-"] + line[4:]])
-    sums(stream)
+    stream.change_samples(lambda line, _: [line[:3] + ["-"] + line[4:]])
+    sum_samples(stream)
     stream.header[-1] += ["no-addresses", "no-threads", "no-losses"]
 
 
-def unprotected(stream: Stream) -> None:
+def declare_no_protections(stream: Stream) -> None:
     """Declares that mappings are reported without their protection."""
     stream.header.append(["declares", "no-protections"])
 
 
-FORMS: tuple[Alteration, ...] = (full, names, sums, sums_of_names)
+FORMS: tuple[Alteration, ...] = (keep_all, keep_names, sum_samples, sum_names)
 
 
 # Alterations.
 
-def drop(stream: Stream) -> None:
-    stream.change(lambda line, number: [line] if number % 10 == 0 else [])
+def drop_nine_of_ten(stream: Stream) -> None:
+    stream.change_samples(lambda line, number: [line] if number % 10 == 0 else [])
 
 
 def drop_weight(stream: Stream) -> None:
-    stream.change(lambda line, _: [[line[0], str(int(line[1]) // 10 or 1), *line[2:]]]
+    stream.change_samples(lambda line, _: [[line[0], str(int(line[1]) // 10 or 1), *line[2:]]]
                   if int(line[1]) >= 10 else [])
 
 
-def silent(stream: Stream) -> None:
-    stream.change(lambda line, _: [])
+def drop_all(stream: Stream) -> None:
+    stream.change_samples(lambda line, _: [])
 
 
-def repeat(stream: Stream) -> None:
+def repeat_later(stream: Stream) -> None:
     """Repeats each sample 7 ns later."""
-    stream.change(lambda line, _: [line, [line[0], str(int(line[1]) + 7), *line[2:]]])
+    stream.change_samples(lambda line, _: [line, [line[0], str(int(line[1]) + 7), *line[2:]]])
 
 
-def pairs(stream: Stream) -> None:
+def copy_previous(stream: Stream) -> None:
     """Replaces each second sample by a copy of the one before: the number stays right."""
-    stream.change(lambda line, number: [] if number % 2 else [
+    stream.change_samples(lambda line, number: [] if number % 2 else [
         line, [line[0], str(int(line[1]) + 7), *line[2:]]])
 
 
-def pairs_beside(stream: Stream) -> None:
+def copy_previous_and_add(stream: Stream) -> None:
     """Does the same, and adds samples of the main thread, which is in no path."""
-    pairs(stream)
-    stream.change(lambda line, number: [line] if number % 6 else [
+    copy_previous(stream)
+    stream.change_samples(lambda line, number: [line] if number % 6 else [
         line, [*line[:3], line[2], line[-1]]])
 
 
-def flood(stream: Stream) -> None:
+def add_native_flood(stream: Stream) -> None:
     """Adds more samples of the main thread in native code than the CPUs allow."""
-    line = stream.samples()[0]
+    line = stream.list_samples()[0]
     tid = line[2] if line[3] != "-" else "-"
     if any("no-time" in words for words in stream.header):
         stream.things.append(["sample", "100000", line[2], tid, line[-1]])
@@ -161,314 +163,315 @@ def flood(stream: Stream) -> None:
                       for number in range(100_000)]
 
 
-def twice(stream: Stream) -> None:
-    stream.change(lambda line, _: [line, line])
+def repeat_samples(stream: Stream) -> None:
+    stream.change_samples(lambda line, _: [line, line])
 
 
-def heavy(stream: Stream) -> None:
-    stream.change(lambda line, _: [[line[0], str(int(line[1]) * 50), *line[2:]]])
+def multiply_weights(stream: Stream) -> None:
+    stream.change_samples(lambda line, _: [[line[0], str(int(line[1]) * 50), *line[2:]]])
 
 
-def one_stack(stream: Stream) -> None:
+def use_one_stack(stream: Stream) -> None:
     """Replaces all samples by one stack, 50 times as heavy as all of them."""
-    emitted = next(line for line in stream.samples()
+    emitted = next(line for line in stream.list_samples()
                    if "=" in line[4] or not line[4].startswith(("0x", "[")))
-    total = 50 * sum(int(line[1]) for line in stream.samples())
+    total = 50 * sum(int(line[1]) for line in stream.list_samples())
     stream.things = [["sample", str(total), *emitted[2:]]]
 
 
-def one_process(stream: Stream) -> None:
+def use_one_process(stream: Stream) -> None:
     """Gives all weight to the process that has most of it."""
     counts: collections.Counter[str] = collections.Counter()
-    for line in stream.samples():
+    for line in stream.list_samples():
         counts[line[2]] += int(line[1])
     (most, its), = counts.most_common(1)
-    stream.change(lambda line, _: [] if line[2] != most else [
+    stream.change_samples(lambda line, _: [] if line[2] != most else [
         [line[0], str(max(1, round(int(line[1]) * counts.total() / its))), *line[2:]]])
 
 
-def stackless(stream: Stream) -> None:
-    stream.change(lambda line, number: [line if number % 3 else line[:4]])
+def drop_some_stacks(stream: Stream) -> None:
+    stream.change_samples(lambda line, number: [line if number % 3 else line[:4]])
 
 
-def empty(stream: Stream) -> None:
-    stream.change(lambda line, _: [line[:4]])
+def drop_stacks(stream: Stream) -> None:
+    stream.change_samples(lambda line, _: [line[:4]])
 
 
-def leafless(stream: Stream) -> None:
-    stream.frames(lambda frames: frames[1:])
+def drop_leaf(stream: Stream) -> None:
+    stream.change_frames(lambda frames: frames[1:])
 
 
-def reverse(stream: Stream) -> None:
-    stream.frames(lambda frames: frames[::-1])
+def reverse_frames(stream: Stream) -> None:
+    stream.change_frames(lambda frames: frames[::-1])
 
 
-def leaf_twice(stream: Stream) -> None:
-    stream.frames(lambda frames: frames[:1] + frames)
+def repeat_leaf(stream: Stream) -> None:
+    stream.change_frames(lambda frames: frames[:1] + frames)
 
 
-def page_off(stream: Stream) -> None:
-    stream.addresses(lambda address: address + (1 << 30))
+def shift_addresses(stream: Stream) -> None:
+    stream.change_addresses(lambda address: address + (1 << 30))
 
 
-def rounded_down(stream: Stream) -> None:
-    stream.addresses(lambda address: address & ~15)
+def round_addresses(stream: Stream) -> None:
+    stream.change_addresses(lambda address: address & ~15)
 
 
-def begins(stream: Stream) -> None:
+def use_function_starts(stream: Stream) -> None:
     """Reports the start of the function as the innermost address."""
-    stream.frames(lambda frames: [
+    stream.change_frames(lambda frames: [
         "%#x=%s" % (stream.starts[name], name) if not at and name else frame
         for at, frame in enumerate(frames) for name in [frame.partition("=")[2]]])
 
 
-def call_sites(stream: Stream) -> None:
+def use_call_sites(stream: Stream) -> None:
     """Reports an address within the call instead of the return address."""
-    stream.addresses(lambda address: address - 1, first=1)
+    stream.change_addresses(lambda address: address - 1, first=1)
 
 
-def rootless(stream: Stream) -> None:
-    stream.frames(lambda frames: frames[:-1] if len(frames) > 1 else frames)
+def drop_root(stream: Stream) -> None:
+    stream.change_frames(lambda frames: frames[:-1] if len(frames) > 1 else frames)
 
 
-def kernel(stream: Stream) -> None:
+def add_kernel_frames(stream: Stream) -> None:
     """Prepends a kernel frame to each third sample."""
-    stream.change(lambda line, number: [
+    stream.change_samples(lambda line, number: [
         line if number % 3 else
         line[:4] + [NATIVE if NATIVE in line else "0xffffffff81000010"] + line[4:]])
 
 
-def mangled(stream: Stream) -> None:
-    stream.names(lambda name: "_Z%d%s" % (len(name), name))
+def mangle_names(stream: Stream) -> None:
+    stream.change_names(lambda name: "_Z%d%s" % (len(name), name))
 
 
-def unknown(stream: Stream) -> None:
+def use_unknown(stream: Stream) -> None:
     """Reports `[unknown]`, as most folded stacks do."""
-    stream.names(lambda name: "[unknown]")
+    stream.change_names(lambda name: "[unknown]")
 
 
-def nameless(stream: Stream) -> None:
-    stream.names(lambda name: "")
+def drop_names(stream: Stream) -> None:
+    stream.change_names(lambda name: "")
 
 
-def other_names(stream: Stream) -> Callable[[str], str]:
-    known = stream.known()
+def exchange_names(stream: Stream) -> Callable[[str], str]:
+    known = stream.list_known_names()
     return dict(zip(known, known[1:] + known[:1])).__getitem__
 
 
-def swapped(stream: Stream) -> None:
-    stream.names(other_names(stream))
+def swap_names(stream: Stream) -> None:
+    stream.change_names(exchange_names(stream))
 
 
-def callers_swapped(stream: Stream) -> None:
-    stream.names(other_names(stream), first=1)
+def swap_callers(stream: Stream) -> None:
+    stream.change_names(exchange_names(stream), first=1)
 
 
-def callers_nameless(stream: Stream) -> None:
-    stream.names(lambda name: "", first=1)
+def drop_caller_names(stream: Stream) -> None:
+    stream.change_names(lambda name: "", first=1)
 
 
 def cut_names(stream: Stream) -> None:
-    stream.names(lambda name: name[:8])
+    stream.change_names(lambda name: name[:8])
 
 
-def native_named(stream: Stream) -> None:
+def name_native_frames(stream: Stream) -> None:
     """Names unnamed frames after an emitted function."""
-    known = stream.known()
-    stream.frames(lambda frames: [frame if "=" in frame else frame + "=" + known[0]
+    known = stream.list_known_names()
+    stream.change_frames(lambda frames: [frame if "=" in frame else frame + "=" + known[0]
                                   for frame in frames])
 
 
-def other_thread(stream: Stream) -> None:
-    stream.change(lambda line, _: [line[:3] + [str(int(line[3]) + 1)] + line[4:]])
+def change_threads(stream: Stream) -> None:
+    stream.change_samples(lambda line, _: [line[:3] + [str(int(line[3]) + 1)] + line[4:]])
 
 
-def stranger(stream: Stream) -> None:
+def add_strangers(stream: Stream) -> None:
     """Adds a sample of a process that does not exist for each tenth sample."""
-    stream.change(lambda line, number: [line] + (
+    stream.change_samples(lambda line, number: [line] + (
         [line[:2] + ["999999", "999999" if line[3] != "-" else "-"] + line[4:]]
         if number % 10 == 0 else []))
 
 
-def wrong_pid(stream: Stream) -> None:
+def change_pids(stream: Stream) -> None:
     """Reports the pid of a process that does not exist; the tid is right."""
-    stream.change(lambda line, _: [line[:2] + ["999999"] + line[3:]])
+    stream.change_samples(lambda line, _: [line[:2] + ["999999"] + line[3:]])
 
 
-def inner_pids(stream: Stream) -> None:
+def use_inner_pids(stream: Stream) -> None:
     """Reports pids as in a pid namespace."""
-    stream.change(lambda line, _: [line[:2] + ["1", "1" if line[3] != "-" else "-"] + line[4:]])
+    stream.change_samples(lambda line,
+                          _: [line[:2] + ["1", "1" if line[3] != "-" else "-"] + line[4:]])
 
 
-def phantom_thread(stream: Stream) -> None:
-    pid = stream.samples()[0][2]
-    stream.things.append(["fork", stream.middle(), pid, "999999", pid, pid])
+def invent_thread(stream: Stream) -> None:
+    pid = stream.list_samples()[0][2]
+    stream.things.append(["fork", stream.find_middle_time(), pid, "999999", pid, pid])
 
 
-def image_lost(stream: Stream) -> None:
+def invent_exec(stream: Stream) -> None:
     """Adds an exec that did not happen."""
-    stream.things.append(["exec", stream.middle(), stream.samples()[0][2], "other"])
+    stream.things.append(["exec", stream.find_middle_time(), stream.list_samples()[0][2], "other"])
 
 
-def unmapped(stream: Stream) -> None:
+def drop_execute(stream: Stream) -> None:
     """Reports that emitted code lost its execute permission."""
-    for line in stream.emitted_maps():
-        stream.things.append(["map", stream.middle(), *line[2:4], "rw-p", *line[5:]])
+    for line in stream.find_emitted_maps():
+        stream.things.append(["map", stream.find_middle_time(), *line[2:4], "rw-p", *line[5:]])
 
 
-def longer(stream: Stream) -> None:
+def extend_maps(stream: Stream) -> None:
     """Extends mappings of emitted code by an unmapped page."""
-    for line in stream.emitted_maps():
+    for line in stream.find_emitted_maps():
         start, _, end = line[3].partition("-")
         line[3] = "%s-%x" % (start, int(end, 16) + 4096)
 
 
-def other_part(stream: Stream) -> None:
+def change_offsets(stream: Stream) -> None:
     """Reports mappings of files with the offset of the next page."""
     for line in stream.things:
         if line[0] == "map" and line[-1].startswith("/"):
             line[5] = "%08x" % (int(line[5], 16) + 4096)
 
 
-def elsewhere(stream: Stream) -> None:
+def invent_map(stream: Stream) -> None:
     """Adds a mapping where nothing was ever mapped."""
-    line = stream.emitted_maps()[0]
+    line = stream.find_emitted_maps()[0]
     stream.things.append([*line[:3], "7e0000000000-7e0000001000", *line[4:]])
 
 
-def lost_samples(stream: Stream) -> None:
+def report_lost_samples(stream: Stream) -> None:
     stream.things.append(["lost", "0", "samples", "7"])
 
 
-def lost_records(stream: Stream) -> None:
+def report_lost_records(stream: Stream) -> None:
     stream.things.append(["lost", "0", "records", "7"])
 
 
-def long_period(stream: Stream) -> None:
-    stream.period(50)
+def lengthen_period(stream: Stream) -> None:
+    stream.multiply_period(50)
 
 
-def wall_clock(stream: Stream) -> None:
-    stream.times(lambda time: time + 17 * 10**17)
+def use_wall_clock(stream: Stream) -> None:
+    stream.change_times(lambda time: time + 17 * 10**17)
 
 
-def microseconds(stream: Stream) -> None:
-    stream.times(lambda time: time // 1000)
+def use_microseconds(stream: Stream) -> None:
+    stream.change_times(lambda time: time // 1000)
 
 
-def milliseconds(stream: Stream) -> None:
+def round_to_milliseconds(stream: Stream) -> None:
     """Rounds times to milliseconds."""
-    stream.times(lambda time: time // 10**6 * 10**6)
+    stream.change_times(lambda time: time // 10**6 * 10**6)
 
 
-def early(stream: Stream) -> None:
-    stream.times(lambda time: time - 20 * 10**6)
+def advance_times(stream: Stream) -> None:
+    stream.change_times(lambda time: time - 20 * 10**6)
 
 
 # (form, alteration): the red columns. None: the row is an ERROR that names the contradiction.
 ALTERATIONS: dict[tuple[Alteration, Alteration], set[str] | None] = {
-    (full, drop): {"seen"},
-    (names, drop): {"seen"},
-    (sums, drop_weight): {"seen"},
-    (full, silent): {"seen"},
-    (names, silent): {"seen"},
-    (sums_of_names, silent): {"seen"},
-    (full, repeat): {"invented"},
-    (names, repeat): {"invented"},
-    (full, pairs): {"invented"},
-    (names, pairs): {"invented"},
-    (full, pairs_beside): {"invented"},
-    (names, pairs_beside): {"invented"},
-    (full, flood): {"invented"},
-    (names, flood): {"invented"},
-    (sums, flood): {"invented"},
-    (sums_of_names, flood): {"invented"},
-    (full, twice): {"invented"},
-    (names, twice): {"invented"},
-    (sums, heavy): {"invented"},
-    (sums_of_names, heavy): {"invented"},
-    (sums, one_stack): {"invented"},
-    (sums_of_names, one_stack): {"invented"},
-    (full, stackless): {"whole"},
-    (names, stackless): {"whole"},
-    (names, empty): {"whole"},
-    (sums, empty): {"whole"},
-    (sums_of_names, empty): {"whole"},
-    (full, leafless): {"whole", "invented"},
-    (sums, leafless): {"whole"},
-    (full, leaf_twice): {"whole", "invented"},
-    (names, reverse): {"invented"},
-    (sums, reverse): {"invented"},
-    (sums_of_names, reverse): {"invented"},
-    (sums, page_off): {"seen", "wrong"},
-    (full, rounded_down): {"whole", "invented"},
-    (sums, rounded_down): {"whole", "invented"},
-    (full, begins): {"whole", "invented"},
-    (sums, begins): {"whole", "invented"},
-    (full, call_sites): {"whole", "invented"},
-    (sums, call_sites): {"whole", "invented"},
-    (full, rootless): {"whole"},
-    (names, rootless): {"whole"},
-    (sums, rootless): {"whole"},
-    (sums_of_names, rootless): {"whole"},
-    (full, kernel): {"invented"},
-    (names, kernel): {"invented"},
-    (sums, kernel): {"invented"},
-    (sums_of_names, kernel): {"invented"},
-    (names, mangled): {"right"},
-    (sums, mangled): {"right", "wrong"},
-    (sums_of_names, mangled): {"right"},
-    (names, unknown): {"right"},
-    (sums_of_names, unknown): {"right"},
-    (names, nameless): {"right"},
-    (sums, nameless): {"right"},
-    (sums_of_names, nameless): {"right"},
-    (sums, swapped): {"right", "wrong"},
-    (full, callers_swapped): {"right", "wrong"},
-    (names, callers_swapped): {"whole", "invented"},
-    (sums, callers_swapped): {"right", "wrong"},
-    (full, callers_nameless): {"right"},
-    (names, callers_nameless): {"right"},
-    (sums, callers_nameless): {"right"},
-    (full, cut_names): {"right", "wrong"},
-    (names, cut_names): {"right"},
-    (sums, cut_names): {"right", "wrong"},
-    (full, native_named): {"wrong"},
-    (sums, native_named): {"wrong"},
-    (full, other_thread): {"seen", "whole", "invented"},
-    (sums, other_thread): {"whole", "invented"},
-    (full, stranger): {"invented"},
-    (sums, stranger): {"invented"},
-    (sums_of_names, stranger): {"invented"},
-    (names, stranger): {"invented"},
-    (names, wrong_pid): {"invented"},
-    (names, inner_pids): {"seen", "invented"},
-    (full, inner_pids): {"seen", "invented"},
-    (sums, inner_pids): {"seen", "invented"},
-    (sums_of_names, inner_pids): {"seen", "invented"},
-    (full, phantom_thread): {"tasks"},
-    (full, image_lost): {"tasks", "mapped", "whole"},
-    (full, unmapped): {"mapped", "whole"},
-    (full, longer): {"mapped"},
-    (full, elsewhere): {"mapped"},
-    (full, other_part): {"mapped"},
-    (unprotected, elsewhere): set(),
-    (full, lost_samples): {"lost"},
-    (names, lost_samples): {"lost"},
-    (sums, lost_samples): {"lost"},
-    (full, lost_records): {"lost"},
-    (full, long_period): {"invented"},
-    (full, wall_clock): None,
-    (names, microseconds): None,
-    (full, milliseconds): {"whole", "invented"},
-    (full, early): {"whole", "invented"},
+    (keep_all, drop_nine_of_ten): {"seen"},
+    (keep_names, drop_nine_of_ten): {"seen"},
+    (sum_samples, drop_weight): {"seen"},
+    (keep_all, drop_all): {"seen"},
+    (keep_names, drop_all): {"seen"},
+    (sum_names, drop_all): {"seen"},
+    (keep_all, repeat_later): {"invented"},
+    (keep_names, repeat_later): {"invented"},
+    (keep_all, copy_previous): {"invented"},
+    (keep_names, copy_previous): {"invented"},
+    (keep_all, copy_previous_and_add): {"invented"},
+    (keep_names, copy_previous_and_add): {"invented"},
+    (keep_all, add_native_flood): {"invented"},
+    (keep_names, add_native_flood): {"invented"},
+    (sum_samples, add_native_flood): {"invented"},
+    (sum_names, add_native_flood): {"invented"},
+    (keep_all, repeat_samples): {"invented"},
+    (keep_names, repeat_samples): {"invented"},
+    (sum_samples, multiply_weights): {"invented"},
+    (sum_names, multiply_weights): {"invented"},
+    (sum_samples, use_one_stack): {"invented"},
+    (sum_names, use_one_stack): {"invented"},
+    (keep_all, drop_some_stacks): {"whole"},
+    (keep_names, drop_some_stacks): {"whole"},
+    (keep_names, drop_stacks): {"whole"},
+    (sum_samples, drop_stacks): {"whole"},
+    (sum_names, drop_stacks): {"whole"},
+    (keep_all, drop_leaf): {"whole", "invented"},
+    (sum_samples, drop_leaf): {"whole"},
+    (keep_all, repeat_leaf): {"whole", "invented"},
+    (keep_names, reverse_frames): {"invented"},
+    (sum_samples, reverse_frames): {"invented"},
+    (sum_names, reverse_frames): {"invented"},
+    (sum_samples, shift_addresses): {"seen", "wrong"},
+    (keep_all, round_addresses): {"whole", "invented"},
+    (sum_samples, round_addresses): {"whole", "invented"},
+    (keep_all, use_function_starts): {"whole", "invented"},
+    (sum_samples, use_function_starts): {"whole", "invented"},
+    (keep_all, use_call_sites): {"whole", "invented"},
+    (sum_samples, use_call_sites): {"whole", "invented"},
+    (keep_all, drop_root): {"whole"},
+    (keep_names, drop_root): {"whole"},
+    (sum_samples, drop_root): {"whole"},
+    (sum_names, drop_root): {"whole"},
+    (keep_all, add_kernel_frames): {"invented"},
+    (keep_names, add_kernel_frames): {"invented"},
+    (sum_samples, add_kernel_frames): {"invented"},
+    (sum_names, add_kernel_frames): {"invented"},
+    (keep_names, mangle_names): {"right"},
+    (sum_samples, mangle_names): {"right", "wrong"},
+    (sum_names, mangle_names): {"right"},
+    (keep_names, use_unknown): {"right"},
+    (sum_names, use_unknown): {"right"},
+    (keep_names, drop_names): {"right"},
+    (sum_samples, drop_names): {"right"},
+    (sum_names, drop_names): {"right"},
+    (sum_samples, swap_names): {"right", "wrong"},
+    (keep_all, swap_callers): {"right", "wrong"},
+    (keep_names, swap_callers): {"whole", "invented"},
+    (sum_samples, swap_callers): {"right", "wrong"},
+    (keep_all, drop_caller_names): {"right"},
+    (keep_names, drop_caller_names): {"right"},
+    (sum_samples, drop_caller_names): {"right"},
+    (keep_all, cut_names): {"right", "wrong"},
+    (keep_names, cut_names): {"right"},
+    (sum_samples, cut_names): {"right", "wrong"},
+    (keep_all, name_native_frames): {"wrong"},
+    (sum_samples, name_native_frames): {"wrong"},
+    (keep_all, change_threads): {"seen", "whole", "invented"},
+    (sum_samples, change_threads): {"whole", "invented"},
+    (keep_all, add_strangers): {"invented"},
+    (sum_samples, add_strangers): {"invented"},
+    (sum_names, add_strangers): {"invented"},
+    (keep_names, add_strangers): {"invented"},
+    (keep_names, change_pids): {"invented"},
+    (keep_names, use_inner_pids): {"seen", "invented"},
+    (keep_all, use_inner_pids): {"seen", "invented"},
+    (sum_samples, use_inner_pids): {"seen", "invented"},
+    (sum_names, use_inner_pids): {"seen", "invented"},
+    (keep_all, invent_thread): {"tasks"},
+    (keep_all, invent_exec): {"tasks", "mapped", "whole"},
+    (keep_all, drop_execute): {"mapped", "whole"},
+    (keep_all, extend_maps): {"mapped"},
+    (keep_all, invent_map): {"mapped"},
+    (keep_all, change_offsets): {"mapped"},
+    (declare_no_protections, invent_map): set(),
+    (keep_all, report_lost_samples): {"lost"},
+    (keep_names, report_lost_samples): {"lost"},
+    (sum_samples, report_lost_samples): {"lost"},
+    (keep_all, report_lost_records): {"lost"},
+    (keep_all, lengthen_period): {"invented"},
+    (keep_all, use_wall_clock): None,
+    (keep_names, use_microseconds): None,
+    (keep_all, round_to_milliseconds): {"whole", "invented"},
+    (keep_all, advance_times): {"whole", "invented"},
 }
 
 # The same for a workload with code in a library without symbols.
 BESIDE_FILES: dict[tuple[Alteration, Alteration], set[str]] = {
-    (sums, swapped): {"right", "wrong"},
-    (sums, nameless): {"right"},
-    (sums, callers_nameless): {"right"},
-    (sums, native_named): {"wrong"},
-    (sums, kernel): {"invented"},
+    (sum_samples, swap_names): {"right", "wrong"},
+    (sum_samples, drop_names): {"right"},
+    (sum_samples, drop_caller_names): {"right"},
+    (sum_samples, name_native_frames): {"wrong"},
+    (sum_samples, add_kernel_frames): {"invented"},
 }

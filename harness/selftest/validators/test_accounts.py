@@ -21,48 +21,48 @@ class Attached(Recorded):
 
     fixture = "clock"
 
-    def edit(self, name: str, change: Callable[[str], str]) -> None:
-        text = self.text_of(name)
+    def edit_file(self, name: str, change: Callable[[str], str]) -> None:
+        text = self.read_text(name)
         self.assertNotEqual(change(text), text)
         self.put_text(name, change(text))
 
     def state_requests(self, cpus: int = 2, task_clock: int = 0, synth: int = 2) -> None:
         """States in `watched` what the runner requested."""
-        self.edit("watched", lambda text: text + "cpus %d\ntask_clock %d\nsynth %d\n" %
-                  (cpus, task_clock, synth))
+        self.edit_file("watched", lambda text: text + "cpus %d\ntask_clock %d\nsynth %d\n" %
+                       (cpus, task_clock, synth))
 
-    def sides(self, kind: int) -> list[rd.Side]:
+    def find_records(self, kind: int) -> list[rd.Side]:
         return [one for one in self.perf.records if isinstance(one, rd.Side) and one.kind == kind]
 
     def test_as_recorded(self) -> None:
-        self.passes()
+        self.expect_pass()
         self.state_requests()
-        self.passes()
+        self.expect_pass()
 
     def test_no_such_cpu(self) -> None:
         self.state_requests(cpus=2)
         self.perf.samples()[7].cpu = 2
-        self.fails(self.exactly(1, "modes.bad", "no-such-cpu"))
+        self.expect_fail(self.match_count(1, "modes.bad", "no-such-cpu"))
 
     def test_another_clock(self) -> None:
         struct.pack_into("<Q", self.perf.attrs[0].raw, CONFIG, 1)
-        self.passes()  # no file states the requested clock
+        self.expect_pass()  # no file states the requested clock
         self.state_requests()
-        self.errs("not asked for the clock, or the breakpoints, that the runner wanted")
-        self.edit("watched", lambda text: text.replace("task_clock 0", "task_clock 1"))
-        self.passes()
+        self.expect_error("not asked for the clock, or the breakpoints, that the runner wanted")
+        self.edit_file("watched", lambda text: text.replace("task_clock 0", "task_clock 1"))
+        self.expect_pass()
 
     def test_breakpoints_of_a_clock(self) -> None:
         self.facts["breakpoints"] = "1000"
-        self.errs("not asked for the clock, or the breakpoints, that the runner wanted")
+        self.expect_error("not asked for the clock, or the breakpoints, that the runner wanted")
 
     def test_another_frequency(self) -> None:
         self.facts["frequency"] = "1000"
-        self.errs("not asked for the frequency that the capture states")
+        self.expect_error("not asked for the frequency that the capture states")
 
     def test_more_than_the_runner_saw(self) -> None:
         self.state_requests(cpus=2)
-        watched = self.watched()
+        watched = self.read_watched()
         most = 2 * (int(watched["ended"]) - int(watched["started"]))
         for key, value, message in (
                 ("cpus", "3", "states 3 CPUs; the runner saw 2"),
@@ -72,110 +72,110 @@ class Attached(Recorded):
             with self.subTest(key):
                 before = self.facts[key]
                 self.facts[key] = value
-                self.errs(message)
+                self.expect_error(message)
                 self.facts[key] = before
-        self.passes()
+        self.expect_pass()
 
     def test_another_policy(self) -> None:
         self.state_requests(synth=1)
-        self.errs("states that it synthesized exec, the runner asked for paths")
+        self.expect_error("states that it synthesized exec, the runner asked for paths")
 
     def test_more_duplicates_than_counted(self) -> None:
         self.facts["duplicates"] = "1000"
-        self.fails(self.exactly(1, "event.samples", "too-many"))
+        self.expect_fail(self.match_count(1, "event.samples", "too-many"))
 
     def test_doubles_of_another_profiler(self) -> None:
         self.state_requests()
         self.facts["duplicates"] = "1"
-        self.passes()
+        self.expect_pass()
         del self.facts["first_enabled"]
-        self.errs("states 1 duplicates; none but ours drops any")
+        self.expect_error("states 1 duplicates; none but ours drops any")
 
     def test_record_that_ends_within_a_mapping(self) -> None:
         """A record of a part of a mapping: the kernel records whole mappings."""
         record = next(one for one in self.perf.maps() if one.name == "//anon")
         record.size -= 4096
-        self.fails(self.exactly(1, "mappings.invented", "part"))
+        self.expect_fail(self.match_count(1, "mappings.invented", "part"))
 
     def test_other_number_than_was_written(self) -> None:
         for _ in ("of ours", "of a profiler's"):
             for self.miscounted in (-1, 1):
-                self.fails(self.exactly(1, "event.samples", "not-written"))
+                self.expect_fail(self.match_count(1, "event.samples", "not-written"))
             # jitproof states a number even for 0; others may omit it.
             self.miscounted = -len(self.perf.samples())
             if "first_enabled" in self.facts:
-                self.fails(self.exactly(1, "event.samples", "not-written"))
+                self.expect_fail(self.match_count(1, "event.samples", "not-written"))
             else:
-                self.passes()
+                self.expect_pass()
             self.facts.pop("first_enabled", None)
 
     def test_no_snapshot(self) -> None:
         self.put_text("maps", "")
-        self.fails(self.exactly(1, "snapshots.missing", "no-snapshot"))
+        self.expect_fail(self.match_count(1, "snapshots.missing", "no-snapshot"))
 
-    def without(self, name: str) -> None:
-        self.edit("maps", lambda text: "".join(
+    def remove_map_lines(self, name: str) -> None:
+        self.edit_file("maps", lambda text: "".join(
             line for line in text.splitlines(True) if not (name in line and "r-xp" in line)))
 
     def test_snapshot_without_a_line(self) -> None:
-        self.without("/libz.so")
-        self.fails(self.exactly(1, "snapshots.missing", "not-shown"))
+        self.remove_map_lines("/libz.so")
+        self.expect_fail(self.match_count(1, "snapshots.missing", "not-shown"))
 
     def test_snapshot_with_a_line_more(self) -> None:
         more = "10000-20000 r-xp 00000000 00:00 0 \n"
-        self.edit("maps", lambda text: text.replace("\n", "\n" + more, 1))
-        text = self.fails(self.exactly(1, "snapshots.invented", "not-there"),
-                          self.exactly(1, "snapshots.missing", "not-told"))
-        self.only(text, "snapshots.invented", "snapshots.missing")
+        self.edit_file("maps", lambda text: text.replace("\n", "\n" + more, 1))
+        text = self.expect_fail(self.match_count(1, "snapshots.invented", "not-there"),
+                                self.match_count(1, "snapshots.missing", "not-told"))
+        self.expect_only(text, "snapshots.invented", "snapshots.missing")
 
     def test_a_line_shared_that_is_private(self) -> None:
-        self.edit("maps", lambda text: "".join(
+        self.edit_file("maps", lambda text: "".join(
             line.replace("r-xp", "r-xs") if "/libz.so" in line else line
             for line in text.splitlines(True)))
         # The process's own maps have the line, too.
-        own = (self.exactly(1, "snapshots.missing", "not-shown"),
-               self.exactly(1, "snapshots.invented", "not-there"))
-        self.fails(self.exactly(1, "snapshots.missing", "not-told"), *own)
+        own = (self.match_count(1, "snapshots.missing", "not-shown"),
+               self.match_count(1, "snapshots.invented", "not-there"))
+        self.expect_fail(self.match_count(1, "snapshots.missing", "not-told"), *own)
         del self.facts["first_enabled"]
-        self.fails(*own)
+        self.expect_fail(*own)
 
     def test_line_without_a_record(self) -> None:
         for record in self.perf.maps():
             if record.name == "[vsyscall]":
                 self.perf.records.remove(record)
-        self.fails(self.exactly(1, "snapshots.missing", "not-told"))
+        self.expect_fail(self.match_count(1, "snapshots.missing", "not-told"))
 
     def test_generation_in_a_read_record(self) -> None:
         record = next(one for one in self.perf.maps() if "/libz.so" in one.name)
         struct.pack_into("<Q", record.body, 48, 1)
-        self.fails(self.exactly(1, "snapshots.missing", "not-told"))
+        self.expect_fail(self.match_count(1, "snapshots.missing", "not-told"))
         record.time = 0
-        self.fails(self.exactly(1, "mappings.generation", "other-generation"))
+        self.expect_fail(self.match_count(1, "mappings.generation", "other-generation"))
 
     def test_made_fork_of_another_time(self) -> None:
         first = int(self.facts["first_enabled"])
         for time in (0, first + 1):
-            for fork in self.sides(FORK):
+            for fork in self.find_records(FORK):
                 struct.pack_into("<Q", fork.body, 16, time)
-            self.fails(self.exactly(3, "fork.records", "other-time"))
-        for fork in self.sides(FORK):
+            self.expect_fail(self.match_count(3, "fork.records", "other-time"))
+        for fork in self.find_records(FORK):
             struct.pack_into("<Q", fork.body, 16, first)
-        self.passes()
+        self.expect_pass()
 
     def test_made_name_by_an_exec(self) -> None:
-        self.sides(COMM)[0].misc |= rd.COMM_EXEC
-        self.fails(self.exactly(1, "comm.records", "other-exec"))
+        self.find_records(COMM)[0].misc |= rd.COMM_EXEC
+        self.expect_fail(self.match_count(1, "comm.records", "other-exec"))
 
     def test_names_that_are_missing(self) -> None:
         """The synthesized names of older threads have no other source."""
-        for gone in self.sides(COMM):
+        for gone in self.find_records(COMM):
             self.perf.records.remove(gone)
-        self.fails(self.exactly(3, "comm.missing", "no-record"))
+        self.expect_fail(self.match_count(3, "comm.missing", "no-record"))
 
     def test_thread_that_ended_during_the_search(self) -> None:
         """A thread that ended during the search for threads: COMM or FORK may be missing."""
         for kind, missing in ((COMM, "comm.missing"), (FORK, "fork.missing")):
-            gone = self.sides(kind)[-1]
+            gone = self.find_records(kind)[-1]
             tid = struct.unpack_from("<I", gone.body, 4 if kind == COMM else 8)[0]
             for index in self.truth.find(rd.Truth.THREAD_EXIT):
                 slot = list(self.truth.get(index))
@@ -188,8 +188,8 @@ class Attached(Recorded):
             self.perf.records.insert(where, gone)
 
     def test_name_of_an_unknown_thread(self) -> None:
-        struct.pack_into("<I", self.sides(COMM)[1].body, 4, 4000000)
-        self.fails(self.exactly(1, "comm.records", "unknown"))
+        struct.pack_into("<I", self.find_records(COMM)[1].body, 4, 4000000)
+        self.expect_fail(self.match_count(1, "comm.records", "unknown"))
 
 
 class Launched(Recorded):
@@ -208,44 +208,44 @@ class Launched(Recorded):
         answered = str(forks[-1].time + 1000)
         self.facts["enabled"] = self.facts["sampling"] = answered
         self.substitute("watched", r"begun \d+", "begun " + answered)
-        self.passes()
+        self.expect_pass()
 
-    def anonymous(self) -> list[rd.Map]:
+    def find_anonymous(self) -> list[rd.Map]:
         return [one for one in self.perf.maps() if one.name == "//anon"]
 
     def test_act_without_a_record_of_its_time(self) -> None:
         """The mapping grows, so the next record covers a missing one."""
-        self.anonymous()[2].time -= 50_000_000
-        self.fails(self.exactly(1, "acts.records", "no-record"))
+        self.find_anonymous()[2].time -= 50_000_000
+        self.expect_fail(self.match_count(1, "acts.records", "no-record"))
 
     def test_records_without_an_act(self) -> None:
         """Right records without an act at their time."""
-        last = self.anonymous()[-1]
-        self.passes()
+        last = self.find_anonymous()[-1]
+        self.expect_pass()
         again = copy.deepcopy(last)
         again.time += 1_000_000
         self.perf.insert(again)
-        self.fails(self.exactly(1, "records.acts", "no-act"))
+        self.expect_fail(self.match_count(1, "records.acts", "no-act"))
         self.perf.records.remove(again)
         # Two records for the one mapping of an act.
         rest = copy.deepcopy(last)
         last.size, rest.start, rest.size = PAGE, last.start + PAGE, last.size - PAGE
         self.perf.records.insert(self.perf.records.index(last) + 1, rest)
-        self.fails(self.exactly(1, "records.acts", "no-act"))
+        self.expect_fail(self.match_count(1, "records.acts", "no-act"))
 
     def test_act_of_another_thread(self) -> None:
-        record = self.anonymous()[2]
+        record = self.find_anonymous()[2]
         sample = next(one for one in self.perf.samples() if one.tid != record.tid)
         record.tid = sample.tid
         struct.pack_into("<I", record.body, record.tail()[rd.TID] + 4, sample.tid)
-        self.fails(self.exactly(1, "records.acts", "other-thread"))
+        self.expect_fail(self.match_count(1, "records.acts", "other-thread"))
 
     def test_act_with_two_records(self) -> None:
         """Two records at different times within the bracket of one act."""
-        again = copy.deepcopy(self.anonymous()[2])
+        again = copy.deepcopy(self.find_anonymous()[2])
         again.time += 1
         self.perf.insert(again)
-        self.fails(self.exactly(1, "records.acts", "twice"))
+        self.expect_fail(self.match_count(1, "records.acts", "twice"))
         # An unmapping in that bracket permits a second record.
         act = self.truth.get(self.truth.find(rd.Truth.MAP)[3])
         self.truth.append(rd.Truth.UNMAP, *act[1:8], 0, 0)
@@ -257,18 +257,18 @@ class Launched(Recorded):
         for index in acts[-1], acts[0]:  # the page and its reservation
             del self.truth.slots[index]
         self.truth.next_slot = len(self.truth.slots)
-        self.errs("executable in its maps, and the truth does not tell who mapped it")
+        self.expect_error("executable in its maps, and the truth does not tell who mapped it")
 
     def test_unmapping_what_nothing_mapped(self) -> None:
         index = self.truth.find(rd.Truth.UNMAP)[0]
         slot = list(self.truth.get(index))
         slot[6] -= 1 << 30
         self.truth.set(index, *slot)
-        self.errs(r"pid \d+ unmaps \S+ at \d+, and nothing mapped ")
+        self.expect_error(r"pid \d+ unmaps \S+ at \d+, and nothing mapped ")
 
     def test_sample_of_an_unknown_thread(self) -> None:
         self.perf.samples()[20].tid = 4000000
-        self.fails(self.exactly(1, "tasks.strangers", "unknown"))
+        self.expect_fail(self.match_count(1, "tasks.strangers", "unknown"))
 
     def test_sample_on_the_way_to_the_exec(self) -> None:
         """An exec enables events before it changes the name perf-exec of perf's child."""
@@ -282,62 +282,62 @@ class Launched(Recorded):
         self.perf.records.remove(early)
         name = self.perf.comm(pid, pid, "perf-exec", 0)
         self.perf.records[at:at] = [name, early]
-        self.passes()
+        self.expect_pass()
         name.body[8:18] = b"perf_5.10\0"  # before 5.15
-        self.passes()
+        self.expect_pass()
         name.body[8:18] = b"perfect\0\0\0"
-        self.fails(self.exactly(1, "comm.records", "other-text"))
+        self.expect_fail(self.match_count(1, "comm.records", "other-text"))
         name.body[8:18] = b"perf-exec\0"
         name.body[8:16] = b"tampered"
-        self.fails(self.exactly(1, "comm.threads", "other-text"))
+        self.expect_fail(self.match_count(1, "comm.threads", "other-text"))
 
     def test_name_that_a_thread_inherits(self) -> None:
         record = next(one for one in self.perf.records if one.kind == COMM)
         record.body[8:16] = b"tampered"
-        self.fails(self.exactly(1, "comm.records", "other-text"),
-                   self.exactly(r"\d", "comm.threads", "other-text"))
+        self.expect_fail(self.match_count(1, "comm.records", "other-text"),
+                         self.match_count(r"\d", "comm.threads", "other-text"))
 
     def test_protection_that_the_memory_never_had(self) -> None:
-        self.anonymous()[1].prot = rd.READ | rd.EXECUTE
-        self.fails(self.exactly(r"\d", "mappings.differs", "protection"),
-                   self.exactly(1, "mappings.invented", "protection"))
+        self.find_anonymous()[1].prot = rd.READ | rd.EXECUTE
+        self.expect_fail(self.match_count(r"\d", "mappings.differs", "protection"),
+                         self.match_count(1, "mappings.invented", "protection"))
 
     def test_window_without_samples(self) -> None:
         self.facts["stopped"] = str(int(self.facts["sampling"]) + 10_000_000)
-        self.errs("window: the window that the capture states holds 0 of 137 samples")
+        self.expect_error("window: the window that the capture states holds 0 of 137 samples")
 
     def test_impossible_records(self) -> None:
-        record = self.anonymous()[1]
+        record = self.find_anonymous()[1]
         record.misc = record.misc & ~7 | rd.KERNEL
-        self.fails(self.exactly(1, "mappings.invented", "mode"))
+        self.expect_fail(self.match_count(1, "mappings.invented", "mode"))
         record.misc = record.misc & ~7 | rd.USER
         record.size, size = 0, record.size
-        self.fails(self.exactly(1, "mappings.invented", "length"))
+        self.expect_fail(self.match_count(1, "mappings.invented", "length"))
         record.size = size
-        self.passes()
+        self.expect_pass()
 
     def test_generation_that_is_not_the_kept_files(self) -> None:
         record = next(one for one in self.perf.maps() if "/libc.so" in one.name)
-        index, generation = self.path_of("elf/index"), 7
+        index, generation = self.get_path("elf/index"), 7
         struct.pack_into("<Q", record.body, 48, generation)
         text = files.read(index).replace(str(record.ino), "%d.%d" % (record.ino, generation))
         files.write(index, text)
-        self.passes()
+        self.expect_pass()
         struct.pack_into("<Q", record.body, 48, generation + 1)
-        self.fails(self.exactly(1, "mappings.generation", "not-told"))
+        self.expect_fail(self.match_count(1, "mappings.generation", "not-told"))
         files.write(index, text.replace(".%d " % generation, ".%ds " % generation))
-        self.fails(self.exactly(1, "mappings.generation", "other-generation"))
+        self.expect_fail(self.match_count(1, "mappings.generation", "other-generation"))
 
     def test_two_generations_of_one_file(self) -> None:
         record = next(one for one in self.perf.maps() if one.name.endswith("/jitproof"))
         again = rd.Map(record.kind, record.misc, bytes(record.body), record.attr)
         again.time += 50_000_000
         self.perf.insert(again)
-        self.passes()
+        self.expect_pass()
         was, = struct.unpack_from("<Q", again.body, 48)
         for other in (0, was + 1):
             struct.pack_into("<Q", again.body, 48, other)
-            self.fails(self.exactly(1, "mappings.generation", "other-generation"))
+            self.expect_fail(self.match_count(1, "mappings.generation", "other-generation"))
         # After the process exit another file may have the inode number.
         pid, = {self.truth.get(index)[2] for index in self.truth.find(rd.Truth.PROCESS_EXIT)}
         for index in self.truth.find(rd.Truth.PROCESS_EXIT):
@@ -350,7 +350,7 @@ class Launched(Recorded):
     def test_no_file_is_kept(self) -> None:
         self.put_text("elf/index", "")
         for _ in ("of ours", "of a profiler's"):
-            self.fails(self.exactly(1, "elf.files", "none"))
+            self.expect_fail(self.match_count(1, "elf.files", "none"))
             self.facts.pop("first_enabled", None)
 
     def test_kept_file_that_nothing_mapped(self) -> None:
@@ -359,23 +359,23 @@ class Launched(Recorded):
         for at, line in enumerate(lines):
             with self.subTest(line):
                 files.write(index, "\n".join([*lines[:at], line + "x", *lines[at + 1:], ""]))
-                self.fails(self.exactly(1, "elf.files", "not-mapped"))
+                self.expect_fail(self.match_count(1, "elf.files", "not-mapped"))
         # A name with the suffix of a removed file passes.
         files.write(index, "\n".join(line + (" (deleted)" if "/" in line.split()[-1] else "")
                                      for line in lines) + "\n")
-        self.passes()
+        self.expect_pass()
 
     def test_kept_file_that_was_altered(self) -> None:
-        text = self.text_of("elf/index")
+        text = self.read_text("elf/index")
         self.substitute("elf/index", r"^(\S+ \S+ \S+)", r"\1 #0")
-        self.fails(self.exactly(1, "elf.files", "altered"))
+        self.expect_fail(self.match_count(1, "elf.files", "altered"))
         self.put_text("elf/index", text)
-        self.passes()
+        self.expect_pass()
 
     def test_kept_file_without_elf_header(self) -> None:
-        path = self.path_of("elf/" + self.text_of("elf/index").split()[0])
+        path = self.get_path("elf/" + self.read_text("elf/index").split()[0])
         files.write_bytes(path, bytes(os.path.getsize(path)))
-        self.fails(self.exactly(1, "elf.files", "unreadable"))
+        self.expect_fail(self.match_count(1, "elf.files", "unreadable"))
 
 
 class Published(Recorded):
@@ -385,42 +385,42 @@ class Published(Recorded):
 
     def setUp(self) -> None:
         super().setUp()
-        self.dump_path = next(self.path_of(one) for one in os.listdir(self.dir)
+        self.dump_path = next(self.get_path(one) for one in os.listdir(self.dir)
                               if one.endswith(".dump"))
-        self.injected_path = self.path_of("injected.data")
+        self.injected_path = self.get_path("injected.data")
         self.injected = rd.PerfData.load(self.injected_path)
 
-    def loads(self) -> list[tuple[int, int, int, str]]:
+    def list_loads(self) -> list[tuple[int, int, int, str]]:
         return [rd.Jitdump.load(one) for one in rd.Jitdump(self.dump_path).loads()]
 
-    def first_code(self) -> bytes:
+    def get_first_code(self) -> bytes:
         """Returns the code of the first load."""
         load = rd.Jitdump(self.dump_path).loads()[0]
         return bytes(load[len(load) - rd.Jitdump.load(load)[2]:])
 
     def test_load_that_was_not_injected(self) -> None:
         path, injected = self.injected_path, self.injected
-        pid, addr = next((pid, addr) for pid, addr, _, _ in self.loads()
-                         if sum(one[1] == addr for one in self.loads()) > 2)
+        pid, addr = next((pid, addr) for pid, addr, _, _ in self.list_loads()
+                         if sum(one[1] == addr for one in self.list_loads()) > 2)
         record = [one for one in injected.maps() if one.pid == pid and one.start == addr and
                   "jit" in one.name][1]
         injected.records.remove(record)
         injected.save(path)
-        self.fails(self.exactly(1, "injected.absent", "no-record"))
+        self.expect_fail(self.match_count(1, "injected.absent", "no-record"))
 
     def test_more_than_the_code(self) -> None:
         """A record may end behind the code, where tables are, at a multiple of 8."""
         path, injected = self.injected_path, self.injected
-        pid, addr, size, _ = self.loads()[0]
+        pid, addr, size, _ = self.list_loads()[0]
         record = next(one for one in injected.maps() if one.pid == pid and one.start == addr and
                       "jit" in one.name)
         for more, right in ((7, True), (4096, False)):
             record.size = size + more
             injected.save(path)
             if right:
-                self.passes()
+                self.expect_pass()
             else:
-                self.fails(self.exactly(1, "injected.mappings", "longer"))
+                self.expect_fail(self.match_count(1, "injected.mappings", "longer"))
 
     def test_other_protection(self) -> None:
         """jitproof writes the protection of a private mapping, perf the mode of the file."""
@@ -436,28 +436,28 @@ class Published(Recorded):
             struct.pack_into("<I", record.body, 60, flags)
             injected.save(path)
             if passes:
-                self.passes()
+                self.expect_pass()
             else:
-                self.fails(self.exactly(1, "injected.mappings", "other-protection"))
+                self.expect_fail(self.match_count(1, "injected.mappings", "other-protection"))
 
     def test_file_of_other_code(self) -> None:
         """The files in jit/ hold the code of the jitdump."""
-        folder = self.path_of("jit")
+        folder = self.get_path("jit")
         for name in sorted(os.listdir(folder)):
             path = os.path.join(folder, name)
             raw = files.read_bytes(path)
-            code = self.first_code()
+            code = self.get_first_code()
             at = raw.index(code)
             files.write_bytes(path, raw[:at] + b"\xcc" + raw[at + 1:])
-            self.fails(self.exactly(r"\d+", "injected.mappings", "other-bytes"))
+            self.expect_fail(self.match_count(r"\d+", "injected.mappings", "other-bytes"))
             files.write_bytes(path, raw[:18] + b"\xb7" + raw[19:])
-            self.fails(self.exactly(r"\d+", "injected.mappings", "other-machine"))
+            self.expect_fail(self.match_count(r"\d+", "injected.mappings", "other-machine"))
             files.write_bytes(path, raw)
-        self.passes()
+        self.expect_pass()
 
     def test_file_of_other_tables(self) -> None:
         """A record that covers the tables behind the code needs the tables of the jitdump."""
-        pid, addr, size, _ = self.loads()[0]
+        pid, addr, size, _ = self.list_loads()[0]
         dump = rd.Jitdump(self.dump_path)
         load = dump.loads()[0]
         made = mj.Made(pid).unwinding(rd.Jitdump.time(load), size)
@@ -488,22 +488,22 @@ class Published(Recorded):
         sample = injected.samples()[10]
         sample.ip += 1
         injected.save(path)
-        self.fails(self.exactly(1, "samples.injected", "altered"))
+        self.expect_fail(self.match_count(1, "samples.injected", "altered"))
         injected.records.remove(sample)
         injected.save(path)
-        self.fails(self.exactly(1, "samples.injected", "changed"),
-                   self.exactly(1, "inject.lost", "dropped"))
+        self.expect_fail(self.match_count(1, "samples.injected", "changed"),
+                         self.match_count(1, "inject.lost", "dropped"))
 
     def test_name_that_injecting_forgets(self) -> None:
         path, injected = self.injected_path, self.injected
         name = next(one for one in injected.records if one.kind == COMM)
         injected.records.remove(name)
         injected.save(path)
-        self.fails(self.exactly(1, "injected.records", "absent"))
+        self.expect_fail(self.match_count(1, "injected.records", "absent"))
         injected.records += [name, name.copy()]
         injected.sort()
         injected.save(path)
-        self.fails(self.exactly(1, "injected.records", "added"))
+        self.expect_fail(self.match_count(1, "injected.records", "added"))
 
     def test_records_that_injecting_altered(self) -> None:
         """Injecting must not drop or alter records of files."""
@@ -517,7 +517,7 @@ class Published(Recorded):
             whole = files.read_bytes(path)
             change(next(one for one in injected.maps() if "/libc" in one.name))
             injected.save(path)
-            self.fails(self.exactly(1, "injected.records", message))
+            self.expect_fail(self.match_count(1, "injected.records", message))
             files.write_bytes(path, whole)
 
     def test_build_id_for_an_inode(self) -> None:
@@ -552,22 +552,22 @@ class Published(Recorded):
         mine.pgoff = next(one.pgoff for one in records if one.start != mine.start and
                           one.pgoff != mine.pgoff)
         injected.save(path)
-        self.fails(r"(?m)^# inject\.worse: \d+ with cause was-\w+, which nothing allows$")
+        self.expect_fail(r"(?m)^# inject\.worse: \d+ with cause was-\w+, which nothing allows$")
 
     def test_jitdump_that_is_cut(self) -> None:
         files.write_bytes(self.dump_path, files.read_bytes(self.dump_path)[:-10])
-        self.fails(self.exactly(1, "order.bad", "jitdump"))
+        self.expect_fail(self.match_count(1, "order.bad", "jitdump"))
 
     def test_lines_of_a_perf_map(self) -> None:
         """Each load has exactly one line, and each line one load."""
-        loads = self.loads()
+        loads = self.list_loads()
         lines = ["%x %x %s\n" % one[1:] for one in loads]
         path = self.place(self.fixture, "perf-%d.map" % loads[0][0])
         files.write(path, "".join(lines))
-        self.passes()
+        self.expect_pass()
         files.write(path, "".join(lines[:100] + lines[101:]))
-        self.fails(self.exactly(1, "published.absent", "no-line"))
+        self.expect_fail(self.match_count(1, "published.absent", "no-line"))
         files.write(path, "".join(lines + ["1000 100 invented\n"]))
-        self.fails(self.exactly(1, "published.invented", "no-code"))
+        self.expect_fail(self.match_count(1, "published.invented", "no-code"))
         files.write(path, "1000 100 invented\n")
-        self.passes()  # the map may belong to another process
+        self.expect_pass()  # the map may belong to another process

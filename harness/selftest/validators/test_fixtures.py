@@ -51,60 +51,60 @@ class AsRecorded(unittest.TestCase):
 class Accounting(Recorded):
     """Each sample and record is in exactly one class of `books`."""
 
-    def classes(self, book: str) -> dict[str, int]:
+    def judge_classes(self, book: str) -> dict[str, int]:
         self.judge()
-        found: dict[str, int] = json.loads(self.results())["books"][book]
+        found: dict[str, int] = json.loads(self.read_results())["books"][book]
         os.remove(self.place("results1"))
         return found
 
     def test_sums(self) -> None:
         self.perf.records.append(rd.Record(2000, 0, bytes(16)))
-        records = self.classes("records")
+        records = self.judge_classes("records")
         self.assertEqual(sum(records.values()), len(self.perf.records))
         self.assertEqual(records["unknown"], 1)
         self.assertEqual(records["mmap2.watched"] + records.get("mmap2.other", 0) +
                          records.get("mmap2.kernel", 0), len(self.perf.maps()))
-        self.assertEqual(self.classes("samples"), {"code": len(self.perf.samples())})
-        self.assertEqual(sum(self.classes("stacks.dump").values()), len(self.perf.samples()))
+        self.assertEqual(self.judge_classes("samples"), {"code": len(self.perf.samples())})
+        self.assertEqual(sum(self.judge_classes("stacks.dump").values()), len(self.perf.samples()))
 
-    def deep_within(self, count: int) -> list[rd.Sample]:
+    def find_deep_samples(self, count: int) -> list[rd.Sample]:
         """Returns @count samples whose caller is emitted code, too."""
         found = [sample for sample in self.perf.samples()
-                 if self.emitted(sample.chain[sample.user() + 1])]
+                 if self.is_emitted(sample.chain[sample.user() + 1])]
         return found[:count]
 
     def test_astray(self) -> None:
         """Samples in no mapping, and in the C library: the thread was in neither."""
         libc = next(record for record in self.perf.maps() if "libc" in record.name)
-        astray = self.deep_within(4)
+        astray = self.find_deep_samples(4)
         for where in (0x1234, libc.start + 0x100):
             for sample in astray:
                 sample.ip = sample.regs[rd.X86_IP] = where
-            self.only(self.fails(self.exactly(4, "samples", "astray")), "samples")
+            self.expect_only(self.expect_fail(self.match_count(4, "samples", "astray")), "samples")
 
     def test_another_process(self) -> None:
-        for sample in self.deep_within(4):
+        for sample in self.find_deep_samples(4):
             sample.pid = 1
-        self.only(self.fails(self.exactly(4, "samples", "astray")), "samples")
+        self.expect_only(self.expect_fail(self.match_count(4, "samples", "astray")), "samples")
 
     def test_another_thread_and_process(self) -> None:
-        for sample in self.deep_within(4):
+        for sample in self.find_deep_samples(4):
             sample.pid = sample.tid = 1
-        self.only(self.fails(self.exactly(4, "samples", "unwatched")), "samples")
+        self.expect_only(self.expect_fail(self.match_count(4, "samples", "unwatched")), "samples")
 
     def test_samples_without_user_part(self) -> None:
-        for sample in self.deep_within(4):
+        for sample in self.find_deep_samples(4):
             sample.misc, sample.abi, sample.ip = rd.KERNEL, 0, 2**64 - 2**31
             sample.chain = []
-        self.only(self.fails(self.exactly(4, "samples", "kernel")), "samples")
+        self.expect_only(self.expect_fail(self.match_count(4, "samples", "kernel")), "samples")
 
     def test_before_the_window(self) -> None:
         """Samples in native code, before the window."""
-        for early, sample in enumerate(self.deep_within(4), 1):
+        for early, sample in enumerate(self.find_deep_samples(4), 1):
             sample.time = int(self.facts["sampling"]) - early * 10_000_000
             sample.ip = sample.regs[rd.X86_IP] = 0x1234
         self.perf.sort()
-        self.only(self.fails(self.exactly(4, "samples", "outside")), "samples")
+        self.expect_only(self.expect_fail(self.match_count(4, "samples", "outside")), "samples")
 
 
 class Switching(Recorded):
@@ -112,7 +112,7 @@ class Switching(Recorded):
 
     fixture = "clock"
 
-    def libc(self) -> int:
+    def find_libc(self) -> int:
         """Returns an address in native code."""
         return next(one.start for one in self.perf.maps() if "/libc.so" in one.name) + 16
 
@@ -121,7 +121,7 @@ class Switching(Recorded):
         samples = self.perf.samples()
         early, first = 40, samples[0].time
         for sample in samples[:early]:
-            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.libc()
+            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.find_libc()
         self.facts["sampling"] = str(samples[early].time - 1)
         self.substitute("watched", "^begun .*$", "begun " + self.facts["sampling"])
         self.state_cpus()
@@ -130,29 +130,29 @@ class Switching(Recorded):
                             (first + 1_000_000, False)):
             self.facts["first_enabled"] = str(on)
             if excused:
-                self.passes()
+                self.expect_pass()
             else:
-                self.errs("samples are of before the capture began, or of after it ended")
+                self.expect_error("samples are of before the capture began, or of after it ended")
 
     def test_stopping_takes_its_time(self) -> None:
         """Samples after `stopped` are excused until `silent`, when the last event is off."""
         samples = self.perf.samples()
         late, last = 40, samples[-1].time
         for sample in samples[-late:]:
-            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.libc()
+            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.find_libc()
         self.facts["stopped"] = str(samples[-late].time - 1)
         self.state_cpus()
         self.substitute("watched", "^ending .*$", "ending " + self.facts["stopped"])
-        path, text = self.path_of("watched"), self.text_of("watched")
-        self.only(self.fails(self.exactly(late, "samples", "outside")), "samples")
+        path, text = self.get_path("watched"), self.read_text("watched")
+        self.expect_only(self.expect_fail(self.match_count(late, "samples", "outside")), "samples")
         files.write(path, text + "silent %d\n" % last)
-        self.passes()
+        self.expect_pass()
         files.write(path, text + "silent %d\n" % (last - 1_000_000))
-        self.errs("samples are of before the capture began, or of after it ended")
+        self.expect_error("samples are of before the capture began, or of after it ended")
         files.write(path, text + "silent %d\n" % (int(self.facts["stopped"]) - 1))
-        self.errs("expected ending <= silent <= ended")
+        self.expect_error("expected ending <= silent <= ended")
         files.write(path, re.sub("(?m)^cpus .*$", "cpus 0", text) + "silent %d\n" % last)
-        self.only(self.fails(self.exactly(late, "samples", "outside")), "samples")
+        self.expect_only(self.expect_fail(self.match_count(late, "samples", "outside")), "samples")
 
 
 class Witnessed(Recorded):
@@ -164,41 +164,41 @@ class Witnessed(Recorded):
         left = {id(sample) for sample in gone}
         self.perf.records = [record for record in self.perf.records if id(record) not in left]
 
-    def too_few(self) -> str:
-        return self.fails(r"(?m)^# cpu.samples: \d+ with cause too-few, which nothing allows$",
-                          r"samples; the witness expects ")
+    def expect_too_few(self) -> str:
+        return self.expect_fail(r"(?m)^# cpu.samples: \d+ with cause too-few, which nothing "
+                                r"allows$", r"samples; the witness expects ")
 
     def test_every_fifth_sample_is_missing(self) -> None:
         self.leave_out(self.perf.samples()[::5])
-        self.only(self.too_few(), "cpu.samples")
+        self.expect_only(self.expect_too_few(), "cpu.samples")
 
     def test_three_samples_in_a_row_are_missing(self) -> None:
         samples = self.perf.samples()
         mine = [one for one in samples if one.tid == samples[-9].tid]
         self.leave_out(mine[100:103])
-        self.only(self.too_few(), "cpu.samples")
+        self.expect_only(self.expect_too_few(), "cpu.samples")
 
     def test_a_fifth_of_the_time_is_missing(self) -> None:
         times = [sample.time for sample in self.perf.samples()]
         begin, end = (min(times) + (max(times) - min(times)) * part // 5 for part in (2, 3))
         self.leave_out([one for one in self.perf.samples() if begin <= one.time < end])
-        self.too_few()
+        self.expect_too_few()
 
     def test_a_thread_is_missing(self) -> None:
         tid = self.perf.samples()[-9].tid
         self.leave_out([one for one in self.perf.samples() if one.tid == tid])
-        self.assertRegex(self.too_few(), rf"thread {tid}: 0 samples; the witness expects ")
+        self.assertRegex(self.expect_too_few(), rf"thread {tid}: 0 samples; the witness expects ")
 
     def test_all_samples_are_missing(self) -> None:
         self.leave_out(self.perf.samples())
-        self.errs()
+        self.expect_error()
 
     def test_pause_of_the_host(self) -> None:
         """A pause of the host, which the witness shows, too, is no fault of the capture."""
         times = [sample.time for sample in self.perf.samples()]
         begin, end = (min(times) + (max(times) - min(times)) * part // 5 for part in (2, 3))
         self.leave_out([one for one in self.perf.samples() if begin <= one.time < end])
-        path = self.path_of("witness")
+        path = self.get_path("witness")
         witness = rd.PerfData.load(path)
         witness.records = [one for one in witness.records if not isinstance(one, rd.Sample) or
                            not begin <= one.time < end]
@@ -211,23 +211,23 @@ class Witnessed(Recorded):
         gone = self.perf.samples()[100:104]
         self.leave_out(gone)
         self.facts["lost_samples"] = str(len(gone))
-        self.errs(rf"lost.samples is .*\({len(gone)} of .*states none")
-        self.put_text("case", self.text_of("case") + "\tlost.samples <=4\n")
-        self.passes()
+        self.expect_error(rf"lost.samples is .*\({len(gone)} of .*states none")
+        self.put_text("case", self.read_text("case") + "\tlost.samples <=4\n")
+        self.expect_pass()
         self.facts["lost_samples"] = "0"
-        self.too_few()
+        self.expect_too_few()
 
     def test_throttled_while_the_witness_is_not(self) -> None:
         """The kernel throttles the faster witness first, so the record explains nothing."""
         samples = self.perf.samples()
         self.leave_out(samples[::5])
-        self.perf.records += [self.sampling(kind, struct.pack("<QQQ", 1, samples[0].id, 0), time)
+        self.perf.records += [self.make_record(kind, struct.pack("<QQQ", 1, samples[0].id, 0), time)
                               for kind, time in ((5, samples[0].time), (6, samples[-1].time))]
         self.perf.sort()
-        self.too_few()
+        self.expect_too_few()
 
     def test_each_twice(self) -> None:
-        text = self.invent(0)
+        text = self.add_copies(0)
         self.assertRegex(text, r"(?m)^# samples: \d+ with cause double, which nothing allows$")
 
     def test_written_twice(self) -> None:
@@ -245,8 +245,8 @@ class Witnessed(Recorded):
 
     def test_invented(self) -> None:
         """A copy of each sample a little later contradicts the witness and the events' counts."""
-        text = self.invent(1000)
-        self.only(text, "event.samples", "cpu.samples")
+        text = self.add_copies(1000)
+        self.expect_only(text, "event.samples", "cpu.samples")
         self.assertRegex(text, r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows")
 
     def test_each_tenth_twice(self) -> None:
@@ -255,7 +255,7 @@ class Witnessed(Recorded):
             double.time += 1000
             self.perf.records.append(double)
         self.perf.sort()
-        self.fails(r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows$")
+        self.expect_fail(r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows$")
 
     def test_counted_in_the_kernel_alone(self) -> None:
         """An event that excludes the kernel counts time in it, without samples."""
@@ -263,14 +263,15 @@ class Witnessed(Recorded):
         self.facts["counted"] = str(10 * len(self.perf.samples()) * period)
         self.assertNotIn("# event.samples: ", self.judge()[1])
 
-    def invent(self, later: int) -> str:
+    def add_copies(self, later: int) -> str:
         """Adds a copy of each sample @later ns later."""
         for sample in self.perf.samples():
             double = copy.deepcopy(sample)
             double.time = sample.time + later
             self.perf.records.append(double)
         self.perf.sort()
-        return self.fails(r"(?m)^# event.samples: 1 with cause too-many, which nothing allows$")
+        return self.expect_fail(
+            r"(?m)^# event.samples: 1 with cause too-many, which nothing allows$")
 
 
 class Modes(Recorded):
@@ -278,44 +279,44 @@ class Modes(Recorded):
 
     KERNEL_IP = 0xffffffff81000000
 
-    def bad(self, cause: str, change: Callable[[rd.Sample], None]) -> None:
+    def expect_bad_mode(self, cause: str, change: Callable[[rd.Sample], None]) -> None:
         with self.subTest(cause):
             samples = self.perf.samples()
             sample = samples[11]
             self.assertEqual(sample.misc & 7, rd.USER)
             self.perf.records[self.perf.records.index(sample)] = changed = copy.deepcopy(sample)
             change(changed)
-            self.fails(self.exactly(1, "modes.bad", cause),
-                       rf"(?m)^#   at {sample.time}, {sample.pid}/{sample.tid}: mode ")
+            self.expect_fail(self.match_count(1, "modes.bad", cause),
+                             rf"(?m)^#   at {sample.time}, {sample.pid}/{sample.tid}: mode ")
             self.perf.records[self.perf.records.index(changed)] = sample
 
     @staticmethod
-    def put(name: str, value: int) -> Callable[[rd.Sample], None]:
+    def set_field(name: str, value: int) -> Callable[[rd.Sample], None]:
         return lambda sample: setattr(sample, name, value)
 
-    def in_kernel(self, sample: rd.Sample) -> None:
+    def move_to_kernel(self, sample: rd.Sample) -> None:
         """Makes @sample one in the kernel."""
         sample.misc, sample.ip = rd.KERNEL, self.KERNEL_IP
         sample.chain[:0] = [rd.CONTEXT_KERNEL, self.KERNEL_IP]
 
     def test_each_rule(self) -> None:
         for mode in (0, 3, 4, 5):
-            self.bad("other-mode", self.put("misc", mode))
-        self.bad("kernel-address", self.put("ip", self.KERNEL_IP))
-        self.bad("user-address", self.put("misc", rd.KERNEL))
-        self.bad("other-ip", self.put("ip", 0x1234))
-        self.bad("no-registers", self.put("abi", 0))
-        self.bad("32-bit", self.put("abi", 1))
-        self.bad("kernel-registers",
-                 lambda sample: sample.regs.update({rd.X86_IP: self.KERNEL_IP}))
-        self.bad("kernel-registers",
-                 lambda sample: sample.regs.update({rd.X86_SP: self.KERNEL_IP}))
-        self.bad("other-part", lambda sample: sample.chain.insert(0, rd.CONTEXT_KERNEL))
+            self.expect_bad_mode("other-mode", self.set_field("misc", mode))
+        self.expect_bad_mode("kernel-address", self.set_field("ip", self.KERNEL_IP))
+        self.expect_bad_mode("user-address", self.set_field("misc", rd.KERNEL))
+        self.expect_bad_mode("other-ip", self.set_field("ip", 0x1234))
+        self.expect_bad_mode("no-registers", self.set_field("abi", 0))
+        self.expect_bad_mode("32-bit", self.set_field("abi", 1))
+        self.expect_bad_mode("kernel-registers",
+                             lambda sample: sample.regs.update({rd.X86_IP: self.KERNEL_IP}))
+        self.expect_bad_mode("kernel-registers",
+                             lambda sample: sample.regs.update({rd.X86_SP: self.KERNEL_IP}))
+        self.expect_bad_mode("other-part", lambda sample: sample.chain.insert(0, rd.CONTEXT_KERNEL))
 
-        def other_chain(sample: rd.Sample) -> None:
+        def change_chain(sample: rd.Sample) -> None:
             sample.chain[sample.user()] += 1
-        self.bad("other-chain", other_chain)
-        self.bad("other-period", lambda sample: sample.one.update({rd.PERIOD: 1000}))
+        self.expect_bad_mode("other-chain", change_chain)
+        self.expect_bad_mode("other-period", lambda sample: sample.one.update({rd.PERIOD: 1000}))
 
     def test_unwatched_32_bit_process(self) -> None:
         """A capture of all CPUs has samples of 32-bit processes."""
@@ -328,10 +329,10 @@ class Modes(Recorded):
     def test_in_the_kernel(self) -> None:
         """The user part of a sample in the kernel is judged, and counted apart."""
         sample = self.perf.samples()[11]
-        self.in_kernel(sample)
-        before = self.results()
-        self.assertNotIn("modes.bad", self.passes())
-        after = self.results(2)
+        self.move_to_kernel(sample)
+        before = self.read_results()
+        self.assertNotIn("modes.bad", self.expect_pass())
+        after = self.read_results(2)
         verdicts = [json.loads(text)["verdicts_in_kernel"] for text in (before, after)]
         for method in ("chain", "dump"):
             self.assertEqual([sum(one[method].values()) for one in verdicts], [1, 2])
@@ -344,16 +345,16 @@ class Modes(Recorded):
                 ("user-address", lambda: setattr(sample, "ip", 0x1234))):
             with self.subTest(cause):
                 change()
-                self.fails(self.exactly(1, "modes.bad", cause))
+                self.expect_fail(self.match_count(1, "modes.bad", cause))
                 sample.chain, sample.abi, sample.ip = list(plain.chain), plain.abi, plain.ip
 
     def test_excluded_mode(self) -> None:
         """A sample in a mode that the event's attr excludes."""
-        self.in_kernel(self.perf.samples()[11])
+        self.move_to_kernel(self.perf.samples()[11])
         self.perf.attrs[0].flags |= 1 << 5  # exclude_kernel
-        self.fails(self.exactly(2, "modes.bad", "not-asked"))
+        self.expect_fail(self.match_count(2, "modes.bad", "not-asked"))
 
-    def attr(self, at: int, clear: int, request: str) -> None:
+    def clear_attr_bits(self, at: int, clear: int, request: str) -> None:
         """Clears the bits @clear of the word at @at in the sampling event's attr, and judges."""
         attr = self.perf.attrs[0]
         with self.subTest(request):
@@ -368,18 +369,18 @@ class Modes(Recorded):
 
     def test_what_the_event_requests(self) -> None:
         self.substitute("case", "samples=30", "samples=30 methods=chain,dump")
-        self.attr(24, rd.CALLCHAIN, "callchains with the user's part")
-        self.attr(24, rd.REGS_USER, "user registers")
-        self.attr(40, 1 << 25, "times by CLOCK_MONOTONIC in all its records")
-        self.attr(24, rd.STACK_USER, "the stack dump that the capture states")
+        self.clear_attr_bits(24, rd.CALLCHAIN, "callchains with the user's part")
+        self.clear_attr_bits(24, rd.REGS_USER, "user registers")
+        self.clear_attr_bits(40, 1 << 25, "times by CLOCK_MONOTONIC in all its records")
+        self.clear_attr_bits(24, rd.STACK_USER, "the stack dump that the capture states")
         self.perf.attrs[0].flags |= 1 << 22
-        self.errs("not asked for callchains with the user's part")
+        self.expect_error("not asked for callchains with the user's part")
 
 
 class Pure(Recorded):
     """Judging reads nothing but the run directory."""
 
-    def same_in_an_empty_root(self, directory: str, *arguments: str) -> str:
+    def judge_in_empty_root(self, directory: str, *arguments: str) -> str:
         """Judges @directory as /case in a root without other files: the output is the same."""
         if os.environ.get("NEEDS_PROC"):
             self.skipTest("this build looks for leaks, through /proc")
@@ -408,21 +409,21 @@ class Pure(Recorded):
         return inside.stdout
 
     def test_in_an_empty_root(self) -> None:
-        self.assertIn("ok 1 fixture/", self.same_in_an_empty_root(self.dir, "judge"))
+        self.assertIn("ok 1 fixture/", self.judge_in_empty_root(self.dir, "judge"))
 
     def test_run_directory_in_an_empty_root(self) -> None:
         run = self.place("run")
         for name in ("anon", "memfd", "pathless"):
             shutil.copytree(os.path.join(FIXTURES, name), os.path.join(run, "fixture", name))
-        self.assertIn("\nok 3 fixture/pathless", self.same_in_an_empty_root(run, "judge"))
+        self.assertIn("\nok 3 fixture/pathless", self.judge_in_empty_root(run, "judge"))
 
     def test_file_in_an_empty_root(self) -> None:
-        output = self.same_in_an_empty_root(self.path_of("perf.data"), "judge", "--json")
+        output = self.judge_in_empty_root(self.get_path("perf.data"), "judge", "--json")
         self.assertIn('"samples"', output)
 
     def test_failing_in_an_empty_root(self) -> None:
         """The text of failures too: it names mappings, functions and files."""
-        for record in self.emitted_maps():
+        for record in self.find_emitted_maps():
             self.perf.records.remove(record)
-        self.perf.save(self.path_of("perf.data"))
-        self.assertIn("not ok 1 fixture/", self.same_in_an_empty_root(self.dir, "judge"))
+        self.perf.save(self.get_path("perf.data"))
+        self.assertIn("not ok 1 fixture/", self.judge_in_empty_root(self.dir, "judge"))

@@ -15,18 +15,18 @@ class Counted(Recorded):
     judged = 0
     verdicts: dict[str, dict[str, int]]
 
-    def metrics(self) -> dict[str, dict[str, float]]:
+    def judge_metrics(self) -> dict[str, dict[str, float]]:
         self.judge()
         self.judged += 1
-        result = json.loads(self.results(self.judged).splitlines()[0])
+        result = json.loads(self.read_results(self.judged).splitlines()[0])
         self.verdicts = result["verdicts"]
         return result["metrics"]
 
     def test_impossible_stack_pointer(self) -> None:
         """A sample that fits no depth is judged, and wrong, by each method."""
-        before = self.metrics()
-        self.deep().regs[rd.X86_SP] += 8
-        after = self.metrics()
+        before = self.judge_metrics()
+        self.find_deep_sample().regs[rd.X86_SP] += 8
+        after = self.judge_metrics()
         for method in ("chain", "dump"):
             self.assertEqual(after[f"judged.{method}"]["k"], before[f"judged.{method}"]["k"])
             self.assertEqual((after[f"wrong.{method}"]["k"], after[f"wrong.{method}"]["n"]),
@@ -37,8 +37,8 @@ class Counted(Recorded):
     def test_acts(self) -> None:
         """Only acts that end executable memory are counted: they can leave stale records."""
         names = ("munmap", "mprotect", "mremap")
-        self.assertEqual([self.metrics()[f"acts.{name}"]["k"] for name in names], [2, 0, 0])
-        record = self.emitted_maps()[0]
+        self.assertEqual([self.judge_metrics()[f"acts.{name}"]["k"] for name in names], [2, 0, 0])
+        record = self.find_emitted_maps()[0]
         time = int(self.facts["sampling"]) + 100_000_000
         for kind, prot in ((rd.Truth.PROTECT, 3), (rd.Truth.PROTECT, 3), (rd.Truth.PROTECT, 5),
                            (rd.Truth.PROTECT, 3), (rd.Truth.UNMAP, 0)):
@@ -46,30 +46,31 @@ class Counted(Recorded):
                               record.size, prot, 0)
             time += 1_000_000
         # Closed memory ends no second time, and its unmapping at the end does not count.
-        self.assertEqual([self.metrics()[f"acts.{name}"]["k"] for name in names], [1, 2, 0])
+        self.assertEqual([self.judge_metrics()[f"acts.{name}"]["k"] for name in names], [1, 2, 0])
 
     def test_without_the_files(self) -> None:
         """The walk ends in the program, whose file is missing: predicted for each stack."""
         self.copy_fixture("memfd")
-        judged = self.metrics()["predicted.dump"]["k"]
+        judged = self.judge_metrics()["predicted.dump"]["k"]
         self.assertGreater(judged, 30)
         for name in os.listdir(os.path.join(self.dir, "elf")):
             os.unlink(os.path.join(self.dir, "elf", name))
-        metrics = self.metrics()
+        metrics = self.judge_metrics()
         self.assertEqual((metrics["broken.dump"]["k"], metrics["predicted.dump"]["k"]),
                          (judged, judged))
         self.assertEqual(self.verdicts["dump"], {"short": judged})
         # A walk that ends elsewhere is not predicted.
-        self.deep(1, linked=True).put(self.frames(self.deep(1, linked=True), 1)[0] + 8, 0x5eed)
-        self.assertEqual(self.metrics()["predicted.dump"]["k"], judged - 1)
+        sample = self.find_deep_sample(1, linked=True)
+        sample.put(self.follow_frames(sample, 1)[0] + 8, 0x5eed)
+        self.assertEqual(self.judge_metrics()["predicted.dump"]["k"], judged - 1)
 
     def test_known_samples(self) -> None:
         """A sample is known in a mapping that is executable and has the right kind and name."""
         samples = len(self.perf.samples())
         self.copy_fixture("memfd")
-        known = self.metrics()["coverage.samples"]
+        known = self.judge_metrics()["coverage.samples"]
         self.assertEqual((known["k"], known["n"]), (samples, samples))
-        maps = self.emitted_maps()
+        maps = self.find_emitted_maps()
         ip = self.perf.samples()[0].regs[rd.X86_IP]
         one = next(record for record in maps if 0 <= ip - record.start < record.size)
         inside = sum(0 <= sample.regs[rd.X86_IP] - one.start < one.size
@@ -82,7 +83,7 @@ class Counted(Recorded):
                 kept = {key: getattr(one, key) for key in change}
                 for key, value in change.items():
                     setattr(one, key, value)
-                known = self.metrics()["coverage.samples"]
+                known = self.judge_metrics()["coverage.samples"]
                 self.assertEqual((known["k"], known["n"]), (samples - inside, samples))
                 for key, value in kept.items():
                     setattr(one, key, value)
@@ -98,40 +99,40 @@ class Elsewhere(Recorded):
 
     def test_all_of_them(self) -> None:
         self.move_samples(40)
-        self.fails("40 samples are not where the truth says that they must be, 0 are:",
-                   "40 of threads inside of a path, in no emitted code",
-                   "0 of processes that the truth does not know")
+        self.expect_fail("40 samples are not where the truth says that they must be, 0 are:",
+                         "40 of threads inside of a path, in no emitted code",
+                         "0 of processes that the truth does not know")
 
     def test_as_many_as_are_needed_and_most_of_them(self) -> None:
         self.move_samples(21)
-        self.fails("21 samples are not where .*, 19 are:")
+        self.expect_fail("21 samples are not where .*, 19 are:")
         self.copy_fixture("memfd")
         self.move_samples(20)
-        self.errs("too little evidence: judged.chain is 20, the case needs 30")
+        self.expect_error("too little evidence: judged.chain is 20, the case needs 30")
 
     def test_too_few_anyway(self) -> None:
         self.move_samples(40)
         for sample in self.perf.samples()[29:]:
             self.perf.records.remove(sample)
-        self.errs("nothing was checked: no sample was judged")
+        self.expect_error("nothing was checked: no sample was judged")
         self.copy_fixture("memfd")
         self.move_samples(40)
         for sample in self.perf.samples()[30:]:
             self.perf.records.remove(sample)
-        self.fails("30 samples are not where the truth says")
+        self.expect_fail("30 samples are not where the truth says")
 
     def test_of_another_process(self) -> None:
         for sample in self.perf.samples():
             sample.pid = 1
-        self.fails("40 samples are not where .*, 0 are:",
-                   "  40 of processes that the truth does not know")
+        self.expect_fail("40 samples are not where .*, 0 are:",
+                         "  40 of processes that the truth does not know")
 
     def test_without_registers(self) -> None:
         """Samples without the requested registers."""
         for sample in self.perf.samples():
             sample.abi = 0
             sample.ip = 0xffffffff81000000
-        self.fails("40 of threads inside of a path, in no emitted code")
+        self.expect_fail("40 of threads inside of a path, in no emitted code")
 
 
 class Controls(Recorded):
@@ -148,56 +149,56 @@ class Controls(Recorded):
     def test_not_caught(self) -> None:
         """The fault is gone: the control shows nothing."""
         self.add_mapping()
-        self.fails("not caught: no exception has the cause pathless")
+        self.expect_fail("not caught: no exception has the cause pathless")
 
     def test_another_cause_beside(self) -> None:
-        sample = self.deep()
+        sample = self.find_deep_sample()
         sample.chain[sample.user() + 1] += 1
         for record in self.perf.maps():
             if record.name.endswith("/libc.so.6"):
                 self.perf.records.remove(record)
         # Without the C library's mapping, unwinding still ends there.
-        self.fails(r"with what was left out added back, \d+ remain")
+        self.expect_fail(r"with what was left out added back, \d+ remain")
 
     def test_another_fault_beside(self) -> None:
-        sample = self.deep()
+        sample = self.find_deep_sample()
         sample.regs[rd.X86_SP] += 8
-        self.fails(r"wrong\.\w+: 1 with cause no-depth; a control fails by pathless alone")
+        self.expect_fail(r"wrong\.\w+: 1 with cause no-depth; a control fails by pathless alone")
 
     def test_added_back_at_the_time_of_a_sample(self) -> None:
         """The left out mapping is older than the first sample that needs it."""
         first = min(sample.time for sample in self.perf.samples())
         self.substitute("maps", r"before \d+ after \d+", f"before {first} after {first}")
-        self.assertIn("all pathless; added back: 0 broken", self.passes())
+        self.assertIn("all pathless; added back: 0 broken", self.expect_pass())
         self.substitute("maps", r"before \d+ after \d+", f"before {first + 1} after {first + 1}")
-        self.fails("broken.chain: with what was left out added back, 1 remain")
+        self.expect_fail("broken.chain: with what was left out added back, 1 remain")
 
     def test_wrong_behind_unmapped(self) -> None:
         """Each sampled address is in no mapping, which excuses no impossible frame."""
-        sample = self.deep()
+        sample = self.find_deep_sample()
         chain, place = list(sample.chain), sample.user() + 1
         sample.chain[place] += 1
-        self.fails("wrong.chain: 1 with cause wrong-frame; a control fails by pathless alone",
-                   f"#   wrong at {sample.time}, ")
-        self.assertIn("wrong.chain\": {\"k\": 1", self.results())
-        self.assertIn(f"\"unmapped\": {len(self.perf.samples())}}}", self.results(2))
-        sample.chain = chain[:place + 1] + [self.code()[0][0] + 1] + chain[place + 1:]
-        self.fails("extra.chain: 1 with cause extra-frame; a control fails by pathless alone",
-                   f"#   extra at {sample.time}, ")
-        self.assertIn("extra.chain\": {\"k\": 1", self.results(3))
+        self.expect_fail("wrong.chain: 1 with cause wrong-frame; a control fails by pathless alone",
+                         f"#   wrong at {sample.time}, ")
+        self.assertIn("wrong.chain\": {\"k\": 1", self.read_results())
+        self.assertIn(f"\"unmapped\": {len(self.perf.samples())}}}", self.read_results(2))
+        sample.chain = chain[:place + 1] + [self.list_functions()[0][0] + 1] + chain[place + 1:]
+        self.expect_fail("extra.chain: 1 with cause extra-frame; a control fails by pathless alone",
+                         f"#   extra at {sample.time}, ")
+        self.assertIn("extra.chain\": {\"k\": 1", self.read_results(3))
         sample.chain = chain
         sample.ip += 1
-        self.fails("wrong.chain: 1 with cause sample-ip; a control",
-                   f"the sample's own address is {sample.ip:x}")
+        self.expect_fail("wrong.chain: 1 with cause sample-ip; a control",
+                         f"the sample's own address is {sample.ip:x}")
 
     def test_what_was_left_out_is_not_the_cause(self) -> None:
         """The mapping is missing, and the snapshot lacks it, too: nothing was skipped."""
         start = self.truth.get(self.truth.find(rd.Truth.MAP)[0])[6]
         self.substitute("maps", rf"^{start:x}-.*\n", "")
-        self.fails("with cause no-record; a control fails by pathless alone",
-                   "not caught: no exception has the cause pathless")
+        self.expect_fail("with cause no-record; a control fails by pathless alone",
+                         "not caught: no exception has the cause pathless")
 
     def test_policy_that_skips_nothing(self) -> None:
         self.facts["policy"] = "exec"
-        self.fails("with cause no-record; a control fails by pathless alone",
-                   "not caught: no exception has the cause pathless")
+        self.expect_fail("with cause no-record; a control fails by pathless alone",
+                         "not caught: no exception has the cause pathless")

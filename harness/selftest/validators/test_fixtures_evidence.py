@@ -21,7 +21,7 @@ class Evidence(Recorded):
                 ("settled", "no", "threads were started faster than they could be listed")):
             with self.subTest(fact):
                 right, self.facts[fact] = self.facts[fact], value
-                self.errs(message)
+                self.expect_error(message)
                 self.facts[fact] = right
 
     def test_window_without_the_samples(self) -> None:
@@ -40,7 +40,7 @@ class Evidence(Recorded):
                 # The limit is a half: sound captures have 95 %.
                 message = f"the window that the capture states holds {held} of 40 samples"
                 if held < 20:
-                    self.errs(message)
+                    self.expect_error(message)
                 else:
                     self.assertNotIn("the window that", self.judge()[1])
 
@@ -53,10 +53,10 @@ class Evidence(Recorded):
                                 for number in range(len(self.perf.attrs), count)]
             lost = struct.pack("<QQ", self.perf.attrs[count - 1].ids[0], 7)
             self.perf.insert(self.perf.side(rd.LOST, lost, int(self.facts["sampling"])))
-            self.errs("7 sideband records .* were lost")
+            self.expect_error("7 sideband records .* were lost")
 
-    def expect(self, line: str) -> None:
-        self.put_text("case", self.text_of("case") + f"\t{line}\n")
+    def add_expectation(self, line: str) -> None:
+        self.put_text("case", self.read_text("case") + f"\t{line}\n")
 
     def test_lost_samples(self) -> None:
         """Lost samples in any record, and of any number: an ERROR unless the case allows them."""
@@ -65,68 +65,69 @@ class Evidence(Recorded):
             for kind, payload in ((rd.LOST, struct.pack("<QQ", identity, count)),
                                   (rd.LOST_SAMPLES, struct.pack("<Q", count))):
                 with self.subTest(kind=kind, count=count):
-                    record = self.sampling(kind, payload)
+                    record = self.make_record(kind, payload)
                     self.perf.insert(record)
-                    self.errs(rf"lost.samples is .*\({count} of {min(count + 40, 2**64 - 1)}.*"
-                              "states none")
+                    self.expect_error(rf"lost.samples is .*\({count} of "
+                                      rf"{min(count + 40, 2**64 - 1)}.*"
+                                      "states none")
                     self.perf.records.remove(record)
         self.facts["lost_samples"] = "7"
-        self.errs(r"lost.samples is .*\(7 of 47.*states none")
-        self.expect("lost.samples 0..7")
-        self.passes()
+        self.expect_error(r"lost.samples is .*\(7 of 47.*states none")
+        self.add_expectation("lost.samples 0..7")
+        self.expect_pass()
         self.facts["lost_samples"] = "8"
-        self.errs(r"lost.samples: 8 of 48; expected 0..7")
+        self.expect_error(r"lost.samples: 8 of 48; expected 0..7")
 
     def test_throttled(self) -> None:
         identity = self.perf.attrs[0].ids[0]
-        stop, go = (self.sampling(kind, struct.pack("<QQQ", 1, identity, 0)) for kind in (5, 6))
+        stop, go = (self.make_record(kind, struct.pack("<QQQ", 1, identity, 0)) for kind in (5, 6))
         go.time += 1
         self.perf.insert(go)
         # UNTHROTTLE alone implies a THROTTLE.
-        self.errs("lost.throttled is 1, and the case states none")
+        self.expect_error("lost.throttled is 1, and the case states none")
         self.perf.insert(stop)
-        self.errs("lost.throttled is 1, and the case states none")
-        self.expect("lost.throttled <=1")
-        self.passes()
+        self.expect_error("lost.throttled is 1, and the case states none")
+        self.add_expectation("lost.throttled <=1")
+        self.expect_pass()
 
     def test_record_older_than_its_round(self) -> None:
         """A mapping record that is older than the round before it cannot be sorted in."""
         sample = self.perf.samples()[3]
-        late = self.emitted_maps()[0]
+        late = self.find_emitted_maps()[0]
         self.perf.sort()
         self.perf.records += [rd.Record(rd.FINISHED_ROUND, 0, b""), late.copy()]
         self.assertLess(late.time, sample.time)
-        self.errs("1 records of perf.data are older than the end of a round before them")
+        self.expect_error("1 records of perf.data are older than the end of a round before them")
 
     def test_unknown_id(self) -> None:
         """No event of the file has the id; all events have the same layout."""
         self.perf.attrs[1].raw[:] = self.perf.attrs[0].raw
-        lost = self.sampling(5, struct.pack("<QQQ", 1, 0, 0))
+        lost = self.make_record(5, struct.pack("<QQQ", 1, 0, 0))
         for bit in (rd.ID, rd.IDENTIFIER):
             if bit in lost.tail():
                 struct.pack_into("<Q", lost.body, lost.tail()[bit], 0x5eed)
         self.perf.attrs = self.perf.attrs[:1]
         self.perf.records = [lost]
-        self.errs("1 records of perf.data have an id that no event of it has")
+        self.expect_error("1 records of perf.data have an id that no event of it has")
 
     def test_torn_and_unwritten_in_the_middle(self) -> None:
         middle = self.truth.slots[len(self.truth.slots) // 2]
         middle[40] ^= 1
-        self.errs(r"the truth has \d+ gaps: torn records before whole ones")
+        self.expect_error(r"the truth has \d+ gaps: torn records before whole ones")
         middle[:] = bytes(64)
-        self.errs(r"the truth has \d+ gaps")
+        self.expect_error(r"the truth has \d+ gaps")
 
     def test_torn_at_the_end(self) -> None:
         """A killed writer may leave a torn last record, which nothing refers to."""
         self.truth.slots.append(bytearray(self.truth.slots[-1]))
         self.truth.slots[-1][20] ^= 1
         self.truth.next_slot += 1
-        self.passes()
+        self.expect_pass()
 
     def test_ids_beyond_the_next_id(self) -> None:
         for next_id in (0, self.truth.next_id // 2):
             self.truth.next_id = next_id
-            self.errs(rf"/truth: offset 40: the next id is {next_id}, but \d+ is in use")
+            self.expect_error(rf"/truth: offset 40: the next id is {next_id}, but \d+ is in use")
 
     def test_record_of_a_later_version(self) -> None:
         one = self.truth.get(0)
@@ -137,18 +138,18 @@ class Evidence(Recorded):
 
     def test_unknown_machine(self) -> None:
         struct.pack_into("<I", self.truth.header, 24, 9999)
-        self.errs("/truth: machine 9999 is not known here")
+        self.expect_error("/truth: machine 9999 is not known here")
 
     def test_full_truth(self) -> None:
         self.truth.capacity = len(self.truth.slots)
         self.truth.next_slot = len(self.truth.slots) + 9
-        self.errs("the truth is full: 9 records were lost")
+        self.expect_error("the truth is full: 9 records were lost")
 
     def test_path_without_its_function(self) -> None:
         """A record that refers to a missing one."""
         del self.truth.slots[self.truth.find(rd.Truth.CODE_LOAD)[-1]]
         self.truth.next_slot -= 1
-        self.errs(r"the truth has \d+ gaps")
+        self.expect_error(r"the truth has \d+ gaps")
 
     def test_largest_allowed_slack(self) -> None:
         self.facts["slack"] = "100000"
@@ -161,17 +162,17 @@ class Evidence(Recorded):
                            (rd.Map, "nothing was checked")):
             self.perf.records = [record for record in self.perf.records
                                  if not isinstance(record, removed)]
-            self.errs(message)
+            self.expect_error(message)
 
     def test_too_few_samples(self) -> None:
         surplus = self.perf.samples()[29:]
         self.perf.records = [record for record in self.perf.records if record not in surplus]
-        self.errs("too little evidence: judged.chain is 29, the case needs 30")
+        self.expect_error("too little evidence: judged.chain is 29, the case needs 30")
 
     def test_too_few_places(self) -> None:
-        text = self.text_of("case")
-        hit = int(re.search(r'"distinct":\s*\{"k":\s*(\d+)', self.results()).group(1))
-        for needed, found in ((hit, self.passes), (hit + 1, lambda: self.errs(
+        text = self.read_text("case")
+        hit = int(re.search(r'"distinct":\s*\{"k":\s*(\d+)', self.read_results()).group(1))
+        for needed, found in ((hit, self.expect_pass), (hit + 1, lambda: self.expect_error(
                 f"{hit} distinct .* pairs were hit, the case needs {hit + 1}\n"))):
             self.put_text("case", text.replace("samples=30", f"samples=30 distinct={needed}"))
             found()
@@ -179,7 +180,7 @@ class Evidence(Recorded):
     def test_missing_dumps_are_broken(self) -> None:
         for sample in self.perf.samples()[29:]:
             sample.asked, sample.stack = 0, bytearray()
-        self.fails(self.exactly(len(self.perf.samples()) - 29, "broken.dump", "no-data"))
+        self.expect_fail(self.match_count(len(self.perf.samples()) - 29, "broken.dump", "no-data"))
 
     def test_too_many_unjudged(self) -> None:
         """One of 40 is more than 2 %: a sample whose native frames changed in its path."""
@@ -191,15 +192,15 @@ class Evidence(Recorded):
         fields = list(self.truth.get(index))
         fields[7] = 1
         self.truth.set(index, *fields)
-        self.errs("too little evidence: unjudged is .*1 of 40.*, at most 2 % are usual")
+        self.expect_error("too little evidence: unjudged is .*1 of 40.*, at most 2 % are usual")
 
     def test_empty_perf_data(self) -> None:
         self.perf.records = []
-        self.errs()
+        self.expect_error()
 
     def test_missing_and_cut_files(self) -> None:
         for name in ("truth", "perf.data", "maps", "capture"):
-            path = self.path_of(name)
+            path = self.get_path(name)
             whole = files.read_bytes(path)
             os.unlink(path)
             with self.subTest(name + " missing"):
@@ -218,11 +219,11 @@ class Evidence(Recorded):
     def test_injected_data_that_cannot_be_read(self) -> None:
         """An ERROR; metrics that do not need the file are judged all the same."""
         self.copy_fixture("growth")
-        whole = set(re.findall(r'"([a-z.]+)": \{"k"', self.results()))
-        path = self.path_of("injected.data")
+        whole = set(re.findall(r'"([a-z.]+)": \{"k"', self.read_results()))
+        path = self.get_path("injected.data")
         files.write_bytes(path, files.read_bytes(path)[:3000])
-        self.errs(r"injected\.data")
-        found = set(re.findall(r'"([a-z.]+)": \{"k"', self.results(2)))
+        self.expect_error(r"injected\.data")
+        found = set(re.findall(r'"([a-z.]+)": \{"k"', self.read_results(2)))
         self.assertLessEqual({"coverage.area", "processes", "files", "broken.dump"}, found)
         self.assertIn("names.right", whole - found)
 
@@ -233,7 +234,7 @@ class Evidence(Recorded):
                 for index in self.truth.find(kind)[:1]:
                     right = list(self.truth.get(index))
                     self.truth.set(index, *right[:field], 1, *right[field + 1:])
-                    self.errs("the truth has 1 gaps")
+                    self.expect_error("the truth has 1 gaps")
                     self.truth.set(index, *right)
 
     def test_records_of_unknown_threads(self) -> None:
@@ -243,7 +244,7 @@ class Evidence(Recorded):
                 index = self.truth.find(rd.Truth.TEXT)[0]
                 right = list(self.truth.get(index))
                 self.truth.set(index, *right[:field], right[field] + 70_000, *right[field + 1:])
-                self.errs("the truth has 1 records of threads that it never lets begin")
+                self.expect_error("the truth has 1 records of threads that it never lets begin")
                 self.truth.set(index, *right)
 
     def test_impossible_times_of_a_thread(self) -> None:
@@ -252,13 +253,13 @@ class Evidence(Recorded):
         index = self.truth.find(rd.Truth.MAP)[0]
         right = list(self.truth.get(index))
         self.truth.set(index, *right[:5], right[5] + 10**12, *right[6:])
-        self.errs(r"the truth has \d+ records whose times no thread can have written there")
+        self.expect_error(r"the truth has \d+ records whose times no thread can have written there")
 
     def test_code_that_outlives_its_memory(self) -> None:
         self.copy_fixture("clock")
         del self.truth.slots[self.truth.find(rd.Truth.CODE_UNLOAD)[0]]
         self.truth.next_slot = len(self.truth.slots)
-        self.errs("the truth has 1 gaps")
+        self.expect_error("the truth has 1 gaps")
 
     def test_threads_without_an_end(self) -> None:
         self.copy_fixture("clock")
@@ -267,7 +268,7 @@ class Evidence(Recorded):
                 index = self.truth.find(kind)[0]
                 right = list(self.truth.get(index))
                 self.truth.set(index, rd.Truth.TEXT, *right[1:])
-                self.errs("the truth has 1 beginnings and ends of threads and processes")
+                self.expect_error("the truth has 1 beginnings and ends of threads and processes")
                 self.truth.set(index, *right)
 
     def test_foreign_ids_in_an_enter(self) -> None:
@@ -275,7 +276,7 @@ class Evidence(Recorded):
         slot = list(self.truth.get(index))
         slot[6] = 0xfffffff
         self.truth.set(index, *slot)
-        self.errs(r"the truth has \d+ gaps")
+        self.expect_error(r"the truth has \d+ gaps")
 
 
 class Stated(Recorded):
@@ -285,21 +286,21 @@ class Stated(Recorded):
 
     def setUp(self) -> None:
         super().setUp()
-        self.put_text("watched", self.text_of("watched") + WATCHED_SINCE_CPUS +
-                      "silent %s\n" % self.watched()["ended"])
+        self.put_text("watched", self.read_text("watched") + WATCHED_SINCE_CPUS +
+                      "silent %s\n" % self.read_watched()["ended"])
 
-    def errs_with_fact(self, key: str, value: str | None, message: str) -> None:
+    def expect_error_with_fact(self, key: str, value: str | None, message: str) -> None:
         right = dict(self.facts)
         with self.subTest(key=key, value=value):
             if value is None:
                 del self.facts[key]
             else:
                 self.facts[key] = value
-            self.errs(message)
+            self.expect_error(message)
         self.facts = right
 
     def test_statements_that_contradict_the_case(self) -> None:
-        self.passes()
+        self.expect_pass()
         for key, value, message in (
                 ("frequency_asked", "298", "states frequency_asked 298; the case asks for 299"),
                 ("stack_dump", "264", "states stack_dump 264; the case asks for 256"),
@@ -307,39 +308,39 @@ class Stated(Recorded):
                 ("order", "snapshot-first", "snapshot-first; the case asks for enable-first"),
                 ("event", "task-clock", "states event task-clock; the case asks for cpu-clock"),
                 ("kernel", "no", "states kernel no; event 0 of perf.data samples it")):
-            self.errs_with_fact(key, value, message)
+            self.expect_error_with_fact(key, value, message)
 
     def test_requested_modes(self) -> None:
-        case = self.text_of("case")
+        case = self.read_text("case")
         for option, kernel in (("--user-only", "yes"), ("--kernel", "no")):
             self.put_text("case", case.replace("--stack", option + " --stack"))
-            self.errs_with_fact("kernel", kernel, "the kernel; the case asks for another")
+            self.expect_error_with_fact("kernel", kernel, "the kernel; the case asks for another")
 
     def test_missing_keys(self) -> None:
         for key in ("samples", "counted", "frequency", "first_enabled", "cpus", "event"):
-            self.errs_with_fact(key, None, f"the capture states no {key}, as ours does")
+            self.expect_error_with_fact(key, None, f"the capture states no {key}, as ours does")
 
     def test_contradicting_machines(self) -> None:
         """The runner states the machine in `watched` and env.json, perf.data in its features."""
         features = dict(self.perf.features)
         self.perf.features[7] = struct.pack("<II", 1, 1)
-        self.errs("the runner saw 2 CPUs, .* by perf.data the machine has 1")
+        self.expect_error("the runner saw 2 CPUs, .* by perf.data the machine has 1")
         self.perf.features = {**features, 4: struct.pack("<I64s", 64, b"5.10.0-other")}
         self.put_text("env.json", '{"kernel": "6.1.0"}')
-        self.errs("env.json states kernel 6.1.0, perf.data 5.10.0-other")
+        self.expect_error("env.json states kernel 6.1.0, perf.data 5.10.0-other")
         del self.perf.features[4], self.perf.features[7]
-        self.passes()
+        self.expect_pass()
 
     def test_published_files_without_publishing(self) -> None:
         for name in ("perf-77.map", "jit-77.dump"):
             self.put_text(name, "")
-            self.errs(f"{name} is there, and the case publishes nothing")
-            os.unlink(self.path_of(name))
+            self.expect_error(f"{name} is there, and the case publishes nothing")
+            os.unlink(self.get_path(name))
 
     def test_skip_of_a_whole_run(self) -> None:
         self.put_text("outcome", "SKIP because")
-        self.errs("outcome: SKIP, and `watched` says that the capture ended")
-        os.unlink(self.path_of("watched"))
+        self.expect_error("outcome: SKIP, and `watched` says that the capture ended")
+        os.unlink(self.get_path("watched"))
         self.assertIn(" # SKIP", self.judge()[1])
 
     def test_other_profilers_may_omit_keys(self) -> None:
@@ -354,23 +355,24 @@ class Slack(Recorded):
 
     fixture = "slack"
 
-    def state(self, slack: int) -> None:
+    def state_slack(self, slack: int) -> None:
         self.facts["slack"] = str(slack)
         self.substitute("watched", r"^slack \d+$", f"slack {slack}")
 
     def test_less_slack(self) -> None:
         """With less slack, stacks, mappings and forks no longer fit the truth."""
-        self.state(0)
-        text = self.fails()
-        self.only(text, "wrong.chain", "mappings.invented", "mappings.extra", "coverage.stale",
-                  "fork.records", "fork.missing", "acts.records", "records.acts")
-        self.state(60_000)
-        self.only(self.fails(), "wrong.chain", "mappings.invented", "acts.records")
+        self.state_slack(0)
+        text = self.expect_fail()
+        self.expect_only(text, "wrong.chain", "mappings.invented", "mappings.extra",
+                         "coverage.stale",
+                         "fork.records", "fork.missing", "acts.records", "records.acts")
+        self.state_slack(60_000)
+        self.expect_only(self.expect_fail(), "wrong.chain", "mappings.invented", "acts.records")
 
     def test_exact_and_more_slack(self) -> None:
         for slack in (90_000, 100_000):
-            self.state(slack)
-            self.passes()
+            self.state_slack(slack)
+            self.expect_pass()
 
     def test_a_name_until_the_exec(self) -> None:
         """perf's child is named perf-exec until its exec, which may seem later by the slack."""
@@ -398,7 +400,7 @@ class Slack(Recorded):
 
     def test_a_sample_after_the_capture(self) -> None:
         """A sample may follow the end of the capture by the slack, not by more."""
-        ended = int(self.watched()["ended"])
+        ended = int(self.read_watched()["ended"])
         sample = self.perf.samples()[-1]
         for late, never in ((90_000, False), (90_001, True)):
             sample.time = ended + late
@@ -407,14 +409,14 @@ class Slack(Recorded):
 
     def test_capture_states_another_slack(self) -> None:
         self.facts["slack"] = "90001"
-        self.errs("the capture states slack 90001; the runner saw 90000 to 90000")
+        self.expect_error("the capture states slack 90001; the runner saw 90000 to 90000")
 
     def test_window_beyond_the_runners(self) -> None:
         """A stated window beyond the times that the runner saw, with all samples in it."""
         for key, limit, step in (("enabled", "started", -1), ("sampling", "begun", 1),
                                  ("stopped", "ending", -1), ("stopped", "ended", 1)):
             with self.subTest(key + " beyond " + limit):
-                right, seen = dict(self.facts), self.watched()[limit]
+                right, seen = dict(self.facts), self.read_watched()[limit]
                 self.facts[key] = seen
                 self.assertNotIn("the runner saw", self.judge()[1])
                 self.facts[key] = str(int(seen) + step)
@@ -425,7 +427,7 @@ class Slack(Recorded):
 
     def test_broken_watched(self) -> None:
         """With a truth of version 3 belongs a complete `watched` of the runner."""
-        path, whole = self.path_of("watched"), self.text_of("watched")
+        path, whole = self.get_path("watched"), self.read_text("watched")
         for text, message in ((None, "watched: No such file"),
                               ("", 'watched:1: expected "started N'),
                               (whole + "more 1\n", 'watched:10: expected "cpus N'),
@@ -441,17 +443,17 @@ class Slack(Recorded):
                 os.unlink(path)
                 if text is not None:
                     files.write(path, text)
-                self.errs(message)
+                self.expect_error(message)
                 files.write(path, whole)
 
     def test_lowered_truth_version(self) -> None:
         """Several validators skip truths of older versions, so a lowered version must be found."""
         for version in (1, 2):
             self.truth.version = version
-            self.errs(f"watched: a truth of version {version} has none, expected version 3")
-            os.rename(self.path_of("watched"), self.place("watched"))
-            self.errs(r"the truth has \d+ gaps")  # of records that no older one has
-            os.rename(self.place("watched"), self.path_of("watched"))
+            self.expect_error(f"watched: a truth of version {version} has none, expected version 3")
+            os.rename(self.get_path("watched"), self.place("watched"))
+            self.expect_error(r"the truth has \d+ gaps")  # of records that no older one has
+            os.rename(self.place("watched"), self.get_path("watched"))
 
     def test_window_that_begins_late(self) -> None:
         """A window may begin late if the runner saw that, but it must hold samples."""
@@ -468,4 +470,4 @@ class Slack(Recorded):
         self.perf.attrs[0].flags |= 1 << 22
         for sample in self.perf.samples():
             del sample.chain[sample.user() - 1:]
-        self.errs("event 0 of perf.data was not asked for callchains with the user's part")
+        self.expect_error("event 0 of perf.data was not asked for callchains with the user's part")

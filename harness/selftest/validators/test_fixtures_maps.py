@@ -15,101 +15,102 @@ class Mappings(Recorded):
     """mapping_coverage, and the effect of missing mappings on stacks; one anonymous mapping."""
 
     def test_deleted(self) -> None:
-        gone = self.emitted_maps()
+        gone = self.find_emitted_maps()
         self.assertEqual([record.name for record in gone], ["//anon"])
         self.perf.records = [record for record in self.perf.records if record not in gone]
         where = re.escape(gone[0].range())
-        text = self.fails(self.exactly(40, "broken.chain", "no-record"),
-                          self.exactly(40, "broken.dump", "no-record"),
-                          self.exactly(1, "coverage.missing", "no-record"),
-                          rf"{where} of mapping {where} //anon of pid {gone[0].pid}, executable "
-                          r"from \d+: in no mapping record of the capture",
-                          r"unmapped at \d+, \d+/\d+, ip [0-9a-f]+ in \w+\+0x")
-        self.only(text, "broken.chain", "broken.dump", "coverage.missing")
+        text = self.expect_fail(self.match_count(40, "broken.chain", "no-record"),
+                                self.match_count(40, "broken.dump", "no-record"),
+                                self.match_count(1, "coverage.missing", "no-record"),
+                                rf"{where} of mapping {where} //anon of pid {gone[0].pid}, "
+                                r"executable from \d+: in no mapping record of the capture",
+                                r"unmapped at \d+, \d+/\d+, ip [0-9a-f]+ in \w+\+0x")
+        self.expect_only(text, "broken.chain", "broken.dump", "coverage.missing")
 
     def test_deleted_and_wrong(self) -> None:
         """A sample in no mapping record, whose stack is wrong or has a surplus frame besides."""
         for more, metric in ((None, "wrong.chain"), (0x12345678, "extra.chain")):
             with self.subTest(metric):
-                sample = self.deep()
+                sample = self.find_deep_sample()
                 whole, at = sample.chain, sample.user() + 1
                 sample.chain = [*whole[:at], more or whole[at] + 1, *whole[at + (not more):]]
                 records = self.perf.records
                 self.perf.records = [record for record in records
-                                     if record not in self.emitted_maps()]
-                text = self.fails(self.exactly(40, "broken.chain", "no-record"))
-                self.only(text, "broken.chain", "broken.dump", "coverage.missing", metric)
+                                     if record not in self.find_emitted_maps()]
+                text = self.expect_fail(self.match_count(40, "broken.chain", "no-record"))
+                self.expect_only(text, "broken.chain", "broken.dump", "coverage.missing", metric)
                 self.perf.records, sample.chain = records, whole
 
     def test_stray_sample(self) -> None:
         """A sample in the memory of emitted code, but in none of its functions."""
-        sample, record = self.perf.samples()[7], self.emitted_maps()[0]
+        sample, record = self.perf.samples()[7], self.find_emitted_maps()[0]
         sample.ip = sample.regs[rd.X86_IP] = record.start + record.size - 1
-        self.assertFalse(self.emitted(sample.ip))
-        text = self.fails(self.exactly(1, "coverage.stray", "no-code"),
-                          self.exactly(1, "samples", "astray"))
-        self.only(text, "coverage.stray", "samples")
+        self.assertFalse(self.is_emitted(sample.ip))
+        text = self.expect_fail(self.match_count(1, "coverage.stray", "no-code"),
+                                self.match_count(1, "samples", "astray"))
+        self.expect_only(text, "coverage.stray", "samples")
 
     def test_late(self) -> None:
-        record = self.emitted_maps()[0]
+        record = self.find_emitted_maps()[0]
         late = int(self.facts["sampling"]) + 400_000_000
         record.time = late
         self.perf.sort()
         before = sum(sample.time < late for sample in self.perf.samples())
         self.assertGreater(before, 3)
-        text = self.fails(self.exactly(before, "broken.chain", "no-record"),
-                          self.exactly(before, "broken.dump", "no-record"),
-                          self.exactly(1, "coverage.late", "no-record"),
-                          re.escape(record.range()) +
-                          rf".*: not known for {late - self.snapshot_end()} ns of \d+")
-        self.only(text, "broken.chain", "broken.dump", "coverage.late", "records.acts")
+        text = self.expect_fail(self.match_count(before, "broken.chain", "no-record"),
+                                self.match_count(before, "broken.dump", "no-record"),
+                                self.match_count(1, "coverage.late", "no-record"),
+                                re.escape(record.range()) +
+                                rf".*: not known for {late - self.find_snapshot_end()} ns of \d+")
+        self.expect_only(text, "broken.chain", "broken.dump", "coverage.late", "records.acts")
 
     def test_shorter(self) -> None:
-        record = self.emitted_maps()[0]
+        record = self.find_emitted_maps()[0]
         end = record.start + record.size
         record.size = PAGE
-        self.fails(self.exactly(1, "coverage.missing", "no-record"),
-                   f"{record.start + PAGE:x}-{end:x} of mapping {record.start:x}-{end:x} //anon.*"
-                   "in no mapping record")
+        self.expect_fail(self.match_count(1, "coverage.missing", "no-record"),
+                         f"{record.start + PAGE:x}-{end:x} of mapping {record.start:x}-{end:x} "
+                         "//anon.*in no mapping record")
 
     def test_begins_later(self) -> None:
-        record = self.emitted_maps()[0]
+        record = self.find_emitted_maps()[0]
         start = record.start
         record.start, record.size = start + PAGE, record.size - PAGE
-        self.fails(self.exactly(1, "coverage.missing", "no-record"),
-                   self.exactly(40, "broken.dump", "no-record"),
-                   f"{start:x}-{start + PAGE:x} of mapping {start:x}-.*in no mapping record")
+        self.expect_fail(self.match_count(1, "coverage.missing", "no-record"),
+                         self.match_count(40, "broken.dump", "no-record"),
+                         f"{start:x}-{start + PAGE:x} of mapping {start:x}-.*in no mapping record")
 
     def test_not_executable_or_of_another_process(self) -> None:
-        record = self.emitted_maps()[0]
+        record = self.find_emitted_maps()[0]
         for field, wrong in (("prot", rd.READ | rd.WRITE), ("pid", record.pid + 1)):
             with self.subTest(field):
                 right = getattr(record, field)
                 setattr(record, field, wrong)
-                self.fails(self.exactly(1, "coverage.missing", "no-record"),
-                           self.exactly(40, "broken.chain", "no-record"))
+                self.expect_fail(self.match_count(1, "coverage.missing", "no-record"),
+                                 self.match_count(40, "broken.chain", "no-record"))
                 setattr(record, field, right)
 
     def test_mapping_of_another_kind(self) -> None:
         for name in ("/memfd:doublemapper (deleted)", "/dev/zero (deleted)", "[heap]",
                      "/usr/lib/libnot.so"):
             with self.subTest(name):
-                self.emitted_maps()[0].name = name
-                self.fails(self.exactly(1, "coverage.identity", "other-mapping"),
-                           "the capture holds another mapping there")
+                self.find_emitted_maps()[0].name = name
+                self.expect_fail(self.match_count(1, "coverage.identity", "other-mapping"),
+                                 "the capture holds another mapping there")
 
     def test_stale(self) -> None:
         gone = self.truth.get(self.truth.find(rd.Truth.UNMAP)[0])
-        record = self.emitted_maps()[0].copy()
+        record = self.find_emitted_maps()[0].copy()
         record.start, record.size, record.pgoff = gone[6], gone[7], gone[6]
         self.perf.insert(record)
-        text = self.fails(self.exactly(1, "coverage.stale", "invented"),
-                          re.escape(record.range()) + ".*still known as executable after its end")
-        self.only(text, "coverage.stale")
+        text = self.expect_fail(self.match_count(1, "coverage.stale", "invented"),
+                                re.escape(record.range()) +
+                                ".*still known as executable after its end")
+        self.expect_only(text, "coverage.stale")
 
     def test_stale_without_a_record_of_munmap(self) -> None:
         """The truth has an unmapping in the window, the capture has no record of it."""
-        record = self.emitted_maps()[0]
+        record = self.find_emitted_maps()[0]
         index = [index for index in self.truth.find(rd.Truth.UNMAP)
                  if self.truth.get(index)[6] == record.start][0]
         gone = self.truth.get(index)
@@ -118,74 +119,78 @@ class Mappings(Recorded):
             if slot[4] <= gone[5] and slot[5] >= gone[4]:  # code in the unmapped memory
                 slot[4] = slot[5] = int(self.facts["stopped"]) - 1000
                 self.truth.set(at, *slot)
-        self.fails(self.exactly(1, "coverage.stale", "munmap"), re.escape(record.range()))
+        self.expect_fail(self.match_count(1, "coverage.stale", "munmap"), re.escape(record.range()))
 
-    def protect(self, pid: int, start: int, size: int, prot: int, before: int, after: int) -> None:
+    def add_protect(self, pid: int, start: int, size: int, prot: int, before: int,
+                    after: int) -> None:
         self.truth.append(rd.Truth.PROTECT, 0, pid, pid, before, after, start, size, prot, 0)
 
     def test_stale_in_pieces(self) -> None:
         """Two pages lose their permission in turn and get it back. Their records leave pieces of
         the first record, which are right again once all pages are back."""
-        record = self.emitted_maps()[0]
+        record = self.find_emitted_maps()[0]
         time = int(self.facts["sampling"]) + 100_000_000
         for page in range(2):
             start = record.start + page * PAGE
-            self.protect(record.pid, start, PAGE, 3, time, time + 1000)
+            self.add_protect(record.pid, start, PAGE, 3, time, time + 1000)
             time += 1_000_000
-            self.protect(record.pid, start, PAGE, 5, time, time + 1000)
+            self.add_protect(record.pid, start, PAGE, 5, time, time + 1000)
             again = record.copy()
             again.time, again.size = time + 500, (page + 1) * PAGE
             self.perf.insert(again)
             time += 1_000_000
-        text = self.fails(self.exactly(2, "coverage.stale", "mprotect"))
+        text = self.expect_fail(self.match_count(2, "coverage.stale", "mprotect"))
         self.assertNotIn("invented", text)
         self.assertNotIn("cause stale", text)
 
     def test_waiting_in_a_fault(self) -> None:
         """A sample in non-executable memory is stray, unless its thread waited there in a fault."""
-        sample = self.deep()
-        record = [record for record in self.emitted_maps()
+        sample = self.find_deep_sample()
+        record = [record for record in self.find_emitted_maps()
                   if record.start <= sample.ip < record.start + record.size][0]
-        self.protect(record.pid, record.start, record.size, 3, sample.time - 200, sample.time - 100)
-        self.protect(record.pid, record.start, record.size, 5, sample.time + 100, sample.time + 200)
-        stray = self.exactly(1, "coverage.stray", "closed")
-        self.fails(stray)
+        self.add_protect(record.pid, record.start, record.size, 3, sample.time - 200,
+                         sample.time - 100)
+        self.add_protect(record.pid, record.start, record.size, 5, sample.time + 100,
+                         sample.time + 200)
+        stray = self.match_count(1, "coverage.stray", "closed")
+        self.expect_fail(stray)
         wait = (rd.Truth.WAIT, 0, sample.pid, sample.tid, sample.time - 1000, sample.time + 1000,
                 sample.ip, 0, 0, 0)
         self.truth.append(*wait)
-        self.assertNotIn("coverage.stray", self.fails("coverage.stale"))
+        self.assertNotIn("coverage.stray", self.expect_fail("coverage.stale"))
         for field, wrong in ((3, sample.pid), (5, sample.time - 500), (6, sample.ip + 1)):
             self.truth.set(len(self.truth.slots) - 1, *wait[:field], wrong, *wait[field + 1:])
-            self.fails(stray)
+            self.expect_fail(stray)
 
     def test_two_samples_in_closed_pages(self) -> None:
         """A thread may be sampled once before its fetch faults; a second sample is impossible."""
-        sample = self.deep()
-        record = [record for record in self.emitted_maps()
+        sample = self.find_deep_sample()
+        record = [record for record in self.find_emitted_maps()
                   if record.start <= sample.ip < record.start + record.size][0]
-        self.protect(record.pid, record.start, record.size, 3, sample.time - 9000,
-                     sample.time - 8000)
+        self.add_protect(record.pid, record.start, record.size, 3, sample.time - 9000,
+                         sample.time - 8000)
         again = copy.deepcopy(sample)
         again.time += 4000
         self.perf.insert(again)
-        self.protect(record.pid, record.start, record.size, 5, sample.time + 8000,
-                     sample.time + 9000)
-        self.fails(self.exactly(1, "coverage.stray", "closed"),
-                   self.exactly(1, "coverage.stray", "no-mapping"))
+        self.add_protect(record.pid, record.start, record.size, 5, sample.time + 8000,
+                         sample.time + 9000)
+        self.expect_fail(self.match_count(1, "coverage.stray", "closed"),
+                         self.match_count(1, "coverage.stray", "no-mapping"))
 
     def test_covered_by_an_invented_mapping(self) -> None:
-        record = self.emitted_maps()[0].copy()
+        record = self.find_emitted_maps()[0].copy()
         record.time = int(self.facts["sampling"]) + 700_000_000
         record.name = "/usr/lib/libnot.so"
         self.perf.insert(record)
-        self.fails(self.exactly(1, "coverage.late", "no-record"), re.escape(record.range()))
+        self.expect_fail(self.match_count(1, "coverage.late", "no-record"),
+                         re.escape(record.range()))
 
     def test_forgotten_by_an_invented_exec(self) -> None:
-        record = self.emitted_maps()[0]
+        record = self.find_emitted_maps()[0]
         self.perf.insert(self.perf.comm(record.pid, record.pid, "other",
                                         int(self.facts["sampling"]) + 700_000_000, True))
-        self.fails(self.exactly(1, "coverage.late", "no-record"),
-                   r"broken\.dump: \d+ with cause older-code \(no-record\)")
+        self.expect_fail(self.match_count(1, "coverage.late", "no-record"),
+                         r"broken\.dump: \d+ with cause older-code \(no-record\)")
 
 
 class Identities(Recorded):
@@ -194,49 +199,49 @@ class Identities(Recorded):
     fixture = "memfd"
 
     def test_one_of_two_deleted(self) -> None:
-        both = self.emitted_maps()
+        both = self.find_emitted_maps()
         self.assertEqual(len(both), 2)
         for gone, other in (both, both[::-1]):
             with self.subTest(gone.range()):
                 whole = self.perf.records
                 self.perf.records = [record for record in whole if record is not gone]
-                text = self.fails(self.exactly(1, "coverage.missing", "no-record"),
-                                  self.exactly(r"\d+", "broken.dump", "no-record"),
-                                  re.escape(gone.range()) + ".*in no mapping record")
+                text = self.expect_fail(self.match_count(1, "coverage.missing", "no-record"),
+                                        self.match_count(r"\d+", "broken.dump", "no-record"),
+                                        re.escape(gone.range()) + ".*in no mapping record")
                 self.assertNotIn(other.range(), text)
                 self.perf.records = whole
 
     def test_live_one_late(self) -> None:
-        record = self.emitted_maps()[1]
+        record = self.find_emitted_maps()[1]
         record.time = int(self.facts["sampling"]) + 300_000_000
         self.perf.sort()
         mapped, = (slot[5] for slot in map(self.truth.get, self.truth.find(rd.Truth.MAP))
                    if slot[6] == record.start)
-        self.fails(self.exactly(1, "coverage.late", "no-record"),
-                   re.escape(record.range()) + f".*not known for {record.time - mapped} ns")
+        self.expect_fail(self.match_count(1, "coverage.late", "no-record"),
+                         re.escape(record.range()) + f".*not known for {record.time - mapped} ns")
 
     def test_wrong_offset(self) -> None:
-        record = self.emitted_maps()[1]
+        record = self.find_emitted_maps()[1]
         record.pgoff += PAGE
-        text = self.fails(self.exactly(1, "coverage.identity", "other-mapping"),
-                          re.escape(record.range()) + ".*another mapping")
-        self.only(text, "coverage.identity")
+        text = self.expect_fail(self.match_count(1, "coverage.identity", "other-mapping"),
+                                re.escape(record.range()) + ".*another mapping")
+        self.expect_only(text, "coverage.identity")
 
     def test_wrong_name(self) -> None:
         for name in ("/memfd:doublemappe (deleted)", "//anon"):
-            self.emitted_maps()[0].name = name
-            self.fails(self.exactly(1, "coverage.identity", "other-mapping"))
+            self.find_emitted_maps()[0].name = name
+            self.expect_fail(self.match_count(1, "coverage.identity", "other-mapping"))
 
     def test_writable_view_claimed_executable(self) -> None:
         views = [slot for slot in map(self.truth.get, self.truth.find(rd.Truth.MAP))
                  if not slot[8] & rd.EXECUTE]
         self.assertGreater(len(views), 1)
         for view in views:
-            record = self.emitted_maps()[0].copy()
+            record = self.find_emitted_maps()[0].copy()
             record.start, record.pgoff = view[6], view[9]
             self.perf.insert(record)
-            self.fails(self.exactly(1, "coverage.stale", "not-executable"),
-                       re.escape(record.range()))
+            self.expect_fail(self.match_count(1, "coverage.stale", "not-executable"),
+                             re.escape(record.range()))
             self.perf.records.remove(record)
 
 
@@ -247,18 +252,18 @@ class EqualMappings(Recorded):
     fixture = "mappings"
     INVENTED = "mappings.invented"
 
-    def libc(self) -> rd.Map:
+    def find_libc(self) -> rd.Map:
         return next(record for record in self.perf.maps() if record.name.endswith("libc.so.6"))
 
-    def anon(self) -> list[rd.Map]:
+    def find_anonymous(self) -> list[rd.Map]:
         return [record for record in self.perf.maps() if record.name == "//anon"]
 
-    def marks(self) -> list[int]:
+    def find_maps_records(self) -> list[int]:
         return self.truth.find(rd.Truth.MAPS)
 
     def test_as_recorded(self) -> None:
-        self.assertEqual(len(self.anon()), 4)
-        self.passes()
+        self.assertEqual(len(self.find_anonymous()), 4)
+        self.expect_pass()
 
     def test_each_field_of_each_record(self) -> None:
         """Each altered field is found, by its cause."""
@@ -278,19 +283,19 @@ class EqualMappings(Recorded):
                     # Flip bits of flags and permissions, so that none gets a second time the same.
                     wrong = right ^ by if field in ("prot", "flags", "maj") else right + by
                     setattr(record, field, wrong)
-                    self.fails(self.exactly(1, self.INVENTED, cause),
-                               rf"record of {record.time}: {re.escape(record.range())} ")
+                    self.expect_fail(self.match_count(1, self.INVENTED, cause),
+                                     rf"record of {record.time}: {re.escape(record.range())} ")
                     setattr(record, field, right)
             self.assertEqual(bytes(record.body), bytes(whole[at].body))
 
     def test_another_name(self) -> None:
-        for record, name, cause in ((self.libc(), "/usr/lib/libnot.so", "name"),
-                                    (self.anon()[0], "/memfd:other (deleted)", "kind"),
-                                    (self.anon()[0], "/usr/lib/libnot.so", "kind")):
+        for record, name, cause in ((self.find_libc(), "/usr/lib/libnot.so", "name"),
+                                    (self.find_anonymous()[0], "/memfd:other (deleted)", "kind"),
+                                    (self.find_anonymous()[0], "/usr/lib/libnot.so", "kind")):
             with self.subTest(name):
                 right = record.name
                 record.name = name
-                self.fails(self.exactly(1, self.INVENTED, cause))
+                self.expect_fail(self.match_count(1, self.INVENTED, cause))
                 record.name = right
 
     def test_impossible(self) -> None:
@@ -298,21 +303,22 @@ class EqualMappings(Recorded):
         for field, wrong, cause in (("tid", 4000000, "thread"), ("name", "", "name"),
                                     ("time", int(self.facts["enabled"]) // 2, "time")):
             with self.subTest(field):
-                record = self.anon()[0]
+                record = self.find_anonymous()[0]
                 right = getattr(record, field)
                 setattr(record, field, wrong)
-                self.fails(self.exactly(1, self.INVENTED, cause))
+                self.expect_fail(self.match_count(1, self.INVENTED, cause))
                 setattr(record, field, right)
 
     def test_record_of_unknown_process(self) -> None:
-        record = self.libc().copy()
+        record = self.find_libc().copy()
         record.pid = record.tid = 4000000
         self.perf.insert(record)
-        self.fails(self.exactly(1, "mappings.unknown", "unwatched"), "pid 4000000, of which")
+        self.expect_fail(self.match_count(1, "mappings.unknown", "unwatched"),
+                         "pid 4000000, of which")
 
     def test_invented_memory(self) -> None:
         """A megabyte of unmapped memory, and a file over the end of the C library's text."""
-        anon, libc = self.anon()[0].copy(), self.libc().copy()
+        anon, libc = self.find_anonymous()[0].copy(), self.find_libc().copy()
         anon.start -= 1 << 30
         anon.pgoff, anon.size = anon.start, 1 << 20
         libc.start += libc.size - PAGE
@@ -320,55 +326,56 @@ class EqualMappings(Recorded):
         for record, cause in ((anon, "invented"), (libc, "name")):
             with self.subTest(record.name):
                 self.perf.insert(record)
-                self.fails(self.exactly(1, self.INVENTED, cause),
-                           f"with cause {'name' if record is libc else 'invented'}, which")
+                self.expect_fail(self.match_count(1, self.INVENTED, cause),
+                                 f"with cause {'name' if record is libc else 'invented'}, which")
                 self.perf.records.remove(record)
 
     def test_too_early(self) -> None:
         """Each record adds a page to the one before."""
-        later, before = self.anon()[2], self.anon()[1]
+        later, before = self.find_anonymous()[2], self.find_anonymous()[1]
         later.time = before.time + 1
-        self.fails(self.exactly(1, self.INVENTED, "invented"))
+        self.expect_fail(self.match_count(1, self.INVENTED, "invented"))
 
     def test_missing(self) -> None:
         """Libraries without samples: no other validator needs their records."""
         for name in ("libbz2.so.1.0.4", "libz.so.1.2.13"):
             record = next(one for one in self.perf.maps() if one.name.endswith(name))
             self.perf.records.remove(record)
-        text = self.fails(self.exactly(2, "mappings.missing", "no-record"),
-                          r"there is [0-9a-f]+-[0-9a-f]+ prot 5 p inode \d+ /.*libbz2\.so\.1\.0\.4"
-                          "; the capture has nothing")
-        self.only(text, "mappings.missing")
+        text = self.expect_fail(self.match_count(2, "mappings.missing", "no-record"),
+                                r"there is [0-9a-f]+-[0-9a-f]+ prot 5 p inode \d+ "
+                                r"/.*libbz2\.so\.1\.0\.4; the capture has nothing")
+        self.expect_only(text, "mappings.missing")
 
     def test_shorter(self) -> None:
         """The next maps of the truth show the page that the record lacks."""
-        record = self.libc()
+        record = self.find_libc()
         record.size -= PAGE
-        text = self.fails(self.exactly(1, "mappings.missing", "no-record"))
-        self.only(text, "mappings.missing")
+        text = self.expect_fail(self.match_count(1, "mappings.missing", "no-record"))
+        self.expect_only(text, "mappings.missing")
 
     def test_a_mapping_in_two_records(self) -> None:
         """The kernel merges adjacent mappings and writes one record of the whole."""
-        record = self.libc()
+        record = self.find_libc()
         half = record.copy()
         record.size = 4 * PAGE
         half.start, half.size = half.start + 4 * PAGE, half.size - 4 * PAGE
         half.pgoff += 4 * PAGE
         self.perf.insert(half)
-        self.only(self.fails(self.exactly(1, "mappings.invented", "part")), "mappings.invented")
+        self.expect_only(self.expect_fail(self.match_count(1, "mappings.invented", "part")),
+                         "mappings.invented")
 
     def test_offset_of_a_live_record(self) -> None:
         """The kernel records the address for private memory; /proc/PID/maps has 0."""
-        record = next(one for one in self.emitted_maps() if one.name == "//anon")
+        record = next(one for one in self.find_emitted_maps() if one.name == "//anon")
         self.assertEqual(record.pgoff, record.start)
         record.pgoff = 0
-        self.only(self.fails(self.exactly(1, "mappings.invented", "offset")),
-                  "mappings.invented")
+        self.expect_only(self.expect_fail(self.match_count(1, "mappings.invented", "offset")),
+                         "mappings.invented")
 
-    def injected(self, change: Callable[[rd.Map], None], removed: str = "") -> str:
+    def judge_injected(self, change: Callable[[rd.Map], None], removed: str = "") -> str:
         """Returns the output of judging with an injected.data that has an altered record of the
         first function, and no records of the file @removed."""
-        text = self.text_of("case").split(" publish=")[0].rstrip()
+        text = self.read_text("case").split(" publish=")[0].rstrip()
         self.put_text("case", text + " publish=jitdump inject=cut\n")
         perf = rd.PerfData.load(os.path.join(FIXTURES, self.fixture, "perf.data"))
         code = self.truth.get(self.truth.find(rd.Truth.CODE_LOAD)[0])
@@ -380,35 +387,35 @@ class EqualMappings(Recorded):
         perf.records = [one for one in perf.records
                         if not (removed and isinstance(one, rd.Map) and one.name.endswith(removed))]
         perf.insert(record)
-        perf.save(self.path_of("injected.data"))
+        perf.save(self.get_path("injected.data"))
         return self.judge()[1]
 
     def test_injected(self) -> None:
         def set_to(field: str, value: Callable[[rd.Map], int]) -> Callable[[rd.Map], None]:
             return lambda record: setattr(record, field, value(record))
 
-        self.assertNotIn("# injected.", self.injected(lambda record: None))
+        self.assertNotIn("# injected.", self.judge_injected(lambda record: None))
         for change, cause in ((set_to("start", lambda one: one.start + 16), "no-code"),
                               (set_to("size", lambda one: one.size // 2), "shorter"),
                               (set_to("pid", lambda one: one.pid + 1), "no-code"),
                               (set_to("time", lambda one: one.time - 10**9), "other-time")):
             with self.subTest(cause):
-                self.assertRegex(self.injected(change),
-                                 self.exactly(1, "injected.mappings", cause))
-        self.assertRegex(self.injected(lambda record: None, "libz.so.1.2.13"),
-                         self.exactly(1, "injected.missing", "taken"))
+                self.assertRegex(self.judge_injected(change),
+                                 self.match_count(1, "injected.mappings", cause))
+        self.assertRegex(self.judge_injected(lambda record: None, "libz.so.1.2.13"),
+                         self.match_count(1, "injected.missing", "taken"))
 
     def test_truth_without_maps(self) -> None:
-        for at in self.marks():
+        for at in self.find_maps_records():
             slot = self.truth.get(at)
             self.truth.set(at, rd.Truth.MARK, *slot[1:])
-        self.errs("ran code while it was watched, and the truth has no maps of it")
+        self.expect_error("ran code while it was watched, and the truth has no maps of it")
 
     def test_act_missing_in_maps(self) -> None:
         """A mapping act that the maps of the truth lack."""
         first = self.truth.get(self.truth.find(rd.Truth.MAP)[-1])
         self.truth.append(*first[:6], first[6] - (1 << 30), PAGE, rd.READ | rd.EXECUTE, 0)
-        self.errs("the truth contradicts itself: .*mapped executable, but not in its maps")
+        self.expect_error("the truth contradicts itself: .*mapped executable, but not in its maps")
 
     def test_act_while_maps_are_read(self) -> None:
         """An act of another thread while the maps were read contradicts nothing."""
@@ -424,4 +431,4 @@ class EqualMappings(Recorded):
         self.truth.append(rd.Truth.COMM, *other, name, 0, 0, 0)
         self.truth.append(rd.Truth.MAP, *other[:3], first[4], until, first[6] - (1 << 30), PAGE,
                           rd.READ | rd.EXECUTE, 0)
-        self.passes()
+        self.expect_pass()

@@ -59,25 +59,25 @@ class Chains(Recorded):
     """broken_stacks by callchains: each altered sample must give one exception."""
 
     def test_each_change(self) -> None:
-        sample = self.deep()
+        sample = self.find_deep_sample()
         whole, at = sample.chain, sample.user()
         for name, expected, change in CHAINS:
             with self.subTest(name):
                 sample.chain = change(whole, at)
-                self.changed(*expected, sample)
+                self.expect_one_exception(*expected, sample)
 
     def test_another_samples_chain(self) -> None:
-        sample = self.deep()
+        sample = self.find_deep_sample()
         other = next(one for one in self.perf.samples()
                      if one.regs[rd.X86_IP] != sample.regs[rd.X86_IP])
         sample.chain = list(other.chain)
-        self.changed(*WRONG, sample)
+        self.expect_one_exception(*WRONG, sample)
 
     def test_address_of_the_sample(self) -> None:
         """The sample's own address, which a flat profile shows, differs from its registers."""
-        sample = self.deep()
+        sample = self.find_deep_sample()
         sample.ip += 1
-        self.changed("wrong.chain", "sample-ip", "wrong", sample)
+        self.expect_one_exception("wrong.chain", "sample-ip", "wrong", sample)
 
 
 def swap_return_addresses(sample: rd.Sample, frames: Frames) -> None:
@@ -127,45 +127,45 @@ class Dumps(Recorded):
     """broken_stacks by unwinding altered dumps; the chains stay right."""
 
     def test_each_change(self) -> None:
-        sample = self.deep(linked=True)
-        frames, stack, regs = self.frames(sample, 2), bytes(sample.stack), dict(sample.regs)
+        sample = self.find_deep_sample(linked=True)
+        frames, stack, regs = self.follow_frames(sample, 2), bytes(sample.stack), dict(sample.regs)
         for name, expected, change in DUMPS:
             with self.subTest(name):
                 sample.stack, sample.regs = bytearray(stack), dict(regs)
                 change(sample, frames)
-                self.changed(*expected, sample)
+                self.expect_one_exception(*expected, sample)
 
     def test_cut_by_the_end_of_the_dump(self) -> None:
         """A walk that stops at the end of the dump is flagged as incomplete."""
-        sample = self.deep(linked=True)
-        sample.put(self.frames(sample, 1)[0], sample.regs[rd.X86_SP] + len(sample.stack))
+        sample = self.find_deep_sample(linked=True)
+        sample.put(self.follow_frames(sample, 1)[0], sample.regs[rd.X86_SP] + len(sample.stack))
         self.judge()
-        flagged = json.loads(self.results())["metrics"]["flagged.dump"]
+        flagged = json.loads(self.read_results())["metrics"]["flagged.dump"]
         self.assertEqual((flagged["k"], flagged["n"]), (1, 1))
 
     def test_stack_pointer_wrong(self) -> None:
         for change in (-8, 8, 4096, -4096):
             with self.subTest(change):
-                sample = self.deep()
+                sample = self.find_deep_sample()
                 sample.regs[rd.X86_SP] += change
-                text = self.fails(self.exactly(1, "wrong.chain", "no-depth"),
-                                  self.exactly(1, "wrong.dump", "no-depth"),
-                                  rf"at {sample.time}, .*fits no depth of the path")
-                self.only(text, "wrong.chain", "wrong.dump")
+                text = self.expect_fail(self.match_count(1, "wrong.chain", "no-depth"),
+                                        self.match_count(1, "wrong.dump", "no-depth"),
+                                        rf"at {sample.time}, .*fits no depth of the path")
+                self.expect_only(text, "wrong.chain", "wrong.dump")
                 sample.regs[rd.X86_SP] -= change
 
     def test_instruction_pointer_between_instructions(self) -> None:
-        sample = self.deep()
-        start = next(start for start, end in self.code()
+        sample = self.find_deep_sample()
+        start = next(start for start, end in self.list_functions()
                      if start <= sample.regs[rd.X86_IP] < end)
         sample.regs[rd.X86_IP] = start + 2  # inside of the first or second instruction
-        self.fails(r"wrong\.(chain|dump): 1 with cause (no-depth|wrong-frame)")
+        self.expect_fail(r"wrong\.(chain|dump): 1 with cause (no-depth|wrong-frame)")
 
 
 class Times(Recorded):
     """Samples at times at which the truth has no such activation."""
 
-    def longest_gap(self, tid: int) -> tuple[int, int]:
+    def find_longest_gap(self, tid: int) -> tuple[int, int]:
         """Returns (length, start) of the thread's longest time outside of paths."""
         enters = sorted(slot[4] for slot in map(self.truth.get, self.truth.find(rd.Truth.ENTER))
                         if slot[3] == tid)
@@ -176,24 +176,24 @@ class Times(Recorded):
                    if leave > first)
 
     def test_between_two_activations(self) -> None:
-        sample = self.deep()
-        length, start = self.longest_gap(sample.tid)
+        sample = self.find_deep_sample()
+        length, start = self.find_longest_gap(sample.tid)
         self.assertGreater(length, 2)
         sample.time = start + length // 2
         self.perf.sort()
-        self.fails(self.exactly(1, "wrong.chain", "no-stay"),
-                   self.exactly(1, "wrong.dump", "no-stay"),
-                   rf"at {sample.time}, .*in emitted code while the thread was in no path")
+        self.expect_fail(self.match_count(1, "wrong.chain", "no-stay"),
+                         self.match_count(1, "wrong.dump", "no-stay"),
+                         rf"at {sample.time}, .*in emitted code while the thread was in no path")
 
     def test_in_another_thread(self) -> None:
-        sample = self.deep()
+        sample = self.find_deep_sample()
         sample.tid += 1000
-        self.fails(self.exactly(1, "wrong.chain", "no-stay"),
-                   self.exactly(1, "wrong.dump", "no-stay"))
+        self.expect_fail(self.match_count(1, "wrong.chain", "no-stay"),
+                         self.match_count(1, "wrong.dump", "no-stay"))
 
     def test_in_another_activation(self) -> None:
         """Moves a sample into an activation of another path: its stack must not fit."""
-        sample = self.deep()
+        sample = self.find_deep_sample()
         enters = [slot for slot in map(self.truth.get, self.truth.find(rd.Truth.ENTER))
                   if slot[3] == sample.tid]
         own = max((slot for slot in enters if slot[4] <= sample.time), key=lambda slot: slot[4])
@@ -201,35 +201,35 @@ class Times(Recorded):
                      slot[4] > int(self.facts["sampling"]))
         sample.time = other[5] + 100_000
         self.perf.sort()
-        self.fails(self.exactly(1, "wrong.dump", "no-depth|no-stay|wrong-frame"))
+        self.expect_fail(self.match_count(1, "wrong.dump", "no-depth|no-stay|wrong-frame"))
 
 
 class Words(Recorded):
     """stack_words: words of a dump that are the same in each activation."""
 
     def test_frame_pointer_of_another_frame(self) -> None:
-        self.deep().regs[rd.X86_BP] += 16
-        self.fails(self.exactly(1, "registers.fp", "other-frame"))
+        self.find_deep_sample().regs[rd.X86_BP] += 16
+        self.expect_fail(self.match_count(1, "registers.fp", "other-frame"))
 
     def test_frame_pointer_that_no_method_follows(self) -> None:
         self.copy_fixture("mappings")
-        self.passes()
-        self.deep(0).regs[rd.X86_BP] += 16
-        self.only(self.fails(self.exactly(1, "registers.fp", "other-frame")))
+        self.expect_pass()
+        self.find_deep_sample(0).regs[rd.X86_BP] += 16
+        self.expect_only(self.expect_fail(self.match_count(1, "registers.fp", "other-frame")))
 
     def test_words_of_the_dump(self) -> None:
-        sample = self.deep(linked=True)
-        frame = self.frames(sample, 2)[1]
+        sample = self.find_deep_sample(linked=True)
+        frame = self.follow_frames(sample, 2)[1]
         for at in frame, frame + 8:
             word = sample.word(at)
             sample.put(at, word + 8)
-            self.fails(self.exactly(1, "dump.words", "other-word"))
+            self.expect_fail(self.match_count(1, "dump.words", "other-word"))
             sample.put(at, word)
-        self.passes()
+        self.expect_pass()
 
     def test_no_frame_pointer_and_yet_callers(self) -> None:
         """A function may use bp for other data, but a bp of 0 yields no callers."""
-        sample = self.deep()
+        sample = self.find_deep_sample()
         load = next(slot for slot in map(self.truth.get, self.truth.find(rd.Truth.CODE_LOAD))
                     if slot[6] <= sample.ip < slot[6] + slot[7])
         for index in self.truth.find(rd.Truth.LAYOUT):

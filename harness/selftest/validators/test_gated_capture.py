@@ -20,107 +20,109 @@ from harness.selftest.support.scratch import Folder, JITPROOF
 class Gated(Recorded):
     fixture = "gated"
 
-    def intervals(self) -> list[tuple[int, int, int]]:
+    def read_intervals(self) -> list[tuple[int, int, int]]:
         """Returns (pid, enabled, disabling) of each process."""
-        lines = [line.split() for line in self.text_of("intervals").splitlines()]
+        lines = [line.split() for line in self.read_text("intervals").splitlines()]
         return [(int(line[1]), int(line[3]), int(line[4])) for line in lines
                 if line[0] == "interval"]
 
-    def backfilled(self, pid: int) -> list[rd.Map]:
-        enabled = [one[1] for one in self.intervals() if one[0] == pid][0]
+    def find_backfilled(self, pid: int) -> list[rd.Map]:
+        enabled = [one[1] for one in self.read_intervals() if one[0] == pid][0]
         return [record for record in self.perf.maps()
                 if record.pid == pid and record.time < enabled]
 
-    def live(self, pid: int) -> list[rd.Map]:
+    def find_live(self, pid: int) -> list[rd.Map]:
         return [record for record in self.perf.maps()
-                if record.pid == pid and record not in self.backfilled(pid)]
+                if record.pid == pid and record not in self.find_backfilled(pid)]
 
-    def memfd(self, pid: int) -> list[rd.Map]:
-        return [record for record in self.backfilled(pid) if record.name.startswith("/memfd:")]
+    def find_memfd(self, pid: int) -> list[rd.Map]:
+        return [record for record in self.find_backfilled(pid) if record.name.startswith("/memfd:")]
 
     def test_as_recorded(self) -> None:
-        for pid, _, _ in self.intervals():
-            self.assertEqual(len(self.memfd(pid)), 1)
-            self.assertEqual([record.name for record in self.live(pid)],
-                             [self.memfd(pid)[0].name])
-        self.passes()
+        for pid, _, _ in self.read_intervals():
+            self.assertEqual(len(self.find_memfd(pid)), 1)
+            self.assertEqual([record.name for record in self.find_live(pid)],
+                             [self.find_memfd(pid)[0].name])
+        self.expect_pass()
 
     def test_second_mapping_of_a_recorded_file_left_out(self) -> None:
         """As a backfill does that skips a (path, pid) which it has recorded."""
-        pid = self.intervals()[0][0]
-        self.perf.records.remove(self.memfd(pid)[0])
-        text = self.fails(self.exactly(1, "gated.older", "no-record"),
-                          self.exactly(1, "coverage.missing", "no-record"))
-        self.only(text, "gated.older", "coverage.missing", "broken.chain")
+        pid = self.read_intervals()[0][0]
+        self.perf.records.remove(self.find_memfd(pid)[0])
+        text = self.expect_fail(self.match_count(1, "gated.older", "no-record"),
+                                self.match_count(1, "coverage.missing", "no-record"))
+        self.expect_only(text, "gated.older", "coverage.missing", "broken.chain")
 
-    def program(self) -> rd.Map:
+    def find_program(self) -> rd.Map:
         """Returns the record of the second process's program."""
-        return next(one for one in self.backfilled(self.intervals()[1][0])
+        return next(one for one in self.find_backfilled(self.read_intervals()[1][0])
                     if one.name.endswith("/jitproof"))
 
     def test_inode_of_a_new_file_at_the_path(self) -> None:
-        self.program().ino += 1
-        self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
+        self.find_program().ino += 1
+        self.expect_only(self.expect_fail(self.match_count(1, "gated.older", "no-record")),
+                         "gated.older")
 
     def test_build_id_in_place_of_an_inode(self) -> None:
         """As perf requests since 6.18."""
-        program = self.program()
+        program = self.find_program()
         program.misc |= rd.BUILD_ID
         program.body[32:56] = bytes([20, 0, 0, 0]) + 20 * b"\7"
         self.assertNotIn("# gated.older", self.judge()[1])
 
     def test_another_offset_of_the_same_file(self) -> None:
-        self.program().pgoff += PAGE
-        self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
+        self.find_program().pgoff += PAGE
+        self.expect_only(self.expect_fail(self.match_count(1, "gated.older", "no-record")),
+                         "gated.older")
 
     def test_not_executable(self) -> None:
-        self.program().prot &= ~rd.EXECUTE
-        self.fails(self.exactly(1, "gated.older", "no-record"))
+        self.find_program().prot &= ~rd.EXECUTE
+        self.expect_fail(self.match_count(1, "gated.older", "no-record"))
 
     def test_deleted_suffix(self) -> None:
-        self.program().name += " (deleted)"
-        self.passes()
+        self.find_program().name += " (deleted)"
+        self.expect_pass()
 
     def test_samples_of_another_process_in_an_interval(self) -> None:
         """Samples of another process do not count for the process of the interval."""
-        self.passes()
-        before = json.loads(self.results())["metrics"]
-        first, second = (str(one[0]) for one in self.intervals())
-        self.put_text("intervals", self.text_of("intervals").replace(f" {first} ", f" {second} "))
+        self.expect_pass()
+        before = json.loads(self.read_results())["metrics"]
+        first, second = (str(one[0]) for one in self.read_intervals())
+        self.put_text("intervals", self.read_text("intervals").replace(f" {first} ", f" {second} "))
         self.judge()
-        after = json.loads(self.results(2))["metrics"]
+        after = json.loads(self.read_results(2))["metrics"]
         for number, now in ((1, 0), (2, before["process.2.whole.chain"]["n"])):
             self.assertGreater(before[f"process.{number}.whole.chain"]["n"], 0)
             self.assertEqual(after[f"process.{number}.whole.chain"]["n"], now)
 
     def test_no_name(self) -> None:
-        pid = self.intervals()[1][0]
+        pid = self.read_intervals()[1][0]
         comm = [record for record in self.perf.records if record.kind == rd.COMM and
                 struct.unpack_from("<I", record.body)[0] == pid]
         self.perf.records.remove(comm[0])
-        self.only(self.fails(self.exactly(1, "gated.named", "nothing"),
-                             self.exactly(1, "processes.nameless", "no-comm")),
-                  "gated.named", "processes.nameless", "threads.nameless")
+        self.expect_only(self.expect_fail(self.match_count(1, "gated.named", "nothing"),
+                                          self.match_count(1, "processes.nameless", "no-comm")),
+                         "gated.named", "processes.nameless", "threads.nameless")
 
     def test_late_backfill(self) -> None:
-        pid, enabled, disabling = self.intervals()[0]
-        record = self.memfd(pid)[0]
+        pid, enabled, disabling = self.read_intervals()[0]
+        record = self.find_memfd(pid)[0]
         self.perf.records.remove(record)
         record.time = (enabled + disabling) // 2
         self.perf.insert(record)
         self.perf.sort()
-        text = self.fails(self.exactly(1, "gated.older", "no-record"),
-                          self.exactly(1, "coverage.late", "no-record"))
-        self.only(text, "gated.older", "coverage.late", "broken.chain", "records.acts",
-                  "mappings.generation")
+        text = self.expect_fail(self.match_count(1, "gated.older", "no-record"),
+                                self.match_count(1, "coverage.late", "no-record"))
+        self.expect_only(text, "gated.older", "coverage.late", "broken.chain", "records.acts",
+                         "mappings.generation")
 
     def test_missing_live_record(self) -> None:
-        self.perf.records.remove(self.live(self.intervals()[0][0])[0])
-        text = self.fails(self.exactly(1, "coverage.missing", "no-record"))
-        self.only(text, "coverage.missing", "broken.chain", "acts.records")
+        self.perf.records.remove(self.find_live(self.read_intervals()[0][0])[0])
+        text = self.expect_fail(self.match_count(1, "coverage.missing", "no-record"))
+        self.expect_only(text, "coverage.missing", "broken.chain", "acts.records")
 
     def test_interval_without_marks(self) -> None:
-        text = self.text_of("intervals")
+        text = self.read_text("intervals")
         process, interval = (next(line for line in text.splitlines() if line.startswith(kind))
                              for kind in ("process ", "interval "))
         for line, at, by, mark in ((process, 2, -10**9, "announce"),
@@ -130,26 +132,26 @@ class Gated(Recorded):
             words[at] = str(int(words[at]) + by)
             with self.subTest(mark):
                 self.put_text("intervals", text.replace(line, " ".join(words)))
-                self.errs(f"interval 1 .* has no mark gate.{mark}")
+                self.expect_error(f"interval 1 .* has no mark gate.{mark}")
 
     def test_sample_outside(self) -> None:
         sample = self.perf.samples()[0]
         self.perf.records.remove(sample)
-        sample.time = self.intervals()[-1][2] + 50000000
+        sample.time = self.read_intervals()[-1][2] + 50000000
         self.perf.insert(sample)
-        self.errs("1 samples lie outside of the intervals, the first at")
+        self.expect_error("1 samples lie outside of the intervals, the first at")
 
     def test_sample_in_another_processs_interval(self) -> None:
-        (pid, _, _), (_, enabled, _) = self.intervals()
+        (pid, _, _), (_, enabled, _) = self.read_intervals()
         sample = [one for one in self.perf.samples() if one.pid == pid][0]
         self.perf.records.remove(sample)
         sample.time = enabled + 1000
         self.perf.insert(sample)
-        self.errs("samples lie outside of the intervals")
+        self.expect_error("samples lie outside of the intervals")
 
     def test_runner_in_the_interval_of_its_child(self) -> None:
         """The runner may return late from its fork: it is not announced and has no records."""
-        pid, enabled, _ = self.intervals()[1]
+        pid, enabled, _ = self.read_intervals()[1]
         runner = [self.truth.get(index) for index in self.truth.find(rd.Truth.PROCESS_START)][0][2]
         for number in (runner, pid):
             sample = copy.deepcopy(self.perf.samples()[0])
@@ -160,37 +162,38 @@ class Gated(Recorded):
             self.perf.insert(sample)
             self.perf.sort()
             if number == runner:
-                self.passes()
-        self.fails(self.exactly(1, "threads.nameless", "no-record"))
+                self.expect_pass()
+        self.expect_fail(self.match_count(1, "threads.nameless", "no-record"))
 
     def test_too_few_samples_of_one_process(self) -> None:
-        pid = self.intervals()[1][0]
+        pid = self.read_intervals()[1][0]
         mine = [sample for sample in self.perf.samples() if sample.pid == pid]
         for sample in mine[99:]:
             self.perf.records.remove(sample)
-        self.errs(r"process 2 \(pid \d+\) has 99 samples judged by chain in its interval, 100 are")
+        self.expect_error(r"process 2 \(pid \d+\) has 99 samples judged by chain in its interval, "
+                          "100 are")
 
     def test_no_interval(self) -> None:
         self.substitute("intervals", r"(?s)\ninterval.*", "\n")
-        self.errs(r"process 1 \(pid \d+\) has 0 samples judged by chain in its interval")
+        self.expect_error(r"process 1 \(pid \d+\) has 0 samples judged by chain in its interval")
 
     def test_broken_file(self) -> None:
         self.substitute("intervals", "interval", "intervall")
-        self.errs(r"intervals:3: expected .* found \"intervall")
+        self.expect_error(r"intervals:3: expected .* found \"intervall")
 
     def test_no_maps(self) -> None:
         self.put_text("maps", "")
-        self.errs(r"process 1 \(pid \d+\) announced itself and has no maps")
+        self.expect_error(r"process 1 \(pid \d+\) announced itself and has no maps")
 
 
-def permitted() -> bool:
+def is_permitted() -> bool:
     """Returns whether this machine permits to sample an own process."""
     with tempfile.TemporaryDirectory(prefix="jitproof-") as folder:
         return process.run([JITPROOF, "record", "-o", os.path.join(folder, "data"), "--", "true"],
                            timeout=30).returncode == 0
 
 
-@unittest.skipUnless(permitted(), "perf_event_open is denied")
+@unittest.skipUnless(is_permitted(), "perf_event_open is denied")
 class Live(Folder):
     def run_case(self, definition: str, prefix: tuple[str, ...] = ()) -> str:
         self.write(f"case one check : {definition}\n", "expected", "live")
@@ -198,7 +201,7 @@ class Live(Folder):
         return process.run([*prefix, JITPROOF, "run", "--expected", self.place("expected"), "-o",
                             self.out], stderr=subprocess.STDOUT, timeout=60).stdout
 
-    def facts(self) -> dict[str, str]:
+    def read_facts(self) -> dict[str, str]:
         return rd.read_facts(os.path.join(self.out, "live/one"))
 
     def test_fewer_samples_than_asked_for(self) -> None:
@@ -215,7 +218,7 @@ class Live(Folder):
 
     def test_ring_of_one_page(self) -> None:
         text = self.run_case(f"{self.STORM} --sideband-ring=4096 : samples=300")
-        facts = self.facts()
+        facts = self.read_facts()
         lost = int(facts["lost_sideband"])
         self.assertEqual(facts["ring_sideband"], "4096", text)
         self.assertGreater(lost, 0)
@@ -230,7 +233,7 @@ class Live(Folder):
 
     def test_default_ring(self) -> None:
         text = self.run_case(f"{self.STORM} : samples=300")
-        self.assertEqual(self.facts()["lost_sideband"], "0", text)
+        self.assertEqual(self.read_facts()["lost_sideband"], "0", text)
         self.assertIn("\nok 1 live/one\n", text)
 
     def test_gate_leaves_nothing(self) -> None:

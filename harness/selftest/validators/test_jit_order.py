@@ -39,7 +39,7 @@ class Function: # pylint: disable=too-many-instance-attributes
         self.ending = self.gone = NEVER
         self.begin = max(self.ready + facts["slack"], facts["sampling"])
 
-    def executable_from(self, truth: rd.Truth, facts: dict[str, int]) -> None:
+    def begin_at_protect(self, truth: rd.Truth, facts: dict[str, int]) -> None:
         """Moves `begin` to the act that made the memory executable; it stays executable."""
         acts = [slot for kind in (rd.Truth.MAP, rd.Truth.PROTECT)
                 for slot in map(truth.get, truth.find(kind)) if slot[2] == self.pid
@@ -54,7 +54,7 @@ class Function: # pylint: disable=too-many-instance-attributes
                    facts["stopped"])
 
 
-def functions_of(truth: rd.Truth, facts: dict[str, int]) -> list[Function]:
+def find_functions(truth: rd.Truth, facts: dict[str, int]) -> list[Function]:
     texts: dict[int, Any] = {}
     functions: list[Function] = []
     by_id: dict[tuple[int, int], Function] = {}
@@ -64,14 +64,14 @@ def functions_of(truth: rd.Truth, facts: dict[str, int]) -> list[Function]:
         texts.setdefault(slot[6] & 0xffffffff, [total, {}])[1][slot[1]] = struct.pack(
             "<3Q", *slot[7:10])
 
-    def text(identity: int) -> str:
+    def read_text(identity: int) -> str:
         total, parts = texts[identity]
         return b"".join(parts[part] for part in sorted(parts))[:total].decode()
 
     order = sorted(range(len(truth.slots)), key=lambda index: (truth.get(index)[4], index))
     for slot in map(truth.get, order):
         if slot[0] == rd.Truth.CODE_LOAD:
-            functions.append(Function(slot, text(slot[8] >> 32), facts))
+            functions.append(Function(slot, read_text(slot[8] >> 32), facts))
             by_id[slot[2], slot[9] & 0xffffffff] = functions[-1]
         elif slot[0] in (rd.Truth.CODE_UNLOAD, rd.Truth.CODE_MOVE):
             old = by_id.pop((slot[2], slot[6] & 0xffffffff))
@@ -82,11 +82,11 @@ def functions_of(truth: rd.Truth, facts: dict[str, int]) -> list[Function]:
                 functions.append(Function(moved, old.name, facts))
                 by_id[slot[2], slot[6] & 0xffffffff] = functions[-1]
     for function in functions:
-        function.executable_from(truth, facts)
+        function.begin_at_protect(truth, facts)
     return functions
 
 
-def elf_symbols(path: str) -> list[tuple[int, int, str]]:
+def read_elf_symbols(path: str) -> list[tuple[int, int, str]]:
     """Returns [(file offset, size, name)] of the functions in .symtab."""
     raw = files.read_bytes(path)
     phoff, shoff = struct.unpack_from("<QQ", raw, 32)
@@ -120,16 +120,16 @@ class Names:
         self.files: dict[str, list[tuple[int, int, str]] | None] = {}
         self.maps: dict[int, list[tuple[int, int, str]]] = {}
 
-    def symbols(self, path: str) -> list[tuple[int, int, str]] | None:
+    def read_symbols(self, path: str) -> list[tuple[int, int, str]] | None:
         base = path.rsplit("/", 1)[-1]
         if base not in self.files:
             real = os.path.join(self.directory, "jit", base)
             if not os.path.exists(real) and base.startswith("jitted-"):
                 real = os.path.join(self.directory, base)
-            self.files[base] = elf_symbols(real) if os.path.isfile(real) else None
+            self.files[base] = read_elf_symbols(real) if os.path.isfile(real) else None
         return self.files[base]
 
-    def lines(self, pid: int) -> list[Any]:
+    def read_map_lines(self, pid: int) -> list[Any]:
         if pid not in self.maps:
             try:
                 with open(os.path.join(self.directory, f"perf-{pid}.map"),
@@ -140,25 +140,25 @@ class Names:
                 self.maps[pid] = []
         return self.maps[pid]
 
-    def injected(self, record: rd.Map) -> bool:
-        return self.symbols(record.name) is not None
+    def is_injected(self, record: rd.Map) -> bool:
+        return self.read_symbols(record.name) is not None
 
     def name_at(self, record: Any, pid: int, address: int) -> str | None:
         """Returns the name of @address by @record, the last one that covers it, or None."""
         if record is None:
             return None
-        table = self.symbols(record.name)
+        table = self.read_symbols(record.name)
         if table is not None:
             offset = address - record.start + record.pgoff
             return next((name for at, size, name in table if at <= offset < at + size), None)
         if record.prot & rd.EXECUTE and re.match(
                 r"//anon$|\[heap\]$|/dev/zero|/anon_hugepage|\[stack|/SYSV", record.name):
-            return next((name for at, size, name in self.lines(pid)
+            return next((name for at, size, name in self.read_map_lines(pid)
                          if at <= address < at + size), None)
         return None
 
 
-def last_covering(records: Entries, pid: int, address: int, time: int) -> Entry | None:
+def find_last_covering(records: Entries, pid: int, address: int, time: int) -> Entry | None:
     """Returns the last of @records, in order of time, that covers @address by @time, or None."""
     for record in reversed(records):
         if record.time <= time and record.pid == pid and \
@@ -167,7 +167,7 @@ def last_covering(records: Entries, pid: int, address: int, time: int) -> Entry 
     return None
 
 
-def boundaries_of(function: Function, records: Entries) -> list[int]:
+def find_boundaries(function: Function, records: Entries) -> list[int]:
     """Returns the first and last address of each piece of @function between record boundaries."""
     boundaries = {function.start, function.start + function.size}
     for record in records:
@@ -177,7 +177,7 @@ def boundaries_of(function: Function, records: Entries) -> list[int]:
                   {boundary - 1 for boundary in boundaries - {function.start}})
 
 
-def overlap(one: Load | rd.Map, other: Function) -> bool:
+def do_overlap(one: Load | rd.Map, other: Function) -> bool:
     return one.pid == other.pid and one.start < other.start + other.size and \
         other.start < one.start + one.size
 
@@ -185,23 +185,23 @@ def overlap(one: Load | rd.Map, other: Function) -> bool:
 def name_of_sample(records: Entries, names: ByLoad | Names,
                    sample: rd.Sample) -> str | None:
     ip = sample.regs[rd.X86_IP]
-    return names.name_at(last_covering(records, sample.pid, ip, sample.time), sample.pid, ip)
+    return names.name_at(find_last_covering(records, sample.pid, ip, sample.time), sample.pid, ip)
 
 
-def names_of_function(records: Entries, names: ByLoad | Names, function: Function,
+def find_names(records: Entries, names: ByLoad | Names, function: Function,
                   facts: dict[str, int]) -> tuple[tuple[str, ...], ...] | None:
     """Returns the sequence, without times, of the sets of names that the bytes of @function have
     from its begin to its end, or None if it is not judged."""
     end = function.end(facts)
     if function.begin >= end:
         return None
-    near = [record for record in records if overlap(record, function)]
+    near = [record for record in records if do_overlap(record, function)]
     moments = sorted({function.begin} | {r.time for r in near if function.begin < r.time < end})
     follow: list[tuple[str, ...]] = []
     for moment in moments:
         now = tuple(sorted({
-            str(names.name_at(last_covering(near, function.pid, address, moment), function.pid,
-                              address)) for address in boundaries_of(function, near)}))
+            str(names.name_at(find_last_covering(near, function.pid, address, moment), function.pid,
+                              address)) for address in find_boundaries(function, near)}))
         if not follow or follow[-1] != now:
             follow.append(now)
     return tuple(follow)
@@ -214,9 +214,9 @@ class Reference:
     def __init__(self, functions: list[Function], samples: list[rd.Sample], facts: dict[str, int],
                  names: ByLoad | Names, records: Entries) -> None:
         self.functions, self.samples, self.facts, self.names = functions, samples, facts, names
-        self.first = self.names_in(records)
+        self.first = self.find_names_in(records)
 
-    def names_in(self, records: Entries, touched: Entries | None = None) -> list[Any]:
+    def find_names_in(self, records: Entries, touched: Entries | None = None) -> list[Any]:
         records = sorted(records, key=lambda record: record.time)
         found: list[Any] = []
         for index, sample in enumerate(self.samples):
@@ -227,8 +227,8 @@ class Reference:
             else:
                 found.append(self.first[index])
         for index, function in enumerate(self.functions, len(found)):
-            if touched is None or any(overlap(record, function) for record in touched):
-                found.append(names_of_function(records, self.names, function, self.facts))
+            if touched is None or any(do_overlap(record, function) for record in touched):
+                found.append(find_names(records, self.names, function, self.facts))
             else:
                 found.append(self.first[index])
         return found
@@ -252,7 +252,7 @@ class ByLoad:
         return record.name if isinstance(record, Load) else self.names.name_at(record, pid, address)
 
 
-def with_loads(loads: list[Load], records: list[rd.Map], cut: bool) -> Entries:
+def merge_loads(loads: list[Load], records: list[rd.Map], cut: bool) -> Entries:
     """Returns loads and mapping records in one list. With @cut the last load that covers an address
     gives its name even if a mapping came later: all mappings get time 0."""
     before = []
@@ -281,16 +281,16 @@ class Changed(Folder):
         cls.dir = os.path.join(FIXTURES, cls.fixture)
         cls.facts = {key: int(value) for key, value in rd.read_facts(cls.dir).items()
                      if value.isdigit()}
-        cls.functions = functions_of(rd.Truth(os.path.join(cls.dir, "truth")), cls.facts)
+        cls.functions = find_functions(rd.Truth(os.path.join(cls.dir, "truth")), cls.facts)
         cls.perf = rd.PerfData.load(os.path.join(cls.dir, "perf.data"))
         cls.injected = rd.PerfData.load(os.path.join(cls.dir, "injected.data"))
-        cls.samples = [sample for sample in cls.injected.samples() if cls.judged(sample)]
+        cls.samples = [sample for sample in cls.injected.samples() if cls.is_judged(sample)]
         cls.names = Names(cls.dir)
         cls.dump = next(name for name in os.listdir(cls.dir)
                         if re.match(r"jit-\d+\.dump$", name))
 
     @classmethod
-    def judged(cls, sample: rd.Sample) -> bool:
+    def is_judged(cls, sample: rd.Sample) -> bool:
         """Returns whether @sample is in emitted code, outside of its load and unload brackets."""
         slack, ip = cls.facts["slack"], sample.regs.get(rd.X86_IP, 0)
         at = [function for function in cls.functions if function.pid == sample.pid
@@ -311,13 +311,13 @@ class Changed(Folder):
             record.pid == function.pid and record.start < function.start + function.size
             and function.start < record.start + record.size for function in self.functions)]
 
-    def moment(self, timed: Entries) -> int:
+    def draw_time(self, timed: Entries) -> int:
         """Returns a random time of the run, mostly near the time of one of @timed."""
         if self.random.random() < 0.7:
             return self.random.choice(timed).time + self.random.choice((-2000, -1, 1, 2000))
         return self.random.randrange(self.facts["enabled"], self.facts["stopped"])
 
-    def copy(self, number: int, **files: Any) -> str:
+    def copy_fixture(self, number: int, **files: Any) -> str:
         """Returns a copy of the fixture with the given files replaced."""
         folder = self.place(f"{number:04}")
         os.mkdir(folder)
@@ -331,7 +331,7 @@ class Changed(Folder):
             content.save(os.path.join(folder, name))
         return folder
 
-    def metrics(self) -> list[dict[str, tuple[int, int | None]]]:
+    def judge_metrics(self) -> list[dict[str, tuple[int, int | None]]]:
         """Returns the metrics of jit_order for each written folder, in order."""
         results = self.place("results")
         done = process.run([JITPROOF, "judge", "--results", results, self.home], timeout=110)
@@ -345,12 +345,12 @@ class Changed(Folder):
                               for name, value in metrics.items() if JUDGED.match(name)})
         return found
 
-    def compare(self, kind: str, changes: list[str], yielded: list[list[Any]],
-                before: Sequence[list[Any] | None] | None = None) -> None:
+    def compare_changes(self, kind: str, changes: list[str], yielded: list[list[Any]],
+                        before: Sequence[list[Any] | None] | None = None) -> None:
         """Compares metrics with the brute force. @changes: a description of each change, the first
         is no change; @yielded: the names by the brute force in the last file; @before: those in the
         file before injecting, if that changed, too."""
-        metrics = self.metrics()
+        metrics = self.judge_metrics()
         self.assertEqual(len(metrics), len(changes))
         before = before or [None] * len(changes)
         right, judged = metrics[0]["names.right"]
@@ -374,8 +374,8 @@ class Changed(Folder):
         print(f"{self.fixture}, {kind}: {noticed} changes alter a name, each was noticed; "
               f"{alike} alter none, each left the metrics as they were", file=sys.stderr)
 
-    def changed_records(self, records: list[rd.Map],
-                        most: int) -> list[Change]:
+    def draw_changes(self, records: list[rd.Map],
+                     most: int) -> list[Change]:
         """Returns random changes of @records."""
         changes: list[Change] = []
         for index, record in enumerate(records):
@@ -384,8 +384,9 @@ class Changed(Folder):
             changes.append((f"moved {descriptions}", index, "move",
                             record.time + self.random.randrange(-500, 500)))
             for _ in range(2):
-                changes.append((f"doubled {descriptions}", index, "double", self.moment(records)))
-                changes.append((f"moved {descriptions}", index, "move", self.moment(records)))
+                changes.append((f"doubled {descriptions}", index, "double",
+                                self.draw_time(records)))
+                changes.append((f"moved {descriptions}", index, "move", self.draw_time(records)))
             later = [r for r in records if r.time > record.time]
             if later:
                 changes.append((f"exchanged {descriptions}", index, "exchange",
@@ -398,8 +399,8 @@ class Changed(Folder):
             else changes[:most]
 
     @staticmethod
-    def changed(perf: rd.PerfData, record: rd.Map, how: str | None,
-                argument: Any) -> rd.PerfData:
+    def change_record(perf: rd.PerfData, record: rd.Map, how: str | None,
+                      argument: Any) -> rd.PerfData:
         """Returns @perf with one change, made to a copy of @record."""
         other = rd.PerfData(perf.attrs, perf.records, perf.features)
         fresh = record.copy()
@@ -422,16 +423,16 @@ class Changed(Folder):
         records = self.emitted_maps(self.injected)
         reference = Reference(self.functions, self.samples, self.facts, self.names, records)
         descriptions, yielded = ["as recorded"], [reference.first]
-        self.copy(0)
-        for text, index, how, argument in self.changed_records(records, MOST):
-            perf = self.changed(self.injected, records[index], how, argument)
-            self.copy(len(descriptions), **{"injected.data": perf})
+        self.copy_fixture(0)
+        for text, index, how, argument in self.draw_changes(records, MOST):
+            perf = self.change_record(self.injected, records[index], how, argument)
+            self.copy_fixture(len(descriptions), **{"injected.data": perf})
             descriptions.append(f"{text} {argument if how in ('double', 'move') else ''}")
             touched = [records[index]] + ([argument] if how == "exchange" else [])
-            yielded.append(reference.names_in(self.emitted_maps(perf), touched))
-        self.compare("records of injected.data", descriptions, yielded)
+            yielded.append(reference.find_names_in(self.emitted_maps(perf), touched))
+        self.compare_changes("records of injected.data", descriptions, yielded)
 
-    def changed_dump(self, index: int, how: str, argument: Any) -> rd.Jitdump:
+    def change_dump(self, index: int, how: str, argument: Any) -> rd.Jitdump:
         """Returns the jitdump with one change of the load @index."""
         dump = rd.Jitdump(os.path.join(self.dir, self.dump))
         loads = dump.loads()
@@ -452,7 +453,7 @@ class Changed(Folder):
             dump.records.insert(argument, record)
         return dump
 
-    def changed_loads(self) -> Iterator[tuple[rd.Jitdump, rd.PerfData, str, Entries]]:
+    def draw_load_changes(self) -> Iterator[tuple[rd.Jitdump, rd.PerfData, str, Entries]]:
         """Yields (jitdump, perf.data, description, changed records) for changes of either file."""
         plain = rd.Jitdump(os.path.join(self.dir, self.dump))
         loads = [Load(record) for record in plain.loads()]
@@ -463,19 +464,19 @@ class Changed(Folder):
                                    ("elsewhere", self.random.randrange(len(plain.records))),
                                    ("exchange", self.random.randrange(len(loads))),
                                    ("move", load.time + self.random.randrange(-500, 500)),
-                                   ("double", self.moment([*loads, *records])),
-                                   ("move", self.moment([*loads, *records]))):
+                                   ("double", self.draw_time([*loads, *records])),
+                                   ("move", self.draw_time([*loads, *records]))):
                 touched = [load] + ([loads[argument]] if how == "exchange" else [])
                 changed.append((index, how, argument, touched))
         self.random.shuffle(changed)
         for index, how, argument, touched in changed[:MOST // 2]:
-            yield (self.changed_dump(index, how, argument), self.perf,
+            yield (self.change_dump(index, how, argument), self.perf,
                    f"{how} {argument}, load of {touched[0].name} at {touched[0].time}", touched)
-        for text, index, kind, other in self.changed_records(records, MOST // 2):
-            yield (plain, self.changed(self.perf, records[index], kind, other), text,
+        for text, index, kind, other in self.draw_changes(records, MOST // 2):
+            yield (plain, self.change_record(self.perf, records[index], kind, other), text,
                    [records[index]] + ([other] if kind == "exchange" else []))
 
-    def inject(self, folder: str) -> None:
+    def inject_dumps(self, folder: str) -> None:
         out = os.path.join(folder, "injected.data")
         os.unlink(out)
         shutil.rmtree(os.path.join(folder, "jit"))
@@ -488,20 +489,21 @@ class Changed(Folder):
         plain = rd.Jitdump(os.path.join(self.dir, self.dump))
         both = []
         for cut in (True, False):
-            records = with_loads([Load(record) for record in plain.loads()],
-                                 self.emitted_maps(self.perf), cut)
+            records = merge_loads([Load(record) for record in plain.loads()],
+                                  self.emitted_maps(self.perf), cut)
             both.append(Reference(self.functions, self.samples, self.facts, ByLoad(self.names),
                                   records))
         descriptions, yielded = ["as recorded"], [[reference.first] for reference in both]
-        self.inject(self.copy(0))
-        for dump, perf, text, touched in self.changed_loads():
-            self.inject(self.copy(len(descriptions), **{self.dump: dump, "perf.data": perf}))
+        self.inject_dumps(self.copy_fixture(0))
+        for dump, perf, text, touched in self.draw_load_changes():
+            self.inject_dumps(self.copy_fixture(len(descriptions),
+                                                **{self.dump: dump, "perf.data": perf}))
             descriptions.append(text)
             for cut, reference, into in zip((True, False), both, yielded):
-                records = with_loads([Load(record) for record in dump.loads()],
-                                     self.emitted_maps(perf), cut)
-                into.append(reference.names_in(records, touched))
-        self.compare("jitdump and perf.data, injected again", descriptions, *yielded)
+                records = merge_loads([Load(record) for record in dump.loads()],
+                                      self.emitted_maps(perf), cut)
+                into.append(reference.find_names_in(records, touched))
+        self.compare_changes("jitdump and perf.data, injected again", descriptions, *yielded)
 
 
 class Growth(Changed):

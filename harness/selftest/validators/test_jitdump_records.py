@@ -22,23 +22,24 @@ class Records(Recorded):
 
     def setUp(self) -> None:
         super().setUp()
-        self.path = next(self.path_of(name) for name in os.listdir(self.dir)
+        self.path = next(self.get_path(name) for name in os.listdir(self.dir)
                          if name.endswith(".dump"))
         self.dump = rd.Jitdump(self.path)
         self.last = self.dump.loads()[-1]
         self.at = next(at for at, one in enumerate(self.dump.records) if one is self.last)
         self.pid, self.addr, self.size, self.name = rd.Jitdump.load(self.last)
 
-    def fails_with(self, cause: str, count: int | str = 1, metric: str = "jitdump.records") -> None:
+    def expect_cause(self, cause: str, count: int | str = 1,
+                     metric: str = "jitdump.records") -> None:
         self.dump.save(self.path)
-        self.fails(self.exactly(count, metric, cause))
+        self.expect_fail(self.match_count(count, metric, cause))
 
     def add_to_field(self, at: int, layout: str, by: int) -> None:
         """Adds @by to a field of the last load."""
         old, = struct.unpack_from("<" + layout, self.last, at)
         struct.pack_into("<" + layout, self.last, at, old + by)
 
-    def made(self) -> mj.Made:
+    def make_dump(self) -> mj.Made:
         return mj.Made(self.pid)
 
     def insert_before_last(self, made: mj.Made) -> None:
@@ -46,63 +47,63 @@ class Records(Recorded):
         self.at += 1
 
     def test_as_it_is(self) -> None:
-        self.passes()
+        self.expect_pass()
 
     def test_time(self) -> None:
         self.add_to_field(8, "Q", 1_000_000)
-        self.fails_with("other-time")
+        self.expect_cause("other-time")
 
     def test_thread(self) -> None:
         self.add_to_field(20, "I", 1)
-        self.fails_with("other-thread")
+        self.expect_cause("other-thread")
 
     def test_vma(self) -> None:
         self.add_to_field(24, "Q", 16)
-        self.fails_with("other-vma")
+        self.expect_cause("other-vma")
 
     def test_index(self) -> None:
         self.add_to_field(48, "Q", 1)
-        self.fails_with("other-index")
+        self.expect_cause("other-index")
 
     def test_twice(self) -> None:
         self.dump.records.insert(self.at, bytearray(self.last))
-        self.fails_with("twice")
+        self.expect_cause("twice")
 
     def test_deleted(self) -> None:
         del self.dump.records[self.at]
-        self.fails_with("no-record", metric="jitdump.absent")
+        self.expect_cause("no-record", metric="jitdump.absent")
 
     def test_record_behind_close(self) -> None:
         """CLOSE itself may be missing."""
         close = next(one for one in self.dump.records if self.dump.kind(one) == mj.CLOSE)
         self.dump.records.remove(close)
         self.dump.save(self.path)
-        self.passes()
+        self.expect_pass()
         self.dump.records.insert(self.at, close)
-        self.fails_with("behind-close")
+        self.expect_cause("behind-close")
 
     def test_one_other_byte(self) -> None:
         """Another function has the same layout."""
         self.last[-1] ^= 0xff
-        self.fails_with("other-code")
+        self.expect_cause("other-code")
 
     def test_no_call(self) -> None:
         """All functions have equal code, without the calls of the truth."""
         for one in self.dump.loads():
             size = rd.Jitdump.load(one)[2]
             one[-size:] = b"\x90" * size
-        self.fails_with("other-code", r"\d+")
+        self.expect_cause("other-code", r"\d+")
 
     def test_machine(self) -> None:
         self.dump.header = self.dump.header[:12] + struct.pack("<I", 183) + self.dump.header[16:]
-        self.fails_with("other-machine")
+        self.expect_cause("other-machine")
 
     def test_clock(self) -> None:
         """The flag declares that times are of the CPU's counter."""
         self.dump.header = self.dump.header[:32] + struct.pack("<Q", 1) + self.dump.header[40:]
-        self.fails_with("other-clock")
+        self.expect_cause("other-clock")
 
-    def lines(self) -> Lines:
+    def make_lines(self) -> Lines:
         """Returns line entries as the workload makes them."""
         return [(self.addr + at, 10 * at + 10, "/jitproof/%s.jit" % self.name) for at in range(4)]
 
@@ -112,39 +113,40 @@ class Records(Recorded):
             if self.dump.kind(self.dump.records[at]) == mj.LOAD:
                 _, addr, _, name = rd.Jitdump.load(self.dump.records[at])
                 time = rd.Jitdump.time(self.dump.records[at])
-                made = self.made().debug(time, addr, [(addr, 10, "/jitproof/%s.jit" % name)])
+                made = self.make_dump().debug(time, addr, [(addr, 10, "/jitproof/%s.jit" % name)])
                 self.dump.records.insert(at, bytearray(made.raw[rd.Jitdump.HEADER:]))
         self.dump.save(self.path)
-        self.passes()
+        self.expect_pass()
         del self.dump.records[0]
-        self.fails_with("other-lines")
+        self.expect_cause("other-lines")
 
     def test_other_lines(self) -> None:
         """Each table breaks a rule of its own; besides, the other functions have no lines."""
         plain = list(self.dump.records)
-        wrong: list[Lines] = [[], self.lines()[::-1], [(self.addr, 10, "/other/source.c")],
-                              [(self.addr + self.size, 10, self.lines()[0][2])]]
+        wrong: list[Lines] = [[], self.make_lines()[::-1], [(self.addr, 10, "/other/source.c")],
+                              [(self.addr + self.size, 10, self.make_lines()[0][2])]]
         for lines in wrong:
             self.dump.records = list(plain)
             self.at = next(at for at, one in enumerate(plain) if one is self.last)
-            self.insert_before_last(self.made().debug(rd.Jitdump.time(self.last), self.addr, lines))
-            self.fails_with("other-lines", 2)
+            self.insert_before_last(self.make_dump().debug(rd.Jitdump.time(self.last), self.addr,
+                                                           lines))
+            self.expect_cause("other-lines", 2)
 
     def test_lines_of_no_load(self) -> None:
-        self.dump.records.append(bytearray(self.made().debug(
-            rd.Jitdump.time(self.dump.records[-1]), self.addr, self.lines())
+        self.dump.records.append(bytearray(self.make_dump().debug(
+            rd.Jitdump.time(self.dump.records[-1]), self.addr, self.make_lines())
             .raw[rd.Jitdump.HEADER:]))
         self.dump.records.remove(next(one for one in self.dump.records
                                       if self.dump.kind(one) == mj.CLOSE))
-        self.fails_with("no-load")
+        self.expect_cause("no-load")
 
     def test_tables(self) -> None:
         """All tables are mapped or none; sizes and header lead to the tables."""
         time = rd.Jitdump.time(self.last)
         for mapped in (False, True):
-            self.insert_before_last(self.made().unwinding(time, self.size, mapped))
+            self.insert_before_last(self.make_dump().unwinding(time, self.size, mapped))
             self.dump.save(self.path)
-            self.passes()
+            self.expect_pass()
             self.at -= 1
             tables = self.dump.records.pop(self.at)
             for at, by in ((24, 8), (32, 8), (len(tables) - 20, 1), (len(tables) - 16, 4),
@@ -152,13 +154,14 @@ class Records(Recorded):
                 wrong = bytearray(tables)
                 struct.pack_into("<i", wrong, at, struct.unpack_from("<i", wrong, at)[0] + by)
                 self.dump.records.insert(self.at, wrong)
-                self.fails_with("other-tables")
+                self.expect_cause("other-tables")
                 del self.dump.records[self.at]
 
     def test_tables_twice(self) -> None:
         for _ in range(2):
-            self.insert_before_last(self.made().unwinding(rd.Jitdump.time(self.last), self.size))
-        self.fails_with("no-load")
+            self.insert_before_last(self.make_dump().unwinding(rd.Jitdump.time(self.last),
+                                                               self.size))
+        self.expect_cause("no-load")
 
     def add_move(self, from_: int) -> None:
         """Moves the last function after the last activation."""
@@ -168,7 +171,7 @@ class Records(Recorded):
         identity = load[9] & 0xffffffff
         self.truth.append(rd.Truth.CODE_MOVE, 0, self.pid, load[3], over, over + 10, identity,
                           self.addr + FAR, 0, 0)
-        made = self.made().move(over + 5, from_, self.addr + FAR, self.size, identity)
+        made = self.make_dump().move(over + 5, from_, self.addr + FAR, self.size, identity)
         record = bytearray(made.raw[rd.Jitdump.HEADER:])
         struct.pack_into("<I", record, 20, load[3])
         self.dump.records.insert(self.at + 1, record)
@@ -179,8 +182,8 @@ class Records(Recorded):
         _, text = self.judge()
         self.assertNotIn("jitdump.records", text)
         del self.dump.records[self.at + 1]
-        self.fails_with("no-record", metric="jitdump.absent")
+        self.expect_cause("no-record", metric="jitdump.absent")
 
     def test_move_from_elsewhere(self) -> None:
         self.add_move(self.addr + 4096)
-        self.fails_with("other-origin")
+        self.expect_cause("other-origin")

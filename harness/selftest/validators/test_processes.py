@@ -54,7 +54,7 @@ class Runner(WithFiles):
     def test_in_the_interval_of_its_child(self) -> None:
         """A gate's capture has no record of the runner's program, only of announced processes."""
         enabled, announced = [(int(line.split()[3]), int(line.split()[1])) for line in
-                              self.text_of("intervals").splitlines()
+                              self.read_text("intervals").splitlines()
                               if line.startswith("interval")][1]
         place = 0x1000
         self.add_file(self.started, addr=place)
@@ -69,25 +69,25 @@ class Runner(WithFiles):
             self.perf.sort()
             if pid == self.pid:
                 self.assertNotIn("# files.credited", self.judge()[1])
-        self.fails(self.exactly(1, "files.credited", "no-record"))
+        self.expect_fail(self.match_count(1, "files.credited", "no-record"))
 
 
 class Images(WithFiles):
-    def names(self) -> list[rd.Side]:
+    def find_names(self) -> list[rd.Side]:
         return [record for record in self.perf.records if record.kind == rd.COMM]
 
-    def middle(self) -> int:
+    def find_quiet_time(self) -> int:
         """Returns a time amid the sampling window, with no act near."""
         return (int(self.facts["sampling"]) + int(self.facts["stopped"])) // 2
 
     def test_as_recorded(self) -> None:
         self.add_file(self.started)
-        self.passes()
+        self.expect_pass()
 
     def test_deleted_since(self) -> None:
         self.add_file(self.started)
         self.program.name += " (deleted)"
-        self.passes()
+        self.expect_pass()
 
     def test_in_shared_memory(self) -> None:
         """A file in /dev/shm counts as any other file."""
@@ -104,7 +104,8 @@ class Images(WithFiles):
         for cause, other in others:
             with self.subTest(**other):
                 self.add_file(self.started, **other)
-                self.only(self.fails(self.exactly(1, "files.identity", cause)), "files.identity")
+                self.expect_only(self.expect_fail(self.match_count(1, "files.identity", cause)),
+                                 "files.identity")
                 del self.truth.slots[whole:]
                 self.truth.next_slot = whole
 
@@ -113,21 +114,21 @@ class Images(WithFiles):
         self.add_file(self.started)
         self.add_slot(rd.Truth.PROCESS_START, self.started + 1, 1, EXEC)
         self.add_file(self.started + 2, ino=self.program.ino + 1, name="/another")
-        self.fails(self.exactly(1, "files.identity", "earlier-program"))
+        self.expect_fail(self.match_count(1, "files.identity", "earlier-program"))
 
     def test_missing_file_record(self) -> None:
         self.add_file(self.started)
         self.perf.records.remove(self.program)
-        text = self.fails(self.exactly(1, "files.missing", "no-record"))
+        text = self.expect_fail(self.match_count(1, "files.missing", "no-record"))
         self.assertNotIn("files.identity:", text)
 
     def test_late_file_record(self) -> None:
         self.add_file(self.started)
         self.perf.records.remove(self.program)
-        self.program.time = self.middle()
+        self.program.time = self.find_quiet_time()
         self.perf.insert(self.program)
         self.perf.sort()
-        self.fails(self.exactly(1, "files.late", "no-record"))
+        self.expect_fail(self.match_count(1, "files.late", "no-record"))
 
     def test_unmapped_file_needs_no_record(self) -> None:
         self.add_file(self.started)
@@ -137,45 +138,46 @@ class Images(WithFiles):
 
     def test_samples_in_it(self) -> None:
         """Samples in code of a file by the truth, in anonymous memory by the capture."""
-        middle = self.middle()
+        middle = self.find_quiet_time()
         late = [sample for sample in self.perf.samples() if sample.time > middle]
         page = late[0].regs[rd.X86_IP] & -PAGE
         # Samples in the kernel have a kernel address.
         inside = [sample for sample in late if sample.misc & 7 == 2 and
                   sample.regs[rd.X86_IP] & -PAGE == page]
         self.add_file(middle, addr=page)
-        self.fails(self.exactly(1, "files.identity", "no-file"),
-                   self.exactly(len(inside), "files.credited", "no-file"))
+        self.expect_fail(self.match_count(1, "files.identity", "no-file"),
+                         self.match_count(len(inside), "files.credited", "no-file"))
 
     def test_missing_name(self) -> None:
-        main = [record for record in self.names()
+        main = [record for record in self.find_names()
                 if struct.unpack_from("<II", record.body) == (self.pid, self.pid)]
         for record in main:
             self.perf.records.remove(record)
-        self.only(self.fails(self.exactly(1, "processes.nameless", "no-comm")),
-                  "processes.nameless")
+        self.expect_only(self.expect_fail(self.match_count(1, "processes.nameless", "no-comm")),
+                         "processes.nameless")
 
     def test_an_exec_without_its_name(self) -> None:
-        child, middle = self.pid + 1, self.middle()
+        child, middle = self.pid + 1, self.find_quiet_time()
         self.add_slot(rd.Truth.PROCESS_START, middle, self.pid, FORK, pid=child)
         self.add_slot(rd.Truth.PROCESS_START, middle + 1000000, self.pid, EXEC, pid=child)
         self.add_slot(rd.Truth.PROCESS_EXIT, middle + 2000000, pid=child)
         self.perf.insert(self.perf.fork(child, self.pid, middle))
         self.perf.insert(self.perf.map(child, 0x400000, PAGE, "/new", middle + 1000001))
         self.perf.sort()
-        self.fails(self.exactly(1, "processes.nameless", "no-comm"),
-                   rf"pid {child} from \d+: started by an exec")
+        self.expect_fail(self.match_count(1, "processes.nameless", "no-comm"),
+                         rf"pid {child} from \d+: started by an exec")
 
     def test_unrecorded_child(self) -> None:
-        self.add_slot(rd.Truth.PROCESS_START, self.middle(), self.pid, FORK, pid=self.pid + 1)
-        self.only(self.fails(self.exactly(1, "processes.unseen", "not-watched")),
-                  "processes.unseen", "coverage.missing")
+        self.add_slot(rd.Truth.PROCESS_START, self.find_quiet_time(), self.pid, FORK,
+                      pid=self.pid + 1)
+        self.expect_only(self.expect_fail(self.match_count(1, "processes.unseen", "not-watched")),
+                         "processes.unseen", "coverage.missing")
 
     def test_child_that_ended_before(self) -> None:
         before = int(self.facts["enabled"]) - 2000000
         self.add_slot(rd.Truth.PROCESS_START, before, self.pid, FORK, pid=self.pid + 1)
         self.add_slot(rd.Truth.PROCESS_EXIT, before + 1000, pid=self.pid + 1)
-        self.passes()
+        self.expect_pass()
 
     def test_a_thread_without_a_record(self) -> None:
         tids = {sample.tid for sample in self.perf.samples() if sample.tid != self.pid}
@@ -183,5 +185,5 @@ class Images(WithFiles):
         self.perf.records = [record for record in self.perf.records if not (
             (record.kind == rd.COMM and struct.unpack_from("<II", record.body)[1] == tid) or
             (record.kind == rd.FORK and struct.unpack_from("<IIII", record.body)[2] == tid))]
-        self.only(self.fails(self.exactly(1, "threads.nameless", "no-record")),
-                  "threads.nameless")
+        self.expect_only(self.expect_fail(self.match_count(1, "threads.nameless", "no-record")),
+                         "threads.nameless")

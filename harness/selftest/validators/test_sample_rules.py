@@ -21,36 +21,36 @@ class Rules(Recorded):
 
     fixture = "clock"
 
-    def native(self) -> Any:
+    def find_native_sample(self) -> Any:
         """Returns a sample in user mode whose dump holds its first return address."""
         return next(one for one in self.perf.samples() if one.misc & 7 == rd.USER and
                     len(one.chain) > one.user() + 3 and
                     one.word(one.regs[rd.X86_BP] + 8) == one.chain[one.user() + 1])
 
-    def kernel(self) -> Any:
+    def find_kernel_sample(self) -> Any:
         return next(one for one in self.perf.samples() if one.misc & 7 == rd.KERNEL and
                     len(one.chain) > 4)
 
     def check_found(self, metric: str, cause: str, count: int = 1) -> None:
-        self.assertRegex(self.judge()[1], self.exactly(count, metric, cause))
+        self.assertRegex(self.judge()[1], self.match_count(count, metric, cause))
 
     def check_none(self, metric: str) -> None:
         self.assertNotIn("# %s: " % metric, self.judge()[1])
 
     def test_segments_and_flags(self) -> None:
-        regs = self.native().regs
+        regs = self.find_native_sample().regs
         for number, values in ((CS, (0x10, 0, 0x23)), (SS, (0x18,)), (FLAGS, (0, 2, 2**64 - 1))):
             old = regs[number]
             for value in values:
                 regs[number] = value
-                self.fails(self.exactly(1, "modes.bad", "kernel-registers"))
+                self.expect_fail(self.match_count(1, "modes.bad", "kernel-registers"))
             regs[number] = old
         regs[CS], regs[SS] = 0xe033, 0xe02b  # Xen's
         regs[FLAGS] = regs[FLAGS] & ~2 | 0xd5  # the kernel's, after an exec
-        self.passes()
+        self.expect_pass()
 
     def test_kernel_addresses(self) -> None:
-        sample = self.kernel()
+        sample = self.find_kernel_sample()
         ip, chain = sample.ip, list(sample.chain)
         for address in (DATA_MAP, 2**63, FIRMWARE - 1):
             sample.chain[2] = address
@@ -79,7 +79,7 @@ class Rules(Recorded):
         self.assertIn(" with cause other-part", self.judge()[1])
 
     def test_chain_that_contradicts_the_dump(self) -> None:
-        sample = self.native()
+        sample = self.find_native_sample()
         begin, chain = sample.user(), list(sample.chain)
         for changed in (chain[:begin + 1], [*chain[:begin + 1], 0x1234, *chain[begin + 2:]],
                         chain[:begin], []):
@@ -99,12 +99,12 @@ class Rules(Recorded):
         self.check_none("chain.dump")
 
     def test_short_chain_of_a_sample_in_the_kernel(self) -> None:
-        sample = self.kernel()
+        sample = self.find_kernel_sample()
         sample.chain = sample.chain[:sample.user() + 1]
         self.check_none("chain.dump")
 
     def test_address_in_no_mapping(self) -> None:
-        sample = self.native()
+        sample = self.find_native_sample()
         sample.chain = [0x1234 if one == sample.ip else one for one in sample.chain]
         sample.ip = sample.regs[rd.X86_IP] = 0x1234
         self.check_found("samples.nowhere", "not-executable")
@@ -125,7 +125,7 @@ class Rules(Recorded):
         """jitproof states when the first event was enabled, the runner when the last was off."""
         sample = self.perf.samples()[0]
         first, silent = int(self.facts["first_enabled"]), int(self.facts["stopped"]) + 500
-        self.put_text("watched", self.text_of("watched") + WATCHED_SINCE_CPUS +
+        self.put_text("watched", self.read_text("watched") + WATCHED_SINCE_CPUS +
                       "silent %d\n" % silent)
         for time in (first, silent):
             sample.time = time
@@ -143,47 +143,47 @@ class Records(Recorded):
 
     fixture = "mappings"
 
-    def side(self, kind: int) -> Any:
+    def find_record(self, kind: int) -> Any:
         return next(one for one in self.perf.records if isinstance(one, rd.Side) and
                     one.kind == kind and one.time and one.misc & 7 != rd.KERNEL)
 
-    def bad(self, cause: str) -> None:
-        self.assertRegex(self.judge()[1], self.exactly(1, "records.bad", cause))
+    def expect_bad(self, cause: str) -> None:
+        self.assertRegex(self.judge()[1], self.match_count(1, "records.bad", cause))
 
     def test_bits_of_headers(self) -> None:
-        for one in (*map(self.side, (rd.MMAP2, rd.COMM, rd.FORK)), self.perf.samples()[3]):
+        for one in (*map(self.find_record, (rd.MMAP2, rd.COMM, rd.FORK)), self.perf.samples()[3]):
             old = one.misc
             for bit in (1 << 3, 1 << 12):
                 one.misc = old | bit
-                self.bad("other-misc")
+                self.expect_bad("other-misc")
             one.misc = old
         self.perf.samples()[3].misc |= 1 << 14
-        self.bad("other-misc")
+        self.expect_bad("other-misc")
 
     def test_executable_mapping_marked_as_data(self) -> None:
-        self.side(rd.MMAP2).misc |= 1 << 13
-        self.bad("other-misc")
+        self.find_record(rd.MMAP2).misc |= 1 << 13
+        self.expect_bad("other-misc")
 
     def test_flags_and_protection(self) -> None:
-        one = self.side(rd.MMAP2)
+        one = self.find_record(rd.MMAP2)
         flags, = struct.unpack_from("<I", one.body, 60)
         for value in (0, 3, 2 | 1 << 31, 2 | 0x20):
             struct.pack_into("<I", one.body, 60, value)
-            self.bad("other-flags")
+            self.expect_bad("other-flags")
         struct.pack_into("<I", one.body, 60, 2 | 0x2000 | 0x40000)
         self.assertNotIn("# records.bad", self.judge()[1])
         struct.pack_into("<I", one.body, 60, flags)
         struct.pack_into("<I", one.body, 56, one.prot | 8)
-        self.bad("other-protection")
+        self.expect_bad("other-protection")
 
     def test_mapping_of_the_old_kind(self) -> None:
         """An event that requests MMAP2 gets no MMAP."""
-        one = self.side(rd.MMAP2)
+        one = self.find_record(rd.MMAP2)
         time = one.time
         name = one.name.encode() + bytes(8 - len(one.name) % 8)
         self.perf.insert(self.perf.side(
             rd.MMAP, struct.pack("<IIQQQ", one.pid, one.pid, one.start, one.size, 0) + name, time))
-        self.bad("not-asked")
+        self.expect_bad("not-asked")
 
     def test_sample_of_a_thread_that_ended(self) -> None:
         last = self.perf.samples()[-1]
@@ -193,4 +193,4 @@ class Records(Recorded):
         body = exit_record.tail()[rd.TID]
         struct.pack_into("<II", exit_record.body, body, last.pid, last.tid)
         self.perf.insert(exit_record)
-        self.bad("after-exit")
+        self.expect_bad("after-exit")

@@ -37,7 +37,7 @@ class Recorded(Folder):
             self.skipTest(run.stdout)
         self.assertIn(" ERROR:0 ", run.stdout)
 
-    def changed(self, change: Callable[[rd.PerfData], None], *patterns: str) -> str:
+    def judge_changed(self, change: Callable[[rd.PerfData], None], *patterns: str) -> str:
         """Returns the output of judging a copy that @change altered; it contains @patterns."""
         copy = self.place("copy")
         shutil.rmtree(copy, ignore_errors=True)
@@ -52,7 +52,7 @@ class Recorded(Folder):
         return text
 
     @staticmethod
-    def records_of(perf: rd.PerfData, kind: int) -> list[rd.Side]:
+    def find_records(perf: rd.PerfData, kind: int) -> list[rd.Side]:
         return [record for record in perf.records
                 if isinstance(record, rd.Side) and record.kind == kind]
 
@@ -63,22 +63,23 @@ class Identity(Recorded):
         self.assertEqual(status, 0, text)
 
     def test_names(self) -> None:
-        count = len(self.records_of(rd.PerfData.load(os.path.join(self.dir, "perf.data")), rd.COMM))
+        count = len(self.find_records(rd.PerfData.load(os.path.join(self.dir, "perf.data")),
+                                      rd.COMM))
         self.assertGreaterEqual(count, 8)
 
         def rename(record: rd.Side) -> None:
             record.body[8:record.tail()[0]] = b"another\0"
 
-        def all_of_them(perf: rd.PerfData) -> None:
-            for record in self.records_of(perf, rd.COMM):
+        def rename_all(perf: rd.PerfData) -> None:
+            for record in self.find_records(perf, rd.COMM):
                 rename(record)
-        self.changed(all_of_them, rf"comm\.records: {count} with cause other-text",
-                     r"comm\.threads: \d+ with cause other-text")
-        def one_of_them(at: int) -> Callable[[rd.PerfData], None]:
-            return lambda perf: rename(self.records_of(perf, rd.COMM)[at])
+        self.judge_changed(rename_all, rf"comm\.records: {count} with cause other-text",
+                           r"comm\.threads: \d+ with cause other-text")
+        def rename_one(at: int) -> Callable[[rd.PerfData], None]:
+            return lambda perf: rename(self.find_records(perf, rd.COMM)[at])
         for index in range(count):
             with self.subTest(index):
-                self.changed(one_of_them(index), r"comm\.records: 1 with cause other-text")
+                self.judge_changed(rename_one(index), r"comm\.records: 1 with cause other-text")
 
     @staticmethod
     def add_to_word(record: rd.Side, at: int, change: int) -> None:
@@ -88,42 +89,44 @@ class Identity(Recorded):
     def test_forks_and_exits(self) -> None:
         """Alters the middle FORK and the middle EXIT, in one way at a time."""
         for kind, name in ((rd.FORK, "fork"), (rd.EXIT, "exit")):
-            def record(perf: rd.PerfData, kind: int = kind) -> rd.Side:
-                found = self.records_of(perf, kind)
+            def choose_record(perf: rd.PerfData, kind: int = kind) -> rd.Side:
+                found = self.find_records(perf, kind)
                 return found[len(found) // 2]
 
-            def removed(perf: rd.PerfData) -> None:
-                perf.records.remove(record(perf))
+            def remove_record(perf: rd.PerfData) -> None:
+                perf.records.remove(choose_record(perf))
 
-            def twice(perf: rd.PerfData) -> None:
-                perf.insert(record(perf).copy())
+            def double_record(perf: rd.PerfData) -> None:
+                perf.insert(choose_record(perf).copy())
 
-            def later(perf: rd.PerfData) -> None:
-                record(perf).time += 400_000_000
+            def delay_record(perf: rd.PerfData) -> None:
+                choose_record(perf).time += 400_000_000
                 perf.sort()
 
-            def field(at: int) -> Callable[[rd.PerfData], None]:
-                return lambda perf: self.add_to_word(record(perf), at, 1)
-            for change, message in ((removed, f"{name}.missing: 1 with cause no-record"),
-                                 (twice, rf"{name}.records: 1 with cause (twice|other-time)"),
-                                 (later, rf"{name}.records: 1 with cause (other-time|twice)"),
-                                 (field(0),
+            def change_word(at: int) -> Callable[[rd.PerfData], None]:
+                return lambda perf: self.add_to_word(choose_record(perf), at, 1)
+            for change, message in ((remove_record, f"{name}.missing: 1 with cause no-record"),
+                                 (double_record,
+                                  rf"{name}.records: 1 with cause (twice|other-time)"),
+                                 (delay_record,
+                                  rf"{name}.records: 1 with cause (other-time|twice)"),
+                                 (change_word(0),
                                   rf"{name}.records: 1 with cause (unknown|other-process)"),
-                                 (field(4), rf"{name}.records: 1 with cause other-parent"),
-                                 (field(12), rf"{name}.records: 1 with cause other-parent")):
+                                 (change_word(4), rf"{name}.records: 1 with cause other-parent"),
+                                 (change_word(12), rf"{name}.records: 1 with cause other-parent")):
                 with self.subTest(name, message=message):
-                    self.changed(change, message)
+                    self.judge_changed(change, message)
 
     def test_unknown_tasks(self) -> None:
-        def invented_process(perf: rd.PerfData) -> None:
+        def invent_process(perf: rd.PerfData) -> None:
             for sample in perf.samples()[10:20]:
                 sample.pid = sample.tid = 4_000_000
 
-        def invented_thread(perf: rd.PerfData) -> None:
+        def invent_thread(perf: rd.PerfData) -> None:
             sample = perf.samples()[10]
             perf.insert(perf.fork(sample.pid, sample.pid, sample.time, 4_000_000))
-        self.changed(invented_process, r"tasks\.strangers: 10 with cause other-process")
-        self.changed(invented_thread, r"fork\.records: 1 with cause unknown")
+        self.judge_changed(invent_process, r"tasks\.strangers: 10 with cause other-process")
+        self.judge_changed(invent_thread, r"fork\.records: 1 with cause unknown")
 
     def test_truth_without_a_name(self) -> None:
         """A truth without names is an ERROR."""

@@ -12,7 +12,7 @@ from harness.selftest.support.scratch import Folder, JITPROOF
 LAUNCH, FORK, VFORK, EXEC, SHARE = range(5)
 
 
-def children() -> list[int]:
+def find_children() -> list[int]:
     """Every process whose parent we are, or became."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -32,7 +32,7 @@ class Processes(Folder):
         import ctypes  # pylint: disable=import-outside-toplevel
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 
-    def play(self, *workload: str, steps: tuple[str, ...] = ()) -> rd.Truth:
+    def run_workload(self, *workload: str, steps: tuple[str, ...] = ()) -> rd.Truth:
         """Runs it, to its end; the truth's records. Skips where it skips."""
         truth = self.place("truth")
         with subprocess.Popen([JITPROOF, "workload", *workload, "--truth", truth],
@@ -41,7 +41,7 @@ class Processes(Folder):
             line = process.stdout.readline()
             if line.startswith("skip "):
                 process.communicate(timeout=20)
-                self.assertEqual(children(), [])
+                self.assertEqual(find_children(), [])
                 self.assertEqual(os.listdir(self.home), ["truth"])
                 self.skipTest(line[5:].strip())
             self.assertRegex(line, r"^ready \d+\n")
@@ -52,90 +52,90 @@ class Processes(Folder):
             process.communicate("stop\n", timeout=30)
             self.assertEqual(process.returncode, 0)
             self.pid = process.pid
-        self.assertEqual(children(), [])
+        self.assertEqual(find_children(), [])
         self.assertEqual(os.listdir(self.home), ["truth"])
         self.truth = rd.Truth(truth)
         self.assertEqual(self.truth.torn(), [])
         return self.truth
 
-    def starts(self, how: int | None = None) -> list[tuple[int, int]]:
+    def list_starts(self, how: int | None = None) -> list[tuple[int, int]]:
         """(pid, parent) of each start, in order."""
         records = [self.truth.get(index) for index in self.truth.find(rd.Truth.PROCESS_START)]
         return [(record[2], record[6] & 0xffffffff) for record in records
                 if how is None or record[7] == how]
 
-    def ends(self) -> list[int]:
+    def list_ends(self) -> list[int]:
         return [self.truth.get(index)[2] for index in self.truth.find(rd.Truth.PROCESS_EXIT)]
 
-    def each_ends_once(self) -> None:
-        lives = [pid for pid, _ in self.starts(FORK) + self.starts(VFORK) + self.starts(SHARE) +
-                 self.starts(LAUNCH)]
+    def expect_one_end_each(self) -> None:
+        lives = [pid for how in (FORK, VFORK, SHARE, LAUNCH) for pid, _ in self.list_starts(how)]
         born = set(lives)
         # posix_spawn() forks inside of the C library: the exec is its first record.
-        lives += [pid for pid, _ in self.starts(EXEC) if pid not in born]
-        self.assertEqual(sorted(lives), sorted(self.ends()))
+        lives += [pid for pid, _ in self.list_starts(EXEC) if pid not in born]
+        self.assertEqual(sorted(lives), sorted(self.list_ends()))
 
     def test_births(self) -> None:
-        self.play("short_lived", "--count=16", "--life=5")
-        self.each_ends_once()
-        self.assertGreaterEqual(len(self.starts(FORK)), 8)
-        self.assertGreaterEqual(len(self.starts(VFORK)), 2)
-        self.assertGreaterEqual(len(self.starts(EXEC)), 8)
-        self.assertTrue(all(parent == self.pid for _, parent in self.starts(FORK) +
-                            self.starts(VFORK)))
+        self.run_workload("short_lived", "--count=16", "--life=5")
+        self.expect_one_end_each()
+        self.assertGreaterEqual(len(self.list_starts(FORK)), 8)
+        self.assertGreaterEqual(len(self.list_starts(VFORK)), 2)
+        self.assertGreaterEqual(len(self.list_starts(EXEC)), 8)
+        self.assertTrue(all(parent == self.pid for _, parent in self.list_starts(FORK) +
+                            self.list_starts(VFORK)))
 
     def test_prefork(self) -> None:
-        self.play("prefork", "--children=2", steps=("fork", "toggle", "kill"))
-        self.each_ends_once()
-        self.assertEqual(len(self.starts(FORK)), 3)
+        self.run_workload("prefork", "--children=2", steps=("fork", "toggle", "kill"))
+        self.expect_one_end_each()
+        self.assertEqual(len(self.list_starts(FORK)), 3)
         # A killed process did not record its exit: that has a bracket.
         ends = [self.truth.get(index) for index in self.truth.find(rd.Truth.PROCESS_EXIT)]
         self.assertEqual(sum(end[4] != end[5] for end in ends), 1)
 
     def test_namespaces(self) -> None:
-        self.play("namespaces", "--depth=2")
-        self.each_ends_once()
+        self.run_workload("namespaces", "--depth=2")
+        self.expect_one_end_each()
         # The outside's numbers: no process is its parent's parent, none is 1.
-        (one, _), (other, parent) = self.starts(FORK)[-2:]
+        (one, _), (other, parent) = self.list_starts(FORK)[-2:]
         self.assertEqual(parent, one)
         self.assertNotIn(1, {one, other})
         stays = {self.truth.get(index)[2] for index in self.truth.find(rd.Truth.ENTER)}
         self.assertLessEqual({one, other}, stays)
 
     def test_pid_reuse(self) -> None:
-        self.play("pid_reuse")
-        self.each_ends_once()
-        pids = [pid for pid, _ in self.starts(FORK)]
+        self.run_workload("pid_reuse")
+        self.expect_one_end_each()
+        pids = [pid for pid, _ in self.list_starts(FORK)]
         self.assertGreater(len(pids), len(set(pids)))
 
     def test_shared_space(self) -> None:
-        self.play("shared_space")
-        self.each_ends_once()
-        self.assertTrue(self.starts(SHARE) or len(self.starts()) == 1)
+        self.run_workload("shared_space")
+        self.expect_one_end_each()
+        self.assertTrue(self.list_starts(SHARE) or len(self.list_starts()) == 1)
 
     def test_files_are_removed(self) -> None:
         for workload in (("dlopen_twice",), ("replaced_binary",), ("odd_paths",),
                          ("replaced_binary", "--what=program"), ("odd_paths", "--overlay")):
             with self.subTest(workload=workload):
-                self.play(*workload)
-                self.each_ends_once()
+                self.run_workload(*workload)
+                self.expect_one_end_each()
                 os.unlink(self.place("truth"))
 
     def test_thread_churn(self) -> None:
-        self.play("thread_churn")
-        self.assertEqual(self.ends(), [self.pid])
+        self.run_workload("thread_churn")
+        self.assertEqual(self.list_ends(), [self.pid])
 
     def test_heap_that_ends_early(self) -> None:
         """A failed restore is reported: mprotect() beyond the end would fail halfway."""
-        truth = self.play("coalesced_growth", "--backing=heap", "--period=0", steps=("grow",))
+        truth = self.run_workload("coalesced_growth", "--backing=heap", "--period=0",
+                                  steps=("grow",))
 
-        def acts(kind: int) -> list[tuple[int, ...]]:
+        def list_acts(kind: int) -> list[tuple[int, ...]]:
             return [truth.get(index)[6:9] for index in truth.find(kind)]
 
-        pages = [(addr, size) for addr, size, how in acts(rd.Truth.MAP) if how & 0xff == 3]
+        pages = [(addr, size) for addr, size, how in list_acts(rd.Truth.MAP) if how & 0xff == 3]
         self.assertGreater(len(pages), 1)
         begin, end = pages[0][0], sum(pages[-1])
-        self.assertEqual(acts(rd.Truth.PROTECT)[-1], (begin, end - begin, 3))
+        self.assertEqual(list_acts(rd.Truth.PROTECT)[-1], (begin, end - begin, 3))
 
     def test_killed_at_once(self) -> None:
         """The end of their pipes alone informs the children of the parent's exit."""
@@ -147,5 +147,5 @@ class Processes(Folder):
             process.kill()
             process.wait()
             # Ours to reap now; each waits for its own end, without a limit but the test's.
-            while children():
+            while find_children():
                 os.waitpid(-1, 0)

@@ -19,7 +19,7 @@ from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
 Change = Callable[[list[str]], str | None]
 
 
-def with_leaf(leaf: str, words: list[str]) -> str:
+def replace_leaf(leaf: str, words: list[str]) -> str:
     return " ".join(words[:4] + [leaf] + words[5:])
 
 
@@ -55,7 +55,7 @@ class Observed(Folder):
         self.assertEqual(done.stderr, "")
         return json.loads(files.read(out))
 
-    def samples(self, change: Change, every: int = 1) -> None:
+    def change_samples(self, change: Change, every: int = 1) -> None:
         """Changes each @every-th sample: its words, or None to drop it."""
         lines, count = [], 0
         for line in self.stream.splitlines():
@@ -69,17 +69,17 @@ class Observed(Folder):
             lines.append(line)
         self.stream = "\n".join(lines) + "\n"
 
-    def callers(self) -> int:
+    def count_callers(self) -> int:
         """Frames of the stream with an emitted function's name, but for the innermost."""
         return sum(word != "?" for line in self.stream.splitlines() if line.startswith("sample ")
                    for word in line.split(" ")[5:])
 
     @staticmethod
-    def named_callers(result: dict[str, Any]) -> tuple[int, int]:
+    def get_named_callers(result: dict[str, Any]) -> tuple[int, int]:
         rate = result["metrics"]["callers.right"]
         return rate["k"], rate["n"]
 
-    def caught(self, *expected: tuple[str, str]) -> dict[str, Any]:
+    def expect_exceptions(self, *expected: tuple[str, str]) -> dict[str, Any]:
         """FAIL, and the exceptions are exactly these (metric, cause)."""
         result = self.judge()
         self.assertEqual(result["outcome"], "FAIL", result["why"])
@@ -123,8 +123,8 @@ class Healthy(Observed):
                 self.assertEqual(result["outcome"], "PASS", result["why"])
                 self.assertEqual(result["metrics"]["judged.chain"]["k"], count)
                 self.assertEqual(result["skipped"]["broken_stacks"], "no-addresses")
-                self.assertEqual(self.callers(), callers)
-                self.assertEqual(self.named_callers(result), (callers, callers))
+                self.assertEqual(self.count_callers(), callers)
+                self.assertEqual(self.get_named_callers(result), (callers, callers))
 
     def test_names_of_leaves(self) -> None:
         """A leaf without a name lacks one; a native function's may be where a path ends, but not of
@@ -132,7 +132,7 @@ class Healthy(Observed):
         for leaf, each, unnamed in (("?", 5, 8), ("memcpy", 5, 8), ("memcpy", 40, 0)):
             shutil.rmtree(self.place("growth"), ignore_errors=True)
             self.make_stream("growth", "no-addresses", "no-mappings", names=True)
-            self.samples(partial(with_leaf, leaf), each)
+            self.change_samples(partial(replace_leaf, leaf), each)
             metrics = self.judge()["metrics"]
             self.assertEqual(metrics["names.unnamed"]["k"], unnamed)
             self.assertEqual(metrics["names.right"]["n"], 40 - 40 // each + unnamed)
@@ -170,12 +170,13 @@ class Healthy(Observed):
         """Samples of others are a fault, unless the whole machine was watched."""
         for declares in ((), ("system-wide",)):
             self.make_stream("witness", *declares)
-            self.samples(lambda words: "\n".join(
+            self.change_samples(lambda words: "\n".join(
                 (" ".join(words), " ".join([*words[:2], "1", "1", *words[4:]]))), 9)
             if declares:
                 self.assertEqual(self.judge()["outcome"], "PASS")
             else:
-                self.caught(("samples", "unwatched"), ("tasks.strangers", "other-process"))
+                self.expect_exceptions(("samples", "unwatched"),
+                                       ("tasks.strangers", "other-process"))
             shutil.rmtree(self.dir)
 
     def test_any_order(self) -> None:
@@ -186,11 +187,11 @@ class Healthy(Observed):
         self.assertEqual(self.judge()["outcome"], "PASS")
 
 
-def without_root(words: list[str]) -> str:
+def remove_root(words: list[str]) -> str:
     return " ".join(words[:-1])
 
 
-def reversed_frames(words: list[str]) -> str:
+def reverse_frames(words: list[str]) -> str:
     return " ".join(words[:5] + words[:4:-1])
 
 
@@ -207,23 +208,23 @@ class Wrong(Observed):
              "samples double"),
             ("drops the caller", "witness", (), lambda words: " ".join(words[:5] + words[6:]), 1,
              "broken.chain"),
-            ("drops the root", "witness", (), without_root, 1, "broken.chain kernel-walk"),
+            ("drops the root", "witness", (), remove_root, 1, "broken.chain kernel-walk"),
             ("leaf alone", "witness", (), lambda words: " ".join(words[:5]), 1,
              "broken.chain kernel-walk"),
             ("invents a frame", "witness", (),
              lambda words: " ".join(words[:6] + [words[5]] + words[6:]), 1, "extra.chain"),
-            ("wrong order of frames", "witness", (), reversed_frames, 1, "wrong.chain"),
+            ("wrong order of frames", "witness", (), reverse_frames, 1, "wrong.chain"),
             # In the middle of an instruction no thread stands.
             ("off by one address", "witness", (), lambda words: " ".join(
                 words[:4] + [hex(int(words[4], 16) + 1)] + words[5:]), 1, "wrong.chain"),
-            ("sums that never were", "anon", ("no-time",), reversed_frames, 4, "wrong.chain"),
+            ("sums that never were", "anon", ("no-time",), reverse_frames, 4, "wrong.chain"),
             ("sums too small", "witness", sums, lambda words: None, 2, "cpu.samples too-few"),
-            ("sums lose the root", "witness", sums, without_root, 1, "broken.chain short"))
+            ("sums lose the root", "witness", sums, remove_root, 1, "broken.chain short"))
         for name, fixture, declares, change, every, metric in rows:
             with self.subTest(name):
                 shutil.rmtree(self.place(fixture), ignore_errors=True)
                 self.make_stream(fixture, *declares)
-                self.samples(change, every)
+                self.change_samples(change, every)
                 result = self.judge()
                 if " " in metric:
                     self.assertEqual(result["outcome"], "FAIL", result["why"])
@@ -234,18 +235,19 @@ class Wrong(Observed):
         self.make_stream("witness")
         tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
         other = dict(zip(tids, reversed(tids)))
-        self.samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
+        self.change_samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
         result = self.judge()
         self.assertIn("wrong.chain", {one["metric"] for one in result["exceptions"]})
 
     def test_other_process(self) -> None:
         self.make_stream("witness")
-        self.samples(lambda words: " ".join(words[:2] + ["1"] + words[3:]))
+        self.change_samples(lambda words: " ".join(words[:2] + ["1"] + words[3:]))
         self.assertEqual(self.judge()["outcome"], "FAIL")
 
     def test_wrong_clock(self) -> None:
         self.make_stream("witness")
-        self.samples(lambda words: " ".join(["sample", str(int(words[1]) + 10**12), *words[2:]]))
+        self.change_samples(lambda words: " ".join(["sample", str(int(words[1]) + 10**12),
+                                                    *words[2:]]))
         self.assertRegex(self.judge()["why"], "of before the capture began, or of after it ended")
 
     def test_wrong_window(self) -> None:
@@ -307,25 +309,25 @@ class Wrong(Observed):
     def test_no_names(self) -> None:
         self.make_stream("anon", names=True)
         self.stream = re.sub(r"=\S+", "", self.stream)
-        self.caught(("names.unnamed", "no-name"), ("callers.unnamed", "no-name"))
+        self.expect_exceptions(("names.unnamed", "no-name"), ("callers.unnamed", "no-name"))
 
     def test_invents_names(self) -> None:
         self.make_stream("reuse", names=True)
         name = re.findall(r"=(\S+)", self.stream)[0]
         self.stream = re.sub(r"(?m)^(sample .*0x[0-9a-f]+)$", rf"\1={name}", self.stream)
-        self.caught(("names.invented", "native"))
+        self.expect_exceptions(("names.invented", "native"))
 
     def test_one_sum_loses_the_root(self) -> None:
         self.make_stream("witness", "no-time", "no-threads")
-        self.samples(without_root, self.stream.count("\nsample "))
-        short, = self.caught(("broken.chain", "short"))["exceptions"]
+        self.change_samples(remove_root, self.stream.count("\nsample "))
+        short, = self.expect_exceptions(("broken.chain", "short"))["exceptions"]
         weight = short["count"]
         self.assertRegex(short["first"], rf"^{weight} samples of pid \d+ in [0-9a-f]+: (\d+) "
                          r"frames seen, \d+ must be, equal up to frame \1; then comes nothing$")
 
     def test_names_alone_lose_the_caller(self) -> None:
         self.make_stream("memfd", "no-addresses", "no-mappings", names=True)
-        self.samples(lambda words: " ".join(words[:5] + words[6:]))
+        self.change_samples(lambda words: " ".join(words[:5] + words[6:]))
         result = self.judge()
         self.assertEqual(result["outcome"], "FAIL")
         self.assertTrue({one["metric"] for one in result["exceptions"]}
@@ -334,24 +336,24 @@ class Wrong(Observed):
     def test_names_alone_unnamed_caller(self) -> None:
         """A name that is missing is no wrong one."""
         self.make_stream("memfd", "no-addresses", "no-mappings", names=True)
-        named = self.callers()
-        self.samples(lambda words: " ".join(words[:5] + ["?"] + words[6:]))
+        named = self.count_callers()
+        self.change_samples(lambda words: " ".join(words[:5] + ["?"] + words[6:]))
         result = self.judge()
         self.assertEqual(result["outcome"], "PASS")
-        self.assertEqual(self.named_callers(result), (self.callers(), named))
+        self.assertEqual(self.get_named_callers(result), (self.count_callers(), named))
 
     def test_names_alone_wrong_caller(self) -> None:
         """Callers in an impossible stack are neither right nor wrong."""
         self.make_stream("memfd", "no-addresses", "no-mappings", names=True)
         name = re.findall(r"(?m)^sample \d+ \d+ \d+ (\w+)", self.stream)[0]
-        self.samples(lambda words: " ".join(words[:-1] + [name]).replace("?", "native"))
+        self.change_samples(lambda words: " ".join(words[:-1] + [name]).replace("?", "native"))
         result = self.judge()
         self.assertEqual(result["verdicts"]["chain"].keys(), {"wrong", "extra"})
-        self.assertEqual(self.named_callers(result), (0, 0))
+        self.assertEqual(self.get_named_callers(result), (0, 0))
 
     def test_names_alone_of_others(self) -> None:
         self.make_stream("reuse", "no-addresses", "no-mappings", names=True)
-        self.samples(lambda words: " ".join(words[:4] + ["?"] + words[5:]))
+        self.change_samples(lambda words: " ".join(words[:4] + ["?"] + words[5:]))
         self.assertEqual(self.judge()["metrics"]["names.right"]["k"], 0)
 
     def test_names_alone_unjudged(self) -> None:
@@ -371,25 +373,25 @@ class Wrong(Observed):
         self.assertEqual(result["verdicts"]["chain"]["unjudged"], 1)
         self.assertEqual(sum(result["verdicts"]["chain"].values()), 40)
 
-    def sums_of_names(self) -> None:
+    def make_sums_of_names(self) -> None:
         """The period is such that the CPU time asks for as many samples as there are."""
         self.make_stream("witness", "no-addresses", "no-time", "no-threads", names=True)
 
     def test_sums_of_names(self) -> None:
-        self.sums_of_names()
+        self.make_sums_of_names()
         self.assertEqual(self.judge()["exceptions"], [])
 
     def test_sums_unnamed_innermost(self) -> None:
         """A frame without a name may be emitted code: it is not known to be native."""
-        self.sums_of_names()
-        self.samples(partial(with_leaf, "?"), 2)
+        self.make_sums_of_names()
+        self.change_samples(partial(replace_leaf, "?"), 2)
         result = self.judge()
         self.assertEqual(result["exceptions"], [])
         self.assertEqual(result["metrics"]["samples.impossible"]["k"], 0)
 
     def test_sums_native_innermost(self) -> None:
-        self.sums_of_names()
-        self.samples(partial(with_leaf, "do_syscall_64"), 2)
+        self.make_sums_of_names()
+        self.change_samples(partial(replace_leaf, "do_syscall_64"), 2)
         below = sum(map(int, re.findall(r"(?m)^sample (\d+) \d+ - do_syscall_64 program",
                                         self.stream)))
         result = self.judge()
@@ -399,8 +401,9 @@ class Wrong(Observed):
 
     def test_sums_of_others(self) -> None:
         self.make_stream("witness", "no-time", "no-threads")
-        self.samples(lambda words: " ".join(words) + "\n" + " ".join([*words[:2], "1", *words[3:]]))
-        result = self.caught(("samples", "unwatched"))
+        self.change_samples(lambda words: " ".join(words) + "\n" + " ".join([*words[:2], "1",
+                                                                             *words[3:]]))
+        result = self.expect_exceptions(("samples", "unwatched"))
         self.assertEqual(result["metrics"]["samples.impossible"]["k"],
                          result["metrics"]["judged.chain"]["k"])
 
@@ -409,7 +412,7 @@ class Wrong(Observed):
         self.make_stream("memfd", "no-time")
         tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
         other = dict(zip(tids, reversed(tids)))
-        self.samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
+        self.change_samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
         result = self.judge()
         self.assertEqual(result["verdicts"]["chain"], {"wrong": 40})
         self.assertEqual({(one["metric"], one["cause"]) for one in result["exceptions"]},
@@ -417,8 +420,9 @@ class Wrong(Observed):
 
     def test_sums_misnamed(self) -> None:
         """The reader sees what the names should be, and what they are."""
-        self.sums_of_names()
-        self.samples(lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]))
+        self.make_sums_of_names()
+        self.change_samples(
+            lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]))
         weight, pid, name = max(((int(words[1]), words[2], words[4])
                                  for words in map(str.split, self.stream.splitlines())
                                  if words[0] == "sample"), key=lambda one: one[0])
@@ -432,8 +436,9 @@ class Wrong(Observed):
 
     def test_sums_misnamed_in_part(self) -> None:
         """Some names are right: the profiler does not change all of them."""
-        self.sums_of_names()
-        self.samples(lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]), 2)
+        self.make_sums_of_names()
+        self.change_samples(
+            lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]), 2)
         result = self.judge()
         self.assertNotIn("misnamed", {one["cause"] for one in result["exceptions"]})
         # The others are missing all the same, as far as the CPU time is sure of them.
@@ -445,9 +450,9 @@ class Wrong(Observed):
 
     def test_sums_half_of_which_cannot_be(self) -> None:
         """The other half are named right; with one more, nothing is known of names."""
-        self.sums_of_names()
+        self.make_sums_of_names()
         right = sum(map(int, re.findall(r"(?m)^sample (\d+)", self.stream)))
-        self.samples(lambda words: " ".join(words) + "\n" + " ".join(
+        self.change_samples(lambda words: " ".join(words) + "\n" + " ".join(
             words).replace("?", "native") + " native native")
         for more, named in ((0, {"k": right, "n": right}), (1, None)):
             result = self.judge()
@@ -459,12 +464,12 @@ class Wrong(Observed):
 
     def test_sums_of_another_process(self) -> None:
         """A function that this process emitted and never ran."""
-        self.sums_of_names()
+        self.make_sums_of_names()
         pid = re.findall(r"(?m)^sample \d+ (\d+)", self.stream)[0]
         idle = min(name for *_, name in observed.Names(self.dir).places
                    if name not in self.stream)
         self.stream += f"sample 1 {pid} - {idle} ? ? ?\n"
-        one, = self.caught(("wrong.chain", "no-depth"))["exceptions"]
+        one, = self.expect_exceptions(("wrong.chain", "no-depth"))["exceptions"]
         self.assertEqual(one["first"], f"1 samples of pid {pid} in {idle}: 4 frames "
                          "seen; no activation of this process runs that function; is the stack "
                          "another process's?")
@@ -474,7 +479,7 @@ HEADER = "jitproof-observations 1\n"
 
 
 class Lines(Folder):
-    def refused_line(self, text: str) -> str:
+    def judge_line(self, text: str) -> str:
         path = self.write(text, "observations")
         done = process.run([JITPROOF, "judge", path], timeout=30)
         self.assertIn(done.returncode, (0, 99), done.stderr)
@@ -516,7 +521,7 @@ class Lines(Folder):
                 (HEADER + "sample 1.5 1\x1b 1\n", 'there is "sample 1.5 1? 1"'),
                 (HEADER + "sample 1 1 1 " + "x" * 99 + "\n", 'x..."')):
             with self.subTest(text[:60]):
-                self.assertIn(message, self.refused_line(text))
+                self.assertIn(message, self.judge_line(text))
 
     def test_reads(self) -> None:
         for text in (HEADER, HEADER + "sample 0 1 1\n",
@@ -524,7 +529,7 @@ class Lines(Folder):
                      HEADER + "declares no-time\nsample 7 1 1 0x1\n",
                      HEADER + "declares no-threads system-wide\nsample 7 1 - 0x1\n",
                      HEADER + "lost 1 samples 3\nexit 1 2 3\nexec 1 2 a%20b\ncomm 1 2 3 a b\n"):
-            self.assertEqual(self.refused_line(text), "")
+            self.assertEqual(self.judge_line(text), "")
 
     def test_links_and_pipes(self) -> None:
         """In a case's folder neither is meant."""

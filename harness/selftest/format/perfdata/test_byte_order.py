@@ -15,7 +15,7 @@ CODE, PID = 0x10000, 100
 READ_FORMAT, BRANCHES = 1 | 2 | 4 | 8 | 16, 1 << 11
 
 
-def attr_of_everything() -> rd.Attr:
+def make_full_attr() -> rd.Attr:
     kind = byte_order.KNOWN
     attr = rd.Attr.make(kind, [7], regs=1 << 6 | 1 << 7 | 1 << 8, stack=16)
     struct.pack_into("<Q", attr.raw, 32, READ_FORMAT)
@@ -46,7 +46,7 @@ class Swapped(Folder):
         self.assertEqual(figures.pop("swapped"), swapped)
         return figures
 
-    def same(self, perf: rd.PerfData, *options: str) -> dict[str, Any]:
+    def compare_orders(self, perf: rd.PerfData, *options: str) -> dict[str, Any]:
         perf.records = [one for one in perf.records
                         if one.kind in byte_order.BODIES or one.kind in (rd.SAMPLE,
                                                                          rd.FINISHED_ROUND)]
@@ -64,17 +64,17 @@ class Swapped(Folder):
             path = os.path.join(FIXTURES, name, "perf.data")
             if os.path.exists(path):
                 with self.subTest(name):
-                    figures = self.same(rd.PerfData.load(path), "--unwind", "--elf",
-                                        os.path.join(FIXTURES, name, "elf"))
+                    figures = self.compare_orders(rd.PerfData.load(path), "--unwind", "--elf",
+                                                  os.path.join(FIXTURES, name, "elf"))
                     self.assertTrue(figures["samples"])
 
     def test_every_part_of_a_sample(self) -> None:
-        attr = attr_of_everything()
+        attr = make_full_attr()
         perf = rd.PerfData([attr], [], {6: struct.pack("<I64s", 64, b"x86_64")})
         perf.records += [perf.comm(PID, PID, "made", 5),
                          perf.map(PID, CODE, 0x1000, "//anon", 10)]
         perf.records += [sample_of_everything(time) for time in (20, 30)]
-        figures = self.same(perf, "--unwind")
+        figures = self.compare_orders(perf, "--unwind")
         self.assertEqual((figures["addresses"], figures["unwind"]["samples"]), (4, 2))
 
     def test_every_record(self) -> None:
@@ -96,7 +96,7 @@ class Swapped(Folder):
                                   chain=[rd.CONTEXT_USER, CODE + 4, CODE + 0x1004])
             made.ip, made.time, made.id, made.misc = CODE + 4, 40, attr.ids[0], rd.USER
             perf.records.append(made)
-        figures = self.same(perf)
+        figures = self.compare_orders(perf)
         self.assertEqual((figures["addresses"], figures["addresses_unmapped"]), (4, 0))
         self.assertEqual((figures["lost_events"], figures["lost_samples"]), (12, 5))
         self.assertEqual(figures["mmap2"]["file"], 1)
@@ -112,21 +112,21 @@ class Swapped(Folder):
 
 
 class Old(Swapped):
-    def made(self, records: list[Any]) -> rd.PerfData:
+    def make_perf(self, records: list[Any]) -> rd.PerfData:
         perf = rd.PerfData([rd.Attr.make(rd.IP | rd.TID | rd.TIME, [7])], [])
         perf.records += records
         return perf
 
-    def mmap(self, perf: rd.PerfData, kind: int, name: bytes, misc: int = rd.USER) -> Any:
+    def make_mmap(self, perf: rd.PerfData, kind: int, name: bytes, misc: int = rd.USER) -> Any:
         identity = struct.pack("<IIQQ", 8, 1, 99, 0) if kind == rd.MMAP2 else b""
         body = struct.pack("<IIQQQ", PID, PID, CODE, 0x1000, 0) + identity + name
         return perf.side(kind, body + bytes(8 - len(name) % 8), 10, misc, PID, PID)
 
-    def with_sample(self, kind: int, name: bytes, misc: int = rd.USER) -> rd.PerfData:
-        perf = self.made([])
+    def make_perf_with_sample(self, kind: int, name: bytes, misc: int = rd.USER) -> rd.PerfData:
+        perf = self.make_perf([])
         made = rd.Sample.make(perf.attrs[0], pid=PID, tid=PID)
         made.ip, made.time = CODE + 4, 40
-        perf.records += [self.mmap(perf, kind, name, misc), made]
+        perf.records += [self.make_mmap(perf, kind, name, misc), made]
         return perf
 
     def test_mmap2_without_protection(self) -> None:
@@ -136,23 +136,24 @@ class Old(Swapped):
                            ("/\u00fcber".encode(), "file"), (b"anon_inode:[perf_event]", "other"),
                            (b"socket:[7]", "other")):
             with self.subTest(name):
-                figures = self.same(self.with_sample(rd.MMAP2, name))
+                figures = self.compare_orders(self.make_perf_with_sample(rd.MMAP2, name))
                 self.assertEqual((figures["mmap2"][kind], figures["sampled"][kind]), (1, 1))
-        data = self.same(self.with_sample(rd.MMAP2, b"/usr/share/data", rd.USER | 1 << 13))
+        data = self.compare_orders(self.make_perf_with_sample(rd.MMAP2, b"/usr/share/data",
+                                                              rd.USER | 1 << 13))
         self.assertEqual(data["sampled"]["unmapped"], 1)
 
     def test_mmap_alone(self) -> None:
         """Counted as MMAP2 are where there are none of those."""
-        perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
-        self.assertEqual(self.same(perf)["mmap2"],
+        perf = self.make_perf_with_sample(rd.MMAP, b"/usr/bin/old")
+        self.assertEqual(self.compare_orders(perf)["mmap2"],
                          {"file": 1, "anon": 0, "memfd": 0, "other": 0})
         perf.records.append(perf.map(PID, CODE + 0x2000, 0x1000, "//anon", 50))
-        self.assertEqual(self.same(perf)["mmap2"],
+        self.assertEqual(self.compare_orders(perf)["mmap2"],
                          {"file": 0, "anon": 1, "memfd": 0, "other": 0})
 
     def test_before_3_4(self) -> None:
         """A magic of an old version, which shows no byte order."""
-        perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
+        perf = self.make_perf_with_sample(rd.MMAP, b"/usr/bin/old")
         wanted = self.judge(perf.pack())
         for raw in (perf.pack(), byte_order.swap_file(perf)):
             self.assertEqual(self.judge(b"PERFFILE" + raw[8:]), wanted)
@@ -161,7 +162,7 @@ class Old(Swapped):
 
     def test_before_features(self) -> None:
         """A header of 72 bytes."""
-        perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
+        perf = self.make_perf_with_sample(rd.MMAP, b"/usr/bin/old")
         raw = perf.pack()
         for turned, order in ((raw, "<"), (byte_order.swap_file(perf), ">")):
             short = turned[:8] + struct.pack(order + "Q", 72) + turned[16:]
@@ -169,7 +170,7 @@ class Old(Swapped):
 
     def test_features_of_32_bits(self) -> None:
         """The bitmap is of longs: on a 32-bit machine the halves stand the other way round."""
-        perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
+        perf = self.make_perf_with_sample(rd.MMAP, b"/usr/bin/old")
         perf.features = {3: struct.pack("<I64s", 64, b"host"),
                          6: struct.pack("<I64s", 0xffffff, b"ppc")}
         raw = bytearray(byte_order.swap_file(perf))

@@ -24,18 +24,18 @@ class Cut(Folder):
     def setUp(self) -> None:
         super().setUp()
         self.raw = files.read_bytes(os.path.join(FIXTURES, "anon", "perf.data"))
-        self.start, self.size = struct.unpack_from("<QQ", self.raw, DATA)
+        self.start_record, self.size = struct.unpack_from("<QQ", self.raw, DATA)
         self.path = self.place("perf.data")
         # Where each record of the data begins, and the end.
-        self.records = [self.start]
-        while self.records[-1] < self.start + self.size:
+        self.records = [self.start_record]
+        while self.records[-1] < self.start_record + self.size:
             self.records.append(self.records[-1] +
                                 struct.unpack_from("<H", self.raw, self.records[-1] + 6)[0])
 
     def run_on(self, command: str, *options: str) -> subprocess.CompletedProcess[str]:
         return process.run([JITPROOF, command, "--json", *options, self.path], timeout=60)
 
-    def partial(self) -> dict[str, Any]:
+    def judge_partial(self) -> dict[str, Any]:
         done = self.run_on("judge", "--partial")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("note: " + self.path, done.stderr)
@@ -49,7 +49,7 @@ class Cut(Folder):
             self.assertIn(f"{self.path}: cut short at offset {at}: ", done.stderr)
             self.assertIn("--partial", done.stderr)
             self.assertEqual(done.stdout, "")
-        found = self.partial()
+        found = self.judge_partial()
         self.assertTrue(found["cut_short"])
         if records is not None:
             self.assertEqual(found["records"], records)
@@ -69,12 +69,12 @@ class Cut(Folder):
         self.check_cut(self.raw[:at], at, 10)
 
     def test_in_the_features(self) -> None:
-        end = self.start + self.size
+        end = self.start_record + self.size
         whole = self.run_whole()
         for size in (end, end + 5, len(self.raw) - 1):
             with self.subTest(size=size):
                 self.check_cut(self.raw[:size], size, len(self.records) - 1)
-                self.assertEqual(self.partial()["samples"], whole["samples"])
+                self.assertEqual(self.judge_partial()["samples"], whole["samples"])
 
     def test_overwritten_build_ids(self) -> None:
         """As perf inject -b leaves them of a pipe: the attrs lie over them."""
@@ -108,12 +108,12 @@ class Cut(Folder):
 
     def test_finished_without_records(self) -> None:
         """The table of its features lies where records would: no record has a size of 0."""
-        raw = bytearray(self.raw[:self.start] + self.raw[self.start + self.size:])
+        raw = bytearray(self.raw[:self.start_record] + self.raw[self.start_record + self.size:])
         features = bin(int.from_bytes(raw[72:104], "little")).count("1")
-        for at in range(self.start, self.start + 16 * features, 16):
+        for at in range(self.start_record, self.start_record + 16 * features, 16):
             struct.pack_into("<Q", raw, at, struct.unpack_from("<Q", raw, at)[0] - self.size)
         first, step = struct.unpack_from("<Q", raw, 24)[0], struct.unpack_from("<Q", raw, 16)[0]
-        for at in range(first + step - 16, self.start, step):
+        for at in range(first + step - 16, self.start_record, step):
             struct.pack_into("<Q", raw, at, struct.unpack_from("<Q", raw, at)[0] - self.size)
         struct.pack_into("<Q", raw, DATA + 8, 0)
         files.write_bytes(self.path, bytes(raw))
@@ -143,7 +143,7 @@ class Cut(Folder):
 
 
 class Recording(Folder):
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start_record(self, *arguments: str) -> subprocess.Popen[str]:
         child = subprocess.Popen([JITPROOF, "record", "-o", self.place("perf.data"), *arguments],
                                  text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
         self.addCleanup(child.wait)
@@ -152,7 +152,7 @@ class Recording(Folder):
         return child
 
     def run_record(self, *arguments: str) -> str:
-        child = self.start(*arguments)
+        child = self.start_record(*arguments)
         _, words = child.communicate(timeout=60)
         if "perf_event_open" in words:
             self.skipTest(words.strip())
@@ -162,7 +162,7 @@ class Recording(Folder):
         spinning = subprocess.Popen([sys.executable, "-c", SPIN])
         self.addCleanup(spinning.wait)
         self.addCleanup(spinning.kill)
-        child = self.start("-p", str(spinning.pid))
+        child = self.start_record("-p", str(spinning.pid))
         path = self.place("perf.data")
         deadline = time.monotonic() + MOST_S
         # Wait until some rounds are written.
@@ -205,7 +205,7 @@ class Recording(Folder):
     def test_idle(self) -> None:
         with subprocess.Popen(["sleep", "60"]) as sleeping:
             self.addCleanup(sleeping.kill)
-            child = self.start("-p", str(sleeping.pid))
+            child = self.start_record("-p", str(sleeping.pid))
             path = self.place("perf.data")
             deadline = time.monotonic() + MOST_S
             while time.monotonic() < deadline and child.poll() is None and \

@@ -18,17 +18,17 @@ class PerfFolder(Folder):
         self.perf = rd.PerfData.load(FIXTURE)
         os.mkdir(self.place("perf.data"))
 
-    def part(self, name: str) -> str:
+    def part_path(self, name: str) -> str:
         return self.place("perf.data", name)
 
-    def split(self, count: int) -> None:
+    def split_records(self, count: int) -> None:
         """Records go to files in turns; what sets the stage is in the first."""
         records = [one for one in self.perf.records if one.kind != rd.FINISHED_ROUND]
         rounds = rd.Record(rd.FINISHED_ROUND, 0, b"")
         head = rd.PerfData(self.perf.attrs, records[:2] + [rounds, rounds], self.perf.features)
-        head.save(self.part("data"))
+        head.save(self.part_path("data"))
         for i in range(count):
-            files.write_bytes(self.part(f"data.{i}"),
+            files.write_bytes(self.part_path(f"data.{i}"),
                               b"".join(one.pack() for one in records[2 + i::count]))
 
     def judge(self, path: str, command: str = "judge", status: int = 0) -> Any:
@@ -44,9 +44,9 @@ class PerfFolder(Folder):
         """Times decide, wherever a record is; an empty file ends nothing."""
         for count in (1, 2, 7):
             with self.subTest(count):
-                self.split(count)
-                files.write_bytes(self.part(f"data.{count}"), b"")
-                files.write_bytes(self.part(f"data.{count + 1}"),
+                self.split_records(count)
+                files.write_bytes(self.part_path(f"data.{count}"), b"")
+                files.write_bytes(self.part_path(f"data.{count + 1}"),
                                   rd.Record(rd.FINISHED_ROUND, 0, b"").pack())
                 found, wanted = self.judge(self.place("perf.data")), self.judge(FIXTURE)
                 self.assertEqual(found["samples"], 40)
@@ -59,43 +59,43 @@ class PerfFolder(Folder):
 
     def test_kcore(self) -> None:
         """One file, and a folder that is none of ours."""
-        self.perf.save(self.part("data"))
-        os.mkdir(self.part("kcore_dir"))
+        self.perf.save(self.part_path("data"))
+        os.mkdir(self.part_path("kcore_dir"))
         self.assertEqual(self.judge(self.place("perf.data")), self.judge(FIXTURE))
 
     def test_no_such_folder(self) -> None:
         self.assertIn('a file "data"', self.judge(self.place("perf.data"), status=99))
 
     def test_cut_short(self) -> None:
-        self.split(2)
-        raw = files.read_bytes(self.part("data.1"))
-        files.write_bytes(self.part("data.1"), raw[:-4])
+        self.split_records(2)
+        raw = files.read_bytes(self.part_path("data.1"))
+        files.write_bytes(self.part_path("data.1"), raw[:-4])
         self.assertIn("data.1: cut short", self.judge(self.place("perf.data"), status=99))
         done = process.run([JITPROOF, "judge", "--json", "--partial", self.place("perf.data")])
         self.assertEqual(json.loads(done.stdout)["samples"], 39)
 
     def test_bad_record(self) -> None:
         """Found when its turn comes: all files are read by then."""
-        self.split(1)
+        self.split_records(1)
         bad = self.perf.map(1, 0x1000, 0x1000, "/some/program", 10**9)
         bad.body[64:80] = b"x" * 16  # no end of the name
-        files.write_bytes(self.part("data.1"), bad.pack())
+        files.write_bytes(self.part_path("data.1"), bad.pack())
         output = self.judge(self.place("perf.data"), status=99)
         self.assertIn(self.place("perf.data") + ": offset 0: expected a mapping record", output)
 
     def test_no_record(self) -> None:
         """Found as its file is read."""
-        self.split(2)
-        files.write_bytes(self.part("data.1"), bytes(8))
+        self.split_records(2)
+        files.write_bytes(self.part_path("data.1"), bytes(8))
         output = self.judge(self.place("perf.data"), status=99)
         self.assertIn("data.1: offset 0: expected a record of at least 8 bytes", output)
 
     def test_what_is_no_file(self) -> None:
         """Others may have written the folder: no link is followed, no FIFO is waited for."""
-        self.split(1)
-        os.rename(self.part("data.0"), self.place("elsewhere"))
-        os.symlink(self.place("elsewhere"), self.part("data.0"))
+        self.split_records(1)
+        os.rename(self.part_path("data.0"), self.place("elsewhere"))
+        os.symlink(self.place("elsewhere"), self.part_path("data.0"))
         self.assertIn("symbolic link", self.judge(self.place("perf.data"), status=99))
-        os.remove(self.part("data.0"))
-        os.mkfifo(self.part("data.0"))
+        os.remove(self.part_path("data.0"))
+        os.mkfifo(self.part_path("data.0"))
         self.assertIn("a FIFO", self.judge(self.place("perf.data"), status=99))

@@ -44,7 +44,7 @@ class Finding(Folder):
             raw += bytes.fromhex(build_id) + struct.pack("<BBH", 20, 0, 0) + name
         self.perf.features[2] = raw
 
-    def put(self, path: str, build_id: str) -> str:
+    def copy_elf(self, path: str, build_id: str) -> str:
         """Copies a file of the fixture to @path below a folder, which is returned."""
         place = self.place("given", *path.strip("/").split("/"))
         os.makedirs(os.path.dirname(place), exist_ok=True)
@@ -56,17 +56,17 @@ class Finding(Folder):
         return process.run([JITPROOF, "judge", "--unwind", *options, self.place("perf.data")],
                            env={**os.environ, "HOME": self.place("home")})
 
-    def unwind(self, *options: str) -> dict[str, Any]:
+    def judge_unwind(self, *options: str) -> dict[str, Any]:
         done = self.run_judge("--json", *options)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)["unwind"]
 
-    def whole(self, *options: str) -> None:
-        found = self.unwind(*options)
+    def expect_whole_stacks(self, *options: str) -> None:
+        found = self.judge_unwind(*options)
         self.assertEqual((found["stops"]["root"], found["missing_files"]), (40, []))
 
-    def missing(self, *options: str) -> list[dict[str, Any]]:
-        found = self.unwind(*options)
+    def expect_missing_files(self, *options: str) -> list[dict[str, Any]]:
+        found = self.judge_unwind(*options)
         self.assertEqual(found["stops"]["no-elf"], 40)
         self.assertEqual(sum(one["stacks"] for one in found["missing_files"]), 40)
         return found["missing_files"]
@@ -74,46 +74,46 @@ class Finding(Folder):
 
 class Folders(Finding):
     def test_of_a_run(self) -> None:
-        self.whole("--elf", os.path.join(FIXTURE, "elf"))
-        self.whole("--elf", FIXTURE)
+        self.expect_whole_stacks("--elf", os.path.join(FIXTURE, "elf"))
+        self.expect_whole_stacks("--elf", FIXTURE)
 
     def test_heap(self) -> None:
         """With build ids, file names do not matter."""
         self.name_ids()
         for number, path in enumerate(IDS):
-            given = self.put(f"deep/er/{number}", IDS[path])
-        self.whole("--elf", given)
+            given = self.copy_elf(f"deep/er/{number}", IDS[path])
+        self.expect_whole_stacks("--elf", given)
 
     def test_debug_cache(self) -> None:
         self.name_ids()
         for path, build_id in IDS.items():
-            given = self.put(f".debug{path}/{build_id}/elf", build_id)
+            given = self.copy_elf(f".debug{path}/{build_id}/elf", build_id)
             link = self.place("given", ".debug", ".build-id", build_id[:2], build_id[2:])
             os.makedirs(os.path.dirname(link), exist_ok=True)
             os.symlink(f"../..{path}/{build_id}", link)
-        self.whole("--elf", os.path.join(given, ".debug"))
+        self.expect_whole_stacks("--elf", os.path.join(given, ".debug"))
         os.rename(given, self.place("home"))
-        self.whole()
+        self.expect_whole_stacks()
 
     def test_copied_root(self) -> None:
         """With and without build ids; the inodes differ."""
         for path, build_id in IDS.items():
-            given = self.put(path, build_id)
-        self.whole("--elf", given)
-        self.whole("--root", given)
+            given = self.copy_elf(path, build_id)
+        self.expect_whole_stacks("--elf", given)
+        self.expect_whole_stacks("--root", given)
         self.name_ids()
-        self.whole("--elf", given)
-        self.whole("--root", given)
+        self.expect_whole_stacks("--elf", given)
+        self.expect_whole_stacks("--root", given)
 
     def test_private(self) -> None:
         """Private files of the owner are read, by root without root's rights."""
         for path, build_id in IDS.items():
-            given = self.put(path, build_id)
+            given = self.copy_elf(path, build_id)
             os.chmod(os.path.join(given, path.strip("/")), 0o600)
         os.chmod(os.path.join(given, "tmp"), 0o700)
         for option in ("--elf", "--root"):
-            self.whole(option, given)
-            self.whole(option, given + "/")
+            self.expect_whole_stacks(option, given)
+            self.expect_whole_stacks(option, given + "/")
 
     def test_perf_map_of_a_copied_root(self) -> None:
         """The perf map is found by the recorded pid."""
@@ -129,21 +129,21 @@ class Folders(Finding):
 
     def test_by_name_alone(self) -> None:
         for path, build_id in IDS.items():
-            given = self.put("all/" + os.path.basename(path), build_id)
-        self.whole("--elf", given)
-        self.put("others/jitproof", IDS[PROGRAM])
-        self.whole("--elf", given)
-        self.put("others/jitproof", IDS[LIBC])
-        why = self.missing("--elf", given)[0]["why"]
+            given = self.copy_elf("all/" + os.path.basename(path), build_id)
+        self.expect_whole_stacks("--elf", given)
+        self.copy_elf("others/jitproof", IDS[PROGRAM])
+        self.expect_whole_stacks("--elf", given)
+        self.copy_elf("others/jitproof", IDS[LIBC])
+        why = self.expect_missing_files("--elf", given)[0]["why"]
         self.assertIn("more than one file is called jitproof", why)
 
     def test_another_build_id(self) -> None:
         """A file with another build id at the path."""
         self.name_ids()
-        self.put(LIBC, IDS[LIBC])
-        given = self.put(PROGRAM, IDS[LIBC])
+        self.copy_elf(LIBC, IDS[LIBC])
+        given = self.copy_elf(PROGRAM, IDS[LIBC])
         for option in ("--elf", "--root"):
-            missing = self.missing(option, given)
+            missing = self.expect_missing_files(option, given)
             self.assertEqual([(one["path"], one["build_id"]) for one in missing],
                              [(PROGRAM, IDS[PROGRAM])])
         self.assertIn(f"expected {IDS[PROGRAM]}", missing[0]["why"])
@@ -154,14 +154,14 @@ class Folders(Finding):
             if one.name == PROGRAM:
                 one.name = PROGRAM + " (deleted)"
         self.name_ids({PROGRAM + " (deleted)": IDS[PROGRAM], LIBC: IDS[LIBC]})
-        self.put(LIBC, IDS[LIBC])
-        self.whole("--root", self.put(PROGRAM, IDS[PROGRAM]))
+        self.copy_elf(LIBC, IDS[LIBC])
+        self.expect_whole_stacks("--root", self.copy_elf(PROGRAM, IDS[PROGRAM]))
 
     def test_symbols_beside(self) -> None:
         """A file of the same build id without call frame information does not hide the other."""
         self.name_ids()
-        self.put(LIBC, IDS[LIBC])
-        given = self.put("b/real", IDS[PROGRAM])
+        self.copy_elf(LIBC, IDS[LIBC])
+        given = self.copy_elf("b/real", IDS[PROGRAM])
         raw = bytearray(files.read_bytes(self.place("given", "b", "real")))
         raw = raw.replace(b".eh_frame\0", b".xh_frame\0").replace(b".eh_frame_hdr\0",
                                                                   b".xh_frame_hdr\0")
@@ -170,7 +170,7 @@ class Folders(Finding):
             if struct.unpack_from("<I", raw, header)[0] == 0x6474e550:
                 struct.pack_into("<I", raw, header, 0)
         files.write_bytes(os.path.join(given, "a.debug"), bytes(raw))
-        self.whole("--elf", given)
+        self.expect_whole_stacks("--elf", given)
 
 
 class Hostile(Finding):
@@ -183,34 +183,34 @@ class Hostile(Finding):
 
     def test_links_stay_inside(self) -> None:
         """Absolute links are resolved below the root; a link as last component is not followed."""
-        self.put("/real/jitproof", IDS[PROGRAM])
-        given = self.put(LIBC, IDS[LIBC])
+        self.copy_elf("/real/jitproof", IDS[PROGRAM])
+        given = self.copy_elf(LIBC, IDS[LIBC])
         os.mkdir(os.path.join(given, "tmp"))
         os.symlink("/real", os.path.join(given, "tmp", "jitproof"))
-        self.whole("--root", given)
+        self.expect_whole_stacks("--root", given)
         os.remove(os.path.join(given, "tmp", "jitproof"))
         outside = self.place("outside")
         os.mkdir(outside)
         shutil.copy(os.path.join(FIXTURE, "elf", IDS[PROGRAM]), os.path.join(outside, "jitproof"))
         for target in (outside, "../../outside"):
             os.symlink(target, os.path.join(given, "tmp", "jitproof"))
-            self.missing("--root", given)
+            self.expect_missing_files("--root", given)
             os.remove(os.path.join(given, "tmp", "jitproof"))
         self.name_ids()
         os.symlink(outside, os.path.join(given, "elsewhere"))
         os.remove(os.path.join(given, "real", "jitproof"))
-        self.missing("--elf", given)
+        self.expect_missing_files("--elf", given)
 
     def test_no_elf_files(self) -> None:
         """FIFOs, folders and damaged ELF files are skipped."""
         self.name_ids()
-        given = self.put(LIBC, IDS[LIBC])
+        given = self.copy_elf(LIBC, IDS[LIBC])
         os.makedirs(os.path.join(given, "tmp", "jitproof"))
         os.mkfifo(os.path.join(given, "tmp", "jitproof", "jitproof"))
         files.write_bytes(os.path.join(given, "short"), b"\x7fELF")
         files.write_bytes(os.path.join(given, "broken"), b"\x7fELF" + bytes(range(256)) * 9)
         for option in ("--elf", "--root"):
-            self.assertEqual(self.missing(option, given)[0]["path"], PROGRAM)
+            self.assertEqual(self.expect_missing_files(option, given)[0]["path"], PROGRAM)
 
     def test_own_files_are_not_the_copied_roots(self) -> None:
         """With an empty --root, files of this machine are not used."""
@@ -218,7 +218,7 @@ class Hostile(Finding):
         for one in self.perf.maps():
             if one.name == PROGRAM:
                 one.name, one.ino = os.path.abspath(JITPROOF), os.stat(JITPROOF).st_ino
-        self.missing("--root", self.place("given"))
+        self.expect_missing_files("--root", self.place("given"))
 
 
 class Reported(Finding):
@@ -229,7 +229,7 @@ class Reported(Finding):
     def test_other_machine(self) -> None:
         self.perf.features[6] = struct.pack("<I64s", 64, b"aarch64")
         self.assertIn("not unwound: 40 dumps of aarch64", self.run_judge().stdout)
-        found = self.unwind()
+        found = self.judge_unwind()
         self.assertEqual((found["samples"], found["not_unwound"]["other_machine"]), (0, 40))
 
     def test_explain_does_not_call_it_healthy(self) -> None:
