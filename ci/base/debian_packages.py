@@ -23,7 +23,7 @@ SECURITY = re.compile(NAMES + r"(?:-security|/updates)$")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
-def without_addresses(text: str) -> str:
+def remove_addresses(text: str) -> str:
     return re.sub(r"\w+://\S+", "(the mirror)", text)
 
 
@@ -32,10 +32,10 @@ def mirrors() -> tuple[str, str | None]:
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         raise Missing("this machine has no apt-get")
     listed = process.run(["apt-get", "indextargets", "--format", "$(RELEASE) $(REPO_URI)"])
-    return mirrors_of(listed.stdout)
+    return parse_mirrors(listed.stdout)
 
 
-def mirrors_of(listed: str) -> tuple[str, str | None]:
+def parse_mirrors(listed: str) -> tuple[str, str | None]:
     """Returns the first address of each kind in lines of "RELEASE ADDRESS"."""
     main = security = None
     for line in listed.splitlines():
@@ -125,7 +125,7 @@ class Archive:
         errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err:"))]
         if done.returncode or errors:
             problem = errors[-1] if errors else "exit %d" % done.returncode
-            raise Missing("apt-get %s: %s" % (arguments[0], without_addresses(problem)))
+            raise Missing("apt-get %s: %s" % (arguments[0], remove_addresses(problem)))
 
     def ask(self, *arguments: str) -> str:
         return process.run(["apt-cache", *arguments], env=self.environment).stdout

@@ -4,7 +4,7 @@
 import math
 
 
-def wilson(k: int, n: int) -> tuple[float, float]:
+def compute_wilson(k: int, n: int) -> tuple[float, float]:
     """Returns the 95 % Wilson interval of the rate k/n."""
     if not n:
         return 0.0, 1.0

@@ -27,11 +27,11 @@ def read_bytes(path: str) -> bytes:
     return data
 
 
-def _no_constant(text: str) -> None:
+def _refuse_constant(text: str) -> None:
     raise ValueError("%s is not valid JSON" % text)
 
 
-def _once(pairs: Any) -> dict[str, Any]:
+def _refuse_duplicates(pairs: Any) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError("an object has the same key twice")
@@ -41,8 +41,8 @@ def _once(pairs: Any) -> dict[str, Any]:
 def parse(path: str, line: int, data: bytes) -> Any:
     """Returns the JSON value that @data encodes; Malformed if it is not exactly one."""
     try:
-        value = json.loads(data.decode("utf-8"), parse_constant=_no_constant,
-                           object_pairs_hook=_once)
+        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant,
+                           object_pairs_hook=_refuse_duplicates)
         json.dumps(value, ensure_ascii=False).encode("utf-8")  # rejects lone surrogates
         return value
     # Deep nesting, long numbers and invalid UTF-8 raise errors without a position.

@@ -44,11 +44,12 @@ def measure(command: list[str], times: int = 3, **more: Any) -> tuple[float, int
     return [usage.measure_command(command, **more) for _ in range(times)][times // 2]
 
 
-def judged(jitproof: str, path: str, *options: str) -> dict[str, Any]:
+def judge_file(jitproof: str, path: str, *options: str) -> dict[str, Any]:
     return json.loads(process.must([jitproof, "judge", "--json", *options, path]))
 
 
-def record(perf: str, node: str, folder: str, name: str, seconds: int, *options: str) -> str:
+def record_workload(perf: str, node: str, folder: str, name: str, seconds: int,
+                    *options: str) -> str:
     path = os.path.join(folder, name)
     script = os.path.join(folder, "work.js")
     files.write(script, SCRIPT)
@@ -57,7 +58,7 @@ def record(perf: str, node: str, folder: str, name: str, seconds: int, *options:
     return path
 
 
-def row(name: str, seconds: float, samples: int, memory: int, ours: float) -> None:
+def print_row(name: str, seconds: float, samples: int, memory: int, ours: float) -> None:
     print(f"  {name:<58} {seconds:8.3f} s {1e9 * seconds / samples:10.0f} ns/sample "
           f"{memory / 1024:8.1f} MB {seconds / ours:8.1f} x ours")
 
@@ -70,8 +71,8 @@ def bench_explaining(jitproof: str, path: str, samples: int) -> float:
               usage.measure_command([jitproof, "explain", "--fail-if", "older-code>100%", path]))
              for _ in range(5)]
     (ours, memory), (explained, peak) = sorted(pairs, key=lambda pair: pair[1][0] / pair[0][0])[2]
-    row("jitproof judge", ours, samples, memory, ours)
-    row("jitproof explain (at most 3)", explained, samples, peak, ours)
+    print_row("jitproof judge", ours, samples, memory, ours)
+    print_row("jitproof explain (at most 3)", explained, samples, peak, ours)
     if explained > 3 * ours:
         sys.exit("bench: explain takes more than three times as long as judge")
     return ours
@@ -80,8 +81,9 @@ def bench_explaining(jitproof: str, path: str, samples: int) -> float:
 def bench_reading(jitproof: str, perf: str, node: str, folder: str, wanted: int) -> None:
     seconds = 12
     while True:
-        path = record(perf, node, folder, "chains.data", seconds, "-g", "-F", "49999", "-m", "4096")
-        samples = judged(jitproof, path)["samples"]
+        path = record_workload(perf, node, folder, "chains.data", seconds, "-g", "-F", "49999",
+                               "-m", "4096")
+        samples = judge_file(jitproof, path)["samples"]
         if samples >= wanted:
             break
         if seconds > 60:
@@ -96,20 +98,21 @@ def bench_reading(jitproof: str, perf: str, node: str, folder: str, wanted: int)
              [perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path]),
             ("cat (lower bound)", ["cat", path])):
         cpu, memory = measure(command)
-        row(name, cpu, samples, memory, ours)
+        print_row(name, cpu, samples, memory, ours)
     os.unlink(path)
 
 
 def bench_dumps(jitproof: str, perf: str, node: str, folder: str) -> None:
-    path = record(perf, node, folder, "short.data", 12, "--call-graph", "dwarf,1024", "-F", "24999",
-                  "-m", "16384")
-    samples = judged(jitproof, path)["samples"]
+    path = record_workload(perf, node, folder, "short.data", 12, "--call-graph", "dwarf,1024", "-F",
+                           "24999",
+                           "-m", "16384")
+    samples = judge_file(jitproof, path)["samples"]
     print(f"reading {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with dumps of 1 KB:")
     bench_explaining(jitproof, path, samples)
     os.unlink(path)
 
 
-def perf_frames(perf: str, path: str) -> tuple[int, int]:
+def count_perf_frames(perf: str, path: str) -> tuple[int, int]:
     """Returns the number of frames that perf script prints, and of samples with at least one
     frame."""
     frames = stacks = 0
@@ -126,17 +129,18 @@ def perf_frames(perf: str, path: str) -> tuple[int, int]:
 
 
 def bench_unwinding(jitproof: str, perf: str, node: str, folder: str) -> None:
-    path = record(perf, node, folder, "dumps.data", 3, "--call-graph", "dwarf,8192", "-F", "997",
-                  "-m", "4096")
+    path = record_workload(perf, node, folder, "dumps.data", 3, "--call-graph", "dwarf,8192", "-F",
+                           "997",
+                           "-m", "4096")
     # perf also follows frame pointers where a file has no call frame information.
-    found = judged(jitproof, path, "--frame-pointers")
+    found = judge_file(jitproof, path, "--frame-pointers")
     samples = found["samples"]
     print(f"unwinding {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with stack dumps:")
     ours, memory = measure([jitproof, "judge", "--frame-pointers", path])
-    row("jitproof judge --frame-pointers", ours, samples, memory, ours)
+    print_row("jitproof judge --frame-pointers", ours, samples, memory, ours)
     cpu, memory = measure([perf, "script", "--no-inline", "-i", path])
-    row("perf script --no-inline", cpu, samples, memory, ours)
-    frames, stacks = perf_frames(perf, path)
+    print_row("perf script --no-inline", cpu, samples, memory, ours)
+    frames, stacks = count_perf_frames(perf, path)
     # perf ends a stack where emitted code begins, so compare the time per frame.
     faster = cpu / frames / (ours / found["unwind"]["frames"])
     print(f"  frames: jitproof {found['unwind']['frames']}, perf {frames} in {stacks} stacks; "
@@ -191,7 +195,7 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
             path = os.path.join(folder, f"deep-{depth}.data")
             process.must([jitproof, "record", "--no-chain", "--stack", str(4096 + 160 * depth),
                           "-F", str(frequency), "-o", path, "--", program, str(depth)])
-            found = judged(jitproof, path, "--unwind")["unwind"]
+            found = judge_file(jitproof, path, "--unwind")["unwind"]
             whole = found["stops"]["root"] / found["samples"]
             if whole < 0.95 or found["frames_per_sample"] < depth:
                 sys.exit(f"bench: {found['frames_per_sample']:.1f} frames per stack, {whole:.2f} "
@@ -277,7 +281,7 @@ def make_jitdump(folder: str, loads: int, build_ids: bool = True) -> str:
     return os.path.join(folder, "perf.data")
 
 
-def reported(perf: str, path: str) -> list[str]:
+def run_perf_report(perf: str, path: str) -> list[str]:
     """Returns the lines of perf report: symbol and number of samples."""
     text = process.must([perf, "report", "--stdio", "--no-children", "-g", "none", "-s", "sym",
                          "-F", "sample,sym", "-i", path])
@@ -292,19 +296,19 @@ def bench_inject(jitproof: str, perf: str, folder: str, loads: int) -> None:
     print(f"injecting a jitdump of {loads} loads into a capture of "
           f"{os.path.getsize(path) / 1e6:.0f} MB:")
 
-    def line(name: str, cpu: float, kilobytes: int) -> None:
+    def format_line(name: str, cpu: float, kilobytes: int) -> None:
         print(f"  {name:<58} {cpu:8.3f} s {1e9 * cpu / loads:10.0f} ns/load   "
               f"{kilobytes / 1024:8.1f} MB {cpu / cpu_ours:8.1f} x ours")
-    line("jitproof inject --anon=cut", cpu_ours, memory)
+    format_line("jitproof inject --anon=cut", cpu_ours, memory)
     # perf inject writes each of its files next to the jitdump and again below its home directory;
     # the second copy only if the capture has build ids.
     def run_perf(name: str) -> None:
-        line(name, *measure([perf, "inject", "--jit", "-i", path, "-o", theirs], times=1,
-                            env={**os.environ, "HOME": folder}))
+        format_line(name, *measure([perf, "inject", "--jit", "-i", path, "-o", theirs], times=1,
+                                   env={**os.environ, "HOME": folder}))
     run_perf("perf inject --jit (aim: 100)")
     make_jitdump(folder, loads, False)
     run_perf("perf inject --jit, for a capture without build ids")
-    names, wanted = reported(perf, ours), reported(perf, theirs)
+    names, wanted = run_perf_report(perf, ours), run_perf_report(perf, theirs)
     print(f"  perf report: {len(names)} lines after jitproof inject, {len(wanted)} after perf "
           f"inject, {'the same' if names == wanted else 'NOT the same'}")
     if names != wanted:

@@ -98,7 +98,7 @@ STRATEGIES: dict[str, list[str]] = {
 METHODS = ("dump", "dump_fp", "dump_cfi")
 
 
-def spread(values: Sequence[float], form: str = "%.2f") -> str:
+def format_spread(values: Sequence[float], form: str = "%.2f") -> str:
     """Returns the minimum, median and maximum, separated by blanks."""
     return " ".join(form % value for value in (min(values), statistics.median(values), max(values)))
 
@@ -131,8 +131,8 @@ class Bench:
         wall, cpu = map(int, found(r"work: (\d+) (\d+)", text).groups())
         return wall, cpu, usage.ru_utime + usage.ru_stime - cpu / 1e9, text
 
-    def record(self, name: str, frequency: int,
-               turns: int = TURNS) -> tuple[int, int, float, int, int, str]:
+    def record_work(self, name: str, frequency: int,
+                    turns: int = TURNS) -> tuple[int, int, float, int, int, str]:
         """Records the work. Returns the first three values of run(), then (samples, lost, path)."""
         path = os.path.join(self.folder, "perf.data")
         wall, cpu, reader, errors = self.run([self.options.jitproof, "record", "-F", str(frequency),
@@ -140,36 +140,36 @@ class Bench:
         counts = found(r"(\d+) samples, (\d+) lost", errors)
         return wall, cpu, reader, int(counts[1]), int(counts[2]), path
 
-    def capture(self, name: str, frequency: int) -> None:
+    def measure_capture(self, name: str, frequency: int) -> None:
         rows, lost = [], 0
         # Do not charge the cost of starting and stopping the capture to samples.
-        start = statistics.median(self.record(name, frequency, 1)[2] for _ in range(3))
+        start = statistics.median(self.record_work(name, frequency, 1)[2] for _ in range(3))
         for _ in range(self.options.pairs):
             wall, cpu, _, _ = self.run()
-            watched, watched_cpu, reader, samples, gone, path = self.record(name, frequency)
+            watched, watched_cpu, reader, samples, gone, path = self.record_work(name, frequency)
             lost += gone
             rows.append((watched / wall, watched_cpu / cpu, (watched_cpu - cpu) / 1e3 / samples,
                          1e9 * samples / watched_cpu, os.path.getsize(path) / samples,
                          1e6 * (reader - start) / samples))
         walls, cpus, each, rates, sizes, readers = zip(*rows)
         print("  %-22s %5d | %7.0f | %s | %s | %s | %6.0f | %s | %d" % (
-            name, frequency, statistics.median(rates), spread(cpus, "%.3f"),
-            spread(walls, "%.3f"), spread(each, "%6.1f"), statistics.median(sizes),
-            spread(readers, "%6.1f"), lost), flush=True)
+            name, frequency, statistics.median(rates), format_spread(cpus, "%.3f"),
+            format_spread(walls, "%.3f"), format_spread(each, "%6.1f"), statistics.median(sizes),
+            format_spread(readers, "%6.1f"), lost), flush=True)
 
-    def unwinding(self, name: str) -> None:
+    def measure_unwinding(self, name: str) -> None:
         """Measures unwinding with six times the work and subtracts the cost of plain reading."""
-        _, _, _, samples, _, path = self.record(name, 1999, 6 * TURNS)
+        _, _, _, samples, _, path = self.record_work(name, 1999, 6 * TURNS)
         perf = samples / usage.measure_command([self.options.perf, "script", "--no-inline", "-i",
                                           path])[0] if self.options.perf else None
         dumps = "--stack" in STRATEGIES[name]
         for method in METHODS if dumps else ["dump"]:
-            self.unwinding_by(method, name if method == "dump" else "  by " + method, path,
-                              samples, perf if method == "dump" else None, dumps)
+            self.measure_method(method, name if method == "dump" else "  by " + method, path,
+                                samples, perf if method == "dump" else None, dumps)
         os.unlink(path)
 
-    def unwinding_by(self, method: str, name: str, path: str, samples: int, perf: float | None,
-                     dumps: bool) -> None:
+    def measure_method(self, method: str, name: str, path: str, samples: int, perf: float | None,
+                       dumps: bool) -> None:
         read, whole = [], []
         judge = [self.options.jitproof, "judge", "--method", method]
         frames = json.loads(process.must([*judge, "--json", path]))["unwind"]["frames_per_sample"]
@@ -178,12 +178,13 @@ class Bench:
             whole.append(usage.measure_command([*judge, path])[0])
         each = [1e6 * (unwound - plain) / samples for unwound, plain in zip(whole, read)]
         print("  %-22s | %7d | %6.1f | %s | %s | %9.0f | %9s" % (
-            name, samples, frames, spread([1e6 * seconds / samples for seconds in read]),
-            spread(each) if dumps else "no dumps        ", samples / statistics.median(whole),
+            name, samples, frames, format_spread([1e6 * seconds / samples for seconds in read]),
+            format_spread(each) if dumps else "no dumps        ",
+            samples / statistics.median(whole),
             "%.0f" % perf if perf else "-"))
 
 
-def frame_pointers(options: argparse.Namespace, folder: str) -> None:
+def measure_frame_pointers(options: argparse.Namespace, folder: str) -> None:
     """Prints how much a frame pointer slows emitted code down."""
     for turns in (1, 10):
         truth = os.path.join(folder, "truth")
@@ -213,14 +214,14 @@ def main() -> None:
             "reader us / sample"))
         for frequency in options.frequency or (999, 9999):
             for name in STRATEGIES:
-                bench.capture(name, frequency)
+                bench.measure_capture(name, frequency)
         print("unwinding: CPU us per sample")
         print("  %-22s | %7s | %6s | %-14s | %-16s | %9s | %9s" % (
             "strategy", "samples", "frames", "reading", "unwinding", "jitproof/s", "perf/s"))
         for name in STRATEGIES:
-            bench.unwinding(name)
+            bench.measure_unwinding(name)
         print("frame pointer:")
-        frame_pointers(options, folder)
+        measure_frame_pointers(options, folder)
 
 
 if __name__ == "__main__":

@@ -24,27 +24,28 @@ ATTR = rd.Attr.make(1 << 0 | 1 << 1 | 1 << 2, (IDENTITY,))  # IP, TID, TIME
 AT = struct.Struct("<IIQ")
 
 
-def record(kind: int, misc: int, body: bytes) -> bytes:
+def pack_record(kind: int, misc: int, body: bytes) -> bytes:
     return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
 
 
-def mapping(pid: int, start: int, name: bytes, time: int) -> bytes:
+def pack_mapping(pid: int, start: int, name: bytes, time: int) -> bytes:
     name += bytes(8 - len(name) % 8)
-    return record(10, 2, struct.pack("<IIQQQIIQQII", pid, pid, start, 4096, 0, 0, 0, 0, 0, 5, 2) +
-                  name + AT.pack(pid, pid, time))
+    return pack_record(10, 2,
+                       struct.pack("<IIQQQIIQQII", pid, pid, start, 4096, 0, 0, 0, 0, 0, 5, 2) +
+                       name + AT.pack(pid, pid, time))
 
 
-def fork(pid: int, parent: int, time: int) -> bytes:
-    return record(7, 0, struct.pack("<IIIIQ", pid, parent, pid, parent, time) +
-                  AT.pack(pid, pid, time))
+def pack_fork(pid: int, parent: int, time: int) -> bytes:
+    return pack_record(7, 0, struct.pack("<IIIIQ", pid, parent, pid, parent, time) +
+                       AT.pack(pid, pid, time))
 
 
-def sample(start: int, time: int) -> bytes:
-    return record(9, 2, struct.pack("<QIIQ", start, PID, PID, time))
+def pack_sample(start: int, time: int) -> bytes:
+    return pack_record(9, 2, struct.pack("<QIIQ", start, PID, PID, time))
 
 
-def mappings(order: Callable[[int], Sequence[int]]) -> Callable[[int], Iterator[bytes]]:
-    return lambda count: (mapping(PID, HEAP + 8192 * at, b"//anon", 10 + nth)
+def make_mappings(order: Callable[[int], Sequence[int]]) -> Callable[[int], Iterator[bytes]]:
+    return lambda count: (pack_mapping(PID, HEAP + 8192 * at, b"//anon", 10 + nth)
                           for nth, at in enumerate(order(count)))
 
 
@@ -53,56 +54,57 @@ def order_upper_half_first(count: int) -> Sequence[int]:
     return [*range(count // 2, count), *range(count // 2)]
 
 
-def shuffled(count: int) -> Sequence[int]:
+def shuffle_numbers(count: int) -> Sequence[int]:
     order = list(range(count))
     random.Random(1).shuffle(order)
     return order
 
 
-def processes(count: int) -> Iterator[bytes]:
+def make_processes(count: int) -> Iterator[bytes]:
     for nth in range(count):
-        yield fork(1000 + nth, PID, 10 + 2 * nth) + mapping(1000 + nth, HEAP, b"//anon",
-                                                            11 + 2 * nth)
+        yield pack_fork(1000 + nth, PID, 10 + 2 * nth) + pack_mapping(1000 + nth, HEAP, b"//anon",
+                                                                      11 + 2 * nth)
 
 
-def forks(count: int) -> Iterator[bytes]:
+def make_forks(count: int) -> Iterator[bytes]:
     for nth in range(count):
-        yield fork(1000 + nth, 999 + nth if nth else PID, 10 + 2 * nth) + \
-            mapping(1000 + nth, HEAP + 8192 * nth, b"//anon", 11 + 2 * nth)
+        yield pack_fork(1000 + nth, 999 + nth if nth else PID, 10 + 2 * nth) + \
+            pack_mapping(1000 + nth, HEAP + 8192 * nth, b"//anon", 11 + 2 * nth)
 
 
-def forks_of_many(count: int) -> Iterator[bytes]:
+def make_forks_of_many(count: int) -> Iterator[bytes]:
     """Yields a process with @count mappings, then @count forks of it. Each fork replaces a single
     mapping."""
-    yield from mappings(range)(count)
+    yield from make_mappings(range)(count)
     for nth in range(count):
         time = 10 + count + 2 * nth
-        yield fork(1000 + nth, PID, time) + mapping(1000 + nth, HEAP + 8192 * nth, b"//other",
-                                                    time + 1)
+        yield pack_fork(1000 + nth, PID, time) + pack_mapping(1000 + nth, HEAP + 8192 * nth,
+                                                              b"//other",
+                                                              time + 1)
 
 
-def names(count: int) -> Iterator[bytes]:
+def make_names(count: int) -> Iterator[bytes]:
     for nth in range(count):
-        yield mapping(PID, HEAP + 8192 * nth, b"/lib/name%d.so" % nth, 10 + nth)
+        yield pack_mapping(PID, HEAP + 8192 * nth, b"/lib/name%d.so" % nth, 10 + nth)
 
 
-def samples(count: int) -> Iterator[bytes]:
+def make_samples(count: int) -> Iterator[bytes]:
     """Yields samples as if drained from 64 rings, one ring after the other."""
     for ring in range(64):
         for time in range(10 + ring, 10 + count, 64):
-            yield sample(HEAP, time)
+            yield pack_sample(HEAP, time)
 
 
 KINDS: dict[str, Callable[[int], Iterator[bytes]]] = {
-    "mappings, ascending": mappings(range),
-    "mappings, descending": mappings(lambda count: range(count - 1, -1, -1)),
-    "mappings, any order": mappings(shuffled),
-    "mappings, ascending below others": mappings(order_upper_half_first),
-    "processes alive": processes,
-    "forks, each with one mapping more": forks,
-    "forks of many mappings, each with another": forks_of_many,
-    "names": names,
-    "samples in one round": samples,
+    "mappings, ascending": make_mappings(range),
+    "mappings, descending": make_mappings(lambda count: range(count - 1, -1, -1)),
+    "mappings, any order": make_mappings(shuffle_numbers),
+    "mappings, ascending below others": make_mappings(order_upper_half_first),
+    "processes alive": make_processes,
+    "forks, each with one mapping more": make_forks,
+    "forks of many mappings, each with another": make_forks_of_many,
+    "names": make_names,
+    "samples in one round": make_samples,
 }
 
 
@@ -123,9 +125,10 @@ def make(path: str, records: Iterator[bytes]) -> None:
 
 def write_records(file: BinaryIO, records: Iterator[bytes]) -> None:
     last = 1 << 40
-    file.write(record(3, 0, struct.pack("<II", PID, PID) + b"grower\0\0" + AT.pack(PID, PID, 1)))
+    file.write(pack_record(3, 0,
+                           struct.pack("<II", PID, PID) + b"grower\0\0" + AT.pack(PID, PID, 1)))
     file.writelines(records)
-    file.write(sample(HEAP, last) + record(68, 0, b""))
+    file.write(pack_sample(HEAP, last) + pack_record(68, 0, b""))
 
 
 def make_heap(folder: str, count: int) -> str:
@@ -156,7 +159,7 @@ def bench_heap(jitproof: str, folder: str) -> None:
               flush=True)
 
 
-def perf_takes(perf: str, path: str) -> str:
+def measure_perf(perf: str, path: str) -> str:
     with subprocess.Popen([perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path],
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as child:
@@ -177,7 +180,7 @@ def bench(jitproof: str, perf: str, folder: str, sizes: Sequence[int] = SIZES) -
                 continue
             make(path, kind(size))
             ours, memory = usage.measure_command([jitproof, "judge", path])
-            late = perf_takes(perf, path)
+            late = measure_perf(perf, path)
             cpu, peak = (0.0, 0) if late else usage.measure_command(
                 [perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path])
             print(f"  {name:<41} {size:8} {os.path.getsize(path) / 1e6:7.1f} MB: {ours:7.2f} s "

@@ -34,8 +34,8 @@ class Compared(NamedTuple):
     why: str  # why a capture cannot show the truth; "": unknown
 
 
-def worst_explained(causes: Sequence[str], truth: tuple[str, str],
-                    costs: dict[str, str]) -> tuple[str, str]:
+def find_worst_cause(causes: Sequence[str], truth: tuple[str, str],
+                     costs: dict[str, str]) -> tuple[str, str]:
     """Returns the worst causes that explain found, as far as the validators can find them: names in
     native files are in no truth, and a missing file counts only where the validators miss it."""
     stacks = [cause for cause in causes if costs[cause] == "stacks"
@@ -44,7 +44,7 @@ def worst_explained(causes: Sequence[str], truth: tuple[str, str],
     return (stacks or [words.NONE])[0], (names or [words.NONE])[0]
 
 
-def lay_out(home: str, data: str, root: str) -> None:
+def link_case_files(home: str, data: str, root: str) -> None:
     """Lays out below @root the files that explain may read."""
     touched = sysroot.Touched(data)
     sysroot.copy(sysroot.wanted(touched), root)
@@ -63,17 +63,17 @@ def lay_out(home: str, data: str, root: str) -> None:
             shutil.copy2(kept, root + path)
 
 
-def compare(jitproof: str, run: str, result: dict[str, Any],
-            table: words.Causes) -> Compared:
+def compare_case(jitproof: str, run: str, result: dict[str, Any],
+                 table: words.Causes) -> Compared:
     home = os.path.join(run, result["case"])
     injected = os.path.join(home, "injected.data")
     data = injected if os.path.exists(injected) else os.path.join(home, "perf.data")
     definition = files.read(os.path.join(home, "case"))
-    result = of_truth.by_one_method(jitproof, home, result, definition)
+    result = of_truth.judge_by_one_method(jitproof, home, result, definition)
     truth = of_truth.causes(result, definition, table.costs)
     with tempfile.TemporaryDirectory(prefix="jitproof-causes-") as root:
         try:
-            lay_out(home, data, root)
+            link_case_files(home, data, root)
         except (OSError, ValueError) as error:
             return Compared(result["case"], truth, (str(error), words.NONE), False, "")
         done = process.run([jitproof, "explain", "--json", "--elf", os.path.join(home, "elf"),
@@ -82,12 +82,12 @@ def compare(jitproof: str, run: str, result: dict[str, Any],
         return Compared(result["case"], truth, (done.stderr.strip()[:200], words.NONE),
                         False, "")
     causes = [cause["id"] for cause in json.loads(done.stdout)["causes"]]
-    explained = worst_explained(causes, truth, table.costs)
-    return Compared(result["case"], truth, explained, of_truth.agrees(result, truth, explained),
-                    of_truth.reason(result, truth, definition, table.unknowable))
+    explained = find_worst_cause(causes, truth, table.costs)
+    return Compared(result["case"], truth, explained, of_truth.does_agree(result, truth, explained),
+                    of_truth.find_reason(result, truth, definition, table.unknowable))
 
 
-def matrix(found: list[Compared], which: int) -> Iterator[str]:
+def format_matrix(found: list[Compared], which: int) -> Iterator[str]:
     """Yields a table: the worst cause by validators in rows, the worst cause by explain in
     columns."""
     pairs = collections.Counter((case.truth[which], case.explained[which]) for case in found)
@@ -99,7 +99,7 @@ def matrix(found: list[Compared], which: int) -> Iterator[str]:
         yield "| %s | %s |" % (truth, " | ".join(cells))
 
 
-def report(found: list[Compared]) -> Iterator[str]:
+def format_report(found: list[Compared]) -> Iterator[str]:
     differ = [case for case in found if not case.agree]
     open_ones = [case for case in differ if not case.why]
     yield "<!-- SPDX-License-Identifier: GPL-2.0-only -->"
@@ -109,9 +109,9 @@ def report(found: list[Compared]) -> Iterator[str]:
            "missing names; in %d a capture cannot show what the validators find; %d are open.\n" % (
                len(found) - len(differ), len(found), len(differ) - len(open_ones), len(open_ones)))
     yield "## Stacks\n"
-    yield from matrix(found, 0)
+    yield from format_matrix(found, 0)
     yield "\n## Names\n"
-    yield from matrix(found, 1)
+    yield from format_matrix(found, 1)
     yield "\n## Cases that differ\n"
     yield ("The reasons are those of the table of causes (`jitproof explain --causes`), or of the "
            "case's own expectations.\n")
@@ -134,8 +134,8 @@ def main() -> int:
     table = words.Causes.load(options.jitproof)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(
-            lambda result: compare(options.jitproof, options.run, result, table), results))
-    print("\n".join(report(found)))
+            lambda result: compare_case(options.jitproof, options.run, result, table), results))
+    print("\n".join(format_report(found)))
     return 0 if all(case.agree or case.why for case in found) else 1
 
 

@@ -18,7 +18,7 @@ NAMES = ("names.unnamed", "names.wrong")
 UNMAPPED = ("older-code", "attach-window", "exec-while-disabled", "mremap", "shared-mm")
 
 
-def by_one_method(jitproof: str, home: str, result: dict[str, Any], definition: str) -> \
+def judge_by_one_method(jitproof: str, home: str, result: dict[str, Any], definition: str) -> \
         dict[str, Any]:
     """Returns @result, or for captures of dumps alone a new judgement that unwinds by call frame
     information only, as explain and perf do: validators fall back to frame pointers unless the case
@@ -36,7 +36,7 @@ def by_one_method(jitproof: str, home: str, result: dict[str, Any], definition: 
         return next(judgement for _, judgement in jsonl.read(judged))
 
 
-def least(result: dict[str, Any]) -> float:
+def get_least_samples(result: dict[str, Any]) -> float:
     """Returns the number of samples from which a cause is more than a note."""
     return max(NOTE * result["books"]["samples"]["code"], 1)
 
@@ -52,7 +52,7 @@ def stacks(result: dict[str, Any], costs: dict[str, str]) -> collections.Counter
     counts: collections.Counter[str] = collections.Counter()
     for metric in ("broken.chain", "broken.dump" if "chain" in result["verdicts"] else
                    "broken.dump_cfi"):
-        if counts and max(counts.values()) >= least(result):
+        if counts and max(counts.values()) >= get_least_samples(result):
             break
         for exception in result["exceptions"]:
             cause = name_of(exception)
@@ -71,13 +71,14 @@ def names(result: dict[str, Any], costs: dict[str, str], definition: str) -> \
     unmapped = sum(exception["count"] for exception in result["exceptions"]
                    if exception["metric"] == walk and name_of(exception) in UNMAPPED)
     if "publish=" not in definition or "publish=none" in definition:
-        counts["no-name-source"] = result["books"]["samples"]["code"] - in_files(result) - unmapped
+        counts["no-name-source"] = result["books"]["samples"]["code"] - unmapped - \
+            count_file_samples(result)
     for exception in result["exceptions"]:
         cause = name_of(exception)
         if exception["metric"] not in NAMES or costs.get(cause) == "stacks":
             continue
         if exception["cause"] == "not-published":
-            exception = {**exception, "count": exception["count"] - in_files(result)}
+            exception = {**exception, "count": exception["count"] - count_file_samples(result)}
         # The jitdump names this code, but was not injected.
         if "publish=jitdump" in definition and "inject=" not in definition:
             cause = "jitdump-not-injected"
@@ -88,35 +89,35 @@ def names(result: dict[str, Any], costs: dict[str, str], definition: str) -> \
 def causes(result: dict[str, Any], definition: str, costs: dict[str, str]) -> tuple[str, str]:
     worst = []
     for counts in (stacks(result, costs), names(result, costs, definition)):
-        found = [cause for cause in counts if counts[cause] >= least(result)]
+        found = [cause for cause in counts if counts[cause] >= get_least_samples(result)]
         worst.append(max(found, key=lambda cause: counts[cause], default=words.NONE))
     return worst[0], worst[1]
 
 
-def in_files(result: dict[str, Any]) -> int:
+def count_file_samples(result: dict[str, Any]) -> int:
     """Returns the number of samples in those parts of the truth's code that lie in files."""
     return int(result["metrics"].get("files.credited", {}).get("n", 0))
 
 
-def cost(result: dict[str, Any], cause: str) -> int:
+def get_cost(result: dict[str, Any], cause: str) -> int:
     """Returns the number of stacks that @cause broke, by the method that loses most."""
     return max((each["count"] for each in result["exceptions"] if name_of(each) == cause
                 and each["metric"] in ("broken.chain", "broken.dump")), default=0)
 
 
-def agrees(result: dict[str, Any], truth: tuple[str, str], explained: tuple[str, str]) -> bool:
+def does_agree(result: dict[str, Any], truth: tuple[str, str], explained: tuple[str, str]) -> bool:
     """Returns whether explain agrees with the validators. Causes that break the same number of
     samples may be swapped. Validators do not distinguish emitted code without frame pointers from
     such code in a library."""
-    if cost(result, explained[0]) >= max(cost(result, truth[0]), least(result)):
+    if get_cost(result, explained[0]) >= max(get_cost(result, truth[0]), get_least_samples(result)):
         truth = explained[0], truth[1]
     if (truth[0], explained[0]) == ("jit-no-frame-pointer", "library-no-frame-pointer") and \
-            in_files(result) >= least(result):
+            count_file_samples(result) >= get_least_samples(result):
         truth = explained[0], truth[1]
     return truth == explained
 
 
-def allowed(definition: str) -> Iterator[tuple[str, str, str]]:
+def list_allowed(definition: str) -> Iterator[tuple[str, str, str]]:
     """Yields (metric, cause, comment) for each "allow" line; a comment "the same" repeats the one
     before."""
     last = ""
@@ -125,13 +126,13 @@ def allowed(definition: str) -> Iterator[tuple[str, str, str]]:
         yield metric, cause, last
 
 
-def reason(result: dict[str, Any], truth: tuple[str, str], definition: str,
-           unknowable: dict[str, str]) -> str:
+def find_reason(result: dict[str, Any], truth: tuple[str, str], definition: str,
+                unknowable: dict[str, str]) -> str:
     """Returns why a capture cannot show the validators' cause, from the table of causes or from the
     case's expectations; "" if neither states a reason."""
     if truth[0] in unknowable:
         return unknowable[truth[0]]
     found = {(each["metric"], each["cause"]) for each in result["exceptions"]
              if name_of(each) in truth}
-    reasons = [why for metric, cause, why in allowed(definition) if (metric, cause) in found]
+    reasons = [why for metric, cause, why in list_allowed(definition) if (metric, cause) in found]
     return reasons[0] if reasons else ""

@@ -102,7 +102,7 @@ def main() -> int:
         else:
             build_in_chroot(output, description, asked.suite)
     except (RuntimeError, Missing) as error:
-        print(debian_packages.without_addresses(str(error)), file=sys.stderr)
+        print(debian_packages.remove_addresses(str(error)), file=sys.stderr)
         return 1
     return check(output)
 

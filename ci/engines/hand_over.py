@@ -32,7 +32,7 @@ def format_duration(seconds: float) -> str:
     return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
-def to_lava(results: list[dict[str, Any]]) -> None:
+def write_lava(results: list[dict[str, Any]]) -> None:
     tool = shutil.which("lava-test-case")
     for result in results:
         # LAVA uses the name in a URL path, where a slash would separate components.
@@ -45,7 +45,7 @@ def to_lava(results: list[dict[str, Any]]) -> None:
             print(*command)
 
 
-def to_tmt(results: list[dict[str, Any]], folder: str) -> None:
+def write_tmt(results: list[dict[str, Any]], folder: str) -> None:
     """Writes results.yaml as JSON, which is valid YAML."""
     data = os.environ["TMT_TEST_DATA"]
     entries = []
@@ -69,9 +69,9 @@ def main() -> int:
     try:
         results = read_results(arguments.dir)
         if arguments.engine == "lava":
-            to_lava(results)
+            write_lava(results)
         else:
-            to_tmt(results, arguments.dir)
+            write_tmt(results, arguments.dir)
     except KeyError as missing:
         print(f"hand_over.py: {missing} is missing", file=sys.stderr)
         return 99

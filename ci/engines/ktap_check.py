@@ -44,7 +44,7 @@ class Checker:
     def report(self, what: str, line: int | None = None) -> None:
         self.found.append((line or self.number, what))
 
-    def version(self, depth: int, kind: str, number: str) -> None:
+    def check_version(self, depth: int, kind: str, number: str) -> None:
         if depth == 0 and self.levels:
             self.report("a second version line at the outermost level")
             return
@@ -75,15 +75,15 @@ class Checker:
         elif level.plan != level.count:
             self.report(f"{level.count} results; planned were {level.plan}", level.line)
 
-    def level(self, depth: int, what: str) -> Level | None:
+    def find_level(self, depth: int, what: str) -> Level | None:
         if depth >= len(self.levels):
             self.report(f"{what} indented by {depth} levels, without a version line there")
             return None
         self.close_deeper(depth)
         return self.levels[depth]
 
-    def plan(self, depth: int, first: str, last: str, rest: str) -> None:
-        level = self.level(depth, "a plan")
+    def handle_plan(self, depth: int, first: str, last: str, rest: str) -> None:
+        level = self.find_level(depth, "a plan")
         if not level:
             return
         if level.plan is not None:
@@ -94,8 +94,8 @@ class Checker:
             self.report(f"'{first}..{last}{rest}'; expected '1..N'")
         level.plan = int(last)
 
-    def result(self, depth: int, word: str, number: str, rest: str | None) -> None:
-        level = self.level(depth, "a result")
+    def check_result(self, depth: int, word: str, number: str, rest: str | None) -> None:
+        level = self.find_level(depth, "a result")
         if not level:
             return
         level.count += 1
@@ -121,7 +121,7 @@ class Checker:
             self.closed = None
         level.failed = level.failed or failed
 
-    def line(self, text: str) -> None:
+    def check_line(self, text: str) -> None:
         self.number += 1
         if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
             self.report("a control character")
@@ -142,13 +142,13 @@ class Checker:
             self.report(f"indented by {len(text) - len(bare)} blanks; "
                         f"expected a multiple of {STEP}")
         if version:
-            self.version(depth, *version.groups())
+            self.check_version(depth, *version.groups())
         elif not self.levels:
             self.report("before any version line")
         elif plan:
-            self.plan(depth, *plan.groups())
+            self.handle_plan(depth, *plan.groups())
         elif result:
-            self.result(depth, *result.groups())
+            self.check_result(depth, *result.groups())
 
     def end(self) -> None:
         if not self.levels:
@@ -169,7 +169,7 @@ def check(text: str, tap: bool = False) -> list[tuple[int, str]]:
     else:
         checker.report("no newline at the end of the last line", len(lines))
     for line in lines:
-        checker.line(line)
+        checker.check_line(line)
     checker.end()
     return sorted(checker.found)
 

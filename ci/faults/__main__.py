@@ -58,32 +58,33 @@ class Measured(NamedTuple):
     bad: list[str]  # a line for each
 
 
-def fixture(*parts: str) -> str:
+def make_fixture(*parts: str) -> str:
     return os.path.join(FIXTURES, *parts)
 
 
-def commands(folder: str) -> list[Command]:
+def list_commands(folder: str) -> list[Command]:
     """Returns the commands whose input is available."""
-    perf = fixture("memfd", "perf.data")
-    known = ["judge", "--expected", fixture("expected")]
+    perf = make_fixture("memfd", "perf.data")
+    known = ["judge", "--expected", make_fixture("expected")]
     found = [
         Command("list", ["list"]),
         Command("judge file", ["judge", "--json", perf]),
         Command("judge file, unwinding",
-                ["judge", "--json", "--elf", fixture("memfd", "elf"), "--stacks", "DIR/stacks",
+                ["judge", "--json", "--elf", make_fixture("memfd", "elf"), "--stacks", "DIR/stacks",
                  perf]),
-        *(Command(f"judge {name}", ["judge", "--results", "DIR/results", fixture(name)])
+        *(Command(f"judge {name}", ["judge", "--results", "DIR/results", make_fixture(name)])
           for name in ("anon", "growth", "gated")),
-        Command("inject", ["inject", "--jitdump-dir", fixture("growth"), "-i",
-                           fixture("growth", "perf.data"), "-o", "DIR/injected.data"], "sizes"),
+        Command("inject", ["inject", "--jitdump-dir", make_fixture("growth"), "-i",
+                           make_fixture("growth", "perf.data"), "-o", "DIR/injected.data"],
+                "sizes"),
         Command("explain", ["explain", "--json", "--fail-if=lost-samples>100%", "--elf",
-                            fixture("memfd", "elf"), perf]),
+                            make_fixture("memfd", "elf"), perf]),
         Command("score", ["score", "--profiler", "jitproof", "--samples=20", "--seconds=2", "-o",
                           "DIR/score", "anon_exec"], "results"),
-        Command("lint", ["lint", "--json", fixture("growth", "jit-12329.dump")]),
-        Command("explain truth", ["explain", "--slack=0", "--truth", fixture("memfd", "truth"),
+        Command("lint", ["lint", "--json", make_fixture("growth", "jit-12329.dump")]),
+        Command("explain truth", ["explain", "--slack=0", "--truth", make_fixture("memfd", "truth"),
                                   perf]),
-        Command("repro", ["repro", "fixture/anon", *known[1:], "--from", fixture("anon"), "-o",
+        Command("repro", ["repro", "fixture/anon", *known[1:], "--from", make_fixture("anon"), "-o",
                           "DIR/case.tar"]),
         Command("workload", ["workload", "anon_exec", "--truth=DIR/truth"],
                 "results"),
@@ -98,7 +99,7 @@ def commands(folder: str) -> list[Command]:
     return found
 
 
-def living() -> list[str]:
+def find_survivors() -> list[str]:
     """Returns the processes that outlived a run; as subreaper we have become their parent."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -116,7 +117,7 @@ def run(jitproof: str, command: Command, environment: dict[str, str],
             [jitproof, *(text.replace("DIR", folder) for text in command.arguments)],
             timeout=seconds, env={**os.environ, **environment})
         status, out, err = done.returncode, done.stdout, done.stderr
-        left = living()
+        left = find_survivors()
     except subprocess.TimeoutExpired:
         status, out, err, left = -1000, "", "", []
     kept = {name: files.read_bytes(os.path.join(folder, name)).replace(folder.encode(), b"DIR")
@@ -125,7 +126,7 @@ def run(jitproof: str, command: Command, environment: dict[str, str],
     return Done(status, out.replace(folder, "DIR"), err.replace(folder, "DIR"), kept, left)
 
 
-def same(command: Command, good: Done, done: Done) -> bool:
+def is_same(command: Command, good: Done, done: Done) -> bool:
     if command.steady == "bytes":
         return (good.status, good.out, good.files) == (done.status, done.out, done.files)
     if command.steady == "sizes":
@@ -136,7 +137,7 @@ def same(command: Command, good: Done, done: Done) -> bool:
         and sorted(good.files) == sorted(done.files)
 
 
-def wrong(command: Command, good: Done, done: Done) -> str | None:
+def find_error(command: Command, good: Done, done: Done) -> str | None:
     """Returns what is wrong with the run, or None."""
     if done.left:
         return "left running: " + ", ".join(done.left)
@@ -144,7 +145,7 @@ def wrong(command: Command, good: Done, done: Done) -> str | None:
         return "did not end"
     if done.status < 0:
         return f"died of signal {-done.status}"
-    if same(command, good, done):
+    if is_same(command, good, done):
         return None
     message = done.err.strip() or re.search(
         r"# (ERROR|SKIP) |^Bail out!|^# .*:|^\S+ +ERROR: ", done.out, re.M)
@@ -158,7 +159,7 @@ def wrong(command: Command, good: Done, done: Done) -> str | None:
     return "left behind: " + ", ".join(extra) if extra else None
 
 
-def chosen(sites: Sequence[int], most: int, seed: str) -> list[int]:
+def choose_sites(sites: Sequence[int], most: int, seed: str) -> list[int]:
     """Returns the numbers of the calls that shall fail, from 1: all, or one of each site and others
     up to @most."""
     numbers = list(range(1, len(sites) + 1))
@@ -170,7 +171,8 @@ def chosen(sites: Sequence[int], most: int, seed: str) -> list[int]:
     return [*first.values(), *rest][:max(most, len(first))]
 
 
-def measure(options: argparse.Namespace, shim: str, command: Command, kind: str) -> Measured:
+def measure_command(options: argparse.Namespace, shim: str, command: Command,
+                    kind: str) -> Measured:
     preload = {"LD_PRELOAD": shim, "FAULT_KIND": kind}
     counted = shim + ".sites"
     start = time.monotonic()
@@ -180,14 +182,14 @@ def measure(options: argparse.Namespace, shim: str, command: Command, kind: str)
         return Measured(0, 0, 0, [f"{command.name}: exit {good.status} without a fault: "
                                   + good.err[-200:]])
     sites = array.array("Q", files.read_bytes(counted))
-    numbers = chosen(sites, options.most, f"{options.seed} {command.name} {kind}")
+    numbers = choose_sites(sites, options.most, f"{options.seed} {command.name} {kind}")
     bad, tried, end = [], 0, time.monotonic() + options.seconds
     for number in numbers:
         if time.monotonic() > end:
             break
         tried += 1
         done = run(options.jitproof, command, {**preload, "FAULT_N": str(number)}, seconds)
-        why = wrong(command, good, done)
+        why = find_error(command, good, done)
         if why:
             bad.append(f"{command.name}: {kind} {number} of {len(sites)}: {why}")
     return Measured(len(sites), len(set(sites)), tried, bad)
@@ -211,11 +213,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         shim = os.path.join(folder, "shim.so")
         process.must(["gcc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", shim, SHIM, "-ldl"])
-        for command in commands(folder):
+        for command in list_commands(folder):
             if options.command not in command.name:
                 continue
             for kind in options.kind or KINDS:
-                got = measure(options, shim, command, kind)
+                got = measure_command(options, shim, command, kind)
                 tried += got.tried
                 bad += got.bad
                 print(f"{command.name}: {kind}: {got.calls} calls from {got.sites} sites, "

@@ -9,21 +9,21 @@ from ci.findings.context import Context, Shown
 from harness.selftest.support import byte_order, run_directory as rd
 
 
-def executable(text: str) -> tuple[int, int]:
+def count_executable(text: str) -> tuple[int, int]:
     """Returns (all, executable) MMAP2 records of a dump."""
     found = re.findall(r"PERF_RECORD_MMAP2 .*\]: (\S{4}) ", text)
     return len(found), sum("x" in flags for flags in found)
 
 
-def protection(context: Context) -> Iterator[Shown]:
+def show_protection(context: Context) -> Iterator[Shown]:
     fixture, swapped = "validators/fixtures/mappings/perf.data", context.path("swapped.data")
     files.write_bytes(swapped, byte_order.swap_file(rd.PerfData.load(fixture)))
-    for perf in context.perfs():
-        ours = executable(perf.run("script", "-D", "-i", fixture).stdout)
-        theirs = executable(perf.run("script", "-D", "-i", swapped).stdout)
+    for perf in context.list_perfs():
+        ours = count_executable(perf.run("script", "-D", "-i", fixture).stdout)
+        theirs = count_executable(perf.run("script", "-D", "-i", swapped).stdout)
         yield perf.version, ours[0] == theirs[0] and theirs[1] < ours[1], \
             "%d of %d mappings executable as recorded, %d of %d in the other byte order" % (
                 ours[1], ours[0], theirs[1], theirs[0])
 
 
-FINDINGS = {"byte-order.protection": protection}
+FINDINGS = {"byte-order.protection": show_protection}

@@ -19,7 +19,7 @@ class Context:
         self.wanted: list[str] = options.perf or [perf_tools.INSTALLED]
         self.perf_dir: str = options.perf_dir
 
-    def perfs(self) -> list[perf_tools.Perf]:
+    def list_perfs(self) -> list[perf_tools.Perf]:
         """Returns the perfs to measure with, oldest first."""
         found = [perf_tools.find(self.perf_dir, wanted) for wanted in self.wanted]
         return sorted(found, key=lambda perf: perf.number)

@@ -50,7 +50,7 @@ class Op(ctypes.Structure):
                 ("number2", ctypes.c_uint64), ("offset", ctypes.c_uint64)]
 
 
-def ask(path: str, address: int) -> dict[str, Any]:
+def query_libdw(path: str, address: int) -> dict[str, Any]:
     """Returns what libdw finds at an address of a file: the registers that stay unchanged, the
     range of addresses for which that holds, and the peak memory in KiB."""
     elf, dw = ctypes.CDLL("libelf.so.1"), ctypes.CDLL("libdw.so.1")
@@ -71,14 +71,14 @@ def ask(path: str, address: int) -> dict[str, Any]:
                 raise RuntimeError("libdw has no answer for " + name)
             if count.value == 0 and not ops.value:
                 kept.append(name)
-        start, end = ctypes.c_uint64(), ctypes.c_uint64()
-        dw.dwarf_frame_info(frame, ctypes.byref(start), ctypes.byref(end),
+        show_start, end = ctypes.c_uint64(), ctypes.c_uint64()
+        dw.dwarf_frame_info(frame, ctypes.byref(show_start), ctypes.byref(end),
                             ctypes.byref(ctypes.c_bool()))
         peak = int(found(r"VmHWM:\s+(\d+)", files.read("/proc/self/status")).group(1))
-    return {"kept": kept, "start": start.value, "end": end.value, "peak_kb": peak}
+    return {"kept": kept, "start": show_start.value, "end": end.value, "peak_kb": peak}
 
 
-def example(context: Context) -> tuple[str, dict[str, int]]:
+def build_example(context: Context) -> tuple[str, dict[str, int]]:
     """Returns (path of a file with ASSEMBLY, addresses of its labels)."""
     path = context.path("example.so")
     if os.uname().machine != "x86_64":
@@ -87,13 +87,13 @@ def example(context: Context) -> tuple[str, dict[str, int]]:
     return path, process.symbols(path)
 
 
-def answer(path: str, address: int) -> dict[str, Any]:
+def ask_libdw(path: str, address: int) -> dict[str, Any]:
     """Runs query_libdw() in a process of its own, because libdw may crash."""
     return json.loads(process.must([sys.executable, __file__, path, str(address)], timeout=60,
                                    env={**os.environ, "PYTHONPATH": ROOT}))
 
 
-def version() -> str:
+def read_version() -> str:
     try:
         real = os.path.realpath(next(
             line.split()[-1] for line in process.run(["/sbin/ldconfig", "-p"]).stdout
@@ -103,31 +103,31 @@ def version() -> str:
     return os.path.basename(real).removeprefix("libdw-").removesuffix(".so")
 
 
-def rbx(context: Context) -> Iterator[Shown]:
-    path, at = example(context)
-    kept = answer(path, at["quiet"])["kept"]
-    yield version(), "rbx" not in kept or "rax" in kept, \
+def show_rbx(context: Context) -> Iterator[Shown]:
+    path, at = build_example(context)
+    kept = ask_libdw(path, at["quiet"])["kept"]
+    yield read_version(), "rbx" not in kept or "rax" in kept, \
         "without a rule libdw keeps %s; the calling convention keeps %s" % (
             ", ".join(kept), ", ".join(sorted(CALLEE_SAVED)))
 
 
-def start(context: Context) -> Iterator[Shown]:
-    path, at = example(context)
-    row = answer(path, at["restored"])
-    yield version(), row["start"] < at["restored"], \
+def show_start(context: Context) -> Iterator[Shown]:
+    path, at = build_example(context)
+    row = ask_libdw(path, at["restored"])
+    yield read_version(), row["start"] < at["restored"], \
         "the row at %#x after a restored state: libdw lets it begin at %#x, in a row with " \
         "another CFA" % (at["restored"], row["start"])
 
 
-def memory(context: Context) -> Iterator[Shown]:
-    path, at = example(context)
-    before, after = answer(path, at["quiet"])["peak_kb"], answer(path, at["after"])["peak_kb"]
-    yield version(), after > before + 1000000, \
+def show_memory(context: Context) -> Iterator[Shown]:
+    path, at = build_example(context)
+    before, after = ask_libdw(path, at["quiet"])["peak_kb"], ask_libdw(path, at["after"])["peak_kb"]
+    yield read_version(), after > before + 1000000, \
         "one rule for register 2^27-2, 5 bytes of the file: %d MB of memory instead of %d" % (
             after // 1000, before // 1000)
 
 
-def epilogue(context: Context) -> Iterator[Shown]:
+def show_epilogue(context: Context) -> Iterator[Shown]:
     if not shutil.which("readelf"):
         raise Missing("readelf is not installed")
     rows = [line for line in process.run(["readelf", "-wF", context.jitproof], timeout=60)
@@ -140,11 +140,11 @@ def epilogue(context: Context) -> Iterator[Shown]:
 
 
 FINDINGS = {
-    "elfutils.rbx": rbx,
-    "elfutils.start": start,
-    "elfutils.memory": memory,
-    "gcc.epilogue": epilogue,
+    "elfutils.rbx": show_rbx,
+    "elfutils.start": show_start,
+    "elfutils.memory": show_memory,
+    "gcc.epilogue": show_epilogue,
 }
 
 if __name__ == "__main__":
-    print(json.dumps(ask(sys.argv[1], int(sys.argv[2]))))
+    print(json.dumps(query_libdw(sys.argv[1], int(sys.argv[2]))))

@@ -15,7 +15,7 @@ from ci.peer.perf_tools import Perf
 TIMEOUT_S = 10  # in seconds: ample for perf to read a valid file
 
 
-def workload(context: Context, number: int, publish: str) -> str:
+def make_workload_command(context: Context, number: int, publish: str) -> str:
     """Returns a shell command that starts a workload for a second and writes its pid to
     pid.NUMBER."""
     return ("timeout 1 sh -c 'echo $$ >pid.%d; exec %s workload anon_exec --truth truth.%d "
@@ -23,12 +23,12 @@ def workload(context: Context, number: int, publish: str) -> str:
                                                                publish))
 
 
-def recorded(context: Context, perf: Perf, publish: str, count: int = 1,
-             graph: str = "fp") -> tuple[str, list[int]]:
+def record_workloads(context: Context, perf: Perf, publish: str, count: int = 1,
+                     graph: str = "fp") -> tuple[str, list[int]]:
     """Returns (folder with perf.data of @count workloads, their pids). @graph: kind of stacks."""
-    folder = injecting.fresh(context, "files")
-    words = "".join(workload(context, i, publish) for i in range(count)) + "wait"
-    recording.record(perf, "-N", "-q", "-e", "cpu-clock", "--call-graph", graph, "-o",
+    folder = injecting.make_folder(context, "files")
+    words = "".join(make_workload_command(context, i, publish) for i in range(count)) + "wait"
+    recording.run_record(perf, "-N", "-q", "-e", "cpu-clock", "--call-graph", graph, "-o",
                          os.path.join(folder, "perf.data"), "--", "sh", "-c",
                          "cd %s; %s" % (folder, words))
     pids = []
@@ -37,38 +37,38 @@ def recorded(context: Context, perf: Perf, publish: str, count: int = 1,
     return folder, pids
 
 
-def report(perf: Perf, folder: str) -> subprocess.CompletedProcess[str]:
+def run_report(perf: Perf, folder: str) -> subprocess.CompletedProcess[str]:
     return perf.run("report", "--stdio", "--sort", "sym", "-i", os.path.join(folder, "perf.data"),
                     timeout=TIMEOUT_S)
 
 
-def with_map(context: Context, perf: Perf, change: Callable[[str], None]) -> str | None:
+def report_with_map(context: Context, perf: Perf, change: Callable[[str], None]) -> str | None:
     """Returns the output of perf report after change(path) on the perf map; None if it does not
     end."""
-    folder, pids = recorded(context, perf, "map")
+    folder, pids = record_workloads(context, perf, "map")
     path = "/tmp/perf-%d.map" % pids[0]
     try:
         change(path)
-        return report(perf, folder).stdout
+        return run_report(perf, folder).stdout
     except subprocess.TimeoutExpired:
         return None
     finally:
         os.unlink(path)
 
 
-def fifo(context: Context) -> Iterator[Shown]:
+def show_fifo(context: Context) -> Iterator[Shown]:
     def change(path: str) -> None:
         os.unlink(path)
         os.mkfifo(path)
 
-    for perf in context.perfs():
-        text = with_map(context, perf, change)
+    for perf in context.list_perfs():
+        text = report_with_map(context, perf, change)
         yield perf.version, text is None, \
             "perf report %s if the perf map is a FIFO" % (
                 "does not end within %d s" % TIMEOUT_S if text is None else "ends")
 
 
-def owner(context: Context) -> Iterator[Shown]:
+def show_owner(context: Context) -> Iterator[Shown]:
     if os.geteuid():
         raise Missing("only root can make another user's file")
 
@@ -78,42 +78,42 @@ def owner(context: Context) -> Iterator[Shown]:
             file.write("0 7fffffffffff planted\n")
         os.chown(path, 65534, 65534)
 
-    for perf in context.perfs():
-        text = with_map(context, perf, change)
+    for perf in context.list_perfs():
+        text = report_with_map(context, perf, change)
         yield perf.version, "planted" in (text or ""), \
             "another user's perf map names %s of root's process" % (
                 "the code" if "planted" in (text or "") else "nothing")
 
 
-def missing(context: Context) -> Iterator[Shown]:
-    for perf in context.perfs():
-        folder, pids = recorded(context, perf, "jitdump --publish-dir=.", 2)
-        whole = injecting.inject(perf, folder)[0]
+def show_missing(context: Context) -> Iterator[Shown]:
+    for perf in context.list_perfs():
+        folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.", 2)
+        whole = injecting.run_inject(perf, folder)[0]
         os.unlink(os.path.join(folder, "jit-%d.dump" % pids[0]))
-        left, done = injecting.inject(perf, folder)
+        left, done = injecting.run_inject(perf, folder)
         yield perf.version, whole > left and done.returncode != 0, \
             "%d functions of two processes; %d, exit %d, after the jitdump of one was removed" % (
                 whole, left, done.returncode)
 
 
-def close(context: Context) -> Iterator[Shown]:
-    for perf in context.perfs():
-        folder, pids = recorded(context, perf, "jitdump --publish-dir=.")
-        whole = injecting.inject(perf, folder)[0]
+def show_close(context: Context) -> Iterator[Shown]:
+    for perf in context.list_perfs():
+        folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.")
+        whole = injecting.run_inject(perf, folder)[0]
         path = os.path.join(folder, "jit-%d.dump" % pids[0])
         data = files.read_bytes(path)
         header, = struct.unpack_from("<I", data, 8)
         record = struct.pack("<IIQ", 3, 16, struct.unpack_from("<Q", data, header + 8)[0])
         files.write_bytes(path, data[:header] + record + data[header:])
-        left, done = injecting.inject(perf, folder)
+        left, done = injecting.run_inject(perf, folder)
         yield perf.version, whole > 0 and left == 0 and done.returncode == 0, \
             "%d functions; %d, exit %d, after a CLOSE record before them" % (whole, left,
                                                                           done.returncode)
 
 
 FINDINGS = {
-    "perf.map-fifo": fifo,
-    "perf.map-owner": owner,
-    "perf.inject-missing": missing,
-    "perf.inject-close": close,
+    "perf.map-fifo": show_fifo,
+    "perf.map-owner": show_owner,
+    "perf.inject-missing": show_missing,
+    "perf.inject-close": show_close,
 }

@@ -19,15 +19,15 @@ from ci.peer.perf_tools import Perf
 HEADER, BUILD_ID = 104, 2  # size of the header of a perf.data; number of a feature
 
 
-def fresh(context: Context, name: str) -> str:
+def make_folder(context: Context, name: str) -> str:
     folder = context.path(name)
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
     return folder
 
 
-def inject(perf: Perf, folder: str, *options: str
-           ) -> tuple[int, subprocess.CompletedProcess[str]]:
+def run_inject(perf: Perf, folder: str, *options: str
+               ) -> tuple[int, subprocess.CompletedProcess[str]]:
     """Returns (number of injected functions, finished process)."""
     for path in glob.glob(os.path.join(folder, "jitted-*")):
         os.unlink(path)
@@ -40,17 +40,17 @@ def inject(perf: Perf, folder: str, *options: str
 
 def attach_delay(context: Context) -> Iterator[Shown]:
     path = context.path("delay.data")
-    for perf in context.perfs():
-        yield recording.three_times(
-            "%s -D 100" % perf.version, lambda pid: recording.record(
+    for perf in context.list_perfs():
+        yield recording.record_three_times(
+            "%s -D 100" % perf.version, lambda pid: recording.run_record(
                 perf, "-m", "2048", "-e", "cpu-clock:u", "-D", "100", "-o", path, "-p", pid), path)
 
 
-def namespaces(context: Context) -> Iterator[Shown]:
+def show_namespaces(context: Context) -> Iterator[Shown]:
     """Runs a workload as pid 1 of a pid namespace that outlives the recording; injects while it
     runs and after its end."""
-    for perf in context.perfs():
-        folder = fresh(context, "namespace")
+    for perf in context.list_perfs():
+        folder = make_folder(context, "namespace")
         # The workload prints its inner pid; then the shell ends, and perf with it.
         start = ("mkfifo ready; unshare --pid --fork sh -c 'exec \"$0\" workload anon_exec --truth "
                  "truth --publish=jitdump --publish-dir=\"$1\" --control-fd=none' \"$0\" \"$1\" "
@@ -60,10 +60,10 @@ def namespaces(context: Context) -> Iterator[Shown]:
         try:
             if done.returncode:
                 raise RuntimeError("perf %s record: %s" % (perf.version, done.stderr[-200:]))
-            alive = inject(perf, folder)[0]
+            alive = run_inject(perf, folder)[0]
         finally:
             end_namespace(folder)
-        gone = inject(perf, folder)[0]
+        gone = run_inject(perf, folder)[0]
         yield perf.version, not alive or not gone, \
             "%d functions injected while the process lives, %d after its end" % (alive, gone)
 
@@ -79,7 +79,7 @@ def end_namespace(folder: str) -> None:
         os.close(watch)
 
 
-def hidden_build_ids(raw: bytes) -> int:
+def count_hidden_bytes(raw: bytes) -> int:
     """Returns how many bytes of the build ids the file's attrs and their ids overlap."""
     size, attr_size, attrs, attrs_size, data, data_size = struct.unpack_from("<6Q", raw, 8)
     features = int.from_bytes(raw[72:80], "little")
@@ -91,18 +91,18 @@ def hidden_build_ids(raw: bytes) -> int:
     return max(0, min(start + length, attrs + attrs_size) - max(start, min(ids, attrs)))
 
 
-def pipe_build_ids(context: Context) -> Iterator[Shown]:
+def show_pipe_build_ids(context: Context) -> Iterator[Shown]:
     path, injected = context.path("pipe.data"), context.path("injected.data")
-    for perf in context.perfs():
+    for perf in context.list_perfs():
         recording.record_pipe(perf, context, path)
         done = perf.run("inject", "-b", "-i", path, "-o", injected)
-        hidden = hidden_build_ids(files.read_bytes(injected))
+        hidden = count_hidden_bytes(files.read_bytes(injected))
         yield perf.version, hidden > 0, \
             "exit status %d; attrs lie over %d bytes of build ids" % (done.returncode, hidden)
 
 
 FINDINGS = {
     "perf.attach-delay": attach_delay,
-    "perf.inject-pipe-build-ids": pipe_build_ids,
-    "perf.inject-namespace": namespaces,
+    "perf.inject-pipe-build-ids": show_pipe_build_ids,
+    "perf.inject-namespace": show_namespaces,
 }

@@ -18,7 +18,7 @@ MMAP2, MMAP_BUILD_ID = 10, 1 << 14
 
 
 @contextlib.contextmanager
-def system_wide(context: Context, perf: Perf) -> Iterator[None]:
+def record_system_wide(context: Context, perf: Perf) -> Iterator[None]:
     """Lets perf record the whole system with build ids in mapping records; yields once it
     records."""
     fifos = [context.path(name) for name in ("control", "acknowledged")]
@@ -57,12 +57,12 @@ def records(path: str) -> Iterator[tuple[int, int]]:
 
 
 def build_id(context: Context) -> Iterator[Shown]:
-    perfs = context.perfs()
-    if perfs[-1].number < (5, 12):
-        raise Missing("perf %s has no --buildid-mmap" % perfs[-1].version)
+    list_perfs = context.list_perfs()
+    if list_perfs[-1].number < (5, 12):
+        raise Missing("perf %s has no --buildid-mmap" % list_perfs[-1].version)
     path = context.path("other.data")
-    with system_wide(context, perfs[-1]):
-        for perf in perfs:
+    with record_system_wide(context, list_perfs[-1]):
+        for perf in list_perfs:
             options = ["--no-buildid-mmap"] if perf.number >= (5, 12) else []
             done = perf.run("record", *options, "-e", "cpu-clock:u", "-o", path, "--",
                             context.program, "200")
@@ -78,8 +78,8 @@ def build_id(context: Context) -> Iterator[Shown]:
                 "are marked; its exit: %s" % (sum(wrong), len(wrong), end)
 
 
-def mlock(context: Context) -> Iterator[Shown]:
-    perf = context.perfs()[-1]
+def show_mlock(context: Context) -> Iterator[Shown]:
+    perf = context.list_perfs()[-1]
     as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env",
                "HOME=/nonexistent"] if os.geteuid() == 0 else []
     command = [*as_user, perf.path, "record", "-e", "cpu-clock:u", "-m", "1024", "-o"]
@@ -111,8 +111,8 @@ for _ in range(200):
 """
 
 
-def short_tasks(context: Context) -> Iterator[Shown]:
-    perf, path = context.perfs()[-1], context.path("short.data")
+def show_short_tasks(context: Context) -> Iterator[Shown]:
+    perf, path = context.list_perfs()[-1], context.path("short.data")
     counts = []
     for seconds in (.003, .006):
         done = perf.run("record", "-e", "cpu-clock", "-F", "199", "-o", path, "--",
@@ -128,6 +128,6 @@ def short_tasks(context: Context) -> Iterator[Shown]:
 
 FINDINGS = {
     "kernel.build-id": build_id,
-    "kernel.mlock": mlock,
-    "kernel.short-tasks": short_tasks,
+    "kernel.mlock": show_mlock,
+    "kernel.short-tasks": show_short_tasks,
 }

@@ -49,15 +49,15 @@ while time.monotonic() < until:
 """
 
 
-def build(path: str, source: str, *options: str) -> None:
+def build_program(path: str, source: str, *options: str) -> None:
     process.compile_c(source, path, "-O1", "-fno-omit-frame-pointer", *options)
 
 
-def record(perf: Perf, *arguments: str) -> None:
+def run_record(perf: Perf, *arguments: str) -> None:
     process.must([perf.path, "record", "-k", "mono", *arguments], env=perf.environment, timeout=300)
 
 
-def judged(context: Context, path: str) -> dict[str, Any]:
+def judge_file(context: Context, path: str) -> dict[str, Any]:
     return json.loads(process.must([context.jitproof, "judge", "--json", path], timeout=120))
 
 
@@ -68,22 +68,22 @@ def count_stacks(perf: Perf, path: str) -> tuple[int, int]:
             len(re.findall(r"^\S.*\n(?!\s+[0-9a-f])", text, re.MULTILINE)))
 
 
-def marker(context: Context) -> Iterator[Shown]:
-    build(context.path("garbage"), GARBAGE)
+def show_marker(context: Context) -> Iterator[Shown]:
+    build_program(context.path("garbage"), GARBAGE)
     path = context.path("garbage.data")
-    for perf in context.perfs():
-        record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.path("garbage"))
-        ours = judged(context, path)
+    for perf in context.list_perfs():
+        run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.path("garbage"))
+        ours = judge_file(context, path)
         bare = count_stacks(perf, path)[1]
         yield perf.version, bare > ours["samples"] // 2, \
             "%d of %d samples without any address in perf script; %d have a user stack in the " \
             "file" % (bare, ours["samples"], ours["user_stacks"])
 
 
-def relative_ip(context: Context) -> Iterator[Shown]:
+def show_relative_ip(context: Context) -> Iterator[Shown]:
     path = context.path("plain.data")
-    for perf in context.perfs():
-        record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program, "200")
+    for perf in context.list_perfs():
+        run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program, "200")
         shown = [int(word, 16) for word in
                  re.findall(r"^\s+([0-9a-f]+)$", perf.run("script", "-F", "ip", "-i", path).stdout,
                             re.MULTILINE)]
@@ -100,9 +100,9 @@ def record_pipe(perf: Perf, context: Context, path: str) -> None:
                        stderr=subprocess.DEVNULL, env=perf.environment, check=True)
 
 
-def pipe_fields(context: Context) -> Iterator[Shown]:
+def show_pipe_fields(context: Context) -> Iterator[Shown]:
     path = context.path("pipe.data")
-    for perf in context.perfs():
+    for perf in context.list_perfs():
         record_pipe(perf, context, path)
         frames = re.findall(r"^\s+[0-9a-f]+ \S", perf.run(
             "script", "-F", "pid", "--no-inline", "-i", path).stdout, re.MULTILINE)
@@ -110,7 +110,7 @@ def pipe_fields(context: Context) -> Iterator[Shown]:
             "script -F pid of a pipe prints %d frames with symbols" % len(frames)
 
 
-def first_event(context: Context) -> Iterator[Shown]:
+def show_first_event(context: Context) -> Iterator[Shown]:
     """Breakpoints are sampled while a software event records the mappings; no sample has its id."""
     path = context.path("exact/exact/anon/perf.data")
     process.run([context.jitproof, "run", "-o", context.path("exact"), "exact/anon"])
@@ -122,7 +122,7 @@ def first_event(context: Context) -> Iterator[Shown]:
                 kinds = struct.unpack_from("<Q", data, attr + 24)[0]
                 file.seek(attr + 24)
                 file.write(struct.pack("<Q", kinds & ~PERF_SAMPLE_IP))
-    for perf in context.perfs():
+    for perf in context.list_perfs():
         done = perf.run("script", "-i", path)
         yield perf.version, done.returncode != 0, \
             "PERF_SAMPLE_IP not in the sideband's event, which samples nothing: script ends with " \
@@ -130,7 +130,7 @@ def first_event(context: Context) -> Iterator[Shown]:
                                  (done.stderr.strip() or "nothing").splitlines()[0])
 
 
-def known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
+def count_known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
     """Returns (pages mapped up to the last that has a record, how many of them have no record), for
     a program that maps while a recorder attaches."""
     with subprocess.Popen([sys.executable, "-c", MAPPER], stdout=subprocess.PIPE,
@@ -158,8 +158,8 @@ def known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
     return max(known) + 1, max(known) + 1 - len(known)
 
 
-def three_times(version: str, recorder: Recorder, path: str) -> Shown:
-    tries = [known_pages(recorder, path) for _ in range(3)]
+def record_three_times(version: str, recorder: Recorder, path: str) -> Shown:
+    tries = [count_known_pages(recorder, path) for _ in range(3)]
     return version, any(missing for _, missing in tries), \
         "record -p: of %s pages, mapped in sequence, %s have no record" % (
             ", ".join(str(count) for count, _ in tries),
@@ -168,14 +168,14 @@ def three_times(version: str, recorder: Recorder, path: str) -> Shown:
 
 def attach_window(context: Context) -> Iterator[Shown]:
     path = context.path("attach.data")
-    for perf in context.perfs():
-        yield three_times(perf.version, lambda pid: record(
+    for perf in context.list_perfs():
+        yield record_three_times(perf.version, lambda pid: run_record(
             perf, "-m", "2048", "-e", "cpu-clock:u", "-o", path, "-p", pid), path)
-    yield three_times("jitproof", lambda pid: process.run(
+    yield record_three_times("jitproof", lambda pid: process.run(
         [context.jitproof, "record", "-o", path, "-p", pid], timeout=60), path)
 
 
-def steps(perf: Perf, context: Context, path: str, *commands: str) -> None:
+def record_steps(perf: Perf, context: Context, path: str, *commands: str) -> None:
     """Records a shell that executes the program when asked. The command "go" starts the program and
     waits until it runs; all other commands are sent to perf."""
     control, acknowledged, go = (context.path(name) for name in ("control", "acknowledged", "go"))
@@ -206,11 +206,11 @@ def steps(perf: Perf, context: Context, path: str, *commands: str) -> None:
 
 def exec_disabled(context: Context) -> Iterator[Shown]:
     path = context.path("control.data")
-    for perf in context.perfs():
-        steps(perf, context, path, "go", "enable")
-        never = judged(context, path)
-        steps(perf, context, path, "enable", "disable", "go", "enable")
-        after = judged(context, path)
+    for perf in context.list_perfs():
+        record_steps(perf, context, path, "go", "enable")
+        never = judge_file(context, path)
+        record_steps(perf, context, path, "enable", "disable", "go", "enable")
+        after = judge_file(context, path)
         yield perf.version, after["addresses_unmapped"] > after["addresses"] // 2, \
             "exec while the control is disabled: %d of %d addresses in no mapping; before it was " \
             "enabled first: %d of %d" % (
@@ -218,7 +218,7 @@ def exec_disabled(context: Context) -> Iterator[Shown]:
                 never["addresses"])
 
 
-def names_of(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
+def count_names(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
     """Returns (samples in code that a perf map names, those for which perf shows that name)."""
     path = context.path("map.data")
     truth = context.path("truth")
@@ -227,7 +227,8 @@ def names_of(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
         assert child.stdout and child.stdin
         if not child.stdout.readline().startswith("ready"):
             raise RuntimeError(workload + " is not ready")
-        record(perf, "-e", "cpu-clock:u", "-o", path, "-p", str(child.pid), "--", "sleep", "0.3")
+        run_record(perf, "-e", "cpu-clock:u", "-o", path, "-p", str(child.pid), "--", "sleep",
+                   "0.3")
         with open("/proc/%d/maps" % child.pid, encoding="utf-8") as file:
             code = [(int(start, 16), int(end, 16)) for start, end in re.findall(
                 r"^(\w+)-(\w+) r.x. \w+ \S+ \d+ *(?:/memfd:.*)?$", file.read(), re.MULTILINE)]
@@ -247,11 +248,11 @@ def names_of(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
     return len(inside), sum(line[-1] == "jit_code" for line in inside)
 
 
-def anon_name(context: Context) -> Iterator[Shown]:
+def show_anon_name(context: Context) -> Iterator[Shown]:
     path = context.path("anon.data")
-    for perf in context.perfs():
-        record(perf, "-e", "cpu-clock:u", "-o", path, "--", context.jitproof, "workload",
-               "anon_exec", "--truth", context.path("anon.truth"))
+    for perf in context.list_perfs():
+        run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", context.jitproof, "workload",
+                   "anon_exec", "--truth", context.path("anon.truth"))
         os.unlink(context.path("anon.truth"))
         names = set(re.findall(r"\((/tmp/perf-\d+\.map)\)",
                                perf.run("script", "-F", "ip,dso", "-i", path).stdout))
@@ -259,9 +260,10 @@ def anon_name(context: Context) -> Iterator[Shown]:
             "//anon is shown as %s, which does not exist" % (", ".join(names) or "itself")
 
 
-def memfd_map(context: Context) -> Iterator[Shown]:
-    for perf in context.perfs():
-        anon, memfd = names_of(context, perf, "anon_exec"), names_of(context, perf, "memfd_double")
+def show_memfd_map(context: Context) -> Iterator[Shown]:
+    for perf in context.list_perfs():
+        anon, memfd = count_names(context, perf, "anon_exec"), count_names(context, perf,
+                                                                           "memfd_double")
         yield perf.version, anon[1] > 0 and memfd[1] == 0, \
             "a perf map names %d of %d samples in anonymous code, %d of %d in a memfd" % (
                 anon[1], anon[0], memfd[1], memfd[0])
@@ -269,28 +271,30 @@ def memfd_map(context: Context) -> Iterator[Shown]:
 
 def main_thread_gone(context: Context) -> Iterator[Shown]:
     path, truth = context.path("gone.data"), context.path("gone.truth")
-    for perf in context.perfs():
+    for perf in context.list_perfs():
         with subprocess.Popen([context.jitproof, "workload", "thread_churn", "--truth", truth],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout and child.stdin
             if not child.stdout.readline().startswith("ready"):
                 raise RuntimeError("thread_churn is not ready")
-            record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid), "--",
-                   "sleep", "0.5")
+            run_record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid),
+                       "--",
+                       "sleep", "0.5")
             child.stdin.close()
         os.unlink(truth)
-        ours, = (one for one in judged(context, path)["processes"] if one["pid"] == child.pid)
+        ours, = (one for one in judge_file(context, path)["processes"] if one["pid"] == child.pid)
         yield perf.version, ours["samples"] > 0 and ours["mmap2"]["file"] == 0, \
             "the main thread has exited: records of %d mapped files, %d of %d addresses in no " \
             "mapping" % (ours["mmap2"]["file"], ours["addresses_unmapped"], ours["addresses"])
 
 
-def lost_twice(context: Context) -> Iterator[Shown]:
+def show_lost_twice(context: Context) -> Iterator[Shown]:
     path = context.path("lost.data")
-    for perf in context.perfs():
-        record(perf, "-m", "1", "-F", "20000", "-e", "cpu-clock:u", "--call-graph", "dwarf", "-o",
-               path, "--", context.program, "200")
-        ours = judged(context, path)
+    for perf in context.list_perfs():
+        run_record(perf, "-m", "1", "-F", "20000", "-e", "cpu-clock:u", "--call-graph", "dwarf",
+                   "-o",
+                   path, "--", context.program, "200")
+        ours = judge_file(context, path)
         yield perf.version, ours["lost_samples"] >= ours["lost_events"] > 0, \
             "a ring too small: LOST records count %d, LOST_SAMPLES %d" % (
                 ours["lost_events"], ours["lost_samples"])
@@ -301,9 +305,9 @@ def record_twice(context: Context) -> Iterator[Shown]:
     at any moment."""
     path = context.path("twice.data")
     busy = "%s 1500 & %s 1500; wait" % (context.program, context.program)
-    for perf in context.perfs():
-        record(perf, "-a", "--no-buffering", "-F", "20000", "-e", "cpu-clock", "-o", path, "--",
-               "sh", "-c", busy)
+    for perf in context.list_perfs():
+        run_record(perf, "-a", "--no-buffering", "-F", "20000", "-e", "cpu-clock", "-o", path, "--",
+                   "sh", "-c", busy)
         lines = perf.run("script", "--ns", "-F", "tid,cpu,time", "-i", path).stdout.splitlines()
         yield perf.version, len(set(lines)) < len(lines), \
             "%d of %d samples occur twice" % (len(lines) - len(set(lines)), len(lines))
@@ -313,12 +317,12 @@ FINDINGS = {
     "perf.attach-window": attach_window,
     "perf.attach-thread-gone": main_thread_gone,
     "perf.exec-disabled": exec_disabled,
-    "perf.marker": marker,
-    "perf.memfd-map": memfd_map,
-    "perf.anon-name": anon_name,
-    "perf.relative-ip": relative_ip,
-    "perf.pipe-fields": pipe_fields,
-    "perf.first-event": first_event,
-    "perf.lost-twice": lost_twice,
+    "perf.marker": show_marker,
+    "perf.memfd-map": show_memfd_map,
+    "perf.anon-name": show_anon_name,
+    "perf.relative-ip": show_relative_ip,
+    "perf.pipe-fields": show_pipe_fields,
+    "perf.first-event": show_first_event,
+    "perf.lost-twice": show_lost_twice,
     "perf.record-twice": record_twice,
 }

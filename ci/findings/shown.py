@@ -16,9 +16,9 @@ UNWINDING = "jitdump --publish-with=unwinding-apart --publish-dir="
 
 def shown_after_inject(context: Context, perf: Perf, place: str) -> tuple[int, int]:
     """Returns (samples, those without any address) after inject --jit of a jitdump in @place."""
-    folder, pids = files.recorded(context, perf, UNWINDING + place, graph="dwarf")
+    folder, pids = files.record_workloads(context, perf, UNWINDING + place, graph="dwarf")
     try:
-        inject.inject(perf, folder)
+        inject.run_inject(perf, folder)
         return recording.count_stacks(perf, os.path.join(folder, "injected"))
     finally:
         for path in glob.glob("/tmp/jit*-%d[-.]*" % pids[0]):
@@ -26,7 +26,7 @@ def shown_after_inject(context: Context, perf: Perf, place: str) -> tuple[int, i
 
 
 def outside_tmp(context: Context) -> Iterator[Shown]:
-    for perf in context.perfs():
+    for perf in context.list_perfs():
         inside = shown_after_inject(context, perf, "/tmp")
         outside = shown_after_inject(context, perf, ".")
         yield perf.version, outside[1] > outside[0] // 2 and inside[1] <= inside[0] // 2, \
@@ -35,8 +35,8 @@ def outside_tmp(context: Context) -> Iterator[Shown]:
 
 
 def without_elf(context: Context) -> Iterator[Shown]:
-    for perf in context.perfs():
-        folder, _ = files.recorded(context, perf, "none", graph="dwarf")
+    for perf in context.list_perfs():
+        folder, _ = files.record_workloads(context, perf, "none", graph="dwarf")
         samples, bare = recording.count_stacks(perf, os.path.join(folder, "perf.data"))
         yield perf.version, bare > samples // 2, \
             "JIT code that nobody published: %d of %d samples without any address" % (bare, samples)
@@ -49,18 +49,18 @@ def jitted_addresses(perf: Perf, path: str) -> set[str]:
 
 
 def aslr(context: Context) -> Iterator[Shown]:
-    for perf in context.perfs():
-        folder, _ = files.recorded(context, perf, "jitdump --publish-dir=.")
+    for perf in context.list_perfs():
+        folder, _ = files.record_workloads(context, perf, "jitdump --publish-dir=.")
         path = os.path.join(folder, "injected")
-        inject.inject(perf, folder)
+        inject.run_inject(perf, folder)
         real = jitted_addresses(perf, path)
         os.unlink(path)
-        done = inject.inject(perf, folder, "--aslr")[1]
+        done = inject.run_inject(perf, folder, "--aslr")[1]
         if "unknown option" in done.stderr:
             yield perf.version, False, "inject has no --aslr"
             continue
         kept = jitted_addresses(perf, path) & real
-        ours = recording.judged(context, path)
+        ours = recording.judge_file(context, path)
         yield perf.version, bool(kept), \
             "%d of %d injected records keep their real address; %d of %d samples in no mapping" % (
                 len(kept), len(real), ours["sampled"]["unmapped"], ours["samples"])
@@ -68,7 +68,7 @@ def aslr(context: Context) -> Iterator[Shown]:
 
 def threads_folder(context: Context) -> Iterator[Shown]:
     path, injected = context.path("threads.data"), context.path("threads.injected")
-    for perf in context.perfs():
+    for perf in context.list_perfs():
         for old in (path, injected):
             shutil.rmtree(old, ignore_errors=True)
         done = perf.run("record", "-q", "--threads", "-e", "cpu-clock:u", "-g", "-o", path, "--",
@@ -85,8 +85,9 @@ def threads_folder(context: Context) -> Iterator[Shown]:
 
 def convert_refused(context: Context) -> Iterator[Shown]:
     path, converted = context.path("plain.data"), context.path("converted.data")
-    for perf in context.perfs():
-        recording.record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program, "100")
+    for perf in context.list_perfs():
+        recording.run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program,
+                             "100")
         done = perf.run("inject", "--convert-callchain", "-i", path, "-o", converted)
         refused = "requires DWARF call graph" in done.stderr
         yield perf.version, refused and done.returncode == 0, \

@@ -59,51 +59,51 @@ int main(void)
 """
 
 
-def recorded(context: Context, name: str, *arguments: str) -> str:
+def record_program(context: Context, name: str, *arguments: str) -> str:
     path = context.path(name)
     process.must([context.jitproof, "record", "-F", "999", "--stack", "16384", "-o", path, "--",
                   *arguments])
     return path
 
 
-def compared(context: Context, path: str) -> Iterator[tuple[Perf, agreement.Comparison]]:
-    for perf in context.perfs():
+def compare_unwinders(context: Context, path: str) -> Iterator[tuple[Perf, agreement.Comparison]]:
+    for perf in context.list_perfs():
         yield perf, agreement.compare(types.SimpleNamespace(jitproof=context.jitproof), perf, path,
                                       [])
 
 
 def show_differences(context: Context, path: str, name: str) -> Iterator[Shown]:
-    for perf, result in compared(context, path):
+    for perf, result in compare_unwinders(context, path):
         yield perf.version, result.classes[name] > 0, \
             "%d of %d stacks of perf script differ so; frames: jitproof %d, perf %d" % (
                 result.classes[name], result.samples, *result.frames)
 
 
-def before_exec(context: Context) -> Iterator[Shown]:
+def show_before_exec(context: Context) -> Iterator[Shown]:
     """Records twelve programs in succession; about half have libc above the shell's address."""
-    path = recorded(context, "exec.data", "/bin/sh", "-c",
-                    "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do %s 100; done" % context.program)
+    path = record_program(context, "exec.data", "/bin/sh", "-c",
+                          "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do %s 100; done" % context.program)
     yield from show_differences(context, path, "perf takes the tables' address from before exec")
 
 
-def two_places(context: Context) -> Iterator[Shown]:
+def show_two_places(context: Context) -> Iterator[Shown]:
     program = context.path("twice")
-    recording.build(program, TWICE, "-no-pie")
-    path = recorded(context, "twice.data", program)
+    recording.build_program(program, TWICE, "-no-pie")
+    path = record_program(context, "twice.data", program)
     yield from show_differences(context, path, "perf (libdw) has the file at one of two places")
 
 
-def invented(context: Context) -> Iterator[Shown]:
+def show_invented(context: Context) -> Iterator[Shown]:
     program = context.path("beyond")
-    recording.build(program, LARGE, "-DSTEP=64")
-    path = recorded(context, "beyond.data", program)
+    recording.build_program(program, LARGE, "-DSTEP=64")
+    path = record_program(context, "beyond.data", program)
     yield from show_differences(context, path, "perf invents ffffffffffffffff where the dump ends")
 
 
-def popped(context: Context) -> Iterator[Shown]:
+def show_popped(context: Context) -> Iterator[Shown]:
     name = "perf reads a register that is popped already"
     program = context.path("epilogues")
-    recording.build(program, """
+    recording.build_program(program, """
 static __attribute__((noinline, noclone)) long leaf(long n)
 {
 	__asm__ volatile("" : "+r"(n) : : "rbx", "rbp", "r12", "r13", "r14", "r15");
@@ -121,13 +121,13 @@ int main(int argc, char **argv)
 	return sum == room[0];
 }
 """, "-O2", "-fomit-frame-pointer")
-    yield from show_differences(context, recorded(context, "epilogues.data", program), name)
+    yield from show_differences(context, record_program(context, "epilogues.data", program), name)
 
 
-def empty_dump(context: Context) -> Iterator[Shown]:
+def show_empty_dump(context: Context) -> Iterator[Shown]:
     program = context.path("untouched")
-    recording.build(program, LARGE, "-DSTEP=262144")
-    path = recorded(context, "untouched.data", program)
+    recording.build_program(program, LARGE, "-DSTEP=262144")
+    path = record_program(context, "untouched.data", program)
     stacks = agreement.read_ours(context.jitproof, path, [])
     dumps = [stack["dump"] for found in stacks.values() for stack in found]
     empty = dumps.count(0)
@@ -136,26 +136,27 @@ def empty_dump(context: Context) -> Iterator[Shown]:
             empty, len(dumps))
 
 
-def without_data(context: Context) -> Iterator[Shown]:
+def show_without_data(context: Context) -> Iterator[Shown]:
     """Compares one capture with a copy that lacks the mapping records of data."""
-    path = recorded(context, "maps.data", context.program, "200")
+    path = record_program(context, "maps.data", context.program, "200")
     bare = context.path("bare.data")
     made = rd.PerfData.load(path)
     made.records = [record for record in made.records
                     if record.kind != rd.MMAP2 or not record.misc & MMAP_DATA]
     made.save(bare)
-    with_data = {perf.version: result.frames[1] for perf, result in compared(context, path)}
-    for perf, result in compared(context, bare):
+    with_data = {perf.version: result.frames[1] for perf,
+                 result in compare_unwinders(context, path)}
+    for perf, result in compare_unwinders(context, bare):
         yield perf.version, result.frames[1] == result.samples < with_data[perf.version], \
             "%d stacks, frames: perf %d, with data mappings %d; jitproof %d" % (
                 result.samples, result.frames[1], with_data[perf.version], result.frames[0])
 
 
 FINDINGS = {
-    "kernel.empty-dump": empty_dump,
-    "perf.unwind-maps": without_data,
-    "perf.unwind-exec": before_exec,
-    "perf.unwind-twice": two_places,
-    "perf.unwind-beyond": invented,
-    "perf.unwind-popped": popped,
+    "kernel.empty-dump": show_empty_dump,
+    "perf.unwind-maps": show_without_data,
+    "perf.unwind-exec": show_before_exec,
+    "perf.unwind-twice": show_two_places,
+    "perf.unwind-beyond": show_invented,
+    "perf.unwind-popped": show_popped,
 }

@@ -33,8 +33,8 @@ class Fuzzed(NamedTuple):
     profile: str
 
 
-def search(target: str, options: list[str], env: dict[str, str], seconds: int, corpus: str,
-           known: str) -> int:
+def run_target(target: str, options: list[str], env: dict[str, str], seconds: int, corpus: str,
+               known: str) -> int:
     """Adds to @corpus, and minimizes it. How often the target ran."""
     done = process.run([target, *options, f"-max_total_time={seconds}", "-print_final_stats=1",
                         corpus, *([known] if os.path.isdir(known) else [])], env=env, cwd=ROOT)
@@ -49,7 +49,7 @@ def search(target: str, options: list[str], env: dict[str, str], seconds: int, c
     return int(executions.group(1)) if executions else 0
 
 
-def fuzz(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
+def fuzz_target(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
     """Searches for @seconds; 0 only measures the coverage of the corpus."""
     name = os.path.basename(target).partition("_")[2]
     corpus, found = os.path.join(build, "corpus", name), os.path.join(build, "findings", name)
@@ -60,7 +60,7 @@ def fuzz(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
     options = ["-close_fd_mask=3", "-timeout=20", "-rss_limit_mb=3000", "-max_len=262144",
                f"-artifact_prefix={found}/"]
     known = os.path.join(ROOT, "harness", "selftest", "fuzz", "corpus", name)
-    executed = search(target, options, env, seconds, corpus, known) if seconds else 0
+    executed = run_target(target, options, env, seconds, corpus, known) if seconds else 0
     profile = os.path.join(profiles, name + ".profraw")
     process.run([target, *options, "-runs=0", corpus],
                 env={**env, "LLVM_PROFILE_FILE": profile}, cwd=ROOT)
@@ -68,7 +68,8 @@ def fuzz(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
                   sorted(glob.glob(found + "/*")), profile)
 
 
-def coverage(targets: list[str], profiles: list[str], folder: str) -> dict[str, tuple[int, int]]:
+def measure_coverage(targets: list[str], profiles: list[str], folder: str) -> dict[str,
+                                                                                   tuple[int, int]]:
     """Branches covered, and all, by folder; and of all below each folder of harness/."""
     merged = os.path.join(folder, "all.profdata")
     process.must(["llvm-profdata", "merge", "-sparse", "-o", merged,
@@ -91,24 +92,24 @@ def coverage(targets: list[str], profiles: list[str], folder: str) -> dict[str, 
     return by_folder
 
 
-def show(targets: list[str], profiles: list[str], build: str, folder: str) -> None:
+def show_coverage(targets: list[str], profiles: list[str], build: str, folder: str) -> None:
     """A line a folder: by the corpora alone, and with the tests where those ran."""
     tests = glob.glob(os.path.join(build, "covered", "profiles", "*.profraw"))
     try:
-        alone = coverage(targets, profiles, folder) if targets else {}
-        both = coverage([os.path.join(build, "covered", "jitproof"), *targets],
-                        [*profiles, *tests], folder) if tests else {}
+        alone = measure_coverage(targets, profiles, folder) if targets else {}
+        both = measure_coverage([os.path.join(build, "covered", "jitproof"), *targets],
+                                [*profiles, *tests], folder) if tests else {}
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         print(f"# no coverage: {error}")
         return
 
-    def column(found: dict[str, tuple[int, int]], name: str) -> str:
+    def format_column(found: dict[str, tuple[int, int]], name: str) -> str:
         covered, count = found.get(name, (0, 0))
         return f"{covered:6} of {count:6}  {100 * covered / count:5.1f} %" if count else "-"
 
     print(f"{'branches covered by':<28} {'the corpora':>25} {'the tests, too':>25}")
     for name in sorted({*alone, *both}):
-        print(f"{name:<28} {column(alone, name):>25} {column(both, name):>25}")
+        print(f"{name:<28} {format_column(alone, name):>25} {format_column(both, name):>25}")
 
 
 def main() -> int:
@@ -124,13 +125,13 @@ def main() -> int:
     each = options.seconds and max(1, options.seconds * options.jobs // max(1, len(targets)))
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda target: fuzz(target, build, each, folder), targets))
+        results = list(pool.map(lambda target: fuzz_target(target, build, each, folder), targets))
         for result in results:
             print(f"{result.name:<14} {result.executions:10} executions, {result.corpus:5} inputs "
                   f"kept, {len(result.findings)} findings")
             for path in result.findings:
                 print("  " + path)
-        show(targets, [result.profile for result in results], build, folder)
+        show_coverage(targets, [result.profile for result in results], build, folder)
     print(f"# {sum(result.executions for result in results)} executions, {each} s a target")
     return 1 if any(result.findings for result in results) else 0
 

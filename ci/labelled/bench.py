@@ -21,12 +21,12 @@ EVENT = ("-e", "cpu-clock")
 TIMEOUT = 120
 
 
-def chains(version: str, frequency: int = 999) -> tuple[str, ...]:
+def get_chain_options(version: str, frequency: int = 999) -> tuple[str, ...]:
     """Returns options for callchains."""
     return (*(() if version == "ours" else ("-g",)), "-F", str(frequency))
 
 
-def dumps(version: str, size: int, frequency: int = 249) -> tuple[str, ...]:
+def get_dump_options(version: str, size: int, frequency: int = 249) -> tuple[str, ...]:
     """Returns options for stack dumps of @size bytes, without callchains."""
     if version == "ours":
         return "-F", str(frequency), "--stack", str(size), "--no-chain"
@@ -63,10 +63,10 @@ class Bench:
     def place(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
-    def note(self, command: Sequence[str], how: str = "") -> None:
+    def add_note(self, command: Sequence[str], how: str = "") -> None:
         self.steps.append(how + shlex.join(command))
 
-    def export(self, name: str, value: str) -> None:
+    def set_variable(self, name: str, value: str) -> None:
         self.environment[name] = value
         self.steps.append("export %s=%s" % (name, shlex.quote(value)))
 
@@ -76,7 +76,7 @@ class Bench:
         return self.place(name)
 
     def must(self, command: Sequence[str], how: str = "") -> str:
-        self.note(command, how)
+        self.add_note(command, how)
         return process.must(command, cwd=self.folder, env=self.environment, timeout=TIMEOUT)
 
     def build(self, name: str, source: str, *options: str, language: str = "c") -> str:
@@ -87,7 +87,7 @@ class Bench:
         # The linker needs libraries after the code that uses them.
         libraries = [option for option in options if option.endswith(".so")]
         command = [word for word in command if word not in libraries] + libraries
-        self.note(command, "# of ci/labelled/programs.py: ")
+        self.add_note(command, "# of ci/labelled/programs.py: ")
         process.must(command, input=source, cwd=self.folder)
         return path
 
@@ -110,7 +110,7 @@ class Bench:
 
     def start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         """Starts a program and waits for its line "ready"."""
-        self.note(command)
+        self.add_note(command)
         started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=open_stderr(self), cwd=self.folder,
                                    env=self.environment)
@@ -162,7 +162,7 @@ class Bench:
         self.pid = find_descendant(target.pid, name) if name else target.pid
         record = [*self.recorder(version, options), "-p", str(self.pid)]
         if version == "ours":
-            self.note(record)
+            self.add_note(record)
             with subprocess.Popen(record, env=self.environment, cwd=self.folder,
                                   stderr=open_stderr(self)) as watching:
                 time.sleep(2 + seconds)  # attaching is slow on a busy machine

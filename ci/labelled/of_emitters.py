@@ -3,8 +3,8 @@
 with packed symbols."""
 
 from ci.labelled import programs
-from ci.labelled.bench import Bench, chains
-from ci.labelled.recipe import recipe
+from ci.labelled.bench import Bench, get_chain_options
+from ci.labelled.recipe import register_recipe
 
 # Runs the x86-64 code CODE and names it in a perf map.
 EMITTER = programs.ENDS + """
@@ -58,10 +58,10 @@ RECURSION = f"55  48 89 e5  85 ff  74 16  {SPIN_SHORTLY}  ff cf  e8 e2 ff ff ff 
 
 
 def add_emitter(name: str, label: str, version: str, code: str) -> None:
-    @recipe(name, label)
+    @register_recipe(name, label)
     def make(bench: Bench) -> None:
         source = EMITTER.replace("CODE", ", ".join("0x" + byte for byte in code.split()))
-        bench.launch(version, chains(version), [bench.build(
+        bench.launch(version, get_chain_options(version), [bench.build(
             "emitter", source, "-O1", "-fno-omit-frame-pointer")])
 
 
@@ -73,14 +73,14 @@ add_emitter("recursion-6.12", "depth-limit", "6.12", RECURSION)
 
 def add_packed(name: str, label: str, version: str) -> None:
     """A program that contains its symbols as a compressed file, as in Fedora."""
-    @recipe(name, label)
+    @register_recipe(name, label)
     def make(bench: Bench) -> None:
         program, symbols = bench.build_chain(), bench.place("symbols")
         bench.must(["objcopy", "--only-keep-debug", program, symbols])
         bench.must(["xz", "--format=xz", symbols])
         bench.must(["strip", "--strip-all", program])
         bench.must(["objcopy", "--add-section", ".gnu_debugdata=" + symbols + ".xz", program])
-        bench.launch(version, chains(version), [program])
+        bench.launch(version, get_chain_options(version), [program])
 
 
 add_packed("healthy-packed-7.3", "healthy", "7.3")

@@ -6,8 +6,8 @@ from typing import Any
 
 from ci.base import files
 from ci.labelled import programs
-from ci.labelled.bench import Bench, chains, dumps
-from ci.labelled.recipe import add, recipe
+from ci.labelled.bench import Bench, get_chain_options, get_dump_options
+from ci.labelled.recipe import add, register_recipe
 from harness.selftest.support import run_directory as rd
 
 CHAINS = ("-g", "-F", "999")
@@ -16,7 +16,7 @@ WITH_FP = ("-O1", "-fno-omit-frame-pointer")
 
 def add_program(version: str) -> None:
     add("healthy-program-" + version, "healthy", lambda bench: bench.launch(
-        version, chains(version), [bench.build_chain()]))
+        version, get_chain_options(version), [bench.build_chain()]))
 
 
 for VERSION in ("5.10", "6.12", "7.2", "ours"):
@@ -30,49 +30,50 @@ def build_family(bench: Bench) -> str:
 
 
 def add_family(version: str) -> None:
-    @recipe("healthy-family-" + version, "healthy")
+    @register_recipe("healthy-family-" + version, "healthy")
     def make(bench: Bench) -> None:
-        bench.launch(version, chains(version), [build_family(bench), "800", bench.build_chain()])
+        bench.launch(version, get_chain_options(version),
+                     [build_family(bench), "800", bench.build_chain()])
 
 
 add_family("6.1")
 add_family("ours")
 
 
-@recipe("healthy-shell-7.3", "healthy")
-def shell(bench: Bench) -> None:
+@register_recipe("healthy-shell-7.3", "healthy")
+def make_shell(bench: Bench) -> None:
     """A shell that starts a program several times."""
     chain = bench.build_chain()
     bench.launch("7.3", CHAINS, ["sh", "-c", "for i in 1 2 3 4; do %s 250; done" % chain])
 
 
-@recipe("healthy-short-6.1", "healthy")
-def short(bench: Bench) -> None:
+@register_recipe("healthy-short-6.1", "healthy")
+def make_short(bench: Bench) -> None:
     bench.launch("6.1", ("-g", "-F", "997"), [bench.build_chain(), "60"])
 
 
-@recipe("healthy-idle-6.12", "healthy")
-def idle(bench: Bench) -> None:
+@register_recipe("healthy-idle-6.12", "healthy")
+def make_idle(bench: Bench) -> None:
     chain = bench.build_chain()
     bench.launch("6.12", CHAINS, ["sh", "-c", "%s 100; sleep 1; %s 100" % (chain, chain)])
 
 
 def add_coroutine(name: str, label: str, version: str, record: tuple[str, ...]) -> None:
-    @recipe(name, label)
+    @register_recipe(name, label)
     def make(bench: Bench) -> None:
         bench.launch(version, record, [bench.build("coroutine", programs.COROUTINE, *WITH_FP)])
 
 
 add_coroutine("coroutine-6.1", "library-no-frame-pointer", "6.1", CHAINS)
-add_coroutine("coroutine-ours", "library-no-frame-pointer", "ours", chains("ours"))
-add_coroutine("healthy-coroutine-ours", "healthy", "ours", dumps("ours", 4096))
+add_coroutine("coroutine-ours", "library-no-frame-pointer", "ours", get_chain_options("ours"))
+add_coroutine("healthy-coroutine-ours", "healthy", "ours", get_dump_options("ours", 4096))
 
 
 def add_cplusplus(version: str, size: int) -> None:
-    @recipe("healthy-c++-" + version, "healthy")
+    @register_recipe("healthy-c++-" + version, "healthy")
     def make(bench: Bench) -> None:
         sorts = bench.build("sorts", programs.SORTS, "-O2", "-g1", language="c++")
-        bench.launch(version, dumps(version, size), [sorts, "1500"])
+        bench.launch(version, get_dump_options(version, size), [sorts, "1500"])
 
 
 add_cplusplus("6.1", 8192)
@@ -81,9 +82,9 @@ add_cplusplus("ours", 4096)
 
 
 def add_deep(name: str, label: str, version: str, *options: str) -> None:
-    @recipe(name, label)
+    @register_recipe(name, label)
     def make(bench: Bench) -> None:
-        bench.launch(version, chains(version), [
+        bench.launch(version, get_chain_options(version), [
             bench.build("deep", programs.DEEP, *WITH_FP, *options)])
 
 
@@ -94,12 +95,12 @@ add_deep("depth-program-6.1", "depth-limit", "6.1", "-DDEPTH=300", "-DSIZE=16")
 
 def add_library(name: str, version: str, use: str, label: str = "library-no-frame-pointer",
                 *options: str) -> None:
-    @recipe(name, label)
+    @register_recipe(name, label)
     def make(bench: Bench) -> None:
         lib = bench.build("libwork.so", programs.LIBRARY, "-O2", "-shared", "-fPIC",
                           *(options or ("-fomit-frame-pointer",)))
         uses = bench.build("uses", programs.USES_LIBRARY, *WITH_FP, "-DUSE=" + use, lib)
-        bench.launch(version, chains(version), [uses])
+        bench.launch(version, get_chain_options(version), [uses])
 
 
 add_library("library-leaf-6.1", "6.1", "library_leaf(n)")
@@ -111,18 +112,18 @@ add_library("healthy-library-6.12", "6.12", "library_call(called_back, n)", "hea
             "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
 
 
-@recipe("program-no-fp-7.2", "library-no-frame-pointer")
-def program_without(bench: Bench) -> None:
+@register_recipe("program-no-fp-7.2", "library-no-frame-pointer")
+def make_program_without(bench: Bench) -> None:
     """The program itself has no frame pointer and computes in %rbp."""
     text = programs.USES_LIBRARY.replace("USE", "library_loop(n)") + programs.LIBRARY
     bench.launch("7.2", CHAINS, [bench.build("program", text, "-O2", "-fomit-frame-pointer")])
 
 
 def add_deep_dump(name: str, label: str, version: str, granted: int, *options: str) -> None:
-    @recipe(name, label)
+    @register_recipe(name, label)
     def make(bench: Bench) -> None:
         deep_ = bench.build("deep", programs.DEEP, "-O1", "-fomit-frame-pointer", *options)
-        bench.launch(version, dumps(version, granted), [deep_])
+        bench.launch(version, get_dump_options(version, granted), [deep_])
 
 
 add_deep_dump("dump-small-program-5.10", "dump-too-small", "5.10", 1024, "-DDEPTH=40", "-DSIZE=200")
@@ -137,13 +138,13 @@ add_deep_dump("healthy-dump-7.2", "healthy", "7.2", 8192, "-DDEPTH=10", "-DSIZE=
 
 def add_missing(name: str, version: str, *options: str, dump: bool) -> None:
     """The recorded program is deleted before the capture is read."""
-    @recipe(name, "missing-file")
+    @register_recipe(name, "missing-file")
     def make(bench: Bench) -> None:
         if dump:
             program = bench.build("sorts", programs.SORTS, "-O2", *options, language="c++")
-            record = dumps(version, 4096)
+            record = get_dump_options(version, 4096)
         else:
-            program, record = bench.build_chain("chain", *options), chains(version)
+            program, record = bench.build_chain("chain", *options), get_chain_options(version)
         bench.launch(version, record, [program, "1000"])
         bench.must(["rm", program])
 
@@ -153,8 +154,8 @@ add_missing("missing-program-7.3", "7.3", dump=True)
 add_missing("missing-program-ours", "ours", dump=True)
 
 
-@recipe("replaced-program-6.12", "missing-file")
-def replaced(bench: Bench) -> None:
+@register_recipe("replaced-program-6.12", "missing-file")
+def make_replaced(bench: Bench) -> None:
     """The program is built again between recording and reading, with another build id."""
     program = bench.build_chain()
     bench.launch("6.12", CHAINS, [program])
@@ -163,11 +164,11 @@ def replaced(bench: Bench) -> None:
 
 
 def add_stripped(version: str, *options: str) -> None:
-    @recipe("stripped-%s%s" % (version, "-static" if options else ""), "stripped-symbols")
+    @register_recipe("stripped-%s%s" % (version, "-static" if options else ""), "stripped-symbols")
     def make(bench: Bench) -> None:
         program = bench.build_chain("chain", "-fno-omit-frame-pointer", *options)
         bench.must(["strip", "--strip-all", program])
-        bench.launch(version, chains(version), [program])
+        bench.launch(version, get_chain_options(version), [program])
 
 
 add_stripped("5.10")
@@ -175,20 +176,20 @@ add_stripped("7.3", "-static")
 add_stripped("ours")
 
 
-@recipe("kernel-only-6.1", "kernel-only")
-def kernel_only(bench: Bench) -> None:
+@register_recipe("kernel-only-6.1", "kernel-only")
+def make_kernel_only(bench: Bench) -> None:
     bench.launch("6.1", ("-e", "cpu-clock:k", *CHAINS),
                  [bench.build("calls", programs.CALLS, *WITH_FP)])
 
 
-@recipe("kernel-only-7.3", "kernel-only")
-def kernel_chains_only(bench: Bench) -> None:
+@register_recipe("kernel-only-7.3", "kernel-only")
+def make_kernel_chains(bench: Bench) -> None:
     bench.launch("7.3", ("--kernel-callchains", *CHAINS), [bench.build_chain()])
 
 
 def add_lost_samples(version: str, *options: str) -> None:
     """A ring with room for a few dozen samples."""
-    @recipe("lost-samples-" + version, "lost-samples")
+    @register_recipe("lost-samples-" + version, "lost-samples")
     def make(bench: Bench) -> None:
         bench.launch(version, options, [build_family(bench), "400"])
 
@@ -200,7 +201,7 @@ add_lost_samples("6.12", "-m", "2", "-F", "1999", "--call-graph", "dwarf,4096")
 def add_lost_records(version: str, *options: str) -> None:
     """A ring with room for a few dozen mapping records, whose reader has the lowest priority on the
     only CPU."""
-    @recipe("lost-records-" + version, "lost-records")
+    @register_recipe("lost-records-" + version, "lost-records")
     def make(bench: Bench) -> None:
         storm = bench.build("storm", programs.STORM, *WITH_FP)
         bench.launch(version, options, ["nice", "-n", "-19", storm, "1500"],
@@ -217,7 +218,7 @@ SAMPLE_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 def add_throttled(version: str) -> None:
     """Requests three times as many samples as the kernel allows; the limit is 30,000 a second
     meanwhile."""
-    @recipe("throttled-" + version, "throttled")
+    @register_recipe("throttled-" + version, "throttled")
     def make(bench: Bench) -> None:
         program, before = bench.build_chain(), files.read(SAMPLE_RATE)
         bench.steps.append("# sysctl kernel.perf_event_max_sample_rate=30000")
@@ -232,13 +233,13 @@ add_throttled("6.1")
 add_throttled("5.10")
 
 
-@recipe("healthy-everything-6.1", "healthy")
-def everything(bench: Bench) -> None:
+@register_recipe("healthy-everything-6.1", "healthy")
+def make_everything(bench: Bench) -> None:
     """A system-wide capture, without the records of other processes."""
     bench.launch("6.1", ("-a", *CHAINS), [build_family(bench), "600"])
     perf = rd.PerfData.load(bench.data)
     ours = {0, 2**32 - 1} | {one.pid for one in perf.maps() if one.name.startswith(bench.folder)}
-    perf.records = [one for one in perf.records if pid_of(one) in ours]
+    perf.records = [one for one in perf.records if get_pid(one) in ours]
     perf.features = {bit: raw for bit, raw in perf.features.items() if bit != BUILD_IDS}
     perf.save(bench.data)
     bench.steps.append("# without the records of other processes")
@@ -247,26 +248,26 @@ def everything(bench: Bench) -> None:
 BUILD_IDS = 2  # number of the feature in perf.data
 
 
-def pid_of(record: Any) -> int:
+def get_pid(record: Any) -> int:
     """Returns the pid of a record; 0 if it belongs to no process."""
     if isinstance(record, rd.Sample):
         return record.pid
     return struct.unpack_from("<I", record.body)[0] if isinstance(record, rd.Side) else 0
 
 
-def add_delayed(version: str) -> None:
+def add_delayed_attach(version: str) -> None:
     """perf reads /proc, waits a second, and only then gets records of mappings."""
-    @recipe("attach-window-delay-" + version, "attach-window")
+    @register_recipe("attach-window-delay-" + version, "attach-window")
     def make(bench: Bench) -> None:
         mapper = bench.build("mapper", programs.MAPPER, *WITH_FP)
         bench.attach(version, (*CHAINS, "-D", "1000"), [mapper], seconds=2)
 
 
-add_delayed("6.1")
-add_delayed("7.3")
+add_delayed_attach("6.1")
+add_delayed_attach("7.3")
 
 
-@recipe("missing-cut-short-6.1", "missing-file")
+@register_recipe("missing-cut-short-6.1", "missing-file")
 def cut_short(bench: Bench) -> None:
     """The remaining part of the program has a build id but no symbols."""
     program = bench.build_chain()
@@ -274,21 +275,21 @@ def cut_short(bench: Bench) -> None:
     bench.must(["truncate", "-s", "4096", program])
 
 
-@recipe("missing-in-memory-6.1", "missing-file")
-def in_memory(bench: Bench) -> None:
+@register_recipe("missing-in-memory-6.1", "missing-file")
+def make_in_memory(bench: Bench) -> None:
     """The program is not a file."""
     program = bench.build_chain("chain", "-static", "-fno-omit-frame-pointer")
     bench.launch("6.1", CHAINS, [bench.build("from_memory", programs.FROM_MEMORY, "-O1"), program])
 
 
-@recipe("sorted-by-libc-6.1", "library-no-frame-pointer")
-def sorted_by_libc(bench: Bench) -> None:
+@register_recipe("sorted-by-libc-6.1", "library-no-frame-pointer")
+def make_sorted_by_libc(bench: Bench) -> None:
     """Chains begin in a function that libc called back, not where the program began."""
     bench.launch("6.1", CHAINS, [bench.build("sorted", programs.SORTED_BY_LIBC, *WITH_FP)])
 
 
-@recipe("namespaces-6.1", "pid-namespace-map")
-def namespaces(bench: Bench) -> None:
+@register_recipe("namespaces-6.1", "pid-namespace-map")
+def make_namespaces(bench: Bench) -> None:
     """A JIT with a /tmp of its own, which hides its perf map. NAMESPACES records show that."""
     jit = bench.workload("wx_toggle", "--publish=none", "--control-fd", "none")
     bench.launch("6.1", (*CHAINS, "--namespaces"), [

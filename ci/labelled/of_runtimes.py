@@ -8,8 +8,8 @@ from typing import Callable, Sequence
 from ci.base import debian_packages, process
 from ci.base.status import Missing
 from ci.labelled import scripts
-from ci.labelled.bench import Bench, chains, find_descendant, find_program
-from ci.labelled.recipe import Make, recipe
+from ci.labelled.bench import Bench, get_chain_options, find_descendant, find_program
+from ci.labelled.recipe import Make, register_recipe
 
 # Captures with large files, whose causes the tree has other captures of.
 OUTSIDE = {"node-dwarf-6.1", "node-injected-7.3", "node-not-injected-6.1", "node-dump-gone-7.2",
@@ -21,12 +21,8 @@ CHAINS = ("-g", "-F", "799")
 DUMPS = ("--call-graph", "dwarf,8192", "-F", "149")
 
 
-def runtime(name: str, label: str) -> Callable[[Make], Make]:
-    return recipe(name, label, name not in OUTSIDE)
-
-
-def chain_options(version: str) -> tuple[str, ...]:
-    return chains(version, 799)
+def register_runtime(name: str, label: str) -> Callable[[Make], Make]:
+    return register_recipe(name, label, name not in OUTSIDE)
 
 
 def write_javascript(bench: Bench) -> str:
@@ -35,11 +31,11 @@ def write_javascript(bench: Bench) -> str:
 
 def add_node(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
              inject: str = "", without_dump: bool = False, source: str = "") -> None:
-    @runtime("node-" + name, label)
+    @register_runtime("node-" + name, label)
     def make(bench: Bench) -> None:
         command = [find_program("node", "apt-get install nodejs"), *options,
                    bench.write("hot.js", source) if source else write_javascript(bench)]
-        bench.launch(version, record or chain_options(version), command, inject=inject)
+        bench.launch(version, record or get_chain_options(version, 799), command, inject=inject)
         if without_dump:
             bench.remove_jitdumps()
 
@@ -65,7 +61,7 @@ add_node("large-pages-dwarf-7.3", "no-cfi-for-jit", "7.3", *LARGE, source=script
 
 def add_java(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
              perf_map: bool = False, attach: bool = True) -> None:
-    @runtime("java-" + name, label)
+    @register_runtime("java-" + name, label)
     def make(bench: Bench) -> None:
         binary = find_program("java", "apt-get install openjdk-17-jdk-headless")
         bench.write("Hot.java", scripts.JAVA)
@@ -78,7 +74,7 @@ def add_java(name: str, label: str, version: str, *options: str, record: Sequenc
                 time.sleep(2.5)  # code compiled later is not in the map
             pid = bench.pid or find_descendant(bench.launched, "java")
             bench.must(["jcmd", str(pid), "Compiler.perfmap"])
-        asked, meanwhile = record or chain_options(version), dump if perf_map else None
+        asked, meanwhile = record or get_chain_options(version, 799), dump if perf_map else None
         if attach:
             bench.attach(version, asked, command, meanwhile=meanwhile)
         else:
@@ -102,13 +98,13 @@ def add_script(name: str, label: str, version: str, program: str, package: str, 
                file: str, *options: str, record: Sequence[str] = (), attach: bool = False,
                inject: str = "") -> None:
     """A runtime whose arguments are a file and a number of milliseconds."""
-    @runtime(name, label)
+    @register_runtime(name, label)
     def make(bench: Bench) -> None:
         command = [find_program(program, package), *options, bench.write(file, source), "1500"]
         if attach:
-            bench.attach(version, record or chain_options(version), command)
+            bench.attach(version, record or get_chain_options(version, 799), command)
         else:
-            bench.launch(version, record or chain_options(version), command, inject=inject)
+            bench.launch(version, record or get_chain_options(version, 799), command, inject=inject)
 
 
 def add_luajit(name: str, label: str, version: str, attach: bool = False,
@@ -168,12 +164,13 @@ add_python("3.13-jitdump-7.3", "healthy", "3.13.0", "7.3", "-X", "perf_jit",
 
 
 def add_erlang(name: str, label: str, version: str, *options: str) -> None:
-    @runtime("erlang-" + name, label)
+    @register_runtime("erlang-" + name, label)
     def make(bench: Bench) -> None:
         erl = find_program("erl", "apt-get install erlang-base")
         bench.write("hot.erl", scripts.ERLANG)
         bench.must([find_program("erlc", "apt-get install erlang-base"), "hot.erl"])
-        bench.launch(version, chain_options(version), [erl, "-noshell", "+S", "1", *options, "-run",
+        bench.launch(version, get_chain_options(version, 799),
+                     [erl, "-noshell", "+S", "1", *options, "-run",
                                                     "hot", "main", "1500"])
 
 
@@ -182,13 +179,13 @@ add_erlang("map-6.12", "jit-no-frame-pointer library-no-frame-pointer", "6.12", 
 
 
 def add_mono(name: str, label: str, version: str, *options: str, debug: str = "") -> None:
-    @recipe("mono-" + name, label)
+    @register_recipe("mono-" + name, label)
     def make(bench: Bench) -> None:
         if debug:
-            bench.export("MONO_DEBUG", debug)
+            bench.set_variable("MONO_DEBUG", debug)
         bench.write("Hot.cs", scripts.CSHARP)
         bench.must([find_program("mcs", "apt-get install mono-mcs"), "Hot.cs"])
-        bench.launch(version, chain_options(version), [
+        bench.launch(version, get_chain_options(version, 799), [
             find_program("mono", "apt-get install mono-runtime"), *options, bench.place("Hot.exe"),
             "1500"])
 
@@ -203,14 +200,14 @@ add_script("guile-6.12", "jit-no-frame-pointer no-name-source", "6.12", "guile",
            "apt-get install guile-3.0", scripts.SCHEME, "hot.scm", "--no-auto-compile", "-s")
 
 
-@recipe("qemu-6.1", "jit-no-frame-pointer no-name-source")
-def qemu(bench: Bench) -> None:
+@register_recipe("qemu-6.1", "jit-no-frame-pointer no-name-source")
+def make_qemu(bench: Bench) -> None:
     """User emulation: translated code. Version 7.2 writes neither a map nor a jitdump."""
     emulator = find_program("qemu-x86_64", "apt-get install qemu-user")
     bench.launch("6.1", CHAINS, [emulator, bench.build_chain("chain", "-static"), "1500"])
 
 
-def qemu_user(bench: Bench) -> str:
+def install_qemu_user(bench: Bench) -> str:
     """Returns the path of Debian 13's program, which can write a map or a jitdump and needs no
     libraries."""
     home = os.path.join(bench.scratch, "qemu")
@@ -228,10 +225,10 @@ def qemu_user(bench: Bench) -> str:
 
 def add_new_qemu(name: str, label: str, version: str, *options: str, record: Sequence[str] = CHAINS,
                  inject: str = "") -> None:
-    @runtime("qemu-" + name, label)
+    @register_runtime("qemu-" + name, label)
     def make(bench: Bench) -> None:
         bench.launch(version, record, [
-            qemu_user(bench), *options, bench.build_chain("chain", "-static"), "1500"],
+            install_qemu_user(bench), *options, bench.build_chain("chain", "-static"), "1500"],
             inject=inject)
 
 
@@ -241,7 +238,7 @@ add_new_qemu("injected-7.3", "jit-no-frame-pointer", "7.3", "-jitdump", inject="
 add_new_qemu("dwarf-6.12", "no-cfi-for-jit", "6.12", "-perfmap", record=DUMPS)
 
 
-def npm_binary(bench: Bench, package: str, binary: str) -> str:
+def install_npm_binary(bench: Bench, package: str, binary: str) -> str:
     """Returns the path of a program of an npm package, which is installed if necessary."""
     home = os.path.join(bench.scratch, "npm", package)
     path = os.path.join(home, "node_modules", binary)
@@ -254,10 +251,11 @@ def npm_binary(bench: Bench, package: str, binary: str) -> str:
 
 def add_npm(name: str, label: str, version: str, package: str, binary: str, *options: str) -> None:
     """A program of npm, 100 MB, which is not kept."""
-    @runtime(name, label)
+    @register_runtime(name, label)
     def make(bench: Bench) -> None:
-        path = npm_binary(bench, package, binary)
-        bench.launch(version, chain_options(version), [path, *options, write_javascript(bench)])
+        path = install_npm_binary(bench, package, binary)
+        bench.launch(version, get_chain_options(version, 799),
+                     [path, *options, write_javascript(bench)])
 
 
 add_npm("deno-6.1", "no-name-source stripped-symbols", "6.1", "@deno/linux-x64-glibc",

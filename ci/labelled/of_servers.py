@@ -7,8 +7,8 @@ from typing import Sequence
 
 from ci.labelled import scripts
 from ci.labelled.bench import Bench, find_program
-from ci.labelled.of_runtimes import DUMPS, npm_binary
-from ci.labelled.recipe import recipe
+from ci.labelled.of_runtimes import DUMPS, install_npm_binary
+from ci.labelled.recipe import register_recipe
 
 # Captures that the tree keeps: the others have large files and the same causes.
 KEPT = {"postgres-plain-6.1", "postgres-injected-7.3", "dotnet-plain-6.1"}
@@ -25,7 +25,7 @@ def add_postgres(name: str, label: str, version: str, *options: str, record: Seq
     """One backend without a server, which compiles everything that it can."""
     name = "postgres-" + name
 
-    @recipe(name, label, name in KEPT)
+    @register_recipe(name, label, name in KEPT)
     def make(bench: Bench) -> None:
         folder = os.path.dirname(find_program(POSTGRES + "initdb", "apt-get install postgresql-15"))
         data = bench.place("data")
@@ -52,12 +52,13 @@ def add_dotnet(name: str, label: str, version: str, *settings: str,
     """A server that answers the same request repeatedly; all its code is compiled at run time."""
     name = "dotnet-" + name
 
-    @recipe(name, label, name in KEPT)
+    @register_recipe(name, label, name in KEPT)
     def make(bench: Bench) -> None:
-        program = npm_binary(bench, "@azure/mcp-linux-x64", "@azure/mcp-linux-x64/dist/azmcp")
+        program = install_npm_binary(bench, "@azure/mcp-linux-x64",
+                                     "@azure/mcp-linux-x64/dist/azmcp")
         client = bench.write("ask.py", scripts.ASK)
         for setting in ("DOTNET_ReadyToRun=0", "AZURE_MCP_COLLECT_TELEMETRY=false", *settings):
-            bench.export(*setting.split("="))
+            bench.set_variable(*setting.split("="))
         bench.attach(version, record, [
             sys.executable, client, "20000", program, "server", "start", "--mode", "all"],
             name="azmcp")

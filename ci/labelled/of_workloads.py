@@ -5,8 +5,8 @@ import os
 import time
 
 from ci.base import files, process
-from ci.labelled.bench import Bench, chains, dumps
-from ci.labelled.recipe import add, recipe
+from ci.labelled.bench import Bench, get_chain_options, get_dump_options
+from ci.labelled.recipe import add, register_recipe
 
 FP, MAP, JITDUMP = "--shapes=fp", "--publish=map", "--publish=jitdump"
 CHAINS = ("-g", "-F", "999")
@@ -16,7 +16,8 @@ def add_launched(name: str, label: str, version: str, workload: str, *options: s
                  clock: bool = True) -> None:
     """Records a workload from its start, with callchains."""
     def make(bench: Bench) -> None:
-        bench.launch(version, chains(version), bench.workload(workload, *options), clock=clock)
+        bench.launch(version, get_chain_options(version), bench.workload(workload, *options),
+                     clock=clock)
     add(name, label, make)
 
 
@@ -24,7 +25,7 @@ def add_attached(name: str, label: str, version: str, record: tuple[str, ...], w
                  *options: str) -> None:
     """Records a running workload, with callchains."""
     def make(bench: Bench) -> None:
-        bench.attach(version, (*chains(version), *record),
+        bench.attach(version, (*get_chain_options(version), *record),
                      bench.workload(workload, *options))
     add(name, label, make)
 
@@ -33,7 +34,7 @@ def add_dumped(name: str, label: str, version: str, size: int, workload: str,
                *options: str) -> None:
     """Records a workload from its start, with stack dumps."""
     def make(bench: Bench) -> None:
-        bench.launch(version, dumps(version, size), bench.workload(workload, *options))
+        bench.launch(version, get_dump_options(version, size), bench.workload(workload, *options))
     add(name, label, make)
 
 
@@ -56,7 +57,8 @@ def add_injected(name: str, version: str, record: tuple[str, ...], inject: str, 
 add_injected("healthy-injected-6.1", "6.1", CHAINS, "6.1", "anon_exec", FP, JITDUMP)
 add_injected("healthy-injected-ours", "7.3", CHAINS, "ours", "coalesced_growth", FP, JITDUMP)
 add_injected("healthy-memfd-injected-7.3", "7.3", CHAINS, "7.3", "memfd_double", FP, JITDUMP)
-add_injected("healthy-unwound-ours", "ours", dumps("ours", 8192), "ours", "anon_exec", JITDUMP,
+add_injected("healthy-unwound-ours", "ours", get_dump_options("ours", 8192), "ours", "anon_exec",
+             JITDUMP,
              "--publish-with=unwinding", "--shapes=no_fp,long")
 
 
@@ -133,9 +135,9 @@ add_launched("wrong-clock-7.3", "jitdump-wrong-clock", "7.3", "memfd_double", FP
 
 
 def add_dump_gone(version: str, workload: str) -> None:
-    @recipe("dump-gone-" + version, "jitdump-file-gone")
+    @register_recipe("dump-gone-" + version, "jitdump-file-gone")
     def make(bench: Bench) -> None:
-        bench.launch(version, chains(version),
+        bench.launch(version, get_chain_options(version),
                      bench.workload(workload, FP, JITDUMP))
         bench.remove_jitdumps()
 
@@ -145,8 +147,8 @@ add_dump_gone("ours", "memfd_double")
 
 
 def add_hidden(version: str, *options: str, inject: tuple[str, ...] = ()) -> None:
-    @recipe("hidden-" + (version if not options else options[0].rpartition("=")[2] + "-" + version),
-            "jitdump-hidden")
+    @register_recipe("hidden-" + (options[0].rpartition("=")[2] + "-" if options else "") + version,
+                     "jitdump-hidden")
     def make(bench: Bench) -> None:
         recorder = "7.3" if version == "ours" else version
         bench.launch(recorder, CHAINS, bench.workload(
@@ -160,9 +162,9 @@ add_hidden("6.1", "--backing=heap", "--manner=mprotect")
 
 
 def add_map_partial(version: str, kept: slice, what: str, *options: str) -> None:
-    @recipe("map-partial-" + version, "map-partial")
+    @register_recipe("map-partial-" + version, "map-partial")
     def make(bench: Bench) -> None:
-        bench.attach(version, chains(version), bench.workload(
+        bench.attach(version, get_chain_options(version), bench.workload(
             "anon_exec", FP, *options, MAP))
         path = "/tmp/perf-%d.map" % bench.pid
         lines = files.read(path).splitlines(True)
@@ -175,7 +177,7 @@ add_map_partial("ours", slice(8), "the perf map's lines of the first program sta
                 "--threads=2")
 
 
-@recipe("map-stale-pid-7.2", "map-stale")
+@register_recipe("map-stale-pid-7.2", "map-stale")
 def map_of_earlier_process(bench: Bench) -> None:
     """The map of an earlier process with this pid: other addresses, an older file."""
     bench.attach("7.2", CHAINS, bench.workload("anon_exec", FP))
@@ -194,9 +196,9 @@ add_launched("map-stale-reuse-6.1", "map-stale", "6.1", "address_reuse", "--how=
 
 
 def add_fifo(version: str, workload: str) -> None:
-    @recipe("map-fifo-" + version, "map-wrong-owner")
+    @register_recipe("map-fifo-" + version, "map-wrong-owner")
     def make(bench: Bench) -> None:
-        bench.attach(version, chains(version), bench.workload(workload, FP))
+        bench.attach(version, get_chain_options(version), bench.workload(workload, FP))
         path = "/tmp/perf-%d.map" % bench.pid
         if os.path.lexists(path):
             os.unlink(path)
@@ -208,9 +210,9 @@ add_fifo("ours", "coalesced_growth")
 
 
 def add_in_namespace(version: str, *spaces: str) -> None:
-    @recipe("pid-namespace-" + version, "pid-namespace-map")
+    @register_recipe("pid-namespace-" + version, "pid-namespace-map")
     def make(bench: Bench) -> None:
-        record = chains(version) if version == "ours" else (*CHAINS, "--namespaces")
+        record = get_chain_options(version) if version == "ours" else (*CHAINS, "--namespaces")
         started = bench.start(["unshare", "--pid", "--fork", *spaces, *bench.workload(
             "anon_exec", FP, MAP, "--control-fd", "none")])
         try:
@@ -219,7 +221,7 @@ def add_in_namespace(version: str, *spaces: str) -> None:
             inner = files.read("/proc/%s/status" % outer).split("NSpid:")[1].split("\n")[0].split()
             command = [*bench.recorder(version, record), "-p", outer]
             if version == "ours":
-                bench.note(command, "timeout -s INT 1 ")
+                bench.add_note(command, "timeout -s INT 1 ")
                 process.run(["timeout", "-s", "INT", "1", *command])
             else:
                 bench.must([*command, "--", "sleep", "1"])

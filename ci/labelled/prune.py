@@ -16,10 +16,10 @@ NOBITS = 8
 
 
 class Section:
-    def __init__(self, fields: tuple[int, ...], name: str) -> None:
+    def __init__(self, fields: tuple[int, ...], read_name: str) -> None:
         (_, self.kind, _, self.address, self.offset, self.size, self.link, _, _,
          _) = fields
-        self.name = name
+        self.name = read_name
 
 
 def read_sections(raw: bytes) -> list[Section]:
@@ -30,10 +30,10 @@ def read_sections(raw: bytes) -> list[Section]:
     fields = [struct.unpack_from("<IIQQQQIIQQ", raw, at + i * size) for i in range(count)]
     strings = fields[names][4]
 
-    def name(offset: int) -> str:
+    def read_name(offset: int) -> str:
         start = strings + offset
         return raw[start:raw.index(b"\0", start)].decode()
-    return [Section(one, name(one[0])) for one in fields]
+    return [Section(one, read_name(one[0])) for one in fields]
 
 
 def find_offset(raw: bytes, address: int) -> int | None:
@@ -53,13 +53,13 @@ def prune_symbols(raw: bytes, new: bytearray, table: Section, strings: Section,
     new[table.offset:table.offset + table.size] = bytes(table.size)
     new[strings.offset:strings.offset + strings.size] = bytes(strings.size)
     for at in range(table.offset, table.offset + table.size, SYMBOL):
-        name, _, _, _, value, size = struct.unpack_from("<IBBHQQ", raw, at)
+        read_name, _, _, _, value, size = struct.unpack_from("<IBBHQQ", raw, at)
         place = find_offset(raw, value)
         if place is None or not any(page in pages for page in
                                     range(place // PAGE, (place + size) // PAGE + 1)):
             continue
         new[at:at + SYMBOL] = raw[at:at + SYMBOL]
-        start = strings.offset + name
+        start = strings.offset + read_name
         end = raw.index(b"\0", start)
         new[start:end] = raw[start:end]
 
@@ -69,28 +69,28 @@ def prune(raw: bytes, pages: Iterable[int], dumps: bool) -> bytes:
     needs all of its call frame information."""
     new, pages = bytearray(len(raw)), set(pages)
 
-    def keep(start: int, size: int) -> None:
+    def keep_range(start: int, size: int) -> None:
         new[start:start + size] = raw[start:start + size]
     for page in pages:
-        keep(page * PAGE, min(PAGE, max(0, len(raw) - page * PAGE)))
-    keep(0, 64)
+        keep_range(page * PAGE, min(PAGE, max(0, len(raw) - page * PAGE)))
+    keep_range(0, 64)
     if raw[:6] != b"\x7fELF\2\1":
         return bytes(new)
     at, = struct.unpack_from("<Q", raw, 32)
     size, count = struct.unpack_from("<HH", raw, 54)
-    keep(at, size * count)
+    keep_range(at, size * count)
     for i in range(count):
         kind, _, offset, _, _, length = struct.unpack_from("<IIQQQQ", raw, at + i * size)
         if kind == 4:  # notes, for files without section headers
-            keep(offset, length)
+            keep_range(offset, length)
     at, = struct.unpack_from("<Q", raw, 40)
     size, count = struct.unpack_from("<HH", raw, 58)
-    keep(at, size * count)
+    keep_range(at, size * count)
     sections = read_sections(raw)
     for one in sections:
         if one.kind != NOBITS and one.name.startswith(KEPT):
             if dumps or one.size < MUCH or not one.name.startswith(".eh_frame"):
-                keep(one.offset, one.size)
+                keep_range(one.offset, one.size)
     for one in sections:
         if one.name in (".symtab", ".dynsym") and one.size > MUCH:
             prune_symbols(raw, new, one, sections[one.link], pages)

@@ -26,7 +26,7 @@ def add(name: str, label: str, make: Make, kept: bool = True) -> None:
     RECIPES[name] = Recipe(name, tuple(label.split()), make, kept)
 
 
-def recipe(name: str, label: str, kept: bool = True) -> Callable[[Make], Make]:
+def register_recipe(name: str, label: str, kept: bool = True) -> Callable[[Make], Make]:
     """Registers the decorated function as a recipe."""
     def register(make: Make) -> Make:
         add(name, label, make, kept)

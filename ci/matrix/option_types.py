@@ -7,7 +7,7 @@ from typing import TypeAlias
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def positive(text: str) -> int:
+def parse_positive(text: str) -> int:
     """Parses a number of 1 or more."""
     number = int(text)
     if number < 1:

@@ -75,18 +75,18 @@ class Bench:
         yield oracles.Judged("fixtures", top)
         fixtures = list(list_cases(top))
         for name in fixtures:
-            yield from self.file_oracles(name, os.path.join(top, name, "perf.data"))
+            yield from self.find_file_oracles(name, os.path.join(top, name, "perf.data"))
             elf = os.path.join(top, "anon", "elf")
             yield oracles.File("stacks " + name, ["judge", "--json", "--unwind", "--elf", elf],
                                os.path.join(top, name, "perf.data"))
         for number in range(TAMPERED):
             yield oracles.Tampered(number, self.folder, self.tree, top)
-        yield from self.unit_oracles()
+        yield from self.find_unit_oracles()
         for name in list_cases(self.run):
             yield oracles.Judged("run " + name, os.path.join(self.run, name), slow=True)
         for path in oracles.list_captures(self.run, "perf.data", 12):
             case = os.path.relpath(os.path.dirname(path), self.run)
-            yield from self.file_oracles("run " + case, path)
+            yield from self.find_file_oracles("run " + case, path)
         for path in oracles.list_captures(self.run, "injected.data", 12):
             folder = os.path.dirname(path)
             for mode in ("cut", "keep", "strip"):
@@ -96,19 +96,19 @@ class Bench:
         for name in SCRIPTS:
             yield Script(self.tree, name)
 
-    def file_oracles(self, name: str, path: str) -> Iterator[oracles.Oracle]:
+    def find_file_oracles(self, name: str, path: str) -> Iterator[oracles.Oracle]:
         for command in ("judge", "explain"):
             yield oracles.File("%s %s" % (command, name), [command, "--json"], path)
 
-    def unit_oracles(self) -> Iterator[oracles.Oracle]:
+    def find_unit_oracles(self) -> Iterator[oracles.Oracle]:
         # Tests of code that captures depend on the machine.
         units = [file for file in sorted(glob.glob("harness/selftest/**/test_*.c", recursive=True,
                                                    root_dir=self.tree))
                  if "harness/capture/" not in files.read(os.path.join(self.tree, file))]
-        self.build.make(*map(self.build.object_of, units))
+        self.build.make(*map(self.build.find_object, units))
         for file in units:
             yield oracles.Unit(self.tree, file, self.build.linker, "/harness/command/main.o",
-                               self.build.object_of(file))
+                               self.build.find_object(file))
 
     def trace_oracles(self, run: Callable[[Callable[[str], None], list[str]], object]) -> None:
         """Finds out which oracle runs which line. @run: calls a function for each of a list of
@@ -195,7 +195,7 @@ class Bench:
             yield before
         if not self.traced:
             yield from (one for one in self.oracles.values() if one.name != name and
-                        one.applies(mutant) and not isinstance(one, Script))
+                        one.can_notice(mutant) and not isinstance(one, Script))
             return
         taken, methods = 0.0, dict[str, list[str]]()
         for seconds, key in self.traced.find_running(mutant.file, mutant.line + 1):

@@ -36,18 +36,18 @@ class Build:
     def find_command(self, target: str, *options: str) -> list[str]:
         """Returns the command by which make builds a target, as words."""
         path = os.path.join(self.folder, target)
-        output = process.must(["make", "-n", "V=1", "-W", self.source_of(target),
+        output = process.must(["make", "-n", "V=1", "-W", self.find_source(target),
                                "O=" + self.folder, *self.options, *options, path], cwd=self.tree)
         lines = [line for line in output.splitlines() if " -o %s " % path in line + " "]
         if not lines:
             raise Unusable("make builds no " + target)
         return shlex.split(lines[-1])
 
-    def source_of(self, target: str) -> str:
+    def find_source(self, target: str) -> str:
         return target.removesuffix(".o") + ".c" if target.endswith(".o") else \
             "harness/command/main.c"
 
-    def object_of(self, file: str) -> str:
+    def find_object(self, file: str) -> str:
         return os.path.join(self.folder, file.removesuffix(".c") + ".o")
 
     def compile(self, file: str, text: str, scratch: str) -> tuple[str | None, bool]:
@@ -71,7 +71,7 @@ class Build:
     def link(self, file: str, changed: str, scratch: str) -> str:
         """Links the program with @changed in place of the object of @file. Returns its path."""
         target = os.path.join(scratch, "jitproof")
-        objects = [changed if one == self.object_of(file) else one for one in self.objects]
+        objects = [changed if one == self.find_object(file) else one for one in self.objects]
         files.write(os.path.join(scratch, "objects"), shlex.join(objects))
         status, output = oracles.run([*self.linker, "-o", target, *objects, *oracles.LIBRARIES],
                                      TIMEOUT_S, self.tree)

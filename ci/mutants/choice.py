@@ -27,7 +27,7 @@ def list_mutants(tree: str) -> list[Mutant]:
         for path in sorted(glob.glob(os.path.join(tree, folder, "*.c"))):
             file = os.path.relpath(path, tree)
             if file not in EXCEPT:
-                found += operators.file_mutants(file, files.read(path))
+                found += operators.make_file_mutants(file, files.read(path))
     return found
 
 

@@ -89,7 +89,7 @@ def blank_strings(line: str) -> str:
     return re.sub(r"/\*.*?(\*/|$)|//.*$", lambda match: "\x01" * len(match.group(0)), line)
 
 
-def line_mutants(line: str) -> Iterator[tuple[str, str]]:
+def make_line_mutants(line: str) -> Iterator[tuple[str, str]]:
     """Yields (operator, changed line)."""
     code = blank_strings(line)
     bare = DECLARATION.match(code) and "=" not in code
@@ -109,7 +109,7 @@ def line_mutants(line: str) -> Iterator[tuple[str, str]]:
         yield "deleted", re.match(r"\t+", line).group(0) + ";"  # type: ignore[union-attr]
 
 
-def file_mutants(file: str, text: str) -> Iterator[Mutant]:
+def make_file_mutants(file: str, text: str) -> Iterator[Mutant]:
     function, comment = "", False
     for number, line in enumerate(text.split("\n")):
         if line.startswith("#") or line.endswith("\\"):
@@ -126,7 +126,7 @@ def file_mutants(file: str, text: str) -> Iterator[Mutant]:
         if not line.startswith("\t") or not function:
             continue
         seen = {line}
-        for operator, new in line_mutants(line):
+        for operator, new in make_line_mutants(line):
             if new not in seen:
                 seen.add(new)
                 yield Mutant(file, function, number, line, new, operator)

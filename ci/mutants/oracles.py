@@ -72,7 +72,7 @@ class Oracle:
         self.plain = ""  # the unchanged program
         self.seconds = 0.0
 
-    def applies(self, mutant: Mutant) -> bool:
+    def can_notice(self, mutant: Mutant) -> bool:
         """Returns whether the oracle could notice @mutant, if it was not traced."""
         return True
 
@@ -193,7 +193,7 @@ class Injected(Oracle):
         self.folder = folder  # always the same path, because the output contains it
         self.mode, self.path = mode, path
 
-    def applies(self, mutant: Mutant) -> bool:
+    def can_notice(self, mutant: Mutant) -> bool:
         return mutant.file.startswith(("harness/inject/", "harness/format/", "harness/model/"))
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
@@ -232,7 +232,7 @@ class Unit(Oracle):
         text = files.read(os.path.join(tree, path))
         self.folders = {os.path.dirname(name) for name in re.findall(r'#include "(.+)"', text)}
 
-    def applies(self, mutant: Mutant) -> bool:
+    def can_notice(self, mutant: Mutant) -> bool:
         return os.path.dirname(mutant.file) in self.folders
 
     def learn_expected(self, binary: str, scratch: str) -> None:

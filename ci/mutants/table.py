@@ -108,7 +108,7 @@ def render_rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[sur
 def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
           commit: str, most: float) -> str:
     """Returns results/MUTANTS.md. @most: see --most."""
-    by = collections.Counter(kind_of(progress.of[one.key()]["by"]) for one in chosen
+    by = collections.Counter(get_kind(progress.of[one.key()]["by"]) for one in chosen
                              if progress.state(one, known) == "killed")
     left = ["* `%s` %s(): `%s` became `%s`\n" % one.key() for one in chosen
             if progress.state(one, known) == "survived"]
@@ -128,6 +128,6 @@ def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[sur
     return text + ("\n## Not explained\n\n" + "".join(sorted(left)) if left else "")
 
 
-def kind_of(killer: str) -> str:
+def get_kind(killer: str) -> str:
     """Returns the kind of an oracle."""
     return killer.split()[0].split(".")[0]

@@ -42,7 +42,7 @@ class Traced:
         build = Build(self.tree, os.path.join(self.folder, "build"),
                       ["WERROR=", "CFLAGS=" + FLAGS, "LDFLAGS=" + trace])
         build.linker.remove(trace)
-        main = build.object_of("harness/command/main.c")
+        main = build.find_object("harness/command/main.c")
         build.objects = [trace, *(one for one in build.objects if one != main), main]
         self.binary = build.link("", "", self.folder)
         path = os.path.join(self.folder, "blocks")

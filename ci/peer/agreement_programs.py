@@ -217,19 +217,19 @@ def write_script(folder: str, name: str, text: str) -> str:
     return path
 
 
-def python3(folder: str, seconds: int) -> list[str]:
+def make_python3(folder: str, seconds: int) -> list[str]:
     return [find_program("python3"), write_script(folder, "work.py", PYTHON), str(seconds)]
 
 
-def node(folder: str, seconds: int) -> list[str]:
+def make_node(folder: str, seconds: int) -> list[str]:
     return [find_program("node"), write_script(folder, "work.js", NODE), str(seconds)]
 
 
-def perl(folder: str, seconds: int) -> list[str]:
+def make_perl(folder: str, seconds: int) -> list[str]:
     return [find_program("perl"), write_script(folder, "work.pl", PERL), str(seconds)]
 
 
-def cplusplus(folder: str, seconds: int) -> list[str]:
+def make_cplusplus(folder: str, seconds: int) -> list[str]:
     source, path = write_script(folder, "work.cc", CPLUSPLUS), os.path.join(folder, "work")
     # With lazy binding and without CET, so that calls go through a classic PLT.
     process.must([find_program("g++"), "-O2", "-g", "-std=c++17", "-pthread", "-Wl,-z,lazy",
@@ -252,11 +252,12 @@ def create_history(repository: str) -> None:
     process.must(["git", "-C", repository, "reset", "-q", "--hard"])
 
 
-def git(folder: str, seconds: int) -> list[str]:
+def make_git(folder: str, seconds: int) -> list[str]:
     find_program("git")
     repository = os.path.join(folder, "repository")
     create_history(repository)
     return ["/bin/sh", "-c", "cd %s\n%s" % (repository, GIT % seconds)]
 
 
-PROGRAMS = {"python3": python3, "node": node, "perl": perl, "C++": cplusplus, "git": git}
+PROGRAMS = {"python3": make_python3, "node": make_node, "perl": make_perl, "C++": make_cplusplus,
+            "git": make_git}

@@ -133,7 +133,7 @@ class Space:
         return name == self.program or bool(RUNTIME.match(name.rsplit("/", 1)[-1]))
 
 
-def new_figures() -> dict[str, Any]:
+def make_figures() -> dict[str, Any]:
     figures: dict[str, Any] = dict.fromkeys(COUNTS, 0)
     figures["mmap"] = dict.fromkeys(MAP_KINDS, 0)
     figures["mmap2"] = dict.fromkeys(MAP_KINDS, 0)
@@ -149,7 +149,7 @@ class Peer:
         self.comms: dict[int, str] = {}
         self.mmap2 = False  # the file has MMAP2 records
         self.figures: collections.defaultdict[int, dict[str, Any]] = \
-            collections.defaultdict(new_figures)
+            collections.defaultdict(make_figures)
         self.lost = {"lost_records": 0, "lost_events": 0, "lost_samples": 0}
         # (pid, misc, ip), until its callchain is complete.
         self.sample: tuple[int, int, int] | None = None
@@ -261,7 +261,7 @@ class Peer:
 
     def result(self) -> dict[str, Any]:
         self.finish_sample()
-        total = new_figures()
+        total = make_figures()
         del total["mmap"]
         for figures in self.figures.values():
             for key in COUNTS:

@@ -36,11 +36,11 @@ FREQ = 199
 Shares = dict[str, float]
 
 
-def python_command(_: str) -> list[str]:
+def make_python_command(_: str) -> list[str]:
     return [sys.executable, "-S", os.path.join(PROGRAMS, "shares.py")]
 
 
-def java_command(scratch: str) -> list[str]:
+def make_java_command(scratch: str) -> list[str]:
     for program in ("javac", "java"):
         if not shutil.which(program):
             raise Missing("%s is not installed" % program)
@@ -50,11 +50,11 @@ def java_command(scratch: str) -> list[str]:
 
 # Profiler: (command of the program, clock by which it samples): wall clock, or CPU time of threads.
 WALL, CPU = 0, 1
-PROFILERS = {"py_spy": (python_command, WALL), "austin": (python_command, WALL),
-             "async_profiler": (java_command, CPU)}
+PROFILERS = {"py_spy": (make_python_command, WALL), "austin": (make_python_command, WALL),
+             "async_profiler": (make_java_command, CPU)}
 
 
-def cpu_ns(pid: int) -> int:
+def read_cpu_ns(pid: int) -> int:
     """Returns the CPU time of a process. The clock id is that of clock_getcpuclockid(3)."""
     return time.clock_gettime_ns(~pid << 3 | 2)
 
@@ -95,7 +95,7 @@ class Connection:
         self.process.communicate()
 
 
-def to_shares(weights: Mapping[str, int]) -> Shares:
+def compute_shares(weights: Mapping[str, int]) -> Shares:
     whole = sum(weights.values())
     return {path: weight / whole for path, weight in weights.items()} if whole else {}
 
@@ -154,11 +154,11 @@ def record_rounds(name: str, program: Connection, home: str) -> float:
                     str(program.process.pid)])
     try:
         adapter.wait_for("sampling")
-        before = cpu_ns(program.process.pid)
+        before = read_cpu_ns(program.process.pid)
         spent = 0
         while spent < SECONDS * 10**9:
             program.wait_for("round")
-            spent = cpu_ns(program.process.pid) - before
+            spent = read_cpu_ns(program.process.pid) - before
         adapter.send("stop")
         adapter.wait_for("stopped")
         adapter.send("finish")
@@ -188,7 +188,7 @@ def check_profiler(name: str, scratch: str) -> str:
         program.wait_for("round")
         evidence = record_rounds(name, program, home)
         program.send("end")
-        truth = to_shares({path: clocks[clock] for path, clocks in
+        truth = compute_shares({path: clocks[clock] for path, clocks in
                         json.loads(program.read_last_line()).items()})
     finally:
         program.close()

@@ -36,11 +36,11 @@ def report(boards: list[page.Board]) -> None:
     for board, scene, cell in vary:
         print("%s %s %s" % (board.profiler, scene, cell))
     print("%d of %d cells that were asked more than once vary" % (len(vary), repeated))
-    reasons = page.written("varies")
+    reasons = page.read_known("varies")
     for board, scene, _ in vary:
-        if not page.why_varies(board.profiler, scene, reasons):
+        if not page.explain_variation(board.profiler, scene, reasons):
             print("no reason yet: %s %s" % (board.profiler, scene))
-    known = page.written("known")
+    known = page.read_known("known")
     for board in boards:
         for line in page.find_unexplained(board, known):
             print("no cause yet: " + line)
@@ -52,12 +52,12 @@ def run(options: argparse.Namespace) -> int:
     profilers = options.profiler or list_adapters()
     remaining = 0
     if not options.page:
-        numbers = (rounds.kept_rounds(profilers) if options.again else
-                   [rounds.unfinished_round(profilers)])
+        numbers = (rounds.list_kept_rounds(profilers) if options.again else
+                   [rounds.find_unfinished_round(profilers)])
         remaining = sum(rounds.measure_round(number, profilers, 60 * options.minutes, options.jobs)
                         for number in numbers)
     boards = [page.Board(rounds, profiler) for profiler in profilers]
-    missing = {board.profiler: rounds.why_missing(board.profiler) for board in boards
+    missing = {board.profiler: rounds.explain_absence(board.profiler) for board in boards
                if not board.cells}
     boards = [board for board in boards if board.cells]
     if not boards:

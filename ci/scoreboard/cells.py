@@ -27,7 +27,7 @@ def find_wrong(row: Row) -> Verdict:
     return tuple(column for column in COLUMNS if column in row and not row[column]["good"])
 
 
-def figure(column: str, rows: list[Row]) -> str:
+def format_figure(column: str, rows: list[Row]) -> str:
     k, n = (sum(row[column][of] for row in rows) for of in "kn")
     if column in COUNTS:
         return "%s %d" % (column, k) if len(rows) == 1 else "%s %d of %d" % (column, k, n)
@@ -61,7 +61,7 @@ class Cell:
         rows = [row for row in self.rows if find_wrong(row) == one]
         if not was_judged(rows[0]):
             return one[0]
-        return ", ".join(figure(column, rows) for column in one) or "ok"
+        return ", ".join(format_figure(column, rows) for column in one) or "ok"
 
     def __str__(self) -> str:
         if not self.measured:

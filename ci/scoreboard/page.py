@@ -62,16 +62,16 @@ class Board:
     def rows(self) -> list[Row]:
         return [row for cell in self.cells.values() for row in cell.rows]
 
-    def cell_text(self, scene: str) -> str:
+    def format_cell(self, scene: str) -> str:
         return str(self.cells[scene]) if scene in self.cells else "-"
 
-    def seen_share(self) -> str:
+    def format_seen_share(self) -> str:
         """Returns the samples of all scenes as a share of the number that follows from CPU time."""
         counts = [row["seen"] for row in self.rows if row.get("seen", {}).get("n")]
         return "%.0f %%" % (100 * sum(cell["k"] for cell in counts) / sum(
             cell["n"] for cell in counts)) if counts else "-"
 
-    def cpu_share(self) -> str:
+    def format_cpu_share(self) -> str:
         """Returns the profiler's CPU time as a share of the watched time."""
         rows = [row for row in self.rows if "cpu_ns" in row and row["watched_ns"]]
         return "%.1f %%" % (100 * sum(row["cpu_ns"] for row in rows) /
@@ -111,15 +111,15 @@ def expand_braces(pattern: str) -> Iterator[str]:
         yield from expand_braces(before + one + after)
 
 
-def matches(text: str, pattern: str) -> bool:
+def match_text(text: str, pattern: str) -> bool:
     return any(fnmatch.fnmatchcase(text, one) for one in expand_braces(pattern))
 
 
 def find_reason(known: Known, profiler: str, scene: str, cause: str) -> tuple[str, str]:
     """Returns (text, threads) of the first entry that matches, or empty strings."""
     for one in known:
-        if matches(profiler, one.get("profiler", "*")) and \
-                matches(scene, one.get("scene", "*")) and matches(cause, one["cause"]):
+        if match_text(profiler, one.get("profiler", "*")) and \
+                match_text(scene, one.get("scene", "*")) and match_text(cause, one["cause"]):
             return one["text"], one.get("thread", "")
     return "", ""
 
@@ -137,7 +137,7 @@ def list_causes(cell: Cell) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found)) or [("see the figures", "")]
 
 
-def causes(board: Cells, known: Known) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+def explain_scenes(board: Cells, known: Known) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
     """Yields (scene, causes, reasons) for each scene in which something is wrong."""
     for scene, cell in board.cells.items():
         if not cell.measured or cell.good:
@@ -155,7 +155,7 @@ def render_variations(boards: list[Board], reasons: Known) -> Iterator[str]:
         for scene, cell in board.cells.items():
             asked += len(cell.rows) > 1
             if cell.varies:
-                why = why_varies(board.profiler, scene, reasons)
+                why = explain_variation(board.profiler, scene, reasons)
                 found.setdefault((board.profiler, why), []).append(scene)
     if found:
         yield from ("## Where the rounds differ", "",
@@ -167,14 +167,14 @@ def render_variations(boards: list[Board], reasons: Known) -> Iterator[str]:
         yield ""
 
 
-def why_varies(profiler: str, scene: str, reasons: Known) -> str:
+def explain_variation(profiler: str, scene: str, reasons: Known) -> str:
     return next((one["text"] for one in reasons
-                 if matches(profiler, one["profiler"]) and matches(scene, one["scene"])), "")
+                 if match_text(profiler, one["profiler"]) and match_text(scene, one["scene"])), "")
 
 
 def find_unexplained(board: Board, known: Known) -> Iterator[str]:
     """Yields a line for each scene with a cause that has no known reason."""
-    for scene, text, why in causes(board, known):
+    for scene, text, why in explain_scenes(board, known):
         if not all(reason for reason, _ in why):
             yield "%s %s: %s" % (board.profiler, scene, text)
 
@@ -183,7 +183,7 @@ def render_rows(boards: list[Board], asked: Iterable[tuple[str, str]], head: str
     yield "| %s | %s |" % (head, " | ".join(board.profiler for board in boards))
     yield "|---" * (len(boards) + 1) + "|"
     for label, scene in asked:
-        cells = [board.cell_text(scene) for board in boards]
+        cells = [board.format_cell(scene) for board in boards]
         if any(cell != "-" for cell in cells):
             yield "| %s | %s |" % (label, " | ".join(cells))
 
@@ -192,8 +192,9 @@ def render_tables(boards: list[Board]) -> Iterator[str]:
     yield "## What users ask for"
     yield ""
     yield from render_rows(boards, ASKED, "asked")
-    yield "| samples of the CPU time burnt | %s |" % " | ".join(map(Board.seen_share, boards))
-    yield "| CPU time of the profiler | %s |" % " | ".join(map(Board.cpu_share, boards))
+    yield "| samples of the CPU time burnt | %s |" % " | ".join(map(Board.format_seen_share,
+                                                                    boards))
+    yield "| CPU time of the profiler | %s |" % " | ".join(map(Board.format_cpu_share, boards))
     others = sorted({scene for board in boards for scene in board.cells} -
                     {scene for _, scene in ASKED})
     yield from ("", "## The other workloads", "")
@@ -205,7 +206,7 @@ def render_section(board: Board, known: Known) -> Iterator[str]:
     yield from ("## %s %s" % (board.profiler, board.version), "",
                 "`%s`: %s." % (board.words, board.summarize()), "",
                 "Not judged: %s." % board.list_lacks(), "")
-    found = list(causes(board, known))
+    found = list(explain_scenes(board, known))
     if found:
         yield from ("| workload | causes | why | threads |", "|---|---|---|---|")
     for scene, text, why in found:
@@ -217,7 +218,7 @@ def render_section(board: Board, known: Known) -> Iterator[str]:
         yield ""
 
 
-def written(table: str) -> Known:
+def read_known(table: str) -> Known:
     """Reads a table of results/profilers.toml: `known` (causes) or `varies` (reasons)."""
     found: Known = tomllib.loads(files.read(os.path.join(ROOT, "results", "profilers.toml")))[
         table]
@@ -233,9 +234,9 @@ def describe_rounds(boards: list[Board]) -> str:
 
 def render(boards: list[Board], missing: dict[str, str], day: str, kernel: str,
            machine: str) -> str:
-    known = written("known")
+    known = read_known("known")
     lines = [HEAD % (day, kernel, machine, describe_rounds(boards)), *render_tables(boards),
-             *render_variations(boards, written("varies"))]
+             *render_variations(boards, read_known("varies"))]
     for board in boards:
         lines += render_section(board, known)
     if missing:

@@ -83,12 +83,12 @@ class Rounds:
         return digest.hexdigest()[:12]
 
     @functools.cache
-    def answers_folder(self, profiler: str) -> str:
+    def get_answers_folder(self, profiler: str) -> str:
         """Returns the folder of all rounds of this program, adapter and options."""
         return os.path.join(self.folder, profiler, self.digest(profiler, self.binary))
 
     def answer_path(self, number: int, profiler: str, scene: str) -> str:
-        return os.path.join(self.answers_folder(profiler), str(number), scene)
+        return os.path.join(self.get_answers_folder(profiler), str(number), scene)
 
     @functools.cache
     def runs_folder(self, profiler: str) -> str:
@@ -102,17 +102,17 @@ class Rounds:
     def list_scenes(self) -> list[str]:
         return process.must([self.binary, "score", "--list", *self.globs]).split()
 
-    def unmeasured_cells(self, number: int, profilers: Sequence[str]) -> list[tuple[str, str]]:
+    def list_unmeasured_cells(self, number: int, profilers: Sequence[str]) -> list[tuple[str, str]]:
         """Returns the (profiler, scene) pairs that round @number has not measured."""
         return [(profiler, scene) for profiler in profilers for scene in self.list_scenes()
                 if not os.path.exists(self.answer_path(number, profiler, scene)) and
                 not os.path.exists(self.answer_path(number, profiler, "missing")) and
                 (not self.again or os.path.exists(self.run_path(number, profiler, scene) + ANSWER))]
 
-    def unfinished_round(self, profilers: Sequence[str]) -> int:
+    def find_unfinished_round(self, profilers: Sequence[str]) -> int:
         """Returns the first unfinished round."""
         return next(number for number in itertools.count(1)
-                    if self.unmeasured_cells(number, profilers))
+                    if self.list_unmeasured_cells(number, profilers))
 
     def command(self, run: str, number: int, profiler: str, scene: str) -> list[str]:
         if self.again:
@@ -164,24 +164,24 @@ class Rounds:
 
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             return sum(not done for done in pool.map(
-                measure_one, self.unmeasured_cells(number, profilers)))
+                measure_one, self.list_unmeasured_cells(number, profilers)))
 
-    def kept_rounds(self, profilers: Sequence[str]) -> list[int]:
+    def list_kept_rounds(self, profilers: Sequence[str]) -> list[int]:
         """Returns the rounds with kept runs."""
         return sorted({number for profiler in profilers
                        for number in list_numbers(self.runs_folder(profiler))})
 
     def read_scores(self, profiler: str) -> Iterator[Score]:
         """Yields the stored answers, round after round."""
-        for number in list_numbers(self.answers_folder(profiler)):
+        for number in list_numbers(self.get_answers_folder(profiler)):
             for scene in self.list_scenes():
                 path = self.answer_path(number, profiler, scene)
                 if os.path.exists(path):
                     yield json.loads(files.read(path))
 
-    def why_missing(self, profiler: str) -> str:
+    def explain_absence(self, profiler: str) -> str:
         """Returns why the profiler was not measured."""
-        for number in list_numbers(self.answers_folder(profiler)):
+        for number in list_numbers(self.get_answers_folder(profiler)):
             path = self.answer_path(number, profiler, "missing")
             if os.path.exists(path):
                 return files.read(path)

@@ -10,7 +10,7 @@ import os
 from typing import Any, Sequence
 
 from ci.base import files, jsonl
-from ci.base.intervals import wilson
+from ci.base.intervals import compute_wilson
 from ci.soak.condition import Condition
 
 HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
@@ -73,7 +73,7 @@ def count_cases(runs: Sequence[dict[str, Any]]) -> int:
 def format_row(name: str, about: str, runs: Sequence[dict[str, Any]]) -> str:
     cases, bad = count_cases(runs), sum(len(run["unexpected"]) for run in runs)
     excused = sum(len(run.get("excused", ())) for run in runs)
-    bound = "%.2f %%" % (100 * wilson(min(bad, cases), cases)[1]) if cases else "-"
+    bound = "%.2f %%" % (100 * compute_wilson(min(bad, cases), cases)[1]) if cases else "-"
     return "| %s | %s | %d | %d | %d | %d | %s |\n" % (name, about, len(runs), cases, excused, bad,
                                                        bound)
 

@@ -187,13 +187,13 @@ def change_times(case: Case, where: Where, time: Callable[[int], int],
     return case.rewrite(alter)
 
 
-def delay(case: Case, where: Where, by: int) -> Changes:
+def delay_records(case: Case, where: Where, by: int) -> Changes:
     return change_times(case, where, lambda time: time + by, CODE)
 
 
-def delay_thread(case: Case, by: int) -> Changes:
+def delay_thread_samples(case: Case, by: int) -> Changes:
     tid = find_main_thread(case)
-    return delay(case, lambda one: isinstance(one, rd.Sample) and one.tid == tid, by)
+    return delay_records(case, lambda one: isinstance(one, rd.Sample) and one.tid == tid, by)
 
 
 def stretch_times(case: Case, where: Where) -> Changes:
@@ -209,16 +209,16 @@ ALL: tuple[tuple[str, Where], ...] = (("samples", is_sample), ("records", lambda
 
 
 for by in (1, -1, 10, -10):
-    add("samples.thread.time.%+dms" % by, partial(delay_thread, by=by * MS))
+    add("samples.thread.time.%+dms" % by, partial(delay_thread_samples, by=by * MS))
     for whose, where in ALL:
-        add("%s.all.time.%+dms" % (whose, by), partial(delay, where=where, by=by * MS))
+        add("%s.all.time.%+dms" % (whose, by), partial(delay_records, where=where, by=by * MS))
 for whose, where in ALL:
     add(whose + ".all.time.x1.01", partial(stretch_times, where=where))
 add("samples.all.time.rounded", lambda case: change_times(
     case, is_sample, lambda time: time // (4 * MS) * (4 * MS), CODE))
 
 
-def contradicts_itself(perf: rd.PerfData) -> bool:
+def has_contradicting_samples(perf: rd.PerfData) -> bool:
     """Returns whether two samples contradict each other: an event has one CPU, and a thread has one
     event for each CPU (and each breakpoint's address). The CPUs' numbers are not checked."""
     places: dict[int, tuple[int, int]] = {}
@@ -235,7 +235,8 @@ def require_contradiction(make: Make) -> Make:
     """Makes a kind that is unobservable unless samples contradict each other's events."""
     def alter(case: Case) -> Changes:
         changes = make(case)
-        if not contradicts_itself(rd.PerfData.parse(changes["perf.data"] or b"", "perf.data")):
+        if not has_contradicting_samples(rd.PerfData.parse(changes["perf.data"] or b"",
+                                                           "perf.data")):
             raise Unobservable("each event has samples of one CPU still, and no thread two events "
                                "of one kind there")
         return changes

@@ -24,7 +24,7 @@ def adjust_facts(case: Case, changes: Changes, **values: int) -> Changes:
 
 def get_window_samples(case: Case) -> list[rd.Sample]:
     found = [one for one in case.capture("perf.data").samples()
-             if one.pid in case.watched and case.in_window(one.time)]
+             if one.pid in case.watched and case.is_in_window(one.time)]
     if len(found) < 50:
         raise Absent("fewer than 50 samples are in the window")
     return found
@@ -136,7 +136,7 @@ def get_owner(record: Any) -> tuple[int, int]:
 @kind("balanced.process.vanished")
 def remove_process(case: Case) -> Changes:
     """Deletes all records of one of several processes."""
-    pids = sorted({one.pid for one in get_window_samples(case) if case.in_code(one)})
+    pids = sorted({one.pid for one in get_window_samples(case) if case.is_in_code(one)})
     if len(pids) < 2:
         raise Absent("one process alone has samples in emitted code")
     count = sum(one.pid == pids[-1] for one in case.capture("perf.data").samples())
@@ -148,7 +148,7 @@ def remove_process(case: Case) -> Changes:
 def remove_thread(case: Case) -> Changes:
     """Deletes all records of one of several threads."""
     tids = sorted({one.tid for one in get_window_samples(case)
-                   if one.tid != one.pid and case.in_code(one)})
+                   if one.tid != one.pid and case.is_in_code(one)})
     if not tids:
         raise Absent("no second thread has samples in emitted code")
     count = sum(one.tid == tids[-1] for one in case.capture("perf.data").samples())
@@ -159,7 +159,7 @@ def remove_thread(case: Case) -> Changes:
 @kind("balanced.threads.swapped")
 def swap_threads(case: Case) -> Changes:
     """Swaps the tids of two threads of a process, only in samples."""
-    found = sorted({(one.pid, one.tid) for one in get_window_samples(case) if case.in_code(one)})
+    found = sorted({(one.pid, one.tid) for one in get_window_samples(case) if case.is_in_code(one)})
     for first, second in zip(found, found[1:]):
         if first[0] == second[0]:
             other = {first[1]: second[1], second[1]: first[1]}
@@ -172,7 +172,7 @@ def swap_threads(case: Case) -> Changes:
 @kind("balanced.processes.swapped")
 def swap_processes(case: Case) -> Changes:
     """Swaps the pids of two processes, only in samples."""
-    found = sorted({one.pid for one in get_window_samples(case) if case.in_code(one)})
+    found = sorted({one.pid for one in get_window_samples(case) if case.is_in_code(one)})
     if len(found) < 2:
         raise Absent("one process alone has samples in emitted code")
     other = {found[0]: found[1], found[1]: found[0]}
@@ -198,7 +198,8 @@ def change_chain_and_dump(case: Case) -> Changes:
         stack = bytearray(sample.stack)
         struct.pack_into("<Q", stack, at, new)
         return clone(sample, chain=chain, stack=stack)
-    return case.alter_records(lambda one: isinstance(one, rd.Sample) and case.in_code(one), change,
+    return case.alter_records(lambda one: isinstance(one, rd.Sample) and case.is_in_code(one),
+                              change,
                               0.3, CODE)
 
 
@@ -207,17 +208,17 @@ def move_code_and_maps(case: Case) -> Changes:
     """Moves emitted code 1 MiB up, in its mappings, its samples and their callchains."""
     by = 1 << 20
 
-    def moved(address: int) -> int:
+    def move_address(address: int) -> int:
         return address + by if case.is_code(address) else address
 
     def change(one: Any) -> Any:
         if isinstance(one, rd.Map) and one.pid in case.watched and case.overlaps_code(one):
             return clone(one, start=one.start + by)
         if isinstance(one, rd.Sample) and one.pid in case.watched:
-            made = clone(one, chain=[moved(address) for address in one.chain])
-            made.ip = moved(one.ip)
+            made = clone(one, chain=[move_address(address) for address in one.chain])
+            made.ip = move_address(one.ip)
             if rd.X86_IP in made.regs:
-                made.regs[rd.X86_IP] = moved(made.regs[rd.X86_IP])
+                made.regs[rd.X86_IP] = move_address(made.regs[rd.X86_IP])
             return made
         return one
     return case.rewrite(lambda capture: capture.copy_with(map(change, capture.records)))
@@ -241,7 +242,7 @@ def shift_thread(case: Case) -> Changes:
 @kind("balanced.copied")
 def copy_samples(case: Case) -> Changes:
     """Replaces a tenth of the samples by copies of other samples of the thread."""
-    samples = [one for one in get_window_samples(case) if case.in_code(one)]
+    samples = [one for one in get_window_samples(case) if case.is_in_code(one)]
     by_thread: dict[int, list[rd.Sample]] = {}
     for one in samples:
         by_thread.setdefault(one.tid, []).append(one)

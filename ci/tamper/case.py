@@ -214,14 +214,14 @@ class Case:
         at = bisect.bisect_left(self.code, (one.start + one.size, 0)) - 1
         return at >= 0 and self.code[at][1] > one.start
 
-    def in_window(self, time: int) -> bool:
+    def is_in_window(self, time: int) -> bool:
         return self.window[0] < time < self.window[1]
 
-    def in_code(self, sample: rd.Sample) -> bool:
+    def is_in_code(self, sample: rd.Sample) -> bool:
         """Returns whether a sample is in emitted code of a watched process, within the window."""
         known = self.seen.get(id(sample))
         if known is None:
-            known = sample.pid in self.watched and self.in_window(sample.time) and \
+            known = sample.pid in self.watched and self.is_in_window(sample.time) and \
                 self.is_code(sample.regs.get(X86_IP, sample.ip))
             if any(id(sample) in one.packed for one in self.captures.values()):
                 self.seen[id(sample)] = known  # the sample exists as long as the case
@@ -230,10 +230,10 @@ class Case:
     @functools.cached_property
     def code_samples(self) -> list[rd.Sample]:
         """The samples of the capture in emitted code."""
-        return [sample for sample in self.capture("perf.data").samples() if self.in_code(sample)]
+        return [sample for sample in self.capture("perf.data").samples() if self.is_in_code(sample)]
 
     @functools.cached_property
-    def readings(self) -> list[rd.Map]:
+    def snapshot_maps(self) -> list[rd.Map]:
         """The mapping records of the capture that were read from /proc."""
         return [one for one in self.capture("perf.data").maps() if not one.time]
 
@@ -242,11 +242,11 @@ class Case:
         the same records in perf.data and injected.data."""
         salt = ("%d %s" % (self.seed, self.kind)).encode()
 
-        def rank(record: Some) -> int:
+        def rank_record(record: Some) -> int:
             raw = capture.pack_record(record)
             return zlib.crc32(raw[:64] + raw[-48:], zlib.crc32(salt))
         count = max(1, round(share * len(records)))
-        return sorted(records, key=rank)[:count]
+        return sorted(records, key=rank_record)[:count]
 
     def rewrite(self, change: Rewrite, *names: str) -> Changes:
         """Applies @change to perf.data and injected.data, or to the files @names."""
@@ -281,11 +281,11 @@ class Case:
             found = [record for record in capture.records if where(record)]
             if not found:
                 raise Absent("the case holds no " + what)
-            altered = self.choose(found, share, capture)
-            proofs = [proof(record) for record in altered] if proof else [None]
+            alter = self.choose(found, share, capture)
+            proofs = [proof(record) for record in alter] if proof else [None]
             if all(proofs):
                 raise Unobservable("; ".join(sorted(set(filter(None, proofs)))))
-            chosen = {id(record) for record in altered}
+            chosen = {id(record) for record in alter}
             records: list[Any] = []
             for record in capture.records:
                 if id(record) not in chosen:

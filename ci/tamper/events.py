@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from ci.tamper.evidence import require_own_capture
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
+from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite
 from ci.tamper.mappings import find_busiest_process
 from harness.selftest.support import run_directory as rd
 
@@ -105,7 +105,7 @@ for name, which in (("sampling", find_sampling_attr), ("sideband", find_sideband
         change_field(108, "H", lambda old: 30), which)))
 
 
-@rewriting("ids.swapped")
+@register_rewrite("ids.swapped")
 def swap_ids(case: Case, capture: Capture) -> Capture:
     """Swaps the ids of two events."""
     attrs = capture.attrs
@@ -123,7 +123,7 @@ def use_unknown_id(case: Case) -> Changes:
     def change(sample: rd.Sample) -> rd.Sample:
         return clone(sample, id=2**40)
     def holds_ids(record: Any) -> bool:
-        return isinstance(record, rd.Sample) and case.in_code(record) and \
+        return isinstance(record, rd.Sample) and case.is_in_code(record) and \
             bool(record.attr.sample_type & rd.IDENTIFIER)
     return case.alter_records(holds_ids, change, 0.3, "sample with an id")
 

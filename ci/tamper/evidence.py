@@ -211,13 +211,13 @@ add("witness.gone", lambda case: {"witness": None} if case.read("witness") else 
 add("watched.gone", lambda case: {"watched": None} if case.read("watched") else {})
 
 
-def add_clamped(old: int, by: int) -> int:
+def add_or_zero(old: int, by: int) -> int:
     return max(0, old + by)
 
 
 def raise_counted(case: Case) -> Changes:
     """Adds a second to the time that the events counted, without a sample of it."""
-    changes = change_number("capture", b"counted", partial(add_clamped, by=SECOND))(case)
+    changes = change_number("capture", b"counted", partial(add_or_zero, by=SECOND))(case)
     watched = {key: int(value) for key, value in map(bytes.split, read_lines(case, "watched"))}
     ran = watched[b"ended"] - watched[b"started"]
     if not int(case.facts["breakpoints"]) and \
@@ -241,7 +241,7 @@ add("capture.counted.0", zero_counted)
 # Statements of `capture` that perf.data or the runner's files also show.
 for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples", 1),
                      ("first_enabled", -10**9), ("first_enabled", 10**9)):
-    make = change_number("capture", key_name.encode(), partial(add_clamped, by=by))
+    make = change_number("capture", key_name.encode(), partial(add_or_zero, by=by))
     add("capture.%s.%+d" % (key_name, by),
         require_clock(NO_CLOCK, make) if key_name == "frequency" else make)
 
@@ -268,7 +268,7 @@ add("capture.event", change_statement(rb"^event .*$", b"event cycles"))
 add("capture.order", change_statement(rb"^order .*$", b"order none"))
 add("capture.capture", change_statement(rb"^capture .*$", b"capture perf"))
 add("capture.frequency_asked", require_clock(NO_CLOCK, change_number(
-    "capture", b"frequency_asked", partial(add_clamped, by=1))))
+    "capture", b"frequency_asked", partial(add_or_zero, by=1))))
 
 
 def replace_feature(bit: int, raw: bytes) -> Callable[[Case], Changes]:

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from ci.tamper.case import Case, clone
 from ci.tamper.kinds import Absent, Changes, Unobservable, add
-from ci.tamper.native import SIDE, add_shares, is_live_map, is_live_side, put_body
+from ci.tamper.native import SIDE, add_shares, is_live_map, is_live_side, write_number
 from harness.selftest.support import run_directory as rd
 
 RESERVED = 4  # offset of the reserved bytes from the CPU's number
@@ -17,7 +17,7 @@ KERNEL_MAP = "mapping record of the kernel"
 def set_reserved(_: Case, one: rd.Side) -> rd.Side:
     if rd.CPU not in one.tail():
         raise Absent("records hold no CPU")
-    return put_body(one, one.tail()[rd.CPU] + RESERVED, 1)
+    return write_number(one, one.tail()[rd.CPU] + RESERVED, 1)
 
 
 def set_sample_field(at: Callable[[rd.Sample], int], layout: str, value: int) \
@@ -58,7 +58,7 @@ def change_cpu(case: Case, one: rd.Side) -> rd.Side:
                two.body[two.tail()[rd.IDENTIFIER]:][:8] == mine
                for two in case.capture("perf.data").records):
         raise Unobservable("its event wrote no other record")
-    return put_body(one, at, struct.unpack_from("<I", one.body, at)[0] ^ 1)
+    return write_number(one, at, struct.unpack_from("<I", one.body, at)[0] ^ 1)
 
 
 def is_map_after_start(case: Case, one: Any) -> bool:
@@ -89,7 +89,8 @@ def get_name(one: rd.Side) -> bytes:
 
 
 def set_padding(_: Case, one: rd.Side) -> rd.Side:
-    return put_body(one, (64 if one.kind == rd.MMAP2 else 8) + len(get_name(one)) + 1, 0x78, "<B")
+    return write_number(one, (64 if one.kind == rd.MMAP2 else 8) + len(get_name(one)) + 1, 0x78,
+                        "<B")
 
 
 add_shares("side.name.padding", is_padded, set_padding, SIDE)
@@ -109,7 +110,7 @@ def is_kernel_map(case: Case, one: Any) -> bool:
 
 def set_kernel_map_field(at: int, layout: str, value: int) -> Callable[[Case], Changes]:
     return lambda case: case.alter_records(lambda one: is_kernel_map(case, one),
-                                           lambda one: put_body(one, at, value, layout), 1.0,
+                                           lambda one: write_number(one, at, value, layout), 1.0,
                                            KERNEL_MAP)
 
 

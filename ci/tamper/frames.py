@@ -23,10 +23,10 @@ def add_shares(name: str, change: Callable[[Case, rd.Sample], rd.Sample]) -> Non
 def change_callers(least: int, change: Callable[[Case, User, rd.Sample], User]) \
         -> Callable[[Case, rd.Sample], rd.Sample]:
     """Changes the user callchain of samples that have at least @least addresses."""
-    def altered(case: Case, sample: rd.Sample) -> rd.Sample:
+    def alter(case: Case, sample: rd.Sample) -> rd.Sample:
         return change_user_chain(lambda user, one: change(case, user, one) if len(user) >= least
                                  else user)(case, sample)
-    return altered
+    return alter
 
 
 def find_other_function(case: Case, user: User) -> int:
@@ -65,7 +65,7 @@ add_shares("chain.user.kernel-address", change_callers(1, lambda case, user, one
     *user[:1], 0xffffffff81000010, *user[1:]]))
 
 
-def borrow_chain(case: Case, sample: rd.Sample) -> rd.Sample:
+def copy_other_chain(case: Case, sample: rd.Sample) -> rd.Sample:
     """Takes the callers of another sample of the thread with other callers."""
     begin = sample.user()
     if begin is None:
@@ -73,12 +73,12 @@ def borrow_chain(case: Case, sample: rd.Sample) -> rd.Sample:
     for other in case.capture("perf.data").samples():
         start = other.user()
         if start is not None and other.tid == sample.tid and other.pid == sample.pid and \
-                other.chain[start + 1:] != sample.chain[begin + 1:] and case.in_code(other):
+                other.chain[start + 1:] != sample.chain[begin + 1:] and case.is_in_code(other):
             return clone(sample, chain=sample.chain[:begin + 1] + other.chain[start + 1:])
     raise Absent("each thread has the same callers in all samples")
 
 
-add_shares("chain.borrowed", borrow_chain)
+add_shares("chain.borrowed", copy_other_chain)
 
 
 def change_kernel_chain(case: Case, sample: rd.Sample, change: Callable[[User], User]) -> rd.Sample:
@@ -97,12 +97,12 @@ for name, change in (
 
 
 def change_markers(change: Callable[[User, int], User]) -> Callable[[Case, rd.Sample], rd.Sample]:
-    def altered(case: Case, sample: rd.Sample) -> rd.Sample:
+    def alter(case: Case, sample: rd.Sample) -> rd.Sample:
         begin = sample.user()
         if begin is None:
             raise Absent("samples hold no user callchain")
         return clone(sample, chain=change(sample.chain, begin))
-    return altered
+    return alter
 
 
 add_shares("chain.marker.doubled", change_markers(lambda chain,
@@ -170,13 +170,13 @@ add_shares("dump.shorter.1", lambda case, one: shorten_dump(case, one, lambda si
 add_shares("dump.shorter.half", lambda case, one: shorten_dump(case, one, lambda size: size // 2))
 
 
-def raise_asked_size(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
+def enlarge_stack_request(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
     if not sample.stack or sample.asked + by < len(sample.stack):
         raise Absent("dumps are full, or there are none")
     return clone(sample, asked=sample.asked + by)
 
 
-add_shares("dump.asked.+64", lambda case, one: raise_asked_size(case, one, 64))
+add_shares("dump.asked.+64", lambda case, one: enlarge_stack_request(case, one, 64))
 
 
 def find_other_sample(case: Case, sample: rd.Sample) -> rd.Sample:
@@ -185,7 +185,7 @@ def find_other_sample(case: Case, sample: rd.Sample) -> rd.Sample:
         raise Absent("samples hold no dump of the stack")
     for other in case.capture("perf.data").samples():
         if other.tid == sample.tid and other.stack and len(other.stack) == len(sample.stack) and \
-                other.stack != sample.stack and case.in_code(other) and \
+                other.stack != sample.stack and case.is_in_code(other) and \
                 other.regs[rd.X86_SP] != sample.regs[rd.X86_SP]:
             return other
     raise Absent("each thread has the same dump in all samples")
@@ -203,25 +203,25 @@ def prove_within_frame(sample: rd.Sample) -> str | None:
         "the dump reaches no caller, and no file tells what a function keeps in its frame"
 
 
-def borrow_dumps(case: Case, share: float) -> Changes:
-    return case.alter_records(lambda one: isinstance(one, rd.Sample) and case.in_code(one),
+def copy_other_dumps(case: Case, share: float) -> Changes:
+    return case.alter_records(lambda one: isinstance(one, rd.Sample) and case.is_in_code(one),
                               lambda one: clone(one, stack=find_other_sample(case, one).stack),
                               share, CODE,
                               proof=prove_within_frame)
 
 
-add("dump.borrowed.some", partial(borrow_dumps, share=SHARE))
-add("dump.borrowed.one", partial(borrow_dumps, share=0.0))
+add("dump.borrowed.some", partial(copy_other_dumps, share=SHARE))
+add("dump.borrowed.one", partial(copy_other_dumps, share=0.0))
 
 
 def change_registers(change: Callable[[dict[int, int]], dict[int, int]]) \
         -> Callable[[Case, rd.Sample], rd.Sample]:
-    def altered(case: Case, sample: rd.Sample) -> rd.Sample:
+    def alter(case: Case, sample: rd.Sample) -> rd.Sample:
         if not sample.regs:
             raise Absent("samples have no registers")
         changed = change(sample.regs)
         return clone(sample, regs={**sample.regs, **changed}) if changed else sample
-    return altered
+    return alter
 
 
 def change_frame_pointer(value: Callable[[int], int]) -> Callable[[dict[int, int]], dict[int, int]]:
@@ -257,7 +257,8 @@ add_shares("sample.ip.+1.all", move_off_instruction)
 @kind("regs.callee-saved.one")
 def change_callee_saved(case: Case) -> Changes:
     """Changes a register that no emitted function uses."""
-    sample = next((one for one in case.capture("perf.data").samples() if case.in_code(one)), None)
+    sample = next((one for one in case.capture("perf.data").samples() if case.is_in_code(one)),
+                  None)
     if not sample:
         raise Absent("the case holds no " + CODE)
     others = set(sample.regs) - {rd.X86_BP, rd.X86_SP, rd.X86_IP}

@@ -9,7 +9,7 @@ import subprocess
 from typing import Any, Iterator
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
+from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite
 from ci.tamper.layout import FINISHED, is_timed
 from harness.selftest.support import run_directory as rd
 
@@ -35,7 +35,7 @@ def split_rounds(capture: Capture) -> Iterator[list[Any]]:
     yield part
 
 
-@rewriting("harmless.order.within-round", harmless=True)
+@register_rewrite("harmless.order.within-round", harmless=True)
 def shuffle_rounds(case: Case, capture: Capture) -> Capture:
     """Shuffles records with different times within a round: their order has no meaning."""
     dice = random.Random(case.seed)
@@ -49,7 +49,7 @@ def shuffle_rounds(case: Case, capture: Capture) -> Capture:
     return capture.copy_with(records)
 
 
-@rewriting("harmless.order.equal-times", harmless=True)
+@register_rewrite("harmless.order.equal-times", harmless=True)
 def swap_equal_times(case: Case, capture: Capture) -> Capture:
     """Swaps neighbouring samples with the same time."""
     records = list(capture.records)
@@ -71,7 +71,7 @@ add("harmless.rounds.none", lambda case: case.rewrite(lambda capture: capture.co
     one for one in capture.records if one.kind != rd.FINISHED_ROUND)), harmless=True)
 
 
-@rewriting("harmless.rounds.many", harmless=True)
+@register_rewrite("harmless.rounds.many", harmless=True)
 def add_rounds(case: Case, capture: Capture) -> Capture:
     """Sorts all records by time, and ends a round after every tenth."""
     head = [one for one in capture.records
@@ -83,7 +83,7 @@ def add_rounds(case: Case, capture: Capture) -> Capture:
     return capture.copy_with(records)
 
 
-@rewriting("harmless.types.user", harmless=True)
+@register_rewrite("harmless.types.user", harmless=True)
 def insert_user_types(case: Case, capture: Capture) -> Capture:
     """Inserts records of a type that a later perf may write."""
     records: list[Any] = []
@@ -94,7 +94,7 @@ def insert_user_types(case: Case, capture: Capture) -> Capture:
     return capture.copy_with(records)
 
 
-@rewriting("harmless.types.kernel", harmless=True)
+@register_rewrite("harmless.types.kernel", harmless=True)
 def insert_kernel_types(case: Case, capture: Capture) -> Capture:
     """Inserts records of a type that a later kernel may write."""
     new = [capture.side(60, b"whatever", one.time)
@@ -131,7 +131,7 @@ def fill_dump_end(case: Case) -> Changes:
                               "dump that is not full")
 
 
-@rewriting("harmless.ids", harmless=True)
+@register_rewrite("harmless.ids", harmless=True)
 def change_ids(case: Case, capture: Capture) -> Capture:
     """Changes the ids of all events, in every record and attr."""
     by = 1_000_000

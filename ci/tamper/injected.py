@@ -5,7 +5,7 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, rewriting
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, register_rewrite
 from ci.tamper.mappings import insert_record, make_map, is_injected, set_body_field
 from ci.tamper.samples import CODE, NOBODY
 from harness.selftest.support import run_directory as rd
@@ -18,7 +18,7 @@ def is_anonymous(record: Any) -> bool:
     return isinstance(record, rd.Map) and record.name.startswith(("//anon", "/memfd:"))
 
 
-def is_native(record: Any) -> bool:
+def is_native_sample(record: Any) -> bool:
     return isinstance(record, rd.Map) and record.name.startswith("/") and \
         not is_injected(record) and not is_anonymous(record) and \
         bool(record.prot & rd.EXECUTE)
@@ -58,15 +58,15 @@ def delete_anonymous(case: Case) -> Changes:
     return changes
 
 
-add("injected.native.deleted.one", alter_records(is_native, lambda one: None, 0.0,
+add("injected.native.deleted.one", alter_records(is_native_sample, lambda one: None, 0.0,
                                                  "mapping record of a file"))
-add("injected.native.deleted.all", alter_records(is_native, lambda one: None, 1.0,
+add("injected.native.deleted.all", alter_records(is_native_sample, lambda one: None, 1.0,
                                                  "mapping record of a file"))
 add("injected.gone", lambda case: {FILE: None} if case.read(FILE) else {})
 add("injected.empty", lambda case: {FILE: b""} if case.read(FILE) else {})
 
 
-@rewriting("injected.map.swapped", FILE)
+@register_rewrite("injected.map.swapped", FILE)
 def swap_maps(case: Case, capture: Capture) -> Capture:
     """Swaps the address ranges of pairs of injected records."""
     found = [one for one in capture.maps() if is_injected(one)]
@@ -79,7 +79,7 @@ def swap_maps(case: Case, capture: Capture) -> Capture:
     return capture.replace_records(new)
 
 
-@rewriting("injected.map.invented", FILE)
+@register_rewrite("injected.map.invented", FILE)
 def invent_map(case: Case, capture: Capture) -> Capture:
     """Inserts a record of jitted code at an address without code."""
     for one in capture.maps():
@@ -96,7 +96,7 @@ add("injected.anon.invented", insert_record(
 def alter_injected_samples(change: Callable[[Any], Any],
                            share: float = 0.3) -> Callable[[Case], Changes]:
     return lambda case: case.alter_records(
-        lambda record: isinstance(record, rd.Sample) and case.in_code(record), change, share,
+        lambda record: isinstance(record, rd.Sample) and case.is_in_code(record), change, share,
         CODE, FILE)
 
 
@@ -108,7 +108,7 @@ add("injected.sample.doubled", alter_injected_samples(lambda one: [one, one]))
 add("injected.sample.cpu", alter_injected_samples(lambda one: clone(one, cpu=one.cpu ^ 1)))
 
 
-def has_type(number: int) -> Callable[[Any], bool]:
+def match_type(number: int) -> Callable[[Any], bool]:
     return lambda record: record.kind == number
 
 
@@ -122,9 +122,9 @@ def change_first_byte(one: Any) -> Any:
 # Records that injecting must not change.
 for kind_name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
     what = kind_name.upper() + " record"
-    add("injected.%s.pid" % kind_name, alter_records(has_type(number), change_first_byte, 0.0,
+    add("injected.%s.pid" % kind_name, alter_records(match_type(number), change_first_byte, 0.0,
                                                      what))
-add("injected.kernel-map", alter_records(has_type(1), change_first_byte, 0.0,
+add("injected.kernel-map", alter_records(match_type(1), change_first_byte, 0.0,
                                          "mapping record of the kernel"))
 NATIVE: dict[str, Callable[[Any], Any]] = {
     "inode": lambda one: clone(one, ino=one.ino + 1),
@@ -135,7 +135,7 @@ NATIVE: dict[str, Callable[[Any], Any]] = {
 }
 for native_name, change in NATIVE.items():
     add("injected.native." + native_name, alter_records(
-        is_native, change, 1.0, "mapping record of a file"))
+        is_native_sample, change, 1.0, "mapping record of a file"))
 
 
 def set_attr_field(at: int, layout: str, value: int) -> Callable[[Case], Changes]:

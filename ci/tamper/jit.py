@@ -32,19 +32,19 @@ def read_mode(case: Case) -> str:
     return match.group(1)
 
 
-def inject(case: Case, altered: dict[str, bytes]) -> Changes:
+def inject(case: Case, alter: dict[str, bytes]) -> Changes:
     """Injects altered jitdumps into the capture again, from a scratch folder: the files at the
     recorded paths are no longer the mapped ones."""
     mode = read_mode(case)
     with tempfile.TemporaryDirectory(prefix="tamper-jit-", dir=case.scratch) as folder:
         target = os.path.join(folder, "injected.data")
         for name in find_dumps(case):
-            files.write_bytes(os.path.join(folder, name), altered.get(name) or case.read(name))
+            files.write_bytes(os.path.join(folder, name), alter.get(name) or case.read(name))
         done = subprocess.run([case.jitproof, "inject", "--anon=" + mode, "--jitdump-dir", folder,
                                "-i", case.path("perf.data"), "-o", target],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                               timeout=60)
-        changes: dict[str, bytes | None] = dict(altered)
+        changes: dict[str, bytes | None] = dict(alter)
         changes["inject.txt"] = done.stderr
         changes["injected.data"] = files.read_bytes(target) if os.path.exists(target) else None
         for where, _, names in os.walk(folder):
@@ -59,16 +59,16 @@ def alter_dumps(change: Callable[[Case, rd.Jitdump], None]) -> Callable[[Case], 
     """Alters each jitdump, and injects the altered jitdumps."""
     def alter(case: Case) -> Changes:
         read_mode(case)
-        altered = {}
+        alter = {}
         for name in find_dumps(case):
             one = Dump(case.path(name))
             change(case, one)
             raw = one.header + b"".join(one.records)
             if raw != case.read(name):
-                altered[name] = raw
-        if not altered:
+                alter[name] = raw
+        if not alter:
             raise Absent("the jitdumps hold nothing of the kind")
-        return inject(case, altered)
+        return inject(case, alter)
     return alter
 
 

@@ -45,7 +45,7 @@ def kind(name: str, harmless: bool = False) -> Callable[[Make], Make]:
     return register
 
 
-def rewriting(name: str, *names: str, harmless: bool = False) -> Callable[[Alter], Alter]:
+def register_rewrite(name: str, *names: str, harmless: bool = False) -> Callable[[Alter], Alter]:
     """Registers the decorated function, which returns the altered capture. It alters perf.data and
     injected.data, or only the files @names."""
     def register(alter: Alter) -> Alter:

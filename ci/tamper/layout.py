@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, rewriting
+from ci.tamper.kinds import Absent, Changes, add, register_rewrite
 from ci.tamper.mappings import is_executable
 from ci.tamper.samples import CODE
 from harness.selftest.support import run_directory as rd
@@ -37,7 +37,7 @@ def move_behind(case: Case, where: Callable[[Case, Any], bool], what: str) -> Ch
 
 # name: (where, what it is)
 RECORDS: dict[str, tuple[Callable[[Case, Any], bool], str]] = {
-    "sample": (lambda case, one: isinstance(one, rd.Sample) and case.in_code(one), CODE),
+    "sample": (lambda case, one: isinstance(one, rd.Sample) and case.is_in_code(one), CODE),
     "map": (lambda case, one: isinstance(one, rd.Map) and is_executable(case, one),
             "executable mapping record of a watched process")}
 for name, (where, what) in RECORDS.items():
@@ -60,7 +60,7 @@ for type_name, number in (("aux", AUX), ("itrace", ITRACE_START), ("unknown", 60
 def drop_last_records(case: Case, part: float) -> Changes:
     """Drops the last records of a valid file, as if the writer had stopped early."""
     def alter(capture: Capture) -> Capture:
-        times = sorted(one.time for one in capture.samples() if case.in_code(one))
+        times = sorted(one.time for one in capture.samples() if case.is_in_code(one))
         if not times:
             raise Absent("the case holds no " + CODE)
         end = times[int(len(times) * part)]
@@ -91,7 +91,7 @@ add("file.gone", lambda case: {"perf.data": None})
 add("file.empty", lambda case: {"perf.data": b""})
 
 
-@rewriting("size.mmap.+8")
+@register_rewrite("size.mmap.+8")
 def change_record_size(case: Case, capture: Capture) -> Capture:
     """Changes the size of a record, so that a reader does not find the next one."""
     found = [one for one in capture.maps() if is_executable(case, one)]

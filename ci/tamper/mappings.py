@@ -8,7 +8,7 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, rewriting
+from ci.tamper.kinds import Absent, Changes, add, register_rewrite
 from ci.tamper.samples import CODE, NOBODY
 from harness.selftest.support import run_directory as rd
 
@@ -145,12 +145,12 @@ def prove_read_again(case: Case, one: rd.Map, name: str) -> str | None:
     elif name == "start.+1":
         end = start + PAGE
 
-    def says_it(two: rd.Map) -> bool:
+    def repeats_identity(two: rd.Map) -> bool:
         return two is not one and two.pid == one.pid and two.prot == one.prot and \
             two.start <= start and end <= two.start + two.size
-    if not any(map(says_it, case.readings)) or name in GROWN and not any(
+    if not any(map(repeats_identity, case.snapshot_maps)) or name in GROWN and not any(
             one.time < two.time < int(case.facts["enabled"])
-            for two in filter(says_it, case.capture("perf.data").maps())):
+            for two in filter(repeats_identity, case.capture("perf.data").maps())):
         return None
     return "a reading of /proc tells the same"
 
@@ -272,7 +272,7 @@ for target in TARGETS:
     add("map.%s.deleted.all" % target, partial(delete_all, target=target))
 
 
-@rewriting("map.code.order")
+@register_rewrite("map.code.order")
 def swap_code_times(case: Case, capture: Capture) -> Capture:
     """Swaps the times of two records of emitted code of a process."""
     found = [one for one in capture.maps() if is_code(case, one)]

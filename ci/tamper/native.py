@@ -9,7 +9,7 @@ from typing import Any, Callable
 from ci.base import files
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.events import change_attr, change_field
-from ci.tamper.kinds import Absent, Changes, add, rewriting
+from ci.tamper.kinds import Absent, Changes, add, register_rewrite
 from harness.selftest.support import run_directory as rd
 
 FLAGS, CS, SS = 9, 10, 11  # numbers of PERF_REG_X86_*
@@ -20,7 +20,7 @@ EXCLUDE_CALLCHAIN_KERNEL = 1 << 21
 Change = Callable[[Case, Any], Any]
 
 
-def is_native(case: Case, one: Any) -> bool:
+def is_native_sample(case: Case, one: Any) -> bool:
     """Returns whether a sample is in user space, outside of emitted code, in a watched process."""
     return isinstance(one, rd.Sample) and one.misc & 7 == rd.USER and one.pid in case.watched and \
         not case.is_code(one.regs.get(rd.X86_IP, one.ip))
@@ -41,18 +41,18 @@ def add_shares(name: str, where: Callable[[Case, Any], bool], change: Change, wh
 def change_chain(change: Callable[[rd.Sample, list[int]], list[int]]) -> Change:
     """Changes the user callchain of samples whose dump contains a frame. @change: returns the new
     chain for a sample and its user callchain."""
-    def altered(_: Case, sample: rd.Sample) -> rd.Sample:
+    def alter(_: Case, sample: rd.Sample) -> rd.Sample:
         begin = sample.user()
         if begin is None or not sample.stack or len(sample.chain) - begin < 2 or \
                 sample.word(sample.regs[rd.X86_BP] + 8) is None:
             return sample
         return clone(sample, chain=sample.chain[:begin] + change(sample, sample.chain[begin:]))
-    return altered
+    return alter
 
 
 NATIVE = "sample outside of emitted code"
-add_shares("native.chain.cut.1", is_native, change_chain(lambda one, user: user[:1]), NATIVE)
-add_shares("native.chain.caller.0x1234", is_native, change_chain(
+add_shares("native.chain.cut.1", is_native_sample, change_chain(lambda one, user: user[:1]), NATIVE)
+add_shares("native.chain.caller.0x1234", is_native_sample, change_chain(
     lambda one, user: [user[0], 0x1234, *user[2:]]), NATIVE)
 
 
@@ -63,10 +63,10 @@ def zero_dump(_: Case, sample: rd.Sample) -> rd.Sample:
     return clone(sample, stack=bytearray(len(sample.stack)))
 
 
-add_shares("native.dump.zeroed", is_native, zero_dump, NATIVE)
+add_shares("native.dump.zeroed", is_native_sample, zero_dump, NATIVE)
 
 
-def move_nowhere(_: Case, sample: rd.Sample) -> rd.Sample:
+def move_outside_mappings(_: Case, sample: rd.Sample) -> rd.Sample:
     made = clone(sample, chain=[0x1234 if one == sample.ip else one for one in sample.chain])
     made.ip = 0x1234
     if rd.X86_IP in made.regs:
@@ -74,7 +74,7 @@ def move_nowhere(_: Case, sample: rd.Sample) -> rd.Sample:
     return made
 
 
-add_shares("native.ip.0x1234", is_native, move_nowhere, NATIVE)
+add_shares("native.ip.0x1234", is_native_sample, move_outside_mappings, NATIVE)
 
 
 def set_register(number: int, value: int) -> Change:
@@ -104,7 +104,7 @@ for misc_name, bit in (("exact-ip", EXACT_IP), ("bit-3", 1 << 3), ("bit-12", BUS
 
 def change_kernel_chain(value: int, entry: int) -> Change:
     """Replaces an entry of the kernel callchain by @value, or inserts it if it is a marker."""
-    def altered(_: Case, sample: rd.Sample) -> rd.Sample:
+    def alter(_: Case, sample: rd.Sample) -> rd.Sample:
         end = (sample.user() or len(sample.chain) + 1) - 1
         if not sample.chain or end <= entry:
             return sample
@@ -117,7 +117,7 @@ def change_kernel_chain(value: int, entry: int) -> Change:
         if entry == 1:
             made.ip = value
         return made
-    return altered
+    return alter
 
 
 KERNEL = "sample in the kernel"
@@ -158,7 +158,7 @@ def move_outside_events(key: str, where: str, by: int) -> Callable[[Case], Chang
             raise Absent("the capture does not record when its events were on")
 
         def change(capture: Capture) -> Capture:
-            found = [one for one in capture.samples() if not case.in_code(one)]
+            found = [one for one in capture.samples() if not case.is_in_code(one)]
             one = (found or capture.samples())[0 if by < 0 else -1]
             made = clone(one)
             made.time = int(facts[key]) + by
@@ -179,7 +179,7 @@ def get_id(one: rd.Side) -> int:
     return 0 if at is None else struct.unpack_from("<Q", one.body, at)[0]
 
 
-def put_body(one: rd.Side, at: int, value: int, layout: str = "<I") -> rd.Side:
+def write_number(one: rd.Side, at: int, value: int, layout: str = "<I") -> rd.Side:
     made = clone(one)
     struct.pack_into(layout, made.body, at, value)
     return made
@@ -188,8 +188,9 @@ def put_body(one: rd.Side, at: int, value: int, layout: str = "<I") -> rd.Side:
 MAP = "live record of a mapping"
 for flags_name, flags in (("none", 0), ("both", 3), ("bit-31", 1 << 31 | 2)):
     add_shares("map.flags." + flags_name, is_live_map,
-               partial(lambda new, case, one: put_body(one, 60, new), flags), MAP)
-add_shares("map.prot.bit-3", is_live_map, lambda case, one: put_body(one, 56, one.prot | 8), MAP)
+               partial(lambda new, case, one: write_number(one, 60, new), flags), MAP)
+add_shares("map.prot.bit-3", is_live_map, lambda case, one: write_number(one, 56, one.prot | 8),
+           MAP)
 add_shares("map.misc.data", is_live_map, lambda case, one: clone(one, misc=one.misc | DATA), MAP)
 add_shares("map.misc.bit-12", is_live_map, lambda case, one: clone(one, misc=one.misc | BUSY_BIT),
            MAP)
@@ -200,7 +201,7 @@ def is_live_side(case: Case, one: Any) -> bool:
         not (one.kind == rd.MMAP and one.misc & 7 == rd.KERNEL)
 
 
-def has_type(number: int) -> Callable[[Case, Any], bool]:
+def match_type(number: int) -> Callable[[Case, Any], bool]:
     return lambda case, one: is_live_side(case, one) and one.kind == number
 
 
@@ -208,7 +209,7 @@ def set_tail_field(bit: int, value: int) -> Callable[[Case, rd.Side], rd.Side]:
     def change(_: Case, one: rd.Side) -> rd.Side:
         if bit not in one.tail():
             raise Absent("records do not hold the field")
-        return put_body(one, one.tail()[bit], value, "<I" if bit == rd.CPU else "<Q")
+        return write_number(one, one.tail()[bit], value, "<I" if bit == rd.CPU else "<Q")
     return change
 
 
@@ -216,20 +217,20 @@ SIDE = "live record of sideband"
 add_shares("side.cpu.4095", is_live_side, set_tail_field(rd.CPU, 4095), SIDE)
 add_shares("side.id.0", is_live_side, set_tail_field(rd.IDENTIFIER, 0), SIDE)
 for task_name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
-    add_shares("%s.misc.bit-12" % task_name, has_type(number),
+    add_shares("%s.misc.bit-12" % task_name, match_type(number),
                lambda case, one: clone(one, misc=one.misc | BUSY_BIT), SIDE)
 
 
-@rewriting("kernel-map.moved")
-def kernel_map_moved(case: Case, capture: Capture) -> Capture:
+@register_rewrite("kernel-map.moved")
+def move_kernel_map(case: Case, capture: Capture) -> Capture:
     found = [one for one in capture.records if isinstance(one, rd.Side) and one.kind == rd.MMAP and
              one.misc & 7 == rd.KERNEL]
     inside = [one for one in capture.samples() if is_kernel_sample(case, one)]
     if not found or len(inside) * 50 <= len(capture.samples()):
         raise Absent("hardly a sample is in the kernel, or it has no record")
-    return capture.replace_records({id(one): put_body(one, 8,
-                                                      struct.unpack_from("<Q", one.body, 8)[0] -
-                                                      (1 << 30), "<Q") for one in found})
+    return capture.replace_records({id(one): write_number(one, 8,
+                                                          struct.unpack_from("<Q", one.body, 8)[0] -
+                                                          (1 << 30), "<Q") for one in found})
 
 
 def add_attr_kind(name: str, there: Callable[[Case, Capture], bool], at: int, layout: str,
@@ -248,6 +249,6 @@ add_attr_kind("attr.max-stack.2", lambda case, capture: any(
 add_attr_kind("attr.no-kernel-chain", lambda case, capture: any(
     is_kernel_sample(case, one) for one in capture.samples()), ATTR_FLAGS, "Q",
               lambda old: old | EXCLUDE_CALLCHAIN_KERNEL)
-rewriting("sample.cpu.one.with-ids")(move_to_one_cpu)
+register_rewrite("sample.cpu.one.with-ids")(move_to_one_cpu)
 add("sample.before-first-event", move_outside_events("first_enabled", "capture", -50_000))
 add("sample.after-last-event", move_outside_events("silent", "watched", 50_000))

@@ -33,7 +33,7 @@ LAUNCH = 0
 Times = tuple[int, int]
 
 
-def choose_slot(case: Case, number: int) -> int:
+def choose_record_of_type(case: Case, number: int) -> int:
     """Chooses a record of a type by the seed. Returns its slot, or that of its first part."""
     found = [at for at in find_slots(case, number) if not case.truth.get(at)[1]]
     return found[zlib.crc32(("%d %s" % (case.seed, case.kind)).encode()) % len(found)]
@@ -64,7 +64,7 @@ def find_places(case: Case, old: tuple[int, ...]) -> list[range]:
     return [range(start, start + max(sizes, default=0)) for start in starts]
 
 
-def was_executable(case: Case, mapped: tuple[int, ...]) -> bool:
+def was_ever_executable(case: Case, mapped: tuple[int, ...]) -> bool:
     """Returns whether the memory was ever executable. Captures and maps show no other memory."""
     truth = case.truth
     acts = [*map(truth.get, truth.find(truth.PROTECT)),
@@ -109,11 +109,11 @@ def require_needed(case: Case, at: int) -> None:
             raise Unobservable("what was mapped was gone before samples were taken")
         if is_replaced(case, old):
             raise Unobservable(REPLACED)
-        if not was_executable(case, old):
+        if not was_ever_executable(case, old):
             raise Unobservable("what was mapped was never executable, and holds no code")
         if is_same_memory(case, old):
             raise Unobservable("memory of the same kind was there already, as little executable")
-    if old[0] == T.UNMAP and not was_executable(case, old):
+    if old[0] == T.UNMAP and not was_ever_executable(case, old):
         raise Unobservable("what was unmapped was never executable, and held no code")
     if old[0] == T.CODE_LOAD:
         case.demand_present([at])
@@ -134,7 +134,7 @@ def require_needed(case: Case, at: int) -> None:
 
 
 def delete_record(case: Case, number: int) -> Changes:
-    at = choose_slot(case, number)
+    at = choose_record_of_type(case, number)
     gone, old = find_parts(case, at), case.truth.get(at)
     require_needed(case, at)
     if old[0] == T.GONE and old[2] != old[3]:
@@ -146,7 +146,7 @@ def delete_record(case: Case, number: int) -> Changes:
 
 
 def double_record(case: Case, number: int) -> Changes:
-    twice = find_parts(case, choose_slot(case, number))
+    twice = find_parts(case, choose_record_of_type(case, number))
     every = case.truth.slots
     return pack_truth(case.truth, [*every[:twice.stop], *map(every.__getitem__, twice),
                                    *every[twice.stop:]])
@@ -178,7 +178,7 @@ def find_free_time(case: Case, at: int) -> Times:
         min([one[4] for one in after if one[0] not in WRAPPING] or [2**64])
 
 
-def is_taken(case: Case, old: tuple[int, ...], spans: list[Times]) -> bool:
+def holds_other_code(case: Case, old: tuple[int, ...], spans: list[Times]) -> bool:
     """Returns whether other code was certainly at the same place in one of the @spans of time."""
     truth, mine = case.truth, find_places(case, old)
     gone = {get_function_id(one): one[4] for one in map(truth.get, truth.find(T.CODE_UNLOAD))}
@@ -189,7 +189,7 @@ def is_taken(case: Case, old: tuple[int, ...], spans: list[Times]) -> bool:
                for one in map(truth.get, truth.find(T.CODE_LOAD)))
 
 
-def depends_on_act(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -> bool:
+def constrains_act(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -> bool:
     """Returns whether a record of the capture constrains the time of the act @old."""
     if old[0] == T.MAP and not old[8] & rd.EXECUTE:
         # Until the memory is executable, only samples with an address in it show the mapping.
@@ -229,9 +229,9 @@ def require_visible(case: Case, at: int, times: Times) -> None:
     if times[0] <= old[4] and old[5] <= times[1]:
         raise Unobservable("the wider bracket holds the act still, and nothing else that its "
                            "thread did")
-    if old[0] in WRAPPING and is_taken(case, old, spans):
+    if old[0] in WRAPPING and holds_other_code(case, old, spans):
         return
-    if not any(isinstance(one, (rd.Sample, rd.Side)) and depends_on_act(case, old, one) and
+    if not any(isinstance(one, (rd.Sample, rd.Side)) and constrains_act(case, old, one) and
                any(first <= one.time <= last for first, last in spans)
                for one in case.capture("perf.data").records):
         raise Unobservable("its thread wrote nothing, and nothing was seen that tells of the act, "
@@ -239,7 +239,7 @@ def require_visible(case: Case, at: int, times: Times) -> None:
 
 
 def move_record(case: Case, number: int, change: Callable[[int, int], Times]) -> Changes:
-    at = choose_slot(case, number)
+    at = choose_record_of_type(case, number)
     before, after = case.truth.get(at)[4:6]
     times = change(before, after)
     if times == (before, after):
@@ -277,7 +277,7 @@ def is_contradicted(case: Case, at: int, cpu: int) -> bool:
 def change_cpu_time(change: Callable[[int], int], every: bool) -> Callable[[Case], Changes]:
     """Changes the CPU time of one or all activations."""
     def alter(case: Case) -> Changes:
-        alone = choose_slot(case, T.LEAVE)
+        alone = choose_record_of_type(case, T.LEAVE)
         new = [bytearray(slot) for slot in case.truth.slots]
         if not every and not is_contradicted(case, alone, change(case.truth.get(alone)[7] >> 8)):
             raise Unobservable("there was as much time")

@@ -38,7 +38,7 @@ def find_pinned(case: Case) -> list[Pinned]:
             entered[slot[3]] = slot[4]
             continue
         begin, end, cpu = entered.pop(slot[3], 0), slot[5], slot[7] >> 8
-        if not case.in_window(begin) or not case.in_window(end) or \
+        if not case.is_in_window(begin) or not case.is_in_window(end) or \
                 abs(end - begin - cpu) >= PINNED_NS:
             continue
         mine = threads[slot[3]]
@@ -98,7 +98,7 @@ def swap_sideband_cpus(case: Case) -> Changes:
     if {one.cpu for one in capture.samples()} - {0, 1} or "first_enabled" not in case.facts:
         raise Absent("the capture is not ours, or of more than two CPUs")
 
-    def place(one: Any) -> int | None:
+    def find_cpu_offset(one: Any) -> int | None:
         """Returns the offset of the CPU in a live record, or None."""
         tail = one.tail() if isinstance(one, rd.Side) and \
             one.kind in (rd.MMAP2, rd.COMM, rd.FORK, rd.EXIT) else {}
@@ -107,13 +107,13 @@ def swap_sideband_cpus(case: Case) -> Changes:
         return tail[rd.CPU] if known and read_number(one, tail[rd.IDENTIFIER], "<Q") else None
 
     def swap_cpu(one: Any) -> Any:
-        at = place(one)
+        at = find_cpu_offset(one)
         if at is None:
             return one
         made = clone(one)
         struct.pack_into("<I", made.body, at, read_number(one, at) ^ 1)
         return made
-    live = [one for one in capture.records if place(one) is not None]
+    live = [one for one in capture.records if find_cpu_offset(one) is not None]
     if not live:
         raise Absent("there is no live record of a thread or mapping")
     slack = int(case.facts.get("slack", 0))

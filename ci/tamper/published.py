@@ -11,7 +11,7 @@ from ci.tamper.case import Capture, Case, clone
 from ci.tamper.injected import FILE, WHAT
 from ci.tamper.jit import (Dump, alter_dumps, alter_loads, alter_perf_maps, choose_loads,
                            join_words, set_name, split_line)
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, rewriting
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, register_rewrite
 from ci.tamper.mappings import is_injected
 from harness.selftest.support import run_directory as rd
 
@@ -116,18 +116,18 @@ def change_each(number: int, change: Callable[[bytearray], None]) \
     return alter
 
 
-def drop_close(one: rd.Jitdump) -> list[bytearray]:
+def without_close_records(one: rd.Jitdump) -> list[bytearray]:
     return [record for record in one.records if Dump.kind(record) != CLOSE]
 
 
 def move_close(case: Case, one: rd.Jitdump) -> None:
-    rest = drop_close(one)
+    rest = without_close_records(one)
     closing = [record for record in one.records if Dump.kind(record) == CLOSE]
     one.records = rest[:len(rest) // 2] + closing + rest[len(rest) // 2:]
 
 
 def remove_close(case: Case, one: rd.Jitdump) -> None:
-    one.records = drop_close(one)
+    one.records = without_close_records(one)
 
 
 def insert_before_middle(one: rd.Jitdump, kind: int, body: Callable[[int, int], bytes]) -> None:
@@ -361,7 +361,7 @@ for name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
     add("injected.%s.deleted" % name, partial(delete_records, number=number))
 
 
-@rewriting("injected.map.names.swapped", FILE)
+@register_rewrite("injected.map.names.swapped", FILE)
 def swap_map_names(case: Case, capture: Capture) -> Capture:
     """Swaps the files of two injected records."""
     found = [one for one in capture.maps() if is_injected(one)]
@@ -376,7 +376,7 @@ def swap_map_names(case: Case, capture: Capture) -> Capture:
 
 def alter_one_sample(change: Callable[[rd.Sample], rd.Sample]) -> Callable[[Case], Changes]:
     return lambda case: case.alter_records(
-        lambda one: isinstance(one, rd.Sample) and case.in_code(one) and bool(one.chain), change,
+        lambda one: isinstance(one, rd.Sample) and case.is_in_code(one) and bool(one.chain), change,
         0.0, "sample in emitted code with a callchain", FILE)
 
 

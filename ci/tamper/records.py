@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.events import find_sampling_attr, find_sideband_attr
-from ci.tamper.kinds import Absent, Changes, add, rewriting
+from ci.tamper.kinds import Absent, Changes, add, register_rewrite
 from ci.tamper.mappings import (PAGE, TARGETS, alter_maps, insert_record, set_body_field,
                                 shift_map_time)
 from ci.tamper.tasks import set_field, read_head, shift_time, match_tasks, set_comm
@@ -197,7 +197,7 @@ for target in ("code", "file", "other"):
         partial(alter_pair, target=target, change=swap_identities))
 
 
-@rewriting("map.code.merged")
+@register_rewrite("map.code.merged")
 def merge_maps(case: Case, capture: Capture) -> Capture:
     """Merges the records of two neighbouring mappings of emitted code."""
     found = [one for one in capture.maps() if TARGETS["code"][0](case, one)]
@@ -212,10 +212,10 @@ def merge_maps(case: Case, capture: Capture) -> Capture:
     raise Absent("no two mappings of emitted code are neighbours")
 
 
-@rewriting("map.code.behind-sample")
+@register_rewrite("map.code.behind-sample")
 def move_behind_sample(case: Case, capture: Capture) -> Capture:
     """Moves a mapping's record to one microsecond after the first sample in the mapping."""
-    samples = [one for one in capture.samples() if case.in_code(one)]
+    samples = [one for one in capture.samples() if case.is_in_code(one)]
     for mapped in capture.maps():
         if not TARGETS["code"][0](case, mapped) or not mapped.time:
             continue
@@ -263,18 +263,18 @@ def prove_within_bracket(case: Case, one: rd.Side, by: int) -> str | None:
     truth, tid, pid = case.truth, read_head(one, 3)[2], read_head(one, 1)[0]
     times = [one.time, one.time + by, struct.unpack_from("<Q", one.body, 16)[0] + by]
 
-    def slots(number: int) -> list[tuple[int, ...]]:
+    def find_records(number: int) -> list[tuple[int, ...]]:
         return [slot for slot in map(truth.get, truth.find(number))
                 if slot[2] == pid and slot[3] == tid]
     if one.kind == rd.FORK:
-        brackets = [slot[4:6] for slot in slots(truth.THREAD_START)]
+        brackets = [slot[4:6] for slot in find_records(truth.THREAD_START)]
         if any(times[0] <= sample.time <= times[2] for sample in
                case.capture("perf.data").samples() if sample.tid == tid):
             return None
     else:
         # The thread that joined it recorded when it was gone.
-        brackets = [(slot[4], min(gone)) for slot in slots(truth.THREAD_EXIT) if (
-            gone := [late[5] for late in slots(truth.GONE) if late[5] >= slot[5]])]
+        brackets = [(slot[4], min(gone)) for slot in find_records(truth.THREAD_EXIT) if (
+            gone := [late[5] for late in find_records(truth.GONE) if late[5] >= slot[5]])]
     if any(begin < min(times) and max(times) < end for begin, end in brackets):
         return "the truth's bracket of the thread's start or end holds that time, too"
     return None
@@ -327,7 +327,7 @@ def get_comm(one: rd.Side) -> bytes:
     return bytes(one.body[8:one.tail()[0]]).split(b"\0")[0]
 
 
-@rewriting("comm.swapped")
+@register_rewrite("comm.swapped")
 def swap_comms(case: Case, capture: Capture) -> Capture:
     """Swaps the names of two threads with different names."""
     found = [one for one in capture.records
@@ -353,7 +353,7 @@ add("comm.text.longer", alter_comms(lambda one: set_comm(one, get_comm(one) + b"
 add("comm.tail.tid", alter_comms(lambda one: change_tail(require_live(one), 4)))
 
 
-@rewriting("side.id.sampling")
+@register_rewrite("side.id.sampling")
 def use_sampling_id(case: Case, capture: Capture) -> Capture:
     """Gives records of the sideband the id of the sampling event, which requests none."""
     first = capture.attrs[find_sampling_attr(capture)]

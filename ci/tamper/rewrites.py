@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.jit import join_words, split_line, alter_perf_maps
-from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
+from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite
 from ci.tamper.window import read_lines, pack_truth
 from harness.selftest.support import run_directory as rd
 
@@ -104,7 +104,7 @@ add_harmless("records.maps", prepend_records(
     (CPU_MAP, struct.pack("<HHHH", 0, 2, 0, 1))))
 
 
-@rewriting("harmless.rounds.doubled", harmless=True)
+@register_rewrite("harmless.rounds.doubled", harmless=True)
 def double_rounds(case: Case, capture: Capture) -> Capture:
     """Ends three rounds after all records, and none before."""
     end = rd.Record(rd.FINISHED_ROUND, 0, b"")

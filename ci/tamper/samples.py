@@ -24,7 +24,7 @@ Change = Callable[[Case, rd.Sample], Any]
 def alter_samples(change: Change, share: float = SHARE) -> Callable[[Case], Changes]:
     """Alters a share of the samples in emitted code. @change: returns the replacement."""
     return lambda case: case.alter_records(
-        lambda record: isinstance(record, rd.Sample) and case.in_code(record),
+        lambda record: isinstance(record, rd.Sample) and case.is_in_code(record),
         lambda sample: change(case, sample), share, CODE)
 
 
@@ -138,7 +138,7 @@ def forget_samples(case: Case, times: set[int], what: str) -> Changes:
 
 def get_window_samples(case: Case) -> list[rd.Sample]:
     return sorted((one for one in case.capture("perf.data").samples()
-                   if one.pid in case.watched and case.in_window(one.time)),
+                   if one.pid in case.watched and case.is_in_window(one.time)),
                   key=lambda one: one.time)
 
 
@@ -207,7 +207,7 @@ def delete_function(case: Case) -> Changes:
     starts = sorted({truth.get(index)[6] for index in truth.find(truth.CODE_LOAD)})
     functions: dict[int, list[rd.Sample]] = collections.defaultdict(list)
     samples = get_witnessed_samples(case)
-    for sample in filter(case.in_code, filter_unbroken(samples)):
+    for sample in filter(case.is_in_code, filter_unbroken(samples)):
         functions[bisect.bisect_right(starts, sample.regs.get(rd.X86_IP, sample.ip))].append(sample)
     if len(functions) < 2:
         raise Absent("fewer than two functions have samples")
@@ -291,14 +291,17 @@ for mode_name, misc in (("unknown", 0), ("kernel", rd.KERNEL), ("hypervisor", HY
             alter_samples(set_mode(misc, FAR), share))
 
 
-def delay(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
+def delay_sample(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
     return clone(sample, time=sample.time + by)
 
 
-add("sample.time.later.100ms", alter_samples(lambda case, one: delay(case, one, 100_000_000)))
-add("sample.time.earlier.100ms", alter_samples(lambda case, one: delay(case, one, -100_000_000)))
-add("sample.time.later.1h", alter_samples(lambda case, one: delay(case, one, 3_600_000_000_000)))
-add("sample.time.zero", alter_samples(lambda case, one: delay(case, one, -one.time)))
+add("sample.time.later.100ms",
+    alter_samples(lambda case, one: delay_sample(case, one, 100_000_000)))
+add("sample.time.earlier.100ms",
+    alter_samples(lambda case, one: delay_sample(case, one, -100_000_000)))
+add("sample.time.later.1h",
+    alter_samples(lambda case, one: delay_sample(case, one, 3_600_000_000_000)))
+add("sample.time.zero", alter_samples(lambda case, one: delay_sample(case, one, -one.time)))
 
 
 def change_cpu(number: Callable[[int], int]) -> Change:

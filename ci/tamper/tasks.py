@@ -35,7 +35,7 @@ def is_comm(case: Case, record: Any) -> bool:
     return record.kind == rd.COMM and read_head(record, 1)[0] in case.watched
 
 
-def prove_gone_before(case: Case, record: Any, tid: int) -> str | None:
+def prove_exit_before(case: Case, record: Any, tid: int) -> str | None:
     """Returns a proof that a record of the thread is not required: according to the truth it ended,
     or its process exec'ed, before sampling, and /proc may have been read later. Returns None
     otherwise."""
@@ -69,7 +69,7 @@ def alter_comms(change: Callable[[rd.Side], Any], share: float, deletes: bool = 
         -> Callable[[Case], Changes]:
     return lambda case: case.alter_records(
         lambda record: is_comm(case, record), change, share, COMM_WHAT,
-        proof=(lambda record: prove_gone_before(case, record, read_head(record, 2)[1]) or (
+        proof=(lambda record: prove_exit_before(case, record, read_head(record, 2)[1]) or (
             prove_recorded_again(case, record) if not share else None)) if deletes else None)
 
 
@@ -112,7 +112,7 @@ def alter_tasks(where: Callable[[Case, Any], bool], change: Callable[[rd.Side], 
                 what: str, deletes: bool) -> Callable[[Case], Changes]:
     return lambda case: case.alter_records(
         lambda one: where(case, one), change, share, what,
-        proof=(lambda one: prove_gone_before(case, one, read_head(one, 3)[2]) or (
+        proof=(lambda one: prove_exit_before(case, one, read_head(one, 3)[2]) or (
             prove_recorded_again(case, one) if not share and one.kind == rd.FORK else None))
         if deletes else None)
 

@@ -188,7 +188,7 @@ add("maps.gone", lambda case: {"maps": None})
 
 
 @kind("maps.without.code")
-def maps_without_code(case: Case) -> Changes:
+def remove_code_lines(case: Case) -> Changes:
     """Removes the lines of emitted code from the snapshot."""
     kept = []
     lines = read_lines(case, "maps")
@@ -205,7 +205,7 @@ def maps_without_code(case: Case) -> Changes:
 
 
 @kind("maps.without.libc")
-def maps_without_libc(case: Case) -> Changes:
+def remove_libc_lines(case: Case) -> Changes:
     lines = read_lines(case, "maps")
     kept = [line for line in lines if not (b"/libc.so" in line and b"r-xp" in line)]
     if kept == lines:

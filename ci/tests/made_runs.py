@@ -79,13 +79,13 @@ class Made(Folder):
         done = matrix("store", "--to", to or self.store_dir, *dirs)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def refused(self, *dirs: str, says: str) -> None:
+    def expect_refusal(self, *dirs: str, says: str) -> None:
         done = matrix("store", "--to", self.store_dir, *dirs)
         self.assertEqual(done.returncode, 99, done.stdout)
         self.assertRegex(done.stderr, says)
         self.assertFalse(os.path.exists(self.store_dir) and os.listdir(self.store_dir))
 
-    def stored(self, label: str = "6.1", folder: str | None = None) -> str:
+    def store_cell(self, label: str = "6.1", folder: str | None = None) -> str:
         return os.path.join(folder or self.store_dir, label + ".jsonl")
 
     def compare(self, one: str, other: str, status: int, *says: str,

@@ -17,9 +17,9 @@ class Compared(unittest.TestCase):
         self.mappings.add(PID, FILE, 0x10000, 0, True, "/usr/bin/made")
         self.mappings.add(PID, CODE, 0x10000, 0, True, "//anon")
 
-    def pair(self, ours: list[int], theirs: list[int], stop: str = "root",
-             outside: Sequence[tuple[int, int, int]] = (), libdw: bool = False,
-             dump: int = 4096) -> agreement.Pair:
+    def make_pair(self, ours: list[int], theirs: list[int], stop: str = "root",
+                  outside: Sequence[tuple[int, int, int]] = (), libdw: bool = False,
+                  dump: int = 4096) -> agreement.Pair:
         """Pairs stacks of return addresses; converts perf's stack to what perf prints."""
         found = agreement.Unwound([(address - (at > 0), "") for at, address in enumerate(theirs)],
                                   list(outside), libdw, 0)
@@ -29,7 +29,7 @@ class Compared(unittest.TestCase):
 
     def classify(self, *args: Any, **more: Any) -> str:
         comparison = agreement.Comparison()
-        comparison.add(self.pair(*args, **more), self.mappings)
+        comparison.add(self.make_pair(*args, **more), self.mappings)
         if comparison.same:
             return "same"
         return next(iter(comparison.classes), "unexplained")
@@ -77,7 +77,7 @@ class Classes(Compared):
                             (2, "both guessed by rbp; perf knows no register since"),
                             (3, "unexplained")):
             comparison = agreement.Comparison()
-            pair = self.pair([FILE, FILE + 9, FILE + 20], [FILE, FILE + 9, FILE + 30])
+            pair = self.make_pair([FILE, FILE + 9, FILE + 20], [FILE, FILE + 9, FILE + 30])
             pair.ours["guessed"] = began
             comparison.add(pair, self.mappings)
             self.assertEqual(next(iter(comparison.classes), "unexplained"), name)

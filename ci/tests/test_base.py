@@ -14,7 +14,7 @@ from harness.selftest.support.scratch import Folder
 
 
 class Status(unittest.TestCase):
-    def ended(self, error: BaseException) -> tuple[int, str]:
+    def catch_end(self, error: BaseException) -> tuple[int, str]:
         def run(_: argparse.Namespace) -> int:
             raise error
         with contextlib.redirect_stderr(io.StringIO()) as errors:
@@ -30,11 +30,11 @@ class Status(unittest.TestCase):
                 (OSError(errno.ENOENT, "not there", "f"), (99, "x: f: not there\n")),
                 (KeyboardInterrupt(), (130,
                                        "x: interrupted; unfinished results were discarded\n"))):
-            self.assertEqual(self.ended(error), wanted)
+            self.assertEqual(self.catch_end(error), wanted)
 
     def test_other_exceptions_propagate(self) -> None:
         with self.assertRaises(ZeroDivisionError):
-            self.ended(ZeroDivisionError())
+            self.catch_end(ZeroDivisionError())
 
     def test_returned_status(self) -> None:
         self.assertEqual(status.guard_command("x", lambda options: 7)(argparse.Namespace()), 7)

@@ -15,16 +15,16 @@ NAMES = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER")
 class EachCommit(Folder):
     def setUp(self) -> None:
         super().setUp()
-        self.git("init", "-q", "-b", "main")
+        self.run_git("init", "-q", "-b", "main")
         self.commit("first", "all:\n\tfalse\n")
 
-    def git(self, *words: str) -> str:
+    def run_git(self, *words: str) -> str:
         return process.must(["git", *words], cwd=self.home, env={**os.environ, **NAMES})
 
     def commit(self, subject: str, makefile: str) -> None:
         self.write(makefile, "Makefile")
-        self.git("add", "Makefile")
-        self.git("commit", "-qm", subject)
+        self.run_git("add", "Makefile")
+        self.run_git("commit", "-qm", subject)
 
     def run_each_commit(self, *words: str) -> "subprocess.CompletedProcess[str]":
         # Do not pass the variables of the make that runs this test.
@@ -32,7 +32,7 @@ class EachCommit(Folder):
         return process.run([os.path.join(CI, "each-commit"), *words], cwd=self.home,
                            env=environment)
 
-    def lines(self, done: "subprocess.CompletedProcess[str]") -> list[str]:
+    def list_lines(self, done: "subprocess.CompletedProcess[str]") -> list[str]:
         return [line for line in done.stdout.splitlines() if not line.startswith("  ")]
 
     def test_good_commits(self) -> None:
@@ -40,11 +40,11 @@ class EachCommit(Folder):
         self.commit("third", GOOD + "# more\n")
         done = self.run_each_commit("HEAD~2")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        second, third = self.git("log", "--format=%h", "--reverse", "HEAD~2..").split()
-        self.assertEqual(self.lines(done), [f"ok {second} second", f"ok {third} third"])
+        second, third = self.run_git("log", "--format=%h", "--reverse", "HEAD~2..").split()
+        self.assertEqual(self.list_lines(done), [f"ok {second} second", f"ok {third} third"])
         # Nothing is left in the repository.
-        self.assertEqual(self.git("worktree", "list").count("\n"), 1)
-        self.assertEqual(self.git("status", "--porcelain"), "")
+        self.assertEqual(self.run_git("worktree", "list").count("\n"), 1)
+        self.assertEqual(self.run_git("status", "--porcelain"), "")
 
     def test_bad_commits(self) -> None:
         self.commit("broken", "all:\n\t@echo what; false\nlint:\n")
@@ -54,7 +54,7 @@ class EachCommit(Folder):
         done = self.run_each_commit("HEAD~4")
         self.assertEqual(done.returncode, 1)
         self.assertEqual([line.split(" ")[-1] if line.startswith("ok") else line.partition(": ")[2]
-                          for line in self.lines(done)],
+                          for line in self.list_lines(done)],
                          ["does not build", "make lint fails", "does not build", "mended"])
         self.assertIn("  what\n", done.stdout)
         self.assertIn("  a.c:1: bad\n", done.stdout)

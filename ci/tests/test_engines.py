@@ -233,7 +233,7 @@ class Definitions(unittest.TestCase):
         with open(os.path.join(ROOT, *names), encoding="utf-8") as file:
             return self.yaml.safe_load(file)
 
-    def scripts(self, text: str) -> list[str]:
+    def find_scripts(self, text: str) -> list[str]:
         """Returns the paths of this tree that @text runs, after checking that they exist."""
         found = re.findall(r"(?:^|[ \n])((?:ci|\.ci)/[\w./]+)", text)
         for path in found:
@@ -243,7 +243,7 @@ class Definitions(unittest.TestCase):
     def test_lava(self) -> None:
         found = self.load("ci", "engines", "lava.yaml")
         self.assertEqual(found["metadata"]["format"], "Lava-Test Test Definition 1.0")
-        self.assertTrue(self.scripts("\n".join(found["run"]["steps"])))
+        self.assertTrue(self.find_scripts("\n".join(found["run"]["steps"])))
         for step in found["run"]["steps"]:
             self.assertEqual(run("sh", "-n", "-c", step).returncode, 0, step)
         build = re.search(r"build='(.*?)'", files.read(os.path.join(CI, "setup"))).group(1).split()
@@ -252,7 +252,7 @@ class Definitions(unittest.TestCase):
     def test_tmt(self) -> None:
         self.assertEqual(files.read(os.path.join(ROOT, ".fmf", "version")), "1\n")
         found = self.load("ci", "engines", "tmt.fmf")
-        self.assertTrue(self.scripts(found["/test"]["test"]))
+        self.assertTrue(self.find_scripts(found["/test"]["test"]))
         self.assertEqual(found["/test"]["result"], "custom")
         self.assertEqual(found["/plan"]["discover"]["test"], "/ci/engines/tmt/test")
 
@@ -262,7 +262,7 @@ class Definitions(unittest.TestCase):
         for job in found["jobs"].values():
             for step in job["steps"]:
                 self.assertTrue(("run" in step) != ("uses" in step), step)
-                self.scripts(step.get("run", ""))
+                self.find_scripts(step.get("run", ""))
         # The list of kernels comes from the matrix.
         listing = next(step["run"] for step in found["jobs"]["kernels"]["steps"]
                        if step.get("id") == "list")

@@ -104,7 +104,7 @@ class Rules(unittest.TestCase):
 class Jitproof(unittest.TestCase):
     """Checks jitproof's output; .ci/run checks that of a real run."""
 
-    def output(self, *arguments: str, before: Sequence[str] = ()) -> str:
+    def read_output(self, *arguments: str, before: Sequence[str] = ()) -> str:
         return process.run([*before, JITPROOF, *arguments], timeout=60).stdout
 
     def check(self, text: str, results: int) -> None:
@@ -121,9 +121,9 @@ class Jitproof(unittest.TestCase):
                    glob.glob(os.path.join(ROOT, "validators", "fixtures", "*", "case"))]
         self.assertGreater(len(folders), 4)
         for folder in folders:
-            self.check(self.output("judge", folder), 1)
+            self.check(self.read_output("judge", folder), 1)
 
     def test_run_without_perf(self) -> None:
-        text = self.output("run", "--set=check", before=[*DENY, "EPERM"])
+        text = self.read_output("run", "--set=check", before=[*DENY, "EPERM"])
         self.assertIn("# SKIP", text)
         self.check(text, 10)

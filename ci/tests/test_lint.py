@@ -82,17 +82,17 @@ RIGHT = (
 class Trees(Folder):
     def setUp(self) -> None:
         super().setUp()
-        self.put("harness/base/error.c", SPDX + '#include "harness/base/error.h"\n')
+        self.write_file("harness/base/error.c", SPDX + '#include "harness/base/error.h"\n')
 
-    def put(self, path: str, text: str) -> None:
+    def write_file(self, path: str, text: str) -> None:
         self.write(text, path)
 
     def list_findings(self) -> list[str]:
         return list(map(str, lint.check(self.home, False)[0]))
 
-    def found(self, path: str, text: str, *parts: str, line: int | None = None) -> None:
+    def expect_finding(self, path: str, text: str, *parts: str, line: int | None = None) -> None:
         """Checks that a file gives exactly one finding, which contains all @parts; removes it."""
-        self.put(path, text)
+        self.write_file(path, text)
         found = self.list_findings()
         os.remove(self.place(path))
         self.assertEqual(len(found), 1, found)
@@ -101,19 +101,19 @@ class Trees(Folder):
         for part in parts:
             self.assertIn(part, found[0])
 
-    def clean(self, path: str, text: str) -> None:
-        self.put(path, text)
+    def expect_clean(self, path: str, text: str) -> None:
+        self.write_file(path, text)
         self.assertEqual(self.list_findings(), [])
 
     def test_violations(self) -> None:
         for path, text, says, line in WRONG:
             with self.subTest(says):
-                self.found(path, text, says, line=line)
+                self.expect_finding(path, text, says, line=line)
 
     def test_correct_files(self) -> None:
         for path, text in RIGHT:
             with self.subTest(path):
-                self.clean(path, text)
+                self.expect_clean(path, text)
 
     def test_empty_tree(self) -> None:
         os.remove(self.place("harness/base/error.c"))
@@ -123,33 +123,37 @@ class Trees(Folder):
         for target in ("b.md", "../a.md", "/docs/a.md", "../../etc", "c/", "b.md#a", "%62.md",
                        "#nothing", "a.md#c-d", "../harness/base/error.c#L3", "<b.md>",
                        "b.md \"t\""):
-            self.found("docs/a.md", f"# A\n## B, c `D`\n\n[a](a.md) ([text]({target}))\n",
-                       "link to", line=4)
-        self.found("docs/a.md", "[text][b]\n\n[b]: b.md\n", "link to b.md: no such file", line=3)
-        self.found("docs/a.md", "```\n[a](no)\n```\n![a](b.png)\n~~~\n[a](no)\n", "b.png", line=4)
+            self.expect_finding("docs/a.md", f"# A\n## B, c `D`\n\n[a](a.md) ([text]({target}))\n",
+                                "link to", line=4)
+        self.expect_finding("docs/a.md", "[text][b]\n\n[b]: b.md\n", "link to b.md: no such file",
+                            line=3)
+        self.expect_finding("docs/a.md", "```\n[a](no)\n```\n![a](b.png)\n~~~\n[a](no)\n", "b.png",
+                            line=4)
 
     def test_good_links(self) -> None:
-        self.clean("docs/a.md", "# A\n## B, c `D`\n[1](a.md) [2](#b-c-d) [3](../docs/a.md#a)\n"
-                   "[4](../harness/) [5](../harness/base/error.c#L2) [6](https://a.b/c#d)\n"
-                   "[7](mailto:a@b) [8][r] "
-                   "`[a](no)` `` [a](`no`) ``\n\n[r]: ../harness/base/error.c\n\n"
-                   "```c\na[b](no);\n```\n")
+        self.expect_clean("docs/a.md",
+                          "# A\n## B, c `D`\n[1](a.md) [2](#b-c-d) [3](../docs/a.md#a)\n"
+                          "[4](../harness/) [5](../harness/base/error.c#L2) [6](https://a.b/c#d)\n"
+                          "[7](mailto:a@b) [8][r] "
+                          "`[a](no)` `` [a](`no`) ``\n\n[r]: ../harness/base/error.c\n\n"
+                          "```c\na[b](no);\n```\n")
 
     def test_validator_includes(self) -> None:
         for name in ("unistd.h", "sys/mman.h", "linux/perf_event.h", "fcntl.h"):
-            self.put("validators/a.c", SPDX + f"#include <{name}>\n")
+            self.write_file("validators/a.c", SPDX + f"#include <{name}>\n")
             self.assertTrue(any("a validator knows" in line
                                 for line in self.list_findings()), name)
 
     def test_includes_of_facts(self) -> None:
-        self.clean("harness/facts/a.c", SPDX + "#include <linux/perf_event.h>\n"
-                   '#include "harness/capture/events.h"\n')
+        self.expect_clean("harness/facts/a.c", SPDX + "#include <linux/perf_event.h>\n"
+                          '#include "harness/capture/events.h"\n')
         for name in ("workloads/emit/emitter.h", "validators/stack_verdict.h"):
-            self.found("harness/facts/a.c", SPDX + f'#include "{name}"\n', "nobody names a", line=2)
-        self.found("harness/repro/a.c", SPDX + '#include "harness/facts/fact.h"\n',
-                   "nobody names a fact")
-        self.clean("harness/selftest/support/bad_facts.c",
-                   SPDX + '#include "harness/facts/fact.h"\n')
+            self.expect_finding("harness/facts/a.c", SPDX + f'#include "{name}"\n',
+                                "nobody names a", line=2)
+        self.expect_finding("harness/repro/a.c", SPDX + '#include "harness/facts/fact.h"\n',
+                            "nobody names a fact")
+        self.expect_clean("harness/selftest/support/bad_facts.c",
+                          SPDX + '#include "harness/facts/fact.h"\n')
 
     def test_headers_with_one_home(self) -> None:
         for name, good in (("libelf.h", "harness/format/elf/elf_source.h"),
@@ -158,8 +162,8 @@ class Trees(Folder):
                            ("linux/perf_event.h", "harness/format/perfdata/write.c"),
                            ("linux/perf_event.h", "harness/capture/events.c")):
             text = SPDX + f"#include <{name}>\n"
-            self.found("harness/base/wrong.c", text, "it has one home", line=2)
-            self.clean(good, text)
+            self.expect_finding("harness/base/wrong.c", text, "it has one home", line=2)
+            self.expect_clean(good, text)
 
     def test_floors(self) -> None:
         for path, name, says in (
@@ -168,27 +172,27 @@ class Trees(Folder):
                 ("harness/judge/a.c", "harness/case/b.h", "harness/case is beside harness/judge"),
                 ("harness/run/a.c", "harness/report/b.h", "harness/report is beside harness/run"),
                 ("harness/repro/a.c", "harness/command/b.h", "is above harness/repro")):
-            self.found(path, SPDX + f'#include "{name}"\n', says, line=2)
-            self.put(path, SPDX + f'#include "{name}"\n')
+            self.expect_finding(path, SPDX + f'#include "{name}"\n', says, line=2)
+            self.write_file(path, SPDX + f'#include "{name}"\n')
             self.assertEqual(lint.check(self.home, False)[1],
                              "floors: 1 upward includes, 0 cycles of folders, 0 cycles of files")
             os.remove(self.place(path))
 
     def test_cycle_of_folders(self) -> None:
-        self.put("harness/model/space/a.h", SPDX + '#include "harness/model/unwind/a.h"\n')
-        self.put("harness/model/unwind/a.h", SPDX)
-        self.put("harness/model/unwind/b.c", SPDX + '#include "harness/model/space/a.h"\n')
+        self.write_file("harness/model/space/a.h", SPDX + '#include "harness/model/unwind/a.h"\n')
+        self.write_file("harness/model/unwind/a.h", SPDX)
+        self.write_file("harness/model/unwind/b.c", SPDX + '#include "harness/model/space/a.h"\n')
         self.assertIn("harness/model/space:1: cycle of folders: harness/model/space -> "
                       "harness/model/unwind; ", self.list_findings()[0])
         self.assertEqual(lint.check(self.home, False)[1],
                          "floors: 0 upward includes, 1 cycles of folders, 0 cycles of files")
 
-    def found_cycle(self, length: int) -> None:
+    def expect_cycle(self, length: int) -> None:
         """Checks that a ring of includes is one cycle; a .c file and its header are one node."""
         for number in range(length):
             suffix = ".c" if number else ".h"
-            self.put(f"harness/base/f{number}.h", SPDX)
-            self.put(f"harness/base/f{number}{suffix}",
+            self.write_file(f"harness/base/f{number}.h", SPDX)
+            self.write_file(f"harness/base/f{number}{suffix}",
                        SPDX + f'#include "harness/base/f{(number + 1) % length}.h"\n')
         found = self.list_findings()
         self.assertEqual(len(found), 1, found)
@@ -196,25 +200,25 @@ class Trees(Folder):
 
     def test_cycle_of_files(self) -> None:
         for length in (2, 3, 5):
-            self.found_cycle(length)
+            self.expect_cycle(length)
 
     def test_cycle_by_function_names(self) -> None:
         """A common header hides that two files use each other's functions."""
-        self.put("harness/base/all.h", SPDX + "int jp_a(void);\nint jp_b(void);\n")
+        self.write_file("harness/base/all.h", SPDX + "int jp_a(void);\nint jp_b(void);\n")
         for one, other in (("a", "b"), ("b", "a")):
-            self.put(f"harness/base/{one}.c", SPDX + '#include "harness/base/all.h"\n\n'
-                     f"int jp_{one}(void)\n{{\n\treturn jp_{other}();\n}}\n")
+            self.write_file(f"harness/base/{one}.c", SPDX + '#include "harness/base/all.h"\n\n'
+                            f"int jp_{one}(void)\n{{\n\treturn jp_{other}();\n}}\n")
         self.assertEqual(self.list_findings(), [
             "harness/base/a:1: cycle of files: harness/base/a -> "
             "harness/base/b; harness/base/b -> harness/base/a"])
 
     def test_duplicate_tags(self) -> None:
         for kind in ("struct", "union", "enum"):
-            self.put("harness/format/a.h", SPDX + "struct jp_a {\n\tint a;\n};\n")
-            self.found("harness/model/a.c", SPDX + kind + " jp_a {\n\tint a;\n};\n",
-                       "a second 'jp_a'", "harness/format/a.h:2", line=2)
-        self.clean("harness/model/a.c", SPDX + "struct jp_a;\n/* struct jp_a { } */\n"
-                   "struct jp_b {\n\tstruct jp_a *a;\n\tstruct {\n\t\tint b;\n\t};\n};\n")
+            self.write_file("harness/format/a.h", SPDX + "struct jp_a {\n\tint a;\n};\n")
+            self.expect_finding("harness/model/a.c", SPDX + kind + " jp_a {\n\tint a;\n};\n",
+                                "a second 'jp_a'", "harness/format/a.h:2", line=2)
+        self.expect_clean("harness/model/a.c", SPDX + "struct jp_a;\n/* struct jp_a { } */\n"
+                          "struct jp_b {\n\tstruct jp_a *a;\n\tstruct {\n\t\tint b;\n\t};\n};\n")
 
     def test_comment_names_missing_file(self) -> None:
         for path, text, name, line in (
@@ -225,40 +229,42 @@ class Trees(Folder):
                 ("ci/a.py", SPDX.replace("//", "#") + "# as ci/gone.py\n", "ci/gone.py", 2),
                 ("ci/a.py", SPDX.replace("//", "#") + '"""Gone\nwith gone.py."""\n', "gone.py", 3),
                 ("ci/a.sh", SPDX.replace("//", "#") + "a=1 # gone.py\n", "gone.py", 2)):
-            self.found(path, text, f"comment names {name}", line=line)
+            self.expect_finding(path, text, f"comment names {name}", line=line)
 
     def test_comment_names_existing_file(self) -> None:
-        self.clean("harness/capture/a.c", SPDX + "#include <linux/perf_event.h>\n"
-                   "/* error.c, harness/base/error.c, kernel/events/"
-                   "core.c, perf_event.h,\n * fs/proc/x.c, *.c, harness/profiler/NAME.py, a.b */\n"
-                   'const char *a = "/* gone.c */";\n')
-        self.clean("ci/a.py", SPDX.replace("//", "#") + 'a = "gone.py"\n')
+        self.expect_clean("harness/capture/a.c", SPDX + "#include <linux/perf_event.h>\n"
+                          "/* error.c, harness/base/error.c, kernel/events/"
+                          "core.c, perf_event.h,\n * fs/proc/x.c, *.c, "
+                          "harness/profiler/NAME.py, a.b */\n"
+                          'const char *a = "/* gone.c */";\n')
+        self.expect_clean("ci/a.py", SPDX.replace("//", "#") + 'a = "gone.py"\n')
 
     def test_comment_names_missing_parameter(self) -> None:
         for comment, below in (("/* @size: of it. */", "void f(int length);\n"),
                                ("/*\n * Of @a and @b.\n */", "static int f(int a)\n{\n}\n"),
                                ("/* @b. */", "int f(int a);\nint g(int c);\n\nint h(int b);\n")):
-            self.found("harness/base/a.h", SPDX + comment + "\n" + below, "comment names @")
+            self.expect_finding("harness/base/a.h", SPDX + comment + "\n" + below,
+                                "comment names @")
 
     def test_comment_names_existing_parameter(self) -> None:
-        self.put("harness/base/b.h", SPDX + "struct jp_s {\n\tint other;\n};\n")
-        self.clean("harness/base/a.h", SPDX + '#include "harness/base/b.h"\n'
-                   "struct s {\n\tint member; /* @x */\n};\n\n"
-                   "/* @a and *@b of both, @member, @other; @visit(@c). */\n"
-                   "int f(int a,\n      int *b);\nint g(void (*visit)(int c));\n"
-                   "/* @d: no function. */\nint d;\n\n"
-                   '/* @e. */\nasm("f(g);");\n')
+        self.write_file("harness/base/b.h", SPDX + "struct jp_s {\n\tint other;\n};\n")
+        self.expect_clean("harness/base/a.h", SPDX + '#include "harness/base/b.h"\n'
+                          "struct s {\n\tint member; /* @x */\n};\n\n"
+                          "/* @a and *@b of both, @member, @other; @visit(@c). */\n"
+                          "int f(int a,\n      int *b);\nint g(void (*visit)(int c));\n"
+                          "/* @d: no function. */\nint d;\n\n"
+                          '/* @e. */\nasm("f(g);");\n')
 
     @unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
     def test_format(self) -> None:
-        self.put(".clang-format", "BasedOnStyle: LLVM\n")
-        self.put("harness/base/a.c", SPDX + "int  a ;\n")
+        self.write_file(".clang-format", "BasedOnStyle: LLVM\n")
+        self.write_file("harness/base/a.c", SPDX + "int  a ;\n")
         found = list(map(str, lint.check(self.home)[0]))
         self.assertEqual(len(found), 1, found)
         self.assertIn("run clang-format -i harness/base/a.c", found[0])
 
-    def found_by_tool(self, path: str, text: str, says: str, line: int = 2) -> None:
-        self.put(path, SPDX.replace("//", "#") + text)
+    def expect_tool_finding(self, path: str, text: str, says: str, line: int = 2) -> None:
+        self.write_file(path, SPDX.replace("//", "#") + text)
         found = list(map(str, lint.check(self.home)[0]))
         self.assertEqual(len(found), 1, found)
         self.assertIn(f"{path}:{line}: {says}", found[0])
@@ -266,14 +272,15 @@ class Trees(Folder):
 
     @unittest.skipUnless(shutil.which("mypy"), "mypy is not installed")
     def test_types(self) -> None:
-        self.put("mypy.ini", "[mypy]\ndisallow_untyped_defs = True\n")
-        self.found_by_tool("ci/a.py", "def a(b):\n    return b\n",
-                           "mypy: error: Function is missing a type")
+        self.write_file("mypy.ini", "[mypy]\ndisallow_untyped_defs = True\n")
+        self.expect_tool_finding("ci/a.py", "def a(b):\n    return b\n",
+                                 "mypy: error: Function is missing a type")
 
     @unittest.skipUnless(shutil.which("pyflakes3"), "pyflakes3 is not installed")
     def test_unused(self) -> None:
-        self.found_by_tool("ci/a.py", "import os\n", "pyflakes: 'os' imported but unused")
+        self.expect_tool_finding("ci/a.py", "import os\n", "pyflakes: 'os' imported but unused")
 
     @unittest.skipUnless(shutil.which("shellcheck"), "shellcheck is not installed")
     def test_shell(self) -> None:
-        self.found_by_tool("ci/a.sh", "# shellcheck shell=sh\ncd $1 || exit\n", "shellcheck: ", 3)
+        self.expect_tool_finding("ci/a.sh", "# shellcheck shell=sh\ncd $1 || exit\n",
+                                 "shellcheck: ", 3)

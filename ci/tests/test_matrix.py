@@ -58,7 +58,7 @@ say("jitproof-vm: left 0")
 CASE = b"case study/a check : anon_exec : attach --synth=exec\n"
 
 
-def memory_of(*records: tuple[str, bytes, int], count: int | None = None) -> bytes:
+def pack_memory(*records: tuple[str, bytes, int], count: int | None = None) -> bytes:
     body = b"".join(struct.pack("<IIQ", ord(kind), len(data), value) + data
                     for kind, data, value in records)
     head = struct.pack("<8sQII", b"JPBUNDLE", len(body), zlib.adler32(body),
@@ -137,27 +137,27 @@ class Bundle(Binary):
         return bundle.unpack(self.write_bytes(memory, "memory"), self.place(name))
 
     def test_unpack_restores_files(self) -> None:
-        self.unpack(memory_of(("d", b"/out/a", 0), ("f", b"/out/a/b", 10000), ("p", b"xyz", 8000),
-                              ("p", b"tail", 9996), ("f", b"/out/e", 0)), "out")
+        self.unpack(pack_memory(("d", b"/out/a", 0), ("f", b"/out/a/b", 10000), ("p", b"xyz", 8000),
+                                ("p", b"tail", 9996), ("f", b"/out/e", 0)), "out")
         self.assertEqual(self.read("out/a/b"), "\0" * 8000 + "xyz" + "\0" * 1993 + "tail")
         self.assertEqual(self.read("out/e"), "")
 
     def test_torn_bundles_are_rejected(self) -> None:
-        whole = memory_of(("f", b"/out/a", 3), ("p", b"xyz", 0))
+        whole = pack_memory(("f", b"/out/a", 3), ("p", b"xyz", 0))
         torn = {
             "empty": b"", "nothing left": b"\0" * 8192,
             "head alone": whole[:100],
             "not all": whole[:4096 + 10],
             "another byte": whole[:4096 + 20] + b"!" + whole[4096 + 21:],
-            "a record too few": memory_of(("f", b"/out/a", 0), count=2),
-            "a record too many": memory_of(("f", b"/out/a", 0), ("f", b"/out/b", 0), count=1),
-            "above": memory_of(("f", b"/out/../x", 0)),
-            "twice": memory_of(("d", b"/out/a", 0), ("d", b"/out/a", 0)),
-            "no path": memory_of(("d", b"/out/a\0b", 0)),
-            "elsewhere": memory_of(("f", b"/etc/x", 0)),
-            "a piece of nothing": memory_of(("p", b"xyz", 0)),
-            "a length beyond": memory_of(("f", b"", 0))[:4100]
-            + struct.pack("<I", 1 << 30) + memory_of(("f", b"", 0))[4104:],
+            "a record too few": pack_memory(("f", b"/out/a", 0), count=2),
+            "a record too many": pack_memory(("f", b"/out/a", 0), ("f", b"/out/b", 0), count=1),
+            "above": pack_memory(("f", b"/out/../x", 0)),
+            "twice": pack_memory(("d", b"/out/a", 0), ("d", b"/out/a", 0)),
+            "no path": pack_memory(("d", b"/out/a\0b", 0)),
+            "elsewhere": pack_memory(("f", b"/etc/x", 0)),
+            "a piece of nothing": pack_memory(("p", b"xyz", 0)),
+            "a length beyond": pack_memory(("f", b"", 0))[:4100]
+            + struct.pack("<I", 1 << 30) + pack_memory(("f", b"", 0))[4104:],
         }
         for name, memory in torn.items():
             with self.subTest(name), self.assertRaises(bundle.Torn):
@@ -185,16 +185,16 @@ class Initramfs(unittest.TestCase):
 
 
 class Choice(unittest.TestCase):
-    def package(self, name: str, version: str) -> kernels.Package:
+    def make_package(self, name: str, version: str) -> kernels.Package:
         return kernels.Package(name, version, "0", "-unsigned" not in name)
 
     def test_newest_package_of_a_version(self) -> None:
-        known = [self.package("linux-image-6.1.0-55", "6.1.192-1"),
-                 self.package("linux-image-6.1.0-56", "6.1.192-2"),
-                 self.package("linux-image-6.12.9", "6.12.9-1"),
-                 self.package("linux-binary-unsigned-7.3.4", "7.3.4-1~bpo13+1"),
-                 self.package("linux-binary-7.3.4", "7.3.4-1~bpo13+1"),
-                 self.package("linux-image-6.12.117", "6.12.117-1~deb12u1")]
+        known = [self.make_package("linux-image-6.1.0-55", "6.1.192-1"),
+                 self.make_package("linux-image-6.1.0-56", "6.1.192-2"),
+                 self.make_package("linux-image-6.12.9", "6.12.9-1"),
+                 self.make_package("linux-binary-unsigned-7.3.4", "7.3.4-1~bpo13+1"),
+                 self.make_package("linux-binary-7.3.4", "7.3.4-1~bpo13+1"),
+                 self.make_package("linux-image-6.12.117", "6.12.117-1~deb12u1")]
         self.assertEqual(kernels.find_newest(known, "6.1").version, "6.1.192-2")
         self.assertEqual(kernels.find_newest(known, "6.12").name, "linux-image-6.12.117")
         self.assertEqual(kernels.find_newest(known, "6.12.9").name, "linux-image-6.12.9")
@@ -281,7 +281,7 @@ class CommittedConfiguration(unittest.TestCase):
 
 
 class Image(Binary):
-    def image(self, magic: bytes = b"HdrS") -> bytes:
+    def make_image(self, magic: bytes = b"HdrS") -> bytes:
         data = bytearray(8192)
         data[0x202:0x206] = magic
         data[0x20e:0x210] = (0x1000).to_bytes(2, "little")
@@ -289,12 +289,12 @@ class Image(Binary):
         return bytes(data)
 
     def test_find_by_path(self) -> None:
-        self.write_bytes(self.image(), "tree/arch/x86/boot/bzImage")
+        self.write_bytes(self.make_image(), "tree/arch/x86/boot/bzImage")
         self.assertEqual(kernels.find_by_path(self.place("tree")).label, "6.12.117+deb12")
-        vmlinuz = self.write_bytes(self.image(), "vmlinuz")
+        vmlinuz = self.write_bytes(self.make_image(), "vmlinuz")
         self.assertEqual(kernels.find_by_path(vmlinuz).package, "")
-        slash = self.image().replace(b"6.12.117+deb12 ", b"6.12/../../etc ")
-        for bad in (self.write_bytes(self.image(b"...."), "other"),
+        slash = self.make_image().replace(b"6.12.117+deb12 ", b"6.12/../../etc ")
+        for bad in (self.write_bytes(self.make_image(b"...."), "other"),
                     self.write_bytes(slash, "slash"), self.place("none"), self.home):
             with self.subTest(bad), self.assertRaises(Refused):
                 kernels.find_by_path(bad)
@@ -337,7 +337,7 @@ class Scripted(Folder):
                          "ci/matrix run")
         return self.kind(plan, self.home, threading.Event(), lambda text: None)
 
-    def result(self, *arguments: Any, **more: Any) -> dict[str, Any]:
+    def make_result(self, *arguments: Any, **more: Any) -> dict[str, Any]:
         done = self.make(*arguments, **more).run()
         self.assertEqual(json.loads(self.read("6.12/cell.json")), done)
         self.assertEqual(sorted(name for name in os.listdir(self.home) if "6.12" in name),
@@ -347,7 +347,7 @@ class Scripted(Folder):
 
 class Machines(Scripted):
     def test_host_judges_a_complete_run(self) -> None:
-        done = self.result(GOOD)
+        done = self.make_result(GOOD)
         self.assertEqual((done["outcome"], done["cases"]), ("DONE", {"SKIP": 1}), done)
         self.assertEqual(done["groups"][0]["seconds"], "12.5")
         self.assertEqual(done["unlisted_skips"], ["study/a: nothing is here"])
@@ -355,17 +355,17 @@ class Machines(Scripted):
         self.assertEqual((result["case"], result["seconds"]), ("study/a", 1.5))
 
     def test_missing_case_is_an_error(self) -> None:
-        done = self.result(GOOD, cases=("study/a", "study/b"))
+        done = self.make_result(GOOD, cases=("study/a", "study/b"))
         self.assertEqual(done["outcome"], "ERROR")
         self.assertIn("1 of 2 cases", done["reason"])
 
     def test_splat_changes_the_outcome(self) -> None:
-        done = self.result(GOOD, kmsg=FIRST.encode() + b"\n4,1,1,-;WARNING: CPU: 0 at x.c:1")
+        done = self.make_result(GOOD, kmsg=FIRST.encode() + b"\n4,1,1,-;WARNING: CPU: 0 at x.c:1")
         self.assertEqual((done["outcome"], done["cases"]), ("SPLAT", {"SKIP": 1}))
         self.assertIn("x.c:1", done["groups"][0]["reason"])
 
     def test_missing_log_is_an_error(self) -> None:
-        done = self.result(GOOD, kmsg=b"")
+        done = self.make_result(GOOD, kmsg=b"")
         self.assertEqual(done["outcome"], "ERROR")
         self.assertIn("kernel log", done["groups"][0]["reason"])
 
@@ -384,7 +384,7 @@ class Machines(Scripted):
                 ("torn", GOOD.replace("})\n", "}, torn=True)\n"), {}, "checksum"),
                 ("QEMU fails", "sys.exit('no such device')", {}, "no such device")):
             with self.subTest(name):
-                done = self.result(script, limits=limits)
+                done = self.make_result(script, limits=limits)
                 self.assertEqual(done["outcome"], "LOST")
                 self.assertIn(why, done["groups"][0]["reason"])
                 self.assertIsInstance(done["groups"][0]["last"], list)
@@ -392,8 +392,8 @@ class Machines(Scripted):
 
     def test_clock_that_cannot_be_loaded(self) -> None:
         # QEMU prints a lot after the loader's error.
-        done = self.result("sys.stderr.write('w' * 1000)\n" + GOOD,
-                           clock=self.write("no library", "clock.so"))
+        done = self.make_result("sys.stderr.write('w' * 1000)\n" + GOOD,
+                                clock=self.write("no library", "clock.so"))
         self.assertEqual(done["outcome"], "LOST")
         self.assertIn("clock.so", done["groups"][0]["reason"])
 

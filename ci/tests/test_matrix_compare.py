@@ -17,31 +17,33 @@ class Compare(Made):
         self.store(self.run_dir("one", **(one or {})))
         after = self.place("after")
         self.store(self.run_dir("other", **(other or {})), to=after)
-        return self.stored(), self.stored(folder=after)
+        return self.store_cell(), self.store_cell(folder=after)
 
-    def changed(self, status: int, *says: str, arguments: Sequence[str] = (), **other: Any) -> str:
+    def compare_change(self, status: int, *says: str, arguments: Sequence[str] = (),
+                       **other: Any) -> str:
         return self.compare(*self.store_two(None, other), status, *says, arguments=arguments)
 
     def test_equal_runs(self) -> None:
-        self.changed(0, "^1 compared, 0 differences, 0 figures, 0 regressions\n$")
+        self.compare_change(0, "^1 compared, 0 differences, 0 figures, 0 regressions\n$")
 
     def test_altered_fact(self) -> None:
-        self.changed(1, r"REGRESSION: changed facts \(1\):\n  6.1: merge.anon: 2 -> 4\n",
-                     facts=[{**FACTS[0], "value": 4}, *FACTS[1:]])
+        self.compare_change(1, r"REGRESSION: changed facts \(1\):\n  6.1: merge.anon: 2 -> 4\n",
+                            facts=[{**FACTS[0], "value": 4}, *FACTS[1:]])
         number, truth = ({"facts": [{"fact": "x", "value": value}]} for value in (1, True))
         self.compare(*self.store_two(number, truth), 1, "x: 1 -> true")
-        self.changed(1, r"facts gone \(1\)", facts=FACTS[1:])
-        self.changed(0, r"new facts \(1\)", facts=[*FACTS, {"fact": "new", "value": "x"}])
+        self.compare_change(1, r"facts gone \(1\)", facts=FACTS[1:])
+        self.compare_change(0, r"new facts \(1\)", facts=[*FACTS, {"fact": "new", "value": "x"}])
 
     def test_altered_expectation(self) -> None:
         altered = case("a/one")
         altered["metrics"]["broken.chain"]["expect"] = [0, 3]
-        self.changed(1, r"changed expectations \(1\):\n.*broken.chain: 0..0 count -> 0..3 count",
-                     cases=[altered, case("a/two")])
-        self.changed(1, "definition: - broken.chain =0", r"definition: \+ broken.chain <=3",
-                     definition=DEFINITION.replace("=0", "<=3"))
+        self.compare_change(1, r"changed expectations \(1\):\n.*"
+                            "broken.chain: 0..0 count -> 0..3 count",
+                            cases=[altered, case("a/two")])
+        self.compare_change(1, "definition: - broken.chain =0", r"definition: \+ broken.chain <=3",
+                            definition=DEFINITION.replace("=0", "<=3"))
 
-    def definitions(self, before: str, after: str, *says: str) -> None:
+    def compare_definitions(self, before: str, after: str, *says: str) -> None:
         cases = [case("a/one")]
         out = self.compare(*self.store_two({"cases": cases, "definition": before},
                                       {"cases": cases, "definition": after}), 1)
@@ -50,10 +52,10 @@ class Compare(Made):
 
     def test_altered_definition(self) -> None:
         # The number and order of lines matter, not only their texts.
-        self.definitions("a\nb\n", "a\nb\nb\n", "+ b")
-        self.definitions("a\nb\nb\n", "a\nb\n", "- b")
-        self.definitions("a\n-- b\n", "-- b\na\n", "+ -- b", "- -- b")
-        self.definitions("a\n", "a", "- ")
+        self.compare_definitions("a\nb\n", "a\nb\nb\n", "+ b")
+        self.compare_definitions("a\nb\nb\n", "a\nb\n", "- b")
+        self.compare_definitions("a\n-- b\n", "-- b\na\n", "+ -- b", "- -- b")
+        self.compare_definitions("a\n", "a", "- ")
 
     def test_missing_definition(self) -> None:
         one, other = self.store_two()
@@ -66,18 +68,19 @@ class Compare(Made):
         control: dict[str, Any] = {"cases": [case("a/one", control=True), case("a/two")]}
         self.compare(*self.store_two(control), 1, "6.1: a/one: control: true -> false",
                      "1 regressions")
-        self.changed(1, "6.1: a/one: control: false -> true", **control)
+        self.compare_change(1, "6.1: a/one: control: false -> true", **control)
 
     def test_outcomes(self) -> None:
         for outcome in ("FAIL", "ERROR", "TIMEOUT", "CRASH", "XPASS"):
-            self.changed(1, r"REGRESSION: new failures \(1\):\n  6.1: a/one: PASS -> %s: why"
-                         % outcome, cases=[case("a/one", outcome, "why"), case("a/two")])
-        self.changed(1, r"became SKIP \(1\)", cases=[case("a/one", "SKIP"), case("a/two")])
-        self.changed(1, r"cases gone \(1\)", cases=[case("a/two")])
-        self.changed(1, "PASS -> XFAIL", cases=[case("a/one", "XFAIL"), case("a/two")])
-        self.changed(0, r"^new cases \(1\)", cases=[case("a/one"), case("a/two"), case("a/x")])
-        self.changed(1, r"new failures \(1\)",
-                     cases=[case("a/one"), case("a/two"), case("a/x", "FAIL")])
+            self.compare_change(1, r"REGRESSION: new failures \(1\):\n  6.1: a/one: PASS -> %s: why"
+                                % outcome, cases=[case("a/one", outcome, "why"), case("a/two")])
+        self.compare_change(1, r"became SKIP \(1\)", cases=[case("a/one", "SKIP"), case("a/two")])
+        self.compare_change(1, r"cases gone \(1\)", cases=[case("a/two")])
+        self.compare_change(1, "PASS -> XFAIL", cases=[case("a/one", "XFAIL"), case("a/two")])
+        self.compare_change(0, r"^new cases \(1\)",
+                            cases=[case("a/one"), case("a/two"), case("a/x")])
+        self.compare_change(1, r"new failures \(1\)",
+                            cases=[case("a/one"), case("a/two"), case("a/x", "FAIL")])
 
     def test_crash_and_failure_differ(self) -> None:
         before = {"cases": [case("a/one", "FAIL")]}
@@ -87,27 +90,28 @@ class Compare(Made):
     def test_new_splat(self) -> None:
         splat: dict[str, Any] = {"outcome": "SPLAT",
                                  "groups": [{"reason": "WARNING: at mm/mmap.c"}]}
-        self.changed(1, r"new splats in the kernel's log \(1\):\n  6.1: DONE -> WARNING: at mm",
-                     **splat)
+        self.compare_change(1,
+                            r"new splats in the kernel's log \(1\):\n  6.1: DONE -> WARNING: at mm",
+                            **splat)
         self.compare(*self.store_two(splat, splat), 0)
         self.compare(*self.store_two(splat), 0)
 
-    def splats(self, before: list[str], after: list[str], status: int, *says: str) -> None:
+    def compare_splats(self, before: list[str], after: list[str], status: int, *says: str) -> None:
         both = [{"outcome": "SPLAT", "groups": [{"reason": line} for line in lines]}
                 for lines in (before, after)]
         self.compare(*self.store_two(*both), status, *says)
 
     def test_several_splats(self) -> None:
-        self.splats(["BUG: x"], ["BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n", "1 regressions")
-        self.splats(["BUG: x"], ["BUG: x", "BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n")
-        self.splats(["BUG: x", "BUG: y"], ["BUG: y"], 0, "0 differences")
+        self.compare_splats(["BUG: x"], ["BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n", "1 regressions")
+        self.compare_splats(["BUG: x"], ["BUG: x", "BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n")
+        self.compare_splats(["BUG: x", "BUG: y"], ["BUG: y"], 0, "0 differences")
         # The same splat at another time, on another processor.
         line = "[%12.6f] WARNING: CPU: %d PID: %d at mm/mmap.c:12 f+0x1/0x2"
-        self.splats([line % (1, 0, 77)], [line % (12345.6, 1, 8)], 0, "0 differences")
+        self.compare_splats([line % (1, 0, 77)], [line % (12345.6, 1, 8)], 0, "0 differences")
         # "cut here" lines differ only by their time.
         cut = "[%12.6f] ------------[ cut here ]------------"
-        self.splats([cut % 1], [cut % 1], 0, "0 differences")
-        self.splats([cut % 1], [cut % 2], 1, "1 regressions")
+        self.compare_splats([cut % 1], [cut % 1], 0, "0 differences")
+        self.compare_splats([cut % 1], [cut % 2], 1, "1 regressions")
 
     def test_splat_of_a_new_label(self) -> None:
         self.store(self.run_dir("one"))
@@ -149,9 +153,10 @@ class Compare(Made):
 
     def test_changed_figures(self) -> None:
         cases = [case("a/one", k=1), case("a/two")]
-        self.changed(0, r"^changed figures \(2\):\n  6.1: a/one: broken.chain: 0/1000 -> 1/1000",
-                     cases=cases)
-        self.changed(1, "2 regressions", arguments=["--exact"], cases=cases)
+        self.compare_change(0, r"^changed figures \(2\):\n"
+                            "  6.1: a/one: broken.chain: 0/1000 -> 1/1000",
+                            cases=cases)
+        self.compare_change(1, "2 regressions", arguments=["--exact"], cases=cases)
         # By the wall clock one of a thousand is chance, a hundred are a difference.
         clock = {"accelerator": "kvm"}
         self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 0 figures")
@@ -171,14 +176,15 @@ class Compare(Made):
 
     def test_counts_of_different_runs_are_not_compared(self) -> None:
         cases = [case("a/one", n=999), case("a/two")]
-        self.changed(0, "judged.chain: 1000 -> 999", cases=cases)
+        self.compare_change(0, "judged.chain: 1000 -> 999", cases=cases)
         others: tuple[dict[str, Any], ...] = ({"seed": 2}, {"suite": "full"}, {"label": "6.2"})
         for other in others:
             one, after = self.run_dir("one"), self.run_dir("other%s" % other, cases=cases, **other)
             self.compare(one, after, 0, " 0 figures")
-        self.changed(0, " 0 figures", cases=[*cases, case("a/x")])
+        self.compare_change(0, " 0 figures", cases=[*cases, case("a/x")])
         # Selecting cases does not make the runs equal.
-        self.changed(0, " 0 figures", cases=[*cases, case("a/x")], arguments=["--case", "a/one"])
+        self.compare_change(0, " 0 figures", cases=[*cases, case("a/x")],
+                            arguments=["--case", "a/one"])
         one = self.run_dir("one")
         self.run_dir("two", seed=2)
         both = self.place("both")

@@ -147,7 +147,7 @@ class Suite(unittest.TestCase):
                 self.assertIn(profilers.query_adapter(group.profiler)[1], profilers.load_peers())
 
 
-def leaves(*scenes: str) -> str:
+def make_script(*scenes: str) -> str:
     """Returns a script that leaves the results of skipped scenes."""
     tree: dict[str, bytes | None] = {"/out/scores": None, "/out/scores/a": None,
                                      "/out/scores/a/runs": None,
@@ -166,7 +166,7 @@ class Cells(Scripted):
     profiler = "libbpf_profile"
 
     def test_host_judges_scenes(self) -> None:
-        done = self.result(leaves("anon_exec"), cases=GROUP.cases)
+        done = self.make_result(make_script("anon_exec"), cases=GROUP.cases)
         self.assertEqual(done["outcome"], "DONE", done)
         score = json.loads(self.read("6.12/scores.jsonl"))
         self.assertEqual((score["profiler"], score["version"]), ("libbpf_profile", "0.1"))
@@ -175,12 +175,12 @@ class Cells(Scripted):
                          ("anon_exec", "SKIP", "nothing is here"))
 
     def test_missing_scene_is_an_error(self) -> None:
-        done = self.result(leaves("memfd_double"), cases=GROUP.cases)
+        done = self.make_result(make_script("memfd_double"), cases=GROUP.cases)
         self.assertEqual(done["outcome"], "ERROR")
         self.assertIn("one: status 0, scenes memfd_double", done["reason"])
 
 
-def row(scene: str, **more: Any) -> dict[str, Any]:
+def make_row(scene: str, **more: Any) -> dict[str, Any]:
     """Returns a row of a score: half of the code is named, unless @more overrides it."""
     return {"workload": scene, "way": "attach", "outcome": "FAIL", "why": "",
             "seen": {"k": 50, "n": 50, "good": True}, "right": {"k": 20, "n": 40, "good": False},
@@ -211,7 +211,7 @@ class Kept(Folder):
                    "run", label, "scores.jsonl")
         return self.place("run")
 
-    def scores(self, *words: str) -> int:
+    def count_scores(self, *words: str) -> int:
         parser = argparse.ArgumentParser()
         cmd_scores.add(parser.add_subparsers())
         options = parser.parse_args(["scores", *words, "--folder", self.place("kept"),
@@ -219,8 +219,8 @@ class Kept(Folder):
         return int(options.run(options))
 
     def test_scores_are_stored_and_shown(self) -> None:
-        self.run_dir("6.9", row("anon_exec"), row("prefork", **GOOD))
-        self.assertEqual(self.scores(self.run_dir("6.12", row("anon_exec", **GOOD))), 0)
+        self.run_dir("6.9", make_row("anon_exec"), make_row("prefork", **GOOD))
+        self.assertEqual(self.count_scores(self.run_dir("6.12", make_row("anon_exec", **GOOD))), 0)
         page = self.read("page")
         self.assertRegex(page, r"(?m)^\| profiler \| workload \| 6\.9 \| 6\.12 \| PROFILERS \|$")
         self.assertRegex(page, r"(?m)^\| otel \| anon_exec \| right 50 % \| ok \|")
@@ -229,20 +229,21 @@ class Kept(Folder):
         self.assertRegex(page, r"\| otel \| anon_exec \| 6\.9: right; 6\.12: ok; PROFILERS: ")
         self.assertRegex(page, r"\| otel \| anon_exec \| names\.unnamed: moonlight \(20\) \|")
         self.assertNotIn("more", self.read("kept", "6.9.jsonl"))
-        self.assertEqual(self.scores("--check"), 0)
+        self.assertEqual(self.count_scores("--check"), 0)
         self.write(page + "x", "page")
-        self.assertEqual(self.scores("--check"), 1)
+        self.assertEqual(self.count_scores("--check"), 1)
 
     def test_later_run_replaces_scores_of_its_scenes(self) -> None:
-        self.scores(self.run_dir("6.9", row("anon_exec"), row("prefork")))
-        self.scores(self.run_dir("6.9", row("prefork", **GOOD), command="later"))
+        self.count_scores(self.run_dir("6.9", make_row("anon_exec"), make_row("prefork")))
+        self.count_scores(self.run_dir("6.9", make_row("prefork", **GOOD), command="later"))
         kept = scores.load(self.place("kept", "6.9.jsonl"))
         self.assertEqual([(one["workload"], one["right"]["good"], one["command"])
                           for one in kept.rows],
                          [("anon_exec", False, "again"), ("prefork", True, "later")])
 
     def test_lost_run_is_not_stored(self) -> None:
-        self.assertEqual(self.scores(self.run_dir("6.9", row("anon_exec"), outcome="LOST")), 99)
+        self.assertEqual(self.count_scores(self.run_dir("6.9", make_row("anon_exec"),
+                                                        outcome="LOST")), 99)
         self.assertFalse(os.path.exists(self.place("kept", "6.9.jsonl")))
 
     def test_comparison_with_the_other_board(self) -> None:
@@ -251,14 +252,14 @@ class Kept(Folder):
         self.assertEqual(scores.parse_verdicts(found["perf", "fork_exec"]),
                          {("right", "wrong"), ()})
         board = scores.Board("perf", [scores.Kernel({"kernel": "6.9"}, [
-            {**row("fork_exec", **GOOD), "profiler": "perf", "version": "1"},
-            {**row("storm", **GOOD), "profiler": "perf", "version": "1"}])])
+            {**make_row("fork_exec", **GOOD), "profiler": "perf", "version": "1"},
+            {**make_row("storm", **GOOD), "profiler": "perf", "version": "1"}])])
         self.assertEqual([scores.needs_explanation(board, scene, found["perf", scene])
                           for scene in ("fork_exec", "storm")], [False, True])
 
     def test_spreads_differ_by_more_than_chance(self) -> None:
         kernels = [scores.Kernel({"kernel": label}, [
-            {**row("storm", right={"k": k, "n": 100, "good": False}), "profiler": "perf",
+            {**make_row("storm", right={"k": k, "n": 100, "good": False}), "profiler": "perf",
              "version": "1"}]) for label, k in (("6.9", 20), ("6.12", 25), ("7.0", 80))]
         self.assertEqual(list(scores.find_spreads(scores.Board("perf", kernels), "storm")),
                          ["right 20 % (6.9) to 80 % (7.0)"])

@@ -21,7 +21,7 @@ from harness.selftest.support.scratch import MATRIX
 class Store(Made):
     def test_stored_format(self) -> None:
         self.store(self.run_dir("run"))
-        lines = [json.loads(line) for line in self.read(self.stored()).splitlines()]
+        lines = [json.loads(line) for line in self.read(self.store_cell()).splitlines()]
         self.assertEqual([line["id"] for line in lines],
                          ["6.1", "6.1 case a/one", "6.1 case a/two", "6.1 fact merge.anon",
                           "6.1 fact name.heap", "6.1 fact sizes"])
@@ -38,7 +38,7 @@ class Store(Made):
         cases = [case("a/two"), case("a/one")]
         again = self.place("again")
         self.store(self.run_dir("other", cases, FACTS[::-1]), to=again)
-        self.assertEqual(self.read(self.stored()), self.read(self.stored(folder=again)))
+        self.assertEqual(self.read(self.store_cell()), self.read(self.store_cell(folder=again)))
 
     def test_seeds_are_summed(self) -> None:
         first = self.run_dir("run", [case("a/one", k=1, n=100), case("a/two")], seed=3,
@@ -47,7 +47,7 @@ class Store(Made):
                                        case("a/two")], seed=1,
                              command=["run", "--seed", "1"])
         self.store(first, other)
-        made = stored.load(self.stored())
+        made = stored.load(self.store_cell())
         self.assertEqual(made.header["seeds"], [1, 3])
         # Each seed has its own command.
         self.assertEqual(made.header["command"], "run --seed 1; run --seed 3")
@@ -59,33 +59,36 @@ class Store(Made):
 
     def test_incompatible_seeds(self) -> None:
         first = self.run_dir("run")
-        self.refused(first, self.run_dir("same"), says="seed 1 is there twice")
-        self.refused(first, self.run_dir("cpus", seed=2, cpus=2), says="a/one: 'smp' differs")
-        self.refused(first, self.run_dir("less", [case("a/one")], seed=2),
-                     says="a/two was not run with all seeds")
-        self.refused(first, self.run_dir("fact", facts=[{**FACTS[0], "value": 4}, *FACTS[1:]],
-                                         seed=2), says="merge.anon differs between seeds")
+        self.expect_refusal(first, self.run_dir("same"), says="seed 1 is there twice")
+        self.expect_refusal(first, self.run_dir("cpus", seed=2, cpus=2),
+                            says="a/one: 'smp' differs")
+        self.expect_refusal(first, self.run_dir("less", [case("a/one")], seed=2),
+                            says="a/two was not run with all seeds")
+        self.expect_refusal(first,
+                            self.run_dir("fact", facts=[{**FACTS[0], "value": 4}, *FACTS[1:]],
+                                                seed=2), says="merge.anon differs between seeds")
 
     def test_lost_and_partial_runs(self) -> None:
-        self.refused(self.run_dir("lost", outcome="LOST", reason="panic"), says="LOST: panic")
+        self.expect_refusal(self.run_dir("lost", outcome="LOST", reason="panic"),
+                            says="LOST: panic")
         folder = self.run_dir("short")
         self.write("KTAP version 1\n1..3\n", folder, "6.1", "ktap.txt")
-        self.refused(folder, says="PARTIAL: .* announces 3 cases, results.jsonl has 2")
+        self.expect_refusal(folder, says="PARTIAL: .* announces 3 cases, results.jsonl has 2")
         folder = self.run_dir("cut")
         path = os.path.join(folder, "6.1", "results.jsonl")
         with open(path, "r+b") as file:
             file.truncate(os.path.getsize(path) - 20)
-        self.refused(folder, says=r"results.jsonl:2: no newline at the end")
+        self.expect_refusal(folder, says=r"results.jsonl:2: no newline at the end")
         folder = self.run_dir("none")
         os.unlink(os.path.join(folder, "6.1", "facts.jsonl"))
-        self.refused(folder, says="has no facts.jsonl")
+        self.expect_refusal(folder, says="has no facts.jsonl")
         os.unlink(os.path.join(folder, "6.1", "cell.json"))
-        self.refused(folder, says="no cell.json")
+        self.expect_refusal(folder, says="no cell.json")
         folder = self.run_dir("going")
         os.rename(os.path.join(folder, "6.1"), os.path.join(folder, "6.1.partial"))
-        self.refused(folder, says="6.1.partial: the run is not finished")
+        self.expect_refusal(folder, says="6.1.partial: the run is not finished")
         # A lost run prevents storing the others.
-        self.refused(self.run_dir("run"), self.place("lost"), says="LOST")
+        self.expect_refusal(self.run_dir("run"), self.place("lost"), says="LOST")
 
     def test_paths_of_the_machine_are_replaced(self) -> None:
         own = self.place("run", "6.1")
@@ -97,31 +100,32 @@ class Store(Made):
             to = self.place("to%d" % number)
             with contextlib.chdir(cwd):
                 self.store(folder, to=to)
-            self.assertEqual(stored.load(self.stored(folder=to)).cases["a/one"]["why"],
+            self.assertEqual(stored.load(self.store_cell(folder=to)).cases["a/one"]["why"],
                              "0.5 of 6.1. In DIR/x, DIR/x, DIR: no %s2/y, a%s." % (own, own))
 
     def test_label_of_a_given_kernel(self) -> None:
         label = "6.12.117-rc1~next+deb12-cloud-" + "x" * 40
         folder = self.run_dir("run", label=label)
         self.store(folder)
-        self.assertEqual(matrix("compare", self.stored(label), folder).returncode, 0)
+        self.assertEqual(matrix("compare", self.store_cell(label), folder).returncode, 0)
         self.assertEqual(matrix("report", "--folder", self.store_dir).returncode, 0)
 
-    def says(self, done: subprocess.CompletedProcess[str], text: str) -> None:
+    def expect_message(self, done: subprocess.CompletedProcess[str], text: str) -> None:
         """One line, and no traceback."""
         self.assertEqual((done.returncode, done.stderr),
                          (99, "ci/matrix %s: %s\n" % (done.args[0], text)))
 
     def test_unwritable_output(self) -> None:
         folder, file = self.run_dir("run"), self.write("", "file")
-        self.says(matrix("store", "--to", file, folder), "%s: File exists" % file)
-        self.says(matrix("store", "--to", file + "/x", folder), "%s/x: Not a directory" % file)
+        self.expect_message(matrix("store", "--to", file, folder), "%s: File exists" % file)
+        self.expect_message(matrix("store", "--to", file + "/x", folder),
+                            "%s/x: Not a directory" % file)
         self.store(folder)
         for output in (self.home, self.store_dir + "/"):
-            self.says(matrix("report", "--folder", self.store_dir, "-o", output),
-                      "%s: Is a directory" % output)
+            self.expect_message(matrix("report", "--folder", self.store_dir, "-o", output),
+                                "%s: Is a directory" % output)
 
-    def process(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    def run_process(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         """Runs ci/matrix in its own process, to test its output."""
         return process.run([*MATRIX, *arguments], timeout=60, **more)
 
@@ -130,16 +134,16 @@ class Store(Made):
         with open("/dev/full", "w", encoding="ascii") as full:
             # The error comes with each line, or at the end.
             for unbuffered in ("1", ""):
-                done = self.process("compare", folder, folder, stdout=full,
-                                    env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+                done = self.run_process("compare", folder, folder, stdout=full,
+                                        env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
                 self.assertEqual((done.returncode, done.stderr),
                                  (99, "ci/matrix compare: No space left on device\n"))
 
     def test_output_in_ascii(self) -> None:
         one, other = self.run_dir("one"), self.run_dir("other", [case("a/one", "FAIL", "\u2192"),
                                                                 case("a/two")])
-        done = self.process("compare", one, other,
-                            env={**os.environ, "PYTHONIOENCODING": "ascii"})
+        done = self.run_process("compare", one, other,
+                                env={**os.environ, "PYTHONIOENCODING": "ascii"})
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertIn("PASS -> FAIL: \\u2192\n", done.stdout)
 
@@ -151,19 +155,19 @@ class Store(Made):
         full = OSError(errno.ENOSPC, "No space left on device")
         with unittest.mock.patch("ci.base.files.write", side_effect=[None, full]):
             done = matrix("store", "--to", self.store_dir, self.place("run"))
-        self.says(done, "%s: No space left on device" % self.stored("6.12"))
+        self.expect_message(done, "%s: No space left on device" % self.store_cell("6.12"))
         # A folder has the name of the second file.
-        os.unlink(self.stored("6.12"))
-        os.mkdir(self.stored("6.12"))
+        os.unlink(self.store_cell("6.12"))
+        os.mkdir(self.store_cell("6.12"))
         del before["6.12.jsonl"]
         done = matrix("store", "--to", self.store_dir, self.place("run"))
-        self.says(done, "%s: Is a directory" % self.stored("6.12"))
-        os.rmdir(self.stored("6.12"))
+        self.expect_message(done, "%s: Is a directory" % self.store_cell("6.12"))
+        os.rmdir(self.store_cell("6.12"))
         self.assertEqual(before, {name: os.stat(os.path.join(self.store_dir, name)).st_ino
                                   for name in os.listdir(self.store_dir)})
 
 
-def without(record: dict[str, Any], key: str) -> dict[str, Any]:
+def remove_key(record: dict[str, Any], key: str) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name != key}
 
 
@@ -171,12 +175,12 @@ class Hostile(Made):
     def setUp(self) -> None:
         super().setUp()
         self.store(self.run_dir("run"))
-        self.lines = self.read(self.stored()).splitlines(keepends=True)
+        self.list_lines = self.read(self.store_cell()).splitlines(keepends=True)
 
-    def says(self, pattern: str, lines: list[str], name: str = "6.1") -> None:
+    def expect_message(self, pattern: str, lines: list[str], name: str = "6.1") -> None:
         folder = self.place("bad")
-        path = self.write("".join(lines), self.stored(name, folder))
-        for command in (("compare", self.stored(), path), ("report", "--folder", folder)):
+        path = self.write("".join(lines), self.store_cell(name, folder))
+        for command in (("compare", self.store_cell(), path), ("report", "--folder", folder)):
             done = matrix(*command)
             self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
             self.assertRegex(done.stderr, re.escape(path) + pattern)
@@ -185,24 +189,25 @@ class Hostile(Made):
 
     def altered(self, number: int, **changes: Any) -> list[str]:
         """Returns the lines with changed keys in line @number; None removes a key."""
-        record = {**json.loads(self.lines[number - 1]), **changes}
+        record = {**json.loads(self.list_lines[number - 1]), **changes}
         record = {key: value for key, value in record.items() if value is not None}
-        return [*self.lines[:number - 1], json.dumps(record) + "\n", *self.lines[number:]]
+        return [*self.list_lines[:number - 1], json.dumps(record) + "\n", *self.list_lines[number:]]
 
     def test_invalid_json(self) -> None:
-        self.says(": is empty", [])
+        self.expect_message(": is empty", [])
         for line, says in (("\udcff\udcfe", "a JSON value"), ("[" * 100000, "a JSON value"),
                            ('{"id":%s}' % ("9" * 10000), "a JSON value"),
                            ('{"id":NaN}', "a JSON value: NaN"),
                            ('{"id":1,"id":1}', "a JSON value: an object has"),
                            ('{"id":"\\ud800"}', "a JSON value: .*surrogates"), ("[]", "an object")):
-            self.says(":1: expected " + says, [line + "\n"])
+            self.expect_message(":1: expected " + says, [line + "\n"])
 
     def test_missing_lines(self) -> None:
-        self.says(":1: the header announces 2 cases, the file has 1",
-                  [self.lines[0], self.lines[1], *self.lines[3:]])
-        self.says(":1: the header announces 3 facts", self.lines[:-1])
-        self.says(":6: no newline at the end", [*self.lines[:-1], self.lines[-1][:-9]])
+        self.expect_message(":1: the header announces 2 cases, the file has 1",
+                            [self.list_lines[0], self.list_lines[1], *self.list_lines[3:]])
+        self.expect_message(":1: the header announces 3 facts", self.list_lines[:-1])
+        self.expect_message(":6: no newline at the end",
+                            [*self.list_lines[:-1], self.list_lines[-1][:-9]])
 
     def test_invalid_values(self) -> None:
         changes: tuple[tuple[int, str, dict[str, Any]], ...] = (
@@ -217,18 +222,20 @@ class Hostile(Made):
             (1, "'label' cannot be", {"label": "../../x"}),
             (1, "'format' cannot be 2", {"format": 2}))
         for number, says, change in changes:
-            self.says(":%d: %s" % (number, says), self.altered(number, **change))
-        self.says(":3: '6.1 case a/one' is in line 2 already",
-                  [self.lines[0], self.lines[1], self.lines[1], *self.lines[3:]])
+            self.expect_message(":%d: %s" % (number, says), self.altered(number, **change))
+        self.expect_message(":3: '6.1 case a/one' is in line 2 already",
+                            [self.list_lines[0], self.list_lines[1], self.list_lines[1],
+                             *self.list_lines[3:]])
         for end in ("1" + "0" * 400, "1e999", "true", '"1"'):
-            self.says(":2: 'expect' cannot be", [self.lines[0], self.lines[1].replace(
+            self.expect_message(":2: 'expect' cannot be",
+                                [self.list_lines[0], self.list_lines[1].replace(
                 '"expect":{"broken.chain":[0,0,', '"expect":{"broken.chain":[0,%s,' % end),
-                *self.lines[2:]])
-        self.says(r":1: is '6.1'; expected 6.1.jsonl", self.lines, name="6.12")
+                *self.list_lines[2:]])
+        self.expect_message(r":1: is '6.1'; expected 6.1.jsonl", self.list_lines, name="6.12")
 
     def test_symlinks_are_not_followed(self) -> None:
-        os.symlink(self.stored(), self.place("link.jsonl"))
-        done = matrix("compare", self.stored(), self.place("link.jsonl"))
+        os.symlink(self.store_cell(), self.place("link.jsonl"))
+        done = matrix("compare", self.store_cell(), self.place("link.jsonl"))
         self.assertEqual(done.returncode, 99)
         self.assertIn("link.jsonl: Too many levels of symbolic links", done.stderr)
 
@@ -240,7 +247,7 @@ class Hostile(Made):
             ("cell.json", {**CELL, "seed": -1}, "'seed' cannot be -1"),
             ("cell.json", {**CELL, "kernel": "/x"}, "'kernel' cannot be '/x'"),
             ("cell.json", {**CELL, "kernel": None}, "'kernel' cannot be None"),
-            ("cell.json", without(CELL, "kernel"), "'kernel' is missing"),
+            ("cell.json", remove_key(CELL, "kernel"), "'kernel' is missing"),
             ("cell.json", {**CELL, "kind": "tool"}, "'label' is missing"),
             ("cell.json", {**CELL, "command": [1, 2]}, r"'command' cannot be \[1, 2\]"),
             ("results.jsonl", case("a/one", exceptions=[1, [2]]), "an exception cannot be 1"),

@@ -35,18 +35,18 @@ class Tools(Made):
     def setUp(self) -> None:
         super().setUp()
         self.jitproof = self.write(FAKE, "jitproof", runs=True)
-        self.fetched("trixie", "6.12.107", "libelf1_1_amd64", "linux-perf_6.12.107-1_amd64")
+        self.add_fetched("trixie", "6.12.107", "libelf1_1_amd64", "linux-perf_6.12.107-1_amd64")
         self.run_dir("made", [case("a/one", "CRASH", "words", crashed="SIGSEGV"), case("a/two")],
                      [], cpus=2)
         os.unlink(self.place("made", "6.1", "cell.json"))
         self.write("", "calls")
 
-    def fetched(self, suite: str, version: str, *packages: str) -> None:
+    def add_fetched(self, suite: str, version: str, *packages: str) -> None:
         self.write(json.dumps({"version": version, "packages": packages}),
                    "perf", suite, "fetched.json")
 
-    def tools(self, *arguments: str, run: str = "made/6.1", status: int = 0,
-              perf: str = "6.12") -> subprocess.CompletedProcess[str]:
+    def run_tools(self, *arguments: str, run: str = "made/6.1", status: int = 0,
+                  perf: str = "6.12") -> subprocess.CompletedProcess[str]:
         more = {"CALLS": self.place("calls"), "RUN": self.place(run) if run else "",
                 "STATUS": str(status)}
         with unittest.mock.patch.dict(os.environ, more):
@@ -54,14 +54,14 @@ class Tools(Made):
                           "-o", self.place("out"), "--perf", perf, *arguments)
 
     def test_run_of_a_cell(self) -> None:
-        done = self.tools("--case", "a/*", "--seed", "7", status=1)
+        done = self.run_tools("--case", "a/*", "--seed", "7", status=1)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("perf-6.12 (perf 6.12.107): PASS:1 CRASH:1 (2 cases)", done.stdout)
         self.assertIn("CRASH SIGSEGV a/one: words", done.stdout)
-        self.assertEqual(self.calls(), ["%s run --set=full --seed 7 -o %s a/*" % (
+        self.assertEqual(self.read_calls(), ["%s run --set=full --seed 7 -o %s a/*" % (
             self.place("perf", "trixie", "perf"), self.place("out", "perf-6.12.partial"))])
         self.store(self.place("out"))
-        made = stored.load(self.stored("perf-6.12"))
+        made = stored.load(self.store_cell("perf-6.12"))
         self.assertEqual((made.header["version"], made.header["package"], made.header["exact"]),
                          ("6.12.107", "linux-perf_6.12.107-1_amd64", False))
         self.assertEqual(made.header["command"],
@@ -69,25 +69,25 @@ class Tools(Made):
         self.assertEqual((made.cases["a/one"]["crashed"], made.cases["a/one"]["smp"]),
                          ("SIGSEGV", 2))
         # It does not overwrite results.
-        self.assertEqual(self.tools().returncode, 99)
+        self.assertEqual(self.run_tools().returncode, 99)
 
     def test_several_seeds(self) -> None:
-        self.assertEqual(self.tools("--seed", "1", "--seed", "2").returncode, 0)
+        self.assertEqual(self.run_tools("--seed", "1", "--seed", "2").returncode, 0)
         self.store(self.place("out"))
-        made = stored.load(self.stored("perf-6.12"))
+        made = stored.load(self.store_cell("perf-6.12"))
         self.assertEqual(made.header["seeds"], [1, 2])
         self.assertEqual(made.cases["a/two"]["judged"], {"chain": 2000})
 
     def test_lost_run(self) -> None:
-        done = self.tools(run="", status=99)
+        done = self.run_tools(run="", status=99)
         self.assertEqual(done.returncode, 1)
         self.assertIn("LOST: jitproof run ended with 99: last words", done.stdout)
-        self.refused(self.place("out"), says="LOST: jitproof run ended with 99")
+        self.expect_refusal(self.place("out"), says="LOST: jitproof run ended with 99")
 
-    def calls(self) -> list[str]:
+    def read_calls(self) -> list[str]:
         return self.read("calls").splitlines()
 
-    def interrupted(self, number: signal.Signals) -> None:
+    def interrupt_run(self, number: signal.Signals) -> None:
         """Interrupts a run with a signal, and checks that it leaves nothing."""
         ready = self.place("ready")
         os.mkfifo(ready)
@@ -105,37 +105,37 @@ class Tools(Made):
         os.unlink(ready)
         self.assertEqual((process.returncode, out, errors), (
             130, "", "ci/matrix tools: interrupted; unfinished results were discarded\n"))
-        self.assertEqual(self.calls()[-1], "ended")
+        self.assertEqual(self.read_calls()[-1], "ended")
         self.assertEqual(os.listdir(self.place("out")), [])
 
     def test_interrupted(self) -> None:
-        self.interrupted(signal.SIGTERM)
-        self.interrupted(signal.SIGINT)
+        self.interrupt_run(signal.SIGTERM)
+        self.interrupt_run(signal.SIGINT)
 
     def test_existing_folder_is_found_before_any_run(self) -> None:
         os.makedirs(self.place("out", "perf-6.12.seed-2"))
-        done = self.tools("--seed", "1", "--seed", "2")
+        done = self.run_tools("--seed", "1", "--seed", "2")
         self.assertEqual((done.returncode, done.stderr), (
             99, "ci/matrix tools: %s: exists already\n" % self.place("out", "perf-6.12.seed-2")))
-        self.assertEqual(self.calls(), [])
+        self.assertEqual(self.read_calls(), [])
 
     def test_duplicate_perfs_and_seeds(self) -> None:
-        self.assertEqual(self.tools("--perf", "6.12", "6.12", "trixie", "--seed", "1",
-                                    "--seed", "1").returncode, 0)
-        self.assertEqual(len(self.calls()), 1)
+        self.assertEqual(self.run_tools("--perf", "6.12", "6.12", "trixie", "--seed", "1",
+                                        "--seed", "1").returncode, 0)
+        self.assertEqual(len(self.read_calls()), 1)
         # Two perfs with the same label.
-        self.fetched("sid", "6.12.200")
-        done = self.tools("-o", self.place("other"), "--perf", "6.12", "sid")
+        self.add_fetched("sid", "6.12.200")
+        done = self.run_tools("-o", self.place("other"), "--perf", "6.12", "sid")
         self.assertEqual((done.returncode, done.stderr), (
             2, "ci/matrix tools: two of these perfs would use the folder %s\n" % self.place(
                 "other", "perf-6.12")))
-        self.assertEqual(len(self.calls()), 1)
+        self.assertEqual(len(self.read_calls()), 1)
 
     def test_invalid_seeds(self) -> None:
         for seed in ("-1", str(1 << 64), "x"):
             with self.assertRaises(SystemExit) as ended, \
                     contextlib.redirect_stderr(io.StringIO()) as errors:
-                self.tools("--seed=" + seed)
+                self.run_tools("--seed=" + seed)
             self.assertEqual(ended.exception.code, 2)
             self.assertIn("argument --seed: ", errors.getvalue())
 
@@ -144,18 +144,18 @@ class Tools(Made):
         for option, says in (("-o", file + ": File exists"),
                              ("--perf-dir", file + "/bullseye: Not a directory"),
                              ("--jitproof", file + ": is not built")):
-            done = self.tools(option, file)
+            done = self.run_tools(option, file)
             self.assertEqual((done.returncode, done.stderr),
                              (99, "ci/matrix tools: %s\n" % says))
 
     def test_jitproof_gets_absolute_paths(self) -> None:
         with contextlib.chdir(self.home):
-            self.assertEqual(self.tools("-o", "out").returncode, 0)
-        self.assertIn(" -o %s " % self.place("out", "perf-6.12.partial"), self.calls()[0])
+            self.assertEqual(self.run_tools("-o", "out").returncode, 0)
+        self.assertIn(" -o %s " % self.place("out", "perf-6.12.partial"), self.read_calls()[0])
 
     def test_missing_version(self) -> None:
         # It downloads nothing for a version that no suite has.
         with unittest.mock.patch("ci.peer.perf_tools.SUITES", ("trixie",)):
-            done = self.tools(perf="6.1")
+            done = self.run_tools(perf="6.1")
         self.assertEqual((done.returncode, done.stdout),
                          (1, "perf 6.1: no suite has perf 6.1 now: trixie\n"))

@@ -28,17 +28,18 @@ static int less(int a, int b)
 
 
 class Operators(unittest.TestCase):
-    def changed(self, number: int) -> set[str]:
-        return {one.new.strip() for one in operators.file_mutants("a.c", C) if one.line == number}
+    def compare_change(self, number: int) -> set[str]:
+        return {one.new.strip() for one in operators.make_file_mutants("a.c",
+                                                                       C) if one.line == number}
 
     def test_changes_of_a_condition(self) -> None:
-        self.assertEqual(self.changed(5), {
+        self.assertEqual(self.compare_change(5), {
             "if (a <= b && b != 0)", "if (a >= b && b != 0)", "if (a < b && b == 0)",
             "if (a < b || b != 0)", "if (!(a < b && b != 0))", "if (a < b && b != 1)"})
 
-    def new(self, line: str) -> dict[str, set[str]]:
+    def find_new(self, line: str) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        for operator, new in operators.line_mutants("\t" + line):
+        for operator, new in operators.make_line_mutants("\t" + line):
             found.setdefault(operator, set()).add(new.strip())
         return found
 
@@ -55,33 +56,33 @@ class Operators(unittest.TestCase):
                 ("memcpy(to, from, size);", "bound", "memcpy(to, from, size - 1);"),
                 ("while (a < b)", "bound", "while (a < 1 + b)"))
         for line, operator, expected in changes:
-            self.assertIn(expected, self.new(line).get(operator, ()), line)
-        self.assertNotIn("width", self.new("for (uint64_t i = 0; i < n; i++)"))
+            self.assertIn(expected, self.find_new(line).get(operator, ()), line)
+        self.assertNotIn("width", self.find_new("for (uint64_t i = 0; i < n; i++)"))
 
     def test_changes_of_a_return(self) -> None:
-        self.assertEqual(self.changed(6), {"return a - 1;", "return a;", "return 0;"})
-        self.assertEqual(self.changed(8), {"return 1;"})
+        self.assertEqual(self.compare_change(6), {"return a - 1;", "return a;", "return 0;"})
+        self.assertEqual(self.compare_change(8), {"return 1;"})
 
     def test_call_is_dropped_and_strings_stay(self) -> None:
-        self.assertEqual(self.changed(7), {";"})
+        self.assertEqual(self.compare_change(7), {";"})
 
     def test_comments_and_declarations_stay(self) -> None:
-        self.assertEqual({one.line for one in operators.file_mutants("a.c", C)}, {5, 6, 7, 8})
-        self.assertEqual({one.function for one in operators.file_mutants("a.c", C)}, {"less"})
+        self.assertEqual({one.line for one in operators.make_file_mutants("a.c", C)}, {5, 6, 7, 8})
+        self.assertEqual({one.function for one in operators.make_file_mutants("a.c", C)}, {"less"})
 
 
 class Choice(unittest.TestCase):
     def test_choice_is_stable_and_spread_over_operators(self) -> None:
-        every = list(operators.file_mutants("a.c", C))
+        every = list(operators.make_file_mutants("a.c", C))
         chosen = choice.choose(every, 4)
         self.assertEqual(len({one.line for one in chosen}), 4)
         self.assertEqual(len({one.operator for one in chosen}), 4)
-        moved = list(operators.file_mutants("a.c", "/* one line more */\n" + C))
+        moved = list(operators.make_file_mutants("a.c", "/* one line more */\n" + C))
         self.assertEqual({one.key() for one in chosen},
                          {one.key() for one in choice.choose(moved[::-1], 4)})
 
     def test_all_where_there_are_few(self) -> None:
-        self.assertEqual(len(choice.choose(list(operators.file_mutants("a.c", C)), 99)), 4)
+        self.assertEqual(len(choice.choose(list(operators.make_file_mutants("a.c", C)), 99)), 4)
 
 
 TRACED = """
@@ -153,7 +154,7 @@ class Asked(unittest.TestCase):
 
 class Killed(Folder):
     def test_there_and_back(self) -> None:
-        mutant = next(iter(operators.file_mutants("a.c", C)))
+        mutant = next(iter(operators.make_file_mutants("a.c", C)))
         progress = table.Progress(self.home)
         progress.add(mutant, {"state": "killed", "by": "run's files"})
         self.write(table.render_tried([mutant], table.Progress(self.home), {}),
@@ -166,7 +167,7 @@ class Killed(Folder):
 
 class Survivors(Folder):
     def test_stale(self) -> None:
-        mutant = next(iter(operators.file_mutants("a.c", C)))
+        mutant = next(iter(operators.make_file_mutants("a.c", C)))
         gone = (*mutant.key()[:2], "no such line", ";")
         self.assertEqual(survivors.find_stale([mutant], [mutant.key(), gone]), [gone])
 

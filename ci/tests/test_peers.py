@@ -34,16 +34,16 @@ class Peers(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.shelf = Shelf(os.path.join(scratch.name, "a b"))
 
-    def output(self, program: str) -> str:
+    def read_output(self, program: str) -> str:
         return process.must([os.path.join(self.shelf.folder, "bin", program), "x  y"])
 
     def test_version_is_installed_once(self) -> None:
         peer = Peer("1", Made("tool"), {"run-it": "tool"})
         self.assertTrue(self.shelf.install("it", peer))
         self.assertFalse(self.shelf.install("it", peer))
-        self.assertEqual(self.output("run-it"), "1 x  y\n")
+        self.assertEqual(self.read_output("run-it"), "1 x  y\n")
         self.assertTrue(self.shelf.install("it", dataclasses.replace(peer, version="2")))
-        self.assertEqual(self.output("run-it"), "2 x  y\n")
+        self.assertEqual(self.read_output("run-it"), "2 x  y\n")
 
     def test_incomplete_peer_is_not_installed(self) -> None:
         peer = Peer("1", Made("tool"), {"run-it": "other"})

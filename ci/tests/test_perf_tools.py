@@ -20,12 +20,12 @@ echo "$PERF_CONFIG" "$@"
 class Packages(unittest.TestCase):
     def test_mirrors(self) -> None:
         self.assertEqual(
-            debian_packages.mirrors_of("bookworm-security http://b\nbookworm-updates http://a\n"
-                                       "bookworm http://c\nmine http://d\n"),
+            debian_packages.parse_mirrors("bookworm-security http://b\nbookworm-updates http://a\n"
+                                          "bookworm http://c\nmine http://d\n"),
             ("http://a", "http://b"))
-        self.assertEqual(debian_packages.mirrors_of("sid http://a\n"), ("http://a", None))
+        self.assertEqual(debian_packages.parse_mirrors("sid http://a\n"), ("http://a", None))
         with self.assertRaises(Missing):
-            debian_packages.mirrors_of("jammy http://a\nbookworm-security http://b\n")
+            debian_packages.parse_mirrors("jammy http://a\nbookworm-security http://b\n")
 
     def test_sources(self) -> None:
         lines = debian_packages.sources("trixie-backports", "http://a", "http://b")
@@ -34,13 +34,13 @@ class Packages(unittest.TestCase):
         self.assertEqual(len(debian_packages.sources("sid", "http://a", "http://b")), 1)
 
     def test_addresses_are_removed(self) -> None:
-        self.assertEqual(debian_packages.without_addresses(
+        self.assertEqual(debian_packages.remove_addresses(
             "E: Failed to fetch http://user:word@host:1/x.deb  404"),
             "E: Failed to fetch (the mirror)  404")
 
 
 class Tools(Folder):
-    def fake(self, suite: str, version: str) -> str:
+    def make_fake_suite(self, suite: str, version: str) -> str:
         """Creates a suite that was fetched before."""
         home = self.place(suite)
         libraries = "root/usr/lib/%s-linux-gnu/" % platform.machine()
@@ -54,8 +54,8 @@ class Tools(Folder):
 
     @unittest.skipUnless(platform.machine() in perf_tools.LD_SO, "no perf was tried here")
     def test_find_fetched_perf(self) -> None:
-        home = self.fake("trixie", "6.12.107")
-        self.fake("bookworm", "6.1.187")
+        home = self.make_fake_suite("trixie", "6.12.107")
+        self.make_fake_suite("bookworm", "6.1.187")
         for wanted in ("trixie", "6.12", "6.12.107"):
             perf = perf_tools.find(self.home, wanted)
             self.assertEqual((perf.suite, perf.version, perf.path, perf.number),
@@ -66,7 +66,7 @@ class Tools(Folder):
 
     @unittest.skipUnless(platform.machine() in perf_tools.LD_SO, "no perf was tried here")
     def test_wrapper_runs_perf_with_its_loader(self) -> None:
-        home = self.fake("trixie", "6.12.107")
+        home = self.make_fake_suite("trixie", "6.12.107")
         perf = perf_tools.find(self.home, "trixie")
         words = perf.run("report", "-i", "a b").stdout.split(" ")
         self.assertEqual(words[0], home + "/perfconfig")

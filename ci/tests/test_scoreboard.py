@@ -54,14 +54,14 @@ class Scoreboard(Folder):
         self.binary = self.write(FAKE.format(python=sys.executable), "build", "jitproof")
         os.chmod(self.binary, 0o755)
 
-    def board(self, *words: str, profiler: str = "perf") -> tuple[int, str]:
+    def run_board(self, *words: str, profiler: str = "perf") -> tuple[int, str]:
         done = process.run(
             [sys.executable, page.ROOT + "/ci/scoreboard", "--profiler", profiler, "-o",
              self.place("page"), "--day", "today", *words],
             env={**os.environ, "O": self.place("build")}, timeout=60)
         return done.returncode, done.stdout + done.stderr
 
-    def calls(self) -> list[str]:
+    def read_calls(self) -> list[str]:
         calls = files.read(self.place("build", "calls")).splitlines()
         os.unlink(self.place("build", "calls"))
         return calls
@@ -69,45 +69,46 @@ class Scoreboard(Folder):
     def test_resumes(self) -> None:
         """A scene runs only once in a round, with the same build."""
         self.write("", "build", "stuck")
-        status, said = self.board()
+        status, said = self.run_board()
         self.assertEqual(status, 99, said)
         self.assertIn("perf stuck: it is stuck", said)
-        self.assertEqual(self.calls(), ["perf shaky 1", "perf steady 1", "perf stuck 1"])
-        self.assertEqual(self.board("--minutes=0")[0], 3)
+        self.assertEqual(self.read_calls(), ["perf shaky 1", "perf steady 1", "perf stuck 1"])
+        self.assertEqual(self.run_board("--minutes=0")[0], 3)
         os.unlink(self.place("build", "stuck"))
-        self.assertEqual(self.board()[0], 0)
-        self.assertEqual(self.calls(), ["perf stuck 1"])
-        self.assertEqual(self.board()[0], 0)
-        self.assertEqual(self.calls(), ["perf shaky 2", "perf steady 2", "perf stuck 2"])
+        self.assertEqual(self.run_board()[0], 0)
+        self.assertEqual(self.read_calls(), ["perf stuck 1"])
+        self.assertEqual(self.run_board()[0], 0)
+        self.assertEqual(self.read_calls(), ["perf shaky 2", "perf steady 2", "perf stuck 2"])
         self.write(files.read(self.binary) + "# newer\n", "build", "jitproof")
-        self.board()
-        self.board("--samples=7")
-        self.assertEqual(self.calls(), 2 * ["perf shaky 1", "perf steady 1", "perf stuck 1"])
+        self.run_board()
+        self.run_board("--samples=7")
+        self.assertEqual(self.read_calls(), 2 * ["perf shaky 1", "perf steady 1", "perf stuck 1"])
 
     def test_another_program_judges_kept_runs(self) -> None:
-        self.board("--keep")
-        self.board("--keep")
-        self.calls()
+        self.run_board("--keep")
+        self.run_board("--keep")
+        self.read_calls()
         before = files.read(self.place("page"))
         self.assertIn("| CPU time of the profiler | 5.0 % |", before)
         self.write(files.read(self.binary) + "# newer\n", "build", "jitproof")
-        self.assertEqual(self.board("--again")[0], 0)
-        self.assertEqual(self.calls(), ["perf %s %d again" % (scene, number) for number in (1, 2)
-                                        for scene in ("shaky", "steady", "stuck")])
+        self.assertEqual(self.run_board("--again")[0], 0)
+        self.assertEqual(self.read_calls(),
+                         ["perf %s %d again" % (scene, number) for number in (1, 2)
+                          for scene in ("shaky", "steady", "stuck")])
         self.assertEqual(files.read(self.place("page")), before)
-        self.board("--again", profiler="samply")
+        self.run_board("--again", profiler="samply")
         self.assertFalse(os.path.exists(self.place("build", "calls")))
 
     def test_cells_that_vary(self) -> None:
-        self.assertIn("0 of 0 cells", self.board()[1])
+        self.assertIn("0 of 0 cells", self.run_board()[1])
         self.assertIn("| shaky | ok |", files.read(self.place("page")))
-        status, said = self.board()
+        status, said = self.run_board()
         self.assertEqual(status, 0, said)
         self.assertIn("perf shaky varies: ok / wrong 1\n1 of 3 cells", said)
         self.assertIn("no reason yet: perf shaky\n", said)
         self.assertIn("no cause yet: perf shaky: names.wrong: moonlight (1)", said)
-        self.board()
-        self.board()
+        self.run_board()
+        self.run_board()
         text = files.read(self.place("page"))
         self.assertIn("| shaky | varies: ok / wrong 2 of 80 |", text)
         self.assertIn("| steady | ok |", text)
@@ -116,25 +117,25 @@ class Scoreboard(Folder):
         self.assertIn("| perf | shaky |  |", text)
         self.assertIn("2 of 3 workloads without a fault; seen 3/3, nothing wrong 2/3.", text)
         before = text
-        self.calls()
-        self.assertEqual(self.board("--page")[0], 0)
+        self.read_calls()
+        self.assertEqual(self.run_board("--page")[0], 0)
         self.assertEqual(files.read(self.place("page")), before)
         self.assertFalse(os.path.exists(self.place("build", "calls")))
 
     def test_first_matching_reason_counts(self) -> None:
         reasons = [{"profiler": "{a,b}", "scene": "x*", "text": "one"},
                    {"profiler": "*", "scene": "*", "text": "other"}]
-        self.assertEqual([page.why_varies(*asked, reasons[:count]) for asked, count in (
+        self.assertEqual([page.explain_variation(*asked, reasons[:count]) for asked, count in (
             (("a", "xy"), 2), (("a", "y"), 2), (("c", "x"), 2), (("c", "x"), 1))],
             ["one", "other", "other", ""])
 
     def test_missing_profiler(self) -> None:
         """It runs one scene only, and makes no page without a profiler."""
-        status, said = self.board(profiler="samply")
+        status, said = self.run_board(profiler="samply")
         self.assertEqual((status, said.splitlines()[-1]), (4, "no profiler is here"))
-        self.assertEqual(self.calls(), ["samply shaky 1"])
+        self.assertEqual(self.read_calls(), ["samply shaky 1"])
         self.assertFalse(os.path.exists(self.place("page")))
-        self.board("--profiler=perf", profiler="samply")
+        self.run_board("--profiler=perf", profiler="samply")
         self.assertNotIn("samply", files.read(self.place("page")).split("## Not here")[0])
         self.assertIn("* samply: nobody has it", files.read(self.place("page")))
 

@@ -13,7 +13,7 @@ import unittest
 from typing import Any
 
 from ci.base import files, jsonl, process
-from ci.base.intervals import wilson
+from ci.base.intervals import compute_wilson
 from ci.soak import __main__ as soak
 from ci.soak import drivers, page
 from ci.soak.condition import Condition, Run, end_run, find_metrics, matches_all
@@ -37,16 +37,17 @@ exit 1
 """
 
 
-def result(outcome: str, why: str = "", case: str = "growth/anon", **more: Any) -> dict[str, Any]:
+def make_result(outcome: str, why: str = "", case: str = "growth/anon", **more: Any) -> dict[str,
+                                                                                             Any]:
     return {"case": case, "outcome": outcome, "why": why, **more}
 
 
-def nothing(_: Run) -> None:
+def do_nothing(_: Run) -> None:
     pass
 
 
 class Expected(unittest.TestCase):
-    row = Condition("busy", "", nothing, ("too little evidence",), ("noexec",))
+    row = Condition("busy", "", do_nothing, ("too little evidence",), ("noexec",))
 
     def test_expected_outcomes(self) -> None:
         for outcome, why, idle, wanted in (
@@ -59,14 +60,14 @@ class Expected(unittest.TestCase):
                 ("ERROR", "too little evidence\n  it printed: no file", "", True),
                 ("SKIP", "no perf", "", True), ("SKIP", "no perf", "SKIP", True),
                 ("SKIP", "no perf", "PASS", False), ("SKIP", "mounted noexec", "PASS", True)):
-            self.assertEqual(self.row.is_expected(result(outcome, why), idle), wanted,
+            self.assertEqual(self.row.is_expected(make_result(outcome, why), idle), wanted,
                              (outcome, why, idle))
 
     def test_metrics_named_by_reasons(self) -> None:
-        one = result("FAIL", "cpu.samples: 2 with cause too-few\nbroken.dump: 6 %\nword: x",
-                     metrics={"cpu.samples": {}, "broken.dump": {}, "other": {}},
-                     exceptions=[{"metric": "cpu.samples", "cause": "too-few"},
-                                 {"metric": "allowed", "cause": "x"}])
+        one = make_result("FAIL", "cpu.samples: 2 with cause too-few\nbroken.dump: 6 %\nword: x",
+                          metrics={"cpu.samples": {}, "broken.dump": {}, "other": {}},
+                          exceptions=[{"metric": "cpu.samples", "cause": "too-few"},
+                                      {"metric": "allowed", "cause": "x"}])
         self.assertEqual(find_metrics(one), ["broken.dump", "cpu.samples too-few"])
 
     def test_condition_table(self) -> None:
@@ -91,13 +92,13 @@ class Drivers(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
 
-    def states(self) -> set[str]:
+    def read_states(self) -> set[str]:
         known = drivers.find_session(self.child.pid)
         return {rest[0] for pid, _, rest in drivers.read_stats() if pid in known}
 
     def test_end_kills_stopped_processes(self) -> None:
         drivers.signal_all(drivers.find_session(self.child.pid), signal.SIGSTOP)
-        self.wait_for(lambda: self.states() == {"T"})
+        self.wait_for(lambda: self.read_states() == {"T"})
         end_run(self.child)
         self.assertEqual(drivers.find_session(self.child.pid), [])
 
@@ -106,10 +107,10 @@ class Drivers(unittest.TestCase):
         thread = threading.Thread(target=drivers.stop_at_random, args=(
             lambda: drivers.find_session(pid), random.Random(1), (5, 50), ended))
         thread.start()
-        self.wait_for(lambda: self.states() == {"T"})
+        self.wait_for(lambda: self.read_states() == {"T"})
         ended.set()
         thread.join()
-        self.wait_for(lambda: self.states() == {"S"})
+        self.wait_for(lambda: self.read_states() == {"S"})
 
     def test_busy_processes_end_with_the_stack(self) -> None:
         drivers.start_python("while True: pass", self.stack, 2)
@@ -121,7 +122,7 @@ class Drivers(unittest.TestCase):
 class Whole(Folder):
     """Runs ci/soak with one condition."""
 
-    def soak(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    def run_soak(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return process.run([sys.executable, os.path.join(ROOT, "ci/soak"), "--build", self.home,
                             "--jitproof", self.place("jitproof"), "--only", "idle", "--runs", "2",
                             *arguments])
@@ -134,17 +135,17 @@ class Whole(Folder):
         self.write("".join(map(jsonl.line_of, results)), name)
 
     def test_no_unexpected_result(self) -> None:
-        self.store("result", result("PASS"))
-        done = self.soak()
+        self.store("result", make_result("PASS"))
+        done = self.run_soak()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("2 runs, 2 cases, 0 unexpected", done.stdout)
         # All runs are done: it makes no other run.
-        self.assertEqual(self.soak().stdout, done.stdout.splitlines(True)[-1])
+        self.assertEqual(self.run_soak().stdout, done.stdout.splitlines(True)[-1])
 
     def test_unexpected_result(self) -> None:
-        self.store("result", result("FAIL", "cpu.samples: 2", metrics={"cpu.samples": {}}))
-        self.store("other", result("PASS"), result("ERROR", "old", case="a/b"))
-        done = self.soak("--judge-with", self.place("jitproof"))
+        self.store("result", make_result("FAIL", "cpu.samples: 2", metrics={"cpu.samples": {}}))
+        self.store("other", make_result("PASS"), make_result("ERROR", "old", case="a/b"))
+        done = self.run_soak("--judge-with", self.place("jitproof"))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(files.read(self.place("soak", "kept", "idle.0", "growth/anon", "truth")),
                          "kept\n")
@@ -155,12 +156,12 @@ class Whole(Folder):
 
     def test_broken_run(self) -> None:
         self.write("#!/bin/sh\necho gone >&2\nexit 99\n", "jitproof", runs=True)
-        done = self.soak()
+        done = self.run_soak()
         self.assertEqual(done.returncode, 1)
         self.assertIn("ERROR (run): status 99: gone", done.stdout)
 
     def test_unknown_condition(self) -> None:
-        self.assertEqual(self.soak("--only", "busyness").returncode, 2)
+        self.assertEqual(self.run_soak("--only", "busyness").returncode, 2)
 
 
 class Runs(Folder):
@@ -181,6 +182,6 @@ class Runs(Folder):
         self.assertEqual(page.count_cases(again.get_runs("idle")), 1)
 
     def test_interval(self) -> None:
-        self.assertEqual(wilson(0, 0), (0.0, 1.0))
-        self.assertAlmostEqual(wilson(0, 300)[1], 0.012643, 6)
-        self.assertEqual(wilson(7, 7)[1], 1.0)
+        self.assertEqual(compute_wilson(0, 0), (0.0, 1.0))
+        self.assertAlmostEqual(compute_wilson(0, 300)[1], 0.012643, 6)
+        self.assertEqual(compute_wilson(7, 7)[1], 1.0)

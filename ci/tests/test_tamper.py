@@ -15,30 +15,31 @@ class Tamper(Folder):
         self.top = self.place("run")
         shutil.copytree(os.path.join(FIXTURES, "anon"), os.path.join(self.top, "fixture", "anon"))
 
-    def tamper(self, *options: str, status: int) -> str:
+    def run_tamper(self, *options: str, status: int) -> str:
         done = process.run([sys.executable, os.path.join(CI, "tamper"), "--jitproof", JITPROOF,
                             "-j1", *options, self.top], timeout=120)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout
 
     def test_noticed_alterations(self) -> None:
-        output = self.tamper("-k", "capture.gone", "-k", "sample.ip.libc", status=0)
+        output = self.run_tamper("-k", "capture.gone", "-k", "sample.ip.libc", status=0)
         self.assertIn("| capture.gone | 1 | 1 | 0 |", output)
         self.assertTrue(output.endswith("2 passed, 0 failed, 0 skipped\n"), output)
 
     def test_harmless_alterations(self) -> None:
-        output = self.tamper("-k", "harmless.*", status=0)
+        output = self.run_tamper("-k", "harmless.*", status=0)
         self.assertIn("| harmless.again | 0 | 1 | 0 |", output)
         self.assertNotIn("## Wrong", output)
 
     def test_unknown_kind(self) -> None:
-        self.assertEqual(self.tamper("-k", "no.such.kind", status=2), "")
+        self.assertEqual(self.run_tamper("-k", "no.such.kind", status=2), "")
 
     def test_seed_determines_the_altered_bytes(self) -> None:
         made = []
         for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
-            self.tamper("-k", "sample.deleted.fifth", "--seed", seed, "--make", self.place(name),
-                        status=0)
+            self.run_tamper("-k", "sample.deleted.fifth", "--seed", seed, "--make",
+                            self.place(name),
+                            status=0)
             made.append(files.read_bytes(self.place(name, "fixture", "anon", "perf.data")))
         self.assertEqual(made[0], made[1])
         self.assertNotEqual(made[0], made[2])

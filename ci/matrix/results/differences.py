@@ -88,11 +88,11 @@ def compare_expectations(one: dict[str, Any], other: dict[str, Any]) -> Iterator
                                         format_range(after.get(name)))
     if one["control"] != other["control"]:
         yield "control: %s -> %s" % (format_value(one["control"]), format_value(other["control"]))
-    for line in diff_lines(one.get("definition"), other.get("definition")):
+    for line in list_line_differences(one.get("definition"), other.get("definition")):
         yield "definition: %s %s" % (line[0], line[1:].strip())
 
 
-def diff_lines(before: str | None, after: str | None) -> list[str]:
+def list_line_differences(before: str | None, after: str | None) -> list[str]:
     """Returns the removed and added lines of two texts, with "-" or "+" in front. None: no text."""
     old, new = ([] if text is None else text.split("\n") for text in (before, after))
     # The first two lines have the names of files.

@@ -12,7 +12,7 @@ from ci.base.text import numbers
 from ci.matrix.results import stored
 
 FILE = "explained.toml"
-is_version = stored.matching(r"[0-9]{1,9}(\.[0-9]{1,9})+")
+is_version = stored.make_pattern_check(r"[0-9]{1,9}(\.[0-9]{1,9})+")
 KEYS = {"fact": (stored.is_text, True), "from": (is_version, True), "to": (is_version, True),
         "why": (stored.is_text, True), "source": (stored.is_text, True)}
 
@@ -40,7 +40,7 @@ def load(folder: str) -> list[dict[str, str]]:
     return found
 
 
-def overlaps(one: dict[str, str], before: str, after: str) -> bool:
+def does_overlap(one: dict[str, str], before: str, after: str) -> bool:
     """Returns whether the range of an explanation overlaps the range of two kernels' labels. So an
     explanation stays valid when kernels in between are added or removed."""
     old, new = numbers(before), numbers(after)
@@ -51,4 +51,4 @@ def find_explanations(explanations: list[dict[str, str]], fact: str, before: str
                       after: str) -> list[dict[str, str]]:
     """Returns the explanations of a fact's difference between the labels @before and @after."""
     return [one for one in explanations
-            if fnmatch.fnmatchcase(fact, one["fact"]) and overlaps(one, before, after)]
+            if fnmatch.fnmatchcase(fact, one["fact"]) and does_overlap(one, before, after)]

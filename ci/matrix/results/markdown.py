@@ -43,11 +43,11 @@ def link(made: stored.Stored, identity: str, text: str) -> str:
     return "[%s](matrix/%s.jsonl#L%d)" % (text, made.label, made.lines[identity])
 
 
-def case_link(made: stored.Stored, name: str, text: str) -> str:
-    return link(made, stored.case_id(made.label, name), text)
+def format_case_link(made: stored.Stored, name: str, text: str) -> str:
+    return link(made, stored.make_case_id(made.label, name), text)
 
 
-def header_link(made: stored.Stored) -> str:
+def format_header_link(made: stored.Stored) -> str:
     return link(made, made.label, escape(made.label))
 
 
@@ -75,12 +75,12 @@ def format_cpu_counts(several: list[stored.Stored], names: Iterable[str]) -> str
     return ", ".join(map(str, found))
 
 
-def outcome_table(several: list[stored.Stored]) -> Iterator[str]:
+def make_outcome_table(several: list[stored.Stored]) -> Iterator[str]:
     """Makes a table with a row for each case and a column for each kernel or tool."""
     names = sorted({name for made in several for name in made.cases})
-    yield from table("case", "CPUs", *map(header_link, several))
+    yield from table("case", "CPUs", *map(format_header_link, several))
     for name in names:
-        cells = [case_link(made, name, escape(format_outcome(made.cases[name])))
+        cells = [format_case_link(made, name, escape(format_outcome(made.cases[name])))
                  if name in made.cases else "" for made in several]
         yield row(code(name), format_cpu_counts(several, [name]), *cells)
     counts = ["%d of %d" % (sum(case["outcome"] in differences.GOOD
@@ -89,7 +89,7 @@ def outcome_table(several: list[stored.Stored]) -> Iterator[str]:
     yield row("PASS or XFAIL, of all cases", "", *counts)
 
 
-def any_differ(values: list[list[int]]) -> bool:
+def do_any_differ(values: list[list[int]]) -> bool:
     """Returns whether any two values of a metric differ by more than chance."""
     return any(itertools.starmap(stored.differ_significantly, itertools.combinations(values, 2)))
 
@@ -116,7 +116,7 @@ def find_changed_metrics(several: list[stored.Stored]) -> Iterator[tuple[str, st
             # Counts vary with the number of samples, unless a case expects an exact count.
             if counted and not any(is_exact(case["expect"].get(metric)) for case in cases):
                 continue
-            if any_differ(values):
+            if do_any_differ(values):
                 yield name, metric
 
 
@@ -124,10 +124,10 @@ def is_exact(expected: list[Any] | None) -> bool:
     return expected is not None and expected[0] == expected[1]
 
 
-def figure_table(several: list[stored.Stored]) -> Iterator[str]:
-    yield from table("case", "metric", *map(header_link, several))
+def make_figure_table(several: list[stored.Stored]) -> Iterator[str]:
+    yield from table("case", "metric", *map(format_header_link, several))
     for name, metric in find_changed_metrics(several):
-        cells = [case_link(made, name, format_metric(made.cases[name]["metrics"][metric]))
+        cells = [format_case_link(made, name, format_metric(made.cases[name]["metrics"][metric]))
                  if metric in made.cases.get(name, {"metrics": ()})["metrics"] else ""
                  for made in several]
         yield row(code(name), code(metric), *cells)
@@ -153,7 +153,7 @@ def group_by_value(several: list[stored.Stored],
 
 
 def link_facts(members: list[stored.Stored], name: str) -> str:
-    return " ".join(link(made, stored.fact_id(made.label, name), escape(made.label))
+    return " ".join(link(made, stored.make_fact_id(made.label, name), escape(made.label))
                     for made in members)
 
 
@@ -174,7 +174,7 @@ def explain_changes(known: list[dict[str, str]], name: str,
         yield "%s → %s: %s" % (escape(one), escape(other), reasons or "**unexplained**")
 
 
-def fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> Iterator[str]:
+def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> Iterator[str]:
     names = sorted({name for made in kernels for name in made.facts})
     yield from table("fact", "what it is", "values", "changed between, and why")
     for name in names:
@@ -188,7 +188,7 @@ def fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> Ite
                       "<br>".join(explain_changes(known, name, runs)))
 
 
-def same_fact_table(kernels: list[stored.Stored]) -> Iterator[str]:
+def make_same_fact_table(kernels: list[stored.Stored]) -> Iterator[str]:
     yield from table("fact", "value", "kernels")
     for name in sorted({name for made in kernels for name in made.facts}):
         runs = group_by_value(kernels, name)
@@ -201,12 +201,12 @@ def crash_table(several: list[stored.Stored]) -> Iterator[str]:
     for made in several:
         for name, case in sorted(made.cases.items()):
             if case.get("crashed"):
-                yield row(header_link(made), code(name),
-                          case_link(made, name, escape(case["crashed"])),
+                yield row(format_header_link(made), code(name),
+                          format_case_link(made, name, escape(case["crashed"])),
                           escape(differences.get_first_line(case["why"])))
 
 
-def bad_table(several: list[stored.Stored]) -> Iterator[str]:
+def make_bad_table(several: list[stored.Stored]) -> Iterator[str]:
     """Makes a table of every case that did not pass, grouped by outcome and reason."""
     yield from table("by", "outcome", "cases", "why")
     for made in several:
@@ -215,12 +215,12 @@ def bad_table(several: list[stored.Stored]) -> Iterator[str]:
             if case["outcome"] != "PASS":
                 found.setdefault((format_outcome(case), case["why"]), []).append(name)
         for (outcome, why), names in sorted(found.items()):
-            yield row(header_link(made), escape(outcome),
-                      " ".join(case_link(made, name, escape(name)) for name in names),
+            yield row(format_header_link(made), escape(outcome),
+                      " ".join(format_case_link(made, name, escape(name)) for name in names),
                       escape(why.replace("\n", "; ")))
 
 
-def made_table(several: list[stored.Stored]) -> Iterator[str]:
+def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
     yield from table("", "version", "package", "CPUs", "runs on", "suite", "seeds",
                      "cases, facts", "run", "command")
     for made in several:
@@ -233,7 +233,7 @@ def made_table(several: list[stored.Stored]) -> Iterator[str]:
             "kernel %s, %s" % (header["kernel"], header["accelerator"])
         if header.get("qemu"):
             where = "QEMU %s, %s" % (header["qemu"], where)
-        yield row(header_link(made), escape(header["version"]), escape(package),
+        yield row(format_header_link(made), escape(header["version"]), escape(package),
                   format_cpu_counts([made], made.cases), escape(where), escape(header["suite"]),
                   " ".join(map(str, header["seeds"])),
                   "%d, %d" % (header["cases"], header["facts"]),
@@ -259,22 +259,22 @@ def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
     kernels = [made for made in several if made.header["kind"] == "kernel"]
     tools = [made for made in several if made.header["kind"] == "tool"]
     lines = [HEAD.rstrip("\n")]
-    lines += section("Kernels and cases", outcome_table(kernels) if kernels else ())
+    lines += section("Kernels and cases", make_outcome_table(kernels) if kernels else ())
     if kernels:
-        lines += section("Figures that differ between kernels", figure_table(kernels),
+        lines += section("Figures that differ between kernels", make_figure_table(kernels),
                          DIFFER, "None.")
-        lines += section("Facts that differ between kernels", fact_table(kernels, known),
+        lines += section("Facts that differ between kernels", make_fact_table(kernels, known),
                          "Why, and how that is known, stands in "
                          "[explained.toml](matrix/explained.toml).",
                          "None.")
         lines += section("Facts that are the same wherever they were asked",
-                         same_fact_table(kernels), "", "None.")
-    lines += section("Tools and cases", outcome_table(tools) if tools else ())
+                         make_same_fact_table(kernels), "", "None.")
+    lines += section("Tools and cases", make_outcome_table(tools) if tools else ())
     if tools:
-        lines += section("Figures that differ between tools", figure_table(tools),
+        lines += section("Figures that differ between tools", make_figure_table(tools),
                          DIFFER + " These ran on one host by its wall clock: figures vary a "
                          "little from run to run.", "None.")
     lines += section("Crashes of tools", crash_table(several), "", "None.")
-    lines += section("What did not pass, and why", bad_table(several), "", "Nothing.")
-    lines += section("How each was made", made_table(several) if several else ())
+    lines += section("What did not pass, and why", make_bad_table(several), "", "Nothing.")
+    lines += section("How each was made", make_built_table(several) if several else ())
     return "\n".join(lines) + "\n"

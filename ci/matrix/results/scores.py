@@ -13,7 +13,7 @@ from ci.base.text import numbers
 from ci.matrix.results import markdown, stored
 from ci.matrix.results.cells import CELL, Partial
 from ci.scoreboard import page
-from ci.scoreboard.cells import COLUMNS, Cell, Row, figure
+from ci.scoreboard.cells import COLUMNS, Cell, Row, format_figure
 from ci.matrix.vm.score_cell import SCORES
 
 FOLDER = os.path.join(stored.FOLDER, "scores")
@@ -146,12 +146,12 @@ def find_spreads(board: Board, scene: str) -> Iterator[str]:
     for column in RATES:
         rates = {label: row[column] for label, row in board.rows[scene].items() if column in row}
         values = [[one["k"], one["n"]] for one in rates.values()]
-        if markdown.any_differ(values):
+        if markdown.do_any_differ(values):
             least, most = (pick(rates, key=lambda label: rates[label]["k"] / rates[label]["n"])
                            for pick in (min, max))
             yield "%s (%s) to %s (%s)" % (
-                figure(column, [board.rows[scene][least]]), least,
-                figure(column, [board.rows[scene][most]]).removeprefix(column + " "), most)
+                format_figure(column, [board.rows[scene][least]]), least,
+                format_figure(column, [board.rows[scene][most]]).removeprefix(column + " "), most)
 
 
 def needs_explanation(board: Board, scene: str, there: str) -> bool:
@@ -161,8 +161,9 @@ def needs_explanation(board: Board, scene: str, there: str) -> bool:
         (there != "-" and not set(cell.verdicts) <= parse_verdicts(there))
 
 
-def difference_section(boards: list[Board], others: dict[tuple[str, str], str]) -> Iterator[str]:
-    reasons = page.written("guests")
+def make_difference_section(boards: list[Board],
+                            others: dict[tuple[str, str], str]) -> Iterator[str]:
+    reasons = page.read_known("guests")
     yield from ("", "## Where they differ", "",
                 "Cells in which other columns are wrong than on another kernel, or than in "
                 "PROFILERS; and", "shares whose 95 % intervals of two kernels do not meet.", "",
@@ -174,16 +175,16 @@ def difference_section(boards: list[Board], others: dict[tuple[str, str], str]) 
                 wrong = [*group_kernels(board, scene), "PROFILERS: " + " or ".join(
                     sorted(", ".join(one) or "ok" for one in parse_verdicts(there)))]
                 wrong += find_spreads(board, scene)
-                yield markdown.row(board.profiler, scene, "; ".join(wrong), page.why_varies(
+                yield markdown.row(board.profiler, scene, "; ".join(wrong), page.explain_variation(
                     board.profiler, scene, reasons) or "unconfirmed")
 
 
-def cause_section(boards: list[Board]) -> Iterator[str]:
-    known = page.written("known")
+def make_cause_section(boards: list[Board]) -> Iterator[str]:
+    known = page.read_known("known")
     yield from ("", "## What is wrong, and why", "", "Of all kernels together.", "",
                 *markdown.table("profiler", "workload", "causes", "why"))
     for board in boards:
-        for scene, text, why in page.causes(board, known):
+        for scene, text, why in page.explain_scenes(board, known):
             yield markdown.row(board.profiler, scene, markdown.escape(text),
                                "; ".join(one for one, _ in why if one) or "unconfirmed")
 
@@ -204,7 +205,8 @@ def render(kernels: list[Kernel], profilers_page: str) -> str:
             lines.append(markdown.row(
                 board.profiler, scene, *(board.format_cell(scene, label) for label in labels),
                 others.get((board.profiler, scene), "-")))
-    lines += [*difference_section(boards, others), *cause_section(boards), "", "## The kernels", "",
+    lines += [*make_difference_section(boards, others), *make_cause_section(boards), "",
+              "## The kernels", "",
               *markdown.table("kernel", "package", "commands")]
     lines += [markdown.row(kernel.label, kernel.header["package"], "; ".join(
         "`%s`" % command for command in sorted({row["command"] for row in kernel.rows})))

@@ -9,7 +9,7 @@ import re
 from typing import Any, Callable, Iterator, Mapping
 
 from ci.base import jsonl
-from ci.base.intervals import wilson
+from ci.base.intervals import compute_wilson
 from ci.base.status import Malformed
 from ci.base.text import numbers
 
@@ -76,14 +76,14 @@ def map_of(check: Check) -> Check:
     return lambda value: isinstance(value, dict) and all(map(check, value.values()))
 
 
-def matching(pattern: str) -> Check:
+def make_pattern_check(pattern: str) -> Check:
     return lambda value: is_text(value) and re.fullmatch(pattern, value) is not None
 
 
 is_counts = map_of(is_count)
 # Has the length and the characters that the release of a self-built kernel may have.
-is_label = matching(r"[0-9A-Za-z][0-9A-Za-z._+~-]{0,200}")
-is_name = matching(r"[0-9A-Za-z][0-9A-Za-z._+/-]{0,200}")
+is_label = make_pattern_check(r"[0-9A-Za-z][0-9A-Za-z._+~-]{0,200}")
+is_name = make_pattern_check(r"[0-9A-Za-z][0-9A-Za-z._+/-]{0,200}")
 # key: (check of the value, whether the key is required)
 HEADER: Keys = {
     "id": (is_label, True), "format": (lambda value: value == FORMAT, True),
@@ -143,11 +143,11 @@ class Stored:
         return (KINDS.index(self.header["kind"]), numbers(self.label), self.label)
 
 
-def case_id(label: str, name: str) -> str:
+def make_case_id(label: str, name: str) -> str:
     return "%s case %s" % (label, name)
 
 
-def fact_id(label: str, name: str) -> str:
+def make_fact_id(label: str, name: str) -> str:
     return "%s fact %s" % (label, name)
 
 
@@ -156,9 +156,9 @@ def list_records(stored: Stored) -> Iterator[dict[str, Any]]:
     label = stored.label
     yield {"id": label, **stored.header, "cases": len(stored.cases), "facts": len(stored.facts)}
     for name in sorted(stored.cases):
-        yield {"id": case_id(label, name), **stored.cases[name]}
+        yield {"id": make_case_id(label, name), **stored.cases[name]}
     for name in sorted(stored.facts):
-        yield {"id": fact_id(label, name), **stored.facts[name]}
+        yield {"id": make_fact_id(label, name), **stored.facts[name]}
 
 
 def format_stored(stored: Stored) -> str:
@@ -177,11 +177,11 @@ def load(path: str) -> Stored:
             wanted = record["label"]
         elif "case" in record:
             check(path, line, record, CASE)
-            wanted = case_id(stored.label, record["case"])
+            wanted = make_case_id(stored.label, record["case"])
             stored.cases[record["case"]] = record
         else:
             check(path, line, record, FACT)
-            wanted = fact_id(stored.label, record["fact"])
+            wanted = make_fact_id(stored.label, record["fact"])
             stored.facts[record["fact"]] = record
         if record["id"] != wanted:
             raise Malformed(path, line, "'id' is '%.100s'; expected '%s'" % (record["id"], wanted))
@@ -224,5 +224,5 @@ def differ_significantly(one: list[int], other: list[int]) -> bool:
         return True
     if len(one) == 1:
         return one != other
-    low, high = wilson(*one), wilson(*other)
+    low, high = compute_wilson(*one), compute_wilson(*other)
     return low[1] < high[0] or high[1] < low[0]

@@ -10,7 +10,7 @@ from ci.matrix.vm import guest, initramfs, kernels, qemu
 SECONDS = 30
 
 
-def kvm_works(found: qemu.Qemu, kernel: kernels.Kernel, init: str) -> tuple[bool, str]:
+def try_kvm(found: qemu.Qemu, kernel: kernels.Kernel, init: str) -> tuple[bool, str]:
     """Returns (True, "") or (False, the reason). Leaves no process behind."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False, "/dev/kvm cannot be opened"

@@ -172,7 +172,7 @@ class Cell:
             "accelerator": plan.accelerator, "suite": plan.suite, "seed": plan.seed,
             "memory": plan.config["qemu"]["memory"],
             # Results of different builds must be distinguishable.
-            "jitproof_sha256": kernels.sha256_of(plan.jitproof),
+            "jitproof_sha256": kernels.hash_file(plan.jitproof),
             "outcome": max((group["outcome"] for group in self.groups), key=OUTCOMES.index),
             "groups": self.groups,
         }

@@ -41,9 +41,10 @@ def add(subparsers: Subparsers) -> None:
                         help="only these cases; may be repeated (default suite: full)")
     parser.add_argument("--suite", help="short (default), full, profilers or profilers-full")
     parser.add_argument("--seed", type=option_types.seed, default=1, help="default: 1")
-    parser.add_argument("--smp", type=option_types.positive,
+    parser.add_argument("--smp", type=option_types.parse_positive,
                         help="processors of each VM (default: as the group declares)")
-    parser.add_argument("-j", "--jobs", type=option_types.positive, default=os.cpu_count() or 1,
+    parser.add_argument("-j", "--jobs", type=option_types.parse_positive,
+                        default=os.cpu_count() or 1,
                         help="VMs at a time (default: %(default)s)")
     parser.add_argument("-o", "--output", default=os.path.join(build, "matrix"), metavar="DIR",
                         help="gets a folder for each kernel (default: %(default)s)")
@@ -51,7 +52,7 @@ def add(subparsers: Subparsers) -> None:
                         help="wall: TCG by this machine's clock; auto: KVM if a short boot "
                         "shows that it works")
     parser.add_argument("--no-facts", action="store_true", help="do not run jitproof facts")
-    parser.add_argument("--timeout", type=option_types.positive, metavar="SECONDS",
+    parser.add_argument("--timeout", type=option_types.parse_positive, metavar="SECONDS",
                         help="limit for a case, by this machine's clock (default: as configured)")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"))
     parser.add_argument("--init", default=os.path.join(build, "vm/init"),
@@ -121,7 +122,7 @@ def plan_cells(options: argparse.Namespace,
             missing[wanted] = str(reason)
             continue
         if accel == "auto":
-            works, why = accelerator.kvm_works(found, kernel, options.init)
+            works, why = accelerator.try_kvm(found, kernel, options.init)
             accel = "kvm" if works else "tcg"
             print("accelerator: %s%s" % (accel, "" if works else ", because KVM: " + why),
                   file=sys.stderr)

@@ -74,7 +74,7 @@ def read_release(path: str) -> str:
     return release.group(0)
 
 
-def sha256_of(path: str) -> str:
+def hash_file(path: str) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -140,7 +140,7 @@ class Kernels:
         path = os.path.join(home, "vmlinuz")
         try:
             known = json.loads(files.read(os.path.join(home, "image.json")))
-            if known["package"] == package.sha256 and known["image"] == sha256_of(path):
+            if known["package"] == package.sha256 and known["image"] == hash_file(path):
                 return path
         except (OSError, ValueError, KeyError, TypeError):
             pass
@@ -151,7 +151,7 @@ class Kernels:
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             with self.open_archive() as archive:
                 file = archive.fetch(package.name, package.version, folder)
-            if sha256_of(file) != package.sha256:
+            if hash_file(file) != package.sha256:
                 raise Missing("the file of %s %s differs from the index; run python3 ci/matrix "
                               "kernels --update" % (package.name, package.version))
             extract_image(file, os.path.join(folder, "vmlinuz"))
@@ -159,7 +159,7 @@ class Kernels:
             path = os.path.join(home, "vmlinuz")
             shutil.move(os.path.join(folder, "vmlinuz"), path)
         files.write(os.path.join(home, "image.json"), json.dumps(
-            {"package": package.sha256, "image": sha256_of(path)}) + "\n")
+            {"package": package.sha256, "image": hash_file(path)}) + "\n")
         return path
 
     def find(self, wanted: str) -> Kernel:
@@ -174,7 +174,7 @@ class Kernels:
             self.update()
             package = self.resolve(wanted)
             path = self.get_image(package)
-        return Kernel(wanted, read_release(path), path, sha256_of(path),
+        return Kernel(wanted, read_release(path), path, hash_file(path),
                       "%s %s" % (package.name, package.version), package.sha256)
 
 
@@ -206,4 +206,4 @@ def find_by_path(path: str) -> Kernel:
     elif not os.path.exists(path):
         raise Refused("%s: neither a version (6.12), nor an image, nor a build tree" % path)
     release = read_release(path)
-    return Kernel(release, release, os.path.abspath(path), sha256_of(path), "")
+    return Kernel(release, release, os.path.abspath(path), hash_file(path), "")

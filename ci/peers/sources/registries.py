@@ -9,7 +9,7 @@ import sys
 from typing import Sequence
 
 from ci.base import process
-from ci.base.debian_packages import without_addresses
+from ci.base.debian_packages import remove_addresses
 from ci.base.status import Missing
 
 BUILD_TIMEOUT_S = 3600
@@ -32,7 +32,7 @@ class Registry:
             raise Missing("%s is not installed" % command[0])
         done = process.run(command, cwd=home, env={**os.environ, **more}, timeout=BUILD_TIMEOUT_S)
         if done.returncode:
-            text = without_addresses((done.stderr or done.stdout).strip())
+            text = remove_addresses((done.stderr or done.stdout).strip())
             raise Missing("%s ended with %d: %s" % (command[0], done.returncode, text[-300:]))
 
     def __str__(self) -> str:

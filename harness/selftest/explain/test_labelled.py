@@ -83,7 +83,7 @@ def explain_set(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]
 def rate(found: Sequence[Answer]) -> str:
     """Formats how many are right, with the 95 % interval of the rate."""
     right = sum(one.right for one in found)
-    least, most = intervals.wilson(right, len(found))
+    least, most = intervals.compute_wilson(right, len(found))
     return "%d of %d (%.0f to %.0f %%)" % (right, len(found), 100 * least, 100 * most)
 
 
