@@ -70,7 +70,7 @@ static bool has_event(const struct record_rules *rules, const struct jp_event *e
 	       (!is_readable(event) || event->time >= info->first_enabled);
 }
 
-/* Returns whether an event of ours wrote the record when it happened, not a gate's backfill. */
+/* Returns whether the kernel wrote the record for an event of jitproof, not a gate's backfill. */
 static bool is_live(const struct record_rules *rules, const struct jp_event *event)
 {
 	return has_event(rules, event) &&
@@ -98,7 +98,7 @@ static const char *check_task(const struct jp_event *event)
 	return event->by_pid != pid || event->by_tid != tid ? "other-task" : NULL;
 }
 
-/* Returns whether the event is a breakpoint of ours: one for each thread, CPU and address. */
+/* Returns whether the event is a breakpoint of jitproof: one for each thread, CPU and address. */
 static bool is_breakpoint(const struct record_rules *rules, const struct jp_event *event)
 {
 	return rules->view->evidence->info.breakpoints &&

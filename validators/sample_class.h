@@ -11,7 +11,7 @@ enum jp_sample_class {
 	JP_SAMPLE_OUTSIDE,   /* outside of the time in which samples are taken */
 	JP_SAMPLE_ASTRAY,    /* within an activation, but not in its code */
 	JP_SAMPLE_EDGE,      /* native code that enters an activation or leaves it */
-	JP_SAMPLE_BELOW,     /* native code of a handler over an activation */
+	JP_SAMPLE_BELOW,     /* native code of a signal handler during an activation */
 	JP_SAMPLE_KERNEL,    /* in the kernel, without a user part */
 	JP_SAMPLE_NATIVE,    /* of a thread that is in no activation */
 	JP_SAMPLE_UNWATCHED, /* of a process that is not in the truth at that time */

@@ -17,7 +17,7 @@ struct shown {
 	struct jp_executables truth;
 	struct jp_map recorded; /* digests of synthesized records */
 	uint64_t stretches, missing, lines, invented;
-	bool must_record; /* the capture is ours, and has records of all lines */
+	bool must_record; /* jitproof captured: each line has a record */
 };
 
 /* Returns whether @one existed during all of @snapshot (@surely), or possibly at some time of

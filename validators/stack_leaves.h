@@ -29,6 +29,7 @@ struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth);
 /* Counts @weight samples of @verdict, if that is good. @predicted: counted as predicted. */
 void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf leaf,
 			 enum jp_verdict verdict, bool predicted, uint64_t weight);
-/* Changes the verdict of such stacks in @counts if they are too many. Returns 0 or -ENOMEM. */
+/* Changes the verdict of the counted leaves in @counts if they are too many. Returns 0 or
+ * -ENOMEM. */
 int jp_stack_leaves_judge(const struct jp_stack_leaves *leaves, struct jp_stack_counts *counts,
 			  struct jp_view *view);

@@ -29,7 +29,7 @@ static struct {
 	pthread_mutex_t lock;
 } toggling = {.heap = JP_CODE_HEAP(8), .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* For the signal handler. */
+/* State that the signal handler reads. */
 static const struct jp_region *guarded;
 static atomic_uint closed; /* the region is not executable */
 

@@ -29,7 +29,7 @@ from ci.labelled import sysroot
 class Compared(NamedTuple):
     case: str
     truth: tuple[str, str]  # the worst cause of broken stacks and of missing names, by validators
-    explained: tuple[str, str]  # the same by explain
+    explained: tuple[str, str]  # worst causes that explain found: (stacks, names)
     agree: bool
     why: str  # why a capture cannot show the truth; "": unknown
 

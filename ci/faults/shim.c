@@ -76,7 +76,7 @@ static uint64_t site(void)
 	return sum;
 }
 
-/* Whether this call of @what is to fail; then with @error. */
+/* Returns whether this call of @what must fail. Sets errno to @error then. */
 static int fails(const char *what, int error)
 {
 	long nth;

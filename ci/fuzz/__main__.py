@@ -35,7 +35,7 @@ class Fuzzed(NamedTuple):
 
 def run_target(target: str, options: list[str], env: dict[str, str], seconds: int, corpus: str,
                known: str) -> int:
-    """Adds to @corpus, and minimizes it. How often the target ran."""
+    """Adds inputs to @corpus and minimizes it. Returns the number of runs of the target."""
     done = process.run([target, *options, f"-max_total_time={seconds}", "-print_final_stats=1",
                         corpus, *([known] if os.path.isdir(known) else [])], env=env, cwd=ROOT)
     executions = re.search(r"number_of_executed_units:\s*(\d+)", done.stderr) or \
@@ -50,7 +50,7 @@ def run_target(target: str, options: list[str], env: dict[str, str], seconds: in
 
 
 def fuzz_target(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
-    """Searches for @seconds; 0 only measures the coverage of the corpus."""
+    """Fuzzes for @seconds; 0 only measures the coverage of the corpus."""
     name = os.path.basename(target).partition("_")[2]
     corpus, found = os.path.join(build, "corpus", name), os.path.join(build, "findings", name)
     for folder in (corpus, found):

@@ -30,7 +30,7 @@ def matrix(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def case(name: str, outcome: str = "PASS", why: str = "", k: int = 0, n: int = 1000,
          **more: Any) -> dict[str, Any]:
-    """A line of results.jsonl."""
+    """Returns a line of results.jsonl."""
     return {"case": name, "study": name.split("/")[0], "control": False, "outcome": outcome,
             "why": why, "seconds": 1.5,
             "metrics": {"broken.chain": {"k": k, "n": n, "lo": 0, "hi": 0.1, "expect": [0, 0],

@@ -79,7 +79,7 @@ def count_unittest(output: str) -> tuple[int, int, int]:
 
 
 def count_inputs(output: str) -> str:
-    """What a fuzz target tried."""
+    """Returns the number of inputs that a fuzz target tried, as text."""
     tried = re.search(r"(?m)^ok \d+ - .*: (\d+ inputs)$", output)
     return f", {tried.group(1)}" if tried else ""
 

@@ -8,7 +8,7 @@
 
 struct jp_child {
 	pid_t pid;        /* pid in the parent's namespace; 0: no process, or already reaped */
-	uint32_t outside; /* pid in the truth */
+	uint32_t outside; /* pid outside of its namespace, as the truth records it */
 	int pidfd;        /* -1: the kernel has no pidfds */
 	int ready;        /* pipe from which we read the child's messages */
 	int control;      /* pipe to which we write commands for the child */

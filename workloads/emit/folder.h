@@ -10,5 +10,6 @@ const char *jp_folder(void);
 /* Stores the path of file @name in the directory. Returns 0, or -EIO if there is no directory. */
 int jp_folder_path(char path[JP_FOLDER_PATH], const char *name);
 void jp_folder_remove(void);
-/* Copies @program to the new file @path in such a directory, executable. Returns 0 or -errno. */
+/* Copies @program to the new file @path in a directory of jp_folder(), executable. Returns 0 or
+ * -errno. */
 int jp_folder_copy(const char *program, const char *path);

@@ -59,7 +59,7 @@ int jp_publish_forked(void);
 void jp_publish_children(const char *how);
 /* Returns the --publish of a child that is a new image; NULL: it does not publish. */
 const char *jp_publish_choice(void);
-/* Returns the --publish-dir of such a child. */
+/* Returns the --publish-dir of a child that is a new image, or NULL. */
 const char *jp_publish_dir(void);
 /* Publishes loaded code. Threads may call it at the same time. Returns 0 or -errno. */
 int jp_publish_load(const struct jp_published *code);

@@ -102,6 +102,6 @@ class Inherited(Folder):
                 done = process.run([*inside, JITPROOF, *command], timeout=60)
                 self.assertEqual((done.returncode, done.stdout), (99, ""))
                 self.assertIn("/proc belongs to another pid namespace", done.stderr)
-                # With one of its own it goes on.
+                # With a /proc of its own pid namespace the command records.
                 done = process.run([*inside, "--mount-proc", JITPROOF, *command], timeout=60)
                 self.assertNotIn("pid namespace", done.stderr)

@@ -52,7 +52,7 @@ def read_help(*command: str) -> str:
 
 
 def find_blocks(page: str, language: str = "") -> list[str]:
-    """The fenced blocks of docs/@page."""
+    """Returns the fenced blocks of docs/@page."""
     with open(os.path.join(TOP, "docs", page), encoding="utf-8") as file:
         fenced = re.findall(r"^```(\w*)\n(.*?)^```", file.read(), flags=re.M | re.S)
     return [text for of, text in fenced if of == language]

@@ -90,7 +90,7 @@ static void test_ranges(void)
 
 #define FAR (UINT64_C(1) << 40)
 
-/* Detecting an unrecorded exec by samples in no mapping. */
+/* Tests how samples in no mapping reveal an exec without a record. */
 static void test_replaced_programs(void)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counting equal outermost frames of consecutive stacks. */
+/* Tests the count of equal outermost frames in consecutive stacks. */
 #include <stdlib.h>
 #include <string.h>
 

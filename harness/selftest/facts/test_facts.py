@@ -17,7 +17,7 @@ def start_facts(*arguments: str, binary: str = JITPROOF) -> subprocess.Popen[str
 
 
 def finish_facts(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Status, standard output, standard error."""
+    """Returns (status, standard output, standard error)."""
     output, errors = process.communicate(timeout=60)
     return process.returncode, output, errors
 

@@ -28,7 +28,7 @@ def run_reader(reader: str, kind: str, path: str, *addresses: str) -> Any:
 
 
 def convert_expected(value: Any) -> Any:
-    """An expectation as our readers print it: numbers, and names as hex digits."""
+    """Converts an expectation to our readers' form: numbers, and names as hex digits."""
     if isinstance(value, list):
         return [convert_expected(one) for one in value]
     if isinstance(value, str):
@@ -113,7 +113,7 @@ class Readers(unittest.TestCase):
 
     def compare_line(self, reader: str, line: bytes, no_number: bool,
                      entries: list[dict[str, Any]]) -> None:
-        """@line in a map of its own: its place and name are what no other line hides."""
+        """Compares the entry that a reader finds in a map with @line alone."""
         with tempfile.NamedTemporaryFile() as map_:
             map_.write(line)
             map_.flush()
@@ -178,7 +178,7 @@ class Set(unittest.TestCase):
                 self.assertEqual({bool(one["error"]) for one in found}, {False, True})
 
     def test_a_wrong_expectation_is_seen(self) -> None:
-        """The comparison is none that takes everything."""
+        """The comparison fails for a wrong expectation."""
         for kind, change in (("procmaps", lambda one: one["mappings"][0].update(inode="0x7")),
                              ("perf_map", lambda one: one["lookups"][1].update(name="other")),
                              ("jitdump", lambda one: one["records"][0].update(time="0x77"))):

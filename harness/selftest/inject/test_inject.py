@@ -61,7 +61,7 @@ class Injecting(Folder):
         perf.save(self.input)
 
     def list_paths(self) -> list[str]:
-        """Every path below the folder."""
+        """Returns every path below the folder."""
         return sorted(os.path.relpath(os.path.join(folder, name), self.home)
                       for folder, folders, names in os.walk(self.home)
                       for name in names + folders)
@@ -82,7 +82,7 @@ class Reader:
 
     def iterate_states(self) -> Iterator[tuple[int | None,
                                                collections.defaultdict[int, list[Any]]]]:
-        """After the last record of each time: (time, {pid: what lies at each byte})."""
+        """Yields (time, {pid: mapping at each byte}) after the last record of each time."""
         spaces: collections.defaultdict[int, list[Any]] = collections.defaultdict(
             lambda: [None] * SPAN)
         last = None
@@ -108,7 +108,7 @@ class Reader:
         yield None, spaces
 
     def resolve_name(self, mapping: Any, at: int) -> str:
-        """A mapping as itself, code by its name."""
+        """Returns the name of the code at a byte, or the mapping if it is no injected code."""
         if mapping is None or ".jit/" not in mapping.name:
             return mapping
         return self.find_symbol(mapping.name, BASE + at + mapping.delta & 2**64 - 1)
@@ -156,7 +156,7 @@ class Books:
 
 
 class Random:
-    """A capture and its jitdumps by chance, and what is in them as calls of Books."""
+    """A random capture with jitdumps, and its events as calls of Books."""
 
     def __init__(self, seed: int, folder: str) -> None:
         self.chance = random.Random(seed)
@@ -168,7 +168,7 @@ class Random:
         self.names = self.index = 0
 
     def start_dump(self, pid: int, time: int) -> None:
-        """The process writes a jitdump of its own from now on."""
+        """Starts a jitdump of the process."""
         self.dumps[pid] = mj.Made(pid)
         path = os.path.join(self.folder, f"jit-{pid}.dump")
         self.dumps[pid].save(path)
@@ -327,7 +327,7 @@ class Records(Injecting):
                 if record.name == name]
 
     def test_all_stay(self) -> None:
-        """Ids, features and records are the input's; ours come between."""
+        """The output keeps ids, features and records of the input, and adds records between."""
         perf = self.make_one_load(lambda perf: perf.comm(PID, PID, "name", 120))
         perf.features[11] = b"\1\0\0\0" + struct.pack("<I64s", 64, b"perf")
         perf.records.append(rd.Record(rd.FINISHED_ROUND, 0, b""))
@@ -562,7 +562,7 @@ class ElfFiles(Injecting):
                                              (BASE + 2000, 5000, "b.js"), (BASE + 2100, 1, "a.js"),
                                              (BASE + 9999, 7, "outside.js")])
         dump.load(100, BASE, b"\x90" * 3000, 1, "one")
-        # In disorder, and for another address first: only what is the LOAD's own counts.
+        # Out of order, and first for another address: only entries within the LOAD count.
         dump.debug(101, BASE + 0x9000, [(BASE + 0x9000, 77, "stray.js")])
         dump.debug(102, BASE + 0x4000, [(BASE + 0x4008, 9, "c.js"), (BASE + 0x4000, 8, "\xff")])
         dump.load(103, BASE + 0x4000, b"\x90" * 16, 2, "two")
@@ -626,7 +626,7 @@ class Hostile(Injecting):
         self.dump = mj.Made(PID).load(100, BASE, b"\xc3" * 8, 1, "good")
 
     def expect_refusal(self, pattern: str, loads: int = 0, raw: bytes | None = None) -> None:
-        """Reports the error, uses the loads before it, and creates no file but the output."""
+        """Expects the error, the loads before it, and no new file but the output."""
         if raw is not None:
             files.write_bytes(self.dump_path(), raw)
         self.save_capture(self.perf)
@@ -741,13 +741,13 @@ class Hostile(Injecting):
         self.assertLess(len(os.listdir(self.output + ".jit")), 100)
 
     def read_times(self) -> dict[str, int]:
-        """When each file was written; of folders, that they are there."""
+        """Returns the time at which each file was written, and 0 for folders."""
         return {path: (0 if os.path.isdir(self.place(path))
                        else os.lstat(self.place(path)).st_mtime_ns)
                 for path in self.list_paths()}
 
     def expect_no_output(self, pattern: str) -> None:
-        """Refuses to write, and leaves all as it was."""
+        """Expects that inject refuses to write and changes no file."""
         self.dump.save(self.dump_path())
         self.save_capture(self.perf)
         before = self.read_times()

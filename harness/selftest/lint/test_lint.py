@@ -23,7 +23,7 @@ Spoil = Callable[[mj.Made], object]
 
 
 def make_dump() -> mj.Made:
-    """A right jitdump: lines, tables and code of two functions, the first one moved."""
+    """Makes a correct jitdump: lines, tables and code of two functions; the first moves."""
     dump = mj.Made(PID)
     struct.pack_into("<Q", dump.raw, 24, NOW - 100)
     dump.debug(NOW + 1, 0x1000, [(0x1000, 1, "a.js"), (0x1008, 2, "a.js")])
@@ -361,7 +361,7 @@ class Processes(Linting):
         return self.write_dump(dump, "made.dump")
 
     def start_with_dump(self, *more: str, time_: int = NOW) -> tuple[int, str]:
-        # The name bears the pid, which is known once the process is there.
+        # The file's name contains the pid, which is known after the start.
         link = self.place("jit.dump")
         child, pid, at, at_memfd = self.start_process(link, *more)
         path = self.place(f"jit-{pid}.dump")

@@ -30,7 +30,7 @@ def get_verdict_lines(text: str) -> list[str]:
 
 
 def get_block(readme: str, title: str) -> list[str]:
-    """The lines that are moved in, below a heading."""
+    """Returns the indented lines below a heading."""
     part = readme.split("\n## %s\n" % title)[1].split("\n## ")[0]
     return [line[4:] for line in part.splitlines() if line.startswith("    ")]
 
@@ -240,7 +240,7 @@ class Machine(Packing):
             self.assertIn(b"\0PATH=/usr/bin:/bin\0", b"\0" + text)
 
     def read_environments(self, truth: str) -> dict[str, bytes]:
-        """Of workloads that write this truth, by pid."""
+        """Returns the environment of each workload that writes this truth, by pid."""
         found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -256,7 +256,7 @@ class Machine(Packing):
 
 
 class Place(Packing):
-    """Where the archive goes: what is there stays until a whole one takes its place."""
+    """The archive's path: an older file stays until a complete archive replaces it."""
 
     def write_repro(self, path: str,
                     before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
@@ -391,7 +391,7 @@ class Hostile(Packing):
         self.assertNotIn(SECRET.encode(), self.list_packed())
 
     def test_output(self) -> None:
-        """Nothing is written through a link, or into what is no file."""
+        """Writes neither through a link nor into anything but a regular file."""
         os.symlink(self.place("mine"), self.place("x.tar"))
         os.mkfifo(self.place("fifo"))
         for output in ("x.tar", "fifo", "no/x.tar"):
@@ -419,7 +419,7 @@ class Elsewhere(Packing):
     """On a machine that has a shell and coreutils."""
 
     def list_libraries(self, program: str) -> list[str]:
-        """The files that @program is linked with."""
+        """Returns the libraries that @program is linked with."""
         done = process.run(["ldd", program])
         return re.findall(r"(?:=> |^\t)(/\S+) \(", done.stdout, re.M)
 

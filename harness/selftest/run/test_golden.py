@@ -40,7 +40,7 @@ def remove_figures(text: str) -> str:
 
 
 def list_processes() -> dict[int, str]:
-    """Command lines of all processes, by pid."""
+    """Returns the command lines of all processes, by pid."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -44,7 +44,7 @@ class Jobs(Folder):
         self.assertEqual(max(ended), ended[0])
 
     def find_case_process(self) -> int:
-        """Of the case that runs: the parent of its workload."""
+        """Returns the process of the running case: the parent of its workload."""
         end = time.monotonic() + 30
         while time.monotonic() < end:
             for pid in filter(str.isdigit, os.listdir("/proc")):

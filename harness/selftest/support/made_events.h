@@ -17,7 +17,7 @@
 #define MADE_MAP(start, size, flags, called)                                                       \
 	.map = {.addr = start, .len = size, .prot = flags, .name = called}
 
-/* A visitor of events for tests that only need to read a file. */
+/* Ignores events, for tests that only read a file. */
 __attribute__((unused)) static int ignore_event(void *context, const struct jp_event *event)
 {
 	return 0;

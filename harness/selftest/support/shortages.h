@@ -86,7 +86,7 @@ static void fail_each(const struct subject *subject, enum failing_kind kind)
 	long live;
 	int ret;
 
-	/* Run twice: libraries allocate what they keep for good in the first run. */
+	/* Run twice, since libraries allocate permanent memory in the first run. */
 	jp_shortage_begin();
 	ret = subject->run(subject->path, &err);
 	live = failing.live;

@@ -231,7 +231,7 @@ class Witnessed(Recorded):
         self.assertRegex(text, r"(?m)^# samples: \d+ with cause double, which nothing allows$")
 
     def test_written_twice(self) -> None:
-        """A copy of one record in the next round."""
+        """One record is in the file twice: also in the next FINISHED_ROUND."""
         sample = self.perf.samples()[9]
         again = copy.deepcopy(sample)
         at = self.perf.records.index(sample)
@@ -295,7 +295,7 @@ class Modes(Recorded):
         return lambda sample: setattr(sample, name, value)
 
     def move_to_kernel(self, sample: rd.Sample) -> None:
-        """Makes @sample one in the kernel."""
+        """Makes @sample a sample of the kernel."""
         sample.misc, sample.ip = rd.KERNEL, self.KERNEL_IP
         sample.chain[:0] = [rd.CONTEXT_KERNEL, self.KERNEL_IP]
 

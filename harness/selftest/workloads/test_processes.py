@@ -13,7 +13,7 @@ LAUNCH, FORK, VFORK, EXEC, SHARE = range(5)
 
 
 def find_children() -> list[int]:
-    """Every process whose parent we are, or became."""
+    """Returns the processes whose parent this process is or became."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -33,7 +33,7 @@ class Processes(Folder):
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 
     def run_workload(self, *workload: str, steps: tuple[str, ...] = ()) -> rd.Truth:
-        """Runs it, to its end; the truth's records. Skips where it skips."""
+        """Runs a workload to its end and returns its truth. Skips the test if it skips."""
         truth = self.place("truth")
         with subprocess.Popen([JITPROOF, "workload", *workload, "--truth", truth],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -59,7 +59,7 @@ class Processes(Folder):
         return self.truth
 
     def list_starts(self, how: int | None = None) -> list[tuple[int, int]]:
-        """(pid, parent) of each start, in order."""
+        """Returns (pid, parent) of each start, in order."""
         records = [self.truth.get(index) for index in self.truth.find(rd.Truth.PROCESS_START)]
         return [(record[2], record[6] & 0xffffffff) for record in records
                 if how is None or record[7] == how]

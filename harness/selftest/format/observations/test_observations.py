@@ -56,7 +56,7 @@ class Observed(Folder):
         return json.loads(files.read(out))
 
     def change_samples(self, change: Change, every: int = 1) -> None:
-        """Changes each @every-th sample: its words, or None to drop it."""
+        """Changes each @every-th sample. @change returns its new line, or None to drop it."""
         lines, count = [], 0
         for line in self.stream.splitlines():
             if line.startswith("sample "):
@@ -70,7 +70,7 @@ class Observed(Folder):
         self.stream = "\n".join(lines) + "\n"
 
     def count_callers(self) -> int:
-        """Frames of the stream with an emitted function's name, but for the innermost."""
+        """Counts the frames with a name of an emitted function, except the innermost frames."""
         return sum(word != "?" for line in self.stream.splitlines() if line.startswith("sample ")
                    for word in line.split(" ")[5:])
 
@@ -80,7 +80,7 @@ class Observed(Folder):
         return rate["k"], rate["n"]
 
     def expect_exceptions(self, *expected: tuple[str, str]) -> dict[str, Any]:
-        """FAIL, and the exceptions are exactly these (metric, cause)."""
+        """Expects a FAIL with exactly these exceptions, each (metric, cause)."""
         result = self.judge()
         self.assertEqual(result["outcome"], "FAIL", result["why"])
         found = {(one["metric"], one["cause"]) for one in result["exceptions"]}
@@ -374,7 +374,7 @@ class Wrong(Observed):
         self.assertEqual(sum(result["verdicts"]["chain"].values()), 40)
 
     def make_sums_of_names(self) -> None:
-        """The period is such that the CPU time asks for as many samples as there are."""
+        """Makes a stream whose period matches its number of samples and the CPU time."""
         self.make_stream("witness", "no-addresses", "no-time", "no-threads", names=True)
 
     def test_sums_of_names(self) -> None:

@@ -134,7 +134,7 @@ static bool is_sleeping(pid_t pid)
 	return behind && behind[2] == 'S';
 }
 
-/* Writes half, signals the reader once it waits for more, and writes the rest. */
+/* Writes half of the data, signals the reader while it waits, and writes the other half. */
 static void write_stream(int to)
 {
 	const pid_t reader = getppid();

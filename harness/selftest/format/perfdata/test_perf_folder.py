@@ -22,7 +22,7 @@ class PerfFolder(Folder):
         return self.place("perf.data", name)
 
     def split_records(self, count: int) -> None:
-        """Records go to files in turns; what sets the stage is in the first."""
+        """Distributes the records over @count files; the first two are in `data`."""
         records = [one for one in self.perf.records if one.kind != rd.FINISHED_ROUND]
         rounds = rd.Record(rd.FINISHED_ROUND, 0, b"")
         head = rd.PerfData(self.perf.attrs, records[:2] + [rounds, rounds], self.perf.features)
@@ -58,7 +58,7 @@ class PerfFolder(Folder):
                 self.assertEqual(causes[0], causes[1])
 
     def test_kcore(self) -> None:
-        """One file, and a folder that is none of ours."""
+        """A kcore folder of perf, and a folder of another program."""
         self.perf.save(self.part_path("data"))
         os.mkdir(self.part_path("kcore_dir"))
         self.assertEqual(self.judge(self.place("perf.data")), self.judge(FIXTURE))

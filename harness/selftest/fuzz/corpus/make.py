@@ -146,7 +146,7 @@ def names_map() -> bytes:
 
 
 def short_records() -> None:
-    """Each kind of record, too short for what is in it, ends a file of its own."""
+    """Makes a file for each kind of record, whose last record is too short for its fields."""
     for kind in (rd.MMAP, rd.LOST, rd.COMM, rd.EXIT, rd.FORK, rd.SAMPLE, rd.MMAP2, rd.LOST_SAMPLES):
         perf = rd.PerfData([rd.Attr.make(rd.IP, [7])], [], {6: struct.pack("<I64s", 64, b"x86_64")})
         perf.records.append(rd.Record(kind, 0, bytes(8)))

@@ -44,7 +44,7 @@ static bool agrees(const struct mirrored_ranges *both)
 
 		if (got.start != want.start || got.end != want.end || got.value != want.value)
 			return false;
-		/* The range before @addr must end there, if there is one. */
+		/* If a range begins before @addr, it must end at @addr. */
 		if (addr && (both->plain[addr - 1] != 0) != (before && before->end == addr))
 			return false;
 		addr = want.end;
