@@ -80,7 +80,8 @@ static void test_borders(void)
 		{.time = 500, .ip = 0x9000, .pid = pid, .tid = tid, .user = true},
 		{.time = 700, .ip = 0x1000, .pid = pid, .tid = tid, .user = true},
 	};
-	struct jp_evidence evidence = {.truth = truth, .witnessed = {samples, 3}};
+	struct jp_evidence evidence = {.truth = truth,
+				       .witnessed = {.samples = samples, .count = 3}};
 
 	check(place_at(&evidence, 50) == JP_IN_NONE, "before the activation");
 	check(place_at(&evidence, 200) == JP_IN_EDGE, "before the witness's first sample of code");

@@ -54,7 +54,8 @@ static void swap_record(const struct jp_perf_layout *layout, struct swapped_pair
 	jp_perf_swap_rest(layout, (struct jp_perf_record *)pair->theirs);
 }
 
-/* Makes a record of fields of the given widths; T: eight letters, t: the end of a text. */
+/* Makes a record of fields of the given widths; p: a protection; T: eight letters, t: the end of a
+ * text. */
 static struct swapped_pair make_record(const char *fields)
 {
 	struct swapped_pair pair = {.size = sizeof(struct jp_perf_record)};
@@ -63,6 +64,8 @@ static struct swapped_pair make_record(const char *fields)
 	for (; *fields; fields++, value += 0x1010101010101010) {
 		if (*fields == 'T' || *fields == 't')
 			put_text(&pair, *fields == 'T' ? "/letters" : "a\0\0\0\0\0\0", 8);
+		else if (*fields == 'p')
+			put_number(&pair, 5, 4);
 		else
 			put_number(&pair, value, (size_t)(*fields - '0'));
 	}
@@ -77,7 +80,8 @@ static void test_records(void)
 	} table[] = {
 		{"MMAP", "44888t", JP_PERF_RECORD_MMAP},
 		{"MMAP with a long name", "44888TTTTt", JP_PERF_RECORD_MMAP},
-		{"MMAP2", "44888448844t", JP_PERF_RECORD_MMAP2},
+		{"MMAP2", "448884488p4t", JP_PERF_RECORD_MMAP2},
+		{"MMAP2 without protection and flags", "448884488Tt", JP_PERF_RECORD_MMAP2},
 		{"COMM", "44t", JP_PERF_RECORD_COMM},
 		{"COMM with a long name", "44Tt", JP_PERF_RECORD_COMM},
 		{"FORK", "44448", JP_PERF_RECORD_FORK},
