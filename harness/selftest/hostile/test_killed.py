@@ -23,7 +23,7 @@ KNOWN = ["--expected", FIXTURES + "/expected"]
 COMMANDS: dict[str, tuple[list[str], float]] = {
     "run --jobs": (["run", "-j2", "attach/before-open.*"], 1.5),
     "record": (["record", "-o", "OUT", "--", "sleep", "0.2"], 0.3),
-    "score": (["score", "--profiler=jitproof", "--samples=20", "--seconds=2", "fork_exec"], 1.5),
+    "score": (["score", "--profiler=jitproof", "--samples=20", "--seconds=2", "anon_exec"], 1.5),
     "repro": (["repro", "process-tree/fork_exec.perf", "-o", "OUT"], 1.2),
     "repro --from": (["repro", "fixture/anon", *KNOWN, "--from", FIXTURES + "/anon", "-o",
                       "OUT"], 0.1),
@@ -45,6 +45,9 @@ class Killed(Folder):
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
         self.addCleanup(ctypes.CDLL(None).prctl, SUBREAPER, 0, 0, 0, 0)
         os.mkdir(self.place("tmp"))
+        # A shell starts jobs in the background with SIGINT ignored, nohup with SIGHUP.
+        for number in set(SIGNALS) - {signal.SIGKILL}:
+            self.addCleanup(signal.signal, number, signal.signal(number, signal.SIG_DFL))
 
     def clear_output(self) -> None:
         shutil.rmtree(self.place("out"), ignore_errors=True)
