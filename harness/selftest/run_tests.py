@@ -9,6 +9,7 @@ run it there. Environment: O, JITPROOF (set by make).
 import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -85,6 +86,9 @@ def count_inputs(output: str) -> str:
 
 
 def main() -> int:
+    # A shell starts jobs in the background with SIGINT ignored, nohup with SIGHUP; tests send both.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     totals = [0, 0, 0]
     if len(sys.argv) < 2:
         print("selftest: there is no test", file=sys.stderr)

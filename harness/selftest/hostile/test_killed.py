@@ -45,9 +45,6 @@ class Killed(Folder):
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
         self.addCleanup(ctypes.CDLL(None).prctl, SUBREAPER, 0, 0, 0, 0)
         os.mkdir(self.place("tmp"))
-        # A shell starts jobs in the background with SIGINT ignored, nohup with SIGHUP.
-        for number in set(SIGNALS) - {signal.SIGKILL}:
-            self.addCleanup(signal.signal, number, signal.signal(number, signal.SIG_DFL))
 
     def clear_output(self) -> None:
         shutil.rmtree(self.place("out"), ignore_errors=True)
