@@ -19,14 +19,14 @@ import sys
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from ci.base.status import Missing
-from ci.labelled import (of_emitters, of_programs, of_runtimes, of_servers, of_workloads, pack,
-                         sysroot)
+from ci.labelled import (of_damage, of_emitters, of_programs, of_runtimes, of_servers,
+                         of_workloads, pack, sysroot)
 from ci.labelled.bench import Bench
 from ci.labelled.recipe import RECIPES, Recipe
 from harness.selftest.support import run_directory as rd
 
 # These modules register their recipes.
-MODULES = (of_emitters, of_programs, of_runtimes, of_servers, of_workloads)
+MODULES = (of_damage, of_emitters, of_programs, of_runtimes, of_servers, of_workloads)
 
 
 def record_capture(one: Recipe, options: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ FORMATS = ("expected-format", "gate-protocol", "observations", "publishing", "re
 
 
 def escape(text: str) -> str:
-    """Returns @text with every character as it is."""
+    """Escapes @text so that roff prints it unchanged."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return text.replace("'", "\\(aq").replace("`", "\\(ga").replace("^", "\\(ha").replace(
         "~", "\\(ti")

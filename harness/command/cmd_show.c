@@ -99,7 +99,7 @@ static int show(int argc, char **argv)
 static const struct jp_command show_command = {
 	.name = "show",
 	.synopsis = "show CASE [DIR]",
-	.help = "tell the whole story of one case of a run",
+	.help = "show everything about one case of a run",
 	.run = show,
 };
 JP_REGISTER(command, show_command);

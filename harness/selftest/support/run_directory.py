@@ -265,7 +265,8 @@ class PerfData:
             raise ValueError(f"{path}: no perf.data")
         bits = struct.unpack_from("<Q", raw, 72)[0]
         made = cls()
-        for entry in range(attrs_at, attrs_at + attrs_size, attr_size):
+        # All sizes are 0 in a file that perf inject did not complete.
+        for entry in range(attrs_at, attrs_at + attrs_size, attr_size or 1):
             ids_at, ids_size = struct.unpack_from("<QQ", raw, entry + attr_size - 16)
             made.attrs.append(Attr(raw[entry:entry + attr_size - 16],
                                    struct.unpack_from(f"<{ids_size // 8}Q", raw, ids_at)))
