@@ -139,20 +139,27 @@ static int fail_ended(struct jp_watched *watch, struct jp_error *err)
 					 soon < watch->deadline ? soon : watch->deadline, err);
 }
 
-/* Waits until the capture has enough samples, beyond the first @base. */
-static int wait_samples(struct jp_watched *watch, struct jp_session *session, uint64_t base,
-			struct jp_error *err)
+static bool is_launch(const struct jp_watched *watch)
 {
-	uint64_t taken = 0, lacking;
+	return watch->capture->traits & JP_CAPTURE_LAUNCHES;
+}
 
-	jp_witness_count_from(watch->witness, jp_clock_now());
+/* Waits until the capture has enough samples. */
+static int wait_samples(struct jp_watched *watch, struct jp_session *session, struct jp_error *err)
+{
+	uint64_t taken, lacking;
+
+	/* A launched workload may run most of its code before it is ready. */
+	if (!is_launch(watch))
+		jp_witness_count_from(watch->witness, jp_clock_now());
+	taken = is_launch(watch) ? jp_session_samples(session) : 0;
 	for (;;) {
 		lacking = count_lacking(watch, session, taken);
 		if (!lacking)
 			return 0;
-		switch (jp_session_wait(session, base + taken + lacking, get_slice_end(watch))) {
+		switch (jp_session_wait(session, taken + lacking, get_slice_end(watch))) {
 		case JP_WAIT_SAMPLES:
-			taken = jp_session_samples(session) - base;
+			taken = jp_session_samples(session);
 			break;
 		case JP_WAIT_COMPLETE:
 			return 0;
@@ -169,11 +176,6 @@ static int wait_samples(struct jp_watched *watch, struct jp_session *session, ui
 		if (jp_clock_now() >= watch->deadline)
 			return 0;
 	}
-}
-
-static bool is_launch(const struct jp_watched *watch)
-{
-	return watch->capture->traits & JP_CAPTURE_LAUNCHES;
 }
 
 /* Starts the session. A launched command inherits our standard descriptors, so these are the
@@ -240,7 +242,6 @@ static int wait_ready(struct jp_watched *watch, struct jp_session *session, stru
 static int watch_session(struct jp_watched *watch, struct jp_target *target,
 			 struct jp_session *session, struct jp_error *err)
 {
-	uint64_t base = 0;
 	int ret = 0;
 
 	if (is_launch(watch)) {
@@ -249,12 +250,11 @@ static int watch_session(struct jp_watched *watch, struct jp_target *target,
 		watch->process.external = !target->pid;
 		ret = wait_ready(watch, session, err);
 		target->pid = watch->process.pid;
-		base = jp_session_samples(session);
 	}
 	if (!ret && watch->cas->step.command && !watch->stepped)
 		ret = jp_fail(err, EIO, "the capture never came to the boundary of step '%s'",
 			      watch->cas->step.command);
-	return ret ?: wait_samples(watch, session, base, err);
+	return ret ?: wait_samples(watch, session, err);
 }
 
 static int stop_workload(struct jp_watched *watch, struct jp_error *err)

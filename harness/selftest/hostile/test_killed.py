@@ -23,7 +23,7 @@ KNOWN = ["--expected", FIXTURES + "/expected"]
 COMMANDS: dict[str, tuple[list[str], float]] = {
     "run --jobs": (["run", "-j2", "attach/before-open.*"], 1.5),
     "record": (["record", "-o", "OUT", "--", "sleep", "0.2"], 0.3),
-    "score": (["score", "--profiler=jitproof", "--samples=20", "--seconds=2", "anon_exec"], 1.5),
+    "score": (["score", "--profiler=jitproof", "--samples=20", "--seconds=2", "fork_exec"], 1.5),
     "repro": (["repro", "process-tree/fork_exec.perf", "-o", "OUT"], 1.2),
     "repro --from": (["repro", "fixture/anon", *KNOWN, "--from", FIXTURES + "/anon", "-o",
                       "OUT"], 0.1),

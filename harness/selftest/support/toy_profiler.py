@@ -58,7 +58,7 @@ class Toy(Adapter):
         ptrace(CONT, tid, None, None if status >> 16 else os.WSTOPSIG(status))
         time.sleep(0.001)
 
-    def count_samples(self) -> int:
+    def samples(self) -> int:
         return len(self.taken)
 
     def end(self) -> None:
