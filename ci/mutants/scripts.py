@@ -45,7 +45,7 @@ class Script(Oracle):
         return " ".join((self.name, *asked[:1])) if self.passed[asked] else ""
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
-        module = "harness.selftest." + self.name.removesuffix(".py")
+        module = "harness.selftest." + self.name.removesuffix(".py").replace("/", ".")
         status, self.output = run(
             [sys.executable, "-m", "unittest", "-f",
              *([".".join((module, method)) for method in self.methods] or [module])],

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a Python test and traces each of its methods: FOLDER/CLASS.METHOD, with the duration of a
-method that passed in a file with the suffix .seconds. FOLDER/before traces what classes prepare."""
+"""Runs a Python test of the tree in the working folder. Traces each of its methods into
+FOLDER/CLASS.METHOD, and writes the duration of a method that passed into a file with the suffix
+.seconds. FOLDER/before traces what classes prepare."""
 
 import os
 import sys
@@ -32,11 +33,10 @@ class Traced(unittest.TextTestResult):
 
 
 def main() -> int:
-    path = os.path.abspath(sys.argv[1])
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(path))))
-    sys.path.insert(0, os.path.dirname(path))
+    sys.path.insert(0, os.getcwd())
     trace_to("before")
-    tests = unittest.defaultTestLoader.loadTestsFromName(os.path.basename(path)[:-len(".py")])
+    module = os.path.relpath(sys.argv[1]).removesuffix(".py").replace("/", ".")
+    tests = unittest.defaultTestLoader.loadTestsFromName(module)
     runner = unittest.TextTestRunner(resultclass=Traced, verbosity=0)
     return 0 if runner.run(tests).wasSuccessful() else 1
 

@@ -12,7 +12,7 @@ from ci.base.status import Malformed, Unusable
 from ci.mutants import choice, operators, oracles, survivors, table
 from ci.mutants.scripts import Script
 from ci.mutants.traced import Traced
-from harness.selftest.support.scratch import ROOT, Folder
+from harness.selftest.support.scratch import JITPROOF, ROOT, Folder
 
 C = """/* a < b */
 static int less(int a, int b)
@@ -144,12 +144,18 @@ class Bound(unittest.TestCase):
             unit.find_killer("mutant", "")
 
 
-class Asked(unittest.TestCase):
+class Asked(Folder):
     def test_every_program_is_the_mutant(self) -> None:
         """test_hostile.py runs another program, which must be the mutant, too."""
-        script = Script(ROOT, "test_hostile.py")
+        script = Script(ROOT, "hostile/test_hostile.py")
         script.methods = ["RunDirectory.test_outcome"]
+        self.assertEqual(script.ask(JITPROOF, "", 0), "0")
         self.assertNotEqual(script.ask("/bin/false", "", 0), "0")
+
+    def test_trace(self) -> None:
+        """Each method that passes leaves its duration."""
+        Script(ROOT, "report/test_explain_text.py").trace(JITPROOF, self.home)
+        self.assertTrue([name for name in os.listdir(self.home) if name.endswith(".seconds")])
 
 
 class Killed(Folder):
