@@ -22,12 +22,12 @@
 #include "harness/format/jit/jit_frames.h"
 #include "harness/format/jit/jitdump_read.h"
 
-enum { NOTHING, NOTE, TEXT, FRAME, INDEX, SYMBOLS, STRINGS, LINE, INFO, ABBREV, NAMES, SECTIONS };
+enum { NOTHING, TEXT, FRAME, INDEX, NOTE, SYMBOLS, STRINGS, LINE, INFO, ABBREV, NAMES, SECTIONS };
 enum { LOAD, NOTES, EH_FRAME, SEGMENTS };
 
-static const char names[] = "\0.note.gnu.build-id\0.text\0.eh_frame\0.eh_frame_hdr\0.symtab\0"
+static const char names[] = "\0.text\0.eh_frame\0.eh_frame_hdr\0.note.gnu.build-id\0.symtab\0"
 			    ".strtab\0.debug_line\0.debug_info\0.debug_abbrev\0.shstrtab";
-static const uint32_t name_at[SECTIONS] = {0, 1, 20, 26, 36, 50, 58, 66, 78, 90, 104};
+static const uint32_t name_at[SECTIONS] = {0, 1, 7, 17, 31, 50, 58, 66, 78, 90, 104};
 
 struct note {
 	uint32_t name_size, size, type;
@@ -44,7 +44,6 @@ struct build {
 	struct jp_bytes contents[SECTIONS]; /* contents of the sections after the code */
 	Elf64_Shdr heads[SECTIONS];
 	uint64_t text, end; /* range of the code in the file */
-	struct note note;
 };
 
 static void add_symbols(struct build *build)
@@ -151,9 +150,10 @@ static uint64_t mix_bytes(uint64_t hash, const unsigned char *bytes, size_t size
 	return hash ^ hash >> 32;
 }
 
-/* Computes the build id from all contents of the file. */
-static void set_build_id(struct build *build)
+/* Computes the build id from all contents of the file, and adds its note. */
+static void add_build_id(struct build *build, struct jp_build_id *id)
 {
+	struct note note = {4, sizeof(note.id), NT_GNU_BUILD_ID, "GNU", {0}};
 	uint64_t words[3];
 
 	for (unsigned int lane = 0; lane < 3; lane++) {
@@ -175,21 +175,23 @@ static void set_build_id(struct build *build)
 					 sizeof(hash));
 		words[lane] = hash;
 	}
-	build->note = (struct note){4, sizeof(build->note.id), NT_GNU_BUILD_ID, "GNU", {0}};
-	memcpy(build->note.id, words, sizeof(build->note.id));
+	memcpy(note.id, words, sizeof(note.id));
+	jp_bytes_add(&build->contents[NOTE], &note, sizeof(note));
+	id->size = sizeof(note.id);
+	memcpy(id->bytes, note.id, sizeof(note.id));
 }
 
 /* Assigns offsets to the sections. In mapped sections, addresses equal offsets. Returns the offset
- * of the section headers. */
+ * of the program headers, which the section headers follow. */
 static uint64_t assign_offsets(struct build *build)
 {
 	static const Elf64_Shdr kinds[SECTIONS] = {
-		[NOTE] = {.sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC, .sh_addralign = 4},
 		[TEXT] = {.sh_type = SHT_PROGBITS,
 			  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
 			  .sh_addralign = 16},
 		[FRAME] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 8},
 		[INDEX] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 4},
+		[NOTE] = {.sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC, .sh_addralign = 4},
 		[SYMBOLS] = {.sh_type = SHT_SYMTAB,
 			     .sh_link = STRINGS,
 			     .sh_info = 1, /* index of the first non-local symbol */
@@ -203,17 +205,14 @@ static uint64_t assign_offsets(struct build *build)
 	};
 	uint64_t at = build->end;
 
-	for (int i = NOTE; i < SECTIONS; i++) {
+	for (int i = TEXT; i < SECTIONS; i++) {
 		Elf64_Shdr *head = &build->heads[i];
 
 		if (i > TEXT && !build->contents[i].size)
 			continue;
 		*head = kinds[i];
 		head->sh_name = name_at[i];
-		if (i == NOTE) {
-			head->sh_offset = sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr);
-			head->sh_size = sizeof(build->note);
-		} else if (i == TEXT) {
+		if (i == TEXT) {
 			head->sh_offset = build->text;
 			head->sh_size = build->end - build->text;
 		} else {
@@ -241,6 +240,26 @@ static Elf64_Phdr make_segment(uint32_t type, uint32_t flags, uint64_t offset, u
 			    .p_align = align};
 }
 
+static void write_headers(const struct build *build, uint64_t heads, struct jp_output *output)
+{
+	const Elf64_Shdr *index = &build->heads[INDEX], *note = &build->heads[NOTE];
+	const bool alone = build->text < 0x1000; /* jp_jit_layout() */
+	/* In a file with a single function, the segment holds only that function: libdw, as perf
+	 * uses it, must not find the next function within this module. */
+	const uint64_t start = alone ? build->text : 0;
+	const uint64_t end = alone ? build->end : index->sh_offset + index->sh_size;
+	const Elf64_Phdr segments[SEGMENTS] = {
+		[LOAD] = make_segment(PT_LOAD, PF_R | PF_X, start, end - start, 0x1000),
+		[NOTES] = make_segment(PT_NOTE, PF_R, note->sh_offset, note->sh_size, 4),
+		[EH_FRAME] =
+			make_segment(PT_GNU_EH_FRAME, PF_R, index->sh_offset, index->sh_size, 4),
+	};
+
+	jp_output_pad(output, heads);
+	jp_output_put(output, segments, sizeof(segments));
+	jp_output_put(output, build->heads, sizeof(build->heads));
+}
+
 static void write_file(const struct build *build, uint16_t machine, uint64_t heads,
 		       struct jp_output *output)
 {
@@ -250,8 +269,8 @@ static void write_file(const struct build *build, uint16_t machine, uint64_t hea
 		.e_type = ET_DYN,
 		.e_machine = machine,
 		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(head),
-		.e_shoff = heads,
+		.e_phoff = heads,
+		.e_shoff = heads + SEGMENTS * sizeof(Elf64_Phdr),
 		.e_ehsize = sizeof(head),
 		.e_phentsize = sizeof(Elf64_Phdr),
 		.e_phnum = SEGMENTS,
@@ -259,21 +278,8 @@ static void write_file(const struct build *build, uint16_t machine, uint64_t hea
 		.e_shnum = SECTIONS,
 		.e_shstrndx = NAMES,
 	};
-	const Elf64_Shdr *index = &build->heads[INDEX], *note = &build->heads[NOTE];
-	const uint64_t mapped = index->sh_offset + index->sh_size;
-	/* For libunwind in perf 6.1, the segment starts with the function if the file has only
-	 * one. */
-	const uint64_t start = build->text < 0x1000 ? build->text : 0;
-	const Elf64_Phdr segments[SEGMENTS] = {
-		[LOAD] = make_segment(PT_LOAD, PF_R | PF_X, start, mapped - start, 0x1000),
-		[NOTES] = make_segment(PT_NOTE, PF_R, note->sh_offset, note->sh_size, 4),
-		[EH_FRAME] =
-			make_segment(PT_GNU_EH_FRAME, PF_R, index->sh_offset, index->sh_size, 4),
-	};
 
 	jp_output_put(output, &head, sizeof(head));
-	jp_output_put(output, segments, sizeof(segments));
-	jp_output_put(output, &build->note, sizeof(build->note));
 	for (size_t i = 0; i < build->count; i++) {
 		jp_output_pad(output, build->functions[i]->offset);
 		jp_output_put(output, build->functions[i]->code, build->functions[i]->size);
@@ -284,8 +290,7 @@ static void write_file(const struct build *build, uint16_t machine, uint64_t hea
 		jp_output_pad(output, build->heads[i].sh_offset);
 		jp_output_put(output, build->contents[i].bytes, build->contents[i].size);
 	}
-	jp_output_pad(output, heads);
-	jp_output_put(output, build->heads, sizeof(build->heads));
+	write_headers(build, heads, output);
 }
 
 static bool has_same_contents(int left, int right, uint64_t size)
@@ -376,9 +381,7 @@ int jp_jit_elf_write(uint32_t pid, uint16_t machine, const struct jp_jit_functio
 		free_build(&build);
 		return jp_fail(err, ENOMEM, "no memory for the code of process %u", pid);
 	}
-	set_build_id(&build);
-	elf->id.size = sizeof(build.note.id);
-	memcpy(elf->id.bytes, build.note.id, sizeof(build.note.id));
+	add_build_id(&build, &elf->id);
 	elf->bad_frames = build.frames.bad;
 	snprintf(elf->name, sizeof(elf->name), "jit-%u-%u.%.16s", pid, file,
 		 jp_build_id_text(&elf->id, id));

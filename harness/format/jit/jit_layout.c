@@ -9,7 +9,7 @@
 
 enum {
 	TEXT = 0x1000,      /* offset of the code in a file, after the headers */
-	ALONE = 0x140,      /* offset in a file with a single function */
+	ALONE = 0x40,       /* offset in a file with a single function, after the ELF header */
 	PAGE = 0x1000,      /* address and offset are equal modulo this, as in a real mapping */
 	ALIGN = 16,         /* alignment of packed functions */
 	GAP = 1 << 14,      /* largest gap within a file, bytes */

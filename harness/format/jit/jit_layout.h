@@ -32,6 +32,8 @@ struct jp_jit_function {
  * files, the remaining functions are packed into one file, in which their names are still found.
  *
  * libunwind, as perf up to 6.12 uses it, reads tables through the mapping records: a function whose
- * process has tables after its code gets its own file, whose mapping covers them.
+ * process has tables after its code gets its own file, whose mapping covers them. libdw's module
+ * then starts at offset 0 of the file, so only the ELF header precedes the code: the bytes in the
+ * process before the code are the tables of the previous function.
  */
 int jp_jit_layout(struct jp_jit_function *functions, size_t count);

@@ -607,6 +607,19 @@ class ElfFiles(Injecting):
         self.assertEqual(sizes["beside"], 33)
         self.assertGreater(sizes["alone"], 33 + len(mj.CIE))
 
+    def test_modules_do_not_overlap(self) -> None:
+        """libdw's module reaches from offset 0 of a file to its segment's end: tables lie there,
+        but no code of a neighbour."""
+        dump = mj.Made(PID)
+        for i in range(2):
+            dump.unwinding(99 + i, 33, True).load(100 + i, BASE + 256 * i, b"\x90" * 33, i, f"f{i}")
+        self.inject_dump(dump)
+        segments = re.findall(r"LOAD +0x(\w+) 0x\w+ 0x\w+ 0x(\w+)", self.run_readelf("--segments"))
+        self.assertEqual(len(segments), 2)
+        for start, size in segments:
+            self.assertEqual(int(start, 16), 64)  # only the ELF header precedes the code
+            self.assertEqual(int(size, 16), 33)
+
     def test_bad_unwinding(self) -> None:
         """Of other kinds, or of other code: the function goes without."""
         dump = mj.Made(PID).unwinding(99, 4000).load(100, BASE, b"\x90" * 33, 1, "one")
