@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "harness/base/globs.h"
 #include "harness/base/json.h"
+#include "harness/base/terminal.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/values.h"
@@ -39,21 +42,34 @@ static void print_json(const struct jp_fact *fact, const struct jp_answer *answe
 	jp_json_end(&json);
 }
 
+/* Prints a line, which is wrapped only where a person reads it. */
 static void print_line(const struct jp_fact *fact, const struct jp_answer *answer)
 {
-	printf("%-32s ", fact->name);
+	enum { NAME = 33 };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return;
 	if (answer->missing[0])
-		printf("? %s", answer->missing);
+		fprintf(out, "? %s", answer->missing);
 	else if (answer->is_list && !answer->count)
-		printf("nothing");
+		fputs("nothing", out);
 	for (unsigned int i = 0; i < answer->count && !answer->missing[0]; i++) {
-		printf("%s", i ? ", " : "");
+		fprintf(out, "%s", i ? ", " : "");
 		if (answer->items[i].is_number)
-			printf("%llu", (unsigned long long)answer->items[i].number);
+			fprintf(out, "%llu", (unsigned long long)answer->items[i].number);
 		else
-			printf("%s", answer->items[i].text);
+			fputs(answer->items[i].text, out);
 	}
-	printf("\n");
+	fclose(out);
+	printf("%-*s", NAME, fact->name);
+	if (isatty(STDOUT_FILENO))
+		jp_terminal_put_words(stdout, text, NAME, jp_terminal_width(STDOUT_FILENO));
+	else
+		puts(text);
+	free(text);
 }
 
 static int ask_fact(const struct jp_fact *fact, unsigned int limit, bool as_json)

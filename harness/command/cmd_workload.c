@@ -10,6 +10,7 @@
 
 #include "harness/base/number.h"
 #include "harness/base/printable.h"
+#include "harness/base/terminal.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/values.h"
@@ -46,21 +47,18 @@ static void print_names(FILE *out)
 
 	if (!request.workload)
 		fputs("\nWorkloads (NAME --help says what NAME takes):\n", out);
-	while (!request.workload && (workload = jp_registry_next(JP_WORKLOAD, workload)))
-		fprintf(out, "  %-16s %s\n", workload->name, workload->help);
+	while (!request.workload && (workload = jp_registry_next(JP_WORKLOAD, workload))) {
+		fprintf(out, "  %-16s ", workload->name);
+		jp_terminal_put_words(out, workload->help, 19, jp_terminal_width(fileno(out)));
+	}
 	fputs("\nHOW they publish names: none, both, or\n", out);
 	while ((publisher = jp_registry_next(JP_PUBLISHER, publisher))) {
-		const char *fault = publisher->faults;
+		char text[1024];
 
-		printf("    %-10s %s%s", publisher->name, publisher->help,
-		       fault ? "; faults:" : "");
-		for (unsigned n = 0; fault && *fault; n++) {
-			int length = strcspn(fault, " ");
-
-			printf("%s%.*s", n % 5 ? " " : "\n               ", length, fault);
-			fault += length + (fault[length] == ' ');
-		}
-		putchar('\n');
+		snprintf(text, sizeof(text), "%s%s%s", publisher->help,
+			 publisher->faults ? "; faults: " : "", publisher->faults ?: "");
+		fprintf(out, "    %-10s ", publisher->name);
+		jp_terminal_put_words(out, text, 15, jp_terminal_width(fileno(out)));
 	}
 }
 

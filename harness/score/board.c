@@ -7,8 +7,10 @@
 
 #include "harness/base/json.h"
 #include "harness/base/printable.h"
+#include "harness/base/terminal.h"
 
-enum { WORST = 10 };
+enum { WORST = 10, LABEL = 17, CPU_WIDTH = 6 };
+
 static bool was_judged(const struct jp_score_row *row)
 {
 	return row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_SEEN].known;
@@ -31,7 +33,16 @@ static void format_cell(const struct jp_score_row *row, enum jp_score_column col
 	else if (jp_score_column_is_bad(column))
 		snprintf(text, size, "%" PRIu64, cell->k);
 	else
-		snprintf(text, size, "%.4g %%", 100 * (double)cell->k / (double)(cell->n ?: 1));
+		snprintf(text, size, "%.4g%%", 100 * (double)cell->k / (double)(cell->n ?: 1));
+}
+
+/* Returns the characters of a cell, without its mark. All columns fit in a line of 80. */
+static int column_width(enum jp_score_column column)
+{
+	const int name = (int)strlen(jp_score_column_text(column));
+	const int value = (int)strlen(jp_score_column_is_bad(column) ? "99999" : "99.99%");
+
+	return name > value ? name : value;
 }
 
 static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_column column)
@@ -39,7 +50,7 @@ static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_
 	char text[32];
 
 	format_cell(row, column, text, sizeof(text));
-	fprintf(out, " %8s%c", text, is_good(row, column) ? ' ' : '!');
+	fprintf(out, "%*s%c", column_width(column), text, is_good(row, column) ? ' ' : '!');
 }
 
 void jp_score_print_line(FILE *out, const struct jp_score_row *row)
@@ -80,13 +91,13 @@ static void print_outcome(FILE *out, const struct jp_result *result)
 	while (*rest) {
 		line = rest + 1;
 		rest = line + strcspn(line, "\n");
-		fprintf(out, "%-17s %.*s\n", "", (int)(rest - line), line);
+		fprintf(out, "%-*s %.*s\n", LABEL, "", (int)(rest - line), line);
 	}
 }
 
 static void print_row(FILE *out, const char *label, const struct jp_score_row *row)
 {
-	fprintf(out, "%-17s", label);
+	fprintf(out, "%-*s", LABEL, label);
 	if (!was_judged(row)) {
 		print_outcome(out, &row->result);
 		return;
@@ -94,17 +105,18 @@ static void print_row(FILE *out, const char *label, const struct jp_score_row *r
 	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
 		print_cell(out, row, column);
 	if (row->cpu == UINT64_MAX || !row->watch)
-		fprintf(out, " %8s\n", "-");
+		fprintf(out, "%*s\n", CPU_WIDTH, "-");
 	else
-		fprintf(out, " %6.1f %%\n", 100 * (double)row->cpu / (double)row->watch);
+		fprintf(out, "%*.1f%%\n", CPU_WIDTH - 1,
+			100 * (double)row->cpu / (double)row->watch);
 }
 
 static void print_head(FILE *out, const char *what)
 {
-	fprintf(out, "%-17s", what);
+	fprintf(out, "%-*s", LABEL, what);
 	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
-		fprintf(out, " %8s ", jp_score_column_text(column));
-	fprintf(out, " %8s\n", "CPU");
+		fprintf(out, "%*s ", column_width(column), jp_score_column_text(column));
+	fprintf(out, "%*s\n", CPU_WIDTH, "CPU");
 }
 
 struct worst {
@@ -122,7 +134,7 @@ static int compare_by_count(const void *left, const void *right)
 }
 
 /* Prints the most frequent faults of all workloads, each with its first sample. */
-static void print_worst(FILE *out, const struct jp_score *score)
+static void print_worst(FILE *out, const struct jp_score *score, unsigned int width)
 {
 	struct worst *all;
 	size_t count = 0;
@@ -141,10 +153,11 @@ static void print_worst(FILE *out, const struct jp_score *score)
 		qsort(all, count, sizeof(*all), compare_by_count);
 	if (count)
 		fprintf(out, "\nWorst, with the first of each:\n");
-	for (size_t i = 0; i < count && i < WORST; i++)
-		fprintf(out, "%-17s %s, %s: %" PRIu64 "\n    %s\n", all[i].row->scene,
-			all[i].exception->metric, all[i].exception->cause, all[i].exception->count,
-			all[i].exception->first);
+	for (size_t i = 0; i < count && i < WORST; i++) {
+		fprintf(out, "%-*s %s, %s: %" PRIu64 "\n    ", LABEL, all[i].row->scene,
+			all[i].exception->metric, all[i].exception->cause, all[i].exception->count);
+		jp_terminal_put_words(out, all[i].exception->first, 4, width);
+	}
 	free(all);
 }
 
@@ -183,14 +196,16 @@ void jp_score_verdict(const struct jp_score *score, char *text, size_t size)
 
 void jp_score_print(FILE *out, const struct jp_score *score)
 {
+	const unsigned int width = jp_terminal_width(fileno(out));
 	char verdict[600];
 
 	print_head(out, score->profiler);
 	for (size_t i = 0; i < score->nr_rows; i++)
 		print_row(out, score->rows[i].scene, &score->rows[i]);
-	print_worst(out, score);
+	print_worst(out, score, width);
 	jp_score_verdict(score, verdict, sizeof(verdict));
-	fprintf(out, "\n%s\n", verdict);
+	fputc('\n', out);
+	jp_terminal_put_words(out, verdict, 0, width);
 }
 
 static void write_causes(struct jp_json *json, const struct jp_findings *findings)
@@ -255,6 +270,7 @@ void jp_score_json(FILE *out, const struct jp_score *score)
 
 void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_score *other)
 {
+	const unsigned int width = jp_terminal_width(fileno(out));
 	char verdict[600];
 
 	print_head(out, "workload");
@@ -271,8 +287,9 @@ void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_sco
 		print_row(out, one->profiler, a);
 		print_row(out, other->profiler, b);
 	}
+	fputc('\n', out);
 	jp_score_verdict(one, verdict, sizeof(verdict));
-	fprintf(out, "\n%s\n", verdict);
+	jp_terminal_put_words(out, verdict, 0, width);
 	jp_score_verdict(other, verdict, sizeof(verdict));
-	fprintf(out, "%s\n", verdict);
+	jp_terminal_put_words(out, verdict, 0, width);
 }
