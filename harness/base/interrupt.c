@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t came;
+static int deferred; /* a signal after which the work goes on */
 static int wake = -1;
 
 static void handle_signal(int number)
@@ -73,6 +74,18 @@ void jp_interrupt_let_go(void)
 {
 	for (size_t i = 0; wake >= 0 && i < sizeof(signals) / sizeof(signals[0]); i++)
 		signal(signals[i], SIG_DFL);
+	deferred = 0;
+}
+
+void jp_interrupt_defer(void)
+{
+	eventfd_t count;
+
+	if (!came)
+		return;
+	deferred = came;
+	came = 0;
+	eventfd_read(wake, &count);
 }
 
 int jp_interrupt_fd(void)
@@ -87,8 +100,10 @@ int jp_interrupt_signal(void)
 
 void jp_interrupt_die(void)
 {
-	if (!came)
+	const int number = came ?: deferred;
+
+	if (!number)
 		return;
-	signal(came, SIG_DFL);
-	raise(came);
+	signal(number, SIG_DFL);
+	raise(number);
 }

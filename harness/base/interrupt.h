@@ -22,5 +22,8 @@ int jp_interrupt_own(void);
 int jp_interrupt_fd(void);
 /* Returns the signal that came, or 0. */
 int jp_interrupt_signal(void);
-/* Ends by the signal that came, so that the shell sees it. Returns if none came. */
+/* Continues after the signal that came: jp_interrupt_signal() returns 0 until the next one. */
+void jp_interrupt_defer(void);
+/* Ends by the signal that came, deferred or not, so that the shell sees it. Returns if none came.
+ */
 void jp_interrupt_die(void);

@@ -128,11 +128,14 @@ static int run_profilers(struct score_request *request, const struct jp_runner *
 
 static void print_scores(const struct score_request *request, const struct jp_score *scores)
 {
+	/* An interruption may come before the second profiler's first scene. */
+	const bool both = request->profilers[1] && scores[1].nr_rows;
+
 	if (request->json) {
 		jp_score_json(stdout, &scores[0]);
-		if (request->profilers[1])
+		if (both)
 			jp_score_json(stdout, &scores[1]);
-	} else if (request->profilers[1]) {
+	} else if (both) {
 		jp_score_compare(stdout, &scores[0], &scores[1]);
 	} else {
 		jp_score_print(stdout, &scores[0]);
@@ -226,15 +229,17 @@ static int run_and_judge(struct score_request *request)
 		return jp_command_broken("score", &err);
 	}
 	ret = run_profilers(request, &runner, &dir, scores);
-	if (!ret)
+	/* Judges the scenes before an interruption as well. A further signal ends this. */
+	if (ret == -EINTR)
+		jp_interrupt_defer();
+	if (!ret || (ret == -EINTR && scores[0].nr_rows))
 		status = request->unjudged ? JP_EXIT_OK : judge(request, &dir, scores);
 	jp_score_free(&scores[0]);
 	jp_score_free(&scores[1]);
 	jp_runner_close(&runner);
 	if (dir.temporary)
 		jp_run_dir_remove(dir.path);
-	if (jp_interrupt_signal())
-		jp_interrupt_die();
+	jp_interrupt_die();
 	return !ret ? status : ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BROKEN;
 }
 

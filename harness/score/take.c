@@ -147,8 +147,12 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 		row->cpu = UINT64_MAX;
 		plan->progress(row->scene);
 		run_case(plan, runner, scene, row);
-		if (jp_interrupt_signal())
-			return jp_fail(err, EINTR, "interrupted");
+		if (jp_interrupt_signal()) {
+			jp_findings_free(&row->result.findings);
+			score->nr_rows--;
+			return jp_fail(err, EINTR, "interrupted after %zu of %zu scenes",
+				       score->nr_rows, count_wanted(plan, score->scenes));
+		}
 		if (plan->ran)
 			plan->ran(score->nr_rows, count_wanted(plan, score->scenes), row);
 	}

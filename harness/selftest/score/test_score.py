@@ -3,7 +3,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 from typing import Any
 
 from ci.base import process
@@ -139,6 +141,26 @@ class Score(Folder):
             "workloads"]
         self.assertTrue(anon["right"]["good"], anon)
         self.assertEqual(memfd["right"]["k"], 0)
+
+    def test_interrupted(self) -> None:
+        """SIGINT ends the current scene; the scenes before it are judged and printed."""
+        scenes = self.write("case one full : anon_exec : attach\n"
+                            "case two full : anon_exec : attach : samples=1000000 seconds=100\n",
+                            "scenes")
+        truth = self.place("kept", "a", "runs", "score", "two", "truth")
+        with subprocess.Popen([JITPROOF, "score", "--profiler=jitproof", "--samples=20", "--scenes",
+                               scenes, "-o", self.place("kept"), "one", "two"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            while run.poll() is None and not os.path.exists(truth):
+                time.sleep(0.01)
+            run.send_signal(signal.SIGINT)
+            printed, errors = run.communicate(timeout=60)
+        if "perf_event_open" in printed:
+            self.skipTest(printed)
+        self.assertEqual(run.returncode, -signal.SIGINT, errors)
+        self.assertIn("interrupted after 1 of 2 scenes", errors)
+        self.assertRegex(printed, r"(?m)^one +100%")
+        self.assertNotRegex(printed, "(?m)^two")
 
     def test_usage(self) -> None:
         own = ("--profiler", "jitproof")
