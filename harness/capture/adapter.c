@@ -67,20 +67,29 @@ static int export_shipped(struct jp_error *err)
 						    : 0;
 }
 
-/* Exports the folder into which ci/peers puts programs, unless the variable is set. */
-static int export_peers(struct jp_error *err)
+/* Exports @variable, unless it is set: the folder @folder in this binary's folder, if it has
+ * @needed. */
+static int export_folder(const char *variable, const char *folder, const char *needed,
+			 struct jp_error *err)
 {
-	char path[4096], bin[4096], real[4096];
+	char path[4096], held[sizeof(path) + 32], real[4096];
 	int ret;
 
-	build_path_next_to_binary("/peers", path, sizeof(path));
-	build_path_next_to_binary("/peers/bin", bin, sizeof(bin));
-	if (getenv("JITPROOF_PEERS") || access(bin, F_OK))
+	build_path_next_to_binary(folder, path, sizeof(path));
+	if (getenv(variable) || jp_path_build(held, sizeof(held), err, "%s%s", path, needed) ||
+	    access(held, F_OK))
 		return 0;
-	ret = jp_trusted_programs(bin, real, sizeof(real), err);
+	ret = jp_trusted_programs(held, real, sizeof(real), err);
 	if (ret)
 		return ret;
-	return setenv("JITPROOF_PEERS", path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;
+	return setenv(variable, path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;
+}
+
+/* Exports the folders into which ci/peers and ci/peer/perf_tools.py put programs. */
+static int export_peers(struct jp_error *err)
+{
+	return export_folder("JITPROOF_PEERS", "/peers", "/bin", err)
+		       ?: export_folder("JITPROOF_PERFS", "/perf", "", err);
 }
 
 static int find_adapter(const char *name, char *path, size_t size, struct jp_error *err)

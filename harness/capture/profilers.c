@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Other requests to an adapter than watching: its version, and injecting. */
+/* Other requests to an adapter than watching: its version, injecting, and reading. */
 #include "harness/capture/profilers.h"
 
 #include <dirent.h>
@@ -165,18 +165,21 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
 	return true;
 }
 
-/* Reads the adapter's only answer, and waits for its exit. Returns as jp_profiler_inject(). */
-static int await_injection(struct jp_adapter *adapter, const char *dir, uint64_t deadline,
-			   struct jp_error *err)
+/* Reads the adapter's only answer to @verb, and waits for its exit. Returns 0; -ENOENT: it cannot
+ * do that here; -ECHILD: as jp_profiler_inject(); or -errno. */
+static int await_done(struct jp_adapter *adapter, const char *verb, const char *dir,
+		      uint64_t deadline, struct jp_error *err)
 {
 	struct jp_error came;
-	char line[1024];
+	char line[1024], when[64];
 	int ret = jp_adapter_line(adapter, line, sizeof(line), deadline, &came);
 
-	if (!ret && jp_profiler_crashed(dir, "inject", line, err))
+	if (!ret && jp_profiler_crashed(dir, verb, line, err))
 		return -ECHILD;
 	if (!ret && strncmp(line, "error ", 6) == 0 && line[6])
 		return jp_fail(err, EIO, "%s", line + 6);
+	if (!ret && strncmp(line, "skip ", 5) == 0 && line[5])
+		return jp_fail(err, ENOENT, "profiler %s: %s", adapter->name, line + 5);
 	if (!ret && strcmp(line, "done") == 0) {
 		ret = jp_adapter_await_exit(adapter, deadline, &came);
 		if (ret)
@@ -185,7 +188,29 @@ static int await_injection(struct jp_adapter *adapter, const char *dir, uint64_t
 	}
 	if (!ret)
 		ret = jp_fail(&came, EPROTO, "said '%.300s'", line);
-	jp_adapter_broken(adapter, came.text, "when asked to inject", "'done'", err);
+	snprintf(when, sizeof(when), "when asked to %s", verb);
+	jp_adapter_broken(adapter, came.text, when, "'done'", err);
+	return ret;
+}
+
+/* Has the adapter @name do @verb in @dir with @arguments, its messages in @dir/@words. Returns as
+ * await_done(). */
+static int run_verb(const char *name, const char *verb, struct jp_arguments *arguments,
+		    const char *dir, const char *words, uint64_t deadline, struct jp_error *err)
+{
+	struct jp_adapter adapter;
+	char path[4096];
+	int ret = jp_path_build(path, sizeof(path), err, "%s/%s", dir, words);
+
+	if (ret)
+		return ret;
+	if (arguments->failed)
+		return jp_fail(err, ENOMEM, "no memory for arguments");
+	ret = jp_adapter_start(&adapter, name, arguments->list, path, NULL, err);
+	if (ret)
+		return ret;
+	ret = await_done(&adapter, verb, dir, deadline, err);
+	jp_adapter_end(&adapter, ret != 0);
 	return ret;
 }
 
@@ -193,23 +218,24 @@ int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t 
 		       struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments arguments = {0};
-	struct jp_adapter adapter;
-	char words[4096];
-	int ret;
 
-	ret = jp_path_build(words, sizeof(words), err, "%s/inject.txt", dir);
-	if (ret)
-		return ret;
 	jp_arguments_add(&arguments, "inject");
 	jp_arguments_add(&arguments, "--dir");
 	jp_arguments_add(&arguments, "%s", dir);
 	jp_profiler_add_words(&arguments, with);
-	if (arguments.failed)
-		return jp_fail(err, ENOMEM, "no memory for arguments");
-	ret = jp_adapter_start(&adapter, name, arguments.list, words, NULL, err);
-	if (ret)
-		return ret;
-	ret = await_injection(&adapter, dir, deadline, err);
-	jp_adapter_end(&adapter, ret != 0);
-	return ret;
+	return run_verb(name, "inject", &arguments, dir, "inject.txt", deadline, err);
+}
+
+int jp_profiler_read(const char *name, const char *only, const char *const *files, const char *dir,
+		     uint64_t deadline, struct jp_error *err)
+{
+	jp_cleanup_arguments struct jp_arguments arguments = {0};
+
+	jp_arguments_add(&arguments, "read");
+	jp_arguments_add(&arguments, "--dir");
+	jp_arguments_add(&arguments, "%s", dir);
+	for (; *files; files++)
+		jp_arguments_add(&arguments, "--file=%s", *files);
+	jp_arguments_add(&arguments, only ? "--only=%s" : "--own", only);
+	return run_verb(name, "read", &arguments, dir, "shown/messages", deadline, err);
 }

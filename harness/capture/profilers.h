@@ -33,3 +33,8 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
  * @dir/crash; or -errno and a message. */
 int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t deadline,
 		       struct jp_error *err);
+/* Makes @name show the samples of @files (NULL-terminated) of @dir in files below @dir/shown
+ * (docs/readers.md). @only: its readers that this word names; NULL: its version that records and
+ * injects. Returns 0; -ENOENT and why if it has no such reader; or -errno and a message. */
+int jp_profiler_read(const char *name, const char *only, const char *const *files, const char *dir,
+		     uint64_t deadline, struct jp_error *err);

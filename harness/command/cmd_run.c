@@ -18,10 +18,11 @@
 #include "harness/report/report.h"
 #include "harness/run/cases.h"
 #include "harness/run/jobs.h"
+#include "harness/run/readers.h"
 #include "harness/run/runner.h"
 
 struct run_request {
-	const char *output, *expected;
+	const char *output, *expected, *readers;
 	uint64_t seed;
 	unsigned jobs;
 	bool keep, full, unjudged;
@@ -48,6 +49,9 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		{"--jobs", "-j", "N", .number = &request->jobs, .least = 1, .most = 1024,
 		 .help = "run N cases at once (1); one after the other where they watch the whole "
 			 "machine, or where an ordinary user's rings would not hold more"},
+		{"--readers", .value = "LIST", .text = &request->readers,
+		 .help = "ask these for what they show of the samples: none, own (the profilers of "
+			 "the case; default), all, or a list such as perf,perf-7.3"},
 		{"--seed", .value = "N", .wide = &request->seed,
 		 .help = "varies loop lengths (default: a random one, which run prints)"},
 		{"--keep", .set = &request->keep,
@@ -60,8 +64,15 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 
 	request->seed = jp_seed();
 	request->jobs = 1;
+	request->readers = "own";
 	if (!jp_command_line(options, argc, argv, status))
 		return false;
+	if (!jp_readers_are_valid(request->readers)) {
+		fprintf(stderr, "jitproof run: --readers: '%s' is no list of readers\n",
+			request->readers);
+		*status = JP_EXIT_USAGE;
+		return false;
+	}
 	jp_screen_begin(&request->screen, verbose);
 	request->screen.used &= !request->unjudged;
 	request->full = set == UINT_MAX ? request->words.count > 0 : set == 1;
@@ -194,7 +205,7 @@ static int open_runner(const struct run_request *options, const struct jp_cases 
 static int run_plan(const struct run_request *options, const struct jp_cases *cases, size_t plan,
 		    const struct jp_run_judge *judge, const struct jp_run_dir *dir)
 {
-	struct jp_runner runner = {0};
+	struct jp_runner runner = {.readers = options->readers};
 	struct jp_jobs jobs = {0};
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN, junit = -1;

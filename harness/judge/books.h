@@ -8,7 +8,7 @@
 /* An account: all things of one kind, each in exactly one class. The classes must add up to the
  * number of things: @total, or the class @part of the account @of, which this one divides. */
 struct jp_book {
-	char name[32];
+	char name[64];
 	const char *of, *part; /* constants; NULL: @total is known */
 	uint64_t total;
 	struct jp_book_class {

@@ -27,6 +27,7 @@ void jp_findings_free(struct jp_findings *findings)
 	free(findings->metrics);
 	free(findings->exceptions);
 	free(findings->skipped);
+	free(findings->readers);
 	jp_books_free(&findings->books);
 	memset(findings, 0, sizeof(*findings));
 }
@@ -77,6 +78,9 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 	for (size_t i = 0; i < more->nr_skipped; i++)
 		if (jp_findings_skip(findings, more->skipped[i].validator, more->skipped[i].lack))
 			return -ENOMEM;
+	for (size_t i = 0; i < more->nr_readers; i++)
+		if (jp_findings_add_reader(findings, &more->readers[i]))
+			return -ENOMEM;
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		findings->judged[method] |= more->judged[method];
 		findings->predicted[method] += more->predicted[method];
@@ -96,6 +100,24 @@ int jp_findings_skip(struct jp_findings *findings, const char *validator, const 
 	if (!skipped)
 		return -ENOMEM;
 	*skipped = (struct jp_skipped){validator, lack};
+	return 0;
+}
+
+const char *jp_reader_answer_text(enum jp_reader_answer answer)
+{
+	static const char *const texts[JP_READER_ANSWERS] = {"agrees", "differs", "older"};
+
+	return texts[answer];
+}
+
+int jp_findings_add_reader(struct jp_findings *findings, const struct jp_reader *reader)
+{
+	struct jp_reader *added = jp_array_push(&findings->readers, &findings->nr_readers,
+						&findings->readers_capacity);
+
+	if (!added)
+		return -ENOMEM;
+	*added = *reader;
 	return 0;
 }
 

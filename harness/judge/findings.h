@@ -33,6 +33,19 @@ struct jp_exception {
 			    where */
 };
 
+/* What another program shows of a file. */
+struct jp_reader {
+	char name[64], file[32]; /* "perf 7.3.4", "injected.data" */
+	uint64_t samples;        /* in the file */
+	enum jp_reader_answer {
+		JP_READER_AGREES,
+		JP_READER_DIFFERS,
+		JP_READER_OLDER, /* it is too old for the file's format: nothing was compared */
+		JP_READER_ANSWERS
+	} answer;
+};
+const char *jp_reader_answer_text(enum jp_reader_answer answer);
+
 struct jp_findings {
 	struct jp_metric *metrics;
 	size_t nr_metrics, metrics_capacity;
@@ -48,6 +61,8 @@ struct jp_findings {
 			*lack; /* constants: which validator did not judge, and why */
 	} * skipped;
 	size_t nr_skipped, skipped_capacity;
+	struct jp_reader *readers;
+	size_t nr_readers, readers_capacity;
 	char error[1024];  /* not "": the case is an ERROR for this reason */
 	bool contradicted; /* the reason is a contradiction with the runner: no figure counts */
 	bool failed;       /* memory ran out, and metrics are missing */
@@ -73,6 +88,8 @@ struct jp_exception *jp_findings_count(struct jp_findings *findings, const char 
 				       enum jp_method method, const char *cause);
 /* Notes that @validator does not judge as the capture declares @lack. Returns 0 or -ENOMEM. */
 int jp_findings_skip(struct jp_findings *findings, const char *validator, const char *lack);
+/* Adds @reader. Returns 0 or -ENOMEM. */
+int jp_findings_add_reader(struct jp_findings *findings, const struct jp_reader *reader);
 /* Counts one failure without a method, and describes the first. Returns 0 or -ENOMEM. */
 int jp_findings_except(struct jp_findings *findings, const char *kind, const char *cause,
 		       const char *first, ...) __attribute__((format(printf, 4, 5)));

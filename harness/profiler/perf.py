@@ -21,9 +21,11 @@ import time
 from typing import Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from adapting import shown
+from adapting.perf_programs import environment, find_perf, list_readers, number_of, version_of
 from adapting.perf_records import FILE_HEADER, DataFile, Unreadable
 from adapting.protocol import (TICK_MS, TIMEOUT_S, Crashed, Failed, Missing, facts_of, failures,
-                               one_line, output_of, parse, read_orders, report,
+                               one_line, parse, read_orders, report,
                                write_capture)
 
 # The registers from which jitproof finds the depth of a recursion: perf's names by machine.
@@ -32,31 +34,6 @@ REGISTERS = {"x86_64": "BP,SP,IP", "aarch64": "x29,sp,pc"}
 HARDWARE = re.compile(r"-b$|-j|--branch-|--call-graph=lbr")
 ALL_CPUS = {"-a", "--all-cpus"}
 TO_PIPE = {"-o-", "--output=-"}
-
-
-def find_perf() -> str:
-    wanted = os.environ.get("JITPROOF_PERF") or "perf"
-    path = shutil.which(wanted)
-    if not path:
-        raise Missing("%s: not found" % wanted)
-    return path
-
-
-def environment(**more: str) -> dict[str, str]:
-    """Returns an environment without the user's configuration of perf and without the network."""
-    return {**os.environ, "PERF_CONFIG": "/dev/null", "DEBUGINFOD_URLS": "", **more}
-
-
-def version_of(perf: str) -> str:
-    output = output_of(perf, "--version")
-    found = re.search(r"^perf version (\d\S*)", output, re.M)
-    if not found:
-        raise Missing("%s: %s" % (perf, one_line(output)))
-    return found.group(1)
-
-
-def number_of(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
 def record_options(options: argparse.Namespace) -> Iterator[str]:
@@ -125,6 +102,11 @@ class Recording:
     @classmethod
     def version(cls) -> str:
         return version_of(find_perf())
+
+    @staticmethod
+    def list_readers(own: bool) -> Iterator[shown.Reader]:
+        """Yields the readers of a perf.data. @own: the one of the case's own version alone."""
+        return list_readers(own)
 
     def __init__(self, perf: str, options: argparse.Namespace) -> None:
         self.options = options
@@ -367,6 +349,8 @@ def main(recording: type[Recording] = Recording) -> None:
             report("version", recording.version())
         elif options.verb == "inject":
             inject(options)
+        elif options.verb == "read":
+            shown.read(options, recording.list_readers(options.own))
         else:
             record(recording(find_perf(), options))
 

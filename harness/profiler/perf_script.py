@@ -4,36 +4,17 @@
 maps. Names without addresses: for code in files, perf prints offsets."""
 
 import os
-import re
 import sys
-from typing import Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import perf
+from adapting import script
 from adapting.native import name_in
-from adapting.observations import Frame, Stream
+from adapting.observations import Stream
 from adapting.reading import Reader
 
-HEAD = re.compile(r"\s*(\d+)/(\d+)\s+(\d+)\.(\d{9}):")
-FRAME = re.compile(r"\s+([0-9a-f]+) (.*?) \((.*)\)$")
-KERNEL = 1 << 63  # the lowest kernel address
-
-
-def parse(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
-    """Yields (time in ns, pid, tid, user frames) of each sample."""
-    sample: tuple[int, int, int, list[Frame]] | None = None
-    for line in text.splitlines():
-        if head := HEAD.match(line):
-            if sample:
-                yield sample
-            pid, tid, seconds, fraction = map(int, head.groups())
-            sample = (seconds * 10**9 + fraction, pid, tid, [])
-        elif sample and (frame := FRAME.match(line)):
-            address, name = int(frame[1], 16), frame[2]
-            if address < KERNEL:
-                sample[3].append(name_in(frame[3]) if name == "[unknown]" else name)
-    if sample:
-        yield sample
+def name_of(place: script.Place) -> str:
+    return name_in(place.file) if place.name is None else place.name
 
 
 class Script(Reader):
@@ -41,9 +22,10 @@ class Script(Reader):
 
     def read(self, stream: Stream) -> None:
         # Inlined functions have no frame on the stack; addr2line takes minutes to find them.
-        for sample in parse(self.output_of(self.perf, "script", "--no-inline", "--ns", "-F",
-                                           "pid,tid,time,ip,sym,dso", "-i", self.file.path)):
-            stream.sample(*sample)
+        for sample in script.parse(self.output_of(self.perf, "script", "--no-inline", "--ns", "-F",
+                                                  script.FIELDS, "-i", self.file.path)):
+            stream.sample(sample.time, sample.pid, sample.tid,
+                          [name_of(place) for place in sample.frames if not place.in_kernel])
 
 
 if __name__ == "__main__":

@@ -38,6 +38,26 @@ static void put_one_line(FILE *out, const char *text)
 	put_lines(out, text, "; ", "");
 }
 
+/* Writes the readers that gave @answer, on one line; nothing if there is none. */
+static void put_readers(FILE *out, const struct jp_findings *findings, enum jp_reader_answer answer,
+			const char *text)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < findings->nr_readers; i++) {
+		const struct jp_reader *reader = &findings->readers[i];
+
+		if (reader->answer != answer)
+			continue;
+		fprintf(out, count++ ? ", " : "# %s: ", text);
+		put_lines(out, reader->name, " ", "");
+		fputs(" of ", out);
+		put_lines(out, reader->file, " ", "");
+	}
+	if (count)
+		fputc('\n', out);
+}
+
 static void put_diagnostics(FILE *out, const struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
@@ -47,6 +67,9 @@ static void put_diagnostics(FILE *out, const struct jp_result *result)
 	for (size_t i = 0; i < findings->nr_skipped; i++)
 		fprintf(out, "# skipped: %s: the capture declares %s\n",
 			findings->skipped[i].validator, findings->skipped[i].lack);
+	put_readers(out, findings, JP_READER_AGREES, "readers that agree");
+	put_readers(out, findings, JP_READER_DIFFERS, "readers that differ");
+	put_readers(out, findings, JP_READER_OLDER, "readers that are too old");
 	/* Most cases need a fraction of a second: evidence is scarce here. */
 	if (result->sampled * 2 >= result->cas->seconds)
 		fprintf(out, "# sampled for more than half of the case's %u s\n",

@@ -103,6 +103,24 @@ static void write_skipped(struct jp_json *json, const struct jp_findings *findin
 	jp_json_end(json);
 }
 
+static void write_readers(struct jp_json *json, const struct jp_findings *findings)
+{
+	if (!findings->nr_readers)
+		return;
+	jp_json_array(json, "readers");
+	for (size_t i = 0; i < findings->nr_readers; i++) {
+		const struct jp_reader *reader = &findings->readers[i];
+
+		jp_json_object(json, NULL);
+		jp_json_string(json, "reader", reader->name);
+		jp_json_string(json, "file", reader->file);
+		jp_json_string(json, "answer", jp_reader_answer_text(reader->answer));
+		jp_json_u64(json, "samples", reader->samples);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+}
+
 static void write_info(struct jp_json *json, const struct jp_capture_info *info)
 {
 	jp_json_object(json, "facts");
@@ -141,6 +159,7 @@ void jp_results_write_into(struct jp_json *json, const struct jp_result *result)
 	write_exceptions(json, result);
 	write_books(json, &findings->books);
 	write_skipped(json, findings);
+	write_readers(json, findings);
 	write_info(json, &result->info);
 	jp_json_end(json);
 }

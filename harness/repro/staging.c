@@ -31,7 +31,7 @@ static const char *const patterns[] = {
 	"jit-*.dump",     "perf-*.map",   "jitted-*.so",  "seconds",      "witness",
 	"witness.denied",
 };
-static const char *const folders[] = {"elf", "jit"};
+static const char *const folders[] = {"elf", "jit", "shown"};
 
 struct staging {
 	struct jp_repro *repro;

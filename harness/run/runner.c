@@ -18,6 +18,7 @@
 #include "harness/run/environment.h"
 #include "harness/run/inside.h"
 #include "harness/run/merge.h"
+#include "harness/run/readers.h"
 #include "harness/run/watch.h"
 
 int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *profilers,
@@ -137,6 +138,8 @@ static bool try_case(struct running *run)
 	ret = jp_watch(watch, &err);
 	if (!ret && cas->inject)
 		ret = jp_merge(cas, watch->dir, &err);
+	if (!ret)
+		ret = jp_readers_ask(run->runner->readers ?: "none", cas, watch->dir, &err);
 	/* The judge decides whether the crash was expected. */
 	if (ret && profiler_crashed(watch->dir))
 		ret = 0;

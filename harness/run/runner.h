@@ -9,6 +9,7 @@ struct jp_runner {
 	char self[4096];   /* this binary, which contains the workloads */
 	char *environment; /* text of env.json */
 	uint64_t seed;
+	const char *readers; /* as for jp_readers_ask() */
 };
 
 /* Prepares: watches for interrupts, finds the binary, describes the machine and the adapters in

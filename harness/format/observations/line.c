@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/format/observations/line.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "harness/base/number.h"
+#include "harness/format/observations/word.h"
 
 bool jp_observation_is_header(const char *line, size_t size)
 {
@@ -62,22 +62,9 @@ void jp_observation_end(struct jp_observation_line *parser)
 	parser->map = NULL;
 }
 
-/* Returns the next word of *@line, or NULL, and moves *@line past the blank after it. */
-static char *split_word(char **line)
-{
-	char *start = *line, *blank = strchr(start, ' ');
-
-	if (!*start || blank == start)
-		return NULL;
-	*line = blank ? blank + 1 : start + strlen(start);
-	if (blank)
-		*blank = '\0';
-	return start;
-}
-
 static bool parse_number(char **line, uint64_t max, uint64_t *value)
 {
-	const char *text = split_word(line);
+	const char *text = jp_word_split(line);
 
 	return text && jp_number(text, 0, max, value);
 }
@@ -89,32 +76,6 @@ static bool parse_id(char **line, uint32_t *value)
 	if (!parse_number(line, INT32_MAX, &wide))
 		return false;
 	*value = (uint32_t)wide;
-	return true;
-}
-
-static int parse_hex_digit(char c)
-{
-	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
-}
-
-/* Decodes %XX in @name, which stands for any byte but NUL. Returns false if it is malformed. */
-static bool unescape(char *name)
-{
-	char *out = name;
-
-	for (; *name; name++, out++) {
-		if (*name != '%') {
-			*out = *name;
-			continue;
-		}
-		if (!isxdigit((unsigned char)name[1]) || !isxdigit((unsigned char)name[2]))
-			return false;
-		*out = (char)(parse_hex_digit(name[1]) << 4 | parse_hex_digit(name[2]));
-		if (!*out)
-			return false;
-		name += 2;
-	}
-	*out = '\0';
 	return true;
 }
 
@@ -140,7 +101,7 @@ static const char *parse_frame(struct jp_observation_line *parser, char *text, u
 	}
 	if (name && lacks & JP_LACKS_NAMES)
 		return "addresses alone: the header declares no-names";
-	if (name && !unescape(name))
+	if (name && !jp_word_unescape(name))
 		return "%XX, and not %00, for a byte of a name";
 	parser->chain[1 + at] = address;
 	parser->names[at] = name && strcmp(name, "?") != 0 ? name : NULL;
@@ -162,14 +123,14 @@ static const char *parse_sample(struct jp_observation_line *parser, char *line)
 		return "the pid of a sample";
 	event->tid = 0;
 	if (lacks & JP_LACKS_THREADS) {
-		const char *none = split_word(&line);
+		const char *none = jp_word_split(&line);
 
 		if (!none || strcmp(none, "-") != 0)
 			return "- for the tid: the header declares no-threads";
 	} else if (!parse_id(&line, &event->tid)) {
 		return "the tid of a sample";
 	}
-	for (char *text; !expected && (text = split_word(&line)); frames++) {
+	for (char *text; !expected && (text = jp_word_split(&line)); frames++) {
 		if (frames == JP_OBSERVATION_FRAMES)
 			return "at most 4096 frames";
 		expected = parse_frame(parser, text, frames);
@@ -252,13 +213,13 @@ static const char *parse_comm(struct jp_observation_line *parser, char *line, bo
 	if (!exec && !parse_id(&line, &event->tid))
 		return "a tid";
 	event->comm.name = line;
-	return *line && unescape(line) ? NULL : "a name, with %XX for a byte of it";
+	return *line && jp_word_unescape(line) ? NULL : "a name, with %XX for a byte of it";
 }
 
 static const char *parse_lost(struct jp_observation_line *parser, char *line)
 {
 	struct jp_event *event = &parser->event;
-	const char *what = split_word(&line);
+	const char *what = jp_word_split(&line);
 	bool samples = what && strcmp(what, "samples") == 0;
 
 	if (parser->declared->no_losses)
@@ -278,7 +239,7 @@ const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
 		"sample, map, fork, exec, exit, comm or lost, or a line of the header before those";
 	const bool timed = !(parser->declared->lacks & JP_LACKS_TIME);
 	struct jp_event *event = &parser->event;
-	const char *what = split_word(&line);
+	const char *what = jp_word_split(&line);
 	uint64_t value = 0;
 
 	if (!what)

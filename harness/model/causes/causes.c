@@ -147,6 +147,31 @@ static const struct jp_cause_word words[] = {
 	{"unmapped", NULL, "an external profiler knows no mapping there", NULL},
 	{"single", NULL, "an external profiler gave the sampled address alone", NULL},
 	{"short", NULL, "an external profiler's stack ends early", NULL},
+	/* What other programs show of a file (docs/readers.md). */
+	{"unreadable", NULL, "the reader shows no sample of the file", NULL},
+	{"process", NULL, "the reader shows no sample of the process", NULL},
+	{"absent", NULL, "the reader does not show the sample", NULL},
+	{"invented", NULL, "the reader shows a sample that the file does not have", NULL},
+	{"reader-failed", NULL, "the reader showed all samples, and then failed", NULL},
+	{"no-address", NULL, "the reader shows no address of the sample", NULL},
+	{"other-address", NULL, "the reader shows another address", NULL},
+	{"next-function", NULL, "the reader shows the name of the next function", NULL},
+	{"other-offset", NULL, "the reader shows another offset in the function", NULL},
+	{"ours-lacks", NULL, "the reader shows the name, and perf's rules do not", NULL},
+	{"no-frames", NULL, "the reader shows no frame of the stack", NULL},
+	{"cut", NULL, "the reader shows the stack's inner frames alone", NULL},
+	{"missing-frame", NULL, "the reader leaves out a frame", NULL},
+	{"extra-frame", NULL, "the reader shows a frame more", NULL},
+	{"frame-order", NULL, "the reader shows two frames in the other order", NULL},
+	{"other-frame", NULL, "the reader shows another address of a frame", NULL},
+	/* Known defects of readers: ids of results/FINDINGS.md. */
+	{"perf.inject-outside-tmp", NULL,
+	 "perf finds no frame from injected code outside of /tmp on", NULL},
+	{"perf.unwind-no-elf", NULL, "perf finds no frame from code without an ELF file on", NULL},
+	{"perf.marker", NULL, "perf drops a callchain with an address like a marker", NULL},
+	{"perf.unwind-beyond", NULL, "perf shows a frame ffffffffffffffff behind the dump", NULL},
+	{"perf.inject-threads", NULL, "perf does not read the folder that its inject wrote", NULL},
+	{"perf.first-event", NULL, "perf asks an event without samples for its address", NULL},
 };
 
 const struct jp_cause *jp_cause_at(size_t index)
@@ -180,7 +205,7 @@ bool jp_cause_is_of(const char *metric)
 {
 	static const char *const kinds[] = {"broken",          "names.unnamed", "names.wrong",
 					    "callers.unnamed", "callers.wrong", "load.unnamed",
-					    "load.wrong"};
+					    "load.wrong",      "shown"};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const size_t length = strlen(kinds[i]);

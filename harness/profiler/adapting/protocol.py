@@ -322,7 +322,12 @@ def parse(about: str | None = None) -> argparse.Namespace:
     version.set_defaults(gated=None, freq=997, user_only=False, task_clock=False)
     inject = verbs.add_parser("inject")
     inject.add_argument("--dir", required=True)
-    for verb_parser in (version, inject):
+    read = verbs.add_parser("read")
+    read.add_argument("--dir", required=True)
+    read.add_argument("--file", action="append", default=[])
+    read.add_argument("--only", default="")
+    read.add_argument("--own", action="store_true")
+    for verb_parser in (version, inject, read):
         verb_parser.add_argument("--with", dest="with_words", action="append", default=[])
     for verb in ("launch", "attach"):
         command = verbs.add_parser(verb)
@@ -348,6 +353,8 @@ def main(adapter: Callable[[argparse.Namespace], Adapter]) -> None:
     with failures():
         if options.with_words:
             raise Failed("the adapter takes no options such as %s" % options.with_words[0])
+        if options.verb == "read" or (options.verb == "version" and options.verb_for == "read"):
+            raise Missing("the profiler reads no perf.data of others")
         if options.verb == "version":
             report("version", adapter.version())  # type: ignore[attr-defined]
         elif options.verb == "inject":

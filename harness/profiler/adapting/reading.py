@@ -5,11 +5,12 @@ reader's output as observations. Such an adapter ends with `perf.main(Mine)`."""
 import argparse
 import os
 import subprocess
-from typing import Sequence
+from typing import Iterator, Sequence
 
 import perf
+from adapting import shown
 from adapting.observations import Stream
-from adapting.protocol import Crashed, Failed, Published, one_line
+from adapting.protocol import Crashed, Failed, Missing, Published, one_line
 
 
 class Reader(perf.Recording):
@@ -21,6 +22,10 @@ class Reader(perf.Recording):
     def __init__(self, program: str, options: argparse.Namespace) -> None:
         super().__init__(program, options)
         self.published = Published(options.dir)
+
+    @staticmethod
+    def list_readers(own: bool) -> Iterator[shown.Reader]:
+        raise Missing("its samples have no addresses to compare")
 
     def read(self, stream: Stream) -> None:
         """Writes the reader's samples of self.file.path to @stream."""

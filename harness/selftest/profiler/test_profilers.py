@@ -17,6 +17,7 @@ import hotspot
 import libbpf_profile
 import perf_script
 import sysprof
+from adapting import script
 from ci.base import process
 from harness.selftest.support.scratch import Folder, JITPROOF
 
@@ -45,7 +46,7 @@ SUMS = """T 100
 """
 SCRIPT = """    7/8     1.000000250:
         ffffffff81000000 do_syscall_64 ([kernel.kallsyms])
-                    7f10 jit_a (/tmp/perf-7.map)
+                    7f10 jit_a+0x21 (/tmp/perf-7.map)
                     82f0 [unknown] (/memfd:a (b) (deleted))
                     92f0 [unknown] ([vdso])
 
@@ -203,8 +204,15 @@ class Parsing(Folder):
             "sample 250 7 8 0x7f10 0x7f20\n"), file.getvalue())
 
     def test_perf_script(self) -> None:
-        self.assertEqual(list(perf_script.parse(SCRIPT)), [
-            (1000000250, 7, 8, ["jit_a", "?", "[vdso]"]), (1000000260, 7, 8, [])])
+        frames = [(0xffffffff81000000, "do_syscall_64", None, "[kernel.kallsyms]"),
+                  (0x7f10, "jit_a", 0x21, "/tmp/perf-7.map"),
+                  (0x82f0, None, None, "/memfd:a (b) (deleted)"), (0x92f0, None, None, "[vdso]")]
+        samples = list(script.parse(SCRIPT))
+        self.assertEqual(samples, [(1000000250, 7, 8, frames), (1000000260, 7, 8, [])])
+        self.assertEqual([perf_script.name_of(place) for place in samples[0].frames[1:]],
+                         ["jit_a", "?", "[vdso]"])
+        self.assertEqual(list(script.parse("7/8 1.000000250: 7f10 a (b)+0x21 (/c (d))\n")),
+                         [(1000000250, 7, 8, [(0x7f10, "a (b)", 0x21, "/c (d)")])])
 
 
 # When it attaches, samply has no names of older code (results/PROFILERS.md).

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/shown/shown.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/base/number.h"
+#include "harness/base/search.h"
+#include "harness/format/observations/word.h"
+
+enum { MOST_FRAMES = 4096 }; /* of one sample: more than any reader is asked for */
+
+static const char first_line[] = "jitproof-shown 1";
+
+/* Parses 0xADDRESS, 0xADDRESS=NAME, 0xADDRESS=NAME=0xOFFSET or NAME. Returns NULL, or what was
+ * expected. */
+static const char *parse_frame(struct jp_shown_frame *frame, char *text)
+{
+	const char *rest = text;
+	char *offset;
+
+	*frame = (struct jp_shown_frame){.name = text, .offset = UINT64_MAX};
+	if (strncmp(text, "0x", 2) == 0) {
+		if (!jp_number_take(&rest, 16, UINT64_MAX, &frame->addr) || (*rest && *rest != '='))
+			return "a frame such as 0x7f12, 0x7f12=name or 0x7f12=name=0x12";
+		frame->placed = true;
+		frame->name = *rest ? rest + 1 : NULL;
+	}
+	offset = frame->name ? strchr(frame->name, '=') : NULL;
+	if (offset) {
+		rest = offset + 1;
+		*offset = '\0';
+		if (!frame->placed || strncmp(rest, "0x", 2) != 0 ||
+		    !jp_number_take(&rest, 16, UINT64_MAX - 1, &frame->offset) || *rest)
+			return "a hexadecimal offset behind address and name";
+	}
+	if (frame->name && (!*frame->name || !jp_word_unescape(text + (frame->name - text))))
+		return "a name, with %XX, and not %00, for a byte of it";
+	if (frame->name && strcmp(frame->name, "?") == 0)
+		frame->name = NULL;
+	return NULL;
+}
+
+static const char *parse_frames(struct jp_shown *shown, struct jp_shown_sample *sample, char *line)
+{
+	const char *expected = NULL;
+	char *word;
+
+	sample->first = shown->nr_frames;
+	for (; !expected && (word = jp_word_split(&line)); sample->count++) {
+		struct jp_shown_frame *frame =
+			jp_array_push(&shown->frames, &shown->nr_frames, &shown->frames_capacity);
+
+		if (!frame)
+			return "more memory";
+		if (sample->count == MOST_FRAMES)
+			return "at most 4096 frames";
+		expected = parse_frame(frame, word);
+	}
+	return expected ?: *line ? "one blank between frames" : NULL;
+}
+
+static const char *parse_sample(struct jp_shown *shown, char *line, size_t number)
+{
+	struct jp_shown_sample *sample =
+		jp_array_push(&shown->samples, &shown->count, &shown->capacity);
+	const char *time = jp_word_split(&line), *pid = jp_word_split(&line),
+		   *tid = jp_word_split(&line);
+	char *top = jp_word_split(&line);
+	uint64_t ids[2];
+
+	if (!sample)
+		return "more memory";
+	if (!time || !pid || !tid || !top || !jp_number(time, 0, UINT64_MAX, &sample->time) ||
+	    !jp_number(pid, 0, UINT32_MAX, &ids[0]) || !jp_number(tid, 0, UINT32_MAX, &ids[1]))
+		return "sample TIME PID TID TOP [FRAME...]";
+	sample->line = number;
+	sample->pid = (uint32_t)ids[0];
+	sample->tid = (uint32_t)ids[1];
+	if (strcmp(top, "-") != 0) {
+		const char *expected = parse_frame(&sample->top, top);
+
+		if (expected)
+			return expected;
+	}
+	return parse_frames(shown, sample, line);
+}
+
+/* Copies a text of the header. Returns NULL, or what was expected. */
+static const char *copy_text(char *to, size_t size, const char *text)
+{
+	if (!*text || strlen(text) >= size)
+		return "a shorter text";
+	strcpy(to, text);
+	return NULL;
+}
+
+static const char *parse_line(struct jp_shown *shown, char *line, size_t number)
+{
+	const char *word = jp_word_split(&line);
+
+	if (word && strcmp(word, "sample") == 0)
+		return parse_sample(shown, line, number);
+	if (word && strcmp(word, "reader") == 0 && !*shown->reader)
+		return copy_text(shown->reader, sizeof(shown->reader), line);
+	if (word && strcmp(word, "file") == 0 && !*shown->of)
+		return copy_text(shown->of, sizeof(shown->of), line);
+	if (word && *line && strcmp(word, "failed") == 0 && !shown->failed) {
+		shown->failed = line;
+		return NULL;
+	}
+	if (word && *line && strcmp(word, "older") == 0 && !shown->older) {
+		shown->older = line;
+		return NULL;
+	}
+	return "sample, or one of each of reader, file, failed and older";
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct jp_shown_sample *a = left, *b = right;
+
+	return jp_compare(a->time, b->time) ?: jp_compare(a->line, b->line);
+}
+
+int jp_shown_parse(struct jp_shown *shown, const char *path, char *text, size_t size,
+		   struct jp_error *err)
+{
+	const char *expected = NULL;
+	size_t number = 1;
+
+	*shown = (struct jp_shown){.text = text};
+	if (strlen(text) != size)
+		return jp_fail(err, EINVAL, "%s: offset %zu: a NUL", path, strlen(text));
+	if (!size || text[size - 1] != '\n')
+		return jp_fail(err, EINVAL, "%s: expected a newline at its end (cut off?)", path);
+	for (char *line = text, *next; *line && !expected; line = next, number++) {
+		next = strchr(line, '\n');
+		*next++ = '\0';
+		expected = number > 1                      ? parse_line(shown, line, number)
+			   : strcmp(line, first_line) != 0 ? first_line
+							   : NULL;
+	}
+	if (expected)
+		return jp_fail(err, EINVAL, "%s: line %zu: expected %s", path, number - 1,
+			       expected);
+	if (!*shown->reader || !*shown->of)
+		return jp_fail(err, EINVAL, "%s: expected a reader and a file", path);
+	if (shown->count)
+		qsort(shown->samples, shown->count, sizeof(*shown->samples), by_time);
+	return 0;
+}
+
+void jp_shown_free(struct jp_shown *shown)
+{
+	free(shown->samples);
+	free(shown->frames);
+	free(shown->text);
+	memset(shown, 0, sizeof(*shown));
+}

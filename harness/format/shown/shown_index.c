@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/shown/shown_index.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/digest.h"
+#include "harness/base/file.h"
+#include "harness/base/path.h"
+#include "harness/base/untrusted_file.h"
+
+enum { MOST_BYTES = 1 << 30, MOST_INDEX = 1 << 20, PATH_SIZE = 4096 };
+
+static bool is_reading(const char *name)
+{
+	return *name != '.' && strcmp(name, "index") != 0 && strcmp(name, "messages") != 0;
+}
+
+/* Builds the path of @name ("": the folder itself) in @dir. */
+static int build_path(char *path, const char *dir, const char *name, struct jp_error *err)
+{
+	return jp_path_build(path, PATH_SIZE, err, "%s/" JP_SHOWN_FOLDER "%s%s", dir,
+			     *name ? "/" : "", name);
+}
+
+/* Reads the reading @name of @dir with its digest. Returns its text, or NULL and a message. */
+static char *read_reading(const char *dir, const char *name, size_t *size, uint64_t *digest,
+			  struct jp_error *err)
+{
+	char path[PATH_SIZE], *text;
+
+	if (build_path(path, dir, name, err))
+		return NULL;
+	text = jp_file_read_regular(path, MOST_BYTES, size, err);
+	if (text)
+		*digest = jp_digest(0, text, *size);
+	return text;
+}
+
+static int write_line(FILE *index, const char *dir, const char *name, struct jp_error *err)
+{
+	uint64_t digest = 0;
+	size_t size;
+	jp_cleanup_free char *text = read_reading(dir, name, &size, &digest, err);
+
+	if (text)
+		fprintf(index, "%016" PRIx64 " %s\n", digest, name);
+	return text ? 0 : -EIO;
+}
+
+static int write_lines(const char *dir, const struct jp_folder_names *names, struct jp_error *err)
+{
+	char path[PATH_SIZE];
+	int ret = build_path(path, dir, "index", err);
+	FILE *index = ret ? NULL : jp_file_create(path, false, err);
+
+	if (!index)
+		return -EIO;
+	for (size_t i = 0; i < names->count && !ret; i++)
+		ret = write_line(index, dir, names->names[i], err);
+	if (!ret && fflush(index))
+		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	fclose(index);
+	return ret;
+}
+
+int jp_shown_index_write(const char *dir, struct jp_error *err)
+{
+	struct jp_folder_names names = {0};
+	char path[PATH_SIZE];
+	int ret =
+		build_path(path, dir, "", err) ?: jp_untrusted_list(path, &names, is_reading, err);
+
+	if (!ret)
+		ret = write_lines(dir, &names, err);
+	jp_folder_names_free(&names);
+	return ret;
+}
+
+/* Reads the next reading, by @line of the index. */
+static int load_line(struct jp_shown_files *all, const char *dir, char *line, struct jp_error *err)
+{
+	char *name = strchr(line, ' '), wanted[24], path[PATH_SIZE], *text;
+	struct jp_shown *shown;
+	struct stat st;
+	uint64_t digest = 0;
+	size_t size;
+	int ret;
+
+	if (!name || strchr(name + 1, '/'))
+		return jp_fail(err, EINVAL,
+			       "%s/" JP_SHOWN_FOLDER "/index: expected DIGEST NAME, "
+			       "there is \"%.60s\"",
+			       dir, line);
+	*name++ = '\0';
+	text = read_reading(dir, name, &size, &digest, err);
+	if (!text)
+		return -EIO;
+	snprintf(wanted, sizeof(wanted), "%016" PRIx64, digest);
+	if (build_path(path, dir, name, err) || strcmp(line, wanted) != 0) {
+		free(text);
+		return jp_fail(err, EINVAL, "%s: its digest is %s, the index has %.16s", path,
+			       wanted, line);
+	}
+	shown = jp_array_push(&all->files, &all->count, &all->capacity);
+	if (!shown) {
+		free(text);
+		return jp_fail(err, ENOMEM, "%s: no memory", path);
+	}
+	ret = jp_shown_parse(shown, path, text, size, err);
+	if (!ret && !strchr(shown->of, '/'))
+		shown->folder = !jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, shown->of) &&
+				!lstat(path, &st) && S_ISDIR(st.st_mode);
+	return ret;
+}
+
+/* Fails if the folder holds other readings than the index. */
+static int check_names(const struct jp_shown_files *all, const char *dir, struct jp_error *err)
+{
+	struct jp_folder_names names = {0};
+	char path[PATH_SIZE];
+	int ret =
+		build_path(path, dir, "", err) ?: jp_untrusted_list(path, &names, is_reading, err);
+
+	if (!ret && names.count != all->count)
+		ret = jp_fail(err, EINVAL, "%s: %zu readings, and %zu in its index", path,
+			      names.count, all->count);
+	jp_folder_names_free(&names);
+	return ret;
+}
+
+int jp_shown_files_load(struct jp_shown_files *all, const char *dir, struct jp_error *err)
+{
+	jp_cleanup_free char *index = NULL;
+	char path[PATH_SIZE];
+	int ret = build_path(path, dir, "", err);
+
+	*all = (struct jp_shown_files){0};
+	if (ret || jp_untrusted_there(path, NULL) == -ENOENT)
+		return ret;
+	ret = build_path(path, dir, "index", err);
+	index = ret ? NULL : jp_file_read_regular(path, MOST_INDEX, NULL, err);
+	if (!index)
+		return -EINVAL;
+	for (char *next, *line = strtok_r(index, "\n", &next); line && !ret;
+	     line = strtok_r(NULL, "\n", &next))
+		ret = load_line(all, dir, line, err);
+	return ret ?: check_names(all, dir, err);
+}
+
+void jp_shown_files_free(struct jp_shown_files *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		jp_shown_free(&all->files[i]);
+	free(all->files);
+	*all = (struct jp_shown_files){0};
+}

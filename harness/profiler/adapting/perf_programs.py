@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Finds the programs called perf, and their versions."""
+
+import contextlib
+import functools
+import glob
+import os
+import re
+import shutil
+from typing import Iterator
+
+from adapting import script, shown
+from adapting.protocol import Missing, one_line, output_of
+
+
+def find_perf() -> str:
+    wanted = os.environ.get("JITPROOF_PERF") or "perf"
+    path = shutil.which(wanted)
+    if not path:
+        raise Missing("%s: not found" % wanted)
+    return path
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Returns an environment without the user's configuration of perf and without the network."""
+    return {**os.environ, "PERF_CONFIG": "/dev/null", "DEBUGINFOD_URLS": "", **more}
+
+
+def find_perfs() -> Iterator[str]:
+    """Yields the perfs of this machine: first the one for recordings, then the unpacked ones of
+    ci/peer/perf_tools.py."""
+    with contextlib.suppress(Missing):
+        yield find_perf()
+    yield from sorted(glob.glob(os.path.join(
+        glob.escape(os.environ.get("JITPROOF_PERFS") or "/nonexistent"), "*", "perf")))
+
+
+def list_readers(own: bool) -> Iterator[shown.Reader]:
+    """Yields a reader for each version of perf. @own: of the one for recordings alone."""
+    versions = set()
+    for perf in [find_perf()] if own else find_perfs():
+        version = version_of(perf)
+        if version not in versions:
+            versions.add(version)
+            yield shown.Reader("perf", version, functools.partial(script.show, perf))
+
+
+def version_of(perf: str) -> str:
+    output = output_of(perf, "--version")
+    found = re.search(r"^perf version (\d\S*)", output, re.M)
+    if not found:
+        raise Missing("%s: %s" % (perf, one_line(output)))
+    return found.group(1)
+
+
+def number_of(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])

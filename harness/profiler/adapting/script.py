@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs `perf script`, and parses its output."""
+
+import re
+from typing import Iterator, NamedTuple
+
+from adapting.protocol import Failed
+from adapting.shown import Named, Shown, output_of
+
+FIELDS = "pid,tid,time,ip,sym,symoff,dso"
+HEAD = re.compile(r"\s*(-?\d+)/(-?\d+)\s+(\d+)\.(\d{9}):")
+FRAME = re.compile(r"\s*([0-9a-f]+) (?:(.*)\+0x([0-9a-f]+)|(.*?)) \((.*)\)$")
+KERNEL = 1 << 63  # the lowest kernel address
+MOST_FRAMES = 1024  # of a stack; perf has room on its own stack for a few more thousand
+
+
+class Place(NamedTuple):
+    """A frame as perf prints it. @name: None if perf knows none. @file: of the mapping."""
+    address: int
+    name: str | None
+    offset: int | None
+    file: str
+
+    @property
+    def frame(self) -> Named | tuple[int, str | None]:
+        if self.name is None or self.offset is None:
+            return self.address, self.name
+        return Named(self.address, self.name, self.offset)
+
+    @property
+    def in_kernel(self) -> bool:
+        return self.address >= KERNEL
+
+
+class Printed(NamedTuple):
+    """A sample as perf prints it, with all frames, innermost first. @time: in ns."""
+    time: int
+    pid: int
+    tid: int
+    frames: list[Place]
+
+
+def parse_place(line: str) -> Place | None:
+    found = FRAME.match(line)
+    if not found:
+        return None
+    address, name, offset, bare, file = found.groups()
+    if name is None:
+        name = None if bare in ("[unknown]", "") else bare
+    return Place(int(address, 16), name, None if offset is None else int(offset, 16), file)
+
+
+def parse(text: str) -> Iterator[Printed]:
+    """Yields the samples. Without a call graph the frame is on the line of its sample."""
+    sample: Printed | None = None
+    for line in text.splitlines():
+        head = HEAD.match(line)
+        if head:
+            if sample:
+                yield sample
+            pid, tid, seconds, fraction = map(int, head.groups())
+            sample = Printed(seconds * 10**9 + fraction, pid & 0xffffffff, tid & 0xffffffff, [])
+            line = line[head.end():]
+        if sample and (place := parse_place(line)):
+            sample.frames.append(place)
+    if sample:
+        yield sample
+
+
+def user_frames(places: list[Place]) -> list[Named | tuple[int, str | None]]:
+    return [place.frame for place in places if not place.in_kernel]
+
+
+def show(perf: str, path: str, home: str, shown: Shown) -> None:
+    """Writes what `perf script` shows of the file at @path: the flat profile and the call graph,
+    which hides the sampled address. @home: the place of a cache of files."""
+    options = ("--buildid-dir", home, "script", "--no-inline", "--ns", "-F", FIELDS, "-i", path)
+    environment = {"PERF_CONFIG": "/dev/null", "DEBUGINFOD_URLS": "", "HOME": home}
+    flat = list(parse(output_of("perf script -G", perf, *options, "-G", **environment)))
+    graphs = list(parse(output_of("perf script", perf, *options, "--max-stack", str(MOST_FRAMES),
+                                  **environment)))
+    if [sample[:3] for sample in flat] != [sample[:3] for sample in graphs]:
+        raise Failed("perf script shows other samples with -G than without")
+    for one, graph in zip(flat, graphs):
+        top = user_frames(one.frames)
+        shown.sample(one.time, one.pid, one.tid, top[0] if top else None,
+                     user_frames(graph.frames))

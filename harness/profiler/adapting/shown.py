@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Writes what a reader shows of the samples of a file (docs/readers.md)."""
+
+import argparse
+import contextlib
+import os
+import re
+import subprocess
+import tempfile
+from typing import IO, Callable, Iterable, Iterator, NamedTuple
+
+from adapting.observations import Frame, escape, format_frame
+from adapting.protocol import Crashed, Failed, Missing, Published, one_line, report
+
+TIMEOUT_S = 120  # of one program that reads one file
+
+
+class Named(NamedTuple):
+    """A frame with the offset of its address in the function."""
+    address: int
+    name: str
+    offset: int
+
+    def __str__(self) -> str:
+        return "%#x=%s=%#x" % (self.address, escape(self.name), self.offset)
+
+
+def format_shown(frame: Frame | Named | None) -> str:
+    """Returns the word of a frame; None: the reader shows none."""
+    return "-" if frame is None else str(frame) if isinstance(frame, Named) else format_frame(frame)
+
+
+class Shown:
+    """One file: the samples in any order. @reader: name and version, @of: the file's name."""
+
+    def __init__(self, file: IO[str], reader: str, of: str) -> None:
+        self.file = file
+        file.write("jitproof-shown 1\nreader %s\nfile %s\n" % (reader, of))
+
+    def sample(self, time: int, pid: int, tid: int, top: Frame | Named | None,
+               frames: Iterable[Frame | Named]) -> None:
+        """Writes a sample. @top: the frame of a flat profile, None if it is the kernel's. @frames:
+        the call graph in user space, innermost first."""
+        self.file.write("sample %d %d %d %s\n" % (
+            time, pid, tid, " ".join(map(format_shown, [top, *frames]))))
+
+    def note(self, word: str, why: str) -> None:
+        """Notes that the reader "failed", or that it is "older" than the file's format."""
+        self.file.write("%s %s\n" % (word, " ".join(why.split())))
+
+
+class Refused(Failed):
+    """The reader reports that it does not know the file's format."""
+
+
+class Reader(NamedTuple):
+    """A program of one version that reads a perf.data."""
+    name: str
+    version: str
+    show: Callable[[str, str, Shown], None]  # of the file at a path; with a folder to use freely
+
+    def word(self) -> str:
+        return "%s-%s" % (self.name, self.version)
+
+    def number(self) -> list[int]:
+        return [int(part) for part in re.findall(r"\d+", self.version)]
+
+
+def output_of(what: str, *command: str, **environment: str) -> str:
+    """Returns the output of a reader. Raises Crashed or Failed, and what came before is lost."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False, timeout=TIMEOUT_S,
+                              env={**os.environ, "LC_ALL": "C", **environment})
+    except subprocess.TimeoutExpired:
+        raise Failed("%s did not end within %d s" % (what, TIMEOUT_S)) from None
+    errors = done.stderr.decode(errors="replace")
+    if done.returncode < 0:
+        raise Crashed(what, done.returncode, errors)
+    if done.returncode:
+        failure = Refused if "incompatible file format" in errors else Failed
+        raise failure("%s ended with %d: %s" % (what, done.returncode, one_line(errors)))
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def write_shown(folder: str, name: str, reader: Reader, home: str, read: bool) -> bool:
+    """Writes @folder/shown/READER.@name about the file @name of a case. @read: a later version has
+    read a file of the case. Returns whether this one has."""
+    path = os.path.join(folder, "shown", "%s.%s" % (reader.word(), name))
+    if os.path.exists(path):
+        return False  # another word of --readers named it
+    with open(path, "x", encoding="utf-8", errors="surrogateescape") as file:
+        shown = Shown(file, "%s %s" % (reader.name, reader.version), name)
+        try:
+            reader.show(os.path.join(folder, name), home, shown)
+            return True
+        except (Crashed, Failed) as why:
+            shown.note("older" if read and isinstance(why, Refused) else "failed", str(why))
+            return False
+
+
+@contextlib.contextmanager
+def published(folder: str) -> Iterator[None]:
+    """Shows readers the case's perf maps in /tmp."""
+    maps = Published(folder)
+    try:
+        maps.link_maps()
+        yield
+    finally:
+        maps.remove()
+
+
+def is_chosen(reader: Reader, only: str) -> bool:
+    """Returns whether @only names the reader: "perf", "perf-7.3" or "perf-7.3.4"; "": any."""
+    word = reader.word()
+    return not only or word == only or word.startswith((only + ".", only + "-"))
+
+
+def read(options: argparse.Namespace, readers: Iterable[Reader]) -> None:
+    """Has the readers show the files of a case that jitproof named."""
+    chosen = sorted((reader for reader in readers if is_chosen(reader, options.only)),
+                    key=Reader.number, reverse=True)
+    if not chosen:
+        raise Missing("no reader is called %s" % options.only)
+    with published(options.dir), tempfile.TemporaryDirectory() as home:
+        read_by_later = False
+        for name in options.file:
+            for reader in chosen:
+                read_by_later |= write_shown(options.dir, name, reader, home, read_by_later)
+    report("done")

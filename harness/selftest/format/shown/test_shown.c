@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Readings of a file: their samples, or an error that states what was expected; and the
+ * index, which reveals a missing or altered file. */
+#include <string.h>
+
+#include "harness/format/shown/shown_index.h"
+#include "harness/selftest/support/scratch.h"
+
+#define HEAD "jitproof-shown 1\nreader perf 7.3.4\nfile perf.data\n"
+
+static struct jp_shown shown;
+static struct jp_error err;
+
+static int parse(const char *text, size_t size)
+{
+	char *copy = malloc(size + 1);
+
+	if (!copy)
+		exit(99);
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	jp_shown_free(&shown);
+	return jp_shown_parse(&shown, "file", copy, size, &err);
+}
+
+static void test_refusals(void)
+{
+	static const char top[] = "expected sample TIME PID TID TOP [FRAME...]",
+			  frame[] = "expected a frame such as 0x7f12",
+			  name[] = "expected a name, with %XX";
+	static const struct {
+		const char *text, *expected;
+	} table[] = {
+		{"", "expected a newline at its end"},
+		{HEAD "failed x", "expected a newline at its end"},
+		{"jitproof-shown 2\n", "line 1: expected jitproof-shown 1"},
+		{"jitproof-shown 1\n", "expected a reader and a file"},
+		{"jitproof-shown 1\nreader x\n", "expected a reader and a file"},
+		{HEAD "\n", "line 4: expected sample, or one of each"},
+		{HEAD "file other\n", "line 4: expected sample, or one of each"},
+		{HEAD "failed \n", "line 4: expected sample, or one of each"},
+		{HEAD "failed x\nfailed x\n", "line 5: expected sample, or one of each"},
+		{HEAD "sample\n", top},
+		{HEAD "sample 1 2 3\n", top},
+		{HEAD "sample x 2 3 -\n", top},
+		{HEAD "sample 1 4294967296 3 -\n", top},
+		{HEAD "sample 1 2 3 0xg\n", frame},
+		{HEAD "sample 1 2 3 - 0x12:a\n", frame},
+		{HEAD "sample 1 2 3 - 0x12=\n", name},
+		{HEAD "sample 1 2 3 - 0x12=a%4\n", name},
+		{HEAD "sample 1 2 3 - 0x12=a=12\n", "expected a hexadecimal offset"},
+		{HEAD "sample 1 2 3 - a=0x12\n", "expected a hexadecimal offset"},
+		{HEAD "sample 1 2 3 -  0x12\n", "expected one blank between frames"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		check(parse(table[i].text, strlen(table[i].text)) < 0 &&
+			      strstr(err.text, table[i].expected),
+		      "refusal %zu: \"%s\" has: %s", i, err.text, table[i].expected);
+	check(parse(HEAD "\0\n", sizeof(HEAD) + 1) < 0 && strstr(err.text, "a NUL"),
+	      "a NUL is refused");
+}
+
+static void test_samples(void)
+{
+	static const char text[] = HEAD "sample 9 1 2 0x10=a%20b=0x4 0x10=? jit\n"
+					"sample 8 1 3 -\n"
+					"older too old\n";
+	const struct jp_shown_frame *frames;
+
+	if (!check(!parse(text, strlen(text)), "a file is read: %s", err.text))
+		return;
+	frames = shown.frames;
+	check(!strcmp(shown.reader, "perf 7.3.4") && !strcmp(shown.of, "perf.data") &&
+		      !strcmp(shown.older, "too old") && !shown.failed,
+	      "the header is that of the file");
+	check(shown.count == 2 && shown.samples[0].time == 8 && shown.samples[1].time == 9 &&
+		      shown.samples[1].line == 4 && shown.samples[1].tid == 2,
+	      "samples are sorted by time");
+	check(!shown.samples[0].top.placed && !shown.samples[0].top.name && !shown.samples[0].count,
+	      "a sample has no top and no frame");
+	check(shown.samples[1].top.addr == 16 && shown.samples[1].top.offset == 4 &&
+		      !strcmp(shown.samples[1].top.name, "a b"),
+	      "a top has address, name and offset");
+	check(shown.samples[1].count == 2 && frames[0].placed && !frames[0].name &&
+		      frames[0].offset == UINT64_MAX && !frames[1].placed &&
+		      !strcmp(frames[1].name, "jit"),
+	      "frames may lack the name or the address");
+}
+
+static int load(void)
+{
+	struct jp_shown_files all;
+	const int ret = jp_shown_files_load(&all, scratch, &err);
+	const int count = (int)all.count;
+
+	jp_shown_files_free(&all);
+	return ret ?: count;
+}
+
+static void test_index(void)
+{
+	check(load() == 0, "a case without the folder has no reading");
+	mkdir(scratch_path("shown"), 0755);
+	scratch_write(scratch_path("shown/a"), HEAD, strlen(HEAD));
+	scratch_write(scratch_path("shown/messages"), "x", 1);
+	check(load() < 0, "a folder without an index is refused: %s", err.text);
+	check(!jp_shown_index_write(scratch, &err) && load() == 1, "one reading is in the index");
+	scratch_write(scratch_path("shown/b"), HEAD, strlen(HEAD));
+	check(load() < 0 && strstr(err.text, "2 readings, and 1 in its index"),
+	      "an added reading is refused: %s", err.text);
+	unlink(scratch_path("shown/b"));
+	scratch_write(scratch_path("shown/a"), HEAD "sample 1 2 3 -\n", strlen(HEAD) + 15);
+	check(load() < 0 && strstr(err.text, "its digest is"), "an altered reading is refused: %s",
+	      err.text);
+	unlink(scratch_path("shown/a"));
+	check(load() < 0, "a missing reading is refused: %s", err.text);
+}
+
+int main(void)
+{
+	scratch_make("");
+	test_refusals();
+	test_samples();
+	test_index();
+	jp_shown_free(&shown);
+	return check_done();
+}

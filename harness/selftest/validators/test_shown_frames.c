@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Comparing shown frames with those of a file, and recognizing known defects. */
+#include <string.h>
+
+#include "harness/selftest/support/check.h"
+#include "validators/shown_known.h"
+
+enum { MOST = 8 };
+
+static struct jp_replay *spaces;
+static const struct jp_event event = {.pid = 7};
+static const uint64_t frames[] = {0x100, 0x200, 0x300, 0x400};
+
+/* Compares @shown (up to the first 0) with the callchain of @nr_user frames and the dump's @nr_dump
+ * frames. */
+static struct jp_shown_fault compare(const uint64_t *shown, uint32_t nr_user, uint32_t nr_dump,
+				     bool ends)
+{
+	const struct jp_held held = {.event = &event,
+				     .user = frames,
+				     .nr_user = nr_user,
+				     .chained = nr_user,
+				     .dumped = nr_dump,
+				     .dump = nr_dump ? frames : NULL,
+				     .nr_dump = nr_dump,
+				     .ends = ends};
+	struct jp_shown_frame list[MOST] = {{0}};
+	uint32_t count = 0;
+
+	for (; shown[count]; count++)
+		list[count] = (struct jp_shown_frame){.addr = shown[count], .placed = true};
+	return jp_shown_compare(spaces, &held, list, count);
+}
+
+static void test_comparison(void)
+{
+	static const struct {
+		uint64_t shown[MOST];
+		uint32_t nr_user, nr_dump;
+		bool ends;
+		const char *cause;
+		uint32_t at;
+	} table[] = {
+		{{0x100, 0x200, 0x300}, 3, 0, false, NULL, 3},
+		{{0x100, 0x1ff, 0x2ff}, 3, 0, false, NULL, 3},
+		{{0xff, 0x200, 0x300}, 3, 0, false, "other-frame", 0},
+		{{0}, 3, 0, false, "no-frames", 0},
+		{{0x100, 0x200}, 3, 0, false, "cut", 2},
+		{{0x100, 0x300}, 3, 0, false, "missing-frame", 1},
+		{{0x200, 0x300}, 3, 0, false, "missing-frame", 0},
+		{{0x100, 0x300, 0x200}, 3, 0, false, "frame-order", 1},
+		{{0x100, 0x900, 0x200, 0x300}, 3, 0, false, "extra-frame", 1},
+		{{0x100, 0x200, 0x300, 0x400}, 3, 0, false, "extra-frame", 3},
+		{{0x100, 0x900, 0x300}, 3, 0, false, "other-frame", 1},
+		/* A walk may go on behind code without call frame information. */
+		{{0x100, 0x200, 0x300}, 0, 2, false, NULL, 2},
+		{{0x100, 0x200, 0x300}, 0, 2, true, "extra-frame", 2},
+		{{0}, 0, 2, false, "no-frames", 0},
+		/* Both, one behind the other, or the dump alone. */
+		{{0x100, 0x200, 0x100, 0x200}, 2, 2, true, NULL, 2},
+		{{0x100, 0x200}, 2, 2, true, "no-frames", 0},
+		{{0x100, 0x200, 0x300}, 4, 3, true, NULL, 3},
+		{{0x100, 0x200, 0x300}, 4, 4, true, "cut", 3},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_shown_fault fault =
+			compare(table[i].shown, table[i].nr_user, table[i].nr_dump, table[i].ends);
+
+		check(!fault.cause == !table[i].cause &&
+			      (!fault.cause || !strcmp(fault.cause, table[i].cause)) &&
+			      fault.at == table[i].at,
+		      "row %zu: %s at %u", i, fault.cause ?: "equal", fault.at);
+	}
+}
+
+static void test_relative(void)
+{
+	static const struct jp_mapping mapping = {.start = 0x7000, .end = 0x8000, .pgoff = 0x80};
+	const struct jp_shown_frame frame = {.addr = 0xa0, .placed = true};
+
+	check(jp_shown_is(&frame, 0x7020, false, &mapping), "an address is relative to its file");
+	check(!jp_shown_is(&frame, 0x7021, false, &mapping), "the sampled address is exact");
+	check(jp_shown_is(&frame, 0x7021, true, &mapping), "a caller may be shown one before");
+	check(!jp_shown_is(&frame, 0x7020, false, NULL), "without a mapping nothing is relative");
+}
+
+static const char *explain(const char *reader, const char *cause, const char *where, bool unwound)
+{
+	const struct jp_held held = {.event = &event};
+	const struct jp_shown_fault fault = {.cause = cause, .unwound = unwound};
+	const struct jp_shown_difference difference = {
+		.reader = reader, .cause = cause, .held = &held, .fault = &fault, .where = where};
+
+	return jp_shown_known(&difference);
+}
+
+static void test_known(void)
+{
+	static const struct {
+		const char *reader, *cause, *where;
+		bool unwound;
+		const char *id;
+	} table[] = {
+		{"perf 7.2.13", "no-frames", "/run/jitted-7-1.so", true, "perf.inject-outside-tmp"},
+		{"perf 7.3.4", "cut", "/tmp/a/jitted-7-1.so", true, "perf.inject-outside-tmp"},
+		{"perf 7.4.1", "cut", "/run/jitted-7-1.so", true, "cut"},
+		{"perf 6.12.9", "cut", "/run/jitted-7-1.so", true, "cut"},
+		{"other 7.3.4", "cut", "/run/jitted-7-1.so", true, "cut"},
+		{"perf 7.3.4", "cut", "/tmp/jitted-7-1.so", true, "cut"},
+		{"perf 7.3.4", "cut", "/run/jit-7-1.so", true, "cut"},
+		{"perf 7.3.4", "cut", "/run/jitted-7-1.so", false, "cut"},
+		{"perf 7.3.4", "missing-frame", "/run/jitted-7-1.so", true, "missing-frame"},
+		{"perf 7.3.4", "no-frames", "//anon", true, "perf.unwind-no-elf"},
+		{"perf 6.1.192", "no-frames", "//anon", true, "no-frames"},
+		{"perf 7.3.4", "no-frames", "/lib/libc.so.6", true, "no-frames"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const char *id =
+			explain(table[i].reader, table[i].cause, table[i].where, table[i].unwound);
+
+		check(!strcmp(id, table[i].id), "%s, %s of %s: %s", table[i].reader, table[i].cause,
+		      table[i].where, id);
+	}
+}
+
+int main(void)
+{
+	spaces = jp_replay_new();
+	if (!spaces)
+		return 99;
+	test_comparison();
+	test_relative();
+	test_known();
+	jp_replay_free(spaces);
+	return check_done();
+}

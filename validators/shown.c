@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shown samples: what other programs show of the samples of a file, which is what users see, must
+ * be what the file holds (docs/readers.md). */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/format/shown/shown_index.h"
+#include "validators/shown_held.h"
+#include "validators/shown_known.h"
+#include "validators/shown_names.h"
+#include "validators/shown_reading.h"
+
+enum shown_metric { SAMPLES, TOP, NAMES, FRAMES, METRICS };
+static const char *const metric_names[METRICS] = {"shown.samples", "shown.top", "shown.names",
+						  "shown.frames"};
+
+struct shown_state {
+	struct jp_view *view;
+	struct jp_shown_files files;
+	struct jp_shown_reading *readings; /* one for each of the files */
+	struct jp_code_loads loads;
+	struct jp_incarnations incarnations;
+	struct jp_file_finder *finder;
+	struct jp_naming naming;
+	struct jp_holder holder;
+	uint64_t bad[METRICS], judged[METRICS], unwound;
+};
+
+/* The comparison of one sample with one reading. */
+struct shown_comparison {
+	struct shown_state *state;
+	const struct jp_shown_reading *reading;
+	const struct jp_held *held;
+	const struct jp_shown_sample *sample;
+	const struct jp_shown_frame *frames;
+	struct jp_shown_fault fault;
+	const char *first; /* the first cause */
+};
+
+static bool is_of_injected(const struct jp_shown *shown)
+{
+	return strcmp(shown->of, "injected.data") == 0;
+}
+
+/* Counts @cause, or the finding that explains it, as an exception of @metric. */
+static int report(struct shown_comparison *comparison, enum shown_metric metric,
+		  struct jp_shown_difference difference, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+static int report(struct shown_comparison *comparison, enum shown_metric metric,
+		  struct jp_shown_difference difference, const char *fmt, ...)
+{
+	const struct jp_event *event = comparison->held->event;
+	const struct jp_shown *shown = comparison->reading->shown;
+	const char *cause;
+	char text[200];
+	va_list args;
+
+	difference.reader = shown->reader;
+	difference.held = comparison->held;
+	cause = jp_shown_known(&difference);
+	comparison->state->bad[metric]++;
+	comparison->first = comparison->first ?: cause;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return jp_findings_except(&comparison->state->view->findings, metric_names[metric], cause,
+				  "%s, %s: at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s",
+				  shown->reader, shown->of, event->time, event->pid, event->tid,
+				  comparison->held->ip, text);
+}
+
+/* --- one sample ---------------------------------------------------------------------------- */
+
+static int compare_top(struct shown_comparison *comparison)
+{
+	const struct jp_shown_frame *top = &comparison->sample->top;
+	const struct jp_held *held = comparison->held;
+	const bool user = held->event->sample.user;
+
+	if (!top->placed && top->name)
+		return 0;
+	comparison->state->judged[TOP]++;
+	if (user && !top->placed)
+		return report(comparison, TOP, (struct jp_shown_difference){.cause = "no-address"},
+			      "no address shown");
+	if (user ? jp_shown_is(top, held->ip, false,
+			       jp_replay_find(comparison->state->view->spaces, held->event->pid,
+					      held->ip))
+		 : !top->placed)
+		return 0;
+	return report(comparison, TOP, (struct jp_shown_difference){.cause = "other-address"},
+		      "shown at %" PRIx64, top->addr);
+}
+
+/* Returns the name of the mapping of frame @at of the callchain or of the dump. */
+static const char *find_place(const struct shown_comparison *comparison, bool unwound, uint32_t at)
+{
+	const struct jp_held *held = comparison->held;
+	const uint64_t *frames = unwound ? held->dump : held->user;
+	const struct jp_mapping *mapping = NULL;
+
+	if (at < (unwound ? held->nr_dump : held->nr_user))
+		mapping = jp_replay_find(comparison->state->view->spaces, held->event->pid,
+					 frames[at] - (at > 0));
+	return mapping ? mapping->name : "";
+}
+
+static int compare_frames(struct shown_comparison *comparison)
+{
+	const struct jp_held *held = comparison->held;
+	struct jp_shown_fault *fault = &comparison->fault;
+	const uint32_t skipped = held->chained && held->dump ? held->nr_user : 0;
+	struct jp_shown_difference difference;
+
+	if (!held->chained && !held->dump)
+		return 0;
+	comparison->state->judged[FRAMES]++;
+	comparison->state->unwound += held->dump != NULL;
+	*fault = jp_shown_compare(comparison->state->view->spaces, held, comparison->frames,
+				  (uint32_t)comparison->sample->count);
+	if (!fault->cause)
+		return 0;
+	difference = (struct jp_shown_difference){
+		.cause = fault->cause,
+		.fault = fault,
+		.where = find_place(comparison, fault->unwound, fault->at),
+		.frame = fault->at < fault->shown
+				 ? &comparison->frames[fault->at + (fault->unwound ? skipped : 0)]
+				 : NULL};
+	return report(comparison, FRAMES, difference,
+		      "%u frames shown of the %s, %u must be, equal up to frame %u (%.60s)",
+		      fault->shown, fault->unwound ? "unwound dump" : "callchain", fault->held,
+		      fault->at, difference.where);
+}
+
+/* Judges the name of a frame for @addr, if no name of the sample was wrong yet. */
+static int compare_name(struct shown_comparison *comparison, const struct jp_shown_frame *frame,
+			uint64_t addr, bool caller, bool *judged, bool *wrong)
+{
+	const char *cause =
+		*wrong ? NULL
+		       : jp_shown_name_cause(&comparison->state->naming, comparison->held->event,
+					     frame, addr - caller, caller, judged);
+
+	if (!cause)
+		return 0;
+	*wrong = true;
+	return report(comparison, NAMES, (struct jp_shown_difference){.cause = cause},
+		      "%.80s shown for %" PRIx64, frame->name ?: "no name", addr);
+}
+
+static int compare_names(struct shown_comparison *comparison)
+{
+	const struct jp_held *held = comparison->held;
+	const struct jp_shown_fault *fault = &comparison->fault;
+	const uint64_t *frames = held->dump && !held->chained ? held->dump : held->user;
+	uint32_t count = held->dump && !held->chained ? held->nr_dump : held->nr_user;
+	const struct jp_shown_frame *top = &comparison->sample->top;
+	bool judged = false, wrong = false;
+	int failed = 0;
+
+	if (held->event->sample.user && (top->placed || top->name))
+		failed = compare_name(comparison, top, held->ip, false, &judged, &wrong);
+	/* Frames behind a difference belong to no known address. */
+	if (fault->cause && fault->at < count)
+		count = fault->at;
+	if (comparison->sample->count < count)
+		count = (uint32_t)comparison->sample->count;
+	for (uint32_t i = 0; i < count && !failed; i++)
+		failed = compare_name(comparison, &comparison->frames[i], frames[i], i > 0, &judged,
+				      &wrong);
+	comparison->state->judged[NAMES] += judged;
+	return failed;
+}
+
+static int compare_sample(struct shown_state *state, struct jp_shown_reading *reading,
+			  struct jp_book *book, const struct jp_held *held)
+{
+	struct shown_comparison comparison = {.state = state, .reading = reading, .held = held};
+	int failed = jp_shown_reading_find(reading, held->event, &comparison.sample);
+
+	if (failed)
+		return failed;
+	if (!comparison.sample)
+		return jp_book_count(book, "absent", 1);
+	comparison.frames = reading->shown->frames + comparison.sample->first;
+	failed = compare_top(&comparison) ?: compare_frames(&comparison)
+			 ?: compare_names(&comparison);
+	reading->equal += !comparison.first;
+	return failed ?: jp_book_count(book, comparison.first ?: "equal", 1);
+}
+
+static int handle_event(struct jp_view *view, const struct jp_event *event)
+{
+	struct shown_state *state = view->state;
+	struct jp_held held;
+	int failed = 0;
+
+	failed = jp_holder_apply(&state->holder, event);
+	if (failed || event->type != JP_EVENT_SAMPLE || !event->record || event->observed)
+		return failed;
+	jp_holder_find(&state->holder, event, &held);
+	for (size_t i = 0; i < state->files.count && !failed; i++)
+		if (is_of_injected(&state->files.files[i]) == view->in_injected &&
+		    !state->files.files[i].older)
+			failed = compare_sample(state, &state->readings[i],
+						&view->findings.books.books[i], &held);
+	return failed;
+}
+
+/* --- whole files --------------------------------------------------------------------------- */
+
+static int report_absent(struct shown_state *state, const struct jp_shown_reading *reading,
+			 uint32_t pid, const struct jp_shown_absent *process)
+{
+	const struct jp_shown *shown = reading->shown;
+	struct jp_shown_difference difference = {
+		.reader = shown->reader,
+		.cause = reading->missing == reading->held     ? "unreadable"
+			 : process->absent == process->samples ? "process"
+							       : "absent",
+		.failed = shown->failed,
+		.is_folder = shown->folder};
+	const char *cause = jp_shown_known(&difference);
+	int failed = 0;
+
+	for (uint64_t i = 0; i < process->absent && !failed; i++)
+		failed = jp_findings_except(&state->view->findings, metric_names[SAMPLES], cause,
+					    "%s, %s: at %" PRIu64 ", %u/%u: not shown, as %" PRIu64
+					    " of %" PRIu64 " samples of the process%s%.180s",
+					    shown->reader, shown->of, process->time, pid,
+					    process->tid, process->absent, process->samples,
+					    shown->failed ? ": " : "", shown->failed ?: "");
+	return failed;
+}
+
+/* Reports the samples of one reading that it or the file lacks. */
+static int judge_reading(struct shown_state *state, struct jp_shown_reading *reading)
+{
+	const struct jp_shown *shown = reading->shown;
+	const struct jp_shown_absent *process;
+	const struct jp_shown_sample *sample;
+	size_t at = 0;
+	uint64_t pid;
+	int failed = 0;
+
+	while (!failed && (process = jp_map_next(&reading->absent, &at, &pid)))
+		failed = report_absent(state, reading, (uint32_t)pid, process);
+	for (at = 0; !failed && (sample = jp_shown_reading_invented(reading, &at));
+	     reading->invented++)
+		failed = jp_findings_except(&state->view->findings, metric_names[SAMPLES],
+					    "invented",
+					    "%s, %s: line %zu: no such sample in the file",
+					    shown->reader, shown->of, sample->line);
+	if (!failed && shown->failed && !reading->missing) {
+		reading->missing++;
+		failed = jp_findings_except(&state->view->findings, metric_names[SAMPLES],
+					    "reader-failed", "%s, %s: %.250s", shown->reader,
+					    shown->of, shown->failed);
+	}
+	state->bad[SAMPLES] += reading->missing + reading->invented;
+	state->judged[SAMPLES] += reading->held;
+	return failed;
+}
+
+/* Judges one reading as a whole, and notes whether its reader agrees. */
+static int end_reading(struct shown_state *state, size_t index)
+{
+	struct jp_view *view = state->view;
+	struct jp_shown_reading *reading = &state->readings[index];
+	const struct jp_shown *shown = reading->shown;
+	struct jp_book *book = &view->findings.books.books[index];
+	struct jp_reader reader = {.answer = JP_READER_OLDER};
+	int failed = 0;
+
+	snprintf(reader.name, sizeof(reader.name), "%s", shown->reader);
+	snprintf(reader.file, sizeof(reader.file), "%s", shown->of);
+	if (!shown->older) {
+		book->total =
+			is_of_injected(shown) ? view->held_injected->samples : view->held->samples;
+		failed = judge_reading(state, reading);
+		reader.samples = reading->held;
+		reader.answer =
+			reading->equal == reading->held && !reading->missing && !reading->invented
+				? JP_READER_AGREES
+				: JP_READER_DIFFERS;
+	}
+	return failed ?: jp_findings_add_reader(&view->findings, &reader);
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct shown_state *state = view->state;
+	int failed = 0;
+
+	for (size_t i = 0; i < state->files.count && !failed; i++)
+		failed = end_reading(state, i);
+	for (int metric = 0; metric < METRICS; metric++)
+		jp_findings_add_rate(&view->findings, metric_names[metric], state->bad[metric],
+				     state->judged[metric]);
+	jp_findings_add_count(&view->findings, "shown.unwound", state->unwound);
+	return failed;
+}
+
+/* Opens a reading and its book, named as its file in the case's folder. */
+static int begin_reading(struct shown_state *state, size_t index)
+{
+	struct jp_shown *shown = &state->files.files[index];
+	struct jp_book *book;
+	char name[sizeof(shown->reader) + sizeof(shown->of) + 8];
+
+	snprintf(name, sizeof(name), "shown %s %s", shown->reader, shown->of);
+	book = jp_books_open(&state->view->findings.books, name);
+	state->readings[index].shown = shown;
+	return book ? jp_shown_reading_init(&state->readings[index]) : -ENOMEM;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_evidence *evidence = view->evidence;
+	struct shown_state *state = view->state = calloc(1, sizeof(*state));
+	int failed;
+
+	if (!state)
+		return -ENOMEM;
+	state->view = view;
+	failed = jp_shown_files_load(&state->files, evidence->dir, err);
+	if (failed)
+		return failed;
+	/* What a control adds back is in no reading. */
+	if (!state->files.count || view->added_back) {
+		jp_shown_files_free(&state->files);
+		free(state);
+		view->state = NULL;
+		return 0;
+	}
+	failed = jp_code_loads_read(evidence->dir, &state->loads, err);
+	if (failed)
+		return failed;
+	state->finder = jp_file_finder_of_run(evidence->dir);
+	state->naming = (struct jp_naming){.view = view,
+					   .names = jp_names_new(state->finder),
+					   .loads = &state->loads,
+					   .incarnations = &state->incarnations};
+	state->holder = (struct jp_holder){.view = view, .loads = &state->loads};
+	state->readings = calloc(state->files.count, sizeof(*state->readings));
+	if (!state->finder || !state->naming.names || !state->readings ||
+	    jp_holder_init(&state->holder) ||
+	    jp_incarnations_of(view, &state->loads, &state->incarnations))
+		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	for (size_t i = 0; i < state->files.count && !failed; i++)
+		failed = begin_reading(state, i);
+	return failed;
+}
+
+static void free_state(void *context)
+{
+	struct shown_state *state = context;
+
+	for (size_t i = 0; state->readings && i < state->files.count; i++)
+		jp_shown_reading_free(&state->readings[i]);
+	free(state->readings);
+	jp_holder_free(&state->holder);
+	jp_incarnations_free(&state->incarnations);
+	jp_code_loads_free(&state->loads);
+	jp_names_free(state->naming.names);
+	jp_file_finder_free(state->finder);
+	jp_shown_files_free(&state->files);
+	free(state);
+}
+
+static const struct jp_validator shown = {
+	.name = "shown",
+	.help = "do other programs show what the files hold?",
+	.traits = JP_WANTS_INJECTED | JP_LACKS_ALL,
+	.begin = begin,
+	.handle = handle_event,
+	.end = end,
+	.free = free_state,
+};
+JP_REGISTER(validator, shown);

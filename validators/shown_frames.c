@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/shown_frames.h"
+
+#include "harness/base/order.h"
+
+bool jp_shown_is(const struct jp_shown_frame *frame, uint64_t addr, bool caller,
+		 const struct jp_mapping *mapping)
+{
+	const uint64_t shift = mapping ? mapping->start - mapping->pgoff : 0;
+
+	return frame->addr == addr || frame->addr == addr - shift ||
+	       (caller && (frame->addr == addr - 1 || frame->addr == addr - 1 - shift));
+}
+
+struct comparison {
+	struct jp_replay *spaces;
+	uint32_t pid;
+	const struct jp_shown_frame *shown;
+	const uint64_t *held;
+	uint32_t nr_shown, nr_held;
+};
+
+/* Returns whether shown frame @i is frame @j of the file. */
+static bool is_same(const struct comparison *all, uint32_t i, uint32_t j)
+{
+	const struct jp_mapping *mapping;
+
+	if (i >= all->nr_shown || j >= all->nr_held)
+		return false;
+	/* A reader of names alone shows how many frames there are. */
+	if (!all->shown[i].placed)
+		return true;
+	mapping = jp_replay_find(all->spaces, all->pid, all->held[j] - (j > 0));
+	return jp_shown_is(&all->shown[i], all->held[j], j > 0, mapping);
+}
+
+/* Compares all frames. @ends: there must be no frame behind those of the file. */
+static struct jp_shown_fault compare_frames(const struct comparison *all, bool ends)
+{
+	struct jp_shown_fault fault = {.shown = all->nr_shown, .held = all->nr_held};
+	const uint32_t least = (uint32_t)jp_min(all->nr_shown, all->nr_held);
+	uint32_t at = 0;
+
+	while (at < least && is_same(all, at, at))
+		at++;
+	fault.at = at;
+	if (at == all->nr_held)
+		fault.cause = ends && all->nr_shown > at ? "extra-frame" : NULL;
+	else if (at == all->nr_shown)
+		fault.cause = at ? "cut" : "no-frames";
+	else if (is_same(all, at, at + 1) && is_same(all, at + 1, at))
+		fault.cause = "frame-order";
+	else if (is_same(all, at, at + 1))
+		fault.cause = "missing-frame";
+	else if (is_same(all, at + 1, at))
+		fault.cause = "extra-frame";
+	else
+		fault.cause = "other-frame";
+	return fault;
+}
+
+struct jp_shown_fault jp_shown_compare(struct jp_replay *spaces, const struct jp_held *held,
+				       const struct jp_shown_frame *frames, uint32_t count)
+{
+	const bool both = held->chained && held->dumped;
+	const struct comparison chain = {.spaces = spaces,
+					 .pid = held->event->pid,
+					 .shown = frames,
+					 .nr_shown = count,
+					 .held = held->user,
+					 .nr_held = held->nr_user};
+	struct comparison dump = chain;
+	struct jp_shown_fault fault = {0}, unwound;
+
+	if (held->chained)
+		fault = compare_frames(&chain, !both);
+	if (!held->dump)
+		return fault;
+	dump.held = held->dump;
+	dump.nr_held = held->nr_dump;
+	if (both && !fault.cause) {
+		dump.shown += held->nr_user;
+		dump.nr_shown -= held->nr_user;
+	}
+	unwound = compare_frames(&dump, held->ends);
+	unwound.unwound = true;
+	/* A reader may show the dump alone, but then it must show that whole. */
+	return fault.cause && unwound.cause ? fault : unwound;
+}

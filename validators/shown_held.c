@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/shown_held.h"
+
+#include <errno.h>
+
+/* Returns whether the current file has unwinding tables for @code: inject wrote the jitdump's. For
+ * jp_truth_stack. */
+static bool has_unwind_info(void *context, const struct jp_truth_code *code, uint64_t time)
+{
+	const struct jp_holder *holder = context;
+	const struct jp_code_load *load = jp_jit_cfi_at(holder->jit, code->pid, code->addr, time);
+
+	return holder->view->in_injected && load && jp_jit_cfi_has_tables(holder->jit, load);
+}
+
+int jp_holder_init(struct jp_holder *holder)
+{
+	holder->jit = jp_jit_cfi_new(holder->loads, holder->view->evidence->truth->e_machine);
+	holder->truth.has_unwind_info = has_unwind_info;
+	holder->truth.context = holder;
+	return holder->jit ? 0 : -ENOMEM;
+}
+
+void jp_holder_free(struct jp_holder *holder)
+{
+	jp_truth_stack_free(&holder->truth);
+	jp_jit_cfi_free(holder->jit);
+}
+
+int jp_holder_apply(struct jp_holder *holder, const struct jp_event *event)
+{
+	if (holder->view->in_injected && !holder->in_injected) {
+		holder->in_injected = true;
+		jp_jit_cfi_free(holder->jit);
+		holder->jit = NULL;
+		if (jp_holder_init(holder))
+			return -ENOMEM;
+	}
+	return jp_jit_cfi_apply(holder->jit, event);
+}
+
+/* Returns how many frames of @truth the dump of @event, whose stack pointer is @sp, leads to. perf
+ * cannot read the last word of a dump (results/FINDINGS.md). */
+static uint32_t count_dumped(const struct jp_truth_stack *truth, const struct jp_event *event,
+			     uint64_t sp)
+{
+	const bool whole = event->sample.stack_size < event->sample.stack_asked;
+	uint32_t count = truth->nr_seen ? 1 : 0;
+
+	while (count < truth->nr_seen &&
+	       (truth->at[count] ? truth->at[count] - sp + 16 <= event->sample.stack_size : whole))
+		count++;
+	return count;
+}
+
+/* Finds the frames in the dump by the truth; wrong call frame information misleads each reader in
+ * its own way. */
+static void find_dump(struct jp_holder *holder, struct jp_held *held, uint64_t ip, uint64_t sp)
+{
+	const struct jp_evidence *evidence = holder->view->evidence;
+	const struct jp_event *event = held->event;
+	struct jp_truth_stack *truth = &holder->truth;
+
+	if (!jp_truth_code_at(evidence->truth, event->pid, ip, event->time) ||
+	    jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
+			      evidence->info.slack, ip, sp, JP_DUMP_CFI, truth) != JP_STACK_FOUND)
+		return;
+	held->dump = truth->seen;
+	held->nr_dump = truth->end == JP_END_ROOT || truth->end == JP_END_NO_CFI
+				? count_dumped(truth, event, sp)
+				: 1;
+	held->ends = truth->end == JP_END_ROOT && held->nr_dump == truth->nr_seen;
+}
+
+void jp_holder_find(struct jp_holder *holder, const struct jp_event *event, struct jp_held *held)
+{
+	uint64_t ip, sp;
+
+	*held = (struct jp_held){.event = event, .ip = event->sample.ip};
+	held->chained = event->sample.chain && !event->sample.kernel_chain;
+	if (held->chained)
+		held->nr_user = (uint32_t)jp_event_user_chain(event, &held->user);
+	for (uint32_t i = 0; i < held->nr_user; i++)
+		held->garbage |= held->user[i] >= JP_CONTEXT_MAX;
+	if (!jp_machine_user(holder->view->machine, event, &ip, &sp))
+		return;
+	held->dumped = event->sample.stack_asked > 0;
+	if (held->dumped)
+		find_dump(holder, held, ip, sp);
+}

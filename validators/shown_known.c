@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Known defects of readers: the id of the finding replaces the cause. */
+#include "validators/shown_known.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/path.h"
+#include "harness/model/space/mapping_name.h"
+
+/* Returns whether a walk of the dump ended in front of the frame in @difference->where. */
+static bool is_cut_short(const struct jp_shown_difference *difference)
+{
+	return difference->fault && difference->fault->unwound &&
+	       (strcmp(difference->cause, "cut") == 0 ||
+		strcmp(difference->cause, "no-frames") == 0);
+}
+
+static bool is_outside_tmp(const struct jp_shown_difference *difference)
+{
+	return is_cut_short(difference) &&
+	       strncmp(jp_path_base(difference->where), "jitted-", 7) == 0 &&
+	       strncmp(difference->where, "/tmp/jitted-", 12) != 0;
+}
+
+static bool is_without_elf(const struct jp_shown_difference *difference)
+{
+	return is_cut_short(difference) && jp_mapping_backing(difference->where) != JP_BACKING_FILE;
+}
+
+static bool has_marker(const struct jp_shown_difference *difference)
+{
+	return difference->fault && !difference->fault->unwound && difference->held->garbage &&
+	       !difference->fault->shown;
+}
+
+static bool is_behind_the_dump(const struct jp_shown_difference *difference)
+{
+	return difference->fault && strcmp(difference->cause, "extra-frame") == 0 &&
+	       difference->frame && difference->frame->addr == UINT64_MAX;
+}
+
+static bool is_unread_folder(const struct jp_shown_difference *difference)
+{
+	return !difference->held && difference->is_folder &&
+	       strcmp(difference->cause, "unreadable") == 0;
+}
+
+static bool lacks_first_address(const struct jp_shown_difference *difference)
+{
+	return difference->failed && strstr(difference->failed, "neither sample IP nor");
+}
+
+/* The findings, and the readers that have them. */
+static const struct known_defect {
+	const char *id, *reader;
+	unsigned int first[2], last[2]; /* versions */
+	bool (*fits)(const struct jp_shown_difference *difference);
+} defects[] = {
+	{"perf.inject-outside-tmp", "perf", {7, 2}, {7, 3}, is_outside_tmp},
+	{"perf.unwind-no-elf", "perf", {7, 2}, {7, 3}, is_without_elf},
+	{"perf.marker", "perf", {5, 10}, {7, 3}, has_marker},
+	{"perf.unwind-beyond", "perf", {5, 10}, {6, 12}, is_behind_the_dump},
+	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},
+	{"perf.first-event", "perf", {5, 10}, {5, 10}, lacks_first_address},
+};
+
+static bool has_defect(const struct known_defect *defect, const char *reader)
+{
+	const size_t length = strlen(defect->reader);
+	unsigned int major, minor, version;
+
+	if (strncmp(reader, defect->reader, length) != 0 ||
+	    sscanf(reader + length, " %u.%u", &major, &minor) != 2)
+		return false;
+	version = major << 16 | minor;
+	return version >= (defect->first[0] << 16 | defect->first[1]) &&
+	       version <= (defect->last[0] << 16 | defect->last[1]);
+}
+
+const char *jp_shown_known(const struct jp_shown_difference *difference)
+{
+	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++)
+		if (has_defect(&defects[i], difference->reader) && defects[i].fits(difference))
+			return defects[i].id;
+	return difference->cause;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/shown_names.h"
+
+#include <string.h>
+
+/* Returns the function at @addr, if it surely was there at the time of @event and needs a name. */
+static const struct jp_incarnation *find_function(const struct jp_naming *naming,
+						  const struct jp_event *event, uint64_t addr)
+{
+	const uint64_t slack = naming->view->evidence->info.slack;
+	const struct jp_incarnation *incarnation =
+		jp_incarnations_at(naming->incarnations, event->pid, addr, event->time);
+
+	if (!incarnation || incarnation->code->in_file ||
+	    event->time <= incarnation->code->ready + slack ||
+	    (incarnation->code->ending != UINT64_MAX &&
+	     event->time + slack >= incarnation->code->ending))
+		return NULL;
+	return incarnation;
+}
+
+/* Returns the cause for a shown @name that is not that of @code. */
+static const char *find_cause(const struct jp_naming *naming, const struct jp_truth_code *code,
+			      const char *name, uint64_t time)
+{
+	const struct jp_incarnations *all = naming->incarnations;
+	const struct jp_truth_code *next = NULL;
+	bool known = false;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct jp_truth_code *one = all->incarnations[i].code;
+
+		known |= strcmp(one->name, name) == 0;
+		if (!next && one->pid == code->pid && one->addr > code->addr &&
+		    one->ready <= time && time <= one->unloaded)
+			next = one;
+	}
+	if (next && strcmp(next->name, name) == 0)
+		return "next-function";
+	return known ? "other-function" : "other-name";
+}
+
+/* Returns whether a look-up of the return address behind @addr explains the shown name: readers
+ * differ in which of both they look up. */
+static bool is_of_return_address(const struct jp_naming *naming, const struct jp_event *event,
+				 const struct jp_shown_frame *frame, uint64_t addr)
+{
+	const struct jp_truth_code *code =
+		jp_truth_code_at(naming->view->evidence->truth, event->pid, addr + 1, event->time);
+
+	return code ? code->addr == addr + 1 && frame->name && strcmp(frame->name, code->name) == 0
+		    : !frame->name;
+}
+
+static bool has_offset(const struct jp_shown_frame *frame, uint64_t offset, bool caller)
+{
+	return frame->offset == UINT64_MAX || frame->offset == offset ||
+	       (caller && frame->offset == offset + 1);
+}
+
+const char *jp_shown_name_cause(const struct jp_naming *naming, const struct jp_event *event,
+				const struct jp_shown_frame *frame, uint64_t addr, bool caller,
+				bool *judged)
+{
+	const struct jp_incarnation *incarnation = find_function(naming, event, addr);
+	const struct jp_truth_code *code;
+	struct jp_code_name ours;
+
+	if (!incarnation)
+		return NULL;
+	*judged = true;
+	code = incarnation->code;
+	ours = jp_code_name_at(naming, incarnation, addr);
+	if (frame->name && strcmp(frame->name, code->name) == 0) {
+		if (ours.named != JP_NAME_RIGHT)
+			return "ours-lacks";
+		return has_offset(frame, addr - code->addr, caller) ? NULL : "other-offset";
+	}
+	if (frame->name && ours.found ? strcmp(frame->name, ours.found) == 0
+				      : !frame->name && !ours.found)
+		return NULL;
+	if (caller && is_of_return_address(naming, event, frame, addr))
+		return NULL;
+	return frame->name ? find_cause(naming, code, frame->name, event->time) : "no-name";
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/shown_reading.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/search.h"
+
+int jp_shown_reading_init(struct jp_shown_reading *reading)
+{
+	reading->used = calloc(reading->shown->count ?: 1, sizeof(*reading->used));
+	return reading->used ? 0 : -ENOMEM;
+}
+
+void jp_shown_reading_free(struct jp_shown_reading *reading)
+{
+	free(reading->used);
+	jp_map_free(&reading->absent);
+}
+
+int jp_shown_reading_find(struct jp_shown_reading *reading, const struct jp_event *event,
+			  const struct jp_shown_sample **found)
+{
+	const struct jp_shown *shown = reading->shown;
+	struct jp_shown_absent *process = jp_map_at(&reading->absent, event->pid, sizeof(*process));
+	size_t at;
+
+	*found = NULL;
+	if (!process)
+		return -ENOMEM;
+	reading->held++;
+	process->samples++;
+	jp_search(at, shown->count, shown->samples[at].time < event->time);
+	for (; at < shown->count && shown->samples[at].time == event->time; at++) {
+		const struct jp_shown_sample *sample = &shown->samples[at];
+
+		if (reading->used[at] || sample->pid != event->pid || sample->tid != event->tid)
+			continue;
+		reading->used[at] = true;
+		*found = sample;
+		return 0;
+	}
+	reading->missing++;
+	if (!process->absent++) {
+		process->time = event->time;
+		process->tid = event->tid;
+	}
+	return 0;
+}
+
+const struct jp_shown_sample *jp_shown_reading_invented(const struct jp_shown_reading *reading,
+							size_t *from)
+{
+	while (*from < reading->shown->count)
+		if (!reading->used[(*from)++])
+			return &reading->shown->samples[*from - 1];
+	return NULL;
+}
