@@ -88,8 +88,8 @@ static int compare_top(struct shown_comparison *comparison)
 		return report(comparison, TOP, (struct jp_shown_difference){.cause = "no-address"},
 			      "no address shown");
 	if (user ? jp_shown_is(top, held->ip, false,
-			       jp_replay_find(comparison->state->view->spaces, held->event->pid,
-					      held->ip))
+			       jp_replay_find_as_perf(comparison->state->view->spaces,
+						      held->event->pid, held->ip))
 		 : !top->placed)
 		return 0;
 	return report(comparison, TOP, (struct jp_shown_difference){.cause = "other-address"},
@@ -104,8 +104,8 @@ static const char *find_place(const struct shown_comparison *comparison, bool un
 	const struct jp_mapping *mapping = NULL;
 
 	if (at < (unwound ? held->nr_dump : held->nr_user))
-		mapping = jp_replay_find(comparison->state->view->spaces, held->event->pid,
-					 frames[at] - (at > 0));
+		mapping = jp_replay_find_as_perf(comparison->state->view->spaces, held->event->pid,
+						 frames[at] - (at > 0));
 	return mapping ? mapping->name : "";
 }
 

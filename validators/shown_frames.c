@@ -30,7 +30,7 @@ static bool is_same(const struct comparison *all, uint32_t i, uint32_t j)
 	/* A reader of names alone shows how many frames there are. */
 	if (!all->shown[i].placed)
 		return true;
-	mapping = jp_replay_find(all->spaces, all->pid, all->held[j] - (j > 0));
+	mapping = jp_replay_find_as_perf(all->spaces, all->pid, all->held[j] - (j > 0));
 	return jp_shown_is(&all->shown[i], all->held[j], j > 0, mapping);
 }
 

@@ -40,16 +40,21 @@ static const char *find_cause(const struct jp_naming *naming, const struct jp_tr
 	return known ? "other-function" : "other-name";
 }
 
-/* Returns whether a look-up of the return address behind @addr explains the shown name: readers
+/* Returns whether both names are equal, or both are missing. */
+static bool is_same_name(const char *one, const char *other)
+{
+	return one && other ? strcmp(one, other) == 0 : !one && !other;
+}
+
+/* Returns whether perf's rules give the shown name to the return address behind @addr: readers
  * differ in which of both they look up. */
 static bool is_of_return_address(const struct jp_naming *naming, const struct jp_event *event,
 				 const struct jp_shown_frame *frame, uint64_t addr)
 {
-	const struct jp_truth_code *code =
-		jp_truth_code_at(naming->view->evidence->truth, event->pid, addr + 1, event->time);
+	const struct jp_mapping *mapping =
+		jp_replay_find(naming->view->spaces, event->pid, addr + 1);
 
-	return code ? code->addr == addr + 1 && frame->name && strcmp(frame->name, code->name) == 0
-		    : !frame->name;
+	return is_same_name(frame->name, jp_names_find(naming->names, mapping, addr + 1).text);
 }
 
 static bool has_offset(const struct jp_shown_frame *frame, uint64_t offset, bool caller)
@@ -76,8 +81,7 @@ const char *jp_shown_name_cause(const struct jp_naming *naming, const struct jp_
 			return "ours-lacks";
 		return has_offset(frame, addr - code->addr, caller) ? NULL : "other-offset";
 	}
-	if (frame->name && ours.found ? strcmp(frame->name, ours.found) == 0
-				      : !frame->name && !ours.found)
+	if (is_same_name(frame->name, ours.found))
 		return NULL;
 	if (caller && is_of_return_address(naming, event, frame, addr))
 		return NULL;

@@ -12,7 +12,7 @@ import sys
 from typing import Iterator
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.lint import c_rules, comments, floors, text_rules, tools, words
+from ci.lint import c_rules, comments, expectations, floors, text_rules, tools, words
 from ci.lint.tree import Found, Source, Tree
 
 
@@ -49,7 +49,7 @@ def check(root: str, with_tools: bool = True) -> tuple[list[Found], str]:
     wrong, figures = floors.check(tree)
     found = [one for path in tree.paths for one in text_rules.check_name(path)]
     found += [one for source in tree.sources for one in check_source(tree, source)]
-    found += [*check_comments(tree), *c_rules.check_tags(tree), *wrong]
+    found += [*check_comments(tree), *c_rules.check_tags(tree), *expectations.check(tree), *wrong]
     if with_tools:
         found += tools.check(tree)
     if not tree.c:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs `perf script`, and parses its output."""
 
+import itertools
 import re
 from typing import Iterator, NamedTuple
 
@@ -27,7 +28,6 @@ class Place(NamedTuple):
             return self.address, self.name
         return Named(self.address, self.name, self.offset)
 
-    @property
     def in_kernel(self) -> bool:
         return self.address >= KERNEL
 
@@ -68,7 +68,8 @@ def parse(text: str) -> Iterator[Printed]:
 
 
 def user_frames(places: list[Place]) -> list[Named | tuple[int, str | None]]:
-    return [place.frame for place in places if not place.in_kernel]
+    """Returns the frames behind those of the kernel: among them, garbage may look like its."""
+    return [place.frame for place in itertools.dropwhile(Place.in_kernel, places)]
 
 
 def show(perf: str, path: str, home: str, shown: Shown) -> None:

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Readers with a planted fault are found by shown.* alone, and honest ones stay green. A planted
+reader is the installed perf, whose output a wrapper changes."""
+
+import json
+import os
+import shutil
+from typing import Any
+
+from ci.base import process
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+WORKLOADS = ("anon_exec", "address_reuse", "code_move", "coalesced_growth --threads=2 --period=10",
+             "coroutines", "fork_exec", "memfd_double", "prefork --children=2",
+             "short_lived --count=24", "signals", "thread_churn", "wx_toggle")
+# What the kernel does not record about munmap, mprotect and mremap.
+ALLOWED = """\
+	coverage.stale allow munmap <=acts.munmap, mappings.extra allow munmap <=acts.munmap	# -
+	coverage.stale allow mprotect <=acts.mprotect, mappings.extra allow mprotect <=acts.mprotect	# -
+	coverage.stale allow mremap <=acts.mremap, mappings.extra allow mremap <=acts.mremap	# -
+	coverage.missing allow mremap <=acts.mremap, mappings.missing allow mremap <=acts.mremap	# -
+	broken.chain allow mremap <=99%, names.unnamed allow mremap <=99%	# -
+"""
+CASE = "case %d check : %s : launch --freq=999 : samples=100 publish=map\n"
+
+WRAPPER = r'''#!/usr/bin/env python3
+import os, re, subprocess, sys
+
+REAL, VERSION, FAULT = %r, %r, %r
+FRAME = re.compile(r"(.*?[0-9a-f]+) (\S+)(\+0x[0-9a-f]+ \(.*perf-(\d+)\.map\))$")
+
+if "--version" in sys.argv:
+    print("perf version", VERSION)
+    sys.exit()
+done = subprocess.run([REAL, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
+lines = done.stdout.split("\n")
+folder = os.path.dirname(sys.argv[sys.argv.index("-i") + 1])
+
+
+def next_names(pid):
+    with open(os.path.join(folder, "perf-%%s.map" %% pid)) as file:
+        symbols = sorted((int(line.split()[0], 16), line.split()[2]) for line in file)
+    names = [name for _, name in symbols]
+    return dict(zip(names, names[1:] + names[:1]))
+
+
+def name_by_next(line):
+    found = FRAME.match(line)
+    if not found:
+        return line
+    start, name, rest, pid = found.groups()
+    maps.setdefault(pid, next_names(pid))
+    return start + " " + maps[pid].get(name, name) + rest
+
+
+maps = {}
+if FAULT == "next":
+    lines = list(map(name_by_next, lines))
+elif FAULT == "frames":
+    count, kept = 0, []
+    for line in lines:
+        frame = line.startswith("\t") and not line.lstrip().startswith("ffffffff")
+        count += frame
+        if not frame or count %% 100:
+            kept.append(line)
+    lines = kept
+elif FAULT == "process":
+    heads = [re.match(r"\s*(\d+)/\d+\s+\d+\.\d{9}:", line) for line in lines]
+    lost = [head[1] for head in heads if head][-1]
+    last, kept = None, []
+    for line, head in zip(lines, heads):
+        last = head[1] if head else last
+        if last != lost:
+            kept.append(line)
+    lines = kept
+print("\n".join(lines), end="")
+sys.exit(done.returncode)
+'''
+
+
+class Readers(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.perf = shutil.which("perf") or ""
+        if not self.perf or process.run([self.perf, "--version"]).returncode:
+            self.skipTest("perf is not installed")
+
+    def plant(self, number: int, fault: str) -> None:
+        """Plants a reader of version 99.@number."""
+        version = "99.%d" % number
+        self.write(WRAPPER % (self.perf, version, fault), "perfs", version, "perf", runs=True)
+
+    def run_cases(self, cases: str) -> list[dict[str, Any]]:
+        """Runs the cases with the planted readers. Returns the lines of results.jsonl."""
+        self.write(cases, "expected", "planted")
+        done = process.run([JITPROOF, "run", "--readers=perf-99", "-o", self.place("run"),
+                            "--expected", self.place("expected")], timeout=300,
+                           env={**os.environ, "JITPROOF_PERFS": self.place("perfs")})
+        if "perf_event_open" in done.stdout:
+            self.skipTest("no events here")
+        return [json.loads(line) for line in self.read("run", "results.jsonl").splitlines()]
+
+    def test_planted(self) -> None:
+        for number, fault in enumerate(("none", "frames", "next", "process")):
+            self.plant(number, fault)
+        case, = self.run_cases(CASE % (0, "short_lived --count=24") + ALLOWED)
+        self.assertEqual(case["outcome"], "FAIL", case["why"])
+        self.assertEqual({reader["reader"]: reader["answer"] for reader in case["readers"]},
+                         {"perf 99.0": "agrees", "perf 99.1": "differs", "perf 99.2": "differs",
+                          "perf 99.3": "differs"})
+        found = {(one["metric"], one["cause"]): one["first"].split(",")[0]
+                 for one in case["exceptions"] if "allowed" not in one}
+        self.assertEqual({metric.split(".")[0] for metric, _ in found}, {"shown"}, found)
+        self.assertLessEqual({"perf 99.1"}, {found.get(("shown.frames", cause))
+                                             for cause in ("cut", "missing-frame", "no-frames")})
+        self.assertEqual(found.get(("shown.names", "next-function")), "perf 99.2", found)
+        self.assertEqual(found.get(("shown.samples", "process")), "perf 99.3", found)
+        books = {name.split()[2]: book for name, book in case["books"].items()
+                 if name.startswith("shown ")}
+        self.assertLessEqual(set(books["99.1"]),
+                             {"equal", "cut", "missing-frame", "no-frames"}, books)
+        self.assertLessEqual(set(books["99.3"]), {"equal", "absent"}, books)
+
+    def test_honest(self) -> None:
+        self.plant(0, "none")
+        for case in self.run_cases("".join(CASE % one + ALLOWED
+                                           for one in enumerate(WORKLOADS))):
+            with self.subTest(case["case"]):
+                self.assertEqual(case["readers"][0]["answer"], "agrees", case["exceptions"])
