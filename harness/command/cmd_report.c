@@ -11,14 +11,9 @@
 #include "harness/outcome/case_folder.h"
 #include "harness/outcome/case_folders.h"
 #include "harness/outcome/expect.h"
-#include "harness/report/explain_report.h"
 #include "harness/report/page.h"
-#include "harness/report/picture.h"
-#include "harness/report/results.h"
+#include "harness/report/page_data.h"
 #include "harness/run/cases.h"
-
-/* Cases that passed get no picture once the report has so many bytes. */
-enum { PASSING_BYTES = 4 << 20 };
 
 struct report_request {
 	const char *input, *output, *expected;
@@ -26,134 +21,78 @@ struct report_request {
 	struct jp_error err;
 };
 
-/* A report in the making: its parts come at different times, and are joined at the end. */
-struct report_parts {
-	FILE *cases, *pictures;
-	char *cases_text, *pictures_text;
-	size_t cases_size, pictures_size;
-	struct jp_json cases_json, pictures_json;
-	uint64_t left_out; /* cases without a picture */
-};
+static int fail_memory(struct report_request *request)
+{
+	return jp_fail(&request->err, ENOMEM, "%s: no memory", request->input);
+}
 
-static int judge_folder(struct report_request *request, struct report_parts *parts,
+static int judge_folder(struct report_request *request, struct jp_page_data *page,
 			const struct jp_cases *known, const char *dir)
 {
-	struct jp_picture picture = {0};
-	const struct jp_listener listener = jp_picture_listener(&picture);
 	struct jp_cases *own = jp_case_folder_definition(dir, &request->err);
 	struct jp_result *result = calloc(1, sizeof(*result));
 	const struct jp_case *cas = own ? &own->cases[0] : NULL;
-	int failed = 0;
+	int failed = -EINVAL;
 
 	if (cas && request->expected)
 		cas = jp_cases_find(known, cas->name);
-	if (!result || !cas) {
-		failed = own ? jp_fail(&request->err, ENOENT, "%s: its case is not known", dir)
-			     : -EINVAL;
-		goto out;
+	if (own && !cas) {
+		jp_fail(&request->err, ENOENT, "%s: its case is not known", dir);
+	} else if (own && !result) {
+		fail_memory(request);
+	} else if (cas) {
+		result->listener = &page->listener;
+		jp_case_folder_judge(cas, dir, result);
+		failed = jp_page_data_add_case(page, result) ? fail_memory(request) : 0;
+		jp_findings_free(&result->findings);
 	}
-	result->listener = &listener;
-	jp_case_folder_judge(cas, dir, result);
-	jp_results_write_into(&parts->cases_json, result);
-	fflush(parts->pictures);
-	if (!picture.samples ||
-	    (result->outcome == JP_PASS && parts->pictures_size > PASSING_BYTES))
-		parts->left_out++;
-	else if (jp_picture_write(&picture, cas->name, &parts->pictures_json))
-		failed = jp_fail(&request->err, ENOMEM, "%s: no memory", dir);
-	jp_findings_free(&result->findings);
-out:
-	jp_picture_free(&picture);
 	free(result);
 	jp_cases_free(own);
 	return failed;
 }
 
-static int report_folders(struct report_request *request, struct report_parts *parts,
+static int report_folders(struct report_request *request, struct jp_page_data *page,
 			  const struct jp_case_folders *folders)
 {
 	struct jp_cases *known = jp_cases_load(request->expected, &request->err);
 	int failed = known ? 0 : -EINVAL;
 
-	jp_json_array(&parts->cases_json, NULL);
 	for (size_t i = 0; i < folders->count && !failed; i++)
-		failed = judge_folder(request, parts, known, folders->paths[i]);
-	jp_json_end(&parts->cases_json);
+		failed = judge_folder(request, page, known, folders->paths[i]);
 	jp_cases_free(known);
 	return failed;
 }
 
-static int report_file(struct report_request *request, struct report_parts *parts)
+static int report_file(struct report_request *request, struct jp_page_data *page)
 {
-	struct jp_picture picture = {0};
 	const struct jp_explain_options options = {.handle = jp_picture_explained,
-						   .context = &picture};
+						   .context = &page->picture};
 	struct jp_explanation explanation = {0};
 	int failed = jp_explain(request->input, &options, &explanation, &request->err);
 
-	if (!failed) {
-		jp_explain_report_write(&parts->cases_json, NULL, &explanation, request->input);
-		failed = jp_picture_write(&picture, request->input, &parts->pictures_json);
-	}
-	jp_picture_free(&picture);
+	if (!failed && jp_page_data_add_file(page, &explanation, request->input))
+		failed = fail_memory(request);
 	jp_explanation_free(&explanation);
 	return failed;
-}
-
-/* Returns the report as JSON, or NULL and a message. */
-static char *join_parts(struct report_request *request, const struct report_parts *parts, bool run)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct jp_json json;
-
-	if (!out)
-		goto failed;
-	jp_json_begin(&json, out);
-	jp_json_object(&json, NULL);
-	jp_json_string(&json, "format", "jitproof-report");
-	jp_json_u64(&json, "version", 1);
-	jp_json_string(&json, "source", request->input);
-	jp_json_u64(&json, "without_picture", parts->left_out);
-	fprintf(out, ",\"%s\":%s,\"pictures\":%s", run ? "cases" : "explain", parts->cases_text,
-		parts->pictures_text);
-	jp_json_end(&json);
-	if (fclose(out) == 0)
-		return text;
-failed:
-	free(text);
-	jp_fail(&request->err, ENOMEM, "%s: no memory", request->input);
-	return NULL;
 }
 
 /* Returns the report of the folders, or if there are none of the file, as JSON. */
 static char *make_report(struct report_request *request, const struct jp_case_folders *folders)
 {
-	struct report_parts parts = {0};
+	struct jp_page_data page = {0};
 	char *text = NULL;
-	int failed = -ENOMEM;
+	int failed;
 
-	parts.cases = open_memstream(&parts.cases_text, &parts.cases_size);
-	parts.pictures = open_memstream(&parts.pictures_text, &parts.pictures_size);
-	if (parts.cases && parts.pictures) {
-		jp_json_begin(&parts.cases_json, parts.cases);
-		jp_json_begin(&parts.pictures_json, parts.pictures);
-		jp_json_array(&parts.pictures_json, NULL);
-		failed = folders->count ? report_folders(request, &parts, folders)
-					: report_file(request, &parts);
-		jp_json_end(&parts.pictures_json);
-	}
-	if (parts.cases && fclose(parts.cases))
-		failed = -ENOMEM;
-	if (parts.pictures && fclose(parts.pictures))
-		failed = -ENOMEM;
+	if (jp_page_data_begin(&page, folders->count))
+		failed = fail_memory(request);
+	else
+		failed = folders->count ? report_folders(request, &page, folders)
+					: report_file(request, &page);
 	if (!failed)
-		text = join_parts(request, &parts, folders->count);
-	else if (!*request->err.text)
-		jp_fail(&request->err, ENOMEM, "%s: no memory", request->input);
-	free(parts.cases_text);
-	free(parts.pictures_text);
+		text = jp_page_data_join(&page, request->input);
+	if (!failed && !text)
+		fail_memory(request);
+	jp_page_data_free(&page);
 	return text;
 }
 

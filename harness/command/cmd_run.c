@@ -22,7 +22,7 @@
 #include "harness/run/runner.h"
 
 struct run_request {
-	const char *output, *expected, *readers;
+	const char *output, *html, *expected, *readers;
 	uint64_t seed;
 	unsigned jobs;
 	bool keep, full, unjudged;
@@ -41,6 +41,8 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		 .help = JP_GLOB_HELP},
 		{"-o", .value = "DIR", .text = &request->output,
 		 .help = "keep the run directory as DIR, which must be new or empty"},
+		{"--html", .value = "FILE", .text = &request->html,
+		 .help = "write the page of report to the new file FILE"},
 		{"--set", .number = &set, .words = sets,
 		 .help = "the cases of the set check, or all (default: check without GLOB, full "
 			 "with GLOB)"},
@@ -70,6 +72,12 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 	if (!jp_readers_are_valid(request->readers)) {
 		fprintf(stderr, "jitproof run: --readers: '%s' is no list of readers\n",
 			request->readers);
+		*status = JP_EXIT_USAGE;
+		return false;
+	}
+	if (request->html && request->unjudged) {
+		fprintf(stderr,
+			"jitproof run: --html shows verdicts, which --no-judge leaves out\n");
 		*status = JP_EXIT_USAGE;
 		return false;
 	}
@@ -249,6 +257,7 @@ static int run_cases(const struct run_request *options, const struct jp_cases *c
 					   .cases = cases,
 					   .plan = plan,
 					   .seed = options->seed,
+					   .html = options->html,
 					   .output = options->output,
 					   .dir = &dir,
 					   .keep = options->keep || options->unjudged};

@@ -6,13 +6,13 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/base/confine.h"
 #include "harness/base/exits.h"
 #include "harness/base/message.h"
+#include "harness/base/new_file.h"
 #include "harness/base/survivor.h"
 #include "harness/command/command_line.h"
 #include "harness/format/rundir/run_dir.h"
@@ -40,7 +40,6 @@ static void judge_case(struct jp_report *report, const struct run_task *work, in
 	const struct jp_case *cas = &report->cases->cases[work->index];
 	struct jp_result *result = jp_report_next(report);
 
-	memset(result, 0, sizeof(*result));
 	if (work->watched) {
 		jp_judge_case(cas, work->dir, result);
 	} else {
@@ -58,7 +57,6 @@ static void print_unjudged(struct jp_report *report, const struct run_task *work
 {
 	struct jp_result *result = jp_report_next(report);
 
-	memset(result, 0, sizeof(*result));
 	result->cas = &report->cases->cases[work->index];
 	report->count++;
 	printf("# %zu of %zu: %s: %s\n", report->count, report->plan, result->cas->name,
@@ -66,7 +64,23 @@ static void print_unjudged(struct jp_report *report, const struct run_task *work
 	fflush(stdout);
 }
 
-static int end_report(struct jp_report *report, int junit)
+/* Writes the page, and gives it its name. Returns 0, or -errno and a message. */
+static int keep_page(struct jp_report *report, const char *dir, struct jp_new_file *page,
+		     struct jp_error *err)
+{
+	int failed;
+
+	jp_report_write_page(report, dir);
+	failed = jp_report_written(report, err);
+	if (!report->html || failed)
+		return failed;
+	fclose(report->html);
+	report->html = NULL;
+	return jp_new_file_keep(page, err);
+}
+
+static int end_report(struct jp_report *report, const char *dir, int junit,
+		      struct jp_new_file *page)
 {
 	struct jp_error err = {""};
 	int status;
@@ -76,14 +90,25 @@ static int end_report(struct jp_report *report, int junit)
 	status = report->unjudged ? JP_EXIT_OK : jp_report_end(report);
 	if (!report->unjudged && !report->junit)
 		status = JP_EXIT_BROKEN;
-	if (jp_report_written(report, &err))
+	if (keep_page(report, dir, page, &err))
 		status = jp_command_broken("run", &err);
 	return status;
 }
 
-/* Serves the runner's messages until it ends. */
-static int serve_runner(const struct jp_run_start *start, int channel)
+static void cut_report_short(struct jp_report *report, const char *dir, const char *why,
+			     struct jp_new_file *page)
 {
+	struct jp_error err = {""};
+
+	jp_report_cut_short(report, why);
+	if (keep_page(report, dir, page, &err))
+		jp_command_broken("run", &err);
+}
+
+/* Serves the runner's messages until it ends. */
+static int serve_runner(const struct jp_run_start *start, int channel, struct jp_new_file *page)
+{
+	const char *dir = start->dir->path;
 	struct jp_report *report = start->report;
 	static struct run_task work;
 	bool whole = false;
@@ -102,16 +127,17 @@ static int serve_runner(const struct jp_run_start *start, int channel)
 		else if (work.kind == UNJUDGED)
 			print_unjudged(report, &work);
 		else if (work.kind == CUT_SHORT)
-			jp_report_cut_short(report, work.why);
+			cut_report_short(report, dir, work.why, page);
 		else
-			done.status = end_report(report, fd);
+			done.status = end_report(report, dir, fd, page);
 		whole = work.kind >= CUT_SHORT;
 		if (fd >= 0)
 			close(fd);
 		jp_message_send(channel, &done, sizeof(done), -1);
 	}
 	if (!whole)
-		jp_report_cut_short(report, "the runner is gone");
+		cut_report_short(report, dir, "the runner is gone", page);
+	jp_new_file_drop(page);
 	jp_report_free(report);
 	return JP_EXIT_OK;
 }
@@ -145,6 +171,7 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 					   .channel = channel,
 					   .after = clean_up,
 					   .context = (void *)start};
+	struct jp_new_file page = {0};
 	int ret, none;
 
 	if (!jp_message_receive(channel, start->dir, sizeof(*start->dir), &none)) {
@@ -156,7 +183,9 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 	start->report->screen.temporary = start->dir->temporary && !start->keep;
 	start->report->jsonl = create_file(start->dir, "results.jsonl", err);
 	start->report->ktap = create_file(start->dir, "ktap.txt", err);
-	if (start->report->jsonl && start->report->ktap) {
+	if (start->html)
+		start->report->html = jp_new_file_stream(&page, start->html, err);
+	if (start->report->jsonl && start->report->ktap && (start->report->html || !start->html)) {
 		ret = jp_confine_enter(&confine, status, err);
 	} else {
 		close(channel); /* the runner waits for an answer */
@@ -165,7 +194,7 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 	if (!ret) {
 		/* The runner ends first, then this process. */
 		jp_survivor_signals(SIG_IGN);
-		*status = serve_runner(start, channel);
+		*status = serve_runner(start, channel, &page);
 		return 1;
 	}
 	if (ret < 0) {

@@ -21,6 +21,7 @@ struct jp_run_start {
 	const struct jp_cases *cases;
 	size_t plan;
 	uint64_t seed;
+	const char *html;       /* path of the page; NULL: none */
 	const char *output;     /* the requested folder; NULL: a temporary one */
 	struct jp_run_dir *dir; /* empty; the runner creates it */
 	bool keep;              /* keep the run directory */

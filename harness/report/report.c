@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/exits.h"
 #include "harness/base/file.h"
 #include "harness/base/order.h"
@@ -12,6 +13,7 @@
 #include "harness/report/figures.h"
 #include "harness/report/junit.h"
 #include "harness/report/ktap.h"
+#include "harness/report/page.h"
 #include "harness/report/results.h"
 #include "harness/report/table.h"
 
@@ -28,7 +30,7 @@ int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size
 	report->cases = cases;
 	report->plan = plan;
 	report->results = calloc(plan ? plan : 1, sizeof(*report->results));
-	if (!report->results)
+	if (!report->results || (report->html && jp_page_data_begin(&report->page, true)))
 		return -ENOMEM;
 	for (int i = report->unjudged; get_output(report, i); i++) {
 		jp_ktap_head(get_output(report, i), plan);
@@ -39,7 +41,10 @@ int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size
 
 struct jp_result *jp_report_next(struct jp_report *report)
 {
-	return &report->results[report->count];
+	struct jp_result *result = &report->results[report->count];
+
+	result->listener = report->html ? &report->page.listener : NULL;
+	return result;
 }
 
 /* Notes that lines may be missing for want of memory. */
@@ -66,6 +71,8 @@ void jp_report_add(struct jp_report *report, int alone)
 		jp_ktap_result(get_output(report, i), report->count, result);
 	if (report->jsonl)
 		jp_results_write(report->jsonl, result);
+	if (report->html && jp_page_data_add_case(&report->page, result))
+		jp_shortage_note(ENOMEM);
 	out = alone >= 0 ? open_memstream(&text, &size) : NULL;
 	if (out) {
 		jp_ktap_head(out, 1);
@@ -134,10 +141,21 @@ void jp_report_cut_short(struct jp_report *report, const char *why)
 	}
 }
 
+void jp_report_write_page(struct jp_report *report, const char *dir)
+{
+	jp_cleanup_free char *data = report->html ? jp_page_data_join(&report->page, dir) : NULL;
+
+	if (data)
+		jp_page_write(report->html, data);
+	else if (report->html)
+		jp_shortage_note(ENOMEM);
+	note_shortage(report);
+}
+
 int jp_report_written(const struct jp_report *report, struct jp_error *err)
 {
-	FILE *const files[] = {report->jsonl, report->ktap, report->junit};
-	static const char *const names[] = {"results.jsonl", "ktap.txt", "junit.xml"};
+	FILE *const files[] = {report->jsonl, report->ktap, report->junit, report->html};
+	static const char *const names[] = {"results.jsonl", "ktap.txt", "junit.xml", "the page"};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (files[i] && (fflush(files[i]) || ferror(files[i])))
@@ -158,4 +176,7 @@ void jp_report_free(struct jp_report *report)
 		fclose(report->ktap);
 	if (report->junit)
 		fclose(report->junit);
+	if (report->html)
+		fclose(report->html);
+	jp_page_data_free(&report->page);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "harness/outcome/outcome.h"
+#include "harness/report/page_data.h"
 #include "harness/report/screen.h"
 
 /* Reports the results of a run, or of judging it again, one by one and at the end. */
@@ -16,22 +17,26 @@ struct jp_report {
 	FILE *jsonl;   /* NULL: not written */
 	FILE *ktap;    /* copy of standard output; NULL: none */
 	FILE *junit;   /* written at the end; NULL: none */
+	FILE *html;    /* the page, written at the end; NULL: none */
 	bool unjudged; /* judging is left to another run, which finds the plan in @ktap; nothing
 			  goes to standard output */
+	struct jp_page_data page; /* used if there is @html */
 	struct jp_screen screen;  /* in place of KTAP on standard output, if used */
 	struct jp_error shortage; /* why output may be missing; "": it is complete */
 };
 
 /* Prints the head for @plan results. Returns 0 or -ENOMEM. */
 int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size_t plan);
-/* Returns where to store the next result; then report it, also in the file @alone (-1: none), as if
- * it were the only one. */
+/* Returns where to store the next result, which starts empty; then report it, also in the file
+ * @alone (-1: none), as if it were the only one. */
 struct jp_result *jp_report_next(struct jp_report *report);
 void jp_report_add(struct jp_report *report, int alone);
 /* Ends the report of a plan that was not completed, and states that in the files. */
 void jp_report_cut_short(struct jp_report *report, const char *why);
 /* Prints totals and tables. Returns the exit status (docs/reading-results.md). */
 int jp_report_end(struct jp_report *report);
+/* Writes the page about the run directory @dir, if one is wanted. */
+void jp_report_write_page(struct jp_report *report, const char *dir);
 /* Returns 0, or -errno and a message if output could not be written or is incomplete. */
 int jp_report_written(const struct jp_report *report, struct jp_error *err);
 void jp_report_free(struct jp_report *report);

@@ -8,12 +8,22 @@ import shutil
 import unittest
 from typing import Any
 
-from ci.base import process
+from ci.base import files, process
 from harness.selftest.support.scratch import FIXTURES, JITPROOF, Folder
 
 CHROMIUM = shutil.which("chromium")
 # A folder with characters that would end the data if they were not escaped.
 HOSTILE = "<!--<script>"
+
+
+def find_data(page: str) -> str:
+    data = re.search(r'id="data">\n(.*?)</script>', files.read(page), re.S)
+    assert data
+    return data[1]
+
+
+def read_data(page: str) -> dict[str, Any]:
+    return dict(json.loads(find_data(page)))
 
 
 class Page(Folder):
@@ -70,14 +80,39 @@ class Page(Folder):
         self.assertEqual(len(picture["rows"]), report["explain"]["samples"])
         self.assertFalse(picture["has_truth"] or picture["truth"])
 
+    def test_run(self) -> None:
+        """`run --html` writes the page that `report` makes of the run directory."""
+        self.write("case good check : anon_exec : attach --stack=8192 --freq=1999 : samples=100\n"
+                   "case wrong check : anon_exec : attach --stack=8192 --freq=1999 : samples=100\n"
+                   "\tbroken.dump >=95%\t# a healthy capture breaks nothing\n", "expected", "s")
+        page, folder = self.place("page.html"), self.place("run")
+        done = process.run([JITPROOF, "run", "--expected", self.place("expected"), "-o", folder,
+                            "--html", page])
+        if done.returncode == 4:
+            self.skipTest("perf is denied here")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        own, other = read_data(page), self.load(folder)
+        self.assertEqual([case["outcome"] for case in own["cases"]], ["PASS", "FAIL"])
+        for report in own, other:
+            self.assertEqual(report.pop("source"), folder)
+            for case in report["cases"]:
+                case.pop("seconds", None)
+        self.assertEqual(own, other)
+        self.assertGreater(len(own["pictures"][1]["rows"]), 100)
+
+    def test_run_without_page(self) -> None:
+        """A page that cannot be written is an error before any case runs."""
+        done = process.run([JITPROOF, "run", "--html", self.place("none", "page.html"), "exact/*"])
+        if done.returncode == 4:
+            self.skipTest("perf is denied here")
+        self.assertEqual((done.returncode, done.stdout), (99, ""))
+        self.assertIn("none/page.html: No such file", done.stderr)
+
     def test_hostile_names(self) -> None:
         shutil.copytree(os.path.join(FIXTURES, "anon"), self.place(HOSTILE))
-        with open(self.make(self.place(HOSTILE)), encoding="utf-8") as file:
-            text = file.read()
-        data = re.search(r'id="data">\n(.*?)</script>', text, re.S)
-        assert data
-        self.assertNotIn("<", data[1])
-        self.assertEqual(json.loads(data[1])["source"], self.place(HOSTILE))
+        page = self.make(self.place(HOSTILE))
+        self.assertNotIn("<", find_data(page))
+        self.assertEqual(read_data(page)["source"], self.place(HOSTILE))
 
     @unittest.skipUnless(CHROMIUM, "chromium is not installed")
     def test_browser(self) -> None:
