@@ -140,15 +140,19 @@ $(EXPECTED_LIST): FORCE
 	@mkdir -p $(@D)
 	@echo '$(EXPECTED)' | cmp -s - $@ || echo '$(EXPECTED)' > $@
 
-# The page of `report`, around the data that it draws: its style and its script are put into it.
-PAGE	:= harness/report/page
-$(O)/page.head: $(PAGE)/page.html $(PAGE)/page.css Makefile
+# The page of `report` around the data that it draws, in two parts: page.html with the styles and
+# scripts that it names.
+PAGE	:= $(wildcard harness/report/page/*)
+$(O)/page.head $(O)/page.tail: $(PAGE) Makefile
 	@mkdir -p $(@D)
-	@awk '/DATA/ { exit } /page.css/ { print "<style>"; while ((getline line < css) > 0) \
-		print line; print "</style>"; next } { print }' css=$(PAGE)/page.css $< > $@
-$(O)/page.tail: $(PAGE)/page.js Makefile
-	@mkdir -p $(@D)
-	@{ printf '</script>\n<script>\n'; cat $<; printf '</script>\n</body>\n</html>\n'; } > $@
+	@awk -v dir=harness/report/page -v tail=$(if $(filter %.tail,$@),1,0) ' \
+		function join(element, file) { print "<" element ">"; \
+			while ((getline line < (dir "/" file)) > 0) print line; \
+			print "</" element ">" } \
+		/^DATA$$/ { after = 1; next } after != tail { next } \
+		/<link rel="stylesheet"/ { split($$0, part, "\""); join("style", part[4]); next } \
+		/<script src=/ { split($$0, part, "\""); join("script", part[2]); next } \
+		{ print }' harness/report/page/page.html > $@
 
 $(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) results/scenes $(O)/page.head $(O)/page.tail Makefile
 	@{ echo '	.section .rodata'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \

@@ -472,11 +472,31 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 	jp_findings_add_rate(findings, "inject.stray", order->misplaced, order->injected);
 }
 
+/* Reports publications and names to the listener, if there is one. Returns 0 or -ENOMEM. */
+static int inform_listener(struct jit_order_state *order)
+{
+	const struct jp_listener *listener = order->view->asked->listener;
+	int failed = 0;
+
+	if (!listener || order->view->added_back)
+		return 0;
+	for (size_t i = 0; i < order->incarnations.count && !failed; i++) {
+		const struct jp_incarnation *incarnation = &order->incarnations.incarnations[i];
+		const struct jp_publication publication = {
+			incarnation->code, incarnation->published, incarnation->hider.time,
+			incarnation->hider.name};
+
+		if (incarnation->published != UINT64_MAX)
+			failed = listener->publish(listener->context, &publication);
+	}
+	return failed ?: listener->name(listener->context, order->naming.names);
+}
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct jit_order_state *order = view->state;
 	struct jp_names_change change = {0};
-	int failed = advance_to(view, UINT64_MAX) ?: count_hidden(order);
+	int failed = advance_to(view, UINT64_MAX) ?: count_hidden(order) ?: inform_listener(order);
 
 	if (!failed && view->asked->injected)
 		failed = jp_names_compare(&order->before.samples, &order->after.samples,

@@ -121,6 +121,8 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 	for (size_t i = 0; i < reading->count && !ret; i++)
 		if (reading->explainers[i]->end)
 			ret = reading->explainers[i]->end(&reading->views[i], err);
+	if (!ret && reading->options->name)
+		ret = reading->options->name(reading->options->context, reading->names);
 	if (!ret)
 		ret = rank_causes(reading->explanation, err);
 	if (ret && !*err->text)

@@ -4,6 +4,7 @@
 #include "harness/base/error.h"
 #include "harness/explain/answers.h"
 #include "harness/explain/stack.h"
+#include "harness/model/symbols/names.h"
 
 struct jp_explain_options {
 	const char *elf;  /* a folder of ELF files, or NULL */
@@ -12,6 +13,8 @@ struct jp_explain_options {
 	 * else NULL. Returns 0 or -ENOMEM. NULL: nobody follows. */
 	int (*handle)(void *context, struct jp_replay *spaces, const struct jp_event *event,
 		      const struct jp_stack *stack);
+	/* Handles the names, once the file was read. Returns 0 or -ENOMEM. Set with @handle. */
+	int (*name)(void *context, struct jp_names *names);
 	void *context;
 	bool partial; /* accept a file that is cut short: the summary states so, and @err where */
 };

@@ -78,7 +78,7 @@ char *jp_page_data_join(struct jp_page_data *page, const char *source)
 	jp_json_begin(&json, out);
 	jp_json_object(&json, NULL);
 	jp_json_string(&json, "format", "jitproof-report");
-	jp_json_u64(&json, "version", 1);
+	jp_json_u64(&json, "version", 2);
 	jp_json_string(&json, "source", source);
 	jp_json_u64(&json, "without_picture", page->left_out);
 	fprintf(out, ",\"%s\":%s,\"pictures\":%s", page->run ? "cases" : "explain",

@@ -47,22 +47,21 @@ static int keep_stack(struct jp_picture *picture, const struct jp_truth *truth,
 		      struct jp_replay *spaces, const struct jp_event *sample,
 		      const uint64_t *frames, uint64_t count, size_t *number)
 {
-	uint32_t names[SHOWN_FRAMES];
-	const struct jp_text *kept;
-
-	count = jp_min(count, (uint64_t)SHOWN_FRAMES);
-	for (uint64_t i = 0; i < count; i++) {
+	*number = 0;
+	for (uint64_t i = jp_min(count, (uint64_t)SHOWN_FRAMES); i-- > 0;) {
+		struct jp_picture_frame frame = {.callers = (uint32_t)*number};
+		const struct jp_text *kept;
 		size_t name;
 
 		/* A return address may be the first byte after its function. */
 		if (name_frame(picture, truth, spaces, sample, frames[i] - (i > 0), &name))
 			return -ENOMEM;
-		names[i] = (uint32_t)name;
+		frame.name = (uint32_t)name;
+		kept = jp_text_keep(&picture->stacks, &frame, sizeof(frame));
+		if (!kept)
+			return -ENOMEM;
+		*number = kept->number;
 	}
-	kept = jp_text_keep(&picture->stacks, names, count * sizeof(*names));
-	if (!kept)
-		return -ENOMEM;
-	*number = kept->number;
 	return 0;
 }
 
@@ -92,16 +91,16 @@ static int add_row(struct jp_picture *picture, const struct jp_event *sample, co
 	struct jp_picture_row *row =
 		jp_array_push(&picture->rows, &picture->nr_rows, &picture->rows_capacity);
 
-	if (!row)
+	const struct jp_picture_thread thread = {sample->pid, sample->tid};
+	const struct jp_text *kept = jp_text_keep(&picture->threads, &thread, sizeof(thread));
+
+	/* Stack 0 is empty. */
+	if (!row || !kept || !jp_text_keep(&picture->stacks, "", 0))
 		return -ENOMEM;
 	row->time = sample->time;
 	row->ip = sample->sample.ip;
 	row->sample = picture->samples - 1;
-	row->pid = sample->pid;
-	row->tid = sample->tid;
-	/* Stack 0 is empty. */
-	if (!jp_text_keep(&picture->stacks, "", 0))
-		return -ENOMEM;
+	row->thread = kept->number;
 	return keep_string(picture, method, &row->method)
 		       ?: keep_string(picture, verdict, &row->verdict)
 		       ?: keep_string(picture, cause ?: "", &row->cause);
@@ -260,9 +259,74 @@ static int draw_decision(void *context, const struct jp_evidence *evidence,
 				     &row->truth);
 }
 
+static int add_load(struct jp_picture *picture, struct jp_picture_box load, const char *name,
+		    const char *kind)
+{
+	return keep_string(picture, name, &load.name)
+		       ?: keep_string(picture, kind, &load.kind)
+		       ?: add_box(&picture->loads, &picture->nr_loads, &picture->loads_capacity,
+				  load);
+}
+
+static int draw_publication(void *context, const struct jp_publication *publication)
+{
+	const struct jp_truth_code *code = publication->code;
+	struct jp_picture *picture = context;
+	struct jp_picture_box load = {.pid = code->pid,
+				      .addr = code->addr,
+				      .size = code->size,
+				      .from = publication->time,
+				      .to = code->unloaded,
+				      .hidden = publication->hidden};
+
+	return keep_string(picture, publication->hider ?: "", &load.hider)
+		       ?: add_load(picture, load, code->name, "jitdump");
+}
+
+/* The perf map of one process in the making. */
+struct picture_map {
+	struct jp_picture *picture;
+	uint32_t pid;
+	int failed;
+};
+
+static void draw_line(void *context, uint64_t start, uint64_t size, const char *name)
+{
+	struct picture_map *map = context;
+	const struct jp_picture_box load = {
+		.pid = map->pid, .addr = start, .size = size, .to = UINT64_MAX};
+
+	if (!map->failed)
+		map->failed = add_load(map->picture, load, name, "perf map");
+}
+
+int jp_picture_maps(void *context, struct jp_names *names)
+{
+	struct jp_picture *picture = context;
+	struct picture_map map = {.picture = picture};
+	struct jp_text_pool seen = {0};
+
+	for (const struct jp_text *thread = picture->threads.first; thread && !map.failed;
+	     thread = thread->next) {
+		const size_t before = seen.count;
+		const struct jp_perf_map *lines;
+
+		/* The pid is the first member. */
+		memcpy(&map.pid, thread->bytes, sizeof(map.pid));
+		if (!jp_text_keep(&seen, &map.pid, sizeof(map.pid)))
+			map.failed = -ENOMEM;
+		lines = seen.count > before ? jp_names_map(names, map.pid, NULL) : NULL;
+		if (lines)
+			jp_perf_map_visit_lines(lines, draw_line, &map);
+	}
+	jp_text_pool_free(&seen);
+	return map.failed;
+}
+
 struct jp_listener jp_picture_listener(struct jp_picture *picture)
 {
-	return (struct jp_listener){draw_event, draw_decision, picture};
+	return (struct jp_listener){draw_event, draw_decision, draw_publication, jp_picture_maps,
+				    picture};
 }
 
 /* Returns how a file without truth shows the sample. */
@@ -306,8 +370,10 @@ void jp_picture_free(struct jp_picture *picture)
 {
 	jp_text_pool_free(&picture->strings);
 	jp_text_pool_free(&picture->stacks);
+	jp_text_pool_free(&picture->threads);
 	free(picture->truth);
 	free(picture->records);
+	free(picture->loads);
 	free(picture->rows);
 	free(picture->marks);
 	*picture = (struct jp_picture){0};

@@ -9,18 +9,20 @@
 /* Most rows of samples in a picture: a page of 100,000 has less than 5 MB. */
 enum { JP_PICTURE_ROWS = 100000 };
 
-/* A range of addresses over time: true code, or a mapping record. */
+/* A range of addresses over time: true code, a mapping record, or published code. */
 struct jp_picture_box {
 	uint32_t pid;
 	uint64_t addr, size, from, to; /* to UINT64_MAX: until the end */
 	size_t name;                   /* number of a string */
 	size_t kind;                   /* the same */
+	uint64_t hidden;               /* when a record came that hides the code; 0: never */
+	size_t hider;                  /* number of a string: that record's name */
 };
 
 /* A sample, walked by one method. */
 struct jp_picture_row {
-	uint64_t time, ip, sample; /* sample: number in the file */
-	uint32_t pid, tid;
+	uint64_t time, ip, sample;     /* sample: number in the file */
+	size_t thread;                 /* number of a thread */
 	size_t method, verdict, cause; /* numbers of strings */
 	size_t seen, truth;            /* numbers of stacks */
 };
@@ -31,11 +33,24 @@ struct jp_picture_mark {
 	size_t kind, text; /* numbers of strings */
 };
 
+/* A stack: its innermost frame, and the stack of its callers. */
+struct jp_picture_frame {
+	uint32_t callers, name; /* numbers of a stack and a string */
+};
+
+struct jp_picture_thread {
+	uint32_t pid, tid;
+};
+
 /* A picture of one capture: addresses over time (docs/report-format.md). Starts as all zero. */
 struct jp_picture {
-	struct jp_text_pool strings, stacks; /* a stack: uint32_t numbers of strings */
+	struct jp_text_pool strings;
+	struct jp_text_pool stacks;  /* struct jp_picture_frame; number 0 is the empty stack */
+	struct jp_text_pool threads; /* struct jp_picture_thread */
 	struct jp_picture_box *truth, *records;
 	size_t nr_truth, truth_capacity, nr_records, records_capacity;
+	struct jp_picture_box *loads; /* those of a perf map have no times */
+	size_t nr_loads, loads_capacity;
 	struct jp_picture_row *rows;
 	size_t nr_rows, rows_capacity;
 	struct jp_picture_mark *marks;
@@ -51,6 +66,8 @@ struct jp_listener jp_picture_listener(struct jp_picture *picture);
 /* Draws one event of a file without truth; a handler of struct jp_explain_options. */
 int jp_picture_explained(void *picture, struct jp_replay *spaces, const struct jp_event *event,
 			 const struct jp_stack *stack);
+/* Draws the perf maps of all processes of the picture; a handler of struct jp_explain_options. */
+int jp_picture_maps(void *picture, struct jp_names *names);
 /* Writes the picture, called @name, as an object. Returns 0 or -ENOMEM. */
 int jp_picture_write(const struct jp_picture *picture, const char *name, struct jp_json *json);
 void jp_picture_free(struct jp_picture *picture);

@@ -1,135 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Folds the gaps between a picture's addresses, and writes it as compact columns. */
-#include <errno.h>
-#include <stdlib.h>
+/* Writes a picture as compact arrays (docs/report-format.md). */
 #include <string.h>
 
-#include "harness/base/array.h"
-#include "harness/base/order.h"
-#include "harness/base/search.h"
-#include "harness/report/picture.h"
+#include "harness/report/picture_layout.h"
 
-/* Ranges with a smaller gap share a band: a page of the largest usual size. */
-enum { FOLDED_GAP = 65536 };
-
-/* A band: a range of addresses without large gaps. */
-struct picture_band {
-	uint64_t start, end;
-	bool used;
-};
-
-struct picture_bands {
-	struct picture_band *list;
-	size_t count, capacity;
-};
-
-static int add_bands(struct picture_bands *bands, const struct jp_picture_box *boxes, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct picture_band *band =
-			jp_array_push(&bands->list, &bands->count, &bands->capacity);
-
-		if (!band)
-			return -ENOMEM;
-		band->start = boxes[i].addr;
-		band->end = boxes[i].addr + jp_min(boxes[i].size, UINT64_MAX - boxes[i].addr);
-	}
-	return 0;
-}
-
-static void merge_bands(struct picture_bands *bands)
-{
-	size_t kept = 0;
-
-	/* The start is the first member. */
-	if (bands->count)
-		qsort(bands->list, bands->count, sizeof(*bands->list), jp_by_value);
-	for (size_t i = 0; i < bands->count; i++) {
-		struct picture_band *last = kept ? &bands->list[kept - 1] : NULL;
-
-		if (last && (bands->list[i].start <= last->end ||
-			     bands->list[i].start - last->end <= FOLDED_GAP))
-			last->end = jp_max(last->end, bands->list[i].end);
-		else
-			bands->list[kept++] = bands->list[i];
-	}
-	bands->count = kept;
-}
-
-/* Returns the band of @addr, or the number of bands if it is in none. */
-static size_t find_band(const struct picture_bands *bands, uint64_t addr)
-{
-	size_t i;
-
-	jp_search(i, bands->count, bands->list[i].end <= addr);
-	return i < bands->count && bands->list[i].start <= addr ? i : bands->count;
-}
-
-static void use_band(struct picture_bands *bands, uint64_t addr)
-{
-	size_t band = find_band(bands, addr);
-
-	if (band < bands->count)
-		bands->list[band].used = true;
-}
-
-/* Finds the bands that have samples, true code or emitted code. Returns 0 or -ENOMEM. */
-static int find_bands(const struct jp_picture *picture, struct picture_bands *bands)
-{
-	size_t kept = 0;
-
-	if (add_bands(bands, picture->truth, picture->nr_truth) ||
-	    add_bands(bands, picture->records, picture->nr_records))
-		return -ENOMEM;
-	merge_bands(bands);
-	for (size_t i = 0; i < picture->nr_truth; i++)
-		use_band(bands, picture->truth[i].addr);
-	for (size_t i = 0; i < picture->nr_rows; i++)
-		use_band(bands, picture->rows[i].ip);
-	for (size_t i = 0; i < bands->count; i++)
-		if (bands->list[i].used)
-			bands->list[kept++] = bands->list[i];
-	bands->count = kept;
-	return 0;
-}
-
-/* The times of a picture: from the first event with a time to the last, in ns. */
-struct picture_times {
-	uint64_t first, last;
-	uint64_t attached; /* when records without a time came */
-};
-
-static void add_time(struct picture_times *times, uint64_t time)
-{
-	if (!time || time == UINT64_MAX)
-		return;
-	times->first = jp_min(times->first, time);
-	times->last = jp_max(times->last, time);
-}
-
-static struct picture_times find_times(const struct jp_picture *picture)
-{
-	struct picture_times times = {.first = UINT64_MAX};
-
-	for (size_t i = 0; i < picture->nr_truth; i++)
-		add_time(&times, picture->truth[i].from);
-	for (size_t i = 0; i < picture->nr_records; i++)
-		add_time(&times, picture->records[i].from);
-	for (size_t i = 0; i < picture->nr_rows; i++)
-		add_time(&times, picture->rows[i].time);
-	for (size_t i = 0; i < picture->nr_marks; i++)
-		add_time(&times, picture->marks[i].time);
-	times.attached = picture->attached;
-	return times.last ? times : (struct picture_times){0};
-}
-
-/* Returns @time in us since the start, within the picture. */
-static uint64_t convert_time(const struct picture_times *times, uint64_t time)
-{
-	return (jp_max(jp_min(time, times->last), times->first) - times->first) / 1000;
-}
-
-static void write_bands(struct jp_json *json, const struct picture_bands *bands)
+static void write_bands(struct jp_json *json, const struct jp_picture_bands *bands)
 {
 	jp_json_array(json, "bands");
 	for (size_t i = 0; i < bands->count; i++) {
@@ -144,119 +19,132 @@ static void write_bands(struct jp_json *json, const struct picture_bands *bands)
 	jp_json_end(json);
 }
 
-/* Writes each box in a band as [pid, band, offset, size, from, to, name, kind]. Returns the number
- * of others. */
-static size_t write_boxes(struct jp_json *json, const char *key, const struct picture_bands *bands,
-			  const struct picture_times *times, const struct jp_picture_box *boxes,
-			  size_t count)
+/* Writes @count values as an array. */
+static void write_values(struct jp_json *json, const uint64_t *values, size_t count)
 {
-	size_t others = 0;
+	jp_json_array(json, NULL);
+	for (size_t i = 0; i < count; i++)
+		jp_json_u64(json, NULL, values[i]);
+	jp_json_end(json);
+}
+
+/* Writes the boxes that lie in a band, without the last two values unless code @hides. Then writes
+ * the number of others as @others. */
+static void write_boxes(struct jp_json *json, const char *key, const char *others,
+			const struct jp_picture_layout *layout, const struct jp_picture_box *boxes,
+			size_t count, bool hides)
+{
+	uint64_t left = 0;
 
 	jp_json_array(json, key);
 	for (const struct jp_picture_box *box = boxes; box < boxes + count; box++) {
-		size_t band = find_band(bands, box->addr);
+		const size_t band = jp_picture_band(&layout->bands, box->addr);
+		const struct jp_picture_times *times = &layout->times;
 
-		if (band == bands->count) {
-			others++;
+		if (band == layout->bands.count) {
+			left++;
 			continue;
 		}
-		jp_json_array(json, NULL);
-		jp_json_u64(json, NULL, box->pid);
-		jp_json_u64(json, NULL, band);
-		jp_json_u64(json, NULL, box->addr - bands->list[band].start);
-		jp_json_u64(json, NULL, box->size);
-		jp_json_u64(json, NULL, convert_time(times, box->from ?: times->attached));
-		jp_json_u64(json, NULL, convert_time(times, box->to));
-		jp_json_u64(json, NULL, box->name);
-		jp_json_u64(json, NULL, box->kind);
-		jp_json_end(json);
+		write_values(json,
+			     (uint64_t[]){box->pid, band,
+					  box->addr - layout->bands.list[band].start, box->size,
+					  jp_picture_time(times, box->from ?: times->attached),
+					  jp_picture_time(times, box->to), box->name, box->kind,
+					  box->hidden ? jp_picture_time(times, box->hidden) : 0,
+					  box->hider},
+			     hides ? 10 : 8);
 	}
 	jp_json_end(json);
-	return others;
+	if (others)
+		jp_json_u64(json, others, left);
 }
 
-static void write_row(struct jp_json *json, const struct picture_bands *bands,
-		      const struct picture_times *times, const struct jp_picture_row *row)
+static void write_rows(struct jp_json *json, const struct jp_picture *picture,
+		       const struct jp_picture_layout *layout)
 {
-	const size_t band = find_band(bands, row->ip);
+	jp_json_array(json, "rows");
+	for (size_t i = 0; i < picture->nr_rows; i++) {
+		const struct jp_picture_row *row = &picture->rows[i];
+		const size_t band = jp_picture_band(&layout->bands, row->ip);
+		const uint64_t start =
+			band < layout->bands.count ? layout->bands.list[band].start : row->ip;
 
-	jp_json_array(json, NULL);
-	jp_json_u64(json, NULL, convert_time(times, row->time));
-	jp_json_u64(json, NULL, row->pid);
-	jp_json_u64(json, NULL, row->tid);
-	jp_json_u64(json, NULL, band);
-	jp_json_u64(json, NULL, band < bands->count ? row->ip - bands->list[band].start : 0);
-	jp_json_u64(json, NULL, row->method);
-	jp_json_u64(json, NULL, row->verdict);
-	jp_json_u64(json, NULL, row->cause);
-	jp_json_u64(json, NULL, row->seen);
-	jp_json_u64(json, NULL, row->truth);
+		write_values(json,
+			     (uint64_t[]){jp_picture_time(&layout->times, row->time), row->thread,
+					  band, row->ip - start, row->method, row->verdict,
+					  row->cause, row->seen, row->truth, layout->levels[i]},
+			     10);
+	}
 	jp_json_end(json);
 }
 
 static void write_marks(struct jp_json *json, const struct jp_picture *picture,
-			const struct picture_times *times)
+			const struct jp_picture_times *times)
 {
 	jp_json_array(json, "marks");
 	for (size_t i = 0; i < picture->nr_marks; i++) {
-		jp_json_array(json, NULL);
-		jp_json_u64(json, NULL, convert_time(times, picture->marks[i].time));
-		jp_json_u64(json, NULL, picture->marks[i].pid);
-		jp_json_u64(json, NULL, picture->marks[i].kind);
-		jp_json_u64(json, NULL, picture->marks[i].text);
-		jp_json_end(json);
+		const struct jp_picture_mark *mark = &picture->marks[i];
+
+		write_values(json,
+			     (uint64_t[]){jp_picture_time(times, mark->time), mark->pid, mark->kind,
+					  mark->text},
+			     4);
 	}
 	jp_json_end(json);
 }
 
-static void write_pools(struct jp_json *json, const struct jp_picture *picture)
+/* Writes a pool of pairs of uint32_t; an empty text as [0, 0]. */
+static void write_pairs(struct jp_json *json, const char *key, const struct jp_text_pool *pool)
 {
-	jp_json_array(json, "strings");
-	for (const struct jp_text *text = picture->strings.first; text; text = text->next)
-		jp_json_string(json, NULL, text->bytes);
-	jp_json_end(json);
-	jp_json_array(json, "stacks");
-	for (const struct jp_text *text = picture->stacks.first; text; text = text->next) {
-		jp_json_array(json, NULL);
-		for (size_t i = 0; i < text->size; i += sizeof(uint32_t)) {
-			uint32_t name;
+	jp_json_array(json, key);
+	for (const struct jp_text *text = pool->first; text; text = text->next) {
+		uint32_t pair[2] = {0};
 
-			memcpy(&name, text->bytes + i, sizeof(name));
-			jp_json_u64(json, NULL, name);
-		}
-		jp_json_end(json);
+		memcpy(pair, text->bytes, text->size);
+		write_values(json, (uint64_t[]){pair[0], pair[1]}, 2);
 	}
 	jp_json_end(json);
+}
+
+static void write_strings(struct jp_json *json, const struct jp_text_pool *strings)
+{
+	jp_json_array(json, "strings");
+	for (const struct jp_text *text = strings->first; text; text = text->next)
+		jp_json_string(json, NULL, text->bytes);
+	jp_json_end(json);
+}
+
+static void write_picture(struct jp_json *json, const struct jp_picture *picture,
+			  const struct jp_picture_layout *layout)
+{
+	jp_json_bool(json, "has_truth", picture->has_truth);
+	jp_json_u64(json, "samples", picture->samples);
+	jp_json_u64(json, "one_of", picture->stride + 1);
+	jp_json_u64(json, "length", jp_picture_time(&layout->times, UINT64_MAX));
+	write_bands(json, &layout->bands);
+	write_boxes(json, "truth", NULL, layout, picture->truth, picture->nr_truth, false);
+	write_boxes(json, "records", "records_elsewhere", layout, picture->records,
+		    picture->nr_records, false);
+	write_boxes(json, "loads", "loads_elsewhere", layout, picture->loads, picture->nr_loads,
+		    true);
+	write_rows(json, picture, layout);
+	write_marks(json, picture, &layout->times);
+	write_pairs(json, "threads", &picture->threads);
+	write_pairs(json, "stacks", &picture->stacks);
+	write_strings(json, &picture->strings);
 }
 
 int jp_picture_write(const struct jp_picture *picture, const char *name, struct jp_json *json)
 {
-	const struct picture_times times = find_times(picture);
-	struct picture_bands bands = {0};
-	size_t others;
+	struct jp_picture_layout layout;
+	const int failed = jp_picture_lay_out(picture, &layout);
 
-	if (find_bands(picture, &bands)) {
-		free(bands.list);
-		return -ENOMEM;
+	if (!failed) {
+		jp_json_object(json, NULL);
+		jp_json_string(json, "name", name);
+		write_picture(json, picture, &layout);
+		jp_json_end(json);
 	}
-	jp_json_object(json, NULL);
-	jp_json_string(json, "name", name);
-	jp_json_bool(json, "has_truth", picture->has_truth);
-	jp_json_u64(json, "samples", picture->samples);
-	jp_json_u64(json, "one_of", picture->stride + 1);
-	jp_json_u64(json, "length", (times.last - times.first) / 1000);
-	write_bands(json, &bands);
-	write_boxes(json, "truth", &bands, &times, picture->truth, picture->nr_truth);
-	others =
-		write_boxes(json, "records", &bands, &times, picture->records, picture->nr_records);
-	jp_json_u64(json, "records_elsewhere", others);
-	jp_json_array(json, "rows");
-	for (size_t i = 0; i < picture->nr_rows; i++)
-		write_row(json, &bands, &times, &picture->rows[i]);
-	jp_json_end(json);
-	write_marks(json, picture, &times);
-	write_pools(json, picture);
-	jp_json_end(json);
-	free(bands.list);
-	return 0;
+	jp_picture_layout_free(&layout);
+	return failed;
 }

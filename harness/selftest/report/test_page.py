@@ -11,7 +11,8 @@ from typing import Any
 from ci.base import files, process
 from harness.selftest.support.scratch import FIXTURES, JITPROOF, Folder
 
-CHROMIUM = shutil.which("chromium")
+# Columns of a row.
+TIME, THREAD, BAND, OFFSET, METHOD, VERDICT, CAUSE, SEEN, TRUE, LEVEL = range(10)
 # A folder with characters that would end the data if they were not escaped.
 HOSTILE = "<!--<script>"
 
@@ -34,7 +35,7 @@ class Page(Folder):
 
     def load(self, *arguments: str) -> dict[str, Any]:
         report = json.loads(self.report("--json", *arguments))
-        self.assertEqual((report["format"], report["version"]), ("jitproof-report", 1))
+        self.assertEqual((report["format"], report["version"]), ("jitproof-report", 2))
         return dict(report)
 
     def make(self, source: str) -> str:
@@ -52,7 +53,7 @@ class Page(Folder):
                 judged[verdict] = judged.get(verdict, 0) + count
         drawn: dict[str, int] = {}
         for row in picture["rows"]:
-            verdict = picture["strings"][row[6]]
+            verdict = picture["strings"][row[VERDICT]]
             drawn[verdict] = drawn.get(verdict, 0) + 1
         drawn.pop("outside", None)
         self.assertEqual(drawn, judged)
@@ -63,13 +64,13 @@ class Page(Folder):
         picture, = self.load(os.path.join(FIXTURES, "anon"))["pictures"]
         strings, checked = picture["strings"], 0
         for row in picture["rows"]:
-            if strings[row[6]] != "exact":
+            if strings[row[VERDICT]] != "exact":
                 continue
             names = {strings[box[6]] for box in picture["truth"]
-                     if box[1] == row[3] and box[2] <= row[4] < box[2] + box[3] and
-                     box[4] <= row[0] <= box[5]}
-            self.assertIn(strings[picture["stacks"][row[9]][0]], names)
-            self.assertEqual(picture["stacks"][row[8]], picture["stacks"][row[9]])
+                     if box[1] == row[BAND] and box[2] <= row[OFFSET] < box[2] + box[3] and
+                     box[4] <= row[TIME] <= box[5]}
+            self.assertIn(strings[picture["stacks"][row[TRUE]][1]], names)
+            self.assertEqual(row[SEEN], row[TRUE])
             checked += 1
         self.assertGreater(checked, 10)
 
@@ -113,23 +114,6 @@ class Page(Folder):
         page = self.make(self.place(HOSTILE))
         self.assertNotIn("<", find_data(page))
         self.assertEqual(read_data(page)["source"], self.place(HOSTILE))
-
-    @unittest.skipUnless(CHROMIUM, "chromium is not installed")
-    def test_browser(self) -> None:
-        """A browser draws the page without an error, and a filter in the address counts."""
-        page = self.make(os.path.join(FIXTURES, "anon"))
-        picture, = self.load(os.path.join(FIXTURES, "anon"))["pictures"]
-        view = [picture["name"].replace("/", "%2F"), "0", str(picture["length"]), "0", "1", "0",
-                "", "exact"]
-        exact = picture["strings"].index("exact")
-        wanted = sum(row[6] == exact for row in picture["rows"])
-        done = process.run([CHROMIUM or "", "--headless", "--no-sandbox", "--disable-gpu",
-                            "--enable-logging=stderr", "--user-data-dir=" + self.place("profile"),
-                            "--dump-dom", f"file://{page}#" + "&".join(view)])
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("CONSOLE", done.stderr)
-        self.assertIn(f"{wanted} of {len(picture['rows'])} stacks", done.stdout)
-        self.assertLess(wanted, len(picture["rows"]))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The answer comes first: failed cases of a run, or causes in a file.
+"use strict";
+
+function openPicture(name, pid) {
+	choosePicture(report.pictures.find((picture) => picture.name === name));
+	filterBy({ pid: pid || 0 });
+	find("picture").scrollIntoView();
+}
+
+function makeCaseLink(name) {
+	return report.pictures.some((picture) => picture.name === name)
+		? make("button", { class: "link", onclick: () => openPicture(name) }, name)
+		: make("span", {}, name);
+}
+
+function showCases() {
+	const failed = report.cases.filter((one) => FAILURES.has(one.outcome));
+	page.append(make("h1", {}, failed.length
+		? `${failed.length} of ${report.cases.length} cases failed`
+		: `None of ${report.cases.length} cases failed`));
+	for (const one of failed)
+		page.append(make("div", { class: "fault" }, makeCaseLink(one.case), " ",
+			make("span", { class: "bad" }, one.outcome), make("br"),
+			one.why.split("\n")[0], make("br"),
+			make("code", {}, `jitproof show ${one.case} ${report.source}`)));
+	const studies = new Map();
+	for (const one of report.cases)
+		studies.set(one.study, [...(studies.get(one.study) || []), one]);
+	for (const [study, cases] of studies) {
+		const list = make("details", {}, make("summary", {}, `${study}: ${cases.length} cases, ` +
+			`${cases.filter((one) => failed.includes(one)).length} failed`));
+		for (const one of cases)
+			list.append(make("div", {}, makeCaseLink(one.case), ` ${one.outcome}` +
+				(one.control ? " (a control: a wrong capture that must be caught)" : "")));
+		page.append(list);
+	}
+}
+
+function showExplanation() {
+	const explain = report.explain;
+	page.append(make("h1", {}, explain.causes.length
+		? `${explain.causes.length} causes of broken stacks and missing names`
+		: "No cause of broken stacks or missing names"));
+	page.append(make("p", {}, `${explain.file}: ${explain.samples} samples.`));
+	for (const cause of explain.causes)
+		page.append(make("div", { class: "fault" },
+			make("button", { class: "link", onclick: () => openPicture(report.pictures[0].name, cause.pid) }, `${cause.text}`), ` (${cause.id}, ${cause.samples} samples)`,
+			make("br"), cause.evidence.join(" "), make("br"), make("code", {}, cause.remedy || "")));
+}

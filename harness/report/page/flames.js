@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Flame graphs of whole and of broken stacks, side by side; a click filters the picture.
+"use strict";
+
+// A narrower frame is not drawn: this share of the graph.
+const NARROWEST = 0.003;
+
+// Adds up the rows of each stack and of those that it is part of.
+function countStacks(rows) {
+	const { stacks } = state.picture, counts = new Map();
+	for (const row of rows)
+		for (let stack = row[SEEN]; stack; stack = stacks[stack][0])
+			counts.set(stack, (counts.get(stack) || 0) + 1);
+	return counts;
+}
+
+function isBelow(stack, ancestor) {
+	const { stacks } = state.picture;
+	while (stack > ancestor)
+		stack = stacks[stack][0];
+	return stack === ancestor;
+}
+
+function nameStack(stack) {
+	const { stacks, strings } = state.picture, names = [];
+	for (; stack; stack = stacks[stack][0])
+		names.push(strings[stacks[stack][1]]);
+	return names;
+}
+
+function makeFlame(stack, count, total, left, depth) {
+	const name = state.picture.strings[state.picture.stacks[stack][1]];
+	const kind = state.picture.emitted.has(name) ? "emitted" : name === "[unmapped]" ? "lost" : "native";
+	return make("button", { class: `flame ${kind}`, "aria-pressed": state.stack === stack,
+		"data-stack": stack, title: `${name}: ${count} of ${total} stacks`,
+		style: `left:${100 * left}%;width:${100 * count / total}%;top:${depth * 19}px`,
+		onclick: () => filterBy({ stack: state.stack === stack ? 0 : stack }) }, name);
+}
+
+// Makes a graph: the outermost functions are at the top, their callees below.
+function makeGraph(id, title, rows) {
+	const counts = countStacks(rows), children = new Map(), flames = [];
+	const total = rows.length;
+	for (const stack of [...counts.keys()].sort((one, other) => one - other)) {
+		const callers = state.picture.stacks[stack][0];
+		children.set(callers, [...(children.get(callers) || []), stack]);
+	}
+	let deepest = 0;
+	const place = (callers, left, depth) => {
+		for (const stack of children.get(callers) || []) {
+			const count = counts.get(stack);
+			if (count / total < NARROWEST)
+				continue;
+			deepest = Math.max(deepest, depth + 1);
+			flames.push(makeFlame(stack, count, total, left, depth));
+			place(stack, left, depth + 1);
+			left += count / total;
+		}
+	};
+	place(0, 0, 0);
+	return make("div", { id }, make("h3", {}, `${title}: ${total}`),
+		make("div", { class: "graph", style: `height:${deepest * 19 + 2}px` }, ...flames));
+}
+
+function makeGraphs() {
+	const { strings } = state.picture;
+	const rows = selectRows({ stack: 0 }).filter((row) => row[SEEN]);
+	const isBroken = (row) => BAD.has(strings[row[VERDICT]]);
+	return make("div", { id: "graphs", class: "pair" },
+		makeGraph("whole", "Whole stacks", rows.filter((row) => !isBroken(row))),
+		makeGraph("broken", "Broken stacks", rows.filter(isBroken)));
+}

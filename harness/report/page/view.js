@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Puts a picture, its filters, its processes and its flame graphs together, and keeps the address.
+"use strict";
+
+// Returns the rows that the filters keep; @changes replaces some of them.
+function selectRows(changes) {
+	const { rows, strings, threads } = state.picture;
+	const { pid, method, verdict, stack } = { ...state, ...changes };
+	return rows.filter((row) => (!pid || threads[row[THREAD]][0] === pid) &&
+		(!method || strings[row[METHOD]] === method) &&
+		(!verdict || strings[row[VERDICT]] === verdict) && (!stack || isBelow(row[SEEN], stack)));
+}
+
+// Changes filters and shows what they keep.
+function filterBy(changes) {
+	Object.assign(state, changes);
+	if (!("stack" in changes) && !selectRows().length)
+		state.stack = 0;
+	state.shown = selectRows();
+	state.pinned = null;
+	find("processes").replaceChildren(makeTree());
+	find("graphs").replaceWith(makeGraphs());
+	find("verdict").value = state.verdict;
+	find("method").value = state.method;
+	const { rows, samples, stacks, strings } = state.picture;
+	find("count").replaceChildren(`${state.shown.length} of ${rows.length} stacks of ${samples} samples shown`,
+		...state.stack ? [` below ${strings[stacks[state.stack][1]]} `,
+			make("button", { class: "link", onclick: () => filterBy({ stack: 0 }) }, "show all stacks")] : []);
+	draw();
+}
+
+function makeFilter(key, choices) {
+	const select = make("select", { id: key, "aria-label": key }, make("option", { value: "" }, `any ${key}`),
+		...choices.map(([value, text]) => make("option", { value }, text)));
+	select.addEventListener("change", () => filterBy({ [key]: select.value }));
+	return select;
+}
+
+function makeSymbol(name) {
+	const canvas = make("canvas", { width: 12, height: 12, class: "symbol" });
+	const context = canvas.getContext("2d"), look = LOOKS[name] || LOOKS.other;
+	context.fillStyle = context.strokeStyle = look[0];
+	drawShape(context, look[1], 6, 6);
+	return canvas;
+}
+
+function makeLegend(verdicts) {
+	const { truth, loads, hidden, strings } = state.picture, isMap = (load) => strings[load[BOX.kind]] === "perf map";
+	const maps = loads.filter(isMap).length, dumps = loads.length - maps;
+	const swatch = (name, text) => make("span", {}, make("i", { class: `swatch ${name}` }), " " + text);
+	return [...verdicts.map(([name, text]) => make("span", { class: BAD.has(name) ? "bad" : "" },
+		makeSymbol(name), " " + text)),
+	...truth.length ? [swatch("true", "true code")] : [], swatch("record", "mapping record, from when it came"),
+	...dumps ? [swatch("load", `code published in a jitdump: ${dumps}`)] : [],
+	...hidden.length ? [make("b", { class: "bad" }, swatch("hidden", `hidden by a later record: ${hidden.length}`))] : [],
+	...maps ? [swatch("load", `lines of a perf map, at the left edge: ${maps}`)] : []];
+}
+
+function describeCase(name) {
+	const one = (report.cases || []).find((other) => other.case === name);
+	return one ? [make("p", {}, `${one.outcome}${one.control ? ". A control: its capture is wrong on " +
+		"purpose, and passes if that is caught" : ""}. ${one.why}`)] : [];
+}
+
+function describePicture(picture) {
+	return "Time runs to the right, addresses upwards; gaps are folded. Wheel, + and - zoom; 0 shows all." +
+		(picture.one_of > 1 ? ` One sample of ${picture.one_of} is shown.` : "") +
+		(picture.records_elsewhere ? ` ${picture.records_elsewhere} records without samples are not shown.` : "") +
+		(picture.loads_elsewhere ? ` ${picture.loads_elsewhere} published ranges without samples are not shown.` : "");
+}
+
+// Shows a picture; @filters: those of an address, else none.
+function choosePicture(picture, filters) {
+	state.picture = picture;
+	preparePicture(picture);
+	Object.assign(state, { pid: 0, method: "", verdict: "", stack: 0 }, filters);
+	if (!filters)
+		resetView();
+	const { strings, rows } = picture, canvas = make("canvas", { id: "canvas", tabindex: 0, role: "img",
+		"aria-label": "addresses over time; arrows move, + and - zoom, 0 shows all" });
+	const verdicts = [...countBy(rows, (row) => strings[row[VERDICT]])].map(([name, count]) =>
+		[name, `${name}: ${count}`]);
+	const methods = [...countBy(rows, (row) => strings[row[METHOD]]).keys()].filter((name) => name);
+	find("picture").replaceChildren(make("h2", {}, picture.name), ...describeCase(picture.name),
+		make("p", {}, describePicture(picture)),
+		make("div", { class: "bar" }, makeFilter("verdict", verdicts),
+			makeFilter("method", methods.map((name) => [name, name])), make("span", { id: "count" })),
+		make("div", { class: "bar legend" }, ...makeLegend(verdicts)),
+		make("div", { class: "view" }, make("nav", { id: "processes", "aria-label": "processes" }),
+			make("div", {}, canvas, make("div", { id: "detail" },
+				"Point at a sample, an outline or a mark; click to keep it."))),
+		make("p", {}, "Each stack from its outermost function downwards. A click shows its samples only."),
+		make("div", { id: "graphs" }));
+	watchPointer(canvas);
+	filterBy({});
+}
+
+// Shows the picture and the view that the address names, else the first failed case.
+function followHash() {
+	const parts = readHash(), [from, to, low, high, pid] = parts.slice(1).map(Number);
+	const named = report.pictures.find((picture) => picture.name === parts[0]);
+	if (named && to > from && high > low) {
+		state.view = { from, to, low, high };
+		const stack = Number(parts[8]) || 0;
+		return choosePicture(named, { pid: pid || 0, method: parts[6] || "", verdict: parts[7] || "",
+			stack: stack < named.stacks.length ? stack : 0 });
+	}
+	const failed = (report.cases || []).find((one) => one.outcome !== "PASS" &&
+		report.pictures.some((picture) => picture.name === one.case));
+	choosePicture(named || report.pictures.find((picture) => failed && picture.name === failed.case) ||
+		report.pictures[0]);
+}
