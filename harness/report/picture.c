@@ -141,6 +141,7 @@ static int add_record(struct jp_picture *picture, const struct jp_event *event)
 	const enum jp_place place =
 		jp_place_of(jp_mapping_backing(event->map.name), event->map.name);
 
+	box.in_file = place == JP_PLACE_FILE;
 	if (event->kernel_map || !(event->map.prot & JP_PROT_EXEC))
 		return 0;
 	return keep_string(picture, event->map.name, &box.name)
@@ -193,7 +194,8 @@ static int add_truth(struct jp_picture *picture, const struct jp_evidence *evide
 					     .addr = code->addr,
 					     .size = code->size,
 					     .from = code->ready,
-					     .to = code->unloaded};
+					     .to = code->unloaded,
+					     .in_file = code->in_file};
 
 		failed = keep_string(picture, code->name, &box.name)
 				 ?: keep_string(picture, code->in_file ? "file" : "emitted",

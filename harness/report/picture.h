@@ -15,6 +15,7 @@ struct jp_picture_box {
 	uint64_t addr, size, from, to; /* to UINT64_MAX: until the end */
 	size_t name;                   /* number of a string */
 	size_t kind;                   /* the same */
+	bool in_file;                  /* no emitted code */
 	uint64_t hidden;               /* when a record came that hides the code; 0: never */
 	size_t hider;                  /* number of a string: that record's name */
 };

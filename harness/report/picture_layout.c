@@ -10,22 +10,47 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Ranges with a smaller gap share a band: a page of the largest usual size. */
-enum { FOLDED_GAP = 65536 };
+enum {
+	/* Ranges with a smaller gap share a band: a page of the largest usual size. */
+	FOLDED_GAP = 65536,
+	/* Samples in no mapping share a band if they are in one page of the smallest size. */
+	PAGE = 4096,
+	/* Such a band is shown if it has one sample of so many: others are elsewhere. */
+	GUESSED_SHARE = 100,
+};
+
+static int add_band(struct jp_picture_bands *bands, struct jp_picture_band band)
+{
+	struct jp_picture_band *added =
+		jp_array_push(&bands->list, &bands->count, &bands->capacity);
+
+	if (!added)
+		return -ENOMEM;
+	*added = band;
+	return 0;
+}
 
 static int add_bands(struct jp_picture_bands *bands, const struct jp_picture_box *boxes,
 		     size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct jp_picture_band *band =
-			jp_array_push(&bands->list, &bands->count, &bands->capacity);
+	int failed = 0;
 
-		if (!band)
-			return -ENOMEM;
-		band->start = boxes[i].addr;
-		band->end = boxes[i].addr + jp_min(boxes[i].size, UINT64_MAX - boxes[i].addr);
+	for (size_t i = 0; i < count && !failed; i++) {
+		const uint64_t size = jp_min(boxes[i].size, UINT64_MAX - boxes[i].addr);
+
+		failed = add_band(bands, (struct jp_picture_band){.start = boxes[i].addr,
+								  .end = boxes[i].addr + size,
+								  .in_file = boxes[i].in_file});
 	}
-	return 0;
+	return failed;
+}
+
+/* Returns whether @next continues @last. Emitted code has bands of its own: in that of a library it
+ * would be too small to see. */
+static bool continues(const struct jp_picture_band *last, const struct jp_picture_band *next)
+{
+	return next->start < last->end ||
+	       (next->in_file == last->in_file && next->start - last->end <= FOLDED_GAP);
 }
 
 static void merge_bands(struct jp_picture_bands *bands)
@@ -36,13 +61,16 @@ static void merge_bands(struct jp_picture_bands *bands)
 	if (bands->count)
 		qsort(bands->list, bands->count, sizeof(*bands->list), jp_by_value);
 	for (size_t i = 0; i < bands->count; i++) {
+		const struct jp_picture_band next = bands->list[i];
 		struct jp_picture_band *last = kept ? &bands->list[kept - 1] : NULL;
 
-		if (last && (bands->list[i].start <= last->end ||
-			     bands->list[i].start - last->end <= FOLDED_GAP))
-			last->end = jp_max(last->end, bands->list[i].end);
-		else
-			bands->list[kept++] = bands->list[i];
+		if (last && continues(last, &next)) {
+			last->end = jp_max(last->end, next.end);
+			last->in_file &= next.in_file;
+			last->guessed &= next.guessed;
+		} else {
+			bands->list[kept++] = next;
+		}
 	}
 	bands->count = kept;
 }
@@ -60,7 +88,34 @@ static void use_band(struct jp_picture_bands *bands, uint64_t addr)
 	size_t band = jp_picture_band(bands, addr);
 
 	if (band < bands->count)
-		bands->list[band].used = true;
+		bands->list[band].used++;
+}
+
+/* Adds the pages of user samples that are in no band. Returns 0 or -ENOMEM. */
+static int guess_bands(const struct jp_picture *picture, struct jp_picture_bands *bands)
+{
+	const size_t count = bands->count;
+	int failed = 0;
+
+	for (size_t i = 0; i < picture->nr_rows && !failed; i++) {
+		const struct jp_picture_bands known = {.list = bands->list, .count = count};
+		const uint64_t page = picture->rows[i].ip & ~(uint64_t)(PAGE - 1);
+
+		/* The kernel's half of the addresses is elsewhere. */
+		if (page >> 63 || jp_picture_band(&known, picture->rows[i].ip) < count)
+			continue;
+		failed = add_band(bands, (struct jp_picture_band){.start = page,
+								  .end = page + PAGE,
+								  .in_file = true,
+								  .guessed = true});
+	}
+	merge_bands(bands);
+	return failed;
+}
+
+static bool is_shown(const struct jp_picture *picture, const struct jp_picture_band *band)
+{
+	return band->guessed ? band->used >= picture->nr_rows / GUESSED_SHARE + 1 : band->used > 0;
 }
 
 /* Finds the bands that have samples, true code or emitted code. Returns 0 or -ENOMEM. */
@@ -72,12 +127,14 @@ static int find_bands(const struct jp_picture *picture, struct jp_picture_bands 
 	    add_bands(bands, picture->records, picture->nr_records))
 		return -ENOMEM;
 	merge_bands(bands);
+	if (guess_bands(picture, bands))
+		return -ENOMEM;
 	for (size_t i = 0; i < picture->nr_truth; i++)
 		use_band(bands, picture->truth[i].addr);
 	for (size_t i = 0; i < picture->nr_rows; i++)
 		use_band(bands, picture->rows[i].ip);
 	for (size_t i = 0; i < bands->count; i++)
-		if (bands->list[i].used)
+		if (is_shown(picture, &bands->list[i]))
 			bands->list[kept++] = bands->list[i];
 	bands->count = kept;
 	return 0;

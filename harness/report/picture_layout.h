@@ -6,7 +6,9 @@
 /* A band: a range of addresses without large gaps. */
 struct jp_picture_band {
 	uint64_t start, end;
-	bool used;
+	size_t used;  /* what is in it */
+	bool in_file; /* no emitted code */
+	bool guessed; /* around samples that are in no mapping */
 };
 
 /* From the first event with a time to the last, in ns. */

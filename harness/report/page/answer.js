@@ -16,9 +16,8 @@ function makeCaseLink(name) {
 
 function showCases() {
 	const failed = report.cases.filter((one) => FAILURES.has(one.outcome));
-	page.append(make("h1", {}, failed.length
-		? `${failed.length} of ${report.cases.length} cases failed`
-		: `None of ${report.cases.length} cases failed`));
+	page.append(make("h1", {}, report.cases.length === 1 ? `${report.cases[0].outcome} ${report.cases[0].case}`
+		: `${failed.length || "None"} of ${report.cases.length} cases failed`));
 	for (const one of failed)
 		page.append(make("div", { class: "fault" }, makeCaseLink(one.case), " ",
 			make("span", { class: "bad" }, one.outcome), make("br"),
@@ -28,7 +27,7 @@ function showCases() {
 	for (const one of report.cases)
 		studies.set(one.study, [...(studies.get(one.study) || []), one]);
 	for (const [study, cases] of studies) {
-		const list = make("details", {}, make("summary", {}, `${study}: ${cases.length} cases, ` +
+		const list = make("details", {}, make("summary", {}, `${study}: ${countWords(cases.length, "case")}, ` +
 			`${cases.filter((one) => failed.includes(one)).length} failed`));
 		for (const one of cases)
 			list.append(make("div", {}, makeCaseLink(one.case), ` ${one.outcome}` +
@@ -40,11 +39,13 @@ function showCases() {
 function showExplanation() {
 	const explain = report.explain;
 	page.append(make("h1", {}, explain.causes.length
-		? `${explain.causes.length} causes of broken stacks and missing names`
+		? `${countWords(explain.causes.length, "cause")} of broken stacks and missing names`
 		: "No cause of broken stacks or missing names"));
 	page.append(make("p", {}, `${explain.file}: ${explain.samples} samples.`));
 	for (const cause of explain.causes)
 		page.append(make("div", { class: "fault" },
-			make("button", { class: "link", onclick: () => openPicture(report.pictures[0].name, cause.pid) }, `${cause.text}`), ` (${cause.id}, ${cause.samples} samples)`,
-			make("br"), cause.evidence.join(" "), make("br"), make("code", {}, cause.remedy || "")));
+			make("button", { class: "link", onclick: () => openPicture(report.pictures[0].name, cause.pid) },
+				cause.text), ` (${cause.id}, ${countWords(cause.samples, "sample")})`,
+			make("ul", {}, ...cause.evidence.map((line) => make("li", {}, line))),
+			cause.remedy ? make("code", {}, cause.remedy) : null));
 }

@@ -25,6 +25,10 @@ function make(tag, attributes, ...children) {
 	return element;
 }
 
+function countWords(count, word) {
+	return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
 function find(id) {
 	return document.getElementById(id);
 }

@@ -10,7 +10,7 @@ const LOOKS = {
 	outside: ["#aaaaaa", "dot"], kernel: ["#aaaaaa", "dot"], file: ["#0072b2", "dot"],
 	anon: ["#009e73", "square"], memfd: ["#e69f00", "triangle"], other: ["#888888", "ring"],
 };
-const MARKS = { fork: "⑂", exec: "▶", exit: "■", loss: "✖", throttle: "✖", gate: "◆", capture: "●" };
+const MARKS = { fork: "+", exec: "▶", exit: "■", loss: "✖", throttle: "✖", gate: "◆", capture: "●" };
 // Pixels: the strip of the marks, and the strip at the left for perf maps, which have no times.
 const MARK_STRIP = 16, MAP_STRIP = 6;
 // With fewer samples in view, all are drawn.
@@ -129,7 +129,9 @@ function selectMarks(scale) {
 	const { marks, strings } = state.picture, seen = new Set();
 	return marks.filter((mark) => {
 		const x = Math.round(scale.x(mark[MARK.time])), key = `${x} ${mark[MARK.kind]}`;
-		if (!MARKS[strings[mark[MARK.kind]]] || !isOfProcess(mark[MARK.pid]) || x < 0 ||
+		// What was there before has no time of its own.
+		const older = !mark[MARK.time] && ["fork", "exec"].includes(strings[mark[MARK.kind]]);
+		if (older || !MARKS[strings[mark[MARK.kind]]] || !isOfProcess(mark[MARK.pid]) || x < 0 ||
 			x > scale.width || seen.has(key))
 			return false;
 		return seen.add(key);
