@@ -156,7 +156,8 @@ static void open_nop10(struct jp_answer *answer)
 
 static void hit_memfd_probe(struct jp_answer *answer)
 {
-	static const unsigned char code[] = {0x55, 0x5d, 0xc3}; /* push; pop; ret */
+	const char *leaf = (const char *)jp_code_leaf;
+	const ssize_t size = jp_code_leaf_end - leaf;
 	int fd = memfd_create("fact", MFD_CLOEXEC);
 	unsigned int hits = 0;
 	struct jp_event event;
@@ -164,7 +165,7 @@ static void hit_memfd_probe(struct jp_answer *answer)
 	struct place place = {.offset = 0};
 
 	if (fd < 0 || ftruncate(fd, (off_t)jp_test_region_page()) ||
-	    write(fd, code, sizeof(code)) != (ssize_t)sizeof(code)) {
+	    write(fd, leaf, (size_t)size) != size) {
 		jp_answer_failed(answer, "memfd_create");
 		return;
 	}

@@ -27,7 +27,10 @@ uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count
 			strerror(errno));
 		exit(EXIT_FAILURE);
 	}
-	return got < 0 ? 0 : got / sizeof(*frames);
+	count = got < 0 ? 0 : got / sizeof(*frames);
+	for (uint32_t i = 0; i < count; i++)
+		frames[i][1] &= ~jp_arch_elf.signature;
+	return count;
 }
 
 void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk)

@@ -15,6 +15,6 @@ struct jp_frame_walk {
 	uint64_t end; /* the frame pointer where the rule ended: unreadable, or over the limit */
 };
 void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk);
-/* Reads the two words of each of up to 16 frames. Never faults. Returns the number of readable
- * frames before the first unreadable frame. */
+/* Reads the two words of each of up to 16 frames, the second without its signature. Never faults.
+ * Returns the number of readable frames before the first unreadable frame. */
 uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count);

@@ -142,10 +142,16 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data
 	return _URC_NO_REASON;
 }
 
+/* Returns the return address in the frame at @bp. */
+static uint64_t read_caller(uint64_t bp)
+{
+	return ((const uint64_t *)(uintptr_t)bp)[1] & ~jp_arch_elf.signature;
+}
+
 /* Records the frames above the frame of jp_arch_enter() at @bp, once per method. */
 static void record_roots(uint64_t bp)
 {
-	struct backtrace trace = {.caller = ((uint64_t *)(uintptr_t)bp)[1], .until = native.over};
+	struct backtrace trace = {.caller = read_caller(bp), .until = native.over};
 	uint64_t chain[1 + MOST_FRAMES] = {(uintptr_t)jp_arch_enter_return};
 
 	native.bp = bp;
@@ -192,7 +198,7 @@ static void record_entry(void *context, uint64_t sp, uint64_t bp)
 	const struct jp_path *path = context;
 
 	/* The same frame address may have another caller now. */
-	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != frame[1] ||
+	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != read_caller(bp) ||
 	    chain_changed(frame[0]))
 		record_roots(bp);
 	native.activation = (struct jp_truth_entry){

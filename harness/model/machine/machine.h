@@ -19,11 +19,14 @@ enum jp_frame_answer {
 
 /* Frame layout of an architecture, for unwinding and judging. Registers have DWARF's numbers. */
 struct jp_machine_frames {
-	uint8_t pushed;   /* bytes that a call instruction pushes */
+	uint8_t pushed;   /* bytes that a call instruction pushes; 0: it keeps the return address
+			     in a register, which the called function may store */
 	int8_t return_at; /* offset of a framed function's return address from its stack pointer at
 			     entry */
 	uint8_t fp;       /* number of the frame pointer */
 	uint32_t saved;   /* mask of callee-saved registers */
+	uint64_t signature; /* mask of the bits of a return address that may be its signature,
+			       which the kernel removes from callchains */
 	/* Steps by the frame-pointer rule; callee-saved registers stay known. */
 	enum jp_frame_answer (*step)(struct jp_regs *regs, jp_stack_load load, void *context);
 	/* Returns whether the @at bytes from @code may end with a call. */

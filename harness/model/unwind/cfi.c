@@ -246,7 +246,9 @@ static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *
 	if (!jp_cfi_rows_add_rule(rows, rule))
 		return;
 	for (int reg = 0; reg < JP_REGS; reg++) {
-		if (reg == machine->ip)
+		/* A caller's link register no longer has the return address, unless it was
+		 * interrupted. */
+		if (reg == machine->ip || (reg == return_address && !signal))
 			continue;
 		rule = register_rule(rows, frame, reg);
 		/* A register without a rule follows the machine's calling convention. libdw's own

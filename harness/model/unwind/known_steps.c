@@ -50,6 +50,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 {
 	const unsigned sp_at = regs->machine->sp, ip_at = regs->machine->ip;
 	const unsigned pushed = regs->machine->frames->pushed;
+	const uint64_t address = ~regs->machine->frames->signature;
 	/* A copy: the compiler must assume that @regs aliases *@from. */
 	const struct jp_stack_dump dump = *from;
 	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - called, known = regs->known;
@@ -84,7 +85,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 			break;
 		rule = &step->rows->rules[step->row.first];
 		bytes = dump.bytes + (cfa - dump.sp);
-		caller = load_word(bytes + rule->offset);
+		caller = load_word(bytes + rule->offset) & address;
 		if (!caller)
 			break;
 		*frame++ = caller;

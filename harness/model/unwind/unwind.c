@@ -139,6 +139,7 @@ static bool handle_cfi_answer(struct unwinding *walk, enum jp_cfi_answer answer)
 	switch (answer) {
 	case JP_CFI_STEPPED:
 	case JP_CFI_SIGNAL:
+		walk->regs.r[walk->machine->ip] &= ~walk->machine->frames->signature;
 		walk->called = answer == JP_CFI_STEPPED;
 		walk->by_cfi = true;
 		return true;

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/facts/code.h"
+
+#include <asm/perf_regs.h>
+#include <ucontext.h>
+
+/* Assembly, since the facts depend on the order of the instructions. */
+__asm__(".macro begin name\n"
+	".balign 16\n"
+	".globl jp_code_\\name, jp_code_\\name\\()_end\n"
+	"jp_code_\\name:\n"
+	".endm\n"
+	".macro frame\n"
+	"	stp x29, x30, [sp, -16]!\n"
+	"	mov x29, sp\n"
+	".endm\n"
+	".macro return_from name\n"
+	"	ldp x29, x30, [sp], 16\n"
+	"	ret\n"
+	"jp_code_\\name\\()_end:\n"
+	".endm\n"
+	".pushsection .text\n"
+	"	begin outer\n"
+	"	frame\n"
+	"	mov x9, x0\n"
+	"	mov x0, x1\n"
+	"	blr x9\n"
+	"	return_from outer\n"
+
+	"	begin middle\n"
+	"	frame\n"
+	"	blr x0\n"
+	"	return_from middle\n"
+
+	"	begin middle_plain\n"
+	"	stp xzr, x30, [sp, -16]!\n"
+	"	blr x0\n"
+	"	ldp xzr, x30, [sp], 16\n"
+	"	ret\n"
+	"jp_code_middle_plain_end:\n"
+
+	"	begin leaf\n"
+	".globl jp_code_leaf_pushed, jp_code_leaf_body, jp_code_leaf_ret, jp_code_leaf_end\n"
+	"	stp x29, x30, [sp, -16]!\n"
+	"jp_code_leaf_pushed:\n"
+	"	mov x29, sp\n"
+	"jp_code_leaf_body:\n"
+	"	nop\n"
+	"	ldp x29, x30, [sp], 16\n"
+	"jp_code_leaf_ret:\n"
+	"	ret\n"
+	"jp_code_leaf_end:\n"
+
+	"	begin plain\n"
+	".globl jp_code_plain_body\n"
+	"	mov x0, 0\n"
+	"jp_code_plain_body:\n"
+	"	nop\n"
+	"	ret\n"
+	"jp_code_plain_end:\n"
+	".popsection\n");
+
+/* The machine has one landing pad, and nops of one length. */
+__asm__(".pushsection .text\n"
+	"	begin endbr\n"
+	"	hint 34\n" /* bti c */
+	"	frame\n"
+	"	return_from endbr\n"
+
+	"	begin nop5\n"
+	"	nop\n"
+	"	frame\n"
+	"	return_from nop5\n"
+
+	"	begin nop10\n"
+	"	nop\n"
+	"	nop\n"
+	"	frame\n"
+	"	return_from nop10\n"
+
+	"	begin odd\n"
+	".globl jp_code_odd_body\n"
+	"	stp x29, x30, [sp, -16]!\n"
+	"	adrp x29, jp_code_frame\n"
+	"	ldr x29, [x29, :lo12:jp_code_frame]\n"
+	"jp_code_odd_body:\n"
+	"	nop\n"
+	"	return_from odd\n"
+
+	"	begin on_stack\n"
+	"	stp x29, x30, [sp, -32]!\n"
+	"	str x19, [sp, 16]\n"
+	"	mov x19, sp\n"
+	"	mov sp, x0\n"
+	"	blr x1\n"
+	"	mov sp, x19\n"
+	"	ldr x19, [sp, 16]\n"
+	"	ldp x29, x30, [sp], 32\n"
+	"	ret\n"
+
+	/* A system call: the handler of a brk would return to the same brk. 172 is getpid, 129 is
+	 * kill, 5 is SIGTRAP. */
+	"	begin trap\n"
+	"	frame\n"
+	"	mov x8, 172\n"
+	"	svc 0\n"
+	"	mov x1, 5\n"
+	"	mov x8, 129\n"
+	"	svc 0\n"
+	"	return_from trap\n"
+
+	"	begin deep\n"
+	".globl jp_code_deep_body\n"
+	"	frame\n"
+	"	cbz x0, 1f\n"
+	"	sub x0, x0, 1\n"
+	"	bl jp_code_deep\n"
+	"	ldp x29, x30, [sp], 16\n"
+	"	ret\n"
+	"1:\n"
+	"jp_code_deep_body:\n"
+	"	nop\n"
+	"	return_from deep\n"
+	".popsection\n");
+
+/* System calls by number: 93 is exit, 214 is brk. */
+__asm__(".pushsection .text\n"
+	".globl jp_code_exit, jp_code_exit_end, jp_code_brk, jp_code_brk_end\n"
+	"jp_code_brk:\n"
+	"	mov x0, 0\n"
+	"	mov x8, 214\n"
+	"	svc 0\n"
+	"	mov x19, 3\n"
+	"1:\n"
+	"	add x0, x0, 4096\n"
+	"	svc 0\n"
+	"	subs x19, x19, 1\n"
+	"	b.ne 1b\n"
+	"jp_code_exit:\n"
+	"	mov x8, 93\n"
+	"	mov x0, 0\n"
+	"	svc 0\n"
+	"jp_code_exit_end:\n"
+	"jp_code_brk_end:\n"
+	".popsection\n");
+
+const struct jp_code_registers jp_code_registers = {
+	.ip = PERF_REG_ARM64_PC, .middle = PERF_REG_ARM64_X9, .name = "x9"};
+
+uint64_t jp_code_interrupted(const void *ucontext)
+{
+	return ((const ucontext_t *)ucontext)->uc_mcontext.pc;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <elf.h>
+#include <string.h>
+
+#include "harness/base/registry.h"
+#include "harness/model/machine/machine.h"
+
+/* DWARF's numbers, which are also perf's: x0 to x28, the frame pointer x29, the link register x30,
+ * sp; perf's pc has the number behind them. */
+enum { FP = 29, SP = 31, IP = 32, REGISTERS };
+/* x19 to x28, and the frame pointer. */
+enum { SAVED = 0x7ff << 19 };
+/* A signed address has its signature in bits 48 to 54: Linux ignores the top byte of user
+ * addresses, which have 48 bits unless a program asks for more
+ * (arch/arm64/include/asm/pointer_auth.h). */
+#define SIGNATURE (UINT64_C(0x7f) << 48)
+
+/* A frame record is two words: the caller's frame pointer, and the return address above it. */
+static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void *context)
+{
+	uint64_t fp = regs->r[FP], caller, ip;
+
+	if (regs->known & UINT64_C(1) << FP && !fp)
+		return JP_FRAME_END;
+	if (!(regs->known & UINT64_C(1) << FP) || fp < regs->r[SP] || fp % 8)
+		return JP_FRAME_BAD;
+	if (!load(context, fp, &caller) || !load(context, fp + 8, &ip))
+		return JP_FRAME_BEYOND;
+	regs->r[FP] = caller;
+	regs->r[SP] = fp + 16;
+	regs->r[IP] = ip & ~SIGNATURE;
+	regs->known &= SAVED | UINT64_C(1) << SP | UINT64_C(1) << IP;
+	return JP_FRAME_STEPPED;
+}
+
+enum { INSN_SIZE = 4 };
+
+static uint32_t read_insn(const unsigned char *code)
+{
+	uint32_t insn;
+
+	memcpy(&insn, code, sizeof(insn));
+	return insn;
+}
+
+static bool after_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
+{
+	const uint32_t bl = 0x94000000, mask = 0xfc000000;
+	uint32_t insn;
+
+	if (at < INSN_SIZE)
+		return false;
+	insn = read_insn(code + at - INSN_SIZE);
+	if ((insn & mask) != bl)
+		return false;
+	/* 26 signed bits of instructions, from the call on. */
+	*distance = (int64_t)((uint64_t)insn << 38) / (INT64_C(1) << 36) - INSN_SIZE;
+	return true;
+}
+
+/* A call through a register may authenticate the address: blr, blraa(z), blrab(z). */
+static bool after_call(const unsigned char *code, uint64_t at)
+{
+	const uint32_t blr = 0xd63f0000, signing = 1 << 24 | 0xfff, mask = 0xfffffc1f;
+	int64_t distance;
+	uint32_t insn;
+
+	if (after_direct_call(code, at, &distance))
+		return true;
+	if (at < INSN_SIZE)
+		return false;
+	insn = read_insn(code + at - INSN_SIZE);
+	return (insn & mask) == blr || ((insn & ~signing) == blr && (insn & 0x800));
+}
+
+/* ret, retaa and retab */
+static bool returns(const unsigned char *code, uint64_t size)
+{
+	const uint32_t ret = 0xd65f0000, register_mask = 0xfffffc1f, retaa = 0xd65f0bff,
+		       key = 0x400;
+	uint32_t insn;
+
+	if (size < INSN_SIZE)
+		return false;
+	insn = read_insn(code);
+	return (insn & register_mask) == ret || (insn & ~key) == retaa;
+}
+
+static const struct jp_machine_frames frames = {
+	.return_at = -8,
+	.fp = FP,
+	.saved = SAVED,
+	.signature = SIGNATURE,
+	.step = step,
+	.after_call = after_call,
+	.after_direct_call = after_direct_call,
+	.returns = returns,
+};
+
+#define AS(dwarf)                                                                                  \
+	{                                                                                          \
+		.number = dwarf                                                                    \
+	}
+#define AS8(first)                                                                                 \
+	AS(first), AS(first + 1), AS(first + 2), AS(first + 3), AS(first + 4), AS(first + 5),      \
+		AS(first + 6), AS(first + 7)
+static const struct jp_machine_register registers[REGISTERS] = {AS8(0), AS8(8), AS8(16), AS8(24),
+								AS(IP)};
+
+static const struct jp_machine aarch64 = {
+	.name = "aarch64",
+	.e_machine = EM_AARCH64,
+	.registers = registers,
+	.nr_registers = REGISTERS,
+	.ip = IP,
+	.sp = SP,
+	.mask = (UINT64_C(1) << REGISTERS) - 1,
+	.frames = &frames,
+};
+JP_REGISTER(machine, aarch64);

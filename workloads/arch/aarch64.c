@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/code.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <ucontext.h>
+
+/* Calling convention of emitted code on arm64: x0 points to the function's own step. The function
+ * preserves x29, and like any function of the AAPCS it may change x0 to x18. It changes no other
+ * register. A call leaves the return address in x30. A function that calls stores x30 first, in the
+ * word below the canonical frame address, and the frame pointer in the word below that. */
+
+/* Registers: the step; scratch; the register of a jump that may lead to a landing pad `bti c`; the
+ * frame pointer; the link register. Number 31 is zero or sp. */
+enum { STEP = 0, COUNT = 9, VALUE = 10, TARGET = 16, FP = 29, LR = 30, ZERO = 31, STACK = 31 };
+
+static void put_insn(struct jp_code *code, uint32_t insn)
+{
+	jp_code_insn(code, &insn, sizeof(insn));
+}
+
+static void lower_sp(struct jp_code *code, uint32_t insn, int32_t by)
+{
+	jp_code_lower(code, &insn, sizeof(insn), by);
+}
+
+/* Emits `sub sp, sp, @by`, or `add sp, sp, -@by` if @by is negative. The immediate has 12 bits, and
+ * can be shifted by 12. */
+static void adjust_sp(struct jp_code *code, int32_t by)
+{
+	uint32_t amount = by < 0 ? -by : by, shifted = amount > 0xfff;
+
+	lower_sp(code,
+		 (by < 0 ? 0x910003ff : 0xd10003ff) | shifted << 22 |
+			 amount >> (12 * shifted) << 10,
+		 by);
+}
+
+/* Emits `stp @low, @high, [sp, -16]!`. */
+static void push_pair(struct jp_code *code, unsigned low, unsigned high)
+{
+	lower_sp(code, 0xa9bf03e0 | high << 10 | low, 16);
+}
+
+/* Emits `ldp @low, @high, [sp], 16`. */
+static void pop_pair(struct jp_code *code, unsigned low, unsigned high)
+{
+	lower_sp(code, 0xa8c103e0 | high << 10 | low, -16);
+}
+
+/* Emits `ldr @reg, [@base, @offset]`. */
+static void load(struct jp_code *code, unsigned reg, unsigned base, size_t offset)
+{
+	put_insn(code, 0xf9400000 | (uint32_t)offset / 8 << 10 | base << 5 | reg);
+}
+
+/* Emits `str @reg, [@base, @offset]`. */
+static void store(struct jp_code *code, unsigned reg, unsigned base, size_t offset)
+{
+	put_insn(code, 0xf9000000 | (uint32_t)offset / 8 << 10 | base << 5 | reg);
+}
+
+static void move_value(struct jp_code *code, unsigned reg, uint16_t value)
+{
+	put_insn(code, 0xd2800000 | (uint32_t)value << 5 | reg);
+}
+
+/* Emits `add @reg, @base, @value`, where register 31 is sp. */
+static void add_value(struct jp_code *code, unsigned reg, unsigned base, uint32_t value)
+{
+	put_insn(code, 0x91000000 | value << 10 | base << 5 | reg);
+}
+
+/* Emits `subs @reg, @reg, 1`. */
+static void count_down(struct jp_code *code, unsigned reg)
+{
+	put_insn(code, 0xf1000400 | reg << 5 | reg);
+}
+
+/* Returns the bits of the @distance in bytes of a branch or load with 19 bits for it. */
+static uint32_t encode_distance(int32_t distance)
+{
+	return ((uint32_t)(distance / 4) & 0x7ffff) << 5;
+}
+
+/* Emits `b.ne` to offset @target. */
+static void branch_back_to(struct jp_code *code, uint32_t target)
+{
+	put_insn(code, 0x54000001 | encode_distance((int32_t)(target - code->emitted->size)));
+}
+
+/* Emits room for a branch over later instructions. Returns its offset. */
+static uint32_t reserve_branch(struct jp_code *code)
+{
+	const uint32_t at = code->emitted->size;
+
+	put_insn(code, 0);
+	return at;
+}
+
+/* Makes the instruction at offset @at `cbz @reg` to here. */
+static void skip_if_zero(struct jp_code *code, uint32_t at, unsigned reg)
+{
+	const uint32_t insn =
+		0xb4000000 | encode_distance((int32_t)(code->emitted->size - at)) | reg;
+
+	jp_code_patch(code, at, &insn, sizeof(insn));
+}
+
+/* Emits a loop whose iteration count is at x0 + @field. An iteration takes several cycles, most of
+ * them in the multiplication, so that a timer can hit each of its instructions. */
+static void emit_loop(struct jp_code *code, size_t field)
+{
+	uint32_t top;
+
+	load(code, COUNT, STEP, field);
+	top = code->emitted->size;
+	put_insn(code, 0x8b09014a); /* add x10, x10, x9 */
+	put_insn(code, 0x9b097d4a); /* mul x10, x10, x9 */
+	put_insn(code, 0xca09014a); /* eor x10, x10, x9 */
+	count_down(code, COUNT);
+	branch_back_to(code, top);
+}
+
+/* Reserves the load of the function's word, which put_word() completes. */
+static void load_word(struct jp_code *code)
+{
+	reserve_branch(code);
+	code->loads_word = code->emitted->size;
+}
+
+/* Appends the word, and makes the reserved load `ldr @reg, word`. */
+static void put_word(struct jp_code *code, unsigned reg)
+{
+	const int32_t distance = jp_code_word(code, 0);
+	const uint32_t size = sizeof(uint32_t),
+		       insn = 0x58000000 | encode_distance(distance + (int32_t)size) | reg;
+
+	jp_code_patch(code, code->loads_word - size, &insn, size);
+}
+
+static void call_register(struct jp_code *code, unsigned reg)
+{
+	put_insn(code, 0xd63f0000 | reg << 5);
+}
+
+/* Emits: `repeat` times the loop `before` and the call of the next step, then the loop `after`. The
+ * code keeps the remaining repetitions at [sp] and the step at [sp + 8], where each shape has
+ * room. */
+static void emit_body(struct jp_code *code)
+{
+	uint32_t top, skip;
+
+	load(code, COUNT, STEP, offsetof(struct jp_path_step, repeat));
+	store(code, COUNT, STACK, 0);
+	store(code, STEP, STACK, 8);
+	top = code->emitted->size;
+	emit_loop(code, offsetof(struct jp_path_step, before));
+	load(code, TARGET, STEP, sizeof(struct jp_path_step));
+	skip = reserve_branch(code); /* the path ends here */
+	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
+	call_register(code, TARGET);
+	code->now.bp |= JP_INSN_RETURN;
+	load(code, STEP, STACK, 8);
+	code->now.bp &= ~JP_INSN_RETURN;
+	skip_if_zero(code, skip, TARGET);
+	load(code, COUNT, STACK, 0);
+	count_down(code, COUNT);
+	store(code, COUNT, STACK, 0);
+	branch_back_to(code, top);
+	emit_loop(code, offsetof(struct jp_path_step, after));
+}
+
+_Static_assert(offsetof(struct jp_path_step, code) == 0,
+	       "emit_body() and jump_to_next() load the next step's code");
+
+static void emit_ret(struct jp_code *code)
+{
+	put_insn(code, 0xd65f03c0);
+}
+
+static void emit_landing_pad(struct jp_code *code)
+{
+	put_insn(code, 0xd503245f); /* bti c */
+}
+
+/* Emits the frame record, and lets the frame pointer point to it. */
+static void push_record(struct jp_code *code)
+{
+	push_pair(code, FP, LR);
+	add_value(code, FP, STACK, 0); /* mov x29, sp */
+	code->now.bp = JP_BP_OWN;
+}
+
+static void pop_record(struct jp_code *code)
+{
+	pop_pair(code, FP, LR);
+	code->now = (struct jp_truth_insn){.bp = JP_BP_CALLER};
+}
+
+/* Emits the prologue of a frame with a frame pointer and @locals bytes of locals. */
+static void emit_prologue(struct jp_code *code, int32_t locals)
+{
+	push_record(code);
+	adjust_sp(code, locals);
+}
+
+/* Drops the locals, and then the frame record. */
+static void emit_leave(struct jp_code *code)
+{
+	add_value(code, STACK, FP, 0); /* mov sp, x29 */
+	code->now = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = 16};
+	pop_record(code);
+}
+
+static void emit_fp(struct jp_code *code)
+{
+	emit_landing_pad(code);
+	emit_prologue(code, 32);
+	emit_body(code);
+	emit_leave(code);
+	emit_ret(code);
+}
+
+/* The caller is only in the link register. */
+static void emit_leaf(struct jp_code *code)
+{
+	emit_loop(code, offsetof(struct jp_path_step, before));
+	emit_loop(code, offsetof(struct jp_path_step, after));
+	emit_ret(code);
+}
+
+/* Begins a frame without a frame pointer that stores x30 where a frame record has it. */
+static void push_return(struct jp_code *code, int32_t locals)
+{
+	push_pair(code, ZERO, LR);
+	adjust_sp(code, locals);
+}
+
+static void pop_return(struct jp_code *code, int32_t locals)
+{
+	adjust_sp(code, -locals);
+	pop_pair(code, COUNT, LR);
+	emit_ret(code);
+}
+
+static void emit_no_fp(struct jp_code *code)
+{
+	push_return(code, 48);
+	emit_body(code);
+	pop_return(code, 48);
+}
+
+/* Puts further instructions between those of the prologue and the epilogue, as compilers do. Signs
+ * the return address where the processor can; elsewhere these instructions do nothing. */
+static void emit_long(struct jp_code *code)
+{
+	put_insn(code, 0xd503233f); /* paciasp: also a landing pad */
+	add_value(code, VALUE, STACK, 0);
+	put_insn(code, 0xf13f814b); /* subs x11, x10, 4064: a stack check */
+	load(code, COUNT, STEP, 0);
+	push_pair(code, FP, LR);
+	load(code, VALUE, STEP, 8);
+	put_insn(code, 0x8b09014a);    /* add x10, x10, x9 */
+	add_value(code, FP, STACK, 0); /* mov x29, sp */
+	code->now.bp = JP_BP_OWN;
+	push_pair(code, 19, 20);
+	push_pair(code, 21, 22);
+	adjust_sp(code, 48);
+	emit_body(code);
+	adjust_sp(code, -48);
+	pop_pair(code, 21, 22);
+	put_insn(code, 0x8b09014a); /* add x10, x10, x9 */
+	pop_pair(code, 19, 20);
+	pop_record(code);
+	put_insn(code, 0xca09014a); /* eor x10, x10, x9 */
+	put_insn(code, 0xd50323bf); /* autiasp */
+	put_insn(code, 0xd503201f); /* nop */
+	emit_ret(code);
+}
+
+static void emit_large(struct jp_code *code)
+{
+	emit_prologue(code, 3072);
+	emit_body(code);
+	emit_leave(code);
+	emit_ret(code);
+}
+
+static void emit_realign(struct jp_code *code)
+{
+	push_record(code);
+	add_value(code, COUNT, STACK, 0); /* mov x9, sp */
+	put_insn(code, 0x927ae53f);       /* and sp, x9, -64 */
+	code->now.align = 6;
+	adjust_sp(code, 192);
+	emit_body(code);
+	emit_leave(code);
+	emit_ret(code);
+}
+
+/* Writes to each page of the locals, as compilers do to detect a stack overflow. */
+static void touch_pages(struct jp_code *code)
+{
+	uint32_t top;
+
+	move_value(code, COUNT, 32);
+	add_value(code, 11, STACK, 0); /* mov x11, sp */
+	top = code->emitted->size;
+	put_insn(code, 0x9140056b); /* add x11, x11, 1, lsl 12 */
+	put_insn(code, 0x381ff17f); /* sturb wzr, [x11, -1] */
+	count_down(code, COUNT);
+	branch_back_to(code, top);
+}
+
+static void emit_hollow(struct jp_code *code)
+{
+	emit_prologue(code, 128 << 10);
+	emit_body(code);
+	emit_leave(code);
+	emit_ret(code);
+}
+
+static void emit_huge(struct jp_code *code)
+{
+	emit_prologue(code, 128 << 10);
+	touch_pages(code);
+	emit_body(code);
+	emit_leave(code);
+	emit_ret(code);
+}
+
+static void emit_other_bp(struct jp_code *code)
+{
+	push_pair(code, FP, LR);
+	adjust_sp(code, 48);
+	load_word(code);
+	code->now.bp = JP_BP_OTHER;
+	emit_body(code);
+	adjust_sp(code, -48);
+	pop_record(code);
+	emit_ret(code);
+	put_word(code, FP);
+}
+
+static void jump_to_next(struct jp_code *code)
+{
+	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
+	code->now.bp |= JP_INSN_TAIL;
+	put_insn(code, 0xd61f0200); /* br x16 */
+	code->now.bp &= ~JP_INSN_TAIL;
+}
+
+static void emit_tail(struct jp_code *code)
+{
+	struct jp_truth_insn within;
+	uint32_t skip;
+
+	emit_prologue(code, 32);
+	emit_loop(code, offsetof(struct jp_path_step, before));
+	load(code, TARGET, STEP, sizeof(struct jp_path_step));
+	skip = reserve_branch(code);
+	within = code->now;
+	emit_leave(code);
+	jump_to_next(code);
+	code->now = within;
+	skip_if_zero(code, skip, TARGET);
+	emit_loop(code, offsetof(struct jp_path_step, after));
+	emit_leave(code);
+	emit_ret(code);
+}
+
+static void emit_stub(struct jp_code *code)
+{
+	emit_landing_pad(code);
+	load(code, TARGET, STEP, sizeof(struct jp_path_step));
+	jump_to_next(code);
+}
+
+/* The return address is at [sp + 56], but call frame information places it at [sp + 16]. */
+static void emit_misled(struct jp_code *code)
+{
+	push_return(code, 48);
+	load_word(code);
+	store(code, COUNT, STACK, 16);
+	code->now.bp |= JP_INSN_MISLED;
+	emit_body(code);
+	adjust_sp(code, -48);
+	code->now.bp &= ~JP_INSN_MISLED;
+	pop_pair(code, COUNT, LR);
+	emit_ret(code);
+	put_word(code, COUNT);
+}
+
+/* Emits the beginning of a function that makes `before` calls: a frame of @locals bytes that keeps
+ * x0 at [sp + 16] and the number of remaining calls at [sp + 24]. Returns the offset of the
+ * loop. */
+static uint32_t begin_calls(struct jp_code *code, int32_t locals)
+{
+	emit_prologue(code, locals);
+	store(code, STEP, STACK, 16);
+	load(code, COUNT, STEP, offsetof(struct jp_path_step, before));
+	store(code, COUNT, STACK, 24);
+	return code->emitted->size;
+}
+
+static void end_calls(struct jp_code *code, uint32_t top)
+{
+	load(code, COUNT, STACK, 24);
+	count_down(code, COUNT);
+	store(code, COUNT, STACK, 24);
+	branch_back_to(code, top);
+	emit_loop(code, offsetof(struct jp_path_step, after));
+	emit_leave(code);
+	emit_ret(code);
+}
+
+/* Calls getrandom() for 1 KiB `before` times. Each call takes microseconds in the kernel. */
+static void emit_syscall(struct jp_code *code)
+{
+	uint32_t top = begin_calls(code, 1104);
+
+	add_value(code, 0, STACK, 64);
+	move_value(code, 1, 1024);
+	move_value(code, 2, 0);
+	move_value(code, 8, 278);
+	put_insn(code, 0xd4000001); /* svc 0 */
+	load(code, STEP, STACK, 16);
+	end_calls(code, top);
+}
+
+/* Calls clock_gettime(CLOCK_MONOTONIC, sp + 64) `before` times. Its word is the address of
+ * clock_gettime(). */
+static void emit_clock(struct jp_code *code)
+{
+	uint32_t top = begin_calls(code, 80);
+
+	add_value(code, 1, STACK, 64);
+	move_value(code, 0, 1);
+	load_word(code);
+	call_register(code, TARGET);
+	code->now.bp |= JP_INSN_RETURN;
+	load(code, STEP, STACK, 16);
+	code->now.bp &= ~JP_INSN_RETURN;
+	end_calls(code, top);
+	put_word(code, TARGET);
+}
+
+void (*const jp_arch_shapes[JP_SHAPES])(struct jp_code *code) = {
+	[JP_SHAPE_FP] = emit_fp,         [JP_SHAPE_LEAF] = emit_leaf,
+	[JP_SHAPE_NO_FP] = emit_no_fp,   [JP_SHAPE_LONG] = emit_long,
+	[JP_SHAPE_LARGE] = emit_large,   [JP_SHAPE_REALIGN] = emit_realign,
+	[JP_SHAPE_CLOCK] = emit_clock,   [JP_SHAPE_HUGE] = emit_huge,
+	[JP_SHAPE_HOLLOW] = emit_hollow, [JP_SHAPE_OTHER_BP] = emit_other_bp,
+	[JP_SHAPE_TAIL] = emit_tail,     [JP_SHAPE_STUB] = emit_stub,
+	[JP_SHAPE_MISLED] = emit_misled, [JP_SHAPE_SYSCALL] = emit_syscall,
+};
+
+const struct jp_arch_elf jp_arch_elf = {.machine = EM_AARCH64,
+					.sp = STACK,
+					.bp = FP,
+					.return_address = LR,
+					.signature = UINT64_C(0x7f) << 48};
+
+/* perf_callchain_user() of arch/arm64 ends at a frame pointer that is zero, is not aligned to 8
+ * bytes, or does not lead upwards. */
+int jp_arch_accepts_frame(uint64_t fp, uint64_t from)
+{
+	return fp && fp % 8 == 0 && fp > from;
+}
+
+void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
+{
+	const mcontext_t *regs = &((const ucontext_t *)ucontext)->uc_mcontext;
+
+	*ip = regs->pc;
+	*sp = regs->sp;
+}
+
+void jp_arch_clear_fp(void *ucontext)
+{
+	((ucontext_t *)ucontext)->uc_mcontext.regs[FP] = 0;
+}
+
+int jp_arch_read_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
+{
+	struct user_regs_struct regs;
+	struct iovec to = {&regs, sizeof(regs)};
+
+	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &to))
+		return -errno;
+	*ip = regs.pc;
+	*sp = regs.sp;
+	*bp = regs.regs[FP];
+	return 0;
+}
+
+/* The return label is hidden and has no type, so that symbolizers do not take it for a function.
+ * The second copy of x0 only aligns the stack. */
+asm(".pushsection .text\n"
+    ".globl jp_arch_enter\n"
+    ".globl jp_arch_enter_return\n"
+    ".hidden jp_arch_enter_return\n"
+    ".type jp_arch_enter, @function\n"
+    "jp_arch_enter:\n"
+    "	.cfi_startproc\n"
+    "	stp x29, x30, [sp, -16]!\n"
+    "	.cfi_def_cfa_offset 16\n"
+    "	.cfi_offset x29, -16\n"
+    "	.cfi_offset x30, -8\n"
+    "	mov x29, sp\n"
+    "	.cfi_def_cfa_register x29\n"
+    "	cbz x3, 1f\n"
+    "	mov sp, x3\n"
+    "1:	stp x0, x0, [sp, -16]!\n"
+    "	mov x9, x1\n"
+    "	mov x0, x2\n"
+    "	mov x1, sp\n"
+    "	mov x2, x29\n"
+    "	blr x9\n"
+    "	ldr x0, [sp]\n"
+    "	ldr x16, [x0]\n"
+    "	blr x16\n"
+    "jp_arch_enter_return:\n"
+    "	mov sp, x29\n"
+    "	ldp x29, x30, [sp], 16\n"
+    "	.cfi_def_cfa sp, 0\n"
+    "	.cfi_restore x29\n"
+    "	.cfi_restore x30\n"
+    "	ret\n"
+    "	.cfi_endproc\n"
+    ".size jp_arch_enter, . - jp_arch_enter\n"
+    ".globl jp_arch_call_out\n"
+    ".type jp_arch_call_out, @function\n"
+    "jp_arch_call_out:\n"
+    "	.cfi_startproc\n"
+    "	stp x29, x30, [sp, -16]!\n"
+    "	.cfi_def_cfa_offset 16\n"
+    "	.cfi_offset x29, -16\n"
+    "	.cfi_offset x30, -8\n"
+    "	mov x29, sp\n"
+    "	.cfi_def_cfa_register x29\n"
+    "	ldr x9, [x0, 8]\n"
+    "	blr x9\n"
+    "	ldp x29, x30, [sp], 16\n"
+    "	.cfi_def_cfa sp, 0\n"
+    "	.cfi_restore x29\n"
+    "	.cfi_restore x30\n"
+    "	ret\n"
+    "	.cfi_endproc\n"
+    ".size jp_arch_call_out, . - jp_arch_call_out\n"
+    ".popsection\n");
