@@ -131,7 +131,7 @@ static int check_place(struct record_rules *rules, const struct jp_event *event,
 
 /* Returns the cause if the dump is too short. perf_sample_ustack_size() grants the requested size
  * unless the record or the address space ends before; perf_output_sample_ustack() copies that much,
- * or up to a page that is not present. */
+ * or up to a page that is not present, which some machines' copy does not reach. */
 static const char *check_dump(const struct record_rules *rules, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
@@ -144,7 +144,10 @@ static const char *check_dump(const struct record_rules *rules, const struct jp_
 	if (granted > asked || (granted < asked && (sp + granted) % PAGE != 0 &&
 				record->size + asked - granted <= RECORD_MOST))
 		return "dump-granted";
-	return copied && copied < granted && (sp + copied) % PAGE != 0 ? "dump-copied" : NULL;
+	return copied && copied < granted &&
+			       -(sp + copied) % PAGE > rules->view->machine->frames->undumped
+		       ? "dump-copied"
+		       : NULL;
 }
 
 /* Returns the cause if the thread's records are out of order. A task does not run before its FORK

@@ -93,7 +93,7 @@ class Cell:
         started = time.monotonic()
         result: dict[str, Any] = {"name": group.name, "smp": group.smp, "cases": len(group.cases),
                   "outcome": "DONE", "reason": "", "splats": [],
-                  "append": job.APPEND % self.plan.seed}
+                  "append": job.APPEND % (self.plan.config["qemu"]["console"], self.plan.seed)}
         try:
             watch = self.boot(group, work, result["append"])
             self.collect(group, work, watch, result)
@@ -110,7 +110,8 @@ class Cell:
         machine = qemu.Machine(kernel=os.path.abspath(self.plan.kernel.path), append=append,
                                smp=group.smp, memory=config["qemu"]["memory"],
                                output=config["qemu"]["output"] << 20,
-                               accelerator=self.plan.accelerator, clock=self.plan.clock)
+                               accelerator=self.plan.accelerator, clock=self.plan.clock,
+                               options=tuple(config["qemu"].get("machine", ())))
         qemu.create_files(work, machine, self.plan.initrds[group.name])
         return guest.run(qemu.make_command(self.plan.qemu, machine), work, config["limits"],
                          self.stopped, lambda text: self.report("%s: %s" % (group.name, text)))

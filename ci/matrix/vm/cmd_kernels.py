@@ -20,7 +20,7 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    config = configuration.load(options.config)
+    config = configuration.load(options.config, options.arch)
     kernels, missing = Kernels(config["kernels"], options.cache), 0
     if options.update:
         kernels.update()

@@ -8,6 +8,7 @@ measurement.
 
 import argparse
 import concurrent.futures
+import dataclasses
 import os
 import resource
 import shlex
@@ -55,8 +56,11 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--timeout", type=option_types.parse_positive, metavar="SECONDS",
                         help="limit for a case, by this machine's clock (default: as configured)")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"))
-    parser.add_argument("--init", default=os.path.join(build, "vm/init"),
-                        help="the guest's first process")
+    parser.add_argument("--guest", metavar="FILE",
+                        help="the guest's jitproof (default: the same; with --arch the one of "
+                        "O=%s/ARCH)" % build)
+    parser.add_argument("--init", metavar="FILE",
+                        help="the guest's first process (default: vm/init beside its jitproof)")
     parser.add_argument("--clock", default=os.path.join(build, "vm/clock.so"),
                         help="library that replaces QEMU's time of day")
     parser.add_argument("--peers", metavar="DIR",
@@ -67,8 +71,9 @@ def add(subparsers: Subparsers) -> None:
 
 def make_command(kernel: Kernel, suite: str, options: argparse.Namespace, accel: str) -> str:
     """Returns the command that makes a cell again, without a path of this machine."""
-    words = ["python3", "ci/matrix", "run", "--kernel", kernel.label if kernel.package else "PATH",
+    words = ["python3", "ci/matrix", "run", "--kernel", kernel.label.partition("-")[0] if kernel.package else "PATH",
              "--suite", suite, "--seed", str(options.seed)]
+    words += ["--arch", options.arch] if options.arch != configuration.NATIVE else []
     words += [word for glob in options.case for word in ("--case", glob)]
     if options.no_facts:
         words += ["--no-facts"]
@@ -79,7 +84,7 @@ def make_command(kernel: Kernel, suite: str, options: argparse.Namespace, accel:
     return shlex.join(words)
 
 
-def build_initrds(options: argparse.Namespace, groups: list[suites.Group],
+def build_initrds(options: argparse.Namespace, groups: list[suites.Group], loader: list[str],
                   missing: dict[str, str]) -> dict[str, bytes]:
     """Builds the initramfs of each group. If a group's profiler is not installed, stores the reason
     in @missing."""
@@ -87,19 +92,30 @@ def build_initrds(options: argparse.Namespace, groups: list[suites.Group],
     for group in groups:
         try:
             # The facts depend on the kernel only: one group collects them.
-            made[group.name] = job.build(options.jitproof, options.init, group, options.seed,
+            made[group.name] = job.build(options.guest, options.init, group, options.seed,
                                          not options.no_facts and group is groups[0]
                                          and not group.profiler,
-                                         options.peers)
+                                         options.peers, loader)
         except Missing as reason:
             missing[group.name] = str(reason)
     return made
 
 
+def choose_programs(options: argparse.Namespace) -> None:
+    """Sets the programs of the guest that the options do not name."""
+    if options.arch == configuration.NATIVE:
+        options.guest = options.guest or options.jitproof
+    else:
+        options.guest = options.guest or os.path.join(os.environ.get("O", "build"), options.arch,
+                                                      "jitproof")
+    options.init = options.init or os.path.join(os.path.dirname(options.guest), "vm/init")
+
+
 def plan_cells(options: argparse.Namespace,
                config: dict[str, Any]) -> tuple[list[Plan], dict[str, str]]:
     """Returns a plan for each kernel, and {kernel or group: the reason why it is missing}."""
-    for name in ("jitproof", "init", "clock"):
+    choose_programs(options)
+    for name in ("jitproof", "guest", "init", "clock"):
         if not os.path.exists(getattr(options, name)):
             raise FileNotFoundError("%s is not built: make all vm-init" % getattr(options, name))
     if options.timeout:
@@ -110,7 +126,7 @@ def plan_cells(options: argparse.Namespace,
     found = qemu.find(config["qemu"], options.cache)
     kernels = Kernels(config["kernels"], options.cache)
     made, missing = list[Plan](), dict[str, str]()
-    initrds = build_initrds(options, groups, missing)
+    initrds = build_initrds(options, groups, config["qemu"].get("loader", []), missing)
     groups = [group for group in groups if group.name in initrds]
     if not groups:
         return made, missing
@@ -118,6 +134,9 @@ def plan_cells(options: argparse.Namespace,
     for wanted in dict.fromkeys(options.kernel or config["kernels"]["versions"]):
         try:
             kernel = kernels.find(wanted)
+            if options.arch != configuration.NATIVE:
+                # The results lie beside those of the same version on this machine.
+                kernel = dataclasses.replace(kernel, label=kernel.label + "-" + options.arch)
         except Missing as reason:
             missing[wanted] = str(reason)
             continue
@@ -173,7 +192,7 @@ def run_all(made: list[Plan], options: argparse.Namespace, progress: Progress,
 
 def run(options: argparse.Namespace) -> int:
     stopped, started = threading.Event(), time.monotonic()
-    made, missing = plan_cells(options, configuration.load(options.config))
+    made, missing = plan_cells(options, configuration.load(options.config, options.arch))
     os.makedirs(options.output, exist_ok=True)
     progress = Progress(len(made))
     try:

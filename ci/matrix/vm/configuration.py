@@ -5,10 +5,11 @@ import argparse
 import os
 import re
 import tomllib
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Collection, Mapping
 
-from ci.base.status import Malformed
+from ci.base.status import Malformed, Refused
 
+NATIVE = "x86_64"
 FILE = os.path.abspath(__file__ + "/../../matrix.toml")
 Check = Callable[[Any], bool]
 Rule = tuple[Check, str]
@@ -43,25 +44,29 @@ COUNT = (is_count, "a number, 1 or more")
 VERSION, VERSIONS = (is_version, 'a version as "6.12"'), (list_of(is_version), "a list of versions")
 TABLES: dict[str, dict[str, Rule]] = {
     "kernels": {"versions": VERSIONS, "flavour": TEXT, "suites": TEXTS},
-    "qemu": {"oldest": VERSION, "suite": TEXT, "package": TEXT, "memory": COUNT, "output": COUNT},
+    "qemu": {"oldest": VERSION, "suite": TEXT, "package": TEXT, "program": TEXT, "machine": TEXTS,
+             "console": TEXT, "loader": TEXTS, "memory": COUNT, "output": COUNT},
     "limits": {"boot": COUNT, "case": COUNT, "leave": COUNT}}
 # Optional lists of tables. Each table may also have the key `kernels`.
 LISTS: dict[str, dict[str, Rule]] = {
     "skips": {"case": TEXT, "why": PATTERN, "reason": TEXT},
     "allowed": {"pattern": PATTERN, "reason": TEXT}}
+OPTIONAL = ("loader", "machine")
 SUITE = {"at_most": COUNT, "groups": (list_of(lambda one: isinstance(one, dict)), "tables")}
 GROUP = {"name": TEXT, "smp": COUNT, "cases": TEXTS, "profiler": TEXT}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     build = os.environ.get("O", "build")
+    parser.add_argument("--arch", default=NATIVE, metavar="NAME",
+                        help="machine of the guests; default: %(default)s")
     parser.add_argument("--config", default=FILE, metavar="FILE",
                         help="default: ci/matrix/matrix.toml")
     parser.add_argument("--cache", default=os.path.join(build, "matrix-cache"), metavar="DIR",
                         help="downloads; default: %(default)s")
 
 
-def check(where: str, table: Any, keys: Mapping[str, Rule], optional: Sequence[str] = ()) -> None:
+def check(where: str, table: Any, keys: Mapping[str, Rule], optional: Collection[str] = ()) -> None:
     """Raises Malformed if a key of @keys is missing and not @optional, has a wrong value, or if the
     table has another key."""
     if not isinstance(table, dict):
@@ -76,7 +81,17 @@ def check(where: str, table: Any, keys: Mapping[str, Rule], optional: Sequence[s
             raise Malformed(where, 0, "%s: expected one of %s" % (key, ", ".join(keys)))
 
 
-def load(path: str) -> dict[str, Any]:
+def select(config: dict[str, Any], arch: str) -> dict[str, Any]:
+    """Returns the configuration for guests of the machine @arch."""
+    known = config.get("architectures", {})
+    if arch == NATIVE:
+        return config
+    if arch not in known:
+        raise Refused("no architecture %s: %s" % (arch, ", ".join([NATIVE, *known])))
+    return {**config, **{name: {**config[name], **table} for name, table in known[arch].items()}}
+
+
+def load(path: str, arch: str = NATIVE) -> dict[str, Any]:
     with open(path, "rb") as file:
         try:
             config = tomllib.load(file)
@@ -84,7 +99,16 @@ def load(path: str) -> dict[str, Any]:
             raise Malformed(path, 0, str(error)[:200]) from error
     suites = config.get("suites")
     for name, keys in TABLES.items():
-        check("%s: [%s]" % (path, name), config.get(name), keys)
+        check("%s: [%s]" % (path, name), config.get(name), keys, OPTIONAL)
+    architectures = config.get("architectures", {})
+    if not isinstance(architectures, dict):
+        raise Malformed(path, 0, "expected tables [architectures.NAME]")
+    for arch, tables in architectures.items():
+        check("%s: [architectures.%s]" % (path, arch), tables,
+              {name: (lambda table: isinstance(table, dict), "a table") for name in TABLES}, TABLES)
+        for name, table in tables.items():
+            check("%s: [architectures.%s.%s]" % (path, arch, name), table, TABLES[name],
+                  TABLES[name])
     for name, keys in LISTS.items():
         entries = config.get(name, [])
         if not isinstance(entries, list):
@@ -97,4 +121,4 @@ def load(path: str) -> dict[str, Any]:
         check("%s: [suites.%s]" % (path, name), suite, SUITE)
         for group in suite["groups"]:
             check("%s: [[suites.%s.groups]]" % (path, name), group, GROUP, ("profiler",))
-    return config
+    return select(config, arch)

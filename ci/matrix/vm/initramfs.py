@@ -27,6 +27,7 @@ class Content:
     data: dict[str, bytes] = dataclasses.field(default_factory=dict)
     links: dict[str, str] = dataclasses.field(default_factory=dict)  # targets
     plain: bool = False  # not compressed
+    loader: Sequence[str] = ("ldd",)  # the command that lists the libraries of programs
 
 
 class Archive:
@@ -93,7 +94,7 @@ def build(init: str, content: Content) -> bytes:
         archive.add_program(path, source)
     for path, source in content.programs.items():
         archive.add_program(path, source)
-        for library in find_libraries(source):
+        for library in find_libraries(source, content.loader):
             # At the path where the program's loader searches, even if that is a link here.
             archive.add_program(library.lstrip("/"), library)
     for path, text in content.texts.items():

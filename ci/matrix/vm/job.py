@@ -2,14 +2,14 @@
 """Builds a guest's job: its initramfs with /job, and its kernel's command line."""
 
 import os
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from ci.base.status import Missing
 from ci.matrix.vm import initramfs, profilers, suites
 
 # cryptomgr.notests: the crypto self tests would take half of the CPU for the first ten seconds.
 # panic, oops, ...: a broken kernel stops at once and prints the reason on the console.
-APPEND = ("console=ttyS0,115200 loglevel=5 panic=-1 oops=panic softlockup_panic=1 "
+APPEND = ("console=%s loglevel=5 panic=-1 oops=panic softlockup_panic=1 "
           "hung_task_panic=1 cryptomgr.notests nokaslr mitigations=off jitproof.seed=%d")
 SETTINGS = (
     ("/proc/sys/kernel/perf_event_paranoid", "-1"),
@@ -44,16 +44,17 @@ def make_commands(group: suites.Group, seed: int, facts: bool) -> dict[str, str]
 
 
 def build(jitproof: str, init: str, group: suites.Group, seed: int, facts: bool,
-          shelf: str) -> bytes:
-    """Returns the guest's initramfs. @shelf: the folder of the profilers of ci/peers."""
+          shelf: str, loader: Sequence[str] = ()) -> bytes:
+    """Returns the guest's initramfs. @shelf: the folder of the profilers of ci/peers. @loader: the
+    command that lists the libraries of a program for another machine than this one."""
     for path in (jitproof, init):
         if not os.path.exists(path):
             raise Missing("%s is not built: make all vm-init" % path)
     # Decompressing 100 MB of a profiler would take 10 s of the guest's time.
     content = initramfs.Content({"bin/jitproof": os.path.abspath(jitproof)},
-                                plain=bool(group.profiler))
+                                plain=bool(group.profiler), loader=loader or ("ldd",))
     # A case executes it, and the commands of peers are shell scripts.
-    if os.path.exists("/bin/sh"):
+    if os.path.exists("/bin/sh") and not loader:
         content.programs["bin/sh"] = os.path.realpath("/bin/sh")
     if group.profiler:
         profilers.add_profiler(content, group.profiler, shelf)

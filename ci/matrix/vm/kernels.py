@@ -25,7 +25,8 @@ from ci.base.text import numbers
 PATTERN = r"^linux-(image|binary)(-unsigned)?-[0-9].*-%s$"
 EMPTY = 1 << 20  # bytes; a smaller package holds no image
 IMAGE = re.compile(r"\./(boot/vmlinuz-|usr/lib/modules/[^/]+/vmlinuz)")
-BUILD_IMAGES = ("arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage")
+BUILD_IMAGES = ("arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage", "arch/arm64/boot/Image")
+BANNER = b"Linux version "
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,18 +60,26 @@ class Kernel:
     package_sha256: str = ""  # of the package's file
 
 
+def find_release(path: str, data: bytes) -> tuple[int, bytes]:
+    """Returns the offset of the release in a kernel's image, and some bytes from there on."""
+    if data[0x202:0x206] == b"HdrS":  # a bzImage (Documentation/arch/x86/boot.rst)
+        start = int.from_bytes(data[0x20e:0x210], "little") + 0x200
+    elif data[0x38:0x3c] == b"ARM\x64":  # an Image (Documentation/arch/arm64/booting.rst)
+        start = max(0, data.find(BANNER)) + len(BANNER)
+    else:
+        raise Refused("%s: neither HdrS at 0x202 nor ARM at 0x38; expected a bzImage or an Image"
+                      % path)
+    return start, data[start:start + 256]
+
+
 def read_release(path: str) -> str:
-    """Reads the release from a bzImage (Documentation/arch/x86/boot.rst)."""
-    with open(path, "rb") as file:
-        head = file.read(0x10000)
-    if head[0x202:0x206] != b"HdrS":
-        raise Refused("%s: no HdrS at 0x202; expected a bzImage" % path)
-    start = int.from_bytes(head[0x20e:0x210], "little") + 0x200
-    text = head[start:start + 256].split(b"\0")[0].decode("ascii", "replace")
+    """Reads the release from a kernel's image."""
+    start, data = find_release(path, files.read_bytes(path))
+    text = data.split(b"\0")[0].decode("ascii", "replace")
     # The release names a folder, so it must not contain a slash.
     release = re.match(r"\d+\.\d[\w.+~-]*(?=\s|$)", text)
     if not release:
-        raise Refused("%s: no release at %#x; expected a bzImage" % (path, start))
+        raise Refused("%s: no release at %#x; expected a kernel's image" % (path, start))
     return release.group(0)
 
 
@@ -202,7 +211,7 @@ def find_by_path(path: str) -> Kernel:
         images = [os.path.join(path, name) for name in BUILD_IMAGES]
         path = next((image for image in images if os.path.exists(image)), "")
         if not path:
-            raise Refused("no bzImage in this build tree: %s" % ", ".join(images))
+            raise Refused("no image in this build tree: %s" % ", ".join(images))
     elif not os.path.exists(path):
         raise Refused("%s: neither a version (6.12), nor an image, nor a build tree" % path)
     release = read_release(path)

@@ -14,7 +14,6 @@ from ci.base import debian_packages, files, process
 from ci.base.status import Missing
 from ci.base.text import numbers
 
-NAME = "qemu-system-x86_64"
 # An instruction takes 8 ns of virtual time and idling none, so a guest's run is a function of its
 # inputs. The clock starts at a fixed date, and no device reads this machine's state.
 ICOUNT = ("-accel", "tcg", "-icount", "shift=3,sleep=off",
@@ -53,13 +52,14 @@ class Machine:
     output: int  # bytes of the output memory
     accelerator: str = "tcg"
     clock: str = ""  # path of clock.so, QEMU's time of day; only for TCG
+    options: tuple[str, ...] = ()  # of QEMU for the board and its processors
 
 
 def read_version(path: str) -> str:
     try:
         text = process.run([path, "--version"], timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Missing("%s does not start: %s" % (NAME, error)) from error
+        raise Missing("%s does not start: %s" % (os.path.basename(path), error)) from error
     match = re.search(r"version (\d[\d.]*\d)", text)
     if not match:
         raise Missing("%s --version prints no version" % path)
@@ -70,11 +70,11 @@ def is_new_enough(version: str, oldest: str) -> bool:
     return numbers(version) >= numbers(oldest)
 
 
-def find_unpacked(folder: str) -> Qemu | None:
+def find_unpacked(folder: str, program: str) -> Qemu | None:
     """Returns the QEMU that was unpacked into @folder before, or None."""
     try:
         known = json.loads(files.read(os.path.join(folder, "unpacked.json")))
-        return Qemu(os.path.join(folder, NAME), known["version"], known["package"])
+        return Qemu(os.path.join(folder, program), known["version"], known["package"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -88,8 +88,8 @@ def unpack(config: dict[str, Any], folder: str) -> Qemu:
         package = next(os.path.basename(path) for path in paths
                        if os.path.basename(path).startswith(config["package"] + "_"))
         debian_packages.unpack(paths, os.path.join(folder, "root"))
-    path = os.path.join(folder, NAME)
-    files.write(path, WRAPPER % {"name": NAME, "libraries": "usr/lib/x86_64-linux-gnu"})
+    path = os.path.join(folder, config["program"])
+    files.write(path, WRAPPER % {"name": config["program"], "libraries": "usr/lib/x86_64-linux-gnu"})
     os.chmod(path, 0o755)
     found = Qemu(path, read_version(path), package.removesuffix(".deb"))
     files.write(os.path.join(folder, "unpacked.json"), json.dumps(
@@ -100,18 +100,18 @@ def unpack(config: dict[str, Any], folder: str) -> Qemu:
 def find(config: dict[str, Any], cache: str) -> Qemu:
     """Returns the QEMU in PATH if it is new enough, otherwise the archive's."""
     if platform.machine() != "x86_64":
-        raise Missing("the matrix runs x86-64 kernels on x86-64 only, this is %s"
-                      % platform.machine())
-    path = shutil.which(NAME)
+        raise Missing("the matrix runs on x86-64 only, this is %s" % platform.machine())
+    path = shutil.which(config["program"])
     if path:
         path = os.path.abspath(path)
         version = read_version(path)
         if is_new_enough(version, config["oldest"]):
             return Qemu(path, version, "")
-    folder = os.path.join(os.path.abspath(cache), "qemu")
-    found = find_unpacked(folder) or unpack(config, folder)
+    folder = os.path.join(os.path.abspath(cache), config["program"])
+    found = find_unpacked(folder, config["program"]) or unpack(config, folder)
     if not is_new_enough(found.version, config["oldest"]):
-        raise Missing("%s is %s; expected %s or newer" % (NAME, found.version, config["oldest"]))
+        raise Missing("%s is %s; expected %s or newer" % (config["program"], found.version,
+                                                         config["oldest"]))
     return found
 
 
@@ -133,7 +133,7 @@ def make_command(qemu: Qemu, machine: Machine) -> list[str]:
     else:
         start = ["env", "LD_PRELOAD=./" + CLOCK, qemu.path, *ICOUNT]
     return [
-        *start, "-nodefaults", "-no-user-config", "-no-reboot",
+        *start, *machine.options, "-nodefaults", "-no-user-config", "-no-reboot",
         "-display", "none", "-monitor", "none", "-smp", str(machine.smp),
         "-m", str(machine.memory), "-chardev", "file,id=console,path=" + CONSOLE,
         "-serial", "chardev:console",

@@ -15,6 +15,10 @@ enum { SAVED = 0x7ff << 19 };
  * (arch/arm64/include/asm/pointer_auth.h). */
 #define SIGNATURE (UINT64_C(0x7f) << 48)
 
+/* The kernel has loaded as many bytes that it has not stored yet when it meets an absent page
+ * (arch/arm64/lib/copy_template.S, from v4.3 on). */
+enum { UNDUMPED = 48 };
+
 /* A frame record is two words: the caller's frame pointer, and the return address above it. */
 static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void *context)
 {
@@ -91,6 +95,7 @@ static const struct jp_machine_frames frames = {
 	.fp = FP,
 	.saved = SAVED,
 	.signature = SIGNATURE,
+	.undumped = UNDUMPED,
 	.step = step,
 	.after_call = after_call,
 	.after_direct_call = after_direct_call,

@@ -27,6 +27,8 @@ struct jp_machine_frames {
 	uint32_t saved;   /* mask of callee-saved registers */
 	uint64_t signature; /* mask of the bits of a return address that may be its signature,
 			       which the kernel removes from callchains */
+	uint8_t undumped;   /* most bytes before an absent page that the kernel's copy of a stack
+			       leaves out */
 	/* Steps by the frame-pointer rule; callee-saved registers stay known. */
 	enum jp_frame_answer (*step)(struct jp_regs *regs, jp_stack_load load, void *context);
 	/* Returns whether the @at bytes from @code may end with a call. */
