@@ -10,10 +10,10 @@ NONE = "none"
 
 
 class Causes(NamedTuple):
-    """All causes: what they cost, and which a capture cannot show."""
+    """What each cause costs, and why a capture cannot show some causes."""
 
-    costs: dict[str, str]  # by id: "stacks", "names", "both" or "samples"
-    unknowable: dict[str, str]  # by word: why
+    costs: dict[str, str]  # {id of the cause: "stacks", "names", "both" or "samples"}
+    unknowable: dict[str, str]  # {validators' word for the cause: why a capture cannot show it}
 
     @staticmethod
     def load(jitproof: str) -> "Causes":

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preloaded into a program: the Nth call of one kind fails (FAULT_KIND, FAULT_N). Where FAULT_SITES
- * names a file none does, and where each came from goes there, a number for each: the same for the
- * same way to call it. The processes that it splits into count together; programs that they start
- * are without it.
+ * Preloaded into a program: makes the Nth call of one kind (FAULT_KIND, FAULT_N) fail. If
+ * FAULT_SITES names a file, no call fails; instead the file gets a hash of the call stack of each
+ * call. Forked children share the count; executed programs run without this library.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,10 +25,10 @@ static long which;
 static pid_t owner;
 static struct {
 	atomic_long calls;
-	uint64_t sites[MOST]; /* filled, and in memory, only where they are asked for */
+	uint64_t sites[MOST]; /* filled only if FAULT_SITES is set; untouched pages use no memory */
 } * shared;
 
-/* The C library's own: dlsym() allocates before there is an answer. */
+/* glibc's own functions: dlsym() itself allocates, so it cannot be used to find them. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -45,7 +44,7 @@ static __attribute__((constructor)) void begin(void)
 	which = number ? atol(number) : 0;
 	owner = getpid();
 	unsetenv("LD_PRELOAD");
-	backtrace(frames, DEPTH); /* the first one loads a library */
+	backtrace(frames, DEPTH); /* the first call loads a library */
 	shared = (void *)syscall(SYS_mmap, NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (shared == MAP_FAILED)
@@ -76,7 +75,7 @@ static uint64_t site(void)
 	return sum;
 }
 
-/* Returns whether this call of @what must fail. Sets errno to @error then. */
+/* Returns whether this call of @what must fail. If so, sets errno to @error. */
 static int fails(const char *what, int error)
 {
 	long nth;

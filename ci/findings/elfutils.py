@@ -14,8 +14,8 @@ from ci.base.status import Missing
 from ci.base.text import found
 from ci.findings.context import Context, Shown
 
-# quiet: no rule for any register. restore: its last rows follow a restored state. huge: a rule for
-# register 2^27-2.
+# Functions of a test library: `quiet` has no rule for any register; the last rows of `restore`
+# follow a restored state; `huge` has a rule for register 2^27-2.
 ASSEMBLY = """
 	.text
 quiet:	.cfi_startproc

@@ -93,7 +93,8 @@ def measure_coverage(targets: list[str], profiles: list[str], folder: str) -> di
 
 
 def show_coverage(targets: list[str], profiles: list[str], build: str, folder: str) -> None:
-    """A line a folder: by the corpora alone, and with the tests where those ran."""
+    """Prints the covered branches of each folder: by the corpora alone, and together with the tests
+    if `make coverage` ran them."""
     tests = glob.glob(os.path.join(build, "covered", "profiles", "*.profraw"))
     try:
         alone = measure_coverage(targets, profiles, folder) if targets else {}

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 # Counts down from 2^20 or 2^11.
 SPIN = "48 c7 c1 00 00 10 00  48 01 c8  48 ff c9  75 f8"
 SPIN_SHORTLY = SPIN.replace("00 00 10 00", "00 08 00 00")
-# Calls the code behind it, which spins. Neither has a frame.
+# Calls the code after it, which spins. Neither has a frame.
 WITHOUT_FRAMES = f"48 83 ec 08  e8 05 00 00 00  48 83 c4 08  c3  {SPIN} c3"
 # Points %rbp to a frame that is its own caller.
 CIRCLE = ("55  48 83 ec 10  48 89 24 24  48 8d 05 00 00 00 00  48 89 44 24 08  48 89 e5 "
@@ -72,7 +72,7 @@ add_emitter("recursion-6.12", "depth-limit", "6.12", RECURSION)
 
 
 def add_packed(name: str, label: str, version: str) -> None:
-    """A program that contains its symbols as a compressed file, as in Fedora."""
+    """Adds a recipe for a program that contains its symbols as a compressed file, as in Fedora."""
     @register_recipe(name, label)
     def make(bench: Bench) -> None:
         program, symbols = bench.build_chain(), bench.place("symbols")

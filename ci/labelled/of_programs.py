@@ -199,8 +199,8 @@ add_lost_samples("6.12", "-m", "2", "-F", "1999", "--call-graph", "dwarf,4096")
 
 
 def add_lost_records(version: str, *options: str) -> None:
-    """A ring with room for a few dozen mapping records, whose reader has the lowest priority on the
-    only CPU."""
+    """Adds a recipe whose ring has room for a few dozen mapping records, and whose reader has the
+    lowest priority on the only CPU."""
     @register_recipe("lost-records-" + version, "lost-records")
     def make(bench: Bench) -> None:
         storm = bench.build("storm", programs.STORM, *WITH_FP)

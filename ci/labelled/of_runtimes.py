@@ -11,7 +11,7 @@ from ci.labelled import scripts
 from ci.labelled.bench import Bench, get_chain_options, find_descendant, find_program
 from ci.labelled.recipe import Make, register_recipe
 
-# Captures with large files, whose causes the tree has other captures of.
+# Captures with large files. The tree keeps other captures with the same causes.
 OUTSIDE = {"node-dwarf-6.1", "node-injected-7.3", "node-not-injected-6.1", "node-dump-gone-7.2",
            "pypy-6.1", "python-3.12-map-6.1", "erlang-map-6.12", "erlang-plain-6.1", "deno-6.1",
            "bun-7.3", "java-dwarf-6.1", "php-interpreter-6.1",
@@ -97,7 +97,7 @@ add_java("int-6.1", "interpreter", "6.1", "-Xint", KEEP, perf_map=True)
 def add_script(name: str, label: str, version: str, program: str, package: str, source: str,
                file: str, *options: str, record: Sequence[str] = (), attach: bool = False,
                inject: str = "") -> None:
-    """A runtime whose arguments are a file and a number of milliseconds."""
+    """Adds a recipe for a runtime whose arguments are a file and a number of milliseconds."""
     @register_runtime(name, label)
     def make(bench: Bench) -> None:
         command = [find_program(program, package), *options, bench.write(file, source), "1500"]

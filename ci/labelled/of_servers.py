@@ -22,7 +22,8 @@ SOMEBODY = ("unshare", "--map-user=1000", "--map-group=1000")
 
 def add_postgres(name: str, label: str, version: str, *options: str, record: Sequence[str] = CHAINS,
                  inject: str = "") -> None:
-    """One backend without a server, which compiles everything that it can."""
+    """Adds a recipe for one PostgreSQL backend without a server, which compiles everything that it
+    can."""
     name = "postgres-" + name
 
     @register_recipe(name, label, name in KEPT)
@@ -49,7 +50,8 @@ add_postgres("dwarf-injected-7.3", "no-cfi-for-jit", "7.3", PUBLISHES, record=DU
 
 def add_dotnet(name: str, label: str, version: str, *settings: str,
                record: Sequence[str] = CHAINS) -> None:
-    """A server that answers the same request repeatedly; all its code is compiled at run time."""
+    """Adds a recipe for a server that answers the same request repeatedly; all its code is compiled
+    at run time."""
     name = "dotnet-" + name
 
     @register_recipe(name, label, name in KEPT)

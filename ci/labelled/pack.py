@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packs captures for the tree: an archive for each capture, and once each large file that many of
-them name, without the parts that no reader needs (prune.py)."""
+"""Packs captures for the tree: an archive for each capture, and one copy of each large file that
+many captures name, without the parts that no reader needs (prune.py)."""
 
 import collections
 import hashlib
@@ -41,7 +41,7 @@ class Packer:
         self.known: dict[tuple[int, int, int], str] = {}
 
     def find_shared(self, path: str) -> str | None:
-        """Returns the name of a shared file, or None if @path belongs into the archive."""
+        """Returns the name of a shared file, or None if @path belongs in the archive."""
         about = os.lstat(path)
         if os.path.islink(path) or about.st_size < LARGE or "/tmp/perf-" in path or \
                 path.endswith(".dump"):

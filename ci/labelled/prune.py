@@ -9,8 +9,8 @@ PAGE = 4096
 KEPT = (".note", ".symtab", ".strtab", ".dynsym", ".dynstr", ".shstrtab", ".eh_frame",
         ".gnu_debuglink", ".gnu_debugdata", ".dynamic", ".plt", ".comment")
 SYMBOL = 24
-# Bytes: of larger symbol tables, only symbols near samples stay; larger call frame information
-# stays only if it is needed.
+# In bytes. Prunes symbol tables above this size to symbols near samples, and removes call frame
+# information above this size unless stack dumps need it.
 MUCH = 400_000
 NOBITS = 8
 

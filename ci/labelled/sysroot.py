@@ -29,7 +29,7 @@ class Touched:
             if record.prot & rd.EXECUTE and name.startswith("/"):
                 spaces[record.pid].append((record.start, record.start + record.size,
                                            record.pgoff, name))
-                self.pages[name]  # known, although no sample is in it
+                self.pages[name]  # add an empty set, even if no sample is in the file
         # Ignores which process a sample belongs to: an additional page does no harm.
         everything = sorted({entry for entries in spaces.values() for entry in entries})
         starts = [entry[0] for entry in everything]

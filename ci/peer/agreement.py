@@ -74,7 +74,7 @@ class Space:
         # (start, end, offset, executable, name)
         self.maps: list[tuple[int, int, int, bool, str]] = []
         self.lowest: dict[str, int] = {}  # name -> lowest address
-        self.before: dict[str, int] = {}  # the same, of mappings before an exec
+        self.before: dict[str, int] = {}  # name -> lowest address of mappings before an exec
 
     def fork(self) -> Space:
         other = Space()

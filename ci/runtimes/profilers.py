@@ -48,7 +48,8 @@ def make_java_command(scratch: str) -> list[str]:
     return ["java", "-cp", scratch, "Shares"]
 
 
-# Profiler: (command of the program, clock by which it samples): wall clock, or CPU time of threads.
+# Clocks by which profilers sample: wall clock, or CPU time of threads. Each profiler has (command
+# of the test program, clock).
 WALL, CPU = 0, 1
 PROFILERS = {"py_spy": (make_python_command, WALL), "austin": (make_python_command, WALL),
              "async_profiler": (make_java_command, CPU)}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that move samples between activations, threads, CPUs and times; counts stay the same."""
+"""Alterations that move samples between activations, threads, CPUs and times; counts stay the
+same."""
 
 import bisect
 import collections

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that make two faults at once; each hides the other's effect on a figure."""
+"""Alterations that make two faults at once; each hides the other's effect on a figure."""
 
 import struct
 from typing import Any, Callable

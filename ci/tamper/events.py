@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter attributes and ids of events, and records of loss and throttling."""
+"""Alterations of event attributes and ids, and of records of loss and throttling."""
 
 from functools import partial
 import operator

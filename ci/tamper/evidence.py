@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter the truth, maps, `watched`, `capture` and kept ELF files."""
+"""Alterations of the truth, maps, `watched`, `capture` and kept ELF files."""
 
 from functools import partial
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter fields whose values are known for all records: ids, reserved bytes after the
-CPU, padding of names, and the record of the kernel's text."""
+"""Alterations of fields whose values are known for all records: ids, reserved bytes after the CPU,
+padding of names, and the record of the kernel's text."""
 
 import struct
 from typing import Any, Callable

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter information that two files of a case contain: figures of `capture` and
-`watched`, features of perf.data, env.json."""
+"""Alterations of information that two files of a case contain: figures of `capture` and `watched`,
+features of perf.data, env.json."""
 
 from functools import partial
 import json
@@ -14,7 +14,7 @@ from ci.tamper.window import read_lines
 
 EVENT_DESC, SAMPLE_TIME, CLOCKID = 12, 21, 23
 ARCH, NRCPUS = 6, 7
-ATTR_AT = 8  # of the first one in EVENT_DESC
+ATTR_AT = 8  # offset of the first attr in EVENT_DESC
 
 # Figures of jitproof's own captures that another file shows, too.
 FIGURES: dict[str, tuple[tuple[str, Callable[[int], int]], ...]] = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter a frame, a word or a register of a sample; the rest stays plausible."""
+"""Alterations of a frame, a word or a register of a sample; the rest stays plausible."""
 
 from functools import partial
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Harmless kinds: they change a file but not its meaning, so judging must not notice them."""
+"""Harmless alterations: they change a file but not its meaning, so judging must not notice them."""
 
 import random
 import re
@@ -217,7 +217,7 @@ def change_kernel_map_time(case: Case) -> Changes:
                               "mapping record of the kernel")
 
 
-# Files that only human readers use.
+# Change files that only human readers use.
 add("harmless.notes", lambda case: {
     "workload.txt": b"tampered\n", "ktap.txt": b"not ok 1 - tampered\n"}, harmless=True)
 add("harmless.extra-file", lambda case: {"README": b"what a reader put beside it\n"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter only injected.data, an injector's output, and not perf.data."""
+"""Alterations of injected.data, an injector's output, without changing perf.data."""
 
 import struct
 from typing import Any, Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter the jitdumps and perf maps that the workload published."""
+"""Alterations of the jitdumps and perf maps that the workload published."""
 
 import os
 import re
@@ -33,8 +33,8 @@ def read_mode(case: Case) -> str:
 
 
 def inject(case: Case, alter: dict[str, bytes]) -> Changes:
-    """Injects altered jitdumps into the capture again, from a scratch folder: the files at the
-    recorded paths are no longer the mapped ones."""
+    """Injects altered jitdumps into the capture again. Works in a scratch folder, because the files
+    at the recorded paths are no longer the mapped ones."""
     mode = read_mode(case)
     with tempfile.TemporaryDirectory(prefix="tamper-jit-", dir=case.scratch) as folder:
         target = os.path.join(folder, "injected.data")

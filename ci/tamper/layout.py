@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter the order and types of perf.data's records, and its end."""
+"""Alterations of the order and types of perf.data's records, and of its end."""
 
 from functools import partial
 from typing import Any, Callable

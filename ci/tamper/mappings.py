@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter, delete and invent records of mappings."""
+"""Alterations of mapping records: changes, deletions and inventions."""
 
 from functools import partial
 import os
@@ -14,9 +14,9 @@ from harness.selftest.support import run_directory as rd
 
 PAGE = 4096
 LONG = 10_000_000  # ns; a longer bracket of the truth covers thousands of acts
-# Kinds that shrink a record.
+# Alterations that shrink a record.
 PARTS = ("length.-1", "start.+1")
-# Kinds that remove a record or move it by so many ns.
+# Alterations that remove a record or move it by so many ns.
 UNTOLD = {"deleted": 0, "prot.read": 0, "prot.none": 0, "time.+100ms": 100_000_000,
           "time.-100ms": 100_000_000}
 # The same, if a later record before all events were on repeats the information.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter samples outside of emitted code, the kernel's part of samples, and fields to
+"""Alterations of samples outside of emitted code and of the kernel's part of samples, and field
 values that no kernel writes. Judging can notice them without the truth."""
 
 from functools import partial

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that delete, repeat or move a record of each type of the truth."""
+"""Alterations that delete, repeat or move a record of each type of the truth."""
 
 from functools import partial
 from typing import Callable
@@ -40,7 +40,8 @@ def choose_record_of_type(case: Case, number: int) -> int:
 
 
 def find_parts(case: Case, at: int) -> range:
-    """Returns the slots of the record that begins at @at. TEXT and the like may have several."""
+    """Returns the slots of the record that begins at @at. TEXT and similar records may have
+    several."""
     truth, end = case.truth, at + 1
     if truth.get(at)[0] in ITEMS:
         while end < len(truth.slots) and truth.get(end)[0] == truth.get(at)[0] and \

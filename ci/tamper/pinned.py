@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that change the CPU of samples in pinned activations, whose threads did not leave their
-CPU: the CPU time in the truth equals the elapsed time."""
+"""Alterations of the CPU of samples in pinned activations, whose threads did not leave their CPU:
+the CPU time in the truth equals the elapsed time."""
 
 import bisect
 import collections

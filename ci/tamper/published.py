@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter a field of a jitdump, perf map or injected file."""
+"""Alterations of a field of a jitdump, perf map or injected file."""
 
 from functools import partial
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter records of mappings and tasks so that each record is still possible."""
+"""Alterations of records of mappings and tasks so that each record is still possible."""
 
 from functools import partial
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Harmless kinds that write the same content in another way; judging must not notice them."""
+"""Harmless alterations that write the same content differently; judging must not notice them."""
 
 import json
 import os
@@ -147,7 +147,7 @@ def append_empty_slots(case: Case) -> Changes:
 
 @kind("harmless.env.order", harmless=True)
 def reorder_keys(case: Case) -> Changes:
-    """Indents the object, reorders its keys and adds one."""
+    """Indents the JSON object, reorders its keys and adds one."""
     env = json.loads(case.read("env.json"))
     env["noted"] = "by a reader"
     return {"env.json": json.dumps(env, indent=1, sort_keys=True).encode()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that move or delete samples in emitted code, or change their thread, mode or CPU."""
+"""Alterations that move or delete samples in emitted code, or change their thread, mode or CPU."""
 
 import bisect
 import collections
@@ -169,8 +169,8 @@ def delete_two_percent(case: Case) -> Changes:
 
 
 def filter_unbroken(samples: list[rd.Sample]) -> list[rd.Sample]:
-    """Returns the samples with another one of the thread a period before and a period after, on the
-    same CPU."""
+    """Returns the samples whose thread also has a sample one period before and one period after, on
+    the same CPU."""
     return [one for before, one, behind in zip(samples, samples[1:], samples[2:])
             if before.cpu == one.cpu == behind.cpu and
             all(0.95 < gap / one.one[rd.PERIOD] < 1.05

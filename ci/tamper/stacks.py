@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter registers, dump and callchain of samples."""
+"""Alterations of registers, dump and callchain of samples."""
 
 import struct
 from typing import Callable

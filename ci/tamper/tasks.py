@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter COMM, FORK and EXIT records, and invent processes and threads."""
+"""Alterations of COMM, FORK and EXIT records, and invented processes and threads."""
 
 from functools import partial
 import struct

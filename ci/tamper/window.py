@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds that alter the capture's window, maps, intervals, kept ELF files and the truth."""
+"""Alterations of the capture's window, maps, intervals, kept ELF files and the truth."""
 
 import functools
 from functools import partial
@@ -36,7 +36,7 @@ def set_facts(**values: object) -> Callable[[Case], Changes]:
 
 
 def move_time(key: str, part: float) -> Callable[[Case], Changes]:
-    """Moves a time to a part of the window: 0 is its begin, 1 its end."""
+    """Moves a time into the window. @part: 0 is the window's begin, 1 its end."""
     def change(case: Case, facts: Facts) -> None:
         begin, end = case.window
         facts[key] = str(int(begin + (end - begin) * part))

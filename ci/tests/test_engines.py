@@ -50,7 +50,7 @@ class Kselftest(Folder):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Installs like the kernel's top-level Makefile."""
+        """Installs the targets as the kernel's top-level Makefile does."""
         folder = tempfile.TemporaryDirectory(prefix="jitproof-")
         cls.addClassCleanup(folder.cleanup)
         cls.installed = os.path.join(folder.name, "tests")
@@ -79,7 +79,7 @@ class Kselftest(Folder):
             *("jitproof/profiler/" + name for name in adapters), "jitproof/settings",
             "kselftest-list.txt", "run_kselftest.sh"]))
         self.assertEqual(self.read("tests", "kselftest-list.txt"), "jitproof:jitproof.sh\n")
-        # It runs the installed program with the installed adapters.
+        # Expect the installed program to run with the installed adapters.
         done = run(*DENY, "EPERM", self.place("tests", "run_kselftest.sh"), cwd="/")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"(?m)^# ok \d+ \S+ # SKIP .*EPERM")

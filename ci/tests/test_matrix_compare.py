@@ -105,7 +105,7 @@ class Compare(Made):
         self.compare_splats(["BUG: x"], ["BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n", "1 regressions")
         self.compare_splats(["BUG: x"], ["BUG: x", "BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n")
         self.compare_splats(["BUG: x", "BUG: y"], ["BUG: y"], 0, "0 differences")
-        # The same splat at another time, on another processor.
+        # Expect no difference for the same splat at another time, on another processor.
         line = "[%12.6f] WARNING: CPU: %d PID: %d at mm/mmap.c:12 f+0x1/0x2"
         self.compare_splats([line % (1, 0, 77)], [line % (12345.6, 1, 8)], 0, "0 differences")
         # "cut here" lines differ only by their time.
@@ -157,14 +157,14 @@ class Compare(Made):
                             "  6.1: a/one: broken.chain: 0/1000 -> 1/1000",
                             cases=cases)
         self.compare_change(1, "2 regressions", arguments=["--exact"], cases=cases)
-        # By the wall clock one of a thousand is chance, a hundred are a difference.
+        # With the wall clock, one of a thousand is chance, a hundred are a difference.
         clock = {"accelerator": "kvm"}
         self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 0 figures")
         cases = [case("a/one", k=100), case("a/two")]
         self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 1 figures")
 
     def test_exact_reports_every_figure(self) -> None:
-        # With different labels and seeds, and by the wall clock.
+        # Now with different labels and seeds, and with the wall clock.
         clock: dict[str, Any] = {"accelerator": "wall clock", "kind": "tool", "facts": []}
         changed: dict[str, Any] = {**clock, "label": "perf-7", "seed": 2,
                                    "cases": [case("a/one", n=999)]}

@@ -200,7 +200,7 @@ BOARD = """measured ..., Linux 6.18.44, x86_64.
 
 
 class Kept(Folder):
-    """Tests ci/matrix scores."""
+    """Tests ci/matrix scores, which keeps scores of profilers."""
 
     def run_dir(self, label: str, *rows: dict[str, Any], outcome: str = "DONE",
                 command: str = "again") -> str:

@@ -111,7 +111,7 @@ class Store(Made):
         self.assertEqual(matrix("report", "--folder", self.store_dir).returncode, 0)
 
     def expect_message(self, done: subprocess.CompletedProcess[str], text: str) -> None:
-        """One line, and no traceback."""
+        """Expects one line on standard error, and no traceback."""
         self.assertEqual((done.returncode, done.stderr),
                          (99, "ci/matrix %s: %s\n" % (done.args[0], text)))
 
@@ -132,7 +132,7 @@ class Store(Made):
     def test_full_output(self) -> None:
         folder = self.run_dir("run")
         with open("/dev/full", "w", encoding="ascii") as full:
-            # The error comes with each line, or at the end.
+            # The error occurs at each line, or at the end.
             for unbuffered in ("1", ""):
                 done = self.run_process("compare", folder, folder, stdout=full,
                                         env={**os.environ, "PYTHONUNBUFFERED": unbuffered})

@@ -68,7 +68,7 @@ class Tools(Made):
                          "python3 ci/matrix tools --perf 6.12 --seed 7 --case 'a/*'")
         self.assertEqual((made.cases["a/one"]["crashed"], made.cases["a/one"]["smp"]),
                          ("SIGSEGV", 2))
-        # It does not overwrite results.
+        # Expect that results are not overwritten.
         self.assertEqual(self.run_tools().returncode, 99)
 
     def test_several_seeds(self) -> None:
@@ -123,7 +123,7 @@ class Tools(Made):
         self.assertEqual(self.run_tools("--perf", "6.12", "6.12", "trixie", "--seed", "1",
                                         "--seed", "1").returncode, 0)
         self.assertEqual(len(self.read_calls()), 1)
-        # Two perfs with the same label.
+        # Use two perfs with the same label.
         self.add_fetched("sid", "6.12.200")
         done = self.run_tools("-o", self.place("other"), "--perf", "6.12", "sid")
         self.assertEqual((done.returncode, done.stderr), (
@@ -154,7 +154,7 @@ class Tools(Made):
         self.assertIn(" -o %s " % self.place("out", "perf-6.12.partial"), self.read_calls()[0])
 
     def test_missing_version(self) -> None:
-        # It downloads nothing for a version that no suite has.
+        # Expect no download for a version that no suite has.
         with unittest.mock.patch("ci.peer.perf_tools.SUITES", ("trixie",)):
             done = self.run_tools(perf="6.1")
         self.assertEqual((done.returncode, done.stdout),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests make mutants: the changed lines and operators, and the list of survivors."""
+"""Tests of make mutants: the changed lines and operators, and the list of survivors."""
 
 import os
 import signal
@@ -146,7 +146,7 @@ class Bound(unittest.TestCase):
 
 class Asked(Folder):
     def test_every_program_is_the_mutant(self) -> None:
-        """test_hostile.py runs another program, which must be the mutant, too."""
+        """The program that test_hostile.py runs must be the mutant, too."""
         script = Script(ROOT, "hostile/test_hostile.py")
         script.methods = ["RunDirectory.test_outcome"]
         self.assertEqual(script.ask(JITPROOF, "", 0), "0")

@@ -20,7 +20,7 @@ PEERS = os.path.abspath(__file__ + "/../../peers")
 
 @dataclasses.dataclass(frozen=True)
 class Made(Registry):
-    """Makes a script that prints its arguments. @name: of the file."""
+    """A registry that makes a script that prints its arguments. @name: of the file."""
 
     def fetch(self, version: str, home: str) -> None:
         path = os.path.join(home, self.name)

@@ -72,7 +72,7 @@ class Tools(Folder):
         self.assertEqual(words[0], home + "/perfconfig")
         self.assertEqual(words[1], "--library-path")
         self.assertTrue(words[2].startswith(home + "/root/usr/lib/"), words[2])
-        # It runs the perf with a version in its name.
+        # Expect the perf with a version in its name.
         self.assertEqual(words[3:], [home + "/root/usr/bin/perf_5.10", "report", "-i", "a", "b\n"])
 
     def test_malformed_fetched_json(self) -> None:

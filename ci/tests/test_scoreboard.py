@@ -130,7 +130,7 @@ class Scoreboard(Folder):
             ["one", "other", "other", ""])
 
     def test_missing_profiler(self) -> None:
-        """It runs one scene only, and makes no page without a profiler."""
+        """Expects that only one scene runs, and that no page is made without a profiler."""
         status, said = self.run_board(profiler="samply")
         self.assertEqual((status, said.splitlines()[-1]), (4, "no profiler is here"))
         self.assertEqual(self.read_calls(), ["samply shaky 1"])
@@ -140,7 +140,8 @@ class Scoreboard(Folder):
         self.assertIn("* samply: nobody has it", files.read(self.place("page")))
 
     def test_format_of_figures(self) -> None:
-        """3999 of 4000 is not 100 %; rounds with the same verdict are summed."""
+        """Expects that 3999 of 4000 is not shown as 100 %, and that rounds with the same verdict
+        are summed."""
         row = {"outcome": "FAIL", "exceptions": [], "right": {"k": 3999, "n": 4000, "good": False},
                "whole": {"k": 1, "n": 1, "good": True}}
         self.assertEqual(str(Cell([row])), "right 99.9 %")

@@ -68,7 +68,7 @@ class Summary(Folder):
 
 
 class Services(Folder):
-    """What the services' files run."""
+    """Tests what the files for CI services run."""
 
     def check_run(self, script: str, variables: dict[str, str], output: str) -> None:
         done = process.run(["bash", "-e", "-c", script], cwd=ROOT, timeout=120,

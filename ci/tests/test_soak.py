@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests make soak: outcomes that a condition accepts, cleanup of drivers, the page, resuming."""
+"""Tests of make soak: outcomes that a condition accepts, cleanup of drivers, the page, resuming."""
 
 import contextlib
 import os
@@ -139,7 +139,7 @@ class Whole(Folder):
         done = self.run_soak()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("2 runs, 2 cases, 0 unexpected", done.stdout)
-        # All runs are done: it makes no other run.
+        # All runs are done: expect no other run.
         self.assertEqual(self.run_soak().stdout, done.stdout.splitlines(True)[-1])
 
     def test_unexpected_result(self) -> None:

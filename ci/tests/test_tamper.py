@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests make tamper on a recorded fixture: it counts noticed and harmless alterations."""
+"""Tests of make tamper on a recorded fixture: noticed and harmless alterations are counted."""
 
 import os
 import shutil

@@ -17,7 +17,7 @@ CELL_KEYS: stored.Keys = {"outcome": (stored.is_text, True), "seed": (stored.is_
                           "suite": (stored.is_text, True), "version": (stored.is_text, True)}
 # Optional keys of cell.json that the header copies.
 COPIED = ("package_sha256", "packages", "sha256", "qemu", "qemu_package")
-# Keys of the header that must be the same for all seeds.
+# Keys of the header that must have the same value for all seeds.
 SAME = ("kind", "label", "version", "kernel", "package", *COPIED, "accelerator", "suite", "exact")
 
 

@@ -3,20 +3,19 @@
  * LD_PRELOAD library for QEMU: replaces the time of day by a count of its calls, so that runs of a
  * guest are reproducible.
  *
- * By the time of day TCG decides whether to shrink the table of a processor's cached address
- * translations (QEMU 10.0, accel/tcg/cputlb.c: tlb_mmu_resize_locked()); of 2,197 calls during a
- * run only eleven had another caller. A guest with two processors can observe which translations
- * are cached: fork() write-protects page after page, and flushes the other processor's
- * translations only at the end. Until then a thread there can still write to a cached page, and
- * takes a fault on any other page. So of 13 runs of loss/storm.default on 7.2 ten had one result
- * and three another; with this clock all have the same.
+ * TCG uses the time of day to decide whether to shrink a processor's table of cached address
+ * translations (QEMU 10.0, accel/tcg/cputlb.c: tlb_mmu_resize_locked()); almost all of its calls
+ * come from there. A guest with two processors can observe which translations are cached: fork()
+ * write-protects page after page, and flushes the other processor's translations only at the end.
+ * Until then a thread on the other processor can write to a page whose translation is cached, and
+ * takes a fault on any other page.
  */
 #include <sys/time.h>
 
 /*
- * Microseconds that one call advances the time. QEMU shrinks a table at most once per 100 ms, here
- * every ten calls. A time that stands still would never shrink a table: runs take three times as
- * long.
+ * Microseconds that one call advances the time. QEMU shrinks the table of cached translations at
+ * most once per 100 ms, which is every ten calls here. A constant time would prevent shrinking, and
+ * runs would take three times as long.
  */
 #define STEP_US 10000
 
