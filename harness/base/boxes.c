@@ -7,11 +7,11 @@
 #include "harness/base/array.h"
 #include "harness/base/order.h"
 
-/* A k-d tree in an array: each node precedes its two subtrees and has their size, so that a search
- * can skip a subtree. */
+/* A k-d tree in an array: each node precedes its two subtrees and states their size, so that a
+ * search can skip a subtree. */
 struct jp_boxes_node {
-	struct jp_box box, bounds;       /* of this node; of it and all below */
-	uint32_t owner, lowest, highest; /* of this node; least and largest of all below */
+	struct jp_box box, bounds;       /* of this node; of this node and all nodes below */
+	uint32_t owner, lowest, highest; /* of this node; smallest and largest of all nodes below */
 	uint32_t item, size;             /* @size: nodes of the tree that begins here */
 };
 
@@ -50,8 +50,8 @@ static void swap(struct jp_boxes_node *one, struct jp_boxes_node *other)
 	*other = saved;
 }
 
-/* Moves the element with @nth smaller ones to its place: none before it is larger, none behind it
- * smaller. The pivot is pseudo-random, so that no natural order is slow. */
+/* Moves the element with @nth smaller ones to its place: no element before it is larger, none after
+ * it smaller. The pivot is pseudo-random, so that no natural order is slow. */
 static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, enum axis axis)
 {
 	uint64_t seed = count;
@@ -81,8 +81,8 @@ static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, en
 	}
 }
 
-/* Returns how many elements behind the middle reach up to it: a search for them must visit both
- * sides. */
+/* Returns how many elements after the middle begin at or before it: a search for them must visit
+ * both sides. */
 static size_t count_crossing(const struct jp_boxes_node *nodes, size_t count, size_t middle,
 			     enum axis axis)
 {

@@ -20,7 +20,7 @@ struct jp_box {
  * 		... array[item] ...
  */
 struct jp_boxes {
-	struct jp_boxes_node *nodes; /* each before those below it */
+	struct jp_boxes_node *nodes; /* each node before the nodes below it */
 	size_t count, capacity;
 };
 
@@ -30,8 +30,8 @@ int jp_boxes_add(struct jp_boxes *boxes, uint32_t owner, const struct jp_box *bo
 void jp_boxes_build(struct jp_boxes *boxes);
 /* Frees all; the set is then empty. */
 void jp_boxes_free(struct jp_boxes *boxes);
-/* Stores in *@item the next element of @owner whose box meets @box; *@at starts as 0. In no order,
- * but later and higher ones tend to come first. @box may shrink between calls. Returns false at the
- * end. */
+/* Stores in *@item the next element of @owner whose box meets @box; *@at starts as 0. The order is
+ * undefined, but later and higher boxes tend to come first. @box may shrink between calls. Returns
+ * false at the end. */
 bool jp_boxes_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,
 		   size_t *at, size_t *item);

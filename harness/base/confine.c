@@ -21,8 +21,8 @@
 #include "harness/base/output_folder.h"
 #include "harness/base/rights.h"
 
-/* Returns the user whose privileges suffice to read the input: its owner; or nobody, if that is
- * root, if the input is a pipe, or if there are several files. */
+/* Returns the user whose privileges suffice to read the input. It is the input's owner, or nobody
+ * if the owner is root, if the input is a pipe, or if there are several files. */
 static int64_t find_owner(const struct jp_delegate *delegate)
 {
 	struct stat st;

@@ -6,9 +6,9 @@
 
 /* Reads untrusted files in a harmless process: without root, without capabilities, with only the
  * system calls for reading files and writing to open ones (docs/threat-model.md). Its parent waits,
- * and opens for it what was named beforehand. */
+ * and opens files for it that were named beforehand. */
 struct jp_confine {
-	struct jp_readable readable; /* its input, and what else it may read */
+	struct jp_readable readable; /* its input, and further files that it may read */
 	/* A further socket for messages; 0: none. The waiting process closes it, so that the other
 	 * end sees the end of the confined process. */
 	int channel;

@@ -120,9 +120,9 @@ int jp_delegate_input(const struct jp_delegate *delegate, const char *path, stru
 	return fd < 0 ? jp_fail(err, -fd, "%s: %s", path, strerror(-fd)) : fd;
 }
 
-/* Descends from @folder along @rest, through no link and only folders that nobody else can write
- * to: a copied link may lead out. Returns the descriptor of the last folder, or -errno. @last: the
- * last part of @rest. */
+/* Descends from @folder along @rest. Follows no link, and enters only folders that nobody else can
+ * write to: a copied link may lead out of @folder. Returns the descriptor of the last folder, or
+ * -errno. @last: the last part of @rest. */
 static int open_below(int folder, const char *rest, const char **last)
 {
 	jp_cleanup_close int at = openat(folder, ".", TO_LIST);
@@ -149,7 +149,7 @@ static int open_below(int folder, const char *rest, const char **last)
 	return is_ours(at) && strcmp(rest, "..") ? jp_steal_fd(&at) : -EACCES;
 }
 
-/* Returns the part of @path below @folder (NULL: none), or NULL if it is not below. */
+/* Returns the part of @path below @folder, or NULL if @path is not below it or @folder is NULL. */
 static const char *find_rest(const char *path, const char *folder)
 {
 	size_t length = folder ? strlen(folder) : 0;
@@ -160,7 +160,8 @@ static const char *find_rest(const char *path, const char *folder)
 		       : NULL;
 }
 
-/* Opens the folder of @path within the named folders. Returns -EACCES if it is in none. */
+/* Opens the folder of @path within the named folders. Returns -EACCES if @path is in none of
+ * them. */
 static int open_folder_of(const struct jp_delegate *delegate, const char *path, const char **last)
 {
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
@@ -235,7 +236,8 @@ static int open_harmless(const struct jp_delegate *delegate, const char *path, s
 	return jp_steal_fd(&fd);
 }
 
-/* Opens a file that was named, or chosen by its required owner, who could give it a second name. */
+/* Opens a named file, or a file that was chosen by its required owner, who could give it a second
+ * name. */
 static int open_one_of(const struct jp_readable_file *file, struct jp_error *err)
 {
 	uint64_t size;

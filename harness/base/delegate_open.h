@@ -10,7 +10,7 @@
 /* A regular file, by its exact path. */
 struct jp_readable_file {
 	const char *path;
-	int64_t owner; /* required owner, and no other name; -1: any owner */
+	int64_t owner; /* required owner, if the file has no other name; -1: any */
 };
 
 /* Files that may be read with the privileges of the waiting process (confine.h). */
@@ -31,7 +31,7 @@ void jp_readable_sort(struct jp_readable_file *files, size_t count);
 enum { JP_DELEGATE_FOLDERS = 4 };
 struct jp_delegate {
 	const struct jp_readable *readable;
-	int input; /* open; -1: none */
+	int input; /* descriptor; -1: none */
 	struct {
 		const char *path;
 		char *real; /* absolute path without links */

@@ -20,7 +20,7 @@ int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 {
 	va_list ap;
 
-	/* EIO may be our own code for errors that are no disk's. */
+	/* EIO may be our own code for errors that have nothing to do with a disk. */
 	if (code != EIO)
 		jp_shortage_note(code);
 	if (err) {

@@ -9,7 +9,7 @@
 
 #include "harness/base/error.h"
 
-/* Whole files, with a NUL behind their @size bytes (@size may be NULL); the caller frees. Return
+/* Whole files, with a NUL after their @size bytes (@size may be NULL); the caller frees. Return
  * NULL if the file is unreadable or longer than @limit bytes, with a message that names it. */
 
 /* Reads @path to its end, opened by jp_named_input(): also files of /proc and /sys, which state no
@@ -17,12 +17,12 @@
 char *jp_file_read(const char *path, size_t limit, size_t *size, struct jp_error *err);
 /* Reads from the current offset of @fd, which messages call @name. */
 char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, struct jp_error *err);
-/* Reads an untrusted file: regular, no link, and of exactly the size that it states, as a part of
- * the evidence is no evidence. Never waits. */
+/* Reads an untrusted file, which must be regular, no link, and exactly as long as stat() states, so
+ * that a truncated file is not taken for the whole. Never waits. */
 char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct jp_error *err);
 
-/* Creates a file of ours for writing. @replace: an existing file is replaced, else an error.
- * Returns NULL and a message on errors. */
+/* Creates a file of ours for writing. An existing file is replaced if @replace, else it is an
+ * error. Returns NULL and a message on errors. */
 FILE *jp_file_create(const char *path, bool replace, struct jp_error *err);
 
 /* Reads a short text, such as a file of /proc, by one read(): at most @size - 1 bytes and a NUL.

@@ -16,7 +16,7 @@ static bool is_matched(const char *glob, const struct jp_arguments *names)
 	return false;
 }
 
-/* Returns whether @word is one of @names, in which a backslash is no special character. */
+/* Returns whether @word is one of @names, in which a backslash is an ordinary character. */
 static bool is_name(const char *word, const struct jp_arguments *names)
 {
 	for (size_t i = 0; i < names->count; i++)
@@ -25,7 +25,7 @@ static bool is_name(const char *word, const struct jp_arguments *names)
 	return false;
 }
 
-/* Offers @name, and both sides of its first slash: a study is no case, but people type it. */
+/* Offers @name, and both sides of its first slash: users also type only the study. */
 static void offer_parts(struct jp_nearest *nearest, const char *name)
 {
 	const size_t first = strcspn(name, "/");

@@ -13,7 +13,7 @@ int jp_globs_read(struct jp_arguments *globs, const struct jp_operands *words,
 		  const struct jp_arguments *names, const char *what, struct jp_error *err);
 /* Returns whether one of @globs matches the whole @name, or there are none. */
 bool jp_globs_match(const struct jp_arguments *globs, const char *name);
-/* Stores a question such as "; did you mean 'growth/anon'?" in @text, or "" if none of @names, nor
- * a part up to or behind a slash, is like @word. Returns @text. */
+/* Stores a question such as "; did you mean 'growth/anon'?" in @text, or "" if @word resembles none
+ * of @names, nor the part before or after a slash. Returns @text. */
 const char *jp_globs_hint(const char *word, const struct jp_arguments *names, char *text,
 			  size_t size);

@@ -21,7 +21,7 @@ struct jp_groups {
 int jp_groups_add(struct jp_groups *groups, uint32_t number, size_t index);
 /* Sorts the groups, after all additions and before any search. */
 void jp_groups_sort(struct jp_groups *groups);
-/* Frees all; there are then no groups. */
+/* Frees all memory and leaves an empty set. */
 void jp_groups_free(struct jp_groups *groups);
 /* Stores in *@index the least index of @number from *@index on. Returns false if there is none. */
 bool jp_groups_next(const struct jp_groups *groups, uint32_t number, size_t *index);

@@ -16,7 +16,8 @@ void jp_interrupt_let_go(void);
 /* Turns SIGINT, SIGTERM and SIGHUP into an event for poll(), so that a run can clean up first.
  * Returns 0 or -errno. */
 int jp_interrupt_watch(void);
-/* Gives a child that continues with a part of the work signals of its own. Returns 0 or -errno. */
+/* Gives a child that continues with a part of the work its own handling of signals. Returns 0 or
+ * -errno. */
 int jp_interrupt_own(void);
 /* Returns a descriptor that is readable after a signal; -1 if none is watched. */
 int jp_interrupt_fd(void);

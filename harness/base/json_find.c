@@ -12,7 +12,7 @@ static const char *skip_blanks(const char *at)
 	return at + strspn(at, " \t\r\n");
 }
 
-/* Returns the position behind the string at @at, or NULL if there is none. */
+/* Returns the position after the string at @at, or NULL if there is none. */
 static const char *skip_string(const char *at)
 {
 	if (*at++ != '"')
@@ -23,7 +23,7 @@ static const char *skip_string(const char *at)
 	return *at ? at + 1 : NULL;
 }
 
-/* Returns the position behind the value at @at: counts brackets, skips strings. */
+/* Returns the position after the value at @at: counts brackets, skips strings. */
 static const char *skip_value(const char *at)
 {
 	int depth = 0;

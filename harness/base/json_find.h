@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* Finds the string at @path in the JSON object @text: ("tools", "perf", NULL) finds 6.1 in
- * {"tools": {"perf": "6.1"}}. Escapes are kept. Returns false if there is none, if @text is no JSON
- * up to there, or if @value is too small. */
+ * {"tools": {"perf": "6.1"}}. Escapes are kept. Returns false if there is none, if @text is not
+ * valid JSON up to there, or if @value is too small. */
 bool jp_json_find(const char *text, const char *const *path, char *value, size_t size);
 /* Finds a number without sign and fraction. */
 bool jp_json_find_number(const char *text, const char *const *path, uint64_t *value);

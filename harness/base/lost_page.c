@@ -19,7 +19,7 @@ static struct watched {
 static void write_text(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
-		return; /* no output is left for the message */
+		return; /* the message cannot be written */
 }
 
 /* Calls only functions that are allowed in a signal handler. */

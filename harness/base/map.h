@@ -15,18 +15,18 @@
  */
 struct jp_map {
 	uint64_t *slots; /* capacity + 1 slots: key (0: free) and value; the last is for key 0 */
-	size_t count, capacity; /* capacity: a power of two */
+	size_t count, capacity; /* number of entries; a power of two */
 	size_t words;           /* words in a slot */
 	unsigned int shift;
-	bool zero; /* key 0 is in it */
+	bool zero; /* whether key 0 is present */
 };
 
 /* Returns the value of @key, @size bytes, aligned to 8; a new value is all zero. Valid until the
  * next jp_map_at(). @size must be the same in all calls. Returns NULL if out of memory, without a
  * change. */
 void *jp_map_at(struct jp_map *map, uint64_t key, size_t size);
-/* Returns the next value, in no order, and its key in *@key (may be NULL); *@at starts as 0. NULL:
- * no more. */
+/* Returns the next value, in no order, and its key in *@key (may be NULL); *@at starts as 0.
+ * Returns NULL at the end. */
 void *jp_map_next(const struct jp_map *map, size_t *at, uint64_t *key);
 /* Frees all; the map is then empty. */
 void jp_map_free(struct jp_map *map);

@@ -11,7 +11,7 @@
 /* Maps the @size > 0 bytes of @fd. Messages call it @name, which must stay valid. Returns NULL and
  * a message on errors. */
 const void *jp_mapped_file(int fd, const char *name, uint64_t size, struct jp_error *err);
-/* Returns 0, or -ENODATA and a message if @fd has become shorter: the last page may have lost bytes
+/* Returns 0, or -ENODATA and a message if @fd has become shorter. The last page may have lost bytes
  * without a fault. */
 int jp_mapped_file_check(int fd, const char *name, uint64_t size, struct jp_error *err);
 void jp_mapped_file_end(const void *map);

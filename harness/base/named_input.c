@@ -23,7 +23,7 @@ int jp_named_again(int fd, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens it again without /proc: by name, if that still leads to the same file. */
+/* Opens the file again without /proc: by name, if the name still leads to the same file. */
 static int open_by_name(int seen, const char *path)
 {
 	jp_cleanup_close int fd = -1;
@@ -38,9 +38,9 @@ static int open_by_name(int seen, const char *path)
 	return now.st_dev == was.st_dev && now.st_ino == was.st_ino ? jp_steal_fd(&fd) : -ESTALE;
 }
 
-/* Opens a file, a folder or a pipe. Opening a device may have effects; a FIFO of another user,
- * perhaps in the place of a file, could block us for any time. A confined process may run as
- * nobody, whose FIFOs are anyone's. */
+/* Opens a file, a folder or a pipe. Refuses devices, since opening one may have effects, and FIFOs
+ * of other users, which could block for any time. A confined process may run as nobody, whose FIFOs
+ * are anyone's. */
 int jp_named_input(const char *path, struct jp_error *err)
 {
 	jp_cleanup_close int seen = open(path, O_PATH | O_CLOEXEC);

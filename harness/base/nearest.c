@@ -14,7 +14,8 @@ enum { LONGEST = sizeof(((struct jp_nearest *)NULL)->name) - 1 };
 static size_t measure_distance(const char *word, const char *name)
 {
 	const size_t from = strlen(word), to = strlen(name);
-	uint8_t left[LONGEST + 1][LONGEST + 1]; /* of the first letters of both */
+	uint8_t left[LONGEST + 1][LONGEST + 1]; /* [i][j]: distance between the first i letters of
+						   one and the first j of the other */
 
 	if (from > LONGEST || to > LONGEST)
 		return SIZE_MAX;
@@ -40,7 +41,7 @@ void jp_nearest_offer(struct jp_nearest *nearest, const char *name)
 {
 	const size_t distance = measure_distance(nearest->word, name);
 
-	/* One mistake in three letters: more would make another word. */
+	/* Accept one mistake in three letters: with more it would be another word. */
 	if (distance > strlen(nearest->word) / 3 ||
 	    (*nearest->name && distance >= nearest->distance))
 		return;

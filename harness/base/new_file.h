@@ -17,10 +17,10 @@ struct jp_new_file {
 	char temporary[NAME_MAX + 1];
 };
 
-/* Creates the file, unless something else than a regular file is at @path. Returns a descriptor for
+/* Creates the file, unless @path is something other than a regular file. Returns a descriptor for
  * reading and writing, which the caller closes, or -errno and a message. */
 int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err);
-/* Returns a descriptor of an empty file that appears at once: for data that cannot be made again
+/* Returns a descriptor of an empty file that is visible at once: for data that cannot be made again
  * and is useful even if incomplete. */
 int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err);
 /* Removes the file at @path if it is the file of @fd. */

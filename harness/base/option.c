@@ -9,7 +9,7 @@
 #include "harness/base/number.h"
 #include "harness/base/terminal.h"
 
-/* A visitor of rows; true: end the search. */
+/* Visits a row of the table. Returns true to end the search. */
 typedef bool jp_option_visit(const struct jp_option *option, void *context);
 
 static const struct jp_option *find_row(const struct jp_option *options, jp_option_visit *visit,
@@ -36,9 +36,9 @@ static bool is_switch(const struct jp_option *option)
 	return (option->set && !option->words) || option->clear;
 }
 
-/* A word of the command line, with the value behind the option's name. */
+/* A word of the command line, with the value that follows the option's name. */
 struct typed_word {
-	const char *text, *value; /* @value NULL: none */
+	const char *text, *value; /* @value may be NULL */
 };
 
 static bool has_name(struct typed_word *word, const char *name)
@@ -143,7 +143,7 @@ int jp_option_take(const struct jp_option *options, const char *arg, struct jp_e
 
 	if (strncmp(arg, "--", 2) == 0)
 		option = find_row(options, is_named, &word);
-	/* Other words that begin so belong to another program. */
+	/* Other words that begin like one of our options belong to another program. */
 	if (!option || is_switch(option) != !word.value)
 		return 0;
 	return apply_value(option, word.value, err) ?: 1;
@@ -153,7 +153,7 @@ struct command_line {
 	const struct jp_option *options;
 	char **argv;
 	int argc, at;
-	int operands;                   /* at the front of @argv, behind its first word */
+	int operands;                   /* number of operands; they move to the front */
 	const struct jp_option *narrow; /* the option that last narrowed @modes */
 	unsigned modes;
 	bool verbatim; /* "--" came: only operands follow */
@@ -187,7 +187,7 @@ static int refuse_option(const struct jp_option *options, const char *text, stru
 	char name[80], hint[120];
 	struct jp_nearest nearest = {.word = name};
 
-	/* A long text is cut, and like no name. */
+	/* Truncate a long text: it matches no name. */
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "="), text);
 	find_row(options, offer_name, &nearest);
 	return jp_fail(err, EINVAL, "unknown option '%s'%s", text,
@@ -318,7 +318,7 @@ void jp_options_print(const struct jp_option *options, FILE *out)
 	find_row(options, print_row, out);
 }
 
-/* A description after a tab may be longer than a terminal is wide: shells cut it. */
+/* Print a long description as it is: shells truncate it to the terminal's width. */
 static bool print_name(const struct jp_option *option, void *line)
 {
 	const unsigned modes = option->modes ?: UINT_MAX;
@@ -351,7 +351,7 @@ void jp_options_complete(const struct jp_option *options, int argc, char **argv)
 		word.text = argv[line.at];
 		read_word(&line, &ignored);
 	}
-	/* The word before may have taken the last one as its value. */
+	/* The last word may be the value of the word before it. */
 	if (line.at == argc - 1)
 		word.text = argv[argc - 1];
 	option = line.verbatim ? NULL : find_row(options, is_named, &word);

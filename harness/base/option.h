@@ -24,10 +24,10 @@ struct jp_option {
 	const char *value;        /* its value in the usage: "HZ"; NULL: by @words */
 	const char *help;         /* one or two sentences; NULL: not in the usage */
 
-	bool *set, *clear;        /* a switch; with @words: whether it is the last word */
+	bool *set, *clear;        /* of a switch; with @words: whether it is the last word */
 	const char **text;        /* any text but the empty one */
 	const char **second;      /* a second value, in the next word */
-	unsigned *number;         /* from @least to @most; with @words: the word's index */
+	unsigned *number;         /* from @least to @most; with @words: the index of the word */
 	uint64_t *wide;           /* the same, 64 bits */
 	uint64_t least, most;     /* @most 0: any */
 	const char *const *words; /* NULL-terminated */
@@ -53,7 +53,7 @@ struct jp_option {
 /* What jp_options_complete() prints where a file's name is expected. */
 #define JP_OPTION_FILES "<file>"
 
-/* Reads @argv from 1 on; operands move to the front. Returns 0; 1: --help or -h is there; or
+/* Reads @argv from index 1; operands move to the front. Returns 0; 1: --help or -h is there; or
  * -EINVAL and a message. */
 int jp_options_read(const struct jp_option *options, int argc, char **argv, struct jp_error *err);
 /* Reads one "--name=value", or "--name" of a switch. Returns 1; 0: no row accepts it (short names

@@ -19,8 +19,9 @@ struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err
 void jp_output_put(struct jp_output *output, const void *bytes, size_t size);
 /* Writes the buffer to the file, for the case of a sudden end. */
 void jp_output_flush(struct jp_output *output);
-/* Writes zeros up to offset @at, as a hole if there are many; does nothing if that lies behind. The
- * caller must write afterwards: a hole at the end does not exist. */
+/* Writes zeros up to offset @at, as a hole if there are many. Does nothing if @at is not after the
+ * current offset. The caller must write afterwards, because a hole at the end is not part of the
+ * file. */
 void jp_output_pad(struct jp_output *output, uint64_t at);
 /* Returns the offset of the next byte. */
 uint64_t jp_output_at(const struct jp_output *output);

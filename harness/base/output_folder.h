@@ -11,10 +11,10 @@
 int jp_output_folder_begin(const char *path, struct jp_error *err);
 /* Returns its absolute path. */
 const char *jp_output_folder_path(void);
-/* Creates a file for reading and writing, invisible until it is published; one at a time. Returns
- * its descriptor, or -errno and a message. */
+/* Creates a file for reading and writing, invisible until it is published. Only one such file can
+ * exist at a time. Returns its descriptor, or -errno and a message. */
 int jp_output_folder_create(const char *name, struct jp_error *err);
-/* Names the created file @name. Returns 0, or -errno: the file is then gone; -EEXIST: the name is
+/* Names the created file @name. Returns 0, or -errno, with the file deleted; -EEXIST: the name is
  * taken. */
 int jp_output_folder_publish(const char *name, struct jp_error *err);
 /* Opens the existing regular file @name for reading. */

@@ -9,5 +9,5 @@
  * with @err (may be NULL) and "" in @to. */
 int jp_path_build(char *to, size_t size, struct jp_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Returns the part of @path behind its last slash, or @path if it has none. */
+/* Returns the part of @path after its last slash, or @path if it has none. */
 const char *jp_path_base(const char *path);

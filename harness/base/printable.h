@@ -7,8 +7,8 @@
  * like a line end: control characters (also U+0080 to U+009F), changes of text direction, line
  * separators, and bytes that are not UTF-8. */
 
-/* Returns the number of bytes of the character at @s, which is not the end; 0: it must not be
- * printed. */
+/* Returns the number of bytes of the character at @s, which is not the end; 0: the character must
+ * not be printed. */
 unsigned int jp_printable_length(const char *s);
 /* Prints @text up to the first byte that must not be printed. Returns that byte's position, or the
  * end. */

@@ -9,7 +9,7 @@
 #include "harness/base/terminal.h"
 
 static const uint64_t patience = 2 * JP_NS_PER_S, interval = JP_NS_PER_S / 5;
-static uint64_t next; /* CLOCK_MONOTONIC in ns; 0: the work has just begun */
+static uint64_t next; /* time of the next update in ns; 0: the work has just begun */
 static unsigned int width;
 static bool shown;
 

@@ -7,10 +7,10 @@
 
 /* Shows a text, cut to the width. */
 void jp_progress_show(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Returns whether to show how far the work is: two seconds after the first call since the line was
+/* Returns whether to update the progress: two seconds after the first call since the line was
  * removed, then five times a second. Cheap enough for inner loops. */
 bool jp_progress_due(void);
 /* Removes the line, before other output. */
 void jp_progress_clear(void);
-/* Notes the width: later, the process will have no right to ask the terminal. */
+/* Reads the terminal's width now, because the process will later have no right to do so. */
 void jp_progress_prepare(void);

@@ -40,7 +40,7 @@ static const char *get_name(const void *entry)
 	return *(const char *const *)entry;
 }
 
-/* Returns entry @nth of the kind, in no order; NULL behind the last. */
+/* Returns entry @nth of the kind, in no order; NULL after the last. */
 static const void *get_entry(enum jp_kind kind, size_t nth)
 {
 	for (const struct jp_registered *const *many = sections[kind].start;

@@ -41,9 +41,9 @@ enum jp_kind {
 
 /* Returns the entry @name, or NULL. */
 const void *jp_registry_find(enum jp_kind kind, const char *name);
-/* Stores a question such as "; did you mean 'run'?" in @text, or "" if no entry is called like
+/* Stores a question such as "; did you mean 'run'?" in @text, or "" if no entry's name resembles
  * @word. Returns @text. */
 const char *jp_registry_hint(enum jp_kind kind, const char *word, char *text, size_t size);
-/* Returns the entry after @previous by name, as the section's order is the linker's; NULL gives the
- * first. Returns NULL after the last. */
+/* Returns the entry that follows @previous in the order of names; NULL gives the first. The section
+ * itself is in the linker's order. Returns NULL after the last. */
 const void *jp_registry_next(enum jp_kind kind, const void *previous);

@@ -18,8 +18,8 @@ enum {
 	READ_FILE = 1 << 2,
 	READ_DIR = 1 << 3,
 	ALL_OF_5_13 = (1 << 13) - 1,
-	REFER = 1 << 13,    /* from 5.19 (ABI 2) */
-	TRUNCATE = 1 << 14, /* from 6.2 (ABI 3) */
+	REFER = 1 << 13,    /* REFER: from 5.19 (ABI 2) */
+	TRUNCATE = 1 << 14, /* TRUNCATE: from 6.2 (ABI 3) */
 };
 #ifndef SYS_landlock_create_ruleset /* since 5.13; the same number on all architectures */
 #define SYS_landlock_create_ruleset 444
@@ -46,7 +46,7 @@ static int become_user(uid_t owner)
 	/* Signals need the real or saved user: the owner of a file must not stop its reader. */
 	if (!setresgid(NOBODY, NOBODY, NOBODY) && !setresuid(NOBODY, user, NOBODY))
 		return failed;
-	/* If there is no other user, this is an ordinary user's namespace. */
+	/* EINVAL: the namespace has no such user, so it is one of an ordinary user. */
 	return errno == EINVAL ? 0 : -errno;
 }
 
@@ -84,7 +84,7 @@ int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err)
 	user_before = geteuid();
 	user = become_user((uid_t)owner);
 	capabilities = drop_capabilities();
-	/* Without Landlock the second of two locks is missing: no error. */
+	/* Landlock is only a second lock, so its absence is no error. */
 	calls = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 	if (!calls)
 		calls = jp_rights_calls(channel, other, !forbid_writing());

@@ -177,7 +177,7 @@ static int note_failed_open(int fd)
 	return fd;
 }
 
-/* The mode is only there if the call may create a file. */
+/* The caller passed a mode only if the call may create a file. */
 static int get_mode(int flags, va_list more)
 {
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, int) : 0;

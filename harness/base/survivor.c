@@ -109,7 +109,7 @@ pid_t jp_survivor_fork(int *channel, struct jp_error *err)
 		jp_survivor_signals(pass_signal_on);
 		return pid;
 	}
-	/* Processes made from here on would remain, so nothing may end us unnoticed. */
+	/* Later children would survive us, so no signal may end us without cleaning up. */
 	if (jp_interrupt_watch())
 		return jp_fail(err, errno, "signals: %s", strerror(errno));
 	return 0;

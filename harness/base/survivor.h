@@ -17,8 +17,9 @@ pid_t jp_survivor_fork(int *channel, struct jp_error *err);
 void jp_survivor_signals(void (*handler)(int number));
 /* Asks the acting process to end. */
 void jp_survivor_end(void);
-/* Waits for it, then ends all remaining processes. Returns waitpid()'s status, or -1. */
+/* Waits for the acting process, then ends all remaining processes. Returns waitpid()'s status, or
+ * -1. */
 int jp_survivor_wait(void);
-/* Returns the exit status for that. If a signal that was passed on killed it, ends by the same
- * signal. */
+/* Returns the exit status for a status of jp_survivor_wait(). If a signal that was passed on killed
+ * the process, ends by the same signal. */
 int jp_survivor_status(const char *command, int waited);

@@ -24,7 +24,7 @@ unsigned int jp_terminal_width(int fd)
 	return size.ws_col;
 }
 
-/* Returns the number of characters up to the end. A bad byte is one character. */
+/* Returns the number of characters in @text. A bad byte is one character. */
 static size_t count_columns(const char *text)
 {
 	size_t columns = 0;

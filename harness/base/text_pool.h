@@ -8,8 +8,8 @@
  * an array at its `number`, or in a map by its pointer. All zero is empty. */
 struct jp_text {
 	struct jp_text *next; /* the text added after it; NULL: the last */
-	struct jp_text *same; /* for the pool: another text with the same hash */
-	void *value;          /* for the user; NULL at first */
+	struct jp_text *same; /* used by the pool: another text with the same hash */
+	void *value;          /* for the caller; NULL at first */
 	size_t number;        /* number of texts added before it */
 	size_t size;
 	char bytes[]; /* @size bytes, and a NUL */

@@ -16,7 +16,7 @@
 #include "harness/base/path.h"
 #include "harness/base/trusted_user.h"
 
-/* The author of the running program could have put anything into it: trust them. */
+/* Trust the author of the running program, who could have put anything into it. */
 static bool stat_program(struct stat *st)
 {
 	return stat("/proc/self/exe", st) == 0;

@@ -54,7 +54,7 @@ static int reopen(int seen, int dir, const char *name, const struct stat *st)
 									: -ESTALE;
 }
 
-/* Inspect files before opening: to open a device may have effects. */
+/* Inspect files before opening them: to open a device may have effects. */
 enum { LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC, MOST_RENAMES = 1000 };
 
 /* Returns whether a regular file belongs to the kernel: reading it may have effects, as for
@@ -212,7 +212,7 @@ static int reopen_through_parent(int seen, int64_t owner, uint64_t *size, struct
 	return jp_steal_fd(&fd);
 }
 
-/* The same for @path below @root, where we have no access. */
+/* Does the same for @path below @root, where we have no access. */
 static int open_below_through_parent(int root, const char *path, int64_t owner, uint64_t *size,
 				     struct jp_error *err)
 {
@@ -272,7 +272,7 @@ int jp_untrusted_there(const char *path, struct jp_error *err)
 	fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
 	if (fd >= 0)
 		close(fd);
-	/* A file of the wrong kind exists: opening it reports that. */
+	/* A file of the wrong type exists: opening it reports that. */
 	return fd == -ENOENT || fd == -EACCES ? fd : 0;
 }
 

@@ -20,10 +20,10 @@ int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t ow
 /* Opens a folder for listing: @name in @dir (AT_FDCWD: a path), no link if @dir is a folder.
  * Returns the descriptor or -errno. */
 int jp_untrusted_folder(int dir, const char *name);
-/* Returns 0 if a file of any kind exists at @path, or -errno and a message. */
+/* Returns 0 if a file of any type exists at @path, or -errno and a message. */
 int jp_untrusted_there(const char *path, struct jp_error *err);
 
-/* The names in a folder that are @wanted, sorted. Free by jp_folder_names_free(), also after an
+/* The sorted names in a folder that a filter wants. Free by jp_folder_names_free(), also after an
  * error. */
 struct jp_folder_names {
 	char **names;

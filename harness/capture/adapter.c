@@ -117,7 +117,7 @@ static _Noreturn void exec_adapter(char *const *argv, char **environment, int in
 		_exit(126);
 	for (; keep_fds && *keep_fds >= 0; keep_fds++)
 		fcntl(*keep_fds, F_SETFD, 0);
-	environ = environment; /* its PATH counts */
+	environ = environment; /* search in that environment's PATH */
 	execvp(argv[0], argv);
 	_exit(127);
 }

@@ -17,7 +17,7 @@ struct jp_adapter {
 	pid_t pid;    /* leads its own process group; 0: none */
 	int pidfd;    /* -1: none */
 	int in, out;  /* input: we write; output: we read; -1: closed */
-	int words_fd; /* its standard error; -1: none */
+	int words_fd; /* read end of its standard error; -1: none */
 	int status;   /* after its end, as from waitpid() */
 	uint64_t cpu; /* after its end: CPU time with its children's, in ns */
 	struct jp_lines lines;
@@ -32,8 +32,9 @@ struct jp_adapter {
 int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *args,
 		     const char *words, const int *keep_fds, struct jp_error *err);
 /* Reads the adapter's next line. On errors @came describes what happened instead, as the predicate
- * of a sentence about the adapter. Returns 0; -EPIPE: it ended; -ETIMEDOUT: nothing came before
- * @deadline (ns of CLOCK_MONOTONIC); -EINTR: the run was interrupted; -EPROTO: no line of text. */
+ * of a sentence about the adapter. Returns 0; -EPIPE: the adapter ended; -ETIMEDOUT: nothing came
+ * before @deadline (ns of CLOCK_MONOTONIC); -EINTR: the run was interrupted; -EPROTO: not a line of
+ * text. */
 int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
 		    struct jp_error *came);
 /* Sends a word to the adapter. Returns 0 or -errno. */

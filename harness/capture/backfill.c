@@ -94,7 +94,7 @@ static int write_names(struct jp_session *session, struct jp_backfill *backfill,
 	}
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	if (!ret && jp_tids_list(path, &tids))
-		return 0; /* it ended meanwhile */
+		return 0; /* the process ended meanwhile */
 	for (size_t i = 0; i < tids.count && !ret; i++) {
 		if (tids.tids[i] == pid)
 			continue;

@@ -32,9 +32,9 @@ struct job {
 	struct jp_session *session;
 	pid_t *tids;
 	size_t nr_tids;
-	uint64_t *addrs; /* sorted; those before @tried are done */
+	uint64_t *addrs; /* sorted; those before index @tried are done */
 	size_t nr_addrs, addrs_capacity, tried;
-	struct jp_map known; /* the same addresses as keys */
+	struct jp_map known; /* set of the same addresses */
 	struct jp_map hits;  /* event id -> uint64_t, samples; under the session's lock */
 	uint64_t limit;      /* ns for each group of instructions */
 };
@@ -303,7 +303,7 @@ static void free_all(struct jp_session *session)
 static void init_attr(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		      const struct jp_abilities *abilities)
 {
-	static const char here; /* data: never executed */
+	static const char here; /* its address stands for data, which is never executed */
 
 	jp_attr_breakpoint(attr, options, abilities, (uint64_t)(uintptr_t)&here);
 }

@@ -68,9 +68,9 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 void jp_session_describe(const struct jp_session *session, struct jp_watched_info *watched);
 /* Returns the number of samples written so far. */
 uint64_t jp_session_samples(struct jp_session *session);
-/* Waits until @samples exist (0: no limit), without those before the window; or the capture is
- * complete; or every watched process has ended; or the capture failed; or @deadline
- * (CLOCK_MONOTONIC ns). Returns which. */
+/* Waits until @samples samples exist in the window (0: no limit); or the capture is complete; or
+ * every watched process has ended; or the capture failed; or @deadline (CLOCK_MONOTONIC ns).
+ * Returns which of these happened. */
 enum jp_wait {
 	JP_WAIT_SAMPLES,
 	JP_WAIT_COMPLETE,
@@ -79,7 +79,7 @@ enum jp_wait {
 	JP_WAIT_DEADLINE
 };
 enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint64_t deadline);
-/* Returns whether it failed: jp_session_finish() states why. */
+/* Returns whether the session failed: jp_session_finish() states why. */
 bool jp_session_failed(struct jp_session *session);
 /* Makes jp_session_wait() return JP_WAIT_COMPLETE, if the events are ours; a signal handler may
  * call it. */

@@ -13,8 +13,8 @@
 #include "harness/format/perfdata/ring.h"
 
 /* Events read CLOCK_MONOTONIC in an NMI-safe way, which may differ from clock_gettime(). Setting a
- * thread's name between two readings of the clock writes a COMM record: the slack is how far its
- * time lies outside. */
+ * thread's name between two readings of the clock writes a COMM record. The slack is how far the
+ * record's time lies outside of the two readings. */
 enum { TURNS = 100, RECORDS = 8192 }; /* measurements per CPU; bytes of the ring */
 
 struct measurement {

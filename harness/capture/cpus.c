@@ -49,8 +49,8 @@ int jp_cpus_online(int **cpus, struct jp_error *err)
 	if (jp_file_text(path, text, sizeof(text)) >= 0) {
 		count = parse_cpus(text, list, capacity);
 	} else {
-		/* Without sysfs, as in some containers: numbers have no gaps, or opening an event
-		 * fails with ENODEV. */
+		/* Without sysfs, as in some containers: assume numbers without gaps; otherwise
+		 * opening an event fails with ENODEV. */
 		for (; count < online; count++)
 			list[count] = count;
 	}

@@ -19,7 +19,7 @@
 
 enum {
 	IDLE_MS = 10,         /* a ring wakes the drain when half full; count samples sooner */
-	ROUND_NS = 100000000, /* shortest round: end_round() */
+	ROUND_NS = 100000000, /* shortest round, see end_round() */
 	HIGHEST_PRIORITY = -20,
 };
 
@@ -46,7 +46,8 @@ static bool all_ended(struct jp_session *session)
 	for (nfds_t i = 0; i < count; i++)
 		ended &= (fds[i].revents & POLLHUP) != 0;
 	free(fds);
-	/* Without any event, ended only once the rounds began: before, opening may still come. */
+	/* Before the rounds begin, events may still be opened: a session without events has ended
+	 * only afterwards. */
 	return ended && (count || !session->recorder->drain.hold_rounds);
 }
 
@@ -219,7 +220,8 @@ void jp_drain_watch(struct jp_session *session, pid_t pid)
 	pthread_mutex_lock(&session->lock);
 	event.data.fd = fd;
 	if (fd < 0 || epoll_ctl(drain->epoll, EPOLL_CTL_ADD, fd, &event)) {
-		/* Denied or unknown: detect ends by hang-ups only, at every pass. */
+		/* If this is denied or unknown, ends are detected by hang-ups only, at every
+		 * pass. */
 		if (fd >= 0)
 			close(fd);
 		drain->gone = !session->options.system_wide;

@@ -13,7 +13,7 @@ struct jp_session;
 
 /* Starts the thread that reads the rings. Returns 0, or -errno and a message. */
 int jp_drain_start(struct jp_session *session, struct jp_error *err);
-/* Waits until a whole pass began and ended after the call. */
+/* Waits until a whole pass began and ended after this call. */
 void jp_drain_now(struct jp_session *session);
 /* Drains until the rings are empty, and ends the thread. */
 void jp_drain_stop(struct jp_session *session);

@@ -48,7 +48,7 @@ struct jp_elf_copies {
 	pthread_t thread;
 	struct wanted *first, **last;
 	bool late, done;
-	struct jp_map seen; /* by file; under the session's lock */
+	struct jp_map seen; /* files by hash_mapping(); under the session's lock */
 	char *dir;
 	FILE *index;
 	struct jp_error err;
@@ -85,7 +85,7 @@ static void save_copy(struct jp_elf_copies *copies, int fd, const void *image, s
 	uint64_t digest = 0;
 	int ret = jp_elf_save(fd, image, size, copies->dir, &id, &err);
 
-	/* A digest of the file in its place: another file with the same build id may have come
+	/* A digest of the file at that path: another file with the same build id may have come
 	 * first. */
 	if (ret == 0)
 		ret = jp_elf_digest(copies->dir, jp_build_id_text(&id, text), &digest, &err);
@@ -122,8 +122,8 @@ static bool read_generation(int fd, uint64_t *gen)
 	return known;
 }
 
-/* Opens @path if it is a regular file with the mapping's inode. Devices are not compared: some file
- * systems state another one in mappings than in stat. @gen 0: unknown. */
+/* Opens @path if it is a regular file with the mapping's inode. Does not compare devices: some file
+ * systems report another device in mappings than in stat(). @gen 0: unknown. */
 static int open_same(const char *path, uint64_t ino, uint64_t gen)
 {
 	jp_cleanup_close int fd = -1;
@@ -256,7 +256,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 		return;
 	fd = copies->late ? -1 : open_mapped(pid, map, gen);
 	if (fd < 0 && !copies->late)
-		return; /* another mapping of it may succeed */
+		return; /* another mapping of the file may succeed */
 	file = calloc(1, sizeof(*file) + length + 1);
 	if (!file)
 		return;

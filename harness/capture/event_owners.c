@@ -36,7 +36,7 @@ bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner,
 {
 	struct jp_event_owner *life = get_owner(owners, tid);
 
-	if (!life) /* out of memory: better two records than none */
+	if (!life) /* Out of memory: keep both records rather than none. */
 		return false;
 	if (time > life->until || !life->until) {
 		*life = (struct jp_event_owner){.owner = owner, .until = UINT64_MAX};

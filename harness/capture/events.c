@@ -48,7 +48,7 @@ static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *a
 		attr->read_format |= JP_PERF_FORMAT_LOST;
 }
 
-/* Sets bits that our header may lack; all of them are behind read_format. */
+/* Sets bits that our header may lack; all of them are after read_format. */
 static void set_flags(struct perf_event_attr *attr, uint64_t bits)
 {
 	unsigned char *at = (unsigned char *)&attr->read_format + sizeof(attr->read_format);
@@ -172,7 +172,7 @@ int jp_abilities_try(const struct jp_capture_options *options, struct jp_abiliti
 	struct perf_event_attr attr;
 	int ret;
 
-	/* Try the least first, so that an ability only fails for its own reason. */
+	/* Try the simplest event first, so that an ability only fails for its own reason. */
 	*abilities = (struct jp_abilities){0};
 	jp_attr_sampling(&attr, options, abilities, 1);
 	ret = try_open(&attr, options);

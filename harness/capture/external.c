@@ -47,7 +47,7 @@ struct jp_external {
 	bool listens;
 	const struct order *order; /* under the session's lock, as all below */
 	bool answered;             /* the answer to that order came */
-	bool ended;                /* its output has ended */
+	bool ended;                /* the adapter's output has ended */
 	struct jp_error err;
 };
 
@@ -135,8 +135,8 @@ static void *listen_to_adapter(void *context)
 	return NULL;
 }
 
-/* Waits until the adapter answered, or ended if @ends. Returns 0, or -EIO and a message: of its
- * error, or @otherwise after @seconds. */
+/* Waits for an answer of the adapter, or for its end if @ends. Returns 0, or -EIO and a message:
+ * the adapter's error, or @otherwise after @seconds. */
 static int wait_for_adapter(struct jp_external *external, bool ends, unsigned int seconds,
 			    const char *otherwise, struct jp_error *err)
 {
@@ -163,7 +163,7 @@ static int wait_for_answer(struct jp_external *external, struct jp_error *err)
 	return wait_for_adapter(external, false, ANSWER_S, "said nothing in time", err);
 }
 
-/* Gives an order and waits for its answer. */
+/* Sends an order to the adapter and waits for its answer. */
 static int give_order(struct jp_external *external, const struct order *order, struct jp_error *err)
 {
 	struct jp_session *session = external->session;
@@ -179,7 +179,7 @@ static int give_order(struct jp_external *external, const struct order *order, s
 		return ret;
 	if (!jp_adapter_send(&external->adapter, order->word))
 		return wait_for_answer(external, err);
-	/* The adapter's end, if it comes, explains the failed write. */
+	/* If the adapter ends, its last words explain the failed write. */
 	return wait_for_adapter(external, false, LAST_WORD_S, "does not listen", err);
 }
 

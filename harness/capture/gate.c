@@ -22,11 +22,11 @@
 #include "harness/capture/snapshot.h"
 #include "harness/capture/worker.h"
 
-/* The gatekeeper: docs/gate-protocol.md. One process at a time has its interval. */
+/* The gatekeeper: docs/gate-protocol.md. Only one process at a time can be in its interval. */
 struct jp_gate {
 	struct jp_session *session;
 	const struct jp_gate_policy *policy;
-	char paths[2][4096]; /* of the FIFOs: requests, answers */
+	char paths[2][4096]; /* paths of the FIFOs: requests, answers */
 	char environment[4096];
 	int fds[2];
 	FILE *out; /* DIR/intervals */
@@ -331,7 +331,7 @@ static void *serve_requests(void *context)
 		ending = fds[1].revents;
 		if (fds[0].revents)
 			ret = read_requests(gate, &worker->err);
-		else if (fds[2].revents && gate->open) /* it ended within its interval */
+		else if (fds[2].revents && gate->open) /* the process ended within its interval */
 			ret = close_gate(gate, &worker->err);
 		if (fds[2].revents && !fds[0].revents)
 			forget_process(gate);

@@ -12,7 +12,7 @@ struct jp_session;
 
 /* Actions of a policy when the gate opens and closes. */
 struct jp_gate_policy {
-	const char *name; /* its name in DIR/intervals */
+	const char *name; /* the process's name in DIR/intervals */
 	bool read_first;  /* read the maps before the answer, not after it */
 	/* Switches the events that are off outside intervals. */
 	int (*switch_events)(struct jp_session *session, bool on, struct jp_error *err);

@@ -50,15 +50,15 @@ static int backfill_process(struct jp_session *session, pid_t pid, const struct 
 
 /* Policies by the events that are off outside intervals, and by the remedy. */
 static const struct jp_gate_policy policies[] = {
-	/* All events: the bug. Keeps the files with which a control can restore the missing
-	 * mappings. */
+	/* Switches all events, as profilers with this bug do. Keeps the files with which a control
+	 * can restore the missing mappings. */
 	{.name = "none", .switch_events = switch_all, .announced = jp_reading_want_files},
-	/* All events; records of /proc/PID/maps replace those from before the interval. */
+	/* Switches all events; records of /proc/PID/maps replace those from before the interval. */
 	{.name = "backfill",
 	 .read_first = true,
 	 .switch_events = switch_all,
 	 .announced = backfill_process},
-	/* Samples only: the better remedy. */
+	/* Switches samples only: the better remedy. */
 	{.name = "sideband", .switch_events = switch_samples},
 };
 /* An external profiler switches its events and decides what it leaves out. */
@@ -121,7 +121,7 @@ static int make_gate(struct jp_session *session, const struct jp_gate_policy *po
 	gated = session->state = calloc(1, sizeof(*gated));
 	if (!gated)
 		return jp_fail(err, ENOMEM, "no memory for the gate");
-	/* The workload becomes ready after its last interval, so the capture is then complete. */
+	/* The workload becomes ready after its last interval, so the capture is complete then. */
 	session->complete = true;
 	gated->policy = policy;
 	gated->gate = jp_gate_new(session, policy, err);
@@ -199,7 +199,7 @@ static const struct jp_capture gated_capture = {
 };
 JP_REGISTER(capture, gated_capture);
 
-/* The same with the events of an external profiler. */
+/* Does the same with the events of an external profiler. */
 static const struct jp_capture gated_by = {
 	.name = "gated-by",
 	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_EXTERNAL,

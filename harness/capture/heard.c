@@ -28,8 +28,8 @@ static bool note_duplicate(struct jp_heard *heard, enum jp_stream stream, uint64
 	return true;
 }
 
-/* Returns whether another event already reported this exit, and counts it: all events of a thread
- * report its exit, a microsecond apart. */
+/* Returns whether another event already reported this exit, and notes that it was reported. All
+ * events of a thread report its exit, a microsecond apart. */
 static bool note_repeated_exit(struct jp_heard *heard, const struct jp_event *event)
 {
 	const struct jp_opened_for *opened = jp_map_find(&heard->ids, event->id);

@@ -123,8 +123,8 @@ int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 }
 
 /* Notes the time from which a thread's own events report it. For samples, that is before its first
- * event is on, so that none comes twice. For sideband, it is after its last event is on, so that no
- * record that only an ancestor's event has is dropped. */
+ * event is on, so that no sample occurs twice. For sideband, it is after its last event is on, so
+ * that no record is dropped that only an ancestor's event wrote. */
 static int note_owner(struct jp_session *session, enum jp_stream stream,
 		      const struct jp_opened *event)
 {
@@ -205,7 +205,7 @@ static void add_counts(struct jp_recorder *recorder, const struct jp_opened *eve
 
 	/* A sample in between would not be counted. */
 	ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
-	/* Without PERF_FORMAT_LOST, which is last, there are two values. */
+	/* Old kernels lack PERF_FORMAT_LOST, the last value: then two values come. */
 	got = read(event->fd, &counts, sizeof(counts));
 	if (got < 0)
 		jp_shortage_note(errno);

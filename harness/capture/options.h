@@ -11,16 +11,16 @@
 /* Options of every policy. */
 struct jp_capture_options {
 	enum jp_synth synth;
-	bool chain;    /* kernel callchains */
-	bool deferred; /* walk the user part on the thread's return to user space: kernels from 6.19
-			*/
-	uint32_t stack;     /* bytes of user stack with registers; 0: none; a multiple of 8, at most
-			       65528 */
+	bool chain;     /* kernel callchains */
+	bool deferred;  /* walk the user part when the thread returns to user space: kernels from
+			 * 6.19 */
+	uint32_t stack; /* bytes of user stack with registers; 0: none; a multiple of 8, at most
+			   65528 */
 	uint32_t frequency; /* samples per second and thread; lowered if rings are too small */
 	uint32_t limit;     /* highest frequency that the kernel does not throttle */
 	bool task_clock;    /* task-clock instead of cpu-clock */
 	bool kernel;        /* sample the kernel too; dropped if not permitted */
-	bool need_kernel;   /* it is an error if not permitted */
+	bool need_kernel;   /* fail if the kernel cannot be sampled */
 	bool system_wide;
 	bool all_maps;          /* set attr.mmap_data */
 	bool late_elf;          /* open mapped files by their paths at the end */

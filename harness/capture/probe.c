@@ -111,7 +111,7 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 	jp_attr_ring(&attr);
 	fd = jp_perf_open(&attr, pid, pid < 0 ? 0 : -1);
 	if (fd < 0) {
-		/* Denied as a whole: further missing things show only after a repair. */
+		/* Everything is denied: further missing things show only after a repair. */
 		add_error(&list, pid < 0 ? "perf_event_open system-wide" : "perf_event_open", -fd);
 		return list.count;
 	}

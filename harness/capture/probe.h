@@ -17,7 +17,7 @@ struct jp_probe_event {
 /* Stores every missing thing in @missing. Returns their number. */
 int jp_probe(const struct jp_capture_options *options, const struct jp_probe_event *event,
 	     char *missing, size_t size);
-/* Does the same for a policy that samples by a clock. */
+/* Does the same as jp_probe() for a policy that samples by a clock. */
 int jp_probe_clock(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		   size_t size);
 /* Returns whether all rings of this user share the few pages of kernel.perf_event_mlock_kb. A user
@@ -31,5 +31,5 @@ bool jp_rings_are_rationed(void);
  * processor. Returns true if the trial fails.
  */
 bool jp_probe_counts(uint64_t config);
-/* Returns the same for all clocks that sample. */
+/* Returns whether all clocks that sample count (jp_probe_counts()). */
 bool jp_probe_clocks_count(void);

@@ -42,7 +42,7 @@ static int ask_version(const char *name, char **args, char *text, size_t size, s
 					"'version ...' or 'skip WHY'", err);
 	}
 	jp_adapter_end(&adapter, ret != 0);
-	/* The adapter lacks its own interpreter: the shell's status for that. */
+	/* The adapter lacks its own interpreter: this is the shell's status for that. */
 	if (ret && WIFEXITED(adapter.status) && WEXITSTATUS(adapter.status) == 127)
 		ret = jp_fail(err, ENOENT, "profiler %s: python3 is missing", name);
 	return ret;

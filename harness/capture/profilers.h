@@ -21,15 +21,15 @@ int jp_profiler_supports(const char *name, const char *verb, char **words, struc
 void jp_profiler_add_words(struct jp_arguments *arguments, char **words);
 /* Calls @visit with the name of each adapter, in order. */
 void jp_profilers_visit(void (*visit)(const char *name, void *context), void *context);
-/* Writes "NAME": "VERSION" for each adapter, null if the profiler is missing. @only: for these
- * (NULL-terminated); NULL: for all, which starts each once. */
+/* Writes "NAME": "VERSION" for each adapter, or null if the profiler is missing. @only: names
+ * (NULL-terminated), or NULL for all adapters; each adapter is started once. */
 void jp_profilers_describe(struct jp_json *json, const char *const *only);
 /* Returns whether @line states that the profiler died of a signal ("crash SIGNAL WHY") or failed
  * ("failed WHY"). Then writes @dir/crash for the judge, "@verb SIGNAL WHY" with '-' for no signal,
  * and WHY into @err. */
 bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err);
-/* Makes @name merge @dir/perf.data and the jitdumps into @dir/injected.data. @with: its own
- * options. Returns 0; -ECHILD: the profiler crashed or failed, with its last output in @err and
+/* Makes @name merge @dir/perf.data and the jitdumps into @dir/injected.data. @with: the profiler's
+ * own options. Returns 0; -ECHILD: the profiler crashed or failed, with its last output in @err and
  * @dir/crash; or -errno and a message. */
 int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t deadline,
 		       struct jp_error *err);

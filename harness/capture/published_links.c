@@ -25,8 +25,8 @@ static bool is_map_name(const char *name)
 	       jp_number(digits, 1, INT32_MAX, &pid);
 }
 
-/* Returns whether a link was made for @dir: it is ours and leads there. /tmp is sticky, so only
- * root could have changed our link. */
+/* Returns whether the link @name was made for @dir: it is ours and leads there. /tmp is sticky, so
+ * only root could have changed our link. */
 static bool is_ours(int tmp, const char *name, const char *dir)
 {
 	char wanted[4096], there[sizeof(wanted)];

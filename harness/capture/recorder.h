@@ -57,8 +57,8 @@ struct jp_drain {
 	pid_t tid;
 	uint64_t passes_wanted, passes_done;
 	bool stopping;
-	bool gone;        /* the target has ended, by its pidfd, or there is none */
-	bool hold_rounds; /* older records than the written ones may still come */
+	bool gone;        /* the target has ended, by its pidfd, or does not exist */
+	bool hold_rounds; /* records older than the written ones may still come */
 	bool pending;     /* records were written since the last round */
 	uint64_t last_round;
 };
@@ -68,7 +68,7 @@ struct jp_event;
 /* Observers of kept events, under the session's lock. */
 struct jp_observer {
 	void *context;
-	void (*sample)(void *context, uint64_t id); /* of the event; may be NULL */
+	void (*sample)(void *context, uint64_t id); /* @id: of the event; may be NULL */
 	/* Returns 0 or -ENOMEM; may be NULL. */
 	int (*sideband)(void *context, const struct jp_event *event);
 };

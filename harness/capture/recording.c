@@ -138,7 +138,8 @@ int jp_recorder_enabled(struct jp_session *session)
 	return 0;
 }
 
-/* Returns whether the event's count is correct: a missing count is better than a wrong one. */
+/* Returns whether the event's count is correct. A wrong count is not stored, since a missing one is
+ * better. */
 static bool is_counted(const struct perf_event_attr *attr)
 {
 	return attr->type != PERF_TYPE_SOFTWARE || jp_probe_counts(attr->config);

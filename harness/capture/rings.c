@@ -128,7 +128,7 @@ static bool shrink_rings(const struct jp_capture_options *options, uint64_t size
 	return true;
 }
 
-/* Maps rings as large as requested, or as permitted: EPERM is more than RLIMIT_MEMLOCK. */
+/* Maps rings as large as requested, or as large as permitted. EPERM: larger than RLIMIT_MEMLOCK. */
 static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[JP_STREAMS],
 		      struct jp_error *err)
 {

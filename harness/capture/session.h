@@ -12,7 +12,7 @@ struct jp_worker {
 	pthread_t thread;
 	bool runs;
 	bool ending; /* asks the worker to end; under the session's lock */
-	int wake;    /* eventfd to write then; -1: the worker waits for session->changed */
+	int wake;    /* eventfd that wakes the worker; -1: the worker waits for session->changed */
 	int error;   /* error of its work */
 	struct jp_error err;
 };
@@ -28,22 +28,22 @@ struct jp_session {
 	int *cpus;
 	unsigned int nr_cpus;
 	uint64_t began;              /* before anything was opened */
-	struct jp_capture_info info; /* for DIR/capture */
+	struct jp_capture_info info; /* contents of DIR/capture */
 	struct jp_worker worker;
 	struct jp_recorder *recorder; /* NULL: another program records */
 	struct jp_external *external; /* the program that records; NULL: we do */
-	struct jp_elf_copies *copies; /* NULL: no DIR, or not yet */
+	struct jp_elf_copies *copies; /* NULL: no DIR, or not started yet */
 	bool stopped;
-	uint64_t silent; /* time by which its events were off; 0: not yet */
+	uint64_t silent; /* time by which its events were off; 0: they are on */
 
-	pthread_mutex_t lock;   /* for adding events and records, and for the drain */
+	pthread_mutex_t lock;   /* guards events and records, also against the drain */
 	pthread_cond_t changed; /* signalled on changes of the fields below */
-	uint64_t samples;       /* all samples, */
-	uint64_t early;         /* and those before info.sampling */
+	uint64_t samples;       /* number of all samples */
+	uint64_t early;         /* number of samples before info.sampling */
 	bool exited;            /* every watched process has exited */
 	bool failed;            /* recording failed: finish reports why */
 	bool complete;          /* the capture needs no more */
-	bool by_complete;       /* the policy decides the end, not the number of samples */
+	bool by_complete;       /* the policy, not the number of samples, decides when it ends */
 };
 
 /* Lets the target act at @boundary. Returns 0, or -errno and a message. */

@@ -22,8 +22,8 @@
 
 enum { MOST_READINGS = 20, CHUNK = 4096 };
 
-/* Opens the maps of @pid. A main thread that has exited has none (exit_mm() in kernel/exit.c),
- * though the process lives: use another thread's. */
+/* Opens the maps of @pid. If its main thread has exited, that thread has no maps (exit_mm() in
+ * kernel/exit.c): opens those of another thread. */
 static int open_maps(pid_t pid, char *path, size_t size)
 {
 	jp_cleanup_tids struct jp_tids tids = {0};
@@ -167,8 +167,8 @@ static int write_all(struct jp_session *session, void *context, pid_t pid,
 	want_all(session, NULL, pid, maps, count, before);
 	/*
 	 * Use time 0 as perf does: readers apply such records first. A mapping made during the
-	 * reading also has a later record of the kernel, which agrees or wins. With the reading's
-	 * time, the records would follow a jitdump's loads of older code, and hide its names.
+	 * reading also has a later kernel record, which takes precedence. With the time of the
+	 * reading, the records would follow a jitdump's loads of older code, and hide its names.
 	 */
 	for (size_t i = 0; i < count; i++)
 		if (is_selected(session->options.synth, &maps[i]))
@@ -243,7 +243,7 @@ bool jp_thread_name(pid_t pid, pid_t tid, char *name, size_t size)
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
 	got = jp_file_text(path, name, size);
-	name[got > 0 ? got - 1 : 0] = '\0'; /* a newline ends it */
+	name[got > 0 ? got - 1 : 0] = '\0'; /* replace the newline */
 	return got > 0;
 }
 

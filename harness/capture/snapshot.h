@@ -11,7 +11,7 @@
 struct jp_procmap;
 struct jp_session;
 
-struct jp_reading { /* of one /proc/PID/maps */
+struct jp_reading { /* Content of one /proc/PID/maps. */
 	char *bytes;
 	size_t size, capacity;
 	uint64_t before, after;

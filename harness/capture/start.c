@@ -17,8 +17,8 @@
 #include "harness/capture/session.h"
 
 /* Starts a command that waits before its exec, so that its events exist when the new image maps
- * anything. A byte on the channel allows the exec; the child's end of file then reports success, or
- * its message the errno. */
+ * anything. A byte on the channel allows the exec. The child then reports by end of file that the
+ * exec succeeded, or by a message the errno. */
 
 /* Runs between fork and exec: calls only functions that are allowed there. */
 static _Noreturn void exec_command(struct jp_session *session, int ours, int theirs,
@@ -115,7 +115,7 @@ int jp_start_command(struct jp_session *session, char *added,
 	if (channel < 0)
 		return channel;
 	ret = open(session, err) ?: release_command(session, channel, err);
-	close(channel); /* a waiting child reads the end of file, and ends */
+	close(channel); /* closing makes a waiting child end */
 	if (!ret)
 		return 0;
 	while (waitpid(session->target->pid, NULL, 0) < 0 && errno == EINTR)

@@ -14,10 +14,10 @@
 #include "harness/format/procmaps/procmaps.h"
 
 /*
- * Writes a record with the id and trailer of @stream's event. A synthesized FORK is marked, as
- * perf's are, so that readers do not copy the parent's mappings: the child's have records of their
- * own. FORK and COMM have time 0, as perf's do: at a FORK perf forgets the task, and what an older
- * jitdump reported of it.
+ * Writes a record with the id and trailer of @stream's event. A synthesized FORK is marked like
+ * perf's, so that readers do not copy the parent's mappings: the child has records of its own
+ * mappings. FORK and COMM have time 0 like perf's: at a FORK perf forgets the task, and what an
+ * older jitdump reported of it.
  */
 static void put_record(struct jp_recorder *recorder, enum jp_stream stream, struct jp_event *event)
 {
@@ -47,8 +47,8 @@ void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_
 				.ino = map->ino,
 				.prot = map->prot,
 				.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE,
-				/* The name in live records and in perf's synthesized ones; maps has
-				 * none. */
+				/* Live records and perf's synthesized ones have this name;
+				 * /proc/PID/maps has none. */
 				.name = *map->name ? map->name : "//anon",
 			},
 	};

@@ -18,7 +18,7 @@
 
 enum {
 	QUIET_PASSES = 2,
-	MOST_PASSES = 100, /* give up on a process that creates threads faster: "settled no" */
+	MOST_PASSES = 100, /* a process that creates threads faster counts as not settled */
 };
 
 void jp_tids_free(struct jp_tids *tids)
@@ -56,7 +56,7 @@ static bool is_opened(const struct jp_heard *heard, enum jp_stream stream, pid_t
 	return life && life->owner == tid && life->until == UINT64_MAX;
 }
 
-/* Returns whether a FORK record later than @since reports @tid: it then inherited an enabled
+/* Returns whether a FORK record later than @since reports @tid: then @tid inherited an enabled
  * event. */
 static bool has_fork_record(const struct jp_heard *heard, pid_t tid, uint64_t since)
 {
@@ -89,8 +89,8 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 		pthread_mutex_unlock(&session->lock);
 		if (known)
 			continue;
-		/* Open the thread in spite of a FORK record, which does not prove that it
-		 * inherited: the record comes later. Duplicates are dropped. */
+		/* Open the thread even if there is a FORK record: it does not prove that the thread
+		 * inherited the event. Duplicates are dropped. */
 		ret = jp_open_thread(session, stream, tids.tids[i], err);
 		if (ret == -ESRCH) {
 			ret = 0; /* the thread ended */

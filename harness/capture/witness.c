@@ -33,14 +33,16 @@ enum {
 	RING_LEAST = 16 << 10,
 	RING_MOST = 128 << 10, /* an ordinary user has 516 KiB for all rings of a CPU */
 	RECORD = 80,           /* bytes of a sample's record */
-	READS_PER_SECOND = 4,  /* a ring holds this part of a second */
-	IDLE_MS = 10,          /* samples are counted sooner than a ring wakes the thread */
+	READS_PER_SECOND = 4,  /* a ring holds the samples of 1 / READS_PER_SECOND seconds */
+	IDLE_MS =
+		10, /* reading interval; shorter than the time until a full ring wakes the thread */
 	FIRST_PRIORITY = -20,
 };
 
 /* Ring and event of one CPU. */
 struct witness_cpu {
-	int cpu, owner, event; /* @owner never counts: its ring outlives the watched threads */
+	int cpu, owner, event; /* @owner never counts; it keeps the ring when the watched threads
+				  have ended */
 	struct jp_perf_ring ring;
 };
 
@@ -56,7 +58,7 @@ struct jp_witness {
 	bool runs, stopping; /* @stopping is atomic */
 	uint64_t first, last;
 	struct jp_witness_summary summary;
-	int truth; /* -1: the workload has not made it yet */
+	int truth; /* -1: the workload has not created the truth yet */
 	char *truth_path;
 	struct jp_truth_loaded loaded;
 	pthread_mutex_t lock; /* protects the members below */
@@ -140,7 +142,7 @@ static void read_ring(struct jp_witness *witness, struct jp_perf_ring *ring)
 	jp_perf_ring_release(ring);
 }
 
-/* Opens the events on every CPU for the workload's only thread, which waits: all later threads and
+/* Opens the events on every CPU for the workload's only thread, which waits. All later threads and
  * processes inherit them. */
 static void open_events(struct jp_witness *witness, pid_t pid)
 {
@@ -166,7 +168,7 @@ static void open_events(struct jp_witness *witness, pid_t pid)
 	witness->summary.since = jp_clock_now();
 }
 
-/* Handles a message of the workload (it holds) or its end of file (it ended). */
+/* Handles the workload's message that it holds, or its end of file, which shows that it ended. */
 static void answer_workload(struct jp_witness *witness)
 {
 	pid_t pid;
@@ -182,7 +184,7 @@ static void answer_workload(struct jp_witness *witness)
 	witness->hold[0] = -1;
 }
 
-/* Reads the emitted code so far: the truth contains code before it runs. */
+/* Reads the emitted code so far: the truth contains code before that code runs. */
 static void read_truth(struct jp_witness *witness)
 {
 	struct jp_error ignored;

@@ -20,13 +20,13 @@ struct jp_witness_summary {
 	uint64_t samples;
 	uint64_t since;   /* time in ns by which its events were on; 0: never */
 	uint64_t lost;    /* samples that found no room in a ring */
-	char denied[256]; /* the kernel's refusal; "": none */
+	char denied[256]; /* why the kernel refused; "": it did not */
 };
 
 /* Samples of the workload from some time on. */
 struct jp_witness_tally {
 	uint64_t samples;
-	uint64_t in_code; /* of these, with a user instruction pointer in emitted code */
+	uint64_t in_code; /* part of @samples: user instruction pointer in emitted code */
 	uint64_t gaps;    /* interruptions, which may shift the capture's counts */
 	uint64_t period;  /* ns of a thread's time between two samples */
 	bool denied;      /* the kernel gave no samples */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Values of options and operands (print_values of struct jp_option). No function here reports an
- * error, as a shell has no place for it. */
+/* Values of options and operands (print_values of struct jp_option). These functions report no
+ * errors, because a shell completion cannot show them. */
 
 /* Prints the cases. */
 void jp_print_cases(void);

@@ -15,7 +15,8 @@
 #include "harness/score/scenes.h"
 #include "harness/score/take.h"
 
-/* `adapter check NAME`: speaks the protocol with an adapter and reports its errors. */
+/* `adapter check NAME`: exchanges the protocol's messages with an adapter and reports its
+ * errors. */
 
 static void ignore_progress(const char *workload)
 {

@@ -14,7 +14,7 @@ static void print_commands(void)
 			printf("%s\t%s\n", command->name, command->help);
 }
 
-/* Prints what the last of the words behind "jitproof" can be: the shells' completions ask so
+/* Prints the possible values of the last word after "jitproof", for the shells' completions
  * (packaging/completion/). */
 static int complete(int argc, char **argv)
 {

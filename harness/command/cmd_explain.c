@@ -19,7 +19,7 @@
 struct explain_request {
 	bool causes, verbose;
 	struct jp_explain_options explain;
-	struct jp_limit limit; /* of --fail-if: percent or samples */
+	struct jp_limit limit; /* --fail-if: percent or samples */
 	struct jp_truth_request truth;
 };
 

@@ -77,11 +77,11 @@ static int ask_fact(const struct jp_fact *fact, unsigned int limit, bool as_json
 	struct jp_error err = {""};
 	struct jp_answer answer;
 
-	/* The child must not print buffered output again. */
+	/* Otherwise the child would print buffered output again. */
 	fflush(stdout);
 	if (jp_fact_ask(fact, limit, &answer, &err))
 		return jp_command_broken("facts", &err);
-	/* A probe gives one value, unless it is a list. */
+	/* A probe gives one value unless its answer is a list. */
 	if (!answer.missing[0] && !answer.is_list && answer.count != 1)
 		jp_answer_missing(&answer, "a value: the probe gave %u", answer.count);
 	if (as_json)

@@ -22,8 +22,8 @@
 #include "harness/report/results.h"
 #include "harness/run/cases.h"
 
-/* Returns the planned number of cases in @dir's ktap.txt, or 0 if unknown. With it, an interrupted
- * run does not look complete. */
+/* Returns the planned number of cases in @dir's ktap.txt, or 0 if unknown. An interrupted run has
+ * fewer cases than planned. */
 static size_t read_plan(const char *dir)
 {
 	unsigned long plan = 0;
@@ -127,8 +127,8 @@ out:
 	return status;
 }
 
-/* Returns whether @path is a run directory: a perf.data may be a folder too, with a file that no
- * run directory has. */
+/* Returns whether @path is a run directory. A perf.data may be a folder too, but contains a file
+ * that no run directory has. */
 static bool is_run(const char *path)
 {
 	struct stat status;

@@ -60,7 +60,7 @@ static bool parse(struct record_request *request, int argc, char **argv, int *st
 
 static void catch_signals(void)
 {
-	/* No system call here needs to be interrupted. */
+	/* Restart interrupted system calls: none needs to be interrupted. */
 	struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART};
 
 	sigaction(SIGINT, &action, NULL);

@@ -96,7 +96,7 @@ static bool is_wanted(const struct run_request *options, const struct jp_case *c
 struct run_progress {
 	size_t judged, failures, plan;
 	uint64_t begun;
-	const char *name; /* of the case that started last */
+	const char *name; /* name of the case that started last */
 };
 
 static void show_progress(const struct run_progress *progress)
@@ -152,8 +152,8 @@ static size_t start_cases(const struct run_request *options, const struct jp_cas
 	return next;
 }
 
-/* Runs all cases, and judges them in their order, even if a later case ends first. Returns false if
- * the judge has ended. */
+/* Runs all cases, and judges them in order, even if a later case ends first. Returns false if the
+ * judge has ended. */
 static bool run_all(const struct run_request *options, const struct jp_cases *cases,
 		    const struct jp_run_judge *judge, struct jp_jobs *jobs,
 		    const struct jp_run_dir *dir)
@@ -238,7 +238,7 @@ static int run_plan(const struct run_request *options, const struct jp_cases *ca
 		if (junit >= 0)
 			close(junit);
 	}
-	/* Clean up here if the process that does so was killed. */
+	/* Clean up here if the process that cleans up was killed. */
 	if (dir->temporary && jp_run_judge_orphaned(judge))
 		jp_run_dir_remove(dir->path);
 	else
@@ -269,7 +269,7 @@ static int run_cases(const struct run_request *options, const struct jp_cases *c
 	return ret ? status : run_plan(options, cases, plan, &judge, &dir);
 }
 
-/* Runs the wanted ones of @cases. Returns the exit status. */
+/* Runs those of @cases that were requested. Returns the exit status. */
 static int run_wanted(struct run_request *options, const struct jp_cases *cases)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0};

@@ -15,7 +15,7 @@
 #include "harness/outcome/case_folders.h"
 #include "harness/report/story.h"
 
-/* Returns the only folder below @dir whose case @word means, or NULL and a message. */
+/* Returns the only folder below @dir whose case matches @word, or NULL and a message. */
 static const char *find_case(const struct jp_case_folders *folders, const char *dir, char *word,
 			     struct jp_error *err)
 {

@@ -29,7 +29,7 @@ struct request {
 	const char *truth;
 	const char *publish, *publish_dir, *publish_with, *publish_children;
 	struct jp_truth_task_ids parent; /* creator of this process, if it began with an exec */
-	uint64_t exec_tid;               /* the thread that called exec; 0: the first */
+	uint64_t exec_tid;               /* the thread that called exec; 0: the first thread */
 	uint64_t execed; /* time in ns at which this image replaced an earlier one; 0: it did not */
 	int proc;        /* the outer /proc, if this process began in a pid namespace */
 	const struct jp_workload *workload;
@@ -144,7 +144,7 @@ static bool parse(int argc, char **argv, int *status)
 		 .help = "what else, if the format can: debug (lines), debug-short (the same, each "
 			 "file's name once), unwinding (call frame information behind the code), "
 			 "unwinding-apart (in no memory)"},
-		/* Options that an image passes to the next one. */
+		/* Options that an image passes to the next image. */
 		{"--resumed", .wide = &resumed},
 		{"--started", .wide = &started},
 		{"--parent", .take = parse_parent, .context = &request.parent},
@@ -210,7 +210,7 @@ static int record_start(void)
 	const uint64_t now = jp_clock_now();
 	int ret;
 
-	/* The parent's number inside a namespace means nothing outside. */
+	/* The parent's pid inside a namespace means nothing outside. */
 	if (!request.parent.pid && request.proc < 0)
 		request.parent.pid = getppid();
 	jp_truth_process_start(request.execed ? request.execed : now,

@@ -8,11 +8,11 @@ struct jp_command;
 /* Reads a command's @argv by @options. Returns false if the command must end with *@status, after
  * printing help or an error. */
 bool jp_command_line(const struct jp_option *options, int argc, char **argv, int *status);
-/* Prints what the last word of @command's @argv can be (jp_options_complete()), and runs nothing:
- * each command begins with jp_command_line(). */
+/* Prints the possible values of the last word of @command's @argv (jp_options_complete()), and runs
+ * nothing: each command begins with jp_command_line(). */
 void jp_command_complete(const struct jp_command *command, int argc, char **argv);
-/* Returns false if @command cannot record, as its records could not be distinguished from other
- * processes': prints why, and sets *@status. */
+/* Returns whether @command can record. If not, because its records could not be distinguished from
+ * other processes', prints why and sets *@status. */
 bool jp_command_can_record(const char *command, int *status);
 /* Prints an error in the command line of @command. Returns JP_EXIT_USAGE. */
 int jp_command_misused(const char *command, const char *fmt, ...)

@@ -22,7 +22,7 @@ struct truth_causes {
 	bool json;
 	uint64_t samples;                /* samples in emitted code, by the truth */
 	uint64_t found[MOST_CAUSES];     /* samples that each cause costs, by the truth */
-	uint64_t explained[MOST_CAUSES]; /* the same by explain */
+	uint64_t explained[MOST_CAUSES]; /* samples that explain attributes to the cause */
 	bool accused[MOST_CAUSES];       /* explain names the cause */
 	struct jp_explanation explanation;
 };
@@ -51,8 +51,8 @@ static const char *find_unnamed_cause(const struct jp_gathering *ask)
 	return ask->markers ? "jitdump-file-gone" : "no-name-source";
 }
 
-/* Collects the validators' findings. Without a source of names they judge no names: adds that
- * cause. */
+/* Collects the validators' findings. Adds the cause of a missing source of names, because the
+ * validators judge no names then. */
 static void collect_truth(struct truth_causes *all, const struct jp_findings *findings)
 {
 	const struct jp_gathering *ask = all->gathering;
@@ -65,7 +65,7 @@ static void collect_truth(struct truth_causes *all, const struct jp_findings *fi
 			jp_cause_of_word(exception->metric, exception->cause);
 		uint64_t *found = cause ? &all->found[find_index(cause)] : NULL;
 
-		/* Two methods may lose the stack of the same sample. */
+		/* Count each sample once, even if two methods lose its stack. */
 		if (found)
 			*found = jp_max(*found, exception->count);
 	}
@@ -97,7 +97,8 @@ static uint64_t count_explained(const struct truth_causes *all)
 }
 
 /* Returns the verdict on a cause: "right", "wrong", "missed"; "covered": no more samples than a
- * right cause costs; "unjudged": the truth does not cover it; NULL: neither side names it. */
+ * right cause costs; "unjudged": the truth does not cover it; NULL: neither explain nor the truth
+ * names it. */
 static const char *judge_cause(const struct truth_causes *all, size_t i)
 {
 	const struct jp_cause *cause = jp_cause_at(i);

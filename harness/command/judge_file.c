@@ -193,7 +193,7 @@ static int judge_capture(struct judgement *judgement, const struct jp_judge_requ
 		jp_new_file_drop(&judgement->stacks_file);
 		return ret ?: jp_fail(err, EIO, "%s: cannot be written", options->stacks);
 	}
-	/* Keep what could be read of a bad file. */
+	/* Keep the readable part of a bad file. */
 	if (judgement->stacks && jp_new_file_keep(&judgement->stacks_file, ret ? NULL : err))
 		return ret ?: -EIO;
 	if (ret && !*err->text)

@@ -13,7 +13,7 @@ struct jp_judge_request {
 	enum jp_method method; /* unwinding method */
 	const char *elf, *root, *file;
 	const char *stacks;    /* file for the stacks, or NULL */
-	struct jp_limit limit; /* of --fail-if */
+	struct jp_limit limit; /* --fail-if */
 	unsigned int modes;    /* output modes */
 };
 

@@ -10,7 +10,7 @@
 #include "harness/base/printable.h"
 #include "harness/command/command.h"
 
-/* The Makefile knows both. */
+/* The Makefile defines both macros. */
 #ifndef JP_COMMIT
 #define JP_VERSION "unknown"
 #define JP_COMMIT  "unknown"
@@ -18,7 +18,7 @@
 
 static int print_version(void)
 {
-	/* Of constant size: a longer name of a commit must not move other data. */
+	/* Constant size: a longer commit name must not move other data. */
 	static const char commit[64] = JP_COMMIT;
 
 	printf("jitproof %s (%s)\n", JP_VERSION, commit);
@@ -39,7 +39,7 @@ static int print_usage(FILE *out)
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
 }
 
-/* Opens standard descriptors that are closed: a file of ours must not become standard output. */
+/* Opens closed standard descriptors: otherwise a file of ours could become standard output. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
@@ -51,7 +51,7 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
-/* Returns whether the stack may grow: without that a process dies silently. */
+/* Returns whether the stack may grow. If not, a process would die without a message. */
 static bool has_stack(void)
 {
 	enum { LEAST = 1 << 20 };

@@ -9,7 +9,7 @@
  * or on errors: the caller must then end with *@status. */
 bool jp_reading_begin(const char *command, const char *input, const char *folder, const char *other,
 		      int *status);
-/* Does the same with the settings in @confine. */
+/* Does the same as jp_reading_begin() with the settings in @confine. */
 bool jp_reading_begin_with(const char *command, const struct jp_confine *confine, int *status);
 
 /* Returns @status, or prints a message and returns JP_EXIT_BROKEN if memory or files were short. */

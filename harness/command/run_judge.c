@@ -52,7 +52,7 @@ static void judge_case(struct jp_report *report, const struct run_task *work, in
 	done->outcome = result->outcome;
 }
 
-/* Reports a case that another run will judge. */
+/* Reports a case of a run without judging. */
 static void print_unjudged(struct jp_report *report, const struct run_task *work)
 {
 	struct jp_result *result = jp_report_next(report);
@@ -192,7 +192,7 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 		ret = -EIO;
 	}
 	if (!ret) {
-		/* The runner ends first, then this process. */
+		/* The runner ends before this process. */
 		jp_survivor_signals(SIG_IGN);
 		*status = serve_runner(start, channel, &page);
 		return 1;

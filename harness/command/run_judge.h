@@ -12,12 +12,12 @@
  * reports (harness/base/confine.h); and a process that outlives the runner and cleans up.
  */
 struct jp_run_judge {
-	int channel;  /* the runner's end */
+	int channel;  /* the runner's end of the channel */
 	pid_t parent; /* the process that outlives the runner */
 };
 
 struct jp_run_start {
-	struct jp_report *report; /* for @plan results of @cases */
+	struct jp_report *report; /* report for @plan results of @cases */
 	const struct jp_cases *cases;
 	size_t plan;
 	uint64_t seed;

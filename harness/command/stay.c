@@ -10,7 +10,7 @@
 #include "harness/base/survivor.h"
 #include "harness/command/command_line.h"
 
-enum { MOST = 4 }; /* temporary folders of a command: their messages fit into the channel */
+enum { MOST = 4 }; /* temporary folders of a command: their messages must fit into the channel */
 
 /* The child's channel to the process that stays. */
 static int channel = -1;
@@ -45,8 +45,7 @@ bool jp_stay_behind(const char *command, int *status)
 	return pid;
 }
 
-/* The child makes the folder: if SIGKILL ends the parent at any moment, the child still knows what
- * to remove. */
+/* The child makes the folder: even if SIGKILL ends the parent, the child can remove it. */
 int jp_stay_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
 	static int made;

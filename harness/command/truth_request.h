@@ -19,7 +19,7 @@ struct jp_truth_request {
 
 /* Returns the options for the struct jp_truth_request @request. */
 const struct jp_option *jp_truth_rows(void *request);
-/* Judges the folder @dir. Returns the exit status, with a message in @err if there is an error. */
+/* Judges the folder @dir. Returns the exit status, with a message in @err on errors. */
 typedef int jp_truth_judge(struct jp_truth_request *request, const char *dir, struct jp_error *err);
 /* Gathers the files into a case's folder, drops privileges, and calls @judge. Returns the exit
  * status. */
