@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Causes come in two lists: why stacks end and why names are missing. A cause whose samples another
- * cause's remedy repairs as well is a consequence: it stands behind that cause. */
+/* Causes come in two lists: why stacks end and why names are missing. If the remedy of a cause also
+ * repairs the samples of another cause, the other cause is a consequence: it follows that cause in
+ * the list. */
 #include "harness/explain/answers.h"
 
 #include <errno.h>
@@ -91,7 +92,8 @@ static void insert_answer(struct jp_answers *answers, size_t at, const struct jp
 	answers->causes[at] = cause;
 }
 
-/* Returns where @cause belongs in @answers: behind its own cause, or those that cost as much. */
+/* Returns the position of @cause in @answers: after the cause that it is a consequence of, else by
+ * its cost. */
 static size_t find_position(const struct jp_answers *answers, const struct jp_blamed *cause,
 			    enum jp_question question)
 {

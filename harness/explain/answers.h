@@ -4,8 +4,8 @@
 #include "harness/explain/blame.h"
 #include "harness/format/perfdata/summary.h"
 
-/* A cause that does not certainly (95 %) cost this share of samples is a note: starts, exits and
- * prologues always occur. */
+/* A cause is accused if it certainly (95 %) costs this share of samples; otherwise it is a note,
+ * because starts, exits and prologues always occur. */
 #define JP_EXPLAIN_ACCUSES 0.02
 
 /* The questions that an explanation answers. */
@@ -15,16 +15,18 @@ enum jp_question { JP_WHY_STACKS_END, JP_WHY_NAMES_LACK, JP_WHY_SAMPLES_LACK, JP
 struct jp_explanation {
 	struct jp_perfdata_summary summary;
 	struct jp_blames blames;
-	struct jp_blamed *causes; /* by cost, largest first */
+	struct jp_blamed *causes; /* causes by cost, largest first */
 	size_t nr_causes;
-	size_t nr_accused; /* the first of these; the others are notes */
-	/* The accused ones that answer each question, by cost; consequences stand behind their
-	 * cause. */
+	size_t nr_accused; /* how many of @causes, from the first, are accused; the others are notes
+			    */
+	/* The accused causes that answer each question, by cost; consequences follow their
+	 * causes. */
 	struct jp_answers {
 		const struct jp_blamed **causes;
 		size_t count;
 	} answers[JP_QUESTIONS];
-	/* Samples with a dump of another machine or a 32-bit task: unknown whether broken. */
+	/* Samples with a dump of another machine or a 32-bit task, whose stacks cannot be
+	 * walked. */
 	uint64_t unknown_stacks;
 };
 

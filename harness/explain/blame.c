@@ -10,7 +10,8 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Returns the place for the blame of this key, NULL in it if there is none; NULL: out of memory. */
+/* Returns where to store the blame of this key: a slot with NULL if there is none yet. Returns NULL
+ * if out of memory. */
 static struct jp_blame **find_slot(struct jp_blames *blames, const struct jp_cause *cause,
 				   uint32_t pid, const char *file)
 {
@@ -128,7 +129,7 @@ static int compare_by_cause(const void *left, const void *right)
 		       ?: strcmp((*a)->file ?: "", (*b)->file ?: "");
 }
 
-/* Of two causes with the same cost, the earlier one in the table leads to the other. */
+/* Of two causes with the same cost, the first in the table of causes leads to the second. */
 static int compare_by_share(const void *left, const void *right)
 {
 	const struct jp_blamed *a = left, *b = right;

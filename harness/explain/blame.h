@@ -10,18 +10,18 @@
 
 enum { JP_BLAME_RANGES = 8, JP_BLAME_EVIDENCE = 3 };
 
-/* The cost of one cause in one place: a process, or a file of it. */
+/* The cost of one cause in one place: a process, or a file in a process. */
 struct jp_blame {
 	const struct jp_cause *cause;
-	uint64_t samples; /* samples whose stack or names it costs */
-	uint64_t stacks;  /* samples whose stack it costs, if it may cost both, part of @samples or
-			     not; the larger count is valid */
-	uint64_t again;   /* of @samples: counted at another place of the cause, too */
-	uint64_t absent;  /* of @samples: missing in the file */
-	bool unnamed;     /* its frames have no names, either, because no mapping has them */
-	uint64_t names;   /* of @samples: those without names; jp_blames_rank() counts them */
-	/* @repairs samples, which @stacks contains, get back by the remedy what another cause,
-	 * @repaired, costs them; NULL: none. */
+	uint64_t samples; /* samples whose stack or names the cause breaks */
+	uint64_t stacks;  /* samples whose stack the cause breaks, if it can break both stacks and
+			     names; part of @samples or not; the larger count is valid */
+	uint64_t again;   /* part of @samples that is also counted at another place of the cause */
+	uint64_t absent;  /* part of @samples that the file lacks */
+	bool unnamed;     /* the frames have no names either, because no mapping contains them */
+	uint64_t names;   /* part of @samples without names; jp_blames_rank() counts them */
+	/* The remedy restores @repairs samples, a part of @stacks, which another cause, @repaired,
+	 * breaks; NULL: none. */
 	const struct jp_cause *repaired;
 	uint64_t repairs;
 	uint32_t pid;
@@ -57,19 +57,19 @@ void jp_blame_evidence(struct jp_blame *blame, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void jp_blame_remedy(struct jp_blame *blame, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Notes that the remedy of @blame gives @samples the stacks that cause @id costs them. */
+/* Notes that the remedy of @blame restores the stacks of @samples that the cause @id breaks. */
 void jp_blame_repairs(struct jp_blame *blame, const char *id, uint64_t samples);
 void jp_blames_free(struct jp_blames *blames);
 
-/* One cause in all its places, the worst first. */
+/* One cause in all its places, the worst place first. */
 struct jp_blamed {
 	const struct jp_cause *cause;
 	uint64_t samples, absent;
-	uint64_t stacks, names;   /* of @samples: whose stack ends; without names */
-	double share;             /* share of the file's samples and the missing ones */
+	uint64_t stacks, names;   /* parts of @samples: with a broken stack; without names */
+	double share;             /* share of all samples, those included that the file lacks */
 	struct jp_blame **places; /* part of the blames' list */
 	size_t nr_places;
-	const struct jp_cause *below; /* whose consequence it is; NULL: of none */
+	const struct jp_cause *below; /* the cause that leads to this one; NULL: none */
 };
 /* Returns the causes by their share of the file's @samples, largest first; free() the list.
  * Reorders the blames. NULL: out of memory. */

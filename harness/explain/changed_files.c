@@ -46,7 +46,8 @@ static bool stat_recorded_path(const struct jp_changed_files *files,
 	if (!mapping->ino ||
 	    jp_file_find_path(files->finder, mapping->pid, mapping->name, &found, NULL))
 		return false;
-	/* On overlayfs and btrfs the kernel records other devices than stat() returns. */
+	/* Accept other devices, since overlayfs and btrfs report others in records than in
+	 * stat(). */
 	there = !fstat(found.fd, st) && st->st_dev == makedev(mapping->maj, mapping->min);
 	jp_found_file_close(&found);
 	return there;
@@ -57,7 +58,8 @@ static bool is_file(const struct jp_mapping *mapping)
 	return mapping->backing == JP_BACKING_FILE && *mapping->name == '/';
 }
 
-/* Returns whether this is the recorded machine: another file of the process is unchanged. */
+/* Returns whether this seems to be the recorded machine: another file of the process is
+ * unchanged. */
 static bool is_this_machine(const struct jp_changed_files *files, const struct jp_mapping *mapping)
 {
 	const struct jp_mapping *other = jp_replay_from(files->replay, mapping->pid, 0);
@@ -76,9 +78,9 @@ static bool is_before(const struct timespec *one, const struct timespec *other)
 	       (one->tv_sec == other->tv_sec && one->tv_nsec < other->tv_nsec);
 }
 
-/* Returns whether the process had another file there, in a mount namespace or before an upgrade:
- * the build id in the header is that of the file which the recorder found later, with another inode
- * and not newer than the end of the recording. */
+/* Returns whether the process had another file at this path, because of a mount namespace or an
+ * upgrade. Then the build id in the header belongs to the file that the recorder found later, which
+ * has another inode and is not newer than the end of the recording. */
 static bool had_another_file(const struct jp_changed_files *files, const struct jp_mapping *mapping)
 {
 	struct stat st;

@@ -17,5 +17,5 @@ struct jp_changed_files *jp_changed_files_new(struct jp_replay *replay,
 					      struct timespec recorded);
 void jp_changed_files_free(struct jp_changed_files *files);
 
-/* Returns whether @mapping's path has another file now, by inodes and times. */
+/* Returns whether @mapping's path has another file now, according to inodes and times. */
 bool jp_changed_files_has(struct jp_changed_files *files, const struct jp_mapping *mapping);

@@ -54,7 +54,8 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 	return is_loader(name) ? JP_CODE_LOADER : JP_CODE_FILE;
 }
 
-/* Returns whether the file is an interpreter: its functions' names do not show the program. */
+/* Returns whether the file is an interpreter, so that its functions' names do not show the
+ * program. */
 static bool is_interpreter(const char *path)
 {
 	static const char *const names[] = {

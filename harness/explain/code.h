@@ -13,20 +13,20 @@ enum jp_code_kind {
 	JP_CODE_PROGRAM, /* main program */
 	JP_CODE_LIBC,    /* libc, libpthread: threads begin there */
 	JP_CODE_LOADER,  /* ld.so */
-	JP_CODE_EMITTED, /* a JIT: in memory, or in a file that inject wrote */
+	JP_CODE_EMITTED, /* emitted by a JIT: in memory, or in a file that inject wrote */
 	JP_CODE_SYSTEM,  /* vDSO and similar */
 	JP_CODE_KINDS,
 };
 
-/* Returns the kind by the mapping's name; never PROGRAM. */
+/* Returns the kind of code according to the mapping's name; never PROGRAM. */
 enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path);
 /* Returns whether the file @path is libc, libpthread or ld.so: threads begin there, and
  * distributions strip them. */
 bool jp_code_is_c_library(const char *path);
-/* Kinds of code, cached by the mapping's name and in the stretch. */
+/* Kinds of code, cached by the mapping's name and in the stretch of the space. */
 struct jp_codes {
 	struct jp_places *places;
-	struct jp_map files; /* by address of the name; never PROGRAM */
+	struct jp_map files; /* kinds by address of the name; never PROGRAM */
 };
 enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_process *process,
 			       struct jp_stretch *stretch);

@@ -65,9 +65,9 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 	return 0;
 }
 
-/* Returns whether chains that end at @end are complete, as programs and threads begin there. With a
- * libc they begin in libc. In static programs, or with threads of the program's own, they begin at
- * few addresses with many samples. */
+/* Returns whether chains that end at @end are complete, because programs or threads begin there. In
+ * programs with a libc that place is in libc. In static programs, or for threads that the program
+ * creates itself, there are few such addresses, with many samples. */
 static bool is_root(const struct jp_end *end)
 {
 	enum { PROGRAM_PART = 10, EMITTED_PART = 3, DEEP = 3 };
@@ -98,8 +98,8 @@ bool jp_image_shows_callers(const struct jp_image *image)
 	return image->calls_jit * FEW >= image->in_jit;
 }
 
-/* Returns whether @end is in a file, and emitted code may cause it: it is on top, and no chain
- * shows a caller of its kind. */
+/* Returns whether @end is in a file but may be the fault of emitted code, because emitted code is
+ * on top and no chain shows a caller in the file. */
 static bool is_shared(const struct jp_end *end)
 {
 	return end->kind != JP_END_LEAF && end->code != JP_CODE_EMITTED && end->from_jit &&
@@ -125,7 +125,7 @@ static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
 	return 0;
 }
 
-/* Returns whether chains that end at @end have no fault. Apparent garbage may be unrecorded
+/* Returns whether chains that end at @end have no fault: apparent garbage may be unrecorded
  * code. */
 static bool is_faultless(const struct jp_end *end)
 {
@@ -159,7 +159,7 @@ static struct jp_culprit *find_culprit(const struct jp_culprits *culprits, const
 	return at && *at ? &culprits->list[*at - 1] : NULL;
 }
 
-/* Returns the culprit of chains that end at @here, if it is of the same kind as @lacking; or
+/* Returns the culprit of chains that end at @here, if it has the same kind of code as @lacking; or
  * NULL. */
 static const struct jp_culprit *find_breaker(const struct jp_culprits *culprits,
 					     const struct jp_end *here,

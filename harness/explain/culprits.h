@@ -3,28 +3,28 @@
 
 #include "harness/explain/ends.h"
 
-/* Code of one file, or all emitted code, in one process image: how often the frame-pointer walk
- * ends there, and how often it passes. */
+/* Code of one file, or all emitted code, in one process image, with the number of frame-pointer
+ * walks that end there and that pass through it. */
 struct jp_culprit {
 	struct jp_image *image;
-	const char *file; /* for emitted code the name of one of its mappings */
+	const char *file; /* for emitted code: the name of one of its mappings */
 	enum jp_code_kind code;
 	uint64_t broken;  /* samples whose stack ends there */
-	uint64_t single;  /* of these, without further addresses */
-	uint64_t garbage; /* of these, followed by garbage addresses */
-	uint64_t passing; /* samples taken there whose stack goes on */
-	uint64_t callers; /* of these, without the caller: the function has no frame, or shows
-			     another function's caller */
-	uint64_t shared;  /* samples that end in another file's code, perhaps through this file's
-			     fault */
-	bool keeps;       /* it was built with frame pointers */
-	bool breaks;      /* set before jp_culprits_join(): @broken is its fault */
-	bool lacks;       /* set before jp_culprits_join(): @callers are its fault */
+	uint64_t single;  /* part of @broken: without further addresses */
+	uint64_t garbage; /* part of @broken: followed by garbage addresses */
+	uint64_t passing; /* samples taken in this code whose stack continues to its caller */
+	uint64_t callers; /* part of @passing: the caller is missing, because the function has no
+			     frame or shows another function's caller */
+	uint64_t shared;  /* samples whose stack ends in another file's code, perhaps through this
+			     code's fault */
+	bool keeps;       /* the code keeps the frame pointer */
+	bool breaks;      /* set before jp_culprits_join(): this code causes @broken */
+	bool lacks;       /* set before jp_culprits_join(): this code causes @callers */
 	uint64_t both;    /* samples in @callers and in @broken or @shared */
-	uint64_t again;   /* of @callers: also in another file's @broken */
+	uint64_t again;   /* part of @callers that is also in another file's @broken */
 
 	uint64_t start, end;
-	const struct jp_end *worst; /* the most frequent end */
+	const struct jp_end *worst; /* the end with the most samples */
 	const struct jp_end *leaf;  /* where callers are missing most often */
 };
 

@@ -7,14 +7,15 @@
 #include "harness/format/jit/jitdump_read.h"
 
 struct dump_health {
-	uint64_t loads, sized;      /* number of LOAD records, and of those with code */
-	uint64_t timed;             /* number of those with a time */
+	uint64_t loads, sized;      /* number of LOAD records; number of those that contain code */
+	uint64_t timed;             /* number of LOAD records that have a time */
 	uint64_t first, last;       /* their times */
 	uint64_t gaps, skipped;     /* places without a record, and their bytes */
-	struct jp_jitdump_gap gap;  /* the first one */
-	bool counter;               /* its times are a CPU counter by its header */
+	struct jp_jitdump_gap gap;  /* the first gap */
+	bool counter;               /* its header states that times are a CPU counter */
 	struct jp_error why;        /* the first defect */
-	size_t covers, perf_covers; /* of the loss's addresses, those in loads; those before @gap */
+	size_t covers, perf_covers; /* number of the loss's addresses that are in loads; in loads
+				       before @gap */
 };
 
 static void note_load(struct dump_health *health, const struct jp_name_loss *loss,
@@ -35,7 +36,7 @@ static void note_load(struct dump_health *health, const struct jp_name_loss *los
 	}
 }
 
-/* Reads the records, and goes on behind bytes that are none. */
+/* Reads all valid records, and skips invalid bytes between them. */
 static void read_health(const struct jp_name_loss *loss, struct jp_jitdump *dump,
 			struct dump_health *health)
 {
@@ -100,7 +101,7 @@ static bool blame_damaged(const struct jp_name_case *name_case, const char *why,
 	return true;
 }
 
-/* Blames bytes between records, or a file that is cut so that it names nothing. */
+/* Blames invalid bytes between records, or a file that was truncated before any name. */
 static bool blame_gap(const struct jp_name_case *name_case, const struct dump_health *health)
 {
 	const struct jp_name_loss *loss = name_case->loss;
@@ -129,7 +130,7 @@ static bool blame_gap(const struct jp_name_case *name_case, const struct dump_he
 	return true;
 }
 
-/* Blames a recording by CLOCK_MONOTONIC: its kernel states no conversion of the counter. */
+/* Blames a recording by CLOCK_MONOTONIC, whose kernel reports no conversion of the CPU counter. */
 static bool blame_counter(const struct jp_name_case *name_case, const struct dump_health *health)
 {
 	struct jp_blame *blame = blame_dump(name_case, "jitdump-wrong-clock");

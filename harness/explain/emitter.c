@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-/* Names of memory that only one runtime uses, whatever its programs are called. */
+/* Names of memory that only one runtime uses, whatever the program is called. */
 static const struct {
 	const char *memory, *runtime;
 } owners[] = {
 	{"/memfd:doublemapper", "dotnet"},
 };
 
-/* Returns the last image of @pid whose emitted code has a known caller, or the last one; NULL:
- * none. */
+/* Returns the last image of @pid whose emitted code has a known caller; if there is none, the last
+ * image; NULL if there is no image. */
 static const struct jp_image *find_image(const struct jp_ends *ends, uint32_t pid)
 {
 	const struct jp_image *found = NULL;

@@ -34,8 +34,8 @@ static void note_top_frames(struct jp_codes *codes, const struct jp_places_proce
 	}
 }
 
-/* Returns the index of the first frame of @stack from @from on that is in no mapping. @code: kind
- * of the last mapped one. */
+/* Returns the index, @from or higher, of the first frame of @stack that is in no mapping. Stores
+ * the kind of the last mapped frame in *@code. */
 static uint64_t skip_mapped_frames(struct jp_codes *codes, const struct jp_places_process *process,
 				   const struct jp_stack *stack, uint64_t from,
 				   enum jp_code_kind *code, struct jp_ending *ending)
@@ -75,8 +75,8 @@ static bool is_possible(uint64_t addr)
 	return addr >= 0x1000 && addr < UINT64_C(1) << 56;
 }
 
-/* Returns whether frames are far apart: a JIT's memory is nearer, and garbage is not three times a
- * possible address. */
+/* Returns whether frames are too far apart to be a JIT's code: a JIT's memory is nearer, and
+ * garbage rarely contains three possible addresses. */
 static bool is_far(const struct jp_stack *stack)
 {
 	enum { LEAST = 3 };

@@ -12,8 +12,9 @@
 
 enum {
 	PAGE = 4096,
-	/* The C library calls main() with any value in the frame pointer. If that is argv, the
-	 * chain goes on to an argument and to the bytes of a string, which lead no further. */
+	/* The C library calls main() with any value in the frame pointer. If that value is argv,
+	 * the chain continues to an argument and to the bytes of a string, which lead no
+	 * further. */
 	MOST_AT_START = 2,
 };
 
@@ -53,8 +54,8 @@ void jp_ends_free(struct jp_ends *ends)
 	free(ends);
 }
 
-/* Returns whether the next function of @stack keeps the frame pointer and is in the file of @leaf:
- * then other functions of that file do so too, except leaves. */
+/* Returns whether the next function of @stack keeps the frame pointer and is in the file of @leaf.
+ * Then the other functions of that file probably keep it, except leaves. */
 static bool caller_keeps(struct jp_ends *ends, const struct jp_end *leaf,
 			 const struct jp_places_process *process, const struct jp_stack *stack)
 {
@@ -116,7 +117,8 @@ static struct jp_end *add_new_end(struct jp_ends *ends, const struct jp_places_p
 	return end;
 }
 
-/* Returns the end at @addr of @image, new if necessary. Unmapped memory has one for each page. */
+/* Returns the end at @addr of @image, and creates it if necessary. Unmapped memory has one end for
+ * each page. */
 static struct jp_end *get_end(struct jp_ends *ends, const struct jp_places_process *process,
 			      struct jp_image *image, enum jp_end_kind kind, uint64_t addr,
 			      const struct jp_stack *stack)
@@ -208,7 +210,7 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 	}
 }
 
-/* Adds the sample to the end of @ending. */
+/* Adds the sample to the end that @ending describes. */
 static struct jp_end *add_sample(struct jp_ends *ends, const struct jp_places_process *process,
 				 struct jp_image *image, const struct jp_event *event,
 				 const struct jp_stack *stack, const struct jp_ending *ending)
@@ -220,8 +222,8 @@ static struct jp_end *add_sample(struct jp_ends *ends, const struct jp_places_pr
 	return end;
 }
 
-/* Returns whether emitted code on top of @stack shows the caller of its caller: its caller has a
- * frame, but is not in the chain. */
+/* Returns whether emitted code on top of @stack shows the caller of its caller, because its caller
+ * has a frame but is missing in the chain. */
 static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *process,
 			 const struct jp_stack *stack, const struct jp_ending *ending)
 {
@@ -238,7 +240,7 @@ static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *p
 	       jp_call_sites_frame_behind(ends->sites, mapping, caller);
 }
 
-/* Counts where a stack begins that ends at index @here. */
+/* Counts the first frame of a stack that ends at index @here. */
 static int add_leaf(struct jp_ends *ends, const struct jp_places_process *process,
 		    struct jp_image *image, const struct jp_event *event,
 		    const struct jp_stack *stack, const struct jp_ending *ending, size_t here)
@@ -298,8 +300,8 @@ bool jp_end_has_unknown_caller(const struct jp_end *end)
 	       end->next < UINT64_C(1) << 47;
 }
 
-/* Returns whether the kernel is just executing another program in @image's process: registers are
- * still the old program's, whose memory is gone. */
+/* Returns whether the kernel is executing another program in @image's process at this moment:
+ * registers still belong to the old program, whose memory is gone. */
 static bool is_in_exec(struct jp_image *image, const struct jp_event *event,
 		       const struct jp_ending *ending)
 {

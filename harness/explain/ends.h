@@ -8,37 +8,38 @@
 #include "harness/model/unwind/call_sites.h"
 #include "harness/model/unwind/frame_use.h"
 
-/* Where and how stacks of a file end, counted by address: a few numbers for each place, however
- * many samples there are. Explainers judge them at the end. */
+/* A place where stacks of a file end, with the way they end: a few counts for each place, however
+ * many samples there are. Explainers judge them after the last event. */
 
 struct jp_end {
 	struct jp_image *image;
 	enum jp_end_kind kind;
 	enum jp_code_kind code;
-	enum jp_frame_use use; /* for files */
+	enum jp_frame_use use; /* for ends in files */
 	const char *file;      /* name of the mapping; NULL: none */
 	bool remapped;         /* memory replaced the file's text */
 	uint64_t addr;
-	uint64_t start, end; /* of the mapping or the page */
+	uint64_t start, end; /* range of the mapping or the page */
 	uint64_t vaddr;      /* @addr in the file's own address space */
 	bool keeps;          /* the file was built with frame pointers */
 	uint64_t samples;
-	uint64_t from_jit;    /* of these, taken in emitted code */
-	uint64_t cut, hollow; /* of those without call frame information: by frame pointers they end
-				 with the dump, which is full (cut) or not (hollow) */
-	uint64_t blank;       /* of these, taken in the kernel with empty dumps */
+	uint64_t from_jit;    /* part of @samples: taken in emitted code */
+	uint64_t cut, hollow; /* part of @samples, for stacks without call frame information: a walk
+				 by frame pointers ends with a full dump (cut) or with a smaller one
+				 (hollow) */
+	uint64_t blank;       /* part of @samples: taken in the kernel, with empty dumps */
 	uint64_t nr_frames;   /* sum of all samples */
-	uint64_t garbage;     /* of these, followed by garbage addresses */
-	uint64_t again;       /* of these, with the same garbage as the first */
-	uint64_t astray;      /* of these, with more garbage than the start of a program leaves */
-	uint64_t skips;       /* of all: emitted code that shows its caller's caller */
-	uint64_t skipped;     /* that address in the first */
-	uint64_t circles;     /* of FULL: repeats a few addresses of emitted code */
-	uint64_t main;        /* of all: taken in the main thread */
+	uint64_t garbage;     /* part of @samples: followed by garbage addresses */
+	uint64_t again;       /* part of @garbage: with the garbage of the first sample */
+	uint64_t astray;  /* part of @garbage: more addresses than the start of a program leaves */
+	uint64_t skips;   /* part of @samples: emitted code that shows its caller's caller */
+	uint64_t skipped; /* the caller's caller in the first of @skips */
+	uint64_t circles; /* part of FULL samples: they repeat a few addresses of emitted code */
+	uint64_t main;    /* part of @samples: taken in the main thread */
 	/* Facts of the first sample: */
 	uint64_t time, next, frames;
-	uint64_t dump;  /* in bytes */
-	uint32_t limit; /* length of chains that the event itself requests; 0: none */
+	uint64_t dump;  /* size of the dump in bytes */
+	uint32_t limit; /* largest chain that the event itself requests; 0: no request */
 	uint32_t tid;
 };
 
@@ -52,14 +53,14 @@ struct jp_ends {
 	struct jp_images images;
 	struct jp_end *list;
 	size_t count, capacity;
-	struct jp_map at;   /* index + 1, by a hash of image, kind and address */
+	struct jp_map at;   /* index + 1 of an end, by a hash of image, kind and address */
 	struct jp_map both; /* samples whose chains lack the caller of the sampled function, by the
-			       indexes of HERE (upper half) and LEAF */
+			       indexes of their HERE end (upper half) and LEAF end */
 	uint64_t none;      /* samples without user stack and user address */
 	uint64_t first_sample; /* time of the first sample */
 };
 
-/* Returns whether the function at @end links its frame, so that the next address is its caller in
+/* Returns whether the function at @end links its frame, so that the next address is its caller, in
  * unrecorded code. */
 bool jp_end_has_unknown_caller(const struct jp_end *end);
 

@@ -92,7 +92,8 @@ static int rank_causes(struct jp_explanation *explanation, struct jp_error *err)
 					     &explanation->nr_causes);
 	if (!explanation->causes || explanation->blames.failed)
 		return jp_fail(err, ENOMEM, "no memory");
-	/* A share may be certain by many samples and not by few, so check each cause. */
+	/* Check each cause: the same share may be certain with many samples and uncertain with
+	 * few. */
 	for (size_t i = 0; i < explanation->nr_causes; i++) {
 		struct jp_blamed *first = &explanation->causes[explanation->nr_accused];
 		const struct jp_blamed one = explanation->causes[i];
@@ -114,7 +115,7 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 	if (!ret)
 		ret = jp_perfdata_read(path, handle_event, reading, &reading->explanation->summary,
 				       err);
-	/* A cause states why such a file holds nothing. */
+	/* A cause explains why such a file contains nothing. */
 	if (ret == -EINVAL && reading->explanation->summary.unwritten)
 		ret = 0;
 	ret = jp_capture_accept_partial(ret, &reading->explanation->summary, partial, err);
@@ -130,7 +131,7 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 	return ret ?: jp_shortage(err->text, sizeof(err->text));
 }
 
-/* Returns when the file @path was written; 0: unknown. */
+/* Returns the time when the file @path was last written; 0: unknown. */
 static struct timespec get_write_time(const char *path)
 {
 	struct stat st;

@@ -9,14 +9,15 @@
 struct jp_explain_options {
 	const char *elf;  /* a folder of ELF files, or NULL */
 	const char *root; /* a copied root to find files in, or NULL */
-	/* Follows the reading: handles @event, which @spaces have applied. @stack: of a sample;
-	 * else NULL. Returns 0 or -ENOMEM. NULL: nobody follows. */
+	/* Called for each @event after @spaces have applied it. @stack: of a sample; else NULL.
+	 * Returns 0 or -ENOMEM. May be NULL. */
 	int (*handle)(void *context, struct jp_replay *spaces, const struct jp_event *event,
 		      const struct jp_stack *stack);
 	/* Handles the names, once the file was read. Returns 0 or -ENOMEM. Set with @handle. */
 	int (*name)(void *context, struct jp_names *names);
 	void *context;
-	bool partial; /* accept a file that is cut short: the summary states so, and @err where */
+	bool partial; /* accept a truncated file: the summary states that it is truncated, and @err
+			 where */
 };
 
 /* Returns whether no cause is accused, with enough samples to decide. */

@@ -12,33 +12,34 @@
 #include "harness/model/space/replay.h"
 #include "harness/model/symbols/names.h"
 
-/* The view that one explainer has of a file. */
+/* The data that one explainer gets about a file. */
 struct jp_explain_view {
 	const char *path;                          /* path of the file */
 	struct jp_replay *spaces;                  /* the current address spaces */
 	struct jp_file_finder *finder;             /* finds files that the capture names */
-	struct jp_changed_files *changed;          /* files that are others today */
+	struct jp_changed_files *changed;          /* recorded files that have changed since */
 	struct jp_names *names;                    /* names of addresses */
-	const struct jp_perfdata_summary *summary; /* for end() alone */
-	struct jp_ends *ends;                      /* ends of stacks, current sample included */
-	uint64_t samples;                          /* so far */
-	struct jp_blames *blames;                  /* for jp_blame() */
+	const struct jp_perfdata_summary *summary; /* valid only in end() */
+	struct jp_ends *ends;                      /* ends of all stacks, current sample included */
+	uint64_t samples;                          /* number of samples so far */
+	struct jp_blames *blames;                  /* passed to jp_blame() */
 	void *state;                               /* owned by the explainer */
 };
 
-/* Finds one cause, or a small family, event by event. All functions return 0, or -errno if it
- * cannot continue. Events are valid during the call only. It may keep a bounded amount for each
- * mapping or process, but not for each sample. */
+/* Finds one cause, or a small family of causes, event by event. All functions return 0, or -errno
+ * if it cannot continue. Events are valid only during the call. It may keep a bounded amount for
+ * each mapping or process, but nothing for each sample. */
 struct jp_explainer {
 	const char *name;
-	size_t state_size; /* bytes of a zeroed @view->state; 0: begin() creates it, if any */
+	size_t state_size; /* bytes of a zeroed @view->state; 0: begin() creates the state, if it
+			      needs one */
 	/* Creates or changes @view->state; may be NULL. */
 	int (*begin)(struct jp_explain_view *view, struct jp_error *err);
-	/* Handles @event, which the spaces have applied. @stack: of a sample; else NULL. May be
-	 * NULL. */
+	/* Handles @event, which the spaces have applied already. @stack: of a sample; else NULL.
+	 * May be NULL. */
 	int (*handle)(struct jp_explain_view *view, const struct jp_event *event,
 		      const struct jp_stack *stack);
-	/* Blames what it found, after the last event. */
+	/* Blames the found causes, after the last event. */
 	int (*end)(struct jp_explain_view *view, struct jp_error *err);
 	void (*free)(void *state); /* may be NULL */
 };

@@ -79,8 +79,8 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 				caller ? "the engine in " : "the runtime", caller ?: "");
 }
 
-/* Returns whether most chains go on to garbage above the one place @end, which may be the entry of
- * coroutines: an outermost frame, or hand-written code. */
+/* Returns whether most chains continue to garbage after the single place @end, which may be the
+ * entry of coroutines: an outermost frame, or hand-written code. */
 static bool is_entry(const struct jp_culprit *culprit, const struct jp_end *end)
 {
 	return end && end->kind == JP_END_HERE && end->garbage * 2 > culprit->broken &&
@@ -135,20 +135,21 @@ static bool keeps_none(const struct jp_culprit *culprit)
 	return culprit->broken * (culprit->keeps ? MANY : SOME) >= all;
 }
 
-/* Returns whether it is usual for a healthy program: on most systems libc has no frame pointers,
- * and every program calls it, mostly at its start, in less than a twentieth of its samples. */
+/* Returns whether these ends are usual for a healthy program. On most systems libc has no frame
+ * pointers, and every program calls it, mostly at its start, in less than a twentieth of its
+ * samples. */
 static bool is_usual(const struct jp_culprit *culprit, uint64_t samples)
 {
 	enum { SOME = 20, FEW = 5 };
-	/* One of a dozen proves nothing. */
+	/* Few samples prove little: accept a larger share as usual. */
 	const uint64_t part = samples < FEW ? SOME / 2 : SOME;
 
 	return culprit->code == JP_CODE_SYSTEM || culprit->code == JP_CODE_LOADER ||
 	       (culprit->code == JP_CODE_LIBC && samples * part < culprit->image->samples);
 }
 
-/* Returns whether emitted code lacks callers: prologues and epilogues do too, often in short
- * functions; and code without frames never shows a caller of its kind. */
+/* Returns whether emitted code lacks callers more often than prologues and epilogues explain. Code
+ * without frames never shows a caller in emitted code. */
 static bool lacks_callers(const struct jp_culprit *culprit)
 {
 	enum { HALF = 2 };

@@ -38,8 +38,8 @@ struct jp_image *jp_image_of(struct jp_images *images, uint32_t pid)
 	return *current = *added;
 }
 
-/* Begins the next image of @event's process. Records that perf writes before all others begin
- * nothing. */
+/* Begins the next image of @event's process. Records that perf writes before all others begin no
+ * image. */
 static int start_image(struct jp_images *images, const struct jp_event *event)
 {
 	struct jp_image **current = jp_map_find(&images->current, event->pid), *image;

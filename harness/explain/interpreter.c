@@ -9,7 +9,7 @@
 #include "harness/explain/remapped.h"
 #include "harness/model/symbols/names.h"
 
-/* An interpreter may be emitted code: HotSpot's is, and its perf maps name it so. */
+/* Name of an interpreter in emitted code, such as HotSpot's, in its perf maps. */
 static const char emitted_name[] = "Interpreter";
 
 /* Samples in the emitted code of a process. */
@@ -17,14 +17,14 @@ struct interpreted {
 	uint64_t samples, interpreted, named;
 };
 
-/* Samples of a process whose interpreter is in a file with other code. */
+/* Samples of a process whose interpreter is part of a larger file. */
 struct looped {
 	uint64_t top; /* taken in the interpreter */
-	uint64_t any; /* in or below the interpreter, without emitted code */
+	uint64_t any; /* samples in or below the interpreter, without emitted code */
 };
 
-/* Functions of interpreters in files with mostly other code. Samples elsewhere, as in a garbage
- * collector, need not show the program's functions. */
+/* Functions of interpreters that are part of a larger file. Samples elsewhere in the file, as in a
+ * garbage collector, need not show the program's functions. */
 static const struct {
 	const char *file, *function;
 	const char *entry; /* function that calls each function of the program */
@@ -36,13 +36,14 @@ struct interpreter_state {
 	struct jp_map looped;    /* struct looped, by pid */
 	struct jp_map places;    /* enum emitted_place, by address and pid */
 	struct jp_map processes; /* struct interpreted, by pid */
-	const char *program;     /* the last one requested, by address of its name */
-	bool loops;              /* it is in loops[] */
+	const char *program;     /* the program looked up last, by address of its name */
+	bool loops;              /* the program is in loops[] */
 };
 
 enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, NAMED, INTERPRETER, LOOP, ENTRY };
 
-/* Returns the interpreter loop of @file; -1: all of it may be one. */
+/* Returns the index of @file's interpreter in loops[]; -1: any function of the file may be part of
+ * the interpreter. */
 static int find_loop(const char *file)
 {
 	const char *name = jp_path_base(file);
@@ -65,7 +66,7 @@ static void free_state(void *context)
 	free(state);
 }
 
-/* Returns what a function of this name is in the file of @loop. */
+/* Returns the role of a function of this name in the file of @loop. */
 static enum emitted_place classify_name(const struct jp_name *name, int loop)
 {
 	/* Unknown without symbols. */
@@ -96,7 +97,8 @@ static enum emitted_place classify_address(const struct jp_explain_view *view, u
 	return strcmp(name.text, emitted_name) == 0 ? INTERPRETER : NAMED;
 }
 
-/* Caches what is at an address, since interpreters do not move. Returns the place or -ENOMEM. */
+/* Returns the role of the code at an address, or -ENOMEM. Caches it, since interpreters do not
+ * move. */
 static int get_place(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
 {
 	struct interpreter_state *state = view->state;
@@ -209,8 +211,8 @@ static const char *find_remedy(const char *interpreter)
 	return "a profiler that reads the interpreter's own stacks";
 }
 
-/* Returns the samples of @image with functions of an interpreter and no emitted code; 0: not more
- * than at any start of a program. */
+/* Returns the number of samples of @image with functions of an interpreter and no emitted code; 0:
+ * no more than at any start of a program. */
 static uint64_t count_interpreted_by_file(const struct interpreter_state *state,
 					  const struct jp_image *image)
 {
@@ -224,7 +226,7 @@ static uint64_t count_interpreted_by_file(const struct interpreter_state *state,
 		emitted = jp_map_find(&state->processes, image->pid);
 		if (!looped)
 			return 0;
-		/* If emitted code lacks names, or stacks end, that must be repaired first. */
+		/* If emitted code lacks names, or stacks end there, that must be repaired first. */
 		if (looped->any && image->whole * FEW >= image->samples * (FEW - 1) &&
 		    (!emitted || emitted->named * HALF >= emitted->samples)) {
 			samples = looped->any < samples ? looped->any : samples;
@@ -254,7 +256,7 @@ static void blame_file(struct jp_explain_view *view, const struct jp_image *imag
 	jp_blame_remedy(blame, "%s", find_remedy(image->interpreter));
 }
 
-/* The same for an interpreter in emitted code. */
+/* Blames an interpreter in emitted code. */
 static void blame_emitted(struct jp_explain_view *view, const struct jp_image *image,
 			  const struct interpreted *process)
 {
