@@ -36,9 +36,9 @@ bool jp_anon_find(const char *text, enum jp_anon *anon)
 }
 
 /*
- * Reads the input twice: first for the markers, which lead to the dumps; then to copy its records
- * in order of time with a mapping record for each code between them. Memory holds one round of the
- * input, one dump at a time, and the address of each code.
+ * Reads the input twice: first for the markers, which lead to the jitdumps; then to copy its
+ * records in order of time, and to insert a mapping record for each piece of code. Memory holds one
+ * round of the input, one dump at a time, and the address of each piece of code.
  */
 struct jp_injection {
 	const struct jp_inject_options *options;
@@ -48,7 +48,7 @@ struct jp_injection {
 	void *context;
 	int64_t owner; /* user id of the input's owner */
 	struct jp_new_file file;
-	int fd; /* of @file; -1 once the output has taken it over */
+	int fd; /* descriptor of @file; -1 once the output has taken it over */
 	struct jp_perf_reader reader;
 	struct jp_perfdata_summary read;
 	struct jp_inject_dumps dumps;
@@ -280,7 +280,7 @@ static int write_output(struct jp_injection *inject)
 	return ret ?: jp_new_file_keep(&inject->file, inject->err);
 }
 
-/* Rejects an input that is no regular file, or that is the output. */
+/* Rejects an input that is not a regular file, or that is the output. */
 static int check_paths(struct jp_injection *inject)
 {
 	const struct jp_inject_options *options = inject->options;
@@ -312,7 +312,7 @@ static int open_outputs(struct jp_injection *inject)
 	if (inject->fd < 0)
 		return inject->fd;
 	ret = jp_output_folder_begin(folder, inject->err);
-	/* A record must hold the folder with a file's name. */
+	/* The path must fit into a mapping record, together with a file's name. */
 	if (!ret && strlen(jp_output_folder_path()) > 3900)
 		ret = jp_fail(inject->err, ENAMETOOLONG, "%s: %s", folder, strerror(ENAMETOOLONG));
 	return ret;

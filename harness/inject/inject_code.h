@@ -10,11 +10,12 @@
 #include "harness/inject/inject_summary.h"
 
 /*
- * The jitdumps that a capture refers to, and their code: its process, its address, its time, and
- * its place in one of our ELF files.
+ * The jitdumps that a capture refers to, and the code in them: its process, address, time, and
+ * place in one of our ELF files.
  */
 
-/* The mapping record of a jitdump by its writer; also a template for the process's new records. */
+/* The mapping record of a jitdump in its writer. Also a template for new records of that
+ * process. */
 struct jp_marker {
 	uint32_t pid, named; /* the pid in the capture, and that in the file's name */
 	char *path;
@@ -45,7 +46,7 @@ struct jp_inject_dumps {
 	struct jp_text_pool known; /* keys of all markers so far */
 	struct jp_code_file *files;
 	size_t nr_files, files_capacity;
-	struct jp_loaded_code *codes; /* in order of time once all are read */
+	struct jp_loaded_code *codes; /* in order of time after all dumps were read */
 	size_t nr_codes, capacity;
 };
 
@@ -55,8 +56,8 @@ struct jp_time_conv {
 	uint64_t shift, mult, zero;
 };
 struct jp_inject_read {
-	const char *jitdumps; /* as of struct jp_inject_options */
-	int root;             /* open copied root directory; -1: our own */
+	const char *jitdumps; /* from struct jp_inject_options */
+	int root;             /* descriptor of the copied root directory; -1: our own root */
 	struct jp_inject_summary *summary;
 	int64_t owner;  /* user id of the capture's owner */
 	bool monotonic; /* the capture's clock is CLOCK_MONOTONIC */

@@ -15,11 +15,11 @@
 
 enum {
 	PENDING = 16,    /* DEBUG_INFO records that may wait for their LOAD */
-	MOST_GAPS = 8,   /* damaged places of a dump to report one by one */
-	V8_SHIFT = 0x40, /* size of an ELF header: attach_lines() */
+	MOST_GAPS = 8,   /* number of damaged places of a dump to report one by one */
+	V8_SHIFT = 0x40, /* size of an ELF header, see attach_lines() */
 };
 
-#define ANY UINT32_MAX /* stands for any process */
+#define ANY UINT32_MAX /* instead of a pid: any process */
 
 /* Contents of an UNWINDING_INFO, which belongs to the next LOAD. */
 struct dump_tables {
@@ -27,7 +27,7 @@ struct dump_tables {
 	uint64_t size, mapped;
 };
 
-/* One dump as it is read. */
+/* The dump that is being read. */
 struct dump_reading {
 	const struct jp_inject_read *read;
 	struct jp_inject_dumps *dumps;
@@ -37,13 +37,13 @@ struct dump_reading {
 	struct jp_jit_function *functions;               /* one for each of the dump's codes */
 	uint64_t *indices;                               /* code_index of each function */
 	size_t count, capacity, indices_capacity, first; /* @first: index of its first code */
-	/* Since the first MOVE: code_index -> number; (number, pid) -> latest function + 1. The
-	 * first @placed functions are noted there. */
+	/* Set from the first MOVE on: code_index -> number; (number, pid) -> latest function + 1.
+	 * They contain the first @placed functions. */
 	struct jp_map numbers, places;
 	size_t placed;
 	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
 	unsigned int next_pending;
-	struct dump_tables tables; /* of the next LOAD */
+	struct dump_tables tables; /* tables of the next LOAD */
 	uint64_t unmapped_pids, unloaded, unused;
 	uint64_t gaps, skipped; /* places without a record, and their bytes */
 };
@@ -61,8 +61,8 @@ static uint64_t to_capture_time(const struct dump_reading *dump, uint64_t time)
 }
 
 /*
- * Finds the pid in the capture of a record's process: the dump's writer, or a child that continues
- * its parent's file. Returns false for a child in a pid namespace, whose outer pid is unknown.
+ * Finds the pid in the capture for a record's pid: the dump's writer, or a child that continues its
+ * parent's file. Returns false for a child in a pid namespace, whose outer pid is unknown.
  */
 static bool find_process(struct dump_reading *dump, uint32_t pid, uint32_t *outside)
 {
@@ -117,8 +117,8 @@ static bool note_function(struct dump_reading *dump, uint32_t pid, uint64_t inde
 	return place;
 }
 
-/* Returns the latest function of @pid with @index plus one; else that of any process, since a child
- * may move code that its ancestor loaded. Returns 0 if there is none, or -ENOMEM. */
+/* Returns 1 + the latest function of @pid with @index. If @pid has none, uses that of any process,
+ * since a child may move code that its ancestor loaded. Returns 0 if there is none, or -ENOMEM. */
 static int64_t find_latest(struct dump_reading *dump, uint32_t pid, uint64_t index)
 {
 	const size_t *place;
@@ -154,7 +154,7 @@ static void attach_lines(struct dump_reading *dump, uint64_t addr, struct jp_jit
 		debug->debug.count = 0;
 	}
 	/* V8 adds the size of the ELF header that perf once put before the code (kElfHeaderSize in
-	 * its perf-jit.cc), and is the only writer of this value of pad1. */
+	 * its perf-jit.cc), and is the only runtime that writes this value of pad1. */
 	function->lines_base = addr;
 	if (jp_jitdump_header(dump->file)->pad1 == 0xdeadbeef)
 		function->lines_base += V8_SHIFT;
@@ -222,7 +222,7 @@ static int add_move(struct dump_reading *dump, const struct jp_jitdump_record *r
 	*function = dump->functions[moved];
 	function->addr = code.addr;
 	function->size = code.size;
-	/* The unwinding tables hold the code's end: drop them for code that became shorter. */
+	/* The unwinding tables contain the code's end: drop them if the code became shorter. */
 	if (code.size < dump->functions[moved].size)
 		function->eh_frame_size = function->tables = 0;
 	dump->read->summary->moves++;
@@ -276,7 +276,7 @@ static const char *check_clock(const struct dump_reading *dump)
 				       "record with -k mono";
 }
 
-/* Goes on behind bytes that are no record, for the reason @why. Returns 0, or -errno if the file is
+/* Continues after invalid bytes, for the reason @why. Returns 0, or -errno if the file is
  * unreadable. */
 static int skip_gap(struct dump_reading *dump, const struct jp_error *why)
 {

@@ -65,8 +65,8 @@ static int write_sorted(const struct jp_inject_code *code,
 
 			loaded->file = dumps->nr_files - 1;
 			loaded->pgoff = sorted[j]->offset;
-			/* The only function of its file, with the tables where the process has
-			 * them. */
+			/* If the function has its file for itself, and the process has tables, map
+			 * the tables too. */
 			if (sorted[j]->tables && next - i == 1 &&
 			    elf.mapped - loaded->pgoff <= loaded->size + sorted[j]->tables)
 				loaded->tables = elf.mapped - loaded->pgoff - loaded->size;

@@ -12,7 +12,7 @@
 struct jp_inject_code {
 	struct jp_inject_dumps *dumps;
 	size_t marker;
-	const char *path; /* of the jitdump */
+	const char *path; /* path of the jitdump */
 	uint32_t elf_mach;
 	struct jp_jit_function *functions;
 	size_t count, first; /* @first: index of the first function among the codes of @dumps */

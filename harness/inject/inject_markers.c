@@ -30,8 +30,8 @@ static bool parse_marker_name(const char *path, uint32_t *pid)
 	return true;
 }
 
-/* Notes that the process of @marker mapped @path, with its inode, or without one if @any. Returns
- * 1, 0 if that was known, or -ENOMEM. */
+/* Notes that the process of @marker mapped @path, with its inode, or with any inode if @any.
+ * Returns 1, 0 if that was known, or -ENOMEM. */
 static int note_mapping(struct jp_text_pool *known, const struct jp_marker *marker,
 			const char *path, bool any)
 {
@@ -92,8 +92,8 @@ static char *build_dump_path(const struct jp_inject_read *read, const struct jp_
 	return path;
 }
 
-/* The identity of a file to which markers lead. @named: of markers with the pid of its name only.
- */
+/* The identity of a file to which markers lead. @named: considers only markers with the pid in the
+ * file's name. */
 struct dump_file {
 	uint64_t dev, ino, named;
 };
@@ -107,8 +107,8 @@ static struct jp_text *find_first_marker(struct jp_text_pool *files, const struc
 	return jp_text_keep(files, &file, sizeof(file));
 }
 
-/* Returns whether @marker mapped another file than the one now at its path. The inode of a copy
- * does not show that. */
+/* Returns whether @marker mapped another file than the one now at its path. The inode of a copied
+ * file proves nothing. */
 static bool is_other_file(const struct jp_marker *marker, const struct jp_inject_read *read,
 			  const struct stat *st)
 {
@@ -141,8 +141,9 @@ static int note_file(struct jp_text_pool *files, struct jp_marker *marker,
 	return 0;
 }
 
-/* Finds another marker that owns the file of @marker: the first whose process has the pid of the
- * file's name, else the first of all. Stores NULL if @marker owns it. Returns 0 or -ENOMEM. */
+/* Finds another marker that owns the file of @marker: the first whose process has the pid in the
+ * file's name, else the first of all. Stores NULL if @marker itself owns the file. Returns 0 or
+ * -ENOMEM. */
 static int find_owner(struct jp_text_pool *files, const struct jp_marker *marker,
 		      const struct stat *st, const struct jp_marker **owner)
 {
@@ -180,7 +181,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 	else if (find_owner(files, marker, &st, &owner))
 		ret = jp_fail(err, ENOMEM, "%s: no memory", path);
 	else if (owner && owner->pid == marker->pid && strcmp(owner->path, marker->path) != 0)
-		; /* read already by another path */
+		; /* the file was read already by another path */
 	else if (owner)
 		jp_inject_report(read, "%s: mapped by process %u too, whose code it is not", path,
 				 marker->pid);
@@ -203,7 +204,7 @@ static int by_time(const void *left, const void *right)
 {
 	const struct jp_loaded_code *a = left, *b = right;
 
-	/* At equal times keep the order of the dump. */
+	/* At equal times keep the order within the dump. */
 	return jp_compare(a->time, b->time) ?: jp_compare(a->nth, b->nth);
 }
 

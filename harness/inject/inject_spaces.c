@@ -18,14 +18,14 @@ enum { MAP_IS_HUGETLB = 0x40000 };
  * ranges that it changes. */
 struct code_space {
 	struct jp_process process;
-	struct jp_ranges *mappings; /* value: the mapping's number; NULL: process without code */
+	struct jp_ranges *mappings; /* values: numbers of mappings; NULL: the process has no code */
 	struct jp_ranges *code;     /* living code; NULL: none was loaded */
 	bool wanted;
 };
 
 struct jp_inject_spaces {
 	struct jp_processes processes;
-	struct jp_text_pool mappings; /* keys by which two records are of the same mapping */
+	struct jp_text_pool mappings; /* keys that are equal for records of the same mapping */
 	unsigned char record[JP_PERF_RECORD_MOST];
 };
 
@@ -195,8 +195,8 @@ int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event 
 	return jp_ranges_set(&space->mappings, start, end, number);
 }
 
-/* Returns whether a record of @mapping changes nothing at @at. Stores the end of the range for
- * which the answer is the same. */
+/* Returns whether a record of @mapping would change nothing at @at. Stores the end of the range for
+ * which this holds. */
 static bool is_unchanged(const struct code_space *space, uint32_t mapping, uint64_t at,
 			 uint64_t *end)
 {

@@ -19,7 +19,7 @@ struct jp_inject_spaces;
 struct jp_inject_spaces *jp_inject_spaces_new(void);
 void jp_inject_spaces_free(struct jp_inject_spaces *spaces);
 
-/* Declares that @pid will have code: its mapping records matter from now on. Returns 0 or
+/* Declares that @pid will have code: its mapping records are needed from now on. Returns 0 or
  * -ENOMEM. */
 int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid);
 /* Adds code at [@addr, @addr + @size) if @there, else removes it. Returns 0 or -ENOMEM. */
@@ -33,12 +33,12 @@ bool jp_inject_anonymous(const struct jp_event *event);
 /* Returns whether [@addr, @addr + @size) of @pid overlaps living code. */
 bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
 			    uint64_t size);
-/* Applies a mapping record. An anonymous one leaves living code in place if it @yields. Returns 0
- * or -ENOMEM. */
+/* Applies a mapping record. If it @yields, which only an anonymous record can do, living code stays
+ * in place. Returns 0 or -ENOMEM. */
 int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event,
 			 bool yields);
-/* A piece of an anonymous record that changes the space: it has no living code, and no record of
- * the same mapping covers it. All zero before the first. */
+/* A piece of an anonymous record that changes the space: the piece contains no living code, and no
+ * record of the same mapping covers it. All zero before the first piece. */
 struct jp_inject_piece {
 	uint64_t start, end;
 	uint32_t mapping; /* private */

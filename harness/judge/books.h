@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An account: all things of one kind, each in exactly one class. The classes must add up to the
- * number of things: @total, or the class @part of the account @of, which this one divides. */
+/* An account: all things of one kind, each counted in exactly one class. The classes must add up to
+ * the number of things. That number is @total, or the class @part of the account @of, which this
+ * account divides. */
 struct jp_book {
 	char name[64];
 	const char *of, *part; /* constants; NULL: @total is known */
@@ -14,7 +15,7 @@ struct jp_book {
 	struct jp_book_class {
 		char name[32];
 		uint64_t count;
-	} * classes; /* no class is empty */
+	} * classes; /* no class has an empty name */
 	size_t nr_classes, capacity;
 };
 
@@ -30,7 +31,7 @@ struct jp_book *jp_books_open(struct jp_books *books, const char *name);
 int jp_book_count(struct jp_book *book, const char *name, uint64_t count);
 /* Returns the sum of the classes. */
 uint64_t jp_book_sum(const struct jp_book *book);
-/* Returns what the classes must add up to; UINT64_MAX: the account @of is missing. */
+/* Returns what the classes must add up to; UINT64_MAX: the account @of does not exist. */
 uint64_t jp_book_total(const struct jp_books *books, const struct jp_book *book);
 /* Adds all counts of @more. Returns 0 or -ENOMEM. */
 int jp_books_append(struct jp_books *books, const struct jp_books *more);

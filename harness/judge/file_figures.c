@@ -15,10 +15,10 @@ struct jp_file_figures {
 	struct jp_places *places;
 	struct jp_map processes; /* struct jp_process_figures *, by pid */
 	struct jp_process_figures *last;
-	const struct jp_process_figures **sorted; /* NULL: counts changed since the last sort */
+	const struct jp_process_figures **sorted; /* NULL: the counts changed since the last sort */
 	size_t nr_sorted;
 	struct jp_figures nobody; /* records of the kernel's own mappings */
-	bool mmap2;               /* the file has such records */
+	bool mmap2;               /* the file contains MMAP2 records */
 };
 
 struct jp_file_figures *jp_file_figures_new(struct jp_replay *replay)
@@ -46,7 +46,7 @@ void jp_file_figures_free(struct jp_file_figures *all)
 	free(all);
 }
 
-/* Returns the process @pid, new if necessary; NULL: out of memory. */
+/* Returns process @pid, and adds it if necessary; NULL: out of memory. */
 static struct jp_process_figures *get_process(struct jp_file_figures *all, uint32_t pid)
 {
 	struct jp_process_figures *process = all->last, **known;
@@ -108,8 +108,8 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 			i++;
 			continue;
 		}
-		/* Neighbours in a chain mostly lie in one stretch, and no stretch contains a
-		 * marker. */
+		/* Neighbouring addresses in a chain mostly lie in one stretch; no stretch contains
+		 * a marker. */
 		stretch = jp_places_at(all->places, process->places, user[i]);
 		first = i;
 		do
@@ -176,7 +176,7 @@ static void add_figures(struct jp_figures *to, const struct jp_figures *from)
 		to->sampled[i] += from->sampled[i];
 }
 
-/* Decides whether MMAP records count: only at the end is it known whether there is any MMAP2. */
+/* Decides whether MMAP records count, which depends on whether the file contains any MMAP2. */
 static void settle_mmap_figures(struct jp_file_figures *all)
 {
 	struct jp_process_figures **process;

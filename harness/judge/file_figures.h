@@ -8,13 +8,13 @@
 #include "harness/format/event.h"
 #include "harness/model/space/places.h"
 
-/* Counts that a capture without truth yields, by process. ci/peer/perfdata_peer.py computes the
- * same from perf's own text: change both together. */
+/* Counts of a capture without truth, by process. ci/peer/perfdata_peer.py computes the same figures
+ * from perf's own text: change both together. */
 
 struct jp_figures {
 	uint64_t samples;
 	uint64_t user_stacks;  /* samples with a user address in the callchain */
-	uint64_t single_frame; /* of those, with exactly one */
+	uint64_t single_frame; /* part of @user_stacks: with exactly one address */
 	uint64_t addresses;    /* user addresses in callchains */
 	uint64_t addresses_unmapped;
 	uint64_t rootless;             /* user stacks whose outermost address is in no known root */
@@ -26,7 +26,7 @@ struct jp_figures {
 struct jp_process_figures {
 	uint32_t pid;
 	struct jp_figures figures;
-	struct jp_places_process *places; /* of the same pid */
+	struct jp_places_process *places; /* the mappings of the same pid */
 };
 
 struct jp_file_figures;

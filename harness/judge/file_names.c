@@ -13,7 +13,7 @@ static const uint16_t versions[JP_NAMING_PERFS] = {
 	JP_PERF_VERSION(7, 2),  JP_PERF_VERSION(7, 3),
 };
 
-/* The name of one address, as long as its address space does not change. */
+/* The name of one address, valid until its address space changes. */
 struct known_name {
 	uint64_t addr, generation;
 	uint32_t pid;

@@ -10,14 +10,15 @@
 /* Names that perf gives to the sampled user addresses of a capture without truth: the counts of
  * `perf report --no-children`. */
 
-/* perfs with different rules, oldest first; the last knows all rules that are counted here. */
+/* number of perf versions with different rules, oldest first; the last one has all rules that are
+ * counted here */
 enum { JP_NAMING_PERFS = 5 };
 extern const char *const jp_naming_perf_text[JP_NAMING_PERFS];
 
 struct jp_name_counts {
-	uint64_t samples; /* with an address of user space */
+	uint64_t samples; /* samples with an address of user space */
 	uint64_t how[JP_NAME_HOWS];
-	uint64_t named[JP_NAMING_PERFS]; /* by each version of perf */
+	uint64_t named[JP_NAMING_PERFS]; /* named samples, by version of perf */
 };
 
 struct jp_file_names;

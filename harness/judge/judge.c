@@ -12,18 +12,18 @@
 
 enum { JUDGEMENTS = 2 };
 
-/* One active validator. */
+/* One running validator. */
 struct work {
 	const struct jp_validator *validator;
 	struct jp_view view;
-	bool watches; /* it wants events */
+	bool watches; /* the validator wants events */
 	bool failed;
 	struct jp_error err; /* why it failed */
 };
 
-/* One judgement: of the capture, or of the capture with a control's omissions added back. */
+/* The judgement of the capture, or of the capture with a control's omissions added back. */
 struct judge_side {
-	struct work *works; /* by name */
+	struct work *works; /* validators by name */
 	size_t nr_works;
 	struct jp_extras extras;
 	size_t next_extra;
@@ -39,7 +39,7 @@ struct judging {
 	struct judge_side sides[JUDGEMENTS];
 	size_t nr_sides;
 	bool in_injected;
-	const struct jp_machine *machine; /* of the truth */
+	const struct jp_machine *machine; /* machine of the truth */
 	const struct jp_perfdata_summary *held;
 	struct jp_perfdata_summary held_injected;
 };
@@ -50,7 +50,7 @@ static void fail_work(struct work *work)
 	work->watches = false;
 }
 
-/* Starts a validator, or skips it by name if the capture lacks what it needs. */
+/* Starts a validator, or records that it is skipped because the capture lacks what it needs. */
 static int begin_work(struct work *work, uint32_t lacks)
 {
 	const struct jp_validator *validator = work->validator;
@@ -98,8 +98,8 @@ static int begin_side(struct judging *judging, const struct jp_control *control)
 	return 0;
 }
 
-/* Applies @event: until its time all is as before, then the spaces change, then each validator
- * handles it. */
+/* Applies @event: first the validators judge the time up to the event, then the spaces change, then
+ * each validator handles the event. */
 static int apply_event(struct judging *judging, struct judge_side *side,
 		       const struct jp_event *event)
 {
@@ -121,7 +121,8 @@ static int apply_event(struct judging *judging, struct judge_side *side,
 	return failed;
 }
 
-/* Returns @event in the form of an observation: its first user address is what it sampled. */
+/* Returns @event in the form of an observation: its first user address becomes the sampled
+ * address. */
 static const struct jp_event *drop_registers(const struct jp_event *event, struct jp_event *copy)
 {
 	static const struct jp_observed observed = {.weight = 1};
@@ -168,7 +169,7 @@ static int handle_event(void *context, const struct jp_event *event)
 	return failed;
 }
 
-/* Reads the file @name of the folder; NULL: the capture itself. */
+/* Reads the file @name of the folder; NULL: the capture. */
 static int read_file(struct judging *judging, const char *name, struct jp_perfdata_summary *summary,
 		     struct jp_error *err)
 {
@@ -188,7 +189,7 @@ static int read_file(struct judging *judging, const char *name, struct jp_perfda
 	return failed;
 }
 
-/* Ends validators that do not wait for injected.data. */
+/* Ends the validators that do not need injected.data. */
 static void end_file(struct judging *judging)
 {
 	for (struct judge_side *side = judging->sides; side < judging->sides + judging->nr_sides;
@@ -205,7 +206,7 @@ static void end_file(struct judging *judging)
 	}
 }
 
-/* Reads injected.data for the validators that want it; a failure affects only them. */
+/* Reads injected.data for the validators that need it; a failure affects only those. */
 static void read_injected(struct judging *judging)
 {
 	struct jp_error err;

@@ -7,9 +7,9 @@
 /* Findings of all validators in one run directory. */
 struct jp_judgement {
 	struct jp_findings findings;
-	struct jp_findings again;        /* with the control's omissions added back */
+	struct jp_findings again;        /* findings with the control's omissions added back */
 	struct jp_perfdata_summary file; /* perf.data */
-	struct jp_capture_info info;     /* losses: those that the records state, if more */
+	struct jp_capture_info info;     /* losses are those in the records if these are more */
 };
 
 /* Reads perf.data, and injected.data if @asked, once for all validators, and for both judgements if

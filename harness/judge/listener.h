@@ -11,7 +11,7 @@
 struct jp_decision {
 	enum jp_method method;
 	enum jp_verdict verdict;
-	const char *cause;                  /* NULL: none */
+	const char *cause;                  /* NULL: no cause */
 	const uint64_t *frames;             /* innermost first */
 	uint32_t nr_frames;                 /* 0: the sample was not walked */
 	const struct jp_truth_stack *truth; /* NULL: unknown */

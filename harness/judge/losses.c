@@ -11,7 +11,8 @@ void jp_losses_see(struct jp_losses *losses, const struct jp_event *event)
 		losses->throttled++;
 	if (event->type != JP_EVENT_LOST && event->type != JP_EVENT_LOST_SAMPLES)
 		return;
-	/* An event that yields both may have lost either; a stream states which. */
+	/* The loss may concern samples or sideband if the event writes both; a stream of
+	 * observations states which. */
 	lost = event->asked && event->asked->sideband &&
 			       !(event->observed && event->type == JP_EVENT_LOST_SAMPLES)
 		       ? &losses->sideband

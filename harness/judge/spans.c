@@ -60,8 +60,8 @@ static int remove_open_spans(struct open_spans *open, struct jp_extent *extent,
 	return jp_ranges_clear(&open->ranges, extent->start, extent->end);
 }
 
-/* Notes that the executable mapping @map exists: as the span @old, or as a new one. Returns 0 or
- * -ENOMEM. */
+/* Notes that the executable mapping @map exists: continues the span @old, or opens a new one.
+ * Returns 0 or -ENOMEM. */
 static int open_span_for(struct jp_spans *spans, struct open_spans *open,
 			 const struct jp_mapping *map, const struct jp_span *fresh,
 			 const struct open_span *old)
@@ -113,7 +113,7 @@ static int update_process(struct jp_spans *spans, struct jp_replay *spaces, uint
 			continue;
 		while (next < count && was[next].start < map->start)
 			close_span(&spans->spans[was[next++].span], before, after);
-		/* A span at the same start ends before the next mapping. */
+		/* At an equal start, the old span ends before the next mapping. */
 		if (next < count && is_same_mapping(&spans->spans[was[next].span], map))
 			old = &was[next++];
 		if (open_span_for(spans, open, map, &fresh, old))
@@ -159,8 +159,8 @@ const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
 	return jp_boxes_next(&spans->boxes, pid, box, at, &item) ? &spans->spans[item] : NULL;
 }
 
-/* Updates all processes that share the changed address space. A process that joins or leaves it
- * does not change the others' memory. */
+/* Updates all processes that share the changed address space. When a process joins or leaves the
+ * space, the others' memory does not change. */
 static int update_after_act(struct jp_spans *spans, const struct jp_event *act)
 {
 	const bool shared = act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT ||

@@ -6,13 +6,13 @@
 #include "harness/model/oracle/truth.h"
 #include "harness/model/space/replay.h"
 
-/* A span: one executable mapping, as long as nothing about it changed. A list of spans is the
- * replay of a whole stream, so that truth and capture can be compared by address and time. */
+/* A span: one executable mapping during the time in which nothing about it changed. A list of spans
+ * represents a whole stream, so that truth and capture can be compared by address and time. */
 struct jp_span {
 	uint32_t pid;
-	struct jp_mapping mapping; /* its name and build id belong to the spaces */
-	/* Time brackets of its begin and end (UINT64_MAX: no end; close_after also if it ended with
-	 * its process). A capture's brackets are points. */
+	struct jp_mapping mapping; /* the spaces own its name and build id */
+	/* Time brackets of its opening and closing (UINT64_MAX: not closed; close_after also if its
+	 * process ended). A capture's brackets are points. */
 	uint64_t open_before, open_after;
 	uint64_t close_before, close_after;
 };
@@ -21,8 +21,8 @@ struct jp_spans {
 	struct jp_span *spans; /* by pid, then by opening time */
 	size_t count, capacity;
 	struct jp_replay *own; /* the truth's spaces */
-	struct jp_map open;    /* by process, during the walk */
-	/* When the walk is done: index by place, from open_before to close_after. */
+	struct jp_map open;    /* open spans by process, during the walk */
+	/* Index by place and time, from open_before to close_after, made after the walk. */
 	struct jp_boxes boxes;
 };
 
@@ -34,8 +34,8 @@ int jp_spans_follow(struct jp_spans *spans, struct jp_replay *spaces, const stru
 /* Sorts and indexes the spans when the walk is done. Returns 0 or -ENOMEM. */
 int jp_spans_index(struct jp_spans *spans);
 void jp_spans_free(struct jp_spans *spans);
-/* Returns the next span of @pid, in no order, that lies in @box from open_before to close_after, or
- * NULL. See jp_boxes_next(). */
+/* Returns the next span of @pid, in no order, that lies in @box with the times open_before to
+ * close_after, or NULL. See jp_boxes_next(). */
 const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
 				    const struct jp_box *box, size_t *at);
 /* Returns whether a span of @pid that contains @addr opened between @from and @to. @spans may still

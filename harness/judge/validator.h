@@ -12,26 +12,26 @@
 #include "harness/model/machine/machine.h"
 #include "harness/model/space/replay.h"
 
-/* What the case requests; the run directory must contain it. */
+/* Requests of the case, which the run directory must fulfil. */
 struct jp_asked {
-	bool names;       /* names are published or injected: judge names */
+	bool names;       /* names are published or injected, so that names are judged */
 	bool injected;    /* judge names by injected.data */
-	uint32_t methods; /* methods of walking a stack, a bit each; 0: chain and dump */
+	uint32_t methods; /* bit mask of the methods of walking a stack; 0: chain and dump */
 	const struct jp_listener *listener; /* follows the judgement; NULL: none */
 };
 
-/* The view that one validator has of one judgement. */
+/* The data that one validator gets for one judgement. */
 struct jp_view {
 	const struct jp_evidence *evidence;
 	const struct jp_asked *asked;
 	const struct jp_control
 		*added_back;          /* the control whose omissions are added back; NULL: none */
-	const struct jp_spans *truth; /* of the truth */
-	const struct jp_spans *known; /* of perf.data; sorted only in end() */
-	const struct jp_machine *machine; /* of the truth */
+	const struct jp_spans *truth; /* spans of the truth */
+	const struct jp_spans *known; /* spans of perf.data; sorted only in end() */
+	const struct jp_machine *machine; /* machine of the truth */
 	struct jp_replay *spaces;         /* the capture's current address spaces */
 	bool in_injected;                 /* the events are those of injected.data */
-	/* Contents of the files by the reader's own count; for end() only. */
+	/* The reader's own counts of the files' contents; valid only in end(). */
 	const struct jp_perfdata_summary *held, *held_injected;
 	struct jp_findings findings;
 	void *state; /* owned by the validator */
@@ -41,8 +41,8 @@ struct jp_view {
 #define JP_WANTS_INJECTED (UINT32_C(1) << 31)
 
 /* A validator judges a run directory event by event, and depends on nothing else. Its functions
- * return 0, or -errno if it cannot judge at all; a bad capture is a finding. Events are valid
- * during the call only. */
+ * return 0, or -errno if it cannot judge at all. A bad capture is a finding, not an error. Events
+ * are valid only during the call. */
 struct jp_validator {
 	const char *name;
 	const char *help;

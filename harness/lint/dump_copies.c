@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bytes that a jitdump holds twice. A forked child has a copy of its parent's stdio buffer and the
- * parent's file offset; when it exits or closes the file, it writes that copy before the parent
- * writes the same bytes.
+ * Rules about bytes that a jitdump contains twice. A forked child has a copy of its parent's stdio
+ * buffer and the parent's file offset. When it exits or closes the file, it writes that copy before
+ * the parent writes the same bytes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -62,8 +62,8 @@ static void check_gaps(const struct jp_lint_dump *dump, struct jp_lint_findings 
 	}
 }
 
-/* Returns the offset of the first record with the time and type of @record, or 0 if @record is that
- * one. */
+/* Returns the offset of the first record with the time and type of @record, or 0 if that is @record
+ * itself. */
 static uint64_t find_first(struct jp_map *first, const struct jp_jitdump_record *record,
 			   struct jp_lint_findings *findings)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about records that belong to another one: DEBUG_INFO, UNWINDING_INFO and MOVE. */
+/* Rules about records that refer to another record: DEBUG_INFO, UNWINDING_INFO and MOVE. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include "harness/base/map.h"
 #include "harness/lint/findings.h"
 
-/* Returns whether the file is complete. If not, a missing LOAD may still follow. */
+/* Returns whether the file is complete. If it is not, a missing LOAD may still follow. */
 static bool is_complete(const struct jp_lint_dump *dump)
 {
 	return !(dump->nr_bad && dump->bad[dump->nr_bad - 1].gap.end) && !dump->file.process;

@@ -19,7 +19,7 @@ static const char *get_type_name(enum jp_jitdump_type type)
 	return names[type];
 }
 
-/* Kinds of bytes that are no valid record. */
+/* Kinds of invalid bytes. */
 enum jp_lint_rest { REST_RECORD, REST_HEADER, REST_ZEROS, REST_CUT, REST_GARBAGE };
 
 static enum jp_lint_rest classify_gap(const struct jp_lint_dump *dump,

@@ -63,7 +63,7 @@ static void check_clock(const struct jp_lint_dump *dump, struct jp_lint_findings
 
 	if (has_counter_times(dump))
 		return;
-	/* A file has one clock: one finding is enough. */
+	/* Report one finding: a file has one clock. */
 	for (size_t i = 0; i < dump->count; i++)
 		if (guess_clock(&dump->file, dump->records[i].time, DAY_S) && !count++)
 			first = i;

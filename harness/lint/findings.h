@@ -7,7 +7,7 @@
 
 #include "harness/lint/rule.h"
 
-/* The place of a finding about the whole file. */
+/* Place of a finding that concerns the whole file. */
 #define JP_LINT_WHOLE UINT64_MAX
 
 struct jp_lint_finding {
@@ -25,7 +25,7 @@ struct jp_lint_tally {
 
 /* The findings in one file or process. The caller sets the first two fields and zeroes the rest. */
 struct jp_lint_findings {
-	size_t most;                /* findings to store per rule; further ones only count */
+	size_t most; /* number of findings of a rule to store; further findings only count */
 	const char *const *allowed; /* rules to skip, up to a NULL; may be NULL */
 
 	struct jp_lint_finding *list;
@@ -35,11 +35,11 @@ struct jp_lint_findings {
 	uint64_t levels[JP_LINT_LEVELS];
 	const char *kind; /* "jitdump", "perf map", "process" */
 	uint64_t entries; /* records, lines, mappings */
-	int failed;       /* -ENOMEM: some are missing */
+	int failed;       /* -ENOMEM: some findings are missing */
 };
 
-/* Begins the findings of @rule. Returns false if the rule must not run: it is allowed, or memory
- * ran out. */
+/* Begins the findings of @rule. Returns false if the rule must not run, because it is allowed or
+ * memory ran out. */
 bool jp_lint_begin_rule(struct jp_lint_findings *findings, const struct jp_lint_rule *rule);
 /* Adds a finding of the current rule. */
 void jp_lint_found(struct jp_lint_findings *findings, uint64_t at, const char *fmt, ...)

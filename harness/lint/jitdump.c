@@ -7,10 +7,10 @@
 
 #include "harness/base/array.h"
 
-/* Limits for hostile files of empty records: records, and reasons to keep. */
+/* Limits for hostile files of empty records: number of records, and of stored reasons. */
 enum { MOST_RECORDS = 1 << 24, MOST_WHYS = 1024 };
 
-/* Skips the file's name and the offset in a message: the finding holds them. */
+/* Skips the file's name and the offset in a message, because the finding contains them. */
 static const char *skip_place(const char *path, const char *text)
 {
 	size_t length = strlen(path);

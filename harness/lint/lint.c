@@ -13,7 +13,7 @@
 #include "harness/lint/jitdump.h"
 #include "harness/lint/perf_map.h"
 
-/* Returns the number of a name "@before NUMBER @behind" as perf parses it, or -1. */
+/* Returns NUMBER of a name "@before NUMBER @behind" as perf parses it, or -1. */
 static int64_t parse_numbered_name(const char *path, const char *before, const char *behind)
 {
 	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
@@ -45,7 +45,7 @@ static ssize_t read_head(struct jp_lint_file *file, struct jp_jitdump_header *he
 	file->now = jp_clock_now();
 	changed = (uint64_t)file->status.st_mtim.tv_sec * JP_NS_PER_S +
 		  (uint64_t)file->status.st_mtim.tv_nsec;
-	/* Only a change since this boot has a time of CLOCK_MONOTONIC. */
+	/* Only a change since this boot can be expressed in CLOCK_MONOTONIC. */
 	if (changed <= real && real - changed < file->now)
 		file->written = file->now - (real - changed);
 	return got;

@@ -13,7 +13,7 @@ static void check_lines(const struct jp_lint_map *map, struct jp_lint_findings *
 				      map->bad[i].why);
 }
 
-/* Reports a dialect once with the number of its lines: it is a property of the writer. */
+/* Reports a dialect once with the number of its lines, since it is a property of the writer. */
 static void report_dialect(const struct jp_lint_map *map, struct jp_lint_findings *findings,
 			   unsigned int dialect, const char *what)
 {

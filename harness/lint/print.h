@@ -6,7 +6,7 @@
 
 /* Prints the @findings in @name as "NAME: offset 12: error: TEXT [RULE]", then a line of counts. */
 void jp_lint_print(const char *name, const struct jp_lint_findings *findings);
-/* Writes the same as a JSON object. */
+/* Writes the contents of jp_lint_print() as a JSON object. */
 void jp_lint_json(struct jp_json *json, const char *name, const struct jp_lint_findings *findings);
 /* Prints a line for each rule. */
 void jp_lint_print_rules(void);

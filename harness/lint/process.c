@@ -29,8 +29,8 @@ static int64_t last_number(const char *status, const char *name, int64_t none)
 									     : none;
 }
 
-/* Reads the process's pid and user as files show them. The owner of /proc/PID does not suffice: it
- * is root after a change of user. */
+/* Reads the process's pid and user as the process's own files show them. The owner of /proc/PID is
+ * not enough: it is root after a change of user. */
 static void read_identity(struct jp_lint_process *process)
 {
 	jp_cleanup_free char *text = NULL;

@@ -32,10 +32,11 @@ static bool is_named_memory(const struct jp_procmap *map)
 	return strncmp(map->name, "/memfd:", 7) == 0 || strncmp(map->name, "[anon:", 6) == 0;
 }
 
-/* Hashes the names: a process can map tens of thousands of files. */
+/* Hash the names: a process can map tens of thousands of files. */
 static void check_marker(const struct jp_lint_process *process, struct jp_lint_findings *findings)
 {
-	struct jp_text_pool names = {0}; /* last parts of paths; with a value: mapped executable */
+	struct jp_text_pool names = {
+		0}; /* last parts of paths; with a value if a mapping is executable */
 	struct jp_text *text;
 
 	for (size_t i = 0; i < process->nr_maps && !findings->failed; i++) {

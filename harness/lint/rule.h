@@ -20,16 +20,16 @@ enum jp_lint_level { JP_LINT_NOTE, JP_LINT_WARNING, JP_LINT_ERROR, JP_LINT_LEVEL
 struct jp_lint_file {
 	const char *path;
 	struct stat status;
-	int64_t named_pid; /* of "jit-PID.dump", "perf-PID.map"; -1: another name */
+	int64_t named_pid; /* the number in "jit-PID.dump" or "perf-PID.map"; -1: another name */
 	const struct jp_lint_process *process; /* its process; NULL: unknown */
 	uint64_t now;                          /* CLOCK_MONOTONIC in ns */
-	uint64_t written; /* last change in ns of CLOCK_MONOTONIC; 0: before this boot */
+	uint64_t written; /* time of the last change, CLOCK_MONOTONIC in ns; 0: before this boot */
 };
 
-/* Bytes that are no valid record. */
+/* Invalid bytes. */
 struct jp_lint_bad {
 	struct jp_jitdump_gap gap;
-	const char *why; /* NULL: not kept, there were too many */
+	const char *why; /* NULL: not stored, because there were too many */
 };
 
 struct jp_lint_dump {
@@ -39,7 +39,7 @@ struct jp_lint_dump {
 	size_t count, capacity;
 	struct jp_lint_bad *bad; /* in file order, unless a record holds others */
 	size_t nr_bad, bad_capacity;
-	const unsigned char *bytes; /* of the whole file */
+	const unsigned char *bytes; /* bytes of the whole file */
 	uint64_t size;
 	uint64_t unknown; /* records of unknown types */
 	struct jp_jitdump *dump;
@@ -47,19 +47,20 @@ struct jp_lint_dump {
 
 enum jp_lint_dialect {
 	JP_LINT_PREFIX = 1, /* 0x before a number */
-	JP_LINT_BLANKS = 2, /* other separators than one blank */
+	JP_LINT_BLANKS = 2, /* separators other than one blank */
 	JP_LINT_RETURN = 4, /* "\r" at the end */
 	JP_LINT_UPPER = 8,  /* capital digits */
 };
 
 struct jp_lint_line {
-	uint64_t number; /* from 1 */
+	uint64_t number; /* line number, from 1 */
 	uint64_t start, size;
 	const char *name;
 	unsigned int dialect;
 };
 
-/* Consecutive malformed lines with the same reason: even a huge file of blanks takes one entry. */
+/* Consecutive malformed lines with the same reason: one entry suffices even for a huge file of
+ * blanks. */
 struct jp_lint_bad_lines {
 	uint32_t first, count;
 	const char *why;
@@ -82,7 +83,7 @@ struct jp_lint_range {
 
 struct jp_lint_process {
 	uint32_t pid, own_pid;    /* the pid in our namespace, and in its own */
-	int64_t user;             /* user id for files; -1: unknown */
+	int64_t user;             /* user id according to files; -1: unknown */
 	struct jp_text_pool seen; /* paths of the files below */
 	struct jp_procmap *maps;
 	size_t nr_maps;
@@ -92,8 +93,8 @@ struct jp_lint_process {
 	size_t nr_published, published_capacity;
 };
 
-/* A kind of defect; docs/lint.md has a section for each. A rule has one or more of the functions;
- * each result depends on the arguments alone. */
+/* A kind of defect; docs/lint.md has a section for each. A rule has one or more of these functions,
+ * whose results depend only on their arguments. */
 struct jp_lint_rule {
 	const char *name;
 	enum jp_lint_level level;

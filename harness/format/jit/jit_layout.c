@@ -18,7 +18,7 @@ enum {
 	PACK_MOST = 1 << 30 /* bytes of a file: distances in it have 32 bits */
 };
 
-/* A file that still grows and holds the code of [start, end). */
+/* A file that can still grow and holds the code of [start, end). */
 struct generation {
 	uint64_t start, end;
 	uint32_t file;
@@ -29,7 +29,8 @@ static int by_addr(const void *left, const void *right)
 	const struct jp_jit_function *a = *(struct jp_jit_function *const *)left;
 	const struct jp_jit_function *b = *(struct jp_jit_function *const *)right;
 
-	return jp_compare(a->addr, b->addr) ?: jp_compare(a, b); /* in jitdump order */
+	return jp_compare(a->addr, b->addr)
+		       ?: jp_compare(a, b); /* at equal addresses: jitdump order */
 }
 
 /* Returns the generation to which @function can be appended with the smallest gap, or NULL. */

@@ -15,7 +15,8 @@ struct jp_jit_function {
 	uint64_t lines_base;           /* value of @addr on which these entries are based */
 	const unsigned char *eh_frame; /* relative to the next multiple of 8 after the code */
 	uint64_t eh_frame_size;        /* 0: none */
-	/* Bytes of tables after the code in the process; 0: they are only in the jitdump. */
+	/* Bytes of the tables that follow the code in the process; 0: the tables are only in the
+	 * jitdump. */
 	uint64_t tables;
 	/* jp_jit_layout() sets these. */
 	uint32_t file;

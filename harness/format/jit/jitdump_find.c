@@ -94,7 +94,8 @@ static bool is_believable(const unsigned char *bytes, uint64_t left,
 	return false;
 }
 
-/* Returns whether a file header begins there; a process that opens the file again appends one. */
+/* Returns whether a file header begins at @bytes. A process that opens the file again appends
+ * one. */
 static bool is_header(const unsigned char *bytes, uint64_t left, struct jp_jitdump_header *header)
 {
 	if (left < sizeof(*header))

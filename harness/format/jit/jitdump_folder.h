@@ -6,8 +6,9 @@
 /* The jitdumps (jit-*.dump) of a run directory. */
 struct jp_jitdump_folder {
 	struct jp_jitdump **dumps; /* NULL: the file could not be opened */
-	uint64_t count, bad;       /* number of files; of those that could not be read completely */
-	struct jp_error why;       /* error of the first bad file */
+	uint64_t count,
+		bad; /* number of files; number of files that could not be read completely */
+	struct jp_error why; /* error of the first bad file */
 };
 
 /* Handles a record; @record is NULL for the start of a new file. Returns 0, or -errno to stop. */

@@ -23,14 +23,15 @@ struct jp_jitdump {
 	char *path;
 	int fd;
 	unsigned char *bytes;
-	uint64_t size;     /* of the file at open */
-	uint64_t capacity; /* of @bytes */
-	uint64_t have;     /* read so far */
-	uint64_t at;       /* of the next record */
+	uint64_t size;     /* file size when opened */
+	uint64_t capacity; /* capacity of @bytes */
+	uint64_t have;     /* number of bytes read so far */
+	uint64_t at;       /* offset of the next record */
 	uint64_t unknown;
-	uint64_t vouched; /* records of unknown types that end up to here are followed by others */
-	uint64_t bad;     /* size of the bad record at @at; 0: none, or its size is bad too */
-	uint64_t last;    /* a damaged record may hold others from here on */
+	uint64_t
+		vouched; /* records of unknown types up to this offset are followed by valid ones */
+	uint64_t bad;    /* size of the bad record at @at; 0: none, or its size is bad too */
+	uint64_t last;   /* offset from which a damaged record may hide others */
 	struct jp_jitdump_known known;
 	struct jp_jitdump_header header;
 };
@@ -350,8 +351,8 @@ static int parse_unwinding(const struct raw *raw, struct jp_jitdump_record *reco
 	return 0;
 }
 
-/* Checks that after the record of an unknown type at @raw, and others, one of a known type or the
- * end of the file follows. */
+/* Checks that the record of an unknown type at @raw, and further ones of unknown types, are
+ * followed by a record of a known type or the end of the file. */
 static int check_unknown(struct jp_jitdump *dump, const struct raw *raw)
 {
 	uint64_t at = dump->at;
@@ -408,7 +409,7 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 	for (; dump->at < dump->size; dump->at += raw.prefix.total_size, dump->unknown++) {
 		uint64_t left = dump->size - dump->at;
 
-		raw.prefix.id = JP_JITDUMP_TYPES; /* unknown yet */
+		raw.prefix.id = JP_JITDUMP_TYPES; /* not a known type */
 		if (left < sizeof(raw.prefix))
 			return fail_at(&raw, 0, "a record's first 16 bytes; bytes left", left);
 		ret = read_until(dump, dump->at + sizeof(raw.prefix), err);

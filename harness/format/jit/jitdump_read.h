@@ -25,12 +25,12 @@ struct jp_jitdump_record {
 		} move;
 		struct {
 			uint64_t addr, count;
-			const unsigned char *entries; /* to be read with jp_jitdump_next_line() */
+			const unsigned char *entries; /* read by jp_jitdump_next_line() */
 			size_t size, room; /* bytes of the entries; bytes for them in the record */
 		} debug;
 		struct {
 			const unsigned char *eh_frame, *eh_frame_hdr; /* within @bytes */
-			uint64_t size, hdr_size, mapped_size;         /* size: both tables */
+			uint64_t size, hdr_size, mapped_size; /* @size: both tables together */
 		} unwinding;
 	};
 };
@@ -48,21 +48,21 @@ struct jp_jitdump *jp_jitdump_adopt(int fd, const char *name, uint64_t size, str
 struct jp_jitdump *jp_jitdump_open_any(const char *path, int64_t owner, struct jp_error *err);
 void jp_jitdump_close(struct jp_jitdump *dump);
 const struct jp_jitdump_header *jp_jitdump_header(const struct jp_jitdump *dump);
-/* Reads the next record in file order; CLOSE is a record like others. Skips and counts records of
+/* Reads the next record in file order. CLOSE is an ordinary record. Skips and counts records of
  * unknown types if a record or the end of the file follows them. Returns 1, 0 at the end, or -errno
  * and a message with the offset if there is no valid record; earlier records are valid. */
 int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record,
 		    struct jp_error *err);
-/* Bytes of a jitdump that are no valid record. */
+/* Bytes of a jitdump that are not a valid record. */
 struct jp_jitdump_gap {
 	uint64_t at, size;
 	bool end; /* no valid record follows */
 };
 /*
- * Goes on to the next believable record (jp_jitdump_find()) after jp_jitdump_next() returned
- * -EINVAL, or to the end of the file. Stores the skipped bytes. It may lie within the last valid
- * record, if bytes of that are missing: the gap's size is then 0. Returns 0, or -errno and a
- * message if the file is unreadable.
+ * Continues at the next believable record (jp_jitdump_find()) after jp_jitdump_next() returned
+ * -EINVAL, or at the end of the file. Stores which bytes were skipped. The next record may lie
+ * within the last valid record, if bytes of the last one are missing: the gap's size is then 0.
+ * Returns 0, or -errno and a message if the file is unreadable.
  */
 int jp_jitdump_skip(struct jp_jitdump *dump, struct jp_jitdump_gap *gap, struct jp_error *err);
 /* Returns all bytes of the file and their number; NULL and a message: unreadable. */

@@ -20,7 +20,7 @@ enum { NONE, LEFT = 0, RIGHT = 1 };
 
 struct node {
 	uint64_t start, end;
-	uint64_t most; /* the greatest end in this subtree, once all lines are in */
+	uint64_t most; /* greatest end in this subtree, valid after all lines were inserted */
 	const char *name;
 	uint32_t child[2]; /* indices, or NONE */
 	uint32_t parent;
@@ -29,7 +29,7 @@ struct node {
 
 struct jp_perf_map {
 	char *text;
-	struct node *nodes; /* [0] is NONE, a black node without parent */
+	struct node *nodes; /* nodes[NONE] is a black node without parent */
 	size_t count, capacity;
 	uint32_t root;
 	uint64_t bad_lines;
@@ -40,7 +40,7 @@ static int get_side(const struct node *nodes, uint32_t node)
 	return nodes[nodes[node].parent].child[RIGHT] == node;
 }
 
-/* Rotates @node down to its @side; its child on the other side replaces it. */
+/* Rotates @node down to its @side; the child on the other side takes its place. */
 static void rotate_node(struct jp_perf_map *map, uint32_t node, int side)
 {
 	struct node *nodes = map->nodes;
@@ -250,8 +250,8 @@ bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr)
 /* Most lines to visit, since all lines of a hostile map may contain the address. */
 enum { MAX_VISITS = 1024 };
 
-/* Returns whether two lines that contain @addr differ in name: one in the subtree of @at and
- * *@name, or two in it. */
+/* Returns whether two lines that contain @addr have different names: two lines in the subtree of
+ * @at, or one line there and the earlier line with *@name. */
 static bool has_other_name(const struct jp_perf_map *map, uint32_t at, uint64_t addr,
 			   const char **name, int *visits)
 {

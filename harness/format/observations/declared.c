@@ -17,7 +17,7 @@ static const struct {
 	{"no-mappings", JP_LACKS_MAPPINGS},
 	{"no-tasks", JP_LACKS_TASKS},
 	{"no-threads", JP_LACKS_THREADS},
-	/* Counts of samples have no times, so nothing can be replayed. */
+	/* Counts of samples have no times, so that no mapping can be replayed. */
 	{"no-time", JP_LACKS_TIME | JP_LACKS_MAPPINGS | JP_LACKS_TASKS},
 };
 

@@ -8,7 +8,7 @@
 
 /* Facts that a capture does not record, a bit each. */
 enum jp_lack {
-	JP_LACKS_RECORDS = 1 << 0, /* it is not a perf.data */
+	JP_LACKS_RECORDS = 1 << 0, /* the capture is not a perf.data */
 	JP_LACKS_REGISTERS =
 		1 << 1, /* the stack depth cannot be checked against the stack pointer */
 	JP_LACKS_TIME = 1 << 2,
@@ -22,7 +22,8 @@ enum { JP_LACKS_ALL = (1 << 8) - 1 };
 
 /* What the header of a capture declares. */
 struct jp_declared {
-	bool observed; /* a stream of observations; else a perf.data, and the other fields are 0 */
+	bool observed; /* it is a stream of observations; else it is a perf.data, and the other
+			  fields are 0 */
 	uint32_t lacks;
 	bool system_wide;
 	bool no_losses;        /* the profiler does not record losses */
@@ -34,6 +35,6 @@ struct jp_declared {
 
 /* Returns the header's word for the lowest bit of @lacks, such as "no-time", or "nothing" for 0. */
 const char *jp_lack_text(uint32_t lacks);
-/* Parses one line of a header, without its newline, and changes it. Returns NULL, or what was
- * expected. */
+/* Parses one line of a header, without its newline. Overwrites parts of the line. Returns NULL, or
+ * what was expected. */
 const char *jp_declared_parse_line(struct jp_declared *declared, char *line);

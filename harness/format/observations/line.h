@@ -27,9 +27,9 @@ bool jp_observation_is_header(const char *line, size_t size);
  * missing or malformed. */
 bool jp_observation_time(const struct jp_declared *declared, const char *line, size_t size,
 			 uint64_t *time);
-/* Prepares @parser, whose @declared is set. */
+/* Prepares @parser; its @declared must be set. */
 void jp_observation_begin(struct jp_observation_line *parser);
-/* Parses @line, without its newline and with a NUL at the end, into @parser->event, and changes it.
- * Returns NULL, or what was expected. */
+/* Parses @line, without its newline and with a NUL at the end, into @parser->event. Overwrites
+ * parts of @line. Returns NULL, or what was expected. */
 const char *jp_observation_parse(struct jp_observation_line *parser, char *line);
 void jp_observation_end(struct jp_observation_line *parser);

@@ -25,7 +25,7 @@ struct observation {
 struct observations {
 	const char *path;
 	const char *text;
-	uint64_t size, at, number; /* @number: of the line before @at */
+	uint64_t size, at, number; /* @number: line number of the line before @at */
 	struct jp_declared *declared;
 	struct jp_perfdata_summary *summary;
 	struct jp_error *err;
@@ -74,7 +74,7 @@ static int copy_line(struct observations *all, uint64_t at, uint64_t number)
 	if (memchr(all->text + at, '\0', size))
 		return fail_at(all, number, "text without NUL");
 	memcpy(all->line, all->text + at, size);
-	/* Two bytes: the parser may restore a newline. */
+	/* Clear two bytes: the parser may restore a newline. */
 	memset(all->line + size, 0, 2);
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include "harness/base/array.h"
 #include "harness/format/perfdata/swap.h"
 
-enum { MAX_ATTRS = 65535 /* the most that jp_pending.attr can hold */ };
+enum { MAX_ATTRS = 65535 /* largest index that jp_pending.attr can hold */ };
 
 bool jp_perf_is_monotonic(const struct jp_perf_attr *attr)
 {
@@ -37,8 +37,9 @@ static uint64_t get_period(const struct jp_perf_attr *attr)
 		       : 0;
 }
 
-/* Returns a mask of the records that the kernel writes for an event: some always, others for any of
- * certain flags (perf_event_mmap_match() and similar, kernel/events/core.c). */
+/* Returns a mask of the record types that the kernel writes for an event: some types always, others
+ * if the event has one of certain flags (perf_event_mmap_match() and similar,
+ * kernel/events/core.c). */
 static uint32_t get_records(const struct jp_perf_attr *attr)
 {
 	static const struct {
@@ -67,7 +68,7 @@ static uint32_t get_records(const struct jp_perf_attr *attr)
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++)
 		records |= attr->flags & given[i].flags ? given[i].records : 0;
-	/* perf_event_mmap_output() writes only one of the two. */
+	/* perf_event_mmap_output() writes either MMAP or MMAP2. */
 	if (attr->flags & JP_PERF_ATTR_MMAP2)
 		records &= ~(1 << JP_PERF_RECORD_MMAP);
 	if (attr->type >= JP_PERF_TYPES)
@@ -119,7 +120,7 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	entry = jp_array_push(&attrs->all, &attrs->count, &attrs->capacity);
 	if (!entry)
 		return "memory";
-	/* No known field depends on the tail of a newer perf's longer attr. */
+	/* Ignore the tail of a longer attr of a newer perf: no known field depends on it. */
 	memcpy(&entry->attr, bytes, size < sizeof(entry->attr) ? size : sizeof(entry->attr));
 	if (attrs->swapped)
 		jp_perf_swap_attr(&entry->attr);
@@ -142,7 +143,8 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 
 void jp_perf_attrs_set_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 {
-	/* Each attr has it already; attrs of a file without that feature each guess anew. */
+	/* Return early: either all attrs have this machine, or the file has no such feature and
+	 * each attr guesses its own. */
 	if (attrs->e_machine == e_machine)
 		return;
 	attrs->e_machine = e_machine;
@@ -191,7 +193,7 @@ int64_t jp_perf_attrs_find(struct jp_perf_attrs *attrs, const struct jp_perf_rec
 	if (record->type == JP_PERF_RECORD_SAMPLE ? !first->id : !first->end_id)
 		return attrs->differ && record->type == JP_PERF_RECORD_SAMPLE ? -1 : 0;
 	id = jp_perf_record_id(first, record);
-	if (!id) /* synthesized by perf: belongs to no event */
+	if (!id) /* perf synthesized the record, so it belongs to no event */
 		return 0;
 	if (id != attrs->last_id) {
 		attr = jp_map_find(&attrs->by_id, id);

@@ -20,9 +20,9 @@ struct jp_perf_attrs {
 	struct jp_perf_attr_entry *all;
 	size_t count, capacity;
 	uint32_t e_machine;
-	bool swapped;         /* added attrs have the other byte order */
+	bool swapped;         /* attrs that are added have the other byte order */
 	bool ids_missing;     /* some ids of the added attrs are cut off */
-	bool differ;          /* layouts differ: reading a record requires its attr */
+	bool differ;          /* layouts differ: to read a record, find its attr first */
 	struct jp_map by_id;  /* event id -> index of the attr */
 	uint64_t last_id;     /* id of the last lookup */
 	size_t last;          /* attr of @last_id */
@@ -30,7 +30,7 @@ struct jp_perf_attrs {
 };
 
 /* Adds the attr in the @size bytes at @bytes, and its @nr_ids ids (u64, unaligned) at @ids. Returns
- * NULL, what was expected, or "memory" if there is none. */
+ * NULL, what was expected, or "memory" if memory ran out. */
 const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, size_t size,
 			      const void *ids, size_t nr_ids);
 /* Sets the machine (elf.h) whose registers the samples hold. */

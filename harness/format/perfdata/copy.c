@@ -153,7 +153,7 @@ struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
 	copy->pipe = reader->summary->pipe;
 	copy->header.magic = JP_PERF_MAGIC;
 	copy->header.size = sizeof(copy->header);
-	/* The data size stays 0 until the end, as in a perf.data whose writer died. */
+	/* Keep the data size 0 until the end, as in a perf.data whose writer died. */
 	jp_output_put(output, &copy->header, sizeof(copy->header));
 	if (!copy->pipe)
 		write_attrs(copy);
@@ -184,7 +184,7 @@ int jp_perf_copy_other(struct jp_perf_copy *copy, const unsigned char *bytes, ui
 	struct jp_perf_record record;
 
 	memcpy(&record, bytes, sizeof(record));
-	/* The reader has checked the contents of these two. */
+	/* The reader has checked the contents of both types. */
 	if (copy->pipe && (record.type == JP_PERF_RECORD_HEADER_ATTR ||
 			   record.type == JP_PERF_RECORD_HEADER_FEATURE))
 		return add_pipe_record(copy, record.type, bytes, size);

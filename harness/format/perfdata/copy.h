@@ -5,9 +5,9 @@
 #include "harness/base/output.h"
 #include "harness/format/perfdata/reader.h"
 
-/* Writes a perf.data from another that is being read. Attrs, ids and features come from the input,
- * also from the records of a pipe; the caller puts the records. The result is always a file and
- * never compressed. */
+/* Writes a perf.data from another perf.data that is being read. Attrs, ids and features come from
+ * the input, also from the records of a pipe; the caller puts the records. The result is always a
+ * file and never compressed. */
 struct jp_perf_copy;
 
 /* Starts a copy after @reader has read the header. The caller keeps @output. Returns NULL and a

@@ -296,7 +296,8 @@ static const char *decode_comm(const struct jp_perf_layout *layout,
 	return NULL;
 }
 
-/* The record holds device and inode of each namespace, in the order of the kernel's *_NS_INDEX. */
+/* Decodes the NAMESPACES record, which holds device and inode of each namespace, in the order of
+ * the kernel's *_NS_INDEX. */
 static void decode_namespaces(const struct jp_perf_layout *layout,
 			      const struct jp_perf_record *record, struct jp_event *event)
 {

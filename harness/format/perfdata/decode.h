@@ -11,7 +11,7 @@
 
 /* Offsets of the fields in the records of one attr, computed once per attr. */
 struct jp_perf_layout {
-	const struct jp_machine *machine; /* NULL: not supported */
+	const struct jp_machine *machine; /* NULL: the machine is not supported */
 	uint64_t sample_type, read_format, regs_mask, branch_type;
 	uint64_t stack_asked;
 	bool kernel_chain; /* callchains lack the user part */
@@ -30,8 +30,8 @@ void jp_perf_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
 
 /* Returns whether an MMAP2 holds a build id in place of an inode. @record has at least 72 bytes. If
  * two events differ in attr.build_id, kernels 6.1 to 7.1 leave MISC_MMAP_BUILD_ID set on records
- * that hold an inode (fixed in 7.2). The size in the record reveals them: it is no size of a build
- * id, and 0 for a device of major number 0 (overlayfs, tmpfs, btrfs). */
+ * that hold an inode (fixed in 7.2). The byte where a build id's size would be reveals such
+ * records: it is no valid size, and 0 for a device of major number 0 (overlayfs, tmpfs, btrfs). */
 static inline bool jp_perf_has_build_id(const struct jp_perf_record *record)
 {
 	const unsigned char *bytes = (const unsigned char *)record;
@@ -41,10 +41,10 @@ static inline bool jp_perf_has_build_id(const struct jp_perf_record *record)
 }
 
 /*
- * Returns whether an MMAP2 holds protection and flags. Kernels 3.12 to 3.15, and the first ones of
- * RHEL 7 (3.10), have the name at their offset. A protection is below 8, and the mode of a file in
- * those of perf inject --jit: two of its bytes are 0 in any byte order. The first four bytes of a
- * name are not; a shorter one is a path or in brackets.
+ * Returns whether an MMAP2 holds protection and flags. Kernels 3.12 to 3.15, and the first kernels
+ * of RHEL 7 (3.10), have the name at that offset. A protection is below 8, or the mode of a file in
+ * records of perf inject --jit: two of its four bytes are 0 in any byte order. The first four bytes
+ * of a name contain no two zeros, because a shorter name is a path or in brackets.
  */
 static inline bool jp_perf_has_protection(const struct jp_perf_record *record)
 {
@@ -57,7 +57,7 @@ static inline bool jp_perf_has_protection(const struct jp_perf_record *record)
 }
 
 /* Returns the word at offset @from_start of a sample, or at @from_end before the end of another
- * record, or 0 if there is none. @record is completely in memory. */
+ * record, or 0 if the record has no such field. @record is completely in memory. */
 static inline uint64_t jp_perf_field(const struct jp_perf_layout *layout,
 				     const struct jp_perf_record *record, uint16_t from_start,
 				     uint16_t from_end)

@@ -21,7 +21,7 @@ int jp_perf_deferred_add(struct jp_perf_deferred *deferred, const struct jp_even
 	size_t nr_ips = deferred->nr_ips + event->deferred.count;
 	struct jp_perf_deferred_chain *chain;
 
-	/* Reserve one more, so that an empty chain has an index of its own. */
+	/* Reserve space for one more, so that an empty chain has an index of its own. */
 	if (!jp_array_reserve(&deferred->ips, &deferred->ips_capacity, nr_ips + 1))
 		return -ENOMEM;
 	chain = jp_array_push(&deferred->chains, &deferred->count, &deferred->capacity);

@@ -7,7 +7,7 @@
 
 /* Deferred callchains (since 6.19): a sample's chain ends with PERF_CONTEXT_USER_DEFERRED and a
  * cookie. The kernel unwinds the user part when the thread returns to user space, and writes it as
- * a separate record with that cookie. One such record may serve several samples. */
+ * a separate record with that cookie. One such record may belong to several samples. */
 struct jp_perf_deferred {
 	struct jp_perf_deferred_chain *chains; /* sorted by tid, cookie */
 	size_t count, capacity;

@@ -6,7 +6,7 @@
 
 #include "harness/format/perfdata/swap.h"
 
-/* The unread rest of a feature. Sizes in it are untrusted. */
+/* The unread rest of a feature, whose sizes are untrusted. */
 struct feature_rest {
 	const unsigned char *at;
 	uint64_t size;
@@ -34,7 +34,7 @@ static bool read_word(bool swapped, struct feature_rest *rest, uint32_t *word)
 	return true;
 }
 
-/* Returns whether @bytes hold @attr. The wakeup setting, which affects no record, and the size,
+/* Returns whether @bytes contain @attr. The wakeup setting, which affects no record, and the size,
  * which depends on the writer, may differ. */
 static bool is_same_attr(const struct jp_perf_attrs *attrs, const unsigned char *bytes,
 			 uint32_t size, const struct jp_perf_attr *attr)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The record under construction. Bytes beyond the capacity are not written, but counted in
+/* The record that is being written. Bytes beyond the capacity are not written, but counted in
  * @used. */
 struct space {
 	unsigned char *bytes;
@@ -121,7 +121,7 @@ static void put_ids(struct space *space, uint64_t type, uint32_t pid, uint32_t t
 		put32(space, event->cpu, 0);
 }
 
-/* Returns false if the sample has parts that no event holds. */
+/* Returns false if the sample has parts that struct jp_event cannot hold. */
 static bool put_sample(struct space *space, const struct jp_perf_layout *layout,
 		       const struct jp_event *event)
 {

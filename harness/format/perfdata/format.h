@@ -17,7 +17,8 @@ struct jp_perf_section {
 
 struct jp_perf_file_header {
 	uint64_t magic, size;
-	uint64_t attr_size; /* bytes of an entry in attrs: an attr and the section of its ids */
+	uint64_t attr_size; /* bytes of an entry in the attrs section: an attr and the position of
+			       its ids */
 	struct jp_perf_section attrs, data, event_types;
 	uint64_t features[4]; /* a bit each; their sections follow the data, sorted by bit */
 };
@@ -36,7 +37,7 @@ struct jp_perf_pipe_header {
 enum jp_perf_feature {
 	JP_PERF_FEATURE_BUILD_ID = 2,  /* records of JP_PERF_RECORD_HEADER_BUILD_ID */
 	JP_PERF_FEATURE_OSRELEASE = 4, /* string */
-	JP_PERF_FEATURE_VERSION = 5,   /* string: version of the tool */
+	JP_PERF_FEATURE_VERSION = 5,   /* string: version of perf */
 	JP_PERF_FEATURE_ARCH = 6,      /* string: uname -m */
 	JP_PERF_FEATURE_NRCPUS = 7,
 	JP_PERF_FEATURE_CMDLINE = 11,
@@ -76,7 +77,7 @@ struct jp_perf_attr {
 
 enum {
 	JP_PERF_ATTR_SIZE_0 = 64,
-	JP_PERF_ATTR_SIZE_WRITTEN = 120, /* what perf 5.10 still reads */
+	JP_PERF_ATTR_SIZE_WRITTEN = 120, /* the largest size that perf 5.10 accepts */
 };
 
 #define JP_PERF_ATTR_DISABLED                 (UINT64_C(1) << 0)
@@ -143,11 +144,11 @@ enum {
 
 struct jp_perf_record {
 	uint32_t type;
-	uint16_t misc, size; /* size: of the record with this header */
+	uint16_t misc, size; /* @size: of the record with this header */
 };
 
 enum {
-	JP_PERF_RECORD_MOST = 65528, /* bytes: the largest multiple of 8 in 16 bits */
+	JP_PERF_RECORD_MOST = 65528, /* largest size: a multiple of 8 in 16 bits */
 	JP_PERF_BUILD_ID_MOST = 20,
 };
 
@@ -178,9 +179,9 @@ enum jp_perf_record_type {
 	JP_PERF_RECORD_USER = 64,
 	JP_PERF_RECORD_HEADER_ATTR = 64,
 	JP_PERF_RECORD_HEADER_BUILD_ID = 67,
-	JP_PERF_RECORD_TRACING_DATA = 66, /* its payload follows the record */
+	JP_PERF_RECORD_TRACING_DATA = 66, /* a payload follows the record */
 	JP_PERF_RECORD_FINISHED_ROUND = 68,
-	JP_PERF_RECORD_AUXTRACE = 71,  /* its payload follows the record */
+	JP_PERF_RECORD_AUXTRACE = 71,  /* a payload follows the record */
 	JP_PERF_RECORD_TIME_CONV = 79, /* u64 shift, mult, zero */
 	JP_PERF_RECORD_HEADER_FEATURE = 80,
 	JP_PERF_RECORD_COMPRESSED = 81,

@@ -3,22 +3,22 @@
 
 #include <stdint.h>
 
-/* One of perf's registers. */
+/* One register of perf's numbering. */
 struct jp_machine_register {
-	signed char number; /* DWARF's; -1: not kept (flags) */
-	/* Of a register that is not kept: its bits in @mask equal @value in user space. */
+	signed char number; /* its DWARF number; -1: not stored (flags) */
+	/* Check of a register that is not stored: its bits in @mask equal @value in user space. */
 	uint64_t mask, value;
 };
 
 /* An architecture and the order of its user registers in a perf.data. harness/model/machine/ has a
  * file for each, which registers it with JP_REGISTER(machine, ...). */
 struct jp_machine {
-	const char *name; /* as uname() reports it */
+	const char *name; /* the name that uname() reports */
 	uint16_t e_machine;
 	const struct jp_machine_register *registers; /* indexed by perf's numbers */
 	uint8_t nr_registers;
 	uint8_t ip, sp; /* DWARF numbers: indices into jp_regs */
-	uint64_t mask;  /* all registers that perf requests, by its own numbers */
+	uint64_t mask;  /* all registers that perf requests, by perf's numbers */
 	const struct jp_machine_frames *frames; /* rules for unwinding */
 };
 

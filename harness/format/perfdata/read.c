@@ -139,7 +139,7 @@ static int read_part(struct jp_perf_reader *reader, struct jp_perf_part *part,
 	reader->zstd = NULL;
 	jp_chunk_put(reader->rest);
 	reader->rest = NULL;
-	/* A cut file does not prevent reading the others. */
+	/* Continue with the other files if this one is truncated. */
 	return ret == -ENODATA && *reader->cut.text ? 0 : ret;
 }
 

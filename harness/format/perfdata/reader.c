@@ -68,7 +68,7 @@ static struct jp_perf_section read_section(const struct jp_perf_reader *reader,
 	return (struct jp_perf_section){jp_perf_read64(reader, at), jp_perf_read64(reader, at + 8)};
 }
 
-/* Sets the machine of the file. @machine NULL: it is not built in. */
+/* Sets the machine of the file. @machine NULL: this build does not support it. */
 static void set_machine(struct jp_perf_reader *reader, const struct jp_machine *machine)
 {
 	uint32_t e_machine = machine ? machine->e_machine : EM_NONE;
@@ -144,7 +144,7 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 		return 0;
 	}
 	if (!size)
-		return 0; /* an empty feature in a stream means that there is none */
+		return 0; /* an empty feature in a stream means an absent feature */
 	if (size < sizeof(word))
 		return jp_perf_fail(reader, offset,
 				    "expected at least 4 bytes of feature %llu, found %llu",
@@ -193,8 +193,8 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 	return 0;
 }
 
-/* Returns the bytes of @section, or NULL and a message if it is not completely in the file.
- * @named_at: offset of the entry that states it; @what: its name in the message. */
+/* Returns the bytes of @section, or NULL and a message if they are not completely in the file.
+ * @named_at: offset of the entry that describes the section; @what: its name in the message. */
 static const unsigned char *find_section(struct jp_perf_reader *reader,
 					 const struct jp_perf_section *section, uint64_t named_at,
 					 const char *what)
@@ -212,7 +212,7 @@ static const unsigned char *find_section(struct jp_perf_reader *reader,
 	return reader->source.map + section->offset;
 }
 
-/* Returns the ids in the section @ids. The writer may write them last, so a cut file may lack
+/* Returns the ids in the section @ids. The writer may write ids last, so a truncated file may lack
  * them. */
 static const unsigned char *find_ids(struct jp_perf_reader *reader, struct jp_perf_section *ids,
 				     uint64_t named_at)
@@ -267,7 +267,7 @@ static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_h
 }
 
 /* Returns whether @feature overlaps @attrs. perf inject -b of a pipe (6.12 to 7.3) overwrites the
- * build ids with the attrs, and perf reads the rest as no build ids. */
+ * build ids with the attrs, and perf takes the rest for an absence of build ids. */
 static bool is_overwritten(const struct jp_perf_section *feature,
 			   const struct jp_perf_section *attrs)
 {
@@ -345,7 +345,7 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 		return ret;
 	source->at = header->data.offset;
 	if (!header->data.size && !is_finished(reader, header)) {
-		/* The writer did not get to rewrite the header at the end. */
+		/* The writer died before it could rewrite the header. */
 		if (source->at > source->size)
 			return jp_perf_fail(
 				reader, offsetof(struct jp_perf_file_header, data),

@@ -13,7 +13,7 @@
  * whole. */
 struct jp_perf_reader {
 	struct jp_perf_source source;      /* the input being read */
-	struct jp_perf_file_header header; /* of a file; the oldest ones have no features */
+	struct jp_perf_file_header header; /* header of a file; the oldest files have no features */
 	struct jp_perf_part **parts;       /* the files of a folder */
 	size_t nr_parts, parts_capacity;
 	struct jp_perf_rounds rounds;
@@ -22,20 +22,21 @@ struct jp_perf_reader {
 	struct jp_chunk *rest;   /* unpacked bytes of an incomplete record */
 	struct jp_chunk *copies; /* copies of records that cannot be read in place */
 	jp_event_visit visit;
-	/* Callbacks for tools that rewrite the file, else NULL. @opened: the header was read.
-	 * @other: a record that makes no event, @size bytes with its payload, in file order; the
-	 * end of a round comes after the records that it releases. Compressed records are passed
-	 * unpacked. A value other than 0 stops the reader. */
+	/* Callbacks for tools that rewrite the file, else NULL. @opened: called after the header
+	 * was read. @other: called in file order for each record that makes no event, @size bytes
+	 * with its payload; the end of a round comes after the records that it releases. Compressed
+	 * records are passed unpacked. A value other than 0 stops the reader. */
 	int (*opened)(void *context);
 	int (*other)(void *context, const unsigned char *bytes, uint64_t size);
 	void *context;
 	struct jp_perfdata_summary *summary;
 	struct jp_error *err;
 	/* Only for jp_perfdata_read(): if samples have deferred callchains, the file is first read
-	 * for those. */
+	 * to collect those. */
 	struct jp_perf_deferred deferred;
 	bool join_deferred, deferred_read;
-	struct jp_error cut;   /* not "": the file is cut short, reported after it was read */
+	struct jp_error cut;   /* message about a truncated file, reported after the file was read;
+				  "": complete */
 	bool report_build_ids; /* reports build ids as JP_EVENT_BUILD_ID */
 	const char *path;
 	struct jp_event event;

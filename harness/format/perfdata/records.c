@@ -10,7 +10,7 @@
 #include "harness/format/perfdata/swap.h"
 
 enum { COPIES_CHUNK = 1 << 20 };
-/* Most bytes that one compressed record may unpack to; perf puts at most one ring into it. */
+/* Largest unpacked size of one compressed record; perf puts at most one ring into a record. */
 static const size_t unpack_limit = (size_t)256 << 20;
 
 static struct jp_perf_record read_record_header(const struct jp_perf_reader *reader,
@@ -99,7 +99,7 @@ static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_per
 		jp_perf_swap_rest(&reader->attrs.all[attr].layout, copy);
 	pending->attr = attr;
 	pending->time = jp_perf_record_time(&reader->attrs.all[attr].layout, record);
-	/* A record without a time cannot be ordered: like perf, deliver it at once. */
+	/* Deliver a record without a time at once, as perf does: it cannot be ordered. */
 	if (!pending->time)
 		return reader->rounds.deliver(reader->rounds.context, pending);
 	return jp_rounds_add(&reader->rounds, pending) ? jp_perf_fail_memory(reader) : 0;
@@ -191,14 +191,15 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 	return ret;
 }
 
-/* Returns how to fail at an incomplete record: if nothing follows the data, as in a stream, the
- * file is cut short; else it is malformed. */
+/* Returns the function that reports an incomplete record: if nothing follows the data, as in a
+ * stream, the file is truncated; else it is malformed. */
 static typeof(&jp_perf_fail) get_failure(const struct jp_perf_source *source)
 {
 	return !source->map || source->end >= source->size ? jp_perf_fail_cut : jp_perf_fail;
 }
 
-/* Skips the payload of @size bytes after a record. Only a mapped file has both in one piece. */
+/* Skips the payload of @size bytes after a record. In a mapped file, record and payload are
+ * contiguous. */
 static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_record *record,
 			const unsigned char *bytes, uint64_t size, uint64_t at)
 {

@@ -16,7 +16,8 @@
 
 enum { MAX_FEATURE = 1 << 20, MAX_NAME = 255 };
 
-/* Returns whether a feature stays: the tool lists it, or it does not describe the machine. */
+/* Returns whether a feature stays: it is in the tool's list, or it does not describe the
+ * machine. */
 static bool is_kept(unsigned feature)
 {
 	static const enum jp_perf_feature kept[] = {
@@ -110,7 +111,7 @@ static size_t match_variable(const unsigned char *text, size_t size, size_t *val
 	for (end = length + 1; end < size && text[end]; end++)
 		if (text[end] < ' ' && text[end] != '\t' && text[end] != '\n' && text[end] != 27)
 			return 0;
-	/* Text cut off by the end of the dump contains no address. */
+	/* The dump ends within the text: the text contains no address. */
 	if (end < size &&
 	    (end < sizeof(uint64_t) - 1 || (end < 2 * sizeof(uint64_t) && !is_text(text, end))))
 		return 0;
@@ -118,8 +119,8 @@ static size_t match_variable(const unsigned char *text, size_t size, size_t *val
 	return length;
 }
 
-/* Blanks VALUE, @value bytes after the @length bytes "NAME=" at @text, which are at @at in the
- * file. Fails if they are not there, since the dump was compressed. */
+/* Blanks VALUE, @value bytes after the @length bytes "NAME=" at @text, which are at offset @at in
+ * the file. Fails if they are not there, because the dump was compressed. */
 static int blank_value(struct reducing *reducing, const unsigned char *text, size_t length,
 		       size_t value, uint64_t at)
 {
@@ -187,7 +188,7 @@ static int reduce_event(void *context, const struct jp_event *event)
 	return ret;
 }
 
-/* The feature holds a u32 count, then for each word its padded size and its bytes. */
+/* The feature consists of a u32 count, then for each word its padded size and its bytes. */
 static int list_command_line(struct reducing *reducing, const struct jp_perf_section *section)
 {
 	jp_cleanup_free unsigned char *bytes = NULL;
@@ -232,8 +233,8 @@ static int reduce_features(struct reducing *reducing)
 	table_at = header.data.offset + header.data.size;
 	for (unsigned i = 0; i < JP_PERF_FEATURES; i++)
 		count += jp_perf_has_feature(&header, i);
-	/* Without features it would look like a file whose writer was killed, and the bytes after
-	 * the data like records. */
+	/* Without features the file would look as if its writer had been killed, and the bytes
+	 * after the data would look like records. */
 	if (count && !header.data.size)
 		return jp_fail(reducing->err, EINVAL, "%s: no record is in it", reducing->path);
 	ret = read_at(reducing, table, count * sizeof(table[0]), table_at);

@@ -16,7 +16,7 @@ struct jp_perf_ring {
 
 /* Maps a ring of @size bytes, a power of two of pages, for the event @fd. Returns 0 or -errno. */
 int jp_perf_ring_map(struct jp_perf_ring *ring, int fd, size_t size);
-void jp_perf_ring_unmap(struct jp_perf_ring *ring); /* also if it is not mapped */
+void jp_perf_ring_unmap(struct jp_perf_ring *ring); /* Also for a ring that is not mapped. */
 /* Returns the address of the stream's byte @at. */
 static inline void *jp_perf_ring_address(const struct jp_perf_ring *ring, uint64_t at)
 {
@@ -25,9 +25,10 @@ static inline void *jp_perf_ring_address(const struct jp_perf_ring *ring, uint64
 
 /* Updates @head with the position up to which the kernel has written. */
 void jp_perf_ring_load_head(struct jp_perf_ring *ring);
-/* Returns the next record before @head, or NULL: there is none or, if @tail differs from @head, the
- * ring is corrupt, which only a broken kernel causes. The record is in the ring, valid until
- * jp_perf_ring_release(), or, if it wraps, in @whole: JP_PERF_RECORD_MOST bytes, aligned to 8. */
+/* Returns the next record before @head, or NULL at the end. The end is premature if @tail differs
+ * from @head: then the ring is corrupt, which only a broken kernel causes. The record is in the
+ * ring, valid until jp_perf_ring_release(). A record that wraps is copied to @whole:
+ * JP_PERF_RECORD_MOST bytes, aligned to 8. */
 struct jp_perf_record *jp_perf_ring_next(struct jp_perf_ring *ring, void *whole);
 /* Lets the kernel overwrite the records read so far. */
 void jp_perf_ring_release(struct jp_perf_ring *ring);

@@ -58,7 +58,7 @@ static bool precedes(const struct jp_pending_run *left, const struct jp_pending_
 	return left->time < right->time || (left->time == right->time && left->next < right->next);
 }
 
-/* Restores the heap if only the run @at may be out of place. */
+/* Restores the heap property if only the run at index @at violates it. */
 static void sift_down(struct jp_perf_rounds *rounds, size_t at)
 {
 	struct jp_pending_run *runs = rounds->runs, moved = runs[at];
@@ -174,7 +174,7 @@ int jp_rounds_end(struct jp_perf_rounds *rounds)
 
 uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t at)
 {
-	/* They are in file order. */
+	/* Pending records are in file order. */
 	return rounds->nr_pending && rounds->pending[0].at < at ? rounds->pending[0].at : at;
 }
 

@@ -14,12 +14,12 @@
 struct jp_pending {
 	uint64_t time;
 	const struct jp_perf_record *record;
-	struct jp_chunk *chunk; /* holds the record, with a reference; NULL: the mapped file */
+	struct jp_chunk *chunk; /* the chunk that contains the record, with a reference; NULL: the
+				   mapped file */
 	uint64_t at : 48, attr : 16;
 };
 
-/* A waiting jp_pending, smaller: most files have no chunks, and a round may contain a whole
- * file. */
+/* A jp_pending in less memory: most files have no chunks, and a round may contain a whole file. */
 struct jp_waiting {
 	uint64_t time;
 	const struct jp_perf_record *record;
@@ -41,8 +41,8 @@ struct jp_perf_rounds {
 	uint64_t limit;   /* highest time before this round */
 	uint64_t newest;  /* highest time so far */
 	uint64_t flushed; /* older records were delivered */
-	uint64_t behind;  /* records older than that: they are out of order */
-	bool no_memory;   /* no memory for the runs; not reported yet */
+	uint64_t behind;  /* number of records older than @newest: they are out of order */
+	bool no_memory;   /* memory for the runs is missing; not reported yet */
 	/* Handles one record. A value other than 0 stops the delivery. */
 	int (*deliver)(void *context, const struct jp_pending *pending);
 	void *context;

@@ -117,7 +117,7 @@ static void populate_pages(struct jp_perf_source *source, uint64_t to)
 
 		if (size > WINDOW)
 			size = WINDOW;
-		/* Only an optimization, which old kernels reject. */
+		/* Ignore errors: this is only an optimization, which old kernels reject. */
 		madvise((void *)(source->map + source->populated), size, MADV_POPULATE_READ);
 		source->populated += size;
 	}

@@ -20,15 +20,15 @@ struct jp_chunk *jp_chunk_new(size_t capacity);
 void jp_chunk_put(struct jp_chunk *chunk); /* drops a reference; NULL is allowed */
 
 struct jp_perf_source {
-	const char *name; /* in messages */
+	const char *name; /* name in messages */
 	int fd;
 	bool close_fd;
-	const unsigned char *map; /* regular files; else NULL */
+	const unsigned char *map; /* regular files: the mapped bytes; else NULL */
 	uint64_t size;            /* bytes of the file; a stream: UINT64_MAX */
 	uint64_t at;              /* offset of the next byte */
-	uint64_t end;             /* offset where reading ends */
+	uint64_t end;             /* offset at which reading ends */
 	uint64_t populated, dropped;
-	struct jp_chunk *chunk; /* streams: has the next byte at @chunk_at */
+	struct jp_chunk *chunk; /* streams: chunk that contains the next byte, at @chunk_at */
 	size_t chunk_at;
 };
 
@@ -41,16 +41,16 @@ int jp_source_adopt(struct jp_perf_source *source, int fd, const char *name, uin
 /* Checks that the file has not changed since it was opened. Returns 0, or -errno and a message. */
 int jp_source_check(const struct jp_perf_source *source, struct jp_error *err);
 void jp_source_close(struct jp_perf_source *source);
-/* Returns the next @size bytes in one piece without consuming them. Stores in *@have how many there
- * are: fewer only at the end. They stay valid as long as a reference on source->chunk is held
- * (streams) or until jp_source_drop() (files). Returns NULL and a message: the read failed, or no
- * memory. */
+/* Returns the next @size bytes in one piece without consuming them. Stores in *@have how many bytes
+ * exist: fewer than @size only at the end. They stay valid as long as a reference on source->chunk
+ * is held (streams) or until jp_source_drop() (files). Returns NULL and a message: the read failed,
+ * or no memory. */
 const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, size_t *have,
 				    struct jp_error *err);
 /* Consumes @size peeked bytes. */
 void jp_source_advance(struct jp_perf_source *source, size_t size);
-/* Consumes @size bytes, which may be any number. Stores in *@skipped how many there were. Returns
- * 0, or -EIO and a message. */
+/* Consumes @size bytes, which may be any number. Stores in *@skipped how many of them existed.
+ * Returns 0, or -EIO and a message. */
 int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipped,
 		   struct jp_error *err);
 /* Releases the bytes before offset @before. */

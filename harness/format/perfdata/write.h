@@ -24,7 +24,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 					      unsigned int count, struct jp_error *err);
 /* Assigns @id to the event number @event. Returns 0 or -ENOMEM. */
 int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id);
-/* Appends whole records. */
+/* Appends complete records. */
 void jp_perfdata_put(struct jp_perfdata_writer *writer, const void *records, size_t size);
 /* Appends FINISHED_ROUND: later records are not older than the newest of the round before. */
 void jp_perfdata_round(struct jp_perfdata_writer *writer);

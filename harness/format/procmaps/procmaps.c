@@ -9,14 +9,14 @@
 #include "harness/format/truth/format.h"
 
 struct cursor {
-	const char *at, *end; /* position in a line and its end */
+	const char *at, *end; /* a position in a line, and the line's end */
 };
 
 static bool parse_number(struct cursor *line, unsigned int base, uint64_t max, uint64_t *value)
 {
 	const char *start = line->at;
 
-	/* The newline at the end of the line is no digit and stops the loop. */
+	/* The loop ends at the newline at the latest, because it is no digit. */
 	for (*value = 0;; line->at++) {
 		unsigned int digit = 99;
 
@@ -38,7 +38,7 @@ static bool skip_char(struct cursor *line, char c)
 	return line->at < line->end && *line->at++ == c;
 }
 
-/* Parses one permission: the letter @set, which adds @bit to *@prot, or '-'. */
+/* Parses one permission: the letter @set, which sets @bit in *@prot, or '-'. */
 static bool parse_permission(struct cursor *line, char set, uint8_t bit, uint8_t *prot)
 {
 	if (line->at == line->end || (*line->at != set && *line->at != '-'))

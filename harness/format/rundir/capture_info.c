@@ -28,7 +28,7 @@ const char *jp_synth_text(enum jp_synth synth)
 
 #define AT(member) offsetof(struct jp_capture_info, member)
 
-/* In the order of the file. */
+/* Fields in the order of the file. */
 static const struct field {
 	const char *key;
 	size_t at;

@@ -10,16 +10,16 @@
 enum jp_synth {
 	JP_SYNTH_NONE,
 	JP_SYNTH_PATHS, /* executable entries with a path: the bug of one-collect#295 */
-	JP_SYNTH_EXEC,  /* every executable entry: the fix */
+	JP_SYNTH_EXEC,  /* every executable entry: correct */
 	JP_SYNTH_ALL,   /* also entries without execute permission */
 };
 const char *jp_synth_text(enum jp_synth synth);
 
-/* The file `capture` of a run directory: facts that a capture states about itself, as lines "key
+/* The file `capture` of a run directory: facts that a capture records about itself, as lines "key
  * value". Times in ns by CLOCK_MONOTONIC; 0: did not happen. */
 struct jp_capture_info {
 	char policy[32];     /* synth policy: none, paths, exec, all */
-	uint64_t enabled;    /* sideband enabled: coverage counts from here */
+	uint64_t enabled;    /* time when sideband was enabled: coverage counts from then on */
 	uint64_t sampling;   /* sampling enabled on all threads */
 	uint64_t stopped;    /* sampling stopped */
 	uint64_t slack;      /* measured difference of both clocks, ns */
@@ -27,8 +27,8 @@ struct jp_capture_info {
 	uint64_t stack_dump; /* requested bytes */
 	/* Losses by PERF_FORMAT_LOST or by LOST records, the larger. */
 	uint64_t lost_sideband, lost_samples;
-	uint64_t duplicates;  /* samples dropped, as two inherited events saw one thread */
-	bool settled;         /* threads were listed until no new one was found */
+	uint64_t duplicates;  /* dropped samples of a thread that two inherited events sampled */
+	bool settled;         /* threads were listed until no new thread was found */
 	uint64_t breakpoints; /* instructions with a breakpoint; 0: a sampling capture */
 	/* Count of the sampling events by the kernel: ns, or hits of breakpoints; 0: unknown. */
 	uint64_t counted;
@@ -36,13 +36,13 @@ struct jp_capture_info {
 	/* What the capture lacks, as a stream of observations declares it: "no-registers"; "":
 	 * nothing. */
 	char lacks[32];
-	uint64_t first_enabled; /* when the first event was on; 0: unknown */
+	uint64_t first_enabled; /* time when the first event was enabled; 0: unknown */
 
-	/* Result of parsing: the first key that ours always writes and that is missing; NULL:
-	 * none. */
+	/* Result of parsing: the first missing key of those that our captures always write; NULL:
+	 * all exist. */
 	const char *absent;
 
-	/* The rest is for readers; for our captures it is compared with the case. */
+	/* The rest is not needed for judging; for our captures it is compared with the case. */
 	char capture[32], order[32], event[32];
 	uint64_t samples, frequency_asked, frequency;
 	uint64_t ring_sampling, ring_sideband, cpus, threads, thread_passes;

@@ -10,7 +10,7 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Parses @count numbers, each after one blank. *@rest: the text after them. */
+/* Parses @count numbers, each after one blank. Stores the text after them in *@rest. */
 static bool parse_numbers(const char *text, uint64_t *numbers, size_t count, const char **rest)
 {
 	for (size_t i = 0; i < count; i++)
@@ -20,7 +20,7 @@ static bool parse_numbers(const char *text, uint64_t *numbers, size_t count, con
 	return true;
 }
 
-/* Returns the byte that three octal digits encode; 0: none. */
+/* Returns the byte that three octal digits encode; 0: they are malformed. */
 static char parse_octal(const char *digits)
 {
 	unsigned int byte = 0;

@@ -6,9 +6,9 @@
 
 #include "harness/base/error.h"
 
-/* What a gated capture watched (the file `intervals`, docs/gate-protocol.md): processes that
- * announced themselves, and when each was sampled. A pid may announce itself again after an
- * exec. */
+/* Contents of the file `intervals` of a gated capture (docs/gate-protocol.md): processes that
+ * announced themselves, and the intervals in which each was sampled. A pid may announce itself
+ * again after an exec. */
 struct jp_interval {
 	uint32_t process;           /* index of its announcement */
 	uint32_t pid;               /* the process that announced itself */
@@ -19,14 +19,14 @@ struct jp_interval {
 struct jp_announced {
 	uint32_t pid;
 	uint64_t asked, answered; /* ns by the gatekeeper's clock */
-	char comm[64];            /* from /proc; "?": the process had ended */
+	char comm[64];            /* from /proc; "?": the process had ended already */
 };
 
 struct jp_intervals {
 	char gate[16]; /* "none", "backfill", "sideband"; "": not a gated capture */
-	struct jp_announced *processes; /* by time */
+	struct jp_announced *processes; /* announcements by time */
 	size_t nr_processes, processes_capacity;
-	struct jp_interval *intervals; /* by time; they do not overlap */
+	struct jp_interval *intervals; /* intervals by time, which do not overlap */
 	size_t nr_intervals, intervals_capacity;
 };
 
@@ -34,10 +34,11 @@ struct jp_intervals {
 int jp_intervals_parse(struct jp_intervals *intervals, const char *name, char *text,
 		       struct jp_error *err);
 void jp_intervals_free(struct jp_intervals *intervals);
-/* Returns the interval that may hold a sample of @time, brackets and @slack included, or NULL. */
+/* Returns the interval that may contain a sample of @time, if brackets and @slack are included, or
+ * NULL. */
 const struct jp_interval *jp_intervals_find(const struct jp_intervals *intervals, uint64_t time,
 					    uint64_t slack);
-/* Returns the announcement that is valid for @pid at @time: the last one by then, else its first.
- * NULL: it never announced itself. */
+/* Returns the announcement that is valid for @pid at @time: the last one up to then, else the first
+ * one. NULL: the process never announced itself. */
 const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *intervals,
 						     uint32_t pid, uint64_t time);

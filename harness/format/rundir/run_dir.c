@@ -16,8 +16,8 @@
 #include "harness/base/path.h"
 #include "harness/base/trusted_path.h"
 
-/* Permissions, whatever the umask: a folder that anyone may write is no evidence, and root does not
- * read it. */
+/* Permissions of created folders, whatever the umask is. Others must not write: such a folder is no
+ * evidence, and root does not read it. */
 enum { FOLDER = 0775 };
 
 static bool is_empty(const char *path)
@@ -48,7 +48,7 @@ static int make_named(struct jp_run_dir *dir, const char *path, struct jp_error 
 		ret = jp_trusted_folder(path, dir->path, sizeof(dir->path), err);
 		if (ret)
 			return ret;
-		/* A link to another place may have replaced it meanwhile. */
+		/* Another user may meanwhile have replaced the folder by a link. */
 		return !lstat(dir->path, &now) && now.st_dev == st.st_dev && now.st_ino == st.st_ino
 			       ? 0
 			       : jp_fail(err, ESTALE, "%s: was replaced by another directory",
@@ -179,7 +179,7 @@ char *jp_run_dir_read(const char *dir, const char *name, size_t *size)
 {
 	char path[4096];
 
-	/* Other users may have created it: follow no link, wait for no FIFO. */
+	/* Another user may have created the file: follow no link, and do not wait for a FIFO. */
 	return jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, name)
 		       ? NULL
 		       : jp_file_read_regular(path, 1 << 20, size, NULL);

@@ -11,7 +11,7 @@
 #include "harness/base/search.h"
 #include "harness/format/truth/format.h"
 
-/* Parses one snapshot from *@text on, and sets *@text to the next. */
+/* Parses one snapshot at *@text, and moves *@text to the next one. */
 static int parse_snapshot(struct jp_snapshots *snapshots, const char *name, const char **text,
 			  const char *start, const char *end, struct jp_error *err)
 {

@@ -6,7 +6,8 @@
 #include "harness/base/error.h"
 #include "harness/format/procmaps/procmaps.h"
 
-/* The file `maps`: /proc/PID/maps as the capture read it, each below a line with the times. */
+/* The file `maps`: contents of /proc/PID/maps as the capture read them, each after a line with the
+ * times. */
 struct jp_snapshot {
 	uint32_t pid;
 	uint64_t before, after; /* ns around the reads */

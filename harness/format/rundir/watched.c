@@ -14,7 +14,7 @@
 
 #define AT(member) offsetof(struct jp_watched_info, member)
 
-/* In the order of the file. */
+/* Fields in the order of the file. */
 static const struct watched_field {
 	const char *key;
 	size_t at;
@@ -35,7 +35,7 @@ static const struct watched_field {
 	{"witness", AT(witness)},
 	{"witness_since", AT(witness_since)},
 };
-/* Older files end before the field OLDEST, or before any field from OLD on. */
+/* Older files end before the field OLDEST, or before any field after OLD. */
 enum { FIELDS = sizeof(fields) / sizeof(*fields), OLDEST = FIELDS - 6, OLD = FIELDS - 3 };
 
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err)

@@ -6,8 +6,8 @@
 #include "harness/base/error.h"
 
 /*
- * The file `watched`: what the runner itself observed of a capture, and requested from it, as lines
- * "key number". The capture, which may be any profiler's, states its own times in the file
+ * The file `watched`: what the runner itself observed of a capture, and what it requested, as lines
+ * "key number". The capture, which may be any profiler's, records its own times in the file
  * `capture`: they must agree with these. Times in ns by CLOCK_MONOTONIC. Exists since version 3 of
  * the truth.
  */
@@ -15,17 +15,17 @@ struct jp_watched_info {
 	uint64_t started; /* before anything was opened */
 	uint64_t begun;   /* the capture reported that it samples */
 	uint64_t ending;  /* before the capture was asked to stop */
-	uint64_t ended;   /* its files are complete */
+	uint64_t ended;   /* time when the capture's files were complete */
 	uint64_t slack, max_stack;
 	uint64_t chain;      /* callchains with the user's part were requested */
 	uint64_t stack_dump; /* bytes */
-	uint64_t user_only;  /* samples of user space only */
-	/* Older runs have none of these, or none of the last three, two or one. */
-	uint64_t cpus;          /* all CPU numbers are below; 0: unknown */
-	uint64_t task_clock;    /* task-clock samples instead of cpu-clock */
-	uint64_t synth;         /* index of the synthesizing policy */
-	uint64_t silent;        /* the capture reported that its events are off; 0: unknown */
-	uint64_t witness;       /* samples in the file `witness`; 0: denied */
+	uint64_t user_only;  /* only user space is sampled */
+	/* Older runs lack all of these fields, or the last three, two or one. */
+	uint64_t cpus;       /* all CPU numbers are below; 0: unknown */
+	uint64_t task_clock; /* task-clock samples instead of cpu-clock */
+	uint64_t synth;      /* index of the synthesizing policy */
+	uint64_t silent;  /* time when the capture reported that its events were off; 0: unknown */
+	uint64_t witness; /* number of samples in the file `witness`; 0: the kernel refused */
 	uint64_t witness_since; /* the witness's events were on by then */
 };
 

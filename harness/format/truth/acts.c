@@ -107,7 +107,7 @@ void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function)
 	APPEND(CODE_UNLOAD, before, after, .move = {function, 0});
 }
 
-/* Clocks of the thread's last ENTER. CPU time is read inside the activation at both ends, so that
+/* Clocks at the thread's last ENTER. CPU time is read inside the activation at both ends, so that
  * it does not include the cost of the records. */
 static __thread struct {
 	uint64_t time, inside, cpu;
@@ -121,8 +121,8 @@ void jp_truth_enter(const struct jp_truth_entry *entry)
 
 void jp_truth_begin_activation(void)
 {
-	/* Read this clock last, as it is no system call: at the end of a system call the kernel may
-	 * switch to another thread. */
+	/* Read this clock last, because it needs no system call: at the end of a system call the
+	 * kernel may switch to another thread. */
 	entered.cpu = jp_clock_thread_cpu();
 	entered.inside = jp_clock_now();
 }

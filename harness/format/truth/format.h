@@ -7,8 +7,8 @@
 
 /* The truth file (docs/truth-format.md): a header of one page, then records of 64 bytes, all in
  * host byte order. Many processes map it shared and append without locks: a writer reserves slots
- * with an atomic add on @next_slot, fills them, and commits each by storing its seal last. A slot
- * whose seal does not match its bytes is torn, and the reader ignores it. */
+ * by an atomic add to @next_slot, fills them, and commits each slot by storing its seal last. A
+ * slot whose seal does not match its bytes is torn, and the reader ignores it. */
 #define JP_TRUTH_MAGIC   "JPTRUTH1"
 #define JP_TRUTH_VERSION 3
 /* First versions in which LEAVE has the CPU time, and in which every process records its maps and
@@ -25,7 +25,8 @@ struct jp_truth_header {
 	uint32_t e_machine;   /* EM_X86_64 ... */
 	uint32_t clockid;     /* CLOCK_MONOTONIC */
 	uint64_t next_slot;   /* atomic; above capacity: records were lost, the case is an ERROR */
-	uint64_t next_id; /* atomic; one sequence for texts, layouts, functions, paths and roots */
+	uint64_t next_id; /* atomic; one sequence for the ids of texts, layouts, functions, paths
+			     and roots */
 };
 
 enum jp_truth_type {
@@ -43,16 +44,16 @@ enum jp_truth_type {
 	JP_TRUTH_CODE_MOVE,         /* move */
 	JP_TRUTH_CODE_UNLOAD,       /* move */
 	JP_TRUTH_PATH,              /* item of six u32 function ids a part, outermost first */
-	JP_TRUTH_ROOT,   /* item of three addresses a part; total: method | frames << 8 */
-	JP_TRUTH_ENTER,  /* enter */
-	JP_TRUTH_LEAVE,  /* leave */
-	JP_TRUTH_MARK,   /* mark */
-	JP_TRUTH_WAIT,   /* wait */
-	JP_TRUTH_FILE,   /* file */
-	JP_TRUTH_FRAMES, /* frames */
-	JP_TRUTH_MAPS,   /* text */
-	JP_TRUTH_COMM,   /* text */
-	JP_TRUTH_GONE,   /* - */
+	JP_TRUTH_ROOT,              /* three addresses in each part; total: method | frames << 8 */
+	JP_TRUTH_ENTER,             /* enter */
+	JP_TRUTH_LEAVE,             /* leave */
+	JP_TRUTH_MARK,              /* mark */
+	JP_TRUTH_WAIT,              /* wait */
+	JP_TRUTH_FILE,              /* file */
+	JP_TRUTH_FRAMES,            /* frames */
+	JP_TRUTH_MAPS,              /* text */
+	JP_TRUTH_COMM,              /* text */
+	JP_TRUTH_GONE,              /* - */
 	JP_TRUTH_TYPES
 };
 
@@ -61,7 +62,7 @@ struct jp_truth_record {
 	uint32_t seal; /* jp_truth_seal() of the other 60 bytes, never 0 */
 	uint16_t type; /* enum jp_truth_type */
 	uint16_t part; /* number of the record within a fact of several records */
-	uint32_t pid;  /* in the outer pid namespace */
+	uint32_t pid;  /* pid in the outer pid namespace */
 	uint32_t tid;
 	uint64_t before; /* CLOCK_MONOTONIC ns: the act happened in [before, after] */
 	uint64_t after;
@@ -76,8 +77,8 @@ struct jp_truth_record {
 			uint64_t addr, len;
 			uint8_t prot, backing; /* enum jp_prot, enum jp_backing */
 			uint16_t unused;
-			uint32_t name;   /* text id: name of a memfd or file */
-			uint64_t offset; /* in the file */
+			uint32_t name;   /* text id of the name of a memfd or file */
+			uint64_t offset; /* offset in the file */
 		} map;
 		struct {
 			uint64_t addr, len, prot;
@@ -89,7 +90,7 @@ struct jp_truth_record {
 			uint64_t addr, len;
 		} unmap;
 		struct {
-			uint32_t id, total; /* total: elements of @data in all parts */
+			uint32_t id, total; /* total: number of elements of @data in all parts */
 			uint64_t data[3];
 		} item;
 		struct jp_truth_load {
@@ -141,11 +142,12 @@ enum jp_backing {
 	JP_BACKING_FILE,
 };
 /* Methods to unwind a stack (harness/model/unwind/methods.h). The truth holds native stacks as the
- * first two methods see them: by frame pointers, and by call frame information. The other methods
- * follow one of these two. */
+ * first two methods find them: by frame pointers, and by call frame information. The other methods
+ * give the result of one of these two. */
 enum jp_method {
 	JP_CHAIN, /* the kernel's callchain */
-	JP_DUMP,  /* the dumped stack: call frame information, else frame pointers */
+	JP_DUMP,  /* the dumped stack by call frame information, or by frame pointers if there is
+		     none */
 	JP_ROOTS,
 	JP_DUMP_FP = JP_ROOTS, /* the dumped stack by frame pointers alone */
 	JP_DUMP_CFI,           /* the dumped stack by call frame information alone */
@@ -171,18 +173,19 @@ struct jp_truth_insn {
 enum jp_bp { JP_BP_CALLER, JP_BP_OWN, JP_BP_OTHER, JP_BPS };
 /* Flag in @bp: the call of the next function of a path returns to this instruction. */
 #define JP_INSN_RETURN 0x80
-/* Flag in @bp: this instruction jumps to the next function of the path, whose S is this sp; nothing
- * of this function remains on the stack. */
+/* Flag in @bp: this instruction jumps to the next function of the path, whose S is this sp. No
+ * frame of this function remains on the stack. */
 #define JP_INSN_TAIL 0x40
-/* Flag in @bp: the call frame information is wrong here. It takes the function's `word` for the
- * return address, keeps bp, and leaves the stack pointer somewhere above. */
+/* Flag in @bp: the call frame information is wrong for this instruction. According to it, the
+ * function's `word` is the return address, bp is unchanged, and the stack pointer is somewhere
+ * above. */
 #define JP_INSN_MISLED 0x20
 enum {
 	JP_LEAVE_CHANGED = 1,     /* the native frames above changed during the activation */
-	JP_LEAVE_INTERRUPTED = 2, /* a signal handler now runs on top of it */
+	JP_LEAVE_INTERRUPTED = 2, /* a signal handler interrupted the activation */
 };
 enum {
-	JP_ENTER_OTHER_STACK = 1, /* its caller is on another stack */
+	JP_ENTER_OTHER_STACK = 1, /* the caller is on another stack */
 	/* Entered from the signal handler that interrupted the thread's last activation: the dump's
 	 * root ends there. */
 	JP_ENTER_INTERRUPTED = 2,
@@ -192,9 +195,9 @@ enum {
 #define JP_FRAMES_VDSO 1
 /* What a function's file contains about its frames. */
 enum jp_cfi_status {
-	JP_CFI_NO_FILE, /* no file */
+	JP_CFI_NO_FILE, /* the function has no file */
 	JP_CFI_RIGHT,   /* call frame information, correct except at JP_INSN_MISLED */
-	JP_CFI_ABSENT,  /* a file without call frame information for it */
+	JP_CFI_ABSENT,  /* the file has no call frame information for it */
 	JP_CFI_STATUSES
 };
 

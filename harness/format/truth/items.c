@@ -8,8 +8,8 @@
 #include "harness/base/round.h"
 #include "harness/base/search.h"
 
-/* Assembles the facts that take several records, and the others that have an id. The records of a
- * fact may be apart. If a part is missing, doubled or contradictory, the whole fact is torn. */
+/* Assembles facts that consist of several records, and other facts that have an id. The records of
+ * a fact may be apart. If a part is missing, doubled or contradictory, the whole fact is torn. */
 
 static uint32_t get_id(const struct jp_truth_record *record)
 {
@@ -130,7 +130,7 @@ static bool is_doubled(struct jp_truth_record **part, size_t count)
 	return false;
 }
 
-/* Returns whether @part has each part once, of an item of @total words or bytes. */
+/* Returns whether @part contains each part of an item of @total words or bytes exactly once. */
 static bool is_whole(struct jp_truth_record **part, size_t count, uint64_t total)
 {
 	static const size_t per_part[JP_TRUTH_TYPES] = {[JP_TRUTH_TEXT] = 24,
@@ -242,7 +242,7 @@ int jp_truth_items_build(struct jp_truth_reader *reader)
 		else if (!ret && is_doubled(parts + i, n))
 			jp_truth_mark_corrupt(reader);
 		else if (!ret)
-			reader->torn++; /* a gap only if something refers to it */
+			reader->torn++; /* counts as a gap only if another record refers to it */
 	}
 	if (ret >= 0)
 		build_detours(reader, parts, count);

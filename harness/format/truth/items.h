@@ -18,7 +18,8 @@ struct jp_truth_item {
 	union {
 		struct {
 			const char *text;
-			const char *memfd; /* mapping name of such a memfd; NULL: not built yet */
+			const char *memfd; /* mapping name of a memfd with the name @text; NULL: not
+					      built yet */
 		};
 		struct jp_truth_layout *layout;
 		struct jp_truth_root *root;
@@ -30,7 +31,7 @@ struct jp_truth_item {
 struct jp_truth_items {
 	struct jp_truth_region *region;
 	struct jp_truth_record *slots;    /* freed after the visit */
-	struct jp_truth_record **records; /* valid ones, by time; freed after the visit */
+	struct jp_truth_record **records; /* valid records, by time; freed after the visit */
 	size_t nr_records;
 	struct jp_truth_item *items; /* by id */
 	size_t nr_items;

@@ -16,13 +16,13 @@
 struct paired_thread {
 	bool alive, image;    /* its last start was an exec or a launch */
 	uint16_t expected;    /* record type that it must write next; 0: any */
-	uint64_t exits, gone; /* exits by its own records; GONE records by others */
+	uint64_t exits, gone; /* exits in its own records; GONE records of other threads */
 };
 
 /* Counts over all processes that had the same pid. */
 struct paired_process {
 	uint64_t starts, execs, exits, killed, gone;
-	uint32_t parent, how; /* of its last start */
+	uint32_t parent, how; /* from its last start record */
 };
 
 struct pairing {
@@ -36,8 +36,8 @@ static struct paired_thread *find_thread(struct pairing *pairing,
 			 sizeof(struct paired_thread));
 }
 
-/* Returns whether @record is the exit of a killed process, written by another. A process's own exit
- * record has no duration. */
+/* Returns whether @record is the exit of a killed process, written by another process. A process's
+ * own exit record has no duration. */
 static bool is_killed(const struct jp_truth_record *record)
 {
 	return record->type == JP_TRUTH_PROCESS_EXIT && record->before < record->after;
@@ -98,7 +98,7 @@ static void update_process(struct paired_process *process, const struct jp_truth
 	case JP_TRUTH_PROCESS_START:
 		if (record->start.how == JP_HOW_EXEC) {
 			process->execs++;
-			/* An exec may be the only start record of a pid: its parent stays the
+			/* The only start record of a pid may be an exec: its parent stays the
 			 * same. */
 			if (process->starts || process->execs > 1)
 				return;
@@ -129,7 +129,7 @@ static bool is_paired(const struct pairing *pairing, const struct paired_process
 
 	if (process->gone > process->exits || process->exits + process->killed > starts)
 		return false;
-	/* No other process in the truth waits for a launched one. */
+	/* A launched process's waiting parent is not in the truth. */
 	if (process->how == JP_HOW_LAUNCH)
 		return process->exits == starts && !process->gone;
 	/* A killed parent does not wait. */

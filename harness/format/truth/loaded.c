@@ -37,7 +37,7 @@ static int add_range(struct jp_truth_loaded *loaded, uint64_t start, uint64_t si
 	}
 	if (to == from && !jp_array_push(&loaded->ranges, &loaded->count, &loaded->capacity))
 		return -ENOMEM;
-	/* Replace the joined ranges by one, or insert one. */
+	/* Replace the joined ranges by a single one, or insert a new one. */
 	memmove(&loaded->ranges[from + 1], &loaded->ranges[to],
 		(loaded->count - (to == from) - to) * sizeof(all));
 	loaded->count -= to == from ? 0 : to - from - 1;
@@ -84,8 +84,8 @@ int jp_truth_loaded_read(struct jp_truth_loaded *loaded, int fd)
 		for (ssize_t i = 0; i < got / (ssize_t)sizeof(*records) && !ret; i++, slot++) {
 			if (records[i].seal)
 				ret = add_record(loaded, &records[i]);
-			/* The next call reads a slot again that is still being filled, and those
-			 * after it. */
+			/* A slot that is still being filled is read again by the next call, and so
+			 * are the slots after it. */
 			loaded->settled += records[i].seal && loaded->settled == slot;
 		}
 	}

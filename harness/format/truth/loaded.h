@@ -18,7 +18,7 @@ struct jp_truth_loaded {
 	struct jp_loaded_range *ranges; /* sorted, separated by gaps */
 	size_t count, capacity;
 	struct jp_map sizes; /* function id -> uint64_t, bytes of its code */
-	uint64_t settled;    /* all slots below were read */
+	uint64_t settled;    /* all slots below this index were read */
 };
 
 /* Reads the records added to the truth file @fd since the last call. A missing file (@fd -1) or a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counts records that are out of order within their thread. A thread writes each record when the
- * act is over, so its records are in the file in the order of its acts, and their brackets do not
- * overlap. The order of slots of different threads means nothing. */
+ * act is over. So its records are in the file in the order of its acts, and their brackets do not
+ * overlap. Slots of different threads can be in any order. */
 #include "harness/format/truth/order.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 
 enum {
 	INSTANT = 1,    /* before equals after */
-	NO_ACT = 2,     /* no act, but data such as the text of the next record */
-	AFTER_TEXT = 4, /* ends before its text is written, which is the previous record */
-	WRAPS = 8,      /* code: written last, and its bracket contains acts on memory */
-	BETWEEN = 16,   /* never within the bracket of another record */
-	MEMORY = 32,    /* act on memory: ends before the record of its code */
+	NO_ACT = 2,     /* not an act but data, such as the text of the next record */
+	AFTER_TEXT = 4, /* ends before its text is written, which is in the previous record */
+	WRAPS = 8,      /* an act on code: written last, and its bracket contains acts on memory */
+	BETWEEN = 16,   /* its time never lies within the bracket of another record */
+	MEMORY = 32,    /* an act on memory: ends before the record of its code */
 };
 
 static const uint8_t traits[JP_TRUTH_TYPES] = {
@@ -45,9 +45,9 @@ static const uint8_t traits[JP_TRUTH_TYPES] = {
 	[JP_TRUTH_GONE] = INSTANT | BETWEEN,
 };
 
-/* State of a thread after its records so far. */
+/* State of a thread according to its records so far. */
 struct thread_past {
-	/* Latest end of all records, and of those with each trait or type. */
+	/* Latest end of all records, and of the records with each trait or type. */
 	uint64_t all, acts, memory, between, waits;
 	uint64_t entered; /* start of its last activation */
 	const struct jp_truth_record *last;
@@ -61,8 +61,8 @@ static bool shares_bracket(const struct jp_truth_record *record, const struct jp
 	       last->after == record->after;
 }
 
-/* Returns whether the activation that @record follows used more CPU time than passed since its
- * start. NTP's frequency and slewing can each slow CLOCK_MONOTONIC by 500 ppm (MAXFREQ in
+/* Returns whether the activation that @record ends used more CPU time than passed since its start.
+ * NTP's frequency and slewing can each slow CLOCK_MONOTONIC by 500 ppm (MAXFREQ in
  * include/linux/timex.h), but not CPU time. */
 static bool exceeds_elapsed_time(const struct jp_truth_record *record,
 				 const struct thread_past *past)
@@ -89,7 +89,7 @@ static bool is_in_order(const struct jp_truth_record *record, const struct threa
 		       past->last->type == JP_TRUTH_TEXT && record->after <= past->last->before;
 	if (is & WRAPS)
 		return record->before >= past->between && record->after >= past->memory;
-	/* Its name was written before. */
+	/* The record with the mapping's name comes before. */
 	if (record->type == JP_TRUTH_MAP)
 		return record->before >= past->acts;
 	/* Nothing records the start of a wait, except that the previous wait was over. */

@@ -21,10 +21,12 @@ static int by_time(const void *a, const void *b)
 	const struct jp_truth_record *other = *(struct jp_truth_record *const *)b;
 
 	return jp_compare(one->before, other->before)
-		       ?: jp_compare(one, other); /* same array: file order */
+		       ?: jp_compare(
+				  one,
+				  other); /* equal times: file order, since both are in one array */
 }
 
-/* By version, the first record type that it does not have. */
+/* By version: the first record type that the version does not have. */
 static const uint16_t types_of[JP_TRUTH_VERSION + 1] = {
 	[1] = JP_TRUTH_FRAMES, [2] = JP_TRUTH_MAPS, [3] = JP_TRUTH_TYPES};
 
@@ -32,7 +34,7 @@ static const uint16_t types_of[JP_TRUTH_VERSION + 1] = {
 static bool is_overfull(const struct jp_truth_record *record)
 {
 	enum { WORDS = sizeof(record->a) / sizeof(*record->a) };
-	/* Number of used words plus 1; 0: all are used. */
+	/* By type: number of used words plus 1; 0: all words are used. */
 	static const uint8_t used[JP_TRUTH_TYPES] = {
 		[JP_TRUTH_PROCESS_START] = 4, [JP_TRUTH_PROCESS_EXIT] = 1,
 		[JP_TRUTH_THREAD_START] = 2,  [JP_TRUTH_THREAD_EXIT] = 1,
@@ -101,7 +103,7 @@ static int collect_records(struct jp_truth_reader *reader, size_t count)
 		else
 			items->records[items->nr_records++] = record;
 	}
-	reader->torn += torn; /* left by a killed writer: no gap */
+	reader->torn += torn; /* a killed writer left them: no gap */
 	reader->records = items->nr_records;
 	if (reader->version >= JP_TRUTH_VERSION_MAPS &&
 	    (jp_truth_count_disorder(reader) || jp_truth_count_unpaired(reader)))

@@ -10,7 +10,7 @@
 
 struct jp_truth_layout {
 	uint32_t id, count;
-	struct jp_truth_insn *insns; /* by offset; bp without JP_INSN_RETURN and JP_INSN_TAIL */
+	struct jp_truth_insn *insns; /* by offset; bp has neither JP_INSN_RETURN nor JP_INSN_TAIL */
 	uint32_t returns; /* index of the insn to which the next call returns; UINT32_MAX: none */
 	uint32_t tail;    /* index of the insn that jumps to the next function; UINT32_MAX: none */
 };
@@ -19,7 +19,7 @@ struct jp_truth_layout {
 struct jp_truth_frames {
 	uint32_t id;
 	enum jp_cfi_status cfi_status;
-	bool vdso;     /* the layout may lack instructions; it also runs outside of paths */
+	bool vdso;     /* the layout may lack instructions; the code also runs outside of paths */
 	uint64_t word; /* the false return address at JP_INSN_MISLED */
 	/* The stack that the frame-pointer method finds where bp is JP_BP_OTHER; NULL: none. */
 	const struct jp_truth_root *detour;

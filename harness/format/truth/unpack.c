@@ -10,8 +10,8 @@ static bool is_range(uint64_t addr, uint64_t len)
 	return len && addr + len >= addr;
 }
 
-/* Stores in *@name the name that perf_event_mmap_event() (kernel/events/core.c) and shmem give the
- * mapping. Returns 0, -EINVAL or -ENOMEM. */
+/* Stores in *@name the mapping's name as perf_event_mmap_event() (kernel/events/core.c) and shmem
+ * form it. Returns 0, -EINVAL or -ENOMEM. */
 static int name_mapping(struct jp_truth_items *items, const struct jp_truth_record *record,
 			const char **name)
 {
@@ -163,8 +163,8 @@ static int unpack_text(const struct jp_truth_items *items, uint64_t id, enum jp_
 	return *text ? 0 : -EINVAL;
 }
 
-/* Fills @event from @record; its type stays OTHER if it is no event. Returns 0, -EINVAL if the
- * record is corrupt, or -ENOMEM. */
+/* Fills @event from @record; its type stays OTHER if the record is no event. Returns 0, -EINVAL if
+ * the record is corrupt, or -ENOMEM. */
 static int unpack_record(struct jp_truth_items *items, const struct jp_truth_record *record,
 			 struct jp_event *event)
 {

@@ -224,7 +224,7 @@ static int open_truth(const char *path, int flags)
 int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 {
 	static int watching_forks;
-	static char *name; /* of the file, as long as it is mapped */
+	static char *name; /* name of the file while it is mapped */
 	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (count ? O_CREAT | O_EXCL : 0);
 	int fd, ret = 0;
 

@@ -15,14 +15,15 @@
 /* Opens the truth @path. @slots > 0: creates it with so many slots; it must not exist. 0: continues
  * the file of an earlier image of this process (exec). Returns 0, or -errno and a message. */
 int jp_truth_open(const char *path, uint64_t slots, struct jp_error *err);
-/* Reserves @count adjacent slots for the records of one fact. Returns the first. */
+/* Reserves @count adjacent slots for the records of one fact. Returns the number of the first
+ * slot. */
 uint64_t jp_truth_reserve(uint64_t count);
 /* Fills the slot and commits it. */
 void jp_truth_commit(uint64_t slot, struct jp_truth_record *record);
 /* Returns a new id, unique in the file. */
 uint32_t jp_truth_id(void);
-/* Appends @record, with the caller's pid and tid if it has none. For callers that write records
- * which no workload writes; workloads use the functions below. */
+/* Appends @record, with the caller's pid and tid if it has none. Tests use it for records that no
+ * workload writes; workloads use the functions below. */
 void jp_truth_append(struct jp_truth_record *record);
 
 /* Acts of a workload (harness/format/truth/acts.c). Each act happened in [@before, @after];
@@ -32,8 +33,8 @@ void jp_truth_append(struct jp_truth_record *record);
 struct jp_truth_task_ids {
 	uint32_t pid, tid;
 };
-/* Records the first act of a new process or image, which calls it itself, and its name. @by: tid of
- * the thread that called exec; 0: the process's first thread. */
+/* Records the first act of a new process or image, which must call this itself, and the name of its
+ * thread. @by: tid of the thread that called exec; 0: the process's first thread. */
 void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
 			    uint32_t by);
 void jp_truth_process_exit(void);
@@ -51,7 +52,7 @@ void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t l
 void jp_truth_remap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, uint64_t to,
 		    uint64_t to_len);
 void jp_truth_unmap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len);
-/* Records which file the memory maps. @text: "BUILDID PATH". */
+/* Records which file a range of memory maps. @text: "BUILDID PATH". */
 void jp_truth_file(uint64_t addr, uint64_t len, uint64_t ino, uint32_t maj, uint32_t min,
 		   const char *text);
 void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_load *load);
@@ -60,8 +61,8 @@ void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function);
 void jp_truth_enter(const struct jp_truth_entry *entry);
 /* Reads the clocks when an activation begins: after jp_truth_enter(), directly before the call. */
 void jp_truth_begin_activation(void);
-/* The clocks when a thread leaves a path, read before anything else: CLOCK_MONOTONIC and its CPU
- * time, in ns. */
+/* The clocks when a thread leaves a path, read before anything else happens: CLOCK_MONOTONIC and
+ * the thread's CPU time, in ns. */
 struct jp_truth_clocks {
 	uint64_t time, cpu;
 };
@@ -69,7 +70,7 @@ static inline struct jp_truth_clocks jp_truth_read_clocks(void)
 {
 	struct jp_truth_clocks clocks;
 
-	/* In this order: at the end of a system call the kernel may switch to another thread. */
+	/* Keep this order: at the end of a system call the kernel may switch to another thread. */
 	clocks.time = jp_clock_now();
 	clocks.cpu = jp_clock_thread_cpu();
 	return clocks;
@@ -94,8 +95,8 @@ uint32_t jp_truth_layout(const struct jp_truth_insn *insns, uint32_t count);
 uint32_t jp_truth_path(const uint32_t *functions, uint32_t depth);
 uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t count);
 /* Records facts about a function's frames that its layout does not contain. @word: value of the
- * word in its code (jp_emit_set_word()). @detour: id of the root that bp leads to where bp is no
- * frame pointer; 0: none. @flags: JP_FRAMES_*. */
+ * word in its code (jp_emit_set_word()). @detour: id of the root that bp leads to at instructions
+ * where bp is no frame pointer; 0: none. @flags: JP_FRAMES_*. */
 uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
 			 uint64_t flags);
 

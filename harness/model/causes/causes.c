@@ -142,7 +142,7 @@ static const struct jp_cause_word words[] = {
 	{"other-name", NULL, "the name is of no code that the truth has", NULL},
 	{"other-function", NULL, "the name is of code that was never there", NULL},
 	{"no-symbol", NULL, "the address lies between a file's symbols", NULL},
-	/* Walks of an external profiler, which reports no more than this. */
+	/* Walks of an external profiler, which reports no more about the cause. */
 	{"no-name", NULL, "an external profiler gave no name", NULL},
 	{"unmapped", NULL, "an external profiler knows no mapping there", NULL},
 	{"single", NULL, "an external profiler gave the sampled address alone", NULL},
@@ -251,6 +251,6 @@ bool jp_cause_is_judged(const struct jp_cause *cause)
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (words[i].id && strcmp(words[i].id, cause->id) == 0)
 			return true;
-	/* It follows from the case's options publish and inject. */
+	/* Only this cause follows from the case's options publish and inject. */
 	return strcmp(cause->id, "jitdump-file-gone") == 0;
 }

@@ -24,13 +24,15 @@ const struct jp_cause *jp_cause_find(const char *id);
 /* Returns cause @index of the table, or NULL past the end. */
 const struct jp_cause *jp_cause_at(size_t index);
 
-/* A word of a validator for one kind of exception: the truth lets it distinguish more cases than a
- * capture alone does. A control that costs samples their stack or name has a word, too. */
+/* A validator's word for one kind of exception. The truth distinguishes more kinds than a capture
+ * alone does. A control that costs samples their stack or name has a word, too. */
 struct jp_cause_word {
 	const char *word;
-	const char *id;     /* of the cause; NULL: a capture alone cannot show it */
-	const char *text;   /* more exact than the cause's text; or why no capture shows it */
-	const char *metric; /* the only metric with this meaning; NULL: every other metric */
+	const char *id;   /* id of the cause; NULL: a capture alone cannot show it */
+	const char *text; /* text that is more exact than the cause's text; or why no capture shows
+			     the cause */
+	const char *metric; /* the only metric for which this entry is valid; NULL: every other
+			       metric */
 };
 
 /* Returns whether exceptions of @metric, with or without a method's name, cost a sample its stack
@@ -45,7 +47,8 @@ const struct jp_cause_word *jp_cause_word_at(size_t index);
 const struct jp_cause *jp_cause_of_word(const char *metric, const char *word);
 /* Formats the exception @word of @metric for users: "depth-limit (max-stack)". Returns @text. */
 const char *jp_cause_text(const char *metric, const char *word, char *text, size_t size);
-/* Returns whether @asked, a word or the id of a cause, means an exception of @metric with @word. */
+/* Returns whether @asked, a word or the id of a cause, selects an exception of @metric with
+ * @word. */
 bool jp_cause_names(const char *metric, const char *asked, const char *word);
 /* Returns whether validators can find @cause: the truth covers a workload's own code only. */
 bool jp_cause_is_judged(const struct jp_cause *cause);

@@ -25,20 +25,21 @@ struct jp_extras {
 	struct jp_replay *texts; /* owns their names */
 };
 
-/* A deliberate error of a capture, which judging must catch: every finding has the control's name
- * as its cause, and there is no finding once what it left out is added back. The functions read
- * only the run directory; a NULL function left out nothing of its kind. */
+/* A deliberate error of a capture, which judging must catch: every finding names the control as its
+ * cause, and after the omissions are added back there is no finding. The functions read only the
+ * run directory. A function that is NULL left out nothing of its kind. */
 struct jp_control {
 	const char *name; /* control=NAME of a case, and the cause */
 	const char *help;
-	/* Returns whether it left out the mapping at @what->ip at @time, and fills @what. */
+	/* Returns whether the control left out the mapping at @what->ip at @time, and fills
+	 * @what. */
 	bool (*mapping)(struct jp_left_out *what, uint64_t time);
 	/* Describes why the capture lacks the mapping in @what. */
 	void (*describe)(const struct jp_left_out *what, char *text, size_t size);
 	/* Returns whether @pid made an exec between @from and @to that the capture was not to
 	 * record. */
 	bool (*exec)(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to);
-	/* Returns whether the capture was not to record the thread @tid, nor its name. */
+	/* Returns whether the control left out the thread @tid and its name. */
 	bool (*thread)(const struct jp_evidence *evidence, uint32_t tid);
 	/* Adds all that it left out. Returns 0 or -ENOMEM. */
 	int (*add_back)(const struct jp_evidence *evidence, struct jp_extras *extras);

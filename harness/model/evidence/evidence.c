@@ -68,8 +68,8 @@ static int load_intervals(struct jp_evidence *evidence, const char *path, struct
 	return jp_intervals_parse(&evidence->intervals, path, text, err);
 }
 
-/* Loads `watched`. Every runner has written it since version 3 of the truth; beside an older truth
- * it is an alteration. Its times must agree with `capture`. */
+/* Loads `watched`. Every runner since version 3 of the truth writes it, so beside an older truth it
+ * is an alteration. Its times must agree with `capture`. */
 static int load_watched(struct jp_evidence *evidence, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;

@@ -18,14 +18,14 @@ struct jp_evidence {
 	struct jp_truth *truth;
 	struct jp_snapshots snapshots;
 	struct jp_capture_info info;
-	struct jp_intervals intervals;  /* of a gated capture */
+	struct jp_intervals intervals;  /* for a gated capture */
 	struct jp_watched_info watched; /* all 0 before version 3 of the truth */
 	struct jp_witnessed witnessed;  /* samples of the second clock; none in older runs */
 	struct jp_declared declared;    /* what the capture declares to lack */
 };
 
-/* Loads @dir: truth, maps, capture, and intervals if they exist; the capture must be a file.
- * Returns NULL and a message if a file is missing or bad. */
+/* Loads from @dir the truth, maps, capture, and intervals if they exist; the capture must be a
+ * file. Returns NULL and a message if a file is missing or bad. */
 struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err);
 void jp_evidence_free(struct jp_evidence *evidence);
 
