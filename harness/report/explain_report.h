@@ -6,13 +6,13 @@
 
 /* How much of an explanation to show. */
 struct jp_explain_shown {
-	bool all;           /* else of each cause the worst place, and no notes */
-	unsigned int width; /* of the longest line; 0: any */
+	bool all; /* all places and notes; else the worst place of each cause, and no notes */
+	unsigned int width; /* width of the longest line; 0: any */
 };
 /* Writes the explanation of @file to standard output, as text. */
 void jp_explain_report_text(const struct jp_explanation *explanation, const char *file,
 			    const struct jp_explain_shown *shown);
-/* Writes the same object as the value @key. */
+/* Writes the object of jp_explain_report_json() as the value @key. */
 void jp_explain_report_write(struct jp_json *json, const char *key,
 			     const struct jp_explanation *explanation, const char *file);
 /* Writes the explanation of @file to standard output, as one JSON object (docs/explain.md). */

@@ -141,8 +141,8 @@ static void print_verdict(FILE *out, const struct jp_explanation *explanation, c
 	}
 }
 
-/* Prints the causes that answer @question. A cause that answered an earlier one has its evidence
- * there. */
+/* Prints the causes that answer @question. Omits the evidence of a cause that was already printed
+ * for an earlier question. */
 static void print_answers(FILE *out, const struct jp_explain_shown *shown,
 			  const struct jp_explanation *explanation, enum jp_question question)
 {
@@ -189,7 +189,7 @@ static void print_report(FILE *out, const struct jp_explain_shown *shown,
 		print_cause(out, shown, &explanation->causes[i], explanation->causes[i].share);
 }
 
-/* Returns where the text of a line starts: behind its share, its blanks or its dash. */
+/* Returns where the text of a line starts: after its share, its blanks or its dash. */
 static unsigned int find_text(const char *line)
 {
 	const unsigned int blanks = (unsigned int)strspn(line, " ");

@@ -16,8 +16,8 @@ struct jp_file_report {
 	struct jp_unwinder *unwinder; /* if @unwinds */
 	struct {
 		uint64_t samples, frames, stops[JP_UNWIND_STOPS];
-		/* Dumps that were not unwound: of 32-bit tasks, of unknown machines, without
-		 * registers. */
+		/* Number of dumps that were not unwound: of 32-bit tasks, of unknown machines,
+		 * without registers. */
 		uint64_t bits_32, other_machine, no_registers;
 	} unwound;
 	struct jp_perfdata_summary summary;

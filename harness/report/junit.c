@@ -7,8 +7,8 @@
 #include "harness/base/printable.h"
 #include "harness/model/causes/causes.h"
 
-/* Returns the bytes of a character; 0 if XML 1.0 cannot contain it or a terminal obeys it: it
- * becomes U+FFFD. */
+/* Returns the number of bytes of a character; 0 if XML 1.0 cannot contain it or a terminal obeys
+ * it, so that it becomes U+FFFD. */
 static unsigned int measure_character(const unsigned char *s)
 {
 	unsigned int length = *s == '\t' || *s == '\n' ? 1 : jp_printable_length((const char *)s);
@@ -33,7 +33,7 @@ static void put_text(FILE *out, const char *text)
 	}
 }
 
-/* Writes the first line only: readers would turn a line feed in an attribute into a blank. */
+/* Writes only the first line: readers would turn a line feed in an attribute into a blank. */
 static void put_attribute(FILE *out, const char *name, const char *text)
 {
 	size_t length = strcspn(text, "\n");

@@ -10,7 +10,7 @@ extern const char jp_page_head[], jp_page_head_end[], jp_page_tail[], jp_page_ta
 void jp_page_write(FILE *out, const char *json)
 {
 	fwrite(jp_page_head, 1, (size_t)(jp_page_head_end - jp_page_head), out);
-	/* In JSON '<' is only in strings. Escaped, none of them can end the script element. */
+	/* In JSON '<' occurs only in strings. Escaped, it cannot end the script element. */
 	while (*json) {
 		const size_t length = strcspn(json, "<");
 

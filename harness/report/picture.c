@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Draws events and verdicts of one capture, in the order of the file. */
+/* Collects events and verdicts of one capture for a picture, in the order of the file. */
 #include "harness/report/picture.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "harness/model/space/places.h"
 #include "harness/model/unwind/methods.h"
 
-/* More frames of a stack are not shown. */
+/* Largest number of frames of a stack to show. */
 enum { SHOWN_FRAMES = 256 };
 
 /* Stores the number of the string @text. Returns 0 or -ENOMEM. */
@@ -27,7 +27,7 @@ static int keep_string(struct jp_picture *picture, const char *text, size_t *num
 	return 0;
 }
 
-/* Stores the name of the code at @addr: the truth's, or the last part of the mapping's. */
+/* Stores the name of the code at @addr from the truth, or the last part of the mapping's name. */
 static int name_frame(struct jp_picture *picture, const struct jp_truth *truth,
 		      struct jp_replay *spaces, const struct jp_event *sample, uint64_t addr,
 		      size_t *number)
@@ -65,7 +65,7 @@ static int keep_stack(struct jp_picture *picture, const struct jp_truth *truth,
 	return 0;
 }
 
-/* Keeps every second of the kept samples if there are too many. */
+/* Drops every second kept sample if there are too many. */
 static void thin_rows(struct jp_picture *picture)
 {
 	size_t kept = 0;
@@ -130,7 +130,7 @@ static int add_mark(struct jp_picture *picture, uint64_t time, uint32_t pid, con
 	return keep_string(picture, kind, &mark->kind) ?: keep_string(picture, text, &mark->text);
 }
 
-/* Draws a mapping record. Those of the kernel and of data are no code of a process. */
+/* Draws a mapping record of a process's code. Ignores records of the kernel and of data. */
 static int add_record(struct jp_picture *picture, const struct jp_event *event)
 {
 	struct jp_picture_box box = {.pid = event->pid,
@@ -243,7 +243,7 @@ static int draw_decision(void *context, const struct jp_evidence *evidence,
 
 	if (!is_kept(picture))
 		return 0;
-	/* The first verdict replaces the row of the sample that had none. */
+	/* The first verdict replaces the row of the sample, which had none. */
 	picture->nr_rows -= picture->undecided;
 	picture->undecided = false;
 	if (add_row(picture, sample, jp_method_name(decision->method),
@@ -252,7 +252,7 @@ static int draw_decision(void *context, const struct jp_evidence *evidence,
 										 : decision->cause))
 		return -ENOMEM;
 	row = &picture->rows[picture->nr_rows - 1];
-	if (decision->nr_frames) /* in the kernel the user's address is what was judged */
+	if (decision->nr_frames) /* in the kernel, the user address was judged */
 		row->ip = decision->frames[0];
 	return keep_stack(picture, evidence->truth, spaces, sample, decision->frames,
 			  decision->nr_frames, &row->seen)

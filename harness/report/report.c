@@ -18,7 +18,7 @@
 #include "harness/report/table.h"
 
 /* Returns output number @index of KTAP: standard output, unless it is a terminal, then its copy in
- * the run directory; NULL: no more. */
+ * the run directory; NULL after the last. */
 static FILE *get_output(const struct jp_report *report, int index)
 {
 	index += report->screen.used;

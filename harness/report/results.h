@@ -6,7 +6,7 @@
 #include "harness/base/json.h"
 #include "harness/outcome/outcome.h"
 
-/* Writes the same object as an element of an array. */
+/* Writes the object of jp_results_write() as an element of an array. */
 void jp_results_write_into(struct jp_json *json, const struct jp_result *result);
 /* Writes one line of results.jsonl (docs/results-format.md). */
 void jp_results_write(FILE *out, const struct jp_result *result);

@@ -53,7 +53,7 @@ static unsigned int put_word(const char *word)
 	return columns + (plain ? 0 : (unsigned int)printf("'"));
 }
 
-/* Prints @words behind @label as a command to copy: lines break between words, with a backslash.
+/* Prints @words after @label as a command to copy: lines break between words, with a backslash.
  * Returns the number of lines. */
 static int put_command(const struct jp_screen *screen, const char *label, const char *const *words)
 {
@@ -105,7 +105,7 @@ static const struct jp_expectation *find_missed(const struct jp_result *result)
 	return NULL;
 }
 
-/* Stores in @text what is wrong with a case, in one sentence. */
+/* Stores a sentence about the fault of a case in @text. */
 static const char *describe_fault(const struct jp_result *result, char *text, size_t size)
 {
 	const struct jp_exception *fault =

@@ -12,16 +12,16 @@ struct jp_screen {
 	bool verbose; /* all cases and figures are shown, also in KTAP */
 	unsigned int width;
 	const char *dir; /* run directory; NULL: it is removed in any case */
-	bool temporary;  /* @dir remains only if a case failed */
+	bool temporary;  /* @dir is kept only if a case failed */
 	uint64_t begun;  /* CLOCK_MONOTONIC in ns */
 };
 
 /* Sets up the screen for standard output. */
 void jp_screen_begin(struct jp_screen *screen, bool verbose);
-/* Prints a result that people must see now: of a failure, and of every case if verbose. */
+/* Prints a result that a person should see immediately: of a failure, or of any case if verbose. */
 void jp_screen_result(const struct jp_screen *screen, const struct jp_result *result);
-/* Prints what remains in sight: at most 24 lines with the totals, the failures and the commands
- * that show more. @plan: number of cases. @cut_short: why the run ended early, or NULL. */
+/* Prints the end of the output, in at most 24 lines: the totals, the failures and the commands that
+ * show more. @plan: number of cases. @cut_short: why the run ended early, or NULL. */
 void jp_screen_summary(const struct jp_screen *screen, const struct jp_result *results,
 		       size_t count, size_t plan, const char *cut_short);
 /* Returns whether @outcome fails a run. */

@@ -16,7 +16,7 @@
 
 enum { INDENT = 4, LONGEST = 2048 };
 
-/* What a workload did, by its truth. */
+/* The acts of a workload according to its truth. */
 struct story_acts {
 	uint64_t from, to; /* ns */
 	uint64_t starts[JP_HOWS], threads;

@@ -9,7 +9,7 @@
 
 enum { CELL = 160, MAX_RULES = 32, STACKED = 6 };
 
-/* Each method has its table of broken stacks. */
+/* Methods that have a table of broken stacks. */
 static const enum jp_method methods[] = {JP_DUMP, JP_CHAIN};
 
 /* Verdicts that make a stack broken. */
@@ -54,7 +54,7 @@ static void fill_broken(char *cell, const struct jp_result *result, enum jp_meth
 	}
 	used = snprintf(cell, CELL, "%.1f %% broken (%" PRIu64 " of %" PRIu64 ")",
 			100 * (double)bad / (double)judged, bad, judged);
-	/* An unmapped stack may be walked as predicted: the kernel's walk needs no mapping. */
+	/* Frames of an unmapped stack may be correct: the kernel's walk needs no mapping. */
 	if (bad)
 		used += snprintf(cell + used, CELL - (size_t)used,
 				 " %s, %.1f %% walked as predicted",
@@ -72,8 +72,8 @@ static const char *find_last_part(const char *name)
 	return dot ? dot + 1 : name;
 }
 
-/* Appends a metric: "hidden (12 of 40)"; alone "98.1 % (40 of 41)", "12"; beside others "right 98.1
- * %", "after 12". */
+/* Appends a metric: "hidden (12 of 40)"; "98.1 % (40 of 41)" or "12" if it is alone; "right 98.1 %"
+ * or "after 12" beside others. */
 static size_t put_metric(char *text, size_t size, const struct jp_table_metric *wanted,
 			 const struct jp_metric *metric, bool alone)
 {
@@ -97,8 +97,8 @@ static size_t put_metric(char *text, size_t size, const struct jp_table_metric *
 	return (size_t)snprintf(text, size, "%" PRIu64, metric->k);
 }
 
-/* Fills a cell with the table's metrics. Shares usually have the same total, which stands behind
- * the last. */
+/* Fills a cell with the table's metrics. Shares usually have the same total, which is printed after
+ * the last of them. */
 static void fill_metrics(char *cell, const struct jp_result *result, const struct jp_table *table)
 {
 	bool alone = table->nr_metrics == 1;
@@ -125,7 +125,7 @@ static void fill_metrics(char *cell, const struct jp_result *result, const struc
 			 jp_outcome_text(result->outcome));
 }
 
-/* Returns the number, from 1, of the footnote with @rule; 0: no more room. */
+/* Returns the number, from 1, of the footnote with @rule; 0: there is no more room. */
 static size_t number_footnote(const char **rules, const char *rule)
 {
 	for (size_t i = 0; i < MAX_RULES; i++) {
@@ -143,8 +143,8 @@ struct print {
 	size_t count;
 	size_t which;                 /* method, if the table has no metrics */
 	const char *rules[MAX_RULES]; /* in order of appearance */
-	const char *mark;             /* of every line */
-	unsigned int width;           /* of the longest line; 0: any */
+	const char *mark;             /* printed before every line */
+	unsigned int width;           /* width of the longest line; 0: any */
 };
 
 static void fill_cell(char *text, struct print *print, size_t row, size_t column)

@@ -12,8 +12,8 @@
 #include "harness/base/path.h"
 #include "harness/format/elf/elf_file.h"
 
-/* Both are relative: kernel and loader look from the working directory. The second lies behind the
- * first in the space of the interpreter's path. */
+/* Both paths are relative, so kernel and loader search from the working directory. Both are stored
+ * in the space of the interpreter's path. */
 static const char places[] = "./loader\0libraries";
 enum { LIBRARIES_AT = sizeof("./loader"), MAX_PROGRAM = 256 << 20 };
 
@@ -134,7 +134,7 @@ static int list_library(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* Finds our own loader and libraries behind their links. */
+/* Finds our own loader and libraries, and resolves their links. */
 static int find_files(struct jp_portable *portable, struct jp_error *err)
 {
 	const size_t count = portable->libraries.count;

@@ -13,7 +13,7 @@ struct jp_portable {
 	unsigned char *program; /* a changed copy */
 	size_t size;
 	char build_id[41];
-	char *loader;                 /* path on this machine; NULL: linked statically */
+	char *loader; /* path of the loader on this machine; NULL: linked statically */
 	struct jp_word_set libraries; /* paths on this machine; their last parts are distinct too */
 	/* Targets of their links; the loader's is last. */
 	char **files;

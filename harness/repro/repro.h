@@ -11,11 +11,12 @@
 /* Contents of one archive of `jitproof repro` (docs/repro.md). */
 struct jp_repro {
 	const struct jp_case *cas;
-	char stage[3200];             /* our folder with the case's files, as they are packed */
-	struct jp_word_set files;     /* files in it, relative */
-	int definition;               /* the file `case`, open for writing; 0: not yet created */
-	int captures[2];              /* perf.data and injected.data; 0: none */
-	struct jp_word_set left_out;  /* names in the case's folder that do not belong to a case */
+	char stage[3200];            /* our folder with the case's files, as they are packed */
+	struct jp_word_set files;    /* relative paths of the files in the archive */
+	int definition;              /* the file `case`, open for writing; 0: not yet created */
+	int captures[2];             /* perf.data and injected.data; 0: none */
+	struct jp_word_set left_out; /* names in the case's folder that do not belong to a case, and
+					are not packed */
 	struct jp_word_set unreduced; /* captures that could not be read, and stay unchanged */
 	struct jp_reduced reduced;
 	struct jp_portable portable;

@@ -64,7 +64,7 @@ static bool is_folder(const char *name)
 	return false;
 }
 
-/* Returns the size of the truth's written part: a lot of unused space follows it. */
+/* Returns the size of the truth's written part, which is followed by much unused space. */
 static uint64_t get_truth_size(int fd, uint64_t size)
 {
 	struct jp_truth_header header;
@@ -80,7 +80,7 @@ static uint64_t get_truth_size(int fd, uint64_t size)
 	return JP_TRUTH_PAGE + used * header.record_size;
 }
 
-/* Checks that @from is a file of the case only. *@size: the part of it to pack. */
+/* Checks that @from is a file of this case. Stores the size of the part to pack in *@size. */
 static int check_file(struct staging *staging, int from, const char *relative, uint64_t *size)
 {
 	struct stat st;
@@ -106,8 +106,8 @@ static int check_file(struct staging *staging, int from, const char *relative, u
 	return 0;
 }
 
-/* Copies @name from the folder @inside: the folder @dir in the case's folder, or that itself if
- * @dir is "". */
+/* Copies @name from the folder @inside, which is the folder @dir in the case's folder, or the
+ * case's folder if @dir is "". */
 static int copy_file(struct staging *staging, int inside, const char *dir, const char *name)
 {
 	jp_cleanup_close int from =
@@ -167,7 +167,7 @@ static int copy_entry(struct staging *staging, int inside, const char *dir, cons
 	}
 	if (is_plain(name) && (dir[0] || is_case_file(name)))
 		return copy_file(staging, inside, dir, name);
-	/* The run's outcome, which is determined again. */
+	/* Skip the run's outcome: judging determines it again. */
 	if (!dir[0] && (strcmp(name, "case") == 0 || strcmp(name, "ktap.txt") == 0 ||
 			strcmp(name, "junit.xml") == 0))
 		return 0;
@@ -239,8 +239,8 @@ static char *format_figures(const struct jp_repro *repro, const char *dir)
 	return text;
 }
 
-/* Reduces a capture. If it cannot be read to its end, the report may be about that: it stays
- * unchanged, and the archive states so. */
+/* Reduces a capture. A capture that cannot be read to its end stays unchanged, because the bug
+ * report may be about that, and the archive states so. */
 static int reduce_capture(struct jp_repro *repro, const char *name, int fd, struct jp_error *err)
 {
 	struct jp_error detail = {""};

@@ -55,7 +55,7 @@ static int check_publisher(const struct jp_case *cas, struct jp_error *err)
 		       cas->file, cas->line, cas->publish, known);
 }
 
-/* Checks that this binary has the @what called @name. */
+/* Checks that this binary has an entry @what called @name. */
 static int check_entry(const struct jp_case *cas, enum jp_kind kind, const char *what,
 		       const char *name, struct jp_error *err)
 {

@@ -92,7 +92,7 @@ void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers
 	uname(&name);
 	jp_json_begin(&json, out);
 	jp_json_object(&json, NULL);
-	/* Since 1 all keys of `watched` exist, since 2 clocks_count, since 3 a witness:
+	/* Format 1: all keys of `watched` exist. 2: also clocks_count. 3: also a witness. See
 	 * harness/outcome/environment.c. */
 	jp_json_u64(&json, "format", 3);
 	jp_json_string(&json, "kernel", name.release);

@@ -33,7 +33,8 @@ struct gathered {
 	struct jp_elf_copies *copies;
 	struct jp_capture_info info;
 	struct jp_watched_info watched;
-	uint64_t first, last; /* times of records; of samples: info.sampling, info.stopped */
+	uint64_t first,
+		last; /* times of the first and last record; those of samples are in @info */
 	bool registers_lack, injected;
 	struct jp_error *err;
 };
@@ -47,8 +48,8 @@ static void add_note(struct jp_gathering *ask, const char *text)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Copies @path into @folder under its own name. Returns 1, or 0 if that fails: a missing file was
- * missing for the profiler too. */
+/* Copies @path into @folder under its own name. Returns 1, or 0 if that fails: the profiler missed
+ * such a file as well. */
 static unsigned int copy_file(const struct gathered *all, const char *path, const char *folder)
 {
 	const char *slash = strrchr(path, '/');
@@ -97,7 +98,8 @@ static void copy_mapped_file(struct gathered *all, const struct jp_event *event)
 		jp_elf_copies_want(all->copies, (pid_t)event->pid, &map, event->map.gen);
 }
 
-/* Copies perf maps of the truth's processes; an older map belongs to an earlier process. */
+/* Copies perf maps of the truth's processes, without older maps, which belong to earlier
+ * processes. */
 static void copy_perf_maps(struct gathered *all)
 {
 	const uint64_t now = jp_clock_now(), real = jp_clock_ns(CLOCK_REALTIME);
@@ -225,14 +227,15 @@ static int write_statements(struct gathered *all)
 	watched->stack_dump = info->stack_dump;
 	return jp_capture_info_write(info, all->dir, all->err)
 		       ?: (all->truth->version < JP_TRUTH_VERSION_CPU
-				   ? 0 /* runners of that time wrote none */
+				   ? 0 /* runners wrote none in those versions */
 				   : jp_watched_write(watched, all->dir, all->err))
 				  ?: jp_run_dir_write(all->dir, "maps", "", all->err)
 				  /* The machine of the recording is unknown. */
 				  ?: jp_run_dir_write(all->dir, "env.json", "{}\n", all->err);
 }
 
-/* Allowances for changes that have no record of the kernel, so no profiler can know them. */
+/* Allowances for changes for which the kernel writes no record, so that no profiler can know
+ * them. */
 static const char kernel_silent[] =
 	"	coverage.stale allow munmap <=acts.munmap	# the kernel has no record of "
 	"munmap\n"

@@ -11,8 +11,8 @@ struct jp_gathering {
 	const char *truth, *capture;
 	const char *injected; /* the capture with names merged; NULL: none */
 	const char *methods;  /* methods to judge, as in a case; NULL: the usual ones */
-	uint64_t slack;       /* ns between both clocks; UINT64_MAX: measure here */
-	/* Results: a line for each reason why a part is not judged; and the numbers of name
+	uint64_t slack; /* difference between both clocks in ns; UINT64_MAX: measure it here */
+	/* Results: a line for each part that is not judged, with the reason; and the number of name
 	 * sources. */
 	char notes[512];
 	unsigned int markers; /* mapped jitdumps, whether or not the file exists */

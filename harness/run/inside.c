@@ -26,7 +26,7 @@
 struct nested_run {
 	int (*act)(void *context);
 	void *context;
-	char missing[256]; /* the missing feature; "": none */
+	char missing[256]; /* the missing feature; "": none is missing */
 };
 
 enum { NOT_THERE = 127, KILLED = 126 }; /* exit statuses above @act's */
@@ -38,7 +38,7 @@ static bool write_text(const char *path, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* Maps our user outside to root inside; no other user exists there. */
+/* Maps our user to root in the new namespace; no other user exists there. */
 static bool map_user(uid_t uid, gid_t gid)
 {
 	char users[32], groups[32];

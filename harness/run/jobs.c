@@ -39,7 +39,7 @@ int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t ca
 	return jp_fail(err, ENOMEM, "no memory for %zu results", capacity);
 }
 
-/* Returns whether @cas records the whole machine: its capture would contain other cases. */
+/* Returns whether @cas records the whole machine, so that its capture would contain other cases. */
 static bool records_all(const struct jp_case *cas)
 {
 	for (int i = 1; i < cas->capture_argc; i++)

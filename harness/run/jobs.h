@@ -14,7 +14,7 @@ struct jp_job {
 	struct jp_job_result {
 		bool watched; /* the case can be judged */
 		struct jp_result result;
-	} * shared; /* with the child */
+	} * shared; /* memory shared with the child */
 };
 
 /* Cases that run side by side. A case that records the whole machine runs alone. */
@@ -28,8 +28,8 @@ struct jp_jobs {
 	bool alone; /* the running case must run alone */
 };
 
-/* Prepares for @capacity cases, at most @most of them at a time, or one if all rings of this user
- * share one small budget. Returns 0, or -errno and a message. */
+/* Prepares for @capacity cases, at most @most of them at a time, or one at a time if all rings of
+ * this user share one small budget. Returns 0, or -errno and a message. */
 int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t capacity,
 		 unsigned int most, struct jp_error *err);
 /* Returns whether @cas may start now. */
@@ -39,5 +39,5 @@ void jp_jobs_start(struct jp_jobs *jobs, const struct jp_case *cas, const struct
 /* Reaps the cases that have ended. If @wait, first waits until a case ends or a signal comes
  * (harness/base/interrupt.h). */
 void jp_jobs_wait(struct jp_jobs *jobs, bool wait);
-/* Ends the running cases, and frees all. */
+/* Ends the running cases, and frees all memory. */
 void jp_jobs_close(struct jp_jobs *jobs);

@@ -76,7 +76,8 @@ static void end_case(struct running *run, enum jp_outcome outcome, const char *t
 	snprintf(run->result->why, sizeof(run->result->why), "%s", text);
 }
 
-/* Ends the case with the error of the workload or the session, and the workload's last output. */
+/* Ends the case with the error of the workload or the session, and adds the workload's last
+ * output. */
 static void end_with_error(struct running *run, int ret, const struct jp_error *err)
 {
 	char words[900], why[2000];
@@ -98,7 +99,7 @@ static bool profiler_crashed(const char *dir)
 	return !jp_path_build(path, sizeof(path), NULL, "%s/crash", dir) && access(path, F_OK) == 0;
 }
 
-/* Returns whether everything exists that the case needs; if not, ends the case. */
+/* Returns whether everything that the case needs is available; if not, ends the case. */
 static bool probe_needs(struct running *run)
 {
 	const struct jp_watched *watch = &run->watch;

@@ -12,7 +12,7 @@ struct jp_runner {
 	const char *readers; /* as for jp_readers_ask() */
 };
 
-/* Prepares: watches for interrupts, finds the binary, describes the machine and the adapters in
+/* Watches for interrupts, finds the binary, and describes the machine and the adapters in
  * @profilers (NULL-terminated; NULL: all). Returns 0, or -errno and a message. */
 int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *profilers,
 		   struct jp_error *err);
@@ -20,8 +20,8 @@ void jp_runner_close(struct jp_runner *runner);
 /* Adds to @names the profilers that @cas runs and the tools on which its expectations depend. */
 void jp_runner_profilers(const struct jp_case *cas, struct jp_arguments *names);
 
-/* Runs one case in its new folder @dir. Returns true if the folder is to be judged. Otherwise the
- * result has the outcome (SKIP, ERROR, TIMEOUT) and the reason, as has @dir/outcome for `judge`.
- * @dir/seconds has the duration. No child process remains. */
+/* Runs one case in its new folder @dir. Returns true if the folder must be judged. Otherwise the
+ * result has the outcome (SKIP, ERROR, TIMEOUT) and the reason, and so has @dir/outcome for
+ * `judge`. @dir/seconds has the duration. No child process remains. */
 bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
 		   struct jp_result *result);

@@ -81,8 +81,9 @@ static size_t count_sampled_threads(const struct jp_watched *watch)
 	return jp_tids_list(path, &tids) || !tids.count ? 1 : tids.count;
 }
 
-/* Returns how many samples a capture lacks if the witness does not show the share of emitted code.
- * Requests more than the case needs, because samples outside emitted code are not judged. */
+/* Returns how many samples a capture lacks if the witness does not show the share of emitted
+ * code. Requests more samples than the case needs, because samples outside emitted code are not
+ * judged. */
 static uint64_t count_lacking_without_witness(const struct jp_watched *watch, uint64_t taken)
 {
 	const uint64_t needed = (uint64_t)watch->cas->samples * count_sampled_threads(watch);
@@ -172,14 +173,14 @@ static int wait_samples(struct jp_watched *watch, struct jp_session *session, st
 		}
 		if (jp_interrupt_signal())
 			return jp_fail(err, EINTR, "interrupted while sampling");
-		/* The judge reports too few samples: it knows how many it could judge. */
+		/* Let the judge report too few samples: it knows how many it could judge. */
 		if (jp_clock_now() >= watch->deadline)
 			return 0;
 	}
 }
 
-/* Starts the session. A launched command inherits our standard descriptors, so these are the
- * workload's meanwhile. */
+/* Starts the session. A launched command inherits our standard descriptors, so those of the
+ * workload replace them meanwhile. */
 static struct jp_session *open_session(struct jp_watched *watch, struct jp_target *target,
 				       struct jp_error *err)
 {
@@ -209,7 +210,8 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 	code = errno;
 	watch->seen.begun = jp_clock_now();
 	if (*session) {
-		/* Some profilers take longer to begin than a case has for its samples. */
+		/* Extend the deadline: some profilers need more time to begin than a case has for
+		 * its samples. */
 		watch->deadline += watch->seen.begun - watch->seen.started;
 		jp_session_describe(*session, &watch->seen);
 		return 0;
@@ -288,10 +290,10 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	watch->seen.silent = jp_session_end_sampling(session);
 	if (!external)
 		ret = ret ?: close_witness(watch, err);
-	/* An external profiler is done only after the workload that it started has ended. */
+	/* An external profiler ends only after the workload that it started. */
 	if (watch->process.external && !ret && !jp_session_failed(session))
 		ret = stop_workload(watch, err);
-	/* The reason of a capture's early end explains more than the end itself. */
+	/* If a capture ended early, report its reason rather than the end itself. */
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
 	/* An external profiler may sample until it ends. */

@@ -17,7 +17,7 @@ struct jp_watched {
 	char **capture_argv; /* arguments of the capture itself, without common options */
 	int capture_argc;
 	struct jp_workload_process process;
-	struct jp_witness *witness; /* NULL: not yet open, or closed */
+	struct jp_witness *witness; /* NULL: not open */
 	uint64_t deadline;
 	bool stepped;
 	struct jp_watched_info seen;

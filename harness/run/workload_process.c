@@ -208,7 +208,7 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 			       (long)process->pid);
 	process->pid = (pid_t)pid;
 	/* Open the pidfd while the process waits for us: another process's child can be reaped as
-	 * soon as it was asked to stop. */
+	 * soon as it has the request to stop. */
 	if (process->pidfd < 0)
 		process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	return 0;
@@ -217,7 +217,7 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 static int send_line(struct jp_workload_process *process, const char *verb, const char *command,
 		     struct jp_error *err)
 {
-	/* Lines are short: a pipe takes each at once. */
+	/* A pipe takes each line at once, because lines are short. */
 	if (dprintf(process->control, "%s%s%s\n", verb, command ? " " : "",
 		    command ? command : "") < 0)
 		return jp_fail(err, errno, "the workload does not listen: %s", strerror(errno));
@@ -247,7 +247,7 @@ int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadl
 {
 	int ret;
 
-	/* The process may have ended: its end explains more than the closed pipe. */
+	/* The process may have ended: report its end instead of the closed pipe. */
 	(void)send_line(process, "stop", NULL, NULL);
 	ret = describe_end(process, deadline, err);
 	if (ret == -ETIMEDOUT)

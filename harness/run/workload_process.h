@@ -10,16 +10,16 @@
 #include "harness/base/lines.h"
 
 /* The watcher's side of the handshake (workloads/emit/workload.h): one workload process, from its
- * start to its end. Every wait has a deadline (CLOCK_MONOTONIC, ns). It returns -EINTR when the run
- * is interrupted, -ETIMEDOUT after the deadline, -EPIPE when the workload has ended. */
+ * start to its end. Every wait has a deadline (CLOCK_MONOTONIC, ns). A wait returns -EINTR when the
+ * run is interrupted, -ETIMEDOUT after the deadline, -EPIPE when the workload has ended. */
 struct jp_workload_process {
 	pid_t pid;         /* 0: not yet known */
 	int pidfd;         /* -1: none yet */
-	bool group;        /* it leads its own process group */
-	bool external;     /* another process's child: we cannot read its exit status */
-	int ready;         /* we read from it */
+	bool group;        /* the process leads its own process group */
+	bool external;     /* child of another process, so that we cannot read its exit status */
+	int ready;         /* descriptor from which we read the workload's lines */
 	int control;       /* we write to it */
-	int child_fd[2];   /* the workload's ends, until jp_workload_process_started() */
+	int child_fd[2];   /* the workload's descriptors, until jp_workload_process_started() */
 	char output[4096]; /* path of its output */
 	struct jp_lines lines;
 };
@@ -30,12 +30,13 @@ int jp_workload_process_open(struct jp_workload_process *process, const char *di
 /* Starts @argv in a process group of its own. */
 int jp_workload_process_start(struct jp_workload_process *process, char *const *argv,
 			      struct jp_error *err);
-/* Replaces our standard descriptors by the workload's while another process starts it; @saved:
- * ours. */
+/* Replaces our standard descriptors by the workload's while another process starts it. Stores ours
+ * in @saved. */
 int jp_workload_process_redirect(const struct jp_workload_process *process, int saved[3],
 				 struct jp_error *err);
 void jp_workload_process_restore(const int saved[3]);
-/* Closes our copies of the workload's ends after its start, so that its end is an end of file. */
+/* Closes our copies of the workload's descriptors after its start, so that we see an end of file
+ * when it ends. */
 void jp_workload_process_started(struct jp_workload_process *process);
 /* Waits for "ready PID". Returns -EOPNOTSUPP with the message WHY for "skip WHY". */
 int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t deadline,
@@ -43,8 +44,8 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 /* Sends "step @command" and waits for "done". */
 int jp_workload_process_step(struct jp_workload_process *process, const char *command,
 			     uint64_t deadline, struct jp_error *err);
-/* Returns -EPIPE for a workload that ended while it was recorded; the message describes its end if
- * it is our child. */
+/* Returns -EPIPE for a workload that ended while it was recorded; the message describes how it
+ * ended if it is our child. */
 int jp_workload_process_ended(struct jp_workload_process *process, uint64_t deadline,
 			      struct jp_error *err);
 /* Sends "stop" and waits for the exit. Returns -ECHILD and its output if the status is not 0. */

@@ -13,7 +13,7 @@ static bool was_launched(const struct jp_case *cas)
 	return strncmp(cas->capture_argv[0], "launch", 6) == 0;
 }
 
-/* Returns the profiler of the case: NAME of "attach-by NAME", or our own. */
+/* Returns the profiler of the case: NAME of "attach-by NAME", or our own capture. */
 static const char *get_profiler(const struct jp_case *cas)
 {
 	const char *word = cas->capture_argv[0];

@@ -3,16 +3,16 @@
 
 #include "harness/case/case.h"
 
-/* What all scenes have in common: the profiler and its options. */
+/* Settings of all scenes: the profiler and its options. */
 struct jp_score_way {
 	const char *profiler; /* NULL: our own capture */
-	bool launches;        /* it can launch as well as attach */
+	bool launches;        /* the profiler can launch as well as attach */
 	const char *options;  /* options of the capture */
 	const char *keys;     /* keys of the case */
 };
 
-/* Reads the lines of results/scenes, or of @file, once, as it may be a pipe. Returns NULL and a
- * message if a line is bad. */
+/* Reads the lines of results/scenes, or of @file, only once, as it may be a pipe. Returns NULL and
+ * a message if a line is bad. */
 struct jp_cases *jp_score_lines(const char *file, struct jp_error *err);
 /* Returns the scenes of a score: @lines, then an attach to each workload that they lack. They are
  * cases of the study `score` without expectations. Returns NULL and a message on errors. */

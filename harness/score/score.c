@@ -21,8 +21,8 @@ bool jp_score_column_is_bad(enum jp_score_column column)
 	       column == JP_SCORE_TASKS || column == JP_SCORE_LOST;
 }
 
-/* Fills cells from metrics by their role. Rates of one column add up; a plain count is of
- * additional faults. */
+/* Fills cells from metrics by their role. Rates of one column are added up; a plain count adds
+ * faults. */
 static void fill_by_role(struct jp_score_row *row)
 {
 	const struct jp_findings *findings = &row->result.findings;
@@ -46,7 +46,8 @@ static void fill_by_role(struct jp_score_row *row)
 	}
 }
 
-/* Fills the cells of stacks from the last judged method: with a dump, that method counts. */
+/* Fills the cells of stacks from the last judged method: if there are dumps, that is their
+ * method. */
 static void fill_stacks(struct jp_score_row *row)
 {
 	const struct jp_findings *findings = &row->result.findings;
@@ -78,7 +79,7 @@ void jp_score_fill(struct jp_score_row *row)
 	const uint64_t lost = add_saturated(info->lost_samples, info->lost_sideband);
 
 	memset(row->cells, 0, sizeof(row->cells));
-	/* With another window or clock, the row shows the contradiction instead. */
+	/* If window or clock differ, the row shows that contradiction instead. */
 	if (row->result.contradicted)
 		return;
 	fill_stacks(row);

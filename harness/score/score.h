@@ -5,16 +5,16 @@
 
 #include "harness/outcome/outcome.h"
 
-/* A scoreboard: one profiler's result on each workload, without cases. */
+/* A scoreboard: one profiler's result for each workload, without expectations. */
 
 /* The columns, in their order. Most are filled by metrics with a role. */
 enum jp_score_column {
-	JP_SCORE_SEEN,     /* samples, of those that the witness expects */
+	JP_SCORE_SEEN,     /* samples, as a share of those that the witness expects */
 	JP_SCORE_MAPPED,   /* samples in emitted code whose memory the profiler knows */
-	JP_SCORE_RIGHT,    /* named after the function that was there then */
-	JP_SCORE_WRONG,    /* named after another function */
-	JP_SCORE_WHOLE,    /* judged stacks that are whole */
-	JP_SCORE_INVENTED, /* with an impossible or an invented frame */
+	JP_SCORE_RIGHT,    /* samples with the name of the function that was there at that time */
+	JP_SCORE_WRONG,    /* samples with the name of another function */
+	JP_SCORE_WHOLE,    /* judged stacks that are complete */
+	JP_SCORE_INVENTED, /* judged stacks with an impossible or an invented frame */
 	JP_SCORE_TASKS,    /* wrong or missing records of threads, processes and names */
 	JP_SCORE_LOST,     /* samples and records that the profiler states as lost */
 	JP_SCORE_COLUMNS
@@ -27,8 +27,8 @@ struct jp_score_row {
 	const char *scene; /* name in results/scenes */
 	const struct jp_case *cas;
 	struct jp_cases *own; /* if the case is of no score's scenes */
-	bool watched;         /* else the result states why not */
-	bool launched;        /* else attached */
+	bool watched;         /* if false, the result states the reason */
+	bool launched;        /* launched by the profiler; else attached */
 	struct jp_result result;
 	struct jp_score_cell {
 		bool known;

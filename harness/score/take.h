@@ -5,15 +5,15 @@
 #include "harness/run/runner.h"
 #include "harness/score/score.h"
 
-/* How to take a score. */
+/* Options of taking a score. */
 struct jp_score_plan {
 	const char *profiler; /* an adapter; "jitproof" or NULL: our own capture */
 	bool launches;
 	unsigned frequency, samples, seconds, stack;
 	const char *publish;
-	const struct jp_cases *lines; /* of scenes (harness/score/scenes.h) */
+	const struct jp_cases *lines; /* lines of scenes (harness/score/scenes.h) */
 	struct jp_arguments globs;    /* scenes to run; none: all */
-	const char *dir;              /* for the folders of cases */
+	const char *dir;              /* parent of the cases' folders */
 	void (*progress)(const char *workload);
 	/* Called after the @number-th of @count cases; may be NULL. */
 	void (*ran)(size_t number, size_t count, const struct jp_score_row *row);
@@ -25,7 +25,7 @@ int jp_score_choose(struct jp_score_plan *plan, const struct jp_operands *words,
 		    struct jp_error *err);
 /* Prints the names of @plan's scenes, a line each. Returns 0, or -errno and a message. */
 int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *err);
-/* Runs each scene under @plan's profiler, and judges none. Returns 0, or -errno and a message if
+/* Runs each scene under @plan's profiler, without judging. Returns 0, or -errno and a message if
  * nothing can run; -ENOENT: the profiler is missing. */
 int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runner,
 		  struct jp_score *score, struct jp_error *err);

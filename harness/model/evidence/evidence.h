@@ -47,9 +47,9 @@ static inline bool jp_evidence_is_witnessed(const struct jp_evidence *evidence)
 /* Returns the maps of @process as read at its announcement, or NULL. */
 const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *evidence,
 						const struct jp_announced *process);
-/* Stores the next window, in ns, in which @pid was watched; *@at starts as 0. An interval of a
- * gated capture is a window, without its brackets. Any other capture has one, from sampling to
- * stop. Returns false after the last. */
+/* Stores the next window, in ns, in which @pid was watched; *@at starts as 0. In a gated capture
+ * each interval, without its brackets, is a window. Any other capture has a single window, from
+ * sampling to stop. Returns false after the last. */
 bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t *at,
 			uint64_t *from, uint64_t *to);
 /* Returns the time in ns from which the capture can know a change of @pid that happened in the

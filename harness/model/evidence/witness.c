@@ -78,8 +78,8 @@ static int compare_by_thread(const void *left, const void *right)
 	return (a->time > b->time) - (a->time < b->time);
 }
 
-/* The sample that stops the event follows its THROTTLE record, in the same interrupt. The
- * UNTHROTTLE record follows the last sample before the stop. */
+/* The sample at which the kernel stops the event follows its THROTTLE record, in the same
+ * interrupt. The UNTHROTTLE record follows the last sample before the stop. */
 static void mark_throttled(const struct loading *loading)
 {
 	struct jp_witnessed *witnessed = loading->witnessed;

@@ -7,7 +7,7 @@
 
 #include "harness/base/error.h"
 
-/* Longest time until the kernel lets a throttled event go on, in ns: a tick with CONFIG_HZ=100. */
+/* Longest time until the kernel continues a throttled event, in ns: a tick with CONFIG_HZ=100. */
 enum { JP_THROTTLED_NS = 10000000 };
 
 /* One sample of the witness, the second clock on a workload's threads. */
@@ -22,11 +22,11 @@ struct jp_witness_sample {
 
 /* Contents of the file `witness` of a run directory (harness/capture/witness.h). */
 struct jp_witnessed {
-	struct jp_witness_sample *samples; /* by tid, time */
+	struct jp_witness_sample *samples; /* by tid, then time */
 	size_t count;
 	uint64_t throttles; /* number of times that the kernel throttled the event in a thread */
 	uint64_t period;    /* ns of thread time between two samples */
-	char denied[256];   /* the kernel's refusal, from DIR/witness.denied; "" if none */
+	char denied[256];   /* why the kernel refused, from DIR/witness.denied; "": it did not */
 };
 
 /* Reads @path. Returns 0, or -errno and a message if it is no perf.data of one event whose samples

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* In samples: the phases of both clocks at the start and the end of a stretch. */
+/* In samples: effect of both clocks' phases at the start and the end of a stretch. */
 static const double ENDS = 2;
 /* The bounds below fail with a probability of exp(-K * K / 2), which is 5 * 10^-7. */
 static const double K = 5.39;

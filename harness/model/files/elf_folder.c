@@ -29,7 +29,7 @@ struct held_file {
 struct jp_elf_folder {
 	int fd;
 	char *path;
-	bool listed, cut;        /* all files are listed; some were left out */
+	bool listed, cut;        /* all files were listed; some were left out */
 	struct held_file *by_id; /* sorted */
 	size_t count, capacity;
 	struct held_file **by_name; /* sorted */
@@ -164,7 +164,8 @@ static int compare_by_name(const void *left, const void *right)
 		       ?: strcmp((*a)->path, (*b)->path);
 }
 
-/* Lists the folder once and lazily: it may be large, and a file at its recorded path needs none. */
+/* Lists the folder only once and only if needed: it may be large, and a file at its recorded path
+ * is found without a list. */
 static int list_all(struct jp_elf_folder *folder)
 {
 	int ret;
@@ -201,7 +202,7 @@ static const char *find_id(const struct jp_elf_folder *folder, const struct jp_b
 		       : NULL;
 }
 
-/* Returns the only file with @name; copies with the same build id count as one. */
+/* Returns the only file called @name; copies with the same build id count as one. */
 static const char *find_name(const struct jp_elf_folder *folder, const char *name,
 			     struct jp_error *err)
 {

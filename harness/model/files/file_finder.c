@@ -23,13 +23,13 @@
 #include "harness/model/files/residence.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Bounds on the perf maps read from one /tmp: their number, and their bytes. */
+/* Limits for the perf maps read from one /tmp: their number, and their bytes. */
 enum { MOST_MAPS = 4096, MOST_OF_MAPS = 64 << 20 };
 
 struct jp_file_finder {
-	char *run;                   /* run directory that has all files; NULL: this machine */
+	char *run;                   /* run directory that contains all files; NULL: this machine */
 	struct jp_elf_folder *given; /* folder of ELF files, or NULL */
-	int root;                    /* copied root; -1: this machine's own */
+	int root;                    /* copied root directory; -1: this machine's own root */
 	struct jp_text_pool headed;  /* path to its build id in the capture's header */
 	struct jp_map residences;    /* struct jp_residence, by pid */
 };
@@ -138,7 +138,7 @@ static const struct jp_residence *find_residence(struct jp_file_finder *finder, 
 	if (!residence)
 		return NULL;
 	*residence = (struct jp_residence){.root = -1, .inner = pid};
-	/* No process of this machine runs below a copied root. */
+	/* Processes of this machine do not run below a copied root. */
 	if (pid && !finder->run && finder->root < 0)
 		jp_residence_of(pid, residence);
 	return residence;
@@ -182,7 +182,7 @@ static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file 
 	int ret;
 
 	if (strcmp(found->path, "[vdso]") == 0) {
-		/* Ours serves another machine's capture only if the build ids match. */
+		/* For another machine's capture, use our vDSO only if the build ids match. */
 		found->image = finder->root < 0 || wanted->id.size ? jp_own_vdso(&size, err) : NULL;
 		found->size = size;
 		return found->image ? 0 : jp_fail(err, ENOENT, "[vdso]: not of this machine");
@@ -258,7 +258,7 @@ static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted
 		if (failed == -EEXIST && err)
 			ambiguous = *err;
 		if (place > JP_FILE_GIVEN && place < JP_FILE_CACHE)
-			place = JP_FILE_CACHE - 1; /* no more candidates */
+			place = JP_FILE_CACHE - 1; /* stop: there are no more candidates */
 	}
 	if (*ambiguous.text)
 		*err = ambiguous;

@@ -21,8 +21,8 @@ bool jp_file_finder_is_of_run(const struct jp_file_finder *finder);
 /* Returns whether all files are this machine's own. */
 bool jp_file_finder_is_native(const struct jp_file_finder *finder);
 /* Makes the finder search folder @elf first (harness/model/files/elf_folder.h; NULL: none), and
- * below @root instead of this machine's root (NULL): no ".." and no link leads out of it. Returns
- * 0, or -errno and a message if either is no folder. */
+ * below @root instead of this machine's root (NULL: this machine's). No ".." and no link leads out
+ * of @root. Returns 0, or -errno and a message if either is not a folder. */
 int jp_file_finder_from(struct jp_file_finder *finder, const char *elf, const char *root,
 			struct jp_error *err);
 void jp_file_finder_free(struct jp_file_finder *finder);
@@ -45,7 +45,7 @@ struct jp_found_file {
 int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
 		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err);
 /* Returns whether this machine's file at the wanted path was created or written after @since, so
- * that it is not the recorded file. Only checked if no build id is known. */
+ * that it cannot be the recorded file. Checks this only if no build id is known. */
 bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
 			    time_t since);
 /* Opens the file at @path as @pid sees it. Returns 0 or -errno. */
@@ -61,7 +61,8 @@ int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,
 		      int (*visit)(void *context, uint32_t named,
 				   const struct jp_found_file *found),
 		      void *context);
-/* Returns whether inject gives such names as @path to the files that it makes of jitdumps. */
+/* Returns whether @path has the form of names that inject gives to the files that it makes of
+ * jitdumps. */
 bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path);
 /* Returns a number that is equal for processes with the same files; 0: this process's files. */
 uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid);

@@ -8,23 +8,23 @@
 #include "harness/format/elf/elf_image.h"
 
 struct jp_wanted_file {
-	const char *path;      /* as recorded */
-	struct jp_build_id id; /* size 0: any */
-	uint64_t ino;          /* without a build id, the inode on this machine; 0: any */
-	const char *link;      /* its .gnu_debuglink; NULL: unknown */
+	const char *path;      /* path as recorded */
+	struct jp_build_id id; /* expected build id; size 0: any */
+	uint64_t ino;          /* expected inode on this machine if no build id is known; 0: any */
+	const char *link;      /* the file's .gnu_debuglink; NULL: unknown */
 	uint32_t pid;          /* process that mapped it, for its mount namespace */
 };
 /* Places of an ELF file or of its symbols, in perf's order. */
 enum jp_file_place {
-	JP_FILE_GIVEN,        /* user's folder; one candidate for each value below the next */
+	JP_FILE_GIVEN, /* in the user's folder; one candidate for each value below the next place */
 	JP_FILE_CACHE = 16,   /* ~/.debug/.build-id/XX/YY/elf */
 	JP_FILE_CACHE_DEBUG,  /* ~/.debug/.build-id/XX/YY/debug */
 	JP_FILE_DEBUG_SUFFIX, /* /usr/lib/debug/PATH.debug */
 	JP_FILE_DEBUG_PATH,   /* /usr/lib/debug/PATH */
 	JP_FILE_DEBUG_ID,     /* /usr/lib/debug/.build-id/XX/YY.debug */
 	JP_FILE_LINK,         /* .gnu_debuglink of PATH, beside it */
-	JP_FILE_LINK_DEBUG,   /* in .debug there */
-	JP_FILE_LINK_SYSTEM,  /* in PATH's folder below /usr/lib/debug */
+	JP_FILE_LINK_DEBUG,   /* .gnu_debuglink in the folder .debug beside PATH */
+	JP_FILE_LINK_SYSTEM,  /* .gnu_debuglink in PATH's folder below /usr/lib/debug */
 	JP_FILE_ITSELF,       /* PATH; for [vdso] this process's */
 	JP_FILE_PLACES
 };

@@ -15,7 +15,7 @@ bool jp_harmless(const char *path, bool alone, const unsigned char *head, size_t
 	if (size < sizeof(elf))
 		return false;
 	memcpy(&elf, head, sizeof(elf));
-	/* Core files hold the memory of a process. */
+	/* Refuse core files, which hold the memory of a process. */
 	return !memcmp(elf.e_ident, ELFMAG, SELFMAG) &&
 	       (elf.e_type == ET_EXEC || elf.e_type == ET_DYN);
 }

@@ -24,7 +24,7 @@ static bool file_holds(int fd, uint64_t offset, const unsigned char *bytes, uint
 	return true;
 }
 
-/* Returns whether the file has @load's .eh_frame where @record maps it: behind the code, at a
+/* Returns whether the file has @load's .eh_frame where @record maps it: after the code, at a
  * multiple of 8. Ignores the zeros that terminate and pad it. An index is stored elsewhere. */
 static bool has_tables(int fd, const struct jp_event *record, const struct jp_code_load *load)
 {

@@ -20,7 +20,7 @@ static bool same_namespace(uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/ns/mnt", pid);
 	size = readlink("/proc/self/ns/mnt", own, sizeof(own));
 	length = readlink(path, other, sizeof(other));
-	/* A process that exited or belongs to another user cannot be inspected. */
+	/* Processes that exited or belong to another user cannot be inspected. */
 	return size < 0 || length < 0 || (size == length && memcmp(own, other, size) == 0);
 }
 

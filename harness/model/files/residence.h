@@ -5,7 +5,7 @@
 
 /* The root and pid of a process, which may be in another mount namespace. */
 struct jp_residence {
-	int root;       /* descriptor of its root if that is not ours, else -1 */
+	int root;       /* descriptor of its root directory if that differs from ours, else -1 */
 	uint32_t inner; /* its pid in its own namespace */
 };
 /* Stores the residence of @pid in @residence, which the caller initializes to ours. Leaves it if

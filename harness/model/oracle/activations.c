@@ -58,7 +58,7 @@ static int resolve_path(struct jp_truth_collector *collector,
 	return 0;
 }
 
-/* Closes the activation that is still open when its thread enters again. */
+/* Closes the activation that is still open when its thread enters another one. */
 static void close_open_activation(struct jp_truth_collector *collector, uint32_t *open,
 				  const struct jp_truth_process *process,
 				  const struct jp_event *event)
@@ -69,7 +69,7 @@ static void close_open_activation(struct jp_truth_collector *collector, uint32_t
 		return;
 	old = &collector->activations[*open - 1].activation;
 	/* Either its process or image ended (jp_truth_build_activations() sets the end), or another
-	 * process has its tid now, or the record of its end is missing. */
+	 * process now has its tid, or the record of its end is missing. */
 	if (old->pid != event->pid)
 		old->leave = event->before;
 	else if (process->ended < old->enter)
@@ -151,7 +151,7 @@ static int compare_by_pid(const void *a, const void *b)
 	return jp_compare(one->pid, other->pid) ?: jp_compare(one->before, other->before);
 }
 
-/* Returns when the first end of @pid from @time on was over, or UINT64_MAX. */
+/* Returns the end of the first bracket in which @pid ended after @time, or UINT64_MAX. */
 static uint64_t find_end_after(const struct jp_truth_collector *collector, uint32_t pid,
 			       uint64_t time)
 {
@@ -170,7 +170,8 @@ static int compare_by_tid(const void *a, const void *b)
 	return jp_compare(one->tid, other->tid) ?: jp_compare(one->enter, other->enter);
 }
 
-/* Links each activation of a signal handler to the interrupted one: the thread's last before it. */
+/* Links each activation of a signal handler to the activation that it interrupted: the thread's
+ * last activation before it. */
 static void build_interrupted(struct jp_truth *truth)
 {
 	const struct jp_truth_activation *last = NULL;
@@ -214,7 +215,7 @@ int jp_truth_build_activations(struct jp_truth_collector *collector)
 	truth->nr_activations = collector->nr_activations;
 	qsort(truth->activations, truth->nr_activations, sizeof(*truth->activations),
 	      compare_by_tid);
-	/* A thread's activations must not overlap: the binary search depends on it. */
+	/* A thread's activations must not overlap, because the binary search depends on it. */
 	for (size_t i = 1; i < truth->nr_activations; i++)
 		if (truth->activations[i].tid == truth->activations[i - 1].tid &&
 		    truth->activations[i - 1].leave > truth->activations[i].enter)

@@ -8,8 +8,8 @@
 
 /* Finds the last act of a truth at an address. The start and end addresses of all acts are the
  * leaves of a segment tree, one process after the other: node i has the children 2i and 2i + 1. An
- * act is stored at the few nodes that make up its range, so the nodes above a leaf have all acts
- * that cover it. Building costs n log n, a query log n squared. */
+ * act is stored at the few nodes that together cover its range, so the nodes above a leaf have all
+ * acts that cover the leaf. Building costs n log n, a query log n squared. */
 struct jp_acts_at {
 	const struct jp_event *acts;
 	size_t nr_acts;

@@ -6,7 +6,7 @@
 #include "harness/base/search.h"
 #include "harness/model/oracle/collect.h"
 
-/* Returns the index of the first of codes[..high) that sorts behind (@pid, @addr, @time). */
+/* Returns the index of the first of codes[..high) that sorts after (@pid, @addr, @time). */
 static size_t find_code_after(const struct jp_truth *truth, size_t high, uint32_t pid,
 			      uint64_t addr, uint64_t time)
 {
@@ -25,8 +25,8 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 {
 	size_t at = find_code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
 
-	/* Search downwards from the nearest start below @ip while any code there reaches @ip. Of
-	 * several codes with the same start, take the last loaded until @time. */
+	/* Search downwards from the nearest start below @ip while any code there extends to @ip. Of
+	 * several codes with the same start, take the one loaded last until @time. */
 	while (at && truth->codes[at - 1].pid == pid && truth->code_reach[at - 1] > ip) {
 		uint64_t addr = truth->codes[at - 1].addr;
 		size_t later = find_code_after(truth, at, pid, addr, time);
@@ -43,8 +43,8 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 	return NULL;
 }
 
-/* Returns whether a function called @name (NULL: any) was ever at @ip; @in_file: only code in
- * files. */
+/* Returns whether a function called @name (NULL: any name) was ever at @ip; @in_file: considers
+ * only code in files. */
 static bool has_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name,
 			  bool in_file)
 {
@@ -114,8 +114,8 @@ static bool is_certain(const struct jp_truth_code *code)
 	return code->size && code->ready < code->ending;
 }
 
-/* Counts a contradiction for each of @codes[from..to), all of one process, that the process loaded
- * itself while other code was at the same place. Returns 0 or -ENOMEM. */
+/* Counts a contradiction for each of @codes[from..to) that its process itself loaded while other
+ * code was at the same place. All are of one process. Returns 0 or -ENOMEM. */
 static int check_overwritten(struct jp_truth *truth, size_t from, size_t to)
 {
 	struct jp_boxes boxes = {0};

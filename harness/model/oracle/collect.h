@@ -38,13 +38,14 @@ struct jp_truth_version {
 
 struct jp_truth_process {
 	struct jp_process process;
-	uint32_t codes;          /* head of its list, linked by `next` */
-	uint32_t incarnation;    /* index + 1 in truth->incarnations; 0: it ended */
-	uint32_t over;           /* the same, of the last incarnation that ended */
-	uint32_t generation;     /* changes with its code: paths must be resolved again */
-	uint64_t ended;          /* start of its last incarnation's end; 0: none ended */
-	struct jp_ranges *files; /* all mapped files; NULL: none was */
-	struct jp_ranges *own;   /* those that this process mapped itself; NULL: none */
+	uint32_t codes;       /* head of its list, linked by `next` */
+	uint32_t incarnation; /* index + 1 in truth->incarnations; 0: the process ended */
+	uint32_t over;        /* index + 1 of the last incarnation that ended */
+	uint32_t generation;  /* changes with the process's code: paths must be resolved again */
+	uint64_t
+		ended; /* start of the bracket in which the last incarnation ended; 0: none ended */
+	struct jp_ranges *files; /* all mapped files; NULL: no file was mapped */
+	struct jp_ranges *own;   /* files that this process mapped itself; NULL: none */
 	size_t nr_files;
 	size_t inherited; /* index + 1 in truth->inherited; 0: none */
 };
@@ -60,10 +61,10 @@ struct jp_truth_collector {
 	size_t nr_ends, ends_capacity;
 	size_t codes_capacity, files_capacity, acts_capacity, incarnations_capacity, steps;
 	size_t inherited_capacity;
-	size_t files;                /* of all processes, including inherited files */
-	uint64_t failed_at;          /* offset of the record at which collecting failed */
-	struct jp_map code_of;       /* pid, function id -> loaded code */
-	struct jp_map version_of;    /* pid, path id */
+	size_t files;             /* number of files of all processes, inherited files included */
+	uint64_t failed_at;       /* offset of the record at which collecting failed */
+	struct jp_map code_of;    /* pid, function id -> loaded code */
+	struct jp_map version_of; /* pid, path id */
 	struct jp_map activation_of; /* tid -> open activation */
 };
 

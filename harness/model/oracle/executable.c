@@ -49,8 +49,8 @@ const struct jp_executable *jp_executables_next(const struct jp_executables *all
 {
 	const struct jp_executable *list = all->list;
 
-	/* The reach never decreases within a process: start at the first that reaches beyond
-	 * @start. */
+	/* The reach never decreases within a process: begin with the first range whose reach is
+	 * beyond @start. */
 	if (*at == SIZE_MAX)
 		jp_search(*at, all->count,
 			  list[*at].pid != pid ? list[*at].pid < pid : all->reach[*at] <= start);

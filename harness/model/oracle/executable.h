@@ -10,22 +10,24 @@
 
 /* A mapping. */
 struct jp_memory {
-	const struct jp_procmap *line; /* its line in a mark; NULL: no mark has it */
-	uint64_t shift;                /* file offset minus the address at which it was mapped */
-	uint64_t read;                 /* start of the last mark with @line */
-	const struct jp_event *act;    /* its MAP; NULL: only marks have it */
+	const struct jp_procmap
+		*line;  /* line of the mapping in a mark; NULL: no mark shows the mapping */
+	uint64_t shift; /* file offset minus the address at which it was mapped */
+	uint64_t read;  /* start of the last mark with @line */
+	const struct jp_event
+		*act; /* act that made the mapping; NULL: only marks show the mapping */
 };
 
-/* A range of executable memory, while it has one protection. */
+/* A range of executable memory, as long as it has one protection. */
 struct jp_executable {
 	uint32_t pid;
 	uint8_t prot;
 	uint64_t start, end;
 	uint64_t moved; /* distance from where it was mapped, modulo 2^64 */
 	size_t memory;  /* index in memories */
-	/* Brackets of its start and its end; UINT64_MAX: it did not end. */
+	/* Brackets of the start and the end of the range; UINT64_MAX: it did not end. */
 	uint64_t open_before, open_after, close_before, close_after;
-	enum jp_event_type closed_by; /* JP_EVENT_MAPS: a mark lacks it */
+	enum jp_event_type closed_by; /* JP_EVENT_MAPS: the range ended because a mark lacks it */
 };
 
 /* The time at which a process wrote its own maps into the truth. */

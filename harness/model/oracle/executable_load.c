@@ -8,8 +8,8 @@
 #include "harness/model/oracle/executable_marks.h"
 #include "harness/model/oracle/executable_space.h"
 
-/* Closes the memory of an image. A process that ended keeps its memory until its pid is reused: no
- * sample can show the difference. */
+/* Closes the memory of an image. Keeps the memory of a process that ended until its pid is reused:
+ * no sample can show the difference. */
 static int end_image(void *context, struct jp_process *process, const struct jp_event *event)
 {
 	struct jp_memory_space *space = (struct jp_memory_space *)process;
@@ -26,7 +26,7 @@ static int end_image(void *context, struct jp_process *process, const struct jp_
 	return failed;
 }
 
-/* Finds the ranges that may have ended at @time or later; later forks need no others. */
+/* Finds the ranges that may have ended at @time or later; later forks need no other ranges. */
 static int find_recent(struct jp_memory_replay *replay, uint64_t time)
 {
 	const struct jp_executables *all = replay->all;

@@ -23,7 +23,7 @@ struct mark_reading {
 	struct jp_memory_replay *replay;
 	struct jp_memory_space *space;
 	const struct jp_event *mark;
-	struct touched *touched; /* merged: disjoint and sorted */
+	struct touched *touched; /* merged ranges: disjoint and sorted */
 	size_t count, capacity;
 };
 
@@ -64,8 +64,8 @@ static int add_touched_by(struct mark_reading *reading, const struct jp_event *a
 			  : 0;
 }
 
-/* Finds the acts before @mark that may overlap it in time. An act that ended before cannot overlap
- * later marks either. */
+/* Finds the acts before @mark that may overlap it in time. An act that ended before @mark cannot
+ * overlap later marks either. */
 static int find_running(struct jp_memory_replay *replay, const struct jp_event *mark)
 {
 	size_t kept = 0;
@@ -113,8 +113,8 @@ static void merge_touched(struct mark_reading *reading)
 	reading->count = kept + 1;
 }
 
-/* Finds the ranges that acts changed while the mark was read: the mark may show them as before or
- * after. Returns 0 or -ENOMEM. */
+/* Finds the ranges that acts changed while the mark was read: the mark may show them before or
+ * after the change. Returns 0 or -ENOMEM. */
 static int find_touched(struct mark_reading *reading)
 {
 	const struct jp_memory_replay *replay = reading->replay;
@@ -157,7 +157,7 @@ static int fail_contradiction(const struct mark_reading *reading, uint64_t start
 }
 
 /* Returns whether an act of this process created @part. An act about the time of its fork does not
- * count: it may have come before or after. */
+ * count, because it may belong to the parent. */
 static bool comes_from_act(const struct mark_reading *reading, const struct jp_memory_piece *part)
 {
 	const struct jp_memory_space *space = reading->space;
@@ -206,7 +206,7 @@ static bool same_file(const struct jp_procmap *one, const struct jp_procmap *oth
 	       one->shared == other->shared;
 }
 
-/* Stores @line in memory @memory, whose range was moved by @moved. */
+/* Stores @line in memory @memory, whose range was moved by @moved bytes. */
 static void store_line(const struct mark_reading *reading, size_t memory,
 		       const struct jp_procmap *line, uint64_t moved)
 {

@@ -131,7 +131,7 @@ static int unmap(struct jp_memory_replay *replay, struct jp_memory_space *space,
 					: 0;
 }
 
-/* Moves pieces; growth extends the last one. */
+/* Moves the pieces of a mapping; growth extends the last piece. */
 static int remap(struct jp_memory_replay *replay, struct jp_memory_space *space,
 		 const struct jp_event *act)
 {
@@ -163,7 +163,7 @@ static int remap(struct jp_memory_replay *replay, struct jp_memory_space *space,
 	return failed;
 }
 
-/* A workload unmaps only memory that it mapped, and reports both. */
+/* Checks that a workload unmaps only memory whose mapping it reported. */
 static int check_mapped(const struct jp_memory_replay *replay, const struct jp_memory_space *space,
 			const struct jp_event *act)
 {

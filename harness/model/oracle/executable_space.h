@@ -8,7 +8,7 @@
 
 /* The memory of each process while executable_load.c and executable_marks.c replay the truth. */
 
-/* Bytes; the kernel maps and unmaps whole pages. */
+/* Size of a page in bytes; the kernel maps and unmaps whole pages. */
 enum { JP_MEMORY_PAGE = 4096 };
 
 /* Current memory of a process, with any protection. */
@@ -23,7 +23,7 @@ struct jp_memory_space {
 	struct jp_process process;
 	struct jp_ranges *pieces;
 	uint64_t born_before, born_after;
-	uint64_t marked; /* end of its last mark; 0: none yet */
+	uint64_t marked; /* end of the space's last mark; 0: none yet */
 };
 
 struct jp_memory_replay {
@@ -35,24 +35,25 @@ struct jp_memory_replay {
 	 * number of acts examined. */
 	const struct jp_event **running;
 	size_t nr_running, running_capacity, nr_seen;
-	/* The same for forks: indices of all->list, and the number of them examined. */
+	/* For forks: indices of ranges in all->list that may still be inherited, and the number of
+	 * ranges examined. */
 	size_t *recent;
 	size_t nr_recent, recent_capacity, nr_listed;
 };
 
 /* Returns whether @act changes mappings. */
 bool jp_memory_acted(const struct jp_event *act);
-/* Adds @piece to the list of executable ranges, with an end by @act (NULL: none) in [@before,
+/* Adds @piece to the list of executable ranges, ended by @act (NULL: not ended) in [@before,
  * @after]. Returns 0 or -ENOMEM, like all functions here. */
 int jp_memory_add(struct jp_memory_replay *replay, const struct jp_memory_space *space,
 		  const struct jp_memory_piece *piece, const struct jp_event *act, uint64_t before,
 		  uint64_t after);
-/* Does the same for all executable memory of @space in [@start, @end). */
+/* Ends all executable memory of @space in [@start, @end) in the same way. */
 int jp_memory_close(struct jp_memory_replay *replay, struct jp_memory_space *space, uint64_t start,
 		    uint64_t end, const struct jp_event *act, uint64_t before, uint64_t after);
 int jp_memory_put(struct jp_memory_space *space, const struct jp_memory_piece *piece);
-/* Stores in @part the first piece of @space in [@start, @end), clipped to it. Returns false if
- * there is none. */
+/* Stores in @part the first piece of @space in [@start, @end), clipped to that range. Returns false
+ * if there is none. */
 bool jp_memory_next(const struct jp_memory_space *space, uint64_t start, uint64_t end,
 		    struct jp_memory_piece *part);
 /* Returns the index of a new memory created by @act (NULL: by a mark), or SIZE_MAX: no memory. */

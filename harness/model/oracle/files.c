@@ -31,7 +31,8 @@ static int end_inherited(struct jp_truth_collector *collector, uint32_t pid,
 	return jp_ranges_clear(&inherited->files, one->start, one->end);
 }
 
-/* Ends the files of @process in [@addr, @addr + @len), each as a whole. Returns 0 or -ENOMEM. */
+/* Ends the files of @process that begin or end in [@addr, @addr + @len), each completely. Returns 0
+ * or -ENOMEM. */
 static int end_files(struct jp_truth_collector *collector, struct jp_truth_process *process,
 		     uint64_t addr, uint64_t len, uint64_t time)
 {

@@ -65,7 +65,8 @@ static int follow_process(struct jp_truth_collector *collector, const struct jp_
 	return 0;
 }
 
-/* A process that reported its own end existed in the kernel until this event. */
+/* Extends the incarnation of a process that reported its own end: it existed in the kernel until
+ * this event. */
 static void extend_incarnation(struct jp_truth_collector *collector, const struct jp_event *event)
 {
 	const struct jp_truth_process *own =

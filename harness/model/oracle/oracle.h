@@ -9,37 +9,38 @@
 
 struct jp_machine;
 
-/* Where a method's walk ends if nothing cuts it short. */
+/* The reason for which a method's walk ends if the capture has all data. */
 enum jp_truth_end {
 	JP_END_ROOT, /* at the thread's outermost frame */
 	JP_END_BP,   /* at an invalid frame pointer; @seen may include addresses that the rule finds
 			there */
-	JP_END_STACK,  /* at another stack, which the dump does not cover */
+	JP_END_STACK,  /* at another stack, which the dump does not contain */
 	JP_END_NO_CFI, /* in a file without call frame information */
-	JP_END_ZERO,   /* misled: at a frame that looks outermost */
-	JP_END_WORD,   /* misled: at an invalid address, the last of @seen */
+	JP_END_ZERO,   /* by wrong call frame information: at a frame that looks outermost */
+	JP_END_WORD, /* by wrong call frame information: at an invalid address, the last in @seen */
 };
 
 /* The true stack of a sample, and the stack that the method must find. */
 struct jp_truth_stack {
 	const struct jp_truth_activation *activation;
 	uint32_t depth;    /* index of the sampled function in path->functions */
-	uint32_t offset;   /* of the sampled instruction in the function */
+	uint32_t offset;   /* offset of the sampled instruction in the function */
 	uint32_t nr_whole; /* number of all frames: ip, emitted callers, native frames up to the
 			      root */
 	uint32_t nr_seen;  /* number of frames that the method must find */
 	/* Returns whether @code has unwind information, so that the dump's method need not follow
 	 * frame pointers there; NULL: no code has. Set by the caller, like @context. */
 	bool (*has_unwind_info)(void *context, const struct jp_truth_code *code, uint64_t time);
-	/* Returns whether the capture lacks the call frame information of the file that it knows at
-	 * @addr, so that a walk ends there; NULL: it lacks none. Set by the caller. */
+	/* Returns whether the capture lacks the call frame information of the file at @addr,
+	 * although it has the mapping, so that a walk ends there; NULL: it lacks none. Set by the
+	 * caller. */
 	bool (*lacks_file)(void *context, uint32_t pid, uint64_t addr);
 	void *context;
 	uint64_t *whole, *seen; /* innermost first; whole[0] == ip; in @buf */
 	/* Stack address of seen[i]; 0 if unknown, and for seen[0]. */
 	uint64_t *at;
 	enum jp_truth_end end;
-	bool faithful;                    /* @seen is a subsequence of @whole up to the root */
+	bool faithful; /* @seen is a subsequence of @whole, and includes the root */
 	const struct jp_machine *machine; /* machine of the truth */
 	uint64_t *buf;
 	size_t buf_size;
@@ -57,7 +58,8 @@ enum jp_stack_answer {
 	 * stacks that both allow (ip, sp); native frames changed during the activation; or no
 	 * memory */
 	JP_STACK_UNJUDGED,
-	JP_STACK_NO_ACTIVATION, /* the truth forbids this sample: the thread is in no path then */
+	JP_STACK_NO_ACTIVATION, /* the truth forbids this sample: the thread was in no path at that
+				   time */
 	JP_STACK_NO_DEPTH, /* the truth forbids this sample: (ip, sp) fits no depth of the path */
 };
 
@@ -75,16 +77,16 @@ struct jp_truth_guess {
 	const char *name; /* or the name of its function; then @ip is a result */
 	const struct jp_truth_activation *activation;
 	uint32_t depth, insn;
-	bool any; /* result: the thread was in an activation then */
+	bool any; /* result: whether the thread was in an activation at that time */
 };
 /* Does the same as jp_truth_stack_at() for @guess: each call fills @stack with the next possible
- * stack, of any depth and activation. Another result than JP_STACK_FOUND ends the search;
+ * stack, of any depth and activation. A result other than JP_STACK_FOUND ends the search;
  * JP_STACK_UNJUDGED means that native frames changed meanwhile. */
 enum jp_stack_answer jp_truth_stack_guess(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
 					  uint64_t time, uint64_t slack, enum jp_method method,
 					  struct jp_truth_guess *guess,
 					  struct jp_truth_stack *stack);
-/* Gets a known word of memory: @value at address @at. */
+/* Receives a known word of memory: @value at address @at. */
 typedef void (*jp_truth_word)(void *context, uint64_t at, uint64_t value);
 /* Calls @report for each return address and each saved frame pointer that emitted code keeps on the
  * found @stack, and stores the frame pointer in *@fp. These do not depend on the method. Returns

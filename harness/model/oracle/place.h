@@ -7,7 +7,7 @@
 /* Private to harness/model/oracle/: finds a thread's position in its path, and walks its stack. S
  * of a function is the stack pointer at its entry. */
 
-/* Returns the instruction of @layout that starts at @offset, or NULL. Samples lie at instruction
+/* Returns the instruction of @layout that starts at @offset, or NULL. Samples are at instruction
  * starts. */
 const struct jp_truth_insn *jp_truth_insn_at(const struct jp_truth_layout *layout, uint64_t offset);
 /* Returns the instruction to which the call in @code returns; @code must have a call. */
@@ -22,11 +22,11 @@ uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_t
 const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
 					   const struct jp_truth_activation *activation,
 					   uint64_t ip, uint64_t sp, uint32_t *depth);
-/* Does the same for @guess, advances it, and sets its ip. */
+/* Does the same as jp_truth_place() for @guess, advances @guess, and sets its ip. */
 const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activation *activation,
 						 struct jp_truth_guess *guess);
 /* Builds both stacks in @stack for instruction @insn at @ip and @depth of @activation. Returns
- * false if there is no memory, or if handlers nest. */
+ * false if there is no memory, or if signal handlers nest. */
 bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		   uint64_t time, uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
 		   enum jp_method method, struct jp_truth_stack *stack);

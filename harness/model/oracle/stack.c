@@ -15,7 +15,7 @@ const struct jp_truth_activation *jp_truth_activation_at(const struct jp_truth *
 					 *end = activations + truth->nr_activations;
 	size_t i;
 
-	/* Samples are sorted by time, so mostly the hint or its successor matches. */
+	/* Samples are sorted by time, so mostly the hint or the activation after it matches. */
 	if ((uintptr_t)hint >= (uintptr_t)activations && (uintptr_t)hint < (uintptr_t)end)
 		for (i = 0; i < 2 && hint < end; i++, hint++)
 			if (hint->tid == tid && hint->enter <= time &&
@@ -36,8 +36,8 @@ static bool same_stack(const struct jp_truth_activation *one,
 	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
 }
 
-/* Returns whether @ip is vDSO code that other code may run unrecorded. @within: inside of a path,
- * only an instruction that the recorded layout lacks. */
+/* Returns whether @ip is vDSO code that other code may run without a record. @within: the thread is
+ * in a path, so only instructions that the recorded layout lacks count. */
 static bool is_vdso(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time,
 		    bool within)
 {
@@ -65,7 +65,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		stack->machine = jp_machine_find(truth->e_machine);
 	if (!stack->machine)
 		return JP_STACK_UNJUDGED;
-	/* Check each activation that @slack allows; those of one thread do not overlap. */
+	/* Check each activation that @slack allows; activations of one thread do not overlap. */
 	for (; activation && activation >= truth->activations && activation->tid == tid &&
 	       activation->leave >= from;
 	     activation--) {

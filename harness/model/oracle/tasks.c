@@ -9,10 +9,10 @@
 #include "harness/base/map.h"
 #include "harness/base/search.h"
 
-/* Lists hold index + 1, 0 being none. */
+/* Lists hold index + 1, where 0 means none. */
 struct tasks_walk {
 	struct jp_tasks *tasks;
-	size_t *next; /* for tasks->tasks[i]: the next task of its process's image */
+	size_t *next; /* for tasks->tasks[i]: the next task of the same process image */
 	size_t tasks_capacity, names_capacity, next_capacity, nr_next;
 	struct jp_map of_process; /* pid -> the head of its list */
 	struct jp_map over;       /* pid -> head of its last ended image */
@@ -21,7 +21,7 @@ struct tasks_walk {
 	struct jp_map named;      /* tid -> its last name */
 };
 
-/* The time of a launch is unknown: any time before. */
+/* The time of a launch is unknown: it may be any earlier time. */
 static uint64_t get_start(const struct jp_event *act)
 {
 	return act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_LAUNCH ? 0 : act->before;
@@ -52,7 +52,7 @@ static struct jp_task *add_task(struct tasks_walk *walk, const struct jp_event *
 	return task;
 }
 
-/* Adds a name, possibly not known yet, that is set in [@act->before, @act->after]. */
+/* Adds a name, possibly unknown yet, that is set in [@act->before, @act->after]. */
 static struct jp_task_name *add_name(struct tasks_walk *walk, const struct jp_event *act)
 {
 	size_t *last = jp_map_at(&walk->named, act->tid, sizeof(*last));
@@ -80,8 +80,8 @@ static struct jp_task *find_living(const struct tasks_walk *walk, uint32_t tid)
 	return index && *index ? &walk->tasks->tasks[*index - 1] : NULL;
 }
 
-/* Ends all threads at @act, an exec or the end of the process. Only an act with a duration shows
- * when the threads were gone: a process that reports its own end still exists. */
+/* Ends all threads at @act, an exec or the end of the process. The threads were certainly gone only
+ * if the act has a duration: a process that reports its own end still exists. */
 static int end_tasks(struct tasks_walk *walk, const struct jp_event *act)
 {
 	size_t *head = jp_map_find(&walk->of_process, act->pid);
@@ -129,7 +129,8 @@ static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 		       *caller = find_living(walk, act->task.by);
 	bool other = caller && caller != first && caller->pid == act->pid;
 	size_t *head = jp_map_find(&walk->of_process, act->pid), *thread;
-	/* In a broken truth, a thread of another process may have this tid: keep no task then. */
+	/* In a broken truth, a thread of another process may have this tid: keep no task in that
+	 * case. */
 	size_t kept = first && first->pid == act->pid && !other
 			      ? (size_t)(first - walk->tasks->tasks) + 1
 			      : 0;

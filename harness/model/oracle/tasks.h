@@ -9,13 +9,13 @@
 struct jp_task {
 	uint32_t pid, tid;
 	uint32_t ppid, ptid;    /* its creator; 0: unknown */
-	uint64_t before, after; /* bracket of its creation; before 0: launched */
+	uint64_t before, after; /* bracket of its creation; @before 0: launched */
 	/* Bracket of its end. @ending UINT64_MAX: it did not end; @ended UINT64_MAX: unknown, after
 	 * @ending. */
 	uint64_t ending, ended;
 	enum jp_truth_how how; /* its first event in the truth */
 	bool forked;           /* the truth has the fork or clone that created it */
-	bool exits;            /* it exits with its own tid */
+	bool exits;            /* the thread exits with the tid with which it began */
 };
 
 /* A thread's name in the kernel, set within [before, after]. */
@@ -27,9 +27,9 @@ struct jp_task_name {
 };
 
 struct jp_tasks {
-	struct jp_task *tasks; /* by tid, before */
+	struct jp_task *tasks; /* by tid, then before */
 	size_t count;
-	struct jp_task_name *names; /* by tid, before */
+	struct jp_task_name *names; /* by tid, then before */
 	size_t nr_names;
 };
 

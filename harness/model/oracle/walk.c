@@ -19,7 +19,7 @@ static uint64_t get_return_address(const struct jp_truth_code *code)
 enum step { BY_BP, BY_CFI, STOP };
 static const struct method {
 	enum step step[JP_CFI_STATUSES];
-	bool anywhere; /* the rule reads all memory, not only the dump */
+	bool anywhere; /* the walk can read all memory, not only the dump */
 } methods[JP_METHODS] = {
 	[JP_CHAIN] = {{BY_BP, BY_BP, BY_BP}, true},
 	[JP_DUMP] = {{BY_BP, BY_CFI, STOP}, false},
@@ -27,7 +27,7 @@ static const struct method {
 	[JP_DUMP_CFI] = {{STOP, BY_CFI, STOP}, false},
 };
 
-/* A walk outwards, at @insn of functions[@depth]; @depth -1: beyond the outermost. */
+/* A walk outwards from @insn of functions[@depth]; @depth -1: outside of the outermost function. */
 struct oracle_walk {
 	const struct jp_truth *truth;
 	const struct jp_truth_activation *activation;
@@ -132,7 +132,7 @@ static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 	return false;
 }
 
-/* Steps from functions[@from] to its caller, whose return address is at @at. */
+/* Steps from functions[@from] to its caller, whose return address is stored at @at. */
 static bool step_to_caller(struct oracle_walk *walk, int64_t from)
 {
 	uint64_t at = walk->entries[from] + walk->stack->machine->frames->return_at;
@@ -156,7 +156,7 @@ static bool step_bp(struct oracle_walk *walk)
 
 	while (bp == JP_BP_CALLER) {
 		depth = find_caller(walk->activation, depth);
-		/* The frame is the native entry's, whose return address is frames[1]. */
+		/* The frame belongs to the native entry, whose return address is frames[1]. */
 		if (depth < 0)
 			return walk_root(walk, 1, 0);
 		bp = jp_truth_return_insn(functions[depth])->bp & ~JP_INSN_MISLED;
@@ -172,7 +172,7 @@ static bool step_bp(struct oracle_walk *walk)
 	return false;
 }
 
-/* Follows wrong call frame information to a word that is no return address. */
+/* Follows wrong call frame information to a word that is not a return address. */
 static bool step_misled(struct oracle_walk *walk)
 {
 	const struct jp_truth_frames *frames =
@@ -250,7 +250,7 @@ static uint64_t *list_callers(const struct jp_truth_activation *activation, uint
 /* Returns the largest number of addresses that a walk of @activation can find. */
 static size_t count_most_addresses(const struct jp_truth_activation *activation)
 {
-	/* A misled step adds one address. */
+	/* A step by wrong call frame information adds one address. */
 	return (size_t)2 * activation->path->depth + 2 + activation->root[JP_CHAIN]->count +
 	       activation->root[JP_DUMP]->count + find_longest_detour(activation->path);
 }

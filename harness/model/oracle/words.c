@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/oracle/place.h"
 
-/* State while walking inwards: the caller, and its frame pointer. */
+/* State while walking inwards: the calling function, and its frame pointer. */
 struct words_walk {
 	const struct jp_machine_frames *frames;
 	jp_truth_word report;

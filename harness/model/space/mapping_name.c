@@ -6,7 +6,7 @@
 #include "harness/base/number.h"
 #include "harness/base/path.h"
 
-/* Returns whether @name is a file that a JIT created for its code and removed at once: liborc's
+/* Returns whether @name is a file that a JIT created for its code and removed immediately: liborc's
  * orcexec.XXXXXX, libffi's ffiXXXXXX, or the #INODE of open(O_TMPFILE). */
 static bool is_temporary(const char *name)
 {
@@ -72,12 +72,13 @@ bool jp_mapping_same_name(const char *one, const char *other)
 {
 	const size_t a = strlen(one), b = strlen(other), shorter = a < b ? a : b;
 
-	/* A file's own name may end with " (deleted)": then one of both names can have it twice. */
+	/* A file's own name may end with " (deleted)": then one of the names can have that suffix
+	 * twice. */
 	return memcmp(one, other, shorter) == 0 &&
 	       (a == b || jp_mapping_name_length(a < b ? other : one) == shorter);
 }
 
-/* Returns the rest of @base behind "PREFIXpid-index", or NULL if it does not match. */
+/* Returns the rest of @base after "PREFIXpid-index", or NULL if it does not match. */
 static const char *skip_numbers(const char *base, const char *prefix)
 {
 	const char *at = base + strlen(prefix);

@@ -16,10 +16,11 @@ enum jp_backing jp_mapping_backing(const char *name);
 /* Returns the length of @name without the " (deleted)" that follows the name of a file that was
  * removed or replaced. */
 size_t jp_mapping_name_length(const char *name);
-/* Returns whether both names can be one file's, before or after its removal. */
+/* Returns whether both names can be names of one file, before or after its removal. */
 bool jp_mapping_same_name(const char *one, const char *other);
 /* Returns whether jitproof's or perf's inject creates files with names like @path. */
 bool jp_mapping_injected(const char *path);
-/* Returns whether code can be in the mapping of @event: it is executable, or a record without
- * MISC_MMAP_DATA, as simpleperf writes them, states no protection, or reading alone of a file. */
+/* Returns whether code can be in the mapping of @event. It can if the mapping is executable. It
+ * also can if a record without MISC_MMAP_DATA, as simpleperf writes them, states no protection, or
+ * only reading of a file. */
 bool jp_mapping_holds_code(const struct jp_event *event);

@@ -93,7 +93,7 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 
 	found->epoch = process->epoch;
 	found->start = mapped ? mapping->start : before ? before->end : 0;
-	/* An exec forgets other code, but a jitdump's times may be of another clock. */
+	/* An exec removes other code, but a jitdump's times may be from another clock. */
 	if (!mapped && (mapping = jp_replay_find_as_perf(places->replay, process->pid, addr)) &&
 	    jp_mapping_injected(mapping->name)) {
 		found->start = jp_max(found->start, mapping->start);
@@ -146,8 +146,8 @@ static bool is_named_after(const char *path, const char *comm)
 	       (length == COMM_MOST || !name[length] || strcmp(name + length, " (deleted)") == 0);
 }
 
-/* Sets the main program: the file that exec maps first. If the process ran before the capture, it
- * is the file with the process's name, or else the first mapped file. */
+/* Sets the main program: the file that exec maps first. If the process existed before the capture,
+ * it is the file with the process's name, or else the first mapped file. */
 static void note_program(struct jp_places *places, struct jp_places_process *process,
 			 const char *name)
 {
@@ -160,7 +160,7 @@ static void note_program(struct jp_places *places, struct jp_places_process *pro
 	start_epoch(places, process);
 }
 
-/* Call after @event was applied: the replay owns the name. */
+/* Call this after @event was applied: the replay owns the name. */
 static int handle_map(struct jp_places *places, const struct jp_event *event)
 {
 	enum jp_place place = jp_place_of(jp_mapping_backing(event->map.name), event->map.name);
@@ -172,7 +172,7 @@ static int handle_map(struct jp_places *places, const struct jp_event *event)
 	process = jp_places_of(places, event->pid);
 	if (!process)
 		return -ENOMEM;
-	/* Exec may map a program from memory alone (memfd_create and fexecve). */
+	/* Exec may map only a program from memory (memfd_create and fexecve). */
 	if (process->program_known || !jp_mapping_holds_code(event) ||
 	    event->map.prot == JP_PROT_READ ||
 	    (place != JP_PLACE_FILE && (place != JP_PLACE_MEMFD || !process->execs)))
@@ -200,7 +200,7 @@ static int handle_fork(struct jp_places *places, const struct jp_event *event)
 	child = jp_places_of(places, event->pid);
 	if (!child)
 		return -ENOMEM;
-	/* As in the replay, a FORK that perf synthesized at time 0 does not undo what is known. */
+	/* As in the replay, keep what is known if perf synthesized the FORK at time 0. */
 	if (event->time == 0 && child->program)
 		return 0;
 	child->program = event->task.there ? NULL : program;

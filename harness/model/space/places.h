@@ -15,8 +15,8 @@ enum jp_place {
 	JP_PLACE_MEMFD, /* /memfd:... */
 	JP_PLACE_OTHER, /* vDSO, heap, /dev/zero, SysV, hugetlb, the kernel's own mappings */
 	JP_PLACE_UNMAPPED,
-	JP_PLACE_KERNEL, /* only of a sampled address: the kernel's */
-	JP_PLACE_GUEST,  /* only of a sampled address: a virtual machine's */
+	JP_PLACE_KERNEL, /* only for a sampled address: in the kernel */
+	JP_PLACE_GUEST,  /* only for a sampled address: in a virtual machine */
 	JP_PLACES,
 	JP_MAP_PLACES = JP_PLACE_UNMAPPED, /* places that a mapping record can have */
 };
@@ -27,9 +27,9 @@ struct jp_places_process {
 	uint32_t pid;
 	const char *program; /* file of the main program */
 	bool program_known;  /* @program is certain */
-	bool execs;          /* its exec is recorded */
+	bool execs;          /* the process's exec was recorded */
 	/* State of the cache. */
-	uint64_t generation; /* of its address space when @epoch was assigned */
+	uint64_t generation; /* generation of its address space when @epoch was assigned */
 	uint64_t checked;    /* number of records applied at the last check */
 	uint32_t epoch;      /* identifies this state of this address space in the cache */
 };
@@ -37,11 +37,11 @@ struct jp_places_process {
 /* A cached range of one address space, mapped or not. */
 struct jp_stretch {
 	uint64_t start, size;
-	const char *name; /* of its mapping; valid as long as the replay; NULL: unmapped */
-	uint32_t epoch;   /* 0: free */
+	const char *name; /* name of its mapping, valid as long as the replay; NULL: unmapped */
+	uint32_t epoch;   /* 0: free entry */
 	uint8_t place;    /* enum jp_place */
-	uint8_t note;     /* the caller's own value; 0: not set yet */
-	bool root;        /* threads and programs start there: main program, libc, ld.so */
+	uint8_t note;     /* a value for the caller; 0: not set yet */
+	bool root; /* threads and programs start in this mapping: main program, libc, ld.so */
 };
 
 /* Cached lookup of addresses in a capture without truth. */

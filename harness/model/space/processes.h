@@ -4,8 +4,8 @@
 #include "harness/base/map.h"
 #include "harness/format/event.h"
 
-/* Tracks which processes share an address space over time: applies fork, vfork, clone(CLONE_VM),
- * exec, exit and the reuse of pids to any per-process data. After each of them a pid means a new
+/* Tracks which processes share an address space over time, for any per-process data. Applies fork,
+ * vfork, clone(CLONE_VM), exec, exit and the reuse of pids. Each of these makes the pid a new
  * incarnation. */
 struct jp_process {
 	uint32_t pid;
@@ -16,9 +16,9 @@ struct jp_process {
 struct jp_process_rules {
 	size_t size; /* bytes of the data, which begins with struct jp_process and starts as zeros
 		      */
-	/* Ends the incarnation and drops its data, which no process shares any more. */
+	/* Ends the incarnation and drops its data. Called when no other process shares the data. */
 	int (*end)(void *context, struct jp_process *process, const struct jp_event *event);
-	/* Gives @child a copy of @parent's data, or, if they share a space, the same data. */
+	/* Gives @child a copy of @parent's data, or the same data if they share a space. */
 	int (*inherit)(void *context, struct jp_process *child, struct jp_process *parent,
 		       const struct jp_event *event);
 };
@@ -36,7 +36,7 @@ struct jp_process *jp_processes_find(struct jp_processes *processes, uint32_t pi
 /* Returns process @pid, created if it is new, or NULL if there is no memory. */
 struct jp_process *jp_processes_at(struct jp_processes *processes, uint32_t pid);
 /* Applies EXEC, COMM with exec, FORK (except of a thread) and END to the event's process; ignores
- * other events. Returns 0, -ENOMEM, or the error of a rule. */
+ * other events. Returns 0, -ENOMEM, or the error of a callback. */
 int jp_processes_apply(struct jp_processes *processes, const struct jp_event *event);
 /* Returns each process once, in no order, then NULL; *@at starts as 0. */
 struct jp_process *jp_processes_next(const struct jp_processes *processes, size_t *at);

@@ -20,11 +20,11 @@ struct extent {
  * change. */
 struct ranges_node {
 	size_t refs;
-	uint32_t level, count, capacity; /* level: 0 for ranges; count: never 0 */
+	uint32_t level, count, capacity; /* @level: 0 for ranges; @count: never 0 */
 	uint64_t words[];
 };
 
-/* A child with the end of its last range, so that a search reads no grandchildren. */
+/* A child with the end of its last range, so that a search does not read grandchildren. */
 struct ranges_child {
 	uint64_t end;
 	struct ranges_node *node;
@@ -100,7 +100,7 @@ static uint64_t get_last_end(const struct jp_range_kind *kind, const struct rang
 			   : get_range(kind, node, node->count - 1)->end;
 }
 
-/* Returns the index of the first item of @node that ends above @addr, or its count. */
+/* Returns the index of the first item of @node that ends above @addr, or the number of items. */
 static size_t find_item(const struct jp_range_kind *kind, const struct ranges_node *node,
 			uint64_t addr)
 {
@@ -283,7 +283,7 @@ static int insert(struct jp_ranges *ranges, const struct extent *range)
 			memcpy(insert_at(kind, node, i), range, kind->size);
 			return 0;
 		}
-		/* Behind all items: append to the last child. */
+		/* @addr is above all items: append to the last child. */
 		i = jp_min(i, node->count - 1);
 		if (get_children(node)[i].node->count == MOST) {
 			if (split(kind, node, i, range->start))
@@ -321,7 +321,7 @@ static void shorten_in_node(const struct jp_range_kind *kind, struct ranges_node
 		remove_at(kind, node, i);
 }
 
-/* Does the same from the root, and removes the root if it is no longer needed. */
+/* Does the same as shorten_in_node() from the root, and removes the root if it becomes empty. */
 static void shorten_first(struct jp_ranges *ranges, uint64_t addr, uint64_t end)
 {
 	struct ranges_node *root = ranges->root;
@@ -344,7 +344,7 @@ static void advance_start(const struct jp_range_kind *kind, struct extent *range
 		kind->advance(range, by);
 }
 
-/* Cuts [@start, @end) out of @range; the rest behind it becomes a new range. */
+/* Cuts [@start, @end) out of @range; the part above @end becomes a new range. */
 static int cut_hole(struct jp_ranges *ranges, const struct extent *range, uint64_t start,
 		    uint64_t end)
 {

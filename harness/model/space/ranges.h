@@ -16,7 +16,7 @@ struct jp_range_kind {
 	size_t size;
 	/* Adjusts @range after its first @by bytes were cut off. NULL: nothing to adjust. */
 	void (*advance)(void *range, uint64_t by);
-	/* Returns whether @one and @next, which touch, are to be merged. NULL: never. */
+	/* Returns whether the adjacent ranges @one and @next can be merged. NULL: never. */
 	bool (*same)(const void *one, const void *next);
 };
 struct jp_ranges *jp_ranges_of(const struct jp_range_kind *kind);

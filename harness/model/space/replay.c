@@ -14,12 +14,12 @@
 struct mapped_space {
 	struct jp_process process;
 	struct jp_ranges *ranges; /* struct jp_mapping; NULL: none yet */
-	struct jp_ranges *older;  /* mappings from before the last COMM of an exec; NULL: none */
+	struct jp_ranges *older;  /* mappings from before the last exec's COMM; NULL: none */
 	struct jp_mapping *last;  /* last found mapping, or NULL */
 	uint64_t generation;
 	uint64_t event,
 		before; /* number of the last event that changed it; generation before that event */
-	struct jp_extent change; /* by that event */
+	struct jp_extent change; /* range that the last event changed */
 	char comm[64];           /* 16 in the kernel; up to 64 for a kworker in /proc/PID/comm */
 };
 
@@ -70,7 +70,7 @@ static const char *intern(struct jp_replay *replay, const void *bytes, size_t si
 {
 	const struct jp_text *text = replay->kept;
 
-	/* Consecutive records often have the same text. */
+	/* Optimize consecutive records with the same text. */
 	if (!text || text->size != size || memcmp(text->bytes, bytes, size) != 0)
 		text = replay->kept = jp_text_keep(&replay->texts, bytes, size);
 	return text ? text->bytes : NULL;
@@ -83,7 +83,7 @@ const char *jp_replay_text(struct jp_replay *replay, const char *text)
 
 static struct mapped_space *find_space(const struct jp_replay *replay, uint32_t pid)
 {
-	/* A lookup changes only the cached last process. */
+	/* The cast is safe: a lookup changes only the cached last process. */
 	return (struct mapped_space *)jp_processes_find((struct jp_processes *)&replay->processes,
 							pid);
 }
@@ -112,7 +112,7 @@ static void note_change(struct jp_replay *replay, struct mapped_space *space, ui
 	space->last = NULL;
 }
 
-/* The rest of a mapping keeps its file offsets. */
+/* Adjusts file offsets of the rest of a mapping. */
 static void advance(void *range, uint64_t by)
 {
 	struct jp_mapping *mapping = range;
@@ -129,7 +129,7 @@ static bool same_generation(uint64_t one, uint64_t other)
 	return !one || !other || one == other;
 }
 
-/* A synthesized and a live record describe one mapping, known since the first of them. */
+/* A synthesized and a live record may describe one mapping, known since the first of them. */
 static bool is_same_mapping(const struct jp_mapping *known, const struct jp_mapping *mapping)
 {
 	return known->start == mapping->start && known->end == mapping->end &&
@@ -139,7 +139,7 @@ static bool is_same_mapping(const struct jp_mapping *known, const struct jp_mapp
 	       known->code == mapping->code && same_generation(known->gen, mapping->gen);
 }
 
-/* Adds to @same what only @mapping contains. Returns 0 or -ENOMEM. */
+/* Adds to @same the facts that only @mapping contains. Returns 0 or -ENOMEM. */
 static int join_mapping(struct jp_replay *replay, struct mapped_space *space,
 			struct jp_mapping *same, const struct jp_mapping *mapping)
 {
@@ -150,7 +150,7 @@ static int join_mapping(struct jp_replay *replay, struct mapped_space *space,
 	if (!same)
 		return -ENOMEM;
 	same->pid = mapping->pid;
-	/* The generation may also reveal another file with that inode: drop the cached file. */
+	/* The generation may also show that another file has that inode: drop the cached file. */
 	if (!same->gen && mapping->gen) {
 		same->gen = mapping->gen;
 		same->file = NULL;
@@ -220,7 +220,7 @@ static int apply_map(struct jp_replay *replay, const struct jp_event *event)
 	return failed;
 }
 
-/* Moves the mappings of @space to those from before its exec, over older ones. */
+/* Merges the mappings of @space into those from before its exec, replacing older ones. */
 static int keep_older(struct mapped_space *space)
 {
 	struct jp_ranges *older = space->older;
@@ -349,7 +349,7 @@ int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event)
 		return apply_comm(replay, event);
 	case JP_EVENT_FORK:
 		return apply_fork(replay, event);
-	default: /* not EXIT: other threads may outlive the main thread */
+	default: /* keep the space at an EXIT: other threads may outlive the main thread */
 		return jp_processes_apply(&replay->processes, event);
 	}
 }

@@ -12,13 +12,13 @@ struct jp_mapping {
 	uint64_t start, end, pgoff;
 	uint64_t since; /* time of the record; 0: unknown */
 	uint64_t at;    /* file offset of the record */
-	uint32_t pid;   /* of the record; a forked child keeps its parent's */
+	uint32_t pid;   /* pid in the record; a forked child keeps its parent's */
 	uint32_t maj, min;
-	uint64_t ino, gen;             /* gen 0: unknown, as in synthesized records */
+	uint64_t ino, gen;             /* @gen 0: unknown, as in synthesized records */
 	uint8_t prot;                  /* enum jp_prot */
-	bool code;                     /* by jp_mapping_holds_code() */
+	bool code;                     /* result of jp_mapping_holds_code() */
 	uint32_t flags;                /* MAP_*, as recorded */
-	enum jp_backing backing;       /* by jp_mapping_backing() */
+	enum jp_backing backing;       /* result of jp_mapping_backing() */
 	const char *name;              /* as recorded; valid as long as the replay */
 	const unsigned char *build_id; /* 20 bytes max, NULL: none */
 	uint8_t build_id_size;
@@ -41,8 +41,9 @@ uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid);
 /* Returns the mapping of @pid that covers @addr, valid until the next jp_replay_apply() or
  * jp_replay_cut(), or NULL. Takes constant time near the last found address. */
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr);
-/* Does the same, but also finds mappings from before an exec where none is newer, as perf does: its
- * ____thread__set_comm() drops no maps (tools/perf/util/thread.c, 5.10 to 7.3). */
+/* Does the same as jp_replay_find(), but also finds mappings from before an exec where no newer
+ * mapping exists. perf does so, because its ____thread__set_comm() drops no maps
+ * (tools/perf/util/thread.c, 5.10 to 7.3). */
 const struct jp_mapping *jp_replay_find_as_perf(struct jp_replay *replay, uint32_t pid,
 						uint64_t addr);
 /* Returns the mapping of @pid that covers @addr, else the first one above it, or NULL. */
@@ -59,6 +60,6 @@ uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid);
 struct jp_extent {
 	uint64_t start, end;
 };
-/* Returns the range of @pid's space that changed since generation @since: empty if none did; all of
- * it if more than the last event changed it. */
+/* Returns the range of @pid's space that changed since generation @since: empty if nothing changed;
+ * the whole space if more than the last event changed it. */
 struct jp_extent jp_replay_changed(const struct jp_replay *replay, uint32_t pid, uint64_t since);

@@ -47,7 +47,7 @@ struct named_process {
 
 struct jp_names {
 	struct jp_file_finder *finder;
-	struct jp_text_pool paths; /* value: struct named_file list */
+	struct jp_text_pool paths; /* value: list of struct named_file */
 	struct jp_map processes;   /* pid -> struct named_process */
 };
 
@@ -249,7 +249,7 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 	if (!mapping)
 		return (struct jp_name){.how = JP_NAME_NO_MAPPING};
 	if (is_anonymous(mapping))
-		/* perf chooses the map when it reads the record: a child uses its parent's. */
+		/* perf chooses the perf map when it reads the record: a child uses its parent's. */
 		return find_in_map(names, mapping->pid, addr);
 	if (has_no_file(mapping))
 		return (struct jp_name){.how = JP_NAME_NOT_ANONYMOUS};

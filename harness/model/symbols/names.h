@@ -24,10 +24,10 @@ enum jp_name_how {
 	JP_NAME_JITDUMP, /* symbols of a file that inject made of a jitdump */
 	JP_NAME_MAP,     /* the process's perf map */
 	JP_NAME_NO_MAPPING,
-	JP_NAME_NOT_ANONYMOUS, /* no file, and perf reads no perf map for it: memfd, not executable
-				*/
+	JP_NAME_NOT_ANONYMOUS, /* the mapping has no file, and perf reads no perf map for it: memfd,
+				  not executable */
 	JP_NAME_NO_MAP,        /* anonymous, but the process has no perf map */
-	JP_NAME_BAD_MAP,       /* the map is no regular file, or unreadable */
+	JP_NAME_BAD_MAP,       /* the perf map is not a regular file, or unreadable */
 	JP_NAME_NOT_IN_MAP,
 	JP_NAME_OVERLAPPED, /* perf cannot find it because lines overlap */
 	JP_NAME_NO_ELF,     /* the file is not ELF: emitted code, or an image */
@@ -46,7 +46,7 @@ struct jp_name {
 	enum jp_name_how how;
 	uint16_t since; /* first perf version with this name, JP_PERF_VERSION(); 0: all versions */
 };
-/* Returns the name of @addr in @mapping (NULL: no mapping). */
+/* Returns the name of @addr in @mapping (NULL: @addr is not mapped). */
 struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *mapping,
 			     uint64_t addr);
 /* Returns whether @mapping maps a file that inject made of a jitdump. */

@@ -7,7 +7,8 @@
 struct held {
 	struct jp_found_file files[2];
 	size_t count;
-	const struct jp_found_file *symbols, *runtime; /* two of the files, or one for both */
+	const struct jp_found_file *symbols,
+		*runtime; /* two of the open files, or the same file for both */
 };
 
 static struct jp_elf_input make_input(const struct jp_found_file *found)
@@ -15,7 +16,7 @@ static struct jp_elf_input make_input(const struct jp_found_file *found)
 	return (struct jp_elf_input){found->fd, found->image, found->size};
 }
 
-/* Reads from the file itself its debug link, into @link, and its build id if the capture has
+/* Reads the debug link from the file itself into @link, and its build id if the capture has
  * none. */
 static void read_links(struct jp_file_finder *finder, struct jp_wanted_file *wanted, char *link,
 		       size_t size)

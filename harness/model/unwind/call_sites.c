@@ -18,8 +18,9 @@ struct jp_call_sites {
 	struct jp_map known; /* enum call_site, by address and file */
 };
 
-/* LONGEST: bytes read from a function's entry on. LONGEST_CALL: longest direct call of any machine.
- * MOST: call sites cached; emitted code has few callers, and a hostile file gets no more. */
+/* LONGEST: bytes to read from a function's entry. LONGEST_CALL: longest direct call of any machine.
+ * MOST: largest number of cached call sites; emitted code has few callers, and a hostile file gets
+ * no more. */
 enum { LONGEST = 4096, LONGEST_CALL = 5, MOST = 4096 };
 
 struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder)
@@ -73,7 +74,7 @@ static bool keeps_frame(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char 
 
 		if (linked && !now && !machine->frames->returns(code + at, size - at))
 			return false;
-		/* Code behind a return belongs to another part or function. */
+		/* Code after a return belongs to another part or function. */
 		if (!linked && !now)
 			return true;
 		linked = now;

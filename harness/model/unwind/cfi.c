@@ -40,7 +40,7 @@ static bool translate_op(const Dwarf_Op *from, struct jp_cfi_op *to)
 	case DW_OP_abs ... DW_OP_plus:
 	case DW_OP_shl ... DW_OP_skip:
 	case DW_OP_call_frame_cfa:
-		return true; /* same number */
+		return true; /* the number stays the same */
 	case DW_OP_lit0 ... DW_OP_lit31:
 		to->kind = JP_OP_PUSH;
 		to->value = from->atom - DW_OP_lit0;
@@ -98,8 +98,8 @@ static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_O
 			continue;
 		for (to = 0; to < count && (int64_t)from[to].offset != target; to++)
 			;
-		/* A jump into an operand or before the start is invalid; one behind the last
-		 * operation ends. */
+		/* A jump into an operand or before the start is invalid; a jump after the last
+		 * operation ends the expression. */
 		if (to == count && target <= (int64_t)from[count - 1].offset)
 			return false;
 		ops[where[i]].value = where[to];
@@ -172,7 +172,7 @@ static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *f
 	if (dwarf_frame_register(frame, reg, mem, &ops, &count))
 		return rule;
 	if (count ==
-	    0) { /* libdw: no operations mean "same value", or, with @mem returned, "undefined" */
+	    0) { /* libdw: no operations mean "same value", or "undefined" if it returned @mem */
 		rule.kind = ops == mem ? JP_RULE_LOST : JP_RULE_KEPT;
 	} else if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
 		rule.kind = JP_RULE_REG;
@@ -190,7 +190,7 @@ static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *f
 	return rule;
 }
 
-/* Returns whether a stack pointer's rule gives the CFA, its default. */
+/* Returns whether the rule of a stack pointer gives the CFA, which is its default. */
 static bool gives_cfa(const struct jp_cfi_rule *rule)
 {
 	return rule->kind == JP_RULE_KEPT || rule->kind == JP_RULE_LOST ||

@@ -17,19 +17,19 @@ struct jp_cfi;
 /* Opens the call frame information of file @fd: a whole ELF file or jp_elf_save()'s copy. Returns
  * NULL and a message if it has no .eh_frame. */
 struct jp_cfi *jp_cfi_open(int fd, struct jp_error *err);
-/* Does the same for an ELF image in memory (the vDSO). */
+/* Does the same as jp_cfi_open() for an ELF image in memory (the vDSO). */
 struct jp_cfi *jp_cfi_open_image(const void *image, size_t size, struct jp_error *err);
 struct jp_cfi_section;
-/* Does the same for tables without a file, for code of @size bytes at @vaddr. @index: may be
- * NULL. */
+/* Does the same as jp_cfi_open() for tables without a file, for code of @size bytes at @vaddr.
+ * @index: may be NULL. */
 struct jp_cfi *jp_cfi_open_tables(uint16_t machine, uint64_t vaddr, uint64_t size,
 				  const struct jp_cfi_section *frame,
 				  const struct jp_cfi_section *index, struct jp_error *err);
 void jp_cfi_close(struct jp_cfi *cfi);
 /* Returns the file's build id; size 0 if it has none. */
 const struct jp_build_id *jp_cfi_build_id(const struct jp_cfi *cfi);
-/* Counts the @functions of the file with a frame, and those of them, @framed, with a frame
- * pointer. */
+/* Counts the @functions of the file with a frame, and how many of them have a frame pointer,
+ * @framed. */
 void jp_cfi_frames(const struct jp_cfi *cfi, size_t *functions, size_t *framed);
 const struct jp_machine *jp_cfi_machine(const struct jp_cfi *cfi);
 /* Returns the virtual address (p_vaddr space) of file offset @offset in an executable segment, or

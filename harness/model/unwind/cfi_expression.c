@@ -177,7 +177,7 @@ enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 		case JP_OP_JUMP:
 			good = op->kind == JP_OP_JUMP || top;
 			if (good && (op->kind == JP_OP_JUMP || stack.word[--stack.depth]))
-				at = op->value - 1; /* the loop adds it again */
+				at = op->value - 1; /* the loop adds 1 again */
 			break;
 		default:
 			good = apply_stack_op(op, &stack);

@@ -11,8 +11,8 @@ enum jp_cfi_answer {
 	JP_CFI_END,     /* outermost frame: the return address is undefined */
 	JP_CFI_NONE,    /* no usable rule for this address */
 	JP_CFI_STACK,   /* the dump lacks memory that the rule reads */
-	JP_CFI_SIGNAL,  /* stepped out of a signal frame: regs are the interrupted ones, so look up
-			   their ip without - 1 */
+	JP_CFI_SIGNAL,  /* stepped out of a signal frame: regs are those of the interrupted code, so
+			   look up their ip without subtracting 1 */
 };
 
 /* Operations of DWARF expressions in call frame information (PLT stubs, signal frames, realigned
@@ -45,7 +45,7 @@ enum jp_cfi_op_kind {
 	JP_OP_LE,
 	JP_OP_LT,
 	JP_OP_NE,
-	JP_OP_JUMP,        /* to operation @value */
+	JP_OP_JUMP,        /* jump to operation @value */
 	JP_OP_REG = 0x92,  /* register @reg + @value */
 	JP_OP_LOAD = 0x94, /* @value bytes */
 	JP_OP_CFA = 0x9c,
@@ -57,8 +57,8 @@ struct jp_cfi_op {
 	uint64_t value;
 };
 
-/* Evaluates an expression. Returns STEPPED and the final top of the stack in *@result; NONE if the
- * expression is invalid or needs an unknown register; STACK if it loads memory that the dump
+/* Evaluates an expression. Returns STEPPED and the final top of the stack in *@result; NONE if
+ * the expression is invalid or needs an unknown register; STACK if it reads memory that the dump
  * lacks. */
 enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 				   const struct jp_regs *regs, uint64_t cfa, jp_stack_load load,

@@ -9,7 +9,7 @@
 /* How a value of the caller is computed. */
 enum jp_cfi_rule_kind {
 	JP_RULE_CFA,     /* the CFA + offset is the value */
-	JP_RULE_AT_CFA,  /* the value lies at the CFA + offset */
+	JP_RULE_AT_CFA,  /* the value is stored at the CFA + offset */
 	JP_RULE_REG,     /* register + offset */
 	JP_RULE_EXPR,    /* the expression's result is the value */
 	JP_RULE_AT_EXPR, /* the value is stored at the expression's result */
@@ -22,7 +22,7 @@ struct jp_cfi_rule {
 	uint8_t kind;
 	uint8_t target; /* register of the caller */
 	uint8_t reg;    /* JP_RULE_REG: register of the callee */
-	int32_t offset; /* or the index of the expression */
+	int32_t offset; /* or the index of an expression */
 };
 
 enum jp_cfi_row_kind { JP_ROW_NONE, JP_ROW_END, JP_ROW_STEP, JP_ROW_SIGNAL };
@@ -55,11 +55,11 @@ struct jp_cfi_rows {
 };
 
 void jp_cfi_rows_free(struct jp_cfi_rows *rows);
-/* Caches @row, unless there is no memory. */
+/* Caches @row, unless memory is short. */
 void jp_cfi_rows_put(struct jp_cfi_rows *rows, uint64_t vaddr, const struct jp_cfi_row *row);
-/* Returns false if there is no memory. */
+/* Adds a rule to the last row. Returns false if there is no memory. */
 bool jp_cfi_rows_add_rule(struct jp_cfi_rows *rows, struct jp_cfi_rule rule);
-/* Returns the index of the expression, or -1 if there is no memory. */
+/* Stores an expression. Returns its index, or -1 if there is no memory. */
 int32_t jp_cfi_rows_add_expression(struct jp_cfi_rows *rows, const struct jp_cfi_op *ops,
 				   size_t count);
 
@@ -105,8 +105,8 @@ static inline enum jp_cfi_answer jp_cfi_rule_apply(const struct jp_cfi_rows *row
 }
 
 /* Returns whether @rule may be ignored because an epilogue has popped its register, which compilers
- * do not describe: the rule names a slot below sp, which no dump holds. Never applied to the return
- * address, which would lead back to the same frame. */
+ * do not describe. The rule then names a slot below sp, which no dump contains. Never applied to
+ * the return address, which would lead back to the same frame. */
 static inline bool jp_cfi_rule_popped(const struct jp_cfi_rule *rule, const struct jp_regs *regs,
 				      uint64_t cfa, unsigned sp)
 {
@@ -120,7 +120,7 @@ static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows
 						  struct jp_regs *regs, jp_stack_load load,
 						  void *context)
 {
-	/* No row may have any rule. */
+	/* @rules may be NULL if no row has any rule. */
 	const struct jp_cfi_rule *rules = rows->rules ? &rows->rules[row->first] : NULL;
 	uint64_t values[JP_REGS + 1], cfa;
 	enum jp_cfi_answer answer;
@@ -134,7 +134,7 @@ static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows
 	if (answer != JP_CFI_STEPPED)
 		return answer;
 	/* Rules use the callee's registers, so read all values before changing any. A register that
-	 * cannot be read becomes unknown; without the ip there is no step. */
+	 * cannot be read becomes unknown; without the ip the step fails. */
 	for (unsigned i = 0; i < row->count; i++) {
 		answer = jp_cfi_rule_apply(rows, &rules[i], regs, cfa, load, context, &values[i]);
 		if (answer == JP_CFI_STACK && i && jp_cfi_rule_popped(&rules[i], regs, cfa, sp)) {

@@ -20,7 +20,7 @@ enum { MAX_INDEX = 64 << 20 };
 /* A looked-up file. */
 struct entry {
 	struct jp_elf_entry found; /* first member: callers hold pointers to it */
-	struct entry *next;        /* with the same path */
+	struct entry *next;        /* another entry with the same path */
 	uint64_t ino, gen;
 	struct jp_build_id id;
 	const char *path;
@@ -30,11 +30,11 @@ struct entry {
 
 struct jp_elf_store {
 	char *dir;
-	struct jp_file_finder *finder; /* NULL: only the run directory */
+	struct jp_file_finder *finder; /* NULL: use only the run directory */
 	char *index;                   /* text of the lines */
 	struct jp_elf_line *lines;
 	size_t nr_lines, capacity;
-	struct jp_text_pool paths; /* value: list of entries */
+	struct jp_text_pool paths; /* value: list of struct entry */
 };
 
 static bool is_hex(const char *text)
@@ -102,7 +102,8 @@ static bool parse_digest(char **text, struct jp_elf_line *line)
 	return line->digested;
 }
 
-/* Skips malformed lines: their files are reported as missing when they are looked up. */
+/* Reads the index. Skips malformed lines: their files are reported as missing when they are looked
+ * up. */
 static void parse_index(struct jp_elf_store *store)
 {
 	char *rest = store->index, *at;
@@ -142,7 +143,7 @@ static int read_index(struct jp_elf_store *store, const char *dir)
 	}
 	if (!store->index)
 		return 0;
-	/* A path has no NUL: split there, so that only one line is malformed. */
+	/* Split at a NUL, which no path contains, so that only one line is malformed. */
 	for (size_t i = 0; i < size; i++)
 		if (!store->index[i])
 			store->index[i] = '\n';
@@ -229,7 +230,8 @@ int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_lin
 		       line->build_id);
 }
 
-/* A removed file's name ends with " (deleted)", but the inode is the same. */
+/* Returns whether the line names the file, even if the name of a removed file ends with "
+ * (deleted)". */
 static bool same_path(const struct jp_elf_line *line, const struct entry *entry)
 {
 	if (entry->ino && entry->ino == line->ino)

@@ -24,22 +24,23 @@ void jp_elf_store_free(struct jp_elf_store *store);
 
 /* A file, or the reason why it cannot be opened. Valid as long as the store. */
 struct jp_elf_entry {
-	struct jp_cfi *cfi; /* NULL: see @why */
+	struct jp_cfi *cfi; /* NULL: @why states the reason */
 	const char *why;
-	const char *path;             /* as recorded */
-	const struct jp_build_id *id; /* size 0: unknown */
+	const char *path;             /* path as recorded */
+	const struct jp_build_id *id; /* size 0: unknown build id */
 	uint64_t stops;               /* number of walks that ended because it is missing */
 };
 /* Returns the entry of @mapping, or NULL if there is no memory. mapping->file may store it. */
 struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct jp_mapping *mapping);
-/* Returns the looked-up file after @after (NULL: the first), or NULL after the last. */
+/* Returns the file that was looked up after @after (NULL: the first one), or NULL after the
+ * last. */
 struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf_entry *after);
 
 /* A line of elf/index: a file that the capture kept. */
 struct jp_elf_line {
 	char *build_id; /* hex */
 	uint32_t maj, min;
-	uint64_t ino, gen; /* gen 0: unknown, unless @known */
+	uint64_t ino, gen; /* @gen 0: unknown, unless @known */
 	bool known;        /* the line has a generation */
 	bool snapshot;     /* the mapping's record has no generation */
 	bool digested;     /* the line has a digest of the file's bytes */

@@ -47,9 +47,9 @@ enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mappi
 
 bool jp_frame_kept(struct jp_elf_store *store, const struct jp_mapping *mapping)
 {
-	/* Built without frame pointers, only functions with a frame of variable size have one: few.
-	 * But even files with frame pointers contain assembly, and code of other libraries. So
-	 * require one in PART. */
+	/* In a file without frame pointers, the few functions with a frame of variable size still
+	 * have one. But even files with frame pointers contain assembly, and code of other
+	 * libraries. So require one function in PART. */
 	enum { PART = 4 };
 	const struct jp_elf_entry *entry = jp_elf_store_get(store, mapping);
 	size_t functions = 0, framed = 0;

@@ -12,22 +12,23 @@
 
 enum {
 	ALIGN = 16,          /* bytes between the starts of functions */
-	PACK_MOST = 1 << 30, /* bytes of code with tables: tables have 32-bit distances */
+	PACK_MOST = 1 << 30, /* bytes of code with tables, whose distances have 32 bits */
 	ANCESTORS = 64,      /* generations of ancestors searched for inherited code */
-	BELOW_MOST = 1024,   /* starts examined below an address: bounds a hostile jitdump */
+	BELOW_MOST =
+		1024, /* largest number of starts examined below an address, for hostile jitdumps */
 };
 
 /* The start of a process as a copy of @parent, or (0) as a new program. */
 struct start {
 	uint32_t pid, parent;
-	uint64_t time; /* 0: unknown */
+	uint64_t time; /* time of the exec or fork; 0: unknown */
 };
 
 struct jp_jit_cfi {
 	const struct jp_code_loads *loads;
 	uint64_t *reach; /* for loads[i]: the largest end in loads[..i] of the same pid */
-	/* For loads[i]: address of its code in @cfi, which has all functions one behind the other;
-	 * 0: its tables are unusable. */
+	/* For loads[i]: address of its code in @cfi, where all functions follow each other; 0: its
+	 * tables are unusable. */
 	uint64_t *vaddr;
 	struct jp_cfi *cfi;   /* NULL: no tables */
 	struct start *starts; /* sorted by time */
@@ -103,7 +104,7 @@ static bool is_behind(const struct jp_code_load *load, uint32_t pid, uint64_t ad
 	return load->addr != addr ? load->addr > addr : load->time > time;
 }
 
-/* Returns the index of the first of loads[..high) that sorts behind (@pid, @addr, @time). */
+/* Returns the index of the first of loads[..high) that sorts after (@pid, @addr, @time). */
 static size_t find_first_behind(const struct jp_code_loads *loads, size_t high, uint32_t pid,
 				uint64_t addr, uint64_t time)
 {
@@ -121,8 +122,8 @@ static const struct jp_code_load *find_own_load(const struct jp_jit_cfi *jit, ui
 	const struct jp_code_load *latest = NULL;
 	size_t at = find_first_behind(loads, loads->count, pid, addr, UINT64_MAX);
 
-	/* Search downwards from the nearest start below @addr while any load there reaches @addr.
-	 * The last one loaded covers the others. */
+	/* Search downwards from the nearest start below @addr while any load there extends to
+	 * @addr. The load that came last covers the others. */
 	for (int below = 0; below < BELOW_MOST && at && loads->loads[at - 1].pid == pid &&
 			    jit->reach[at - 1] > addr;
 	     below++) {
@@ -158,8 +159,8 @@ const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t 
 	return load;
 }
 
-/* Combines the tables of all functions as inject does, since libdw finds a rule among a hundred
- * thousand functions as fast as in one. */
+/* Combines the tables of all functions as inject does: libdw finds a rule among a hundred thousand
+ * functions as fast as in a single one. */
 static void build_tables(struct jp_jit_cfi *jit)
 {
 	const struct jp_code_loads *loads = jit->loads;

@@ -11,7 +11,7 @@
 /* Unwind information of emitted code from the UNWINDING_INFO of jitdumps, found by process, address
  * and time. Parsed on first use. */
 struct jp_jit_cfi;
-/* Creates unwind information from the code in @loads, which must outlive it. @machine: EM_*.
+/* Creates unwind information from the code in @loads, which must live longer. @machine: EM_*.
  * Returns NULL if there is no memory. */
 struct jp_jit_cfi *jp_jit_cfi_new(const struct jp_code_loads *loads, uint16_t machine);
 void jp_jit_cfi_free(struct jp_jit_cfi *jit);
@@ -20,12 +20,12 @@ void jp_jit_cfi_free(struct jp_jit_cfi *jit);
  * it calls exec. Returns 0 or -ENOMEM. */
 int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event);
 /* Returns the function of @pid at @addr at @time in the jitdumps, or NULL. A later function
- * replaces an earlier one whose start it covers. */
+ * replaces an earlier one if it covers the earlier one's start. */
 const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
 					 uint64_t time);
 /* Returns whether @load has usable tables. */
 bool jp_jit_cfi_has_tables(struct jp_jit_cfi *jit, const struct jp_code_load *load);
-/* Steps like jp_cfi_step(), at @addr in @load. */
+/* Steps like jp_cfi_step(), from @addr in @load. */
 enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_load *load,
 				   uint64_t addr, struct jp_regs *regs, jp_stack_load read,
 				   void *context);

@@ -13,7 +13,7 @@ struct jp_known_step {
 };
 
 enum { JP_KNOWN_STEPS_BITS = 12, JP_KNOWN_STEPS = 1 << JP_KNOWN_STEPS_BITS };
-/* The step that the last walk found at a stack pointer: a guess that lets the processor continue
+/* The step that the last walk made at a stack pointer: a guess that lets the processor continue
  * before it has loaded the return address from the dump. */
 struct jp_step_guess {
 	uint16_t step;   /* index of list */
@@ -23,10 +23,10 @@ struct jp_step_guess {
 struct jp_known_steps {
 	const void *replay; /* replay of the generations */
 	struct jp_known_step list[JP_KNOWN_STEPS];
-	struct jp_step_guess guesses[JP_KNOWN_STEPS]; /* by stack pointer */
+	struct jp_step_guess guesses[JP_KNOWN_STEPS]; /* guesses by stack pointer */
 };
 
-/* Returns the slot of @addr, which may have another step. */
+/* Returns the slot of @addr, which may hold the step of another address. */
 static inline struct jp_known_step *jp_known_step_at(struct jp_known_steps *steps, uint64_t addr)
 {
 	return &steps->list[addr * UINT64_C(0x9e3779b97f4a7c15) >> (64 - JP_KNOWN_STEPS_BITS)];
@@ -38,10 +38,10 @@ static inline bool jp_known_step_is(const struct jp_known_step *step, uint64_t a
 	return step->addr == addr && step->space == space && space;
 }
 
-/* Makes up to @size known steps from @regs: steps whose rules need only the CFA, whose frame is in
- * the dump @from, and that lead upwards to a nonzero address. Stores the return addresses in
+/* Makes up to @size known steps from @regs. A known step has rules that need only the CFA, has its
+ * frame in the dump @from, and leads upwards to a nonzero address. Stores the return addresses in
  * @frames and the last caller's registers in @regs. @called: the ip of @regs is a return address.
- * Returns the number of steps; the caller finds out why they end. */
+ * Returns the number of steps; the caller finds out why the walk ends. */
 uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struct jp_regs *regs,
 			     bool called, const struct jp_stack_dump *from, uint64_t *frames,
 			     uint32_t size);

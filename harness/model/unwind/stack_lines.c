@@ -5,7 +5,7 @@
 
 #include "harness/base/json.h"
 
-/* Writes addresses as text: most JSON readers keep 53 bits of a number. */
+/* Writes addresses as text, because most JSON readers keep only 53 bits of a number. */
 static void write_address(struct jp_json *json, const char *key, uint64_t value)
 {
 	char text[24];

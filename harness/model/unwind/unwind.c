@@ -16,7 +16,7 @@ enum { MOST_STACK = 8 << 20 };
 
 struct jp_unwinder {
 	struct jp_elf_store *store;
-	struct jp_jit_cfi *jit; /* NULL: no unwind information of emitted code */
+	struct jp_jit_cfi *jit; /* NULL: no unwind information for emitted code */
 	uint64_t max_stack;
 	bool frame_pointers;
 	struct jp_known_steps steps;
@@ -32,7 +32,7 @@ struct unwinding {
 	struct jp_stack_dump dump;
 	uint64_t space; /* generation of the address space */
 	bool in_file;   /* the last address is in a file */
-	bool called;    /* regs' ip is a return address, behind the call */
+	bool called;    /* the ip in @regs is a return address, so it follows the call */
 	unsigned falls; /* steps out of signal frames that did not go upwards */
 	bool by_cfi;    /* the last step used call frame information */
 	enum jp_unwind_stop stop;
@@ -104,7 +104,8 @@ static bool stop_walk(struct unwinding *walk, enum jp_unwind_stop why)
 	return false;
 }
 
-/* Stops because memory outside of the dump was needed; @bad: if no caller's frame can be there. */
+/* Stops because memory outside of the dump is needed, or with @bad if no caller's frame can be
+ * there. */
 static bool stop_beyond_dump(struct unwinding *walk, enum jp_unwind_stop bad)
 {
 	const struct jp_stack_dump *dump = &walk->dump;
@@ -203,8 +204,8 @@ static bool find_rules(struct unwinding *walk, struct jp_mapping *mapping, uint6
 	return true;
 }
 
-/* Returns whether a call may return to @ip: it must be in code, behind a call if a jitdump has the
- * code's bytes. */
+/* Returns whether a call may return to @ip: it must be in code, and follow a call if a jitdump has
+ * the code's bytes. */
 static bool is_return(struct unwinding *walk, uint64_t ip)
 {
 	const struct jp_unwinder *unwinder = walk->unwinder;
@@ -220,8 +221,8 @@ static bool is_return(struct unwinding *walk, uint64_t ip)
 	       walk->machine->frames->after_call(code->code, ip - code->addr);
 }
 
-/* Steps by the emitter's unwind information; NO_CFI if there is none. A step that leads to no code
- * reveals wrong information. */
+/* Steps by the emitter's unwind information; NO_CFI if it has none. A step that leads to no code
+ * shows that the information is wrong. */
 static bool step_jit(struct unwinding *walk, uint64_t addr)
 {
 	struct jp_unwinder *unwinder = walk->unwinder;
@@ -289,8 +290,8 @@ static inline bool step_mapped(struct unwinding *walk,
 		return false;
 	if (walk->regs.r[machine->ip] == 0)
 		return stop_walk(walk, JP_UNWIND_ROOT);
-	/* Each step must go upwards, or the walk might never end. But a signal handler may run on
-	 * its own stack: then the interrupted frame is outside of the dump. */
+	/* Each step must go upwards, or the walk might never end. But a signal handler may run on a
+	 * stack of its own, and then the interrupted frame is outside of the dump. */
 	caller_sp = walk->regs.r[machine->sp];
 	if (caller_sp < sp + pushed &&
 	    (walk->called || jp_stack_dump_load(&walk->dump, caller_sp, &unused)))

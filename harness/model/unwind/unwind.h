@@ -17,34 +17,35 @@
  * - dump_cfi: call frame information only; stops in code without it.
  */
 enum jp_unwind_stop {
-	JP_UNWIND_ROOT,       /* the outermost frame, as marked by the ABI */
-	JP_UNWIND_UNMAPPED,   /* an address in no known mapping */
-	JP_UNWIND_NO_ELF,     /* a file mapping without a readable ELF file */
-	JP_UNWIND_NO_CFI,     /* an address that no call frame information covers */
-	JP_UNWIND_BAD_FRAME,  /* invalid frame pointer: not above sp, unaligned, far away */
-	JP_UNWIND_BAD_CFI,    /* wrong call frame information: leads downwards, far away, or to an
-				 address that no call returns to */
-	JP_UNWIND_DUMP_END,   /* the dump is full, and more was needed */
-	JP_UNWIND_DUMP_SHORT, /* the kernel read less than the dump's size, because the stack ended
-				 or a page was never touched, and more was needed */
-	JP_UNWIND_MAX_STACK,  /* chain: the most addresses that the kernel stores */
-	JP_UNWIND_KERNEL,     /* chain: the kernel stopped for an unknown reason */
-	JP_UNWIND_NOT_CAME,   /* chain: deferred, but never recorded */
-	JP_UNWIND_MAX,        /* the caller's buffer is full */
-	JP_UNWIND_NO_DATA,    /* the sample has no registers or no stack */
+	JP_UNWIND_ROOT,      /* the outermost frame, as marked by the ABI */
+	JP_UNWIND_UNMAPPED,  /* an address in no known mapping */
+	JP_UNWIND_NO_ELF,    /* a file mapping without a readable ELF file */
+	JP_UNWIND_NO_CFI,    /* an address that no call frame information covers */
+	JP_UNWIND_BAD_FRAME, /* invalid frame pointer: not above sp, unaligned, or too far away */
+	JP_UNWIND_BAD_CFI,  /* wrong call frame information: it leads downwards, too far away, or to
+			       an address that no call returns to */
+	JP_UNWIND_DUMP_END, /* the dump is full, and more was needed */
+	JP_UNWIND_DUMP_SHORT, /* the kernel dumped less than the requested size, because the stack
+				 ended or a page was never touched, and more was needed */
+	JP_UNWIND_MAX_STACK, /* chain: it has the largest number of addresses that the kernel stores
+			      */
+	JP_UNWIND_KERNEL,    /* chain: the kernel stopped for an unknown reason */
+	JP_UNWIND_NOT_CAME,  /* chain: the deferred part was never recorded */
+	JP_UNWIND_MAX,       /* the caller's buffer is full */
+	JP_UNWIND_NO_DATA,   /* the sample has no registers or no stack */
 	JP_UNWIND_STOPS
 };
 const char *jp_unwind_stop_text(enum jp_unwind_stop stop);
 
-/* The stack that a method finds in one sample. */
+/* The stack that a method finds for one sample. */
 struct jp_unwound {
 	const uint64_t *frames; /* innermost first; frames[0] = the sampled user ip */
 	uint32_t count;
 	bool cut; /* the capture shows that frames are missing: a full chain or dump */
 	enum jp_unwind_stop stop;
 	/* For UNMAPPED, NO_ELF, NO_CFI: the address that was looked up, which is one less than a
-	 * return address in @frames. For BAD_CFI: the target of the step, not in @frames; 0:
-	 * none. */
+	 * return address in @frames. For BAD_CFI: the target of the step, which is not in @frames;
+	 * 0: none. */
 	uint64_t where;
 };
 
@@ -52,8 +53,8 @@ struct jp_file_finder;
 struct jp_jit_cfi;
 struct jp_unwinder;
 /* Creates an unwinder. @elf_dir: the run directory's elf/ (NULL: none). @finder: finds files that
- * are not there (NULL: no other file is read); must outlive the unwinder. Returns NULL if there is
- * no memory. */
+ * are not there, and must live longer than the unwinder (NULL: no other file is read). Returns NULL
+ * if there is no memory. */
 struct jp_unwinder *jp_unwinder_new(const char *elf_dir, struct jp_file_finder *finder);
 void jp_unwinder_free(struct jp_unwinder *unwinder);
 /* Makes walks follow frame pointers in files without readable call frame information, as perf does,
@@ -69,15 +70,15 @@ void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses);
 bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *replay, uint32_t pid,
 			    uint64_t addr);
 
-/* Returns the file after @after (NULL: the first) that walks needed and lacked, or NULL after the
- * last. */
+/* Returns the file that walks needed and lacked after @after (NULL: the first one), or NULL after
+ * the last. */
 struct jp_elf_entry;
 const struct jp_elf_entry *jp_unwinder_missing(struct jp_unwinder *unwinder,
 					       const struct jp_elf_entry *after);
 
 /* Walks @sample by @method. @capacity has room for @size frames; out->frames points there, or into
  * the sample. Mappings of a replay point into the unwinder: use one unwinder per replay, and free
- * it after the last walk. */
+ * the unwinder after the last walk. */
 void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
 	       const struct jp_event *sample, enum jp_method method, uint64_t *capacity,
 	       uint32_t size, struct jp_unwound *out);

@@ -58,7 +58,7 @@ static void test_random_boxes(uint64_t seed)
 	check(!boxes.nodes && !boxes.count, "the freed set is empty");
 }
 
-/* A query for the newest box may skip older ones: its box may shrink during the query. */
+/* A query for the newest box may skip older boxes: its box may shrink during the query. */
 static void test_shrinking_query(void)
 {
 	struct jp_box box = {.start = 5, .end = 6, .until = UINT64_MAX};
@@ -104,7 +104,7 @@ static void query_all(size_t count)
 	jp_boxes_free(&boxes);
 }
 
-/* Boxes side by side in mixed order, that never end. */
+/* Returns one of many boxes side by side, in mixed order, without an end. */
 static struct jp_box make_side_by_side(uint64_t i)
 {
 	const uint64_t start = i * UINT64_C(0x9e3779b97f4a7c15) >> 32;
@@ -112,13 +112,13 @@ static struct jp_box make_side_by_side(uint64_t i)
 	return (struct jp_box){.start = start, .end = start + 1, .from = i, .until = UINT64_MAX};
 }
 
-/* Boxes one after the other in one place. */
+/* Returns one of many boxes one after the other in one place. */
 static struct jp_box make_in_one_place(uint64_t i)
 {
 	return (struct jp_box){.start = 1, .end = 2, .from = 2 * i, .until = 2 * i + 1};
 }
 
-/* The same in a hundred places. */
+/* Returns one of many boxes one after the other in a hundred places. */
 static struct jp_box make_in_places(uint64_t i)
 {
 	return (struct jp_box){.start = i % 100,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ending all descendants, but no process found in a /proc of another pid namespace. */
+/* Tests that all descendants are ended, but no process found in a /proc of another pid
+ * namespace. */
 #include "harness/base/children.h"
 
 #include <sched.h>

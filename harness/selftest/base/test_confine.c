@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a confined process may and may not do, and what its unconfined parent does for it. */
+/* Tests what a confined process may do, and what its unconfined parent does for it. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A digest depends on each byte, on the size and on the seed, and never changes: files store it. */
+/* Tests that a digest depends on each byte, on the size and on the seed, and never changes: files
+ * store it. */
 #include "harness/base/digest.h"
 
 #include <string.h>
