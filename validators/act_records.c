@@ -230,7 +230,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 			continue;
 		missing++;
 		failed = jp_findings_except(
-			&view->findings, "acts.records", "no-record",
+			&view->findings, "acts.records",
+			jp_evidence_is_older(view->evidence, act->pid, act->before) ? "not-watched"
+										    : "no-record",
 			"pid %u, %s of %" PRIx64 "-%" PRIx64 " at %" PRIu64
 			": no record of then tells all of it",
 			act->pid, act->type == JP_EVENT_MAP ? "mmap" : "mprotect", act->map.addr,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/excuse.h"
 #include "harness/base/order.h"
 #include "harness/base/path.h"
 
@@ -434,3 +435,11 @@ static const struct jp_validator broken_stacks = {
 	.free = free_stacks,
 };
 JP_REGISTER(validator, broken_stacks);
+
+static const struct jp_excuse limits[] = {
+	{"method.limit", NULL, "broken.* wrong.*",
+	 "complete bad-frame bad-cfi no-cfi no-elf max-stack dump-end "
+	 "wrong-frame kernel-walk",
+	 "predicted", "the method cannot walk this code: the truth predicts each of its stacks"},
+};
+JP_REGISTER_ROWS(excuse, limits);

@@ -58,6 +58,9 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 	if (name->found && jp_incarnations_has_other(naming->incarnations,
 						     name->incarnation->code->pid, name->found))
 		return "wrong-owner";
+	if (!name->mapping &&
+	    jp_evidence_is_older(naming->view->evidence, name->incarnation->code->pid, time))
+		return "not-watched";
 	if (!name->mapping)
 		return jp_name_how_text[name->how];
 	if (asked && name->covered)

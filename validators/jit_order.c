@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/excuse.h"
 #include "harness/base/order.h"
 #include "validators/code_names.h"
 
@@ -532,3 +533,27 @@ static const struct jp_validator jit_order = {
 	.free = free_order,
 };
 JP_REGISTER(validator, jit_order);
+
+static const struct jp_excuse excuses[] = {
+	{"names.no-publisher", "!publish=*", "names.unnamed load.unnamed", "*", NULL,
+	 "the workload publishes no names"},
+	{"names.publish-none", "publish=none*", "names.unnamed load.unnamed", "*", NULL,
+	 "the workload publishes no names"},
+	{"names.not-injected", "publish=jitdump* !inject=*", "names.unnamed load.unnamed",
+	 "no-map not-elf not-anonymous", NULL, "a jitdump is of use once it is injected"},
+	{"names.not-anonymous", NULL, "names.unnamed load.unnamed", "not-anonymous", NULL,
+	 "perf takes names from a perf map for anonymous memory alone"},
+	{"names.no-times", "publish=map*", "names.wrong load.wrong", "stale later", NULL,
+	 "a perf map has no times: the address has several names"},
+	{"names.overlapped", "publish=map*", "names.unnamed load.unnamed", "overlapped", NULL,
+	 "perf looks into the map as if lines did not overlap"},
+	{"order.not-injected", "!inject=*", "order.hidden", "*", NULL,
+	 "the kernel reports merged mappings after the loads in them"},
+	{"order.kept", "inject=keep", "order.hidden", "*", NULL,
+	 "the kernel reports merged mappings after the loads in them, and they are kept"},
+	{"order.names", "inject=keep", "load.unnamed", "hidden", "order.hidden",
+	 "a later record covers the load"},
+	{"order.samples", "inject=keep", "names.unnamed", "hidden", "names.covered",
+	 "a later record covers the load"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

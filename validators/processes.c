@@ -180,10 +180,14 @@ static int judge_images(struct processes *processes)
 		incarnations += image->of->first;
 		if (!image->seen) {
 			unseen++;
-			failed = jp_findings_except(findings, "processes.unseen", "not-watched",
-						    "pid %u from %" PRIu64
-						    ": the capture has nothing of it",
-						    image->of->pid, image->of->after);
+			failed = jp_findings_except(
+				findings, "processes.unseen",
+				jp_evidence_is_older(processes->evidence, image->of->pid,
+						     image->of->before)
+					? "not-watched"
+					: "no-record",
+				"pid %u from %" PRIu64 ": the capture has nothing of it",
+				image->of->pid, image->of->after);
 		} else if (!image->named) {
 			nameless++;
 			failed = jp_findings_except(

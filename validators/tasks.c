@@ -317,10 +317,12 @@ static bool must_be_synthesized(const struct task_state *state, const struct jp_
 static int report_missing(struct task_state *state, const char *kind, const struct jp_task *task,
 			  uint64_t from, uint64_t to)
 {
-	return jp_findings_except(&state->view->findings, kind, "no-record",
-				  "thread %u/%u, from %" PRIu64 " to %" PRIu64
-				  " at most: no record tells of it",
-				  task->pid, task->tid, from, to);
+	return jp_findings_except(
+		&state->view->findings, kind,
+		jp_evidence_is_older(state->view->evidence, task->pid, from) ? "not-watched"
+									     : "no-record",
+		"thread %u/%u, from %" PRIu64 " to %" PRIu64 " at most: no record tells of it",
+		task->pid, task->tid, from, to);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)

@@ -469,6 +469,8 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 	const struct drift drift = compute_drift(state, tally);
 	const bool few = lack_beyond_chance(state, tally) > lost;
 	const bool many = surplus_beyond_chance(state, tally) > 0;
+	const bool unwatched = !tally->capture &&
+			       jp_evidence_is_older(state->view->evidence, tally->pid, UINT64_MAX);
 
 	if (!few && !many)
 		return 0;
@@ -477,17 +479,20 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 	if (many)
 		state->surplus += fmax(fmax(drift.many - drift.most, 1),
 				       (double)near_beyond_chance(state, tally));
-	return jp_findings_except(
-		&state->view->findings, "cpu.samples", few ? "too-few" : "too-many",
-		"%s %u: %.0f samples; the witness expects %.1f and has %" PRIu64
-		" gaps, which may change that by %.1f; %" PRIu64
-		" are missing between its samples, the first after %" PRIu64 ", at most %" PRIu64
-		" in a row; %" PRIu64
-		" come less than half a period after the last, of the witness's "
-		"%" PRIu64,
-		what, number, few ? drift.few : drift.many, few ? drift.least : drift.most,
-		tally->witness.gaps, few ? drift.few_room : drift.many_room, tally->missing,
-		tally->hole, tally->row, tally->near, tally->witness.near);
+	return jp_findings_except(&state->view->findings, "cpu.samples",
+				  unwatched ? "not-watched"
+				  : few     ? "too-few"
+					    : "too-many",
+				  "%s %u: %.0f samples; the witness expects %.1f and has %" PRIu64
+				  " gaps, which may change that by %.1f; %" PRIu64
+				  " are missing between its samples, the first after %" PRIu64
+				  ", at most %" PRIu64 " in a row; %" PRIu64
+				  " come less than half a period after the last, of the witness's "
+				  "%" PRIu64,
+				  what, number, few ? drift.few : drift.many,
+				  few ? drift.least : drift.most, tally->witness.gaps,
+				  few ? drift.few_room : drift.many_room, tally->missing,
+				  tally->hole, tally->row, tally->near, tally->witness.near);
 }
 
 static int by_process(const void *left, const void *right)

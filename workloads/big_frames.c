@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Frames of emitted code and of a library that are larger than any stack dump. */
+#include "harness/base/excuse.h"
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
@@ -32,3 +33,9 @@ static const struct jp_workload big_frames = {
 	.run = run,
 };
 JP_REGISTER(workload, big_frames);
+
+static const struct jp_excuse excuses[] = {
+	{"big_frames.hollow", "big_frames --hollow", "broken.*", "dump-short", "predicted",
+	 "the dump ends at a page that is not there"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

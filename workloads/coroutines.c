@@ -9,6 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "harness/base/excuse.h"
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
@@ -147,3 +148,9 @@ static const struct jp_workload coroutines = {
 	.run = run,
 };
 JP_REGISTER(workload, coroutines);
+
+static const struct jp_excuse excuses[] = {
+	{"coroutines.stacks", "coroutines", "broken.*", "dump-short", "predicted",
+	 "the caller is on another stack, of which the dump holds nothing"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

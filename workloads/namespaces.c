@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "harness/format/truth/write.h"
+#include "harness/base/excuse.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/object.h"
 #include "workloads/emit/process.h"
@@ -164,3 +165,13 @@ static const struct jp_workload namespaces = {
 	.run = run,
 };
 JP_REGISTER(workload, namespaces);
+
+static const struct jp_excuse excuses[] = {
+	{"namespaces.map", "namespaces publish=map*", "load.unnamed names.unnamed", "no-map", NULL,
+	 "the name of the map has the pid inside"},
+	{"namespaces.jitdump", "namespaces publish=jitdump* inject=*",
+	 "injected.mappings order.stray inject.stray load.unnamed names.unnamed",
+	 "no-code not-published", NULL,
+	 "each process is pid 1 and writes to the same file, one after the other"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "harness/base/excuse.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/object.h"
@@ -196,3 +197,11 @@ static const struct jp_workload odd_paths = {
 	.run = run,
 };
 JP_REGISTER(workload, odd_paths);
+
+static const struct jp_excuse excuses[] = {
+	{"odd_paths.octal", "odd_paths --octal",
+	 "files.identity files.credited coverage.identity mappings.invented mappings.differs",
+	 "other-name other-mapping name no-record", NULL,
+	 "/proc/PID/maps escapes a newline as the four characters that this name has"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

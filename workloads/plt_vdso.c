@@ -11,6 +11,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/format/truth/write.h"
+#include "harness/base/excuse.h"
 #include "workloads/emit/measure.h"
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
@@ -123,3 +124,10 @@ static const struct jp_workload plt_vdso = {
 	.run = run,
 };
 JP_REGISTER(workload, plt_vdso);
+
+static const struct jp_excuse excuses[] = {
+	{"plt_vdso.names", "plt_vdso --vdso publish=*",
+	 "published.absent jitdump.absent load.unnamed names.unnamed",
+	 "no-line no-record not-published", NULL, "nobody publishes the functions of the vDSO"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

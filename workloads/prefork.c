@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "harness/format/truth/write.h"
+#include "harness/base/excuse.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -170,3 +171,9 @@ static const struct jp_workload prefork = {
 	.run = run,
 };
 JP_REGISTER(workload, prefork);
+
+static const struct jp_excuse excuses[] = {
+	{"prefork.inherited", "prefork !inject=*", "load.unnamed names.unnamed",
+	 "not-published no-map", NULL, "a child's own map lacks what it inherited"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

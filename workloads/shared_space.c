@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "harness/base/excuse.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -57,3 +58,11 @@ static const struct jp_workload shared_space = {
 	.run = run,
 };
 JP_REGISTER(workload, shared_space);
+
+static const struct jp_excuse excuses[] = {
+	{"shared_space.stale", "shared_space", "coverage.stale", "not-executable", "acts.munmap",
+	 "one process unmaps what the other one's records hold"},
+	{"shared_space.names", "shared_space", "load.unnamed names.unnamed", "no-mapping", NULL,
+	 "a record of memory that two processes share has the pid of one"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/base/excuse.h"
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
@@ -128,3 +129,9 @@ static const struct jp_workload signals = {
 	.run = run,
 };
 JP_REGISTER(workload, signals);
+
+static const struct jp_excuse excuses[] = {
+	{"signals.stack", "signals --stack=own", "broken.*", "dump-short", "predicted",
+	 "what was interrupted is on a stack that the dump does not hold"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

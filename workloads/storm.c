@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/format/truth/write.h"
+#include "harness/base/excuse.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
@@ -157,3 +158,9 @@ static const struct jp_workload storm_workload = {
 	.run = run,
 };
 JP_REGISTER(workload, storm_workload);
+
+static const struct jp_excuse excuses[] = {
+	{"storm.forks", "storm --forks=*", "broken.chain broken.dump", "kernel-walk dump-short",
+	 NULL, "while a page is copied after a fork, nobody can read it"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

@@ -24,6 +24,7 @@ SECTION(fact)
 SECTION(machine)
 SECTION(explainer)
 SECTION(lint_rule)
+SECTION(excuse)
 
 static const struct {
 	const struct jp_registered *const *start, *const *stop;
@@ -33,6 +34,7 @@ static const struct {
 	[JP_CONTROL] = RANGE(control),     [JP_PUBLISHER] = RANGE(publisher),
 	[JP_FACT] = RANGE(fact),           [JP_MACHINE] = RANGE(machine),
 	[JP_EXPLAINER] = RANGE(explainer), [JP_LINT_RULE] = RANGE(lint_rule),
+	[JP_EXCUSE] = RANGE(excuse),
 };
 
 static const char *get_name(const void *entry)

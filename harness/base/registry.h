@@ -4,10 +4,10 @@
 #include <stddef.h>
 
 /*
- * Commands, workloads, publishers, captures, validators, controls, facts, machines, explainers and
- * lint rules register themselves as const data, below the function that they name, in a linker
- * section of their own. The core walks the section and names none of them. Objects must be linked
- * directly: an archive would drop registrations silently.
+ * Commands, workloads, publishers, captures, validators, controls, facts, machines, explainers,
+ * lint rules and excuses register themselves as const data, below the function that they name, in a
+ * linker section of their own. The core walks the section and names none of them. Objects must be
+ * linked directly: an archive would drop registrations silently.
  *
  * Every registered struct starts with `const char *name`.
  */
@@ -36,6 +36,7 @@ enum jp_kind {
 	JP_MACHINE,
 	JP_EXPLAINER,
 	JP_LINT_RULE,
+	JP_EXCUSE,
 	JP_KINDS
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/excuse.h"
 #include "harness/capture/drain.h"
 #include "harness/capture/opened.h"
 #include "harness/capture/probe.h"
@@ -115,3 +116,12 @@ static const struct jp_capture attach = {
 	.free = jp_recorder_free,
 };
 JP_REGISTER(capture, attach);
+
+static const struct jp_excuse excuses[] = {
+	{"attach.children", NULL,
+	 "processes.unseen coverage.missing mappings.missing files.missing broken.* "
+	 "load.unnamed names.unnamed "
+	 "cpu.samples acts.records exit.missing fork.missing",
+	 "not-watched", NULL, "an attach watches one process and what it starts from then on"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

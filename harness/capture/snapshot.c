@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/excuse.h"
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
@@ -324,3 +325,17 @@ int jp_snapshot_take(struct jp_session *session, struct jp_error *err)
 	}
 	return ret;
 }
+
+static const struct jp_excuse excuses[] = {
+	{"synth.none", "--synth=none",
+	 "coverage.missing coverage.late mappings.missing files.missing files.credited broken.* "
+	 "wrong.* "
+	 "names.unnamed load.unnamed",
+	 "snapshot no-mapping not-injected no-record", NULL,
+	 "the policy has no mapping that is older than the capture"},
+	{"synth.paths", "--synth=paths",
+	 "coverage.missing coverage.late mappings.missing broken.* wrong.* names.unnamed "
+	 "load.unnamed",
+	 "pathless no-mapping no-record", NULL, "the policy skips mappings without a path"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

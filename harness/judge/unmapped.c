@@ -38,6 +38,17 @@ static bool snapshot_has(const struct jp_evidence *evidence, const struct jp_eve
 	return false;
 }
 
+/* Returns whether @pid is a process that the workload started before an attach, which watches the
+ * workload's first process alone: the capture has no mapping of it. */
+static bool is_unwatched(const struct jp_evidence *evidence, const struct jp_spans *known,
+			 uint32_t pid, uint64_t time)
+{
+	for (size_t i = 0; i < known->count; i++)
+		if (known->spans[i].pid == pid && known->spans[i].open_before <= time)
+			return false;
+	return jp_evidence_is_older(evidence, pid, time);
+}
+
 struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
 			       uint32_t pid, uint64_t ip, uint64_t time)
 {
@@ -48,7 +59,9 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 
 	if (jp_spans_has_opened(known, pid, ip, find_state_start(evidence, last, pid, time), time))
 		return found;
-	if (jp_left_out_mapping(&found.left_out, time)) {
+	if (is_unwatched(evidence, known, pid, time)) {
+		found.cause = "not-watched";
+	} else if (jp_left_out_mapping(&found.left_out, time)) {
 		found.cause = found.left_out.control->name;
 	} else if (last) {
 		if (last->type == JP_EVENT_REMAP && !snapshot_has(evidence, last, ip, time))
@@ -57,6 +70,8 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 		found.sharer = jp_acts_at_sharer(&evidence->truth->acts_at, pid, ip, time);
 		if (jp_spans_has_opened(known, found.sharer, ip, 0, time))
 			found.cause = "shared-mm";
+		else if (found.sharer && is_unwatched(evidence, known, found.sharer, time))
+			found.cause = "not-watched";
 	}
 	return found;
 }
@@ -77,6 +92,9 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
 			 "%" PRIx64 " came there by mremap at %" PRIu64
 			 ", of which the kernel makes no record",
 			 left_out->ip, left_out->act->before);
+	else if (strcmp(unmapped->cause, "not-watched") == 0)
+		snprintf(text, size, "pid %u is older than the capture, which did not attach to it",
+			 left_out->pid);
 	else
 		snprintf(text, size, "%" PRIx64 " is in no mapping record that holds",
 			 left_out->ip);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/model/causes/causes.h"
+#include "harness/outcome/excuse.h"
 
 const char *jp_expect_figure(const struct jp_metric *metric, char *text, size_t size)
 {
@@ -130,6 +131,13 @@ const struct jp_expectation *jp_expect_allowance(const struct jp_case *cas, uint
 		    means_exception(&cas->expectations[i], exception))
 			return &cas->expectations[i];
 	return NULL;
+}
+
+const struct jp_expectation *jp_expect_permission(const struct jp_result *result,
+						  const struct jp_exception *exception)
+{
+	return jp_expect_allowance(result->cas, result->out_of_scope, exception)
+		       ?: jp_excuse_find(result->cas, &result->findings, exception);
 }
 
 const struct jp_expectation *jp_expect_of(const struct jp_result *result, const char *metric)

@@ -20,6 +20,10 @@ enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct
  * jp_expect_scopes(). */
 const struct jp_expectation *jp_expect_allowance(const struct jp_case *cas, uint64_t out_of_scope,
 						 const struct jp_exception *exception);
+/* Returns the line of the result's case that permits @exception, else the excuse of one of the
+ * case's values as such a line, or NULL. */
+const struct jp_expectation *jp_expect_permission(const struct jp_result *result,
+						  const struct jp_exception *exception);
 /* Returns the line with the range of @metric, or NULL. */
 const struct jp_expectation *jp_expect_of(const struct jp_result *result, const char *metric);
 /* Compares the number of exceptions with the bounds of the line @allow. Returns PASS, or FAIL or

@@ -39,8 +39,7 @@ static void write_exceptions(struct jp_json *json, const struct jp_result *resul
 	jp_json_array(json, "exceptions");
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
-		const struct jp_expectation *allow =
-			jp_expect_allowance(result->cas, result->out_of_scope, exception);
+		const struct jp_expectation *allow = jp_expect_permission(result, exception);
 		const struct jp_cause *cause =
 			jp_cause_of_word(exception->metric, exception->cause);
 		char bound[80];

@@ -83,7 +83,7 @@ static const struct jp_exception *find_fault(const struct jp_result *result)
 	for (size_t i = 0; i < result->findings.nr_exceptions; i++) {
 		const struct jp_exception *exception = &result->findings.exceptions[i];
 
-		if (!jp_expect_allowance(result->cas, result->out_of_scope, exception))
+		if (!jp_expect_permission(result, exception))
 			return exception;
 	}
 	return NULL;

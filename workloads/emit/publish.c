@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/excuse.h"
 #include "workloads/emit/publish.h"
 
 #include <errno.h>
@@ -51,17 +52,25 @@ unsigned jp_publish_fault(const char *faults, const char *fault)
 	return fault ? find_word(faults, fault, strlen(fault)) : 0;
 }
 
+static const char *const extra_names[] = {"debug", "debug-short", "unwinding", "unwinding-apart"};
+
+void jp_publish_print_extras(FILE *out)
+{
+	for (size_t i = 0; i < sizeof(extra_names) / sizeof(extra_names[0]); i++)
+		fprintf(out, "%s\n", extra_names[i]);
+}
+
 int jp_publish_with(const char *list)
 {
-	static const char *const names[] = {"debug", "debug-short", "unwinding", "unwinding-apart"};
-	const unsigned count = sizeof(names) / sizeof(names[0]);
+	const unsigned count = sizeof(extra_names) / sizeof(extra_names[0]);
 
 	extras = 0;
 	do {
 		size_t length = strcspn(list, ",");
 		unsigned i = 0;
 
-		while (i < count && (strlen(names[i]) != length || strncmp(names[i], list, length)))
+		while (i < count &&
+		       (strlen(extra_names[i]) != length || strncmp(extra_names[i], list, length)))
 			i++;
 		if (i == count) {
 			fprintf(stderr,
@@ -213,3 +222,16 @@ int jp_publish_end(void)
 	unlock_writers();
 	return ret;
 }
+
+static const struct jp_excuse excuses[] = {
+	{"children.none", "--publish-children=none", "load.unnamed names.unnamed", "*", NULL,
+	 "the children publish no names"},
+	{"children.jitdump", "--publish-children=jitdump !inject=*", "load.unnamed names.unnamed",
+	 "no-map not-elf not-anonymous not-published", NULL,
+	 "a jitdump is of use once it is injected"},
+	{"children.map", "--publish-children=map inject=*",
+	 "load.unnamed names.unnamed order.hidden",
+	 "hidden not-injected reprotected coalesced not-published", NULL,
+	 "a child without a jitdump keeps the records that hide its parent's code"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

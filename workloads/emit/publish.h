@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* How a workload publishes the names of its functions to profilers: not at all, in a perf map
  * (DIR/perf-PID.map), in a jitdump (DIR/jit-PID.dump), or in both. `jitproof workload --publish=HOW
@@ -45,6 +46,8 @@ enum jp_publish_extra {
 /* Selects extras for jp_publish_begin(). @list: "debug", "debug-short", "unwinding",
  * "unwinding-apart", separated by commas. Returns 0, or -errno with a line on stderr. */
 int jp_publish_with(const char *list);
+/* Prints the names of all extras, a line each. */
+void jp_publish_print_extras(FILE *out);
 /* Returns bits of enum jp_publish_extra; 0 if nothing is published. */
 unsigned jp_publish_extras(void);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/format/jit/jitdump_format.h"
+#include "harness/base/excuse.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/named_folder.h"
 #include "harness/base/registry.h"
@@ -343,3 +344,36 @@ static const struct jp_publisher jitdump = {
 	.close = dump_close,
 };
 JP_REGISTER(publisher, jitdump);
+
+/* What each fault costs: docs/publishing.md. */
+static const struct jp_excuse costs[] = {
+	{"jitdump:cut", "publish=*:cut",
+	 "jitdump.absent jitdump.records load.unnamed names.unnamed order.bad",
+	 "no-record no-load not-published jitdump", NULL, "the last record is cut short"},
+	{"jitdump:zero-tail", "publish=*:zero-tail", "order.bad", "jitdump", NULL,
+	 "zeros behind the records are none"},
+	{"jitdump:padded-code", "publish=*:padded-code", "jitdump.records broken.*",
+	 "other-code no-record", NULL, "the code is taken from the end of the record"},
+	{"jitdump:vma0", "publish=*:vma0", "jitdump.records", "other-vma", NULL, "vma is 0"},
+	{"jitdump:debug-after-load", "publish=*:debug-after-load", "jitdump.records",
+	 "no-load other-lines", NULL, "each function has the previous one's lines"},
+	{"jitdump:time-backwards", "publish=*:time-backwards",
+	 "jitdump.records inject.stray injected.absent injected.mappings order.hidden "
+	 "load.unnamed names.unnamed",
+	 "other-time no-code no-record remapped coalesced hidden not-injected", NULL,
+	 "every second load is older than its code"},
+	{"jitdump:silent-stop", "publish=*:silent-stop",
+	 "jitdump.absent load.unnamed names.unnamed", "no-record not-published", NULL,
+	 "nothing follows 16 loads"},
+	{"jitdump:unstripped", "publish=*:[cs][ui][tl]* inject=strip", "load.unnamed names.unnamed",
+	 "no-mapping", NULL, "a dropped record also covered code that is not published"},
+	{"jitdump:marker-unmapped", "publish=*:marker-unmapped !launch",
+	 "load.unnamed names.unnamed order.hidden", "*", NULL, "an attach finds no jitdump"},
+	{"jitdump:wrong-slot", "publish=*:wrong-slot", "broken.*", "bad-cfi", NULL,
+	 "the return address is looked for one word too low"},
+	{"jitdump:late-rows", "publish=*:late-rows", "broken.*", "bad-cfi hole no-cfi", NULL,
+	 "behind each change of the frame the row before it still holds"},
+	{"jitdump:version-2", "publish=*:version-2", "load.unnamed names.unnamed order.bad",
+	 "not-published jitdump", NULL, "nobody reads version 2"},
+};
+JP_REGISTER_ROWS(excuse, costs);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "harness/base/excuse.h"
 #include "harness/base/registry.h"
 #include "workloads/emit/publish.h"
 #include "workloads/publish/own_file.h"
@@ -105,3 +106,14 @@ static const struct jp_publisher perf_map = {
 	.close = map_close,
 };
 JP_REGISTER(publisher, perf_map);
+
+/* What each fault costs: docs/publishing.md. */
+static const struct jp_excuse costs[] = {
+	{"map:empty", "publish=map:empty", "load.unnamed names.unnamed", "not-published", NULL,
+	 "the map has no line"},
+	{"map:partial", "publish=map:partial", "load.unnamed names.unnamed published.absent",
+	 "not-published no-line", NULL, "the map lacks every second function"},
+	{"map:entries", "publish=map:entries", "load.unnamed names.unnamed", "not-published", NULL,
+	 "a line covers a function's first byte alone"},
+};
+JP_REGISTER_ROWS(excuse, costs);

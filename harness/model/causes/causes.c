@@ -121,6 +121,8 @@ static const struct jp_cause_word words[] = {
 	 "the kernel records no move: no record says where the code is now, as with "
 	 "code that was mapped before or while the profiler attached",
 	 NULL},
+	{"not-watched", NULL,
+	 "the process is older than the capture, which attached to another one", NULL},
 	{"shared-mm", NULL,
 	 "code of a process that shares another's memory (CLONE_VM) and never "
 	 "mapped any: the record of the clone is that of a fork",

@@ -11,6 +11,7 @@
 #include "harness/base/file.h"
 #include "harness/base/order.h"
 #include "harness/base/path.h"
+#include "harness/base/search.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/capture/capture_read.h"
 #include "harness/format/truth/format.h"
@@ -218,4 +219,16 @@ bool jp_evidence_known_window(const struct jp_evidence *evidence, uint32_t pid, 
 		return false;
 	*from = jp_max(*from, after + evidence->info.slack);
 	return true;
+}
+
+bool jp_evidence_is_older(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
+{
+	const struct jp_truth *truth = evidence->truth;
+	const struct jp_truth_incarnation *list = truth->incarnations;
+	size_t i;
+
+	jp_search(i, truth->nr_incarnations,
+		  list[i].pid < pid || (list[i].pid == pid && list[i].before <= time));
+	return i && list[i - 1].pid == pid && list[i - 1].before &&
+	       list[i - 1].before < evidence->info.enabled;
 }

@@ -94,6 +94,15 @@ class Recorded(Folder):
         self.assertIn("\nok 1 ", text)
         return text
 
+    def expect_excused(self, count: int, metric: str, cause: str) -> str:
+        """Judges and expects a PASS, with that many exceptions that an excuse covers. Returns the
+        first one."""
+        self.expect_pass()
+        found = [one for one in json.loads(self.read_results())["exceptions"]
+                 if (one["metric"], one["cause"]) == (metric, cause)]
+        self.assertEqual([one["count"] for one in found], [count])
+        return str(found[0]["first"])
+
     def expect_fail(self, *patterns: str) -> str:
         """Judges, expects a FAIL, and each of @patterns in the output."""
         status, text = self.judge()

@@ -170,7 +170,7 @@ class Images(WithFiles):
     def test_unrecorded_child(self) -> None:
         self.add_slot(rd.Truth.PROCESS_START, self.find_quiet_time(), self.pid, FORK,
                       pid=self.pid + 1)
-        self.expect_only(self.expect_fail(self.match_count(1, "processes.unseen", "not-watched")),
+        self.expect_only(self.expect_fail(self.match_count(1, "processes.unseen", "no-record")),
                          "processes.unseen", "coverage.missing")
 
     def test_child_that_ended_before(self) -> None:

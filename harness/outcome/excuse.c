@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Exceptions that follow from the values of a case line, so that any line can be judged without
+ * numbers written for it. */
+#include "harness/outcome/excuse.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/excuse.h"
+#include "harness/base/registry.h"
+#include "harness/model/causes/causes.h"
+
+/* Capacity of the table of excuses as `allow` lines: one for each metric and cause. */
+enum { MOST = 512 };
+
+static bool is_in(const char *pattern, char *const *words)
+{
+	for (; words && *words; words++)
+		if (fnmatch(pattern, *words, 0) == 0)
+			return true;
+	return false;
+}
+
+static bool has_value(const char *pattern, const char *key, const char *value)
+{
+	const size_t length = strlen(key);
+
+	return value && strncmp(pattern, key, length) == 0 &&
+	       fnmatch(pattern + length, value, 0) == 0;
+}
+
+static bool has_word(const char *pattern, const void *context)
+{
+	const struct jp_case *cas = context;
+
+	if (*pattern == '!')
+		return !has_word(pattern + 1, context);
+	return is_in(pattern, cas->workload_argv) || is_in(pattern, cas->capture_argv) ||
+	       has_value(pattern, "publish=", cas->publish) ||
+	       has_value(pattern, "inject=", cas->inject);
+}
+
+static bool is_metric(const char *pattern, const void *context)
+{
+	const struct jp_exception *exception = context;
+
+	return fnmatch(pattern, exception->metric, 0) == 0;
+}
+
+static bool is_cause(const char *asked, const void *context)
+{
+	const struct jp_exception *exception = context;
+
+	return strcmp(asked, "*") == 0 ||
+	       jp_cause_names(exception->metric, asked, exception->cause);
+}
+
+/* Returns how many of the words of @list hold for @context; adds their number to *@all. */
+static unsigned count_words(const char *list, bool (*holds)(const char *word, const void *context),
+			    const void *context, unsigned *all)
+{
+	char words[400], *rest = words, *word;
+	unsigned count = 0;
+
+	snprintf(words, sizeof(words), "%s", list);
+	for (; (word = strsep(&rest, " ")); ++*all)
+		count += holds(word, context);
+	return count;
+}
+
+static bool applies(const struct jp_excuse *excuse, const struct jp_case *cas,
+		    const struct jp_exception *exception)
+{
+	unsigned all = 0, ignored = 0;
+
+	return count_words(excuse->metrics, is_metric, exception, &ignored) &&
+	       count_words(excuse->causes, is_cause, exception, &ignored) &&
+	       (!excuse->when || count_words(excuse->when, has_word, cas, &all) == all);
+}
+
+/* Returns @excuse of @exception as an `allow` line, or NULL if the table is full. */
+static const struct jp_expectation *make_allowance(const struct jp_excuse *excuse,
+						   const struct jp_exception *exception)
+{
+	static struct jp_expectation made[MOST];
+	struct jp_expectation *one = made;
+
+	while (one < made + MOST && one->reason &&
+	       (one->reason != excuse->reason || strcmp(one->metric, exception->metric) != 0 ||
+		strcmp(one->allow, exception->cause) != 0))
+		one++;
+	if (one == made + MOST)
+		return NULL;
+	*one = (struct jp_expectation){.min = -INFINITY,
+				       .max = INFINITY,
+				       .reason = excuse->reason,
+				       .predicted = excuse->most &&
+						    strcmp(excuse->most, "predicted") == 0};
+	snprintf(one->metric, sizeof(one->metric), "%s", exception->metric);
+	snprintf(one->allow, sizeof(one->allow), "%s", exception->cause);
+	if (excuse->most && !one->predicted)
+		snprintf(one->most, sizeof(one->most), "%s", excuse->most);
+	return one;
+}
+
+/* Returns whether the method of @exception walked each sample as the truth predicts, but for those
+ * that failed for causes that @excuse does not name. */
+static bool is_predicted(const struct jp_excuse *excuse, const struct jp_findings *findings,
+			 const struct jp_exception *exception)
+{
+	unsigned ignored = 0;
+	uint64_t others = 0;
+	const char *method = strchr(exception->metric, '.');
+	const struct jp_metric *predicted;
+	char name[60];
+
+	snprintf(name, sizeof(name), "predicted%s", method ?: "");
+	predicted = jp_findings_metric(findings, name);
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		const struct jp_exception *other = &findings->exceptions[i];
+
+		if (other->method == exception->method &&
+		    count_words(excuse->metrics, is_metric, other, &ignored) &&
+		    !count_words(excuse->causes, is_cause, other, &ignored))
+			others += other->count;
+	}
+	return predicted && predicted->n - predicted->k <= others;
+}
+
+const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
+					    const struct jp_findings *findings,
+					    const struct jp_exception *exception)
+{
+	const struct jp_expectation *allow;
+	const struct jp_excuse *excuse = NULL;
+
+	if (cas->control)
+		return NULL;
+	while ((excuse = jp_registry_next(JP_EXCUSE, excuse))) {
+		if (!applies(excuse, cas, exception))
+			continue;
+		allow = make_allowance(excuse, exception);
+		if (!allow || !allow->predicted || is_predicted(excuse, findings, exception))
+			return allow;
+	}
+	return NULL;
+}
