@@ -34,6 +34,7 @@ enum jp_capture_trait {
 	JP_CAPTURE_PLAIN = 2,
 	/* Another program records: callchains if no stack dump is requested. */
 	JP_CAPTURE_EXTERNAL = 4,
+	JP_CAPTURE_GATED = 8, /* samples only in the intervals that the workload announces */
 };
 
 /* One policy. @argv: [0] is its name, then its own options, without the common ones. */

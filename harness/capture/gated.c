@@ -190,7 +190,7 @@ static int begin_by(struct jp_session *session, int argc, char **argv, struct jp
 
 static const struct jp_capture gated_capture = {
 	.name = "gated",
-	.traits = JP_CAPTURE_LAUNCHES,
+	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_GATED,
 	.probe = probe,
 	.begin = begin,
 	.stop = jp_recorder_stop,
@@ -202,7 +202,7 @@ JP_REGISTER(capture, gated_capture);
 /* Does the same with the events of an external profiler. */
 static const struct jp_capture gated_by = {
 	.name = "gated-by",
-	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_EXTERNAL,
+	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_EXTERNAL | JP_CAPTURE_GATED,
 	.probe = jp_external_probe,
 	.begin = begin_by,
 	.stop = jp_external_stop,

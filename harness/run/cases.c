@@ -18,7 +18,37 @@ static int check_options(const struct jp_case *cas, struct jp_error *err)
 	for (int i = 1; i < cas->capture_argc; i++)
 		if (jp_capture_option(&options, cas->capture_argv[i], &detail) < 0)
 			return jp_fail(err, EINVAL, "%s:%u: %s", cas->file, cas->line, detail.text);
+	if (options.system_wide)
+		return jp_fail(err, EINVAL, "%s:%u: --system-wide; a case watches its own workload",
+			       cas->file, cas->line);
+	if (!options.chain && !options.stack)
+		return jp_fail(err, EINVAL, "%s:%u: --no-chain without --stack leaves no stacks",
+			       cas->file, cas->line);
 	return 0;
+}
+
+/* Returns whether the workload of @cas announces intervals: it then has an option --gate. */
+static bool has_intervals(const struct jp_case *cas)
+{
+	const struct jp_workload *workload = jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]);
+	const struct jp_option *option = workload->options;
+
+	while (option && (option->name || option->help || option->more)) {
+		if (option->name && strcmp(option->name, "--gate") == 0)
+			return true;
+		option++;
+	}
+	return false;
+}
+
+static int check_intervals(const struct jp_case *cas, const struct jp_capture *capture,
+			   struct jp_error *err)
+{
+	if (!(capture->traits & JP_CAPTURE_GATED) || has_intervals(cas))
+		return 0;
+	return jp_fail(err, EINVAL,
+		       "%s:%u: %s needs a workload that announces intervals, with an option --gate",
+		       cas->file, cas->line, capture->name);
 }
 
 static int check_boundary(const struct jp_case *cas, const struct jp_capture *capture,
@@ -75,6 +105,7 @@ static int check_case(const struct jp_case *cas, struct jp_error *err)
 		       ?: check_entry(cas, JP_CAPTURE, "capture", capture, err)
 		       ?: check_entry(cas, JP_CONTROL, "control", cas->control, err)
 		       ?: check_options(cas, err)
+		       ?: check_intervals(cas, jp_registry_find(JP_CAPTURE, capture), err)
 		       ?: check_boundary(cas, jp_registry_find(JP_CAPTURE, capture), err)
 		       ?: check_publisher(cas, err);
 }
