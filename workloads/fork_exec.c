@@ -193,6 +193,12 @@ static int parse_how(const struct jp_option *option, const char *text, struct jp
 	return jp_fail(err, EINVAL, "--how=%s: no such way (see --help)", text);
 }
 
+static void print_ways(FILE *out)
+{
+	jp_birth_print(out);
+	fputs("exec\n", out);
+}
+
 static int run(int argc, char **argv)
 {
 	int ret;
@@ -220,7 +226,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--how", .take = parse_how,
+	{"--how", .take = parse_how, .print_values = print_ways,
 	 .help = "fork+exec, vfork+exec, posix_spawn, thread-exec, or exec: without a fork, each "
 		 "task becomes the next (fork+exec)"},
 	{"--tasks", .value = "N", .number = &scene.tasks, .least = 1, .most = 10000,

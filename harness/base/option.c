@@ -329,15 +329,15 @@ static bool print_name(const struct jp_option *option, void *line)
 	return false;
 }
 
-static void print_values(const struct jp_option *option)
+void jp_option_print_values(const struct jp_option *option, FILE *out)
 {
 	if (option->print_values)
-		option->print_values();
+		option->print_values(out);
 	else if (option->words)
 		for (const char *const *word = option->words; *word; word++)
-			puts(*word);
+			fprintf(out, "%s\n", *word);
 	else if (option->text || option->rest)
-		puts(JP_OPTION_FILES);
+		fputs(JP_OPTION_FILES "\n", out);
 }
 
 void jp_options_complete(const struct jp_option *options, int argc, char **argv)
@@ -364,5 +364,5 @@ void jp_options_complete(const struct jp_option *options, int argc, char **argv)
 		}
 	}
 	if (option)
-		print_values(option);
+		jp_option_print_values(option, stdout);
 }

@@ -44,10 +44,9 @@ struct jp_option {
 	/* Bits. Rows without a common bit exclude each other; of the remaining modes, the lowest
 	 * decides what is needed. 0: all. */
 	unsigned modes;
-	/* Prints the values that it can have, a line each, maybe with a tab and a description.
-	 * NULL:
-	 * @words; for @text or @rest without words any file. */
-	void (*print_values)(void);
+	/* Prints the values that it can have to @out, a line each, maybe with a tab and a
+	 * description. NULL: @words; for @text or @rest without words any file. */
+	void (*print_values)(FILE *out);
 };
 
 /* What jp_options_complete() prints where a file's name is expected. */
@@ -59,6 +58,8 @@ int jp_options_read(const struct jp_option *options, int argc, char **argv, stru
 /* Reads one "--name=value", or "--name" of a switch. Returns 1; 0: no row accepts it (short names
  * and separate values are not accepted); or -EINVAL. */
 int jp_option_take(const struct jp_option *options, const char *arg, struct jp_error *err);
+/* Prints the values that @option can have to @out, a line each; nothing where they are unknown. */
+void jp_option_print_values(const struct jp_option *option, FILE *out);
 /* Prints the rows in 80 columns. */
 void jp_options_print(const struct jp_option *options, FILE *out);
 /* Prints what the last word of @argv can be after the words before it, as @print_values does, for a

@@ -9,17 +9,17 @@
 #include "harness/score/take.h"
 #include "harness/score/scenes.h"
 
-void jp_print_cases(void)
+void jp_print_cases(FILE *out)
 {
 	struct jp_error ignored;
 	struct jp_cases *cases = jp_cases_load(NULL, &ignored);
 
 	for (size_t i = 0; cases && i < cases->nr_cases; i++)
-		puts(cases->cases[i].name);
+		fprintf(out, "%s\n", cases->cases[i].name);
 	jp_cases_free(cases);
 }
 
-void jp_print_case_globs(void)
+void jp_print_case_globs(FILE *out)
 {
 	struct jp_error ignored;
 	struct jp_cases *cases = jp_cases_load(NULL, &ignored);
@@ -27,14 +27,14 @@ void jp_print_case_globs(void)
 
 	for (size_t i = 0; cases && i < cases->nr_cases; i++) {
 		if (strcmp(study, cases->cases[i].study) != 0)
-			printf("%s/*\n", cases->cases[i].study);
+			fprintf(out, "%s/*\n", cases->cases[i].study);
 		study = cases->cases[i].study;
 	}
 	jp_cases_free(cases);
-	jp_print_cases();
+	jp_print_cases(out);
 }
 
-void jp_print_scenes(void)
+void jp_print_scenes(FILE *out)
 {
 	struct jp_error ignored;
 	struct jp_cases *lines = jp_score_lines(NULL, &ignored);
@@ -46,22 +46,22 @@ void jp_print_scenes(void)
 					   .seconds = 1};
 
 	if (lines)
-		jp_score_list(&plan, stdout, &ignored);
+		jp_score_list(&plan, out, &ignored);
 	jp_cases_free(lines);
 }
 
 static void print_adapter(const char *name, void *context)
 {
-	puts(name);
+	fprintf(context, "%s\n", name);
 }
 
-void jp_print_adapters(void)
+void jp_print_adapters(FILE *out)
 {
-	jp_profilers_visit(print_adapter, NULL);
+	jp_profilers_visit(print_adapter, out);
 }
 
-void jp_print_score_profilers(void)
+void jp_print_score_profilers(FILE *out)
 {
-	puts("jitproof");
-	jp_print_adapters();
+	fputs("jitproof\n", out);
+	jp_print_adapters(out);
 }

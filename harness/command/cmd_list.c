@@ -9,6 +9,7 @@
 #include "harness/command/case_values.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
+#include "harness/command/list_json.h"
 
 /* Appends @argv to the @size bytes at @line. */
 static void append_words(char *line, size_t size, char *const *argv)
@@ -40,7 +41,10 @@ static int list(int argc, char **argv)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
 	struct jp_operands words = {0};
+	bool json = false;
 	const struct jp_option options[] = {
+		{"--json", .set = &json,
+		 .help = "print all cases, and what a case line can contain, as JSON"},
 		{"GLOB", .rest = &words, .print_values = jp_print_case_globs, .help = JP_GLOB_HELP},
 		{0}};
 	struct jp_error err = {""};
@@ -54,6 +58,11 @@ static int list(int argc, char **argv)
 		fprintf(stderr, "jitproof list: %s\n", cases ? "no case is built in" : err.text);
 		jp_cases_free(cases);
 		return JP_EXIT_BROKEN;
+	}
+	if (json) {
+		jp_list_json(cases, stdout);
+		jp_cases_free(cases);
+		return JP_EXIT_OK;
 	}
 	jp_cases_names(cases, &names);
 	if (jp_globs_read(&globs, &words, &names, "case", &err)) {
@@ -70,7 +79,7 @@ static int list(int argc, char **argv)
 
 static const struct jp_command list_command = {
 	.name = "list",
-	.synopsis = "list [GLOB...]",
+	.synopsis = "list [--json] [GLOB...]",
 	.help = "list the cases: name, set, workload, capture",
 	.run = list,
 };

@@ -14,6 +14,7 @@
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/values.h"
+#include "harness/command/workload_rows.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/maps.h"
@@ -107,6 +108,25 @@ static const struct jp_option *get_workload_rows(void *context)
 	return request.workload ? request.workload->options : NULL;
 }
 
+const struct jp_option *jp_workload_publish_rows(void *context)
+{
+	static const struct jp_option rows[] = {
+		{"--publish", .value = "HOW[:FAULT]", .text = &request.publish,
+		 .print_values = jp_print_publishers, .help = "how it publishes names (none)"},
+		{"--publish-dir", .value = "DIR", .text = &request.publish_dir,
+		 .help = "where to publish"},
+		{"--publish-children", .value = "HOW", .text = &request.publish_children,
+		 .print_values = jp_print_publishers, .help = "the same for its child processes"},
+		{"--publish-with", .value = "A,B...", .text = &request.publish_with,
+		 .print_values = jp_publish_print_extras,
+		 .help = "what else, if the format can: debug (lines), debug-short (the same, each "
+			 "file's name once), unwinding (call frame information behind the code), "
+			 "unwinding-apart (in no memory)"},
+		{0}};
+
+	return rows;
+}
+
 static bool parse(int argc, char **argv, int *status)
 {
 	static uint64_t started, resumed;
@@ -134,16 +154,7 @@ static bool parse(int argc, char **argv, int *status)
 		 .context = &request.setup.hold_fd,
 		 .help = "a socket to send the pid to, before anything is run; the workload waits "
 			 "for an answer (none)"},
-		{"--publish", .value = "HOW[:FAULT]", .text = &request.publish,
-		 .print_values = jp_print_publishers, .help = "how it publishes names (none)"},
-		{"--publish-dir", .value = "DIR", .text = &request.publish_dir,
-		 .help = "where to publish"},
-		{"--publish-children", .value = "HOW", .text = &request.publish_children,
-		 .print_values = jp_print_publishers, .help = "the same for its child processes"},
-		{"--publish-with", .value = "A,B...", .text = &request.publish_with,
-		 .help = "what else, if the format can: debug (lines), debug-short (the same, each "
-			 "file's name once), unwinding (call frame information behind the code), "
-			 "unwinding-apart (in no memory)"},
+		{.more = jp_workload_publish_rows},
 		/* Options that an image passes to the next image. */
 		{"--resumed", .wide = &resumed},
 		{"--started", .wide = &started},

@@ -8,45 +8,45 @@
 #include "workloads/emit/publish.h"
 #include "workloads/emit/workload.h"
 
-void jp_print_workloads(void)
+void jp_print_workloads(FILE *out)
 {
 	const struct jp_workload *workload = NULL;
 
 	while ((workload = jp_registry_next(JP_WORKLOAD, workload)))
-		printf("%s\t%s\n", workload->name, workload->help);
+		fprintf(out, "%s\t%s\n", workload->name, workload->help);
 }
 
-void jp_print_publishers(void)
+void jp_print_publishers(FILE *out)
 {
 	const struct jp_publisher *publisher = NULL;
 
-	puts("none\nboth");
+	fputs("none\nboth\n", out);
 	while ((publisher = jp_registry_next(JP_PUBLISHER, publisher))) {
-		printf("%s\t%s\n", publisher->name, publisher->help);
+		fprintf(out, "%s\t%s\n", publisher->name, publisher->help);
 		for (const char *fault = publisher->faults; fault && *fault;) {
 			const int length = (int)strcspn(fault, " ");
 
-			printf("%s:%.*s\n", publisher->name, length, fault);
+			fprintf(out, "%s:%.*s\n", publisher->name, length, fault);
 			fault += length + (fault[length] == ' ');
 		}
 	}
 }
 
 /* Prints the names of all entries of @kind: a registered struct begins with its name. */
-static void print_registered(enum jp_kind kind)
+static void print_registered(enum jp_kind kind, FILE *out)
 {
 	const char *const *entry = NULL;
 
 	while ((entry = jp_registry_next(kind, entry)))
-		puts(*entry);
+		fprintf(out, "%s\n", *entry);
 }
 
-void jp_print_facts(void)
+void jp_print_facts(FILE *out)
 {
-	print_registered(JP_FACT);
+	print_registered(JP_FACT, out);
 }
 
-void jp_print_lint_rules(void)
+void jp_print_lint_rules(FILE *out)
 {
-	print_registered(JP_LINT_RULE);
+	print_registered(JP_LINT_RULE, out);
 }

@@ -242,6 +242,12 @@ const struct jp_backing_kind *jp_backing_find(const char *name)
 	return kind->name ? kind : NULL;
 }
 
+void jp_backing_print(FILE *out)
+{
+	for (const struct jp_backing_kind *kind = jp_backing_kinds; kind->name; kind++)
+		fprintf(out, "%s\n", kind->name);
+}
+
 bool jp_backing_has_views(const struct jp_backing_kind *kind)
 {
 	return kind->open == open_views;

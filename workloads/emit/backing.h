@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "harness/format/truth/format.h"
 
@@ -40,6 +41,8 @@ struct jp_backing_kind {
 extern const struct jp_backing_kind jp_backing_kinds[];
 /* Returns the kind that --backing= names, or NULL. */
 const struct jp_backing_kind *jp_backing_find(const char *name);
+/* Prints the names of all kinds, a line each. */
+void jp_backing_print(FILE *out);
 /* Returns whether code is written at another address than it runs at. */
 bool jp_backing_has_views(const struct jp_backing_kind *kind);
 /* Maps with mmap() and the kind's flags, for kinds without a function of their own. Returns 0 or

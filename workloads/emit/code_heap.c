@@ -29,6 +29,7 @@ const struct jp_option *jp_code_heap_options(void *context)
 	static struct jp_option rows[6];
 	const struct jp_option filled[] = {
 		{"--backing", .value = "KIND", .take = parse_backing, .context = heap,
+		 .print_values = jp_backing_print,
 		 .help = "the code's memory: anon, named (anon with a name), memfd, memfd-views "
 			 "(RW and RX), zero (shared anonymous), zero-file (/dev/zero shared), "
 			 "zero-private, shm (/dev/shm), sysv, hugetlb, heap (brk) (anon)"},

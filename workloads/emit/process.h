@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <stdio.h>
+
 #include "workloads/emit/child.h"
 
 /* Creates processes for workloads and records in the truth each start (interval, parent and kind)
@@ -18,6 +20,8 @@ enum jp_birth {
 const char *jp_birth_text(enum jp_birth birth);
 /* Returns the value for @text, or JP_BIRTHS if there is none. */
 enum jp_birth jp_birth_find(const char *text);
+/* Prints the names of all births, a line each. */
+void jp_birth_print(FILE *out);
 
 /* Properties of a child that fork(2) cannot set. */
 struct jp_fork {

@@ -31,6 +31,12 @@ const char *jp_birth_text(enum jp_birth birth)
 	return birth < JP_BIRTHS ? birth_names[birth] : "?";
 }
 
+void jp_birth_print(FILE *out)
+{
+	for (unsigned birth = 0; birth < JP_BIRTHS; birth++)
+		fprintf(out, "%s\n", birth_names[birth]);
+}
+
 enum jp_birth jp_birth_find(const char *text)
 {
 	unsigned birth = 0;
