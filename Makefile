@@ -107,7 +107,7 @@ STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
 	noexec path path_thread plan program publish region thread) arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
-all: $(O)/jitproof $(STATIC) $(ADAPTERS) ## build $(O)/jitproof
+all: $(O)/jitproof $(STATIC) $(ADAPTERS) $(O)/hunt ## build $(O)/jitproof
 
 $(O)/jitproof: $(OBJ)
 	$(call SAY,LD,$@)
@@ -177,6 +177,11 @@ $(O)/expected.o: $(O)/expected.S
 $(ADAPTERS):
 	@mkdir -p $(@D)
 	@ln -sfn '$(CURDIR)/harness/profiler' $@
+
+# What `jitproof hunt` runs.
+$(O)/hunt:
+	@mkdir -p $(@D)
+	@ln -sfn '$(CURDIR)/ci/hunt' $@
 
 $(TESTS): $(O)/selftest/%: $(O)/harness/selftest/%.o $(PARTS)
 	@mkdir -p $(@D)

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Generates crossings of workloads, options, faults, policies and tools, and reports defects that
+no case knows (docs/hunt.md)."""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import os
+import random
+import sys
+import tempfile
+import time
+from typing import Iterator, Sequence
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import jsonl, process, status
+from ci.hunt import known, report, state
+from ci.hunt.clusters import Clusters, Reduction
+from ci.hunt.cover import Cover
+from ci.hunt.relations import Relations
+from ci.hunt.space import PERF, Crossing, Request, Space
+from ci.hunt.trial import Runner, Trial
+from ci.peer import perf_tools
+
+TREE = os.path.abspath(__file__ + "/../../..")
+
+
+class Hunt:
+    """Runs crossings until the time is up."""
+
+    def __init__(self, options: argparse.Namespace, space: Space, runner: Runner) -> None:
+        self.options, self.space, self.runner = options, space, runner
+        self.end = time.monotonic() + options.minutes * 60
+        self.cover = Cover(space, options.seed)
+        self.clusters = Clusters(space, self.run_all)
+        self.progress = state.Progress(options.seed)
+        self.relations = Relations(runner)
+        self.known = known.read_folder(os.path.join(TREE, "results/expected"))
+        self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+
+    def run_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
+        """Runs @crossings, some at the same time; yields the results in their order, up to the end
+        of the time."""
+        for start in range(0, len(crossings), self.options.jobs):
+            if time.monotonic() > self.end:
+                return
+            yield from self.pool.map(self.run_one, crossings[start:start + self.options.jobs])
+
+    def run_one(self, crossing: Crossing) -> Trial:
+        return self.relations.check(self.runner.run(crossing, self.progress.seed))
+
+    def handle(self, trial: Trial) -> None:
+        self.progress.tried += 1
+        self.progress.outcomes[trial.outcome] = self.progress.outcomes.get(trial.outcome, 0) + 1
+        if trial.is_judged:
+            self.cover.add(trial.crossing)
+        elif trial.is_refused and not self.cover.is_impossible(trial.crossing):
+            self.exclude(trial)
+        if trial.outcome == "ERROR" and PERF not in trial.crossing:
+            self.progress.note_unjudged(trial)
+            return
+        for cluster in self.clusters.add(trial):
+            report.print_new(cluster, known.find_id(self.known, cluster.signature))
+
+    def exclude(self, trial: Trial) -> None:
+        """Finds the smallest crossing that cannot be judged for the same reason, and never tries it
+        again."""
+        small = Reduction(self.space, lambda one: one.outcome == trial.outcome,
+                          self.run_all).reduce(trial)
+        self.cover.exclude(small.crossing)
+        report.print_impossible(small)
+
+    def step(self) -> None:
+        """Runs as many crossings as at the same time are allowed."""
+        for trial in self.run_all([self.cover.choose() for _ in range(self.options.jobs)]):
+            self.handle(trial)
+        state.save(self.options.folder, self.progress, self.cover, self.clusters)
+        report.print_progress(self.progress, self.cover, self.clusters)
+
+
+def find_perfs(options: argparse.Namespace) -> dict[str, str]:
+    """Returns the paths of the wanted perfs by version."""
+    found = [perf_tools.find(options.perf_dir, wanted) for wanted in options.perf]
+    return {perf.version: perf.path for perf in found}
+
+
+def run(options: argparse.Namespace) -> int:
+    os.makedirs(options.folder, exist_ok=True)
+    stored = state.read(options.folder)
+    if options.seed is None:
+        options.seed = stored["seed"] if stored else random.randrange(1 << 32)
+    print("# seed %d" % options.seed, flush=True)
+    perfs = find_perfs(options)
+    listed = jsonl.parse("jitproof list", 1, process.must(
+        [options.jitproof, "list", "--json"]).encode())
+    space = Space(listed, Request(tuple(sorted(perfs))))
+    with tempfile.TemporaryDirectory(prefix="jitproof-hunt-") as folder:
+        os.chmod(folder, 0o755)
+        hunt = Hunt(options, space, Runner(options.jitproof, folder, perfs))
+        if stored and stored.get("seed") == options.seed:
+            hunt.progress = state.restore(options.folder, stored, hunt.cover, hunt.clusters)
+        try:
+            while time.monotonic() < hunt.end and (
+                    not options.crossings or hunt.progress.tried < options.crossings):
+                hunt.step()
+        except KeyboardInterrupt:
+            print("# interrupted; %s has the progress" % options.folder)
+        finally:
+            hunt.pool.shutdown(cancel_futures=True)
+    return report.print_all(hunt.progress, hunt.cover, hunt.clusters, hunt.known)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="jitproof hunt", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--jitproof", default=os.path.join(os.environ.get("O", "build"),
+                                                           "jitproof"), help="default: %(default)s")
+    parser.add_argument("--minutes", type=float, default=10, metavar="N",
+                        help="start no crossing after this time (%(default)g)")
+    parser.add_argument("--crossings", type=int, default=0, metavar="N",
+                        help="end after so many crossings")
+    parser.add_argument("--seed", type=int, help="of the choice of crossings and of the loop "
+                        "lengths (default: that of the stored hunt, else a random one)")
+    parser.add_argument("-o", dest="folder", default=os.path.join(os.environ.get("O", "build"),
+                                                               "hunt"), metavar="DIR",
+                        help="stores the progress, and continues what it finds "
+                        "(default: %(default)s)")
+    parser.add_argument("-j", "--jobs", type=int, default=len(os.sched_getaffinity(0)),
+                        metavar="N", help="crossings at the same time (%(default)s)")
+    parser.add_argument("--perf", action="append", default=[], metavar="WANTED",
+                        help='also cross with this perf: a suite, a version or "installed"; may be '
+                        "repeated (default: our own capture and inject alone)")
+    parser.add_argument("--perf-dir", default=os.path.join(os.environ.get("O", "build"), "perf"),
+                        help="folder of the suites' perfs (default: %(default)s)")
+    return status.guard_command("jitproof hunt", run)(parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

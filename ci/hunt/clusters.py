@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Failures with the same signature, each with the smallest crossing that still shows it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, Callable, Iterator, Sequence
+
+from ci.hunt.line import PLAIN, make_crossing
+from ci.hunt.space import Crossing, Item, Space
+from ci.hunt.trial import Signature, Trial
+
+# Runs crossings, some at the same time; yields the results in their order.
+Run = Callable[[Sequence[Crossing]], Iterator[Trial]]
+
+
+@dataclasses.dataclass
+class Cluster:
+    signature: Signature
+    crossing: Crossing
+    why: str
+    count: int = 1
+
+    def store(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def load(stored: dict[str, Any]) -> Cluster:
+        return Cluster(Signature(**stored["signature"]), stored["crossing"], stored["why"],
+                       stored["count"])
+
+
+def split(items: list[Item], count: int) -> list[list[Item]]:
+    """Returns @items as @count parts of about the same size."""
+    return [items[len(items) * n // count:len(items) * (n + 1) // count] for n in range(count)]
+
+
+def find_smaller(items: list[Item], count: int) -> list[list[Item]]:
+    """Returns the parts of @items, then what is left without each."""
+    parts = split(items, count)
+    rest = [[item for item in items if item not in part] for part in parts]
+    return rest if count == 2 else parts + rest
+
+
+class Reduction:
+    """Finds a smallest crossing for which @shows holds: delta debugging over the items."""
+
+    def __init__(self, space: Space, shows: Callable[[Trial], bool], run: Run) -> None:
+        self.space, self.shows, self.run = space, shows, run
+        self.seen: set[frozenset[Item]] = set()
+
+    def try_all(self, candidates: list[list[Item]]) -> Trial | None:
+        """Returns the first trial that shows it, of crossings that were not tried before."""
+        crossings = []
+        for items in candidates:
+            crossing = make_crossing(self.space, items)
+            key = frozenset(crossing.items())
+            if key not in self.seen:
+                self.seen.add(key)
+                crossings.append(crossing)
+        return next((trial for trial in self.run(crossings) if self.shows(trial)), None)
+
+    def reduce(self, start: Trial) -> Trial:
+        best, count = start, 2
+        self.seen.add(frozenset(start.crossing.items()))
+        while True:
+            # What every case needs comes last: parts of the items are then plain cases.
+            items = sorted(set(best.crossing.items()) - set(PLAIN.items()))
+            if not items:
+                return best
+            count = min(count, len(items))
+            smaller = self.try_all(find_smaller(items, count))
+            if smaller:
+                best, count = smaller, 2
+            elif count == len(items):
+                return best
+            else:
+                count *= 2
+
+
+def has_signature(wanted: Signature, trial: Trial) -> bool:
+    return wanted in trial.signatures
+
+
+class Clusters:
+    """All clusters by signature."""
+
+    def __init__(self, space: Space, run: Run) -> None:
+        self.space, self.run = space, run
+        self.found: dict[Signature, Cluster] = {}
+
+    def add(self, trial: Trial) -> list[Cluster]:
+        """Counts the failures of @trial. Returns the clusters that are new; each was reduced."""
+        fresh = []
+        for signature in sorted(trial.signatures, key=str):
+            if signature in self.found:
+                self.found[signature].count += 1
+                continue
+            small = Reduction(self.space, functools.partial(has_signature, signature),
+                              self.run).reduce(trial)
+            self.found[signature] = Cluster(signature, small.crossing, small.why)
+            fresh.append(self.found[signature])
+        return fresh

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Chooses crossings: first by the pairs of values that none has covered yet, then at random."""
+
+from __future__ import annotations
+
+import random
+
+from ci.hunt.line import PLAIN, drop_orphans
+from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, pairs_of
+
+Pair = tuple[Item, Item]
+TRIES = 12  # random completions of an uncovered pair; the one with most new pairs is taken
+SHARE = 0.25  # of the dimensions beside the needed ones that a random crossing sets
+
+
+class Cover:
+    """The pairs of a space: covered, impossible (by probing), or neither."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        self.space, self.random = space, random.Random(seed)
+        self.covered: set[Pair] = set()
+        self.impossible: list[frozenset[Item]] = []
+        self.open: set[Pair] = set(space.list_pairs())
+
+    def add(self, crossing: Crossing) -> None:
+        """Counts the pairs of a crossing that was judged."""
+        pairs = set(pairs_of(crossing)) & (self.open | self.covered)
+        self.covered |= pairs
+        self.open -= pairs
+
+    def exclude(self, crossing: Crossing) -> None:
+        """Never again tries a crossing that contains the items of @crossing, beside the plain
+        ones."""
+        items = frozenset(set(crossing.items()) - set(PLAIN.items()))
+        self.impossible.append(items)
+        self.open = {pair for pair in self.open if not items <= {*pair}}
+
+    def is_impossible(self, crossing: Crossing) -> bool:
+        items = frozenset(crossing.items())
+        return any(one <= items for one in self.impossible)
+
+    def complete(self, pair: tuple[Item, ...]) -> Crossing | None:
+        """Returns a random crossing that contains @pair, or None if it needs what excludes it."""
+        crossing: Crossing = dict(pair)
+        todo = list(pair)
+        while todo:
+            parents = sorted(self.space.parents[todo.pop()])
+            if not parents or any(crossing.get(name) == value for name, value in parents):
+                continue
+            choice = [item for item in parents if item[0] not in crossing]
+            if not choice:
+                return None
+            item = self.random.choice(choice)
+            crossing[item[0]] = item[1]
+            todo.append(item)
+        for name in (WORKLOAD, CAPTURE):
+            if name not in crossing:
+                crossing[name] = self.random.choice(self.space.values[name])
+        return crossing
+
+    def fill(self, crossing: Crossing) -> Crossing:
+        """Adds random values of other dimensions."""
+        names = sorted(set(self.space.values) - set(crossing))
+        self.random.shuffle(names)
+        for name in names:
+            if self.random.random() < SHARE:
+                item = (name, self.random.choice(self.space.values[name]))
+                more = {**crossing, name: item[1]}
+                if self.space.is_possible(item, crossing) and not self.is_impossible(more):
+                    crossing = more
+        return drop_orphans(self.space, crossing)
+
+    def choose(self) -> Crossing:
+        """Returns the next crossing."""
+        best: Crossing | None = None
+        most = -1
+        opened = sorted(self.open)
+        for _ in range(TRIES):
+            start: tuple[Item, ...] = self.random.choice(opened) if opened else ()
+            made = self.complete(start)
+            if made is None or self.is_impossible(made):
+                continue
+            made = self.fill(made)
+            count = sum(pair in self.open for pair in pairs_of(made))
+            if count > most:
+                best, most = made, count
+        if best is None:
+            best = self.fill({WORKLOAD: self.random.choice(self.space.values[WORKLOAD]),
+                              CAPTURE: self.random.choice(self.space.values[CAPTURE])})
+        return best

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a hunt prints: progress, new clusters, and the findings at its end."""
+
+from __future__ import annotations
+
+from typing import Iterable
+
+from ci.hunt import known
+from ci.hunt.clusters import Cluster, Clusters
+from ci.hunt.cover import Cover
+from ci.hunt.line import format_line
+from ci.hunt.state import Progress
+from ci.hunt.trial import Trial
+
+
+def print_progress(progress: Progress, cover: Cover, clusters: Clusters) -> None:
+    total = len(cover.covered) + len(cover.open)
+    print("# %d crossings, %d of %d pairs, %d clusters" % (
+        progress.tried, len(cover.covered), total, len(clusters.found)), flush=True)
+
+
+def print_impossible(trial: Trial) -> None:
+    print("# impossible: %s: %s" % (
+        ", ".join(" ".join(filter(None, item)) for item in sorted(trial.crossing.items())),
+        trial.why.split("\n")[0]), flush=True)
+
+
+def print_new(cluster: Cluster, finding: str) -> None:
+    print("# %s: %s" % ("known as " + finding if finding else "new", cluster.signature), flush=True)
+
+
+def print_finding(cluster: Cluster) -> None:
+    """Prints a cluster as a finding: what is wrong, how often, and the case line that shows it."""
+    print("finding: %s" % cluster.signature)
+    print("  seen %d times; %s" % (cluster.count, cluster.why.replace("\n", "\n  ")))
+    print("  %s" % format_line(cluster.crossing, "NAME"))
+
+
+def print_all(progress: Progress, cover: Cover, clusters: Clusters,
+              explained: Iterable[known.Known]) -> int:
+    """Prints the findings and the sums. Returns the exit status."""
+    found = sorted(clusters.found.values(), key=lambda one: str(one.signature))
+    ids = [known.find_id(explained, one.signature) for one in found]
+    for cluster, finding in zip(found, ids):
+        if finding:
+            print("known as %s: %s, %d times" % (finding, cluster.signature, cluster.count))
+    fresh = [cluster for cluster, finding in zip(found, ids) if not finding]
+    for cluster in fresh:
+        print_finding(cluster)
+    for reason, count in sorted(progress.unjudged.items(), key=lambda item: -item[1]):
+        print("# no verdict, %d times: %s" % (count, reason))
+    total = len(cover.covered) + len(cover.open)
+    print("# outcomes: %s" % ", ".join("%s %d" % item for item in
+                                       sorted(progress.outcomes.items())))
+    print("%d crossings, %d of %d feasible pairs covered (%.0f %%), %d impossible combinations, "
+          "%d new findings, %d known" % (
+              progress.tried, len(cover.covered), total, 100 * len(cover.covered) / (total or 1),
+              len(cover.impossible), len(fresh), len(found) - len(fresh)))
+    judged = sum(progress.outcomes.get(name, 0) for name in ("PASS", "FAIL", "CRASH"))
+    return 1 if fresh else 0 if judged else 4

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The progress of a hunt, which a later call continues: DIR/hunt.json."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any
+
+from ci.base import files, jsonl
+from ci.base.status import Malformed
+from ci.hunt.clusters import Cluster, Clusters
+from ci.hunt.cover import Cover
+from ci.hunt.trial import Trial
+
+NAME = "hunt.json"
+
+
+@dataclasses.dataclass
+class Progress:
+    """How far a hunt is: seed, number of crossings, numbers of outcomes by name and of crossings
+    without a verdict by reason."""
+    seed: int
+    tried: int = 0
+    outcomes: dict[str, int] = dataclasses.field(default_factory=dict)
+    unjudged: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    def note_unjudged(self, trial: Trial) -> None:
+        for signature in trial.signatures:
+            self.unjudged[signature.cause] = self.unjudged.get(signature.cause, 0) + 1
+
+
+def as_pair(stored: Any) -> Any:
+    return tuple((str(name), str(value)) for name, value in stored)
+
+
+def save(folder: str, progress: Progress, cover: Cover, clusters: Clusters) -> None:
+    value = {**dataclasses.asdict(progress), "covered": sorted(cover.covered),
+             "impossible": [sorted(items) for items in cover.impossible],
+             "clusters": [one.store() for one in clusters.found.values()]}
+    files.replace(folder, {NAME: json.dumps(value, indent=1) + "\n"})
+
+
+def read(folder: str) -> dict[str, Any] | None:
+    """Returns what save() stored, or None if there is nothing."""
+    path = os.path.join(folder, NAME)
+    return jsonl.read_one(path) if os.path.exists(path) else None
+
+
+def restore(folder: str, stored: dict[str, Any], cover: Cover, clusters: Clusters) -> Progress:
+    """Continues a stored hunt; pairs that the space no longer has are dropped."""
+    try:
+        covered = {as_pair(pair) for pair in stored["covered"]} & cover.open
+        cover.covered |= covered
+        cover.open -= covered
+        for items in stored["impossible"]:
+            cover.exclude(dict(as_pair(items)))
+        for one in stored["clusters"]:
+            cluster = Cluster.load(one)
+            clusters.found[cluster.signature] = cluster
+        progress = Progress(stored["seed"], stored["tried"], stored["outcomes"],
+                            stored["unjudged"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise Malformed(os.path.join(folder, NAME), 0,
+                        "expected the state of a hunt: %s" % error) from error
+    cover.random.seed("%d %d" % (progress.seed, progress.tried))
+    return progress

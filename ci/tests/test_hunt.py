@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests `jitproof hunt`: pairs, impossible combinations, reduction, clusters, known findings,
+relations and resuming."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import os
+import tempfile
+import unittest
+from typing import Any, Callable, Iterator, Sequence
+
+from ci.base import files, jsonl, process
+from ci.base.status import Malformed
+from ci.hunt import known, line, relations, report, state
+from ci.hunt.clusters import Clusters, Reduction
+from ci.hunt.cover import Cover
+from ci.hunt.space import CAPTURE, INJECT, PUBLISH, WORKLOAD, Crossing, Request, Space, pairs_of
+from ci.hunt.trial import REJECTED, Runner, Signature, Trial, find_signatures, make_trial
+from harness.selftest.support.scratch import JITPROOF
+
+
+def make_option(name: str, *values: str, switch: bool = False) -> dict[str, Any]:
+    return {"name": name, "switch": switch, "values": list(values)}
+
+
+def make_case(workload: str, capture: str, **more: Any) -> dict[str, Any]:
+    return {"name": "a/b", "control": False, "workload": workload.split(),
+            "capture": capture.split(), "publish": None, "inject": None, "inject_with": [],
+            "inside": 0, **more}
+
+
+# A registry with two workloads that have different options, and words of cases.
+LISTED = {
+    "workloads": [{"name": "anon_exec", "options": [make_option("--how", "x", "y"),
+                                                    make_option("--size")]},
+                  {"name": "other", "options": [make_option("--deep", switch=True)]}],
+    "publishing": [make_option("--publish", "none", "map", "map:late"),
+                   make_option("--publish-children", "none", "map:late")],
+    "captures": [{"name": "launch", "external": False}, {"name": "gated", "external": False},
+                 {"name": "launch-by", "external": True}],
+    "capture_options": [make_option("--user-only", switch=True), make_option("--stack")],
+    "cases": [make_case("anon_exec --size=2", "launch --stack=8"),
+              make_case("anon_exec --size=9", "launch --stack=8", inject="cut"),
+              make_case("anon_exec --size=5", "gated --gate=open"),
+              make_case("anon_exec", "launch --stack=7", control=True),
+              make_case("other", "launch-by perf -z", inject="perf", inject_with=["-b"])]}
+
+
+def run_by(judge: Callable[[Crossing], Trial]) -> Callable[[Sequence[Crossing]], Iterator[Trial]]:
+    return lambda crossings: map(judge, crossings)
+
+
+def fail_for(*needed: tuple[str, str]) -> Callable[[Crossing], Trial]:
+    """Returns a judge that finds a failure if a crossing has all of @needed."""
+    def judge(crossing: Crossing) -> Trial:
+        found = {Signature("m", "c")} if {*needed} <= {*crossing.items()} else set()
+        return Trial(crossing, "FAIL" if found else "PASS", "m: 1 with cause c", frozenset(found))
+    return judge
+
+
+class Spaces(unittest.TestCase):
+    space = Space(LISTED)
+
+    def test_values(self) -> None:
+        """The registry's values, those of cases, and the extremes of numbers; nothing of controls
+        and of tools that were not asked for."""
+        values = self.space.values
+        self.assertEqual(values["workload --how"], ("x", "y"))
+        self.assertEqual(values["workload --size"], ("2", "9"))
+        self.assertEqual(values["workload --deep"], ("",))
+        self.assertEqual(values["workload --publish-children"], ("none",))
+        self.assertEqual(values["capture --stack"], ("8",))
+        self.assertEqual(values["capture --gate"], ("open",))
+        self.assertEqual(values[INJECT], ("cut",))
+        self.assertEqual(values[CAPTURE], ("gated", "launch"))
+
+    def test_perf(self) -> None:
+        space = Space(LISTED, Request(("6.1", "7.3")))
+        self.assertIn("launch-by perf", space.values[CAPTURE])
+        self.assertEqual(space.values["perf"], ("6.1", "7.3"))
+        self.assertFalse(space.is_possible(("perf", "6.1"), {CAPTURE: "launch"}))
+        self.assertTrue(space.is_possible(("perf", "6.1"), {INJECT: "perf"}))
+        self.assertFalse(space.is_possible(("capture -z", ""), {CAPTURE: "launch"}))
+
+    def test_pairs(self) -> None:
+        pairs = {frozenset(pair) for pair in self.space.list_pairs()}
+        how, deep = ("workload --how", "x"), ("workload --deep", "")
+        self.assertNotIn(frozenset({how, deep}), pairs)  # of two workloads
+        self.assertNotIn(frozenset({how, (WORKLOAD, "other")}), pairs)
+        self.assertNotIn(frozenset({("capture --gate", "open"), (CAPTURE, "launch")}), pairs)
+        self.assertIn(frozenset({how, ("capture --gate", "open")}), pairs)
+
+    def test_line(self) -> None:
+        crossing = {WORKLOAD: "anon_exec", "workload --how": "x", CAPTURE: "launch",
+                    "capture --user-only": "", PUBLISH: "map:late", INJECT: "cut"}
+        self.assertEqual(
+            line.format_line(crossing),
+            "case hunt full : anon_exec --how=x : launch --freq=1999 --user-only : "
+            "samples=100 seconds=20 publish=map:late inject=cut")
+
+    def test_the_program(self) -> None:
+        """The real registry gives a space of all workloads."""
+        listed = process.must([JITPROOF, "list", "--json"])
+        space = Space(jsonl.parse("list", 1, listed.encode()))
+        self.assertGreater(len(space.values[WORKLOAD]), 20)
+        self.assertIn("jitdump:cut", space.values[PUBLISH])
+        self.assertIn("memfd", space.values["workload --backing"])
+
+
+class Covers(unittest.TestCase):
+    def test_all_pairs(self) -> None:
+        """Coverage grows to all pairs that are not excluded; no crossing contains what is."""
+        space = Space(LISTED)
+        cover = Cover(space, 1)
+        cover.exclude({PUBLISH: "none", "capture --user-only": ""})
+        excluded = tuple(sorted([("capture --user-only", ""), (PUBLISH, "none")]))
+        for _ in range(400):
+            crossing = cover.choose()
+            self.assertTrue(all(space.is_possible(item, crossing) for item in crossing.items()))
+            self.assertNotIn(excluded, set(pairs_of(crossing)))
+            cover.add(crossing)
+        self.assertEqual(cover.open, set())
+        self.assertEqual(len(cover.covered), len(list(space.list_pairs())) - 1)
+
+    def test_seed(self) -> None:
+        first, second, third = (Cover(Space(LISTED), seed) for seed in (1, 1, 2))
+        chosen = [[cover.choose() for _ in range(5)] for cover in (first, second, third)]
+        self.assertEqual(chosen[0], chosen[1])
+        self.assertNotEqual(chosen[0], chosen[2])
+
+
+class Reductions(unittest.TestCase):
+    space = Space(LISTED)
+    crossing = {WORKLOAD: "anon_exec", "workload --how": "x", "workload --size": "9",
+                CAPTURE: "gated", "capture --gate": "open", "capture --user-only": "",
+                PUBLISH: "map:late", INJECT: "cut", "inside": "1"}
+
+    def reduce(self, *needed: tuple[str, str]) -> Crossing:
+        judge = fail_for(*needed)
+        return Reduction(self.space, lambda trial: bool(trial.signatures),
+                         run_by(judge)).reduce(judge(self.crossing)).crossing
+
+    def test_each_pair(self) -> None:
+        """What is left is what the failure needs, with the plain workload and policy."""
+        for needed in itertools.combinations(self.crossing.items(), 2):
+            with self.subTest(needed):
+                expected = {**line.PLAIN, **dict(needed)}
+                if "capture --gate" in expected:
+                    expected[CAPTURE] = "gated"
+                self.assertEqual(self.reduce(*needed), expected)
+
+    def test_nothing_needed(self) -> None:
+        self.assertEqual(self.reduce(), line.PLAIN)
+
+
+class Clustering(unittest.TestCase):
+    def test_same_signature(self) -> None:
+        judge = fail_for((PUBLISH, "map"))
+        clusters = Clusters(Space(LISTED), run_by(judge))
+        crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
+        fresh = clusters.add(judge(crossing))
+        self.assertEqual([one.crossing for one in fresh], [{**line.PLAIN, PUBLISH: "map"}])
+        self.assertEqual(clusters.add(judge(crossing)), [])
+        self.assertEqual([one.count for one in clusters.found.values()], [2])
+
+    def test_signatures(self) -> None:
+        why = ("broken.chain: 3 with cause depth-limit (max-stack), which nothing allows\n"
+               "mappings.extra: 1 with cause munmap, which nothing allows\n  2 of a line before")
+        self.assertEqual(find_signatures("FAIL", why, ""), {
+            Signature("broken.chain", "depth-limit (max-stack)"),
+            Signature("mappings.extra", "munmap")})
+        one, other = (find_signatures("ERROR", "/tmp/%d/perf.data: %d bytes at 0x%x" % (n, n, n),
+                                      "") for n in (3, 44))
+        self.assertEqual(one, other)
+        self.assertEqual(find_signatures("PASS", "", ""), frozenset())
+
+    def test_refused_workload(self) -> None:
+        trial = make_trial({}, {"outcome": "ERROR", "metrics": {}, "why":
+                                "the workload exited with status 2 before it was ready"})
+        self.assertEqual((trial.outcome, trial.signatures), (REJECTED, frozenset()))
+
+
+class Recognition(unittest.TestCase):
+    lines = known.read_lines([
+        "\twhen perf ..6.12: names.wrong allow hidden =3\t# the old one (perf.old-bug)",
+        "\twhen perf 7.2..: a.b allow x <=1, c.d allow y <=2\t# two (perf.two)",
+        "\tnames.unnamed allow no-map =1\t# no finding",
+        "case a full : w : launch"])
+
+    def test_versions(self) -> None:
+        for metric, cause, tools, expected in (
+                ("names.wrong", "hidden", "perf 6.1.187", "perf.old-bug"),
+                ("names.wrong", "hidden", "perf 6.12.117", "perf.old-bug"),
+                ("names.wrong", "hidden", "perf 7.2.13", ""),
+                ("names.wrong", "hidden", "", ""),
+                ("c.d", "y", "perf 7.3.4", "perf.two"),
+                ("c.d", "x", "perf 7.3.4", ""),
+                ("names.unnamed", "no-map", "perf 7.3.4", "")):
+            self.assertEqual(known.find_id(self.lines, Signature(metric, cause, tools)), expected)
+
+    def test_the_expectations(self) -> None:
+        """The files of this tree name findings."""
+        folder = os.path.join(os.path.dirname(__file__), "../../results/expected")
+        self.assertIn("perf.memfd-map", {one.finding for one in known.read_folder(folder)})
+
+
+class Planted(Runner):
+    """Stands for a tool that drops names if an option is set."""
+
+    def __init__(self, wrong: Crossing) -> None:
+        super().__init__(JITPROOF, "", {})
+        self.wrong = wrong
+
+    def run(self, crossing: Crossing, seed: int) -> Trial:
+        k = 50 if self.wrong.items() <= crossing.items() else 99
+        return Trial(crossing, "PASS", "", frozenset(),
+                     {"names.right": {"k": k, "n": 100, "lo": k / 100 - 0.05, "hi": k / 100 + 0.05},
+                      "cpu.samples": {"k": k}, "names.few": {"k": k, "n": 3, "lo": 0, "hi": 0.1}})
+
+
+class Relating(unittest.TestCase):
+    crossing = {WORKLOAD: "anon_exec", CAPTURE: "launch-by perf", "capture -z": "", "perf": "6.1"}
+
+    def check(self, wrong: Crossing) -> Trial:
+        runner = Planted(wrong)
+        return relations.Relations(runner).check(runner.run(self.crossing, 0))
+
+    def test_planted_tool(self) -> None:
+        """A tool that is worse with an option that must not matter is found, though it passes."""
+        self.assertEqual(self.check({"capture -z": ""}).signatures,
+                         {Signature("names.right", "without -z", "perf 6.1")})
+
+    def test_right_tool(self) -> None:
+        self.assertEqual(self.check({"capture -z": "", "inside": "1"}).signatures, frozenset())
+
+    def test_inject(self) -> None:
+        twins = dict(relations.list_twins({WORKLOAD: "w", CAPTURE: "launch", INJECT: "perf",
+                                           "inject -b": "", "perf": "7.3"}))
+        self.assertEqual(twins["against our inject"],
+                         {WORKLOAD: "w", CAPTURE: "launch", INJECT: "cut"})
+
+
+class Resuming(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+
+    def make(self) -> tuple[Cover, Clusters]:
+        space = Space(LISTED)
+        return Cover(space, 5), Clusters(space, run_by(fail_for((PUBLISH, "map"))))
+
+    def test_again(self) -> None:
+        cover, clusters = self.make()
+        cover.exclude({PUBLISH: "none"})
+        crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
+        cover.add(crossing)
+        clusters.add(fail_for((PUBLISH, "map"))(crossing))
+        state.save(self.folder, state.Progress(5, 7, {"FAIL": 1}), cover, clusters)
+        new, found = self.make()
+        stored = state.read(self.folder)
+        progress = state.restore(self.folder, stored, new, found)
+        self.assertEqual(progress, state.Progress(5, 7, {"FAIL": 1}))
+        self.assertEqual((new.covered, new.open, new.impossible),
+                         (cover.covered, cover.open, cover.impossible))
+        self.assertEqual(found.found, clusters.found)
+
+    def test_nothing_stored(self) -> None:
+        self.assertIsNone(state.read(self.folder))
+
+    def test_bad_state(self) -> None:
+        for text in ("{}", '{"covered": 3}', '{"covered": [[1]], "impossible": [], "clusters": []}',
+                     "[", ""):
+            files.write(os.path.join(self.folder, state.NAME), text)
+            with self.subTest(text), self.assertRaises(Malformed):
+                state.restore(self.folder, state.read(self.folder), *self.make())
+
+
+class Reports(unittest.TestCase):
+    def test_status(self) -> None:
+        """1 with a new finding, 0 without, 4 if nothing was judged."""
+        space = Space(LISTED)
+        for outcomes, publish, status in (({"PASS": 1}, "none", 0), ({"FAIL": 1}, "map", 1),
+                                          ({"SKIP": 1}, "none", 4)):
+            judge = fail_for((PUBLISH, "map"))
+            clusters = Clusters(space, run_by(judge))
+            clusters.add(judge({**line.PLAIN, PUBLISH: publish}))
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                self.assertEqual(report.print_all(state.Progress(1, 1, outcomes), Cover(space, 1),
+                                                  clusters, []), status)
+            self.assertEqual("case NAME full : anon_exec" in out.getvalue(), status == 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/arguments.h"
+#include "harness/base/path.h"
+#include "harness/base/trusted_path.h"
+#include "harness/command/command.h"
+#include "harness/command/command_line.h"
+
+/* Passes an option with its value to ci/hunt, which checks it. */
+static int pass_on(const struct jp_option *option, const char *text, struct jp_error *err)
+{
+	jp_arguments_add(option->context, "%s", option->name);
+	jp_arguments_add(option->context, "%s", text);
+	return 0;
+}
+
+static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *status)
+{
+	const struct jp_option options[] = {
+		{"--minutes", NULL, "N", .take = pass_on, .context = arguments,
+		 .help = "start no crossing after this time (10)"},
+		{"--crossings", NULL, "N", .take = pass_on, .context = arguments,
+		 .help = "end after so many crossings"},
+		{"--seed", NULL, "N", .take = pass_on, .context = arguments,
+		 .help = "chooses the crossings and varies loop lengths (default: that of DIR, "
+			 "else a random one, which hunt prints)"},
+		{"-o", NULL, "DIR", .take = pass_on, .context = arguments,
+		 .help = "stores the progress, and continues from there (build/hunt)"},
+		{"--jobs", "-j", "N", .take = pass_on, .context = arguments,
+		 .help = "run N crossings at once (default: a CPU each)"},
+		{"--perf", NULL, "WANTED", .take = pass_on, .context = arguments,
+		 .help = "also cross with this perf, repeatable: a Debian suite, a version or "
+			 "installed (default: our own capture and inject alone)"},
+		{"--perf-dir", NULL, "DIR", .take = pass_on, .context = arguments,
+		 .help = "the folder of the suites' perfs (build/perf)"},
+		{0}};
+
+	return jp_command_line(options, argc, argv, status);
+}
+
+/* Stores the paths of this program in @exe, of ci/hunt, to which the build links, in @hunt. */
+static int find_programs(char *exe, char *hunt, struct jp_error *err)
+{
+	char linked[PATH_MAX];
+	const ssize_t length = readlink("/proc/self/exe", exe, PATH_MAX - 1);
+
+	if (length < 0)
+		return jp_fail(err, errno, "/proc/self/exe: %s", strerror(errno));
+	exe[length] = '\0';
+	return jp_path_build(linked, sizeof(linked), err, "%.*s/hunt",
+			     (int)(jp_path_base(exe) - exe), exe)
+		       ?: jp_trusted_programs(linked, hunt, PATH_MAX, err);
+}
+
+static int hunt(int argc, char **argv)
+{
+	jp_cleanup_arguments struct jp_arguments arguments = {0};
+	char exe[PATH_MAX], program[PATH_MAX];
+	struct jp_error err = {""};
+	int status;
+
+	jp_arguments_add(&arguments, "python3");
+	jp_arguments_add(&arguments, "-B");
+	if (find_programs(exe, program, &err))
+		program[0] = '\0';
+	jp_arguments_add(&arguments, "%s", program);
+	jp_arguments_add(&arguments, "--jitproof=%s", exe);
+	if (!parse(&arguments, argc, argv, &status))
+		return status;
+	if (!program[0])
+		return jp_command_broken("hunt", &err);
+	if (arguments.failed)
+		return jp_command_broken("hunt", &(struct jp_error){"no memory"});
+	execvp("python3", arguments.list);
+	jp_fail(&err, errno, "python3: %s", strerror(errno));
+	return jp_command_broken("hunt", &err);
+}
+
+static const struct jp_command hunt_command = {
+	.name = "hunt",
+	.synopsis = "hunt [OPTION...]",
+	.help = "cross workloads, options and tools, and report defects that no case knows",
+	.run = hunt,
+};
+JP_REGISTER(command, hunt_command);
