@@ -131,6 +131,7 @@ static int compare_frames(struct shown_comparison *comparison)
 		.frame = fault->at < fault->shown
 				 ? &comparison->frames[fault->at + (fault->unwound ? skipped : 0)]
 				 : NULL};
+	difference.gone = jp_shown_is_gone(&comparison->state->files, difference.where);
 	return report(comparison, FRAMES, difference,
 		      "%u frames shown of the %s, %u must be, equal up to frame %u (%.60s)",
 		      fault->shown, fault->unwound ? "unwound dump" : "callchain", fault->held,
@@ -346,7 +347,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 					   .names = jp_names_new(state->finder),
 					   .loads = &state->loads,
 					   .incarnations = &state->incarnations};
-	state->holder = (struct jp_holder){.view = view, .loads = &state->loads};
+	state->holder =
+		(struct jp_holder){.view = view, .loads = &state->loads, .files = &state->files};
 	state->readings = calloc(state->files.count, sizeof(*state->readings));
 	if (!state->finder || !state->naming.names || !state->readings ||
 	    jp_holder_init(&state->holder) ||

@@ -13,10 +13,21 @@ static bool has_unwind_info(void *context, const struct jp_truth_code *code, uin
 	return holder->view->in_injected && load && jp_jit_cfi_has_tables(holder->jit, load);
 }
 
+/* Returns whether the file at @addr of @pid was gone when readers needed it. For
+ * jp_truth_stack. */
+static bool lacks_file(void *context, uint32_t pid, uint64_t addr)
+{
+	const struct jp_holder *holder = context;
+	const struct jp_mapping *mapping = jp_replay_find(holder->view->spaces, pid, addr);
+
+	return !mapping || jp_shown_is_gone(holder->files, mapping->name);
+}
+
 int jp_holder_init(struct jp_holder *holder)
 {
 	holder->jit = jp_jit_cfi_new(holder->loads, holder->view->evidence->truth->e_machine);
 	holder->truth.has_unwind_info = has_unwind_info;
+	holder->truth.lacks_file = lacks_file;
 	holder->truth.context = holder;
 	return holder->jit ? 0 : -ENOMEM;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/format/jit/code_loads.h"
+#include "harness/format/shown/shown_index.h"
 #include "harness/judge/validator.h"
 #include "harness/model/unwind/jit_cfi.h"
 
@@ -24,12 +25,13 @@ struct jp_held {
 struct jp_holder {
 	const struct jp_view *view;
 	const struct jp_code_loads *loads;
+	const struct jp_shown_files *files;
 	struct jp_jit_cfi *jit;
 	struct jp_truth_stack truth;
 	bool in_injected; /* @jit is of that file */
 };
 
-/* Prepares @holder, whose @view and @loads are set. Returns 0 or -ENOMEM. */
+/* Prepares @holder, whose @view, @loads and @files are set. Returns 0 or -ENOMEM. */
 int jp_holder_init(struct jp_holder *holder);
 void jp_holder_free(struct jp_holder *holder);
 /* Follows the processes. Returns 0 or -ENOMEM. */

@@ -25,7 +25,8 @@ static bool is_outside_tmp(const struct jp_shown_difference *difference)
 
 static bool is_without_elf(const struct jp_shown_difference *difference)
 {
-	return is_cut_short(difference) && jp_mapping_backing(difference->where) != JP_BACKING_FILE;
+	return is_cut_short(difference) &&
+	       (difference->gone || jp_mapping_backing(difference->where) != JP_BACKING_FILE);
 }
 
 static bool has_marker(const struct jp_shown_difference *difference)

@@ -11,6 +11,7 @@ struct jp_shown_difference {
 	const struct jp_shown_fault *fault; /* NULL: it concerns no frame */
 	const struct jp_shown_frame *frame; /* the shown one at fault->at, or NULL */
 	const char *where;  /* name of the mapping of the held frame at fault->at; "": none */
+	bool gone;          /* that mapping's file was gone */
 	const char *failed; /* the reader's last words, or NULL */
 	bool is_folder;     /* the file is a folder */
 };

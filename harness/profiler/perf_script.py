@@ -14,7 +14,7 @@ from adapting.observations import Stream
 from adapting.reading import Reader
 
 def name_of(place: script.Place) -> str:
-    return name_in(place.file) if place.name is None else place.name
+    return name_in(place.file or "") if place.name is None else place.name
 
 
 class Script(Reader):
@@ -23,7 +23,7 @@ class Script(Reader):
     def read(self, stream: Stream) -> None:
         # Inlined functions have no frame on the stack; addr2line takes minutes to find them.
         for sample in script.parse(self.output_of(self.perf, "script", "--no-inline", "--ns", "-F",
-                                                  script.FIELDS, "-i", self.file.path)):
+                                                  script.FIELDS + ",dso", "-i", self.file.path)):
             stream.sample(sample.time, sample.pid, sample.tid,
                           [name_of(place) for place in sample.frames if not place.in_kernel()])
 

@@ -9,12 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/arguments.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/path.h"
 #include "harness/base/registry.h"
 #include "harness/capture/capture.h"
 #include "harness/capture/profilers.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/format/truth/format.h"
 #include "harness/format/shown/shown_index.h"
 #include "harness/run/merge.h"
 
@@ -30,6 +33,7 @@ struct readers_request {
 	bool optional;        /* an adapter that reads nothing is no error */
 	struct jp_error *err;
 	int failed;
+	struct jp_arguments gone; /* recorded paths of files that are gone */
 };
 
 bool jp_readers_are_valid(const char *words)
@@ -106,6 +110,46 @@ static void list_files(struct readers_request *request)
 			request->there[count++] = files[i];
 }
 
+/* Notes the file of a mapping record if no reader can find it any more. */
+static int note_gone(void *context, const struct jp_event *event)
+{
+	struct readers_request *request = context;
+	const char *name = event->map.name;
+	struct stat st;
+
+	if (event->type != JP_EVENT_MAP || event->kernel_map || *name != '/' || name[1] == '/' ||
+	    !(event->map.prot & JP_PROT_EXEC))
+		return 0;
+	if (!stat(name, &st) && S_ISREG(st.st_mode) &&
+	    (!event->map.has_identity || st.st_ino == event->map.ino))
+		return 0;
+	for (size_t i = 0; i < request->gone.count; i++)
+		if (strcmp(request->gone.list[i], name) == 0)
+			return 0;
+	jp_arguments_add(&request->gone, "%s", name);
+	return request->gone.failed ? -ENOMEM : 0;
+}
+
+/* Lists the files that are gone, and writes the index. */
+static int write_index(struct readers_request *request)
+{
+	struct jp_perfdata_summary summary;
+	struct jp_error unread;
+	char path[4096];
+	int ret = 0;
+
+	for (const char **file = request->there; *file && !ret; file++) {
+		ret = jp_path_build(path, sizeof(path), request->err, "%s/%s", request->dir, *file);
+		/* Judging reports a file that cannot be read. */
+		if (!ret &&
+		    jp_perfdata_read(path, note_gone, request, &summary, &unread) == -ENOMEM)
+			ret = jp_fail(request->err, ENOMEM, "out of memory");
+	}
+	ret = ret ?: jp_shown_index_write(request->dir, &request->gone, request->err);
+	jp_arguments_free(&request->gone);
+	return ret;
+}
+
 int jp_readers_ask(const char *words, const struct jp_case *cas, const char *dir,
 		   struct jp_error *err)
 {
@@ -126,5 +170,5 @@ int jp_readers_ask(const char *words, const struct jp_case *cas, const char *dir
 		jp_profilers_visit(ask_any, &request);
 	else
 		ask_named(&request);
-	return request.failed ?: jp_shown_index_write(dir, err);
+	return request.failed ?: write_index(&request);
 }

@@ -12,7 +12,9 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/digest.h"
 #include "harness/base/file.h"
+#include "harness/base/number.h"
 #include "harness/base/path.h"
+#include "harness/base/printable.h"
 #include "harness/base/untrusted_file.h"
 
 enum { MOST_BYTES = 1 << 30, MOST_INDEX = 1 << 20, PATH_SIZE = 4096 };
@@ -54,7 +56,13 @@ static int write_line(FILE *index, const char *dir, const char *name, struct jp_
 	return text ? 0 : -EIO;
 }
 
-static int write_lines(const char *dir, const struct jp_folder_names *names, struct jp_error *err)
+static uint64_t digest_path(const char *path)
+{
+	return jp_digest(0, path, strlen(path));
+}
+
+static int write_lines(const char *dir, const struct jp_folder_names *names,
+		       const struct jp_arguments *gone, struct jp_error *err)
 {
 	char path[PATH_SIZE];
 	int ret = build_path(path, dir, "index", err);
@@ -64,13 +72,20 @@ static int write_lines(const char *dir, const struct jp_folder_names *names, str
 		return -EIO;
 	for (size_t i = 0; i < names->count && !ret; i++)
 		ret = write_line(index, dir, names->names[i], err);
+	for (size_t i = 0; i < gone->count && !ret; i++) {
+		fprintf(index, "gone %016" PRIx64 " ", digest_path(gone->list[i]));
+		for (const char *text = gone->list[i]; *(text = jp_printable_run(index, text));
+		     text++)
+			fputc('?', index);
+		fputc('\n', index);
+	}
 	if (!ret && fflush(index))
 		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	fclose(index);
 	return ret;
 }
 
-int jp_shown_index_write(const char *dir, struct jp_error *err)
+int jp_shown_index_write(const char *dir, const struct jp_arguments *gone, struct jp_error *err)
 {
 	struct jp_folder_names names = {0};
 	char path[PATH_SIZE];
@@ -78,9 +93,24 @@ int jp_shown_index_write(const char *dir, struct jp_error *err)
 		build_path(path, dir, "", err) ?: jp_untrusted_list(path, &names, is_reading, err);
 
 	if (!ret)
-		ret = write_lines(dir, &names, err);
+		ret = write_lines(dir, &names, gone, err);
 	jp_folder_names_free(&names);
 	return ret;
+}
+
+/* Reads "gone DIGEST PATH". */
+static int load_gone(struct jp_shown_files *all, const char *dir, const char *line,
+		     struct jp_error *err)
+{
+	const char *rest = line;
+	uint64_t digest;
+
+	if (!jp_number_take(&rest, 16, UINT64_MAX, &digest) || *rest != ' ')
+		return jp_fail(err, EINVAL,
+			       "%s/" JP_SHOWN_FOLDER "/index: expected gone DIGEST PATH, there is "
+			       "\"gone %.60s\"",
+			       dir, line);
+	return jp_map_at(&all->gone, digest, 1) ? 0 : jp_fail(err, ENOMEM, "%s: no memory", dir);
 }
 
 /* Reads the next reading, by @line of the index. */
@@ -93,6 +123,8 @@ static int load_line(struct jp_shown_files *all, const char *dir, char *line, st
 	size_t size;
 	int ret;
 
+	if (strncmp(line, "gone ", 5) == 0)
+		return load_gone(all, dir, line + 5, err);
 	if (!name || strchr(name + 1, '/'))
 		return jp_fail(err, EINVAL,
 			       "%s/" JP_SHOWN_FOLDER "/index: expected DIGEST NAME, "
@@ -154,10 +186,16 @@ int jp_shown_files_load(struct jp_shown_files *all, const char *dir, struct jp_e
 	return ret ?: check_names(all, dir, err);
 }
 
+bool jp_shown_is_gone(const struct jp_shown_files *all, const char *name)
+{
+	return jp_map_find(&all->gone, digest_path(name)) != NULL;
+}
+
 void jp_shown_files_free(struct jp_shown_files *all)
 {
 	for (size_t i = 0; i < all->count; i++)
 		jp_shown_free(&all->files[i]);
 	free(all->files);
+	jp_map_free(&all->gone);
 	*all = (struct jp_shown_files){0};
 }

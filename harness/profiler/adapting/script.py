@@ -8,19 +8,20 @@ from typing import Iterator, NamedTuple
 from adapting.protocol import Failed
 from adapting.shown import Named, Shown, output_of
 
-FIELDS = "pid,tid,time,ip,sym,symoff,dso"
+FIELDS = "pid,tid,time,ip,sym,symoff"
 HEAD = re.compile(r"\s*(-?\d+)/(-?\d+)\s+(\d+)\.(\d{9}):")
-FRAME = re.compile(r"\s*([0-9a-f]+) (?:(.*)\+0x([0-9a-f]+)|(.*?)) \((.*)\)$")
+FRAME = re.compile(r"\s*([0-9a-f]+) (?:(.*)\+0x([0-9a-f]+)|(.*?))(?: \((.*)\))?$")
 KERNEL = 1 << 63  # the lowest kernel address
 MOST_FRAMES = 1024  # of a stack; perf has room on its own stack for a few more thousand
 
 
 class Place(NamedTuple):
-    """A frame as perf prints it. @name: None if perf knows none. @file: of the mapping."""
+    """A frame as perf prints it. @name: None if perf knows none. @file: of the mapping, None if
+    the field dso is not printed: such a name may have a newline."""
     address: int
     name: str | None
     offset: int | None
-    file: str
+    file: str | None
 
     @property
     def frame(self) -> Named | tuple[int, str | None]:

@@ -88,24 +88,32 @@ static void test_samples(void)
 	      "frames may lack the name or the address");
 }
 
+static bool is_gone; /* of the last load() */
+
 static int load(void)
 {
 	struct jp_shown_files all;
 	const int ret = jp_shown_files_load(&all, scratch, &err);
 	const int count = (int)all.count;
 
+	is_gone = jp_shown_is_gone(&all, "/a\n") && !jp_shown_is_gone(&all, "/a");
 	jp_shown_files_free(&all);
 	return ret ?: count;
 }
 
 static void test_index(void)
 {
+	struct jp_arguments gone = {0};
+
 	check(load() == 0, "a case without the folder has no reading");
 	mkdir(scratch_path("shown"), 0755);
 	scratch_write(scratch_path("shown/a"), HEAD, strlen(HEAD));
 	scratch_write(scratch_path("shown/messages"), "x", 1);
 	check(load() < 0, "a folder without an index is refused: %s", err.text);
-	check(!jp_shown_index_write(scratch, &err) && load() == 1, "one reading is in the index");
+	jp_arguments_add(&gone, "/a%c", '\n');
+	check(!jp_shown_index_write(scratch, &gone, &err) && load() == 1 && is_gone,
+	      "one reading, and a file that is gone, are in the index");
+	jp_arguments_free(&gone);
 	scratch_write(scratch_path("shown/b"), HEAD, strlen(HEAD));
 	check(load() < 0 && strstr(err.text, "2 readings, and 1 in its index"),
 	      "an added reading is refused: %s", err.text);
