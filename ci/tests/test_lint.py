@@ -56,7 +56,7 @@ WRONG = (
      "comment begins with 'The'", 3),
     ("docs/a.md", "# A\n\nFirst.\n" + "word " * 31 + "end.\n", "32 words", 4),
     ("-", "{}\n", "an odd name", 1),
-    ("results/expected/a", "case a full\n\twhen perf 7.2..: inject allow tool-crash <=1\t# it dies\n",
+    ("results/expected/a", "case a full\n\twhen perf 7..: inject allow tool-crash <=1\t# it dies\n",
      "an allow under when", 2),
     ("results/expected/a", "case a full\n\twhen perf 7.2..: a allow b <=1\t# (perf.unknown)\n",
      "an allow under when", 2),

@@ -14,11 +14,11 @@ WORKLOADS = ("anon_exec", "address_reuse", "code_move", "coalesced_growth --thre
              "coroutines", "fork_exec", "memfd_double", "prefork --children=2",
              "short_lived --count=24", "signals", "thread_churn", "wx_toggle")
 # What the kernel does not record about munmap, mprotect and mremap.
-ALLOWED = """\
-	coverage.stale allow munmap <=acts.munmap, mappings.extra allow munmap <=acts.munmap	# -
-	coverage.stale allow mprotect <=acts.mprotect, mappings.extra allow mprotect <=acts.mprotect	# -
-	coverage.stale allow mremap <=acts.mremap, mappings.extra allow mremap <=acts.mremap	# -
-	coverage.missing allow mremap <=acts.mremap, mappings.missing allow mremap <=acts.mremap	# -
+ALLOWED = "".join("\t%s allow %s <=acts.%s\t# -\n" % (metric, act, act)
+                  for metric in ("coverage.stale", "mappings.extra")
+                  for act in ("munmap", "mprotect", "mremap")) + """\
+	coverage.missing allow mremap <=acts.mremap	# -
+	mappings.missing allow mremap <=acts.mremap	# -
 	broken.chain allow mremap <=99%, names.unnamed allow mremap <=99%	# -
 """
 CASE = "case %d check : %s : launch --freq=999 : samples=100 publish=map\n"
@@ -27,7 +27,8 @@ WRAPPER = r'''#!/usr/bin/env python3
 import os, re, subprocess, sys
 
 REAL, VERSION, FAULT = %r, %r, %r
-FRAME = re.compile(r"(.*?[0-9a-f]+) (\S+)(\+0x[0-9a-f]+ \(.*perf-(\d+)\.map\))$")
+HEAD = re.compile(r"\s*(\d+)/\d+\s+\d+\.\d{9}:")
+FRAME = re.compile(r"(.*?[0-9a-f]+) (\S+)(\+0x[0-9a-f]+)$")
 
 if "--version" in sys.argv:
     print("perf version", VERSION)
@@ -38,24 +39,30 @@ folder = os.path.dirname(sys.argv[sys.argv.index("-i") + 1])
 
 
 def next_names(pid):
+    if not os.path.exists(os.path.join(folder, "perf-%%s.map" %% pid)):
+        return {}
     with open(os.path.join(folder, "perf-%%s.map" %% pid)) as file:
         symbols = sorted((int(line.split()[0], 16), line.split()[2]) for line in file)
     names = [name for _, name in symbols]
     return dict(zip(names, names[1:] + names[:1]))
 
 
-def name_by_next(line):
+def name_by_next(pid, line):
     found = FRAME.match(line)
     if not found:
         return line
-    start, name, rest, pid = found.groups()
-    maps.setdefault(pid, next_names(pid))
+    start, name, rest = found.groups()
+    if pid not in maps:
+        maps[pid] = next_names(pid)
     return start + " " + maps[pid].get(name, name) + rest
 
 
-maps = {}
+maps, pids = {}, []
+for line in lines:
+    head = HEAD.match(line)
+    pids.append(head[1] if head else pids[-1] if pids else "")
 if FAULT == "next":
-    lines = list(map(name_by_next, lines))
+    lines = list(map(name_by_next, pids, lines))
 elif FAULT == "frames":
     count, kept = 0, []
     for line in lines:
@@ -65,14 +72,7 @@ elif FAULT == "frames":
             kept.append(line)
     lines = kept
 elif FAULT == "process":
-    heads = [re.match(r"\s*(\d+)/\d+\s+\d+\.\d{9}:", line) for line in lines]
-    lost = [head[1] for head in heads if head][-1]
-    last, kept = None, []
-    for line, head in zip(lines, heads):
-        last = head[1] if head else last
-        if last != lost:
-            kept.append(line)
-    lines = kept
+    lines = [line for pid, line in zip(pids, lines) if pid != pids[-1]]
 print("\n".join(lines), end="")
 sys.exit(done.returncode)
 '''
