@@ -26,6 +26,7 @@ static int add_load(struct reading *reading, const struct jp_code_load *load)
 	if (!added)
 		return -ENOMEM;
 	*added = *load;
+	added->order = out->count - 1;
 	added->name = strdup(load->name);
 	return added->name ? 0 : -ENOMEM;
 }
@@ -110,21 +111,36 @@ static int by_place(const void *left, const void *right)
 		       ?: jp_compare(a->time, b->time);
 }
 
+/* Ends the reading, which @failed or not. */
+static int finish(struct reading *reading, int failed)
+{
+	struct jp_code_loads *loads = reading->out;
+
+	jp_map_free(&reading->named);
+	if (failed)
+		jp_code_loads_free(loads);
+	else if (loads->count)
+		qsort(loads->loads, loads->count, sizeof(*loads->loads), by_place);
+	return failed;
+}
+
 int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_error *err)
 {
 	struct reading reading = {.out = loads};
-	int failed;
 
 	memset(loads, 0, sizeof(*loads));
-	failed = jp_jitdump_folder_read(dir, &loads->folder, visit_record, &reading, err);
-	jp_map_free(&reading.named);
-	if (failed) {
-		jp_code_loads_free(loads);
-		return failed;
-	}
-	if (loads->count)
-		qsort(loads->loads, loads->count, sizeof(*loads->loads), by_place);
-	return 0;
+	return finish(&reading,
+		      jp_jitdump_folder_read(dir, &loads->folder, visit_record, &reading, err));
+}
+
+int jp_code_loads_read_files(char *const *paths, size_t count, int64_t owner,
+			     struct jp_code_loads *loads, struct jp_error *err)
+{
+	struct reading reading = {.out = loads};
+
+	memset(loads, 0, sizeof(*loads));
+	return finish(&reading, jp_jitdump_files_read(paths, count, owner, &loads->folder,
+						      visit_record, &reading, err));
 }
 
 void jp_code_loads_free(struct jp_code_loads *loads)

@@ -10,6 +10,7 @@
 struct jp_code_load {
 	uint32_t pid, owner; /* pid in the record; pid in the header of its dump */
 	uint64_t time, addr, size;
+	size_t order;     /* number of the record among all */
 	const char *name; /* MOVE: that of the last LOAD with its index, or "" */
 	/* The next members of a MOVE are also those of that LOAD. */
 	const unsigned char *code; /* @size bytes; NULL: not in the dump */
@@ -28,4 +29,7 @@ struct jp_code_loads {
 /* Reads all jitdumps of @dir, each up to its first bad record. Returns 0, or -errno and a message;
  * then @loads is empty. */
 int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_error *err);
+/* Does the same with the files @paths of @owner (-1: any user). */
+int jp_code_loads_read_files(char *const *paths, size_t count, int64_t owner,
+			     struct jp_code_loads *loads, struct jp_error *err);
 void jp_code_loads_free(struct jp_code_loads *loads);

@@ -9,12 +9,12 @@
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 
-static int visit_dump(struct jp_jitdump_folder *folder, const char *path, jp_jitdump_visit visit,
-		      void *context)
+static int visit_dump(struct jp_jitdump_folder *folder, const char *path, int64_t owner,
+		      jp_jitdump_visit visit, void *context)
 {
 	struct jp_jitdump_record record;
 	struct jp_error why = {""};
-	struct jp_jitdump *dump = jp_jitdump_open(path, -1, &why);
+	struct jp_jitdump *dump = jp_jitdump_open(path, owner, &why);
 	int more = dump ? 1 : -EINVAL, failed = 0;
 
 	folder->dumps[folder->count++] = dump;
@@ -53,10 +53,25 @@ int jp_jitdump_folder_read(const char *dir, struct jp_jitdump_folder *folder,
 		char path[4096];
 
 		failed = jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, names.names[i])
-				 ?: visit_dump(folder, path, visit, context);
+				 ?: visit_dump(folder, path, -1, visit, context);
 	}
 	jp_folder_names_free(&names);
 	return failed ? jp_fail(err, -failed, "%s: jitdumps: %s", dir, strerror(-failed)) : 0;
+}
+
+int jp_jitdump_files_read(char *const *paths, size_t count, int64_t owner,
+			  struct jp_jitdump_folder *folder, jp_jitdump_visit visit, void *context,
+			  struct jp_error *err)
+{
+	int failed = 0;
+
+	memset(folder, 0, sizeof(*folder));
+	folder->dumps = calloc(count ?: 1, sizeof(struct jp_jitdump *));
+	if (!folder->dumps)
+		return jp_fail(err, ENOMEM, "jitdumps: no memory");
+	for (size_t i = 0; i < count && !failed; i++)
+		failed = visit_dump(folder, paths[i], owner, visit, context);
+	return failed ? jp_fail(err, -failed, "jitdumps: %s", strerror(-failed)) : 0;
 }
 
 void jp_jitdump_folder_free(struct jp_jitdump_folder *folder)

@@ -19,5 +19,9 @@ typedef int (*jp_jitdump_visit)(void *context, const struct jp_jitdump_header *h
  * into @folder's dumps. Returns 0, or -errno and a message. */
 int jp_jitdump_folder_read(const char *dir, struct jp_jitdump_folder *folder,
 			   jp_jitdump_visit visit, void *context, struct jp_error *err);
+/* Does the same with the files @paths of @owner (-1: any user). */
+int jp_jitdump_files_read(char *const *paths, size_t count, int64_t owner,
+			  struct jp_jitdump_folder *folder, jp_jitdump_visit visit, void *context,
+			  struct jp_error *err);
 /* Frees @folder's dumps. Call it after an error too. */
 void jp_jitdump_folder_free(struct jp_jitdump_folder *folder);
