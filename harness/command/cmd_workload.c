@@ -36,9 +36,10 @@ struct request {
 	const struct jp_workload *workload;
 };
 
-static struct request request = {.setup = {.seed = 1, .ready_fd = STDOUT_FILENO, .hold_fd = -1},
-				 .publish = "none",
-				 .proc = -1};
+static struct request request = {
+	.setup = {.seed = 1, .shorter = 1, .ready_fd = STDOUT_FILENO, .hold_fd = -1},
+	.publish = "none",
+	.proc = -1};
 
 /* Prints all workloads if none was chosen, the publishers and their possible faults. */
 static void print_names(FILE *out)
@@ -141,6 +142,8 @@ static bool parse(int argc, char **argv, int *status)
 			 "$TMPDIR, whose name it prints)"},
 		{"--seed", .value = "N", .wide = &request.setup.seed,
 		 .help = "varies the loop lengths (1)"},
+		{"--shorter", .value = "N", .wide = &request.setup.shorter, .least = 1,
+		 .most = 1000000, .help = "divides loop lengths by N, for single steps (1)"},
 		{"--ready-fd", .value = "N", .take = parse_descriptor,
 		 .context = &request.setup.ready_fd,
 		 .help = "the descriptor to write \"ready PID\", \"done STEP\" and \"failed STEP: "

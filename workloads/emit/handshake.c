@@ -25,7 +25,8 @@
 #define PR_MDWE_REFUSE_EXEC_GAIN 1
 #endif
 
-static struct jp_handshake_setup current = {.seed = 1, .ready_fd = STDOUT_FILENO, .hold_fd = -1};
+static struct jp_handshake_setup current = {
+	.seed = 1, .shorter = 1, .ready_fd = STDOUT_FILENO, .hold_fd = -1};
 static atomic_int stopping;
 
 static void request_stop(int signal)

@@ -78,6 +78,7 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 
 	if (!depth || depth > MOST_DEPTH)
 		return -EINVAL;
+	turns /= jp_handshake_setup()->shorter;
 	for (uint32_t d = 0; d + 1 < depth; d++)
 		if (!jp_shape_calls(functions[d]->shape))
 			return -EINVAL;

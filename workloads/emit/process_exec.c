@@ -88,6 +88,7 @@ static int describe_image(struct next_image *image, const char *file, const char
 	jp_arguments_add(arguments, "%s", argv[0]);
 	jp_arguments_add(arguments, "--truth=%s", setup->truth);
 	jp_arguments_add(arguments, "--seed=%" PRIu64, setup->seed);
+	jp_arguments_add(arguments, "--shorter=%" PRIu64, setup->shorter);
 	jp_arguments_add(arguments, "--ready-fd=%d", theirs[0]);
 	jp_arguments_add(arguments, "--control-fd=%d", theirs[1]);
 	if (jp_truth_outer_proc() >= 0)

@@ -53,6 +53,7 @@ int jp_handshake_stopping(void);
 struct jp_handshake_setup {
 	char **argv;              /* command line as typed, which an exec repeats */
 	uint64_t seed;            /* value of --seed, with which loop lengths vary */
+	uint64_t shorter;         /* value of --shorter, by which loop lengths are divided */
 	int ready_fd, control_fd; /* control_fd -1: only signals stop the workload */
 	int hold_fd;              /* -1: no watcher opens a witness */
 	int resumed;              /* this image is the result of a step "exec" */
