@@ -50,7 +50,7 @@ static pid_t fork_bound(struct jp_error *err)
 	return 0;
 }
 
-static int wait_for_acting(void)
+int jp_survivor_wait_alone(void)
 {
 	int status;
 
@@ -59,6 +59,17 @@ static int wait_for_acting(void)
 			return -1;
 	acting = 0;
 	return status;
+}
+
+pid_t jp_survivor_fork_alone(struct jp_error *err)
+{
+	const pid_t pid = fork_bound(err);
+
+	if (pid > 0) {
+		acting = pid;
+		jp_survivor_signals(pass_signal_on);
+	}
+	return pid;
 }
 
 /* Leaves children from before our exec, and their descendants, alone: if there are any, a process
@@ -71,12 +82,10 @@ static int leave_inherited(struct jp_error *err)
 
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) && errno == ECHILD)
 		return 0;
-	pid = fork_bound(err);
+	pid = jp_survivor_fork_alone(err);
 	if (pid <= 0)
 		return pid;
-	acting = pid;
-	jp_survivor_signals(pass_signal_on);
-	status = wait_for_acting();
+	status = jp_survivor_wait_alone();
 	if (status >= 0 && WIFEXITED(status))
 		_exit(WEXITSTATUS(status));
 	if (status >= 0) {
@@ -122,7 +131,7 @@ void jp_survivor_end(void)
 
 int jp_survivor_wait(void)
 {
-	const int status = wait_for_acting();
+	const int status = jp_survivor_wait_alone();
 
 	if (status >= 0)
 		jp_children_end();

@@ -13,6 +13,11 @@
  * pid in the surviving one; or -errno and a message. @channel: socket for messages (message.h)
  * between both. */
 pid_t jp_survivor_fork(int *channel, struct jp_error *err);
+/* Returns, as fork(), 0 in the acting process, or -errno and a message. Unlike after
+ * jp_survivor_fork(), no other process is ended, and the acting process may end by a signal. */
+pid_t jp_survivor_fork_alone(struct jp_error *err);
+/* Waits for it. Returns waitpid()'s status, or -1. */
+int jp_survivor_wait_alone(void);
 /* Sets the handler for SIGINT, SIGTERM and SIGHUP in the surviving process. */
 void jp_survivor_signals(void (*handler)(int number));
 /* Asks the acting process to end. */
