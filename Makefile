@@ -48,7 +48,7 @@ JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 # are all built: a file of any machine is judged on any other.
 ARCHES	:= $(basename $(notdir $(wildcard workloads/arch/*.c)))
 FOREIGN	:= $(foreach arch,$(filter-out $(ARCH),$(ARCHES)), \
-	$(addsuffix /$(arch).c,harness/capture harness/facts workloads/arch))
+	$(addsuffix /$(arch).c,harness/capture harness/facts harness/trace workloads/arch))
 SRC	:= $(filter-out harness/selftest/% $(FOREIGN),$(wildcard harness/*/*.c harness/*/*/*.c \
 	validators/*.c workloads/*.c workloads/*/*.c))
 OBJ	:= $(SRC:%.c=$(O)/%.o) $(O)/expected.o

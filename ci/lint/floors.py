@@ -17,7 +17,7 @@ FLOORS = (
     ("harness/capture", "harness/inject", "harness/case", "harness/judge",
      "harness/explain", "harness/lint"),
     ("harness/outcome",),
-    ("harness/run", "harness/report", "harness/facts"),
+    ("harness/run", "harness/report", "harness/facts", "harness/trace"),
     ("harness/repro", "harness/score"),
     ("harness/command",),
 )

@@ -37,6 +37,9 @@ struct jp_machine_frames {
 	bool (*after_direct_call)(const unsigned char *code, uint64_t at, int64_t *distance);
 	/* Returns whether the @size bytes of @code begin with a return. */
 	bool (*returns)(const unsigned char *code, uint64_t size);
+	/* Returns whether the @size bytes of @code begin with an instruction that allocates stack:
+	 * it moves the stack pointer by a distance, so stays on the same stack. */
+	bool (*allocates)(const unsigned char *code, uint64_t size);
 };
 
 /* Stores the user instruction and stack pointer of @sample. Returns false if it has no such

@@ -79,6 +79,38 @@ static bool returns(const unsigned char *code, uint64_t size)
 	return size > prefixed && (code[prefixed] == RET || code[prefixed] == RET_POP);
 }
 
+/* sub, add, and with the stack pointer as operand; lea into it; enter. A push is recognized by its
+ * distance. */
+static bool allocates(const unsigned char *code, uint64_t size)
+{
+	enum {
+		REX_W = 0x48,
+		REX_WRXB = 0x4f,
+		ENTER = 0xc8,
+		LEA = 0x8d,
+		SUB = 0x29,
+		SUB_LOAD = 0x2b
+	};
+	enum { IMMEDIATE_8 = 0x83, IMMEDIATE_32 = 0x81 };
+
+	if (size && code[0] == ENTER)
+		return true;
+	if (size < 3 || code[0] < REX_W || code[0] > REX_WRXB)
+		return false;
+	switch (code[1]) {
+	case IMMEDIATE_8:
+	case IMMEDIATE_32:
+		return (code[2] & 7) == 4;
+	case SUB:
+		return (code[2] & 7) == 4;
+	case SUB_LOAD:
+	case LEA:
+		return (code[2] >> 3 & 7) == 4;
+	default:
+		return false;
+	}
+}
+
 static const struct jp_machine_frames frames = {
 	.pushed = 8,
 	.fp = FP,
@@ -87,6 +119,7 @@ static const struct jp_machine_frames frames = {
 	.after_call = after_call,
 	.after_direct_call = after_direct_call,
 	.returns = returns,
+	.allocates = allocates,
 };
 
 /* PERF_REG_X86_*: ax bx cx dx si di bp sp ip, flags and segments, r8 to r15. In user space

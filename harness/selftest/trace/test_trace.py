@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Single steps on workloads, whose truth is known: the trace's callers are the true ones."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import unittest
+from typing import Any, Sequence
+
+from ci.base import files
+from harness.selftest.support.scratch import JITPROOF, Folder
+
+# Short loops, so that a burst contains many calls.
+SHORTER = ("--shorter", "1000")
+PLACES = ("entry", "body", "call", "exit")
+
+
+class Trace(Folder):
+    """Traces a workload until its bursts are done, then ends it."""
+
+    def workload(self, *arguments: str) -> list[str]:
+        return [JITPROOF, "workload", *arguments, "--truth", self.place("truth"),
+                "--publish-dir", self.home]
+
+    def start(self, options: Sequence[str], command: Sequence[str]) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [JITPROOF, "trace", "--seed", "7", "--interval", "10", *options, *command],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=dict(os.environ, TMPDIR=self.home))
+
+    def trace(self, *arguments: str, bursts: int = 15, steps: int = 1500,
+              options: Sequence[str] = ()) -> dict[str, Any]:
+        """Returns the result for the workload of @arguments."""
+        traced = self.start(
+            ("--json", "--bursts", str(bursts), "--steps", str(steps),
+             "--truth", self.place("truth"), *options, "--"), self.workload(*arguments))
+        assert traced.stderr
+        errors = traced.stderr.readline()
+        output, more = traced.communicate(timeout=120)
+        self.assertIn("bursts are done", errors, errors + more)
+        found = json.loads(output.splitlines()[-1])
+        self.assertEqual((found["truth"]["wrong"], found["truth"]["elsewhere"]), (0, 0), found)
+        self.assertEqual(traced.returncode, 0, more)
+        assert isinstance(found, dict)
+        return found
+
+
+class Callers(Trace):
+    """0 wrong callers, and not by making no claim."""
+
+    def check(self, *arguments: str, right: int = 500, **more: Any) -> dict[str, Any]:
+        found = self.trace(*arguments, **more)
+        self.assertGreaterEqual(found["truth"]["right"], right, found)
+        return found
+
+    def test_shapes(self) -> None:
+        """With frame pointers and without, large frames, leaves."""
+        found = self.check("anon_exec", "--shorter", "20000")
+        for place in PLACES:
+            self.assertGreater(found["by_fp"][place]["right"] + found["by_fp"][place]["skipped"],
+                               0, place)
+        self.assertEqual(sum(found["by_fp"][place]["wrong"] for place in PLACES), 0, found)
+
+    def test_other_frame_pointers(self) -> None:
+        found = self.check("bad_chain", *SHORTER)
+        self.assertGreater(found["by_fp"]["body"]["wrong"], 0, found)
+
+    def test_tail_calls(self) -> None:
+        found = self.check("tail_calls", "--publish", "map", "--shorter", "3000", steps=2500)
+        self.assertGreater(found["events"]["tail-call"], 0, found)
+
+    def test_signals(self) -> None:
+        found = self.check("signals", "--shorter", "2", right=100, bursts=40)
+        self.assertGreater(found["events"]["signal"], 0, found)
+
+    def test_stacks(self) -> None:
+        """Emitted code on a stack of its own."""
+        found = self.check("coroutines", "--managed", "--shorter", "3000", steps=2500)
+        self.assertGreater(found["events"]["stack-switch"], 0, found)
+
+    def test_coroutines(self) -> None:
+        self.check("coroutines", "--shorter", "3000", steps=2500)
+
+    def test_children(self) -> None:
+        self.check("prefork", *SHORTER)
+
+    def test_native(self) -> None:
+        self.check("native_holes", *SHORTER)
+
+    def test_without_main_thread(self) -> None:
+        self.check("thread_churn", "--shorter", "100", right=0)
+
+
+class Disturbance(Trace):
+    """The traced program goes on, also without its tracer."""
+
+    def start_workload(self) -> subprocess.Popen[str]:
+        started = subprocess.Popen(self.workload("anon_exec"), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        assert started.stdout
+        self.assertIn("ready", started.stdout.readline())
+        return started
+
+    def wait_for_burst(self, pid: int) -> None:
+        while not re.search(r"^State:\tt", files.read("/proc/%d/status" % pid), re.M):
+            pass
+
+    def end_tracer(self, number: int) -> None:
+        workload = self.start_workload()
+        tracer = self.start(("--bursts", "100000", "--pid", str(workload.pid)), ())
+        self.wait_for_burst(workload.pid)
+        tracer.send_signal(number)
+        tracer.communicate(timeout=60)
+        workload.communicate(timeout=60)
+        self.assertEqual(workload.returncode, 0)
+
+    def test_killed(self) -> None:
+        self.end_tracer(signal.SIGKILL)
+
+    def test_interrupted(self) -> None:
+        self.end_tracer(signal.SIGINT)
+
+    def test_status(self) -> None:
+        """A program that cannot be traced."""
+        done = subprocess.run([JITPROOF, "trace", "--pid", "1999999999"], capture_output=True,
+                              text=True)
+        self.assertEqual((done.returncode, done.stdout), (99, ""))
+        self.assertIn("1999999999", done.stderr)
+
+
+class Output(Trace):
+    def test_lines(self) -> None:
+        """Each line is an instruction of emitted code."""
+        found = self.trace("anon_exec", *SHORTER, "--publish", "both", bursts=5,
+                           options=("-o", self.place("trace")))
+        lines = [json.loads(line) for line in files.read(self.place("trace")).splitlines()]
+        self.assertEqual(len(lines), found["emitted"])
+        self.assertEqual(sum("return" in line for line in lines), found["known"])
+        for line in lines:
+            self.assertEqual((line["map"]["is"], line["dump"]["is"]), ("right", "right"))
+
+
+if __name__ == "__main__":
+    unittest.main()

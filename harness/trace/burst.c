@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/trace/burst.h"
+
+#include "harness/base/clock.h"
+#include "harness/trace/memory.h"
+#include "harness/trace/registers.h"
+
+enum { CODE_SIZE = 16 }; /* no instruction is longer than 15 bytes */
+
+/* A thread before an instruction. */
+struct moment {
+	struct jp_regs regs;
+	struct jp_shadow_state state;
+	unsigned char code[CODE_SIZE];
+	uint64_t time;
+};
+
+static bool read_moment(const struct jp_burst *burst, struct moment *moment)
+{
+	const struct jp_machine *machine;
+
+	if (!jp_registers_read(burst->tid, &moment->regs))
+		return false;
+	machine = moment->regs.machine;
+	moment->time = jp_clock_now();
+	moment->state = (struct jp_shadow_state){
+		.ip = moment->regs.r[machine->ip],
+		.sp = moment->regs.r[machine->sp],
+		.fp = moment->regs.r[machine->frames->fp],
+		.code = moment->code,
+	};
+	jp_memory_read(burst->tid, moment->state.sp, &moment->state.top, sizeof(moment->state.top));
+	moment->state.size = jp_memory_read(burst->tid, moment->state.ip, moment->code, CODE_SIZE);
+	burst->shadow->machine = machine->frames;
+	return moment->state.size;
+}
+
+/* Doubts the innermost frame if its return address was overwritten. */
+static void check_return_address(const struct jp_burst *burst)
+{
+	const struct jp_shadow_frame *top = jp_shadow_top(burst->shadow);
+	uint64_t word;
+
+	if (top && (!jp_memory_load((void *)&burst->tid, top->at, &word) || word != top->ret))
+		jp_shadow_doubt(burst->shadow, JP_SHADOW_CHANGED);
+}
+
+/* Recognizes a jump from one emitted function into another. */
+static void check_jump(const struct jp_burst *burst, const struct moment *from,
+		       const struct moment *to)
+{
+	const struct jp_published_files *published = burst->checks->published;
+	const struct jp_shadow_frame *top = jp_shadow_top(burst->shadow);
+	size_t one, other;
+
+	if (!top || (to->state.ip > from->state.ip && to->state.ip - from->state.ip < CODE_SIZE) ||
+	    !jp_published_is_emitted(published, from->state.ip) ||
+	    !jp_published_is_emitted(published, to->state.ip))
+		return;
+	one = jp_checks_function(burst->checks, from->state.ip);
+	other = jp_checks_function(burst->checks, to->state.ip);
+	if (!one || !other || one == other)
+		return;
+	if (to->state.sp == top->at)
+		burst->shadow->events[JP_SHADOW_TAIL]++;
+	else
+		jp_shadow_doubt(burst->shadow, JP_SHADOW_REPLACED);
+}
+
+static enum jp_trace_place find_place(const struct jp_shadow *shadow,
+				      const struct jp_trace_insn *insn, const struct moment *moment,
+				      bool called)
+{
+	if (called)
+		return JP_PLACE_CALL;
+	if (shadow->machine->returns(moment->code, moment->state.size))
+		return JP_PLACE_EXIT;
+	return insn->ip == insn->start && insn->sp == insn->at ? JP_PLACE_ENTRY : JP_PLACE_BODY;
+}
+
+/* Applies the instruction at @from, which led to @to, to the shadow stack, and judges it. */
+static void apply_instruction(struct jp_burst *burst, const struct moment *from,
+			      const struct moment *to, bool sample)
+{
+	struct jp_shadow *shadow = burst->shadow;
+	const struct jp_shadow_frame *top = jp_shadow_top(shadow);
+	const uint64_t calls = shadow->calls, returns = shadow->returns;
+	struct jp_trace_insn insn = {
+		.pid = burst->checks->now->pid,
+		.tid = (uint32_t)burst->tid,
+		.burst = burst->number,
+		.time = from->time,
+		.ip = from->state.ip,
+		.sp = from->state.sp,
+		.fp = from->state.fp,
+		.known = top,
+		.at = top ? top->at : 0,
+		.ret = top ? top->ret : 0,
+		.start = top ? top->start : 0,
+	};
+	struct jp_checks_step step = {
+		.regs = &from->regs,
+		.first = from->code[0],
+		.found_at = from->state.ip,
+		.fp = top ? top->fp : 0,
+		.sample = sample,
+	};
+
+	burst->checks->tally->uncertain +=
+		!top && shadow->count && jp_published_is_emitted(burst->checks->published, insn.ip);
+	jp_shadow_step(shadow, &from->state, &to->state);
+	insn.place = find_place(shadow, &insn, from, shadow->calls > calls);
+	if (insn.place == JP_PLACE_CALL)
+		step.found_at = to->state.top - 1;
+	jp_checks_apply(burst->checks, &insn, &step);
+	if (insn.known || insn.emitted)
+		burst->visit(burst->context, &insn);
+	if (shadow->calls == calls && shadow->returns == returns)
+		check_jump(burst, from, to);
+}
+
+void jp_burst_run(struct jp_burst *burst)
+{
+	struct moment moments[2], *from = &moments[0], *to = &moments[1], *swapped;
+	bool sample = true;
+
+	if (!read_moment(burst, from))
+		return;
+	for (uint32_t i = 0; i < burst->steps; i++) {
+		enum jp_stepped stepped;
+
+		if (jp_registers_at_system_call(&from->regs, from->code, from->state.size))
+			return;
+		check_return_address(burst);
+		stepped = jp_threads_step(burst->threads, burst->tid);
+		if (stepped == JP_STEPPED_GONE || !read_moment(burst, to))
+			return;
+		if (stepped == JP_STEPPED_HANDLER) {
+			jp_shadow_signal(burst->shadow, &from->state, &to->state);
+		} else if (stepped == JP_STEPPED) {
+			burst->checks->tally->steps++;
+			apply_instruction(burst, from, to, sample);
+			sample = false;
+		} else if (jp_threads_find(burst->threads, burst->tid)->group_stop) {
+			return;
+		}
+		swapped = from;
+		from = to;
+		to = swapped;
+	}
+}

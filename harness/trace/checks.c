@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/trace/checks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/trace/memory.h"
+
+/* The names of an address during a burst. */
+struct named {
+	struct jp_published_name by[JP_SOURCES];
+};
+
+/* The first byte of an instruction when a line of a perf map was first seen to name it. */
+struct first {
+	size_t entry;
+	unsigned char byte;
+};
+
+/* Instructions without a name, which a later entry may name. */
+struct missing {
+	uint64_t insns, samples;
+};
+
+typedef void find_name(const struct jp_published_files *published, uint64_t addr,
+		       struct jp_published_name *name);
+static find_name *const find[JP_SOURCES] = {
+	[JP_SOURCE_MAP] = jp_published_in_map,
+	[JP_SOURCE_DUMP] = jp_published_in_dump,
+};
+
+static struct jp_checked_process *find_process(struct jp_checks *checks, uint32_t pid)
+{
+	struct jp_checked_process *added;
+
+	for (size_t i = 0; i < checks->nr_processes; i++)
+		if (checks->processes[i].pid == pid)
+			return &checks->processes[i];
+	added = jp_array_push(&checks->processes, &checks->nr_processes, &checks->capacity);
+	if (added)
+		added->pid = pid;
+	return added;
+}
+
+/* Counts the missing names of @source that are there now as late. */
+static void count_late(struct jp_checks *checks, enum jp_trace_source source)
+{
+	struct jp_published_name name;
+	struct missing *missing;
+	size_t at = 0;
+	uint64_t ip;
+
+	while ((missing = jp_map_next(&checks->now->missing[source], &at, &ip))) {
+		if (!missing->insns)
+			continue;
+		find[source](checks->published, ip, &name);
+		if (!name.name)
+			continue;
+		checks->tally->names[source][JP_NAME_MISSING] -= missing->insns;
+		checks->tally->names[source][JP_NAME_LATE] += missing->insns;
+		checks->tally->samples[source][JP_NAME_MISSING] -= missing->samples;
+		checks->tally->samples[source][JP_NAME_LATE] += missing->samples;
+		*missing = (struct missing){0};
+	}
+}
+
+/* Counts what is wrong with the times of the jitdumps' records. */
+static int count_times(struct jp_checks *checks)
+{
+	const struct jp_code_loads *loads = &checks->published->loads;
+	struct jp_checked_process *process = checks->now;
+	jp_cleanup_free uint64_t *times = calloc(loads->count + 1, sizeof(*times));
+	const uint64_t now = jp_clock_now();
+
+	if (!times)
+		return -ENOMEM;
+	process->loads = loads->count;
+	process->future = process->early = process->disorder = 0;
+	for (size_t i = 0; i < loads->count; i++)
+		times[loads->loads[i].order] = loads->loads[i].time;
+	for (size_t i = 0; i < loads->count; i++) {
+		process->future += times[i] > now;
+		process->early += times[i] < checks->launched;
+		process->disorder += i && times[i] < times[i - 1];
+	}
+	return 0;
+}
+
+int jp_checks_begin(struct jp_checks *checks, uint32_t pid,
+		    const struct jp_published_files *published)
+{
+	checks->published = published;
+	checks->now = find_process(checks, pid);
+	jp_map_free(&checks->named);
+	jp_map_free(&checks->compared);
+	if (!checks->now)
+		return -ENOMEM;
+	for (int source = 0; source < JP_SOURCES; source++)
+		count_late(checks, source);
+	return count_times(checks);
+}
+
+/* Returns the names of @addr, or NULL without memory. */
+static const struct named *find_names(struct jp_checks *checks, uint64_t addr)
+{
+	struct named *named = jp_map_find(&checks->named, addr);
+
+	if (named)
+		return named;
+	named = jp_map_at(&checks->named, addr, sizeof(*named));
+	for (int source = 0; named && source < JP_SOURCES; source++)
+		find[source](checks->published, addr, &named->by[source]);
+	return named;
+}
+
+size_t jp_checks_function(struct jp_checks *checks, uint64_t addr)
+{
+	const struct named *named = find_names(checks, addr);
+
+	return named ? named->by[JP_SOURCE_DUMP].entry ?: named->by[JP_SOURCE_MAP].entry : 0;
+}
+
+/* Returns whether the code under a line changed since the line was first seen. */
+static bool is_stale_line(struct jp_checks *checks, uint64_t ip, unsigned char byte, size_t entry)
+{
+	struct first *first = jp_map_at(&checks->now->first, ip, sizeof(*first));
+
+	if (!first || first->entry == entry)
+		return first && first->byte != byte;
+	*first = (struct first){entry, byte};
+	return false;
+}
+
+/* Returns whether the jitdump has another byte at @ip. Relocation changes operands alone, so the
+ * first byte of an instruction shows whether the code is the same. */
+static bool is_stale_load(const struct jp_code_load *load, uint64_t ip, unsigned char byte)
+{
+	return load->code && load->code[ip - load->addr] != byte;
+}
+
+static void note_missing(struct jp_checks *checks, enum jp_trace_source source, uint64_t ip,
+			 bool sample)
+{
+	struct missing *missing =
+		jp_map_at(&checks->now->missing[source], ip, sizeof(struct missing));
+
+	if (missing) {
+		missing->insns++;
+		missing->samples += sample;
+	}
+}
+
+static enum jp_trace_name judge_name(struct jp_checks *checks, enum jp_trace_source source,
+				     const struct jp_published_name *name, uint64_t ip,
+				     const struct jp_checks_step *step)
+{
+	const bool exists =
+		source == JP_SOURCE_MAP ? checks->published->has_map : checks->published->has_dump;
+
+	if (!exists)
+		return JP_NAME_NONE;
+	if (!name->name) {
+		note_missing(checks, source, ip, step->sample);
+		return JP_NAME_MISSING;
+	}
+	if (strcmp(name->name, name->newest) != 0)
+		return JP_NAME_WRONG;
+	if (name->load ? is_stale_load(name->load, ip, step->first)
+		       : is_stale_line(checks, ip, step->first, name->entry))
+		return JP_NAME_STALE;
+	return JP_NAME_RIGHT;
+}
+
+/* Compares the bytes of a jitdump's function with memory, once in a burst. */
+static void compare_bytes(struct jp_checks *checks, const struct jp_published_name *name,
+			  uint32_t tid)
+{
+	const struct jp_code_load *load = name->load;
+	jp_cleanup_free unsigned char *bytes = NULL;
+	bool *compared;
+
+	if (!load || !load->code)
+		return;
+	compared = jp_map_at(&checks->compared, name->entry, sizeof(*compared));
+	bytes = malloc(load->size);
+	if (!compared || *compared || !bytes)
+		return;
+	*compared = true;
+	checks->tally->functions++;
+	if (jp_memory_read((pid_t)tid, load->addr, bytes, load->size) != load->size ||
+	    memcmp(bytes, load->code, load->size) != 0)
+		checks->tally->differ++;
+}
+
+/* Returns whether a step led to the caller of @insn. */
+static bool is_caller(const struct jp_regs *regs, const struct jp_trace_insn *insn)
+{
+	const struct jp_machine *machine = regs->machine;
+
+	return regs->r[machine->ip] == insn->ret &&
+	       regs->r[machine->sp] == insn->at + machine->frames->pushed;
+}
+
+static enum jp_trace_caller judge_frame_pointer(const struct jp_checks *checks,
+						const struct jp_trace_insn *insn,
+						const struct jp_checks_step *step)
+{
+	struct jp_regs regs = *step->regs;
+	pid_t tid = (pid_t)insn->tid;
+
+	if (regs.machine->frames->step(&regs, jp_memory_load, &tid) == JP_FRAME_STEPPED &&
+	    is_caller(&regs, insn))
+		return JP_CALLER_RIGHT;
+	return insn->fp == step->fp ? JP_CALLER_SKIPPED : JP_CALLER_WRONG;
+}
+
+static enum jp_trace_caller judge_unwinding(const struct jp_checks *checks,
+					    const struct jp_published_name *name,
+					    const struct jp_trace_insn *insn,
+					    const struct jp_checks_step *step)
+{
+	struct jp_regs regs = *step->regs;
+	pid_t tid = (pid_t)insn->tid;
+	struct jp_jit_cfi *cfi = checks->published->cfi;
+
+	if (!name->load || !jp_jit_cfi_has_tables(cfi, name->load))
+		return JP_CALLER_NONE;
+	return jp_jit_cfi_step(cfi, name->load, step->found_at, &regs, jp_memory_load, &tid) ==
+				       JP_CFI_STEPPED &&
+			       is_caller(&regs, insn)
+		       ? JP_CALLER_RIGHT
+		       : JP_CALLER_WRONG;
+}
+
+static void judge_caller(struct jp_checks *checks, const struct named *named,
+			 struct jp_trace_insn *insn, const struct jp_checks_step *step)
+{
+	insn->by_fp = judge_frame_pointer(checks, insn, step);
+	insn->by_dump = judge_unwinding(checks, &named->by[JP_SOURCE_DUMP], insn, step);
+	checks->tally->by_fp[insn->place][insn->by_fp]++;
+	checks->tally->by_dump[insn->place][insn->by_dump]++;
+}
+
+void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
+		     const struct jp_checks_step *step)
+{
+	struct jp_tally *tally = checks->tally;
+	const struct named *named = find_names(checks, insn->ip);
+
+	insn->emitted = jp_published_is_emitted(checks->published, insn->ip);
+	if (!insn->emitted || !named)
+		return;
+	tally->emitted++;
+	tally->known += insn->known;
+	for (int source = 0; source < JP_SOURCES; source++) {
+		const struct jp_published_name *name = &named->by[source];
+
+		insn->name[source] = judge_name(checks, source, name, insn->ip, step);
+		insn->names[source] = name->name;
+		tally->names[source][insn->name[source]]++;
+		tally->samples[source][insn->name[source]] += step->sample;
+	}
+	compare_bytes(checks, &named->by[JP_SOURCE_DUMP], insn->tid);
+	if (insn->known)
+		judge_caller(checks, named, insn, step);
+}
+
+void jp_checks_end(struct jp_checks *checks)
+{
+	for (size_t i = 0; i < checks->nr_processes; i++) {
+		struct jp_checked_process *one = &checks->processes[i];
+
+		checks->tally->loads += one->loads;
+		checks->tally->future += one->future;
+		checks->tally->early += one->early;
+		checks->tally->disorder += one->disorder;
+		jp_map_free(&one->first);
+		for (int source = 0; source < JP_SOURCES; source++)
+			jp_map_free(&one->missing[source]);
+	}
+	jp_map_free(&checks->named);
+	jp_map_free(&checks->compared);
+	free(checks->processes);
+	checks->processes = NULL;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/trace/compare.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/model/oracle/oracle.h"
+
+void jp_comparison_add(void *comparison, const struct jp_trace_insn *insn)
+{
+	struct jp_comparison *to = comparison;
+	struct jp_trace_insn *added = jp_array_push(&to->insns, &to->count, &to->capacity);
+
+	to->failed |= !added;
+	if (added)
+		*added = *insn;
+}
+
+static void compare_insn(struct jp_comparison *comparison, const struct jp_truth *truth,
+			 const struct jp_trace_insn *insn, struct jp_truth_stack *stack)
+{
+	if (jp_truth_stack_at(truth, insn->pid, insn->tid, insn->time, 0, insn->ip, insn->sp,
+			      JP_CHAIN, stack) != JP_STACK_FOUND ||
+	    stack->nr_whole < 2) {
+		comparison->elsewhere += insn->known && insn->emitted;
+	} else if (!insn->known) {
+		comparison->unclaimed++;
+	} else if (stack->whole[1] == insn->ret) {
+		comparison->right++;
+	} else if (!comparison->wrong++) {
+		comparison->worst = *insn;
+		comparison->true_ret = stack->whole[1];
+	}
+}
+
+int jp_comparison_make(struct jp_comparison *comparison, const char *path, struct jp_error *err)
+{
+	struct jp_truth *truth = jp_truth_load(path, err);
+	struct jp_truth_stack stack = {0};
+
+	if (!truth)
+		return -EINVAL;
+	if (comparison->failed)
+		return jp_fail(err, ENOMEM, "trace: no memory");
+	for (size_t i = 0; i < comparison->count; i++)
+		compare_insn(comparison, truth, &comparison->insns[i], &stack);
+	jp_truth_stack_free(&stack);
+	jp_truth_free(truth);
+	return 0;
+}
+
+void jp_comparison_print(const struct jp_comparison *comparison, FILE *out)
+{
+	const struct jp_trace_insn *worst = &comparison->worst;
+
+	fprintf(out,
+		"truth: %" PRIu64 " right, %" PRIu64 " wrong, %" PRIu64 " without a claim, %" PRIu64
+		" in no function of the truth\n",
+		comparison->right, comparison->wrong, comparison->unclaimed, comparison->elsewhere);
+	if (comparison->wrong)
+		fprintf(out,
+			"the first wrong one: burst %u, time %" PRIu64 ", ip 0x%" PRIx64
+			", sp 0x%" PRIx64 ": 0x%" PRIx64 ", expected 0x%" PRIx64 "\n",
+			worst->burst, worst->time, worst->ip, worst->sp, worst->ret,
+			comparison->true_ret);
+}
+
+void jp_comparison_json(const struct jp_comparison *comparison, struct jp_json *json)
+{
+	jp_json_object(json, "truth");
+	jp_json_u64(json, "right", comparison->right);
+	jp_json_u64(json, "wrong", comparison->wrong);
+	jp_json_u64(json, "unclaimed", comparison->unclaimed);
+	jp_json_u64(json, "elsewhere", comparison->elsewhere);
+	jp_json_end(json);
+}
+
+void jp_comparison_free(struct jp_comparison *comparison)
+{
+	free(comparison->insns);
+}

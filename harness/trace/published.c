@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/trace/published.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/own_machine.h"
+#include "harness/base/untrusted_file.h"
+#include "harness/lint/code.h"
+#include "harness/model/space/mapping_name.h"
+
+static struct jp_perf_map *read_map(const char *path, int64_t owner)
+{
+	uint64_t size;
+	jp_cleanup_close int fd = jp_untrusted_open(path, owner, &size, NULL);
+
+	return fd < 0 ? NULL : jp_perf_map_read(fd, path, size, NULL);
+}
+
+int jp_published_read(uint32_t pid, struct jp_published_files *published, struct jp_error *err)
+{
+	struct jp_lint_process *process = &published->process;
+	int failed;
+
+	memset(published, 0, sizeof(*published));
+	failed = jp_lint_process_read(pid, process, err)
+			 ?: jp_code_loads_read_files(process->dumps, process->nr_dumps,
+						     process->user, &published->loads, err);
+	if (failed)
+		return failed;
+	published->has_dump = published->loads.count;
+	published->cfi = jp_jit_cfi_new(&published->loads, jp_own_machine());
+	published->maps = calloc(process->nr_perf_maps + 1, sizeof(struct jp_perf_map *));
+	if (!published->cfi || !published->maps)
+		return jp_fail(err, ENOMEM, "process %u: no memory", pid);
+	for (size_t i = 0; i < process->nr_perf_maps; i++) {
+		published->maps[i] = read_map(process->perf_maps[i], process->user);
+		published->has_map |= published->maps[i] != NULL;
+	}
+	return 0;
+}
+
+struct newest {
+	uint64_t addr;
+	size_t line, at; /* number of the last line; of that with @name */
+	const char *name;
+};
+
+static void keep_newest(void *context, uint64_t start, uint64_t size, const char *name)
+{
+	struct newest *newest = context;
+
+	newest->line++;
+	if (newest->addr >= start && newest->addr - start < size) {
+		newest->name = name;
+		newest->at = newest->line;
+	}
+}
+
+void jp_published_in_map(const struct jp_published_files *published, uint64_t addr,
+			 struct jp_published_name *name)
+{
+	struct newest newest = {.addr = addr};
+
+	*name = (struct jp_published_name){0};
+	for (size_t i = 0; i < published->process.nr_perf_maps && !name->name; i++) {
+		const struct jp_perf_map *map = published->maps[i];
+
+		if (!map || !(name->name = jp_perf_map_find(map, addr)))
+			continue;
+		jp_perf_map_visit_lines(map, keep_newest, &newest);
+		name->newest = newest.name ?: name->name;
+		name->entry = newest.at;
+	}
+}
+
+void jp_published_in_dump(const struct jp_published_files *published, uint64_t addr,
+			  struct jp_published_name *name)
+{
+	const uint32_t pid = published->process.own_pid;
+	const struct jp_code_load *load = jp_jit_cfi_at(published->cfi, pid, addr, UINT64_MAX),
+				  *newest = load;
+
+	*name = (struct jp_published_name){0};
+	if (!load)
+		return;
+	for (size_t i = 0; i < published->loads.count; i++) {
+		const struct jp_code_load *one = &published->loads.loads[i];
+
+		if (one->pid == pid && addr >= one->addr && addr - one->addr < one->size &&
+		    one->order > newest->order)
+			newest = one;
+	}
+	*name = (struct jp_published_name){load->name, newest->name, newest->order + 1, load};
+}
+
+bool jp_published_is_emitted(const struct jp_published_files *published, uint64_t addr)
+{
+	const struct jp_procmap *map = jp_lint_mapping(&published->process, addr);
+
+	return map && map->prot & JP_PROT_EXEC && jp_mapping_backing(map->name) != JP_BACKING_FILE;
+}
+
+void jp_published_free(struct jp_published_files *published)
+{
+	for (size_t i = 0; published->maps && i < published->process.nr_perf_maps; i++)
+		jp_perf_map_free(published->maps[i]);
+	free(published->maps);
+	jp_jit_cfi_free(published->cfi);
+	jp_code_loads_free(&published->loads);
+	jp_lint_process_free(&published->process);
+}

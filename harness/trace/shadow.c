@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/trace/shadow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+
+enum {
+	LONGEST = 15,     /* bytes of the longest instruction (Intel SDM, volume 2, 2.3.11) */
+	FRAMES = 1 << 16, /* limit for a thread that calls without end */
+};
+
+static const struct {
+	const char *word, *text;
+} events[JP_SHADOW_EVENTS] = {
+	[JP_SHADOW_NOTHING] = {"none", "certain"},
+	[JP_SHADOW_LEFT] = {"left", "left without a return (longjmp, exception)"},
+	[JP_SHADOW_CHANGED] = {"changed-return", "return address overwritten (deoptimization)"},
+	[JP_SHADOW_JUMP] = {"jump-by-return", "jump by a return (deoptimization, trampoline)"},
+	[JP_SHADOW_STACK] = {"stack-switch", "stack switched (coroutine)"},
+	[JP_SHADOW_SIGNAL] = {"signal", "signal handled"},
+	[JP_SHADOW_TAIL] = {"tail-call", "tail call"},
+	[JP_SHADOW_REPLACED] = {"replaced", "replaced on the stack"},
+	[JP_SHADOW_FULL] = {"too-deep", "calls deeper than the limit"},
+};
+
+const char *jp_shadow_event_text(enum jp_shadow_event event)
+{
+	return events[event].text;
+}
+
+const char *jp_shadow_event_word(enum jp_shadow_event event)
+{
+	return events[event].word;
+}
+
+static struct jp_shadow_frame *innermost(const struct jp_shadow *shadow)
+{
+	return shadow->count ? &shadow->frames[shadow->count - 1] : NULL;
+}
+
+const struct jp_shadow_frame *jp_shadow_top(const struct jp_shadow *shadow)
+{
+	const struct jp_shadow_frame *top = innermost(shadow);
+
+	return top && !top->doubt ? top : NULL;
+}
+
+void jp_shadow_doubt(struct jp_shadow *shadow, enum jp_shadow_event event)
+{
+	struct jp_shadow_frame *top = innermost(shadow);
+
+	shadow->events[event]++;
+	if (top && !top->doubt)
+		top->doubt = event;
+}
+
+void jp_shadow_clear(struct jp_shadow *shadow)
+{
+	shadow->count = 0;
+}
+
+void jp_shadow_free(struct jp_shadow *shadow)
+{
+	free(shadow->frames);
+	*shadow = (struct jp_shadow){0};
+}
+
+static void push_frame(struct jp_shadow *shadow, const struct jp_shadow_frame *frame)
+{
+	struct jp_shadow_frame *added = NULL;
+
+	if (shadow->count < FRAMES)
+		added = jp_array_push(&shadow->frames, &shadow->count, &shadow->capacity);
+	if (added) {
+		*added = *frame;
+		return;
+	}
+	jp_shadow_clear(shadow);
+	shadow->events[JP_SHADOW_FULL]++;
+}
+
+static void push_entered(struct jp_shadow *shadow, const struct jp_shadow_state *before,
+			 const struct jp_shadow_state *after)
+{
+	push_frame(shadow, &(struct jp_shadow_frame){
+				   .at = after->sp,
+				   .ret = after->top,
+				   .start = after->ip,
+				   .fp = after->fp,
+			   });
+}
+
+/* Returns whether @before's instruction was a call: it pushed the address behind itself. */
+static bool was_call(const struct jp_shadow *shadow, const struct jp_shadow_state *before,
+		     const struct jp_shadow_state *after)
+{
+	const uint64_t size = after->top - before->ip;
+
+	return after->sp == before->sp - shadow->machine->pushed && size && size <= LONGEST &&
+	       size <= before->size && shadow->machine->after_call(before->code, size);
+}
+
+/* Removes the frames whose return addresses lie below @sp. Each was left without a return, so the
+ * code that runs now may be in the middle of unwinding: the frame above them is uncertain. A call
+ * to the next instruction only reads its own address. */
+static void leave_frames(struct jp_shadow *shadow, uint64_t sp)
+{
+	bool left = false;
+
+	for (; shadow->count && innermost(shadow)->at < sp; shadow->count--)
+		left |= innermost(shadow)->ret != innermost(shadow)->start;
+	if (left)
+		jp_shadow_doubt(shadow, JP_SHADOW_LEFT);
+}
+
+/* Applies a return instruction. */
+static void apply_return(struct jp_shadow *shadow, const struct jp_shadow_state *before,
+			 const struct jp_shadow_state *after)
+{
+	const struct jp_shadow_frame *top = innermost(shadow);
+
+	if (!top)
+		return;
+	if (top->at != before->sp) {
+		leave_frames(shadow, after->sp);
+		jp_shadow_doubt(shadow, JP_SHADOW_JUMP);
+		return;
+	}
+	shadow->returns++;
+	shadow->count--;
+	if (top->ret != after->ip)
+		jp_shadow_doubt(shadow, JP_SHADOW_CHANGED);
+}
+
+/* Returns whether the thread returned from the handler of the innermost signal frame to the
+ * interrupted stack pointer. */
+static bool leaves_handler(const struct jp_shadow *shadow, const struct jp_shadow_state *after)
+{
+	const struct jp_shadow_frame *top = innermost(shadow);
+
+	return top && top->signal && after->sp == top->at;
+}
+
+void jp_shadow_step(struct jp_shadow *shadow, const struct jp_shadow_state *before,
+		    const struct jp_shadow_state *after)
+{
+	if (leaves_handler(shadow, after)) {
+		shadow->count--;
+	} else if (was_call(shadow, before, after)) {
+		shadow->calls++;
+		push_entered(shadow, before, after);
+	} else if (shadow->machine->returns(before->code, before->size)) {
+		apply_return(shadow, before, after);
+	} else if (after->sp > before->sp) {
+		leave_frames(shadow, after->sp);
+	} else if (before->sp - after->sp > shadow->machine->pushed &&
+		   !shadow->machine->allocates(before->code, before->size)) {
+		shadow->events[JP_SHADOW_STACK]++;
+		jp_shadow_clear(shadow);
+	}
+}
+
+void jp_shadow_signal(struct jp_shadow *shadow, const struct jp_shadow_state *before,
+		      const struct jp_shadow_state *after)
+{
+	shadow->events[JP_SHADOW_SIGNAL]++;
+	/* On a higher stack of its own the handler hides which frames are left. */
+	if (after->sp >= before->sp)
+		jp_shadow_clear(shadow);
+	push_frame(shadow, &(struct jp_shadow_frame){
+				   .at = before->sp, .doubt = JP_SHADOW_SIGNAL, .signal = true});
+	push_entered(shadow, before, after);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "harness/trace/instruction.h"
+#include "harness/trace/shadow.h"
+
+/* The counts of a trace. Unless stated otherwise they are of emitted code's instructions. */
+struct jp_tally {
+	uint64_t bursts, refused; /* refused: the process did not stop, or nothing of it ran */
+	uint64_t steps;           /* of all code */
+	uint64_t emitted, known, uncertain; /* uncertain: the function's frame is; see @shadow */
+	uint64_t names[JP_SOURCES][JP_NAMES], samples[JP_SOURCES][JP_NAMES];
+	uint64_t by_fp[JP_PLACES][JP_CALLERS], by_dump[JP_PLACES][JP_CALLERS];
+	uint64_t functions, differ; /* comparisons of a jitdump's function that ran with memory;
+				       those with other bytes */
+	/* Records of jitdumps; those later than the moment of reading; earlier than the launch;
+	 * earlier than the record before. */
+	uint64_t loads, future, early, disorder;
+	uint64_t calls, returns, events[JP_SHADOW_EVENTS];
+};

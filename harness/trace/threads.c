@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/trace/threads.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/file.h"
+#include "harness/base/interrupt.h"
+#include "harness/base/number.h"
+#include "harness/base/untrusted_file.h"
+
+/* New threads and children are traced, and an exec stops without SIGTRAP. */
+#define OPTIONS                                                                                    \
+	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
+
+enum { STOP_NS = 100000000 };
+
+struct jp_thread *jp_threads_find(const struct jp_threads *threads, pid_t tid)
+{
+	for (size_t i = 0; i < threads->count; i++)
+		if (threads->list[i].tid == tid)
+			return &threads->list[i];
+	return NULL;
+}
+
+static pid_t read_process(pid_t tid)
+{
+	char path[64], text[4096];
+	const char *line;
+	uint64_t pid = (uint64_t)tid;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	if (jp_file_text(path, text, sizeof(text)) > 0 && (line = strstr(text, "\nTgid:\t"))) {
+		line += strlen("\nTgid:\t");
+		jp_number_take(&line, 10, INT32_MAX, &pid);
+	}
+	return (pid_t)pid;
+}
+
+/* Returns the thread, which is new if it is not in the list; NULL without memory. */
+static struct jp_thread *add_thread(struct jp_threads *threads, pid_t tid)
+{
+	struct jp_thread *thread = jp_threads_find(threads, tid);
+
+	if (thread)
+		return thread;
+	thread = jp_array_push(&threads->list, &threads->count, &threads->capacity);
+	if (thread) {
+		thread->tid = tid;
+		thread->pid = read_process(tid);
+	}
+	return thread;
+}
+
+static void remove_thread(struct jp_threads *threads, pid_t tid)
+{
+	struct jp_thread *thread = jp_threads_find(threads, tid);
+
+	if (thread)
+		*thread = threads->list[--threads->count];
+}
+
+/* An exec ends the other threads, and its thread gets the process's id. */
+static void keep_only(struct jp_threads *threads, pid_t pid)
+{
+	for (size_t i = threads->count; i; i--) {
+		const struct jp_thread *one = &threads->list[i - 1];
+
+		if (one->pid == pid && one->tid != pid)
+			threads->list[i - 1] = threads->list[--threads->count];
+	}
+}
+
+static void resume_thread(struct jp_thread *thread)
+{
+	ptrace(thread->group_stop ? PTRACE_LISTEN : PTRACE_CONT, thread->tid, 0,
+	       (long)thread->signal);
+	thread->stopped = false;
+	thread->signal = 0;
+}
+
+/* Notes what @status states of a stopped thread. */
+static void note_stop(struct jp_threads *threads, struct jp_thread *thread, int status)
+{
+	const int number = WSTOPSIG(status), event = status >> 16;
+	unsigned long other;
+
+	thread->stopped = true;
+	thread->group_stop = event == PTRACE_EVENT_STOP && number != SIGTRAP;
+	thread->signal = event ? 0 : number;
+	if (event == PTRACE_EVENT_EXEC)
+		keep_only(threads, thread->pid);
+	if ((event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+	     event == PTRACE_EVENT_VFORK) &&
+	    !ptrace(PTRACE_GETEVENTMSG, thread->tid, 0, &other))
+		add_thread(threads, (pid_t)other);
+}
+
+/* Handles one change of state, as waitpid() reports it. */
+static void handle_change(struct jp_threads *threads, pid_t tid, int status)
+{
+	struct jp_thread *thread;
+
+	if (!WIFSTOPPED(status)) {
+		remove_thread(threads, tid);
+		if (tid == threads->launched) {
+			threads->status = status;
+			threads->launched = 0;
+		}
+		return;
+	}
+	if (!add_thread(threads, tid))
+		return;
+	note_stop(threads, jp_threads_find(threads, tid), status);
+	thread = jp_threads_find(threads, tid);
+	if (thread->pid != threads->wanted)
+		resume_thread(thread);
+}
+
+/* Handles all changes so far. */
+static void handle_changes(struct jp_threads *threads)
+{
+	struct signalfd_siginfo info;
+	pid_t tid;
+	int status;
+
+	while (read(threads->children, &info, sizeof(info)) > 0)
+		;
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+		handle_change(threads, tid, status);
+}
+
+/* Waits for a change, a signal of ours, or @time. Returns whether @time was reached. */
+static bool wait_for_change(struct jp_threads *threads, uint64_t time)
+{
+	struct pollfd fds[] = {{.fd = threads->children, .events = POLLIN},
+			       {.fd = jp_interrupt_fd(), .events = POLLIN}};
+	const uint64_t now = jp_clock_now();
+	struct timespec left;
+
+	if (now >= time)
+		return true;
+	left.tv_sec = (time_t)((time - now) / 1000000000);
+	left.tv_nsec = (long)((time - now) % 1000000000);
+	return ppoll(fds, 2, &left, NULL) == 0;
+}
+
+bool jp_threads_run(struct jp_threads *threads, uint64_t time)
+{
+	while (threads->count && !jp_interrupt_signal()) {
+		handle_changes(threads);
+		if (threads->count && wait_for_change(threads, time))
+			return true;
+	}
+	return false;
+}
+
+char jp_threads_state(const struct jp_thread *thread)
+{
+	char path[64], text[512];
+	const char *name_end;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", thread->pid, thread->tid);
+	if (jp_file_text(path, text, sizeof(text)) <= 0 || !(name_end = strrchr(text, ')')))
+		return 0;
+	return name_end[1] ? name_end[2] : 0;
+}
+
+/* Returns whether the first thread ended before the others: it never stops again. */
+static bool is_zombie(const struct jp_thread *thread)
+{
+	return thread->tid == thread->pid && jp_threads_state(thread) == 'Z';
+}
+
+static bool is_stopped(const struct jp_threads *threads, pid_t pid)
+{
+	for (size_t i = 0; i < threads->count; i++)
+		if (threads->list[i].pid == pid && !threads->list[i].stopped &&
+		    !is_zombie(&threads->list[i]))
+			return false;
+	return true;
+}
+
+bool jp_threads_stop(struct jp_threads *threads, pid_t pid)
+{
+	const uint64_t end = jp_clock_now() + STOP_NS;
+	bool late = false;
+
+	threads->wanted = pid;
+	for (size_t i = 0; i < threads->count; i++)
+		if (threads->list[i].pid == pid)
+			ptrace(PTRACE_INTERRUPT, threads->list[i].tid, 0, 0);
+	do {
+		handle_changes(threads);
+	} while (!is_stopped(threads, pid) && !(late = wait_for_change(threads, end)));
+	if (late)
+		jp_threads_resume(threads);
+	return !late;
+}
+
+void jp_threads_resume(struct jp_threads *threads)
+{
+	threads->wanted = 0;
+	for (size_t i = 0; i < threads->count; i++)
+		if (threads->list[i].stopped)
+			resume_thread(&threads->list[i]);
+}
+
+/* Returns how a stop by SIGTRAP came about: after the instruction, before a handler, or by the
+ * program. */
+static enum jp_stepped explain_trap(pid_t tid)
+{
+	siginfo_t info;
+
+	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info))
+		return JP_STEPPED_GONE;
+	/* TRAP_BRKPT: after a system call (user_single_step_report()); int3 is SI_KERNEL. */
+	if (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT)
+		return JP_STEPPED;
+	/* ptrace_notify(SIGTRAP) of the kernel's signal_setup_done(). */
+	return info.si_code == SIGTRAP ? JP_STEPPED_HANDLER : JP_STEPPED_STOPPED;
+}
+
+enum jp_stepped jp_threads_step(struct jp_threads *threads, pid_t tid)
+{
+	struct jp_thread *thread = jp_threads_find(threads, tid);
+	enum jp_stepped stepped;
+	int status;
+
+	if (!thread || ptrace(PTRACE_SINGLESTEP, tid, 0, (long)thread->signal))
+		return JP_STEPPED_GONE;
+	thread->signal = 0;
+	thread->stopped = false;
+	if (waitpid(tid, &status, __WALL) != tid)
+		return JP_STEPPED_GONE;
+	if (WIFSTOPPED(status) && status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP) {
+		stepped = explain_trap(tid);
+		if (stepped != JP_STEPPED_STOPPED) {
+			thread->stopped = true;
+			return stepped;
+		}
+	}
+	handle_change(threads, tid, status);
+	return WIFSTOPPED(status) ? JP_STEPPED_STOPPED : JP_STEPPED_GONE;
+}
+
+static int watch_children(struct jp_threads *threads, struct jp_error *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	threads->children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return threads->children < 0 ? jp_fail(err, errno, "signalfd: %s", strerror(errno)) : 0;
+}
+
+/* Traces a thread. It may be gone, or traced already as the child of a traced thread. */
+static int seize_thread(struct jp_threads *threads, pid_t tid, struct jp_error *err)
+{
+	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS)) {
+		if (errno == ESRCH || jp_threads_find(threads, tid))
+			return 0;
+		return jp_fail(err, errno, "thread %d: ptrace: %s%s", tid, strerror(errno),
+			       errno == EPERM ? " (another tracer, other rights, or "
+						"kernel.yama.ptrace_scope)"
+					      : "");
+	}
+	return add_thread(threads, tid) ? 0 : jp_fail(err, ENOMEM, "thread %d: no memory", tid);
+}
+
+static bool is_tid(const char *name)
+{
+	uint64_t tid;
+
+	return jp_number(name, 1, INT32_MAX, &tid);
+}
+
+/* Traces the threads of @pid that are not traced yet. Stores their number in *@added. */
+static int seize_new(struct jp_threads *threads, pid_t pid, size_t *added, struct jp_error *err)
+{
+	const size_t before = threads->count;
+	struct jp_folder_names names = {0};
+	char path[64];
+	int failed;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	failed = jp_untrusted_list(path, &names, is_tid, err);
+	for (size_t i = 0; i < names.count && !failed; i++) {
+		const pid_t tid = (pid_t)strtol(names.names[i], NULL, 10);
+
+		if (!jp_threads_find(threads, tid))
+			failed = seize_thread(threads, tid, err);
+	}
+	jp_folder_names_free(&names);
+	*added = threads->count - before;
+	return failed;
+}
+
+int jp_threads_attach(struct jp_threads *threads, pid_t pid, struct jp_error *err)
+{
+	size_t added = 1;
+	int failed = watch_children(threads, err);
+
+	/* A thread that is not traced yet may start others. */
+	while (!failed && added)
+		failed = seize_new(threads, pid, &added, err);
+	return failed;
+}
+
+/* The child: waits until it is traced, then becomes the command. */
+static void become_command(int ready, char *const *command)
+{
+	sigset_t none;
+	char byte;
+
+	jp_interrupt_as_usual();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (read(ready, &byte, 1) == 1)
+		execvp(command[0], command);
+	else
+		_exit(127);
+	dprintf(STDERR_FILENO, "jitproof trace: %s: %s\n", command[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+int jp_threads_launch(struct jp_threads *threads, char *const *command, struct jp_error *err)
+{
+	int ends[2], failed = watch_children(threads, err);
+	jp_cleanup_close int read_end = -1, write_end = -1;
+
+	if (failed)
+		return failed;
+	if (pipe2(ends, O_CLOEXEC))
+		return jp_fail(err, errno, "pipe: %s", strerror(errno));
+	read_end = ends[0];
+	write_end = ends[1];
+	fflush(NULL);
+	threads->launched = fork();
+	if (threads->launched < 0)
+		return jp_fail(err, errno, "fork: %s", strerror(errno));
+	if (!threads->launched) {
+		close(write_end);
+		become_command(read_end, command);
+	}
+	return seize_thread(threads, threads->launched, err) ?: jp_file_write(write_end, "", 1);
+}
+
+/* Stops a thread and lets it go. Returns false if it ended instead. */
+static bool release_thread(struct jp_threads *threads, struct jp_thread *thread, int *status)
+{
+	const pid_t tid = thread->tid;
+
+	if (is_zombie(thread))
+		return true;
+	if (!thread->stopped) {
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+		if (waitpid(tid, status, __WALL) != tid || !WIFSTOPPED(*status))
+			return false;
+		note_stop(threads, thread, *status);
+		thread = jp_threads_find(threads, tid);
+	}
+	ptrace(PTRACE_DETACH, tid, 0, (long)thread->signal);
+	return true;
+}
+
+void jp_threads_end(struct jp_threads *threads)
+{
+	while (threads->count) {
+		const pid_t tid = threads->list[0].tid;
+		int status = 0;
+
+		if (!release_thread(threads, &threads->list[0], &status))
+			handle_change(threads, tid, status);
+		remove_thread(threads, tid);
+	}
+	free(threads->list);
+	close(threads->children);
+	threads->list = NULL;
+}
+
+void jp_threads_await(struct jp_threads *threads)
+{
+	while (threads->launched && !jp_interrupt_signal()) {
+		int status;
+		/* Also children that started or ended while their parent was let go: until the
+		 * tracer has seen their end, their parent does not. */
+		const pid_t tid = waitpid(-1, &status, __WALL);
+
+		if (tid > 0 && WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, tid, 0, (long)(status >> 16 ? 0 : WSTOPSIG(status)));
+		else if (tid == threads->launched || (tid < 0 && errno != EINTR))
+			threads->launched = 0;
+	}
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <elf.h>
+#include <errno.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+
+#include "harness/trace/registers.h"
+
+enum { RAX = 0, USER_CS = 0x33 };
+
+/* Returns whether the thread stopped within a system call, which it would continue or repeat. The
+ * kernel shows such a call's number, and -ENOSYS or one of ERESTARTSYS (512) to
+ * ERESTART_RESTARTBLOCK (516) as its result (include/linux/errno.h). */
+static bool is_waiting(const struct user_regs_struct *user)
+{
+	const int64_t result = -(int64_t)user->rax;
+
+	return (int64_t)user->orig_rax >= 0 &&
+	       (result == ENOSYS || (result >= 512 && result <= 516));
+}
+
+bool jp_registers_read(pid_t tid, struct jp_regs *regs)
+{
+	struct user_regs_struct user;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &user) || user.cs != USER_CS || is_waiting(&user))
+		return false;
+	/* By DWARF's numbers. */
+	*regs = (struct jp_regs){
+		.machine = jp_machine_find(EM_X86_64),
+		.known = (1 << 17) - 1,
+		.r = {user.rax, user.rdx, user.rcx, user.rbx, user.rsi, user.rdi, user.rbp,
+		      user.rsp, user.r8, user.r9, user.r10, user.r11, user.r12, user.r13, user.r14,
+		      user.r15, user.rip},
+	};
+	return regs->machine;
+}
+
+bool jp_registers_at_system_call(const struct jp_regs *regs, const unsigned char *code,
+				 uint64_t size)
+{
+	const uint16_t opcode = size < 2 ? 0 : (uint16_t)(code[0] | code[1] << 8);
+
+	switch (opcode) {
+	case 0x050f: /* syscall */
+		return regs->r[RAX] != SYS_rt_sigreturn;
+	case 0x340f: /* sysenter */
+	case 0x80cd: /* int 0x80 */
+		return true;
+	default:
+		return false;
+	}
+}
