@@ -8,6 +8,7 @@ import tomllib
 from typing import Iterable, Iterator, Protocol, Sequence
 
 from ci.base import files
+from ci.scoreboard import summary
 from ci.scoreboard.cells import COLUMNS, COUNTS, Cell, was_judged
 from ci.scoreboard.rounds import ROOT, Row, Rounds
 
@@ -202,6 +203,21 @@ def render_tables(boards: list[Board]) -> Iterator[str]:
     yield ""
 
 
+def label_scenes(scenes: Iterable[str]) -> dict[str, str]:
+    """Returns the label of each scene: first those that users ask for, then the others."""
+    asked = {scene: label for label, scene in ASKED}
+    found = set(scenes)
+    return {**{scene: label for scene, label in asked.items() if scene in found},
+            **{scene: scene for scene in sorted(found - set(asked))}}
+
+
+def render_summary(boards: list[Board]) -> Iterator[str]:
+    cells = {(board.profiler, scene): board.format_cell(scene)
+             for board in boards for scene in board.cells}
+    yield from summary.render(cells, [board.profiler for board in boards],
+                              label_scenes(scene for _, scene in cells))
+
+
 def render_section(board: Board, known: Known) -> Iterator[str]:
     yield from ("## %s %s" % (board.profiler, board.version), "",
                 "`%s`: %s." % (board.words, board.summarize()), "",
@@ -235,7 +251,8 @@ def describe_rounds(boards: list[Board]) -> str:
 def render(boards: list[Board], missing: dict[str, str], day: str, kernel: str,
            machine: str) -> str:
     known = read_known("known")
-    lines = [HEAD % (day, kernel, machine, describe_rounds(boards)), *render_tables(boards),
+    lines = [HEAD % (day, kernel, machine, describe_rounds(boards)), *render_summary(boards),
+             *render_tables(boards),
              *render_variations(boards, read_known("varies"))]
     for board in boards:
         lines += render_section(board, known)

@@ -17,6 +17,7 @@ from ci.base.status import Missing
 from ci.matrix.results import cmd_scores, scores
 from ci.matrix.vm import cmd_run, initramfs, job, profilers, suites
 from ci.matrix.vm.score_cell import ScoreCell
+from ci.scoreboard import stored_page
 from ci.tests.test_matrix import UP, Scripted
 from harness.selftest.support.scratch import Folder, JITPROOF
 
@@ -247,7 +248,7 @@ class Kept(Folder):
         self.assertFalse(os.path.exists(self.place("kept", "6.9.jsonl")))
 
     def test_comparison_with_the_other_board(self) -> None:
-        found = scores.parse_profilers_page(BOARD)
+        found = stored_page.parse_cells(BOARD)
         self.assertEqual(found["otel", "storm"], "ok")
         self.assertEqual(scores.parse_verdicts(found["perf", "fork_exec"]),
                          {("right", "wrong"), ()})

@@ -13,7 +13,7 @@ import unittest.mock
 
 from ci.base import process
 from ci.base.text import numbers
-from ci.matrix.results import explained, stored
+from ci.matrix.results import explained, stored, summary
 from ci.tests.made_runs import CELL, DEFINITION, FACTS, Made, case, matrix
 from harness.selftest.support.scratch import MATRIX
 
@@ -317,6 +317,21 @@ class Report(Made):
         self.assertIn("\\[heap\\] \\| \\`x\\` &lt;b&gt;", row)
         self.assertNotIn("unexplained", rows[0])
         self.assertIn("| `sizes` | `112, 120` |", text)
+
+    def test_summary(self) -> None:
+        """The page begins with what differs: outcomes, and facts with their commits."""
+        text = self.make().partition("\n## What differs\n")[2].partition("\n## ")[0]
+        self.assertRegex(text, r"(?m)^\* \d+ of \d+ cases have the same outcome with every kernel "
+                               r"of 5\.10 to 6\.12\.$")
+        self.assertRegex(text, r"(?m)^\| 6\.1 → 6\.12 \| \d+ \| `merge\.anon`.* \| "
+                               r"\[0123456789ab\]")
+        kernels = [stored.load(self.place(self.store_dir, label + ".jsonl"))
+                   for label in ("5.10", "6.1", "6.12")]
+        changed = {name for names in summary.find_changed_cases(kernels).values() for name in names}
+        for name in {name for made in kernels for name in made.cases}:
+            outcomes = {made.cases[name]["outcome"] for made in kernels if name in made.cases}
+            self.assertEqual(name in changed, len(outcomes) > 1, name)
+        self.assertTrue(changed)
 
     def test_rows_of_a_table_have_equal_columns(self) -> None:
         for block in re.findall(r"(?:^\|.*\n)+", self.make(), re.M):

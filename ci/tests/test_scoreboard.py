@@ -5,7 +5,7 @@ import os
 import sys
 
 from ci.base import files, process
-from ci.scoreboard import page
+from ci.scoreboard import page, stored_page, summary
 from ci.scoreboard.cells import Cell
 from harness.selftest.support.scratch import Folder
 
@@ -138,6 +138,31 @@ class Scoreboard(Folder):
         self.run_board("--profiler=perf", profiler="samply")
         self.assertNotIn("samply", files.read(self.place("page")).split("## Not here")[0])
         self.assertIn("* samply: nobody has it", files.read(self.place("page")))
+
+    def test_summary(self) -> None:
+        """The page begins with what differs; the best comes first."""
+        cells = {("good", "storm"): "ok", ("good", "fork"): "varies: ok / right 5 %, wrong 3",
+                 ("bad", "storm"): "CRASH", ("bad", "fork"): "whole 3 %, lost 4",
+                 ("bad", "other"): "-"}
+        lines = list(summary.render(cells, ["bad", "good"], {"storm": "a storm", "fork": "fork"}))
+        self.assertEqual(lines[-3:], [
+            "| good | 1 of 2 | names are missing (1), names are wrong (1) |",
+            "| bad | 0 of 2 | losses are not reported (1), stacks are broken (1) |", ""])
+        self.assertIn("* Few profilers are right with: fork (0 of 2), a storm (1 of 2).", lines)
+
+    def test_stored_page(self) -> None:
+        """The summary of the stored page is that of its cells, and its sections can be read."""
+        text = files.read(os.path.join(page.ROOT, "results", "PROFILERS.md"))
+        cells, sections = stored_page.parse_cells(text), stored_page.parse_sections(text)
+        scenes = [scene for _, scene in cells if " " not in scene]
+        profilers = list(dict.fromkeys(profiler for profiler, _ in cells))
+        lines = summary.render(cells, profilers, page.label_scenes(scenes))
+        self.assertIn("\n".join(lines) + "\n## ", text)
+        self.assertEqual(list(sections), profilers)
+        for (profiler, scene), cell in cells.items():
+            if scene in scenes:
+                self.assertEqual(scene in sections[profiler].reasons, cell not in ("ok", "-"),
+                                 (profiler, scene))
 
     def test_format_of_figures(self) -> None:
         """Expects that 3999 of 4000 is not shown as 100 %, and that rounds with the same verdict

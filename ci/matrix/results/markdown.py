@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, Iterable, Iterator
 
-from ci.matrix.results import differences, explained, stored
+from ci.matrix.results import differences, explained, stored, summary
 
 HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 <!-- Made by `python3 ci/matrix report` from results/matrix/: change nothing here. -->
@@ -17,6 +17,7 @@ line of a file in [matrix/](matrix/); [how to run, store and compare](../docs/ma
 """
 COMMIT = "https://git.kernel.org/linus/"
 DIFFER = "Rates whose 95 % intervals do not meet, and counts that a case expects exactly."
+SHOWN = 3  # cases, facts or commits in a line of the summary
 LONGEST = 160  # characters of a value in a table; the record has the whole value
 
 
@@ -254,11 +255,52 @@ def section(title: str, rows: Iterable[str], text: str = "",
         yield none or "Nothing is stored."
 
 
+def list_first(texts: Iterable[str]) -> str:
+    """Returns the first texts, and how many more there are."""
+    texts = list(texts)
+    more = ["%d more" % (len(texts) - SHOWN)] if len(texts) > SHOWN else []
+    return ", ".join(texts[:SHOWN] + more)
+
+
+def make_change_table(kernels: list[stored.Stored],
+                      known: list[dict[str, str]]) -> Iterator[str]:
+    """Makes a table of the facts that change between kernels: how many, which, by which commits."""
+    yield from table("between", "facts", "such as", "commits")
+    for change, facts in summary.find_changes(kernels).items():
+        commits = summary.list_commits(known, change, facts)
+        yield row("%s → %s" % (escape(change[0]), escape(change[1])), str(len(facts)),
+                  list_first(map(code, facts)), list_first(map(link_commits, commits)) or "-")
+
+
+def make_case_lines(several: list[stored.Stored], what: str) -> Iterator[str]:
+    """Yields how many cases have the same outcome everywhere, and those that have not."""
+    yield "* %s have the same outcome with every %s of %s to %s." % (
+        summary.count_same_outcomes(several), what, several[0].label, several[-1].label)
+    for outcomes, names in summary.find_changed_cases(several).items():
+        yield "* %s: %s." % (escape(outcomes), list_first(map(code, names)))
+
+
+def make_summary(kernels: list[stored.Stored], tools: list[stored.Stored],
+                 known: list[dict[str, str]]) -> Iterator[str]:
+    """Yields what differs between kernels and between tools, and why it matters."""
+    yield "\n## What differs\n"
+    yield ("Where a fact or an outcome differs, a profiler that was tried on one kernel, or "
+           "with one perf,\nmay show other functions on the next.\n")
+    if kernels:
+        yield from make_case_lines(kernels, "kernel")
+    if tools:
+        yield from make_case_lines(tools, "perf")
+    changes = list(make_change_table(kernels, known))
+    if len(changes) > 2:
+        yield "\nBehaviour of kernels that changes, and the commits that explain it:\n"
+        yield from changes
+
+
 def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
     """Returns the text of MATRIX.md. @known: the explanations of facts."""
     kernels = [made for made in several if made.header["kind"] == "kernel"]
     tools = [made for made in several if made.header["kind"] == "tool"]
-    lines = [HEAD.rstrip("\n")]
+    lines = [HEAD.rstrip("\n"), *make_summary(kernels, tools, known)]
     lines += section("Kernels and cases", make_outcome_table(kernels) if kernels else ())
     if kernels:
         lines += section("Figures that differ between kernels", make_figure_table(kernels),

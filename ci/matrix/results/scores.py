@@ -12,7 +12,7 @@ from ci.base.status import Malformed
 from ci.base.text import numbers
 from ci.matrix.results import markdown, stored
 from ci.matrix.results.cells import CELL, Partial
-from ci.scoreboard import page
+from ci.scoreboard import page, stored_page
 from ci.scoreboard.cells import COLUMNS, Cell, Row, format_figure
 from ci.matrix.vm.score_cell import SCORES
 
@@ -112,19 +112,6 @@ class Board:
         return str(Cell([row])) if row else "-"
 
 
-def parse_profilers_page(text: str) -> dict[tuple[str, str], str]:
-    """Returns the cells of results/PROFILERS.md, by profiler and scene."""
-    scenes, found, heads = dict(page.ASKED), {}, list[str]()
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith(("| asked |", "| workload |")) and len(cells) > 4:
-            heads = cells
-        elif line.startswith("| ") and len(cells) == len(heads):
-            for profiler, cell in zip(heads[1:], cells[1:]):
-                found[profiler, scenes.get(cells[0], cells[0])] = cell
-    return found
-
-
 def parse_verdicts(cell: str) -> set[tuple[str, ...]]:
     """Parses a shown cell. Returns the wrong columns of each of its rounds, () for "ok"."""
     return {() if one == "ok" else tuple(part.split()[0] for part in one.split(", "))
@@ -193,7 +180,7 @@ def render(kernels: list[Kernel], profilers_page: str) -> str:
     names = sorted({row["profiler"] for kernel in kernels for row in kernel.rows})
     boards = [Board(name, kernels) for name in names]
     labels = [kernel.label for kernel in kernels]
-    others = parse_profilers_page(profilers_page)
+    others = stored_page.parse_cells(profilers_page)
     measured = re.search(r"Linux ([\d.]+)", profilers_page)
     lines = [HEAD % (", ".join(sorted({"QEMU " + kernel.header["qemu"] for kernel in kernels})),
                      measured[1] if measured else "-",

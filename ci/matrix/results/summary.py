@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The first half page of results/MATRIX.md: what differs between kernels and between perfs, and why
+it matters."""
+
+import itertools
+import re
+from typing import Iterator
+
+from ci.matrix.results import differences, explained, stored
+
+Change = tuple[str, str]  # labels of the last kernel before it and of the first after it
+
+
+def find_changes(kernels: list[stored.Stored]) -> dict[Change, list[str]]:
+    """Returns the facts that change between neighbours, by the labels of both."""
+    found = dict[Change, list[str]]()
+    for name in sorted({name for made in kernels for name in made.facts}):
+        asked = [made for made in kernels if name in made.facts]
+        for one, other in itertools.pairwise(asked):
+            if one.facts[name]["value"] != other.facts[name]["value"]:
+                found.setdefault((one.label, other.label), []).append(name)
+    order = [made.label for made in kernels]
+    return dict(sorted(found.items(), key=lambda item: order.index(item[0][1])))
+
+
+def list_commits(known: list[dict[str, str]], change: Change, facts: list[str]) -> list[str]:
+    """Returns the hashes of the commits that explain the change of the facts."""
+    texts = [why["why"] for fact in facts
+             for why in explained.find_explanations(known, fact, *change)]
+    return list(dict.fromkeys(match for text in texts
+                              for match in re.findall(r"\b[0-9a-f]{12}\b", text)))
+
+
+def find_changed_cases(several: list[stored.Stored]) -> dict[str, list[str]]:
+    """Returns the cases whose outcomes differ, by "OUTCOME from FIRST to LAST, ..."."""
+    found = dict[str, list[str]]()
+    for name in sorted({name for made in several for name in made.cases}):
+        asked = [made for made in several if name in made.cases]
+        runs = [(outcome, [made.label for made in run]) for outcome, run in itertools.groupby(
+            asked, lambda made: differences.format_outcome(made.cases[name]))]
+        if len(runs) > 1:
+            text = ", ".join("%s from %s to %s" % (outcome, labels[0], labels[-1])
+                             if len(labels) > 1 else "%s with %s" % (outcome, labels[0])
+                             for outcome, labels in runs)
+            found.setdefault(text, []).append(name)
+    return found
+
+
+def count_same_outcomes(several: list[stored.Stored]) -> str:
+    """Returns how many cases have one outcome everywhere."""
+    names = {name for made in several for name in made.cases}
+    changed = sum(map(len, find_changed_cases(several).values()))
+    return "%d of %d cases" % (len(names) - changed, len(names))
