@@ -345,6 +345,9 @@ SCORE	?=
 scoreboard: all ## run every workload under each profiler that is here: results/PROFILERS.md
 	@O='$(O)' $(PYTHON) ci/scoreboard $(SCORE)
 
+pages: $(O)/page.head $(O)/page.tail ## write static pages of the stored results to $(O)/pages
+	@O='$(O)' $(PYTHON) ci/pages -o '$(O)/pages'
+
 FAULTS	?=
 faults: all ## let the Nth allocation, open, read, write ... fail, in every command
 	@$(PYTHON) ci/faults --jitproof '$(O)/jitproof' $(FAULTS)
@@ -426,7 +429,7 @@ clean: ## remove $(O)
 FORCE:
 .PHONY: fuzz-guided fuzz-blind guided covered coverage
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
-	lint tamper mutants soak faults peers scoreboard bench perf-versions matrix vm-init \
+	lint tamper mutants soak faults pages peers scoreboard bench perf-versions matrix vm-init \
 	findings agreement cost manual deb install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \

@@ -3,6 +3,7 @@
 matters."""
 
 import collections
+import textwrap
 from typing import Iterable, Iterator, Mapping
 
 Cells = Mapping[tuple[str, str], str]
@@ -11,6 +12,8 @@ MEANS = {"right": "names are missing", "wrong": "names are wrong", "whole": "sta
          "invented": "stacks are invented", "seen": "samples are missing",
          "tasks": "processes or threads are missing", "lost": "losses are not reported"}
 HARDEST = 5
+WHY = ("A profiler that is right here shows JIT code as it ran. Where it is not, a user optimizes "
+       "the wrong function, or does not see a process at all.")
 
 
 def is_good(cell: str) -> bool:
@@ -58,19 +61,21 @@ def list_hardest(cells: Cells, profilers: list[str],
     yield from (text for _, _, text in sorted(counts)[:HARDEST])
 
 
-def render(cells: Cells, profilers: list[str], labels: Mapping[str, str]) -> Iterator[str]:
-    """Yields the lines of the summary. @labels: the label of each scene."""
+def list_lines(cells: Cells, profilers: list[str], labels: Mapping[str, str]) -> list[str]:
+    """Returns sentences about the best and the worst profiler, and the hardest scenes."""
     rows = list(make_rows(cells, profilers, list(labels)))
     best, worst = rows[0], rows[-1]
-    yield from ("## What differs", "",
-                "A profiler that is right here shows JIT code as it ran. Where it is not, a user "
-                "optimizes the", "wrong function, or does not see a process at all.", "",
-                "* No profiler is right everywhere: %s is in %d of %d workloads, %s in %d of %d." %
-                (*best[:3], *worst[:3]) if best[1] < best[2] else
-                "* %s is right in all %d workloads, %s in %d of %d." % (
-                    best[0], best[2], *worst[:3]),
-                "* Few profilers are right with: %s." % ", ".join(
-                    list_hardest(cells, profilers, labels)),
-                "", "| profiler | right in | what users notice most (workloads) |", "|---|---|---|")
-    yield from ("| %s | %d of %d | %s |" % (*row[:3], row[3] or "-") for row in rows)
+    return ["No profiler is right everywhere: %s is in %d of %d workloads, %s in %d of %d." %
+            (*best[:3], *worst[:3]) if best[1] < best[2] else
+            "%s is right in all %d workloads, %s in %d of %d." % (best[0], best[2], *worst[:3]),
+            "Few profilers are right with: %s." % ", ".join(list_hardest(cells, profilers, labels))]
+
+
+def render(cells: Cells, profilers: list[str], labels: Mapping[str, str]) -> Iterator[str]:
+    """Yields the lines of the summary. @labels: the label of each scene."""
+    yield from ("## What differs", "", *textwrap.wrap(WHY, 100), "")
+    yield from ("* " + line for line in list_lines(cells, profilers, labels))
+    yield from ("", "| profiler | right in | what users notice most (workloads) |", "|---|---|---|")
+    yield from ("| %s | %d of %d | %s |" % (*row[:3], row[3] or "-")
+                for row in make_rows(cells, profilers, list(labels)))
     yield ""

@@ -4,6 +4,7 @@
 import itertools
 import json
 import re
+import textwrap
 from typing import Any, Iterable, Iterator
 
 from ci.matrix.results import differences, explained, stored, summary
@@ -17,7 +18,6 @@ line of a file in [matrix/](matrix/); [how to run, store and compare](../docs/ma
 """
 COMMIT = "https://git.kernel.org/linus/"
 DIFFER = "Rates whose 95 % intervals do not meet, and counts that a case expects exactly."
-SHOWN = 3  # cases, facts or commits in a line of the summary
 LONGEST = 160  # characters of a value in a table; the record has the whole value
 
 
@@ -255,13 +255,6 @@ def section(title: str, rows: Iterable[str], text: str = "",
         yield none or "Nothing is stored."
 
 
-def list_first(texts: Iterable[str]) -> str:
-    """Returns the first texts, and how many more there are."""
-    texts = list(texts)
-    more = ["%d more" % (len(texts) - SHOWN)] if len(texts) > SHOWN else []
-    return ", ".join(texts[:SHOWN] + more)
-
-
 def make_change_table(kernels: list[stored.Stored],
                       known: list[dict[str, str]]) -> Iterator[str]:
     """Makes a table of the facts that change between kernels: how many, which, by which commits."""
@@ -269,27 +262,17 @@ def make_change_table(kernels: list[stored.Stored],
     for change, facts in summary.find_changes(kernels).items():
         commits = summary.list_commits(known, change, facts)
         yield row("%s → %s" % (escape(change[0]), escape(change[1])), str(len(facts)),
-                  list_first(map(code, facts)), list_first(map(link_commits, commits)) or "-")
-
-
-def make_case_lines(several: list[stored.Stored], what: str) -> Iterator[str]:
-    """Yields how many cases have the same outcome everywhere, and those that have not."""
-    yield "* %s have the same outcome with every %s of %s to %s." % (
-        summary.count_same_outcomes(several), what, several[0].label, several[-1].label)
-    for outcomes, names in summary.find_changed_cases(several).items():
-        yield "* %s: %s." % (escape(outcomes), list_first(map(code, names)))
+                  summary.list_first(map(code, facts)),
+                  summary.list_first(map(link_commits, commits)) or "-")
 
 
 def make_summary(kernels: list[stored.Stored], tools: list[stored.Stored],
                  known: list[dict[str, str]]) -> Iterator[str]:
     """Yields what differs between kernels and between tools, and why it matters."""
     yield "\n## What differs\n"
-    yield ("Where a fact or an outcome differs, a profiler that was tried on one kernel, or "
-           "with one perf,\nmay show other functions on the next.\n")
-    if kernels:
-        yield from make_case_lines(kernels, "kernel")
-    if tools:
-        yield from make_case_lines(tools, "perf")
+    yield textwrap.fill(summary.WHY, 100) + "\n"
+    for several in kernels, tools:
+        yield from ("* " + escape(line, 1000) for line in summary.list_cases(several))
     changes = list(make_change_table(kernels, known))
     if len(changes) > 2:
         yield "\nBehaviour of kernels that changes, and the commits that explain it:\n"

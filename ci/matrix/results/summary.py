@@ -4,10 +4,13 @@ it matters."""
 
 import itertools
 import re
-from typing import Iterator
+from typing import Iterable, Iterator
 
 from ci.matrix.results import differences, explained, stored
 
+WHY = ("Where a fact or an outcome differs, a profiler that was tried on one kernel, or with one "
+       "perf, may show other functions on the next.")
+SHOWN = 3  # cases, facts or commits in a line
 Change = tuple[str, str]  # labels of the last kernel before it and of the first after it
 
 
@@ -23,12 +26,15 @@ def find_changes(kernels: list[stored.Stored]) -> dict[Change, list[str]]:
     return dict(sorted(found.items(), key=lambda item: order.index(item[0][1])))
 
 
+def find_commits(text: str) -> list[str]:
+    return re.findall(r"\b[0-9a-f]{12}\b", text)
+
+
 def list_commits(known: list[dict[str, str]], change: Change, facts: list[str]) -> list[str]:
     """Returns the hashes of the commits that explain the change of the facts."""
-    texts = [why["why"] for fact in facts
-             for why in explained.find_explanations(known, fact, *change)]
-    return list(dict.fromkeys(match for text in texts
-                              for match in re.findall(r"\b[0-9a-f]{12}\b", text)))
+    return list(dict.fromkeys(
+        commit for fact in facts for why in explained.find_explanations(known, fact, *change)
+        for commit in find_commits(why["why"])))
 
 
 def find_changed_cases(several: list[stored.Stored]) -> dict[str, list[str]]:
@@ -46,8 +52,21 @@ def find_changed_cases(several: list[stored.Stored]) -> dict[str, list[str]]:
     return found
 
 
-def count_same_outcomes(several: list[stored.Stored]) -> str:
-    """Returns how many cases have one outcome everywhere."""
+def list_first(texts: Iterable[str]) -> str:
+    """Returns the first texts, and how many more there are."""
+    texts = list(texts)
+    more = ["%d more" % (len(texts) - SHOWN)] if len(texts) > SHOWN else []
+    return ", ".join(texts[:SHOWN] + more)
+
+
+def list_cases(several: list[stored.Stored]) -> Iterator[str]:
+    """Yields how many cases have the same outcome everywhere, and those that have not."""
+    if not several:
+        return
     names = {name for made in several for name in made.cases}
-    changed = sum(map(len, find_changed_cases(several).values()))
-    return "%d of %d cases" % (len(names) - changed, len(names))
+    changed = find_changed_cases(several)
+    yield "%d of %d cases have the same outcome with every %s of %s to %s." % (
+        len(names) - sum(map(len, changed.values())), len(names),
+        "kernel" if several[0].header["kind"] == "kernel" else "perf", several[0].label,
+        several[-1].label)
+    yield from ("%s: %s." % (outcomes, list_first(cases)) for outcomes, cases in changed.items())

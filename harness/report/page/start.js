@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Shows a report: the answer, then the picture of one capture.
+// Shows boards, or a report: the answer, then the picture of one capture.
 "use strict";
 
 function showReport() {
@@ -15,4 +15,4 @@ function showReport() {
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 }
 
-showReport();
+report.format === "jitproof-board" ? showBoardPage() : showReport();

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The boards of kernels and of perfs, from results/matrix/."""
+
+from typing import Any, Iterator
+
+from ci.matrix.results import explained, markdown, stored, summary
+from ci.pages import board
+
+OUTCOMES = "Blue: passed. Yellow: fails as expected. Grey: cannot run. Orange: failed."
+GRADES = {"PASS": "good", "XFAIL": "vary", "SKIP": "none"}
+
+
+def describe_record(made: stored.Stored, identity: str) -> str:
+    return "results/matrix/%s.jsonl, line %d" % (made.label, made.lines[identity])
+
+
+def grade_outcome(outcome: str) -> str:
+    return GRADES.get(outcome, "bad")
+
+
+def make_case_cell(made: stored.Stored, name: str) -> dict[str, str] | None:
+    if name not in made.cases:
+        return None
+    case = made.cases[name]
+    return board.make_cell(
+        markdown.format_outcome(case), grade_outcome(case["outcome"]), why=case["why"],
+        command="%s && jitproof show %s DIR" % (made.header["command"], name),
+        see=describe_record(made, stored.make_case_id(made.label, name)))
+
+
+def make_case_table(title: str, about: str, several: list[stored.Stored]) -> board.Table:
+    table = board.Table(title, about, "case", [made.label for made in several])
+    for name in sorted({name for made in several for name in made.cases}):
+        table.add(name, (make_case_cell(made, name) for made in several))
+    return table
+
+
+def format_commits(whys: list[dict[str, str]]) -> str:
+    """Returns explanations with the address of each commit that they name."""
+    lines = []
+    for why in whys:
+        lines.append("%s (%s)" % (why["why"], why["source"]))
+        lines += [markdown.COMMIT + commit for commit in summary.find_commits(why["why"])]
+    return "\n".join(lines)
+
+
+def explain_fact(kernels: list[stored.Stored], known: list[dict[str, str]], name: str,
+                 at: int) -> str:
+    """Returns why a fact has another value than with the kernel before, or nothing."""
+    before = [made for made in kernels[:at] if name in made.facts][-1:]
+    if not before or before[0].facts[name]["value"] == kernels[at].facts[name]["value"]:
+        return ""
+    return format_commits(explained.find_explanations(known, name, before[0].label,
+                                                      kernels[at].label))
+
+
+def make_fact_cells(kernels: list[stored.Stored], known: list[dict[str, str]],
+                    name: str) -> Iterator[dict[str, str] | None]:
+    values = [markdown.format_fact(made.facts[name]) if name in made.facts else None
+              for made in kernels]
+    grades = list(board.grade_values(values))
+    for at, (made, value) in enumerate(zip(kernels, values)):
+        if value is None:
+            yield None
+            continue
+        about: dict[str, Any] = made.facts[name]
+        yield board.make_cell(
+            value, grades[at], value=value + ("\n" + about["about"] if "about" in about else ""),
+            why=explain_fact(kernels, known, name, at), command="jitproof facts",
+            see=describe_record(made, stored.make_fact_id(made.label, name)))
+
+
+def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> board.Table:
+    table = board.Table("Facts of kernels", "Equal values of a row have the same colour.", "fact",
+                        [made.label for made in kernels])
+    for name in sorted({name for made in kernels for name in made.facts}):
+        table.add(name, make_fact_cells(kernels, known, name))
+    return table
+
+
+def list_differences(several: list[stored.Stored]) -> list[str]:
+    kernels, tools = select(several, "kernel"), select(several, "tool")
+    lines = [line for group in (kernels, tools) for line in summary.list_cases(group)]
+    return lines + ["From %s to %s, facts change: %s." % (*change, summary.list_first(facts))
+                    for change, facts in summary.find_changes(kernels).items()]
+
+
+def select(several: list[stored.Stored], kind: str) -> list[stored.Stored]:
+    return [made for made in several if made.header["kind"] == kind]
+
+
+def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
+    kernels, tools = select(several, "kernel"), select(several, "tool")
+    return board.format_page(
+        "Kernels: where do they differ?", summary.WHY, "case or fact", "kernel or perf",
+        list_differences(several),
+        [make_fact_table(kernels, known),
+         make_case_table("Cases on each kernel", "In virtual machines. " + OUTCOMES, kernels),
+         make_case_table("Cases with each perf", "On one kernel. " + OUTCOMES, tools)])

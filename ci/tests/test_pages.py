@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests `make pages`: the data of the boards, and what a browser makes of them."""
+
+import json
+import re
+import sys
+import unittest
+from typing import Any
+
+from ci.base import files, process
+from ci.matrix.results import stored
+from ci.pages import board
+from ci.scoreboard import stored_page
+from harness.selftest.support.browser import CHROMIUM, Browser
+from harness.selftest.support.scratch import Folder, ROOT
+
+
+class Pages(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        process.must([sys.executable, ROOT + "/ci/pages", "-o", self.place("pages")])
+
+    def load(self, name: str) -> dict[str, Any]:
+        data = re.search(r'id="data">\n(.*?)</script>', files.read(self.place("pages", name)), re.S)
+        assert data
+        self.assertNotIn("<", data[1])
+        page = json.loads(data[1])
+        self.assertEqual((page["format"], page["version"]), (board.FORMAT, board.VERSION))
+        for table in page["tables"]:
+            for row in table["rows"]:
+                self.assertEqual(len(row["cells"]), len(table["columns"]), row["name"])
+        return dict(page)
+
+    def test_matrix(self) -> None:
+        """Each cell of a case has the outcome of its record, which it names."""
+        tables = self.load("matrix.html")["tables"]
+        checked = 0
+        for table in tables[1:]:
+            for row in table["rows"]:
+                for label, cell in zip(table["columns"], row["cells"]):
+                    if cell is None:
+                        continue
+                    line = int(cell["see"].rpartition(" ")[2])
+                    record = json.loads(files.read("%s/%s.jsonl" % (
+                        stored.FOLDER, label)).splitlines()[line - 1])
+                    self.assertEqual(record["case"], row["name"])
+                    self.assertEqual(cell["text"].split()[0], record["outcome"])
+                    checked += 1
+        self.assertEqual(checked, sum(len(made.cases)
+                                      for made in stored.load_folder(stored.FOLDER)))
+
+    def test_facts(self) -> None:
+        """Two neighbours have the same colour where their values are equal, else a reason."""
+        facts = self.load("matrix.html")["tables"][0]
+        kernels = {made.label: made for made in stored.load_folder(stored.FOLDER)}
+        changes = 0
+        for row in facts["rows"]:
+            for at in range(1, len(row["cells"])):
+                values = [kernels[label].facts[row["name"]]["value"]
+                          for label in facts["columns"][at - 1:at + 1]]
+                one, other = row["cells"][at - 1:at + 1]
+                self.assertEqual(one["grade"] == other["grade"], values[0] == values[1])
+                self.assertEqual("why" in other, values[0] != values[1], row["name"])
+                changes += values[0] != values[1]
+        self.assertGreater(changes, 10)
+
+    def test_profilers(self) -> None:
+        table, = self.load("profilers.html")["tables"]
+        cells = stored_page.parse_cells(files.read(ROOT + "/results/PROFILERS.md"))
+        for row in table["rows"]:
+            scene = re.sub(r".*\((\w+)\)$", r"\1", row["name"])
+            for profiler, cell in zip(table["columns"], row["cells"]):
+                text = cells[profiler, scene]
+                self.assertEqual(cell.get("value", cell["text"]).split("\n")[0], text)
+                self.assertEqual(cell["grade"] == "good", text == "ok")
+
+    @unittest.skipUnless(CHROMIUM, "chromium is not installed")
+    def test_browser(self) -> None:
+        """Filters count, a click shows the cause, and the address holds both."""
+        table = self.load("matrix.html")["tables"][1]
+        row = next(row for row in table["rows"] if row["cells"][0]["grade"] != "good")
+        cell = row["cells"][0]
+        name = "%s %s %s" % (table["title"], row["name"], table["columns"][0])
+        with Browser(width=390) as browser:
+            for page in "index.html", "profilers.html", "matrix.html":
+                browser.open("file://" + self.place("pages", page))
+                self.assertLessEqual(browser.evaluate("document.documentElement.scrollWidth"), 390)
+            browser.evaluate("document.getElementById('row').value = %s; document.getElementById("
+                             "'row').dispatchEvent(new Event('input'))" % json.dumps(row["name"]))
+            wanted = sum(row["name"] in other["name"] for other in table["rows"])
+            self.assertIn("%d of %d rows" % (wanted, len(table["rows"])),
+                          browser.read_text("#table1 p"))
+            browser.click("[data-cell=%s]" % json.dumps(name))
+            for text in cell["why"].split("\n")[0], cell["command"], cell["see"]:
+                self.assertIn(text, browser.read_text("#cell"))
+            shown, address = browser.read_text("#cell"), browser.evaluate("location.href")
+            browser.open(address)
+            self.assertEqual(browser.read_text("#cell"), shown)
+            self.assertEqual(browser.errors, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
