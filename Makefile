@@ -8,7 +8,6 @@ endif
 CC	?= gcc
 CFLAGS	?= -O2 -g
 WERROR	?= -Werror
-PKG	:= $(or $(shell command -v pkg-config),pkg-config)
 PYTHON	?= python3
 export PYTHONDONTWRITEBYTECODE := 1
 INSTALL	?= install
@@ -20,7 +19,7 @@ ARCH	:= $(shell $(CC) -dumpmachine | cut -d- -f1)
 HAVE_DW := $(shell printf '\#include <elfutils/libdw.h>\n\#include <gelf.h>\n' | \
 	$(CC) -E -x c -o /dev/null - 2>/dev/null && echo 1)
 NEEDED	 = $(if $(HAVE_DW),,$(error libelf-dev or libdw-dev is missing: run ci/setup))
-HAVE_ZSTD := $(shell $(PKG) --exists libzstd 2>/dev/null && echo 1)
+HAVE_ZSTD := $(shell echo '\#include <zstd.h>' | $(CC) -E -x c -o /dev/null - 2>/dev/null && echo 1)
 
 # The same tree gives the same bytes wherever it lies: a guest's run depends on each of them.
 ANYWHERE := -ffile-prefix-map='$(CURDIR)=.'

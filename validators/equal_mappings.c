@@ -173,6 +173,22 @@ static const struct jp_executable *find_last(const struct equal *equal, uint32_t
 	return last;
 }
 
+/* Returns the last file's first segment with which the program loader mapped @known, up to @end or
+ * further, or NULL. */
+static const struct jp_executable *find_loaded(const struct equal *equal, uint32_t pid,
+					       const struct jp_mapping *known, uint64_t end)
+{
+	const uint64_t start = known->start;
+	const struct jp_executable *one, *last = NULL;
+	size_t at = SIZE_MAX;
+
+	while ((one = jp_executables_next(&equal->truth, pid, start, start + 1, &at)))
+		if (jp_executable_is_loaded(&equal->truth, one, start, end) &&
+		    (!last || one->close_after > last->close_after))
+			last = one;
+	return last;
+}
+
 /* Returns whether the capture can contain @truth. Only a snapshot shows the kernel's page, and a
  * gate leaves it out. */
 static bool is_visible(const struct equal *equal, const struct jp_executable *truth, uint64_t time)
@@ -226,7 +242,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 {
 	const struct jp_evidence *evidence = equal->evidence;
 	const struct jp_mapping *known = jp_replay_find(equal->spaces, point->pid, start);
-	const struct jp_executable *truth = NULL;
+	const struct jp_executable *truth = NULL, *loaded = NULL;
 	struct mapping_difference different = {.start = start, .end = end};
 	bool possible = false;
 
@@ -241,6 +257,11 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 		known = NULL;
 	if ((!truth && !known) || (!known && !is_visible(equal, truth, point->time)))
 		return 0;
+	if (!truth)
+		loaded = find_loaded(equal, point->pid, known, end);
+	/* No record describes the loader's later changes, nor does the truth. */
+	possible |= loaded &&
+		    jp_executable_possibly(loaded, point->time, point->time, evidence->info.slack);
 	if (!truth && possible) {
 		equal->unjudged += equal->injected ? 0 : end - start;
 		return 0;
@@ -254,7 +275,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	equal->compared += end - start;
 	if (!truth) {
 		different.metric = "mappings.extra";
-		different.last = find_last(equal, point->pid, start, point->time);
+		different.last = find_last(equal, point->pid, start, point->time) ?: loaded;
 		/* The parent unmapped it without a record, before the fork. */
 		if (!different.last)
 			different.last = find_last(equal, known->pid, start, point->time);

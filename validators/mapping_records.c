@@ -61,6 +61,7 @@ static bool find_time(const struct mapping_records *state, const struct jp_event
 static uint64_t find_right_end(const struct mapping_records *state, const struct jp_event *record,
 			       uint64_t addr, const char **cause)
 {
+	const uint64_t end = record->map.addr + record->map.len;
 	const struct jp_executable *one;
 	size_t at = SIZE_MAX;
 	uint64_t from, to;
@@ -78,7 +79,9 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 		differs = jp_mapping_record_differs(&state->truth.memories[one->memory], one,
 						    record, live, addr);
 		if (!differs)
-			return one->end;
+			return live && jp_executable_is_loaded(&state->truth, one, addr, end)
+				       ? end
+				       : one->end;
 		*cause = differs;
 	}
 	return addr;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/publish.h"
@@ -48,7 +49,9 @@ const struct jp_option *jp_code_heap_options(void *context)
 int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region)
 {
 	/* Call frame information behind each function is several times the function's size. */
-	unsigned grain = jp_publish_extras() & JP_PUBLISH_UNWINDING ? 4 : 1;
+	const size_t page = sysconf(_SC_PAGESIZE);
+	const unsigned grain = (jp_program_code_size() + page - 1) / page *
+			       (jp_publish_extras() & JP_PUBLISH_UNWINDING ? 4 : 1);
 
 	return jp_region_open(region, heap->backing, heap->pages, grain, "jitproof");
 }

@@ -13,8 +13,6 @@
 #include "workloads/emit/publish.h"
 #include "workloads/emit/eh_frame.h"
 
-enum { CODE_ALIGN = 16 };
-
 static const char *const texts[JP_SHAPES] = {
 	[JP_SHAPE_FP] = "fp",         [JP_SHAPE_LEAF] = "leaf",
 	[JP_SHAPE_NO_FP] = "no_fp",   [JP_SHAPE_LONG] = "long",
@@ -108,7 +106,7 @@ static uint32_t record_layout(enum jp_shape shape, const struct jp_emitted *emit
 
 int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_function *function)
 {
-	size_t at = (arena->used + CODE_ALIGN - 1) & -CODE_ALIGN;
+	size_t at = (arena->used + JP_CODE_ALIGN - 1) & -JP_CODE_ALIGN;
 	struct jp_emitted emitted;
 	int ret, taken;
 

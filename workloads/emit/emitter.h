@@ -13,6 +13,8 @@ int jp_shape_ends(enum jp_shape shape);
 /* Returns the offset of the return address of its call; 0: it makes no call. */
 uint32_t jp_shape_returns(enum jp_shape shape);
 
+/* Functions start at multiples of this, in bytes. */
+enum { JP_CODE_ALIGN = 16 };
 struct jp_function {
 	uint32_t id, layout; /* ids in the truth */
 	enum jp_shape shape;

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "harness/base/return_address.h"
 #include "workloads/emit/arch.h"
 
 /* A system call reads our own memory as if it were another process's, and so cannot fault. */
@@ -29,7 +30,7 @@ uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count
 	}
 	count = got < 0 ? 0 : got / sizeof(*frames);
 	for (uint32_t i = 0; i < count; i++)
-		frames[i][1] &= ~jp_arch_elf.signature;
+		frames[i][1] = jp_return_address(frames[i][1], jp_arch_elf.signature);
 	return count;
 }
 

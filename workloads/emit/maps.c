@@ -32,9 +32,30 @@ static bool is_executable(const char *line, const char *end)
 	return prot && end - prot > 3 && prot[3] == 'x';
 }
 
+/* Returns whether @line is a mapping of a file, from its start on. */
+static bool begins_file(const char *line, const char *end)
+{
+	static const char start[] = " 00000000 ";
+
+	return memmem(line, end - line, start, sizeof(start) - 1) && memchr(line, '/', end - line);
+}
+
+/* Returns whether the truth needs @line. A file whose first segment is executable is at first
+ * mapped so as a whole, and the capture knows only that: the lines behind show how far the file
+ * reaches. *@behind: the last executable line began a file. */
+static bool is_needed(const char *line, const char *end, bool *behind)
+{
+	const bool executable = is_executable(line, end);
+
+	if (executable)
+		*behind = begins_file(line, end);
+	return executable || *behind;
+}
+
 /* Reads the lines of executable mappings into maps.text. Returns 0 or -errno. */
 static int read_executable_lines(int fd)
 {
+	bool behind = false;
 	size_t kept = 0, used = 0;
 
 	for (;;) {
@@ -51,7 +72,7 @@ static int read_executable_lines(int fd)
 		while ((end = memchr(line, '\n', maps.text + used - line))) {
 			size_t size = end + 1 - line;
 
-			if (is_executable(line, end)) {
+			if (is_needed(line, end, &behind)) {
 				memmove(maps.text + kept, line, size);
 				kept += size;
 			}

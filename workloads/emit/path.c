@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unwind.h>
 
+#include "harness/base/return_address.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/frame_walk.h"
 #include "workloads/emit/workload.h"
@@ -146,7 +147,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data
 /* Returns the return address in the frame at @bp. */
 static uint64_t read_caller(uint64_t bp)
 {
-	return ((const uint64_t *)(uintptr_t)bp)[1] & ~jp_arch_elf.signature;
+	return jp_return_address(((const uint64_t *)(uintptr_t)bp)[1], jp_arch_elf.signature);
 }
 
 /* Records the frames above the frame of jp_arch_enter() at @bp, once per method. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/format/truth/write.h"
+#include "workloads/emit/code.h"
 
 enum { ARENA = 64 << 10, PATHS = 8 };
 
@@ -30,6 +31,25 @@ static unsigned count_functions(unsigned variant)
 	for (unsigned shape = 0; shape < JP_SHAPES_USUAL; shape++)
 		count += count_shape(shape, variant);
 	return count;
+}
+
+size_t jp_program_code_size(void)
+{
+	enum { VARIANTS = 4 }; /* later ones repeat them */
+	struct jp_emitted emitted;
+	size_t most = 0;
+
+	for (unsigned variant = 0; variant < VARIANTS; variant++) {
+		size_t size = 0;
+
+		for (unsigned shape = 0; shape < JP_SHAPES_USUAL; shape++) {
+			jp_shape_emit(shape, NULL, 0, &emitted);
+			size += count_shape(shape, variant) *
+				(size_t)((emitted.size + JP_CODE_ALIGN - 1) & -JP_CODE_ALIGN);
+		}
+		most = size > most ? size : most;
+	}
+	return most;
 }
 
 int jp_program_write(struct jp_program *program, unsigned variant)

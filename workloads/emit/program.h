@@ -39,6 +39,8 @@ int jp_program_make(struct jp_program *program, const struct jp_plan *plan);
 /* The steps of jp_program_make(), in this order, for an arena that the caller protects. Each
  * returns 0 or -errno. */
 
+/* Returns the most bytes of code that a program has in any variant. */
+size_t jp_program_code_size(void);
 /* Writes the functions to program->arena, which is set up. @variant selects the number of functions
  * of each shape and their order. */
 int jp_program_write(struct jp_program *program, unsigned variant);

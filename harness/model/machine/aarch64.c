@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness/base/registry.h"
+#include "harness/base/return_address.h"
 #include "harness/model/machine/machine.h"
 
 /* DWARF's numbers, which are also perf's: x0 to x28, the frame pointer x29, the link register x30,
@@ -32,7 +33,7 @@ static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void 
 		return JP_FRAME_BEYOND;
 	regs->r[FP] = caller;
 	regs->r[SP] = fp + 16;
-	regs->r[IP] = ip & ~SIGNATURE;
+	regs->r[IP] = jp_return_address(ip, SIGNATURE);
 	regs->known &= SAVED | UINT64_C(1) << SP | UINT64_C(1) << IP;
 	return JP_FRAME_STEPPED;
 }

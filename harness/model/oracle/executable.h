@@ -14,6 +14,10 @@ struct jp_memory {
 		*line;  /* line of the mapping in a mark; NULL: no mark shows the mapping */
 	uint64_t shift; /* file offset minus the address at which it was mapped */
 	uint64_t read;  /* start of the last mark with @line */
+	/* End of the last mapping of its file in that mark, if the line begins the file; else its
+	 * own. The program loader maps the file up to there with the line's protection, and changes
+	 * the rest afterwards. */
+	uint64_t loaded_end;
 	const struct jp_event
 		*act; /* act that made the mapping; NULL: only marks show the mapping */
 };
@@ -55,6 +59,16 @@ void jp_executables_free(struct jp_executables *all);
  * SIZE_MAX. */
 const struct jp_executable *jp_executables_next(const struct jp_executables *all, uint32_t pid,
 						uint64_t start, uint64_t end, size_t *at);
+/* Returns whether the program loader mapped a file from @start up to @end or further, as a whole,
+ * of which @one is the first segment. */
+static inline bool jp_executable_is_loaded(const struct jp_executables *all,
+					   const struct jp_executable *one, uint64_t start,
+					   uint64_t end)
+{
+	const struct jp_memory *memory = &all->memories[one->memory];
+
+	return one->start == start && !memory->act && memory->loaded_end >= end;
+}
 /* Returns whether @one may have existed at any time of [@from, @to], in ns, for clocks that differ
  * by up to @slack. */
 static inline bool jp_executable_possibly(const struct jp_executable *one, uint64_t from,

@@ -23,6 +23,7 @@ struct mark_reading {
 	struct jp_memory_replay *replay;
 	struct jp_memory_space *space;
 	const struct jp_event *mark;
+	uint64_t loaded_end;     /* of the current line */
 	struct touched *touched; /* merged ranges: disjoint and sorted */
 	size_t count, capacity;
 };
@@ -215,6 +216,7 @@ static void store_line(const struct mark_reading *reading, size_t memory,
 	known->line = line;
 	known->shift = line->offset - (line->start - moved);
 	known->read = reading->mark->before;
+	known->loaded_end = reading->loaded_end;
 }
 
 /* Updates @part, which no act touched, from @line. */
@@ -287,8 +289,23 @@ static int apply_line(const struct mark_reading *reading, const struct jp_procma
 	return failed;
 }
 
-static int apply_lines(const struct mark_reading *reading, const struct jp_procmap *lines,
-		       size_t count)
+/* Returns the end of the file that @lines[0] begins, with the memory behind that the file does not
+ * fill. */
+static uint64_t find_loaded_end(const struct jp_procmap *lines, size_t count)
+{
+	uint64_t end = lines->end;
+
+	if (lines->offset || *lines->name != '/')
+		return end;
+	for (size_t i = 1; i < count && !(lines[i].prot & JP_PROT_EXEC); i++) {
+		if (!same_file(&lines[i], lines) && (*lines[i].name || lines[i].start != end))
+			break;
+		end = lines[i].end;
+	}
+	return end;
+}
+
+static int apply_lines(struct mark_reading *reading, const struct jp_procmap *lines, size_t count)
 {
 	uint64_t reached = 0;
 	int failed = 0;
@@ -298,6 +315,7 @@ static int apply_lines(const struct mark_reading *reading, const struct jp_procm
 			continue;
 		if (lines[i].start > reached)
 			failed = close_missing(reading, reached, lines[i].start);
+		reading->loaded_end = find_loaded_end(&lines[i], count - i);
 		failed = failed ?: apply_line(reading, &lines[i]);
 		reached = jp_max(reached, lines[i].end);
 	}

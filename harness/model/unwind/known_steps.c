@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/unwind/known_steps.h"
 
+#include "harness/base/return_address.h"
+
 /* Returns whether @step is the step of @addr in @space, which is not 0, and needs only the CFA. */
 static inline bool is_direct(const struct jp_known_step *step, uint64_t addr, uint64_t space)
 {
@@ -50,7 +52,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 {
 	const unsigned sp_at = regs->machine->sp, ip_at = regs->machine->ip;
 	const unsigned pushed = regs->machine->frames->pushed;
-	const uint64_t address = ~regs->machine->frames->signature;
+	const uint64_t signature = regs->machine->frames->signature;
 	/* A copy: the compiler must assume that @regs aliases *@from. */
 	const struct jp_stack_dump dump = *from;
 	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - called, known = regs->known;
@@ -85,7 +87,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 			break;
 		rule = &step->rows->rules[step->row.first];
 		bytes = dump.bytes + (cfa - dump.sp);
-		caller = load_word(bytes + rule->offset) & address;
+		caller = jp_return_address(load_word(bytes + rule->offset), signature);
 		if (!caller)
 			break;
 		*frame++ = caller;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/return_address.h"
 #include "harness/model/unwind/elf_store.h"
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/model/unwind/known_steps.h"
@@ -140,7 +141,8 @@ static bool handle_cfi_answer(struct unwinding *walk, enum jp_cfi_answer answer)
 	switch (answer) {
 	case JP_CFI_STEPPED:
 	case JP_CFI_SIGNAL:
-		walk->regs.r[walk->machine->ip] &= ~walk->machine->frames->signature;
+		walk->regs.r[walk->machine->ip] = jp_return_address(
+			walk->regs.r[walk->machine->ip], walk->machine->frames->signature);
 		walk->called = answer == JP_CFI_STEPPED;
 		walk->by_cfi = true;
 		return true;
