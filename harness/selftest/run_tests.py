@@ -15,7 +15,7 @@ import sys
 import time
 
 SECONDS = 300
-# The longest begin first, so that none of them runs at the end alone.
+# Tests that take longest begin first, so that none of them runs alone at the end.
 LONGEST = ("test_sanitized.py", "test_adapters.py", "test_wrong_profilers.py", "test_jit_order.py",
            "test_killed.py", "test_other_users_ordinary.py", "test_other_users.py",
            "test_hostile.py", "test_score.py", "fuzz_perfdata", "test_faults.py",
@@ -95,7 +95,7 @@ def main() -> int:
         return 99
     place = {name: i for i, name in enumerate(LONGEST)}
     paths = sorted(sys.argv[1:], key=lambda path: place.get(os.path.basename(path), len(place)))
-    # Tests wait for processes, timers and files for half of their time.
+    # Tests spend half of their time waiting for processes, timers and files.
     pool = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
     running = {path: pool.submit(run, path) for path in paths}
     for path in sys.argv[1:]:

@@ -143,7 +143,7 @@ static void on_signal(int number)
 	__atomic_fetch_add(&signals, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Signals @thread three times: by the second it is blocked in its system call. */
+/* Signals @thread three times; at the second signal it is blocked in its system call. */
 static void interrupt_thread(pthread_t thread)
 {
 	unsigned int before = __atomic_load_n(&signals, __ATOMIC_SEQ_CST);
@@ -246,8 +246,8 @@ static void test_copy(void)
 	close(to);
 }
 
-/* Stores the descriptors of an open file, folder and stream. Returns the text if @keep, else NULL.
- */
+/* Stores the descriptors of an open file, folder and stream, which are closed at return. Returns
+ * the text if @keep, else NULL. */
 static char *open_and_clean_up(bool keep, int *fd, int *folder_fd, int *file_fd)
 {
 	jp_cleanup_free char *text = strdup("text");

@@ -8,7 +8,7 @@ enum { ELEMENTS = 500, NUMBERS = 20 };
 
 static uint32_t number_of(size_t index)
 {
-	/* 0 and the largest number must work like any other. */
+	/* The numbers 0 and UINT32_MAX must work like any other. */
 	const uint32_t number = (uint32_t)(index * index + index / 3) % NUMBERS;
 
 	return number == NUMBERS - 1 ? UINT32_MAX : number;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reading lines from a pipe: in pieces, past deadlines, too long, with NUL bytes, to its end. */
+/* Tests reading lines from a pipe: in pieces, past deadlines, too long, with NUL bytes, to its
+ * end. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A SIGBUS in a watched mapping ends the process with a message; elsewhere it kills. */
+/* Tests that a SIGBUS in a watched mapping ends the process with a message, and that elsewhere it
+ * kills the process. */
 #include <signal.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The hash table, compared with a plain array, and the pool of texts on top of it. */
+/* Tests the hash table against a plain array, and the pool of texts that uses it. */
 #include "harness/base/map.h"
 
 #include "harness/base/text_pool.h"
@@ -26,7 +26,7 @@ static struct plain *find_plain(struct plain *plain, size_t count, uint64_t key)
 	return NULL;
 }
 
-/* Returns whether finding in and walking over @map give exactly the entries of @plain. */
+/* Returns whether lookups in @map and a walk over it give exactly the entries of @plain. */
 static bool maps_equal(const struct jp_map *map, struct plain *plain, size_t count)
 {
 	uint64_t key, *value;
@@ -49,7 +49,8 @@ static bool maps_equal(const struct jp_map *map, struct plain *plain, size_t cou
 	return seen == count && map->count == count && !sum && !jp_map_next(map, &at, NULL);
 }
 
-/* Draws from few keys, so that many repeat: small, large, shifted, at the ends of the range. */
+/* Draws from few keys, so that many repeat: small, large and shifted ones, and the ends of the
+ * range. */
 static uint64_t draw_key(uint64_t *state)
 {
 	uint64_t number = check_random(state) % 200;
@@ -89,7 +90,7 @@ static void test_against_array(void)
 			if (!known)
 				plain[count++].key = key;
 			known = find_plain(plain, count, key);
-			/* 0 must work like any other value. */
+			/* The value 0 must work like any other. */
 			*value = known->value = check_random(&state) % 3;
 		}
 		good = good && maps_equal(&map, plain, count);
@@ -167,7 +168,7 @@ static double average_distance(const struct jp_map *map)
 
 		if (!key)
 			continue;
-		/* The ideal slot is that in an otherwise empty table of the same size. */
+		/* The ideal slot is the one in an otherwise empty table of the same size. */
 		alone.slots = calloc(map->capacity + 1, map->words * 8);
 		alone.count = 1;
 		sum += (i - (size_t)(jp_map_slot(&alone, key) - alone.slots) / map->words) &

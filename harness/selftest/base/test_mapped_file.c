@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A mapped file that shrinks ends the process with a message and removes its unfinished output. */
+/* Tests that a mapped file which shrinks ends the process with a message and removes the unfinished
+ * output. */
 #include <dirent.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -33,7 +34,7 @@ static void __attribute__((noreturn)) read_lost_page(bool ours)
 	if (err_fd < 0 || dup2(err_fd, 2) < 0 || !map || other == MAP_FAILED || map[8192] ||
 	    jp_new_file_open(&half, scratch_path("half"), 0600, NULL) < 0 || ftruncate(fd, 4096))
 		_exit(1);
-	/* Read behind the mapping's last byte, as vector instructions do. */
+	/* Read past the mapping's last byte, as vector instructions do. */
 	_exit((ours ? map : other)[8192 + 200] ? 2 : 3);
 }
 

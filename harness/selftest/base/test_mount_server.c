@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finding the user whose process serves a FUSE file system. */
+/* Tests finding the user whose process serves a FUSE file system. */
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>

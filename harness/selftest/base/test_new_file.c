@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A new file gets its name once it is complete, and replaces only what it may. */
+/* Tests that a new file gets its name when it is complete, and that it replaces only permitted
+ * files. */
 #include <dirent.h>
 #include <limits.h>
 #include <sys/inotify.h>
@@ -46,7 +47,7 @@ static void test_replacement(const char *path)
 	check(file_has(path, "new"), "dropping a kept file does nothing");
 }
 
-/* A kill at any moment must leave no temporary file: no other name may ever appear. */
+/* A kill at any moment must leave no temporary file, so no other name may ever appear. */
 static void test_no_temporary_name(const char *path)
 {
 	jp_cleanup_close int seen = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables of options: what each kind of row accepts and refuses, and the usage text. */
+/* Tests tables of options: what each kind of row accepts and refuses, and the usage text. */
 #include "harness/base/option.h"
 #include "harness/selftest/support/check.h"
 

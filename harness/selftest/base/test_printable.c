@@ -24,7 +24,7 @@ static const struct {
 	 "?a?(??"},
 };
 
-/* Returns what @put writes for @text; the caller frees it. */
+/* Returns the text that @put writes for @text; the caller frees it. */
 static char *write_to_memory(void (*put)(FILE *out, const char *text), const char *text)
 {
 	char *bytes = NULL;

@@ -7,8 +7,8 @@
 
 static char own[128], anyones[128], sticky[128], theirs[128];
 
-/* Returns whether the variable @name=@before of @user becomes @after for programs, and stays as it
- * is for this process. In a child, since the environment is made once. */
+/* Returns whether the variable @name=@before of @user becomes @after for programs, and stays
+ * unchanged for this process. Runs in a child, since the environment is made only once. */
 static bool becomes(const char *name, const char *before, const char *after, uid_t user)
 {
 	const size_t length = strlen(name);

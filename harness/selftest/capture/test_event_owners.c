@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parts of capturing that need no perf event: which event reports a thread, options, and writing a
- * perf.data that our reader reads back. */
+/* Tests parts of capturing that need no perf event: which event reports a thread, options, and
+ * writing a perf.data that our reader reads back. */
 #include <sys/resource.h>
 #include <signal.h>
 
@@ -173,7 +173,7 @@ static void test_file(void)
 	setrlimit(RLIMIT_FSIZE, &found);
 }
 
-/* perf takes a data section of size 0 for that of a writer that died. */
+/* perf considers a data section of size 0 to be from a writer that died. */
 static void test_no_records(void)
 {
 	enum { DATA_SIZE = 48 };

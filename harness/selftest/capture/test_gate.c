@@ -27,7 +27,7 @@ static int switch_events(struct jp_session *session, bool on, struct jp_error *e
 	return switches_left-- > 0 ? 0 : jp_fail(err, EIO, "no switch %s", on ? "on" : "off");
 }
 
-/* Starts the keeper of a session without events, and opens the command's ends of its FIFOs. */
+/* Starts the gatekeeper of a session without events, and opens the command's ends of its FIFOs. */
 static struct jp_gate *start_gate(struct jp_session *session, const struct jp_gate_policy *policy)
 {
 	struct jp_error err = {""};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Grace periods: a requested one passes, and stopping does not wait for one. */
+/* Tests that a requested grace period passes, and that stopping does not wait for a grace
+ * period. */
 #include <sched.h>
 
 #include "harness/base/clock.h"

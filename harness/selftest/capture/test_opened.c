@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opening the events of a thread on all CPUs: if one fails, none stays open or in the file. */
+/* Tests opening the events of a thread on all CPUs: if one fails, none stays open or in the
+ * file. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -26,8 +27,8 @@ int main(void)
 {
 	struct jp_perf_attr attr = {0};
 	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "one"}, {&attr, "dummy"}};
-	/* Sideband rings: of CPU 0 if there is one CPU; of CPU 0 and of a CPU that does not exist
-	 * if there are two. */
+	/* Sideband rings: for CPU 0 if the test has one CPU; for CPU 0 and a CPU that does not
+	 * exist if it has two. */
 	struct jp_ring rings[JP_STREAMS * CPUS] = {[1] = {.stream = JP_SIDEBAND},
 						   [2] = {.stream = JP_SIDEBAND},
 						   [3] = {.stream = JP_SIDEBAND, .cpu = NO_CPU}};

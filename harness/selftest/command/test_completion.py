@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof complete` knows the words of each command; bash, zsh and fish complete by it."""
+"""Tests that `jitproof complete` knows the words of each command, and that bash, zsh and fish use
+it."""
 
 import os
 import pty
@@ -12,12 +13,12 @@ from ci.base import process
 from harness.selftest.support.scratch import JITPROOF, ROOT, Folder
 
 SCRIPTS = os.path.join(ROOT, "packaging", "completion")
-# Takes the place of jitproof on a shell's PATH: prints the words that the shell passes.
+# Replaces jitproof on a shell's PATH: prints the words that the shell passes.
 SHOW = """#!/bin/sh
 [ "$1" != complete ] || exec {} "$@"
 printf '<%s>' "$@"
 """
-# What is typed, and the words of the line after a TAB at its end.
+# {typed line: the words of the line after a TAB at its end}
 TYPED = {
     "ru": ["run"],
     "run --jo": ["run", "--jobs"],
@@ -36,14 +37,15 @@ TYPED = {
 
 
 def complete(*words: str) -> list[str]:
-    """Returns what can stand at the last of @words."""
+    """Returns the possible values of the last of @words."""
     text = process.must([JITPROOF, "complete", *words])
     return [line.split("\t")[0] for line in text.splitlines()]
 
 
 class Candidates(unittest.TestCase):
     def test_every_command(self) -> None:
-        """Each reads its words by the one function that completes, and then runs nothing."""
+        """Each command reads its words by the one function that completes them, and then runs
+        nothing."""
         shown = re.findall(r"^  (\w+)  ", process.must([JITPROOF, "--help"]), re.M)
         self.assertIn("judge", shown)
         self.assertEqual(complete(""), shown)
@@ -60,7 +62,7 @@ class Candidates(unittest.TestCase):
         self.assertEqual(complete("run", ""), [study + "/*" for study in studies] + cases)
 
     def test_modes(self) -> None:
-        """Options that exclude an earlier one are absent."""
+        """Options that an earlier option excludes are not offered."""
         self.assertIn("--order", complete("record", "-p", "1", "-"))
         self.assertNotIn("--order", complete("record", "make", "-"))
         self.assertNotIn("--list", complete("score", "--profiler", "perf", "-"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""State that a command inherits: it leaves children from before its exec alone, copes with ignored
-and blocked signals, and records nothing if /proc is of another pid namespace."""
+"""Tests commands with inherited state: they leave children from before the exec alone, work with
+ignored and blocked signals, and record nothing if /proc shows another pid namespace."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ class Inherited(Folder):
                 self.assertEqual(done.returncode, alone.returncode, done.stderr)
 
     def test_signal_with_children(self) -> None:
-        """With children from before, a signal still ends the command."""
+        """A signal ends the command even if there are children from before."""
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(signal=number), subprocess.Popen(
                     ["bash", "-c", 'sleep 60 & echo $! >pid; exec "$@"', "-", JITPROOF, "score",

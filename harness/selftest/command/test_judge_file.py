@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof judge FILE --json` on perf.data files made by hand: each figure has its definition."""
+"""Tests each figure of `jitproof judge FILE --json` on perf.data files made by hand."""
 
 import json
 import os
@@ -100,7 +100,8 @@ class Counts(Made):
         self.expect_figures(samples=1, user_stacks=1, single_frame=0, addresses=2)
 
     def test_garbage_like_a_marker(self) -> None:
-        """Values above the markers are no addresses and end no stack; alone they are no stack."""
+        """Values above the context markers are not addresses and end no stack; a stack of such
+        values alone is no stack."""
         self.add_sample(ANON, 2**64 - 4095, LIBC)
         self.add_sample(ANON, rd.CONTEXT_KERNEL, LIBC + 1)
         self.add_sample(ANON, 2**64 - 1)
@@ -113,7 +114,7 @@ class Counts(Made):
         self.expect_figures(addresses=2, addresses_unmapped=1, single_frame=0, rootless=1)
 
     def test_rootless(self) -> None:
-        self.add_sample(LIBC, ANON)          # ends in anonymous code
+        self.add_sample(LIBC, ANON)          # the stack ends in anonymous code
         self.add_sample(ANON, 0xdead0000)    # nowhere
         self.add_records(self.perf.map(PID, CODE, 0x1000, "/usr/lib/libother.so", 11))
         self.add_sample(ANON, CODE)          # a file, but no root
@@ -130,7 +131,8 @@ class Counts(Made):
         self.expect_figures(user_stacks=5, rootless=0)
 
     def test_data_covers_no_code(self) -> None:
-        """perf record -d records data mappings, too: addresses there are unmapped and no root."""
+        """perf record -d records data mappings, too: addresses in them are unmapped and not a
+        root."""
         data = ANON + 0x100000
         self.add_sample(ANON, data + 8, LIBC)
         self.add_sample(ANON, MAIN + 0x1800)
@@ -160,7 +162,7 @@ class Counts(Made):
         self.assertEqual([(one["pid"], one["samples"]) for one in found["processes"]], [(PID, 1)])
 
     def test_samples_of_ended_tasks(self) -> None:
-        """Samples of ended tasks have pid -1, which is no process with mappings."""
+        """Samples of ended tasks have pid -1, which is not a process with mappings."""
         self.add_sample(kernel=(0xffffffff81000000,), pid=2**32 - 1)
         self.add_sample(ANON, LIBC, kernel=(0xffffffff81000000,), pid=2**32 - 1)
         found = self.expect_figures(samples=2, user_stacks=0, addresses=0, addresses_unmapped=0)
@@ -171,18 +173,18 @@ class Counts(Made):
         """The program is the exec'ed file, or the file with the process's name, not the first."""
         low, late, long = 0x200000, 0x7e0000000000, "a-name-of-more-than-15"
         cases: list[tuple[int, list[tuple[Any, ...]], list[int]]] = [
-            # Attached to: a library below the program.
+            # The process was attached to; a library lies below the program.
             (1, [("comm", "run", False), (low, "/usr/lib/liba.so"), (CODE, "/opt/run")],
              [CODE]),
             (2, [("comm", long[:15], False), (low, "/usr/lib/liba.so"),
                  (CODE, "/opt/" + long + " (deleted)")], [CODE]),
-            # No file has the name: a guess.
+            # No file has the process's name: guess.
             (3, [("comm", "renamed", False), (CODE, "/opt/run"), (low, "/opt/other")], [CODE]),
-            # After an exec the first mapped file, whatever the name is.
+            # After an exec the first mapped file is the program, whatever its name is.
             (4, [("comm", "other", True), (CODE, "/opt/run"), (low, "/opt/other")], [CODE]),
             (5, [("comm", "run", True), (CODE, "/opt/run"), ("comm", "next", True),
                  (late, "/opt/next"), (CODE, "/opt/run")], [late]),
-            # Data of another file is no program.
+            # A mapping of another file's data is not the program.
             (6, [("comm", "what", True), (low, "/opt/data", rd.READ), (CODE, "/opt/run")],
              [CODE])]
         for pid, records, roots in cases:
@@ -239,7 +241,8 @@ class Counts(Made):
 
 
 class Deferred(Made):
-    """Kernels from 6.19 may walk the user part later: a record with the samples' cookie."""
+    """Kernels from 6.19 may walk the user part of a stack later, and write it in a record with the
+    samples' cookie."""
 
     RECORD, MARKER = 22, 2**64 - 640
     COOKIE = 0x300000001
@@ -263,7 +266,7 @@ class Deferred(Made):
         self.add_records(self.perf.side(self.RECORD, payload, time, rd.USER, PID, tid))
 
     def test_joined(self) -> None:
-        """One record completes each sample with its cookie, before or after it in the file."""
+        """One record completes each sample with the same cookie, before or after it in the file."""
         self.add_deferred_sample(time=100)
         self.add_deferred_sample(time=110)
         self.add_deferred_chain(ANON, ANON + 8, LIBC, time=300)
@@ -295,7 +298,7 @@ class Deferred(Made):
         self.expect_figures(samples=1, user_stacks=0, addresses=0)
 
     def test_first_of_several(self) -> None:
-        """Each event of the thread may write a record: the first one counts."""
+        """Each event of a thread may write such a record: the first record counts."""
         self.add_deferred_sample()
         self.add_deferred_chain(ANON, LIBC)
         self.add_deferred_chain(ANON, ANON, ANON, LIBC)
@@ -339,7 +342,8 @@ class Order(Made):
         self.expect_figures(addresses=4, addresses_unmapped=1)
 
     def test_file_order_across_rounds(self) -> None:
-        """A round may hold records newer than some of the next round, never of a later one."""
+        """A round may contain records newer than some of the next round, but never newer than those
+        of later rounds."""
         late = ANON + 0x100000
         finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
         self.add_sample(late, LIBC, time=200)
@@ -353,7 +357,8 @@ class Order(Made):
         self.expect_figures(addresses=4, addresses_unmapped=2, rootless=1)
 
     def test_perf_names_by_mappings_before_an_exec(self) -> None:
-        """perf drops none; a newer mapping hides what it covers. Injected code is known, too."""
+        """perf keeps mappings from before an exec; a newer mapping hides an older one. Injected
+        code is named, too."""
         injected = ANON + 0x10000
         self.add_records(self.perf.map(PID, ANON, 0x2000, "/bin/sh", 20),
                          self.perf.map(PID, injected, 0x1000, "/tmp/jitted-100-1.so", 20),
@@ -449,7 +454,8 @@ class Stacks(Made):
         self.out = self.path + ".stacks"
 
     def add_dump(self, *words: int, size: int | None = None, time: int = 100) -> None:
-        """Adds a sample: two words at the stack pointer, @words from the frame pointer on."""
+        """Adds a sample with a dump: two words at the stack pointer, and @words at the frame
+        pointer."""
         made = rd.Sample.make(self.attr, pid=PID, tid=PID + 1, chain=[rd.CONTEXT_USER, ANON, 1])
         made.ip, made.time, made.id = self.CODE, time, 9
         made.abi = 2
@@ -465,7 +471,7 @@ class Stacks(Made):
             return [json.loads(line) for line in file]
 
     def test_line(self) -> None:
-        self.add_sample(ANON)  # no dump, no line
+        self.add_sample(ANON)  # a sample without a dump gives no line
         self.add_dump(self.SP + 32, ANON + 0x20, 0, 0)
         self.assertEqual(self.judge_stacks(), [{
             "pid": PID, "tid": PID + 1, "time": 100, "ip": hex(self.CODE), "dump": 48,
@@ -483,7 +489,7 @@ class Stacks(Made):
                           ("bad-frame", 2, hex(ANON + 0x1f))])
 
     def test_frame_pointers_through_files(self) -> None:
-        """Without the program's ELF file only --frame-pointers continues."""
+        """Without the program's ELF file the walk continues only with --frame-pointers."""
         self.add_dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
         self.assertEqual([(one["stop"], len(one["frames"])) for one in self.judge_stacks()],
                          [("no-elf", 2)])

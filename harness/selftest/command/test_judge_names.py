@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names that `jitproof judge --json` counts: each source of a name and each reason for none, on
-files made by hand; and the same counts as the installed perf on real captures."""
+"""Tests the names that `jitproof judge --json` counts: each source of a name and each reason for a
+missing name, on files made by hand; and compares the counts with the installed perf's on real
+captures."""
 
 import os
 import shutil
@@ -39,7 +40,7 @@ class Names(judged.Made):
         self.pid = 0x40000000 + os.getpid()
         self.map_path = "/tmp/perf-%d.map" % self.pid
         self.addCleanup(remove_map, self.map_path)
-        os.chmod(self.home, 0o755)  # judge gives up root
+        os.chmod(self.home, 0o755)  # judge drops root privileges
         # Use no cache of binaries but the test's own.
         home = unittest.mock.patch.dict(os.environ, {"HOME": self.home})
         home.start()

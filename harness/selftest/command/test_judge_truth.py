@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof judge --truth`: a truth and a perf.data alone are judged as their whole run directory;
-missing parts are named, and files of different runs are refused."""
+"""Tests `jitproof judge --truth`: it judges a truth and a perf.data like their whole run directory,
+names missing parts, and refuses files of different runs."""
 
 import json
 import os
@@ -62,7 +62,7 @@ class Recorded(Judging):
     def test_injected(self) -> None:
         fixture = self.fixture_path("growth")
         found = self.judge_by_truth(fixture, "--injected", f"{fixture}/injected.data")
-        # Its ELF files are no longer where the records say.
+        # Its ELF files are no longer at the recorded paths.
         self.assertEqual(found["metrics"]["names.right"]["k"], 0)
         self.assertGreater(found["metrics"]["names.right"]["n"], 0)
 

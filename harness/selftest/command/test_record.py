@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof record` beside other profilers. If another profiler requests build ids, kernels 6.1 to
-7.1 mark records of jitproof as such, too, though they hold inodes."""
+"""Tests `jitproof record` beside other profilers. If another profiler requests build ids, kernels
+6.1 to 7.1 wrongly mark jitproof's records, too, though they contain inodes."""
 
 import json
 import os
@@ -15,8 +15,9 @@ from harness.selftest.support.scratch import Folder, JITPROOF
 MMAP_BUILD_ID = 1 << 14
 CAP_SYS_NICE = 23
 PROGRAM = "/bin/true"
-# The other profiler samples itself, with the flags of perf record's event except inherit. It maps a
-# file that it has read, as the kernel takes build ids only from pages in memory (lib/buildid.c).
+# Another profiler that samples itself, with the flags of perf record's event except inherit. It
+# maps a file that it has read, since the kernel takes build ids only from pages in memory
+# (lib/buildid.c).
 OTHER = r"""
 import ctypes, mmap, os, struct, time
 EXCLUDE_KERNEL, MMAP, MMAP2, BUILD_ID = 5, 8, 23, 34

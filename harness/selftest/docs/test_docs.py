@@ -20,7 +20,7 @@ MANUAL = os.path.join(TOP, "docs", "manual.md")
 
 
 def list_code(page: str) -> Iterator[str]:
-    """Indented lines, lines of fenced blocks, and what stands between backticks."""
+    """Yields indented lines, lines of fenced blocks, and texts between backticks."""
     fenced = False
     with open(page, encoding="utf-8") as file:
         text = file.read()
@@ -34,7 +34,8 @@ def list_code(page: str) -> Iterator[str]:
 
 
 def find_commands(pattern: str) -> Iterator[tuple[str, str]]:
-    """(page, what stands behind @pattern) of each command line, up to another or a comment."""
+    """Yields (page, text after @pattern) of each command line, up to the next command or a
+    comment."""
     for page in PAGES:
         for line in list_code(page):
             for found in re.finditer(rf"(?:^|[\s;(|]){pattern}\s+([^|;&#`]*)", line):
@@ -59,10 +60,11 @@ def find_blocks(page: str, language: str = "") -> list[str]:
 
 
 class Examples(Folder):
-    """What readers copy whole."""
+    """Tests examples that readers copy as a whole."""
 
     def parse_case_file(self, page: str) -> str:
-        """Runs no case of the only whole case file of @page; returns jitproof's output."""
+        """Parses the only complete case file of @page, without running a case; returns jitproof's
+        output."""
         # Other blocks show the syntax in capitals, or two lines of a study.
         whole, = [text for text in find_blocks(page) if re.search(r"^case [a-z]", text, re.M)]
         self.write(whole, "cases", "example")
@@ -87,7 +89,7 @@ class Pages(unittest.TestCase):
             if not re.match("[a-z]+ .*--", ours):
                 continue
             name, first, *_ = ours.split()
-            # A workload has options of its own; a page adds one that is not built.
+            # A workload has its own options; a page adds one that is not built.
             text = (name == "workload" and read_help(JITPROOF, name, first)) or \
                 read_help(JITPROOF, name)
             for option in find_options(ours):
@@ -110,7 +112,7 @@ class Pages(unittest.TestCase):
             with open(path, encoding="utf-8") as source:
                 counted |= set(re.findall(r'"([a-z]+(?:\.[a-z_0-9]+)+)"', source.read()))
         self.assertGreater(len(counted), 80)
-        # The marks of a process at its gate are no metrics.
+        # Exclude the marks of a process at its gate, which are not metrics.
         with open(os.path.join(TOP, "workloads", "emit", "gate.c"), encoding="utf-8") as source:
             counted -= set(re.findall(r'send_request\("([a-z.]+)"', source.read()))
         counted -= {name for name in counted if name.startswith("perf.")}  # ids of findings
@@ -161,12 +163,12 @@ class Help(unittest.TestCase):
             self.assertLessEqual(len(line), 80)
 
     def test_synopsis(self) -> None:
-        """Options that go without what a synopsis asks for are in it."""
+        """The synopsis contains options that make operands unnecessary."""
         self.assertIn("-p PID", read_help(JITPROOF, "lint").splitlines()[0])
 
 
 def remove_escapes(text: str) -> str:
-    """Returns @text without the marks of Markdown and the titles of columns, as one line."""
+    """Returns @text without marks of Markdown and column titles, as one line."""
     text = re.sub(r"^(```.*|\|.*\|\n\|[-|]+\||<!--.*-->)$", "", text, flags=re.M)
     text = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", text.replace(r"\|", "/"))
     text = re.sub(r" \(jitproof-[\w-]+\(5\)\)", "", " ".join(text.split()))
@@ -174,7 +176,7 @@ def remove_escapes(text: str) -> str:
 
 
 class ManPages(Folder):
-    """The manual pages hold what --help and the pages of formats hold."""
+    """Tests that the manual pages contain the text of --help and of the pages about formats."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -186,7 +188,7 @@ class ManPages(Folder):
         self.assertIn("judge", self.commands)
 
     def show(self, *names: str) -> str:
-        """Returns what man prints in very wide lines."""
+        """Returns the output of man with very long lines."""
         if not shutil.which("groff"):
             self.skipTest("no groff")
         return process.must(["groff", "-man", "-T", "utf8", "-P-cbou", "-rLL=2000n",
@@ -212,7 +214,7 @@ class ManPages(Folder):
                               "Examples"})
 
     def test_formats(self) -> None:
-        """No word of a format's page is lost."""
+        """Each word of a format's page is in its manual page."""
         pages = os.listdir(self.place("man5"))
         self.assertGreater(len(pages), 5)
         for name in pages:

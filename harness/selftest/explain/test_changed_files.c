@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Detecting that a path has another file than the one whose build id is in the header. */
+/* Tests detecting that a path has another file than the one whose build id is in the header. */
 #include <sys/sysmacros.h>
 
 #include "harness/explain/changed_files.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Blaming the code in which the kernel's walk ends, from counted ends. */
+/* Tests blaming the code in which the kernel's walk ends, from counted ends. */
 #include "harness/explain/blame.h"
 #include "harness/explain/culprits.h"
 #include "harness/selftest/support/check.h"
@@ -19,7 +19,7 @@ static struct jp_end make_end(enum jp_end_kind kind, uint64_t addr, uint64_t sam
 			       .samples = samples};
 }
 
-/* Of ends with equally many samples the first is shown, so that the page is stable. */
+/* Of ends with equally many samples the first is shown, so that the output is stable. */
 static void test_worst_end(void)
 {
 	struct jp_end list[] = {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof explain` on perf.data files made by hand: each cause of broken stacks, and captures
-without a cause."""
+"""Tests `jitproof explain` on perf.data files made by hand: each cause of broken stacks, and
+captures without a cause."""
 
 import json
 import os
@@ -105,7 +105,7 @@ class Recording(Folder):
 
 
 class Walks(Recording):
-    """Callchains of a process whose mappings are all known."""
+    """Tests callchains of a process whose mappings are all known."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -196,7 +196,8 @@ class Walks(Recording):
         self.assertIn("300 chains", found["evidence"][0])
 
     def test_jit_garbage(self) -> None:
-        """A bp that is no frame pointer yields addresses outside of code, which lack no record."""
+        """A frame pointer register that holds other data yields addresses outside of code; no
+        record is missing for them."""
         for value in range(300):
             self.add_samples(ANON + value, GARBAGE + 4096 * value * 17)
         self.expect_cause("jit-no-frame-pointer", 1)
@@ -209,13 +210,14 @@ class Walks(Recording):
         self.expect_cause("jit-no-frame-pointer", 1)
 
     def test_jit_that_starts_threads(self) -> None:
-        """Threads that start in emitted code, as Erlang's: chains end at one address there."""
+        """Threads may start in emitted code, as in Erlang: their chains end at one address
+        there."""
         for offset in range(200):
             self.add_samples(ANON + offset, ANON + 0x100, ANON + 0x200, ANON + 0x300)
         self.assertEqual(self.find_causes(), {})
 
     def test_code_far_from_code(self) -> None:
-        """No JIT's memory is that large, so it is another program."""
+        """No JIT's memory is that large, so the addresses belong to another program."""
         nowhere = 0x500000000000
         for spread, cause in ((2**40 - 1, "attach-window"), (2**40, "exec-while-disabled")):
             self.perf.drop_samples()
@@ -248,7 +250,8 @@ class Walks(Recording):
         self.expect_cause("depth-limit", 0.5)
 
     def test_circle(self) -> None:
-        """Without the start of a recursion, it may be a frame pointer that refers to itself."""
+        """Without the start of a recursion, the chain may come from a frame pointer that points to
+        itself."""
         self.add_samples(ANON, *([ANON + 8] * 126), count=100)
         self.add_whole_stacks(100)
         found = self.find_causes()
@@ -322,7 +325,7 @@ class Walks(Recording):
 
     def test_interpreter_that_is_emitted(self) -> None:
         """java -Xint: the perf map gives all emitted code one name."""
-        pid = os.getpid()  # no other program writes its map
+        pid = os.getpid()  # this process's pid, so that no other program writes its map
         name = f"/tmp/perf-{pid}.map"
         files.write(name, f"{ANON:x} 1000 Interpreter\n{ANON + 0x1000:x} 1000 void Hot.main()\n")
         self.addCleanup(os.unlink, name)
@@ -374,7 +377,7 @@ class Libraries(Recording):
         self.assertEqual(self.find_causes(), {})
 
     def test_a_sample_counts_once(self) -> None:
-        """A sample counts once if its sampled function lacks a frame and its chain ends, too: in
+        """A sample counts once even if its sampled function lacks a frame and its chain ends: in
         the same file, and in another."""
         names = self.build_library("-fomit-frame-pointer")
         self.add_map(LIBRARY + (1 << 24), "/nowhere/liblost.so", 9)
@@ -437,7 +440,7 @@ class Libraries(Recording):
         self.assertEqual(self.find_causes(), {})
 
     def test_short_emitted_code(self) -> None:
-        """At least half of the code has a frame."""
+        """In at least half of its samples the code has a frame."""
         site = self.call_site(self.FRAME + "ret\n")
         self.add_samples(ANON + 8, site, MAIN, ROOT, count=49)
         self.add_samples(ANON + 16, MAIN, ROOT, count=51)
@@ -457,7 +460,7 @@ class Libraries(Recording):
 
 
 class LibC(Recording):
-    """Threads start at one place of libc; other functions of libc call back, too."""
+    """Threads start at one place of libc; other functions of libc also call back."""
 
     SOURCE = """
     .macro function name
@@ -493,7 +496,8 @@ class LibC(Recording):
         self.expect_cause("library-no-frame-pointer", 0.8)
 
     def test_start_that_saves(self) -> None:
-        """In older libcs chains end rightly in a function that saves bp, without another start."""
+        """In older libcs, chains rightly end in a function that saves bp, and there is no other
+        start."""
         names = self.build_library()
         self.add_samples(MAIN, names["sort"], count=100)
         self.assertEqual(self.find_causes(), {})
@@ -535,7 +539,8 @@ class Records(Recording):
         self.add_synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
 
     def expect_either(self) -> dict[str, Any]:
-        """Expects both causes: without records of anonymous memory either may be true."""
+        """Expects both causes, because without records of anonymous memory either can be the true
+        one."""
         found = self.find_causes()
         self.assertEqual([(cause, found[cause]["share"]) for cause in found],
                          [("older-code", 1), ("attach-window", 1)])
@@ -550,7 +555,8 @@ class Records(Recording):
         self.assertIn("(attach-window)", found["evidence"][2])
 
     def test_older_code_above(self) -> None:
-        """A library's sample, called by code without a record: the chain returns to main."""
+        """A sample in a library that was called by code without a record: the chain continues to
+        main."""
         self.add_known_files()
         self.add_synthesized(LIBRARY, "/nowhere/liblost.so")
         self.add_samples(LIBRARY + 8, ANON + 16, MAIN, ROOT, count=200)
@@ -569,7 +575,8 @@ class Records(Recording):
         self.expect_cause("attach-window", 0.5)
 
     def test_perf_reads_all(self) -> None:
-        """perf records all older mappings, so an unknown one is newer than its reading."""
+        """perf records all older mappings, so an unknown mapping is newer than the time when perf
+        read the maps."""
         self.perf.features[5] = self.pack_string("6.12.1")
         self.add_known_files()
         self.add_samples(ANON + 8, MAIN, ROOT, count=100)
@@ -596,7 +603,8 @@ class Records(Recording):
         self.expect_cause("exec-while-disabled", 1)
 
     def test_exec_after_a_while(self) -> None:
-        """Known files have samples, later none: unknown callers of emitted code are no garbage."""
+        """Known files have samples, and later none: unknown callers of emitted code are not
+        garbage."""
         self.add_known_files()
         self.add_samples(MAIN + 8, ROOT, count=200)
         self.add_map(ANON, "//anon", self.time)
@@ -613,7 +621,8 @@ class Records(Recording):
         self.expect_either()
 
     def test_samples_during_exec(self) -> None:
-        """During exec the registers are of the old program, whose memory is unmapped."""
+        """During an exec the registers belong to the old program, whose memory is already
+        unmapped."""
         self.add_known_files()
         for pid in range(200, 240):
             self.add_records(self.perf.comm(pid, pid, "made", self.time, executed=True))
@@ -653,7 +662,7 @@ class Losses(Recording):
         self.expect_cause("lost-records", 0.5)
 
     def test_lost_records_among_samples(self) -> None:
-        """Some samples need a lost record; before the loss there were only samples."""
+        """Some samples need a lost record, although the ring had only samples before the loss."""
         self.perf.attrs[0].flags |= MMAP_FLAG
         self.add_samples(MAIN, ROOT, count=150)
         self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 200), self.time))
@@ -663,7 +672,8 @@ class Losses(Recording):
                          [("lost-samples", 0.5), ("lost-records", 0.25)])
 
     def test_lost_records_of_a_storm(self) -> None:
-        """One ring for both: losses are shared out like the received records, mostly mappings."""
+        """One ring has both kinds: losses are divided like the received records, which are mostly
+        mappings."""
         self.perf.attrs[0].flags |= MMAP_FLAG
         self.add_samples(MAIN, ROOT, count=100)
         for number in range(1000):
@@ -735,7 +745,8 @@ class Dumps(Recording):
         return path
 
     def test_jitdump_with_unwind_information(self) -> None:
-        """Injecting it repairs stacks and names, so missing unwind information follows from it."""
+        """Injecting the jitdump repairs stacks and names, so missing unwind information is a
+        consequence."""
         self.add_map(ANON, "//anon", 8)
         path = self.jitdump(ANON, ANON + 0x200)
         self.add_dumps(ANON + 8, self.ASKED, count=60)
@@ -759,7 +770,7 @@ class Dumps(Recording):
                 self.assertIn("a consequence of " + cause, text)
 
     def test_jitdump_with_unwind_information_of_a_part(self) -> None:
-        """What injecting does not repair is a cause of its own."""
+        """Stacks that injecting does not repair have a cause of their own."""
         self.perf.attrs[0].flags |= 1 << 25
         struct.pack_into("<i", self.perf.attrs[0].raw, 92, 1)
         self.add_map(ANON, "//anon", 8)
@@ -774,7 +785,7 @@ class Dumps(Recording):
     def test_jitdump_with_unwind_information_beside_a_perf_map(self) -> None:
         self.perf.attrs[0].flags |= 1 << 25
         struct.pack_into("<i", self.perf.attrs[0].raw, 92, 1)
-        pid = os.getpid()  # no other program writes its map
+        pid = os.getpid()  # this process's pid, so that no other program writes its map
         name = f"/tmp/perf-{pid}.map"
         files.write(name, f"{ANON:x} 1000 function\n")
         self.addCleanup(os.unlink, name)
@@ -849,7 +860,7 @@ class Dumps(Recording):
         self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], path)
 
     def test_too_small_as_well(self) -> None:
-        """Frame pointers lead beyond the dump: both causes cost the stack."""
+        """Frame pointers lead beyond the dump: both causes break the stack."""
         self.add_map(ANON, "//anon", 8)
         self.add_dumps(ANON + 8, self.ASKED, bp=self.STACK + 4096)
         self.assertEqual(set(self.find_causes()), {"dump-too-small", "no-cfi-for-jit"})
@@ -860,7 +871,7 @@ class Dumps(Recording):
         self.expect_cause("empty-dump", 1)
 
     def test_empty_at_the_end(self) -> None:
-        """At a process exit the kernel has no memory to dump."""
+        """When a process exits, the kernel has no memory to dump."""
         self.add_map(ANON, "//anon", 8)
         self.add_dumps(ANON + 8, 0, misc=rd.KERNEL)
         self.assertEqual(self.find_causes(), {})
@@ -883,7 +894,8 @@ class Dumps(Recording):
         self.expect_cause("attach-window", 1)
 
     def test_older_code_far_apart(self) -> None:
-        """Frame pointers lead from the code to the program, so it is no other program's."""
+        """Frame pointers lead from the code to the program, so the code does not belong to another
+        program."""
         for start in (ANON, ANON - 2**40):
             self.add_dumps(start + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
         self.assertEqual(set(self.find_causes()), {"attach-window"})

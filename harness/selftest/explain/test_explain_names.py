@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Causes of missing names, found by `jitproof explain --json --root DIR FILE`: each cause on files
-made by hand, and no cause if names are right."""
+"""Tests causes of missing names, found by `jitproof explain --json --root DIR FILE`, on files made
+by hand; finds no cause if names are right."""
 
 import json
 import os
@@ -28,9 +28,9 @@ NAMING = {"missing-file", "stripped-symbols", "no-name-source", "map-not-read-fo
 
 
 class Explained(judged.Made):
-    """A process whose samples lie in one page of emitted code, and a copied root of its files."""
+    """A process whose samples are in one page of emitted code, and a copied root with its files."""
 
-    ends = 0  # time of the recording's end in ns, 0: now
+    ends = 0  # time in ns at which the recording ends; 0: now
 
     def setUp(self) -> None:
         super().setUp()
@@ -160,7 +160,7 @@ class PerfMaps(Explained):
 
     @unittest.skipIf(os.getuid(), "gives a file to another user: run as root")
     def test_of_another_user(self) -> None:
-        """perf reads the map: a note, and no cause."""
+        """perf reads the map of another user, so it is only a note."""
         self.write_map((CODE, 0x1000, "all"))
         os.chown(os.path.join(self.root, "tmp/perf-4711.map"), 12345, 12345)
         os.chmod(self.home, 0o755)
@@ -299,7 +299,7 @@ class PerfMaps(Explained):
         self.assertIn("memfd_create", found["evidence"][1])
 
     def test_map_of_a_later_program(self) -> None:
-        """The map was written again after an exec: earlier code has lost its names."""
+        """The map was rewritten after an exec, so it lacks names of earlier code."""
         self.write_map((CODE + 0x200, 0x100, "now"))
         self.add_memory()
         self.add_records(self.perf.comm(PID, PID, "java", 100 + 1000 * SAMPLES, executed=True))
@@ -335,7 +335,7 @@ class Jitdumps(Explained):
         self.assertIn("1 of 1", found["evidence"][1])
 
     def test_functions_of_the_jitdump(self) -> None:
-        """Two functions of 0x100 bytes: addresses behind them have no name."""
+        """Writes a jitdump with two functions of 0x100 bytes: addresses after them have no name."""
         path = self.add_dump(50, 60)
         self.add_samples(CODE, CODE + 0x1ff, CODE + 0x200)
         found = self.expect_cause("jitdump-not-injected", 2 * SAMPLES, path)
@@ -369,7 +369,7 @@ class Jitdumps(Explained):
         self.expect_cause("jitdump-wrong-clock", file=path)
 
     def spoiled(self, cause: str, raw: bytes) -> str:
-        """Expects @cause for a jitdump with these bytes; returns all that explain states."""
+        """Expects @cause for a jitdump with these bytes; returns the whole output of explain."""
         path = self.add_dump(50)
         files.write_bytes(self.root + path, raw)
         found = self.expect_cause(cause, file=path)
@@ -410,7 +410,7 @@ class Jitdumps(Explained):
                 self.assertNotIn("inject --jit", found)
 
     def test_cut_last_record_is_no_damage(self) -> None:
-        """As of a process that was killed: perf uses the records before."""
+        """A killed process leaves such a file. perf uses its complete records."""
         path = self.add_dump(50, 60)
         with open(self.root + path, "r+b") as dump:
             dump.truncate(os.path.getsize(self.root + path) - 9)
@@ -432,7 +432,8 @@ class Jitdumps(Explained):
 
 
 class Questions(Explained):
-    """Why stacks end and why names are missing are two questions, each with its own causes."""
+    """Tests that the end of stacks and missing names are two questions, each with its own
+    causes."""
 
     def explain(self, *options: str) -> str:
         self.perf.save(self.path)
@@ -468,7 +469,8 @@ class Questions(Explained):
         self.assertLess(lines.index("why stacks end:"), lines.index("why names are missing:"))
 
     def test_code_in_no_mapping(self) -> None:
-        """It has no stack, and no name either: one cause answers both, and is described once."""
+        """Such code has no stack and no name: one cause answers both questions, and is described
+        once."""
         self.add_samples(CODE)
         self.assertEqual(self.answers(), {"stacks": [("older-code", 1, SAMPLES, None)],
                                           "names": [("older-code", 1, SAMPLES, None)],
@@ -525,7 +527,8 @@ class Protections(Explained):
         return {one["id"] for one in [*found["causes"], *found["notes"]]}
 
     def test_unstated(self) -> None:
-        """simpleperf states none for a JIT's functions, and reading alone for interpreted code."""
+        """simpleperf states no protection for a JIT's functions, and only PROT_READ for interpreted
+        code."""
         unknown = {"older-code", "attach-window", "exec-while-disabled"}
         for name, prot in (("/data/local/tmp/perf.data_jit_app_cache:100-200", 0),
                            ("/memfd:jit-cache (deleted)", 0), ("/system/framework/boot.oat", 0),
@@ -534,7 +537,7 @@ class Protections(Explained):
                 self.assertFalse(self.found(name, prot) & unknown)
 
     def test_data(self) -> None:
-        """Mappings of perf record -d hold no code."""
+        """Data mappings of perf record -d contain no code."""
         self.assertTrue(self.found("/usr/share/data", 0, rd.USER | 1 << 13) & {"older-code"})
 
 
@@ -566,7 +569,7 @@ class Files(Explained):
         self.expect_cause("stripped-symbols", file="/lib/made.so")
 
     def test_stripped_libc(self) -> None:
-        """Distributions strip libc: a note, and no cause."""
+        """Distributions strip libc, so missing names there are only a note."""
         process.run(["strip", "-o", self.root + "/lib/libc.so.6", self.library])
         for record in self.perf.maps():
             record.name = "/lib/libc.so.6"
@@ -589,7 +592,8 @@ class Files(Explained):
                 self.assertIn(".gnu_debugdata", " ".join(found[0]["evidence"]))
 
     def test_link(self) -> None:
-        """Symbols named by .gnu_debuglink: beside the file, in .debug, below /usr/lib/debug."""
+        """Symbols in the file that .gnu_debuglink names: beside the file, in .debug, below
+        /usr/lib/debug."""
         symbols = self.write_below_root("/made.symbols", "")
         process.run(["objcopy", "--only-keep-debug", self.library, symbols])
         process.run(["strip", self.library])
@@ -603,7 +607,7 @@ class Files(Explained):
             os.unlink(place)
 
     def test_called_deleted(self) -> None:
-        """A file whose name ends in ` (deleted)` and that exists."""
+        """An existing file has a name that ends in ` (deleted)`."""
         self.set_build_id("ab" * 20, "/lib/made.so (deleted)")
         for record in self.perf.maps():
             record.name = "/lib/made.so (deleted)"
@@ -663,7 +667,7 @@ class Files(Explained):
                           ("/lib/third.so", SAMPLES)])
 
     def test_cut_short(self) -> None:
-        """A file cut behind its build id counts as missing, not as stripped."""
+        """A file truncated after its build id counts as missing, not as stripped."""
         self.set_build_id("ab" * 20)
         os.truncate(self.library, 0x1000)
         found = self.expect_cause("missing-file", file="/lib/made.so")

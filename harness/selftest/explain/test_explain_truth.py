@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof explain --truth`: a cause that the validators find, too, is right; a cause that they do
-not find is wrong; a cause that only they find is missed."""
+"""Tests `jitproof explain --truth`: a cause that the validators find, too, is right; a cause that
+they do not find is wrong; a cause that only they find is missed."""
 
 import json
 import os

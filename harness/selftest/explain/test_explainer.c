@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Explainers blame counted ends, with more than 2^32 samples. */
+/* Tests that explainers blame counted ends, with more than 2^32 samples. */
 #include "harness/explain/explainer.h"
 #include "harness/selftest/support/check.h"
 

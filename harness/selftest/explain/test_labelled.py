@@ -24,13 +24,13 @@ from harness.selftest.support.scratch import HERE, JITPROOF
 
 SET = os.path.join(HERE, "labelled")
 HEALTHY = "healthy"
-RIGHT = 0.98  # least share of captures whose cause comes first
+RIGHT = 0.98  # least share of captures for which explain finds the right cause first
 
 
 class Answer(NamedTuple):
     name: str
     label: list[str]  # the cause, then causes that may come first as well
-    causes: list[str]  # as explain orders them
+    causes: list[str]  # causes in the order of explain
     error: str
 
     @property
@@ -117,7 +117,7 @@ class Labelled(unittest.TestCase):
         self.assertEqual([one.name for one in well if not one.right], [])
 
     def test_each_cause_is_there(self) -> None:
-        """Each id of explain is the main cause of a capture."""
+        """Each cause of explain is the main cause of a capture."""
         usage = process.run([JITPROOF, "explain", "--help"]).stdout.split("Causes:")[1]
         known = {line.split()[0] for line in usage.splitlines() if line.startswith("  ")}
         self.assertEqual(known - {one.label[0] for one in self.found}, set())

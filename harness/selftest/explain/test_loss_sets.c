@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counting lost samples by the last records of a ring, and sets of losses of one sample. */
+/* Tests counting lost samples by the last records of a ring, and sets of losses of one sample. */
 #include "harness/explain/loss_sets.h"
 #include "harness/explain/lost.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_events.h"
 
-enum { PID = 9, LOST = 100, MANY = 40 /* more than a ring's last records */ };
+enum { PID = 9, LOST = 100, MANY = 40 /* more than the number of a ring's last records */ };
 
 /* Checks how many of LOST records count as samples, by the records before. */
 static void check_lost_samples(int sideband, int samples, int sideband_then, double wanted)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof facts`: well-formed, equal in each run; a failing probe costs its own fact only."""
+"""Tests `jitproof facts`: its output is well-formed and equal in each run; a failing probe affects
+only its own fact."""
 
 import json
 import re
@@ -93,7 +94,7 @@ class Facts(unittest.TestCase):
 
 
 class Bad(unittest.TestCase):
-    """A failing probe yields no value and a reason; the next probes run all the same."""
+    """A failing probe gives a reason instead of a value; the next probes run nevertheless."""
 
     facts: dict[str, dict[str, Any]]
     seconds: float
@@ -119,7 +120,7 @@ class Bad(unittest.TestCase):
 
     def test_hang(self) -> None:
         self.assertEqual(self.why_missing("bad.hang"), "an end of the probe within 1000 ms")
-        # The probe's child does not hold the pipe open.
+        # The probe's child must not keep the pipe open.
         self.assertLess(self.seconds, 30)
 
     def test_kinds(self) -> None:

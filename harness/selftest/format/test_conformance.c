@@ -189,7 +189,8 @@ static bool mappings_equal(const struct jp_procmap *a, const struct jp_procmap *
 	       !strcmp(a->name, b->name);
 }
 
-/* A cut is accepted only at the end of a line, until the first bad line; earlier lines stay. */
+/* Cuts maps at every byte. A cut is accepted only at the end of a line, until the first bad line;
+ * earlier lines stay. */
 static bool cut_procmaps(const char *text, size_t size, char *why)
 {
 	struct jp_procmap *before = NULL;
@@ -271,7 +272,7 @@ static struct dump_end read_dump(const char *path, size_t most)
 	return end;
 }
 
-/* A cut is a clean end only behind the header or a record. */
+/* Cuts a jitdump at every byte. A cut is a clean end only after the header or a record. */
 static bool cut_jitdump(const char *path, const char *whole, size_t size, char *why)
 {
 	struct dump_end all = read_dump(whole, SIZE_MAX);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The conformance set: jitproof's readers read each file as its JSON states."""
+"""Tests the conformance set: jitproof's readers read each file as its JSON describes."""
 
 import glob
 import json
@@ -81,7 +81,7 @@ class Readers(unittest.TestCase):
         line = expected["error"]["line"]
         self.assertRegex(found["error"], fr"\bline {line}\b")
         self.assertEqual(found["mappings"], [])
-        # What stands before is good.
+        # The lines before the bad line are valid.
         with open(path, "rb") as file, tempfile.NamedTemporaryFile() as good:
             good.write(b"".join(file.readlines()[:line - 1]))
             good.flush()
@@ -113,7 +113,7 @@ class Readers(unittest.TestCase):
 
     def compare_line(self, reader: str, line: bytes, no_number: bool,
                      entries: list[dict[str, Any]]) -> None:
-        """Compares the entry that a reader finds in a map with @line alone."""
+        """Compares the entry that a reader finds in a map of @line alone."""
         with tempfile.NamedTemporaryFile() as map_:
             map_.write(line)
             map_.flush()
@@ -154,7 +154,7 @@ class Readers(unittest.TestCase):
 
 class Set(unittest.TestCase):
     def test_as_made(self) -> None:
-        """Neither files nor expectations were changed by hand, and none is left over."""
+        """Neither files nor expectations were changed by hand, and no file is left over."""
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-B", os.path.join(SET, "make.py"), folder],
                            check=True, timeout=60)
@@ -168,7 +168,8 @@ class Set(unittest.TestCase):
                         self.assertEqual(fresh.read(), kept.read())
 
     def test_size(self) -> None:
-        """At least ten of each kind, valid and invalid ones; each states its purpose."""
+        """There are at least ten files of each kind, valid and invalid, and each describes its
+        purpose."""
         for kind in SUFFIX:
             found = [expected for _, expected in list_files(kind)]
             self.assertGreaterEqual(len(found), 10, kind)

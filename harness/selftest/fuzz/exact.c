@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ASan cannot detect reads behind the end of a mapping or of a record, where other bytes follow.
- * Fuzz targets, linked with --wrap, therefore copy mapped files and records under decoding to heap
+ * ASan cannot detect reads past the end of a mapping or of a record if other bytes follow. Fuzz
+ * targets, linked with --wrap, therefore copy mapped files and records under decoding to heap
  * blocks of their exact size.
  */
 #include <malloc.h>

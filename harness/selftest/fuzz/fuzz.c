@@ -67,7 +67,7 @@ static void keep_input(void)
 	char path[96];
 	int fd;
 
-	if (kept || !inputs) /* 0 inputs: a leak at the end, of no single input */
+	if (kept || !inputs) /* after all inputs, report a leak that belongs to no single input */
 		return;
 	kept = true;
 	snprintf(path, sizeof(path), "/tmp/jitproof-fuzz-%d-%lu", getpid(), inputs);
@@ -264,7 +264,7 @@ static void try_extremes(const struct bytes *seed)
 			}
 }
 
-/* Feeds the inputs that killed a parser once. */
+/* Feeds the inputs that once crashed a parser. */
 static void try_corpus(const char *name)
 {
 	struct dirent **names;
@@ -315,7 +315,7 @@ static void load_seeds(void)
 		seeds[nr_seeds] = load_file(fuzz_target.seeds[nr_seeds]);
 }
 
-/* Discards what targets print, but lets them print it: that code is fuzzed too. */
+/* Discards the output of targets, but lets them write it: that code is fuzzed too. */
 static void discard_output(void)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);

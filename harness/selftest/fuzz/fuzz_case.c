@@ -145,7 +145,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	last_fixture = fixture;
 	last_kind = kind;
 	cas = copies[fixture].cases->cases[0];
-	/* Try each control's way to add back what its capture left out. */
+	/* Try how each control adds back what its capture left out. */
 	cas.control = controls[size % (sizeof(controls) / sizeof(*controls))];
 	jp_judge_case(&cas, copies[fixture].dir, &result);
 	jp_findings_free(&result.findings);

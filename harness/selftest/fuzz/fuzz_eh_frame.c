@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Fuzzes the unwinder's tables: .eh_frame and .eh_frame_hdr of an ELF file or of a jitdump's
- * UNWINDING_INFO, with a made stack. Each walk must end within a bound of frames and CPU time.
+ * UNWINDING_INFO, with a made stack. The number of frames and the CPU time of each walk must stay
+ * below a bound.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 
 enum {
 	PID = 1,
-	WORDS = 512, /* of the made stack */
+	WORDS = 512, /* words of the made stack */
 	/* Frames: each takes a word of the stack, except those found in registers. */
 	ROOM = 2 * WORDS,
 	STARTS = 24, /* addresses where a walk begins */

@@ -29,7 +29,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 		abort();
 }
 
-/* Restores the magic, so that the fuzzer reaches the code behind its check. */
+/* Restores the magic, so that the fuzzer reaches the code after this check. */
 static void restore_magic(unsigned char *bytes, size_t size)
 {
 	static const char magic[] = JP_OBSERVATIONS_MAGIC "1\n";

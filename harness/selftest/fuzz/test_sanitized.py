@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""jitproof built with ASan and UBSan, on whole and on damaged runs. Environment: O."""
+"""Tests jitproof built with ASan and UBSan, on whole and on damaged runs. Environment: O."""
 
 import glob
 import os
@@ -29,14 +29,14 @@ class Sanitized(unittest.TestCase):
         self.assertRegex(output, r"\nOK\b")
 
     def test_judging(self) -> None:
-        """Each change of a recorded run, and each made perf.data file."""
+        """Judges each change of a recorded run, and each made perf.data file."""
         for path in [*glob.glob("validators/test_fixtures*.py", root_dir=HERE),
                      "command/test_judge_file.py"]:
             with self.subTest(path):
                 self.pass_sanitized(path.removesuffix(".py").replace("/", "."))
 
     def test_injecting(self) -> None:
-        """Captures and jitdumps made by hand, and the hostile ones."""
+        """Injects captures and jitdumps made by hand, and hostile ones."""
         self.pass_sanitized(*("inject.test_inject." + name for name in (
             "Records", "ElfFiles", "Hostile", "Replayed.test_code_is_there")))
 

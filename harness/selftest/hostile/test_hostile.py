@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Damaged and hostile run directories, wrong command lines, full disks, and signals amid a run: no
-command hangs, leaves processes or files, or makes partial results look whole."""
+"""Tests damaged and hostile run directories, wrong command lines, full disks, and signals during a
+run: no command hangs, leaves processes or files, or makes partial results look complete."""
 
 import contextlib
 import ctypes
@@ -61,7 +61,7 @@ class RunDirectory(Folder):
                     os.rename(path, self.place("away"))
                     make(path)
                     if name == "maps" and what == "empty":
-                        pass  # a launch has none
+                        pass  # a launch has no such file
                     elif name == "case" and what == "folder":
                         self.assert_not_passed("no case is in it")
                     else:
@@ -73,7 +73,7 @@ class RunDirectory(Folder):
                     os.rename(self.place("away"), path)
 
     def test_outcome(self) -> None:
-        """`outcome` holds the outcome of a run that was not judged, never a PASS."""
+        """`outcome` contains the outcome of a run that was not judged, never a PASS."""
         for text in ("PASS all is well", "XFAIL x", "", "ERROR", "FAIL\nok 1 fixture/anon"):
             with self.subTest(text):
                 self.write(text, "anon", "outcome")
@@ -211,7 +211,7 @@ class CommandLine(Folder):
                 self.assertIn("cannot write to standard output", done.stderr)
 
     def test_few_descriptors(self) -> None:
-        """With too few descriptors, no process of a run waits for another for ever."""
+        """With too few descriptors, no process of a run waits forever for another."""
         for most in range(4, 10):
             with self.subTest(most):
                 done = run_binary(
@@ -226,7 +226,7 @@ class CommandLine(Folder):
         """The truth is sparse: the first record without a free page reports the full disk."""
         needs_namespaces(self)
         truth = self.place("truth")
-        for fits in (0, 2):  # pages: none for the header, one for records
+        for fits in (0, 2):  # pages: none for the header, or none for records
             with self.subTest(fits):
                 done = run_binary(
                     "workload", "anon_exec", "--truth", truth, stdin=subprocess.DEVNULL,
@@ -301,7 +301,7 @@ class Output(Folder):
                 self.assertNotRegex(again.stdout, r"(?m)^ok 1 forged")
 
     def test_closed_standard_output(self) -> None:
-        """Output does not end up in a file that gets the number of the closed descriptor."""
+        """Output does not go to a file that gets the number of the closed descriptor."""
         done = process.run(["sh", "-c", 'exec "$0" "$@" >&- <&-', BINARY, "run", "--expected",
                             self.place("cases"), "-o", self.place("run")], timeout=60)
         self.assertIn(done.returncode, (1, 4), done.stderr)
@@ -313,7 +313,7 @@ class Output(Folder):
                    "cases", "s")
         os.mkdir(self.place("mount"))
         messages = set()
-        # Full at once; at the first page of the truth; while the capture writes.
+        # Disk full at once; at the first page of the truth; while the capture writes.
         for size in ("4k", "20k", "64k", "1m"):
             done = process.run(
                 ["unshare", "-rm", "sh", "-ec",
@@ -332,7 +332,7 @@ class Output(Folder):
 
 
 class Killed(Folder):
-    """Signals amid a run. (SIGINT in a silent workload: test_golden.py.)"""
+    """Tests signals during a run. (SIGINT in a silent workload: test_golden.py.)"""
 
     def find_workloads(self) -> list[int]:
         """Returns the pids of processes that write this test's truth."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each command gets a signal at a random moment: it leaves no process, mount or temporary folder,
-and no partial output under the output's name. (`run`: test_hostile.py.)"""
+"""Tests a signal at a random moment of each command: it leaves no process, mount or temporary
+folder, and no partial output under the output's name. (`run`: test_hostile.py.)"""
 
 import contextlib
 import ctypes
@@ -19,7 +19,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal
 TRIES = 5
 MEMFD, GROWTH = os.path.join(FIXTURES, "memfd"), os.path.join(FIXTURES, "growth")
 KNOWN = ["--expected", FIXTURES + "/expected"]
-# (command, latest moment of the signal in seconds): about its run time.
+# (command, latest moment of the signal in seconds): about the command's run time
 COMMANDS: dict[str, tuple[list[str], float]] = {
     "run --jobs": (["run", "-j2", "attach/before-open.*"], 1.5),
     "record": (["record", "-o", "OUT", "--", "sleep", "0.2"], 0.3),

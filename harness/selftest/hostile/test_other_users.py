@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Attacks of another user: planted and exchanged outputs, planted code, and the rights of reading
-processes. jitproof neither discloses nor writes files of the victim, runs no planted code and does
-not hang. The victim is root; in test_other_users_ordinary.py it is an ordinary user."""
+"""Tests attacks of another user: planted and exchanged outputs, planted code, and the rights of
+reading processes. jitproof neither discloses nor writes files of the victim, runs no planted code
+and does not hang. The victim is root; in test_other_users_ordinary.py it is an ordinary user."""
 
 import fcntl
 import os
@@ -155,7 +155,7 @@ class Folders(other_users.OtherUsers):
         self.check_refused(self.attacker_path("link", "new"))
 
     def test_up_from_a_link(self) -> None:
-        """".." behind such a link is the parent of its target."""
+        """".." after such a link is the parent of its target."""
         self.make_victim_folder("ours")
         self.plant_file("link", lambda path: os.symlink(self.place("ours"), path))
         self.check_refused(self.attacker_path("link", "..", "ours", "new"))
@@ -278,7 +278,7 @@ class Code(other_users.OtherUsers):
         self.check_adapter(ran, "list", cwd=self.theirs)
 
     def test_home(self) -> None:
-        """HOME is the attacker's, as sudo may keep it: settings of perf."""
+        """HOME belongs to the attacker, as sudo may keep it, and contains settings of perf."""
         ran = self.plant_program("pager")
         files.write(self.attacker_path(".perfconfig"),
                     f"[core]\n\tpager = {self.attacker_path('pager')}\n"
@@ -379,7 +379,7 @@ class Code(other_users.OtherUsers):
 
 
 class Root(other_users.OtherUsers):
-    """Attacks that matter for root alone."""
+    """Tests attacks that are possible only against root."""
 
     def test_temporary_folder_of_adapters(self) -> None:
         """TMPDIR is the attacker's; the adapter would use it, jitproof itself does not."""
@@ -435,10 +435,10 @@ class Root(other_users.OtherUsers):
 
 
 class Confined(other_users.OtherUsers):
-    """Root's jitproof reads with the rights of nobody."""
+    """Tests that root's jitproof reads with the rights of nobody."""
 
     def test_confined(self) -> None:
-        """The reading process is nobody, and other processes of nobody cannot trace it."""
+        """The reading process runs as nobody, and other processes of nobody cannot trace it."""
         with subprocess.Popen([self.program, "judge", "-"], stdin=subprocess.PIPE,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
             children = f"/proc/{parent.pid}/task/{parent.pid}/children"

@@ -18,8 +18,8 @@ from harness.selftest.support.scratch import FIXTURES
 
 CLONE_NEWNS, MS_REC, MS_PRIVATE, MNT_DETACH = 0x20000, 0x4000, 1 << 18, 2
 LIBC = ctypes.CDLL(None, use_errno=True)
-# Serves the FUSE descriptor a[0]: all belongs to root; each file holds the bytes of the file a[1],
-# with another altered byte at each reading.
+# Serves the FUSE descriptor a[0]: all files belong to root; each contains the bytes of the file
+# a[1], with another altered byte at each reading.
 SERVER = r"""
 import struct
 fd, data = int(a[0]), open(a[1], "rb").read()
@@ -102,7 +102,8 @@ class Served(other_users.OtherUsers):
         return self.hand_over(self.attacker_path("mount"))
 
     def test_silent(self) -> None:
-        """No process answers; the kernel refuses all users but the owner, root as well."""
+        """The FUSE server does not answer; the kernel refuses all users but the mount's owner, root
+        as well."""
         memfd, growth = self.fixture_path("memfd"), self.fixture_path("growth")
         path = self.mount_folder()
         with self.mount_fuse(path):
@@ -130,7 +131,7 @@ class Served(other_users.OtherUsers):
         with self.mount_fuse(path, ",allow_other"):
             for command in (["judge", path + "/x"], ["explain", path + "/x"],
                             ["lint", path + "/x"]):
-                for number in (signal.SIGTERM, signal.SIGKILL):  # a shell may make us ignore others
+                for number in (signal.SIGTERM, signal.SIGKILL):  # a shell may ignore others
                     with self.subTest(command=command, signal=number), \
                             subprocess.Popen([self.program, *command], stdin=subprocess.DEVNULL,
                                              stdout=subprocess.DEVNULL,
@@ -146,7 +147,7 @@ class Served(other_users.OtherUsers):
         """All folders appear as root's: jitproof creates no file and runs no code there."""
         script = self.write(f"#!/bin/sh\n''''\n: > {self.place('ran')}\n#'''\n"
                             f"open({self.place('ran')!r}, 'w')\n", "script", runs=True)
-        mount = self.place("mount")  # in a folder of ours: what lies above is trusted
+        mount = self.place("mount")  # in a folder of ours, whose parents are trusted
         os.mkdir(mount)
         with self.serve_file(mount, script):
             self.assertEqual(os.stat(mount + "/dir").st_uid, 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hostile input of another user: links, FIFOs, sockets, devices; endless, exchanged and leased
-files; false names and terminal escapes; archives. (Victims: test_other_users.py.)"""
+"""Tests hostile input of another user: links, FIFOs, sockets, devices; endless, exchanged and
+leased files; false names and terminal escapes; archives. (Victims: test_other_users.py.)"""
 
 import json
 import os
@@ -59,7 +59,7 @@ class Cases(Inputs):
                         files.write_bytes(path, kept)
 
     def test_index(self) -> None:
-        """The index of elf/ has names outside of it, or its files are replaced."""
+        """The index of elf/ contains names outside of that folder, or its files are replaced."""
         folder = self.copy_fixture()
         index = os.path.join(folder, "elf", "index")
         ident = re.match(r"[0-9a-f]+", files.read(index))

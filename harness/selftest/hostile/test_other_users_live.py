@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hostile processes of another user: storms of tasks and mappings, published files that change
-while they are read, mount namespaces. (Victims: test_other_users.py.)"""
+"""Tests hostile processes of another user: storms of tasks and mappings, published files that
+change while they are read, mount namespaces. (Victims: test_other_users.py.)"""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ class Storms(other_users.OtherUsers):
     """Each process is recorded by `record -p` and read by `lint --pid`."""
 
     def record_process(self, pid: int) -> None:
-        """Records until SIGINT; the file must be whole."""
+        """Records until SIGINT; the file must be complete."""
         path = self.place("out.data")
         with subprocess.Popen([self.program, "record", "-o", path, "-p", str(pid)],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -60,14 +60,14 @@ class Storms(other_users.OtherUsers):
                          "    os.waitpid(pid, 0)\n")
 
     def test_threads(self) -> None:
-        """Threads that end before they are listed a second time."""
+        """Creates threads that end before they are listed a second time."""
         self.check_storm("on()\nwhile True:\n"
                          "    made = [threading.Thread(target=int) for _ in range(20)]\n"
                          "    for one in made:\n        one.start()\n"
                          "    for one in made:\n        one.join()\n")
 
     def test_mappings(self) -> None:
-        """Mappings that come and go, of a file that is named like a perf map."""
+        """Creates and removes mappings of a file that is named like a perf map."""
         self.check_storm("file = open('perf-1.map', 'wb+')\nfile.truncate(1 << 20)\n"
                          "on()\nwhile True:\n"
                          "    made = mmap.mmap(file.fileno(), 1 << 16, mmap.MAP_PRIVATE, 5)\n"
@@ -267,7 +267,8 @@ class Containers(other_users.OtherUsers):
     """A process in a mount namespace with other files of the same names."""
 
     def test_other_mounts(self) -> None:
-        """An unreadable file there is not replaced by the file of that name here."""
+        """If a file is unreadable in that namespace, jitproof does not use the file of that name in
+        its own."""
         program = os.path.join(self.make_victim_folder("private", 0o700), "program")
         shutil.copy("/bin/true", program)
         os.chmod(program, 0o700)

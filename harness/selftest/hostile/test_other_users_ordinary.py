@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The attacks of the other files on an ordinary user's jitproof, and the number of all attacks."""
+"""Runs the attacks of the other files on an ordinary user's jitproof, and counts all attacks."""
 
 import glob
 import importlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof inject`: the code at each byte after each record, compared with a reference; the
+"""Tests `jitproof inject`: the code at each byte after each record, compared with a reference; the
 written files; refused input."""
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Injecting(Folder):
         return perf.map(pid, 0x1000, 0x1000, path, time, ino=ino)
 
     def save_capture(self, perf: rd.PerfData, *markers: rd.Map) -> None:
-        """Saves a capture with records of jitdump mappings alone; default: the process's own."""
+        """Saves a capture that contains only mapping records of jitdumps; default: the process's
+        own jitdump."""
         perf.records = [*(markers or (self.make_marker(perf),))]
         perf.save(self.input)
 
@@ -68,7 +69,7 @@ class Injecting(Folder):
 
 
 class Reader:
-    """The output, replayed by perf's rules: which name an address has."""
+    """Replays the output by perf's rules: finds the name of an address."""
 
     def __init__(self, path: str) -> None:
         self.perf = rd.PerfData.load(path)
@@ -115,7 +116,8 @@ class Reader:
 
 
 class Books:
-    """What must be so: each byte of each process, and whether code lives there."""
+    """The expected state: the content of each byte of each process, and whether living code is
+    there."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
@@ -203,7 +205,7 @@ class Random:
             add(self.perf.fork(child, pid, time))
             if chance.random() < .5:
                 self.start_dump(child, time)
-            else: # it writes on into its parent's
+            else: # the child continues to write to its parent's dump
                 self.dumps[child] = self.dumps[pid]
             loaded[child] = [one for one in loaded[pid] if self.dumps[child] is self.dumps[pid]]
             arguments = (child, pid)
@@ -254,7 +256,7 @@ class Replayed(Injecting):
         reader, books = Reader(self.output), Books(mode)
         checked, at = 0, 0
         for time, spaces in reader.iterate_states():
-            # What was stripped last has no record.
+            # Also apply the last events, which have no record if they were stripped.
             while at < len(made.events) and (time is None or made.events[at][0] <= time):
                 getattr(books, made.events[at][2])(*made.events[at][3])
                 at += 1
@@ -278,7 +280,7 @@ class Replayed(Injecting):
                     self.run_inject(f"--anon={mode}")
                     self.assertGreater(self.compare_mode(made, mode), 1000)
             shutil.rmtree(self.output + ".jit", ignore_errors=True)
-        # The reference itself: that keep hides code, and cut does not.
+        # Check the reference itself: keep hides code, and cut does not.
         for seed in range(SEEDS):
             made, ends = Random(seed, self.home).make_random(), []
             for mode in ("keep", "cut"):
@@ -311,7 +313,7 @@ class Replayed(Injecting):
 
 
 class Records(Injecting):
-    """What becomes of the input's records."""
+    """Tests which of the input's records the output contains."""
 
     def make_one_load(self, *records: Callable[..., Any], **more: Any) -> rd.PerfData:
         perf = mj.capture(**more)
@@ -350,7 +352,7 @@ class Records(Injecting):
         self.assertEqual(bytes(ours[0].body[-8:]), struct.pack("<Q", 7))
 
     def test_growth(self) -> None:
-        """The seed: the merged region is recorded after the code was loaded."""
+        """The original defect: the merged region is recorded after the code was loaded."""
         grown = lambda perf: perf.map(PID, BASE, 0x100, "//anon", 110)  # noqa: E731
         self.make_one_load(grown)
         whole, first = (f"{BASE:x}-{BASE + end:x}" for end in (0x100, 0x80))
@@ -398,7 +400,7 @@ class Records(Injecting):
             self.assertEqual(self.list_maps()[-1], f"{BASE:x}-{BASE + 0x100:x}")
 
     def test_namespace(self) -> None:
-        """The writer knows itself as 7; the capture, which counts, as another."""
+        """The writer knows itself as pid 7; the capture, whose pid counts, has another pid."""
         perf = mj.capture()
         mj.Made(7).load(100, BASE, b"\xc3", 1, "inside") \
             .load(101, BASE + 16, b"\xc3", 2, "child", pid=8).save(self.dump_path(7))
@@ -452,7 +454,7 @@ class Records(Injecting):
         self.assertFalse(os.path.exists(self.output + ".jit"))
 
     def test_jitdump_dir(self) -> None:
-        """Where the file is not where it was mapped, nor the same inode."""
+        """The recorded path does not exist; --jitdump-dir has a copy with another inode."""
         self.make_one_load()
         os.mkdir(self.place("kept"))
         shutil.copy(self.dump_path(), self.place("kept"))
@@ -463,7 +465,7 @@ class Records(Injecting):
         self.assertIn("another file than process 100 mapped", self.run_inject(status=1).stderr)
 
     def test_copied_root(self) -> None:
-        """Where it was mapped, below another root; links there stay there."""
+        """The file is at its path below another root; links there stay within that root."""
         self.make_one_load()
         path = self.place("root", *self.dump_path().strip("/").split("/"))
         os.makedirs(os.path.dirname(path))
@@ -489,7 +491,7 @@ class Records(Injecting):
         head = struct.pack("<8sQ", b"PERFILE2", 16)
         head += rd.Record(64, 0, bytes(attr.raw) + struct.pack("<Q", 7)).pack()
         head += rd.Record(80, 0, struct.pack("<Q", 6) + perf.features[6]).pack()
-        # The end of the features: the number of the first that this perf does not know.
+        # End of the features: the number of the first feature that this perf does not know.
         head += rd.Record(80, 0, struct.pack("<Q", 32)).pack()
         self.run_inject()
         from_file = rd.PerfData.load(self.output)
@@ -543,8 +545,8 @@ class ElfFiles(Injecting):
         self.assertRegex(shown, r"Build ID: [0-9a-f]{40}")
 
     def test_generations(self) -> None:
-        """Code at an address that had other code is in another file; the difference of address and
-        offset is one for each file."""
+        """Code at an address that had other code is in another file; in each file all functions
+        have the same difference of address and offset."""
         dump = mj.Made(PID)
         for i in range(30):
             dump.load(100 + i, BASE + 64 * (i % 10), b"\xc3" * (50 + i), i, f"f{i}")
@@ -562,7 +564,7 @@ class ElfFiles(Injecting):
                                              (BASE + 2000, 5000, "b.js"), (BASE + 2100, 1, "a.js"),
                                              (BASE + 9999, 7, "outside.js")])
         dump.load(100, BASE, b"\x90" * 3000, 1, "one")
-        # Out of order, and first for another address: only entries within the LOAD count.
+        # Lines out of order, and first for another address: only entries within the LOAD count.
         dump.debug(101, BASE + 0x9000, [(BASE + 0x9000, 77, "stray.js")])
         dump.debug(102, BASE + 0x4000, [(BASE + 0x4008, 9, "c.js"), (BASE + 0x4000, 8, "\xff")])
         dump.load(103, BASE + 0x4000, b"\x90" * 16, 2, "two")
@@ -597,7 +599,8 @@ class ElfFiles(Injecting):
         self.assertEqual(shown.count("DW_CFA_offset: r6 (rbp) at cfa-16"), 3)
 
     def test_mapped_tables(self) -> None:
-        """Where the process has them behind the code: in sight, but over no code that lives."""
+        """The mapping record includes tables that the process has after the code, unless other code
+        lives there."""
         dump = mj.Made(PID).unwinding(99, 33, True).load(100, BASE, b"\x90" * 33, 1, "alone")
         dump.load(101, BASE + 0x1010, b"\x90", 2, "neighbour")
         dump.unwinding(102, 33, True).load(103, BASE + 0x1000 - 32, b"\x90" * 33, 3, "beside")
@@ -608,8 +611,8 @@ class ElfFiles(Injecting):
         self.assertGreater(sizes["alone"], 33 + len(mj.CIE))
 
     def test_modules_do_not_overlap(self) -> None:
-        """libdw's module reaches from offset 0 of a file to its segment's end: tables lie there,
-        but no code of a neighbour."""
+        """libdw's module extends from offset 0 of a file to its segment's end: this range contains
+        the tables, but no code of a neighbour."""
         dump = mj.Made(PID)
         for i in range(2):
             dump.unwinding(99 + i, 33, True).load(100 + i, BASE + 256 * i, b"\x90" * 33, i, f"f{i}")
@@ -621,7 +624,7 @@ class ElfFiles(Injecting):
             self.assertEqual(int(size, 16), 33)
 
     def test_bad_unwinding(self) -> None:
-        """Of other kinds, or of other code: the function goes without."""
+        """Tables of other kinds, or of other code: the function gets no tables."""
         dump = mj.Made(PID).unwinding(99, 4000).load(100, BASE, b"\x90" * 33, 1, "one")
         dump.add(mj.UNWINDING_INFO, 101, struct.pack("<QQQ", 64, 0, 0) + b"\xee" * 64)
         dump.load(102, BASE + 64, b"\x90", 2, "two")
@@ -631,7 +634,7 @@ class ElfFiles(Injecting):
 
 
 class Hostile(Injecting):
-    """What is refused, and that nothing is written elsewhere."""
+    """Tests refused input, for which nothing is written elsewhere."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -673,7 +676,7 @@ class Hostile(Injecting):
                 self.expect_refusal(r"jit-100\.dump: offset 1\d\d: .*expected", 1, good + more)
 
     def test_goes_on_behind_damage(self) -> None:
-        """Each record that is whole is found; the report states place and number of bytes."""
+        """Each complete record is found; the report names place and number of bytes."""
         def functions(numbers: range, pid: int = PID) -> bytes:
             made = mj.Made(pid)
             for i in numbers:
@@ -736,7 +739,7 @@ class Hostile(Injecting):
         self.expect_refusal("belongs to user 65534, expected user 0")
 
     def test_moves(self) -> None:
-        """Of code that was never loaded."""
+        """Moves code that was never loaded."""
         self.dump.move(101, BASE, BASE + 64, 8, 99).move(102, BASE, BASE + 64, 0, 1)
         self.expect_refusal("2 MOVE records of code that was never loaded", 1, self.dump.raw)
 
@@ -788,7 +791,8 @@ class Hostile(Injecting):
         self.expect_no_output("nobody else may write into")
 
     def test_elf_file_is_there(self) -> None:
-        """The same again is fine; other contents are left alone."""
+        """A second run with the same result is allowed; files with other contents are left
+        alone."""
         self.dump.save(self.dump_path())
         self.save_capture(self.perf)
         self.run_inject()

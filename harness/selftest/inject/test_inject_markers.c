@@ -130,8 +130,8 @@ static void search_owner(size_t count)
 	end_cost();
 }
 
-/* Twenty times as many cost twenty times as much, or more than a hundred times if each is compared
- * with all others. */
+/* Twenty times as many owners cost twenty times as much, or more than a hundred times if each is
+ * compared with all others. */
 static void test_growth_of_owners(void)
 {
 	enum { FEW = 1000, MANY = 20 * FEW };
@@ -144,14 +144,14 @@ static void test_growth_of_owners(void)
 	      (double)cost / few, FEW);
 }
 
-/* Which of the processes that mapped the dump owns it: it alone is not refused. */
+/* Tests which of the processes that mapped the dump owns it: only its mapping is not refused. */
 static void test_owners(void)
 {
 	static const struct {
 		const char *what;
 		struct {
 			uint32_t pid;
-			bool right; /* it mapped this inode */
+			bool right; /* the process mapped this inode */
 		} who[3];
 		int reads; /* index of the owner, or -1 */
 	} rows[] = {

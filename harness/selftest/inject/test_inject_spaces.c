@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finding what each record of a growing heap changes, in time independent of the code in it. */
+/* Tests finding what each record of a growing heap changes, in time independent of the code in
+ * it. */
 #include "harness/inject/inject_spaces.h"
 #include "harness/format/truth/format.h"
 #include "harness/selftest/support/growth.h"

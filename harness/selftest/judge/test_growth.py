@@ -8,7 +8,8 @@ from harness.selftest.support.scratch import Folder, JITPROOF
 
 KIB = 1024
 MANY, PROCESSES, FORKS = 1_000_000, 100_000, 10_000
-# Ten times as much takes ten times as long, and a hundred times where it is quadratic.
+# Ten times as much input takes about ten times as long, or a hundred times if the cost is
+# quadratic.
 MOST_TIMES = 30
 
 
@@ -21,7 +22,7 @@ class Growth(Folder):
         return seconds, peak * KIB, os.path.getsize(path)
 
     def test_samples_in_one_round(self) -> None:
-        """Memory: the mapped file, and less than 24 bytes for each 32 of it."""
+        """Memory: the mapped file, and less than 24 bytes for each 32 bytes of it."""
         _, least, _ = self.measure_judge("samples in one round", 1000)
         _, peak, size = self.measure_judge("samples in one round", MANY)
         self.assertLess(peak - least, 1.4 * size)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Failing calls, as in format/test_shortages.c, in truths, inject, explain and judge. */
+/* Fails calls, as in format/test_shortages.c, in truths, inject, explain and judge. */
 #include <dirent.h>
 #include <limits.h>
 #include <link.h>
@@ -19,7 +19,7 @@
 #include "validators/coverage_plain.h"
 #include "validators/files.h"
 
-/* Forgets the noted shortage if code that returns all errors returned none. */
+/* Clears the noted shortage if code that returns all errors returned none. */
 static int forget_shortage(int ret)
 {
 	if (!ret)

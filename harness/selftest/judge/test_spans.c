@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Spans: the times during which executable mappings were unchanged. */
+/* Tests spans: the times during which executable mappings were unchanged. */
 #include "harness/judge/spans.h"
 #include <stdlib.h>
 #include <string.h>
@@ -191,7 +191,7 @@ int main(void)
 		MADE_ACT(MAP, PID, PID, 25, 26, MADE_MAP(0x8000, 0x1000, JP_PROT_READ, "//anon")),
 		MADE_ACT(UNMAP, PID, PID, 30, 33, .map = {.addr = 0x2000, .len = 0x1000}),
 		MADE_ACT(END, OTHER, OTHER, 40, 44),
-		/* An act behind the end of the list must not count. */
+		/* An act after the end of the list must not count. */
 		MADE_ACT(MAP, PID, PID, 50, 51, MADE_MAP(0x9000, 0x1000, RX, "//anon")),
 	};
 	struct jp_truth truth = {.acts = acts, .nr_acts = sizeof(acts) / sizeof(*acts) - 1};

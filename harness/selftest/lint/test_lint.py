@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof lint`: a right file has no finding; each rule finds the one thing that is wrong in a
-file made for it; running processes."""
+"""Tests `jitproof lint`: a correct file has no finding; each rule finds the one defect in a file
+made for it; running processes."""
 
 import json
 import os
@@ -84,7 +84,8 @@ def add_load(**changed: Any) -> Spoil:
     return lambda dump: dump.load(**what)
 
 
-# Rule -> what makes the right jitdump break it. A CLOSE is put behind, but where None follows.
+# Rule -> function that makes the correct jitdump break it. A CLOSE is appended, unless None
+# follows.
 DUMPS: dict[str, Spoil] = {
     "dump.version": patch_number("<I", 4, 2),
     "dump.header-size": patch_number("<I", 8, 39),
@@ -123,7 +124,7 @@ OPEN: dict[str, Spoil] = {
     "dump.copy": lambda dump: dump.raw.extend(dump.raw[-40:]),
     "dump.zero-tail": lambda dump: close_dump(dump).raw.extend(bytes(64)),
 }
-# With one that is broken these cannot be right.
+# Rules that are also broken if this rule is broken.
 WITH = {
     "dump.cut-short": {"dump.no-close"},
     "dump.no-record": {"dump.no-close"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Expectations: their parser, Wilson's interval, and the outcomes that follow. */
+/* Tests expectations: their parser, Wilson's interval, and the outcomes that follow. */
 #include <math.h>
 
 #include "harness/base/wilson.h"
@@ -555,7 +555,7 @@ static void test_shared_rows(void)
 	jp_cases_free(cases);
 }
 
-/* Few lines can make many cases, up to a limit; a case's own file has one. */
+/* Few lines can make many cases, up to a limit; a case's own file contains one case. */
 static void test_limits(void)
 {
 	static const char axes[] = "axis x 0 1 2 3 4 5 6 7 8 9 a b c d e f\n";

@@ -18,7 +18,7 @@ static void check_outcome(const char *what, const struct jp_result *result, enum
 	      (int)strcspn(result->why, "\n"), result->why);
 }
 
-/* A control with 90 exceptions, and the findings once its omission is added back. */
+/* Tests a control with 90 exceptions, and the findings after its omission was added back. */
 static void test_controls(void)
 {
 	static const struct {
@@ -103,7 +103,7 @@ static void test_misplaced_samples(void)
 
 		metrics[0].role = metrics[2].role = &elsewhere;
 		metrics[1].role = &judged;
-		/* All verdicts count, by the method with the most samples. */
+		/* All verdicts count, for the method with the most samples. */
 		result.findings.verdicts[JP_CHAIN][JP_WRONG] = table[i].here / 2;
 		result.findings.verdicts[JP_CHAIN][JP_UNJUDGED] = (table[i].here + 1) / 2;
 		result.findings.verdicts[JP_DUMP][JP_EXACT] = table[i].here / 3;
@@ -115,7 +115,7 @@ static void test_misplaced_samples(void)
 	}
 }
 
-/* Each requirement at its limit: a case that needs 100 samples in 10 places. */
+/* Tests each requirement at its limit: a case that needs 100 samples in 10 places. */
 static void test_evidence(void)
 {
 	static const struct {

@@ -12,7 +12,7 @@ from unittest import mock
 from ci.base import files, process
 from harness.selftest.support.scratch import HERE, JITPROOF, Folder
 
-# Answers each verb with its lines of `answers`, and ends as `answers` states.
+# Answers each verb with its lines of `answers`, and ends as `answers` specifies.
 ADAPTER = """import sys
 answers = {answers!r}
 lines, ends = answers.get(sys.argv[1], ("", "exit"))
@@ -135,7 +135,7 @@ class Adapters(Folder):
                                    "launch", "attach")
 
     def test_words_while_it_records(self) -> None:
-        """Unsolicited answers are an ERROR: they could be taken for later ones."""
+        """Unsolicited answers are an ERROR: they could be mistaken for later answers."""
         for word in ("stopped", "done", "enabled", "samples -5", "samples 2x", "skip it"):
             with self.subTest(word):
                 answer = ("sampling\n%s\n" % word, "wait")
@@ -215,7 +215,8 @@ def error_message(fact: str, step: tuple[str, str]) -> str:
 
 
 class Broken(Folder):
-    """Each fault at each step is an ERROR soon, with what, when and the expectation."""
+    """Each fault at each step causes an ERROR soon, which names the fault, the step and the
+    expectation."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counting records of a growing perf.data: file, pipe, folder, compressed."""
+"""Tests counting records of a growing perf.data: file, pipe, folder, compressed."""
 
 import ctypes
 import os

@@ -117,7 +117,7 @@ def write_stream(kind: type[Adapter], home: str, enabled: int, stopped: int) -> 
 
 class Family(unittest.TestCase):
     def test_strangers(self) -> None:
-        """Descendants of a process, by any of its threads, are no strangers."""
+        """Descendants of a process, created by any of its threads, are not strangers."""
         script = "import os; pid = os.fork(); os.write(1, b'%d ' % pid); " \
                  "os.read(0, 1)"
         with subprocess.Popen([sys.executable, "-S", "-c", script], stdin=subprocess.PIPE,
@@ -139,7 +139,7 @@ class Family(unittest.TestCase):
 class Maps(Folder):
     def test_published(self) -> None:
         """Links to maps in /tmp are created and removed; a foreign map there is an error."""
-        name = "perf-%d.map" % (2 ** 22 + os.getpid())  # no process can have the pid
+        name = "perf-%d.map" % (2 ** 22 + os.getpid())  # a pid that no process can have
         link = os.path.join("/tmp", name)
         self.write("1 1 a\n", name)
         self.write("1 1 a\n", "notes.map")

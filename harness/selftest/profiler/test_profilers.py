@@ -147,8 +147,8 @@ class Parsing(Folder):
         self.assertEqual(instance.lost, 2)
 
     def test_hotspot(self) -> None:
-        """A frame has the name of the function, not of an inlined one; without a name that of its
-        program. Kernel frames are dropped."""
+        """A frame has the name of its function, not of an inlined function; without a name it has
+        that of its program. Kernel frames are dropped."""
         def pack_location(number: int, address: int, parent: int) -> tuple[int, bytes]:
             return hotspot.LOCATION, struct.pack(">iQiIiii", number, address, -1, 7, 0, 0, parent)
         frames = 3, 1, 4, 5
@@ -170,8 +170,8 @@ class Parsing(Folder):
             list(hotspot.Parsed(parsed.data + b"12345").samples())
 
     def test_sysprof(self) -> None:
-        """A growing capture: records of own processes, the user part of chains, no threads, and no
-        FORK of processes that ended before the window."""
+        """Reads a growing capture: records of own processes, the user part of chains, no threads,
+        and no FORK of processes that ended before the window."""
         def pack_frame(kind: int, when: int, pid: int, payload: bytes = b"", cpu: int = 0) -> bytes:
             return sysprof.HEAD.pack(sysprof.HEAD.size + len(payload), cpu, pid, when,
                                      kind) + payload

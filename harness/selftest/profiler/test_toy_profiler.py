@@ -46,7 +46,7 @@ class Toy(Folder):
         self.assertLessEqual(len(lines), 60)
 
     def test_works(self) -> None:
-        """Neither attaching nor launching gives a finding."""
+        """Both attaching and launching give no finding."""
         status, text = self.check_adapter(TOY)
         self.assertEqual(status, 0, text)
         self.assertIn("ok 2 attach\n", text)
@@ -91,7 +91,7 @@ class Toy(Folder):
         self.assertRegex(text, "(?m)^# seen -, mapped 0 %!, .*, whole 0 %!, invented 0,")
 
 
-# The profiler that docs/profiler-adapters.md describes: it reports the one stack $MINE.
+# The profiler that docs/profiler-adapters.md describes: it reports a single stack, $MINE.
 MINE = """#!%s
 import os, signal, sys
 if sys.argv[1] == "--version":
@@ -140,7 +140,7 @@ class Page(Folder):
                 self.assertRegex(self.check_adapter(mine)[1], message)
 
     def test_kernel_and_suffix(self) -> None:
-        """Suffixes of flamegraph tools are no part of a name."""
+        """Suffixes of flamegraph tools are not part of a name."""
         output = self.check_adapter("JIT_[j];JIT;do_syscall_64_[k]")[1]
         self.assertRegex(output, "in [a-z0-9_]+: 2 frames seen, ")
         self.assertNotIn("misnamed", output)

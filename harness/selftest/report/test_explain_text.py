@@ -33,7 +33,7 @@ class Explanation(unittest.TestCase):
         self.assertLess(short.count("\n         - "), verbose.count("\n         - "))
 
     def test_words_are_those_of_a_file(self) -> None:
-        """In a file, lines have any length and everything is there."""
+        """In a file, lines have any length and nothing is omitted."""
         plain = process.run([JITPROOF, "explain", FILE]).stdout
         self.assertRegex(plain, r"(?m)^.{81,}$")
         self.assertEqual(self.explain("-v", columns=500).split(), plain.split())

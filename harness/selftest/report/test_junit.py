@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""junit.xml of runs that end in every way, read by another's parser."""
+"""Tests junit.xml of runs that end in every way, with a parser from elsewhere."""
 
 import subprocess
 from typing import Sequence
@@ -9,7 +9,7 @@ from harness.selftest.support.scratch import DENY, Folder, run_binary
 
 
 class Junit(Folder):
-    """What XML cannot hold comes by a reason that an expectation has."""
+    """The reason of an expectation contains characters that XML cannot represent."""
 
     def run_cases(self, text: str, before: Sequence[str] = ()) \
             -> tuple[ElementTree.Element, subprocess.CompletedProcess[str]]:

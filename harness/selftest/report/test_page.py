@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The page of `report`: its data, and what a browser makes of it."""
+"""Tests the page of `report`: its data, and what a browser makes of it."""
 
 import json
 import os

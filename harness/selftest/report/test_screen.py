@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What people see of a run at a terminal of 80 columns and 24 lines."""
+"""Tests the output of a run at a terminal of 80 columns and 24 lines."""
 
 import os
 import re

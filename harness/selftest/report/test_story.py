@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof show` prints the story of one case."""
+"""Tests that `jitproof show` prints the story of one case."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class Story(Folder):
     def test_newest_run(self) -> None:
         os.rename(self.place("run"), self.place("jitproof.abc"))
         self.write("", "jitproof.abc", "results.jsonl")
-        os.mkdir(self.place("jitproof.later"))  # no run
+        os.mkdir(self.place("jitproof.later"))  # a folder without a run
         self.assertRegex(self.show("one"), r"^s/one: ")
 
     def test_refusals(self) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof repro`: the contents of archives, which depend on the run directory alone; judging an
-archive on a machine with a shell only; and hostile run directories."""
+"""Tests `jitproof repro`: the contents of archives, which depend on the run directory alone;
+judging an archive on a machine with only a shell; and hostile run directories."""
 
 import os
 import re
@@ -106,7 +106,7 @@ class Archive(Packing):
         self.assertEqual(os.listdir(self.place("tmp")), [])
 
     def test_packed_again(self) -> None:
-        """The program of an archive packs what the archive holds."""
+        """The program of an archive can pack the archive's own content."""
         self.copy_fixture()
         self.run_repro()
         folder = self.unpack_archive()
@@ -122,7 +122,7 @@ class Archive(Packing):
         self.assertIn("ok 1 fixture/anon", done.stdout)
 
     def test_definition(self) -> None:
-        """The archive holds the definition in force, which judges it."""
+        """The archive contains the definition by which it was judged last."""
         self.copy_fixture()
         text = files.read(os.path.join(FIXTURES, "anon", "case")).replace("case fixture/", "case ")
         self.write(text.rstrip("\n") + "\n\tbroken.dump >=95%\t# it is healthy\n",
@@ -143,16 +143,17 @@ class Archive(Packing):
 
 
 class Machine(Packing):
-    """What stays at home."""
+    """Tests that an archive contains no private data of the machine."""
 
     def add_private_data(self, folder: str) -> None:
-        """A capture as others make them: the environment in a stack, and who recorded it."""
+        """Adds the private data of other people's captures: the environment in a stack, and who
+        recorded it."""
         path = os.path.join(folder, "perf.data")
         data = run_directory.PerfData.load(path)
         text = b"\0\0SECRET=%s\0http_proxy=http://me:%s@proxy/\0" % ((SECRET.encode(),) * 2)
         for sample in data.samples()[:3]:
             sample.stack[-len(text):] = text
-        # Cut off by the end of the dump.
+        # The dump's end truncates the variable.
         data.samples()[5].stack[-16:] = b"\0\0CUT=" + SECRET.encode()[:10]
         data.features[3] = HOST.encode() + b"\0"
         data.save(path)
@@ -176,7 +177,7 @@ class Machine(Packing):
         self.assertEqual(len(data.records), len(original.records))
 
     def test_addresses(self) -> None:
-        """What looks like a short text may be an address, and is left alone."""
+        """A word that looks like a short text may be an address, and is left alone."""
         folder = self.copy_fixture()
         path = os.path.join(folder, "perf.data")
         data = run_directory.PerfData.load(path)
@@ -218,7 +219,7 @@ class Machine(Packing):
 
 
     def test_workloads_environment(self) -> None:
-        """What is not there cannot be recorded."""
+        """A variable that the workload does not have cannot be recorded."""
         self.write("case a check : bad silent : attach : seconds=60\n", "expected", "s")
         with subprocess.Popen([BINARY, "run", "-o", self.place("run"), "--expected",
                                self.place("expected")], stdout=subprocess.PIPE, text=True,
@@ -247,7 +248,7 @@ class Machine(Packing):
                 with open(f"/proc/{pid}/cmdline", "rb") as command, \
                         open(f"/proc/{pid}/environ", "rb") as environment:
                     words = command.read().split(b"\0")
-                    # Between fork and exec it is the runner still.
+                    # Between fork and exec the process is still the runner.
                     if truth.encode() in words and b"workload" in words:
                         found[pid] = environment.read()
             except OSError:
@@ -256,7 +257,7 @@ class Machine(Packing):
 
 
 class Place(Packing):
-    """The archive's path: an older file stays until a complete archive replaces it."""
+    """Tests the archive's path: an older file stays until a complete archive replaces it."""
 
     def write_repro(self, path: str,
                     before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
@@ -344,7 +345,7 @@ class Hostile(Packing):
         self.expect_refusal(r"perf\.data: 1099511627776 bytes; at most 1 GiB")
 
     def test_truth_of_any_size(self) -> None:
-        """Room that nobody has written to is left out; what the header claims is not believed."""
+        """The unused part of the truth is left out; the size in its header is not trusted."""
         with open(os.path.join(self.dir, "truth"), "r+b") as file:
             file.truncate(300 << 20)
         self.run_repro()
@@ -380,7 +381,7 @@ class Hostile(Packing):
                 self.assertEqual(os.path.exists(self.place("x.tar")), done.returncode == 0)
 
     def test_names(self) -> None:
-        """What no run leaves is left out, and named so that it harms no terminal."""
+        """Names that no run makes are left out, and listed without control characters."""
         for name in ("new\nline", "\x1b[2Jx", "id_rsa", ".hidden", "elf/new\nline", "-o"):
             files.write(os.path.join(self.dir, name), SECRET)
         os.symlink(self.place("mine"), os.path.join(self.dir, "link"))
@@ -416,7 +417,7 @@ class Hostile(Packing):
 
 
 class Elsewhere(Packing):
-    """On a machine that has a shell and coreutils."""
+    """Tests an archive on a machine that has only a shell and coreutils."""
 
     def list_libraries(self, program: str) -> list[str]:
         """Returns the libraries that @program is linked with."""
@@ -456,7 +457,8 @@ class Elsewhere(Packing):
         self.assertEqual(done.stderr, "")
         self.assertEqual(done.returncode, status, done.stdout)
         self.assertEqual(get_verdict_lines(done.stdout), get_seen_lines(self.read_readme(folder)))
-        # Beside it, as a file that the shell finds; from elsewhere; and by the judge at home.
+        # Run it in its folder with sh; from another folder; and judge it with this machine's
+        # program.
         for command in (f"cd /{os.path.relpath(folder, root)} && sh reproduce",
                         f"cd /{os.path.relpath(folder, root)}/case && ../reproduce"):
             self.assertEqual(self.run_inside(root, command).stdout, done.stdout)
@@ -475,7 +477,7 @@ class Elsewhere(Packing):
         self.judge_in_root(root, "names.tar", 0)
 
     def test_failing_case(self) -> None:
-        """Run here, by repro itself; our variables are no part of it."""
+        """Run by repro itself here; our variables are not in the archive."""
         root = self.make_empty_root()
         tmp = self.place("tmp")
         os.mkdir(tmp)
@@ -492,7 +494,7 @@ class Elsewhere(Packing):
         readme = self.read_readme(folder)
         self.assertIn("# bad/wrong.expectation: FAIL", readme)
         self.assertRegex(readme, r"broken\.dump: expected >=95%, seen \d")
-        # The whole of it, with the archive's own program.
+        # Run the whole case with the archive's own program.
         done = process.run(["./%s/reproduce" % os.path.relpath(folder, self.home), "--run",
                             "again"], cwd=self.home, timeout=60)
         self.assertEqual(done.returncode, 1, done.stdout)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Case lines without allowed exceptions pass where nothing is wrong: code in ELF files needs no
-publisher, and a capture of user space alone lacks no sample of system calls."""
+"""Tests that case lines without allowed exceptions pass where nothing is wrong: code in ELF files
+needs no publisher, and a capture of user space alone lacks no sample of system calls."""
 
 from ci.base import process
 from harness.selftest.support.scratch import Folder, JITPROOF

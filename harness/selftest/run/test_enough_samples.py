@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The runner watches until the judge has enough samples in emitted code, whatever their share."""
+"""Tests that the runner watches until the judge has enough samples in emitted code, whatever their
+share."""
 
 import json
 import re
@@ -9,7 +10,7 @@ from ci.base import files, process
 from harness.selftest.support.scratch import JITPROOF, Folder
 
 # Paths of some microseconds, with native code of the same length between them; and a clock that
-# needs more than half of the case's time for as many samples.
+# needs more than half of the case's time for its samples.
 CASES = """# SPDX-License-Identifier: GPL-2.0-only
 case scarce check : anon_exec --turns=2000 : attach --stack=8192 --freq=1999 : samples=300
 	broken.dump =0
@@ -20,7 +21,7 @@ case slow check : anon_exec : attach --stack=8192 --freq=97 : samples=200 second
 
 class Enough(Folder):
     def run_case(self, name: str) -> tuple[dict[str, Any], str]:
-        """The figures of the case, and what was printed."""
+        """Runs a case. Returns its figures, and the output."""
         self.write(CASES, "cases", "enough")
         run = process.run([JITPROOF, "run", "-o", self.place("run"), "--expected",
                            self.place("cases"), "enough/" + name], timeout=60)

@@ -89,7 +89,7 @@ class Golden(unittest.TestCase):
             self.assertNotIn(self.run_dir, command, f"pid {pid} is left over")
 
     def test_judged_again(self) -> None:
-        """The directory alone gives the same words and the same exit status."""
+        """Judging the directory alone gives the same text and the same exit status."""
         again = run_binary("judge", "--expected", CASES, self.run_dir)
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertEqual(remove_figures(again.stdout), remove_figures(self.done.stdout))
@@ -101,7 +101,7 @@ class Golden(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("not ok 1 bad/crash # ERROR", done.stdout)
         done = run_binary("judge", "--expected", CASES, os.path.join(self.run_dir, "bad", "crash"))
-        # Of the table there are the rows that this case is in, and those that no case is in.
+        # Expect the rows of this case, and the rows that belong to no case.
         self.assertRegex(done.stdout, r"(?m)^#  a label +- +ERROR$")
         self.assertRegex(done.stdout, r"(?m)^#  no case +- +impossible \[1\]$")
         self.assertNotIn("another label", done.stdout)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which cases may run at the same time as others. */
+/* Tests which cases may run at the same time as others. */
 #include "harness/run/jobs.h"
 #include "harness/selftest/support/check.h"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""run --jobs: results come in the order of the cases, and a case whose process dies is an ERROR."""
+"""Tests run --jobs: results come in the order of the cases, and a case whose process dies is an
+ERROR."""
 
 import os
 import re

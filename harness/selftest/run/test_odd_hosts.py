@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hosts that deny something: each case passes there, or its SKIP names reason and remedy."""
+"""Tests hosts that deny something: each case passes there, or its SKIP names reason and remedy."""
 
 import os
 import platform
@@ -36,7 +36,7 @@ class OddHosts(Folder):
                                    r"mounted noexec: run with TMPDIR or -o elsewhere$" % name)
 
     def test_memory_deny_write_execute(self) -> None:
-        """Code in a memfd runs: it is written through another mapping."""
+        """Code in a memfd runs, because it is written through another mapping."""
         denied = ("growth/anon.map", "process-tree/exec.none", "tree/short_lived.launch",
                   "tree/namespaces.launch")
         text = self.run_there("python3", "-c", MDWE,
@@ -55,14 +55,14 @@ class OddHosts(Folder):
                                r"this time namespace moves CLOCK_MONOTONIC by 1000 s")
 
     def test_fixed_addresses(self) -> None:
-        """After an exec of the same program every mapping looks like the one before."""
+        """After an exec of the same program every mapping has the same address as before."""
         text = self.run_there("setarch", platform.machine(), "-R",
                               cases=("process-tree/exec.backfill",))
         self.assertRegex(text, r"(?m)^ok 1 process-tree/exec.backfill # SKIP random addresses, by "
                                r"which backfill sees an exec \(run without setarch -R")
 
     def test_unlimited_stack(self) -> None:
-        """The C library's threads then have 2 MiB, less than the largest frames take."""
+        """The C library then gives threads 2 MiB, less than the largest frames need."""
         text = self.run_there("sh", "-c", 'ulimit -s unlimited || exit 77; exec "$0" "$@"',
                               cases=("frame-pointers/big.touched",))
         self.assertIn("\nok 1 frame-pointers/big.touched\n", text)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A perf.data that lacks some samples, or has some twice, has one red column in a score."""
+"""Tests that a perf.data that lacks some samples, or has some twice, has one red column in a
+score."""
 
 import bisect
 import collections

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A cell of the score counts every fault, also those that are part of no rate. */
+/* Tests that a cell of the score counts every fault, also faults that are part of no rate. */
 #include <inttypes.h>
 
 #include "harness/score/score.h"

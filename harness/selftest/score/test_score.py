@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof score`: a row of measured figures for each workload, with marked faults."""
+"""Tests `jitproof score`: a row of measured figures for each workload, with marked faults."""
 
 import json
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A profiler with one fault has exactly the red columns in a score that the fault explains."""
+"""Tests that a profiler with one fault has exactly the red columns in a score that the fault
+explains."""
 
 import glob
 import json
@@ -24,7 +25,7 @@ def find_red(row: dict[str, Any]) -> set[str]:
 
 
 class WrongProfilers(Folder):
-    last_row = ""  # of the last score, for messages
+    last_row = ""  # last row of the last score, for messages
 
     def find_red_columns(self, alteration: str, scene: str = "anon_exec",
                          *options: str) -> set[str]:
@@ -45,7 +46,8 @@ class WrongProfilers(Folder):
         return find_red(row)
 
     def score_streams(self, scene: str, *streams: tuple[str, wrong.Stream]) -> dict[str, Any]:
-        """Scores the kept run with each (name, stream) in place of its stream: rows by name."""
+        """Scores the kept run with each (name, stream) instead of its own stream. Returns the rows
+        by name."""
         kept = self.place("kept/a/runs/score", scene)
         for name, stream in streams:
             folder = self.place("altered", name)
@@ -59,7 +61,8 @@ class WrongProfilers(Folder):
 
     def score_altered(self, scene: str, *pairs: tuple[wrong.Alteration, wrong.Alteration]
                 ) -> dict[str, dict[str, Any]]:
-        """Scores the kept run with each (form, alteration): rows by `FORM ALTERATION`."""
+        """Scores the kept run with each (form, alteration). Returns the rows by `FORM
+        ALTERATION`."""
         kept = self.place("kept/a/runs/score", scene)
         text = files.read(os.path.join(kept, "observations"))
         published = [line.split() for path in glob.glob(os.path.join(kept, "perf-*.map"))
@@ -95,7 +98,7 @@ class WrongProfilers(Folder):
         self.assertEqual(self.find_red_columns("later") - {"seen"}, {"whole", "invented"},
                          self.last_row)
         self.assertEqual(self.find_red_columns("truncate", "deep"), {"whole"})
-        # Whether the other thread was in its code just then is chance.
+        # It depends on chance whether the other thread was in its code at that moment.
         self.assertEqual(self.find_red_columns("tids", "threads") - {"seen"}, {"whole", "invented"})
 
     def test_names(self) -> None:
@@ -143,7 +146,8 @@ class WrongProfilers(Folder):
             self.assertEqual(find_red(row), {"seen", "invented"}, row)
 
     def test_forms(self) -> None:
-        """One recording in each form, unaltered and with each alteration that the form shows."""
+        """Scores one recording in each form, unaltered and with each alteration that the form
+        shows."""
         self.find_red_columns("none", "anon_exec", "-o", self.place("kept"))
         done = process.run([JITPROOF, "score", "--json", "--again", self.place("kept")])
         self.assertEqual([row["workload"] for row in json.loads(done.stdout)["workloads"]],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A workload that misbehaves as its option HOW asks; linked into jitproof-selftest only. */
+/* A workload that misbehaves according to its option HOW; linked into jitproof-selftest only. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Writes the results of a test program as TAP, and includes what nearly every test needs. */
+/* Writes the results of a test program as TAP, and includes headers that nearly every test
+ * needs. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +12,7 @@
 
 static unsigned int checks, failures;
 
-/* Prints one TAP line that describes what should hold by @fmt. Returns @good. */
+/* Prints one TAP line; @fmt describes the condition. Returns @good. */
 __attribute__((format(printf, 2, 3), unused)) static bool check(bool good, const char *fmt, ...)
 {
 	__builtin_va_list ap;

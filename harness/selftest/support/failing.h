@@ -14,8 +14,8 @@
 
 /*
  * Replaces library calls of the including test program: the Nth call of one kind since
- * failing_begin() fails. Calls by libraries count too. AddressSanitizer brings its own allocator,
- * so this does not work with it.
+ * failing_begin() fails. Calls by libraries count too. AddressSanitizer has its own allocator, so
+ * this does not work with it.
  *
  * A counting run stores the number of the first call from each chain of callers, found by frame
  * pointers. Libraries may use that register otherwise: the walk stops outside of the stack.

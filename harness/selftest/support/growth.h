@@ -28,7 +28,7 @@ static inline void end_cost(void)
 	cost = jp_clock_thread_cpu() - cost;
 }
 
-/* Checks that the cost of @run grows about linearly with the number of @what. Ten times as many
+/* Checks that the cost of @run grows about linearly with the number of @what: ten times as many
  * cost ten times as much, or a hundred times if each item is compared with all others. */
 static inline void check_growth(const char *what, void (*run)(size_t count))
 {

@@ -16,7 +16,7 @@ enum { ELF_MADE_SECTIONS = 24, ELF_MADE_MOST = 1 << 20, ELF_MADE_TEXT = 1, ELF_M
 
 struct elf_made {
 	Elf64_Ehdr head;
-	Elf64_Phdr segments[2]; /* p_type 0: none */
+	Elf64_Phdr segments[2]; /* p_type 0: no segment */
 	Elf64_Shdr sections[ELF_MADE_SECTIONS];
 	const char *names[ELF_MADE_SECTIONS];
 	unsigned int count;
@@ -102,7 +102,7 @@ static void elf_made_end(struct elf_made *made)
 	memcpy(made->bytes + sizeof(made->head), made->segments, sizeof(made->segments));
 }
 
-/* As elf_made_end(), but the ELF header points to no sections. */
+/* Does the same as elf_made_end(), but the ELF header points to no sections. */
 __attribute__((unused)) static void elf_made_end_stripped(struct elf_made *made)
 {
 	elf_made_end(made);
@@ -112,7 +112,7 @@ __attribute__((unused)) static void elf_made_end_stripped(struct elf_made *made)
 
 struct made_symbol {
 	const char *name;
-	uint64_t value, size; /* value: offset in .text */
+	uint64_t value, size; /* @value: offset in .text */
 	unsigned char type, visibility;
 	uint16_t section;
 };

@@ -11,7 +11,7 @@ struct jitdump_made {
 	unsigned char bytes[16384];
 	size_t size;
 	size_t record; /* offset of the last record */
-	uint32_t pid;  /* of all records; their tid is pid + 1 */
+	uint32_t pid;  /* pid in all records, whose tid is pid + 1 */
 };
 
 static void jitdump_made_put(struct jitdump_made *made, const void *bytes, size_t size)

@@ -45,7 +45,7 @@ class Made:
         return self.add(DEBUG_INFO, time, struct.pack("<QQ", addr, len(lines)) + body)
 
     def unwinding(self, time: int, size: int, mapped: bool = False) -> Made:
-        """Adds unwind tables for @size bytes of code right before them: push rbp after one byte."""
+        """Adds unwind tables for @size bytes of code that precede them: push rbp after one byte."""
         at = len(CIE)
         place = (size + 7 & ~7) + at + 8
         instructions = bytes([0, 0x41, 14, 16, 0x86, 2, 0, 0])  # no augmentation data

@@ -18,7 +18,7 @@ NamesOf = Callable[[int, int, int], str | None]
 
 
 class Names:
-    """The function at each address over time, by the truth: the last one loaded there."""
+    """The function at each address over time, according to the truth: the last one loaded there."""
 
     def __init__(self, directory: str) -> None:
         truth = Truth(os.path.join(directory, "truth"))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Base of the tests in which one user attacks the jitproof of another: the users, the planted files
 and the exchanged paths. The tests need root, which plays both users, and set fs.protected_* to 0
-where permitted, so that they measure jitproof's own checks.
-"""
+where permitted, so that they measure jitproof's own checks."""
 
 import contextlib
 import os
@@ -140,7 +139,7 @@ class OtherUsers(Folder):
     def run_it(self, *arguments: str, timeout: float = 20, program: str | None = None,
                environment: dict[str, str] | None = None, **more: Any
                ) -> subprocess.CompletedProcess[str]:
-        """Runs jitproof, which must end in time and by itself, and must not print the secret."""
+        """Runs jitproof, which must end in time by itself, and must not print the secret."""
         more.setdefault("stdin", subprocess.DEVNULL)
         done = subprocess.run([program or self.program, *arguments], capture_output=True, text=True,
                               errors="replace", timeout=timeout, check=False,
@@ -179,7 +178,7 @@ class OtherUsers(Folder):
 
     @contextlib.contextmanager
     def swap_paths(self, one: str, other: str) -> Iterator[None]:
-        """Lets an attacker exchange the paths @one and @other all the time."""
+        """Runs an attacker who exchanges the paths @one and @other all the time."""
         with self.run_attacker("on()\nwhile True:\n    libc.renameat2(-100, a[0].encode(), -100, "
                                "a[1].encode(), 2)\n", one, other):  # RENAME_EXCHANGE
             yield

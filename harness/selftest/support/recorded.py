@@ -31,7 +31,7 @@ def judge(directory: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-# Metrics that count all things; their exceptions are only the wrong ones among these.
+# Metrics that count everything; their exceptions count only the wrong things.
 EVIDENCE = ("cpu.samples", "elf.files", "event.samples", "files.credited", "gated.named",
             "gated.older")
 
@@ -49,7 +49,7 @@ class Recorded(Folder):
     """A test on a copy of the fixture `fixture`, in `dir`."""
 
     fixture = "anon"
-    miscounted = 0  # samples that the capture states beyond those that it has
+    miscounted = 0  # number of samples that the capture states beyond those in the file
 
     def setUp(self) -> None:
         super().setUp()
@@ -128,7 +128,7 @@ class Recorded(Folder):
         return files.read(out)
 
     def state_cpus(self) -> None:
-        """Adds the lines to `watched` that older runners did not write: two CPUs."""
+        """Adds the lines to `watched` that older runners did not write, for two CPUs."""
         self.put_text("watched", self.read_text("watched").split("cpus")[0] + WATCHED_SINCE_CPUS)
 
     @staticmethod
@@ -137,8 +137,8 @@ class Recorded(Folder):
             "which nothing allows$"
 
     def expect_only(self, text: str, *metrics: str) -> None:
-        """Asserts that only @metrics have exceptions, besides the metrics of a single sample, which
-        an altered sample contradicts in itself."""
+        """Asserts that only @metrics have exceptions, and metrics of a single sample, in which an
+        altered sample contradicts itself."""
         found = set(re.findall(r"(?m)^# (\S+): \d+ with cause", text))
         found -= {"modes.bad", "records.bad", "registers.fp", "dump.words", "chain.dump",
                   "samples.nowhere"}
@@ -177,7 +177,7 @@ class Recorded(Folder):
 
     def find_deep_sample(self, callers: int = 2, linked: bool = False) -> rd.Sample:
         """Returns a sample in emitted code with @callers emitted callers in its chain. @linked: its
-        bp is that of its own frame, and the dump holds the words of the frame."""
+        bp points to its own frame, and the dump contains the words of the frame."""
         for sample in self.perf.samples():
             user = sample.chain[sample.user():]
             bp = sample.regs[rd.X86_BP]

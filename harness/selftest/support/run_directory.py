@@ -523,13 +523,14 @@ def write_facts(directory: str, facts: dict[str, str]) -> None:
 
 
 def without_witness(watched: str) -> str:
-    """Returns `watched` as runners wrote it before there was a witness."""
+    """Returns `watched` as runners wrote it before the witness existed."""
     return re.sub(r"(?m)^witness(_since)? \d+\n", "", watched)
 
 
 def thin(source: str, target: str, wanted: int | None) -> None:
-    """Makes a fixture of @source with about @wanted evenly chosen samples in emitted code, without
-    the witness, as that would report the others missing. None: keep all samples and the witness."""
+    """Makes a fixture of @source with about @wanted evenly chosen samples in emitted code. Omits
+    the witness, which would report the others as missing. None: keeps all samples and the
+    witness."""
     os.makedirs(os.path.join(target, "elf"))
     perf = PerfData.load(os.path.join(source, "perf.data"))
     truth = Truth(os.path.join(source, "truth"))

@@ -29,7 +29,7 @@ class Terminal:
             pass
 
     def finish(self) -> str:
-        """Returns the whole text, once no program has the terminal any more."""
+        """Returns the whole text after all programs have closed the terminal."""
         os.close(self.theirs)
         self.thread.join()
         os.close(self.ours)
@@ -48,7 +48,7 @@ class Shown:
                                         stderr=self.terminals[1].theirs)
 
     def finish(self) -> int:
-        """Waits for the end. Returns the exit status."""
+        """Waits until the program ends. Returns the exit status."""
         status = self.process.wait(timeout=120)
         self.out, self.err = (terminal.finish() for terminal in self.terminals)
         return status

@@ -53,7 +53,7 @@ class Toy(Adapter):
                     bp, ip = struct.unpack("<QQ", memory.read(16))
                     frames.append(ip)
         except (OSError, ValueError, OverflowError, struct.error):
-            pass  # the end of the chain
+            pass  # the chain ends
         self.taken.append((now, tid, frames))
         ptrace(CONT, tid, None, None if status >> 16 else os.WSTOPSIG(status))
         time.sleep(0.001)

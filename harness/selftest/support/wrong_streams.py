@@ -12,7 +12,7 @@ HEADER = ("jitproof-observations", "declares", "period", "profiler", "unwinder")
 
 
 class Stream:
-    """A stream as lines of words; `header` holds the header's lines, `things` the others."""
+    """A stream as lines of words; `header` has the header's lines, `things` the other lines."""
 
     def __init__(self, text: str, starts: dict[str, int] | None = None) -> None:
         """@starts: the start address of each emitted function."""
@@ -40,8 +40,8 @@ class Stream:
         self.change_samples(lambda line, _: [line[:4] + change(line[4:])])
 
     def change_names(self, change: Callable[[str], str], first: int = 0) -> None:
-        """Changes the names of emitted functions; an empty name removes it. @first: the first frame
-        to change, 1 for callers alone."""
+        """Changes the names of emitted functions; an empty name removes it. @first: index of the
+        first frame to change; 1 changes only callers."""
         def rename_frame(frame: str) -> str:
             address, has, name = frame.rpartition("=")
             if not has and (frame.startswith("0x") or frame == NATIVE):
@@ -140,13 +140,15 @@ def repeat_later(stream: Stream) -> None:
 
 
 def copy_previous(stream: Stream) -> None:
-    """Replaces each second sample by a copy of the one before: the number stays right."""
+    """Replaces every second sample by a copy of the one before: the number of samples stays
+    right."""
     stream.change_samples(lambda line, number: [] if number % 2 else [
         line, [line[0], str(int(line[1]) + 7), *line[2:]]])
 
 
 def copy_previous_and_add(stream: Stream) -> None:
-    """Does the same, and adds samples of the main thread, which is in no path."""
+    """Does the same as copy_previous(), and adds samples of the main thread, which is in no
+    path."""
     copy_previous(stream)
     stream.change_samples(lambda line, number: [line] if number % 6 else [
         line, [*line[:3], line[2], line[-1]]])
@@ -172,7 +174,7 @@ def multiply_weights(stream: Stream) -> None:
 
 
 def use_one_stack(stream: Stream) -> None:
-    """Replaces all samples by one stack, 50 times as heavy as all of them."""
+    """Replaces all samples by one stack, whose weight is 50 times that of all samples."""
     emitted = next(line for line in stream.list_samples()
                    if "=" in line[4] or not line[4].startswith(("0x", "[")))
     total = 50 * sum(int(line[1]) for line in stream.list_samples())
@@ -180,7 +182,7 @@ def use_one_stack(stream: Stream) -> None:
 
 
 def use_one_process(stream: Stream) -> None:
-    """Gives all weight to the process that has most of it."""
+    """Gives all weight to the process with the largest weight."""
     counts: collections.Counter[str] = collections.Counter()
     for line in stream.list_samples():
         counts[line[2]] += int(line[1])
@@ -368,7 +370,8 @@ def advance_times(stream: Stream) -> None:
     stream.change_times(lambda time: time - 20 * 10**6)
 
 
-# (form, alteration): the red columns. None: the row is an ERROR that names the contradiction.
+# (form, alteration): columns that must be red. None: the row is an ERROR that names the
+# contradiction.
 ALTERATIONS: dict[tuple[Alteration, Alteration], set[str] | None] = {
     (keep_all, drop_nine_of_ten): {"seen"},
     (keep_names, drop_nine_of_ten): {"seen"},
@@ -467,7 +470,7 @@ ALTERATIONS: dict[tuple[Alteration, Alteration], set[str] | None] = {
     (keep_all, advance_times): {"whole", "invented"},
 }
 
-# The same for a workload with code in a library without symbols.
+# (form, alteration): the same for a workload with code in a library without symbols.
 BESIDE_FILES: dict[tuple[Alteration, Alteration], set[str]] = {
     (sum_samples, swap_names): {"right", "wrong"},
     (sum_samples, drop_names): {"right"},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Records and files besides the stacks: events, CPUs, snapshots, kept files, acts and tasks. Each
-test alters one of them in a fixture that passes."""
+"""Tests the rules for records and files besides the stacks: events, CPUs, snapshots, kept files,
+acts and tasks. Each test alters one of them in a fixture that passes."""
 
 import copy
 import os
@@ -13,7 +13,7 @@ from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import PAGE, Recorded
 
 FORK, COMM = rd.FORK, rd.COMM
-CONFIG = 8  # of struct perf_event_attr
+CONFIG = 8  # offset in struct perf_event_attr
 
 
 class Attached(Recorded):
@@ -46,7 +46,7 @@ class Attached(Recorded):
 
     def test_another_clock(self) -> None:
         struct.pack_into("<Q", self.perf.attrs[0].raw, CONFIG, 1)
-        self.expect_pass()  # no file states the requested clock
+        self.expect_pass()  # no file contains the requested clock
         self.state_requests()
         self.expect_error("not asked for the clock, or the breakpoints, that the runner wanted")
         self.edit_file("watched", lambda text: text.replace("task_clock 0", "task_clock 1"))
@@ -92,7 +92,7 @@ class Attached(Recorded):
         self.expect_error("states 1 duplicates; none but ours drops any")
 
     def test_record_that_ends_within_a_mapping(self) -> None:
-        """A record of a part of a mapping: the kernel records whole mappings."""
+        """Records a part of a mapping: the kernel records whole mappings."""
         record = next(one for one in self.perf.maps() if one.name == "//anon")
         record.size -= 4096
         self.expect_fail(self.match_count(1, "mappings.invented", "part"))
@@ -101,7 +101,7 @@ class Attached(Recorded):
         for _ in ("of ours", "of a profiler's"):
             for self.miscounted in (-1, 1):
                 self.expect_fail(self.match_count(1, "event.samples", "not-written"))
-            # jitproof states a number even for 0; others may omit it.
+            # jitproof states the number even if it is 0; others may omit it.
             self.miscounted = -len(self.perf.samples())
             if "first_enabled" in self.facts:
                 self.expect_fail(self.match_count(1, "event.samples", "not-written"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Acts that ended executable memory: those that touch a span of their process that ended when the
- * act began. */
+/* Tests acts that ended executable memory: those that touch a span of their process that ended when
+ * the act began. */
 #include "harness/judge/validator.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
@@ -68,7 +68,7 @@ static bool ends_a_span(const struct jp_span *spans, const struct jp_event *act)
 	return false;
 }
 
-/* Compares the count with that of a scan of all spans. The act behind the last must not count. */
+/* Compares the count with that of a scan of all spans. An act after the last one must not count. */
 static void test_random_acts(uint64_t seed)
 {
 	struct jp_span list[SOME];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Samples whose stack dump and callchain give different callers: allowed for the last sample before
- * an exec or exit, an error elsewhere. */
+/* Tests samples whose stack dump and callchain give different callers: allowed for the last sample
+ * before an exec or exit, an error elsewhere. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"

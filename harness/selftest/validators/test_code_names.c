@@ -44,7 +44,7 @@ static void test_loads(void)
 	}
 }
 
-/* By name alone, a function of a file counts like any other function that no JIT emitted. */
+/* In stacks of names, a function of a file counts like any other function that no JIT emitted. */
 static void test_frames(void)
 {
 	struct jp_truth_code codes[] = {CODE(0x1000, "emitted"),
@@ -168,7 +168,7 @@ static void test_callers_of_files(void)
 }
 
 /* A caller's address at a function's first byte means that a signal interrupted it there: it must
- * have that function's name or that of the function before. */
+ * have the name of that function or of the function before. */
 static void test_interrupted_at_begin(void)
 {
 	struct jp_truth_code codes[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mapping coverage judges each of many mappings once, in linear time. */
+/* Tests that mapping coverage judges each of many mappings once, in linear time. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/judged.h"
@@ -42,8 +42,8 @@ static void make_side_by_side(uint64_t i, uint64_t count, struct jp_event *act,
 	make_record(act, place, time + SLACK + 30, record);
 }
 
-/* Mappings one after the other in one place, every other not executable; the capture's records
- * state that all are. */
+/* Makes mappings one after the other in one place, every other one not executable; the capture's
+ * records state that all are. */
 static void make_in_one_place(uint64_t i, uint64_t count, struct jp_event *act,
 			      struct jp_event *record)
 {
@@ -51,11 +51,11 @@ static void make_in_one_place(uint64_t i, uint64_t count, struct jp_event *act,
 
 	make_act(0, time, i % 2 ? PLAIN : RX, act);
 	make_record(act, 0, time + 2, record);
-	/* Another offset, or it would count as the same mapping. */
+	/* Use another offset; otherwise it would count as the same mapping. */
 	record->map.pgoff = i * PAGE;
 }
 
-/* Mappings that are executable only according to the capture. */
+/* Makes mappings that are executable only according to the capture. */
 static void make_plain(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
 {
 	const uint64_t place = i * 7919 % count, time = BEGIN + i * STEP;
@@ -73,8 +73,8 @@ static void make_missing(uint64_t i, uint64_t count, struct jp_event *act, struc
 	make_record(act, 2 * count + i, time, record);
 }
 
-/* Each mapping replaces the middle of the one before. The capture knows the first alone, and states
- * rightly that all of it is executable. */
+/* Makes mappings that each replace the middle of the one before. The capture knows only the first
+ * one, and rightly states that all of it is executable. */
 static void make_nested(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
 {
 	const uint64_t time = BEGIN + i * STEP;

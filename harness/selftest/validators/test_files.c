@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Each sample in one of many files is credited to that file, in linear time. */
+/* Tests that each sample in one of many files is credited to that file, in linear time. */
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
 
 enum { PID = 5, SLACK = 10, BEGIN = 1000, STEP = 100, PAGE = 0x1000 };
 
-/* Files lie side by side for good; otherwise each takes the place of the one before. */
+/* Files stay mapped side by side; otherwise each replaces the one before. */
 static bool side_by_side;
-/* Each mapping record names a wrong file. */
+/* Whether each mapping record names a wrong file. */
 static bool mistaken;
 
 static struct jp_truth_file make_file(uint64_t i)
@@ -31,7 +31,8 @@ static struct jp_event make_sample(const struct jp_truth_file *file, uint64_t ti
 					   .sample = {.user = true, .ip = file->addr + 8});
 }
 
-/* For each file: its record, a sample too close to its mapping, and a sample to be credited. */
+/* Makes for each file its record, a sample too close to its mapping to count, and a sample that
+ * counts for the file. */
 static void credit_each(size_t count)
 {
 	struct jp_truth_file *files = allocate(count, sizeof(*files));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recorded runs: they pass as recorded; each alteration of the capture must fail with the right
-metric, cause and place. Here: all fixtures, sums of samples, the clock, modes, and that judging
-reads nothing but the run directory. Other parts: test_fixtures_*.py."""
+"""Tests recorded runs: they pass as recorded; each alteration of the capture must fail with the
+right metric, cause and place. Here: all fixtures, sums of samples, the clock, modes, and that
+judging reads nothing but the run directory. Other parts: test_fixtures_*.py."""
 
 import copy
 import json
@@ -194,7 +194,7 @@ class Witnessed(Recorded):
         self.expect_error()
 
     def test_pause_of_the_host(self) -> None:
-        """A pause of the host, which the witness shows, too, is no fault of the capture."""
+        """A pause of the host, which the witness shows as well, is not a fault of the capture."""
         times = [sample.time for sample in self.perf.samples()]
         begin, end = (min(times) + (max(times) - min(times)) * part // 5 for part in (2, 3))
         self.leave_out([one for one in self.perf.samples() if begin <= one.time < end])
@@ -218,7 +218,8 @@ class Witnessed(Recorded):
         self.expect_too_few()
 
     def test_throttled_while_the_witness_is_not(self) -> None:
-        """The kernel throttles the faster witness first, so the record explains nothing."""
+        """The kernel throttles the faster witness first, so a THROTTLE record of the capture alone
+        explains nothing."""
         samples = self.perf.samples()
         self.leave_out(samples[::5])
         self.perf.records += [self.make_record(kind, struct.pack("<QQQ", 1, samples[0].id, 0), time)
@@ -231,7 +232,8 @@ class Witnessed(Recorded):
         self.assertRegex(text, r"(?m)^# samples: \d+ with cause double, which nothing allows$")
 
     def test_written_twice(self) -> None:
-        """One record is in the file twice: also in the next FINISHED_ROUND."""
+        """One record is in the file twice; a variant has the second one in the next
+        FINISHED_ROUND."""
         sample = self.perf.samples()[9]
         again = copy.deepcopy(sample)
         at = self.perf.records.index(sample)
@@ -422,7 +424,7 @@ class Pure(Recorded):
         self.assertIn('"samples"', output)
 
     def test_failing_in_an_empty_root(self) -> None:
-        """The text of failures too: it names mappings, functions and files."""
+        """Also checks the text of failures, which names mappings, functions and files."""
         for record in self.find_emitted_maps():
             self.perf.records.remove(record)
         self.perf.save(self.get_path("perf.data"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recorded runs: exact counts, samples in wrong places, and controls (see test_fixtures.py)."""
+"""Tests recorded runs: exact counts, samples in wrong places, and controls (see
+test_fixtures.py)."""
 
 import json
 import os
@@ -45,7 +46,8 @@ class Counted(Recorded):
             self.truth.append(kind, 0, record.pid, record.pid, time, time + 1000, record.start,
                               record.size, prot, 0)
             time += 1_000_000
-        # Closed memory ends no second time, and its unmapping at the end does not count.
+        # Memory that is not executable does not end a second time, and its unmapping at the end
+        # does not count.
         self.assertEqual([self.judge_metrics()[f"acts.{name}"]["k"] for name in names], [1, 2, 0])
 
     def test_without_the_files(self) -> None:
@@ -59,7 +61,7 @@ class Counted(Recorded):
         self.assertEqual((metrics["broken.dump"]["k"], metrics["predicted.dump"]["k"]),
                          (judged, judged))
         self.assertEqual(self.verdicts["dump"], {"short": judged})
-        # A walk that ends elsewhere is not predicted.
+        # A walk that ends at another place is not predicted.
         sample = self.find_deep_sample(1, linked=True)
         sample.put(self.follow_frames(sample, 1)[0] + 8, 0x5eed)
         self.assertEqual(self.judge_metrics()["predicted.dump"]["k"], judged - 1)
@@ -147,7 +149,7 @@ class Controls(Recorded):
                                        one.time, rd.READ | rd.WRITE | rd.EXECUTE))
 
     def test_not_caught(self) -> None:
-        """The fault is gone: the control shows nothing."""
+        """The control's fault is removed, so that the control shows nothing."""
         self.add_mapping()
         self.expect_fail("not caught: no exception has the cause pathless")
 
@@ -166,7 +168,7 @@ class Controls(Recorded):
         self.expect_fail(r"wrong\.\w+: 1 with cause no-depth; a control fails by pathless alone")
 
     def test_added_back_at_the_time_of_a_sample(self) -> None:
-        """The left out mapping is older than the first sample that needs it."""
+        """The mapping that was left out is older than the first sample that needs it."""
         first = min(sample.time for sample in self.perf.samples())
         self.substitute("maps", r"before \d+ after \d+", f"before {first} after {first}")
         self.assertIn("all pathless; added back: 0 broken", self.expect_pass())
@@ -174,7 +176,7 @@ class Controls(Recorded):
         self.expect_fail("broken.chain: with what was left out added back, 1 remain")
 
     def test_wrong_behind_unmapped(self) -> None:
-        """Each sampled address is in no mapping, which excuses no impossible frame."""
+        """Each sampled address is in no mapping, but that excuses no impossible frame."""
         sample = self.find_deep_sample()
         chain, place = list(sample.chain), sample.user() + 1
         sample.chain[place] += 1

@@ -59,7 +59,7 @@ class Evidence(Recorded):
         self.put_text("case", self.read_text("case") + f"\t{line}\n")
 
     def test_lost_samples(self) -> None:
-        """Lost samples in any record, and of any number: an ERROR unless the case allows them."""
+        """Lost samples in any record, in any number, are an ERROR unless the case allows them."""
         identity = self.perf.attrs[0].ids[0]
         for count in (1, 1_000_000_000, 2**64 - 1):
             for kind, payload in ((rd.LOST, struct.pack("<QQ", identity, count)),
@@ -91,7 +91,7 @@ class Evidence(Recorded):
         self.expect_pass()
 
     def test_record_older_than_its_round(self) -> None:
-        """A mapping record that is older than the round before it cannot be sorted in."""
+        """A mapping record that is older than the round before it comes too late to be sorted."""
         sample = self.perf.samples()[3]
         late = self.find_emitted_maps()[0]
         self.perf.sort()
@@ -146,7 +146,7 @@ class Evidence(Recorded):
         self.expect_error("the truth is full: 9 records were lost")
 
     def test_path_without_its_function(self) -> None:
-        """A record that refers to a missing one."""
+        """A record refers to a missing record."""
         del self.truth.slots[self.truth.find(rd.Truth.CODE_LOAD)[-1]]
         self.truth.next_slot -= 1
         self.expect_error(r"the truth has \d+ gaps")
@@ -183,7 +183,8 @@ class Evidence(Recorded):
         self.expect_fail(self.match_count(len(self.perf.samples()) - 29, "broken.dump", "no-data"))
 
     def test_too_many_unjudged(self) -> None:
-        """One of 40 is more than 2 %: a sample whose native frames changed in its path."""
+        """One of 40 samples is more than 2 %: its native frames changed while it was in its
+        path."""
         sample = self.perf.samples()[20]
         index = min((index for index in self.truth.find(rd.Truth.LEAVE)
                      if self.truth.get(index)[3] == sample.tid
@@ -217,7 +218,7 @@ class Evidence(Recorded):
             files.write_bytes(path, whole)
 
     def test_injected_data_that_cannot_be_read(self) -> None:
-        """An ERROR; metrics that do not need the file are judged all the same."""
+        """The result is an ERROR, but metrics that do not need the file are judged."""
         self.copy_fixture("growth")
         whole = set(re.findall(r'"([a-z.]+)": \{"k"', self.read_results()))
         path = self.get_path("injected.data")
@@ -248,7 +249,8 @@ class Evidence(Recorded):
                 self.truth.set(index, *right)
 
     def test_impossible_times_of_a_thread(self) -> None:
-        """A thread's records are in the order of its acts: each bounds its neighbours."""
+        """A thread's records are in the order of its acts: each limits the times of its
+        neighbours."""
         self.copy_fixture("clock")
         index = self.truth.find(rd.Truth.MAP)[0]
         right = list(self.truth.get(index))
@@ -360,7 +362,7 @@ class Slack(Recorded):
         self.substitute("watched", r"^slack \d+$", f"slack {slack}")
 
     def test_less_slack(self) -> None:
-        """With less slack, stacks, mappings and forks no longer fit the truth."""
+        """With less slack, stacks, mappings and forks contradict the truth."""
         self.state_slack(0)
         text = self.expect_fail()
         self.expect_only(text, "wrong.chain", "mappings.invented", "mappings.extra",
@@ -426,7 +428,7 @@ class Slack(Recorded):
                 self.facts = right
 
     def test_broken_watched(self) -> None:
-        """With a truth of version 3 belongs a complete `watched` of the runner."""
+        """A truth of version 3 requires a complete `watched` of the runner."""
         path, whole = self.get_path("watched"), self.read_text("watched")
         for text, message in ((None, "watched: No such file"),
                               ("", 'watched:1: expected "started N'),
@@ -452,7 +454,7 @@ class Slack(Recorded):
             self.truth.version = version
             self.expect_error(f"watched: a truth of version {version} has none, expected version 3")
             os.rename(self.get_path("watched"), self.place("watched"))
-            self.expect_error(r"the truth has \d+ gaps")  # of records that no older one has
+            self.expect_error(r"the truth has \d+ gaps")  # newer records are gaps
             os.rename(self.place("watched"), self.get_path("watched"))
 
     def test_window_that_begins_late(self) -> None:

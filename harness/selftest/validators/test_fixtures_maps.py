@@ -278,7 +278,8 @@ class EqualMappings(Recorded):
             for field, by, cause in anon if record.name == "//anon" else file:
                 with self.subTest(record=record.name, field=field, by=by):
                     right = getattr(record, field)
-                    # Flip bits of flags and permissions, so that none gets a second time the same.
+                    # Flip bits of flags and permissions, so that two alterations never give the
+                    # same value.
                     wrong = right ^ by if field in ("prot", "flags", "maj") else right + by
                     setattr(record, field, wrong)
                     self.expect_fail(self.match_count(1, self.INVENTED, cause),
@@ -329,13 +330,13 @@ class EqualMappings(Recorded):
                 self.perf.records.remove(record)
 
     def test_too_early(self) -> None:
-        """Each record adds a page to the one before."""
+        """Each record adds a page to the mapping before."""
         later, before = self.find_anonymous()[2], self.find_anonymous()[1]
         later.time = before.time + 1
         self.expect_fail(self.match_count(1, self.INVENTED, "invented"))
 
     def test_missing(self) -> None:
-        """Libraries without samples: no other validator needs their records."""
+        """Removes records of libraries without samples, which no other validator needs."""
         for name in ("libbz2.so.1.0.4", "libz.so.1.2.13"):
             record = next(one for one in self.perf.maps() if one.name.endswith(name))
             self.perf.records.remove(record)

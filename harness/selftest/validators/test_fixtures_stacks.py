@@ -33,7 +33,7 @@ def replace_frame(place: int) -> Callable[[Chain, int], Chain]:
     return lambda chain, at: [*chain[:at + place], chain[at + place] + 1, *chain[at + place + 1:]]
 
 
-# (name, exception, alteration of a chain whose user part begins at an index)
+# (name, exception, alteration of a chain whose user part begins at a given index)
 CHAINS: tuple[tuple[str, Expected, Callable[[Chain, int], Chain]], ...] = (
     ("caller removed", HOLE, remove_frame(1)),
     ("caller's caller removed", HOLE, remove_frame(2)),
@@ -102,7 +102,8 @@ DUMPS: tuple[tuple[str, Expected, Callable[[rd.Sample, Frames], None]], ...] = (
     ("return address nowhere", DUMP_WRONG,
      lambda sample, frames: sample.put(frames[1] + 8, 0x1000)),
     ("return addresses swapped", DUMP_WRONG, swap_return_addresses),
-    # The second caller's return address now follows the first's: its own is gone.
+    # The second caller's return address now follows that of the first; its own return address is
+    # gone.
     ("frame skipped", ("broken.dump", "hole", "hole"),
      lambda sample, frames: sample.put(frames[0], sample.word(sample.word(frames[0])))),
     ("frame invented", ("extra.dump", "extra-frame", "extra"), invent_frame),

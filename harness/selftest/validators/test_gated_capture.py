@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Gated captures and losses: an altered recorded run must fail because of the alteration; live runs
-with too small rings are an ERROR."""
+"""Tests gated captures and losses: an altered recorded run must fail because of the alteration;
+live runs with too small rings are an ERROR."""
 
 import copy
 import json
@@ -46,7 +46,7 @@ class Gated(Recorded):
         self.expect_pass()
 
     def test_second_mapping_of_a_recorded_file_left_out(self) -> None:
-        """As a backfill does that skips a (path, pid) which it has recorded."""
+        """Imitates a backfill that skips a (path, pid) that it has already recorded."""
         pid = self.read_intervals()[0][0]
         self.perf.records.remove(self.find_memfd(pid)[0])
         text = self.expect_fail(self.match_count(1, "gated.older", "no-record"),
@@ -64,7 +64,7 @@ class Gated(Recorded):
                          "gated.older")
 
     def test_build_id_in_place_of_an_inode(self) -> None:
-        """As perf requests since 6.18."""
+        """perf requests build ids since 6.18."""
         program = self.find_program()
         program.misc |= rd.BUILD_ID
         program.body[32:56] = bytes([20, 0, 0, 0]) + 20 * b"\7"
@@ -244,7 +244,7 @@ class Live(Folder):
         self.assertEqual(left & {"gate.ctl", "gate.ack"}, set())
 
     def test_names_at_the_gate(self) -> None:
-        """On a live run, as the fixtures' truths have no names."""
+        """Uses a live run, because the fixtures' truths have no names."""
         text = self.run_case("fork_exec --tasks=2 --busy=80 : "
                              "gated --gate=backfill --freq=1999 : samples=100")
         self.assertIn("\nok 1 live/one\n", text)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each record of a jitdump agrees with the truth, and none is missing. Each test alters one record
-of a fixture that passes."""
+"""Tests that each record of a jitdump agrees with the truth, and that none is missing. Each test
+alters one record of a fixture that passes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Records(Recorded):
         self.expect_cause("behind-close")
 
     def test_one_other_byte(self) -> None:
-        """Another function has the same layout."""
+        """One byte differs from another function that has the same layout."""
         self.last[-1] ^= 0xff
         self.expect_cause("other-code")
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Comparing one byte of a recorded mapping with the truth, field by field. */
+/* Tests comparing one byte of a recorded mapping with the truth, field by field. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_events.h"
 #include "validators/mapping_compare.h"
@@ -26,7 +26,7 @@ struct row {
 	uint64_t ino;
 	uint8_t prot;
 	const char *name;
-	const char *differs; /* NULL: nothing */
+	const char *differs; /* name of the differing field; NULL: no field differs */
 };
 
 static const struct row rows[] = {

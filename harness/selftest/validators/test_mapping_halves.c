@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records of adjacent mappings of one file. */
+/* Tests records of adjacent mappings of one file. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_events.h"
 #include "validators/mapping_halves.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One record of two adjacent mappings: a later snapshot of maps shows whether they were one. */
+/* Tests one record of two adjacent mappings: a later snapshot of maps shows whether they were one
+ * mapping. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -11,7 +12,7 @@ static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .fi
 struct meeting {
 	const char *what;
 	uint64_t mark;  /* time of the snapshot of maps */
-	uint64_t unmap; /* time at which the second goes; 0: never */
+	uint64_t unmap; /* time at which the second mapping is unmapped; 0: never */
 	bool toggled;   /* the second changes protection between the record and the snapshot */
 	const char *maps;
 	bool wrong;
@@ -32,7 +33,7 @@ static const struct meeting rows[] = {
 static void judge_row(const struct meeting *row)
 {
 	static const char record[] = "of the kernel's";
-	const uint64_t toggled = row->toggled ? 2600 : 2002; /* before or behind the record */
+	const uint64_t toggled = row->toggled ? 2600 : 2002; /* before or after the record */
 	struct jp_event acts[] = {
 		MADE_ACT(EXEC, PID, PID, 900, 901, .task = {.how = JP_HOW_LAUNCH}),
 		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, X, "//anon")),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The validator of processes and their files on a recorded run: each missing or wrong record must
-be reported with the right metric and cause."""
+"""Tests the validator of processes and their files on a recorded run: each missing or wrong record
+must be reported with the right metric and cause."""
 
 import copy
 import struct
@@ -52,7 +52,7 @@ class Runner(WithFiles):
     fixture = "gated"
 
     def test_in_the_interval_of_its_child(self) -> None:
-        """A gate's capture has no record of the runner's program, only of announced processes."""
+        """A gated capture has no record of the runner's program, only of announced processes."""
         enabled, announced = [(int(line.split()[3]), int(line.split()[1])) for line in
                               self.read_text("intervals").splitlines()
                               if line.startswith("interval")][1]
@@ -110,7 +110,7 @@ class Images(WithFiles):
                 self.truth.next_slot = whole
 
     def test_the_program_before_the_exec(self) -> None:
-        """The capture still has the program from before the exec."""
+        """The capture still shows the program from before the exec."""
         self.add_file(self.started)
         self.add_slot(rd.Truth.PROCESS_START, self.started + 1, 1, EXEC)
         self.add_file(self.started + 2, ino=self.program.ino + 1, name="/another")

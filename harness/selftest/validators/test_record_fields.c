@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Validators at the ends of intervals, and with times of more than 32 bits. */
+/* Tests validators at the ends of intervals, and with times of more than 32 bits. */
 #include <inttypes.h>
 
 #include "harness/format/perfdata/format.h"
@@ -86,7 +86,7 @@ static void test_another_file(void)
 	jp_boxes_free(&truth.files_at);
 }
 
-/* The same for a wrong mapping. */
+/* Tests the same for a wrong mapping. */
 static void test_another_mapping(void)
 {
 	enum { FROM = 1000, UNTIL = 2000 };
@@ -140,12 +140,12 @@ static void test_second_mapping(void)
 	free_truth_index(&truth);
 }
 
-/* A record must name the thread that mapped: not the thread that unmapped before, and also if the
- * record is earlier by the slack. */
+/* A record must name the thread that mapped the memory, not the thread that unmapped it before,
+ * even if the record is earlier by the slack. */
 static void test_other_thread(void)
 {
 	enum { BEFORE = 1000, OTHER_TID = 77 };
-	/* The last act is behind the end of the list and must not count. */
+	/* The last act is past the end of the list and must not count. */
 	struct jp_event acts[] = {
 		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
 		MADE_ACT(MAP, PID, PID, BEFORE / 2, BEFORE / 2 + 1,

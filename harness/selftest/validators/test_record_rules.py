@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Records that no kernel writes: each test alters one record of a launched fixture that passes."""
+"""Tests records that no kernel writes: each test alters one record of a launched fixture that
+passes."""
 
 import copy
 import struct
@@ -203,14 +204,14 @@ class Rules(Recorded):
         sample.ip = 0xffffffff81000010
         sample.chain[:0] = [rd.CONTEXT_KERNEL, sample.ip]
         whole = list(sample.chain)
-        for sample.chain in whole, whole[:2]:  # with and without a user part
+        for sample.chain in whole, whole[:2]:  # a chain with a user part, then without one
             self.assertNotIn("other-kernel-chain", self.judge()[1])
         sample.chain = [*whole[:2], 0x1234, *whole[2:]]
         self.expect_fail(self.match_count(1, "modes.bad", "other-kernel-chain"))
 
 
 class Breakpoints(Recorded):
-    """The samples as hits of jitproof's breakpoints: one event per thread, CPU and address."""
+    """Tests samples as hits of jitproof's breakpoints: one event per thread, CPU and address."""
 
     fixture = "mappings"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every sample is in exactly one class: for each combination of facts, exactly one of the class
- * definitions repeated below must hold, and the function under test must return that class.
+ * Tests that every sample is in exactly one class: for each combination of facts, exactly one of
+ * the class definitions repeated below must hold, and the function under test must return that
+ * class.
  */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_truth.h"
@@ -71,7 +72,8 @@ static enum jp_sample_where place_at(const struct jp_evidence *evidence, uint64_
 	return jp_sample_facts(&of, &event, true, 0x9000, activation->sp - 600).where;
 }
 
-/* The thread is in its code at 300 and at 700: only before and after can native code run. */
+/* The thread is in its code at 300 and at 700, so native code can only run before 300 and after
+ * 700. */
 static void test_borders(void)
 {
 	const uint32_t pid = truth->activations[0].pid, tid = truth->activations[0].tid;

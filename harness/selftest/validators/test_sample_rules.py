@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Samples that no kernel takes, which validators find without the truth: each test alters one
+"""Tests samples that no kernel takes, which validators find without the truth: each test alters one
 sample or record of a fixture that passes."""
 
 import struct

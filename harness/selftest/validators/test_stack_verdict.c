@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every stack gets exactly one verdict. For each stack of up to four frames over five addresses and
- * each of several truths, exactly one of the verdict definitions repeated below must hold, and the
- * function under test must return that verdict.
+ * Tests that every stack gets exactly one verdict. For each stack of up to four frames over five
+ * addresses and each of several truths, exactly one of the verdict definitions repeated below must
+ * hold, and the function under test must return that verdict.
  */
 #include "harness/selftest/support/check.h"
 #include "validators/stack_verdict.h"

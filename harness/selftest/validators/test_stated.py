@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures that a run directory states twice agree: `capture`, perf.data, `watched`, env.json."""
+"""Tests that figures which a run directory contains twice agree: `capture`, perf.data, `watched`,
+env.json."""
 
 import os
 import re
@@ -121,7 +122,7 @@ class Features(OwnCapture):
             with self.subTest(at=at):
                 raw = bytearray(right)
                 raw[at] ^= 1
-                if at == len(right) - 1:  # an id: tools that renumber events keep the feature
+                if at == len(right) - 1:  # an id: tools renumber events
                     self.perf.features[EVENT_DESC] = bytes(raw)
                     self.expect_pass()
                     self.perf.features[EVENT_DESC] = right
@@ -216,7 +217,8 @@ class Machine(OwnCapture):
         self.expect_pass()
 
     def test_counted_nothing(self) -> None:
-        """Clocks of Linux 6.16 count nothing: permitted only if the runner found that, too."""
+        """Clocks of Linux 6.16 count nothing, which is permitted only if the runner noticed it,
+        too."""
         self.facts["counted"] = "0"
         self.put_text("env.json", '{"format": 2, "clocks_count": "no"}')
         self.expect_pass()

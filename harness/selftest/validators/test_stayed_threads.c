@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* While a thread held its CPU, its samples must be there, and no other thread's. */
+/* Tests that the samples of a thread that held its CPU exist, and that no other thread has samples
+ * there. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -57,10 +58,10 @@ static void test_samples(void)
 		{0, PID + 1, 0, -1000, true},
 		{1000, PID + 1, 0, 1000, false}, /* may have shared the CPU */
 		{0, PID + 1, 0, LENGTH / 2 - SLACK - 1, true},
-		{0, PID + 1, 0, LENGTH / 2 - SLACK, false}, /* may be behind the end */
+		{0, PID + 1, 0, LENGTH / 2 - SLACK, false}, /* may be past the end */
 		{0, PID + 1, 0, -LENGTH / 2 + SLACK + 1, true},
 		{0, PID + 1, 0, -LENGTH / 2 + SLACK, false},
-		{0, PID, 1, LENGTH, false}, /* in no activation */
+		{0, PID, 1, LENGTH, false}, /* sample in no activation */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -81,7 +82,7 @@ static void test_samples(void)
 	}
 }
 
-/* The same for a record that another thread caused meanwhile. */
+/* Tests the same for a record that another thread caused meanwhile. */
 static void test_records(void)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names and parents of tasks on a live run, which passes: each altered record is found."""
+"""Tests names and parents of tasks on a live run, which passes: each altered record is found."""
 
 import glob
 import os
@@ -162,7 +162,7 @@ class Names(Recorded):
             names |= own
 
     def test_record_in_anothers_dump(self) -> None:
-        """The parent's dump holds a record of its child, then one that states the parent's pid."""
+        """The parent's dump contains a record of its child, then one with the parent's pid."""
         (path, parent), (_, child), _ = self.dumps.items()
         record = bytearray(child.loads()[0])
         parent.records.insert(1, record)
@@ -184,7 +184,7 @@ class Names(Recorded):
         self.assertRegex(text, r"order\.stray: \d+ with cause wrong-owner")
 
     def test_injected_into_another(self) -> None:
-        """Records of injected code with the pid of another process."""
+        """Gives records of injected code the pid of another process."""
         path = os.path.join(self.dir, "injected.data")
         perf = rd.PerfData.load(path)
         injected = [record for record in perf.maps() if "/jit/jit-" in record.name]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Validators at the ends of their time ranges, on evidence that no recorded run has. */
+/* Tests validators at the ends of their time ranges, on evidence that no recorded run has. */
 #include <inttypes.h>
 
 #include "harness/selftest/support/check.h"
@@ -202,7 +202,7 @@ static void test_lives_of_a_pid(void)
 	}
 }
 
-/* A sample is mapped or named only by records before it. */
+/* A sample is mapped or named only by earlier records. */
 static void test_records_before_samples(void)
 {
 	struct jp_truth truth = {.version = 3};

@@ -62,7 +62,7 @@ static void test_stated_window(void)
 	}
 }
 
-/* Besides one right sample, each row has one at a possible or impossible time. */
+/* Besides one valid sample, each row has a sample at a possible or impossible time. */
 static void test_sample_times(void)
 {
 	enum { HOUR = 3600 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two clocks sample the same threads: the host explains some differences, others are faults. */
+/* Tests two clocks that sample the same threads: the host explains some differences, others are
+ * faults. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -16,7 +17,7 @@ struct streams {
 	struct jp_witness_sample witness[MOST];
 	size_t nr_capture, nr_witness;
 	uint64_t lost, throttles;
-	unsigned hides; /* the kernel skips one of so many samples at random; 0: none */
+	unsigned hides; /* the kernel skips one of this many samples at random; 0: none */
 };
 static struct streams made;
 
@@ -40,7 +41,8 @@ static void put_witness(uint32_t tid, uint32_t cpu, uint64_t time)
 		.time = time, .ip = 0x1800, .pid = PID, .tid = tid, .cpu = cpu, .user = true};
 }
 
-/* Advances @timer in whole periods to CPU time @own. Returns whether the kernel takes a sample. */
+/* Advances @timer in whole periods to the thread's CPU time @own. Returns whether the kernel takes
+ * a sample. */
 static bool run_timer(struct timer *timer, uint64_t own, uint64_t *random)
 {
 	if (timer->next > own)
@@ -51,8 +53,9 @@ static bool run_timer(struct timer *timer, uint64_t own, uint64_t *random)
 }
 
 /*
- * Runs thread @tid for @periods on @cpu. In each microsecond the chance is 1 in @switches that it
- * is switched away for up to three periods, and the same that the whole CPU stalls as long.
+ * Runs thread @tid for @periods on @cpu. In each microsecond, with a probability of 1 / @switches,
+ * it is switched away for up to three periods; with the same probability the whole CPU stalls for
+ * as long.
  */
 static void run_thread(uint32_t tid, uint32_t cpu, unsigned periods, unsigned switches,
 		       uint64_t *random)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Judging a run needs the witness, or a stated reason why there is none."""
+"""Tests that judging a run needs the witness, or a recorded reason why there is none."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Code in the first SysV segment of an IPC namespace, whose inode is 0."""
+"""Tests code in the first SysV segment of an IPC namespace, whose inode is 0."""
 
 import unittest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Workloads that make processes, alone: each start has its end in the truth, nothing is torn, and
-nothing is left behind: no process, no file."""
+"""Tests workloads that make processes, alone: each start has its end in the truth, nothing is torn,
+and no process and no file is left behind."""
 
 import os
 import subprocess
@@ -87,14 +87,14 @@ class Processes(Folder):
         self.run_workload("prefork", "--children=2", steps=("fork", "toggle", "kill"))
         self.expect_one_end_each()
         self.assertEqual(len(self.list_starts(FORK)), 3)
-        # A killed process did not record its exit: that has a bracket.
+        # Another process recorded the exit of a killed process, with a bracket.
         ends = [self.truth.get(index) for index in self.truth.find(rd.Truth.PROCESS_EXIT)]
         self.assertEqual(sum(end[4] != end[5] for end in ends), 1)
 
     def test_namespaces(self) -> None:
         self.run_workload("namespaces", "--depth=2")
         self.expect_one_end_each()
-        # The outside's numbers: no process is its parent's parent, none is 1.
+        # Pids are those of the outer namespace: no process is its own grandparent, and none is 1.
         (one, _), (other, parent) = self.list_starts(FORK)[-2:]
         self.assertEqual(parent, one)
         self.assertNotIn(1, {one, other})
@@ -138,7 +138,7 @@ class Processes(Folder):
         self.assertEqual(list_acts(rd.Truth.PROTECT)[-1], (begin, end - begin, 3))
 
     def test_killed_at_once(self) -> None:
-        """The end of their pipes alone informs the children of the parent's exit."""
+        """The children learn of the parent's exit only by the end of their pipes."""
         truth = self.place("truth")
         with subprocess.Popen([JITPROOF, "workload", "prefork", "--truth", truth],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -146,6 +146,7 @@ class Processes(Folder):
             self.assertRegex(process.stdout.readline(), r"^ready \d+\n")
             process.kill()
             process.wait()
-            # Ours to reap now; each waits for its own end, without a limit but the test's.
+            # The children are now ours to reap; each waits until it ends, without a limit but the
+            # test's.
             while find_children():
                 os.waitpid(-1, 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Checking .eh_frame before libdw reads it: each bound from both sides. */
+/* Tests checking .eh_frame before libdw reads it: each bound from both sides. */
 #include "harness/format/elf/cfi_check.h"
 #include "harness/selftest/support/check.h"
 
@@ -39,7 +39,7 @@ static void end_record(void)
 	memcpy(frame + record_at, &length, 4);
 }
 
-/* Begins a CIE whose return address register is followed by @data. */
+/* Begins a CIE that has @data after its return address register. */
 static void begin_cie(uint8_t version, const char *text, const char *data, size_t size)
 {
 	frame_size = 0;
@@ -81,7 +81,7 @@ static bool is_sound(struct jp_cfi_sound *found)
 	return !jp_cfi_check(&section, &none, found, &err);
 }
 
-/* Returns whether an FDE with @instructions behind a usual CIE is sound. */
+/* Returns whether an FDE with @instructions after a usual CIE is sound. */
 static bool accepts(const void *instructions, size_t size, struct jp_cfi_sound *found)
 {
 	add_usual_cie();

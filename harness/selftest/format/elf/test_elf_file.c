@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finding the build id and the call frame information of an ELF file, and the errors if there is
- * none or the file cannot be read. */
+/* Tests finding the build id and the call frame information of an ELF file, and the errors if they
+ * are missing or the file cannot be read. */
 #include <stddef.h>
 
 #include "harness/format/elf/elf_file.h"
@@ -10,7 +10,7 @@
 static struct elf_made made;
 static unsigned char note[64];
 
-/* Puts a note at @at, padded to words. Returns the offset behind it. */
+/* Puts a note at @at, padded to words. Returns the offset after it. */
 static size_t put_note(size_t at, const char name[4], uint32_t type, uint32_t size)
 {
 	const uint32_t head[] = {4, size, type};
@@ -28,8 +28,8 @@ static void begin_file(void)
 	memset(note, 0, sizeof(note));
 }
 
-/* Checks that the file has a build id of @size bytes or, if 0, that the error states there is none.
- */
+/* Checks that the file has a build id of @size bytes or, if @size is 0, that the error reports that
+ * it has none. */
 static void check_id(unsigned int size, const char *what)
 {
 	jp_cleanup_free unsigned char *bytes = NULL;

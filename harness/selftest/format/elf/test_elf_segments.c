@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* .eh_frame of a file without sections starts where its index points and ends with its records. */
+/* Tests that .eh_frame of a file without sections starts where its index points and ends with its
+ * records. */
 #include <elf.h>
 
 #include "harness/format/elf/elf_file.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Symbols of an ELF file: which count, their file offsets and sizes, and errors of bad tables. */
+/* Tests symbols of an ELF file: which ones count, their file offsets and sizes, and errors of bad
+ * tables. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_elf.h"
 

@@ -25,7 +25,7 @@ static const struct jp_code_load *find_load(const struct jp_code_loads *loads, u
 	return NULL;
 }
 
-/* Tables belong to the next load and move with its code; a name belongs to its index. */
+/* Tables belong to the next load and move with its code; a name belongs to the code's index. */
 static void test_moves(void)
 {
 	static const struct jp_jitdump_unwinding unwinding = {

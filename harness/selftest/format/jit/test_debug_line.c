@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Line tables must give back their rows when read as DWARF 4. */
+/* Tests that line tables contain the same rows when they are read as DWARF 4. */
 #include "harness/format/jit/debug_line.h"
 #include "harness/selftest/support/check.h"
 
@@ -142,7 +142,7 @@ static void check_round_trip(uint64_t *state)
 		jp_debug_line_add(&lines, start[i], size[i], in + count, rows);
 		jp_debug_line_add(&lines, 0, 99999, NULL, 0); /* a function without lines */
 		count += rows;
-		in[count++].file = NULL; /* its end */
+		in[count++].file = NULL; /* end of the list */
 	}
 	jp_debug_line_end(&lines, &line, &info, &abbrev);
 	from = (struct dwarf_bytes){line.bytes, line.bytes + line.size, false};

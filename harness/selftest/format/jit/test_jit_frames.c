@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Merging the call frame information of many functions: records are accepted or refused by
+/* Tests merging the call frame information of many functions: records are accepted or refused by
  * function, and each points to its function. */
 #include "harness/format/elf/cfi_check.h"
 #include "harness/format/jit/jit_frames.h"
@@ -7,7 +7,7 @@
 
 enum { SIZE = 0x20, FRAME = 0x5000, INDEX = 0x4000 };
 
-/* One function's tables, as if they lay behind its code. */
+/* Tables of one function, as if they followed its code. */
 static struct jp_bytes tables;
 
 static void end_record(size_t start)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Placing functions of a jitdump in ELF files without overlap, and writing each file completely or
- * not at all. */
+/* Tests placing functions of a jitdump in ELF files without overlap, and writing each file
+ * completely or not at all. */
 #include <elf.h>
 #include <signal.h>
 #include <sys/resource.h>

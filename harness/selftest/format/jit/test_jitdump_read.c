@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reading untrusted jitdumps: right ones are read, wrong ones give a clear error. */
+/* Tests reading untrusted jitdumps: valid ones are read, invalid ones give a clear error. */
 #include "harness/base/shortage.h"
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/selftest/support/made_jitdump.h"
@@ -34,7 +34,7 @@ static void put_debug(struct jitdump_made *dump)
 		memcpy(body + size, lines[i].name, strlen(lines[i].name) + 1);
 		size += strlen(lines[i].name) + 1;
 	}
-	memset(body + size, 0, 6); /* padding that is no entry */
+	memset(body + size, 0, 6); /* padding that is not an entry */
 	jitdump_made_record(dump, &debug, sizeof(debug), body, size + 6);
 }
 
@@ -165,16 +165,16 @@ static void put_endless_debug(struct jitdump_made *dump)
 	memset(dump->bytes + dump->size - 8, 'x', 8);
 }
 
-/* A bad record behind a right load. */
+/* A bad record that follows a valid load. */
 static const struct hostile {
 	const char *what;
-	int good;          /* records before the bad one */
-	const char *error; /* part of the message; NULL: the record is right */
+	int good;          /* number of valid records before the bad one */
+	const char *error; /* part of the message; NULL: the record is valid */
 	/* Puts a record; @size of its bytes at @at become @value. */
 	void (*put)(struct jitdump_made *dump);
 	size_t at, size;
 	uint64_t value;
-	/* Without @put: a record of @body zero bytes. */
+	/* Used without @put: a record of @body zero bytes. */
 	uint32_t type;
 	size_t body;
 } hostiles[] = {
@@ -352,7 +352,7 @@ static void test_strange_files(void)
 		      "a hole of 4 TiB behind a right record is an error");
 		jp_jitdump_close(read);
 	}
-	/* Cut the file while it is open: 2 MiB of a load of 4 MiB stay. */
+	/* Truncate the file while it is open: 2 MiB of a load of 4 MiB remain. */
 	memcpy(dump.bytes + dump.record + offsetof(struct jp_jitdump_prefix, total_size),
 	       &(uint32_t){4 << 20}, 4);
 	jitdump_made_store(&dump, path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names found in perf maps must be those that perf 5.10 to 7.3 found in the same files. */
+/* Tests that names found in perf maps are those that perf 5.10 to 7.3 found in the same files. */
 #include "harness/selftest/support/perf_map_of.h"
 #include "harness/selftest/support/scratch.h"
 
@@ -86,7 +86,7 @@ static void test_coverage(void)
 	jp_perf_map_free(map);
 }
 
-/* In a hostile map whose lines all have one address, only a limited number is examined. */
+/* If all lines of a hostile map have one address, only a limited number is examined. */
 static void test_ambiguous_lines(void)
 {
 	enum { LINES = 4096 };
@@ -96,7 +96,7 @@ static void test_ambiguous_lines(void)
 	for (int others = 0; others < 3; others++) {
 		size_t size = 0;
 
-		/* The other name is in no line, in the first eighth, or in the last quarter. */
+		/* The different name is in no line, in the first eighth, or in the last quarter. */
 		for (int i = 0; i < LINES; i++) {
 			bool other = others == 1 ? i < LINES / 8 : others && i >= LINES * 3 / 4;
 
@@ -122,7 +122,7 @@ static void test_many_lines(void)
 	unsigned right = 0;
 
 	for (unsigned i = 0; i < COUNT; i++) {
-		unsigned at = i * 7919u % COUNT; /* a prime: each once */
+		unsigned at = i * 7919u % COUNT; /* a prime, so that each index comes once */
 
 		size += sprintf(text + size, "%x 10 f%u_\n", 0x10000 + at * 16, at);
 	}

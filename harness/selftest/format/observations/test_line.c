@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parsing a line of observations: its event, or an error that states what was expected. */
+/* Tests parsing a line of observations: its event, or an error that describes what was expected. */
 #include "harness/format/observations/line.h"
 #include "harness/selftest/support/check.h"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Observation streams: a recorded run as a stream is judged as its perf.data, each wrong stream
-gives its own exceptions, and errors name the bad line."""
+"""Tests observation streams: a recorded run as a stream is judged like its perf.data, each wrong
+stream gives its own exceptions, and errors name the bad line."""
 
 from functools import partial
 import json
@@ -90,7 +90,7 @@ class Observed(Folder):
 
 class Healthy(Observed):
     def test_addresses(self) -> None:
-        """As many samples have each verdict as in the perf.data with its registers."""
+        """Each verdict has as many samples as in the perf.data, which has registers."""
         for fixture in ("anon", "memfd", "mappings", "witness", "slack"):
             with self.subTest(fixture):
                 out = self.place(fixture + ".jsonl")
@@ -127,8 +127,8 @@ class Healthy(Observed):
                 self.assertEqual(self.get_named_callers(result), (callers, callers))
 
     def test_names_of_leaves(self) -> None:
-        """A leaf without a name lacks one; a native function's may be where a path ends, but not of
-        a fifth of all: those have lost their names."""
+        """An innermost frame without a name counts as unnamed. A native function's name is allowed
+        where a path ends, but not for a fifth of all samples: those have lost their names."""
         for leaf, each, unnamed in (("?", 5, 8), ("memcpy", 5, 8), ("memcpy", 40, 0)):
             shutil.rmtree(self.place("growth"), ignore_errors=True)
             self.make_stream("growth", "no-addresses", "no-mappings", names=True)
@@ -138,7 +138,8 @@ class Healthy(Observed):
             self.assertEqual(metrics["names.right"]["n"], 40 - 40 // each + unnamed)
 
     def test_sums(self) -> None:
-        """By addresses and by names, with threads and without: as many are whole."""
+        """Sums by addresses or by names, with or without threads, have equally many complete
+        stacks."""
         for declares in (("no-time",), ("no-time", "no-threads"),
                          ("no-time", "no-threads", "no-addresses")):
             for fixture in ("anon", "memfd", "reuse", "witness"):
@@ -152,7 +153,7 @@ class Healthy(Observed):
                     self.assertEqual(result["skipped"]["broken_stacks"], "no-time")
 
     def test_of_a_file(self) -> None:
-        """Each sample is of a user's code, and as such has a name or none."""
+        """Each sample is of user code, and counts as a sample with or without a name."""
         self.make_stream("anon")
         done = process.run([JITPROOF, "judge", "--json", self.write(self.stream, "observations")])
         self.assertEqual(done.stderr, "")
@@ -167,7 +168,7 @@ class Healthy(Observed):
         self.assertEqual(result["skipped"]["tasks"], "no-tasks")
 
     def test_others(self) -> None:
-        """Samples of others are a fault, unless the whole machine was watched."""
+        """Samples of other processes are a fault, unless the whole machine was watched."""
         for declares in ((), ("system-wide",)):
             self.make_stream("witness", *declares)
             self.change_samples(lambda words: "\n".join(
@@ -214,7 +215,7 @@ class Wrong(Observed):
             ("invents a frame", "witness", (),
              lambda words: " ".join(words[:6] + [words[5]] + words[6:]), 1, "extra.chain"),
             ("wrong order of frames", "witness", (), reverse_frames, 1, "wrong.chain"),
-            # In the middle of an instruction no thread stands.
+            # A thread cannot be in the middle of an instruction.
             ("off by one address", "witness", (), lambda words: " ".join(
                 words[:4] + [hex(int(words[4], 16) + 1)] + words[5:]), 1, "wrong.chain"),
             ("sums that never were", "anon", ("no-time",), reverse_frames, 4, "wrong.chain"),
@@ -251,7 +252,7 @@ class Wrong(Observed):
         self.assertRegex(self.judge()["why"], "of before the capture began, or of after it ended")
 
     def test_wrong_window(self) -> None:
-        """It states that it began when half of it was over."""
+        """The capture states that it began when half of it was over."""
         self.make_stream("witness")
         facts = rd.read_facts(self.dir)
         facts["sampling"] = str((int(facts["sampling"]) + int(facts["stopped"])) // 2)
@@ -295,7 +296,7 @@ class Wrong(Observed):
                          {"names.wrong", "callers.wrong"})
 
     def test_stale_names(self) -> None:
-        """Who was there first goes on to be named."""
+        """The profiler continues to use the name of the first function at an address."""
         self.make_stream("reuse", names=True)
         first: dict[str, str] = {}
         self.stream = re.sub(
@@ -334,7 +335,7 @@ class Wrong(Observed):
                         <= {"broken.chain", "wrong.chain"}, result["why"])
 
     def test_names_alone_unnamed_caller(self) -> None:
-        """A name that is missing is no wrong one."""
+        """A missing name is not a wrong name."""
         self.make_stream("memfd", "no-addresses", "no-mappings", names=True)
         named = self.count_callers()
         self.change_samples(lambda words: " ".join(words[:5] + ["?"] + words[6:]))
@@ -357,7 +358,8 @@ class Wrong(Observed):
         self.assertEqual(self.judge()["metrics"]["names.right"]["k"], 0)
 
     def test_names_alone_unjudged(self) -> None:
-        """The native frames of one changed while it was in its path."""
+        """One sample is not judged, because native frames changed while its thread was in a
+        path."""
         self.make_stream("reuse", "no-addresses", "no-mappings", names=True)
         words = re.findall(r"(?m)^sample .*", self.stream)[20].split()
         truth = rd.Truth(os.path.join(self.dir, "truth"))
@@ -382,7 +384,7 @@ class Wrong(Observed):
         self.assertEqual(self.judge()["exceptions"], [])
 
     def test_sums_unnamed_innermost(self) -> None:
-        """A frame without a name may be emitted code: it is not known to be native."""
+        """A frame without a name may be emitted code, so it does not count as native."""
         self.make_sums_of_names()
         self.change_samples(partial(replace_leaf, "?"), 2)
         result = self.judge()
@@ -408,7 +410,7 @@ class Wrong(Observed):
                          result["metrics"]["judged.chain"]["k"])
 
     def test_sums_of_another_thread(self) -> None:
-        """Of two threads with different functions each has the stacks of the other."""
+        """Two threads with different functions have exchanged stacks."""
         self.make_stream("memfd", "no-time")
         tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
         other = dict(zip(tids, reversed(tids)))
@@ -419,7 +421,7 @@ class Wrong(Observed):
                          {("wrong.chain", "no-depth")})
 
     def test_sums_misnamed(self) -> None:
-        """The reader sees what the names should be, and what they are."""
+        """The exception shows an expected name and the found innermost name."""
         self.make_sums_of_names()
         self.change_samples(
             lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]))
@@ -435,13 +437,13 @@ class Wrong(Observed):
                          rf"{re.escape(name)} innermost$")
 
     def test_sums_misnamed_in_part(self) -> None:
-        """Some names are right: the profiler does not change all of them."""
+        """Some names are right: the profiler does not change all names."""
         self.make_sums_of_names()
         self.change_samples(
             lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]), 2)
         result = self.judge()
         self.assertNotIn("misnamed", {one["cause"] for one in result["exceptions"]})
-        # The others are missing all the same, as far as the CPU time is sure of them.
+        # Count the others as missing, as far as the CPU time proves it.
         right = sum(int(words[1]) for words in map(str.split, self.stream.splitlines())
                     if words[0] == "sample" and "_[j]" not in words[4])
         found = result["metrics"]["names.right"]
@@ -449,7 +451,8 @@ class Wrong(Observed):
         self.assertGreater(found["n"], right)
 
     def test_sums_half_of_which_cannot_be(self) -> None:
-        """The other half are named right; with one more, nothing is known of names."""
+        """Names are judged if half of the samples have right names and the other half impossible
+        stacks; one more impossible stack prevents it."""
         self.make_sums_of_names()
         right = sum(map(int, re.findall(r"(?m)^sample (\d+)", self.stream)))
         self.change_samples(lambda words: " ".join(words) + "\n" + " ".join(
@@ -517,7 +520,7 @@ class Lines(Folder):
                 (HEADER + "declares no-time\nsample 0 1 1 0x1\n", "a count of samples above 0"),
                 (HEADER + "declares no-time\n" + 2 * "sample 9223372036854775800 1 1 0x1\n",
                  "line 4: expected counts of samples that are below 2^63"),
-                # What is not to be printed is not.
+                # Unprintable characters of a message are replaced.
                 (HEADER + "sample 1.5 1\x1b 1\n", 'there is "sample 1.5 1? 1"'),
                 (HEADER + "sample 1 1 1 " + "x" * 99 + "\n", 'x..."')):
             with self.subTest(text[:60]):
@@ -532,7 +535,7 @@ class Lines(Folder):
             self.assertEqual(self.judge_line(text), "")
 
     def test_links_and_pipes(self) -> None:
-        """In a case's folder neither is meant."""
+        """A link or a FIFO named `observations` in a case's folder is refused."""
         self.dir = self.place("anon")
         shutil.copytree(os.path.join(FIXTURES, "anon"), self.dir)
         os.symlink("perf.data", os.path.join(self.dir, "observations"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The attrs of a perf.data: what they ask for, and which one a record belongs to. */
+/* Tests the attrs of a perf.data: what they request, and which attr a record belongs to. */
 #include <elf.h>
 
 #include "harness/format/perfdata/attrs.h"
@@ -123,7 +123,8 @@ static bool makes_records(const struct jp_perf_attr *attr, enum jp_perf_record_t
 	return given;
 }
 
-/* Whether an event records processes or mappings, so that lost records may be of them. */
+/* Tests whether an event records processes or mappings, so that its lost records may be such
+ * records. */
 static void test_sideband(void)
 {
 	static const struct {

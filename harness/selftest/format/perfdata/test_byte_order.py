@@ -23,7 +23,8 @@ def make_full_attr() -> rd.Attr:
 
 
 def sample_of_everything(time: int) -> rd.Record:
-    """In the order in which the kernel writes: each part of another size than the one before."""
+    """Returns a sample with all parts in the kernel's order, each of another size than the part
+    before."""
     body = struct.pack("<QQIIQQQQIIQ", 7, CODE + 8, PID, PID, time, 0x1234, 7, 7, 3, 0, 1000)
     body += struct.pack("<QQQ6Q", 2, 5, 6, *range(6))                  # READ, a group of two
     body += struct.pack("<4Q", 3, rd.CONTEXT_USER, CODE + 8, CODE + 0x10)
@@ -59,7 +60,7 @@ class Swapped(Folder):
         return wanted
 
     def test_recorded(self) -> None:
-        """Stack dumps, too: their memory is not swapped."""
+        """Swaps recorded files with stack dumps, whose memory stays unswapped."""
         for name in sorted(os.listdir(FIXTURES)):
             path = os.path.join(FIXTURES, name, "perf.data")
             if os.path.exists(path):
@@ -130,7 +131,8 @@ class Old(Swapped):
         return perf
 
     def test_mmap2_without_protection(self) -> None:
-        """RHEL 7.0 and Linux 3.12; what is longer than eight bytes looked like a shorter name."""
+        """MMAP2 records of RHEL 7.0 and Linux 3.12 have no protection; fields at their offset hold
+        the name."""
         for name, kind in ((b"/usr/lib64/libc-2.17.so", "file"), (b"//anon", "anon"),
                            (b"[vdso]", "other"), (b"/a", "file"),
                            ("/\u00fcber".encode(), "file"), (b"anon_inode:[perf_event]", "other"),
@@ -143,7 +145,7 @@ class Old(Swapped):
         self.assertEqual(data["sampled"]["unmapped"], 1)
 
     def test_mmap_alone(self) -> None:
-        """Counted as MMAP2 are where there are none of those."""
+        """MMAP records count as MMAP2 if the file has no MMAP2."""
         perf = self.make_perf_with_sample(rd.MMAP, b"/usr/bin/old")
         self.assertEqual(self.compare_orders(perf)["mmap2"],
                          {"file": 1, "anon": 0, "memfd": 0, "other": 0})
@@ -169,7 +171,8 @@ class Old(Swapped):
             self.assertEqual(self.judge(short), self.judge(raw))
 
     def test_features_of_32_bits(self) -> None:
-        """The bitmap is of longs: on a 32-bit machine the halves stand the other way round."""
+        """The bitmap consists of longs: in a file of a 32-bit machine the halves have the opposite
+        order."""
         perf = self.make_perf_with_sample(rd.MMAP, b"/usr/bin/old")
         perf.features = {3: struct.pack("<I64s", 64, b"host"),
                          6: struct.pack("<I64s", 0xffffff, b"ppc")}

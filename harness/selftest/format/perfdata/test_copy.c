@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Copying a perf.data: attrs, ids, features and their places. */
+/* Tests copying a perf.data: attrs, ids, features and their places. */
 #include "harness/format/perfdata/copy.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/selftest/support/made_perf_data.h"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A truncated or unfinished perf.data: the error names the place, and --partial judges the records
-before it; a killed recording leaves such a file; errors name the cause of missing samples."""
+"""Tests a truncated or unfinished perf.data: the error names the place, and --partial judges the
+records before it; a killed recording leaves such a file; errors name the cause of missing
+samples."""
 
 import json
 import os
@@ -15,7 +16,7 @@ from ci.base import files, process
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import FIXTURES, JITPROOF, Folder
 
-DATA = 40  # of a header: where the section of the data begins
+DATA = 40  # offset in a header: position of the data section
 SPIN = "while True: pass"
 MOST_S = 20
 
@@ -26,7 +27,7 @@ class Cut(Folder):
         self.raw = files.read_bytes(os.path.join(FIXTURES, "anon", "perf.data"))
         self.start_record, self.size = struct.unpack_from("<QQ", self.raw, DATA)
         self.path = self.place("perf.data")
-        # Where each record of the data begins, and the end.
+        # Offsets at which records of the data begin, and the end.
         self.records = [self.start_record]
         while self.records[-1] < self.start_record + self.size:
             self.records.append(self.records[-1] +
@@ -77,7 +78,7 @@ class Cut(Folder):
                 self.assertEqual(self.judge_partial()["samples"], whole["samples"])
 
     def test_overwritten_build_ids(self) -> None:
-        """As perf inject -b leaves them of a pipe: the attrs lie over them."""
+        """perf inject -b of a pipe leaves such build ids: the attrs overwrite them."""
         perf = rd.PerfData([rd.Attr.make(rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME, [7])], [],
                            {2: b""})
         perf.records.append(perf.comm(1, 1, "made", 5))
@@ -107,7 +108,7 @@ class Cut(Folder):
         self.check_cut(bytes(raw), len(raw), len(self.records) - 2)
 
     def test_finished_without_records(self) -> None:
-        """The table of its features lies where records would: no record has a size of 0."""
+        """The table of features is where records would be: no record has a size of 0."""
         raw = bytearray(self.raw[:self.start_record] + self.raw[self.start_record + self.size:])
         features = bin(int.from_bytes(raw[72:104], "little")).count("1")
         for at in range(self.start_record, self.start_record + 16 * features, 16):
@@ -191,7 +192,7 @@ class Recording(Folder):
             "--", sys.executable, "-c", "sum(range(10**7))"))
 
     def test_never_begun(self) -> None:
-        """Nothing is left of it, and what was there before stays where that can be known."""
+        """A recording that cannot begin leaves no file, and leaves an existing file unchanged."""
         gone = subprocess.Popen(["true"])
         gone.wait()
         path = self.write("before", "perf.data")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* perf's own records: bad ones are refused, compressed data may be split anywhere. */
+/* Tests perf's own records: bad ones are refused, and compressed data may be split anywhere. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>

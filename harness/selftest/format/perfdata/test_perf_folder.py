@@ -41,7 +41,7 @@ class PerfFolder(Folder):
         return figures
 
     def test_the_same_as_one_file(self) -> None:
-        """Times decide, wherever a record is; an empty file ends nothing."""
+        """Times determine the order, in whatever file a record is; an empty file is allowed."""
         for count in (1, 2, 7):
             with self.subTest(count):
                 self.split_records(count)
@@ -58,7 +58,7 @@ class PerfFolder(Folder):
                 self.assertEqual(causes[0], causes[1])
 
     def test_kcore(self) -> None:
-        """A kcore folder of perf, and a folder of another program."""
+        """A kcore folder of perf is read; a folder of another program is not."""
         self.perf.save(self.part_path("data"))
         os.mkdir(self.part_path("kcore_dir"))
         self.assertEqual(self.judge(self.place("perf.data")), self.judge(FIXTURE))
@@ -75,10 +75,10 @@ class PerfFolder(Folder):
         self.assertEqual(json.loads(done.stdout)["samples"], 39)
 
     def test_bad_record(self) -> None:
-        """Found when its turn comes: all files are read by then."""
+        """A bad record is reported when it is reached: all files were opened by then."""
         self.split_records(1)
         bad = self.perf.map(1, 0x1000, 0x1000, "/some/program", 10**9)
-        bad.body[64:80] = b"x" * 16  # no end of the name
+        bad.body[64:80] = b"x" * 16  # the name does not end
         files.write_bytes(self.part_path("data.1"), bad.pack())
         output = self.judge(self.place("perf.data"), status=99)
         self.assertIn(self.place("perf.data") + ": offset 0: expected a mapping record", output)
@@ -91,7 +91,7 @@ class PerfFolder(Folder):
         self.assertIn("data.1: offset 0: expected a record of at least 8 bytes", output)
 
     def test_what_is_no_file(self) -> None:
-        """Others may have written the folder: no link is followed, no FIFO is waited for."""
+        """Others may have written the folder: follow no link, and wait for no FIFO."""
         self.split_records(1)
         os.rename(self.part_path("data.0"), self.place("elsewhere"))
         os.symlink(self.place("elsewhere"), self.part_path("data.0"))

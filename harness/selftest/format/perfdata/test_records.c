@@ -25,7 +25,7 @@ static const unsigned char build_id[JP_PERF_BUILD_ID_MOST] = {1, 2, 3, [19] = 20
 static const uint64_t ips[] = {0x1000, 0x2000, 0x3000};
 static const unsigned char stack[] = "the stack, of which only a part was copied........";
 static const struct jp_regs regs = {.known = 1 << 7 | 1 << 16, .r = {[7] = 0x7000, [16] = 0x1000}};
-static const char path[] = "/usr/lib/a"; /* 10 bytes: padded to 16 */
+static const char path[] = "/usr/lib/a"; /* 10 bytes, padded to 16 */
 
 #define EVENT(kind, ...)                                                                           \
 	{                                                                                          \
@@ -197,7 +197,7 @@ static void check_round_trip(size_t i, uint64_t sample_type, bool sample_id)
 	check(!jp_perf_encode(&layout, &event, again, size - 8), "%s needs its whole size", what);
 }
 
-/* Truncated records: cut in the sample id, a name or an array. */
+/* Truncates records in the sample id, a name or an array. */
 static void test_short_records(void)
 {
 	const struct jp_perf_layout layout = make_layout(ALL, true);
@@ -212,7 +212,7 @@ static void test_short_records(void)
 
 		event = make_event(i);
 		size = jp_perf_encode(&layout, &event, bytes, sizeof(bytes));
-		/* Reads behind the size would be found by the fuzz targets. */
+		/* The fuzz targets would find reads past the size. */
 		for (size_t less = sizeof(*record); less < size; less += 8, sizes++) {
 			record->size = (uint16_t)less;
 			refused += jp_perf_decode(&layout, record, &back, &decoded_regs) != NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reducing a perf.data removes only data that identify the machine and its user. */
+/* Tests that reducing a perf.data removes only data that identify the machine and its user. */
 #include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/reduce.h"
 #include "harness/selftest/support/made_perf_data.h"
@@ -55,7 +55,7 @@ static const struct {
 	const char *what, *before;
 	size_t size;
 	const char *after;
-	const char *name; /* of the removed variable, or NULL */
+	const char *name; /* name of the removed variable, or NULL */
 } dumps[] = {
 	{"a variable", TEXT("\0HOME=/root\0"), "\0HOME=xxxxx\0", "HOME"},
 	{"a variable up to the dump's end", TEXT("\0\0LANG=C.UTF-8 and more"),
@@ -90,7 +90,7 @@ static void test_stacks(void)
 		unsigned char expected[STACK] = {0};
 		size_t size = dumps[i].size;
 
-		/* A variable cut off by the dump's end. */
+		/* The dump's end truncates a variable. */
 		if (i == 1) {
 			static char whole[STACK];
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rounds deliver records in order of time, equal times in file order, and none too early. */
+/* Tests that rounds deliver records in order of time, equal times in file order, and none too
+ * early. */
 #include "harness/format/perfdata/rounds.h"
 #include "harness/selftest/support/check.h"
 
@@ -48,7 +49,7 @@ static void check_merge(uint64_t *state)
 		uint64_t newest = last;
 
 		for (size_t ring = 0; ring < nr_rings; ring++) {
-			/* Newer than the newest record two rounds before. */
+			/* The time is later than the newest record two rounds before. */
 			uint64_t time = before_last + 1;
 
 			for (size_t i = check_random(state) % 12; i; i--) {

@@ -37,8 +37,8 @@ static const char *decode_record(const struct jp_perf_layout *layout, struct jp_
 	return jp_perf_decode(layout, record, event, regs);
 }
 
-/* Checks a sample with @nr_skipped unused words before a user register MARK. Any smaller number of
- * words must be refused or give another register. */
+/* Checks a sample with @nr_skipped unused words before a user register MARK. With fewer words the
+ * record must be refused or give another register. */
 static void check_sample(const char *what, struct jp_perf_attr attr, const uint64_t *skipped,
 			 size_t nr_skipped)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records of a machine of the other byte order. */
+/* Tests records of a machine of the other byte order. */
 #include "harness/format/perfdata/swap.h"
 #include "harness/selftest/support/check.h"
 
@@ -110,7 +110,7 @@ static struct swapped_pair make_sample(void)
 	put_number(&pair, 0x21222324, 4);         /* tid */
 	put_number(&pair, 3, 4);                  /* cpu */
 	put_number(&pair, 0, 4);
-	put_number(&pair, 2, 8); /* counts: of a group of two, with ids */
+	put_number(&pair, 2, 8); /* counts of a group of two events, with ids */
 	put_number(&pair, 0x3132, 8);
 	for (int i = 0; i < 4; i++)
 		put_number(&pair, 0x4142434400 + i, 8);
@@ -119,7 +119,7 @@ static struct swapped_pair make_sample(void)
 	put_number(&pair, 0x6162636465666768, 8);
 	put_number(&pair, 12, 4); /* raw data */
 	put_text(&pair, "a tracepoint", 12);
-	put_number(&pair, 1, 8); /* branches, with an index before and counters behind them */
+	put_number(&pair, 1, 8); /* branches, between an index and counters */
 	put_number(&pair, 0x71, 8);
 	for (int i = 0; i < 4; i++)
 		put_number(&pair, 0x8182838400 + i, 8);
@@ -184,7 +184,7 @@ static void test_cut_records(void)
 
 		for (uint64_t word = 0; pair.size < table[i].whole - 8; word++)
 			put_number(&pair, 0x0102030405060700 + word, 8);
-		put_number(&pair, 0x11121314, 4); /* of the sample id: pid, tid, cpu */
+		put_number(&pair, 0x11121314, 4); /* sample id: pid, tid, cpu */
 		put_number(&pair, 0x21222324, 4);
 		put_number(&pair, 3, 4);
 		put_number(&pair, 0, 4);

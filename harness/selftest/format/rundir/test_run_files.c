@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parsing the small files of a run directory: intervals, capture, maps. */
+/* Tests parsing the small files of a run directory: intervals, capture, maps. */
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/intervals.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Addresses of a workload's code, read from a truth file that is still being written. */
+/* Tests reading addresses of a workload's code from a truth file that is still being written. */
 #include "harness/format/truth/loaded.h"
 #include "harness/format/truth/write.h"
 #include "harness/selftest/support/scratch.h"
@@ -21,7 +21,7 @@ static bool has_code(uint64_t addr)
 	return jp_truth_loaded_contains(&loaded, addr);
 }
 
-/* Returns whether [@start, @end) has code, and its neighbours do not. */
+/* Returns whether [@start, @end) has code, and the addresses beside it have none. */
 static bool has_exactly(uint64_t start, uint64_t end)
 {
 	return !has_code(start - 1) && has_code(start) && has_code(end - 1) && !has_code(end);

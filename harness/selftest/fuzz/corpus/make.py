@@ -68,7 +68,8 @@ def uleb(value: int) -> bytes:
 
 
 def emitted_eh_frame() -> bytes:
-    """What an emitter gives with a function: one CIE, one FDE, an index of one entry."""
+    """Returns tables as an emitter writes them for a function: one CIE, one FDE, an index of one
+    entry."""
     size = 0x120
 
     def entry(body: bytes) -> bytes:
@@ -93,13 +94,13 @@ def emitted_eh_frame() -> bytes:
 def expressions_eh_frame() -> bytes:
     raw = files.read_bytes(os.path.join(HERE, "expressions.elf"))
     code, size, index, index_size, frame, frame_size = 0x144, 22, 0x15c, 44, 0x188, 336
-    # The index lies before .eh_frame there, so it is of no use behind it: unsound, as some are.
+    # The index precedes .eh_frame there and is invalid after it, like the index in some files.
     return struct.pack("<QQQQ", code, size, frame, index_size) + \
         raw[frame:frame + frame_size] + raw[index:index + index_size]
 
 
 def deferred_data() -> None:
-    """Callchains of kernels from 6.19 whose user part comes later."""
+    """Returns callchains of kernels from 6.19, whose user part follows later."""
     kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
     attr = rd.Attr.make(kind, [7])
     attr.flags |= 3 << 38
@@ -154,7 +155,7 @@ def short_records() -> None:
 
 
 def wide_protect() -> None:
-    """An mprotect over all there is was once walked page by page."""
+    """Makes an mprotect of all memory, which was once walked page by page."""
     truth = rd.Truth(os.path.join(HERE, "../../../../validators/fixtures/anon/truth"))
     keep = truth.find(rd.Truth.MAP)[0]
     fields = list(truth.get(keep))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Causes of mappings that a capture lacks. In every row an attached process maps one piece of code;
- * its snapshot is read from 200 to 210, its events are enabled at 100 or 300, and the question is
- * why the mapping is unknown at 1000.
+ * Tests causes of mappings that a capture lacks. In every row an attached process maps one piece of
+ * code. Its snapshot is read from 200 to 210, its events are enabled at 100 or 300, and the
+ * question is why the mapping is unknown at 1000.
  */
 #include "harness/judge/findings.h"
 #include "harness/judge/unmapped.h"
@@ -62,7 +62,8 @@ static struct {
 	struct jp_evidence evidence;
 } scene;
 
-/* Sets the scene. @acted: time of the act, @recorded: time of the record; NEVER: there is none. */
+/* Sets the scene. @acted: time of the act, @recorded: time of the record; NEVER: it did not
+ * happen. */
 static void set_scene(enum jp_event_type type, uint64_t acted, enum snapshot_entry entry,
 		      uint64_t recorded)
 {
@@ -99,10 +100,10 @@ static void test_attached(void)
 {
 	static const struct {
 		const char *what, *policy;
-		uint64_t enabled, act; /* times; act NEVER: the truth has none */
+		uint64_t enabled, act; /* times; act NEVER: the truth has no act */
 		int type;
 		enum snapshot_entry entry;
-		uint64_t recorded; /* time of the record; NEVER: there is none */
+		uint64_t recorded; /* time of the record; NEVER: there is no record */
 		const char *cause;
 	} table[] = {
 		{"older code that the policy skips", "paths", 100, 50, MAP, PATHLESS, NEVER,
@@ -312,7 +313,8 @@ static void test_earliest_time(void)
 	}
 }
 
-/* The times at which it can be known: behind some gates only the process's own intervals. */
+/* Tests the times at which a mapping can be known: with some gates only the process's own
+ * intervals. */
 static void test_known_windows(void)
 {
 	static const struct {
@@ -348,7 +350,7 @@ static void test_known_windows(void)
  * led elsewhere, the information did. */
 static void test_ends_of_walks(void)
 {
-	/* The last address is behind the end. */
+	/* The last address is past the end. */
 	static uint64_t whole[] = {0x100, 0x200, 0x300, 0x400}, twice[] = {0x100, 0x100, 0x300};
 	static const struct {
 		const char *what;
@@ -416,7 +418,7 @@ static void test_identical(void)
 						 .pgoff = table[i].truth_offset,
 						 .name = table[i].truth,
 						 .backing = table[i].truth_is};
-		/* The start may differ if the address has the same byte of the file. */
+		/* The start may differ if the address contains the same byte of the file. */
 		const struct jp_mapping known = {.start = CODE - 4096,
 						 .pgoff = table[i].known_offset - 4096,
 						 .name = table[i].known,

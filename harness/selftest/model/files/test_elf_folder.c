@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finding a folder's file for a path and a build id, and the error if there is none. */
+/* Tests finding a folder's file for a path and a build id, and the error if there is none. */
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/elf_folder.h"
 #include "harness/selftest/support/made_elf.h"
@@ -7,7 +7,7 @@
 
 static struct elf_made made;
 
-/* Stores an ELF file @name with a build id of 20 bytes @id, or none if 0. */
+/* Stores an ELF file @name with a build id of 20 bytes @id, or without a build id if @id is 0. */
 static void put_elf(const char *name, unsigned char id)
 {
 	unsigned char note[16 + 20] = {4, 0, 0, 0,   20,  0,  0, 0, NT_GNU_BUILD_ID,
@@ -72,7 +72,7 @@ static void test_names(struct jp_elf_folder *folder)
 	check_find(folder, "/lib/fifo.so", 0, 1, ": no such file is in it");
 }
 
-/* Nested folders beyond the depth at which the search ends. */
+/* Makes nested folders beyond the depth at which the search ends. */
 static void test_depth(void)
 {
 	struct jp_elf_folder *folder;

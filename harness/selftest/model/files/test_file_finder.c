@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finding files of a capture by path and by build id, and refusing wrong ones. */
+/* Tests finding files of a capture by path and by build id, and refusing wrong ones. */
 
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/file_finder.h"

@@ -28,7 +28,7 @@ IDS = build_ids()
 
 
 class Finding(Folder):
-    """The fixture's stacks need the program, then libc; without both no stack is whole."""
+    """The fixture's stacks need the program, then libc; without both, no stack is complete."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -138,7 +138,7 @@ class Folders(Finding):
         self.assertIn("more than one file is called jitproof", why)
 
     def test_another_build_id(self) -> None:
-        """A file with another build id at the path."""
+        """The path has a file with another build id."""
         self.name_ids()
         self.copy_elf(LIBC, IDS[LIBC])
         given = self.copy_elf(PROGRAM, IDS[LIBC])
@@ -158,7 +158,8 @@ class Folders(Finding):
         self.expect_whole_stacks("--root", self.copy_elf(PROGRAM, IDS[PROGRAM]))
 
     def test_symbols_beside(self) -> None:
-        """A file of the same build id without call frame information does not hide the other."""
+        """A file of the same build id without call frame information does not hide a file with
+        it."""
         self.name_ids()
         self.copy_elf(LIBC, IDS[LIBC])
         given = self.copy_elf("b/real", IDS[PROGRAM])

@@ -68,7 +68,7 @@ static void test_residence(uint32_t pid)
 	jp_residence_of(pid, &residence);
 	check(residence.root >= 0 && residence.inner == 1,
 	      "the process has a root, and pid %u inside", residence.inner);
-	close(STDIN_FILENO); /* its root must work with descriptor 0 */
+	close(STDIN_FILENO); /* so that descriptor 0 is used for its root */
 	check(jp_file_finder_residence(finder, pid) == pid &&
 		      !jp_file_finder_residence(finder, (uint32_t)getpid()),
 	      "it has another residence than this process");
@@ -86,7 +86,7 @@ static void test_residence(uint32_t pid)
 	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "its root is open");
 	jp_file_finder_free(finder);
 	check(fcntl(STDIN_FILENO, F_GETFD) < 0, "its root is closed at the end");
-	/* If it has no perf map, one in our /tmp may be its. */
+	/* Without a perf map in its namespace, a map in our /tmp may belong to it. */
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
 	finder = jp_file_finder_new();
 	check(scratch_write(path, "1 2 outer\n", 10) &&

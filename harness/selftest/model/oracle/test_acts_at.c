@@ -38,7 +38,7 @@ static struct jp_event draw_act(uint64_t *seed, uint64_t time)
 	return act;
 }
 
-/* As the header defines it, by a scan of all acts. */
+/* Finds the last act as the header defines it, by a scan of all acts. */
 static const struct jp_event *scan_for_last(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
 					    uint64_t time)
 {

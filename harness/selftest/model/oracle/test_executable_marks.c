@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Executable memory by the acts of a truth and by its snapshots of /proc/self/maps: each story
- * makes the listed pieces, or contradicts itself. */
+/* Tests executable memory by the acts of a truth and by its snapshots of /proc/self/maps: each
+ * story makes the listed pieces, or contradicts itself. */
 #include "harness/model/oracle/executable_load.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/made_events.h"
@@ -11,12 +11,12 @@ enum { R = JP_PROT_READ, X = JP_PROT_READ | JP_PROT_EXEC, ACTS = 6, PIECES = 4 }
 struct story_act {
 	enum jp_truth_type type;
 	uint64_t before, after;
-	uint64_t addr, len, prot; /* REMAP: prot is the new address, of @to_len bytes */
+	uint64_t addr, len, prot; /* REMAP: @prot is the new address, of @to_len bytes */
 	const char *text;         /* content of maps, for MAPS */
 	uint64_t to_len;
 };
 
-/* An expected piece. @open 0: it may be as old as the process; @close 0: it stays. */
+/* An expected piece. @open 0: it may be as old as the process; @close 0: it stays open. */
 struct piece {
 	uint64_t start, end, open, close;
 	uint64_t moved; /* distance from where it was mapped */
@@ -253,7 +253,7 @@ static void load_lines(size_t count)
 	char *text = allocate(64 * count + 1, 1), *end = text;
 
 	for (size_t i = 0; i < count; i++) {
-		/* Shuffled: acts come in no order of places. */
+		/* Shuffle: acts are not in the order of places. */
 		const uint64_t at = (7919 * i % count * 2 + 1) * PAGE;
 
 		end += sprintf(end, "%zx-%zx r-xp 0 0:0 0 \n", (2 * i + 1) * PAGE,
@@ -267,7 +267,7 @@ static void load_lines(size_t count)
 	free(acts);
 }
 
-/* Each fork after one more executable mapping that came and went. */
+/* Forks after each of @count executable mappings that came and went. */
 static void load_forks(size_t count)
 {
 	struct jp_event *acts = allocate(3 * count, sizeof(*acts));

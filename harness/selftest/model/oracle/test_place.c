@@ -7,7 +7,7 @@
 
 enum { OUTER = 0x1000, INNER = 0x2000, SIZE = 8, ENTRY = 0x7000 };
 
-/* The last instruction is behind the function, with the stack of the first. */
+/* The last instruction is past the function's end, with the stack of the first. */
 static struct jp_truth_insn insns[] = {{.offset = 0}, {.offset = 4, .pre = 16}, {.offset = SIZE}};
 static const struct jp_truth_layout layout = {
 	.insns = insns, .count = 3, .returns = 1, .tail = UINT32_MAX};

@@ -64,7 +64,7 @@ static void test_lives(const struct jp_tasks *tasks)
 
 enum { C = 40, OTHER = 41, THIRD = 42, D = 50, BOTH = 60 };
 
-/* Processes without a recorded end, threads that exec, repeated names. */
+/* Includes processes without a recorded end, threads that exec, repeated names. */
 static struct jp_event odd[] = {
 	/* C has no act before its exec: it is new. */
 	MADE_ACT(EXEC, C, C, 5, 7, .task = {.how = JP_HOW_EXEC, .by = C}),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Truth files that many processes write: each process is read back, and foreign files are refused.
- */
+/* Tests truth files that many processes write: each process is read back, and foreign files are
+ * refused. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -164,7 +164,7 @@ static void test_open(void)
 	      "a file cut within its header is refused: %s", err.text);
 }
 
-/* One pid, two lives: the first is killed inside a path, as its reaper records. */
+/* Writes two incarnations of one pid: the first is killed inside a path, as its reaper records. */
 static void write_incarnations(void)
 {
 	uint32_t first, second, path;
@@ -331,7 +331,7 @@ static void test_files(void)
 static size_t many;
 static bool at_once;
 
-/* Writes code in each of many files, which are unmapped in the order in which they were mapped: all
+/* Writes code in each of many files. They are unmapped in the order in which they were mapped: all
  * after the last was mapped, or each before the next is mapped at the same place. */
 static void write_many(void)
 {
@@ -433,8 +433,9 @@ static void test_memory(void)
 }
 #endif
 
-/* Impossible records, each once: code left where memory was moved away, code moved to its own
- * place, a file's code outside of any file, code inside other code, a text written twice. */
+/* Writes impossible records, one of each kind: code left where memory was moved away, code moved
+ * to its own place, a file's code outside of any file, code inside other code, a text written
+ * twice. */
 static void write_places(void)
 {
 	add_code(0x1000, "left behind", 100);

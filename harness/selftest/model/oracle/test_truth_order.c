@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Inconsistent truth records: times in impossible order, and starts and ends without counterpart.
- */
+/* Tests inconsistent truth records: times in impossible order, and starts and ends without
+ * counterpart. */
 #include "harness/selftest/support/made_truth.h"
 
 enum truth_fault {

@@ -40,7 +40,7 @@ static bool frames_equal(const uint64_t *frames, uint32_t count, const char *exp
 	return !strcmp(text, expected);
 }
 
-/* Returns whether depth, whole stack and visible stack, in hex digits, are as given. */
+/* Returns whether depth, complete stack and visible stack, in hex digits, are as given. */
 static bool is_stack(uint32_t depth, const char *whole, const char *seen)
 {
 	return stack.depth == depth && frames_equal(stack.whole, stack.nr_whole, whole) &&
@@ -58,7 +58,7 @@ static void test_guesses(uint32_t pid)
 	static const struct {
 		const char *what;
 		uint64_t ip, time, slack;
-		uint32_t apart; /* 1: another process than the thread's */
+		uint32_t apart; /* 1: a process other than the thread's */
 		enum jp_method method;
 		enum jp_stack_answer answer;
 	} table[] = {
@@ -214,7 +214,7 @@ static void test_torn(void)
 	      "a torn last record is skipped without a gap");
 	jp_truth_free(torn);
 	end = JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record);
-	/* Zeros: the slot was taken but never written. */
+	/* Zeros mean that the slot was reserved but never written. */
 	check(!truncate(path, end - sizeof(struct jp_truth_record)) && !truncate(path, end) &&
 		      (torn = load_truth("torn")) && torn->torn == 1 && !torn->gaps,
 	      "a slot that was never written is torn; the unused tail may be missing");
@@ -278,7 +278,8 @@ static void write_misleading(void)
 	put_at(JP_TRUTH_FILE, 60, 0x5000, 0x3000, 1, jp_truth_text("- /library"));
 	for (int i = 0; i < 6; i++)
 		put_activation(1000 + i * 100, 1090 + i * 100, paths[i], roots);
-	/* A handler that interrupts out+8 of the first path, on the same and on another stack. */
+	/* Writes a handler that interrupts out+8 of the first path, on the same and on another
+	 * stack. */
 	handler |= (uint64_t)jp_truth_root(JP_DUMP, between, 2) << 32;
 	for (uint64_t flags = 0; flags < 2; flags++) {
 		uint64_t time = 2000 + flags * 1000;
@@ -438,7 +439,8 @@ static void write_long(void)
 		put_activation(1000 + i * 100, 1090 + i * 100, i % 2 ? shallow : deep, roots);
 }
 
-/* Samples in order of time, deep ones, and in random order, which defeats the search hint. */
+/* Finds samples in order of time, deep ones, and in random order, in which the search hint is
+ * useless. */
 static void test_long(void)
 {
 	uint64_t found = 0, random = 1;

@@ -19,7 +19,7 @@ static bool set(struct mirrored_ranges *both, uint64_t start, uint64_t end, uint
 	return !jp_ranges_set(&both->ranges, start, end, value);
 }
 
-/* Returns the maximal range of one value around @addr. */
+/* Returns the largest range of one value around @addr. */
 static struct jp_range find_run(const struct mirrored_ranges *both, uint64_t addr)
 {
 	struct jp_range run = {addr, addr, both->plain[addr]};

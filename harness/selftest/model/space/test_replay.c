@@ -43,7 +43,7 @@ static int add_comm(uint32_t pid, uint32_t tid, const char *name, bool exec)
 	return jp_replay_apply(replay, &event);
 }
 
-/* Acts of a truth: perf.data has neither shared spaces nor ends of processes. */
+/* Adds an act of a truth: perf.data has neither shared spaces nor ends of processes. */
 static int add_task(enum jp_event_type type, uint32_t pid, uint32_t ppid)
 {
 	struct jp_event event =
@@ -205,7 +205,7 @@ static void test_exec(void)
 	add_map(1, 0x1000, PAGE, 0, "/a", 1);
 	add_comm(1, 4, "thread", false);
 	check(strcmp(jp_replay_comm(replay, 1), "") == 0, "a thread's name is its own alone");
-	/* /proc/PID/comm of a kworker has its work too, and is longer than recorded names. */
+	/* /proc/PID/comm of a kworker also contains its work, and is longer than recorded names. */
 	add_comm(1, 1, "kworker/u8:0-ext4-rsv-conversion", false);
 	check(strcmp(jp_replay_comm(replay, 1), "kworker/u8:0-ext4-rsv-conversion") == 0,
 	      "a kworker's name is kept whole");
@@ -339,12 +339,12 @@ static void test_against_pages(void)
 	check(!wrong, "%d random records agree with an array of pages: %u differ", ROUNDS, wrong);
 }
 
-/* The same with processes that fork from each other, which share blocks of mappings until one of
- * them changes a block. */
+/* Repeats the test with processes that fork from each other, and share blocks of mappings until one
+ * of them changes a block. */
 static void test_forks_against_pages(void)
 {
 	enum { PAGES = 2048, PIDS = 4, ROUNDS = 40000 };
-	static uint64_t pgoff_of[PIDS][PAGES]; /* 0: nothing */
+	static uint64_t pgoff_of[PIDS][PAGES]; /* 0: not mapped */
 	uint64_t state = 88172645463325252u;
 	unsigned int wrong = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Instructions of call frame information, read by libdw and compiled: each must give the caller's
- * registers after one step, or no step. */
+/* Tests instructions of call frame information, read by libdw and compiled: each must give the
+ * caller's registers after one step, or no step. */
 #include <elf.h>
 
 #include "harness/base/bytes.h"
@@ -21,7 +21,7 @@ static bool load_word(void *context, uint64_t addr, uint64_t *value)
 }
 
 /* Makes a CIE with return address column @ra, and with `S` if @signal; and an FDE with @program of
- * @size bytes behind the rules "CFA is rsp + 8, return address below it". */
+ * @size bytes after the rules "CFA is rsp + 8, return address below it". */
 static void make_tables(struct jp_bytes *frame, const void *program, size_t size, uint8_t ra,
 			bool signal)
 {
@@ -74,7 +74,7 @@ static const struct {
 	const char *what, *program;
 	size_t size;
 	enum jp_cfi_answer answer;
-	uint64_t cfa, ip, rbx, rbp; /* of the caller, whose rsp is the CFA */
+	uint64_t cfa, ip, rbx, rbp; /* registers of the caller, whose rsp is the CFA */
 } rules[] = {
 	{.what = "the rules of the CIE", BYTES("")},
 	{"the same value", BYTES("\x08\x10"), .ip = 0x1010},
@@ -95,7 +95,7 @@ static const struct {
 	{"a CFA by an unsupported expression", CFA_IS("\x02", "\x9b\x9b"), .answer = JP_CFI_NONE},
 	{"a CFA by an empty expression", CFA_IS("\x00", ""), .answer = JP_CFI_NONE},
 	{"a CFA outside of the dump", CFA_IS("\x01", "\x30"), .answer = JP_CFI_STACK},
-	/* Constants: rsp and 16 more or less. */
+	/* Constants: rsp plus or minus 16. */
 	{"lit", CFA_IS("\x04", "\x77\0\x40\x22"), .cfa = SP_AT + 16},
 	{"const1u", CFA_IS("\x05", "\x77\0\x08\x10\x22"), .cfa = SP_AT + 16},
 	{"const1s", CFA_IS("\x05", "\x77\0\x09\xf0\x22"), .cfa = SP_AT - 16},
@@ -214,8 +214,8 @@ static void test_frames(void)
 	      "an expression of too many operations gives no step");
 }
 
-/* Rows that need the CFA alone are direct: their loads are checked once, by lowest offset and span.
- */
+/* Rows that need only the CFA are direct: their loads are checked once, by lowest offset and
+ * span. */
 static void test_direct_rows(void)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Expressions of call frame information: each operation on distinct operands, and each kind of
- * broken expression. */
+/* Tests expressions of call frame information: each operation on distinct operands, and each kind
+ * of broken expression. */
 #include "harness/model/unwind/cfi_expression.h"
 #include "harness/selftest/support/check.h"
 
@@ -20,7 +20,7 @@ static enum jp_cfi_answer evaluate(const struct jp_cfi_op *ops, size_t count, ui
 	return jp_cfi_evaluate(ops, count, &regs, CFA, load_word, NULL, result);
 }
 
-/* Checks what operation @kind leaves on top of the stack 5, 6, @under, @top. */
+/* Checks the value on top of the stack after operation @kind on the stack 5, 6, @under, @top. */
 static void check_operation(uint8_t kind, uint64_t value, uint64_t under, uint64_t top,
 			    uint64_t expected)
 {

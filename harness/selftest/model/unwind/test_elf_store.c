@@ -118,7 +118,7 @@ static void test_zeros(void)
 	jp_elf_store_free(store);
 }
 
-/* Each mapping is tied to a line or not; no line's file exists. */
+/* Tests which line each mapping is tied to, if any; no line's file exists. */
 static void test_find(void)
 {
 	static const char index[] = ID " 8:1 12 /a\n" ID " 8:1 13 /b (deleted)\n" ID
@@ -195,7 +195,8 @@ static void test_build_ids(void)
 	jp_elf_store_free(NULL);
 }
 
-/* A kept file whose last byte changes, which no frame needs, fails the check of its digest. */
+/* Tests that a kept file whose last byte changes, which no frame needs, fails the check of its
+ * digest. */
 static void test_altered_file(void)
 {
 	const int fd = open("harness/selftest/fuzz/corpus/program.elf", O_RDONLY | O_CLOEXEC);

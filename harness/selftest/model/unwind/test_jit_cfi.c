@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finding the jitdump function at an address at a time: the last load lies on top. */
+/* Tests finding the jitdump function at an address at a time: the last load covers earlier ones. */
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_events.h"
@@ -8,7 +8,7 @@ enum { PARENT = 10, CHILD = 20, GRANDCHILD = 25, X86_64 = 62 };
 
 static const unsigned char garbage[] = {0xff, 0xff, 0xff, 0x7f, 1, 2, 3, 4};
 
-/* By pid, addr, time. */
+/* Sorted by pid, addr, time. */
 static struct jp_code_load list[] = {
 	{.pid = PARENT, .addr = 0x1000, .size = 0x100, .time = 10, .name = "wide"},
 	{.pid = PARENT, .addr = 0x1000, .size = 0x10, .time = 50, .name = "short"},
@@ -49,7 +49,7 @@ static void test_places_and_times(const struct jp_jit_cfi *jit)
 	check_load(jit, PARENT, 0x10a0, 30, "wide");
 	/* Of two loads at one time, the closer start counts. */
 	check_load(jit, PARENT, 0x10c8, 30, "at once");
-	/* A shorter function ends the longer one under it. */
+	/* A shorter function ends the longer one that it covers. */
 	check_load(jit, PARENT, 0x1008, 50, "short");
 	check_load(jit, PARENT, 0x1018, 50, "nothing");
 	check_load(jit, 30, 0x1048, 30, "nothing");

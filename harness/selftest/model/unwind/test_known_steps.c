@@ -10,7 +10,7 @@
 enum { RBX = 3, RBP = 6, RSP = 7, R12 = 12, RIP = 16 };
 enum { SPACE = 5, SP = 0x7000, WORDS = 64, CODE = 0x400000, MOST = 8 };
 
-/* Functions at CODE + 0x100 * N: with a frame of 32 bytes that holds rbx and rbp; with a frame
+/* Functions at CODE + 0x100 * N: with a frame of 32 bytes that contains rbx and rbp; with a frame
  * pointer; with a smaller frame. */
 enum { PLAIN, FRAMED, SMALL, FUNCTIONS };
 static struct jp_cfi_rule rules[] = {
@@ -187,7 +187,7 @@ static void test_limits(void)
 	add_step(PLAIN, SPACE);
 }
 
-/* A frame of no size is allowed only in a caller, on a machine whose calls push nothing. */
+/* A frame of size 0 is allowed only in a caller, on a machine whose calls push nothing. */
 static void test_first_step(void)
 {
 	struct jp_cfi_rule rule = {JP_RULE_AT_CFA, RIP, 0, 0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Each method of unwinding, on stacks made by hand: its frames and why it stops. */
+/* Tests each method of unwinding on stacks made by hand: its frames and why it stops. */
 #include <elf.h>
 
 #include "harness/base/clock.h"
@@ -108,7 +108,7 @@ static void test_calls(void)
 		{"\xff\x54\x24\x08", 4, true},             /* call [rsp + 8] */
 		{"\xff\x10", 2, true},                     /* call [rax] */
 		{"\xff\xe0", 2, false},                    /* jmp rax */
-		{"\xff\x14\x24\x90", 4, false},            /* call [rsp], and one more */
+		{"\xff\x14\x24\x90", 4, false},            /* call [rsp], and another instruction */
 		{"\xe8\x01\x02\x03", 4, false},
 		{"\x90\x90\x90\x90\x90\x90\x90", 7, false},
 		{"", 0, false},

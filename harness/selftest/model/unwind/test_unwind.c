@@ -176,8 +176,8 @@ static struct jp_event sample_event(const struct jp_regs *regs, const void *stac
 		.sample = {.regs = regs, .stack = stack, .stack_size = size, .stack_asked = asked});
 }
 
-/* Returns whether both walks agree to the end. libgcc's starts in the handler; ours may start in
- * getcontext(), a frame that libgcc does not have. */
+/* Returns whether both walks agree to the end. libgcc's walk starts in the handler; ours may start
+ * in getcontext(), a frame that libgcc does not have. */
 static bool walks_agree(const struct sample *sample, const uint64_t *frames, uint32_t count)
 {
 	uint32_t first = sample->inside ? 1 : 0;
@@ -219,7 +219,7 @@ static void compare_walks(const char *dir, bool system, const char *what)
 	jp_replay_free(replay);
 }
 
-/* Cached steps are valid for one address space, until it changes. */
+/* Tests that cached steps are valid for one address space, until it changes. */
 static void test_another_file(void)
 {
 	const struct sample *sample = &samples[0];

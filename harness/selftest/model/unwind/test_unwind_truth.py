@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The unwinder against the truth at every instruction: a breakpoint stops at each instruction of
-each shape, and unwinding its stack dump must give exactly the frames that were there."""
+"""Compares the unwinder with the truth at every instruction: a breakpoint stops at each instruction
+of each shape, and unwinding its stack dump must give exactly the frames that were there."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Any
 from ci.base import process
 from harness.selftest.support.scratch import Folder, JITPROOF
 
-# No large frame: the dump must hold the whole stack.
+# No large frame: the dump must contain the whole stack.
 SHAPES = " --depth=7 --shapes=fp,no_fp,long,realign,leaf"
 METHODS = ("chain", "dump", "dump_fp", "dump_cfi")
 CASE = """# SPDX-License-Identifier: GPL-2.0-only
@@ -18,7 +18,7 @@ samples=100 methods=chain,dump,dump_fp,dump_cfi
 \tinsn.hit any, predicted.chain =100%, predicted.dump =100%
 \tpredicted.dump_fp =100%, predicted.dump_cfi =100%
 """
-# Native functions on the paths: what each method is misled by is foreseen, and must come so.
+# Native functions on the paths: the errors of each method are predicted, and must occur.
 MISLED = [f"{metric}.{method} allow {cause} predicted\t# foreseen" for metric, cause in (
     ("broken", "no-cfi"), ("broken", "no-elf"), ("broken", "complete"), ("broken", "bad-frame"),
     ("broken", "max-stack"), ("broken", "hole"), ("broken", "dump-short"),
@@ -29,7 +29,7 @@ MISLED = [f"{metric}.{method} allow {cause} predicted\t# foreseen" for metric, c
 class EachInstruction(Folder):
     def judge(self, name: str, workload: str, misled: bool = False) -> dict[str, Any]:
         allowed = MISLED if misled else ["broken.dump_cfi allow no-cfi predicted\t# none is told"]
-        folder = str(len(os.listdir(self.home)))  # there may be one of each judging
+        folder = str(len(os.listdir(self.home)))  # one folder for each judgement
         self.write(CASE.format(name=name, workload=workload)
                    + "".join(f"\t{line}\n" for line in allowed), folder, "cases", "truth")
         done = process.run([JITPROOF, "run", "--expected", self.place(folder, "cases"), "-o",

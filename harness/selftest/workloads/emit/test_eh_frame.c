@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The call frame information of each shape must be exact: put into an ELF file like perf's and read
- * by libdw, it must give the caller's registers at each instruction. */
+/* Tests that the call frame information of each shape is exact: put into an ELF file like perf's
+ * and read by libdw, it must give the caller's registers at each instruction. */
 #include "harness/model/unwind/cfi.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_elf.h"

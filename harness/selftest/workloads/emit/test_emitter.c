@@ -34,12 +34,14 @@ struct following {
 	const char *truth_path;
 	struct jp_truth *truth;
 	struct jp_truth_stack stack;
-	uint64_t shadow[MOST];    /* return addresses, outermost first */
-	uint32_t nr_shadow, base; /* base: number of native ones before the first emitted */
+	uint64_t shadow[MOST]; /* return addresses, outermost first */
+	uint32_t nr_shadow,
+		base; /* @base: number of native functions before the first emitted one */
 	uint64_t arena, arena_size;
-	uint64_t starts[JP_SHAPES], first_words[JP_SHAPES]; /* of the functions */
+	uint64_t starts[JP_SHAPES],
+		first_words[JP_SHAPES]; /* start and first bytes of each function */
 	unsigned long steps, activations, found[JP_SHAPES];
-	bool visited[JP_SHAPES][256]; /* by instruction */
+	bool visited[JP_SHAPES][256]; /* by shape and offset of the instruction */
 	const struct notes *notes;
 };
 
@@ -69,7 +71,7 @@ run_shapes(const enum jp_shape *shapes, uint32_t depth, unsigned shift)
 	free(list);
 }
 
-/* The usual ones first. */
+/* The usual shapes first. */
 static const enum jp_shape framed[] = {
 	JP_SHAPE_FP,      JP_SHAPE_NO_FP, JP_SHAPE_LONG,   JP_SHAPE_LARGE,
 	JP_SHAPE_REALIGN, JP_SHAPE_HUGE,  JP_SHAPE_HOLLOW, JP_SHAPE_OTHER_BP,
@@ -240,7 +242,7 @@ static bool check_step(struct following *following, const struct user_regs_struc
 	code = jp_truth_code_at(following->truth, following->child, regs->rip, now);
 	if (!code)
 		return report_difference(following, regs, "no code known there");
-	/* DUMP: every caller, by call and ret, then the native frames. */
+	/* DUMP: all callers according to call and ret, then the native frames. */
 	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
 				   regs->rip, regs->rsp, JP_DUMP, stack);
 	/* Functions that made a tail call are in the path, but not on the stack. */
@@ -258,7 +260,7 @@ static bool check_step(struct following *following, const struct user_regs_struc
 	    memcmp(stack->whole + 1 + following->nr_shadow, following->notes->native + 1,
 		   count * sizeof(uint64_t)))
 		return report_difference(following, regs, "the native root is not backtrace()'s");
-	/* CHAIN: the frames that the rule finds, to the end. */
+	/* CHAIN: the frames that the frame-pointer rule finds, to the end. */
 	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
 				   regs->rip, regs->rsp, JP_CHAIN, stack);
 	count = walk_like_kernel(following->child, regs, chain);
@@ -336,7 +338,7 @@ static int advance_child(struct following *following, bool far, struct user_regs
 	return 1;
 }
 
-/* A call leaves the address behind it on the stack; a ret goes where the last call came from. */
+/* A call pushes the address after it; a ret goes to the address that the last call pushed. */
 static bool follow_call(struct following *following, const struct user_regs_struct *old,
 			const struct user_regs_struct *regs)
 {

@@ -12,7 +12,7 @@
 enum { COUNT = 40, THREADS = 4 };
 
 static unsigned char code[64];
-static char dump[128], map[128]; /* of this process */
+static char dump[128], map[128]; /* paths of this process's files */
 
 static void set_paths(void)
 {
@@ -26,7 +26,7 @@ static int publish(unsigned index)
 	struct jp_published published = {
 		.name = name,
 		.addr = 0x100000 + 64 * index,
-		.size = 33 + index % 8, /* no multiple of 8 */
+		.size = 33 + index % 8, /* not a multiple of 8 */
 		.code = code,
 		.index = index,
 		.unwinding = "eh_frame and header",
@@ -208,7 +208,7 @@ static void test_wrong_maps(void)
 {
 	static const struct {
 		const char *fault;
-		unsigned first, later, line; /* @line: characters of the first */
+		unsigned first, later, line; /* @line: length of the first line */
 	} faults[] = {
 		{"map:late", COUNT, COUNT, 19},
 		{"map:empty", 0, 0, 0},
@@ -370,7 +370,7 @@ static void test_foreign_files(void)
 	if (getuid() == 0 && !fchown(fd, 1, 1))
 		check_refusal("another user's file at the jitdump's place", "jitdump", dump);
 	close(fd);
-	/* A file of an earlier process with the same pid. */
+	/* Make a file of an earlier process with the same pid. */
 	fd = open(map, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	check(write(fd, "stale", 5) == 5 && !fstat(fd, &stale), "a stale file is made");
 	check(!jp_publish_begin("map", scratch) && !lstat(map, &fresh) && fresh.st_size == 0 &&
