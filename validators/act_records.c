@@ -2,8 +2,8 @@
 /* The kernel writes a record when a process maps executable memory and when it makes memory
  * executable (perf_event_mmap() in mmap_region() and mprotect_fixup()). Each such operation of the
  * truth, made while the events were enabled, must have a record at its time. Conversely, each
- * record must belong to one operation of its thread. An operation that causes several records
- * describes a larger mapping with each. */
+ * record must belong to one operation of its thread. If an operation causes several records, each
+ * describes a larger mapping than the one before. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct exec_record {
 struct act_records {
 	struct jp_view *view;
 	struct jp_executables truth;
-	struct exec_record *records; /* by pid, time */
+	struct exec_record *records; /* by pid, then time */
 	size_t nr_records, capacity;
 	uint64_t longest; /* longest time bracket of an operation, in ns */
 };
@@ -74,7 +74,7 @@ static bool has_no_act(const struct act_records *state, const struct exec_record
 struct record_acts {
 	const struct jp_event *act; /* NULL: no operation */
 	bool several;               /* more than one operation touched the memory then */
-	bool own;                   /* one of the operations is of the record's thread */
+	bool own;                   /* one of the operations was made by the record's thread */
 };
 
 static struct record_acts find_acts(const struct act_records *state,

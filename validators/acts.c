@@ -13,7 +13,7 @@
 struct ended_span {
 	uint32_t pid;
 	uint64_t time, start;
-	uint64_t reach; /* largest end of the spans up to this one */
+	uint64_t reach; /* largest end of this span and the spans before */
 };
 
 static int by_end(const void *left, const void *right)

@@ -64,7 +64,7 @@ static void count_switching(struct accounting *state, const struct jp_event *eve
 		one->samples += event->time + slack >= one->from && event->time <= one->to + slack;
 }
 
-/* Returns how many samples the CPUs can take while events are enabled or disabled. */
+/* Returns how many samples the CPUs can take while events are being enabled or disabled. */
 static uint64_t max_switching_samples(const struct accounting *state)
 {
 	uint64_t all = 0;
@@ -154,8 +154,9 @@ static int add_records(const struct accounting *state, enum judged_file file, co
 	return failed;
 }
 
-/* Returns an upper bound of the share of the CPU time of activations that native code uses to enter
- * them, mostly for page faults and for writing the truth: it uses at most the time that passes. */
+/* Returns an upper bound of the share of the activations' CPU time in which native code enters
+ * them, mostly for page faults and for writing the truth. That code uses at most the time that
+ * passes. */
 static double boundary_share(const struct jp_truth *truth)
 {
 	double entering = 0, cpu = 0;
@@ -184,7 +185,7 @@ static int add_share(struct accounting *state, enum jp_sample_class class, uint6
 	snprintf(name, sizeof(name), "samples.%s", text);
 	metric = jp_metric_rate(name, found->count, n);
 	jp_findings_add(findings, metric);
-	/* Allow 4.5 standard deviations for boundary samples, as there are few. */
+	/* Allow 4.5 standard deviations, because there are few boundary samples. */
 	if (!n || metric.lo <= most ||
 	    (class == JP_SAMPLE_EDGE &&
 	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)) ||
@@ -210,7 +211,7 @@ static int add_shares(struct accounting *state)
 		state->evidence->declared.system_wide ? 1 : JP_SAMPLE_UNWATCHED_USUAL;
 	const struct jp_truth *truth = state->evidence->truth;
 	const struct sample_tally *samples = state->samples[CAPTURED];
-	/* The expected number, so that missing samples in emitted code do not raise the shares. */
+	/* Use the expected number: missing samples in emitted code must not raise the shares. */
 	uint64_t within =
 		jp_max(samples[JP_SAMPLE_CODE].count + samples[JP_SAMPLE_ASTRAY].count +
 			       samples[JP_SAMPLE_EDGE].count + samples[JP_SAMPLE_BELOW].count,

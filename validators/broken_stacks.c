@@ -33,7 +33,7 @@ struct stacks {
 	struct jp_jit_cfi *jit;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
-	struct jp_stack_leaves leaves; /* of a stream of observations */
+	struct jp_stack_leaves leaves; /* only for a stream of observations */
 };
 
 /* The stack that one method walked from one sample, and its verdict. */
@@ -42,7 +42,7 @@ struct seen_stack {
 	struct jp_unwound unwound;
 	enum jp_verdict verdict;
 	struct jp_stack_fault fault;
-	enum jp_verdict hidden; /* wrong or extra, if JP_UNMAPPED hides that; else JP_UNMAPPED */
+	enum jp_verdict hidden; /* wrong or extra, if JP_UNMAPPED hides it; else JP_UNMAPPED */
 	struct jp_stack_fault hidden_fault;
 };
 
@@ -69,7 +69,8 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 	const struct jp_mapping *known =
 		jp_replay_find(stacks->view->spaces, event->pid, truth->whole[0]);
 
-	/* The verdict is bad even if code is known to stop or mislead the method. */
+	/* Judge without excuses: the verdict is bad even if code is known to stop or mislead the
+	 * method. */
 	seen->verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count,
 					 truth->faithful ? truth->seen : truth->whole,
 					 truth->faithful ? truth->nr_seen : truth->nr_whole,
@@ -102,7 +103,7 @@ static int inform_listener(struct stacks *stacks, const struct jp_event *event,
 	const struct jp_view *view = stacks->view;
 	const struct jp_listener *listener = view->asked->listener;
 
-	/* What a control adds back is not the capture. */
+	/* With a control's omissions added back, the stack is not the capture's own. */
 	if (!listener || view->added_back)
 		return 0;
 	return listener->decide(listener->context, view->evidence, view->spaces, event, decision);
@@ -139,7 +140,7 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 	return 0;
 }
 
-/* Reports wrong frames that the missing mapping hides: both are faults. */
+/* Reports wrong frames that a missing mapping hides: both are faults. */
 static int report_hidden(struct stacks *stacks, const struct jp_event *event,
 			 const struct seen_stack *seen)
 {
@@ -182,7 +183,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	struct jp_method_count *count = &stacks->counts.methods[method];
 	struct seen_stack seen = {.method = method, .hidden = JP_UNMAPPED};
 
-	/* A stream of observations stores a stack as a chain, whatever method walked it. */
+	/* A stream of observations stores every stack as a chain. */
 	enum jp_method held = event->observed ? JP_CHAIN : method;
 	bool predicted;
 

@@ -29,7 +29,8 @@ struct differing {
 /* A process between its fork and its exec. */
 struct newborn {
 	bool alive;            /* the process exists and has not called exec */
-	struct differing last; /* its last sample, if that differs in the kernel; else @at is 0 */
+	struct differing last; /* the thread's last sample if it differs and was taken in the
+				  kernel; else @at is 0 */
 };
 
 struct chain_dump {
@@ -104,7 +105,8 @@ static int report_last(struct chain_dump *state, uint32_t pid, struct newborn *n
 static bool is_judged(const struct jp_view *view, const struct jp_event *event, uint64_t *ip,
 		      uint64_t *sp)
 {
-	/* Other profilers, whose samples may lack an event id, may walk by other rules. */
+	/* Other profilers, whose samples may lack an event id, may walk the stack by other
+	 * rules. */
 	return event->asked && (event->id || view->evidence->info.first_enabled) &&
 	       event->asked->user_chain && event->sample.chain && event->sample.nr_chain &&
 	       !event->sample.chain_deferred && event->sample.stack_size &&

@@ -37,7 +37,8 @@ struct jp_incarnation *jp_incarnations_at(const struct jp_incarnations *incarnat
 }
 
 /* Returns the incarnation with the address, size and name of @load, or NULL. Of several, returns
- * the last that was loaded by then, or else the last; loads may come too early or too late. */
+ * the last that was loaded up to the time of @load, or else the last; loads may be recorded too
+ * early or too late. */
 static struct jp_incarnation *find_incarnation(const struct jp_incarnations *incarnations,
 					       const struct jp_code_load *load)
 {
@@ -85,8 +86,8 @@ static bool has_owner(const struct jp_incarnations *incarnations, const struct j
 	return load->pid == load->owner || find_incarnation(incarnations, &owner);
 }
 
-/* Counts a load of no incarnation. perf injects a load into the process of its record, whatever
- * dump contains it. */
+/* Counts a load that belongs to no incarnation. perf injects a load into the process that its
+ * record names, whatever dump contains it. */
 static void add_stray(struct jp_incarnations *incarnations, const struct jp_code_load *load)
 {
 	bool misplaced = !has_owner(incarnations, load) ||
@@ -170,7 +171,7 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 			add_stray(incarnations, &loads->loads[i]);
 			continue;
 		}
-		/* Of repeated publications the last before the judged time counts. */
+		/* Of repeated publications, the last one before the judged time counts. */
 		if (incarnation->published == UINT64_MAX ||
 		    loads->loads[i].time <= incarnation->begin)
 			incarnation->published = loads->loads[i].time;
@@ -215,7 +216,7 @@ static const char *find_cause(const struct jp_evidence *evidence, const struct j
 		if (act->pid != map->pid || act->after + slack < map->time ||
 		    (act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT))
 			continue;
-		/* Threads act concurrently: prefer the operation on this memory. */
+		/* Threads act at the same time: prefer the operation on this memory. */
 		if (act->map.addr < code->addr + code->size &&
 		    code->addr < act->map.addr + act->map.len)
 			return act->type == JP_EVENT_MAP ? "remapped" : "reprotected";
@@ -223,7 +224,8 @@ static const char *find_cause(const struct jp_evidence *evidence, const struct j
 		    map->map.addr < act->map.addr + act->map.len)
 			cause = "coalesced";
 	}
-	/* Only then, as live records may come before the snapshot is complete. */
+	/* Check snapshots only in that case, because live records may come before the snapshot is
+	 * complete. */
 	for (size_t i = 0; strcmp(cause, "no-act") == 0 && i < evidence->snapshots.count; i++)
 		if (evidence->snapshots.list[i].pid == map->pid &&
 		    map->time <= evidence->snapshots.list[i].after)

@@ -17,11 +17,11 @@ struct jp_hider {
 struct jp_incarnation {
 	const struct jp_truth_code *code;
 	uint64_t published; /* load time in the jitdump, in ns; UINT64_MAX: never */
-	/* Its judged time, in ns: the code surely existed, executable, in a watched process. begin
-	 * >= end: never. */
+	/* Its judged time, in ns: when the code surely existed, executable, in a watched process.
+	 * begin >= end: never. */
 	uint64_t begin, end;
-	struct jp_hider hider; /* the first record that covers it; time 0: none */
-	uint64_t low, high;    /* the part that later records cover; low == high: nothing */
+	struct jp_hider hider; /* the first record that covers the code; time 0: none */
+	uint64_t low, high;    /* the part that later records cover; low == high: none */
 };
 
 /* The incarnations of all code of the truth, in the truth's order. */
@@ -33,7 +33,8 @@ struct jp_incarnations {
 	struct jp_strays {
 		uint64_t count;
 		const struct jp_code_load *first;
-	} stray, misplaced; /* loads of no incarnation; loads of another process's code */
+	} stray, misplaced; /* number of loads that belong to no incarnation; number of loads of
+			       another process's code */
 	uint64_t largest;   /* size of the largest function, in bytes */
 };
 
@@ -46,11 +47,12 @@ void jp_incarnations_uncover(struct jp_incarnations *incarnations);
 /* Returns the incarnation at @ip of @pid at @time, or NULL. */
 struct jp_incarnation *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
 					  uint64_t ip, uint64_t time);
-/* Returns whether @pid has functions, but not @name, which another process has. */
+/* Returns whether @pid has functions, but none called @name, while another process has such a
+ * function. */
 bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint32_t pid,
 			       const char *name);
-/* Returns the index of the first incarnation of @pid that may reach into [@start, ...). The others
- * follow in address order, up to another pid. */
+/* Returns the index of the first incarnation of @pid that may contain addresses from @start on. The
+ * next ones follow in address order, up to another pid. */
 size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,
 			    uint64_t start);
 /* Marks code as covered by mapping record @map, which leads to no injected file: all code in its

@@ -26,8 +26,8 @@ struct jp_code_name jp_code_name_at(const struct jp_naming *naming,
 	return name;
 }
 
-/* Returns the cause if the name is that of other code at the address: "stale" if that was loaded
- * before, "later" if after. Returns NULL if no such code has the name. */
+/* Returns the cause if the name is that of other code at the address: "stale" if that code was
+ * loaded earlier, "later" if it was loaded later. Returns NULL if no such code has the name. */
 static const char *find_time_cause(const struct jp_incarnations *incarnations,
 				   const struct jp_code_name *name)
 {

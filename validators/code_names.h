@@ -18,9 +18,9 @@ struct jp_code_name {
 	const struct jp_incarnation *incarnation;
 	uint64_t ip;
 	enum jp_named named;
-	const struct jp_mapping *mapping; /* of the capture; NULL: none */
-	const char *found;                /* NULL: no name */
-	enum jp_name_how how;             /* from jp_names_find() */
+	const struct jp_mapping *mapping; /* mapping of the capture; NULL: none */
+	const char *found;                /* name in the capture; NULL: none */
+	enum jp_name_how how;             /* how jp_names_find() found the name */
 	bool covered;                     /* a record that came after the load covers it */
 };
 

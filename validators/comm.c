@@ -18,7 +18,7 @@
 /* The name of a thread by the capture. */
 struct thread_name {
 	const char *text;              /* NULL: none */
-	const struct jp_task *sampled; /* thread whose samples were last counted */
+	const struct jp_task *sampled; /* thread whose samples were counted last */
 	bool wrong;                    /* a fault of @sampled is reported */
 };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns whether the kernel had to record @what->act: the events were enabled. */
+/* Returns whether the events were enabled at @what->act, so that the kernel had to record it. */
 static bool has_record(const struct jp_left_out *what)
 {
 	const struct jp_capture_info *info = &what->evidence->info;
@@ -21,8 +21,7 @@ bool jp_skipped_mapping(struct jp_left_out *what, jp_skips skips)
 	for (size_t i = 0; !jp_evidence_gated(evidence) && i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
 
-		/* Later mappings were not the policy's to leave out, nor those that the kernel
-		 * recorded. */
+		/* The policy left out neither later mappings nor those that the kernel recorded. */
 		if (snapshot->pid != what->pid ||
 		    (what->act && (what->act->before > snapshot->after || has_record(what))))
 			continue;

@@ -7,7 +7,8 @@
 #include "harness/model/evidence/control.h"
 #include "harness/model/space/replay.h"
 
-/* Returns whether @act lies between the start of its process's first snapshot and the enabling. */
+/* Returns whether @act lies between the start of its process's first snapshot and the enabling of
+ * its events. */
 static bool in_window(const struct jp_evidence *evidence, const struct jp_event *act)
 {
 	const struct jp_snapshot *snapshot = jp_snapshots_find(&evidence->snapshots, act->pid);
@@ -27,7 +28,7 @@ static bool omits_mapping(struct jp_left_out *what, uint64_t time)
 	const struct jp_snapshot *snapshot =
 		jp_snapshots_find(&what->evidence->snapshots, what->pid);
 
-	/* An operation during the reading may still be in the snapshot. */
+	/* The snapshot may still contain an operation made during the reading. */
 	return what->act && !jp_evidence_gated(what->evidence) && makes_executable(what->act) &&
 	       in_window(what->evidence, what->act) && !jp_snapshot_executable(snapshot, what->ip);
 }

@@ -17,10 +17,11 @@ struct jp_coverage {
 	const struct jp_view *view;
 	const struct jp_evidence *evidence;
 	struct jp_findings *findings;
-	struct jp_findings by_samples; /* to be appended to those of the mappings */
+	struct jp_findings
+		by_samples; /* findings about samples, appended to those about mappings */
 	struct jp_plains plains;
 	struct jp_gaps gaps;          /* between the truth's spans */
-	const struct jp_span **found; /* by jp_coverage_find() */
+	const struct jp_span **found; /* result of jp_coverage_find() */
 	size_t nr_found, found_capacity;
 	uint64_t missing, late, late_ns, stale, identity;
 	uint64_t samples, samples_known, stray;
@@ -29,8 +30,8 @@ struct jp_coverage {
 	double true_area, known_area; /* bytes x seconds */
 };
 
-/* Returns whether both mappings have the same backing and, if it has these, the same name and
- * offset at @addr. The truth has no inodes: only offsets distinguish two memfds of one name. */
+/* Returns whether both mappings have the same backing and, if the backing has these, the same name
+ * and offset at @addr. The truth has no inodes: only offsets distinguish two memfds of one name. */
 bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mapping *known,
 			   uint64_t addr);
 /* Stores in @coverage->found the spans of @pid in @box, in their order in @spans. Returns 0 or

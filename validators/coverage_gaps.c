@@ -8,7 +8,7 @@
 #include "harness/base/order.h"
 #include "harness/model/space/ranges.h"
 
-/* A range and the end of the last span that covers it, in ns; 0: none did so far. */
+/* A range and the end of the last span that covers it, in ns; 0: no span covered it so far. */
 struct covered {
 	uint64_t start, end, until;
 };
@@ -31,8 +31,8 @@ static int add_gap(struct jp_gaps *gaps, uint32_t pid, const struct jp_box *box)
 	return jp_boxes_add(&gaps->boxes, pid, box, gaps->count - 1);
 }
 
-/* Adds the gaps between @span and earlier spans there. The ranges that it covers are merged, so
- * walking all costs no more than adding them. */
+/* Adds the gaps between @span and earlier spans in its range. Merges the ranges that it covers, so
+ * the cost of all walks is at most that of all additions. */
 static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const struct jp_span *span,
 		      uint64_t slack)
 {

@@ -9,11 +9,11 @@
 #include "harness/base/order.h"
 #include "harness/model/space/ranges.h"
 
-/* The acts of one process that were visited already, from the last to the first. An act's number is
- * its index + 1; 0: none. */
+/* The acts of one process that were visited, from the last to the first. An act's number is its
+ * index + 1; 0: none. */
 struct later_acts {
-	struct jp_ranges *ranges; /* value: the next act that touches the range */
-	uint32_t renewed;         /* the next act that starts or ends the process, or execs */
+	struct jp_ranges *ranges; /* value: the next act that changes the range */
+	uint32_t renewed; /* the next act that starts or ends the process, or its next exec */
 };
 
 static int mark_touched(struct later_acts *next, uint64_t start, uint64_t len, uint32_t act)

@@ -14,7 +14,7 @@ struct jp_plain {
 struct jp_plains {
 	struct jp_plain *list; /* in the order of acts */
 	size_t count, capacity;
-	struct jp_boxes boxes; /* from the end of the act to @untouched */
+	struct jp_boxes boxes; /* times from the end of the act to @untouched */
 };
 
 /* Fills @plains. Returns 0 or -ENOMEM; free @plains in both cases. */

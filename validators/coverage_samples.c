@@ -124,7 +124,7 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 			      : report_stray(coverage, event, ip, cause,
 					     "in a function for which the truth has no mapping");
 	}
-	/* Else judge_piece() in mapping_coverage.c reports the mapping. */
+	/* Otherwise judge_piece() in mapping_coverage.c reports the mapping. */
 	if (known && known->prot & JP_PROT_EXEC && jp_coverage_identical(&span->mapping, known, ip))
 		coverage->samples_known++;
 	return 0;

@@ -24,9 +24,9 @@
 
 struct equal {
 	struct jp_view *view;
-	struct jp_replay *spaces;        /* of the current file */
+	struct jp_replay *spaces;        /* replay of the current file */
 	bool injected;                   /* the current file is injected.data */
-	uint64_t removed, removed_files; /* bytes; mappings of files: inject removed them */
+	uint64_t removed, removed_files; /* mappings in bytes that inject removed; those of files */
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
 	struct jp_mapping_points points;
@@ -37,18 +37,19 @@ struct equal {
 	size_t nr_now, now_capacity;
 	uint64_t *borders;
 	size_t nr_borders, borders_capacity;
-	uint64_t marks, equal, compared, unjudged; /* @marks: points; else bytes */
+	uint64_t marks, equal, compared, unjudged; /* @marks: number of points; else bytes */
 	uint64_t missing, extra, different;
-	uint64_t stated, untrue; /* pieces that a stream contains; those that never existed */
+	uint64_t stated,
+		untrue; /* mapping records of a stream; those whose mapping never existed */
 };
 
 /* A place at which the capture differs from the truth. */
 struct mapping_difference {
 	const char *metric, *cause;
 	uint64_t start, end;
-	const struct jp_executable *truth; /* NULL: none */
-	const struct jp_executable *last;  /* the last mapping there; NULL: none */
-	const struct jp_mapping *known;    /* NULL: none */
+	const struct jp_executable *truth; /* NULL: the truth has no mapping */
+	const struct jp_executable *last;  /* the truth's last mapping at the address; NULL: none */
+	const struct jp_mapping *known;    /* NULL: the capture has no mapping */
 };
 
 /* A stream may omit memory without samples, attributes and ends. The mappings that it contains must
@@ -68,7 +69,7 @@ static const char *find_extra_cause(const struct equal *equal, const struct jp_e
 	if (control)
 		return control->name;
 	switch (last->closed_by) {
-	case JP_EVENT_MAPS: /* no operation is known: a library was unloaded */
+	case JP_EVENT_MAPS: /* a library was unloaded, which no operation reports */
 		return "dlclose";
 	case JP_EVENT_UNMAP:
 		return "munmap";
@@ -76,16 +77,17 @@ static const char *find_extra_cause(const struct equal *equal, const struct jp_e
 		return "mremap";
 	case JP_EVENT_PROTECT:
 		return "mprotect";
-	case JP_EVENT_MAP: /* of memory that is not executable */
+	case JP_EVENT_MAP: /* the operation mapped memory that is not executable */
 		return "not-executable";
 	default:
 		return "stale";
 	}
 }
 
-/* Stores in *@first whether @different is new. Differences count once for each operation, as the
- * number of operations bounds expectations; without an operation once for each piece; once for a
- * process about which nothing is known; else once for each record. Returns 0 or -ENOMEM. */
+/* Stores in *@first whether @different is new. Counts a difference once for each operation, since
+ * the number of operations bounds expectations. Without an operation, counts it once for each
+ * piece; or once for a process about which nothing is known; or once for each record. Returns 0 or
+ * -ENOMEM. */
 static int mark_listed(struct equal *equal, uint32_t pid,
 		       const struct mapping_difference *different, bool *first)
 {
@@ -205,8 +207,8 @@ static bool is_visible(const struct equal *equal, const struct jp_executable *tr
 	return truth->start < USER_END;
 }
 
-/* Reports a file's mapping that inject removed. Of emitted memory it needs to keep only the code.
- */
+/* Judges a file's mapping that inject removed. inject needs to keep only the code in emitted
+ * memory. */
 static int judge_removed(struct equal *equal, const struct jp_mapping_point *point,
 			 const struct mapping_difference *different)
 {
@@ -218,8 +220,8 @@ static int judge_removed(struct equal *equal, const struct jp_mapping_point *poi
 	return report(equal, point, different, &equal->removed_files);
 }
 
-/* Judges a piece that a stream contains. A statement before the mapping began describes another
- * mapping. Time 0 stands for the start of the capture. */
+/* Judges a piece of a mapping that a stream contains. A record from before the mapping began
+ * describes another mapping. Time 0 represents the start of the capture. */
 static int judge_stated(struct equal *equal, const struct jp_mapping_point *point,
 			struct mapping_difference *stated)
 {
@@ -235,8 +237,8 @@ static int judge_stated(struct equal *equal, const struct jp_mapping_point *poin
 	return is_untrue ? report(equal, point, stated, &equal->untrue) : 0;
 }
 
-/* Judges [@start, @end), which no border divides. All pieces before index @first end at or below
- * @start. */
+/* Judges [@start, @end), within which no mapping begins or ends. All pieces before index @first end
+ * at or below @start. */
 static int judge_piece(struct equal *equal, const struct jp_mapping_point *point, size_t first,
 		       uint64_t start, uint64_t end)
 {
@@ -293,7 +295,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 		equal->equal += end - start;
 		return 0;
 	}
-	/* The mapping has no record; the capture still has an older one. */
+	/* The mapping has no record; the capture still shows an older mapping. */
 	if (!known || known->since + evidence->info.slack < truth->open_before)
 		different.cause =
 			jp_unmapped(evidence, equal->view->known, point->pid, start, point->time)
@@ -412,7 +414,7 @@ static int advance_to(struct jp_view *view, uint64_t time)
 	return failed ?: judge_points(equal, time);
 }
 
-/* Does nothing: only the state of the replay at each point counts. */
+/* Does nothing: only the state of the replay at each point matters. */
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	return 0;

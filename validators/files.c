@@ -24,8 +24,9 @@ struct process_files {
 struct jp_files {
 	struct jp_view *view;
 	const struct jp_evidence *evidence;
-	struct jp_findings by_samples; /* to be appended to those of the mappings */
-	struct jp_map by_path;         /* pid -> struct process_files, filled on demand */
+	struct jp_findings
+		by_samples;    /* findings about samples, appended to those about mappings */
+	struct jp_map by_path; /* pid -> struct process_files, filled on demand */
 	uint64_t judged, missing, late, late_ns, identity, samples, credited;
 };
 
@@ -70,7 +71,7 @@ static int list_files(const struct jp_truth *truth, uint32_t pid,
 	return 0;
 }
 
-/* Returns the attribute by which @known is another file than @file, as a cause id, or NULL. */
+/* Returns the attribute in which @known differs from @file, as a cause id, or NULL. */
 static const char *find_difference(const struct jp_truth_file *file, const struct jp_mapping *known)
 {
 	size_t length = strlen(file->path);
@@ -90,7 +91,7 @@ static const char *find_difference(const struct jp_truth_file *file, const struc
 				return "other-build-id";
 		}
 	}
-	/* A build id takes the place of the inode in a record (5.12). */
+	/* A build id replaces the inode in a record (5.12). */
 	if (known->ino && known->ino != file->ino)
 		return "other-inode";
 	if (known->ino && (known->maj != file->maj || known->min != file->min))
@@ -107,8 +108,8 @@ static int compare_path(const char *path, const char *name, size_t length)
 	return strncmp(path, name, length) ?: path[length] != '\0';
 }
 
-/* Returns whether @known, by the first @length bytes of its name, is one of @files that had ended
- * by @time. */
+/* Returns whether @known, whose name is its first @length bytes, is one of @files that had ended by
+ * @time. */
 static bool is_earlier_file(const struct process_files *files, const struct jp_mapping *known,
 			    size_t length, uint64_t time)
 {
@@ -124,7 +125,7 @@ static bool is_earlier_file(const struct process_files *files, const struct jp_m
 	return false;
 }
 
-/* Returns the cause for another file in the place of @file, or NULL if out of memory. */
+/* Returns the cause for another file in place of @file, or NULL if out of memory. */
 static const char *find_identity_cause(struct jp_files *files, const struct jp_truth_file *file,
 				       const struct jp_mapping *known, const char *difference)
 {
@@ -141,8 +142,8 @@ static const char *find_identity_cause(struct jp_files *files, const struct jp_t
 	return difference;
 }
 
-/* Returns for how many ns of [@from, @to) the capture had the right file in @file's place. Stores
- * the last span with another file in *@wrong, and the difference. */
+/* Returns for how many ns of [@from, @to) the capture had the right file in place of @file. Stores
+ * the last span with a wrong file in *@wrong, and the difference. */
 static uint64_t measure_known_time(const struct jp_files *files, const struct jp_truth_file *file,
 				   uint64_t from, uint64_t to, const struct jp_span **wrong,
 				   const char **difference)
@@ -230,8 +231,8 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 	return failed;
 }
 
-/* Stores the file that surely contains @ip of @pid at @time in *@file. Returns false if there is
- * none. */
+/* Stores in *@file the file that surely contains @ip of @pid at @time. Returns false if none
+ * does. */
 static bool find_file(const struct jp_files *files, uint32_t pid, uint64_t ip, uint64_t time,
 		      struct jp_truth_file *file)
 {

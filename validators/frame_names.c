@@ -38,7 +38,7 @@ void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 		      const uint64_t *frames, uint32_t count, uint64_t *numbers)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		/* A return address points behind the call. */
+		/* A return address is the address after the call. */
 		const struct jp_truth_code *code =
 			jp_truth_code_at(names->truth, pid, frames[i] - !!i, time);
 

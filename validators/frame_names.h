@@ -5,19 +5,20 @@
 #include "harness/judge/findings.h"
 #include "harness/model/oracle/truth.h"
 
-/* Numbers for names of emitted functions, so that stacks of names compare like stacks of addresses.
- * Native frames and frames in files may have any name, so all are JP_FRAME_NATIVE. */
+/* Numbers for names of emitted functions, so that stacks of names can be compared like stacks of
+ * addresses. Native frames and frames in files may have any name, so all of them are
+ * JP_FRAME_NATIVE. */
 enum { JP_FRAME_MOST = 8192 }; /* frames of one stack that are compared */
 enum { JP_FRAME_NATIVE, JP_FRAME_UNNAMED, JP_FRAME_FIRST };
 
 struct jp_frame_names {
 	const struct jp_truth *truth;
-	struct jp_text_pool texts; /* value: not NULL if it is an emitted function */
+	struct jp_text_pool texts; /* value: not NULL if the text names an emitted function */
 };
 
 /* Fills @names, which must be all zero. Returns 0 or -ENOMEM. */
 int jp_frame_names_init(struct jp_frame_names *names, const struct jp_truth *truth);
-/* Returns the number of @name; NULL: the profiler has no name. */
+/* Returns the number of @name; NULL: the profiler did not record a name. */
 uint64_t jp_frame_number(struct jp_frame_names *names, const char *name);
 /* Stores in @numbers the numbers of @count addresses of @pid at @time, innermost first. */
 void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,

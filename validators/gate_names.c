@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names at a gate: the gate must list each announced process by its name at that time. Its backfill
- * must mark the name as one of an exec, at which readers drop all mappings, exactly if the capture
- * has no valid mapping of the process. */
+/* Names at a gate: the gate must list each announced process with its name at that time. Its
+ * backfill must mark the name as set by an exec, at which readers drop all mappings, if and only if
+ * the capture has no valid mapping of the process. */
 #include "validators/gate_names.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct gate_names {
 	struct jp_view *view;
 	struct jp_tasks tasks;
 	bool *anew;    /* for each announcement: the capture had no mapping of the snapshot */
-	size_t passed; /* announcements whose snapshot began */
+	size_t passed; /* number of announcements whose snapshot began */
 	uint64_t wrong, records, wrong_records;
 };
 

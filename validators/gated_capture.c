@@ -18,7 +18,7 @@
 enum { MOST_LISTED = 64 };
 
 struct process {
-	uint64_t end; /* of its last interval, in ns; 0: it had none */
+	uint64_t end; /* end of its last interval, in ns; 0: it had none */
 	uint64_t mmap2, comm, samples, mapped, named;
 };
 
@@ -107,7 +107,8 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 				  "pid %u has no name when its interval begins", interval->pid);
 }
 
-/* Counts memory that became executable during the interval: with every gate it has a record. */
+/* Counts memory that became executable during the interval: every gate must leave a record of
+ * it. */
 static void judge_inside(struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_truth *truth = gated->evidence->truth;
@@ -162,8 +163,8 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	const struct jp_mapping *known;
 	struct process *process;
 
-	/* Other processes, such as the runner, may run during an interval, but no other
-	 * benchmark. */
+	/* Other processes, such as the runner, may run during an interval, but no other benchmark
+	 * may. */
 	if (!interval ||
 	    (interval->pid != event->pid &&
 	     (jp_intervals_find_process(&evidence->intervals, event->pid, event->time) ||

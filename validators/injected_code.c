@@ -13,7 +13,7 @@
 #include "harness/judge/validator.h"
 #include "harness/model/files/injected_bytes.h"
 
-/* A mapping record of perf.data: inject did not add it. */
+/* A mapping record of perf.data, which inject did not add. */
 struct captured {
 	uint64_t time, start, end;
 	uint32_t pid;
@@ -28,8 +28,8 @@ struct injected_code {
 	uint64_t code_records, no_code;
 	struct jp_file_finder *finder;
 	struct jp_code_loads loads;
-	bool *recorded;      /* for each load: inject added a record */
-	struct jp_map dumps; /* by owner: number of its loads with a record */
+	bool *recorded;      /* for each load: whether inject added a record */
+	struct jp_map dumps; /* by owner of the dump: number of its loads with a record */
 };
 
 static int by_captured(const void *left, const void *right)
@@ -56,7 +56,7 @@ static bool is_captured(const struct injected_code *state, const struct jp_event
 	return false;
 }
 
-/* Returns the cause id if @record describes no code that is loaded at its time, else NULL. */
+/* Returns the cause id if @record does not describe code that is loaded at its time, else NULL. */
 static const char *find_contradiction(const struct injected_code *state,
 				      const struct jp_event *record)
 {
@@ -89,8 +89,8 @@ static bool fits_load(const struct jp_code_load *load, const struct jp_event *re
 	return record->map.len <= load->size || record->map.len - load->size <= 7 + load->tables;
 }
 
-/* Marks the loads that @record describes: those of its time and address. Stores a cause in *@cause
- * if it describes more than a load, or other code. Returns 0 or -ENOMEM. */
+/* Marks the loads with the time and address of @record. Stores a cause in *@cause if it describes
+ * more than a load, or other code. Returns 0 or -ENOMEM. */
 static int mark_loads(struct injected_code *state, const struct jp_event *record,
 		      const char **cause)
 {
@@ -121,8 +121,9 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 	return 0;
 }
 
-/* Returns whether the record has the attributes that injectors write: ours those of a private
- * executable mapping of the file; perf's (jit_repipe_code_load()) the file's mode, shared. */
+/* Returns whether the record has the attributes that injectors write. Ours writes those of a
+ * private executable mapping of the file; perf's (jit_repipe_code_load()) writes the file's mode,
+ * shared. */
 static bool has_injector_attributes(const struct jp_event *record)
 {
 	return record->map.flags == JP_MAP_SHARED

@@ -15,8 +15,8 @@
 
 /* Equal records of both files. */
 struct same_records {
-	int64_t count; /* records of perf.data less those of injected.data */
-	uint64_t time; /* of the first record */
+	int64_t count; /* records in perf.data minus records in injected.data */
+	uint64_t time; /* time of the first record */
 	uint32_t pid, kind;
 	/* For mappings: an injector may replace the inode by a build id. */
 	uint64_t files; /* sum of their digests */

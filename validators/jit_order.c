@@ -27,9 +27,10 @@ struct jit_order_state {
 	struct jp_naming naming;
 	struct jp_code_loads loads;
 	struct jp_incarnations incarnations;
-	struct order_side before, after, *side; /* @side: of the current file */
-	bool in_files, in_memory; /* there is code that needs no name, that needs one */
-	bool last; /* the current file's names are judged: injected.data, or the only file */
+	struct order_side before, after, *side; /* @side: for the current file */
+	bool in_files, in_memory; /* whether there is code in files, which needs no name, and code
+				     that needs one */
+	bool last; /* names in the current file are judged: it is injected.data, or the only file */
 	size_t *by_begin, begun; /* incarnations, by begin; how many of them have begun */
 	struct {
 		bool begun, failed, elf, map;
@@ -51,7 +52,7 @@ static const struct jp_role some_named_samples = {
 	.tail = " samples",
 	.column = "right",
 };
-/* For cases that have no other code. */
+/* For cases that have only code outside of files. */
 static const struct jp_role any_named_samples = {.column = "right"};
 static const struct jp_role wrong_samples = {.column = "wrong"};
 static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
@@ -67,9 +68,9 @@ static bool get_user_ip(const struct jit_order_state *order, const struct jp_eve
 	return event->sample.user;
 }
 
-/* Counts wrong name @name as an exception of kind @wrong, or @none if it has no name. Returns the
- * exception if it is the first of its kind, to be described, else NULL. Stores 0 or -ENOMEM in
- * *@failed. */
+/* Counts wrong name @name as an exception of kind @wrong, or a missing name as one of kind @none.
+ * Returns the exception if it is the first of its kind, to be described, else NULL. Stores 0 or
+ * -ENOMEM in *@failed. */
 static struct jp_exception *count_exception(struct jit_order_state *order,
 					    const struct jp_code_name *name, const char *wrong,
 					    const char *none, uint64_t time, int *failed)
@@ -144,8 +145,8 @@ static int judge_sample(struct jit_order_state *order, const struct jp_event *ev
 	return failed || !order->last ? failed : judge_name(order, event, &name);
 }
 
-/* Judges the names of @incarnation at @time, at the first and last address in each mapping; between
- * these the name is the same. Stops at the first wrong name. */
+/* Judges the names of @incarnation at @time, at the first and last address in each mapping; the
+ * name is the same in between. Stops at the first wrong name. */
 static int judge_load(struct jit_order_state *order, struct jp_incarnation *incarnation,
 		      uint64_t time)
 {

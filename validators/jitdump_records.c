@@ -17,21 +17,21 @@
 
 /* The bytes of the first function with one layout. */
 struct layout_bytes {
-	const unsigned char *bytes; /* NULL: none so far */
+	const unsigned char *bytes; /* NULL: none seen yet */
 	uint64_t size;
 };
 
 struct jitdump_records {
 	struct jp_view *view;
 	struct jp_jitdump_folder folder;
-	/* Of the current dump: records that belong to the next LOAD (@at 0: none), and whether
-	 * CLOSE came. */
+	/* State in the current dump: records that belong to the next LOAD (@at 0: none), and
+	 * whether CLOSE was seen. */
 	struct jp_jitdump_record lines, tables;
 	bool closed;
-	uint64_t loads, lined; /* LOADs, and those with lines */
-	bool *described;       /* for each code of the truth: a record describes it */
-	struct jp_map dumps;   /* by process: it has a dump that contains its code */
-	struct jp_map layouts; /* by id: struct layout_bytes */
+	uint64_t loads, lined; /* number of LOADs; of LOADs with lines */
+	bool *described;       /* for each code of the truth: whether a record describes it */
+	struct jp_map dumps;   /* by process: whether it has a dump that contains its code */
+	struct jp_map layouts; /* by id of the layout: struct layout_bytes */
 	uint64_t records, bad, codes, absent;
 };
 
@@ -78,7 +78,7 @@ static const struct jp_truth_code *find_code(const struct jp_truth *truth,
 }
 
 /* Returns the cause id if @record contradicts the truth about @code, else NULL. A workload
- * publishes between its load and its readiness, with the function's id as index
+ * publishes code between its load and its readiness, with the function's id as index
  * (workloads/emit/publish.h). */
 static const char *find_contradiction(const struct jp_truth_code *code,
 				      const struct jp_jitdump_record *record, uint64_t vma,
@@ -109,7 +109,7 @@ static bool are_lines_right(const struct jp_jitdump_record *lines,
 	return lines->debug.addr == load->load.addr && before.line;
 }
 
-/* Returns whether the unwinding tables, placed behind the code, are consistent and describe it. */
+/* Returns whether the unwinding tables, placed after the code, are consistent and describe it. */
 static bool are_tables_right(const struct jp_jitdump_record *tables,
 			     const struct jp_jitdump_record *load)
 {
@@ -154,7 +154,8 @@ static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code
 	return 0;
 }
 
-/* Marks @code as described, and reports @cause, if not NULL, or a second record of it. */
+/* Marks @code as described. Reports @cause, unless NULL, or that a second record describes
+ * @code. */
 static int mark_described(struct jitdump_records *state, const struct jp_jitdump_record *record,
 			  const struct jp_truth_code *code, const char *cause)
 {
@@ -239,7 +240,7 @@ static int end_dump(struct jitdump_records *state)
 	int failed = keep_for_load(state, &state->tables, &none)
 			     ?: keep_for_load(state, &state->lines, &none);
 
-	/* A workload publishes lines of all its functions or of none. */
+	/* A workload publishes lines of either all or none of its functions. */
 	if (!failed && state->lined && state->lined != state->loads)
 		failed = report(state, &lines, "other-lines", "some LOADs have lines, others none");
 	state->closed = false;
@@ -247,7 +248,7 @@ static int end_dump(struct jitdump_records *state)
 	return failed;
 }
 
-/* Judges the header: times are by the truth's clock, so the flag for CPU counters is wrong. */
+/* Judges the header: times come from the truth's clock, so the flag for CPU counters is wrong. */
 static int judge_header(struct jitdump_records *state, const struct jp_jitdump_header *header)
 {
 	const struct jp_jitdump_record machine = {
@@ -316,7 +317,7 @@ static int judge_absent(struct jitdump_records *state)
 	return failed;
 }
 
-/* Judges all dumps at once: no event matters. */
+/* Judges all dumps at once, because they do not depend on events. */
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	struct jitdump_records state = {.view = view};

@@ -32,7 +32,7 @@ struct kept {
 	struct jp_elf_store *store;
 	struct jp_executables truth;
 	struct jp_map inodes;         /* inode and device -> struct inode_generation */
-	struct line_support *support; /* by line of the index */
+	struct line_support *support; /* by line number of the index */
 	uint64_t records, wrong, files, bad;
 };
 
@@ -43,8 +43,7 @@ static bool is_ours(const struct kept *kept, const struct jp_event *map)
 	return map->record && kept->view->evidence->info.first_enabled;
 }
 
-/* Returns whether @pid did not end between @from and @to, in ns. Its executable files exist until
- * it ends. */
+/* Returns whether @pid lived from @from to @to, in ns. Its executable files exist until it ends. */
 static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint64_t to)
 {
 	const struct jp_truth *truth = kept->view->evidence->truth;
@@ -131,7 +130,8 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 				  map->map.gen, map->map.name);
 }
 
-/* Marks the index lines of a mapped file. @has_identity: the record has @ino, not a build id. */
+/* Marks the index lines of a mapped file. @has_identity: the record has @ino instead of a build
+ * id. */
 static void note_mapped(struct kept *kept, const char *name, uint64_t ino, bool has_identity)
 {
 	const struct jp_elf_line *line;
@@ -162,7 +162,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		       : 0;
 }
 
-/* Judges the generation of a kept file: a record must state it. */
+/* Judges the generation of a kept file, which a record must contain. */
 static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *line, bool known)
 {
 	if (!line->gen || line->snapshot || known)

@@ -4,8 +4,8 @@
 #include "harness/base/search.h"
 #include "harness/model/oracle/truth.h"
 
-/* Returns the start of the last exec of @pid, in ns, or 0. Perf maps and jitdumps start again with
- * each exec. */
+/* Returns the start of the last exec of @pid, in ns, or 0. Each exec begins a new perf map and
+ * jitdump. */
 static inline uint64_t jp_last_image(const struct jp_truth *truth, uint32_t pid)
 {
 	const struct jp_truth_incarnation *all = truth->incarnations;

@@ -13,8 +13,9 @@
 struct loss_state {
 	struct jp_losses losses;
 	uint64_t samples;
-	uint64_t period; /* of the first sample */
-	bool steady;     /* all samples have this period, so the witness can judge their number */
+	uint64_t period; /* period of the first sample */
+	bool steady; /* whether all samples have this period, so that the witness can judge their
+			number */
 	struct jp_map throttled; /* event id -> number of its throttled threads */
 };
 
@@ -31,7 +32,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
-/* Counts an UNTHROTTLE without a THROTTLE, too: the event was throttled. */
+/* Counts throttling, also if only the UNTHROTTLE was recorded. */
 static int count_throttle(struct loss_state *state, const struct jp_event *event)
 {
 	uint64_t *count = jp_map_at(&state->throttled, event->id, sizeof(*count));

@@ -5,7 +5,7 @@
 
 #include "harness/model/space/mapping_name.h"
 
-/* A mapping, and the attributes of it that are known. */
+/* A mapping, and which of its attributes are known. */
 struct stated_mapping {
 	const struct jp_mapping *mapping;
 	bool prot, sharing, identity;
@@ -114,8 +114,8 @@ const char *jp_mapping_record_differs(const struct jp_memory *memory,
 					      .prot = two,
 					      .sharing = two,
 					      .identity = record->map.has_identity,
-					      /* For memory without a file maps has 0, a live record
-					       * the address. */
+					      /* For memory without a file, /proc/PID/maps has
+					       * offset 0, and a live record has the address. */
 					      .any_offset = !live && !record->map.pgoff};
 
 	return find_difference(memory, truth, &stated, addr);

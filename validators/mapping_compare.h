@@ -6,7 +6,7 @@
 
 /* Returns the attribute in which the capture's mapping @known and the truth differ at @addr:
  * "protection", "kind", "name", "sharing", "offset", "device" or "inode", or NULL. Attributes that
- * either lacks are not compared. */
+ * one of them lacks are not compared. */
 const char *jp_mapping_differs(const struct jp_memory *memory, const struct jp_executable *truth,
 			       const struct jp_mapping *known, uint64_t addr);
 /* Compares @record as jp_mapping_differs() does, with all attributes that its type has. @live: the

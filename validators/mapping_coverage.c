@@ -52,7 +52,7 @@ static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *tr
 	const int failed = jp_coverage_find(coverage, coverage->view->known, truth->pid, &box);
 	uint64_t reached = from;
 
-	/* Spans are sorted by open_before: advance to the end of each right span. */
+	/* Spans are sorted by open_before: skip to the end of each right span. */
 	for (size_t i = 0; i < coverage->nr_found; i++) {
 		const struct jp_span *span = coverage->found[i];
 
@@ -165,7 +165,7 @@ static bool is_executable_at(const struct jp_coverage *coverage, uint32_t pid, u
 /* A piece of a capture's span that outlives the truth's span. */
 struct stale_piece {
 	uint64_t start, end;
-	const struct jp_span *ended; /* the truth's last span there */
+	const struct jp_span *ended; /* the truth's last span at that address */
 	bool recorded_later;         /* the record came after that ended */
 };
 
@@ -213,7 +213,7 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 	to = box.until;
 	if (from >= to)
 		return 0;
-	/* If all of it is right at @from, ends before that do not matter. */
+	/* If all of the mapping is right at @from, earlier ends do not matter. */
 	if (jp_gaps_first(&coverage->gaps, known->pid, mapping->start, mapping->end, from) ==
 	    mapping->end)
 		box.from = from - jp_min(from, evidence->info.slack);
@@ -235,7 +235,8 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 		      "still known as executable after its end");
 }
 
-/* Returns whether @known may describe executable memory from before @act: then it is only stale. */
+/* Returns whether @known may describe executable memory from before @act. If so, it is stale but
+ * not wrong. */
 static bool describes_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
 			      const struct jp_event *act)
 {
@@ -342,7 +343,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		jp_metric_rate("coverage.samples", coverage->samples_known, coverage->samples));
 	jp_findings_add_count(findings, "coverage.unmapped",
 			      coverage->samples - coverage->samples_known);
-	/* in KiB x ms: small enough to count exactly, large enough to compare */
+	/* in KiB x ms: counts exactly, and is still small enough to add up */
 	jp_findings_add_as(findings, &jp_counts_some,
 			   jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
 					  coverage->true_area * 1e3 / 1024));

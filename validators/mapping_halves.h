@@ -6,15 +6,15 @@
 #include "harness/base/map.h"
 #include "harness/format/event.h"
 
-/* Live records of adjacent file mappings. The kernel merges a new mapping with a neighbour that is
- * adjacent in the same open file with the same protection, and records the merged mapping
- * (mmap_region()). So adjacent records belong to two open files, or one of them is wrong. */
+/* Live records of adjacent file mappings. The kernel merges a new mapping with an adjacent one of
+ * the same open file with the same protection, and records the merged mapping (mmap_region()). So
+ * adjacent records belong to two open files, or one of them is wrong. */
 struct jp_mapping_halves {
 	struct jp_map starts, ends; /* by process and address -> struct half */
 };
 
-/* Stores @record. Sets *@before if a stored record ends where it begins, and *@behind if one begins
- * where it ends. Returns 0 or -ENOMEM. */
+/* Stores @record. Sets *@before if a stored record ends where @record begins, and *@behind if one
+ * begins where it ends. Returns 0 or -ENOMEM. */
 int jp_mapping_halves_note(struct jp_mapping_halves *halves, const struct jp_event *record,
 			   bool *before, bool *behind);
 void jp_mapping_halves_free(struct jp_mapping_halves *halves);

@@ -52,7 +52,7 @@ static int find_points(struct jp_mapping_points *points, const struct jp_truth_i
 			    mark->after < end && mark->after + slack <= to)
 				failed = add_point(points, image->pid, mark->after + slack, true);
 		}
-		/* An image that ended before has its last mark at its end. */
+		/* An image that ended earlier has its last mark at its end. */
 		if (!failed && image->until > to + slack)
 			failed = add_point(points, image->pid, to, false);
 	}
@@ -107,15 +107,15 @@ static int require_marks(const struct jp_mapping_points *points, struct jp_error
 	return 0;
 }
 
-/* Returns whether an operation of the truth must have mapped the memory of @line: other code maps
- * only files and kernel pages as executable. */
+/* Returns whether an operation of the truth must have mapped the memory of @line: code outside of
+ * workloads maps only files and kernel pages as executable. */
 static bool needs_act(const struct jp_procmap *line)
 {
 	return *line->name != '[' && (jp_mapping_backing(line->name) != JP_BACKING_FILE ||
 				      fnmatch("*/jit-*.dump*", line->name, 0) == 0);
 }
 
-/* Returns whether emitted code was in @one while that existed. */
+/* Returns whether emitted code was in @one while @one existed. */
 static bool holds_code(const struct jp_truth *truth, const struct jp_executable *one)
 {
 	size_t i;

@@ -20,13 +20,14 @@ struct mapping_records {
 	struct jp_view *view;
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
-	struct jp_map threads; /* by process and thread: threads of the truth */
+	struct jp_map threads; /* by process and thread: tids of the truth */
 	struct jp_mapping_halves halves;
 	uint64_t records, invented, unknown;
 };
 
-/* Stores in [*@from, *@to] when the record's content was true: at its time, with *@live set, or
- * while a snapshot was read. Returns false if it is of no snapshot, and older than the events. */
+/* Stores in [*@from, *@to] the time at which the record's content was true: its own time, with
+ * *@live set, or the time in which a snapshot was read. Returns false if it comes from no snapshot
+ * and is older than the events. */
 static bool find_time(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t *from, uint64_t *to, bool *live)
 {
@@ -87,7 +88,7 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 	return addr;
 }
 
-/* Returns the line of the truth's next maps after @time that has @one unchanged, or NULL. */
+/* Returns the line that shows @one unchanged in the truth's next maps after @time, or NULL. */
 static const struct jp_procmap *find_line(const struct mapping_records *state,
 					  const struct jp_executable *one, uint64_t time)
 {
@@ -101,8 +102,8 @@ static const struct jp_procmap *find_line(const struct mapping_records *state,
 		       : NULL;
 }
 
-/* Returns whether two mappings met at @addr at @record's time: later maps have both, unchanged.
- * Names of PR_SET_VMA_ANON_NAME do not count. */
+/* Returns whether two mappings met at @addr at the time of @record, because later maps show both
+ * unchanged. Ignores names of PR_SET_VMA_ANON_NAME. */
 static bool is_border(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t addr)
 {
@@ -120,8 +121,8 @@ static bool is_border(const struct mapping_records *state, const struct jp_event
 	return before && behind && strcmp(before->name, behind->name) == 0;
 }
 
-/* Returns whether @addr was inside a mapping all the time that @record describes. Kernel records
- * and lines of maps describe whole mappings (perf_event_mmap()). */
+/* Returns whether @addr was within a mapping during the whole time that @record describes. Kernel
+ * records and lines of maps describe whole mappings (perf_event_mmap()). */
 static bool is_within(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t addr)
 {
@@ -139,7 +140,7 @@ static bool is_within(const struct mapping_records *state, const struct jp_event
 	return false;
 }
 
-/* Returns whether @addr may have been inside one mapping at @record's time. */
+/* Returns whether @addr may have been within one mapping at the time of @record. */
 static bool is_possibly_within(const struct mapping_records *state, const struct jp_event *record,
 			       uint64_t addr)
 {

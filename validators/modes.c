@@ -26,8 +26,9 @@ static bool is_kernel_address(uint64_t address)
 	return address >> 63;
 }
 
-/* Returns whether @address can be kernel code. On x86-64 that lies above the start of the EFI area
- * (Documentation/arch/x86/x86_64/mm.rst); elsewhere only the half is known. */
+/* Returns whether @address can be kernel code. On x86-64, kernel code lies above the start of the
+ * EFI area (Documentation/arch/x86/x86_64/mm.rst); on other machines only the upper half of the
+ * address space is known. */
 static bool is_kernel_code(const struct modes *modes, uint64_t address)
 {
 	const uint64_t firmware = UINT64_C(0xffffffef00000000);
@@ -44,8 +45,8 @@ static const char *check_mode(const struct modes *modes, const struct jp_event *
 
 	switch (jp_event_cpu_mode(event)) {
 	case JP_CPU_USER:
-		/* The only user code there is the vsyscall page, which our workloads do not
-		 * call. */
+		/* The only user code at kernel addresses is the vsyscall page, which our workloads
+		 * do not call. */
 		return is_kernel_address(ip)   ? "kernel-address"
 		       : asked && !asked->user ? "not-asked"
 					       : NULL;
@@ -54,7 +55,7 @@ static const char *check_mode(const struct modes *modes, const struct jp_event *
 		       : asked && !asked->kernel  ? "not-asked"
 						  : NULL;
 	default:
-		/* No guest is sampled. */
+		/* No capture samples guests. */
 		return "other-mode";
 	}
 }
@@ -70,7 +71,8 @@ static const char *check_registers(const struct modes *modes, const struct jp_ev
 	if (!jp_machine_user(modes->view->machine, event, ip, &sp)) {
 		if (event->sample.regs_abi != 1)
 			return "no-registers";
-		/* Workloads have 64 bits; captures of all CPUs also contain other processes. */
+		/* Workloads are 64-bit programs; captures of all CPUs also contain other
+		 * processes. */
 		return jp_sample_is_watched(modes->view->evidence, event->pid, UINT64_MAX)
 			       ? "32-bit"
 			       : NULL;
@@ -90,9 +92,9 @@ static bool has_kernel_code_only(const struct modes *modes, const uint64_t *chai
 	return true;
 }
 
-/* Returns whether the chain has the kernel's part, if any, and then the user's or a marker for it
- * (get_perf_callchain()). Garbage on the stack may end the user's part, so only its maximal length
- * is known. */
+/* Returns whether the chain has the kernel's part, if any, and then the user's part or a marker for
+ * it (get_perf_callchain()). Garbage on the stack may end the user's part early, so only its
+ * largest length is known. */
 static bool has_parts_in_order(const struct jp_event *event)
 {
 	const uint64_t *chain = event->sample.chain, count = event->sample.nr_chain;
@@ -133,8 +135,8 @@ static const char *check_chain(const struct modes *modes, const struct jp_event 
 	return user[0] != user_ip ? "other-chain" : NULL;
 }
 
-/* Returns whether @clock may take the samples: breakpoints if the capture states any, else the
- * clock that the runner requested. Other profilers may use a hardware event. */
+/* Returns whether samples of @clock are permitted: breakpoints if the capture declares any, else
+ * the clock that the runner requested. Other profilers may use a hardware event. */
 static bool is_wanted(const struct modes *modes, enum jp_clock clock)
 {
 	const struct jp_watched_info *watched = &modes->evidence->watched;

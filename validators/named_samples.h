@@ -8,7 +8,7 @@
 #include "harness/judge/findings.h"
 #include "validators/code_incarnations.h"
 
-/* Results for one name, from bad to good. */
+/* Kinds of results for a sample's name, from bad to good. */
 enum jp_named { JP_NAME_WRONG, JP_NAME_NONE, JP_NAME_RIGHT, JP_NAMES };
 /* "wrong", "unnamed", "right" */
 extern const char *const jp_named_text[JP_NAMES];
@@ -20,7 +20,7 @@ struct jp_named_sample {
 	bool covered; /* a record after the load covers the address; meaningful before inject */
 };
 
-/* The judged samples of one file. */
+/* Samples of one file whose names are judged. */
 struct jp_named_samples {
 	struct jp_named_sample *samples;
 	size_t count, capacity;
@@ -31,9 +31,9 @@ void jp_named_samples_free(struct jp_named_samples *samples);
 
 /* How inject changed the names of samples. */
 struct jp_names_change {
-	uint64_t covered,
-		covered_bad; /* covered before; those of them without the right name now */
-	uint64_t both;       /* samples in both files */
+	uint64_t covered, covered_bad; /* covered before injecting; those of them without the right
+					  name afterwards */
+	uint64_t both;                 /* samples in both files */
 	uint64_t better, worse, lost;
 };
 /* Compares the samples before and after inject, and reports inject.lost (not in both files) and

@@ -23,7 +23,7 @@ static const struct jp_role named_callers = {.column = "right"};
 static const struct jp_role misnamed_samples = {.column = "wrong"};
 /* Samples that no thread can have produced. */
 static const struct jp_role impossible = {.column = "invented"};
-/* Usual share of native code among samples in paths: names do not distinguish handlers (below) from
+/* Usual share of native code among samples in paths. Names do not distinguish handlers (below) from
  * code that the truth does not cover (astray). */
 static const double USUAL = JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL;
 
@@ -32,12 +32,13 @@ struct named_stacks {
 	struct jp_frame_names names;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
-	uint64_t misnamed; /* with the name of a function that the thread was not in */
+	uint64_t misnamed; /* samples with the name of a function that the thread was not in */
 	uint64_t unnamed, stackless;
-	uint64_t samples, unwatched; /* all samples; those of processes that never existed */
-	uint64_t callers, nameless;  /* emitted callers in complete stacks; those without a name */
-	uint64_t renamed;            /* in a path, with native names only */
-	uint64_t astray;             /* in a path, with a native name above emitted code */
+	uint64_t samples, unwatched; /* all samples; samples of processes that never existed */
+	uint64_t callers,
+		nameless; /* emitted callers in complete stacks; those of them without a name */
+	uint64_t renamed; /* samples in a path, with native names only */
+	uint64_t astray;  /* samples in a path, with a native name above emitted code */
 	uint64_t time;
 	uint32_t pid, nr_seen, nr_must;
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
@@ -97,7 +98,7 @@ static int report(struct named_stacks *stacks, const struct jp_event *event, con
 	return exception ? 0 : -ENOMEM;
 }
 
-/* Counts emitted callers, and those without a name. @frames: as many true frames. */
+/* Counts emitted callers, and those without a name. @frames: the true frames, equally many. */
 static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 {
 	for (uint32_t i = 1; i < stacks->nr_seen; i++) {
@@ -108,7 +109,7 @@ static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 	}
 }
 
-/* Counts and reports the verdict. @answer: of the search for a true stack. */
+/* Counts and reports the verdict. @answer: result of the search for a true stack. */
 static int count_verdict(struct named_stacks *stacks, const struct jp_event *event,
 			 enum jp_stack_answer answer)
 {
@@ -210,7 +211,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 			       compare_with_truth, stacks, &stacks->truth));
 }
 
-/* Returns @count if its share of @n exceeds @usual beyond chance, else 0. */
+/* Returns @count if its share of @n exceeds the usual share beyond chance, else 0. */
 static uint64_t count_unusual(uint64_t count, uint64_t n, double usual)
 {
 	return n && jp_metric_rate("", count, n).lo > usual ? count : 0;
@@ -225,7 +226,7 @@ static uint64_t count_unusual_in_paths(const struct named_stacks *stacks, uint64
 			     USUAL);
 }
 
-/* Adds the metrics. Native names in paths count as unnamed if they are more than usual. */
+/* Adds the metrics. Native names in paths count as unnamed if they are more frequent than usual. */
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct named_stacks *stacks = view->state;

@@ -34,7 +34,7 @@ static bool is_function(struct observed_names *names, const char *name)
 	return jp_frame_number(&names->functions, name) >= JP_FRAME_FIRST;
 }
 
-/* Returns whether @code is being loaded or unloaded at @time: then it is not judged. */
+/* Returns whether @code is being loaded or unloaded at @time, so that it is not judged. */
 static bool is_changing(const struct jp_truth_code *code, uint64_t time, uint64_t slack)
 {
 	return time < code->ready + slack ||
@@ -129,7 +129,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	int failed = 0;
 
 	for (size_t i = 0; i < count && !failed; i++) {
-		/* A return address points behind the call. */
+		/* A return address is the address after the call. */
 		const uint64_t ip = user[i] - !!i, time = event->time;
 		const char *name = event->observed->names[i];
 		const struct jp_truth_code *code =

@@ -17,7 +17,7 @@
 /* Number of lines with one address, size and name. */
 struct line_count {
 	uint64_t lines;
-	bool code; /* the process had such code at any time */
+	bool code; /* whether the process had such code at any time */
 };
 
 struct perf_map_lines {
@@ -159,7 +159,7 @@ static int judge_maps(struct perf_map_lines *maps)
 	return failed;
 }
 
-/* Judges all maps at once: no event matters. */
+/* Judges all maps at once, because they do not depend on events. */
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	struct perf_map_lines maps = {.view = view};

@@ -9,7 +9,7 @@
 enum { WORD = sizeof(uint64_t) };
 
 /* Returns the cause if the header's misc has bits that the kernel does not set: perf_misc_flags()
- * for a software event, perf_event_mmap() for a mapping (whose build id bit may be stale),
+ * for a software event, perf_event_mmap() for a mapping (whose build id bit may be wrong),
  * perf_event_comm() for an exec. */
 static const char *check_misc(const struct jp_event *event)
 {
@@ -42,8 +42,8 @@ static const char *check_misc(const struct jp_event *event)
 	return event->misc & ~known ? "other-misc" : NULL;
 }
 
-/* Returns the cause if flags or protection are not those of perf_event_mmap_event(): shared or
- * private, and the mmap() flags that a mapping keeps. */
+/* Returns the cause if flags or protection differ from those that perf_event_mmap_event() writes:
+ * shared or private, and the mmap() flags that a mapping keeps. */
 static const char *check_map(const struct jp_event *event)
 {
 	/* MAP_LOCKED, MAP_HUGETLB; in old kernels MAP_DENYWRITE and MAP_EXECUTABLE */
@@ -91,7 +91,7 @@ static const char *check_name_padding(const struct jp_event *event)
 	return name && memcmp(name + used, none, -used % WORD) != 0 ? "other-padding" : NULL;
 }
 
-/* Returns the cause if nonzero bytes follow the name, before the fields that our attributes
+/* Returns the cause if bytes other than zero follow the name, before the fields that our attributes
  * request: thread, time, CPU, id. */
 static const char *check_end(const struct jp_event *event)
 {
@@ -109,7 +109,7 @@ static const char *check_end(const struct jp_event *event)
 }
 
 /* Returns the cause if a record that we synthesized from /proc/kallsyms or /proc/modules is wrong.
- * It belongs to no thread and no event. */
+ * Such a record belongs to no thread and no event. */
 static const char *check_kernel_map(const struct jp_event *event)
 {
 	static const char text[] = "[kernel.kallsyms]_text";

@@ -18,11 +18,11 @@ enum { PAGE = 4096, RECORD_MOST = UINT16_MAX };
 
 /* Times of a thread's records, in ns; its next record must come after. */
 struct record_order {
-	uint64_t born;   /* its FORK was complete */
-	uint64_t wrote;  /* its last FORK or EXIT record was complete */
-	uint64_t ended;  /* its own EXIT, before which its events end */
-	uint64_t time;   /* its last sideband record */
-	uint64_t digest; /* of that record */
+	uint64_t born;   /* time at which its FORK was complete */
+	uint64_t wrote;  /* time at which its last FORK or EXIT record was complete */
+	uint64_t ended;  /* time of its own EXIT, before which its events end */
+	uint64_t time;   /* time of its last sideband record */
+	uint64_t digest; /* digest of that record */
 };
 
 struct record_rules {
@@ -30,7 +30,7 @@ struct record_rules {
 	struct jp_map places;    /* an event's id -> struct event_place */
 	struct jp_map threads;   /* tid -> struct record_order */
 	struct jp_map events;    /* tid, attr and CPU -> the event's id */
-	struct jp_map addresses; /* of breakpoints -> numbers, used instead of attrs */
+	struct jp_map addresses; /* addresses of breakpoints -> numbers, used instead of attrs */
 	uint64_t records, bad;
 };
 
@@ -161,7 +161,7 @@ static const char *find_disorder(const struct record_rules *rules, struct record
 	uint64_t digest;
 
 	if (time < order->born)
-		return "before-fork"; /* Our events for tasks are inherited; those for CPUs outlive
+		return "before-fork"; /* Our events for tasks are inherited; events for CPUs outlive
 					 a task. */
 	if (event->type == JP_EVENT_SAMPLE)
 		return rules->view->evidence->info.first_enabled && event->asked->inherit &&
@@ -178,7 +178,7 @@ static const char *find_disorder(const struct record_rules *rules, struct record
 		return "twice";
 	order->time = event->time;
 	order->digest = digest;
-	/* A thread that execs gets the pid as tid, so the EXIT of the first thread proves
+	/* A thread that calls exec gets the pid as tid, so the EXIT of the first thread proves
 	 * nothing. */
 	if (event->type == JP_EVENT_EXIT && event->tid != event->pid)
 		order->ended = event->time;
@@ -204,8 +204,9 @@ static int check_order(struct record_rules *rules, const struct jp_event *event,
 	return 0;
 }
 
-/* Checks the event's id: a task has one event of an attr on a CPU, or one for each breakpoint
- * address. Not if the capture dropped duplicates: tasks created during the attach have two. */
+/* Checks the event's id: on a CPU, a task has one event of each attr, or one for each breakpoint
+ * address. Skips the check if the capture dropped duplicates: tasks created during the attach have
+ * two events. */
 static int check_event(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	struct task_event {

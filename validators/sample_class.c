@@ -103,14 +103,15 @@ static bool is_handler_waiting(const struct jp_sample_facts_of *of, uint32_t tid
 	return false;
 }
 
-/* Returns whether @sp can be of a handler that interrupted @interrupted: below the red zone, or on
- * another stack. */
+/* Returns whether @sp can belong to a handler that interrupted @interrupted: it is below the red
+ * zone, or on another stack. */
 static bool is_handler_stack(const struct jp_truth_activation *interrupted, uint64_t sp)
 {
 	return sp > interrupted->sp || sp + RED_ZONE < interrupted->interrupted_sp;
 }
 
-/* Returns whether a handler may run in @activation: before its own activation, or after it. */
+/* Returns whether a handler may run in @activation: before or after the handler's own
+ * activation. */
 static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		       uint64_t sp)
 {

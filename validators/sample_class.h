@@ -7,22 +7,21 @@
 
 /* The place of a sample, by the truth about its thread at that time. */
 enum jp_sample_class {
-	JP_SAMPLE_CODE,      /* in emitted code: each method gives it a verdict */
+	JP_SAMPLE_CODE,      /* in emitted code: each method has a verdict on it */
 	JP_SAMPLE_OUTSIDE,   /* outside of the time in which samples are taken */
 	JP_SAMPLE_ASTRAY,    /* within an activation, but not in its code */
 	JP_SAMPLE_EDGE,      /* native code that enters an activation or leaves it */
 	JP_SAMPLE_BELOW,     /* native code of a signal handler during an activation */
 	JP_SAMPLE_KERNEL,    /* in the kernel, without a user part */
-	JP_SAMPLE_NATIVE,    /* of a thread that is in no activation */
-	JP_SAMPLE_UNWATCHED, /* of a process that is not in the truth at that time */
+	JP_SAMPLE_NATIVE,    /* its thread is in no activation */
+	JP_SAMPLE_UNWATCHED, /* its process is not in the truth at that time */
 	JP_SAMPLE_CLASSES
 };
-/* Usual share of samples in activations that are astray, or below. The truth does not cover the
- * instructions between the return from a path and the next time stamp, and at both ends of a
- * handler. */
+/* Usual share of astray and below samples in activations. The truth does not cover the instructions
+ * between the return from a path and the next time stamp, nor those at both ends of a handler. */
 #define JP_SAMPLE_ASTRAY_USUAL 0.003
 #define JP_SAMPLE_BELOW_USUAL  0.01
-/* Usual share of all samples from processes that have not yet announced themselves. */
+/* Usual share of samples from processes that have not announced themselves yet. */
 #define JP_SAMPLE_UNWATCHED_USUAL 0.02
 /* Returns the name of @class in results. */
 const char *jp_sample_class_text(enum jp_sample_class class);
@@ -30,7 +29,7 @@ const char *jp_sample_class_text(enum jp_sample_class class);
 /* The facts that determine the class of a sample. */
 struct jp_sample_facts {
 	bool code;      /* its ip lies in emitted code */
-	bool in_window; /* it lies in the window */
+	bool in_window; /* its time lies in the window */
 	bool watched;   /* its process is in the truth at that time */
 	bool user_part; /* it has user registers */
 	bool kernel;    /* it was taken in the kernel */
@@ -63,11 +62,11 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 /* Returns the cause for a thread of @pid that the truth does not have at that time: "unknown" if
  * the truth has the process, else "other-process". */
 const char *jp_sample_stranger_cause(const struct jp_evidence *evidence, uint32_t pid);
-/* Returns whether a sample in an interval is of a process that did not announce itself at a gate
- * for records, such as a benchmark's runner between fork and sleep. */
+/* Returns whether a sample in an interval belongs to a process that did not announce itself at a
+ * gate for records, such as a benchmark's runner between fork and sleep. */
 bool jp_sample_is_bystander(const struct jp_evidence *evidence, const struct jp_event *event);
-/* Returns whether @time lies in the window that the capture states, or, if gated, in an
- * interval. */
+/* Returns whether @time lies in the window that the capture reports, or in an interval if the
+ * capture is gated. */
 bool jp_sample_is_in_window(const struct jp_evidence *evidence, uint64_t time);
 /* Returns whether the truth has @pid at @time; UINT64_MAX: at any time. */
 bool jp_sample_is_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Doubles: an event takes at most one sample of a thread at a time. */
+/* Double samples: an event takes at most one sample of a thread at a time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -22,7 +22,8 @@ struct sample_doubles {
 };
 
 struct last_sample {
-	uint64_t time, end, digest; /* @end: offset of the record's end; 0: not of a perf.data */
+	uint64_t time, end, digest; /* @end: offset of the record's end; 0: the record is not from a
+				       perf.data */
 	uint32_t attr;
 };
 

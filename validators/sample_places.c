@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Places: a sample of the workload in user space must be where any of its processes ever had
- * executable memory. Time and process are not compared: a child of vfork() runs its parent's code,
- * and an interrupt may precede the fault of a thread that returns to a page which is no longer
- * executable. */
+/* Places of samples: a sample of the workload in user space must be where any of its processes ever
+ * had executable memory. Time and process are not compared: a child of vfork() runs its parent's
+ * code, and an interrupt may precede the fault of a thread that returns to a page which is no
+ * longer executable. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,11 +23,12 @@ struct sample_places {
 	size_t count;
 	struct sample_range *kernel; /* the kernel's mappings, by record */
 	size_t nr_kernel, kernel_capacity;
-	uint64_t samples, nowhere; /* of the workload in user space; those not in @places */
+	uint64_t samples, nowhere; /* samples of the workload in user space; those of them in no
+				      range of @places */
 	uint64_t all, elsewhere;   /* all samples; those outside of @kernel */
 };
 
-/* Allowed: BPF programs, for example, may have no record. */
+/* Some are allowed: BPF programs, for example, may have no record. */
 static const struct jp_role elsewhere = {.bound = JP_MOST_UNJUDGED};
 
 static int by_start(const void *one, const void *other)

@@ -17,7 +17,7 @@ enum { ENDS = 2 };
 struct samples_room {
 	uint64_t first, last; /* times of samples */
 	uint64_t watched;     /* samples of the workload */
-	uint64_t period;      /* in ns; 0: not constant */
+	uint64_t period;      /* period in ns; 0: it varies */
 	bool sampled;
 };
 

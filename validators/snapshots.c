@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Snapshots: each must show exactly the memory that was executable while the capture read the maps.
- * None may be missing, and each executable line must have a record. */
+ * No snapshot may be missing, and each executable line must have a record. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,10 +17,10 @@ struct shown {
 	struct jp_executables truth;
 	struct jp_map recorded; /* digests of synthesized records */
 	uint64_t stretches, missing, lines, invented;
-	bool must_record; /* jitproof captured: each line has a record */
+	bool must_record; /* the capture is jitproof's own: each line must have a record */
 };
 
-/* Returns whether @one existed during all of @snapshot (@surely), or possibly at some time of
+/* Returns whether @one existed during the whole @snapshot (@surely), or possibly at some time of
  * it. */
 static bool existed_during(const struct shown *shown, const struct jp_executable *one,
 			   const struct jp_snapshot *snapshot, bool surely)
@@ -44,7 +44,7 @@ static bool is_same(const struct shown *shown, const struct jp_executable *one,
 	return line->prot == one->prot && (!own || own->shared == line->shared);
 }
 
-/* Returns the end of the part of @one, from its start on, that the lines of @snapshot show. */
+/* Returns the end of the part of @one, beginning at its start, that the lines of @snapshot show. */
 static uint64_t find_shown_end(const struct shown *shown, const struct jp_snapshot *snapshot,
 			       const struct jp_executable *one)
 {
@@ -57,7 +57,7 @@ static uint64_t find_shown_end(const struct shown *shown, const struct jp_snapsh
 	return at;
 }
 
-/* Returns the end of the part of @line, from its start on, that may have been executable. */
+/* Returns the end of the part of @line, beginning at its start, that may have been executable. */
 static uint64_t find_right_end(const struct shown *shown, const struct jp_snapshot *snapshot,
 			       const struct jp_procmap *line)
 {
@@ -83,7 +83,7 @@ static uint64_t digest_line(uint32_t pid, uint64_t start, uint64_t end, uint64_t
 	return jp_digest(jp_digest(0, words, sizeof(words)), name, strlen(name));
 }
 
-/* Stores synthesized records: they have time 0, or that of the snapshot, and no generation. */
+/* Stores synthesized records, which have time 0 or that of the snapshot, and no generation. */
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct shown *shown = view->state;
@@ -212,7 +212,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!shown)
 		return -ENOMEM;
 	shown->view = view;
-	/* A gate does not record again what the capture has already. */
+	/* A gate records only mappings that the capture does not have yet. */
 	shown->must_record = view->evidence->info.first_enabled &&
 			     !jp_evidence_gated(view->evidence) &&
 			     strcmp(view->evidence->info.policy, jp_synth_text(JP_SYNTH_NONE)) != 0;

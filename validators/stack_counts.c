@@ -13,7 +13,7 @@
 
 /* Least judged samples of a process in its interval; processes with metrics of their own. */
 enum { LEAST_OF_PROCESS = 100, MOST_LISTED = 64 };
-/* Without these, samples in emitted code cannot be distinguished from others. */
+/* If one of these is missing, samples in emitted code cannot be distinguished from others. */
 enum { UNCLASSED = JP_LACKS_ADDRESSES | JP_LACKS_TIME | JP_LACKS_THREADS };
 
 static const struct jp_role judged_samples = {.bound = JP_LEAST_K, .steady = true};
@@ -185,7 +185,7 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 		{"predicted", count->predicted, count->judged},
 		{"perfview", count->perfview, count->judged},
 		{"flagged", count->flagged, count->verdicts[JP_SHORT]},
-		/* Only if the case chose its methods: */
+		/* Used only if the case selects methods: */
 		{"complete", count->complete,
 		 count->verdicts[JP_SHORT] + count->verdicts[JP_SINGLE]},
 		{"exact", count->verdicts[JP_EXACT], count->judged},

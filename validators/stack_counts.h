@@ -19,11 +19,12 @@ struct jp_process_count {
 
 struct jp_stack_counts {
 	struct jp_method_count methods[JP_METHODS];
-	uint64_t samples, unjudged; /* samples in emitted code; those that cannot be judged */
-	uint64_t kernel;            /* samples in emitted code that were taken in the kernel */
-	uint64_t off_code;          /* of a thread in a path, but in no emitted code */
-	uint64_t foreign;           /* of processes that the truth does not have */
-	uint64_t granted_least;     /* smallest dump that the kernel granted, in bytes */
+	uint64_t samples,
+		unjudged;  /* number of samples in emitted code; of samples that cannot be judged */
+	uint64_t kernel;   /* samples in emitted code that were taken in the kernel */
+	uint64_t off_code; /* samples of a thread in a path, but in no emitted code */
+	uint64_t foreign;  /* samples of processes that the truth does not have */
+	uint64_t granted_least;             /* smallest dump that the kernel granted, in bytes */
 	struct jp_process_count *processes; /* one for each announcement */
 	uint64_t *places;                   /* function id << 32 | offset of each judged sample */
 	size_t nr_places, places_capacity;

@@ -9,7 +9,7 @@
 /* Returns the verdict of a sample against the possible true stack @truth. */
 typedef enum jp_verdict (*jp_stack_fit)(void *context, const struct jp_truth_stack *truth);
 
-/* Fills @truth with the true stack that @fit gives the best verdict for @event, of all that @guess
+/* Fills @truth with the true stack that @fit rates best for @event, of all stacks that @guess
  * allows: without a stack pointer the depth in a recursion is unknown. Returns JP_STACK_FOUND, or
  * the answer of jp_truth_stack_guess(). */
 enum jp_stack_answer jp_stack_guess(const struct jp_evidence *evidence,

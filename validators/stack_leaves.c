@@ -7,7 +7,7 @@
 
 #include "harness/model/oracle/place.h"
 
-/* Highest share of a function's samples at an instruction that runs once in a call. */
+/* Highest share of a function's samples at an instruction that runs once per call. */
 static const double ONCE = 0.5;
 
 struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth)

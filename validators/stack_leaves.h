@@ -6,15 +6,15 @@
 #include "validators/stack_counts.h"
 
 /* The place of the innermost frame of a good stack, in a stream with addresses. Instructions that
- * run once in a call have few samples. If a profiler omits innermost frames, all stacks begin at
- * return addresses; if it stores functions only, at first addresses. */
+ * run once per call have few samples. If a profiler omits innermost frames, all stacks begin at
+ * return addresses; if it stores only functions, they begin at first addresses. */
 struct jp_stack_leaf {
 	bool above;    /* in a function that calls another emitted function */
-	bool returned; /* at that call's return address */
-	bool begins;   /* at its own function's first address */
+	bool returned; /* the innermost address is the return address of that call */
+	bool begins;   /* the innermost address is the first address of its function */
 };
 
-/* Samples with good stacks at such instructions. */
+/* Number of samples with good stacks at instructions that run once per call. */
 struct jp_stack_once {
 	uint64_t verdicts[JP_VERDICTS], all, predicted;
 };
@@ -26,7 +26,8 @@ struct jp_stack_leaves {
 
 /* Returns the place of the innermost frame of @truth. */
 struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth);
-/* Counts @weight samples of @verdict, if that is good. @predicted: counted as predicted. */
+/* Counts @weight samples of @verdict if the verdict is good. @predicted: they have the predicted
+ * stack. */
 void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf leaf,
 			 enum jp_verdict verdict, bool predicted, uint64_t weight);
 /* Changes the verdict of the counted leaves in @counts if they are too many. Returns 0 or

@@ -40,7 +40,7 @@ bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method metho
 		return false;
 	if (count == truth->nr_seen)
 		return true;
-	/* The kernel walks the stack itself, whatever the size of the dump. */
+	/* The kernel walks the stack itself, so the size of the dump does not matter. */
 	if (method == JP_CHAIN)
 		return unwound->stop == JP_UNWIND_MAX_STACK;
 	/* The next frame's place on the stack is known, except for native frames. A dump may also
@@ -64,6 +64,6 @@ enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const u
 		return JP_SINGLE;
 	if (seen[nr_seen - 1] != whole[nr_whole - 1] && seen[nr_seen - 1] != must[nr_must - 1])
 		return JP_SHORT;
-	/* With the root, frames beyond those that the method must show are allowed. */
+	/* If the root is there, frames beyond those that the method must show are allowed. */
 	return is_subsequence(must, nr_must, seen, nr_seen) ? JP_GAP : JP_HOLE;
 }

@@ -19,7 +19,7 @@ struct stack_words {
 struct compared_dump {
 	const struct jp_event *event;
 	uint64_t sp, words;
-	uint64_t at, dumped, known; /* address, dumped word, true word; @at 0: none */
+	uint64_t at, dumped, known; /* address in the dump, dumped word, true word; @at 0: none */
 };
 
 static void compare_word(void *context, uint64_t at, uint64_t value)
@@ -39,7 +39,8 @@ static void compare_word(void *context, uint64_t at, uint64_t value)
 	dump->known = value;
 }
 
-/* Returns whether the callchain has a caller: without a frame pointer the walk ends at once. */
+/* Returns whether the callchain has a caller: without a frame pointer the kernel's walk ends at
+ * once. */
 static bool has_caller(const struct stack_words *words, const struct jp_event *event)
 {
 	const uint64_t *user;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stated modes: the events must sample the kernel exactly if our capture states that. */
+/* Stated modes: the events must sample the kernel if and only if our capture states that. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "harness/model/oracle/oracle.h"
 #include "validators/gate_names.h"
 
-/* Largest difference, in ns, of CPU time and passed time in a pinned activation. Two context
+/* Largest difference, in ns, of CPU time and elapsed time in a pinned activation. Two context
  * switches take longer. */
 enum { PINNED_NS = 1000 };
 

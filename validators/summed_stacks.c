@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Summed stacks: judges stacks that a profiler counted without times, with addresses or with names.
- * An activation of the process must have the stack, and the sum of all weights must be the number
+ * The process must have an activation with the stack, and the sum of all weights must be the number
  * that the witness expects. */
 #include <errno.h>
 #include <inttypes.h>
@@ -34,26 +34,27 @@ struct summed {
 	struct jp_view *view;
 	struct jp_frame_names names;
 	bool by_name;
-	/* One activation of each set with equal stacks. */
+	/* One activation for each set of activations with equal stacks. */
 	const struct jp_truth_activation **kinds;
-	uint64_t *witnessed; /* the witness's samples of each kind */
+	uint64_t *witnessed; /* number of the witness's samples for each of @kinds */
 	size_t nr_kinds;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
 	struct jp_summed_weights weights;
 	uint64_t emitted, all, unnamed;
 	uint64_t largest;    /* weight of the largest sum */
-	char innermost[128]; /* its innermost name */
+	char innermost[128]; /* name of the innermost frame */
 	struct jp_stack_leaves leaves;
-	struct jp_stack_leaf leaf; /* of the stack that find_best() found */
-	uint32_t nr_must, same;    /* frames that must be there; equal ones from the innermost on */
+	struct jp_stack_leaf leaf; /* place in the stack that find_best() found */
+	uint32_t nr_must, same;    /* number of frames that must be there; of equal frames, from the
+				      innermost one */
 	/* Samples: */
 	uint64_t stackless;  /* without a frame */
-	uint64_t never;      /* with a stack that no activation has */
-	uint64_t excess;     /* more than their activations had time for */
-	uint64_t impossible; /* with an impossible stack below native code */
-	uint64_t below;      /* with a possible stack below native code: few are usual */
-	uint64_t unwatched;  /* of processes that never existed */
+	uint64_t never;      /* samples with a stack that no activation has */
+	uint64_t excess;     /* samples that exceed the time of their activations */
+	uint64_t impossible; /* samples with an impossible stack below native code */
+	uint64_t below;      /* samples with a possible stack below native code: a few are usual */
+	uint64_t unwatched;  /* samples of processes that never existed */
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 	uint32_t nr_seen, first; /* @first: index of the first frame in emitted code */
 	bool all_named;
@@ -141,9 +142,9 @@ static enum jp_verdict compare_with_truth(struct summed *summed)
 	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, whole, nr_whole);
 }
 
-/* Returns the best verdict against any activation of the process, or of the thread; JP_UNJUDGED:
- * there is none. Stores the id of the innermost function in *@function. Adds the witness's samples
- * of all activations that fit to *@possible. */
+/* Returns the best verdict for any activation of the process, or of the thread; JP_UNJUDGED: there
+ * is no activation. Stores the id of the innermost function in *@function. Adds the witness's
+ * samples of all activations with this stack to *@possible. */
 static enum jp_verdict find_best(struct summed *summed, const struct jp_event *event,
 				 uint32_t *function, uint64_t *possible)
 {
@@ -296,8 +297,8 @@ static uint32_t first_emitted(const struct summed *summed, const struct jp_event
 	return i;
 }
 
-/* Returns whether all frames before the first in emitted code have native names: an unnamed frame
- * may be emitted code. */
+/* Returns whether all frames before the first one in emitted code have native names: an unnamed
+ * frame may be emitted code. */
 static bool has_native_leaf(const struct summed *summed)
 {
 	uint32_t i = 0;
@@ -441,7 +442,8 @@ static uint64_t report_unusual(struct summed *summed, uint64_t count, uint64_t n
 	return count;
 }
 
-/* Returns how many samples without emitted code are more than the witness expects at all. */
+/* Returns by how many the samples without emitted code exceed all samples that the witness
+ * expects. */
 static uint64_t judge_native(struct summed *summed)
 {
 	const uint64_t native = summed->all - summed->unwatched - summed->weights.all.inside;
@@ -462,13 +464,13 @@ static uint64_t judge_native(struct summed *summed)
 static uint64_t count_impossible(struct summed *summed)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
-	/* These three may count the same samples. */
+	/* The three numbers may count the same samples, so do not add them. */
 	uint64_t count =
 		jp_max(jp_max(summed->excess, summed->weights.moved), summed->weights.surplus) +
 		summed->impossible;
 
 	count += judge_native(summed);
-	/* Not if code in files, which may have any name, counts as native. */
+	/* Skip this if code in files, which may have any name, counts as native. */
 	if (summed->all_named || !summed->by_name)
 		count += report_unusual(
 			summed, summed->below,

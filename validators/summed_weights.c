@@ -82,7 +82,8 @@ static double most_inside(const struct jp_summed_weight *weight)
 	return (double)(weight->inside + weight->unknown);
 }
 
-/* Judges each thread. Samples that some threads have too many and others too few were moved. */
+/* Judges each thread. If some threads have too many samples and others too few, the samples were
+ * moved. */
 static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
 	const struct jp_summed_weight *one, *worst = NULL;

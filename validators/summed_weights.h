@@ -7,9 +7,10 @@
 
 /* Samples of a thread, or of all threads, and the range that the witness expects. */
 struct jp_summed_weight {
-	uint64_t inside;    /* with emitted code anywhere on the stack */
-	uint64_t unknown;   /* possibly so: without frames, or without an emitted name */
-	double least, most; /* by the witness: in user space within the window; at all */
+	uint64_t inside;    /* samples with emitted code anywhere on the stack */
+	uint64_t unknown;   /* samples that may have emitted code: without frames, or without an
+			       emitted name */
+	double least, most; /* expected by the witness: in user space within the window; in total */
 	double steps;       /* interruptions of that time */
 };
 

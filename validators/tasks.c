@@ -12,12 +12,12 @@
 
 static const struct jp_role wrong_tasks = {.column = "tasks"};
 
-/* The records that the capture has of one task. */
+/* The records of one task in the capture. */
 struct task_records {
 	bool fork, exit;
 	bool synthesized; /* a FORK for a task that existed before the capture */
-	bool named;       /* a COMM for such a task */
-	bool owed;        /* later records of the same events exist, so its FORK must, too */
+	bool named;       /* a COMM record can belong to this task */
+	bool owed;        /* later records of the same events exist, so its FORK must exist, too */
 	bool sampled;
 };
 
@@ -57,7 +57,7 @@ static bool is_within(const struct task_state *state, uint64_t time, uint64_t fr
 	return time + slack >= from && (to == UINT64_MAX || time <= to + slack);
 }
 
-/* Returns the task before @task with the same tid, or NULL. */
+/* Returns the previous task with the same tid, or NULL. */
 static const struct jp_task *previous_task(const struct task_state *state,
 					   const struct jp_task *task)
 {
@@ -301,8 +301,8 @@ static bool is_watched(struct task_state *state, const struct jp_task *task, uns
 	return maker && maker != task && depth < 64 && is_watched(state, maker, depth + 1);
 }
 
-/* Returns whether the task existed before the events and after the attach, so that records of it
- * must be synthesized. */
+/* Returns whether the task existed before the events were enabled and after the attach, so that its
+ * records must be synthesized. */
 static bool must_be_synthesized(const struct task_state *state, const struct jp_task *task)
 {
 	const struct jp_capture_info *info = get_info(state);
@@ -342,7 +342,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 			     strcmp(get_info(state)->order, "enable-first") == 0 &&
 			     !jp_evidence_gated(view->evidence);
 		bool named = must_be_synthesized(state, task);
-		/* perf synthesizes only names at an attach. */
+		/* At an attach, perf synthesizes only names. */
 		bool synthesized = named && get_info(state)->first_enabled;
 		bool exit = task->exits && are_events_enabled(state, task->ending, task->ended);
 		/* Our capture synthesizes both records for each thread that it finds. */

@@ -17,7 +17,7 @@ bool jp_clock_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t
 	return false;
 }
 
-/* Returns whether no gap lies between the witness's samples @one and @next. */
+/* Returns whether there is no gap between the witness's samples @one and @next. */
 static bool is_contiguous(const struct jp_witnessed *witnessed, const struct jp_witness_sample *one,
 			  const struct jp_witness_sample *next)
 {
@@ -25,8 +25,8 @@ static bool is_contiguous(const struct jp_witnessed *witnessed, const struct jp_
 	       (double)(next->time - one->time) <= JP_WITNESS_GAP * (double)witnessed->period;
 }
 
-/* Returns for how many ns the kernel throttled the witness from its sample @i on. Less than a gap
- * counts as 0. */
+/* Returns for how many ns the kernel throttled the witness after its sample @i. Times shorter than
+ * a gap count as 0. */
 static uint64_t throttled_after(const struct jp_witnessed *witnessed, size_t i)
 {
 	const uint64_t time = jp_witnessed_throttled(witnessed, i);
@@ -61,7 +61,7 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 		const struct jp_witness_sample *one = &witnessed->samples[i];
 		struct jp_clock_thread *thread =
 			jp_map_at(threads, jp_clock_key(one->pid, one->tid), sizeof(*thread));
-		/* The first sample after throttling stands for time that is left out. */
+		/* Do not count the first sample after throttling: its time is left out. */
 		const bool counts =
 			!i || one[-1].tid != one->tid || !throttled_after(witnessed, i - 1);
 		const bool watched = jp_clock_watched(evidence, one->pid, one->time, one->time);

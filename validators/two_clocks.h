@@ -5,23 +5,27 @@
 #include "harness/model/evidence/evidence.h"
 #include "harness/model/evidence/witness_room.h"
 
-/* Counts and expected numbers of samples of two clocks on the same threads: capture and witness. */
+/* Counts samples of two clocks on the same threads, capture and witness, and the expected
+ * numbers. */
 
 /* The witness's samples of one thread. */
 struct jp_clock_thread {
 	uint64_t samples; /* within the windows */
-	uint64_t gaps;    /* of @samples, those after a gap: the thread or its CPU did not run */
-	uint64_t near;    /* of @samples, those near the previous sample */
-	uint64_t inside;  /* in activations; in jp_clock_runtime(), if the capture has no times */
-	uint64_t user;    /* surely in activations, in user space, within the windows */
-	double unseen;    /* samples that the witness may lack because of throttling */
+	uint64_t gaps; /* part of @samples: after a gap, in which the thread or its CPU did not run
+			*/
+	uint64_t near; /* part of @samples: near the previous sample */
+	uint64_t inside; /* part of @samples: in activations; in jp_clock_runtime(), if the capture
+			    has no times */
+	uint64_t user;   /* surely in activations, in user space, within the windows */
+	double unseen;   /* samples that the witness may lack because of throttling */
 };
 
 struct jp_clock_time {
 	uint64_t from, to; /* ns by CLOCK_MONOTONIC */
 };
 
-/* Returns the key of a thread in maps; another process may reuse a tid. */
+/* Returns the key of a thread in maps, which includes the pid, since another process may reuse a
+ * tid. */
 static inline uint64_t jp_clock_key(uint32_t pid, uint32_t tid)
 {
 	return (uint64_t)pid << 32 | tid;

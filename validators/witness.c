@@ -43,11 +43,11 @@
 #include "validators/sample_class.h"
 #include "validators/two_clocks.h"
 
-/* Samples of a thread that may be missing in holes: when threads swap their contexts, a timer
- * continues in another thread, which may leave the CPU before it expires. */
+/* Number of a thread's samples that may be missing in holes: when threads swap their contexts, a
+ * timer continues in another thread, which may leave the CPU before the timer expires. */
 static const double ALLOWED_MISSING = 2;
-/* Periods of the capture: if an interval between samples differs more from whole periods, the timer
- * was interrupted or its handler was late. A smaller value excuses fewer missing samples. */
+/* In periods of the capture: if an interval between samples differs by more from whole periods, the
+ * timer was interrupted or its handler was late. A smaller value excuses fewer missing samples. */
 static const double LATE = 1.0 / 16;
 static const struct jp_role seen_samples = {.column = "seen"};
 static const struct jp_role surplus_samples = {.column = "invented"};
@@ -57,7 +57,7 @@ struct clock_sample {
 	uint32_t pid, tid, cpu;
 };
 
-/* The samples of one thread, of a process or of the case within the windows. */
+/* Samples of one thread, one process or the case within the windows. */
 struct tally {
 	uint32_t pid, tid;
 	struct jp_clock_thread witness;
@@ -65,8 +65,8 @@ struct tally {
 	uint64_t inside;  /* samples of @capture in activations */
 	uint64_t near;    /* samples of @capture near the previous sample */
 	uint64_t missing; /* samples in holes */
-	uint64_t row;     /* most missing samples in one hole */
-	uint64_t longest; /* most samples of the witness in one hole */
+	uint64_t row;     /* largest number of missing samples in one hole */
+	uint64_t longest; /* largest number of the witness's samples in one hole */
 	uint64_t hole;    /* start of the first hole, in ns */
 	uint64_t threads; /* number of threads */
 };
@@ -85,11 +85,11 @@ struct witness {
 	bool steady, task, kernel, observed;
 	struct jp_map throttled; /* event id -> time of its THROTTLE */
 	double unsampled; /* samples that the capture lacks because its events were throttled */
-	double lost;      /* samples that may be missing: lost or throttled */
-	uint64_t skipped; /* samples that the kernel did not take of a running witness */
-	uint64_t taken;   /* samples that it took in the same conditions */
+	double lost;      /* samples that may be missing because they were lost or throttled */
+	uint64_t skipped; /* samples that the kernel did not take although the witness ran */
+	uint64_t taken;   /* samples that it took under the same conditions */
 	struct jp_map indices; /* jp_clock_key() -> index into @tallies + 1 */
-	struct tally *tallies; /* of each thread */
+	struct tally *tallies; /* tallies of the threads */
 	size_t nr_tallies, tallies_capacity;
 	double lack, surplus; /* samples of threads with a fault */
 };
@@ -201,8 +201,8 @@ static bool stays_on_cpu(const struct jp_witness_sample *sample)
 	       sample[1].cpu == sample->cpu && !sample->throttled;
 }
 
-/* Returns how many samples the capture must have among @count consecutive samples of the witness:
- * all intervals except the first and the last are whole periods. */
+/* Returns the least number of samples of the capture among @count consecutive samples of the
+ * witness: all intervals except the first and the last are whole periods. */
 static uint64_t count_enclosed(const struct witness *state, size_t count)
 {
 	return count < 4 ? 0 : (uint64_t)((double)(count - 2) * state->ratio);
@@ -224,14 +224,15 @@ static size_t find_hole(const struct witness *state, size_t i)
 	return next - i + 1;
 }
 
-/* Returns whether @time is @periods, both in ns, but for the time that a handler takes to start. */
+/* Returns whether @time equals @periods, both in ns, except for the time that a handler takes to
+ * start. */
 static bool are_periods(const struct witness *state, uint64_t time, uint64_t periods)
 {
 	return fabs((double)time - (double)periods) < LATE * (double)state->period;
 }
 
-/* Returns whether nothing interrupted the capture on @cpu from @from to @to: the time lies between
- * samples that are a period apart. */
+/* Returns whether nothing interrupted the capture on @cpu from @from to @to, because samples a
+ * period apart enclose this time. */
 static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t from, uint64_t to)
 {
 	uint64_t last = 0, time = 0;
@@ -251,10 +252,10 @@ static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t
 	return last >= to;
 }
 
-/* Returns whether the witness's next sample is @periods after sample @i, and none of the two is
- * late: the samples around them are a period away. The capture shows, where it watches, that
- * nothing was interrupted. After 2 periods the timer expired between them, and the kernel took no
- * sample. */
+/* Returns whether the witness's next sample is @periods after sample @i, and neither of them is
+ * late: the samples around them are one period away. If the capture watches this time, it shows
+ * that nothing was interrupted. After 2 periods, the timer expired in between, and the kernel took
+ * no sample. */
 static bool is_next_after(const struct witness *state, size_t i, unsigned periods)
 {
 	const struct jp_witness_sample *sample = &state->witnessed->samples[i];
@@ -393,8 +394,8 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 		.few_room = jp_witness_room(gaps, all, state->ratio),
 		.many = (double)tally->capture,
 		.most = all,
-		/* A timer that was late by many periods takes one sample, which of the witness
-		 * counts only as the ratio of a sample of the capture. */
+		/* A timer that was late by many periods takes one sample. Such a sample of the
+		 * witness corresponds to only a part of a sample of the capture. */
 		.many_room =
 			jp_witness_room(gaps, all, state->ratio) + fmax(1 - state->ratio, 0) * gaps,
 	};
@@ -420,7 +421,7 @@ static double row_beyond_chance(const struct witness *state, const struct tally 
 	return fmax((double)tally->row - 1, 0);
 }
 
-/* Returns how many samples are missing in holes beyond chance. */
+/* Returns how many samples are missing in holes, beyond chance. */
 static double missing_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const double missing = (double)tally->missing - ALLOWED_MISSING * (double)tally->threads;
@@ -442,9 +443,9 @@ static double lack_beyond_chance(const struct witness *state, const struct tally
 	return fmax(counted, missing_beyond_chance(state, tally));
 }
 
-/* Returns how many samples are near their predecessor beyond chance. Interruptions have this effect
- * on both clocks equally often; late timers affect the witness, whose period is shorter, at least
- * as often. */
+/* Returns how many samples are too near to their predecessor, beyond chance. Interruptions have
+ * this effect on both clocks equally often; late timers affect the witness, whose period is
+ * shorter, at least as often. */
 static uint64_t near_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	return state->ratio <= 1 && jp_witness_exceeds(tally->near, tally->witness.near, 1)
@@ -452,7 +453,7 @@ static uint64_t near_beyond_chance(const struct witness *state, const struct tal
 		       : 0;
 }
 
-/* Returns how many samples are surplus beyond chance. */
+/* Returns how many samples there are too many, beyond chance. */
 static double surplus_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const struct drift drift = compute_drift(state, tally);
@@ -461,8 +462,8 @@ static double surplus_beyond_chance(const struct witness *state, const struct ta
 		    (double)near_beyond_chance(state, tally));
 }
 
-/* Reports if samples of @tally are missing, other than @lost ones, or surplus. @what, @number: its
- * name in the report. Returns 0 or -ENOMEM. */
+/* Reports missing samples in @tally, except @lost ones, or too many samples. @what, @number: name
+ * of the tally in the report. Returns 0 or -ENOMEM. */
 static int judge_tally(struct witness *state, const struct tally *tally, double lost,
 		       const char *what, uint32_t number)
 {
@@ -502,8 +503,8 @@ static int by_process(const void *left, const void *right)
 	return jp_compare(a->pid, b->pid) ?: jp_compare(a->tid, b->tid);
 }
 
-/* Judges each thread. Lost samples are missing in some threads: if all threads together miss more,
- * reports all threads that miss any. */
+/* Judges each thread. Lost samples are missing in some threads: if more samples are missing in all
+ * threads together, reports each thread with missing samples. */
 static int judge_threads(struct witness *state)
 {
 	double lack = 0;
@@ -578,7 +579,7 @@ static int judge_streams(struct witness *state)
 }
 
 /* Returns how many samples a slower capture may lack because of throttling: the kernel throttles it
- * only when it throttles the witness. */
+ * only if it throttles the witness, too. */
 static double most_throttled(const struct witness *state)
 {
 	return (double)state->witnessed->throttles * JP_THROTTLED_NS / (double)(state->period ?: 1);

@@ -8,9 +8,9 @@
 /* Replaces all code by other code, of other sizes and shapes, at the same address. The meaning of
  * an address depends on the time. */
 enum how {
-	OVERWRITE, /* the memory stays, RWX: the kernel reports nothing */
+	OVERWRITE, /* the memory stays mapped RWX: the kernel records nothing */
 	FLIP,      /* the memory stays and changes from RX to RW and back */
-	UNMAP,     /* the memory is unmapped, and other memory is mapped there */
+	UNMAP,     /* the memory is unmapped, and other memory is mapped at its address */
 };
 static const char *const hows[] = {"overwrite", "flip", "unmap", NULL};
 

@@ -4,7 +4,7 @@
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
-/* Size of the stack in bytes: more than the frames of any path use. */
+/* Size of the stack in bytes: more than the frames of any path need. */
 enum { MOST_STACK = 2 << 20 };
 
 static const char *const touched[] = {"fhfe", "fle", "hfNe", "lHfe", "fFhHlf", "fNhN", NULL};

@@ -7,13 +7,13 @@
 #include "workloads/emit/code_heap.h"
 
 /* A code heap that grows page by page while threads run all of it. For each new page the kernel
- * reports the whole mapping that the page became part of: the record covers code that is older than
+ * records the whole mapping that the page became part of: the record covers code that is older than
  * the record. */
 enum direction { UP, DOWN, HOLES };
 enum manner {
 	MMAP,          /* maps the new page next to the old ones */
 	MPROTECT,      /* makes an existing RW page RX */
-	LATE_MPROTECT, /* the same, but publishes the code before that */
+	LATE_MPROTECT, /* like MPROTECT, but publishes the code before mprotect() */
 	RESERVE,       /* makes an existing PROT_NONE page RW, then RX */
 };
 static const char *const directions[] = {"up", "down", "holes", NULL};
@@ -23,7 +23,7 @@ static struct {
 	struct jp_code_heap heap;
 	unsigned direction, manner;
 	unsigned unit;  /* pages per step */
-	unsigned grown; /* units so far */
+	unsigned grown; /* number of mapped units */
 	pthread_mutex_t lock;
 } growth = {.heap = JP_CODE_HEAP(16), .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -35,7 +35,7 @@ static unsigned locate_unit(unsigned number)
 	switch (growth.direction) {
 	case DOWN:
 		return units - 1 - number;
-	case HOLES: /* first every other unit, then those in between */
+	case HOLES: /* first every second unit, then the units in between */
 		return number < even ? 2 * number : 2 * (number - even) + 1;
 	default:
 		return number;

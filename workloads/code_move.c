@@ -13,7 +13,7 @@ static const char *const hows[] = {"copy", "mremap", NULL};
 
 static struct {
 	struct jp_code_heap heap;
-	struct jp_region other; /* COPY: the region without code */
+	struct jp_region other; /* COPY: the region that has no code now */
 	unsigned how;
 	uint64_t before;
 } moving = {.heap = JP_CODE_HEAP(2), .other = {.fd = -1}};
@@ -43,7 +43,7 @@ static int copy_pages(void *context, unsigned n)
 	return ret;
 }
 
-/* All threads must be outside: a running path returns to the old addresses. */
+/* No thread may run the code, because its path would return to the old addresses. */
 static int act_move(void *context, const char *arg)
 {
 	struct jp_code_heap *heap = &moving.heap;

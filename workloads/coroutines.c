@@ -52,7 +52,7 @@ static char *map_stack(void)
 	return stack;
 }
 
-/* Called from a path: switches to the next coroutine. */
+/* Switches to the next coroutine; a path calls this. */
 static void switch_coroutine(void)
 {
 	struct jp_paused *paused = jp_path_pause();

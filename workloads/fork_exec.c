@@ -61,7 +61,7 @@ static int map_guards(const struct jp_arena *arena)
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 		if (page == MAP_FAILED && errno == EEXIST)
-			continue; /* a neighbour exists already */
+			continue; /* there is a neighbour already */
 		if (page == MAP_FAILED)
 			return -errno;
 		jp_truth_map(before, jp_clock_now(),
@@ -92,7 +92,7 @@ static int run_benchmark(void)
 
 	plan.protect = plan.instead = scene.protect;
 	plan.name = "benchmark";
-	/* Short runs, so that both programs run often in the interval even on slow machines. */
+	/* Use short runs, so that both programs run often in the interval even on slow machines. */
 	plan.turns = 100000;
 	if (scene.replace)
 		ret = replace_program(scene.replace);
@@ -210,7 +210,7 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "jitproof workload %s: --replace needs a new process\n", argv[0]);
 		return 2;
 	}
-	/* Only views write code through another mapping. */
+	/* Skip if the kernel denies it: only VIEWS writes code through another mapping. */
 	if (scene.protect != JP_PROTECT_VIEWS && jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	if (scene.task) {

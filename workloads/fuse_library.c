@@ -148,7 +148,7 @@ static void *serve_requests(void *context)
 		got = read(scene.fd, request, sizeof(request));
 		if (got >= (ssize_t)sizeof(struct fuse_in_header))
 			answer_request((const struct fuse_in_header *)request);
-		/* ENOENT: the requester gave up; EPERM: not mounted yet. */
+		/* ENOENT: the reader gave up; EPERM: not mounted yet. */
 		else if (got < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT &&
 			 errno != EPERM)
 			break;
@@ -156,8 +156,8 @@ static void *serve_requests(void *context)
 	return NULL;
 }
 
-/* Becomes @user but keeps root's capabilities: the file system checks the user, everything else
- * checks capabilities. Returns 0 or -errno. */
+/* Becomes @user but keeps root's capabilities: the file system checks the user, and all other
+ * checks use capabilities. Returns 0 or -errno. */
 static int become_user(uid_t user)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -5,7 +5,7 @@
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
-/* Content of the word that wrong call frame information takes for the return address. */
+/* Content of the word that is the return address according to wrong call frame information. */
 enum hole_word { ZERO, DATA, STALE };
 
 static const char *const holes[] = {"fNlNe", "fOfNfe", "lNnOfe", "fFlLfO", "nOlNOfNf", NULL};

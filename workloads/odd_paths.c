@@ -24,7 +24,7 @@ enum { LONG = 4000 };
 struct odd_place {
 	const char *word; /* option without -- */
 	const char *name; /* NULL: make_path() builds it */
-	bool program;     /* also run a program of that name */
+	bool program;     /* run a program of that name as well */
 };
 
 static const struct odd_place places[] = {
@@ -116,7 +116,7 @@ static int start_place(unsigned at, const char *folder)
 
 	if (ret || !places[at].program || scene.libraries)
 		return ret;
-	/* The end of the name matters. */
+	/* Keep the end of the name, which matters. */
 	snprintf(program, sizeof(program), "%s/program of %s",
 		 places[at].name ? folder : scene.merged, places[at].name ?: "layers");
 	return jp_folder_copy("/proc/self/exe", program)

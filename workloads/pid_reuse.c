@@ -62,7 +62,7 @@ static int start_incarnation(void *context)
 	struct jp_child process;
 	int ret = jp_process_fork(&process, &wanted, run_incarnation, NULL);
 
-	if (ret == -EEXIST) { /* another process has the pid now: use a new pid */
+	if (ret == -EEXIST) { /* another process has the pid: use a new one */
 		incarnations.pid = 0;
 		return 0;
 	}

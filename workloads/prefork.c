@@ -53,7 +53,7 @@ static int act_toggle(void *context, const char *arg)
 	return ret;
 }
 
-/* Prepares for SIGKILL: a process killed while it writes leaves a torn record. */
+/* Prepares a process for SIGKILL: a process killed while it writes leaves a torn record. */
 static int act_rest(void *context, const char *arg)
 {
 	jp_path_stop(NULL);

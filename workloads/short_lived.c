@@ -11,7 +11,7 @@
 #include "workloads/emit/workload.h"
 
 enum { WIDTH = 4, MS = 1000000 };
-#define ENDLESS UINT64_C(20000000000) /* loop iterations: at least about ten seconds */
+#define ENDLESS UINT64_C(20000000000) /* loop iterations for at least ten seconds */
 
 static struct {
 	unsigned life, count; /* ms; number of processes before "ready" */

@@ -18,7 +18,7 @@
  * executable at times. */
 static struct {
 	unsigned acts, forks,
-		threads; /* acts and forks: per second; 0: acts at full speed, no forks */
+		threads; /* acts and forks per second; 0: acts at full speed, no forks */
 	atomic_ullong done, forked;
 } storm = {.acts = 10000, .threads = 1};
 
@@ -31,7 +31,7 @@ static int toggle_page(unsigned char *page, size_t size)
 		       : 0;
 }
 
-/* Returns a timer with a tick per millisecond, or -1: then nothing is paced. */
+/* Returns a timer with a tick per millisecond, or -1, in which case nothing is paced. */
 static int open_ticker(void)
 {
 	const struct itimerspec each = {{0, 1000000}, {0, 1000000}};

@@ -15,17 +15,17 @@
  * to RW and back. The kernel reports only the change back, for the whole mapping, which includes
  * code older than the record. Runtimes differ in how they treat threads meanwhile. */
 enum stop {
-	SAFEPOINT,  /* all threads wait outside of emitted code */
+	SAFEPOINT,  /* threads wait outside of emitted code during the change */
 	FAULT,      /* threads continue; a thread that faults waits in a signal handler */
-	IDLE_PAGES, /* only pages without threads change */
+	IDLE_PAGES, /* only pages in which no thread runs change */
 };
 static const char *const stops[] = {"safepoint", "fault", "idle-pages", NULL};
 
 static struct {
 	struct jp_code_heap heap;
 	unsigned stop, group;
-	unsigned filled[JP_SCHEDULE_GROUPS]; /* pages of each group that hold code */
-	unsigned fresh;                      /* pages being written, behind the filled ones */
+	unsigned filled[JP_SCHEDULE_GROUPS]; /* number of pages of each group that contain code */
+	unsigned fresh; /* number of pages that are being written, after the filled ones */
 	pthread_mutex_t lock;
 } toggling = {.heap = JP_CODE_HEAP(8), .lock = PTHREAD_MUTEX_INITIALIZER};
 

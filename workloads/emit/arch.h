@@ -20,8 +20,8 @@ enum jp_shape {
 	JP_SHAPE_OTHER_BP, /* no frame pointer: the register holds the function's word */
 	JP_SHAPE_TAIL,     /* frame pointer; ends with a jump to the next function */
 	JP_SHAPE_STUB,     /* only a jump, as in a procedure linkage table; never innermost */
-	JP_SHAPE_MISLED,   /* no frame pointer; call frame information, if any, takes the word
-			    * for the return address */
+	JP_SHAPE_MISLED,   /* no frame pointer; according to its call frame information, if any, the
+			      word is the return address */
 	JP_SHAPE_SYSCALL,  /* frame pointer; innermost, makes system calls */
 	JP_SHAPE_CLOCK,    /* frame pointer; calls clock_gettime() at the address in its word */
 	JP_SHAPES,
@@ -38,7 +38,7 @@ struct jp_path_step {
 
 struct jp_emitted {
 	uint32_t size;
-	uint32_t word; /* offset of the function's word; 0: it has none */
+	uint32_t word; /* offset of the function's word; 0: none */
 	struct jp_truth_insn insns[256];
 	uint32_t nr_insns;
 };
@@ -72,8 +72,8 @@ void jp_arch_enter(const struct jp_path_step *steps, jp_arch_announce announce, 
 /* Address after the call in jp_arch_enter(): the return address of the outermost emitted
  * function. */
 extern const char jp_arch_enter_return[];
-/* Calls the function in a step's `before`, which has no arguments; the code of such a step. It has
- * a frame pointer and call frame information. */
+/* Calls the function in a step's `before`, which has no arguments; serves as the code of such a
+ * step. It has a frame pointer and call frame information. */
 void jp_arch_call_out(void);
 /* Stores where the signal that passed @ucontext to its handler interrupted the thread. */
 void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp);

@@ -15,7 +15,7 @@ struct jp_arena {
 	unsigned char *exec;  /* address for running code */
 	size_t size, used;
 	enum jp_protect protect;
-	int executable; /* FLIP: it is RX now */
+	int executable; /* FLIP: 1 if it is RX now */
 	struct jp_region region;
 };
 

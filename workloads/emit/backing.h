@@ -11,17 +11,19 @@
 /* An address range whose memory has one kind of backing. */
 struct jp_region {
 	const struct jp_backing_kind *kind;
-	unsigned char *exec; /* address for running code; NULL: nothing is mapped or reserved yet */
-	unsigned char *write; /* for writing code; with one view the same as @exec */
+	unsigned char
+		*exec; /* address at which code runs; NULL: nothing is mapped or reserved yet */
+	unsigned char
+		*write; /* address at which code is written; equal to @exec if there is one view */
 	size_t size, page; /* @page: the smallest size that can be mapped or protected, in bytes */
 	size_t reached;    /* size of the mapped part of the heap, from exec[0] on */
-	int fd;            /* -1: the region has no file of its own */
+	int fd;            /* -1: the region has no file */
 	uint64_t offset;   /* offset of exec[0] in the backing's file */
-	uint32_t name;     /* id in the truth; 0: the backing has no name */
-	int reserved;      /* our address space: mappings may replace each other */
+	uint32_t name;     /* id of the name in the truth; 0: the backing has no name */
+	int reserved; /* the address space is reserved for us: mappings may replace each other */
 };
 
-/* A kind of memory that code lies in. */
+/* A kind of memory for code. */
 struct jp_backing_kind {
 	const char *name;        /* value of --backing= */
 	enum jp_backing backing; /* value in the truth */
@@ -34,7 +36,7 @@ struct jp_backing_kind {
 	int (*map)(struct jp_region *region, size_t at, size_t size, int prot,
 		   unsigned char *wanted, unsigned char **got);
 	int error;           /* the -errno of a machine that does not support this backing */
-	const char *missing; /* what such a machine lacks */
+	const char *missing; /* what an unsupported machine lacks */
 };
 
 /* All kinds; the first is the default, an empty entry marks the end. */

@@ -30,7 +30,7 @@ void jp_children_forget(void);
  * -errno. */
 int jp_child_open(struct jp_child *process, int theirs[2]);
 void jp_child_close(struct jp_child *process);
-/* Adds the child @pid to the list; @pid < 0: creating it failed with -errno. Returns 0 or that
+/* Adds the child @pid to the list. If creating it failed, @pid is -errno. Returns 0 or that
  * error. */
 int jp_child_keep(struct jp_child *process, pid_t pid, int theirs[2]);
 /* Reaps as jp_process_reap() does. @since: earliest time of death, if the child does not report

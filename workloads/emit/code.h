@@ -19,7 +19,7 @@ void jp_code_insn(struct jp_code *code, const void *bytes, uint32_t count);
 void jp_code_lower(struct jp_code *code, const void *bytes, uint32_t count, int32_t by);
 /* Overwrites @count bytes at offset @at. */
 void jp_code_patch(struct jp_code *code, uint32_t at, const void *bytes, uint32_t count);
-/* Appends the word after the code, where nothing runs, after @padding bytes. Returns its distance
+/* Appends the word after the code, where no code runs, after @padding bytes. Returns its distance
  * from the end of the instruction that loads it. */
 int32_t jp_code_word(struct jp_code *code, uint8_t padding);
 

@@ -29,7 +29,7 @@ struct table {
 	size_t base; /* offset of @out from the start of the code */
 };
 
-/* Appends @count bytes. Beyond the capacity, only counts them. */
+/* Appends @count bytes. Counts bytes beyond the capacity without writing them. */
 static void put_bytes(struct table *table, const void *bytes, size_t count)
 {
 	if (count <= table->capacity && table->used <= table->capacity - count)
@@ -72,8 +72,8 @@ static void finish_entry(struct table *table, size_t start)
 		memcpy(table->out + start, &length, sizeof(length));
 }
 
-/* From here on, the caller's @reg is saved @words below the canonical frame address, or, without
- * @saved, is still in the register. */
+/* Appends the rule for the next instructions: the caller's @reg is saved @words below the canonical
+ * frame address or, without @saved, is still in the register. */
 static void put_saved(struct table *table, uint8_t reg, uint8_t words, bool saved)
 {
 	put_u8(table, (saved ? CFA_OFFSET : CFA_RESTORE) | reg);
@@ -143,12 +143,13 @@ static int find_rule(const struct jp_truth_insn *insn, struct rule *rule)
 		*rule = (struct rule){jp_arch_elf.sp, bp == JP_BP_OTHER, false,
 				      (uint64_t)insn->pre + insn->post + jp_arch_elf.pushed};
 	else
-		return -ENOTSUP; /* sp alone no longer leads to the canonical frame address */
+		return -ENOTSUP; /* sp alone does not lead to the canonical frame address any more
+				  */
 	rule->returns = !jp_arch_elf.pushed && rule->offset;
 	return 0;
 }
 
-/* Appends a row for each instruction whose rule differs from the rule of the instruction before. */
+/* Appends a row for each instruction whose rule differs from that of the instruction before. */
 static int put_rows(struct table *table, const struct jp_emitted *emitted)
 {
 	struct rule now = {jp_arch_elf.sp, false, false, jp_arch_elf.pushed};
@@ -196,7 +197,7 @@ int jp_eh_frame(const struct jp_emitted *emitted, unsigned char *out, size_t cap
 		return ret;
 	finish_entry(&table, fde);
 	put_u32(&table, 0); /* the end of .eh_frame */
-	put_u32(&table, 0); /* so that the header is aligned */
+	put_u32(&table, 0); /* aligns .eh_frame_hdr */
 	hdr = table.used;
 	put_u8(&table, 1);
 	put_u8(&table, PE_PCREL_SDATA4);

@@ -51,7 +51,7 @@ int jp_shape_ends(enum jp_shape shape)
 }
 
 /* Writes call frame information of code with layout @emitted to @out and refers to it from
- * @published. `unwinding` also maps it behind the code, as runtimes do that unwind themselves;
+ * @published. `unwinding` also maps it after the code, as runtimes do that unwind themselves;
  * `unwinding-apart` does not. Returns 0 or -errno. */
 static int describe_frames(const struct jp_emitted *emitted, unsigned char out[JP_EH_FRAME_MOST],
 			   struct jp_published *published)
@@ -70,8 +70,8 @@ static int describe_frames(const struct jp_emitted *emitted, unsigned char out[J
 	return 0;
 }
 
-/* Writes call frame information behind the function at @at, if it is to be mapped. Returns the
- * bytes of the arena that the function uses, or -errno. */
+/* Writes call frame information after the function at @at, if it must be mapped. Returns the bytes
+ * of the arena that the function uses, or -errno. */
 static int write_frames(const struct jp_arena *arena, size_t at, const struct jp_emitted *emitted)
 {
 	unsigned char frames[JP_EH_FRAME_MOST];
@@ -89,7 +89,8 @@ static int write_frames(const struct jp_arena *arena, size_t at, const struct jp
 	return behind + published.unwinding_mapped;
 }
 
-/* Returns the id of the layout of @shape, recorded once: forked children know the id as well. */
+/* Returns the id of the layout of @shape, which is recorded only once: forked children know the id
+ * as well. */
 static uint32_t record_layout(enum jp_shape shape, const struct jp_emitted *emitted)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

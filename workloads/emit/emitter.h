@@ -18,7 +18,7 @@ enum { JP_CODE_ALIGN = 16 };
 struct jp_function {
 	uint32_t id, layout; /* ids in the truth */
 	enum jp_shape shape;
-	enum jp_cfi_status cfi_status; /* of its frames' call frame information */
+	enum jp_cfi_status cfi_status; /* status of the call frame information of its frames */
 	uint64_t code, size;
 	uint64_t word;    /* the word that was passed to it */
 	uint32_t word_at; /* offset in its code; 0: its shape has no word */
@@ -29,7 +29,7 @@ struct jp_function {
  * load. Returns 0 or -errno (-ENOSPC: the arena is full). */
 int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 	    struct jp_function *function);
-/* The two halves of jp_emit(): a runtime that makes code executable in between publishes it
+/* The two halves of jp_emit(), for a runtime that makes code executable in between and publishes it
  * afterwards. Threads may call both at once, each with an arena of its own. */
 
 /* Writes the code of one function into @arena. Returns 0 or -errno. */
@@ -39,11 +39,12 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 int jp_emit_load(const struct jp_function *function, const char *name);
 /* Adapts a forked child: inherited functions keep their names, new ones get names of the child. */
 void jp_emit_forked(void);
-/* Sets the word of a function between the two halves. The frame-pointer rule may start at it, so
- * the rule is applied now. Returns 0, or -EINVAL if the shape has no word. */
+/* Sets the word of a function between the two halves of jp_emit(). The frame-pointer rule may
+ * start at the word, so this function applies the rule. Returns 0, or -EINVAL if the shape has
+ * no word. */
 int jp_emit_set_word(struct jp_arena *arena, struct jp_function *function, uint64_t word);
-/* Records in the truth, without publishing, code that other code placed there within [@before,
- * @after] (ns). Returns 0 or -errno. */
+/* Records in the truth, without publishing, code that someone else placed at its address within
+ * [@before, @after] (ns). Returns 0 or -errno. */
 int jp_emit_record(struct jp_function *function, const char *name, uint64_t before, uint64_t after);
 /* Records code whose layout was measured (workloads/emit/measure.h) and may have more
  * instructions. */

@@ -12,7 +12,7 @@ struct jp_frame_walk {
 	uint64_t addresses[JP_WALK_MOST];
 	uint64_t at[JP_WALK_MOST]; /* addresses[i] was read at at[i] + 8 */
 	uint32_t count;
-	uint64_t end; /* the frame pointer where the rule ended: unreadable, or over the limit */
+	uint64_t end; /* frame pointer at which the rule ended: unreadable, or beyond the limit */
 };
 void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk);
 /* Reads the two words of each of up to 16 frames, the second without its signature. Never faults.

@@ -17,7 +17,7 @@
 #include "workloads/emit/process.h"
 
 static struct {
-	int ctl, ack; /* ctl 0: not open */
+	int ctl, ack; /* @ctl 0: not open */
 } gate;
 
 static int report_failure(const char *what, const char *why)

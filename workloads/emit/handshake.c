@@ -49,8 +49,8 @@ void jp_handshake_begin(const struct jp_handshake_setup *setup)
 	current = *setup;
 	/* Do not die when the watcher is gone: the end of the control stream reports that. */
 	signal(SIGPIPE, SIG_IGN);
-	/* Both signals are delivered only while we wait for a command, so that no step is
-	 * interrupted. Threads inherit the mask. */
+	/* Deliver both signals only while we wait for a command, so that they interrupt no step.
+	 * Threads inherit the mask. */
 	fill_stop_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGTERM, &stop, NULL);
@@ -122,8 +122,8 @@ static bool has_passed(uint64_t time, struct timespec *left)
 	return now >= time;
 }
 
-/* Waits for one line. Returns false when it is time to leave. Stores an empty line once @due (ns;
- * 0: never) has passed. Reads single bytes, because after an exec the bytes behind the line belong
+/* Waits for one line. Returns false when the workload must end. Stores an empty line once @due (ns;
+ * 0: never) has passed. Reads single bytes, because after an exec the bytes after the line belong
  * to the next image. */
 static bool read_command(char *line, size_t size, uint64_t due)
 {
@@ -180,7 +180,7 @@ static void run_step(const struct jp_step *steps, void *context, char *line)
 		return;
 	}
 	ret = step->act(context, arg);
-	/* Before the answer: the watcher may kill us after it. */
+	/* Mark the maps before the answer: the watcher may kill us after it. */
 	jp_maps_mark();
 	if (ret < 0)
 		send_line("failed %s: %s\n", name, strerror(-ret));

@@ -7,6 +7,6 @@
 void jp_maps_mark(void);
 /* Marks unless the last mark was recent, relative to its cost. For frequent calls. */
 void jp_maps_mark_seldom(void);
-/* Makes the lock usable in a forked child: another thread of the parent may have held it. Call it
- * first. */
+/* Makes the lock usable in a forked child: another thread of the parent may have held it. Call this
+ * first in the child. */
 void jp_maps_forked(void);

@@ -17,7 +17,8 @@ enum { CALLS = 200, MOST_STEPS = 200000, MOST_INSIDE = 10000 };
 struct run {
 	pid_t child;
 	uint64_t code, size;
-	uint64_t entry, bp; /* stack pointer and bp at the first instruction; entry 0: outside */
+	uint64_t entry, bp; /* stack pointer and bp at the first instruction; @entry 0: outside of
+			       the function */
 	unsigned inside;    /* steps in this call */
 	struct jp_emitted *emitted;
 };
@@ -58,7 +59,7 @@ static int record_step(struct run *run, const struct position *place)
 	uint64_t record, saved = 0;
 
 	if (place->ip - run->code >= run->size) {
-		/* It must have returned, not called another function. */
+		/* The function must have returned instead of calling another one. */
 		if (run->entry && place->sp != run->entry + jp_arch_elf.pushed)
 			return -ENOTSUP;
 		run->entry = 0;

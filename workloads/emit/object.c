@@ -26,7 +26,7 @@ enum {
 	PAGE = 4096,
 	FRAMES = PAGE / 2,     /* file offset of .eh_frame */
 	TEXT = 8 * PAGE,       /* file offset of the text */
-	TEXT_ADDR = 24 * PAGE, /* its address */
+	TEXT_ADDR = 24 * PAGE, /* address of the text */
 	TEXT_ROOM = 4 * PAGE,
 	DYNAMIC = TEXT + TEXT_ROOM,
 	DYNAMIC_ADDR = TEXT_ADDR + TEXT_ROOM + 4 * PAGE,
@@ -65,8 +65,9 @@ static const struct jp_object_kind mixed = {
 		   JP_SHAPE_REALIGN, JP_SHAPE_NO_FP, JP_SHAPE_LEAF},
 };
 
-/* Appends the entries of jp_eh_frame(), which assumes code right before them. Only the function's
- * address is relative to its own place, so that is all to correct for code at @addr. */
+/* Appends the entries of jp_eh_frame(), which assumes code directly before them. Only the
+ * function's address is relative to the entry's place, so only that is corrected for code at
+ * @addr. */
 static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uint32_t addr)
 {
 	unsigned char entries[JP_EH_FRAME_MOST];
@@ -93,7 +94,7 @@ static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uin
 
 static int add_code(struct maker *maker, unsigned variant)
 {
-	size_t at = variant % 7 * 64; /* functions lie elsewhere in each variant */
+	size_t at = variant % 7 * 64; /* functions are at other places in each variant */
 
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++) {
 		enum jp_shape shape = maker->kind->shapes[(i + variant) % JP_OBJECT_FUNCTIONS];

@@ -15,7 +15,7 @@ struct jp_object_kind {
 	enum jp_shape shapes[JP_OBJECT_FUNCTIONS];
 	enum jp_object_frames {
 		JP_FRAMES_ALL,  /* call frame information of each function */
-		JP_FRAMES_LAST, /* of the last function only, like assembly without directives */
+		JP_FRAMES_LAST, /* only of the last function, as in assembly without directives */
 		JP_FRAMES_NONE, /* no .eh_frame at all */
 	} frames;
 	uint64_t word; /* word of the functions whose shape has a word */

@@ -19,8 +19,8 @@ enum { MOST_FRAMES = JP_WALK_MOST, MOST_DEPTH = 4096 };
 
 /* A thread's native frames above its emitted code, and its current activation. */
 struct native {
-	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded */
-	uint64_t bp, caller;        /* of the frame of jp_arch_enter() to which the roots belong */
+	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded yet */
+	uint64_t bp, caller;        /* frame of jp_arch_enter() to which the roots belong */
 	struct jp_frame_walk chain; /* frames from that frame upwards */
 	struct jp_truth_entry activation;
 	uint64_t over;  /* address of the interrupted instruction; 0: none */
@@ -50,7 +50,7 @@ static int is_prime(uint64_t n)
 	return 1;
 }
 
-/* Returns a prime near @about that no step of @path uses yet. */
+/* Returns a prime near @about that no step of @path has yet. */
 static uint64_t find_prime(const struct jp_path *path, uint64_t about, uint64_t *random)
 {
 	uint64_t prime = about / 2 + next_random(random) % (about + 1);
@@ -105,7 +105,7 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 
 		ids[d] = functions[d]->id;
 		step->code = functions[d]->code;
-		/* A system call takes as long as hundreds of iterations. */
+		/* Reduce the number: a system call takes as long as hundreds of iterations. */
 		step->before = find_prime(
 			path, functions[d]->shape == JP_SHAPE_SYSCALL ? about / 512 + 1 : about,
 			&random);

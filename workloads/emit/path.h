@@ -7,7 +7,7 @@
 
 /* A path: functions that call each other, outermost first, with their loop lengths. */
 struct jp_path {
-	uint32_t id; /* in the truth */
+	uint32_t id; /* id in the truth */
 	uint32_t depth;
 	struct jp_path_step *steps; /* depth + 2; the last two end the path */
 	void *stack; /* top of its own stack, aligned to 16 bytes; NULL: the thread's stack */
@@ -31,8 +31,8 @@ void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns);
 /* Makes the innermost function, whose shape must make calls, call @out each time. */
 void jp_path_call_out(struct jp_path *path, void (*out)(void));
 
-/* For native code that a path called and that wants to run paths itself or switch to another stack:
- * ends the activation. jp_path_resume() begins it again, before the path continues. */
+/* Ends the activation. For native code that a path called, and that runs paths itself or switches
+ * to another stack. jp_path_resume() begins the activation again, before the path continues. */
 struct jp_paused;
 /* Ends the activation that a signal handler interrupted at @ip with stack pointer @sp. Call it in
  * the handler. @apart: the handler has a stack of its own. Exits if there is no memory. */
@@ -48,8 +48,8 @@ void jp_path_touch(size_t bytes);
 /* Starts a thread that runs @paths in turn until jp_handshake_stopping(), and records its start and
  * end. Returns 0 once the thread is inside its first path, or -errno. */
 int jp_path_thread(const struct jp_path *paths, size_t count);
-/* Does the same with the paths next(context, 0), next(context, 1), ... The thread calls @next
- * between two paths; it may block. NULL ends the thread. */
+/* Does the same as jp_path_thread() with the paths next(context, 0), next(context, 1), ... The
+ * thread calls @next between two paths; it may block. NULL ends the thread. */
 typedef const struct jp_path *(*jp_path_next)(void *context, size_t turn);
 int jp_path_thread_by(jp_path_next next, void *context);
 /* Stops and joins the threads that run @paths; NULL: all threads. Returns their number. */

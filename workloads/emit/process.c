@@ -126,7 +126,8 @@ int jp_process_share(int (*body)(void *context), void *context)
 
 void jp_process_send_stop(struct jp_child *process)
 {
-	/* If the pipe is broken, closing it ends the control stream, which means stop as well. */
+	/* If the pipe is broken, the child stops anyway: closing the pipe ends its control
+	 * stream. */
 	if (process->pid && process->control >= 0 && write(process->control, "stop\n", 5) < 0) {
 		close(process->control);
 		process->control = -1;

@@ -26,7 +26,7 @@ void jp_birth_print(FILE *out);
 /* Properties of a child that fork(2) cannot set. */
 struct jp_fork {
 	int namespaces; /* CLONE_NEW*; CLONE_NEWPID requires jp_truth_outside() before */
-	pid_t pid;      /* pid of the child in its namespace; 0: any */
+	pid_t pid;      /* pid of the child in its namespace; 0: any pid */
 };
 /* Forks. The child forgets the parent's threads and processes, calls body(@context), which may use
  * jp_handshake(), and passes the return value to _exit(). @wanted NULL: plain fork(2). With @wanted
@@ -52,12 +52,13 @@ int jp_process_step(struct jp_child *process, const char *command);
 int jp_process_read_line(int fd, char *line, size_t size);
 /* Sends "stop". Call jp_process_reap() afterwards. */
 void jp_process_send_stop(struct jp_child *process);
-/* Waits for its end and reaps it. Returns its exit status, 128 + signal, or -errno. */
+/* Waits for the end of a process and reaps it. Returns its exit status, 128 + signal, or -errno. */
 int jp_process_reap(struct jp_child *process);
 /* Stops and reaps it, unless it was never started. Returns 0, or -ECHILD if it failed. */
 int jp_process_stop(struct jp_child *process);
-/* Does the same for each of @processes: sends "stop" to all before it reaps the first. */
+/* Does the same as jp_process_stop() for each of @processes: sends "stop" to all before it reaps
+ * the first. */
 int jp_process_stop_all(struct jp_child *processes, size_t count);
-/* Kills and reaps it. Returns as jp_process_reap(). The process must be idle or inside a path that
- * does not end: a process killed while it writes to the truth leaves a torn record. */
+/* Kills and reaps a process. Returns as jp_process_reap(). The process must be idle or inside a
+ * path that does not end: a process killed while it writes to the truth leaves a torn record. */
 int jp_process_kill(struct jp_child *process);

@@ -51,7 +51,7 @@ struct next_image {
 	char file[PATH_MAX];
 	struct jp_arguments arguments;
 	char *started, *by; /* two arguments of ROOM bytes, filled right before the exec */
-	int error[2];       /* pipe: errno of a failed exec; end of file: the exec succeeded */
+	int error[2]; /* pipe with the errno of a failed exec; end of file: the exec succeeded */
 };
 
 enum { ROOM = 48 };
@@ -119,7 +119,7 @@ static void *exec_image(void *arg)
 	execv(image->file, image->arguments.list);
 	code = errno;
 	if (write(image->error[1], &code, sizeof(code)) != sizeof(code))
-		code = EIO; /* the exit status still reports it */
+		code = EIO; /* the exit status still reports the error */
 	jp_child_end(127);
 }
 

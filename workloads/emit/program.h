@@ -12,7 +12,7 @@ struct jp_program {
 	size_t nr_functions;
 	struct jp_path *paths;
 	size_t nr_paths;
-	struct jp_program *next; /* for lists of programs */
+	struct jp_program *next; /* next program in a list */
 };
 
 /* Parameters of programs; command-line options of workloads that run programs. */
@@ -21,9 +21,10 @@ struct jp_plan {
 	const char *name;        /* name of the memfd for JP_PROTECT_VIEWS */
 	enum jp_protect instead; /* used if @protect fails with EPERM (memfd denied) */
 	unsigned programs, threads, depth, mappings;
-	enum jp_shape shapes[64]; /* of each path, outermost first; a deeper path repeats them */
-	unsigned nr_shapes;       /* 0: the usual mix */
-	uint64_t turns;           /* loop iterations of one run of a path */
+	enum jp_shape
+		shapes[64]; /* shapes of each path, outermost first; a deeper path repeats them */
+	unsigned nr_shapes; /* 0: the usual mix */
+	uint64_t turns;     /* loop iterations of one run of a path */
 };
 #define JP_PLAN(...)                                                                               \
 	{                                                                                          \
@@ -31,7 +32,7 @@ struct jp_plan {
 	}
 /* Returns all command-line options of the struct jp_plan @plan. */
 const struct jp_option *jp_plan_options(void *plan);
-/* Returns only the options about paths. */
+/* Returns the options about paths only. */
 const struct jp_option *jp_path_options(void *plan);
 
 /* Maps an arena, emits functions into it and makes paths of them. Returns 0 or -errno. */

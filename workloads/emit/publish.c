@@ -33,8 +33,8 @@ static void unlock_writers(void)
 	pthread_mutex_unlock(&writing);
 }
 
-/* Returns the place of the @length bytes of @word in @words, which blanks separate: 1 is the first,
- * 0 means not found. */
+/* Returns the index, from 1, of the @length bytes of @word among the blank-separated @words; 0: not
+ * found. */
 static unsigned find_word(const char *words, const char *word, size_t length)
 {
 	for (unsigned place = 1; words && *words; place++) {

@@ -23,7 +23,8 @@ struct jp_published {
 struct jp_publisher {
 	const char *name; /* "map", "jitdump" */
 	const char *help;
-	const char *faults; /* faults that it can make, separated by blanks; NULL: none */
+	const char
+		*faults; /* faults that the publisher can make, separated by blanks; NULL: none */
 	/* Each returns 0 or -errno. open: @fault NULL makes no fault; -EPERM if the fault needs
 	 * root. */
 	int (*open)(const char *dir, const char *fault);
@@ -39,9 +40,11 @@ unsigned jp_publish_fault(const char *faults, const char *fault);
 /* Data that a publisher adds to names and code if its format has room. */
 enum jp_publish_extra {
 	JP_PUBLISH_DEBUG = 1,       /* lines of an invented source file */
-	JP_PUBLISH_DEBUG_SHORT = 2, /* the same, with the file's name written once */
-	JP_PUBLISH_UNWINDING = 4, /* exact call frame information, also in memory behind the code */
-	JP_PUBLISH_UNWINDING_APART = 8, /* the same, not in the process's memory */
+	JP_PUBLISH_DEBUG_SHORT = 2, /* like DEBUG, but the file's name is written only once */
+	JP_PUBLISH_UNWINDING =
+		4, /* exact call frame information, also in the process's memory after the code */
+	JP_PUBLISH_UNWINDING_APART =
+		8, /* exact call frame information, not in the process's memory */
 };
 /* Selects extras for jp_publish_begin(). @list: "debug", "debug-short", "unwinding",
  * "unwinding-apart", separated by commas. Returns 0, or -errno with a line on stderr. */
@@ -64,9 +67,9 @@ void jp_publish_children(const char *how);
 const char *jp_publish_choice(void);
 /* Returns the --publish-dir of a child that is a new image, or NULL. */
 const char *jp_publish_dir(void);
-/* Publishes loaded code. Threads may call it at the same time. Returns 0 or -errno. */
+/* Publishes loaded code. Threads may call this at the same time. Returns 0 or -errno. */
 int jp_publish_load(const struct jp_published *code);
-/* Publishes that code moved from address @from. Threads may call it at the same time. Returns 0 or
- * -errno. */
+/* Publishes that code moved from address @from. Threads may call this at the same time. Returns 0
+ * or -errno. */
 int jp_publish_move(const struct jp_published *code, uint64_t from);
 int jp_publish_end(void);

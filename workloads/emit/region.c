@@ -99,8 +99,8 @@ int jp_region_reserve(struct jp_region *region)
 	return ret;
 }
 
-/* Maps pages by the kind's own call and gives them @prot, because not every call takes a
- * protection. */
+/* Maps pages by the function of the kind and then gives them @prot, because not every function
+ * takes a protection. */
 static int map_pages(struct jp_region *region, size_t at, size_t size, int prot,
 		     unsigned char *wanted)
 {
@@ -166,7 +166,8 @@ int jp_region_unmap(struct jp_region *region)
 	int ret;
 
 	if (region->kind->backing == JP_BACKING_HEAP)
-		return -EOPNOTSUPP; /* only its end can be freed, and malloc() may use it */
+		return -EOPNOTSUPP; /* only the end of the heap can be freed, and malloc() may use
+				       it */
 	ret = unmap_range(region->exec, region->size);
 	if (ret)
 		return ret;
@@ -192,7 +193,8 @@ int jp_region_remap(struct jp_region *region, size_t size)
 	int ret;
 
 	size = (size + region->page - 1) & -region->page;
-	/* MREMAP_MAYMOVE alone may leave the mapping in place: reserve the new place first. */
+	/* MREMAP_MAYMOVE alone may leave the mapping at its address: reserve the new place
+	 * first. */
 	ret = reserve_space(region, size, &target);
 	if (ret)
 		return ret;
@@ -218,7 +220,7 @@ void jp_region_close(struct jp_region *region)
 {
 	if (region->kind && jp_backing_has_views(region->kind) && region->write)
 		unmap_range(region->write, region->size);
-	/* Only up to @reached: mprotect() fails where nothing is mapped, after it changed what
+	/* Protect only up to @reached: at unmapped memory, mprotect() fails after it changed what
 	 * precedes. */
 	if (region->exec && jp_region_unmap(region) == -EOPNOTSUPP)
 		jp_region_protect(region, 0, region->reached / region->page,

@@ -12,7 +12,7 @@
  * pages. @name: name of a memfd. Returns 0 or -errno. */
 int jp_region_open(struct jp_region *region, const struct jp_backing_kind *kind, size_t pages,
 		   unsigned grain, const char *name);
-/* Does the same for @size bytes, rounded up to pages. */
+/* Does the same as jp_region_open() for @size bytes, rounded up to pages. */
 int jp_region_open_bytes(struct jp_region *region, const struct jp_backing_kind *kind, size_t size,
 			 const char *name);
 /* Reserves address space for the whole region, so that parts can be mapped one by one (the heap

@@ -73,7 +73,7 @@ void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group)
 	pthread_mutex_unlock(&schedule->lock);
 }
 
-/* Returns the group of @turn if it is open and has paths, else the next such group, or NULL. */
+/* Returns the group of @turn if it is open and has paths, else the next group that is, or NULL. */
 static struct jp_schedule_group *find_open_group(struct jp_schedule *schedule, size_t turn)
 {
 	for (unsigned i = 0; i < JP_SCHEDULE_GROUPS; i++) {

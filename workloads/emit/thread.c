@@ -25,11 +25,11 @@ struct thread_args {
 	sem_t taken;
 };
 
-/* A thread whose end the truth does not record yet. */
+/* A thread whose end the truth does not contain yet. */
 struct known_thread {
 	struct known_thread *next;
 	pthread_t thread;
-	pid_t tid; /* in our pid namespace */
+	pid_t tid; /* tid in our pid namespace */
 	struct jp_truth_task_ids ids;
 	bool joined;
 };

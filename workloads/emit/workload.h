@@ -13,7 +13,7 @@
  * argument. @run returns the exit status. */
 struct jp_workload {
 	const char *name;
-	const char *help;                /* one line */
+	const char *help;                /* one line of help */
 	const struct jp_option *options; /* NULL: none */
 	int (*run)(int argc, char **argv);
 };
@@ -33,17 +33,17 @@ struct jp_step {
 /* Sends "ready", then runs requested steps until "stop". Returns 0. A step with a NULL name ends
  * @steps; @steps may be NULL. */
 int jp_handshake(const struct jp_step *steps, void *context);
-/* Does the same and also runs steps[0] every @period ns (0: never) until it fails. Returns its
- * error, or 0 for -ENOSPC, which means that there is nothing left to do. */
+/* Does the same as jp_handshake() and also runs steps[0] every @period ns (0: never) until it
+ * fails. Returns its error, or 0 for -ENOSPC, which means that there is nothing left to do. */
 int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *context);
-/* Does the same without steps, while a thread repeats @round. A failing round prints its error and
- * ends the process, so that the watcher notices. Returns 0, or -errno if the thread could not
- * start. */
+/* Does the same as jp_handshake() without steps, while a thread repeats @round. A failing round
+ * prints its error and ends the process, so that the watcher notices. Returns 0, or -errno if the
+ * thread could not start. */
 int jp_handshake_rounds(int (*round)(void *context), void *context);
 /* Sends "skip @why", the feature that the machine lacks. Returns the workload's exit status. */
 int jp_handshake_skip(const char *why);
 /* Skips the case if PR_SET_MDWE makes the kernel refuse written memory that becomes executable
- * (map_deny_write_exec(); files can still be mapped executable). Returns whether it did. */
+ * (map_deny_write_exec(); files can still be mapped executable). Returns whether it skipped. */
 bool jp_handshake_skip_denied(void);
 /* Prints the error @failed (-errno; 0: none) and returns the workload's exit status. */
 int jp_handshake_status(const char *workload, int failed);
@@ -56,7 +56,7 @@ struct jp_handshake_setup {
 	uint64_t shorter;         /* value of --shorter, by which loop lengths are divided */
 	int ready_fd, control_fd; /* control_fd -1: only signals stop the workload */
 	int hold_fd;              /* -1: no watcher opens a witness */
-	int resumed;              /* this image is the result of a step "exec" */
+	int resumed;              /* a step "exec" created this image */
 	const char *truth;        /* path of the truth */
 };
 void jp_handshake_begin(const struct jp_handshake_setup *setup);
@@ -73,6 +73,6 @@ int jp_handshake_forked(int ready_fd, int control_fd);
  * only on failure, with -errno. */
 int jp_handshake_exec(const char *extra);
 
-/* Returns whether @how is a way to publish (workloads/emit/publish.h). Stores "none, A, B or both"
- * in @known. */
+/* Returns whether @how is a valid value of --publish (workloads/emit/publish.h). Stores "none, A, B
+ * or both" in @known. */
 bool jp_publish_known(const char *how, char *known, size_t size);

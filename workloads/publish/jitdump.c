@@ -24,7 +24,7 @@ enum fault {
 	CUT,         /* the last record is cut short */
 	ZERO_TAIL,   /* the file is always longer than the written records */
 	NO_PADDING,  /* records that should be padded to 8 bytes are not */
-	PADDED_CODE, /* LOAD is padded behind the code, where perf expects its end */
+	PADDED_CODE, /* each LOAD is padded after the code, where perf expects its end */
 	VMA0,        /* vma is 0 in every LOAD */
 	DEBUG_AFTER_LOAD,
 	TIME_BACKWARDS, /* every second LOAD has an earlier time than the LOAD before */
@@ -40,7 +40,7 @@ static const char fault_names[] =
 	"cut zero-tail no-padding padded-code vma0 debug-after-load time-backwards silent-stop "
 	"long-header marker-unmapped marker-late wrong-slot late-rows version-2";
 
-/* SOME: loads; TAIL: bytes; LINES: debug entries of a function. */
+/* SOME: number of loads; TAIL: bytes; LINES: debug entries of a function. */
 enum { SOME = 16, TAIL = 64 << 10, LINES = 4, BACK_NS = 10000000 };
 
 static struct {
@@ -265,7 +265,7 @@ static int put_load(const struct jp_published *code, uint64_t time)
 				{zeros, 0}};
 
 	load.prefix.total_size = sizeof(load) + parts[1].iov_len + parts[2].iov_len;
-	/* Code ends the record: a correct record has no padding behind it. */
+	/* A correct record ends with the code, so it has no padding. */
 	if (dump.fault == PADDED_CODE)
 		parts[3].iov_len = padding(load.prefix.total_size);
 	load.prefix.total_size += parts[3].iov_len;

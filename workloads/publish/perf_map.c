@@ -45,7 +45,7 @@ static int map_open(const char *dir, const char *fault)
 {
 	char path[PATH_MAX];
 
-	/* In a forked child, these are the parent's. */
+	/* In a forked child, the held lines belong to the parent. */
 	drop_held();
 	if (map.fd >= 0)
 		close(map.fd);
@@ -75,7 +75,7 @@ static int map_load(const struct jp_published *code)
 		length = fprintf(map.held, "%llx %llx %s\n", (unsigned long long)code->addr,
 				 (unsigned long long)size, code->name);
 	else
-		/* Write each line at once, so that a process that is killed has published all its
+		/* Write each line immediately, so that a killed process has published all its
 		 * code. */
 		length = dprintf(map.fd, "%s%llx %s%llx %s\n", prefix,
 				 (unsigned long long)code->addr, prefix, (unsigned long long)size,
