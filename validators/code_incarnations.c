@@ -9,7 +9,7 @@
 #include "harness/base/search.h"
 
 /* Returns @time less @slack, at least 0; UINT64_MAX stays. */
-static uint64_t subtract(uint64_t time, uint64_t slack)
+static uint64_t subtract_range(uint64_t time, uint64_t slack)
 {
 	return time == UINT64_MAX ? time : time - jp_min(time, slack);
 }
@@ -20,7 +20,7 @@ size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t
 	const struct jp_incarnation *list = incarnations->incarnations;
 	size_t i;
 
-	start = subtract(start, incarnations->largest);
+	start = subtract_range(start, incarnations->largest);
 	jp_search(i, incarnations->count,
 		  list[i].code->pid < pid ||
 			  (list[i].code->pid == pid && list[i].code->addr < start));
@@ -54,7 +54,7 @@ static struct jp_incarnation *find_incarnation(const struct jp_incarnations *inc
 
 		if (code->addr == load->addr && code->size == load->size &&
 		    strcmp(code->name, load->name) == 0 &&
-		    (!found || load->time >= subtract(code->loaded, slack)))
+		    (!found || load->time >= subtract_range(code->loaded, slack)))
 			found = incarnation;
 	}
 	return found;
@@ -160,7 +160,7 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 			.code = code,
 			.published = UINT64_MAX,
 			.begin = jp_max(code->ready + info->slack, info->sampling),
-			.end = jp_min(subtract(code->ending, info->slack), info->stopped),
+			.end = jp_min(subtract_range(code->ending, info->slack), info->stopped),
 		};
 		delay_until_executable(incarnations, view->truth, incarnation);
 		incarnations->largest = jp_max(incarnations->largest, code->size);

@@ -64,7 +64,7 @@ static __attribute__((destructor)) void end(void)
 		abort();
 }
 
-static uint64_t site(void)
+static uint64_t hash_callers(void)
 {
 	void *frames[DEPTH];
 	const int count = backtrace(frames, DEPTH);
@@ -76,7 +76,7 @@ static uint64_t site(void)
 }
 
 /* Returns whether this call of @what must fail. If so, sets errno to @error. */
-static int fails(const char *what, int error)
+static int must_fail(const char *what, int error)
 {
 	long nth;
 
@@ -84,7 +84,7 @@ static int fails(const char *what, int error)
 		return 0;
 	nth = atomic_fetch_add(&shared->calls, 1);
 	if (sites_path && nth < MOST)
-		shared->sites[nth] = site();
+		shared->sites[nth] = hash_callers();
 	if (nth + 1 != which)
 		return 0;
 	errno = error;
@@ -93,24 +93,24 @@ static int fails(const char *what, int error)
 
 void *malloc(size_t size)
 {
-	return fails("alloc", ENOMEM) ? NULL : __libc_malloc(size);
+	return must_fail("alloc", ENOMEM) ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-	return fails("alloc", ENOMEM) ? NULL : __libc_calloc(count, size);
+	return must_fail("alloc", ENOMEM) ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-	return fails("alloc", ENOMEM) ? NULL : __libc_realloc(old, size);
+	return must_fail("alloc", ENOMEM) ? NULL : __libc_realloc(old, size);
 }
 
 static int open_as(int dir, const char *path, int flags, va_list more)
 {
 	int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;
 
-	return fails("open", EMFILE) ? -1 : (int)syscall(SYS_openat, dir, path, flags, mode);
+	return must_fail("open", EMFILE) ? -1 : (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 
 int open(const char *path, int flags, ...)
@@ -137,32 +137,32 @@ int openat(int dir, const char *path, int flags, ...)
 
 ssize_t read(int fd, void *to, size_t size)
 {
-	return fails("read", EIO) ? -1 : syscall(SYS_read, fd, to, size);
+	return must_fail("read", EIO) ? -1 : syscall(SYS_read, fd, to, size);
 }
 
 ssize_t pread(int fd, void *to, size_t size, off_t offset)
 {
-	return fails("read", EIO) ? -1 : syscall(SYS_pread64, fd, to, size, offset);
+	return must_fail("read", EIO) ? -1 : syscall(SYS_pread64, fd, to, size, offset);
 }
 
 ssize_t pread64(int fd, void *to, size_t size, off_t offset)
 {
-	return fails("read", EIO) ? -1 : syscall(SYS_pread64, fd, to, size, offset);
+	return must_fail("read", EIO) ? -1 : syscall(SYS_pread64, fd, to, size, offset);
 }
 
 ssize_t write(int fd, const void *from, size_t size)
 {
-	return fails("write", ENOSPC) ? -1 : syscall(SYS_write, fd, from, size);
+	return must_fail("write", ENOSPC) ? -1 : syscall(SYS_write, fd, from, size);
 }
 
 ssize_t pwrite(int fd, const void *from, size_t size, off_t offset)
 {
-	return fails("write", ENOSPC) ? -1 : syscall(SYS_pwrite64, fd, from, size, offset);
+	return must_fail("write", ENOSPC) ? -1 : syscall(SYS_pwrite64, fd, from, size, offset);
 }
 
 void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
 {
-	if (fails("mmap", ENOMEM))
+	if (must_fail("mmap", ENOMEM))
 		return MAP_FAILED;
 	return (void *)syscall(SYS_mmap, addr, size, prot, flags, fd, offset);
 }
@@ -171,7 +171,7 @@ pid_t fork(void)
 {
 	pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
 
-	return fails("fork", EAGAIN) ? -1 : real();
+	return must_fail("fork", EAGAIN) ? -1 : real();
 }
 
 /* perf_event_open() and its like have no wrapper. */
@@ -187,7 +187,7 @@ long syscall(long number, ...)
 	va_end(more);
 	if (!real)
 		real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	if (number == SYS_perf_event_open && fails("perf_event_open", EMFILE))
+	if (number == SYS_perf_event_open && must_fail("perf_event_open", EMFILE))
 		return -1;
 	return real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }

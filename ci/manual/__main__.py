@@ -75,7 +75,7 @@ def read_rows(block: list[str]) -> list[tuple[str, str]]:
 
 
 def options(text: str) -> Iterator[str]:
-    """Yields the roff of the blocks of --help below the command's sentence."""
+    """Yields roff for the options and notes of --help, below the sentence about the command."""
     for block in re.split(r"\n\n+", text.strip("\n")):
         lines = block.splitlines()
         while lines and not lines[0].startswith(" "):

@@ -74,7 +74,7 @@ struct witness_thread {
 	bool in_code;
 };
 
-static void deny(struct jp_witness *witness, const char *what, int error)
+static void note_denial(struct jp_witness *witness, const char *what, int error)
 {
 	char reason[128];
 
@@ -152,19 +152,19 @@ static void open_events(struct jp_witness *witness, pid_t pid)
 
 		cpu->event = jp_perf_open(&witness->attr, pid, cpu->cpu);
 		if (cpu->event < 0) {
-			deny(witness, "perf_event_open of the witness", -cpu->event);
+			note_denial(witness, "perf_event_open of the witness", -cpu->event);
 			return;
 		}
 		if (ioctl(cpu->event, PERF_EVENT_IOC_SET_OUTPUT, cpu->owner) ||
 		    ioctl(cpu->event, PERF_EVENT_IOC_ID, &id) ||
 		    jp_perfdata_id(witness->writer, 0, id)) {
-			deny(witness, "ring of the witness", errno);
+			note_denial(witness, "ring of the witness", errno);
 			return;
 		}
 	}
 	for (unsigned int i = 0; i < witness->nr_cpus; i++)
 		if (ioctl(witness->cpus[i].event, PERF_EVENT_IOC_ENABLE, 0))
-			deny(witness, "PERF_EVENT_IOC_ENABLE of the witness", errno);
+			note_denial(witness, "PERF_EVENT_IOC_ENABLE of the witness", errno);
 	witness->summary.since = jp_clock_now();
 }
 
@@ -262,14 +262,14 @@ static bool open_ring(struct jp_witness *witness, struct witness_cpu *cpu)
 	jp_attr_ring(&attr);
 	cpu->owner = jp_perf_open(&attr, 0, cpu->cpu);
 	if (cpu->owner < 0) {
-		deny(witness, "perf_event_open of the witness's ring", -cpu->owner);
+		note_denial(witness, "perf_event_open of the witness's ring", -cpu->owner);
 		return false;
 	}
 	/* EPERM: more than RLIMIT_MEMLOCK. */
 	for (uint64_t size = ring_size(witness); ret == -EPERM && size >= RING_LEAST; size /= 2)
 		ret = jp_perf_ring_map(&cpu->ring, cpu->owner, size);
 	if (ret)
-		deny(witness, "mmap of the witness's ring", -ret);
+		note_denial(witness, "mmap of the witness's ring", -ret);
 	return !ret;
 }
 
@@ -300,7 +300,7 @@ static int start_witness(struct jp_witness *witness, const struct jp_capture_opt
 	if (count < 0)
 		return count;
 	if (ret)
-		deny(witness, "perf_event_open", -ret);
+		note_denial(witness, "perf_event_open", -ret);
 	jp_attr_witness(&witness->attr, options, &abilities);
 	jp_attr_layout(&witness->attr, &witness->layout);
 	witness->cpus = calloc((size_t)count, sizeof(*witness->cpus));

@@ -23,7 +23,7 @@ static struct jp_blame **find_slot(struct jp_blames *blames, const struct jp_cau
 	return text ? jp_map_at(&blames->at, text->number, sizeof(struct jp_blame *)) : NULL;
 }
 
-static const char *intern(struct jp_blames *blames, const char *text)
+static const char *intern_text(struct jp_blames *blames, const char *text)
 {
 	struct jp_text *kept = jp_text_keep(&blames->texts, text, strlen(text));
 
@@ -33,8 +33,8 @@ static const char *intern(struct jp_blames *blames, const char *text)
 static struct jp_blame *add_blame(struct jp_blames *blames, const struct jp_cause *cause,
 				  uint32_t pid, const char *process, const char *file)
 {
-	const char *kept_process = intern(blames, process),
-		   *kept_file = file ? intern(blames, file) : "";
+	const char *kept_process = intern_text(blames, process),
+		   *kept_file = file ? intern_text(blames, file) : "";
 	struct jp_blame *blame = calloc(1, sizeof(*blame)), **added;
 
 	added = jp_array_push(&blames->list, &blames->count, &blames->capacity);

@@ -32,7 +32,7 @@ static int parse_prot(const char *word)
 	return prots[find_word(words, word)];
 }
 
-static void remap(struct jp_answer *answer, const struct act *act)
+static void remap_pages(struct jp_answer *answer, const struct act *act)
 {
 	size_t page = jp_test_region_page(), size = (size_t)act->pages * page;
 	bool grow = strcmp(act->verb, "grow") == 0;
@@ -63,7 +63,7 @@ static bool act_on_region(struct jp_answer *answer, const struct act *act)
 	else if (verb == 5)
 		jp_test_region_write(act->page, act->pages);
 	else if (verb != 4)
-		remap(answer, act);
+		remap_pages(answer, act);
 	else if (munmap(jp_test_region_at(act->page), (size_t)act->pages * jp_test_region_page()))
 		jp_answer_failed(answer, "munmap");
 	return true;

@@ -191,7 +191,7 @@ static const struct jp_fact facts[] = {
 	{"breakpoint.length", "Execution breakpoints with bp_len 1 to 8 are opened.",
 	 .probe = try_breakpoint_lengths},
 	{"breakpoint.number",
-	 "How many execution breakpoints a thread can have at once, and what the next says.",
+	 "How many execution breakpoints a thread can have at once, and the error of the next.",
 	 .probe = count_breakpoint_slots},
 	{"breakpoint.kernel_address",
 	 "An execution breakpoint with exclude_kernel at an address of the kernel's.",

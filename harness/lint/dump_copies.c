@@ -25,7 +25,7 @@ static bool are_equal(const struct jp_lint_dump *dump, uint64_t a, uint64_t b, u
 
 /* Extends a copy to all equal bytes around it, from offset @end on; the original ends where the
  * copy begins. */
-static void extend(const struct jp_lint_dump *dump, uint64_t end, struct copy *copy)
+static void extend_copy(const struct jp_lint_dump *dump, uint64_t end, struct copy *copy)
 {
 	while (copy->from > sizeof(*dump->header) && copy->at > end &&
 	       dump->bytes[copy->from - 1] == dump->bytes[copy->at - 1]) {
@@ -97,7 +97,7 @@ static void check_copies(const struct jp_lint_dump *dump, struct jp_lint_finding
 		    copy.from + copy.size > copy.at ||
 		    !are_equal(dump, copy.from, copy.at, copy.size))
 			continue;
-		extend(dump, end, &copy);
+		extend_copy(dump, end, &copy);
 		end = copy.at + copy.size;
 		report_copy(&copy, findings);
 	}

@@ -180,7 +180,7 @@ static bool is_shown(const struct print *print, size_t row)
 	return !named;
 }
 
-static void widen(size_t *width, const char *text)
+static void widen_column(size_t *width, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -274,14 +274,14 @@ static void print_table(FILE *out, struct print *print)
 	char cell[CELL];
 
 	for (size_t c = 0; c < table->nr_columns; c++)
-		widen(&widths[c], table->columns[c]);
+		widen_column(&widths[c], table->columns[c]);
 	for (size_t r = 0; r < table->nr_rows; r++) {
 		if (!is_shown(print, r))
 			continue;
-		widen(&label, table->rows[r].label);
+		widen_column(&label, table->rows[r].label);
 		for (size_t c = 0; c < table->nr_columns; c++) {
 			fill_cell(cell, print, r, c);
-			widen(&widths[c], cell);
+			widen_column(&widths[c], cell);
 		}
 	}
 	fprintf(out, "%s\n%s %s: %s\n", print->mark, print->mark, table->study, table->title);

@@ -55,7 +55,7 @@ static struct {
 } dump = {.fd = -1};
 
 /* Appends the parts in one call, so that a reader sees whole records. Returns 0 or -errno. */
-static int append(struct iovec *parts, int count)
+static int append_parts(struct iovec *parts, int count)
 {
 	size_t size = 0;
 	ssize_t written;
@@ -124,7 +124,7 @@ static int put_header(void)
 
 	if (dump.fault == LONG_HEADER)
 		header.total_size += parts[1].iov_len = sizeof(more);
-	return append(parts, 2);
+	return append_parts(parts, 2);
 }
 
 static int dump_open(const char *dir, const char *fault)
@@ -166,7 +166,7 @@ static int dump_open(const char *dir, const char *fault)
 }
 
 /* Returns the number of bytes that pad @size to a multiple of 8. */
-static size_t padding(size_t size)
+static size_t get_padding(size_t size)
 {
 	return dump.fault == NO_PADDING ? 0 : -size & 7;
 }
@@ -198,10 +198,10 @@ static int put_debug(const struct jp_published *code, uint64_t time)
 		used += strlen(name) + 1;
 	}
 	struct iovec parts[] = {
-		{&debug, sizeof(debug)}, {bytes, used}, {zeros, padding(sizeof(debug) + used)}};
+		{&debug, sizeof(debug)}, {bytes, used}, {zeros, get_padding(sizeof(debug) + used)}};
 
 	debug.prefix.total_size += used + parts[2].iov_len;
-	return append(parts, 3);
+	return append_parts(parts, 3);
 }
 
 /* Inserts the fault into tables of jp_eh_frame(): one CIE, one FDE. */
@@ -239,12 +239,12 @@ static int put_unwinding(const struct jp_published *code, uint64_t time)
 	char zeros[8] = "";
 	struct iovec parts[] = {{&unwinding, sizeof(unwinding)},
 				{tables, code->unwinding_size},
-				{zeros, padding(unwinding.prefix.total_size)}};
+				{zeros, get_padding(unwinding.prefix.total_size)}};
 
 	memcpy(tables, code->unwinding, code->unwinding_size);
 	spoil_tables(tables);
 	unwinding.prefix.total_size += parts[2].iov_len;
-	return append(parts, 3);
+	return append_parts(parts, 3);
 }
 
 static int put_load(const struct jp_published *code, uint64_t time)
@@ -267,9 +267,9 @@ static int put_load(const struct jp_published *code, uint64_t time)
 	load.prefix.total_size = sizeof(load) + parts[1].iov_len + parts[2].iov_len;
 	/* A correct record ends with the code, so it has no padding. */
 	if (dump.fault == PADDED_CODE)
-		parts[3].iov_len = padding(load.prefix.total_size);
+		parts[3].iov_len = get_padding(load.prefix.total_size);
 	load.prefix.total_size += parts[3].iov_len;
-	return append(parts, 4);
+	return append_parts(parts, 4);
 }
 
 static int dump_load(const struct jp_published *code)
@@ -313,7 +313,7 @@ static int dump_move(const struct jp_published *code, uint64_t from)
 
 	if (dump.fault == SILENT_STOP && dump.loads == SOME)
 		return 0;
-	return append(&part, 1);
+	return append_parts(&part, 1);
 }
 
 static int dump_close(void)
@@ -327,7 +327,7 @@ static int dump_close(void)
 	else if (dump.fault == SILENT_STOP || dump.fault == ZERO_TAIL)
 		ret = 0;
 	else
-		ret = append(&part, 1);
+		ret = append_parts(&part, 1);
 	unmap_marker();
 	close(dump.fd);
 	dump.fd = -1;

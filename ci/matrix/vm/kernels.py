@@ -33,7 +33,7 @@ BANNER = b"Linux version "
 class Package:
     """A package with a kernel image, as the index describes it."""
     name: str
-    version: str  # of the package: "6.12.117-1~deb12u1"
+    version: str  # the package's: "6.12.117-1~deb12u1"
     sha256: str
     signed: bool
 

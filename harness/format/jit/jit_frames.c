@@ -25,8 +25,8 @@ struct jp_jit_fde {
 struct walk {
 	struct jp_jit_frames *frames;
 	const struct jp_jit_function *function;
-	uint64_t addr;       /* of the new .eh_frame */
-	uint64_t frame_addr; /* of the old one, if the function is at 0 */
+	uint64_t addr;       /* address of the new .eh_frame */
+	uint64_t frame_addr; /* address of the old .eh_frame, if the function were at 0 */
 	struct {
 		size_t from, to; /* offsets in the old and in the new .eh_frame */
 	} cies[CIES];

@@ -21,7 +21,7 @@ struct jp_capture_info {
 	char policy[32];     /* synth policy: none, paths, exec, all */
 	uint64_t enabled;    /* time when sideband was enabled: coverage counts from then on */
 	uint64_t sampling;   /* sampling enabled on all threads */
-	uint64_t stopped;    /* sampling stopped */
+	uint64_t stopped;    /* time when sampling stopped */
 	uint64_t slack;      /* measured difference of both clocks, ns */
 	uint64_t max_stack;  /* kernel.perf_event_max_stack, 127 by default */
 	uint64_t stack_dump; /* requested bytes */

@@ -132,8 +132,8 @@ static int unmap(struct jp_memory_replay *replay, struct jp_memory_space *space,
 }
 
 /* Moves the pieces of a mapping; growth extends the last piece. */
-static int remap(struct jp_memory_replay *replay, struct jp_memory_space *space,
-		 const struct jp_event *act)
+static int remap_memory(struct jp_memory_replay *replay, struct jp_memory_space *space,
+			const struct jp_event *act)
 {
 	const uint64_t from = act->map.addr, by = act->map.to - from;
 	uint64_t end = from + act->map.len, to_end = act->map.to + act->map.to_len;
@@ -190,7 +190,7 @@ int jp_memory_apply(struct jp_memory_replay *replay, struct jp_memory_space *spa
 	case JP_EVENT_PROTECT:
 		return protect(replay, space, act);
 	case JP_EVENT_REMAP:
-		return remap(replay, space, act);
+		return remap_memory(replay, space, act);
 	default:
 		return check_mapped(replay, space, act) ?: unmap(replay, space, act);
 	}

@@ -195,7 +195,7 @@ static bool step_misled(struct oracle_walk *walk)
 	return false;
 }
 
-static bool step(struct oracle_walk *walk)
+static bool step_outwards(struct oracle_walk *walk)
 {
 	const struct jp_truth_code *code = walk->activation->path->functions[walk->depth];
 
@@ -302,7 +302,7 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	stack->nr_seen = 0;
 	stack->faithful = true;
 	add_seen(&walk, ip, 0);
-	while (step(&walk))
+	while (step_outwards(&walk))
 		;
 	stack->activation = activation;
 	stack->depth = depth;

@@ -40,7 +40,7 @@ static void stop_sharing(struct jp_process *process)
 	process->shares = process->shared_by = process;
 }
 
-static void share(struct jp_process *process, struct jp_process *with)
+static void share_space(struct jp_process *process, struct jp_process *with)
 {
 	process->shares = with->shares;
 	process->shared_by = with;
@@ -70,7 +70,7 @@ int jp_processes_apply(struct jp_processes *processes, const struct jp_event *ev
 	parent = jp_processes_at(processes, event->task.ppid);
 	if (!parent)
 		return -ENOMEM;
-	share(process, parent);
+	share_space(process, parent);
 	return processes->rules->inherit(processes->context, process, parent, event);
 }
 

@@ -235,8 +235,8 @@ static void remove_at(const struct jp_range_kind *kind, struct ranges_node *node
 
 /* Splits the full child @i of @parent before a range is inserted at @addr. mmap() mostly gives
  * ascending or descending addresses: then the old node stays almost full. Else half of it moves. */
-static int split(const struct jp_range_kind *kind, struct ranges_node *parent, size_t i,
-		 uint64_t addr)
+static int split_child(const struct jp_range_kind *kind, struct ranges_node *parent, size_t i,
+		       uint64_t addr)
 {
 	struct ranges_node *full = own_node(kind, &get_children(parent)[i].node, 0), *next;
 	const size_t where = full ? find_item(kind, full, addr) : 0;
@@ -269,7 +269,7 @@ static int add_root(struct jp_ranges *ranges)
 }
 
 /* Inserts @range into a gap. Splits full nodes on the way down, so each parent has room. */
-static int insert(struct jp_ranges *ranges, const struct extent *range)
+static int insert_range(struct jp_ranges *ranges, const struct extent *range)
 {
 	const struct jp_range_kind *kind = ranges->kind;
 	struct ranges_node **place, *node;
@@ -286,7 +286,7 @@ static int insert(struct jp_ranges *ranges, const struct extent *range)
 		/* @addr is above all items: append to the last child. */
 		i = jp_min(i, node->count - 1);
 		if (get_children(node)[i].node->count == MOST) {
-			if (split(kind, node, i, range->start))
+			if (split_child(kind, node, i, range->start))
 				return -ENOMEM;
 			i = jp_min(find_item(kind, node, range->start), i + 1);
 		}
@@ -353,7 +353,7 @@ static int cut_hole(struct jp_ranges *ranges, const struct extent *range, uint64
 	memcpy(behind, range, ranges->kind->size);
 	advance_start(ranges->kind, (struct extent *)behind, end);
 	shorten_first(ranges, start, start);
-	return insert(ranges, (struct extent *)behind);
+	return insert_range(ranges, (struct extent *)behind);
 }
 
 int jp_ranges_clear(struct jp_ranges **ranges, uint64_t start, uint64_t end)
@@ -387,7 +387,7 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 		return 0;
 	failed = jp_ranges_clear(ranges, range->start, range->end);
 	if (failed || !kind->same)
-		return failed ?: make_exclusive(ranges) ?: insert(*ranges, range);
+		return failed ?: make_exclusive(ranges) ?: insert_range(*ranges, range);
 	before = jp_ranges_before(*ranges, range->start);
 	after = jp_ranges_from(*ranges, range->end);
 	if (before && before->end == range->start && kind->same(before, range))
@@ -395,7 +395,7 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 	if (after && after->start == range->end && kind->same(range, after))
 		range->end = after->end;
 	return jp_ranges_clear(ranges, range->start, range->end)
-		       ?: make_exclusive(ranges) ?: insert(*ranges, range);
+		       ?: make_exclusive(ranges) ?: insert_range(*ranges, range);
 }
 
 static bool same_value(const void *one, const void *next)

@@ -66,7 +66,7 @@ void jp_replay_free(struct jp_replay *replay)
 
 /* Returns the only copy of the @size bytes @bytes, followed by a NUL, or NULL if there is no
  * memory. */
-static const char *intern(struct jp_replay *replay, const void *bytes, size_t size)
+static const char *intern_bytes(struct jp_replay *replay, const void *bytes, size_t size)
 {
 	const struct jp_text *text = replay->kept;
 
@@ -78,7 +78,7 @@ static const char *intern(struct jp_replay *replay, const void *bytes, size_t si
 
 const char *jp_replay_text(struct jp_replay *replay, const char *text)
 {
-	return intern(replay, text, strlen(text));
+	return intern_bytes(replay, text, strlen(text));
 }
 
 static struct mapped_space *find_space(const struct jp_replay *replay, uint32_t pid)
@@ -182,7 +182,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 	if (event->kernel_map || mapping.end <= mapping.start)
 		return 0;
 	space = make_space(replay, pid);
-	mapping.name = intern(replay, event->map.name, strlen(event->map.name));
+	mapping.name = intern_bytes(replay, event->map.name, strlen(event->map.name));
 	if (!space || !mapping.name)
 		return -ENOMEM;
 	if (event->map.has_identity) {
@@ -192,8 +192,8 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 		mapping.gen = event->map.gen;
 	}
 	if (event->map.build_id && event->map.build_id_size <= 20) {
-		mapping.build_id = (const unsigned char *)intern(replay, event->map.build_id,
-								 event->map.build_id_size);
+		mapping.build_id = (const unsigned char *)intern_bytes(replay, event->map.build_id,
+								       event->map.build_id_size);
 		if (!mapping.build_id)
 			return -ENOMEM;
 		mapping.build_id_size = event->map.build_id_size;

@@ -11,7 +11,7 @@ struct word_stack {
 	unsigned depth;
 };
 
-static bool push(struct word_stack *stack, uint64_t value)
+static bool push_value(struct word_stack *stack, uint64_t value)
 {
 	if (stack->depth == DEPTH)
 		return false;
@@ -103,12 +103,12 @@ static bool apply_stack_op(const struct jp_cfi_op *op, struct word_stack *stack)
 	top = &stack->word[stack->depth - 1];
 	switch (op->kind) {
 	case JP_OP_DUP:
-		return push(stack, *top);
+		return push_value(stack, *top);
 	case JP_OP_DROP:
 		stack->depth--;
 		return true;
 	case JP_OP_PICK:
-		return op->value < stack->depth && push(stack, *(top - op->value));
+		return op->value < stack->depth && push_value(stack, *(top - op->value));
 	case JP_OP_SWAP:
 		if (stack->depth < 2)
 			return false;
@@ -157,14 +157,14 @@ enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 			return JP_CFI_NONE;
 		switch (op->kind) {
 		case JP_OP_PUSH:
-			good = push(&stack, op->value);
+			good = push_value(&stack, op->value);
 			break;
 		case JP_OP_REG:
 			good = op->reg < JP_REGS && regs->known & UINT64_C(1) << op->reg &&
-			       push(&stack, regs->r[op->reg] + op->value);
+			       push_value(&stack, regs->r[op->reg] + op->value);
 			break;
 		case JP_OP_CFA:
-			good = push(&stack, cfa);
+			good = push_value(&stack, cfa);
 			break;
 		case JP_OP_LOAD:
 			good = top != NULL;

@@ -36,7 +36,7 @@ struct jp_cfi_row {
 	bool sp_is_cfa; /* the caller's stack pointer is the CFA */
 	bool direct;    /* the CFA is a register's, and all rules are AT_CFA: */
 	int32_t low;    /* their lowest offset */
-	uint32_t span;  /* distance to the highest */
+	uint32_t span;  /* distance from the lowest to the highest offset */
 	uint64_t given; /* mask of registers with a rule */
 };
 

@@ -7,7 +7,7 @@
 static const char *const all[] = {"growth/anon", "growth/anon.map", "files/grow", "a[1]"};
 
 /* Returns the names that @word selects, as bits; ~0: it was refused. */
-static unsigned int choose(const char *word, struct jp_error *err)
+static unsigned int choose_names(const char *word, struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
 	char *list[] = {(char *)word};
@@ -26,20 +26,20 @@ int main(void)
 {
 	struct jp_error err = {""};
 
-	check(choose(NULL, &err) == 15, "no word chooses all");
-	check(choose("growth/anon", &err) == 1, "a whole name chooses itself alone");
-	check(choose("grow", &err) == 7, "a part chooses all names that hold it");
-	check(choose("growth/*", &err) == 3, "a pattern matches whole names");
-	check(choose("gro?", &err) == ~0U, "and no parts of them");
-	check(choose("a[[]1]", &err) == 8, "a bracket makes a pattern");
-	check(choose("growht/anon", &err) == ~0U &&
+	check(choose_names(NULL, &err) == 15, "no word chooses all");
+	check(choose_names("growth/anon", &err) == 1, "a whole name chooses itself alone");
+	check(choose_names("grow", &err) == 7, "a part chooses all names that hold it");
+	check(choose_names("growth/*", &err) == 3, "a pattern matches whole names");
+	check(choose_names("gro?", &err) == ~0U, "and no parts of them");
+	check(choose_names("a[[]1]", &err) == 8, "a bracket makes a pattern");
+	check(choose_names("growht/anon", &err) == ~0U &&
 		      !strcmp(err.text, "no case matches 'growht/anon'; did you mean "
 					"'growth/anon'?"),
 	      "a mistyped name is refused with a suggestion");
-	check(choose("flies", &err) == ~0U &&
+	check(choose_names("flies", &err) == ~0U &&
 		      !strcmp(err.text, "no case matches 'flies'; did you mean 'files'?"),
 	      "the part before a slash is suggested");
-	check(choose("gorw", &err) == ~0U &&
+	check(choose_names("gorw", &err) == ~0U &&
 		      !strcmp(err.text, "no case matches 'gorw'; did you mean 'grow'?"),
 	      "and the part behind it");
 	return check_done();

@@ -9,7 +9,7 @@ static char own[128], anyones[128], sticky[128], theirs[128];
 
 /* Returns whether the variable @name=@before of @user becomes @after for programs, and stays
  * unchanged for this process. Runs in a child, since the environment is made only once. */
-static bool becomes(const char *name, const char *before, const char *after, uid_t user)
+static bool variable_becomes(const char *name, const char *before, const char *after, uid_t user)
 {
 	const size_t length = strlen(name);
 	pid_t pid = fork();
@@ -33,13 +33,13 @@ static bool becomes(const char *name, const char *before, const char *after, uid
 
 static bool path_becomes(const char *before, const char *after, uid_t user)
 {
-	return becomes("PATH", before, after, user);
+	return variable_becomes("PATH", before, after, user);
 }
 
 /* Returns whether root keeps the variable @name=@value. */
 static bool keeps_variable(const char *name, const char *value)
 {
-	return becomes(name, value, value, 0);
+	return variable_becomes(name, value, value, 0);
 }
 
 static bool keeps_value(const char *value)

@@ -10,7 +10,7 @@ static struct jp_codes codes;
 static struct jp_places_process *process;
 
 /* Returns whether more than the last half of @frames repeats with a short period. */
-static bool repeats(const uint64_t *frames, int count)
+static bool tail_repeats(const uint64_t *frames, int count)
 {
 	for (int period = 1; period <= PERIODS; period++) {
 		int same = 0;
@@ -49,7 +49,7 @@ static void test_circles(void)
 		for (int i = -1; i < count; i++)
 			frames[i] = CODE + check_random(&seed) % 2;
 		circle = is_circle(frames, count);
-		bad += circle != repeats(frames, count);
+		bad += circle != tail_repeats(frames, count);
 		found += circle;
 	}
 	check(!bad && found, "of %d circles and other chains %d are judged wrongly", found, bad);

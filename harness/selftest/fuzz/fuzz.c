@@ -46,7 +46,7 @@ const char *fuzz_folder(void)
 	return folder;
 }
 
-static uint64_t draw(uint64_t below)
+static uint64_t draw_number(uint64_t below)
 {
 	state ^= state << 13;
 	state ^= state >> 7;
@@ -85,7 +85,7 @@ static void on_alarm(int signal)
 	_exit(EXIT_FAILURE);
 }
 
-static void feed(void)
+static void feed_input(void)
 {
 	unsigned char *exact = malloc(input.size); /* so that ASan detects overruns */
 
@@ -122,7 +122,7 @@ static void feed_file(const char *path)
 
 	set_input(&file);
 	free(file.at);
-	feed();
+	feed_input();
 }
 
 /* Truncates the seed to each of the first 256 sizes, then to about @count of the others. */
@@ -133,11 +133,11 @@ static void truncate_seed(const struct bytes *seed, unsigned int count)
 	for (size_t size = 0; size < seed->size; size += size < 256 ? 1 : step) {
 		set_input(seed);
 		input.size = size;
-		feed();
+		feed_input();
 		if (!fuzz_target.mend)
 			continue;
 		fuzz_target.mend(input.at, input.size);
-		feed();
+		feed_input();
 	}
 }
 
@@ -167,24 +167,24 @@ static uint64_t draw_extreme(void)
 		UINT64_MAX - 511,
 	};
 
-	return values[draw(sizeof(values) / sizeof(*values))];
+	return values[draw_number(sizeof(values) / sizeof(*values))];
 }
 
 static void set_number(void)
 {
 	static const size_t sizes[] = {1, 2, 4, 8};
-	size_t size = sizes[draw(4)], at;
-	uint64_t value = draw(2) ? draw_extreme() : input.size - 4 + draw(9);
+	size_t size = sizes[draw_number(4)], at;
+	uint64_t value = draw_number(2) ? draw_extreme() : input.size - 4 + draw_number(9);
 
 	if (input.size < size)
 		return;
-	at = draw(input.size - size + 1);
-	if (draw(4)) /* most fields are aligned */
+	at = draw_number(input.size - size + 1);
+	if (draw_number(4)) /* most fields are aligned */
 		at -= at % size;
-	if (draw(3) == 0) { /* up to 8 more or less */
+	if (draw_number(3) == 0) { /* up to 8 more or less */
 		value = 0;
 		memcpy(&value, input.at + at, size);
-		value += draw(17) - 8;
+		value += draw_number(17) - 8;
 	}
 	memcpy(input.at + at, &value, size);
 }
@@ -198,14 +198,15 @@ static void cut_out(size_t at, size_t size)
 
 static void splice_seed(void)
 {
-	const struct bytes *from = &seeds[draw(nr_seeds)];
-	size_t size = 1 + draw(draw(4) ? 64 : 4096), at = draw(input.size + 1), start;
-	bool insert = draw(2);
+	const struct bytes *from = &seeds[draw_number(nr_seeds)];
+	size_t size = 1 + draw_number(draw_number(4) ? 64 : 4096), at = draw_number(input.size + 1),
+	       start;
+	bool insert = draw_number(2);
 
 	if (size > from->size)
 		size = from->size;
-	start = draw(from->size - size + 1);
-	if (draw(2)) {
+	start = draw_number(from->size - size + 1);
+	if (draw_number(2)) {
 		start -= start % 8;
 		at -= at % 8;
 	}
@@ -224,11 +225,11 @@ static void change_input(void)
 {
 	size_t size, at;
 
-	switch (draw(8)) {
+	switch (draw_number(8)) {
 	case 0:
 	case 1:
 		if (input.size)
-			input.at[draw(input.size)] ^= 1 << draw(8);
+			input.at[draw_number(input.size)] ^= 1 << draw_number(8);
 		break;
 	case 2:
 	case 3:
@@ -240,10 +241,10 @@ static void change_input(void)
 		splice_seed();
 		break;
 	default:
-		size = 1 + draw(draw(4) ? 64 : 4096);
+		size = 1 + draw_number(draw_number(4) ? 64 : 4096);
 		if (size > input.size)
 			break;
-		at = draw(input.size - size + 1);
+		at = draw_number(input.size - size + 1);
 		cut_out(at - at % 8 + size <= input.size ? at - at % 8 : at, size);
 		break;
 	}
@@ -260,7 +261,7 @@ static void try_extremes(const struct bytes *seed)
 			for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
 				set_input(seed);
 				memcpy(input.at + at, &values[i], size);
-				feed();
+				feed_input();
 			}
 }
 
@@ -291,21 +292,21 @@ static void fuzz(unsigned int seconds)
 
 	for (size_t i = 0; i < nr_seeds; i++) {
 		set_input(&seeds[i]);
-		feed();
+		feed_input();
 		truncate_seed(&seeds[i], fuzz_target.truncations);
 		try_extremes(&seeds[i]);
 	}
 	for (unsigned long round = 0; seconds || round < fuzz_target.rounds; round++) {
-		unsigned int changes = 1 + draw(draw(3) ? 4 : 32);
+		unsigned int changes = 1 + draw_number(draw_number(3) ? 4 : 32);
 
 		if (seconds && jp_clock_now() >= end)
 			break;
-		set_input(&seeds[draw(nr_seeds)]);
+		set_input(&seeds[draw_number(nr_seeds)]);
 		while (changes--)
 			change_input();
-		if (fuzz_target.mend && draw(4))
+		if (fuzz_target.mend && draw_number(4))
 			fuzz_target.mend(input.at, input.size);
-		feed();
+		feed_input();
 	}
 }
 

@@ -71,7 +71,7 @@ static void write_file(size_t fixture, size_t kind, const void *bytes, size_t si
 }
 
 /* Restores the original content of a file, or its absence. */
-static void restore(size_t fixture, size_t kind)
+static void restore_file(size_t fixture, size_t kind)
 {
 	char path[PATH_MAX];
 
@@ -104,7 +104,7 @@ static void copy_fixture(size_t fixture)
 		snprintf(path, sizeof(path), FIXTURES "%s/%s", fixtures[fixture], names[kind]);
 		copies[fixture].bytes[kind] =
 			jp_file_read(path, 1 << 17, &copies[fixture].sizes[kind], NULL);
-		restore(fixture, kind);
+		restore_file(fixture, kind);
 	}
 }
 
@@ -140,7 +140,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 		copy_fixture(i);
 	find_original(bytes, size, &fixture, &kind);
 	if (last_kind < KINDS)
-		restore(last_fixture, last_kind);
+		restore_file(last_fixture, last_kind);
 	write_file(fixture, kind, bytes, size);
 	last_fixture = fixture;
 	last_kind = kind;

@@ -153,7 +153,7 @@ class Features(OwnCapture):
 
 
 class Others(OwnCapture):
-    """The same capture, declared as another profiler's."""
+    """The fixture's capture, declared as that of another profiler."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -118,7 +118,7 @@ static bool same_sample(const struct jp_event *a, const struct jp_event *b)
 }
 
 /* Returns whether all fields but those of the sample id are equal. */
-static bool same(const struct jp_event *a, const struct jp_event *b)
+static bool is_same_event(const struct jp_event *a, const struct jp_event *b)
 {
 	if (a->type != b->type || a->kernel_map != b->kernel_map)
 		return false;
@@ -174,7 +174,7 @@ static void check_round_trip(size_t i, uint64_t sample_type, bool sample_id)
 	expected = jp_perf_decode(&layout, record, &back, &decoded_regs);
 	if (!check(!expected, "%s is decoded %s", what, expected ? expected : ""))
 		return;
-	check(same(&event, &back) && (event.type != JP_EVENT_SAMPLE || back.sample.regs),
+	check(is_same_event(&event, &back) && (event.type != JP_EVENT_SAMPLE || back.sample.regs),
 	      "%s: all fields survive", what);
 	check(back.time == (has_ids ? TIME : 0) && back.id == (has_ids ? ID : 0) &&
 		      back.cpu == (has_ids ? CPU : 0),
@@ -246,7 +246,7 @@ static void test_range(void)
 	event.map.len = 0x2000;
 	event.map.pgoff = 0x5000;
 	check(!jp_perf_decode(&layout, (const void *)bytes, &back, &decoded_regs) &&
-		      same(&event, &back) && back.time == TIME,
+		      is_same_event(&event, &back) && back.time == TIME,
 	      "only the range of a mapping record is changed");
 }
 
@@ -259,8 +259,8 @@ static int check_event(void *context, const struct jp_event *event)
 	const struct jp_event expected = make_event(((struct visited *)context)->count);
 	struct visited *visited = context;
 
-	visited->wrong += !same(&expected, event) || event->id != ID || event->time != TIME ||
-			  (uintptr_t)event->record % 8;
+	visited->wrong += !is_same_event(&expected, event) || event->id != ID ||
+			  event->time != TIME || (uintptr_t)event->record % 8;
 	visited->count++;
 	return 0;
 }

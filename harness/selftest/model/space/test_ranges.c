@@ -12,7 +12,7 @@ struct mirrored_ranges {
 
 static struct mirrored_ranges copies[COPIES];
 
-static bool set(struct mirrored_ranges *both, uint64_t start, uint64_t end, uint32_t value)
+static bool set_range(struct mirrored_ranges *both, uint64_t start, uint64_t end, uint32_t value)
 {
 	for (uint64_t addr = start; addr < end; addr++)
 		both->plain[addr] = value;
@@ -33,7 +33,7 @@ static struct jp_range find_run(const struct mirrored_ranges *both, uint64_t add
 	return run;
 }
 
-static bool agrees(const struct mirrored_ranges *both)
+static bool ranges_agree(const struct mirrored_ranges *both)
 {
 	uint64_t addr = 0;
 
@@ -61,14 +61,15 @@ static void test_in_order(bool ascending)
 	for (uint32_t i = 0; i < ADDRESSES / 4; i++) {
 		uint64_t at = 4 * (uint64_t)(ascending ? i : ADDRESSES / 4 - 1 - i);
 
-		good &= set(both, at, at + 3, i + 1);
+		good &= set_range(both, at, at + 3, i + 1);
 	}
-	check(good && agrees(both), "ranges at %s addresses are stored",
+	check(good && ranges_agree(both), "ranges at %s addresses are stored",
 	      ascending ? "ascending" : "descending");
 	for (uint32_t i = 0; i < ADDRESSES / 4; i++)
-		good &= set(both, 4 * (uint64_t)i + 3, 4 * (uint64_t)i + 4, i + 2);
-	check(good && agrees(both), "gaps are filled");
-	check(set(both, 0, ADDRESSES, 0) && agrees(both) && !jp_ranges_from(both->ranges, 0),
+		good &= set_range(both, 4 * (uint64_t)i + 3, 4 * (uint64_t)i + 4, i + 2);
+	check(good && ranges_agree(both), "gaps are filled");
+	check(set_range(both, 0, ADDRESSES, 0) && ranges_agree(both) &&
+		      !jp_ranges_from(both->ranges, 0),
 	      "all ranges are cleared");
 	jp_ranges_free(both->ranges);
 }
@@ -88,8 +89,8 @@ static void test_random(void)
 		uint64_t most = check_random(&chance) % 500 ? 8 : ADDRESSES;
 		uint64_t end = start + 1 + check_random(&chance) % most;
 
-		good &= set(both, start, end < ADDRESSES ? end : ADDRESSES,
-			    check_random(&chance) % 4);
+		good &= set_range(both, start, end < ADDRESSES ? end : ADDRESSES,
+				  check_random(&chance) % 4);
 		if (step % 97 == 0 && both != from) {
 			jp_ranges_free(both->ranges);
 			both->ranges = jp_ranges_share(from->ranges);
@@ -102,7 +103,7 @@ static void test_random(void)
 		}
 		if (step % 500 == 0)
 			for (size_t i = 0; i < COPIES; i++)
-				alike &= agrees(&copies[i]);
+				alike &= ranges_agree(&copies[i]);
 	}
 	check(good && owned, "%d changes of %d copies that share memory work", STEPS, COPIES);
 	check(alike, "no change shows in another copy");
