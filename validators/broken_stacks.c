@@ -438,7 +438,7 @@ static const struct jp_validator broken_stacks = {
 JP_REGISTER(validator, broken_stacks);
 
 static const struct jp_excuse limits[] = {
-	{"method.limit", NULL, "broken.* wrong.*",
+	{"method-limit", NULL, "broken.* wrong.*",
 	 "complete bad-frame bad-cfi no-cfi no-elf max-stack dump-end "
 	 "wrong-frame kernel-walk",
 	 "predicted", "the method cannot walk this code: the truth predicts each of its stacks"},
