@@ -16,8 +16,8 @@ from typing import Iterator, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import jsonl, process, status
-from ci.hunt import known, report, state
-from ci.hunt.clusters import Clusters, Reduction
+from ci.hunt import known, probing, report, state
+from ci.hunt.clusters import Clusters
 from ci.hunt.cover import Cover
 from ci.hunt.relations import Relations
 from ci.hunt.space import PERF, Crossing, Request, Space
@@ -65,12 +65,11 @@ class Hunt:
             report.print_new(cluster, known.find_id(self.known, cluster.signature))
 
     def exclude(self, trial: Trial) -> None:
-        """Finds the smallest crossing that cannot be judged for the same reason, and never tries it
-        again."""
-        small = Reduction(self.space, lambda one: one.outcome == trial.outcome,
-                          self.run_all).reduce(trial)
-        self.cover.exclude(small.crossing)
-        report.print_impossible(small)
+        """Never again tries what is impossible in the refused @trial."""
+        small, items = probing.find_impossible(self.space, trial, self.run_all)
+        if items is not None and time.monotonic() < self.end:
+            self.cover.exclude(items)
+            report.print_impossible(items, small.why)
 
     def step(self) -> None:
         """Runs as many crossings as at the same time are allowed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 
-from ci.hunt.line import PLAIN, drop_orphans
+from ci.hunt.line import drop_orphans
 from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, pairs_of
 
 Pair = tuple[Item, Item]
@@ -29,9 +29,8 @@ class Cover:
         self.open -= pairs
 
     def exclude(self, crossing: Crossing) -> None:
-        """Never again tries a crossing that contains the items of @crossing, beside the plain
-        ones."""
-        items = frozenset(set(crossing.items()) - set(PLAIN.items()))
+        """Never again tries @crossing, or one that contains it."""
+        items = frozenset(crossing.items())
         self.impossible.append(items)
         self.open = {pair for pair in self.open if not items <= {*pair}}
 

@@ -9,8 +9,8 @@ from ci.hunt import known
 from ci.hunt.clusters import Cluster, Clusters
 from ci.hunt.cover import Cover
 from ci.hunt.line import format_line
+from ci.hunt.space import Crossing
 from ci.hunt.state import Progress
-from ci.hunt.trial import Trial
 
 
 def print_progress(progress: Progress, cover: Cover, clusters: Clusters) -> None:
@@ -19,10 +19,10 @@ def print_progress(progress: Progress, cover: Cover, clusters: Clusters) -> None
         progress.tried, len(cover.covered), total, len(clusters.found)), flush=True)
 
 
-def print_impossible(trial: Trial) -> None:
+def print_impossible(items: Crossing, why: str) -> None:
     print("# impossible: %s: %s" % (
-        ", ".join(" ".join(filter(None, item)) for item in sorted(trial.crossing.items())),
-        trial.why.split("\n")[0]), flush=True)
+        ", ".join(" ".join(filter(None, item)) for item in sorted(items.items())),
+        why.split("\n")[0]), flush=True)
 
 
 def print_new(cluster: Cluster, finding: str) -> None:

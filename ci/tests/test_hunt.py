@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from ci.base import files, jsonl, process
 from ci.base.status import Malformed
-from ci.hunt import known, line, relations, report, state
+from ci.hunt import known, line, probing, relations, report, state
 from ci.hunt.clusters import Clusters, Reduction
 from ci.hunt.cover import Cover
 from ci.hunt.space import CAPTURE, INJECT, PUBLISH, WORKLOAD, Crossing, Request, Space, pairs_of
@@ -154,6 +154,40 @@ class Reductions(unittest.TestCase):
 
     def test_nothing_needed(self) -> None:
         self.assertEqual(self.reduce(), line.PLAIN)
+
+
+class Probing(unittest.TestCase):
+    space = Space(LISTED)
+
+    def find(self, refuses: Callable[[Crossing], bool], crossing: Crossing) -> Crossing | None:
+        def judge(one: Crossing) -> Trial:
+            return Trial(one, REJECTED if refuses(one) else "PASS", "", frozenset())
+        return probing.find_impossible(self.space, judge(crossing), run_by(judge))[1]
+
+    def test_one_value(self) -> None:
+        """It is impossible whatever the workload and the policy are."""
+        self.assertEqual(self.find(lambda one: one.get(PUBLISH) == "map:late",
+                                   {**Reductions.crossing}), {PUBLISH: "map:late"})
+
+    def test_plain_workload(self) -> None:
+        """A policy that the plain workload alone cannot have is possible with another one."""
+        self.assertEqual(self.find(lambda one: one[CAPTURE] == "gated" and
+                                   one[WORKLOAD] == "anon_exec", {**Reductions.crossing}),
+                         {CAPTURE: "gated", WORKLOAD: "anon_exec"})
+
+    def test_own_workload(self) -> None:
+        """The reduction tries the plain workload, but the refused one is excluded."""
+        third = {**LISTED, "workloads": [*LISTED["workloads"], {"name": "third", "options": []}]}
+        self.space = Space(third)
+        self.assertEqual(self.find(lambda one: one[CAPTURE] == "gated" and
+                                   one[WORKLOAD] != "third",
+                                   {WORKLOAD: "other", CAPTURE: "gated", PUBLISH: "map"}),
+                         {WORKLOAD: "other", CAPTURE: "gated"})
+
+    def test_absent_value(self) -> None:
+        """What is refused for a missing option is not impossible."""
+        self.assertIsNone(self.find(lambda one: "capture --user-only" in one and
+                                    "capture --stack" not in one, {**Reductions.crossing}))
 
 
 class Clustering(unittest.TestCase):

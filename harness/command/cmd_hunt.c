@@ -84,7 +84,7 @@ static int hunt(int argc, char **argv)
 static const struct jp_command hunt_command = {
 	.name = "hunt",
 	.synopsis = "hunt [OPTION...]",
-	.help = "cross workloads, options and tools, and report defects that no case knows",
+	.help = "cross all values, and report failures that no case knows",
 	.run = hunt,
 };
 JP_REGISTER(command, hunt_command);

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Finds the smallest combination that is impossible, from a crossing that was refused."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ci.hunt.clusters import Reduction, Run
+from ci.hunt.line import PLAIN, make_crossing
+from ci.hunt.space import Crossing, Space
+from ci.hunt.trial import REJECTED, Trial
+
+
+def list_others(space: Space, items: Crossing, name: str) -> Iterator[Crossing]:
+    """Yields @items with each other value of dimension @name that can be added to them."""
+    for value in space.values[name]:
+        made = make_crossing(space, {**items, name: value}.items())
+        if items.get(name) != value and made.get(name) == value and all(
+                made.get(key) == items[key] for key in items if key != name):
+            yield made
+
+
+def is_refused(crossings: list[Crossing], run: Run) -> bool:
+    """Returns whether all @crossings are refused; runs no more than needed to know."""
+    return all(trial.is_refused for trial in run(crossings))
+
+
+def find_impossible(space: Space, refused: Trial, run: Run) -> tuple[Trial, Crossing | None]:
+    """Returns the smallest refused crossing, and the items that no crossing can have together; None
+    if another item makes them possible."""
+    small = Reduction(space, lambda one: one.outcome == refused.outcome, run).reduce(refused)
+    items = dict(small.crossing)
+    for name, plain in PLAIN.items():
+        if items.get(name) == plain and is_refused([*list_others(space, items, name)], run):
+            del items[name]
+        elif items.get(name) == plain:
+            items[name] = refused.crossing[name]  # the reduction replaced it by the plain one
+    # A machine that lacks something lacks it for all.
+    if small.outcome == REJECTED:
+        for name in sorted(set(space.values) - set(small.crossing)):
+            if not is_refused([*list_others(space, items, name)][:1], run):
+                return small, None
+    return small, items
