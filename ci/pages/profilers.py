@@ -45,7 +45,9 @@ def make_page(text: str) -> str:
     cells, sections = stored_page.parse_cells(text), stored_page.parse_sections(text)
     profilers, labels = list(sections), label_scenes(cells)
     table = board.Table("Workloads under each profiler",
-                        "Blue: nothing is wrong. Yellow: rounds differ. Orange: what is wrong.",
+                        "Blue: nothing is wrong. Yellow: rounds differ. Orange: what is wrong: "
+                        "how many samples are seen, in a known mapping, right or wrong by name; "
+                        "how many stacks are whole or invented; tasks missed, samples lost.",
                         "workload", profilers)
     for scene, label in labels.items():
         name = label if label == scene else "%s (%s)" % (label, scene)

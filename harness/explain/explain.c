@@ -74,8 +74,8 @@ static int handle_event(void *context, const struct jp_event *event)
 			  ?: jp_ends_handle(reading->ends, event, &stack);
 
 	if (!ret && reading->options->handle)
-		ret = reading->options->handle(reading->options->context, reading->spaces, event,
-					       sample ? &stack : NULL);
+		ret = reading->options->handle(reading->options->context, reading->spaces,
+					       reading->names, event, sample ? &stack : NULL);
 	reading->explanation->unknown_stacks += sample && is_unknown_stack(event);
 	for (size_t i = 0; i < reading->count && !ret; i++) {
 		reading->views[i].samples += sample;

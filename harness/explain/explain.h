@@ -11,8 +11,8 @@ struct jp_explain_options {
 	const char *root; /* a copied root to find files in, or NULL */
 	/* Called for each @event after @spaces have applied it. @stack: of a sample; else NULL.
 	 * Returns 0 or -ENOMEM. May be NULL. */
-	int (*handle)(void *context, struct jp_replay *spaces, const struct jp_event *event,
-		      const struct jp_stack *stack);
+	int (*handle)(void *context, struct jp_replay *spaces, struct jp_names *names,
+		      const struct jp_event *event, const struct jp_stack *stack);
 	/* Handles the names, once the file was read. Returns 0 or -ENOMEM. Set with @handle. */
 	int (*name)(void *context, struct jp_names *names);
 	void *context;

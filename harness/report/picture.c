@@ -13,9 +13,6 @@
 #include "harness/model/space/places.h"
 #include "harness/model/unwind/methods.h"
 
-/* Largest number of frames of a stack to show. */
-enum { SHOWN_FRAMES = 256 };
-
 /* Stores the number of the string @text. Returns 0 or -ENOMEM. */
 static int keep_string(struct jp_picture *picture, const char *text, size_t *number)
 {
@@ -27,34 +24,44 @@ static int keep_string(struct jp_picture *picture, const char *text, size_t *num
 	return 0;
 }
 
-/* Stores the name of the code at @addr from the truth, or the last part of the mapping's name. */
-static int name_frame(struct jp_picture *picture, const struct jp_truth *truth,
-		      struct jp_replay *spaces, const struct jp_event *sample, uint64_t addr,
-		      size_t *number)
+/* The sources of names of frames: the truth of a case, the names of a file. */
+struct picture_naming {
+	const struct jp_truth *truth;
+	struct jp_replay *spaces;
+	struct jp_names *names;
+};
+
+/* Returns the name of the code at @addr: the truth's, its symbol, or the last part of the
+ * mapping's. */
+static const char *name_frame(const struct picture_naming *naming, const struct jp_event *sample,
+			      uint64_t addr)
 {
 	const struct jp_truth_code *code =
-		truth ? jp_truth_code_at(truth, sample->pid, addr, sample->time) : NULL;
-	const struct jp_mapping *mapping = jp_replay_find(spaces, sample->pid, addr);
+		naming->truth ? jp_truth_code_at(naming->truth, sample->pid, addr, sample->time)
+			      : NULL;
+	const struct jp_mapping *mapping = jp_replay_find(naming->spaces, sample->pid, addr);
 	const char *name = mapping ? mapping->name : "[unmapped]", *slash = strrchr(name, '/');
+	const char *symbol =
+		naming->names && mapping ? jp_names_find(naming->names, mapping, addr).text : NULL;
 
 	if (code)
-		return keep_string(picture, code->name, number);
-	return keep_string(picture, slash && slash[1] && name[1] != '/' ? slash + 1 : name, number);
+		return code->name;
+	return symbol ?: slash && slash[1] && name[1] != '/' ? slash + 1 : name;
 }
 
 /* Stores the number of the stack @frames. Returns 0 or -ENOMEM. */
-static int keep_stack(struct jp_picture *picture, const struct jp_truth *truth,
-		      struct jp_replay *spaces, const struct jp_event *sample,
-		      const uint64_t *frames, uint64_t count, size_t *number)
+static int keep_stack(struct jp_picture *picture, const struct picture_naming *naming,
+		      const struct jp_event *sample, const uint64_t *frames, uint64_t count,
+		      size_t *number)
 {
 	*number = 0;
-	for (uint64_t i = jp_min(count, (uint64_t)SHOWN_FRAMES); i-- > 0;) {
+	for (uint64_t i = jp_min(count, (uint64_t)JP_PICTURE_FRAMES); i-- > 0;) {
 		struct jp_picture_frame frame = {.callers = (uint32_t)*number};
 		const struct jp_text *kept;
 		size_t name;
 
 		/* A return address may be the first byte after its function. */
-		if (name_frame(picture, truth, spaces, sample, frames[i] - (i > 0), &name))
+		if (keep_string(picture, name_frame(naming, sample, frames[i] - (i > 0)), &name))
 			return -ENOMEM;
 		frame.name = (uint32_t)name;
 		kept = jp_text_keep(&picture->stacks, &frame, sizeof(frame));
@@ -65,18 +72,33 @@ static int keep_stack(struct jp_picture *picture, const struct jp_truth *truth,
 	return 0;
 }
 
-/* Drops every second kept sample if there are too many. */
-static void thin_rows(struct jp_picture *picture)
+/* Drops stacks that no row has. Returns 0 or -ENOMEM. */
+static int drop_stacks(struct jp_picture *picture)
+{
+	struct jp_stack_move move;
+	int failed = jp_stack_move_begin(&move, &picture->stacks);
+
+	for (size_t i = 0; i < picture->nr_rows && !failed; i++)
+		failed = jp_stack_move(&move, &picture->rows[i].seen)
+				 ?: jp_stack_move(&move, &picture->rows[i].truth);
+	jp_stack_move_end(&move, &picture->stacks);
+	return failed;
+}
+
+/* Drops every second kept sample if there are too many samples or stacks. Returns 0 or
+ * -ENOMEM. */
+static int thin_rows(struct jp_picture *picture)
 {
 	size_t kept = 0;
 
-	if (picture->nr_rows < JP_PICTURE_ROWS)
-		return;
+	if (picture->nr_rows < JP_PICTURE_ROWS && picture->stacks.count < JP_PICTURE_STACKS)
+		return 0;
 	picture->stride = picture->stride * 2 + 1;
 	for (size_t i = 0; i < picture->nr_rows; i++)
 		if (!(picture->rows[i].sample & picture->stride))
 			picture->rows[kept++] = picture->rows[i];
 	picture->nr_rows = kept;
+	return drop_stacks(picture);
 }
 
 static bool is_kept(const struct jp_picture *picture)
@@ -100,6 +122,7 @@ static int add_row(struct jp_picture *picture, const struct jp_event *sample, co
 	row->time = sample->time;
 	row->ip = sample->sample.ip;
 	row->sample = picture->samples - 1;
+	row->pid = sample->pid;
 	row->thread = kept->number;
 	return keep_string(picture, method, &row->method)
 		       ?: keep_string(picture, verdict, &row->verdict)
@@ -227,7 +250,8 @@ static int draw_event(void *context, const struct jp_evidence *evidence,
 		return -ENOMEM;
 	if (event->type != JP_EVENT_SAMPLE)
 		return add_event(picture, event);
-	thin_rows(picture);
+	if (thin_rows(picture))
+		return -ENOMEM;
 	picture->samples++;
 	picture->undecided = is_kept(picture);
 	return picture->undecided ? add_row(picture, event, "", "outside", NULL) : 0;
@@ -238,6 +262,7 @@ static int draw_decision(void *context, const struct jp_evidence *evidence,
 			 const struct jp_decision *decision)
 {
 	const struct jp_truth_stack *truth = decision->truth;
+	const struct picture_naming naming = {evidence->truth, spaces, NULL};
 	struct jp_picture *picture = context;
 	struct jp_picture_row *row;
 
@@ -254,11 +279,10 @@ static int draw_decision(void *context, const struct jp_evidence *evidence,
 	row = &picture->rows[picture->nr_rows - 1];
 	if (decision->nr_frames) /* in the kernel, the user address was judged */
 		row->ip = decision->frames[0];
-	return keep_stack(picture, evidence->truth, spaces, sample, decision->frames,
-			  decision->nr_frames, &row->seen)
-		       ?: keep_stack(picture, evidence->truth, spaces, sample,
-				     truth ? truth->whole : NULL, truth ? truth->nr_whole : 0,
-				     &row->truth);
+	return keep_stack(picture, &naming, sample, decision->frames, decision->nr_frames,
+			  &row->seen)
+		       ?: keep_stack(picture, &naming, sample, truth ? truth->whole : NULL,
+				     truth ? truth->nr_whole : 0, &row->truth);
 }
 
 static int add_load(struct jp_picture *picture, struct jp_picture_box load, const char *name,
@@ -346,16 +370,18 @@ static const char *classify_sample(struct jp_replay *spaces, const struct jp_eve
 	return jp_place_text[jp_place_of(mapping->backing, mapping->name)];
 }
 
-int jp_picture_explained(void *context, struct jp_replay *spaces, const struct jp_event *event,
-			 const struct jp_stack *stack)
+int jp_picture_explained(void *context, struct jp_replay *spaces, struct jp_names *names,
+			 const struct jp_event *event, const struct jp_stack *stack)
 {
+	const struct picture_naming naming = {NULL, spaces, names};
 	struct jp_picture *picture = context;
 	struct jp_picture_row *row;
 	uint64_t ip;
 
 	if (event->type != JP_EVENT_SAMPLE)
 		return add_event(picture, event);
-	thin_rows(picture);
+	if (thin_rows(picture))
+		return -ENOMEM;
 	picture->samples++;
 	if (!is_kept(picture))
 		return 0;
@@ -365,7 +391,7 @@ int jp_picture_explained(void *context, struct jp_replay *spaces, const struct j
 		return -ENOMEM;
 	row = &picture->rows[picture->nr_rows - 1];
 	row->ip = ip;
-	return keep_stack(picture, NULL, spaces, event, stack->frames, stack->count, &row->seen);
+	return keep_stack(picture, &naming, event, stack->frames, stack->count, &row->seen);
 }
 
 void jp_picture_free(struct jp_picture *picture)

@@ -5,9 +5,14 @@
 #include "harness/base/text_pool.h"
 #include "harness/explain/explain.h"
 #include "harness/judge/listener.h"
+#include "harness/report/picture_stacks.h"
 
-/* Most rows of samples in a picture: a page of 100,000 has less than 5 MB. */
-enum { JP_PICTURE_ROWS = 100000 };
+enum {
+	/* Most rows of samples in a picture, and most stacks while it grows: a page with so many
+	 * has less than 5 MB. */
+	JP_PICTURE_ROWS = 100000,
+	JP_PICTURE_STACKS = 60000,
+};
 
 /* A range of addresses over time: true code, a mapping record, or published code. */
 struct jp_picture_box {
@@ -22,7 +27,8 @@ struct jp_picture_box {
 
 /* A sample, walked by one method. */
 struct jp_picture_row {
-	uint64_t time, ip, sample;     /* sample: number in the file */
+	uint64_t time, ip, sample; /* sample: number in the file */
+	uint32_t pid;
 	size_t thread;                 /* number of a thread */
 	size_t method, verdict, cause; /* numbers of strings */
 	size_t seen, truth;            /* numbers of stacks */
@@ -32,11 +38,6 @@ struct jp_picture_mark {
 	uint64_t time;
 	uint32_t pid;
 	size_t kind, text; /* numbers of strings */
-};
-
-/* A stack: its innermost frame, and the stack of its callers. */
-struct jp_picture_frame {
-	uint32_t callers, name; /* numbers of a stack and a string */
 };
 
 struct jp_picture_thread {
@@ -65,8 +66,8 @@ struct jp_picture {
 /* Returns a listener that draws a judged case into @picture. */
 struct jp_listener jp_picture_listener(struct jp_picture *picture);
 /* Draws one event of a file without truth; a handler of struct jp_explain_options. */
-int jp_picture_explained(void *picture, struct jp_replay *spaces, const struct jp_event *event,
-			 const struct jp_stack *stack);
+int jp_picture_explained(void *picture, struct jp_replay *spaces, struct jp_names *names,
+			 const struct jp_event *event, const struct jp_stack *stack);
 /* Draws the perf maps of all processes of the picture; a handler of struct jp_explain_options. */
 int jp_picture_maps(void *picture, struct jp_names *names);
 /* Writes the picture, called @name, as an object. Returns 0 or -ENOMEM. */

@@ -170,12 +170,12 @@ uint64_t jp_picture_time(const struct jp_picture_times *times, uint64_t time)
 }
 
 /* Cells of the whole picture, and lines of a band. A level further, both are twice as many. */
-enum { COLUMNS = 1024, LINES = 256, LEVELS = 10 };
+enum { COLUMNS = 256, LINES = 64, LEVELS = 10 };
 
-/* A cell shows one row of each look and each thread. */
+/* A cell shows one row of each look and each process. */
 struct picture_cell {
 	uint64_t column, line;
-	size_t band, thread, method, verdict;
+	size_t band, pid, method, verdict;
 	uint64_t level;
 };
 
@@ -184,7 +184,7 @@ static struct picture_cell find_cell(const struct jp_picture_layout *layout,
 {
 	const size_t band = jp_picture_band(&layout->bands, row->ip);
 	struct picture_cell cell = {.band = band,
-				    .thread = row->thread,
+				    .pid = row->pid,
 				    .method = row->method,
 				    .verdict = row->verdict,
 				    .level = level};

@@ -5,12 +5,13 @@
 // A narrower frame is not drawn: this share of the graph.
 const NARROWEST = 0.003;
 
-// Adds up the rows of each stack and of those that it is part of.
+// Adds up the rows of each stack and of those that it is part of. Callers have lower numbers.
 function countStacks(rows) {
-	const { stacks } = state.picture, counts = new Map();
+	const { stacks } = state.picture, counts = new Uint32Array(stacks.length);
 	for (const row of rows)
-		for (let stack = row[SEEN]; stack; stack = stacks[stack][0])
-			counts.set(stack, (counts.get(stack) || 0) + 1);
+		counts[row[SEEN]]++;
+	for (let stack = stacks.length - 1; stack > 0; stack--)
+		counts[stacks[stack][0]] += counts[stack];
 	return counts;
 }
 
@@ -41,16 +42,15 @@ function makeFlame(stack, count, total, left, depth) {
 function makeGraph(id, title, rows) {
 	const counts = countStacks(rows), children = new Map(), flames = [];
 	const total = rows.length;
-	for (const stack of [...counts.keys()].sort((one, other) => one - other)) {
+	for (let stack = 1; stack < counts.length; stack++) {
 		const callers = state.picture.stacks[stack][0];
-		children.set(callers, [...(children.get(callers) || []), stack]);
+		if (counts[stack] / total >= NARROWEST)
+			children.set(callers, [...(children.get(callers) || []), stack]);
 	}
 	let deepest = 0;
 	const place = (callers, left, depth) => {
 		for (const stack of children.get(callers) || []) {
-			const count = counts.get(stack);
-			if (count / total < NARROWEST)
-				continue;
+			const count = counts[stack];
 			deepest = Math.max(deepest, depth + 1);
 			flames.push(makeFlame(stack, count, total, left, depth));
 			place(stack, left, depth + 1);

@@ -15,6 +15,9 @@ const MARKS = { fork: "+", exec: "▶", exit: "■", loss: "✖", throttle: "✖
 const MARK_STRIP = 16, MAP_STRIP = 6;
 // With fewer samples in view, all are drawn.
 const ALWAYS_DRAWN = 20000;
+// At rest, so many levels more are drawn than while the view moves; and the pause that is a rest.
+const FINER = 2, REST_MS = 150;
+let resting = 0;
 
 function formatTime(time) {
 	return `${(time / 1000).toLocaleString("en", { maximumFractionDigits: 3 })} ms`;
@@ -67,6 +70,8 @@ function findArea(scale, box, from = box[BOX.from]) {
 }
 
 function drawShape(context, shape, x, y) {
+	if (shape === "dot")
+		return context.fillRect(x - 1, y - 1, 2, 2);
 	context.beginPath();
 	switch (shape) {
 	case "cross": context.moveTo(x - 3, y - 3); context.lineTo(x + 3, y + 3);
@@ -76,8 +81,7 @@ function drawShape(context, shape, x, y) {
 	case "ring": context.arc(x, y, 3, 0, 7); return context.stroke();
 	case "triangle": context.moveTo(x, y - 4); context.lineTo(x + 3, y + 3);
 		context.lineTo(x - 3, y + 3); return context.fill();
-	case "square": return context.fillRect(x - 2.5, y - 2.5, 5, 5);
-	default: return context.fillRect(x - 1, y - 1, 2, 2);
+	default: return context.fillRect(x - 2.5, y - 2.5, 5, 5);
 	}
 }
 
@@ -189,7 +193,7 @@ function drawNames(context, scale, ink, paper) {
 // Returns how often the view's scale was doubled: samples of a higher level are others' doubles.
 function findLevel() {
 	const { from, to, low, high } = state.view;
-	return Math.ceil(Math.log2(Math.max(1, state.picture.length / (to - from), 1 / (high - low)))) + 1;
+	return Math.ceil(Math.log2(Math.max(1, state.picture.length / (to - from), 1 / (high - low))));
 }
 
 // Returns the index of the first shown row at or after @time.
@@ -202,21 +206,32 @@ function findRow(time) {
 	return low;
 }
 
-function drawSamples(context, scale) {
+function drawSamples(context, scale, moving) {
 	const { strings } = state.picture, first = findRow(state.view.from), end = findRow(state.view.to + 1);
 	// A stack's rows may all be doubles of others.
-	const level = end - first < ALWAYS_DRAWN || state.stack ? Infinity : findLevel();
-	for (let i = first; i < end; i++) {
-		const row = state.shown[i];
-		if (row[LEVEL] > level)
-			continue;
-		const look = LOOKS[strings[row[VERDICT]]] || LOOKS.other;
+	const level = end - first < ALWAYS_DRAWN || state.stack ? Infinity : findLevel() + (moving ? 0 : FINER);
+	const rows = state.shown.slice(first, end).filter((row) => row[LEVEL] <= level);
+	// Setting a colour takes longer than a dot.
+	const verdicts = [...new Set(rows.map((row) => row[VERDICT]))];
+	// Broken stacks are above whole ones.
+	verdicts.sort((one, other) => BAD.has(strings[one]) - BAD.has(strings[other]));
+	for (const verdict of verdicts) {
+		const look = LOOKS[strings[verdict]] || LOOKS.other;
 		context.fillStyle = context.strokeStyle = look[0];
-		drawShape(context, look[1], scale.x(row[TIME]), scale.y(findHeight(row[BAND], row[OFFSET])));
+		for (const row of rows)
+			if (row[VERDICT] === verdict)
+				drawShape(context, look[1], scale.x(row[TIME]), scale.y(findHeight(row[BAND], row[OFFSET])));
 	}
 }
 
-function draw() {
+// Draws a view that moves, and all of it once it rests.
+function drawMoving() {
+	clearTimeout(resting);
+	draw(true);
+	resting = setTimeout(draw, REST_MS, false);
+}
+
+function draw(moving = false) {
 	const canvas = find("canvas"), picture = state.picture, scale = makeScale(canvas);
 	const ratio = window.devicePixelRatio || 1, style = getComputedStyle(document.body);
 	const [ink, paper, soft] = ["--ink", "--paper", "--soft"].map((name) => style.getPropertyValue(name));
@@ -236,7 +251,7 @@ function draw() {
 	drawBoxes(scale, picture.records, (_, area) => context.strokeRect(...area));
 	context.lineWidth = 1;
 	drawLoads(context, scale, picture);
-	drawSamples(context, scale);
+	drawSamples(context, scale, moving);
 	context.fillStyle = paper;
 	context.fillRect(0, 0, scale.width, MARK_STRIP);
 	drawMarks(context, scale, ink);

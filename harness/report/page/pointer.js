@@ -11,7 +11,7 @@ function zoom(factor, x, y) {
 		view.low = at - (at - view.low) * factor;
 		view.high = at + (view.high - at) * factor;
 	}
-	draw();
+	drawMoving();
 }
 
 function pan(x, y) {
@@ -20,7 +20,7 @@ function pan(x, y) {
 	view.to += time;
 	view.low += at;
 	view.high += at;
-	draw();
+	drawMoving();
 }
 
 function resetView() {

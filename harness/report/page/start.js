@@ -11,8 +11,8 @@ function showReport() {
 		return;
 	followHash();
 	window.addEventListener("hashchange", followHash);
-	window.addEventListener("resize", draw);
-	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+	window.addEventListener("resize", () => draw());
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
 }
 
 report.format === "jitproof-board" ? showBoardPage() : showReport();

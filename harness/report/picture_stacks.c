@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/picture_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int jp_stack_move_begin(struct jp_stack_move *move, const struct jp_text_pool *pool)
+{
+	*move = (struct jp_stack_move){.old = calloc(pool->count + 1, sizeof(*move->old)),
+				       .moved = calloc(pool->count + 1, sizeof(*move->moved))};
+	if (!move->old || !move->moved || !jp_text_keep(&move->to, "", 0))
+		return -ENOMEM;
+	for (const struct jp_text *text = pool->first; text; text = text->next)
+		move->old[text->number] = text;
+	return 0;
+}
+
+int jp_stack_move(struct jp_stack_move *move, size_t *number)
+{
+	uint32_t path[JP_PICTURE_FRAMES], callers = 0;
+	struct jp_picture_frame frame;
+	size_t depth = 0;
+
+	for (uint32_t at = (uint32_t)*number; at && depth < JP_PICTURE_FRAMES; at = frame.callers) {
+		callers = move->moved[at];
+		if (callers)
+			break;
+		path[depth++] = at;
+		memcpy(&frame, move->old[at]->bytes, sizeof(frame));
+	}
+	while (depth--) {
+		const struct jp_text *kept;
+
+		memcpy(&frame, move->old[path[depth]]->bytes, sizeof(frame));
+		frame.callers = callers;
+		kept = jp_text_keep(&move->to, &frame, sizeof(frame));
+		if (!kept)
+			return -ENOMEM;
+		callers = move->moved[path[depth]] = (uint32_t)kept->number;
+	}
+	*number = callers;
+	return 0;
+}
+
+void jp_stack_move_end(struct jp_stack_move *move, struct jp_text_pool *pool)
+{
+	jp_text_pool_free(pool);
+	*pool = move->to;
+	free(move->old);
+	free(move->moved);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "harness/base/text_pool.h"
+
+/* More frames of a stack are not shown. */
+enum { JP_PICTURE_FRAMES = 256 };
+
+/* A stack: its innermost frame, and the stack of its callers. A pool of them begins with the empty
+ * stack, number 0; a stack has a higher number than its callers. */
+struct jp_picture_frame {
+	uint32_t callers, name; /* numbers of a stack and a string */
+};
+
+/* The move of the stacks that are needed into a new pool. */
+struct jp_stack_move {
+	struct jp_text_pool to;
+	const struct jp_text **old; /* by number */
+	uint32_t *moved;            /* new numbers by the old ones; 0: not moved, or empty */
+};
+
+/* Begins to move stacks of @pool. Returns 0 or -ENOMEM; then end it nevertheless. */
+int jp_stack_move_begin(struct jp_stack_move *move, const struct jp_text_pool *pool);
+/* Moves the stack *@number with its callers, and stores its new number. Returns 0 or -ENOMEM. */
+int jp_stack_move(struct jp_stack_move *move, size_t *number);
+/* Replaces @pool by the moved stacks. */
+void jp_stack_move_end(struct jp_stack_move *move, struct jp_text_pool *pool);

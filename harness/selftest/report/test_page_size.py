@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The page of a generated capture of 100,000 samples: its size, and how soon it is there."""
+
+import json
+import os
+import random
+import unittest
+
+from ci.base import process
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.browser import CHROMIUM, Browser
+from harness.selftest.support.scratch import JITPROOF, Folder
+
+SAMPLES, PID = 100000, 100
+LEVEL = 9
+# Names of frames: each mapping is one function, so that stacks differ as in a real program.
+FUNCTIONS, SIZE, START = 200, 0x10000, 0x7f0000000000
+LARGEST = 5 << 20  # bytes of a page
+SOON_S = 2.0  # of CPU time, until the first picture is there
+
+
+class Size(Folder):
+    def make(self, fan_out: int, deepest: int) -> str:
+        """Makes a capture in which each function calls up to @fan_out others."""
+        chance = random.Random(1)
+        perf = rd.PerfData([rd.Attr.make(rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN,
+                                         [7])], [], {})
+        perf.records.append(perf.comm(PID, PID, "made", 5, executed=True))
+        for number in range(FUNCTIONS):
+            perf.records.append(perf.map(PID, START + number * 2 * SIZE, SIZE,
+                                         "/made/function%d" % number, 6))
+        for number in range(SAMPLES):
+            function, chain = 0, list[int]()
+            for _ in range(chance.randint(1, deepest)):
+                chain.insert(0, START + function * 2 * SIZE + chance.randrange(SIZE))
+                function = (function * 7 + 1 + chance.randrange(fan_out)) % FUNCTIONS
+            made = rd.Sample.make(perf.attrs[0], pid=PID, tid=PID + number % 50,
+                                  chain=[rd.CONTEXT_USER, *chain])
+            made.ip, made.time, made.id = chain[0], 1000000 + number * 100000, 7
+            perf.records.append(made)
+        perf.save(self.place("perf.data"))
+        process.must([JITPROOF, "report", self.place("perf.data"), "-o", self.place("page.html")])
+        return self.place("page.html")
+
+    def test_size(self) -> None:
+        """All samples are shown; far fewer are drawn at first."""
+        page = self.make(3, 12)
+        self.assertLess(os.path.getsize(page), LARGEST)
+        picture, = json.loads(process.must([JITPROOF, "report", "--json",
+                                            self.place("perf.data")]))["pictures"]
+        self.assertEqual((picture["samples"], len(picture["rows"])), (SAMPLES, SAMPLES))
+        levels = [sum(row[LEVEL] <= level for row in picture["rows"]) for level in range(10)]
+        self.assertEqual(levels, sorted(levels))
+        self.assertLess(levels[0], SAMPLES // 2)
+        if not CHROMIUM:
+            self.skipTest("chromium is not installed")
+        with Browser() as browser:
+            # Count CPU time: other processes may have the processors.
+            browser.call("Performance.enable", timeDomain="threadTicks")
+            browser.open("file://" + page)
+            figures = browser.call("Performance.getMetrics")["metrics"]
+            spent = next(one["value"] for one in figures if one["name"] == "TaskDuration")
+            self.assertGreater(spent, 0)
+            self.assertLess(spent, SOON_S)
+            self.assertIn("%d of %d stacks" % (SAMPLES, SAMPLES), browser.read_text("#count"))
+            self.assertEqual(browser.errors, [])
+
+    def test_many_stacks(self) -> None:
+        """If stacks are too many, samples are left out evenly, and the page states how many."""
+        page = self.make(50, 12)
+        self.assertLess(os.path.getsize(page), LARGEST)
+        picture, = json.loads(process.must([JITPROOF, "report", "--json",
+                                            self.place("perf.data")]))["pictures"]
+        self.assertGreater(picture["one_of"], 1)
+        self.assertEqual(picture["samples"], SAMPLES)
+        self.assertIn(len(picture["rows"]), range(SAMPLES // picture["one_of"],
+                                                  SAMPLES // picture["one_of"] + 2))
+        used = set[int]()
+        for row in picture["rows"]:
+            at = row[7]
+            while at and at not in used:
+                used.add(at)
+                at = picture["stacks"][at][0]
+        self.assertGreater(len(used), len(picture["stacks"]) / 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
