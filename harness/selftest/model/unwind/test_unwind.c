@@ -16,10 +16,10 @@
 #include "harness/model/machine/machine.h"
 #include "harness/model/unwind/unwind.h"
 #include "harness/selftest/support/made_events.h"
+#include "harness/selftest/support/own_registers.h"
 #include "harness/selftest/support/scratch.h"
 
 enum { SAMPLES = 300, FRAMES = 160, DUMP = 65528, PID = 42 };
-enum { RBX = 3, RBP = 6, RSP = 7, RIP = 16 };
 
 struct sample {
 	struct jp_regs regs;
@@ -46,18 +46,12 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
 
 /* Not memcpy(): ASan would report reading across other frames. */
 static __attribute__((no_sanitize("address"), noinline)) void store_sample(struct sample *sample,
-									   const greg_t *from)
+									   const ucontext_t *from)
 {
-	static const int order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-				    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-				    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-	const volatile unsigned char *at = (const unsigned char *)from[REG_RSP];
+	const volatile unsigned char *at;
 
-	sample->regs.machine = jp_machine_find(EM_X86_64);
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
-		sample->regs.r[i] = from[order[i]];
-		sample->regs.known |= 1u << i;
-	}
+	own_registers(&sample->regs, from);
+	at = (const unsigned char *)(uintptr_t)sample->regs.r[sample->regs.machine->sp];
 	sample->size = stack_end - (uintptr_t)at;
 	if (sample->size > DUMP)
 		sample->size = DUMP;
@@ -76,7 +70,7 @@ static void handle_signal(int signal, siginfo_t *info, void *context)
 	sample->inside = nr_samples % 2;
 	if (sample->inside)
 		getcontext(&here);
-	store_sample(sample, (sample->inside ? &here : (ucontext_t *)context)->uc_mcontext.gregs);
+	store_sample(sample, sample->inside ? &here : (ucontext_t *)context);
 	nr_samples++;
 }
 
@@ -227,7 +221,7 @@ static void test_another_file(void)
 	struct jp_file_finder *finder = jp_file_finder_new();
 	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, finder);
 	struct jp_event event = sample_event(&sample->regs, sample->stack, sample->size, DUMP);
-	const uint64_t page = sample->regs.r[RIP] & ~UINT64_C(0xfff);
+	const uint64_t page = sample->regs.r[sample->regs.machine->ip] & ~UINT64_C(0xfff);
 	struct jp_unwound unwound;
 	uint64_t frames[FRAMES];
 

@@ -7,17 +7,17 @@
  */
 #include <alloca.h>
 #include <execinfo.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 
+#include "harness/base/return_address.h"
 #include "harness/format/truth/write.h"
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/oracle/truth.h"
 #include "harness/selftest/support/scratch.h"
+#include "harness/selftest/support/stepped_child.h"
 #include "workloads/emit/code.h"
 #include "workloads/emit/path.h"
 
@@ -177,21 +177,14 @@ static void run_child(const char *truth_path, struct notes *notes, int out)
 	_exit(0);
 }
 
-static bool read_words(pid_t pid, uint64_t at, uint64_t *words, size_t count)
-{
-	struct iovec to = {words, count * 8}, from = {(void *)(uintptr_t)at, count * 8};
-
-	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)(count * 8);
-}
-
 /* Walks like perf_callchain_user(); reads each page of the child once. */
-static uint32_t walk_like_kernel(pid_t pid, const struct user_regs_struct *regs, uint64_t *chain)
+static uint32_t walk_like_kernel(pid_t pid, const struct registers *regs, uint64_t *chain)
 {
-	uint64_t fp = regs->rbp, page[512], at = UINT64_MAX, frame[2];
+	uint64_t fp = regs->bp, page[512], at = UINT64_MAX, frame[2], from = 0;
 	uint32_t count = 0;
 
-	chain[count++] = regs->rip;
-	while (count < MOST && fp < (UINT64_C(1) << 47) - 4096) {
+	chain[count++] = regs->ip;
+	while (count < MOST && jp_arch_accepts_frame(fp, from)) {
 		if (fp % 8 || fp % 4096 > 4096 - sizeof(frame)) {
 			if (!read_words(pid, fp, frame, 2))
 				break;
@@ -201,17 +194,19 @@ static uint32_t walk_like_kernel(pid_t pid, const struct user_regs_struct *regs,
 			at = fp / 4096;
 			memcpy(frame, &page[fp % 4096 / 8], sizeof(frame));
 		}
-		chain[count++] = frame[1];
+		chain[count++] = jp_return_address(frame[1], jp_arch_elf.signature);
+		from = fp;
 		fp = frame[0];
 	}
 	return count;
 }
 
-static bool report_difference(const struct following *following,
-			      const struct user_regs_struct *regs, const char *what)
+static bool report_difference(const struct following *following, const struct registers *regs,
+			      const char *what)
 {
-	printf("# step %lu: ip arena+%#llx sp %#llx bp %#llx, %u emitted frames: %s\n",
-	       following->steps, regs->rip - following->arena, regs->rsp, regs->rbp,
+	printf("# step %lu: ip arena+%#" PRIx64 " sp %#" PRIx64 " bp %#" PRIx64
+	       ", %u emitted frames: %s\n",
+	       following->steps, regs->ip - following->arena, regs->sp, regs->bp,
 	       following->nr_shadow - following->base, what);
 	return false;
 }
@@ -230,7 +225,7 @@ static enum jp_shape find_shape(const char *name)
 }
 
 /* Compares all three findings before an instruction of emitted code. */
-static bool check_step(struct following *following, const struct user_regs_struct *regs)
+static bool check_step(struct following *following, const struct registers *regs)
 {
 	struct jp_truth_stack *stack = &following->stack;
 	uint64_t now = jp_clock_now(), chain[MOST];
@@ -239,16 +234,16 @@ static bool check_step(struct following *following, const struct user_regs_struc
 	enum jp_stack_answer answer;
 	enum jp_shape shape;
 
-	code = jp_truth_code_at(following->truth, following->child, regs->rip, now);
+	code = jp_truth_code_at(following->truth, following->child, regs->ip, now);
 	if (!code)
 		return report_difference(following, regs, "no code known there");
 	/* DUMP: all callers according to call and ret, then the native frames. */
 	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
-				   regs->rip, regs->rsp, JP_DUMP, stack);
+				   regs->ip, regs->sp, JP_DUMP, stack);
 	/* Functions that made a tail call are in the path, but not on the stack. */
 	if (answer != JP_STACK_FOUND || stack->depth < depth ||
 	    stack->activation->path->functions[stack->depth] != code ||
-	    stack->nr_whole < depth + 2 || stack->whole[0] != regs->rip)
+	    stack->nr_whole < depth + 2 || stack->whole[0] != regs->ip)
 		return report_difference(following, regs, "not found, or at another depth");
 	/* The shadow ends at run_all(), whose callers backtrace() found before. */
 	for (uint32_t i = 0; i < following->nr_shadow; i++) {
@@ -262,7 +257,7 @@ static bool check_step(struct following *following, const struct user_regs_struc
 		return report_difference(following, regs, "the native root is not backtrace()'s");
 	/* CHAIN: the frames that the frame-pointer rule finds, to the end. */
 	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
-				   regs->rip, regs->rsp, JP_CHAIN, stack);
+				   regs->ip, regs->sp, JP_CHAIN, stack);
 	count = walk_like_kernel(following->child, regs, chain);
 	if (answer != JP_STACK_FOUND || stack->nr_seen != count ||
 	    memcmp(stack->seen, chain, count * sizeof(*chain)))
@@ -297,12 +292,12 @@ static bool reload(struct following *following)
 	return following->truth && !following->truth->torn && !following->truth->overflow;
 }
 
-/* Replaces the first byte of every function by int3, or restores it. */
+/* Replaces the first instruction of every function by a trap, or restores it. */
 static bool set_traps(const struct following *following, bool traps)
 {
 	for (unsigned shape = 0; shape < JP_SHAPES; shape++) {
 		uint64_t own = following->first_words[shape];
-		uint64_t word = traps ? (own & ~UINT64_C(0xff)) | 0xcc : own;
+		uint64_t word = traps ? make_trap(own) : own;
 
 		if (ptrace(PTRACE_POKETEXT, following->child, following->starts[shape], word))
 			return false;
@@ -312,7 +307,7 @@ static bool set_traps(const struct following *following, bool traps)
 
 /* Runs the child for one instruction or, if @far, to the next function. Returns 1 if it stopped
  * there, 0 if it exited, -1 on error. */
-static int advance_child(struct following *following, bool far, struct user_regs_struct *regs)
+static int advance_child(struct following *following, bool far, struct registers *regs)
 {
 	int status;
 
@@ -327,32 +322,26 @@ static int advance_child(struct following *following, bool far, struct user_regs
 		printf("# the child stopped with status %#x\n", status);
 		return -1;
 	}
-	if (ptrace(PTRACE_GETREGS, following->child, NULL, regs))
+	if (!read_registers(following->child, regs))
 		return -1;
-	if (far) {
-		regs->rip--;
-		if (!set_traps(following, false) ||
-		    ptrace(PTRACE_SETREGS, following->child, NULL, regs))
-			return -1;
-	}
+	if (far && (!set_traps(following, false) || !leave_trap(following->child, regs)))
+		return -1;
 	return 1;
 }
 
-/* A call pushes the address after it; a ret goes to the address that the last call pushed. */
-static bool follow_call(struct following *following, const struct user_regs_struct *old,
-			const struct user_regs_struct *regs)
+/* Follows a call, of which *@called is set, or a return to where the last call came from. */
+static bool follow_call(struct following *following, const struct registers *old,
+			const struct registers *regs, bool *called)
 {
-	uint64_t word;
+	const uint32_t count = following->nr_shadow;
 
-	if (regs->rsp == old->rsp - 8 && regs->rip - old->rip > 15) {
-		if (!read_words(following->child, regs->rsp, &word, 1))
-			return false;
-		if (word - old->rip <= 7 && following->nr_shadow < MOST)
-			following->shadow[following->nr_shadow++] = word;
-	} else if (regs->rsp == old->rsp + 8 && following->nr_shadow &&
-		   regs->rip == following->shadow[following->nr_shadow - 1]) {
+	*called = is_call(following->child, old, regs);
+	if (*called)
+		return count < MOST && read_return(following->child, regs,
+						   &following->shadow[following->nr_shadow++]);
+	if (count && regs->ip == following->shadow[count - 1] &&
+	    is_return(following->child, old, regs))
 		following->nr_shadow--;
-	}
 	return true;
 }
 
@@ -362,27 +351,27 @@ static bool follow_call(struct following *following, const struct user_regs_stru
  */
 static bool follow_child(struct following *following)
 {
-	struct user_regs_struct regs, old;
+	struct registers regs, old;
 	bool far = false;
 	int went;
 
-	if (ptrace(PTRACE_GETREGS, following->child, NULL, &old))
+	if (!read_registers(following->child, &old))
 		return false;
 	while ((went = advance_child(following, far, &regs)) > 0) {
-		bool inside = is_in_arena(following, regs.rip);
+		bool inside = is_in_arena(following, regs.ip), called = false;
 
 		if (far) {
 			uint64_t back;
 
-			if (!inside || !read_words(following->child, regs.rsp, &back, 1))
+			if (!inside || !read_return(following->child, &regs, &back))
 				return false;
 			following->nr_shadow = following->base;
 			following->shadow[following->nr_shadow++] = back;
-		} else if (!follow_call(following, &old, &regs)) {
+		} else if (!follow_call(following, &old, &regs, &called)) {
 			return false;
 		}
 		if (inside) {
-			if (far || (!is_in_arena(following, old.rip) && regs.rsp == old.rsp - 8)) {
+			if (far || (!is_in_arena(following, old.ip) && called)) {
 				following->base = following->nr_shadow - 1;
 				if (!reload(following))
 					return false;
@@ -391,7 +380,7 @@ static bool follow_child(struct following *following)
 			if (!check_step(following, &regs))
 				return false;
 		}
-		far = !inside && (far || is_in_arena(following, old.rip));
+		far = !inside && (far || is_in_arena(following, old.ip));
 		old = regs;
 	}
 	return went == 0;
