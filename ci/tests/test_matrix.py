@@ -252,7 +252,11 @@ class Configuration(Binary):
                            (good.replace(b"at_most = 70", b"at_most = 0"), "short]: at_most"),
                            (good.replace(b"smp = 2", b"smp = true", 1), "groups]]: smp"),
                            (good.replace(b"cases = [", b"cases = [[],", 1), "groups]]: cases"),
+                           (good + b"[architectures.vax]\ncolor = 1\n", "vax]: color"),
+                           (good + b"[architectures.vax.qemu]\nmemory = 'x'\n", "qemu]: memory"),
                            (good + b"[[skips]]\ncase='x'\nwhy='('\nreason='y'\n", "]]: why"),
+                           (good + b"[architectures.vax]\ncolor = 1\n", "vax]: color"),
+                           (good + b"[architectures.vax.qemu]\nmemory = 'x'\n", "qemu]: memory"),
                            (good + b"[[skips]]\ncase='x'\nwhy='x'\nreason=' '\n", "reason"),
                            (good + b"[[allowed]]\npattern='x'\nreason='y'\nmore=1\n", "more"),
                            (good + b"[[allowed]]\npattern='x'\n", "]]: reason"),
@@ -330,7 +334,7 @@ class Scripted(Folder):
         group = suites.Group("one", 1, cases, self.profiler)
         path = self.write(MACHINE % (sys.executable, "CASE, KMSG = %r, %r\n" % (CASE, kmsg)
                                      + script), "machine", runs=True)
-        config = {"qemu": {"output": 1, "memory": 64}, "limits": {**LIMITS, **(limits or {})}}
+        config = {"qemu": {"output": 1, "memory": 64, "console": "ttyS0"}, "limits": {**LIMITS, **(limits or {})}}
         plan = cell.Plan(kernels.Kernel(label, label + ".1", "/dev/null", "0", ""),
                          qemu.Qemu(path, "10.0", ""), (group,), config,
                          {"one": b""}, JITPROOF, "short", 1, "tcg" if clock else "kvm", clock,
@@ -411,6 +415,24 @@ class Machines(Scripted):
         with self.assertRaises(ProcessLookupError):
             os.kill(int(os.readlink(self.place("pid"))), 0)
         self.assertEqual([name for name in os.listdir(self.home) if "6.12" in name], [])
+
+
+class Architectures(unittest.TestCase):
+    def test_an_architecture_replaces_parts_of_the_configuration(self) -> None:
+        native = configuration.load(configuration.FILE)
+        foreign = configuration.load(configuration.FILE, "aarch64")
+        self.assertEqual(native["kernels"]["flavour"], "cloud-amd64")
+        self.assertEqual(foreign["kernels"]["flavour"], "cloud-arm64")
+        self.assertEqual(foreign["kernels"]["suites"], native["kernels"]["suites"])
+        self.assertEqual(foreign["qemu"]["program"], "qemu-system-aarch64")
+        self.assertEqual(foreign["limits"], native["limits"])
+        with self.assertRaises(Refused):
+            configuration.load(configuration.FILE, "vax")
+
+    def test_the_board_is_in_the_command(self) -> None:
+        machine = qemu.Machine("/k", "a", 1, 64, 4096, options=("-M", "virt"))
+        words = qemu.make_command(qemu.Qemu("q", "10", ""), machine)
+        self.assertEqual(words[words.index("-M") + 1], "virt")
 
 
 class CommandLine(unittest.TestCase):

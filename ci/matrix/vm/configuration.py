@@ -103,11 +103,11 @@ def load(path: str, arch: str = NATIVE) -> dict[str, Any]:
     architectures = config.get("architectures", {})
     if not isinstance(architectures, dict):
         raise Malformed(path, 0, "expected tables [architectures.NAME]")
-    for arch, tables in architectures.items():
-        check("%s: [architectures.%s]" % (path, arch), tables,
+    for machine, tables in architectures.items():
+        check("%s: [architectures.%s]" % (path, machine), tables,
               {name: (lambda table: isinstance(table, dict), "a table") for name in TABLES}, TABLES)
         for name, table in tables.items():
-            check("%s: [architectures.%s.%s]" % (path, arch, name), table, TABLES[name],
+            check("%s: [architectures.%s.%s]" % (path, machine, name), table, TABLES[name],
                   TABLES[name])
     for name, keys in LISTS.items():
         entries = config.get(name, [])
