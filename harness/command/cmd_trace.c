@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/base/clock.h"
-#include "harness/base/interrupt.h"
 #include "harness/base/new_file.h"
-#include "harness/base/survivor.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
+#include "harness/command/trace_request.h"
 #include "harness/trace/compare.h"
 #include "harness/trace/print.h"
-#include "harness/trace/trace.h"
+#include "harness/trace/program.h"
 
 struct trace_request {
-	struct jp_trace_options options;
+	struct jp_trace_program program;
 	const char *output, *truth;
-	unsigned int pid;
 	struct jp_operands command;
 	bool json;
 	FILE *out; /* of --output; NULL: none */
@@ -31,18 +27,12 @@ static bool parse(struct trace_request *request, int argc, char **argv, int *sta
 	const struct jp_option options[] = {
 		{"-o", .value = "TRACE", .text = &request->output,
 		 .help = "write each instruction of emitted code to TRACE, a line of JSON each"},
-		{"--pid", "-p", "PID", .number = &request->pid, .least = 1, .most = INT32_MAX,
-		 .modes = ATTACH, .help = "trace a running process, and what it starts"},
+		{"--pid", "-p", "PID", .number = &request->program.pid, .least = 1,
+		 .most = INT32_MAX, .modes = ATTACH,
+		 .help = "trace a running process, and what it starts"},
 		{"COMMAND", .rest = &request->command, .verbatim = true, .modes = LAUNCH,
 		 .help = "start this, and trace it"},
-		{"--bursts", .value = "N", .number = &request->options.bursts, .least = 1,
-		 .most = 1000000, .help = "number of bursts (50)"},
-		{"--steps", .value = "N", .number = &request->options.steps, .least = 1,
-		 .most = 100000000, .help = "most instructions of a burst (2000)"},
-		{"--interval", .value = "MS", .number = &request->options.interval_ms, .least = 1,
-		 .most = 3600000, .help = "average time between bursts (20)"},
-		{"--seed", .value = "N", .wide = &request->options.seed, .least = 1,
-		 .most = UINT64_MAX, .help = "of the random moments (random)"},
+		{.more = jp_trace_rows, .context = &request->program.options},
 		{"--truth", .value = "TRUTH", .text = &request->truth,
 		 .help = "compare with TRUTH, which a traced workload writes"},
 		{"--json", .set = &request->json, .help = "print one object"},
@@ -51,7 +41,8 @@ static bool parse(struct trace_request *request, int argc, char **argv, int *sta
 
 	if (!jp_command_line(options, argc, argv, status))
 		return false;
-	if (request->pid || request->command.count)
+	request->program.command = request->command.list;
+	if (request->program.pid || request->command.count)
 		return true;
 	*status = jp_command_misused("trace", "expected --pid PID or a command");
 	return false;
@@ -79,43 +70,24 @@ static void print_result(const struct trace_request *request, const struct jp_ta
 	}
 	jp_json_begin(&json, stdout);
 	jp_json_object(&json, NULL);
-	jp_json_u64(&json, "seed", request->options.seed);
+	jp_json_u64(&json, "seed", request->program.options.seed);
 	jp_tally_json(tally, &json);
 	if (request->truth)
 		jp_comparison_json(&request->comparison, &json);
 	jp_json_end(&json);
 }
 
-static int start(struct trace_request *request, struct jp_threads *threads, struct jp_error *err)
-{
-	if (request->pid)
-		return jp_threads_attach(threads, (pid_t)request->pid, err);
-	request->options.launched = jp_clock_now();
-	return jp_threads_launch(threads, request->command.list, err);
-}
-
-/* Traces, lets the program go, waits for the end of a launched one, and prints the result. */
+/* Traces the program and prints the result. */
 static int trace_program(struct trace_request *request, struct jp_error *err)
 {
-	struct jp_threads threads = {.children = -1};
-	struct jp_tally tally = {0};
-	int failed =
-		start(request, &threads, err)
-			?: jp_trace(&threads, &request->options, &tally, visit_insn, request, err);
+	struct jp_trace found = {0};
+	int failed = jp_trace_program(&found, &request->program, err);
 
-	jp_threads_end(&threads);
-	if (threads.launched)
-		fprintf(stderr,
-			"jitproof trace: %" PRIu64 " bursts are done; the command goes on\n",
-			tally.bursts);
-	if (!failed && request->truth) {
-		jp_threads_await(&threads);
+	if (!failed && request->truth)
 		failed = jp_comparison_make(&request->comparison, request->truth, err);
-	}
 	if (!failed)
-		print_result(request, &tally);
-	fflush(stdout);
-	jp_threads_await(&threads);
+		print_result(request, &found.tally);
+	jp_trace_free(&found);
 	return failed;
 }
 
@@ -138,12 +110,12 @@ static int trace_to_file(struct trace_request *request, struct jp_error *err)
 }
 
 /* Does the command's work in the process that traces. */
-static int act(struct trace_request *request)
+static int act(void *context)
 {
+	struct trace_request *request = context;
 	struct jp_error err = {""};
 	int failed;
 
-	jp_interrupt_watch();
 	failed = request->output ? trace_to_file(request, &err) : trace_program(request, &err);
 	jp_comparison_free(&request->comparison);
 	if (failed)
@@ -154,19 +126,13 @@ static int act(struct trace_request *request)
 static int trace(int argc, char **argv)
 {
 	struct trace_request request = {
-		.options = {.seed = jp_seed(), .bursts = 50, .steps = 2000, .interval_ms = 20}};
-	struct jp_error err;
+		.program = {.name = "trace", .options = jp_trace_defaults(), .visit = visit_insn}};
 	int status;
-	pid_t pid;
 
 	if (!parse(&request, argc, argv, &status))
 		return status;
-	/* A traced program may be killed by SIGTRAP if its tracer is killed during a step. So the
-	 * tracer is a process of its own, which lets go of the program when this one is killed. */
-	pid = jp_survivor_fork_alone(&err);
-	if (pid < 0)
-		return jp_command_broken("trace", &err);
-	return pid ? jp_survivor_status("trace", jp_survivor_wait_alone()) : act(&request);
+	request.program.context = &request;
+	return jp_trace_guarded("trace", act, &request);
 }
 
 static const struct jp_command trace_command = {

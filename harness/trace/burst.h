@@ -15,6 +15,6 @@ struct jp_burst {
 };
 
 /* Executes instructions of one thread and hands each of emitted code, and each of a function that
- * was entered meanwhile, to burst->visit. Ends early before a system call, because that may wait
- * for the stopped threads; no file of the process changes until then. */
+ * was entered meanwhile, to burst->visit. Ends early before a system call that may wait for the
+ * stopped threads or change files: until then what the process publishes stays the same. */
 void jp_burst_run(struct jp_burst *burst);

@@ -23,7 +23,7 @@ struct first {
 
 /* Instructions without a name, which a later entry may name. */
 struct missing {
-	uint64_t insns, samples;
+	uint64_t insns, samples, forked;
 };
 
 typedef void find_name(const struct jp_published_files *published, uint64_t addr,
@@ -46,6 +46,12 @@ static struct jp_checked_process *find_process(struct jp_checks *checks, uint32_
 	return added;
 }
 
+static void move_late(uint64_t counts[JP_NAMES], uint64_t count)
+{
+	counts[JP_NAME_MISSING] -= count;
+	counts[JP_NAME_LATE] += count;
+}
+
 /* Counts the missing names of @source that are there now as late. */
 static void count_late(struct jp_checks *checks, enum jp_trace_source source)
 {
@@ -60,10 +66,9 @@ static void count_late(struct jp_checks *checks, enum jp_trace_source source)
 		find[source](checks->published, ip, &name);
 		if (!name.name)
 			continue;
-		checks->tally->names[source][JP_NAME_MISSING] -= missing->insns;
-		checks->tally->names[source][JP_NAME_LATE] += missing->insns;
-		checks->tally->samples[source][JP_NAME_MISSING] -= missing->samples;
-		checks->tally->samples[source][JP_NAME_LATE] += missing->samples;
+		move_late(checks->tally->names[source], missing->insns);
+		move_late(checks->tally->samples[source], missing->samples);
+		move_late(checks->tally->forked[source], missing->forked);
 		*missing = (struct missing){0};
 	}
 }
@@ -90,18 +95,30 @@ static int count_times(struct jp_checks *checks)
 	return 0;
 }
 
-int jp_checks_begin(struct jp_checks *checks, uint32_t pid,
-		    const struct jp_published_files *published)
+/* Counts what the files of @process show by now. */
+static int count_process(struct jp_checks *checks, struct jp_checked_process *process)
 {
-	checks->published = published;
-	checks->now = find_process(checks, pid);
-	jp_map_free(&checks->named);
-	jp_map_free(&checks->compared);
-	if (!checks->now)
-		return -ENOMEM;
+	checks->now = process;
+	checks->published = &process->published;
 	for (int source = 0; source < JP_SOURCES; source++)
 		count_late(checks, source);
 	return count_times(checks);
+}
+
+int jp_checks_begin(struct jp_checks *checks, uint32_t pid, struct jp_error *err)
+{
+	struct jp_checked_process *process = find_process(checks, pid);
+	int failed;
+
+	jp_map_free(&checks->named);
+	jp_map_free(&checks->compared);
+	if (!process)
+		return jp_fail(err, ENOMEM, "trace: no memory");
+	jp_published_free(&process->published);
+	failed = jp_published_read(pid, &process->published, err);
+	if (failed)
+		return failed;
+	return count_process(checks, process) ? jp_fail(err, ENOMEM, "trace: no memory") : 0;
 }
 
 /* Returns the names of @addr, or NULL without memory. */
@@ -142,20 +159,22 @@ static bool is_stale_load(const struct jp_code_load *load, uint64_t ip, unsigned
 	return load->code && load->code[ip - load->addr] != byte;
 }
 
-static void note_missing(struct jp_checks *checks, enum jp_trace_source source, uint64_t ip,
-			 bool sample)
+static void note_missing(struct jp_checks *checks, enum jp_trace_source source,
+			 const struct jp_trace_insn *insn, bool sample)
 {
 	struct missing *missing =
-		jp_map_at(&checks->now->missing[source], ip, sizeof(struct missing));
+		jp_map_at(&checks->now->missing[source], insn->ip, sizeof(struct missing));
 
 	if (missing) {
 		missing->insns++;
 		missing->samples += sample;
+		missing->forked += insn->forked;
 	}
 }
 
 static enum jp_trace_name judge_name(struct jp_checks *checks, enum jp_trace_source source,
-				     const struct jp_published_name *name, uint64_t ip,
+				     const struct jp_published_name *name,
+				     const struct jp_trace_insn *insn,
 				     const struct jp_checks_step *step)
 {
 	const bool exists =
@@ -164,13 +183,13 @@ static enum jp_trace_name judge_name(struct jp_checks *checks, enum jp_trace_sou
 	if (!exists)
 		return JP_NAME_NONE;
 	if (!name->name) {
-		note_missing(checks, source, ip, step->sample);
+		note_missing(checks, source, insn, step->sample);
 		return JP_NAME_MISSING;
 	}
 	if (strcmp(name->name, name->newest) != 0)
 		return JP_NAME_WRONG;
-	if (name->load ? is_stale_load(name->load, ip, step->first)
-		       : is_stale_line(checks, ip, step->first, name->entry))
+	if (name->load ? is_stale_load(name->load, insn->ip, step->first)
+		       : is_stale_line(checks, insn->ip, step->first, name->entry))
 		return JP_NAME_STALE;
 	return JP_NAME_RIGHT;
 }
@@ -259,10 +278,11 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 	for (int source = 0; source < JP_SOURCES; source++) {
 		const struct jp_published_name *name = &named->by[source];
 
-		insn->name[source] = judge_name(checks, source, name, insn->ip, step);
+		insn->name[source] = judge_name(checks, source, name, insn, step);
 		insn->names[source] = name->name;
 		tally->names[source][insn->name[source]]++;
 		tally->samples[source][insn->name[source]] += step->sample;
+		tally->forked[source][insn->name[source]] += insn->forked;
 	}
 	compare_bytes(checks, &named->by[JP_SOURCE_DUMP], insn->tid);
 	if (insn->known)
@@ -271,13 +291,26 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 
 void jp_checks_end(struct jp_checks *checks)
 {
+	struct jp_tally *tally = checks->tally;
+
 	for (size_t i = 0; i < checks->nr_processes; i++) {
 		struct jp_checked_process *one = &checks->processes[i];
 
-		checks->tally->loads += one->loads;
-		checks->tally->future += one->future;
-		checks->tally->early += one->early;
-		checks->tally->disorder += one->disorder;
+		if (!jp_published_read_again(&one->published, NULL))
+			count_process(checks, one);
+		tally->loads += one->loads;
+		tally->future += one->future;
+		tally->early += one->early;
+		tally->disorder += one->disorder;
+	}
+}
+
+void jp_checks_free(struct jp_checks *checks)
+{
+	for (size_t i = 0; i < checks->nr_processes; i++) {
+		struct jp_checked_process *one = &checks->processes[i];
+
+		jp_published_free(&one->published);
 		jp_map_free(&one->first);
 		for (int source = 0; source < JP_SOURCES; source++)
 			jp_map_free(&one->missing[source]);
@@ -285,5 +318,4 @@ void jp_checks_end(struct jp_checks *checks)
 	jp_map_free(&checks->named);
 	jp_map_free(&checks->compared);
 	free(checks->processes);
-	checks->processes = NULL;
 }

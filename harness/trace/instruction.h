@@ -36,6 +36,7 @@ struct jp_trace_insn {
 	uint32_t pid, tid, burst;
 	uint64_t time; /* CLOCK_MONOTONIC, ns */
 	uint64_t ip, sp, fp;
+	bool forked;             /* in a process that was forked and called no exec */
 	bool emitted;            /* in executable memory that is no file's */
 	bool known;              /* a seen call entered its function: the next five are valid */
 	uint64_t at, ret, start; /* address of the return address; that; the function's entry */

@@ -20,27 +20,49 @@ static struct jp_perf_map *read_map(const char *path, int64_t owner)
 	return fd < 0 ? NULL : jp_perf_map_read(fd, path, size, NULL);
 }
 
-int jp_published_read(uint32_t pid, struct jp_published_files *published, struct jp_error *err)
+/* Reads the files at the paths in published->process. */
+static int read_files(struct jp_published_files *published, struct jp_error *err)
 {
-	struct jp_lint_process *process = &published->process;
-	int failed;
+	const struct jp_lint_process *process = &published->process;
+	int failed = jp_code_loads_read_files(process->dumps, process->nr_dumps, process->user,
+					      &published->loads, err);
 
-	memset(published, 0, sizeof(*published));
-	failed = jp_lint_process_read(pid, process, err)
-			 ?: jp_code_loads_read_files(process->dumps, process->nr_dumps,
-						     process->user, &published->loads, err);
 	if (failed)
 		return failed;
 	published->has_dump = published->loads.count;
 	published->cfi = jp_jit_cfi_new(&published->loads, jp_own_machine());
 	published->maps = calloc(process->nr_perf_maps + 1, sizeof(struct jp_perf_map *));
 	if (!published->cfi || !published->maps)
-		return jp_fail(err, ENOMEM, "process %u: no memory", pid);
+		return jp_fail(err, ENOMEM, "process %u: no memory", process->pid);
 	for (size_t i = 0; i < process->nr_perf_maps; i++) {
 		published->maps[i] = read_map(process->perf_maps[i], process->user);
 		published->has_map |= published->maps[i] != NULL;
 	}
 	return 0;
+}
+
+static void free_files(struct jp_published_files *published)
+{
+	for (size_t i = 0; published->maps && i < published->process.nr_perf_maps; i++)
+		jp_perf_map_free(published->maps[i]);
+	free(published->maps);
+	jp_jit_cfi_free(published->cfi);
+	jp_code_loads_free(&published->loads);
+	published->maps = NULL;
+	published->cfi = NULL;
+	published->has_map = published->has_dump = false;
+}
+
+int jp_published_read(uint32_t pid, struct jp_published_files *published, struct jp_error *err)
+{
+	memset(published, 0, sizeof(*published));
+	return jp_lint_process_read(pid, &published->process, err) ?: read_files(published, err);
+}
+
+int jp_published_read_again(struct jp_published_files *published, struct jp_error *err)
+{
+	free_files(published);
+	return read_files(published, err);
 }
 
 struct newest {
@@ -106,10 +128,6 @@ bool jp_published_is_emitted(const struct jp_published_files *published, uint64_
 
 void jp_published_free(struct jp_published_files *published)
 {
-	for (size_t i = 0; published->maps && i < published->process.nr_perf_maps; i++)
-		jp_perf_map_free(published->maps[i]);
-	free(published->maps);
-	jp_jit_cfi_free(published->cfi);
-	jp_code_loads_free(&published->loads);
+	free_files(published);
 	jp_lint_process_free(&published->process);
 }

@@ -29,6 +29,9 @@ struct jp_published_name {
 /* Reads mappings and files of @pid. A file that is not the process's user's, or not readable, names
  * nothing. Returns 0, or -errno and a message. Free it in both cases. */
 int jp_published_read(uint32_t pid, struct jp_published_files *published, struct jp_error *err);
+/* Reads the same files again, whose paths published->process holds, such as after the process's
+ * end. Returns 0, or -errno and a message. */
+int jp_published_read_again(struct jp_published_files *published, struct jp_error *err);
 /* Finds the name of @addr in the perf maps, or in the jitdumps. */
 void jp_published_in_map(const struct jp_published_files *published, uint64_t addr,
 			 struct jp_published_name *name);

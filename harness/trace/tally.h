@@ -10,6 +10,7 @@ struct jp_tally {
 	uint64_t steps;           /* of all code */
 	uint64_t emitted, known, uncertain; /* uncertain: the function's frame is; see @shadow */
 	uint64_t names[JP_SOURCES][JP_NAMES], samples[JP_SOURCES][JP_NAMES];
+	uint64_t forked[JP_SOURCES][JP_NAMES]; /* those of @names in forked processes */
 	uint64_t by_fp[JP_PLACES][JP_CALLERS], by_dump[JP_PLACES][JP_CALLERS];
 	uint64_t functions, differ; /* comparisons of a jitdump's function that ran with memory;
 				       those with other bytes */

@@ -90,21 +90,36 @@ static void resume_thread(struct jp_thread *thread)
 	thread->signal = 0;
 }
 
+/* Adds the new thread or process that @tid's event names. */
+static void add_started(struct jp_threads *threads, pid_t tid, int event)
+{
+	struct jp_thread *started;
+	unsigned long other;
+
+	if ((event != PTRACE_EVENT_CLONE && event != PTRACE_EVENT_FORK &&
+	     event != PTRACE_EVENT_VFORK) ||
+	    ptrace(PTRACE_GETEVENTMSG, tid, 0, &other))
+		return;
+	started = add_thread(threads, (pid_t)other);
+	if (started)
+		started->forked =
+			event == PTRACE_EVENT_FORK || jp_threads_find(threads, tid)->forked;
+}
+
 /* Notes what @status states of a stopped thread. */
 static void note_stop(struct jp_threads *threads, struct jp_thread *thread, int status)
 {
 	const int number = WSTOPSIG(status), event = status >> 16;
-	unsigned long other;
+	const pid_t tid = thread->tid;
 
 	thread->stopped = true;
 	thread->group_stop = event == PTRACE_EVENT_STOP && number != SIGTRAP;
 	thread->signal = event ? 0 : number;
-	if (event == PTRACE_EVENT_EXEC)
-		keep_only(threads, thread->pid);
-	if ((event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
-	     event == PTRACE_EVENT_VFORK) &&
-	    !ptrace(PTRACE_GETEVENTMSG, thread->tid, 0, &other))
-		add_thread(threads, (pid_t)other);
+	if (event == PTRACE_EVENT_EXEC) {
+		thread->forked = false;
+		keep_only(threads, tid);
+	}
+	add_started(threads, tid, event);
 }
 
 /* Handles one change of state, as waitpid() reports it. */

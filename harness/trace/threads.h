@@ -17,6 +17,7 @@
 struct jp_thread {
 	pid_t tid, pid;
 	bool stopped;
+	bool forked;     /* its process is a copy of another traced one, without an exec since */
 	bool group_stop; /* SIGSTOP or the like stopped the whole process: it stays stopped */
 	int signal;      /* to deliver when it continues; 0: none */
 };

@@ -7,111 +7,115 @@
 #include "harness/base/clock.h"
 #include "harness/trace/burst.h"
 
-/* Attempts for each burst: often nothing of the process runs. */
-enum { ATTEMPTS = 20 };
-
-struct tracing {
-	const struct jp_trace_options *options;
-	struct jp_burst burst;
-	struct jp_checks checks;
-	struct jp_shadow shadow;
-	uint64_t random;
-};
+/* Attempts for each wanted burst: often nothing of the process runs. Bursts for each wanted one:
+ * programs begin without emitted code. */
+enum { ATTEMPTS = 20, BURSTS = 5 };
 
 /* Returns the next number of a xorshift generator. */
-static uint64_t draw(struct tracing *tracing)
+static uint64_t draw(struct jp_trace *trace)
 {
-	uint64_t x = tracing->random;
+	uint64_t x = trace->random;
 
 	x ^= x << 13;
 	x ^= x >> 7;
 	x ^= x << 17;
-	return tracing->random = x;
+	return trace->random = x;
 }
 
 /* Returns a random thread that wants a CPU, or NULL. One that waits would stay in its system
  * call. */
-static const struct jp_thread *choose_thread(struct tracing *tracing)
+static const struct jp_thread *choose_thread(struct jp_trace *trace,
+					     const struct jp_threads *threads)
 {
-	const struct jp_threads *threads = tracing->burst.threads;
 	const struct jp_thread *chosen = NULL;
 	uint64_t running = 0;
 
 	for (size_t i = 0; i < threads->count; i++)
-		if (jp_threads_state(&threads->list[i]) == 'R' && draw(tracing) % ++running == 0)
+		if (jp_threads_state(&threads->list[i]) == 'R' && draw(trace) % ++running == 0)
 			chosen = &threads->list[i];
 	return chosen;
 }
 
-static int burst_in(struct tracing *tracing, pid_t pid, struct jp_error *err)
+static int burst_in(struct jp_burst *burst, pid_t pid, struct jp_error *err)
 {
-	struct jp_published_files published;
-	int failed = jp_published_read((uint32_t)pid, &published, err);
+	const int failed = jp_checks_begin(burst->checks, (uint32_t)pid, err);
 
-	if (!failed && jp_checks_begin(&tracing->checks, (uint32_t)pid, &published))
-		failed = jp_fail(err, ENOMEM, "trace: no memory");
 	if (!failed) {
-		jp_shadow_clear(&tracing->shadow);
-		jp_burst_run(&tracing->burst);
+		jp_shadow_clear(burst->shadow);
+		jp_burst_run(burst);
 	}
-	jp_published_free(&published);
 	/* A process that is gone by now is no error. */
 	return failed == -ENOMEM ? failed : 0;
 }
 
 /* Tries one burst. Returns 1 if there was one, 0 if nothing ran, or -errno and a message. */
-static int try_burst(struct tracing *tracing, struct jp_error *err)
+static int try_burst(struct jp_trace *trace, struct jp_burst *burst, struct jp_error *err)
 {
-	const struct jp_thread *thread = choose_thread(tracing);
-	struct jp_threads *threads = tracing->burst.threads;
+	const struct jp_thread *thread = choose_thread(trace, burst->threads);
+	struct jp_threads *threads = burst->threads;
 	pid_t pid;
 	int failed = 0;
 
 	if (!thread)
 		return 0;
-	tracing->burst.tid = thread->tid;
+	burst->tid = thread->tid;
 	pid = thread->pid;
 	if (!jp_threads_stop(threads, pid))
 		return 0;
-	thread = jp_threads_find(threads, tracing->burst.tid);
+	thread = jp_threads_find(threads, burst->tid);
 	if (thread && !thread->group_stop)
-		failed = burst_in(tracing, pid, err);
+		failed = burst_in(burst, pid, err);
 	jp_threads_resume(threads);
 	return failed ?: thread != NULL;
 }
 
-int jp_trace(struct jp_threads *threads, const struct jp_trace_options *options,
-	     struct jp_tally *tally, jp_trace_visit *visit, void *context, struct jp_error *err)
+int jp_trace_run(struct jp_trace *trace, struct jp_threads *threads,
+		 const struct jp_trace_options *options, jp_trace_visit *visit, void *context,
+		 struct jp_error *err)
 {
-	struct tracing tracing = {
-		.options = options,
-		.burst = {.threads = threads,
-			  .steps = options->steps,
-			  .visit = visit,
-			  .context = context},
-		.checks = {.tally = tally, .launched = options->launched},
-		.random = options->seed,
+	struct jp_tally *tally = &trace->tally;
+	struct jp_burst burst = {
+		.threads = threads,
+		.checks = &trace->checks,
+		.shadow = &trace->shadow,
+		.steps = options->steps,
+		.visit = visit,
+		.context = context,
 	};
+	uint64_t useful = 0;
 	int done = 0;
 
-	tracing.burst.checks = &tracing.checks;
-	tracing.burst.shadow = &tracing.shadow;
-	for (uint64_t attempts = 0; done >= 0 && tally->bursts < options->bursts &&
+	trace->random = options->seed;
+	trace->checks.tally = tally;
+	trace->checks.launched = options->launched;
+	for (uint64_t attempts = 0; done >= 0 && useful < options->bursts &&
+				    tally->bursts < (uint64_t)options->bursts * BURSTS &&
 				    attempts < (uint64_t)options->bursts * ATTEMPTS;
 	     attempts++) {
-		const uint64_t gap = draw(&tracing) % (2000000 * (uint64_t)options->interval_ms);
+		const uint64_t gap = draw(trace) % (2000000 * (uint64_t)options->interval_ms);
+		const uint64_t emitted = tally->emitted;
 
 		if (!jp_threads_run(threads, jp_clock_now() + gap))
 			break;
-		done = try_burst(&tracing, err);
+		done = try_burst(trace, &burst, err);
 		tally->bursts += done > 0;
 		tally->refused += done == 0;
-		tracing.burst.number = (uint32_t)tally->bursts;
+		useful += tally->emitted > emitted;
+		burst.number = (uint32_t)tally->bursts;
 	}
-	jp_checks_end(&tracing.checks);
-	tally->calls = tracing.shadow.calls;
-	tally->returns = tracing.shadow.returns;
-	memcpy(tally->events, tracing.shadow.events, sizeof(tally->events));
-	jp_shadow_free(&tracing.shadow);
+	tally->calls = trace->shadow.calls;
+	tally->returns = trace->shadow.returns;
+	memcpy(tally->events, trace->shadow.events, sizeof(tally->events));
 	return done < 0 ? done : 0;
+}
+
+void jp_trace_end(struct jp_trace *trace)
+{
+	jp_checks_end(&trace->checks);
+}
+
+void jp_trace_free(struct jp_trace *trace)
+{
+	jp_checks_free(&trace->checks);
+	jp_shadow_free(&trace->shadow);
 }

@@ -35,10 +35,12 @@ enum fault {
 	WRONG_SLOT,  /* unwinding tables place the return address one word too low */
 	LATE_ROWS,   /* each row of the unwinding tables begins one byte too late */
 	VERSION_2,   /* the header has version 2, which does not exist */
+	UNRELOCATED, /* the size of each frame is 0 in the code, as before a relocation */
 };
 static const char fault_names[] =
 	"cut zero-tail no-padding padded-code vma0 debug-after-load time-backwards silent-stop "
-	"long-header marker-unmapped marker-late wrong-slot late-rows version-2";
+	"long-header marker-unmapped marker-late wrong-slot late-rows version-2 "
+	"unrelocated";
 
 /* SOME: number of loads; TAIL: bytes; LINES: debug entries of a function. */
 enum { SOME = 16, TAIL = 64 << 10, LINES = 4, BACK_NS = 10000000 };
@@ -247,6 +249,21 @@ static int put_unwinding(const struct jp_published *code, uint64_t time)
 	return append_parts(parts, 3);
 }
 
+/* Returns a copy of the code with the fault, which the caller frees; NULL: no memory. */
+static unsigned char *copy_code(const struct jp_published *code)
+{
+	static const unsigned char frame[] = {0x48, 0x81, 0xec}; /* sub $SIZE, %rsp */
+	unsigned char *copy = malloc(code->size), *found;
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, code->code, code->size);
+	found = memmem(copy, code->size, frame, sizeof(frame));
+	if (dump.fault == UNRELOCATED && found)
+		memset(found + sizeof(frame), 0, sizeof(uint32_t));
+	return copy;
+}
+
 static int put_load(const struct jp_published *code, uint64_t time)
 {
 	struct jp_jitdump_load load = {
@@ -259,17 +276,23 @@ static int put_load(const struct jp_published *code, uint64_t time)
 		.code_index = code->index,
 	};
 	char zeros[8] = "";
+	unsigned char *copy = copy_code(code);
 	struct iovec parts[] = {{&load, sizeof(load)},
 				{(void *)code->name, strlen(code->name) + 1},
-				{(void *)code->code, code->size},
+				{copy, code->size},
 				{zeros, 0}};
+	int ret;
 
+	if (!copy)
+		return -ENOMEM;
 	load.prefix.total_size = sizeof(load) + parts[1].iov_len + parts[2].iov_len;
 	/* A correct record ends with the code, so it has no padding. */
 	if (dump.fault == PADDED_CODE)
 		parts[3].iov_len = get_padding(load.prefix.total_size);
 	load.prefix.total_size += parts[3].iov_len;
-	return append_parts(parts, 4);
+	ret = append_parts(parts, 4);
+	free(copy);
+	return ret;
 }
 
 static int dump_load(const struct jp_published *code)

@@ -18,8 +18,10 @@ enum map_fault {
 	ENTRIES, /* each line covers only the function's first byte */
 	PREFIX,  /* numbers begin with 0x */
 	OWNER,   /* the file belongs to another user */
+	BEHIND,  /* each line comes with the next one, as from a buffer that is not flushed */
+	TIER,    /* lines of two older tiers precede each line, at the same address */
 };
-static const char fault_names[] = "late empty partial entries prefix owner";
+static const char fault_names[] = "late empty partial entries prefix owner behind tier";
 
 enum { NOBODY = 65534 };
 
@@ -27,7 +29,7 @@ static struct {
 	int fd;
 	enum map_fault fault;
 	uint64_t loads;
-	FILE *held; /* content of a LATE file */
+	FILE *held; /* content of a LATE file, or the last line of one that is BEHIND */
 	char *text;
 	size_t size;
 } map = {.fd = -1};
@@ -39,6 +41,12 @@ static void drop_held(void)
 	free(map.text);
 	map.held = NULL;
 	map.text = NULL;
+}
+
+static int hold_lines(void)
+{
+	map.held = open_memstream(&map.text, &map.size);
+	return map.held ? 0 : -errno;
 }
 
 static int map_open(const char *dir, const char *fault)
@@ -58,9 +66,19 @@ static int map_open(const char *dir, const char *fault)
 		return map.fd;
 	if (map.fault == OWNER && fchown(map.fd, NOBODY, NOBODY))
 		return -errno;
-	if (map.fault == LATE)
-		map.held = open_memstream(&map.text, &map.size);
-	return map.fault == LATE && !map.held ? -errno : 0;
+	return map.fault == LATE ? hold_lines() : 0;
+}
+
+/* Writes the held lines. Returns 0 or -errno. */
+static int write_held(void)
+{
+	int ret = 0;
+
+	if (map.held &&
+	    (fflush(map.held) || write(map.fd, map.text, map.size) != (ssize_t)map.size))
+		ret = -errno;
+	drop_held();
+	return ret;
 }
 
 static int map_load(const struct jp_published *code)
@@ -71,6 +89,14 @@ static int map_load(const struct jp_published *code)
 
 	if (map.fault == EMPTY || (map.fault == PARTIAL && map.loads++ % 2))
 		return 0;
+	if (map.fault == BEHIND) {
+		length = write_held() ?: hold_lines();
+		if (length)
+			return length;
+	}
+	for (int tier = 0; map.fault == TIER && tier < 2; tier++)
+		dprintf(map.fd, "%llx %llx tier%d_%s\n", (unsigned long long)code->addr,
+			(unsigned long long)size, tier, code->name);
 	if (map.held)
 		length = fprintf(map.held, "%llx %llx %s\n", (unsigned long long)code->addr,
 				 (unsigned long long)size, code->name);
@@ -85,12 +111,8 @@ static int map_load(const struct jp_published *code)
 
 static int map_close(void)
 {
-	int ret = 0;
+	int ret = write_held();
 
-	if (map.held &&
-	    (fflush(map.held) || write(map.fd, map.text, map.size) != (ssize_t)map.size))
-		ret = -errno;
-	drop_held();
 	if (close(map.fd) && !ret)
 		ret = -errno;
 	map.fd = -1;

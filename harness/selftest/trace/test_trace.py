@@ -72,7 +72,7 @@ class Callers(Trace):
         self.assertGreater(found["events"]["tail-call"], 0, found)
 
     def test_signals(self) -> None:
-        found = self.check("signals", "--shorter", "2", right=100, bursts=40)
+        found = self.check("signals", "--shorter", "60", right=100, bursts=30)
         self.assertGreater(found["events"]["signal"], 0, found)
 
     def test_stacks(self) -> None:

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "harness/base/json.h"
+#include "harness/command/command.h"
+#include "harness/command/command_line.h"
+#include "harness/command/trace_request.h"
+#include "harness/trace/cells.h"
+#include "harness/trace/print.h"
+#include "harness/trace/program.h"
+
+struct trial_request {
+	struct jp_trace_options options;
+	struct jp_operands command;
+	bool json, once;
+	struct jp_tally tally; /* of the whole run */
+	struct jp_cells whole, killed;
+};
+
+/* A run of the command. */
+struct trial_run {
+	int signal; /* that ends it; 0: it ends by itself */
+	const char *map_name, *dump_name;
+};
+
+/* The last one is the whole run, which may wait for the end of its input. */
+static const struct trial_run runs[] = {
+	{SIGTERM, "term.map", "term.dump"},
+	{SIGKILL, "kill.map", "kill.dump"},
+	{0, NULL, NULL},
+};
+enum { RUNS = sizeof(runs) / sizeof(*runs) };
+
+static void ignore_insn(void *context, const struct jp_trace_insn *insn)
+{
+}
+
+static int run_once(struct trial_request *request, const struct trial_run *run,
+		    struct jp_error *err)
+{
+	struct jp_trace trace = {0};
+	struct jp_trace_program program = {
+		.name = "trial",
+		.command = request->command.list,
+		.signal = run->signal,
+		.options = request->options,
+		.visit = ignore_insn,
+	};
+	int failed = jp_trace_program(&trace, &program, err);
+
+	if (!failed && run->signal) {
+		jp_cells_add_killed(&request->killed, &trace.tally, run->map_name, run->dump_name);
+	} else if (!failed) {
+		request->tally = trace.tally;
+		jp_cells_add_run(&request->whole, &trace.tally);
+	}
+	jp_trace_free(&trace);
+	return failed;
+}
+
+static void print_cells(const struct jp_cells *cells)
+{
+	for (size_t i = 0; i < cells->count; i++) {
+		const struct jp_cell *cell = &cells->list[i];
+
+		if (cell->of)
+			printf("%-5s %-13s %9" PRIu64 " of %9" PRIu64 "  %s\n",
+			       cell->bad ? "RED" : "ok", cell->name, cell->bad, cell->of,
+			       cell->question);
+		else
+			printf("%-5s %-13s %22s  %s\n", "-", cell->name, "", cell->question);
+	}
+}
+
+static void write_cells(struct jp_json *json, const struct jp_cells *cells)
+{
+	for (size_t i = 0; i < cells->count; i++) {
+		jp_json_object(json, cells->list[i].name);
+		jp_json_u64(json, "bad", cells->list[i].bad);
+		jp_json_u64(json, "of", cells->list[i].of);
+		jp_json_end(json);
+	}
+}
+
+static void write_result(const struct trial_request *request)
+{
+	struct jp_json json;
+
+	jp_json_begin(&json, stdout);
+	jp_json_object(&json, NULL);
+	jp_json_u64(&json, "seed", request->options.seed);
+	jp_json_object(&json, "cells");
+	write_cells(&json, &request->whole);
+	write_cells(&json, &request->killed);
+	jp_json_end(&json);
+	jp_json_object(&json, "trace");
+	jp_tally_json(&request->tally, &json);
+	jp_json_end(&json);
+	jp_json_end(&json);
+}
+
+static int act(void *context)
+{
+	struct trial_request *request = context;
+	struct jp_error err = {""};
+
+	for (size_t i = request->once ? RUNS - 1 : 0; i < RUNS; i++)
+		if (run_once(request, &runs[i], &err))
+			return jp_command_broken("trial", &err);
+	if (request->json) {
+		write_result(request);
+	} else {
+		print_cells(&request->whole);
+		print_cells(&request->killed);
+	}
+	return jp_cells_count_red(&request->whole) + jp_cells_count_red(&request->killed)
+		       ? JP_EXIT_BAD
+		       : JP_EXIT_OK;
+}
+
+static int trial(int argc, char **argv)
+{
+	struct trial_request request = {.options = jp_trace_defaults()};
+	const struct jp_option options[] = {
+		{"COMMAND", .rest = &request.command, .verbatim = true,
+		 .help = "run this three times: until SIGTERM, until SIGKILL, to its end"},
+		{"--once", .set = &request.once, .help = "run it only to its end"},
+		{.more = jp_trace_rows, .context = &request.options},
+		{"--json", .set = &request.json, .help = "print one object"},
+		{.help = "Exit status: 0; 1 a cell is red; 99 it cannot trace."},
+		{0}};
+	int status;
+
+	if (!jp_command_line(options, argc, argv, &status))
+		return status;
+	if (!request.command.count)
+		return jp_command_misused("trial", "expected a command");
+	return jp_trace_guarded("trial", act, &request);
+}
+
+static const struct jp_command trial_command = {
+	.name = "trial",
+	.synopsis = "trial [OPTION...] -- COMMAND...",
+	.help = "check what a JIT publishes against what it runs",
+	.run = trial,
+};
+JP_REGISTER(command, trial_command);

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Planted faults turn exactly their own cells of a trial red."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from harness.selftest.support.scratch import JITPROOF, Folder
+
+DONE = "bursts are done"
+
+
+class Trial(Folder):
+    def try_workload(self, publish: str, *options: str, workload: str = "anon_exec",
+                     shapes: tuple[str, ...] = ("--shapes", "fp,realign", "--depth", "4")
+                     ) -> dict[str, tuple[int, int]]:
+        """Returns (bad, of) for each cell of a workload that publishes in the way @publish."""
+        started = subprocess.Popen(
+            [JITPROOF, "trial", "--json", "--seed", "7", "--interval", "10", "--bursts", "15",
+             *options, "--", JITPROOF, "workload", workload, *shapes, "--shorter", "20000",
+             "--publish", publish, "--publish-dir", self.home, "--publish-with", "unwinding"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=dict(os.environ, TMPDIR=self.home))
+        assert started.stderr
+        errors = ""
+        while DONE not in errors:
+            line = started.stderr.readline()
+            self.assertTrue(line, errors)
+            errors += line
+        output, _ = started.communicate(timeout=120)
+        cells = json.loads(next(line for line in output.splitlines() if line[0] == "{"))["cells"]
+        red = [name for name, cell in cells.items() if cell["bad"]]
+        self.assertEqual(started.returncode, 1 if red else 0, errors)
+        return {name: (cell["bad"], cell["of"]) for name, cell in cells.items()}
+
+    def check_red(self, expected: set[str], publish: str) -> dict[str, tuple[int, int]]:
+        cells = self.try_workload(publish, "--once")
+        self.assertEqual({name for name, (bad, _) in cells.items() if bad}, expected, cells)
+        for name, (_, of) in cells.items():
+            if name != "fork.names":
+                self.assertGreater(of, 0, name)
+        return cells
+
+
+class Planted(Trial):
+    def test_healthy(self) -> None:
+        self.check_red(set(), "both")
+
+    def test_one_line_late(self) -> None:
+        cells = self.check_red({"map.late"}, "both:behind")
+        bad, of = cells["map.late"]
+        self.assertLess(bad, of, "only the last function is late")
+
+    def test_map_at_the_end(self) -> None:
+        bad, of = self.check_red({"map.late"}, "both:late")["map.late"]
+        self.assertEqual(bad, of)
+
+    def test_missing_lines(self) -> None:
+        self.check_red({"map.missing"}, "both:partial")
+
+    def test_wrong_tier(self) -> None:
+        self.check_red({"map.wrong"}, "both:tier")
+
+    def test_before_relocation(self) -> None:
+        bad, of = self.check_red({"dump.bytes"}, "both:unrelocated")["dump.bytes"]
+        self.assertEqual(bad, of, "each function has a frame")
+
+    def test_late_rows(self) -> None:
+        """Rows that begin late are wrong right after each change of the frame."""
+        cells = self.check_red({"unwind.entry", "unwind.body", "unwind.exit"}, "both:late-rows")
+        bad, of = cells["unwind.entry"]
+        self.assertEqual(bad, of)
+
+    def test_wrong_slot(self) -> None:
+        self.check_red({"unwind.entry", "unwind.body", "unwind.call", "unwind.exit"},
+                       "both:wrong-slot")
+
+    def test_order(self) -> None:
+        self.check_red({"dump.order"}, "both:time-backwards")
+
+    def test_dump_without_end(self) -> None:
+        self.check_red({"dump.missing"}, "both:silent-stop")
+
+
+class Other(Trial):
+    def test_nothing_published(self) -> None:
+        cells = self.try_workload("none", "--once")
+        self.assertEqual(cells["published"][0], cells["published"][1])
+        self.assertGreater(cells["published"][0], 0)
+        self.assertEqual(cells["map.missing"], (0, 0))
+
+    def test_no_frames(self) -> None:
+        cells = self.try_workload("both", "--once",
+                                  shapes=("--shapes", "fp,no_fp,realign", "--depth", "4"))
+        self.assertGreater(cells["fp.calls"][0], 0)
+        self.assertEqual(cells["fp.kept"][0], 0)
+
+    def test_frame_pointer_lost(self) -> None:
+        cells = self.try_workload("both", "--once", workload="bad_chain", shapes=())
+        self.assertGreater(cells["fp.kept"][0], 0)
+
+    def test_killed(self) -> None:
+        """A map that is written at the end is empty after a signal that cannot be handled."""
+        cells = self.try_workload("both:late", "--bursts", "5")
+        self.assertEqual(cells["kill.map"][0], cells["kill.map"][1])
+        self.assertGreater(cells["kill.map"][0], 0)
+        self.assertEqual((cells["kill.dump"][0], cells["term.map"][0]), (0, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/trace/cells.h"
+
+static void add_cell(struct jp_cells *cells, const char *name, const char *question, uint64_t bad,
+		     uint64_t of)
+{
+	if (cells->count < JP_CELLS)
+		cells->list[cells->count++] = (struct jp_cell){name, question, bad, of};
+}
+
+/* Returns the number of instructions for which the process has a file. */
+static uint64_t count_with_file(const uint64_t names[JP_NAMES])
+{
+	uint64_t sum = 0;
+
+	for (int name = 0; name < JP_NAMES; name++)
+		sum += name == JP_NAME_NONE ? 0 : names[name];
+	return sum;
+}
+
+static void add_map(struct jp_cells *cells, const uint64_t names[JP_NAMES])
+{
+	const uint64_t of = count_with_file(names);
+
+	add_cell(cells, "map.missing", "running code is in no line of the perf map",
+		 names[JP_NAME_MISSING], of);
+	add_cell(cells, "map.late", "code runs before its line is in the perf map",
+		 names[JP_NAME_LATE], of);
+	add_cell(cells, "map.wrong", "an older line of the perf map hides the last one",
+		 names[JP_NAME_WRONG], of);
+	add_cell(cells, "map.stale", "the code under a line of the perf map changed",
+		 names[JP_NAME_STALE], of);
+}
+
+static void add_dump(struct jp_cells *cells, const struct jp_tally *tally)
+{
+	const uint64_t *names = tally->names[JP_SOURCE_DUMP], of = count_with_file(names);
+
+	add_cell(cells, "dump.missing", "running code is in no record of the jitdump",
+		 names[JP_NAME_MISSING], of);
+	add_cell(cells, "dump.late", "code runs before its record is in the jitdump",
+		 names[JP_NAME_LATE], of);
+	add_cell(cells, "dump.wrong", "an older record of the jitdump hides the last one",
+		 names[JP_NAME_WRONG], of);
+	add_cell(cells, "dump.stale", "the jitdump holds other instructions than memory",
+		 names[JP_NAME_STALE], of);
+	add_cell(cells, "dump.bytes", "a function of the jitdump differs from memory",
+		 tally->differ, tally->functions);
+	add_cell(cells, "dump.clock", "a record is later than now, or earlier than the launch",
+		 tally->future + tally->early, tally->loads);
+	add_cell(cells, "dump.order", "a record is earlier than the one before", tally->disorder,
+		 tally->loads);
+}
+
+static void add_unwinding(struct jp_cells *cells, const struct jp_tally *tally)
+{
+	static const char *const names[JP_PLACES] = {
+		[JP_PLACE_ENTRY] = "unwind.entry",
+		[JP_PLACE_BODY] = "unwind.body",
+		[JP_PLACE_CALL] = "unwind.call",
+		[JP_PLACE_EXIT] = "unwind.exit",
+	};
+
+	for (int place = 0; place < JP_PLACES; place++) {
+		const uint64_t *callers = tally->by_dump[place];
+
+		add_cell(cells, names[place], "the jitdump's unwinding information leads astray",
+			 callers[JP_CALLER_WRONG],
+			 callers[JP_CALLER_WRONG] + callers[JP_CALLER_RIGHT]);
+	}
+}
+
+static void add_frame_pointers(struct jp_cells *cells, const struct jp_tally *tally)
+{
+	const uint64_t *calls = tally->by_fp[JP_PLACE_CALL];
+	uint64_t wrong = 0, of = 0;
+
+	for (int place = 0; place < JP_PLACES; place++) {
+		const uint64_t *callers = tally->by_fp[place];
+
+		wrong += callers[JP_CALLER_WRONG];
+		of += callers[JP_CALLER_WRONG] + callers[JP_CALLER_RIGHT] +
+		      callers[JP_CALLER_SKIPPED];
+	}
+	add_cell(cells, "fp.kept",
+		 "the frame pointer leads neither to this frame nor to the caller's", wrong, of);
+	add_cell(cells, "fp.calls", "a function calls without a frame of its own",
+		 calls[JP_CALLER_SKIPPED] + calls[JP_CALLER_WRONG],
+		 calls[JP_CALLER_SKIPPED] + calls[JP_CALLER_WRONG] + calls[JP_CALLER_RIGHT]);
+}
+
+/* Returns in how many of the instructions no source has a file. */
+static uint64_t count_unpublished(const struct jp_tally *tally)
+{
+	const uint64_t map = tally->names[JP_SOURCE_MAP][JP_NAME_NONE],
+		       dump = tally->names[JP_SOURCE_DUMP][JP_NAME_NONE];
+
+	return map < dump ? map : dump;
+}
+
+static uint64_t count_forked(const struct jp_tally *tally)
+{
+	uint64_t sum = 0;
+
+	for (int name = 0; name < JP_NAMES; name++)
+		sum += tally->forked[JP_SOURCE_MAP][name];
+	return sum;
+}
+
+/* Returns in how many of the forked processes' instructions no source has a name. */
+static uint64_t count_forked_unnamed(const struct jp_tally *tally)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int source = 0; source < JP_SOURCES; source++) {
+		const uint64_t *names = tally->forked[source];
+		const uint64_t sum = names[JP_NAME_NONE] + names[JP_NAME_MISSING];
+
+		least = sum < least ? sum : least;
+	}
+	return least;
+}
+
+void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally)
+{
+	add_cell(cells, "published", "code runs, and the process publishes no names",
+		 count_unpublished(tally), tally->emitted);
+	add_map(cells, tally->names[JP_SOURCE_MAP]);
+	add_dump(cells, tally);
+	add_unwinding(cells, tally);
+	add_frame_pointers(cells, tally);
+	add_cell(cells, "fork.names", "in a forked child running code has no name",
+		 count_forked_unnamed(tally), count_forked(tally));
+}
+
+void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally, const char *map_name,
+			 const char *dump_name)
+{
+	const uint64_t *map = tally->names[JP_SOURCE_MAP], *dump = tally->names[JP_SOURCE_DUMP];
+
+	add_cell(cells, map_name, "after this end, code that ran is in no line of the perf map",
+		 map[JP_NAME_MISSING], count_with_file(map));
+	add_cell(cells, dump_name, "after this end, code that ran is in no record of the jitdump",
+		 dump[JP_NAME_MISSING], count_with_file(dump));
+}
+
+size_t jp_cells_count_red(const struct jp_cells *cells)
+{
+	size_t red = 0;
+
+	for (size_t i = 0; i < cells->count; i++)
+		red += cells->list[i].bad > 0;
+	return red;
+}
