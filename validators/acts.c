@@ -56,7 +56,6 @@ static bool has_ended_span(const struct ended_span *all, size_t count, const str
 	       all[i - 1].reach > start;
 }
 
-/* Returns whether @act ended an executable span of the truth. */
 static bool ends_executable(const struct ended_span *all, size_t count, const struct jp_event *act)
 {
 	return has_ended_span(all, count, act, act->map.addr, act->map.len) ||

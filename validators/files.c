@@ -15,7 +15,6 @@
 #include "harness/judge/unmapped.h"
 #include "validators/sample_class.h"
 
-/* The files of one process. */
 struct process_files {
 	struct jp_truth_file *list;
 	size_t count, capacity;
@@ -170,7 +169,6 @@ static uint64_t measure_known_time(const struct jp_files *files, const struct jp
 	return known;
 }
 
-/* Judges @file during [@from, @to). */
 static int judge_window(struct jp_files *files, const struct jp_truth_file *file, uint64_t from,
 			uint64_t to)
 {

@@ -195,7 +195,6 @@ static int judge_load(struct jitdump_records *state, const struct jp_jitdump_rec
 	return failed ?: mark_described(state, record, code, cause);
 }
 
-/* Returns whether @code was moved from @from. */
 static bool was_moved_from(const struct jp_truth *truth, const struct jp_truth_code *code,
 			   uint64_t from)
 {

@@ -41,7 +41,6 @@ static bool is_changing(const struct jp_truth_code *code, uint64_t time, uint64_
 	       (code->ending != UINT64_MAX && time + slack > code->ending);
 }
 
-/* Returns the cause for the wrong @name at @ip of @code. */
 static const char *find_cause(struct observed_names *names, const struct jp_truth_code *code,
 			      uint64_t ip, const char *name)
 {

@@ -26,7 +26,6 @@ struct perf_map_lines {
 	uint64_t lines, invented, loads, absent;
 };
 
-/* The map of one process. */
 struct process_map {
 	struct perf_map_lines *all;
 	uint32_t pid;

@@ -89,7 +89,6 @@ bool jp_sample_is_in_window(const struct jp_evidence *evidence, uint64_t time)
 	return time + info->slack >= info->sampling && time <= info->stopped + info->slack;
 }
 
-/* Returns whether a handler of @tid waits between @from and @to. */
 static bool is_handler_waiting(const struct jp_sample_facts_of *of, uint32_t tid, uint64_t from,
 			       uint64_t to)
 {

@@ -73,8 +73,6 @@ static int report(struct shown_comparison *comparison, enum shown_metric metric,
 				  comparison->held->ip, text);
 }
 
-/* --- one sample ---------------------------------------------------------------------------- */
-
 static int compare_top(struct shown_comparison *comparison)
 {
 	const struct jp_shown_frame *top = &comparison->sample->top;
@@ -212,8 +210,6 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 						&view->findings.books.books[i], &held);
 	return failed;
 }
-
-/* --- whole files --------------------------------------------------------------------------- */
 
 static int report_absent(struct shown_state *state, const struct jp_shown_reading *reading,
 			 uint32_t pid, const struct jp_shown_absent *process)

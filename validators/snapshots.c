@@ -35,7 +35,6 @@ static bool existed_during(const struct shown *shown, const struct jp_executable
 	       (closed == UINT64_MAX || to <= closed + (surely ? 0 : slack));
 }
 
-/* Returns whether @line has the attributes of @one. */
 static bool is_same(const struct shown *shown, const struct jp_executable *one,
 		    const struct jp_procmap *line)
 {

@@ -9,7 +9,6 @@ static bool are_equal(const uint64_t *a, uint32_t nr_a, const uint64_t *b, uint3
 	return nr_a == nr_b && memcmp(a, b, nr_a * sizeof(*a)) == 0;
 }
 
-/* Returns whether @part is a subsequence of @all. */
 static bool is_subsequence(const uint64_t *part, uint32_t nr_part, const uint64_t *all,
 			   uint32_t nr_all)
 {

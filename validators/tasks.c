@@ -12,7 +12,6 @@
 
 static const struct jp_role wrong_tasks = {.column = "tasks"};
 
-/* The records of one task in the capture. */
 struct task_records {
 	bool fork, exit;
 	bool synthesized; /* a FORK for a task that existed before the capture */

@@ -179,8 +179,6 @@ static int sort_samples(struct witness *state)
 	return 0;
 }
 
-/* --- holes -------------------------------------------------------------------------------- */
-
 /* Returns the time of the capture's first sample on @cpu after @time, or UINT64_MAX. */
 static uint64_t next_on_cpu(const struct witness *state, uint32_t cpu, uint64_t time)
 {
@@ -270,8 +268,6 @@ static bool is_next_after(const struct witness *state, size_t i, unsigned period
 		!jp_clock_watched(state->view->evidence, sample->pid, sample->time,
 				  sample[1].time));
 }
-
-/* --- tallies ------------------------------------------------------------------------------ */
 
 /* Returns the tally of a thread, which may be new, or NULL if out of memory. */
 static struct tally *tally_of(struct witness *state, uint32_t pid, uint32_t tid)
@@ -375,8 +371,6 @@ static void add_tally(struct tally *all, const struct tally *one)
 	all->hole = all->hole ?: one->hole;
 	all->threads += one->threads;
 }
-
-/* --- verdicts ----------------------------------------------------------------------------- */
 
 /* The samples of the capture, the numbers that the witness expects, and the tolerances. */
 struct drift {

@@ -22,7 +22,6 @@ TIMEOUT = 120
 
 
 def get_chain_options(version: str, frequency: int = 999) -> tuple[str, ...]:
-    """Returns options for callchains."""
     return (*(() if version == "ours" else ("-g",)), "-F", str(frequency))
 
 

@@ -129,5 +129,4 @@ def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[sur
 
 
 def get_kind(killer: str) -> str:
-    """Returns the kind of an oracle."""
     return killer.split()[0].split(".")[0]

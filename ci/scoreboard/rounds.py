@@ -110,7 +110,6 @@ class Rounds:
                 (not self.again or os.path.exists(self.run_path(number, profiler, scene) + ANSWER))]
 
     def find_unfinished_round(self, profilers: Sequence[str]) -> int:
-        """Returns the first unfinished round."""
         return next(number for number in itertools.count(1)
                     if self.list_unmeasured_cells(number, profilers))
 
@@ -167,7 +166,6 @@ class Rounds:
                 measure_one, self.list_unmeasured_cells(number, profilers)))
 
     def list_kept_rounds(self, profilers: Sequence[str]) -> list[int]:
-        """Returns the rounds with kept runs."""
         return sorted({number for profiler in profilers
                        for number in list_numbers(self.runs_folder(profiler))})
 

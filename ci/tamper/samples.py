@@ -217,7 +217,6 @@ def delete_function(case: Case) -> Changes:
 
 @kind("sample.deleted.kernel")
 def delete_kernel_samples(case: Case) -> Changes:
-    """Deletes all samples of the kernel in a thread."""
     found = [one for one in filter_unbroken(get_witnessed_samples(case))
              if one.misc & CPUMODE == rd.KERNEL]
     gone = require_enough(case, found)

@@ -66,7 +66,6 @@ static bool copy_string(const char *at, char *value, size_t size)
 	return true;
 }
 
-/* Returns the value at @path, or NULL. */
 static const char *find_value(const char *text, const char *const *path)
 {
 	const char *at = skip_blanks(text);

@@ -265,7 +265,6 @@ void jp_session_explain_silence(const struct jp_session *session, char *text, si
 		snprintf(text, size, "though the target used %.3f ms of CPU time", ms);
 }
 
-/* Keeps the first error for the report. */
 static void keep_first_error(int *first, int ret, struct jp_error *err,
 			     const struct jp_error *detail)
 {

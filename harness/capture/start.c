@@ -47,7 +47,6 @@ static _Noreturn void exec_command(struct jp_session *session, int ours, int the
 	_exit(127);
 }
 
-/* Returns our environment with @added. */
 static char **build_environment(char *added)
 {
 	size_t count = 0, kept = 0;

@@ -25,7 +25,6 @@ struct linting {
 	int status;
 };
 
-/* Reports the findings, or the error @err if @failed. */
 static void report(struct linting *linting, const char *name, struct jp_lint_findings *findings,
 		   int failed, const struct jp_error *err)
 {

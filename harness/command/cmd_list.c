@@ -11,7 +11,6 @@
 #include "harness/command/command_line.h"
 #include "harness/command/list_json.h"
 
-/* Appends @argv to the @size bytes at @line. */
 static void append_words(char *line, size_t size, char *const *argv)
 {
 	size_t used = strlen(line);

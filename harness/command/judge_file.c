@@ -56,7 +56,6 @@ static size_t list_metrics(const struct judgement *judgement, struct metric metr
 	return sizeof(all) / sizeof(*all);
 }
 
-/* Returns the metric @name, or NULL. */
 static const struct metric *find_metric(const struct judgement *judgement, const char *name)
 {
 	static struct metric metrics[12];

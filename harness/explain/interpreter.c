@@ -256,7 +256,6 @@ static void blame_file(struct jp_explain_view *view, const struct jp_image *imag
 	jp_blame_remedy(blame, "%s", find_remedy(image->interpreter));
 }
 
-/* Blames an interpreter in emitted code. */
 static void blame_emitted(struct jp_explain_view *view, const struct jp_image *image,
 			  const struct interpreted *process)
 {

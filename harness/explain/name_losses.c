@@ -93,8 +93,6 @@ static struct jp_name_process *get_process(struct jp_name_losses *losses, uint32
 	return known ? *known : NULL;
 }
 
-/* --- records ------------------------------------------------------------------------------ */
-
 /* Returns whether the path is "jit-PID.dump", by which perf knows jitdumps. */
 static bool is_marker(const char *path)
 {
@@ -129,8 +127,6 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
 	}
 	return process->marker ? 0 : -ENOMEM;
 }
-
-/* --- samples ------------------------------------------------------------------------------ */
 
 /* Returns whether a loss counts for a file, in all processes, instead of one process's emitted
  * code. */
@@ -369,8 +365,6 @@ int jp_name_losses_handle(struct jp_name_losses *losses, const struct jp_event *
 		return handle_namespaces(losses, event);
 	return jp_event_starts_process(event) ? handle_start(losses, event) : 0;
 }
-
-/* --- results ------------------------------------------------------------------------------ */
 
 const struct jp_mapping *jp_name_losses_injected(const struct jp_name_losses *losses, uint32_t pid,
 						 uint64_t addr)

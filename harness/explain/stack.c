@@ -120,7 +120,6 @@ static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
 	return true;
 }
 
-/* Walks the dump. */
 static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
 		      const struct jp_event *sample, struct jp_stack *stack)
 {

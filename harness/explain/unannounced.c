@@ -88,8 +88,6 @@ static int add_end(struct missing_records *state, const struct jp_end *end)
 	return 0;
 }
 
-/* --- the causes --------------------------------------------------------------------------- */
-
 static const char *find_cause(const struct jp_explain_view *view,
 			      const struct missing_records *state, const struct unannounced *one)
 {

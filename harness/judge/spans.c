@@ -26,7 +26,6 @@ struct open_span {
 
 static const struct jp_range_kind by_address = {.size = sizeof(struct open_span)};
 
-/* The open spans of one process. */
 struct open_spans {
 	struct jp_ranges *ranges; /* struct open_span */
 	uint64_t generation;      /* generation of the space at the last update */

@@ -36,7 +36,6 @@ static enum jp_verdict find_dominant(const uint64_t verdicts[JP_VERDICTS])
 	return most;
 }
 
-/* Fills a cell with the broken stacks of one method. */
 static void fill_broken(char *cell, const struct jp_result *result, enum jp_method method)
 {
 	const uint64_t *verdicts = result->findings.verdicts[method];

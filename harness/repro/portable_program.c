@@ -22,7 +22,6 @@ static int fail_unportable(struct jp_error *err, const char *what)
 	return jp_fail(err, EINVAL, "this program cannot be packed: %s", what);
 }
 
-/* Returns the segment of @type in @image, or NULL. */
 static const ElfW(Phdr) * find_segment(const unsigned char *image, size_t size, uint32_t type)
 {
 	const ElfW(Ehdr) *head = (const void *)image;

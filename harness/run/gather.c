@@ -46,8 +46,6 @@ static void add_note(struct jp_gathering *ask, const char *text)
 	snprintf(ask->notes + used, sizeof(ask->notes) - used, "%s\n", text);
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
-
 /* Copies @path into @folder under its own name. Returns 1, or 0 if that fails: the profiler missed
  * such a file as well. */
 static unsigned int copy_file(const struct gathered *all, const char *path, const char *folder)
@@ -121,8 +119,6 @@ static void copy_perf_maps(struct gathered *all)
 			all->ask->perf_maps += copy_file(all, path, ".");
 	}
 }
-
-/* --- facts that the capture's records imply ----------------------------------------------- */
 
 static int handle_event(void *context, const struct jp_event *event)
 {
@@ -204,8 +200,6 @@ static void find_slack(struct gathered *all)
 		 "the difference of the clocks cannot be measured here: with 100 us instead, "
 		 "fewer samples are judged (--slack NS)");
 }
-
-/* --- the rest of the folder --------------------------------------------------------------- */
 
 static int write_statements(struct gathered *all)
 {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A thread of a schedule. */
 struct jp_scheduled {
 	struct jp_schedule *schedule;
 	struct jp_schedule_group *in; /* NULL: outside of all groups */

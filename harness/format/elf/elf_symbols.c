@@ -95,8 +95,6 @@ static int add_symbol(struct symbol_reader *reader, uint64_t offset, uint64_t si
 	return 0;
 }
 
-/* --- symbol tables ------------------------------------------------------------------------ */
-
 static bool is_label(const GElf_Sym *symbol)
 {
 	const unsigned char visibility = GELF_ST_VISIBILITY(symbol->st_other);
@@ -208,8 +206,6 @@ static int read_table(struct symbol_reader *reader, const char *called, GElf_Wor
 	return failed;
 }
 
-/* --- the procedure linkage table ---------------------------------------------------------- */
-
 /* Adds entries of @size bytes in a linkage table: @count of them, or as many as fit, @from bytes
  * after the start of section @head. */
 static int add_plt_entries(struct symbol_reader *reader, const GElf_Shdr *head, uint64_t from,
@@ -251,8 +247,6 @@ static int read_plt(struct symbol_reader *reader)
 					 JP_PERF_VERSION(6, 3));
 	return failed;
 }
-
-/* --- all symbols -------------------------------------------------------------------------- */
 
 static int by_offset(const void *left, const void *right)
 {

@@ -41,7 +41,6 @@ static uint32_t read_word(const unsigned char *at)
 	return value;
 }
 
-/* Skips a LEB128 number. */
 static const unsigned char *skip_leb(const unsigned char *at, const unsigned char *end)
 {
 	while (at < end && *at & 0x80)

@@ -73,8 +73,6 @@ void jp_elf_folder_free(struct jp_elf_folder *folder)
 	free(folder);
 }
 
-/* --- listing ------------------------------------------------------------------------------ */
-
 /* Adds the file @name of directory @dir, which is @path below the folder, if it is ELF. */
 static int add_file(struct jp_elf_folder *folder, int dir, const char *name, const char *path)
 {
@@ -187,8 +185,6 @@ static int list_all(struct jp_elf_folder *folder)
 	qsort(folder->by_name, folder->count, sizeof(struct held_file *), compare_by_name);
 	return 0;
 }
-
-/* --- finding ------------------------------------------------------------------------------ */
 
 static const char *find_id(const struct jp_elf_folder *folder, const struct jp_build_id *id,
 			   size_t nth)

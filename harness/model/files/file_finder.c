@@ -98,8 +98,6 @@ void jp_file_finder_free(struct jp_file_finder *finder)
 	free(finder);
 }
 
-/* --- build ids in the header -------------------------------------------------------------- */
-
 int jp_file_finder_add_build_id(struct jp_file_finder *finder, const struct jp_event *event)
 {
 	struct jp_build_id *id;
@@ -125,8 +123,6 @@ const struct jp_build_id *jp_file_finder_build_id(struct jp_file_finder *finder,
 	return headed ? headed->value : NULL;
 }
 
-/* --- mount namespaces --------------------------------------------------------------------- */
-
 /* Returns the residence of @pid, or NULL if there is no memory. */
 static const struct jp_residence *find_residence(struct jp_file_finder *finder, uint32_t pid)
 {
@@ -150,8 +146,6 @@ uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid)
 
 	return residence && residence->root >= 0 ? pid : 0;
 }
-
-/* --- searching ---------------------------------------------------------------------------- */
 
 bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path)
 {
@@ -239,7 +233,6 @@ static int find_in_place(struct jp_file_finder *finder, const struct jp_wanted_f
 	return ret ?: check_build_id(found, &wanted->id, err);
 }
 
-/* Searches all places from @place on. */
 static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
 			   enum jp_file_place place, struct jp_found_file *found,
 			   struct jp_error *err)

@@ -7,7 +7,6 @@
 #include "harness/base/file.h"
 #include "harness/base/order.h"
 
-/* Returns whether @fd has the @size bytes @bytes at @offset. */
 static bool file_holds(int fd, uint64_t offset, const unsigned char *bytes, uint64_t size)
 {
 	unsigned char piece[4096];

@@ -62,7 +62,6 @@ static int find_places(struct jp_acts_at *at)
 	return 0;
 }
 
-/* Returns the number of places before @addr of @pid. */
 static size_t count_places_before(const struct jp_acts_at *at, uint32_t pid, uint64_t addr)
 {
 	const struct jp_act_place place = {pid, addr};

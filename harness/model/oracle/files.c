@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A mapped file. */
 struct live_file {
 	uint64_t start, end;
 	size_t file; /* index of truth->files */
@@ -195,7 +194,6 @@ void jp_truth_free_files(struct jp_truth *truth)
 	free(truth->files);
 }
 
-/* Stores the next file in @box of at->inherited. */
 static bool next_inherited(const struct jp_truth *truth, const struct jp_box *box,
 			   struct jp_truth_files_at *at, struct jp_truth_file *file)
 {

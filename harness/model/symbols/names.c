@@ -80,8 +80,6 @@ void jp_names_free(struct jp_names *names)
 	free(names);
 }
 
-/* --- files -------------------------------------------------------------------------------- */
-
 static struct named_file *load_file(struct jp_names *names, struct jp_text *path,
 				    const struct jp_build_id *id, uint32_t pid, uint32_t residence)
 {
@@ -156,8 +154,6 @@ static struct jp_name find_in_file(const struct named_file *named, const struct 
 	return (struct jp_name){.how = file->symtab ? JP_NAME_NO_SYMBOL : JP_NAME_STRIPPED};
 }
 
-/* --- perf maps ---------------------------------------------------------------------------- */
-
 static const struct named_process *find_process(struct jp_names *names, uint32_t pid)
 {
 	struct named_process *process = jp_map_find(&names->processes, pid);
@@ -202,8 +198,6 @@ static struct jp_name find_in_map(struct jp_names *names, uint32_t pid, uint64_t
 								  : JP_NAME_NOT_IN_MAP;
 	return name;
 }
-
-/* --- names -------------------------------------------------------------------------------- */
 
 /* Returns whether perf considers @mapping anonymous and reads names from the perf map:
  * is_anon_memory() and is_no_dso_memory() (tools/perf/util/map.c), 5.10 to 7.3. */

@@ -88,7 +88,6 @@ int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event)
 	return 0;
 }
 
-/* Returns the last start of @pid, or NULL. */
 static const struct start *find_last_start(const struct jp_jit_cfi *jit, uint32_t pid)
 {
 	for (size_t i = jit->nr_starts; i; i--)

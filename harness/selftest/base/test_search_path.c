@@ -36,7 +36,6 @@ static bool path_becomes(const char *before, const char *after, uid_t user)
 	return variable_becomes("PATH", before, after, user);
 }
 
-/* Returns whether root keeps the variable @name=@value. */
 static bool keeps_variable(const char *name, const char *value)
 {
 	return variable_becomes(name, value, value, 0);

@@ -220,7 +220,6 @@ static int collect_event(void *context, const struct jp_event *event)
 	return 0;
 }
 
-/* Returns the index of the mapping at @addr, or -1. */
 static int find_mapping(const struct backfilled *backfilled, const void *addr)
 {
 	for (size_t i = 0; i < backfilled->count; i++)

@@ -39,7 +39,6 @@ static struct jp_cases *parse_study(const char *text, struct jp_error *err)
 	return jp_cases_parse(NULL, "file", "study", text, strlen(text), err);
 }
 
-/* Parses the file of one case. */
 static struct jp_cases *parse_case(const char *text, struct jp_error *err)
 {
 	return jp_cases_parse(NULL, "case", NULL, text, strlen(text), err);
@@ -55,7 +54,6 @@ static void check_refusal(const char *text, const char *message)
 	jp_cases_free(cases);
 }
 
-/* Parses a case with one expectation line. */
 static struct jp_cases *parse_line(const char *line, struct jp_error *err)
 {
 	char text[512];

@@ -420,7 +420,6 @@ class Elsewhere(Packing):
     """Tests an archive on a machine that has only a shell and coreutils."""
 
     def list_libraries(self, program: str) -> list[str]:
-        """Returns the libraries that @program is linked with."""
         done = process.run(["ldd", program])
         return re.findall(r"(?:=> |^\t)(/\S+) \(", done.stdout, re.M)
 

@@ -77,7 +77,6 @@ __attribute__((unused)) static void perf_file_compressed(struct perf_file *file,
 	perf_file_record(file, JP_PERF_RECORD_COMPRESSED, 0, frame, 9 + size);
 }
 
-/* Ends the data section. */
 static void perf_file_end_data(struct perf_file *file)
 {
 	perf_file_header(file)->data =

@@ -105,7 +105,6 @@ class OtherUsers(Folder):
         return os.path.join(self.theirs, *names)
 
     def make_victim_folder(self, name: str, mode: int = 0o700) -> str:
-        """Creates a folder of the victim."""
         os.mkdir(self.place(name), mode)
         os.chmod(self.place(name), mode)
         os.chown(self.place(name), self.victim, self.victim)

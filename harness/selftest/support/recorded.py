@@ -76,7 +76,6 @@ class Recorded(Folder):
         self.put_text(name, re.sub(pattern, replacement, self.read_text(name), count=1, flags=re.M))
 
     def read_watched(self) -> dict[str, str]:
-        """Returns the figures of `watched`."""
         return dict(line.split() for line in self.read_text("watched").splitlines())
 
     def judge(self) -> tuple[int, str]:

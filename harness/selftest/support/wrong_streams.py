@@ -362,7 +362,6 @@ def use_microseconds(stream: Stream) -> None:
 
 
 def round_to_milliseconds(stream: Stream) -> None:
-    """Rounds times to milliseconds."""
     stream.change_times(lambda time: time // 10**6 * 10**6)
 
 

@@ -394,7 +394,6 @@ class Published(Recorded):
         return [rd.Jitdump.load(one) for one in rd.Jitdump(self.dump_path).loads()]
 
     def get_first_code(self) -> bytes:
-        """Returns the code of the first load."""
         load = rd.Jitdump(self.dump_path).loads()[0]
         return bytes(load[len(load) - rd.Jitdump.load(load)[2]:])
 

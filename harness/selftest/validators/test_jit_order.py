@@ -376,7 +376,6 @@ class Changed(Folder):
 
     def draw_changes(self, records: list[rd.Map],
                      most: int) -> list[Change]:
-        """Returns random changes of @records."""
         changes: list[Change] = []
         for index, record in enumerate(records):
             descriptions = f"{record.name.rsplit('/', 1)[-1]} {record.range()} of {record.time}"

@@ -129,7 +129,6 @@ class Identity(Recorded):
         self.judge_changed(invent_thread, r"fork\.records: 1 with cause unknown")
 
     def test_truth_without_a_name(self) -> None:
-        """A truth without names is an ERROR."""
         path = os.path.join(self.dir, "truth")
         truth = rd.Truth(path)
         truth.slots = [slot for slot in truth.slots

@@ -33,7 +33,6 @@ static int put_record(void *context, const struct jp_event *event)
 	return 0;
 }
 
-/* Copies @path to "copy". */
 static int copy_path(const char *path, struct jp_error *err)
 {
 	struct jp_perfdata_summary summary;

@@ -123,7 +123,6 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
-/* Returns whether @pid sleeps, by the state in /proc/PID/stat. */
 static bool is_sleeping(pid_t pid)
 {
 	char path[32], text[256] = "";

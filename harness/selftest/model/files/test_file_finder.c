@@ -38,7 +38,6 @@ static void test_refusals(void)
 	check_result("[heap]", NULL, -ENOENT, "the heap");
 }
 
-/* Returns the path of this program. */
 static const char *read_own_path(void)
 {
 	static char path[4096];

@@ -16,7 +16,6 @@ from harness.selftest.support.scratch import Folder, JITPROOF
 FIXTURE = "validators/fixtures/anon"
 PROGRAM = "/tmp/jitproof/jitproof"
 LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
-INODES = {PROGRAM: 10993795, LIBC: 332835}
 
 
 def build_ids() -> dict[str, str]:
