@@ -47,7 +47,8 @@ static bool is_needed(const char *line, const char *end, bool *behind)
 {
 	const bool executable = is_executable(line, end);
 
-	if (executable)
+	/* The kernel may place its own [vdso] in a gap of a file. */
+	if (executable && !memchr(line, '[', end - line))
 		*behind = begins_file(line, end);
 	return executable || *behind;
 }

@@ -297,7 +297,12 @@ static uint64_t find_loaded_end(const struct jp_procmap *lines, size_t count)
 
 	if (lines->offset || *lines->name != '/')
 		return end;
-	for (size_t i = 1; i < count && !(lines[i].prot & JP_PROT_EXEC); i++) {
+	for (size_t i = 1; i < count; i++) {
+		/* The kernel may place its own [vdso] in a gap of a file. */
+		if (*lines[i].name == '[')
+			continue;
+		if (lines[i].prot & JP_PROT_EXEC)
+			break;
 		if (!same_file(&lines[i], lines) && (*lines[i].name || lines[i].start != end))
 			break;
 		end = lines[i].end;
