@@ -334,7 +334,8 @@ class Scripted(Folder):
         group = suites.Group("one", 1, cases, self.profiler)
         path = self.write(MACHINE % (sys.executable, "CASE, KMSG = %r, %r\n" % (CASE, kmsg)
                                      + script), "machine", runs=True)
-        config = {"qemu": {"output": 1, "memory": 64, "console": "ttyS0"}, "limits": {**LIMITS, **(limits or {})}}
+        config = {"qemu": {"output": 1, "memory": 64, "console": "ttyS0"},
+                  "limits": {**LIMITS, **(limits or {})}}
         plan = cell.Plan(kernels.Kernel(label, label + ".1", "/dev/null", "0", ""),
                          qemu.Qemu(path, "10.0", ""), (group,), config,
                          {"one": b""}, JITPROOF, "short", 1, "tcg" if clock else "kvm", clock,

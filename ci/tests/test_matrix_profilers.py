@@ -113,10 +113,11 @@ class Archive(Shelf):
     def test_missing_profiler(self) -> None:
         with self.assertRaisesRegex(Missing, "python3 ci/peers libbpf_profile"):
             self.build(GROUP)
-        options = argparse.Namespace(jitproof=JITPROOF, init=sys.executable, peers=self.shelf,
+        options = argparse.Namespace(guest=JITPROOF, init=sys.executable, peers=self.shelf,
                                      seed=1, no_facts=False)
         missing = dict[str, str]()
-        made = cmd_run.build_initrds(options, [GROUP, suites.Group("one", 1, ("a/b",))], missing)
+        made = cmd_run.build_initrds(options, [GROUP, suites.Group("one", 1, ("a/b",))], [],
+                                      missing)
         self.assertEqual((list(made), list(missing)), (["one"], ["libbpf_profile"]))
 
     def test_bytecode_does_not_depend_on_the_source_time(self) -> None:

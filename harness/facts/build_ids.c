@@ -82,8 +82,7 @@ static const struct jp_fact facts[] = {
 	 "A program in a memfd, which has a build id, and an anonymous page are mapped r-x while "
 	 "attr.build_id is set: what the records hold by their misc bit.",
 	 .watched = map_with_ids, .bit = JP_ATTR_BUILD_ID},
-	{"build_id.size",
-	 "The size in the record of a program with a build id of 20 bytes.",
+	{"build_id.size", "The size in the record of a program with a build id of 20 bytes.",
 	 .watched = read_id_size, .bit = JP_ATTR_BUILD_ID},
 	{"build_id.beside.opened_first",
 	 "The same for an event without attr.build_id, beside one with it that was opened before: "

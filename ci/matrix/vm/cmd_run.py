@@ -71,8 +71,9 @@ def add(subparsers: Subparsers) -> None:
 
 def make_command(kernel: Kernel, suite: str, options: argparse.Namespace, accel: str) -> str:
     """Returns the command that makes a cell again, without a path of this machine."""
-    words = ["python3", "ci/matrix", "run", "--kernel", kernel.label.partition("-")[0] if kernel.package else "PATH",
-             "--suite", suite, "--seed", str(options.seed)]
+    version = kernel.label.partition("-")[0] if kernel.package else "PATH"
+    words = ["python3", "ci/matrix", "run", "--kernel", version, "--suite", suite, "--seed",
+             str(options.seed)]
     words += ["--arch", options.arch] if options.arch != configuration.NATIVE else []
     words += [word for glob in options.case for word in ("--case", glob)]
     if options.no_facts:

@@ -89,7 +89,8 @@ def unpack(config: dict[str, Any], folder: str) -> Qemu:
                        if os.path.basename(path).startswith(config["package"] + "_"))
         debian_packages.unpack(paths, os.path.join(folder, "root"))
     path = os.path.join(folder, config["program"])
-    files.write(path, WRAPPER % {"name": config["program"], "libraries": "usr/lib/x86_64-linux-gnu"})
+    files.write(path, WRAPPER % {"name": config["program"],
+                                 "libraries": "usr/lib/x86_64-linux-gnu"})
     os.chmod(path, 0o755)
     found = Qemu(path, read_version(path), package.removesuffix(".deb"))
     files.write(os.path.join(folder, "unpacked.json"), json.dumps(

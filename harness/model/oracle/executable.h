@@ -60,7 +60,7 @@ void jp_executables_free(struct jp_executables *all);
 const struct jp_executable *jp_executables_next(const struct jp_executables *all, uint32_t pid,
 						uint64_t start, uint64_t end, size_t *at);
 /* Returns whether the program loader mapped a file from @start up to @end or further, as a whole,
- * of which @one is the first segment. */
+ * and @one is the file's first segment. */
 static inline bool jp_executable_is_loaded(const struct jp_executables *all,
 					   const struct jp_executable *one, uint64_t start,
 					   uint64_t end)

@@ -329,7 +329,7 @@ static int advance_child(struct following *following, bool far, struct registers
 	return 1;
 }
 
-/* Follows a call, of which *@called is set, or a return to where the last call came from. */
+/* Follows a call, and sets *@called, or a return to where the last call came from. */
 static bool follow_call(struct following *following, const struct registers *old,
 			const struct registers *regs, bool *called)
 {
