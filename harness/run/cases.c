@@ -105,8 +105,8 @@ static int check_case(const struct jp_case *cas, struct jp_error *err)
 		       ?: check_entry(cas, JP_CAPTURE, "capture", capture, err)
 		       ?: check_entry(cas, JP_CONTROL, "control", cas->control, err)
 		       ?: check_options(cas, err)
-		       ?: check_intervals(cas, jp_registry_find(JP_CAPTURE, capture), err)
 		       ?: check_boundary(cas, jp_registry_find(JP_CAPTURE, capture), err)
+		       ?: check_intervals(cas, jp_registry_find(JP_CAPTURE, capture), err)
 		       ?: check_publisher(cas, err);
 }
 

@@ -29,7 +29,7 @@ def remove_figures(text: str) -> str:
     text = re.sub(r"differed by at most \d+ ns", "differed by at most N ns", text)
     text = re.sub(r"^# (run directory:|seed|books:|the host|A host) .*\n", "", text, flags=re.M)
     text = re.sub(r"\bits pid is \d+", "its pid is N", text)
-    text = re.sub(r": \d+ with cause", ": N with cause", text)
+    text = re.sub(r": \d+(?: of \d+)? with cause", ": N with cause", text)
     text = re.sub(r"caught: \d+ ", "caught: N ", text)
     text = re.sub(r"is \d+, the case needs", "is N, the case needs", text)
     text = re.sub(r": \d+; expected", ": N; expected", text)
