@@ -31,7 +31,17 @@ struct picture_naming {
 	struct jp_names *names;
 };
 
-/* Returns the name of the code at @addr: the truth's, its symbol, or the last part of the
+/* Returns the name that a JIT published for @addr, or NULL. Files may have been replaced since:
+ * their symbols would be a guess. */
+static const char *find_published(struct jp_names *names, const struct jp_mapping *mapping,
+				  uint64_t addr)
+{
+	const struct jp_name name = jp_names_find(names, mapping, addr);
+
+	return name.how == JP_NAME_MAP || name.how == JP_NAME_JITDUMP ? name.text : NULL;
+}
+
+/* Returns the name of the code at @addr: the truth's, the published one, or the last part of the
  * mapping's. */
 static const char *name_frame(const struct picture_naming *naming, const struct jp_event *sample,
 			      uint64_t addr)
@@ -41,12 +51,12 @@ static const char *name_frame(const struct picture_naming *naming, const struct 
 			      : NULL;
 	const struct jp_mapping *mapping = jp_replay_find(naming->spaces, sample->pid, addr);
 	const char *name = mapping ? mapping->name : "[unmapped]", *slash = strrchr(name, '/');
-	const char *symbol =
-		naming->names && mapping ? jp_names_find(naming->names, mapping, addr).text : NULL;
+	const char *published =
+		naming->names && mapping ? find_published(naming->names, mapping, addr) : NULL;
 
 	if (code)
 		return code->name;
-	return symbol ?: slash && slash[1] && name[1] != '/' ? slash + 1 : name;
+	return published ?: slash && slash[1] && name[1] != '/' ? slash + 1 : name;
 }
 
 /* Stores the number of the stack @frames. Returns 0 or -ENOMEM. */

@@ -101,6 +101,18 @@ class Page(Folder):
         self.assertEqual(own, other)
         self.assertGreater(len(own["pictures"][1]["rows"]), 100)
 
+    def test_published_names(self) -> None:
+        """Without a truth, frames have the names that the jitdump publishes."""
+        case = "growth/anon.jitdump.cut"
+        done = process.run([JITPROOF, "run", "-o", self.place("run"), case])
+        if done.returncode == 4:
+            self.skipTest("perf is denied here")
+        true, = self.load(self.place("run", case))["pictures"]
+        seen, = self.load(self.place("run", case, "injected.data"))["pictures"]
+        names = {true["strings"][box[6]] for box in true["truth"]}
+        shown = {seen["strings"][name] for _, name in seen["stacks"][1:]}
+        self.assertGreater(len(names & shown), 10)
+
     def test_run_without_page(self) -> None:
         """A page that cannot be written is an error before any case runs."""
         done = process.run([JITPROOF, "run", "--html", self.place("none", "page.html"), "exact/*"])
