@@ -14,6 +14,7 @@
 struct trial_request {
 	struct jp_trace_options options;
 	struct jp_operands command;
+	unsigned int pid;
 	bool json, once;
 	struct jp_tally tally; /* of the whole run */
 	struct jp_cells whole, killed;
@@ -43,6 +44,7 @@ static int run_once(struct trial_request *request, const struct trial_run *run,
 	struct jp_trace trace = {0};
 	struct jp_trace_program program = {
 		.name = "trial",
+		.pid = request->pid,
 		.command = request->command.list,
 		.signal = run->signal,
 		.options = request->options,
@@ -123,10 +125,13 @@ static int act(void *context)
 static int trial(int argc, char **argv)
 {
 	struct trial_request request = {.options = jp_trace_defaults()};
+	enum { LAUNCH = 1, ATTACH = 2 };
 	const struct jp_option options[] = {
-		{"COMMAND", .rest = &request.command, .verbatim = true,
+		{"COMMAND", .rest = &request.command, .verbatim = true, .modes = LAUNCH,
 		 .help = "run this three times: until SIGTERM, until SIGKILL, to its end"},
-		{"--once", .set = &request.once, .help = "run it only to its end"},
+		{"--pid", "-p", "PID", .number = &request.pid, .least = 1, .most = INT32_MAX,
+		 .modes = ATTACH, .help = "trace a running process once"},
+		{"--once", .set = &request.once, .modes = LAUNCH, .help = "run it only to its end"},
 		{.more = jp_trace_rows, .context = &request.options},
 		{"--json", .set = &request.json, .help = "print one object"},
 		{.help = "Exit status: 0; 1 a cell is red; 99 it cannot trace."},
@@ -135,14 +140,15 @@ static int trial(int argc, char **argv)
 
 	if (!jp_command_line(options, argc, argv, &status))
 		return status;
-	if (!request.command.count)
-		return jp_command_misused("trial", "expected a command");
+	if (!request.command.count && !request.pid)
+		return jp_command_misused("trial", "expected --pid PID or a command");
+	request.once |= request.pid > 0;
 	return jp_trace_guarded("trial", act, &request);
 }
 
 static const struct jp_command trial_command = {
 	.name = "trial",
-	.synopsis = "trial [OPTION...] -- COMMAND...",
+	.synopsis = "trial [OPTION...] (-p PID | -- COMMAND...)",
 	.help = "check what a JIT publishes against what it runs",
 	.run = trial,
 };

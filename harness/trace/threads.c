@@ -143,6 +143,22 @@ static void handle_change(struct jp_threads *threads, pid_t tid, int status)
 		resume_thread(thread);
 }
 
+/* Waits until the thread stops or ends, and handles the changes of others meanwhile: the end of a
+ * process's first thread is reported only after those of its other threads. Returns false if there
+ * is no such thread. */
+static bool wait_for_thread(struct jp_threads *threads, pid_t tid, int *status)
+{
+	pid_t changed;
+
+	while ((changed = waitpid(-1, status, __WALL)) != tid) {
+		if (changed > 0)
+			handle_change(threads, changed, *status);
+		else if (errno != EINTR)
+			return false;
+	}
+	return true;
+}
+
 /* Handles all changes so far. */
 static void handle_changes(struct jp_threads *threads)
 {
@@ -257,8 +273,9 @@ enum jp_stepped jp_threads_step(struct jp_threads *threads, pid_t tid)
 		return JP_STEPPED_GONE;
 	thread->signal = 0;
 	thread->stopped = false;
-	if (waitpid(tid, &status, __WALL) != tid)
+	if (!wait_for_thread(threads, tid, &status))
 		return JP_STEPPED_GONE;
+	thread = jp_threads_find(threads, tid);
 	if (WIFSTOPPED(status) && status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP) {
 		stepped = explain_trap(tid);
 		if (stepped != JP_STEPPED_STOPPED) {
@@ -382,9 +399,9 @@ static bool release_thread(struct jp_threads *threads, struct jp_thread *thread,
 		return true;
 	if (!thread->stopped) {
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-		if (waitpid(tid, status, __WALL) != tid || !WIFSTOPPED(*status))
+		if (!wait_for_thread(threads, tid, status) || !WIFSTOPPED(*status))
 			return false;
-		note_stop(threads, thread, *status);
+		note_stop(threads, jp_threads_find(threads, tid), *status);
 		thread = jp_threads_find(threads, tid);
 	}
 	ptrace(PTRACE_DETACH, tid, 0, (long)thread->signal);
