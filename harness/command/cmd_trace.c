@@ -138,7 +138,7 @@ static int trace(int argc, char **argv)
 static const struct jp_command trace_command = {
 	.name = "trace",
 	.synopsis = "trace [OPTION...] (-p PID | -- COMMAND...)",
-	.help = "find the truth of any program by single steps, and compare what it publishes",
+	.help = "step through any program, and check what it publishes",
 	.run = trace,
 };
 JP_REGISTER(command, trace_command);
