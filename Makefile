@@ -382,6 +382,10 @@ perf-versions: all ## read and write with the perf of other Debian suites (downl
 findings: all ## measure the findings of results/FINDINGS.md here, with the installed perf
 	@$(PYTHON) ci/findings --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
 
+TRIALS	?=
+trials: all ## try what the JITs publish that are installed here: results/JITS.md
+	@$(PYTHON) ci/trials --jitproof '$(O)/jitproof' --page results/JITS.md $(TRIALS)
+
 agreement: all ## compare our stacks of real programs with perf's
 	@$(PYTHON) ci/peer/agreement.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'; \
 	status=$$?; if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
@@ -429,7 +433,7 @@ FORCE:
 .PHONY: fuzz-guided fuzz-blind guided covered coverage
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
 	lint tamper mutants soak faults pages peers scoreboard bench perf-versions matrix vm-init \
-	findings agreement cost manual deb install help clean FORCE
+	findings trials agreement cost manual deb install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(foreach build,asan guided covered, \
