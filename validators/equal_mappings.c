@@ -180,12 +180,14 @@ static const struct jp_executable *find_last(const struct equal *equal, uint32_t
 static const struct jp_executable *find_loaded(const struct equal *equal, uint32_t pid,
 					       const struct jp_mapping *known, uint64_t end)
 {
-	const uint64_t start = known->start;
+	/* The kernel may split the file's mapping with its own [vdso]. */
+	const uint64_t start = known->start - known->pgoff;
 	const struct jp_executable *one, *last = NULL;
 	size_t at = SIZE_MAX;
 
 	while ((one = jp_executables_next(&equal->truth, pid, start, start + 1, &at)))
 		if (jp_executable_is_loaded(&equal->truth, one, start, end) &&
+		    equal->truth.memories[one->memory].line->ino == known->ino &&
 		    (!last || one->close_after > last->close_after))
 			last = one;
 	return last;

@@ -298,14 +298,15 @@ static uint64_t find_loaded_end(const struct jp_procmap *lines, size_t count)
 	if (lines->offset || *lines->name != '/')
 		return end;
 	for (size_t i = 1; i < count; i++) {
-		/* The kernel may place its own [vdso] in a gap of a file. */
-		if (*lines[i].name == '[')
-			continue;
-		if (lines[i].prot & JP_PROT_EXEC)
+		const bool same = same_file(&lines[i], lines);
+
+		if (same && lines[i].prot & JP_PROT_EXEC)
 			break;
-		if (!same_file(&lines[i], lines) && (*lines[i].name || lines[i].start != end))
+		if (same || (!*lines[i].name && lines[i].start == end))
+			end = lines[i].end;
+		else if (*lines[i].name == '/')
 			break;
-		end = lines[i].end;
+		/* Memory without a file, such as [vdso], may lie in a gap of the file. */
 	}
 	return end;
 }
