@@ -213,6 +213,7 @@ static void test_causes(void)
 		const char *cause;
 	} rows[] = {
 		{0, false, false, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAPPING, "no-mapping"},
+		{0, false, false, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAPPING, "not-watched"},
 		{1, true, true, true, 10, 100, NULL, JP_NAME_NO_MAP, "hidden"},
 		{1, true, true, false, 10, 100, "g", JP_NAME_MAP, "other-name"},
 		{1, true, true, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAP, "not-published"},
@@ -227,12 +228,18 @@ static void test_causes(void)
 	struct jp_file_finder *finder = jp_file_finder_new();
 	struct jp_names *found = jp_names_new(finder);
 	const struct jp_incarnations none = {.count = 0};
+	struct jp_truth_incarnation process = {.pid = PID, .before = 50};
+	struct jp_truth truth = {.incarnations = &process, .nr_incarnations = 1};
 
 	if (!spaces || !found || jp_replay_apply(spaces, &map))
 		exit(99);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_asked asked = {.names = true, .injected = rows[i].injected};
-		const struct jp_view view = {.asked = &asked, .spaces = spaces};
+		const bool older = strcmp(rows[i].cause, "not-watched") == 0;
+		const struct jp_evidence evidence = {.truth = &truth,
+						     .info.enabled = process.before + older};
+		const struct jp_view view = {
+			.evidence = &evidence, .asked = &asked, .spaces = spaces};
 		const struct jp_code_loads loads = {.folder.count = rows[i].dumps};
 		const struct jp_naming naming = {&view, found, &loads, &none};
 		const struct jp_incarnation incarnation = {.code = &code,
