@@ -64,7 +64,7 @@ static void print_line(const struct jp_fact *fact, const struct jp_answer *answe
 			fputs(answer->items[i].text, out);
 	}
 	fclose(out);
-	printf("%-*s", NAME, fact->name);
+	printf("%-*s ", NAME - 1, fact->name);
 	if (isatty(STDOUT_FILENO))
 		jp_terminal_put_words(stdout, text, NAME, jp_terminal_width(STDOUT_FILENO));
 	else

@@ -136,7 +136,8 @@ const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 	const struct jp_expectation *allow;
 	const struct jp_excuse *excuse = NULL;
 
-	if (cas->control)
+	/* Of a truth that `judge --truth` gathered, no value is known. */
+	if (cas->control || !jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
 		return NULL;
 	while ((excuse = jp_registry_next(JP_EXCUSE, excuse))) {
 		if (!applies(excuse, cas, exception))

@@ -31,6 +31,7 @@ struct readers_request {
 	const char *words, *dir;
 	const char *there[3]; /* the files that exist, NULL-terminated */
 	bool optional;        /* an adapter that reads nothing is no error */
+	bool asked;           /* an adapter was asked, and the folder exists */
 	struct jp_error *err;
 	int failed;
 	struct jp_arguments gone; /* recorded paths of files that are gone */
@@ -44,12 +45,27 @@ bool jp_readers_are_valid(const char *words)
 	return *words && *words != ',' && *words != '.';
 }
 
+/* Makes the folder of the readings. Returns 0, or -errno and a message. */
+static int make_folder(struct readers_request *request)
+{
+	char folder[4096];
+	int ret = jp_path_build(folder, sizeof(folder), request->err, "%s/" JP_SHOWN_FOLDER,
+				request->dir);
+
+	request->asked = true;
+	if (!ret && mkdir(folder, 0755))
+		ret = jp_fail(request->err, errno, "%s: %s", folder, strerror(errno));
+	return ret;
+}
+
 /* Asks @name for the samples of @asked. @only: as of jp_profiler_read(). */
 static void ask_adapter(struct readers_request *request, const char *name, const char *only,
 			const char *const *asked)
 {
 	int ret;
 
+	if (!request->failed && *asked && !request->asked)
+		request->failed = make_folder(request);
 	if (request->failed || !*asked)
 		return;
 	ret = jp_profiler_read(name, only, asked, request->dir, jp_clock_now() + READ_NS,
@@ -154,15 +170,10 @@ int jp_readers_ask(const char *words, const struct jp_case *cas, const char *dir
 		   struct jp_error *err)
 {
 	struct readers_request request = {.words = words, .dir = dir, .err = err};
-	char folder[4096];
 
 	list_files(&request);
 	if (strcmp(words, "none") == 0 || !*request.there)
 		return 0;
-	if (jp_path_build(folder, sizeof(folder), err, "%s/" JP_SHOWN_FOLDER, dir))
-		return -ENAMETOOLONG;
-	if (mkdir(folder, 0755))
-		return jp_fail(err, errno, "%s: %s", folder, strerror(errno));
 	request.optional = strcmp(words, "all") == 0 || strcmp(words, "own") == 0;
 	if (strcmp(words, "own") == 0)
 		ask_own(&request, cas);
@@ -170,5 +181,5 @@ int jp_readers_ask(const char *words, const struct jp_case *cas, const char *dir
 		jp_profilers_visit(ask_any, &request);
 	else
 		ask_named(&request);
-	return request.failed ?: write_index(&request);
+	return request.failed || !request.asked ? request.failed : write_index(&request);
 }

@@ -13,7 +13,14 @@ static const struct jp_excuse made[] = {
 };
 JP_REGISTER_ROWS(excuse, made);
 
+/* A registered struct starts with its name, and nothing else of it is read here. */
+static const struct {
+	const char *name;
+} made_workload = {"w"};
+JP_REGISTER(workload, made_workload);
+
 static char *workload[] = {"w", "--made=3", NULL};
+static char *unknown[] = {"workload", "--made=3", NULL};
 static char *capture[] = {"launch", NULL};
 
 static const struct jp_expectation *find(const struct jp_case *cas, const char *metric,
@@ -39,6 +46,9 @@ static void test_values(void)
 	check(!find(&cas, "made.ab", "gone", &none), "another metric has no excuse");
 	check(find(&cas, "made.value", "any", &none), "an option excuses");
 	check(find(&cas, "made.fault", "two", &none), "a fault excuses");
+	cas.workload_argv = unknown;
+	check(!find(&cas, "made.a", "gone", &none), "an unknown workload has no excuse");
+	cas.workload_argv = workload;
 	cas.publish = "map";
 	check(!find(&cas, "made.fault", "two", &none), "without the fault there is no excuse");
 	cas.inject = "cut";

@@ -55,7 +55,7 @@ class Toy(Folder):
         self.assertEqual(len(re.findall("(?m)^# not judged \\(no-mappings\\):.* mapping_coverage",
                                         text)), 2, text)
         self.assertEqual(len(re.findall(
-            "(?m)^# seen -, mapped -, right -, .*, whole 100 %, invented 0,", text)), 2, text)
+            "(?m)^# seen -, mapped -, right -, .*, whole 100%, invented 0,", text)), 2, text)
 
     def test_wrong(self) -> None:
         for old, new, message in (
@@ -88,7 +88,7 @@ class Toy(Folder):
                                                "(now, tid, frames, registers[32:40], "
                                                "registers[152:160])"))[1]
         self.assertRegex(text, "# found: broken.chain, no-record: ")
-        self.assertRegex(text, "(?m)^# seen -, mapped 0 %!, .*, whole 0 %!, invented 0,")
+        self.assertRegex(text, "(?m)^# seen -, mapped 0%!, .*, whole 0%!, invented 0,")
 
 
 # The profiler that docs/profiler-adapters.md describes: it reports a single stack, $MINE.
