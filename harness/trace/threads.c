@@ -34,11 +34,12 @@ struct jp_thread *jp_threads_find(const struct jp_threads *threads, pid_t tid)
 	return NULL;
 }
 
+/* Returns the process of @tid, or 0 if the thread is gone. */
 static pid_t read_process(pid_t tid)
 {
 	char path[64], text[4096];
 	const char *line;
-	uint64_t pid = (uint64_t)tid;
+	uint64_t pid = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	if (jp_file_text(path, text, sizeof(text)) > 0 && (line = strstr(text, "\nTgid:\t"))) {
@@ -58,7 +59,7 @@ static struct jp_thread *add_thread(struct jp_threads *threads, pid_t tid)
 	thread = jp_array_push(&threads->list, &threads->count, &threads->capacity);
 	if (thread) {
 		thread->tid = tid;
-		thread->pid = read_process(tid);
+		thread->pid = read_process(tid) ?: tid;
 	}
 	return thread;
 }
@@ -99,6 +100,9 @@ static void add_started(struct jp_threads *threads, pid_t tid, int event)
 	if ((event != PTRACE_EVENT_CLONE && event != PTRACE_EVENT_FORK &&
 	     event != PTRACE_EVENT_VFORK) ||
 	    ptrace(PTRACE_GETEVENTMSG, tid, 0, &other))
+		return;
+	/* The end of a short thread may be reported before its start. */
+	if (!read_process((pid_t)other))
 		return;
 	started = add_thread(threads, (pid_t)other);
 	if (started)
@@ -398,7 +402,8 @@ static bool release_thread(struct jp_threads *threads, struct jp_thread *thread,
 	if (is_zombie(thread))
 		return true;
 	if (!thread->stopped) {
-		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+		if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
+			return true; /* it ended */
 		if (!wait_for_thread(threads, tid, status) || !WIFSTOPPED(*status))
 			return false;
 		note_stop(threads, jp_threads_find(threads, tid), *status);
