@@ -4,6 +4,7 @@
 #include "harness/base/registry.h"
 #include "harness/outcome/excuse.h"
 #include "harness/selftest/support/check.h"
+#include "workloads/emit/workload.h"
 
 static const struct jp_excuse made[] = {
 	{"made.always", NULL, "made.a made.b*", "gone", "made.most", "a limit"},
@@ -13,10 +14,7 @@ static const struct jp_excuse made[] = {
 };
 JP_REGISTER_ROWS(excuse, made);
 
-/* A registered struct starts with its name, and nothing else of it is read here. */
-static const struct {
-	const char *name;
-} made_workload = {"w"};
+static const struct jp_workload made_workload = {.name = "w"};
 JP_REGISTER(workload, made_workload);
 
 static char *workload[] = {"w", "--made=3", NULL};
