@@ -352,11 +352,12 @@ class Killed(Folder):
                                self.place("run")], stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE) as run:
             end = time.monotonic() + 20
-            # `run` consists of three processes and one for each running case.
+            ours = list[int]()
+            # `run` consists of three processes and one for each running case. A process has no
+            # command line in the middle of an exec.
             while run.poll() is None and time.monotonic() < end and (
-                    len(self.find_workloads()) < 5 or not self.has_data(file)):
+                    len(ours := self.find_workloads()) < 5 or not self.has_data(file)):
                 time.sleep(0.01)
-            ours = self.find_workloads()
             run.send_signal(number)
             output = run.stdout.read()
             status = run.wait(timeout=20)
