@@ -320,7 +320,7 @@ static int report_missing(struct task_state *state, const char *kind, const stru
 		&state->view->findings, kind,
 		jp_evidence_is_older(state->view->evidence, task->pid, from) ? "not-watched"
 									     : "no-record",
-		"thread %u/%u, from %" PRIu64 " to %" PRIu64 " at most: no record tells of it",
+		"thread %u/%u, from %" PRIu64 " to %" PRIu64 " at most: no record states it",
 		task->pid, task->tid, from, to);
 }
 

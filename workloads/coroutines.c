@@ -151,6 +151,6 @@ JP_REGISTER(workload, coroutines);
 
 static const struct jp_excuse excuses[] = {
 	{"coroutines.stacks", "coroutines", "broken.*", "dump-short", "predicted",
-	 "the caller is on another stack, of which the dump holds nothing"},
+	 "the caller is on another stack, which the dump does not hold"},
 };
 JP_REGISTER_ROWS(excuse, excuses);
