@@ -318,7 +318,7 @@ void jp_options_print(const struct jp_option *options, FILE *out)
 	find_row(options, print_row, out);
 }
 
-/* Print a long description as it is: shells truncate it to the terminal's width. */
+/* Print the whole description: the shell cuts it to the terminal's width. */
 static bool print_name(const struct jp_option *option, void *line)
 {
 	const unsigned modes = option->modes ?: UINT_MAX;
