@@ -6,15 +6,14 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/file.h"
 #include "harness/base/foreign_proc.h"
 #include "harness/base/number.h"
+#include "harness/base/proc_stat.h"
 
 void jp_children_adopt(void)
 {
@@ -29,17 +28,14 @@ static bool kill_all(void)
 	bool any = false;
 
 	while (proc && (entry = readdir(proc))) {
-		char path[64], text[512], *close_name;
+		struct jp_proc_stat stat;
+		char path[64];
 		uint64_t pid;
-		int parent;
 
 		if (!jp_number(entry->d_name, 1, INT32_MAX, &pid))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-		/* "pid (name) state ppid": the name may contain anything, even ")". */
-		if (jp_file_text(path, text, sizeof(text)) > 0 &&
-		    (close_name = strrchr(text, ')')) &&
-		    sscanf(close_name + 1, " %*c %d", &parent) == 1 && parent == getpid())
+		if (jp_proc_stat_read(path, &stat) && stat.parent == getpid())
 			any |= !kill((pid_t)pid, SIGKILL);
 	}
 	return any;

@@ -14,6 +14,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
+#include "harness/base/proc_stat.h"
 #include "harness/capture/elf_copies.h"
 #include "harness/capture/session.h"
 #include "harness/capture/synthesize.h"
@@ -250,17 +251,11 @@ bool jp_thread_name(pid_t pid, pid_t tid, char *name, size_t size)
 
 static pid_t read_parent(pid_t pid)
 {
-	char path[64], text[1024];
-	const char *end;
-	int ppid = 0;
+	struct jp_proc_stat stat;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (jp_file_text(path, text, sizeof(text)) <= 0)
-		return 0;
-	end = strrchr(text, ')'); /* the name may contain anything */
-	if (end)
-		sscanf(end, ") %*c %d", &ppid);
-	return ppid;
+	return jp_proc_stat_read(path, &stat) ? stat.parent : 0;
 }
 
 /* Writes FORK and COMM of every existing thread, with the time at which the capture began. With the

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about the files' rights: who can change the names that profilers read. */
+/* Rules about the file itself: who can change the names that profilers read, and whether the
+ * running process wrote them. */
+#include <unistd.h>
+
+#include "harness/base/clock.h"
 #include "harness/base/rights.h"
 #include "harness/lint/findings.h"
 
@@ -20,8 +24,24 @@ static void check_owner(const struct jp_lint_file *file, struct jp_lint_findings
 			file->status.st_uid);
 }
 
+/* A file's time is at most one clock tick behind. */
+static void check_stale(const struct jp_lint_file *file, struct jp_lint_findings *findings)
+{
+	const struct jp_lint_process *process = file->process;
+	const uint64_t tick = JP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	if (process && file->named_pid == process->own_pid && file->written &&
+	    file->written + tick < process->started)
+		jp_lint_found(findings, JP_LINT_WHOLE,
+			      "last written %.1f s before process %u started: an earlier process "
+			      "with this pid left it",
+			      (double)(process->started - file->written) / JP_NS_PER_S,
+			      process->own_pid);
+}
+
 static const struct jp_lint_rule rules[] = {
 	{"file.mode", JP_LINT_WARNING, "others may write to the file", .file = check_mode},
 	{"file.owner", JP_LINT_WARNING, "the file is another user's", .file = check_owner},
+	{"file.stale", JP_LINT_ERROR, "the file is older than its process", .file = check_stale},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

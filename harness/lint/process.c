@@ -11,9 +11,11 @@
 
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
 #include "harness/base/file.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
+#include "harness/base/proc_stat.h"
 #include "harness/base/search.h"
 
 enum { MOST_MAPS = 64 << 20 };
@@ -40,6 +42,18 @@ static void read_identity(struct jp_lint_process *process)
 	text = jp_file_read(path, 1 << 16, NULL, NULL);
 	process->own_pid = (uint32_t)last_number(text ?: "", "\nNSpid:", process->pid);
 	process->user = last_number(text ?: "", "\nUid:", -1);
+}
+
+/* Reads when the process started. The kernel counts from the boot, suspended time included. */
+static void read_start(struct jp_lint_process *process)
+{
+	const uint64_t now = jp_clock_now(), suspended = jp_clock_ns(CLOCK_BOOTTIME) - now;
+	struct jp_proc_stat stat;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", process->pid);
+	if (jp_proc_stat_read(path, &stat) && stat.started > suspended)
+		process->started = stat.started - suspended;
 }
 
 /* Stores the prefix of the process's paths: "/proc/PID/root" in another mount namespace, else "".
@@ -135,6 +149,7 @@ int jp_lint_process_read(uint32_t pid, struct jp_lint_process *process, struct j
 
 	*process = (struct jp_lint_process){.pid = pid};
 	read_identity(process);
+	read_start(process);
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	text = jp_file_read(path, MOST_MAPS, &size, err);
 	if (!text)

@@ -83,6 +83,7 @@ struct jp_lint_range {
 
 struct jp_lint_process {
 	uint32_t pid, own_pid;    /* the pid in our namespace, and in its own */
+	uint64_t started;         /* CLOCK_MONOTONIC in ns, rounded down; 0: unknown */
 	int64_t user;             /* user id according to files; -1: unknown */
 	struct jp_text_pool seen; /* paths of the files below */
 	struct jp_procmap *maps;

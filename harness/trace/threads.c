@@ -18,6 +18,7 @@
 #include "harness/base/file.h"
 #include "harness/base/interrupt.h"
 #include "harness/base/number.h"
+#include "harness/base/proc_stat.h"
 #include "harness/base/untrusted_file.h"
 
 /* New threads and children are traced, and an exec stops without SIGTRAP. */
@@ -203,13 +204,11 @@ bool jp_threads_run(struct jp_threads *threads, uint64_t time)
 
 char jp_threads_state(const struct jp_thread *thread)
 {
-	char path[64], text[512];
-	const char *name_end;
+	struct jp_proc_stat stat;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", thread->pid, thread->tid);
-	if (jp_file_text(path, text, sizeof(text)) <= 0 || !(name_end = strrchr(text, ')')))
-		return 0;
-	return name_end[1] ? name_end[2] : 0;
+	return jp_proc_stat_read(path, &stat) ? stat.state : 0;
 }
 
 /* Returns whether the first thread ended before the others: it never stops again. */

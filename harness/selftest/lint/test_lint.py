@@ -2,6 +2,7 @@
 """Tests `jitproof lint`: a correct file has no finding; each rule finds the one defect in a file
 made for it; running processes."""
 
+import contextlib
 import json
 import os
 import re
@@ -326,7 +327,14 @@ class Processes(Linting):
         self.addCleanup(child.communicate)
         assert child.stdout
         pid, at, at_memfd = map(int, child.stdout.readline().split())
+        self.remove_stale_names(pid)
         return child, pid, at, at_memfd
+
+    def remove_stale_names(self, pid: int) -> None:
+        """Removes what a dead process with the same pid left where `lint --pid` looks."""
+        for path in (f"/tmp/perf-{pid}.map", f"/tmp/jit-{pid}.dump"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
 
     def continue_process(self, child: subprocess.Popen[str]) -> None:
         assert child.stdin and child.stdout
@@ -346,11 +354,8 @@ class Processes(Linting):
     def test_perf_map(self) -> None:
         _, pid, at, at_memfd = self.start_process()
         path = f"/tmp/perf-{pid}.map"
-        try:
-            with open(path, "x") as out:
-                out.write(f"{at:x} 40 one\n{at_memfd:x} 40 two\n10000 40 gone\n")
-        except FileExistsError:
-            self.skipTest(f"{path} is there")
+        with open(path, "x") as out:
+            out.write(f"{at:x} 40 one\n{at_memfd:x} 40 two\n10000 40 gone\n")
         self.addCleanup(os.unlink, path)
         os.chmod(path, 0o600)
         self.assertEqual(self.lint_process(pid), {"perf map": {"code.unmapped": 1},
@@ -386,6 +391,17 @@ class Processes(Linting):
         with open(path, "ab") as out:
             out.write(b"\0\0\0\0\x40\0\0\0")
         self.assertEqual(self.lint_process(pid)["jitdump"], {"dump.unfinished": 1})
+
+    def test_file_of_an_earlier_process(self) -> None:
+        _, pid, at, at_memfd = self.start_process()
+        path = f"/tmp/perf-{pid}.map"
+        with open(path, "x") as out:
+            out.write(f"{at:x} 40 one\n")
+        self.addCleanup(os.unlink, path)
+        os.chmod(path, 0o600)
+        self.assertEqual(self.lint_process(pid)["perf map"], {})
+        os.utime(path, (time.time() - 60, time.time() - 60))
+        self.assertEqual(self.lint_process(pid)["perf map"], {"file.stale": 1})
 
     def test_jitdump_of_the_future(self) -> None:
         pid, _ = self.start_with_dump("mapped", time_=NOW + 10**13)
