@@ -61,6 +61,12 @@ const char *jp_terminal_shorten(const char *text, size_t columns, enum jp_termin
 
 void jp_terminal_put_words(FILE *out, const char *text, unsigned int indent, unsigned int width)
 {
+	jp_terminal_put_marked(out, "", text, indent, width);
+}
+
+void jp_terminal_put_marked(FILE *out, const char *mark, const char *text, unsigned int indent,
+			    unsigned int width)
+{
 	const size_t room = width - indent;
 	size_t column = 0;
 
@@ -73,7 +79,7 @@ void jp_terminal_put_words(FILE *out, const char *text, unsigned int indent, uns
 		jp_terminal_shorten(word, room, JP_CUT_MIDDLE, shown, sizeof(shown));
 		columns = count_columns(shown);
 		if (column && column + 1 + columns > room) {
-			fprintf(out, "\n%*s", (int)indent, "");
+			fprintf(out, "\n%-*s", (int)indent, mark);
 			column = 0;
 		}
 		column += (column ? 1 : 0) + columns;

@@ -157,7 +157,7 @@ static int check_adapter(const char *name, char *workload)
 		.profiler = name,
 		.frequency = 997,
 		.samples = 60,
-		.seconds = 10,
+		.seconds = 30,
 		.publish = "map",
 		.lines = lines,
 		.progress = ignore_progress,

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/exits.h"
 #include "harness/base/file.h"
 #include "harness/base/order.h"
 #include "harness/base/shortage.h"
+#include "harness/base/terminal.h"
 #include "harness/report/figures.h"
 #include "harness/report/junit.h"
 #include "harness/report/ktap.h"
@@ -89,6 +91,7 @@ void jp_report_add(struct jp_report *report, int alone)
 int jp_report_end(struct jp_report *report)
 {
 	const size_t *counts = report->counts;
+	const unsigned int width = jp_terminal_width(STDOUT_FILENO);
 	struct jp_books books = {0};
 	uint64_t slack = 0;
 	int failed = 0;
@@ -101,19 +104,18 @@ int jp_report_end(struct jp_report *report)
 	for (int i = 0; get_output(report, i); i++) {
 		FILE *out = get_output(report, i);
 
-		jp_table_print(out, report->cases, report->results, report->count, "#", 0);
+		jp_table_print(out, report->cases, report->results, report->count, "#", width);
 		fprintf(out,
 			"#\n# The clocks of truth and capture differed by at most %" PRIu64
 			" ns.\n",
 			slack);
-		jp_books_print(out, &books, "# ", 0);
+		jp_books_print(out, &books, "# ", width);
 		jp_ktap_totals(out, counts);
 		fflush(out);
 	}
 	if (report->screen.used && report->screen.verbose) {
-		jp_table_print(stdout, report->cases, report->results, report->count, "",
-			       report->screen.width);
-		jp_books_print(stdout, &books, "", report->screen.width);
+		jp_table_print(stdout, report->cases, report->results, report->count, "", width);
+		jp_books_print(stdout, &books, "", width);
 	}
 	jp_books_free(&books);
 	if (report->screen.used)

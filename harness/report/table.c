@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/base/order.h"
 #include "harness/base/terminal.h"
 #include "harness/model/unwind/methods.h"
 
@@ -143,7 +144,7 @@ struct print {
 	size_t which;                 /* method, if the table has no metrics */
 	const char *rules[MAX_RULES]; /* in order of appearance */
 	const char *mark;             /* printed before every line */
-	unsigned int width;           /* width of the longest line; 0: any */
+	unsigned int width;           /* of the longest line */
 };
 
 static void fill_cell(char *text, struct print *print, size_t row, size_t column)
@@ -187,13 +188,13 @@ static void widen_column(size_t *width, const char *text)
 		*width = length;
 }
 
-static void put_rule(FILE *out, const char *mark, size_t label, const size_t *widths,
-		     size_t columns)
+static void put_rule(FILE *out, const char *mark, size_t label, const size_t *widths, size_t from,
+		     size_t to)
 {
 	fprintf(out, "%s  ", mark);
 	for (size_t i = 0; i < label; i++)
 		fputc('-', out);
-	for (size_t c = 0; c < columns; c++) {
+	for (size_t c = from; c < to; c++) {
 		fputs("  ", out);
 		for (size_t i = 0; i < widths[c]; i++)
 			fputc('-', out);
@@ -210,43 +211,50 @@ static void put_label(FILE *out, const char *mark, const char *label, size_t lab
 static void put_stacked(FILE *out, struct print *print)
 {
 	const struct jp_table *table = print->table;
-	char cell[CELL], line[2 * CELL];
+	const unsigned int mark = (unsigned int)strlen(print->mark);
+	char cell[CELL];
+	size_t longest = 0;
 
+	for (size_t c = 0; c < table->nr_columns; c++)
+		widen_column(&longest, table->columns[c]);
 	for (size_t r = 0; r < table->nr_rows; r++) {
 		if (!is_shown(print, r))
 			continue;
 		put_label(out, print->mark, "", 0);
-		jp_terminal_put_words(out, table->rows[r].label, 2, print->width);
+		jp_terminal_put_marked(out, print->mark, table->rows[r].label, mark + 2,
+				       print->width);
 		for (size_t c = 0; c < table->nr_columns; c++) {
 			fill_cell(cell, print, r, c);
 			if (strcmp(cell, "-") == 0)
 				continue;
-			snprintf(line, sizeof(line), "%s: %s", table->columns[c], cell);
-			fprintf(out, "%s%*s", print->mark, STACKED, "");
-			jp_terminal_put_words(out, line, STACKED, print->width);
+			fprintf(out, "%s%*s%-*s  ", print->mark, STACKED, "", (int)longest,
+				table->columns[c]);
+			jp_terminal_put_marked(out, print->mark, cell,
+					       mark + STACKED + (unsigned int)longest + 2,
+					       print->width);
 		}
 	}
 }
 
-static void put_columns(FILE *out, struct print *print, size_t label, const size_t *widths)
+/* Prints the columns @from to @to - 1 beside the labels. */
+static void put_columns(FILE *out, struct print *print, size_t label, const size_t *widths,
+			size_t from, size_t to)
 {
 	const struct jp_table *table = print->table;
 	char cell[CELL];
 
 	put_label(out, print->mark, "Scenario", label);
-	for (size_t c = 0; c < table->nr_columns; c++)
-		fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
-			table->columns[c]);
+	for (size_t c = from; c < to; c++)
+		fprintf(out, "  %-*s", c + 1 < to ? (int)widths[c] : 0, table->columns[c]);
 	fputc('\n', out);
-	put_rule(out, print->mark, label, widths, table->nr_columns);
+	put_rule(out, print->mark, label, widths, from, to);
 	for (size_t r = 0; r < table->nr_rows; r++) {
 		if (!is_shown(print, r))
 			continue;
 		put_label(out, print->mark, table->rows[r].label, label);
-		for (size_t c = 0; c < table->nr_columns; c++) {
+		for (size_t c = from; c < to; c++) {
 			fill_cell(cell, print, r, c);
-			fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
-				cell);
+			fprintf(out, "  %-*s", c + 1 < to ? (int)widths[c] : 0, cell);
 		}
 		fputc('\n', out);
 	}
@@ -258,18 +266,39 @@ static void put_footnotes(FILE *out, const struct print *print)
 
 	for (size_t i = 0; i < MAX_RULES && print->rules[i]; i++) {
 		snprintf(line, sizeof(line), "[%zu] %s", i + 1, print->rules[i]);
-		put_label(out, print->mark, print->width ? "" : line, 0);
-		if (print->width)
-			jp_terminal_put_words(out, line, 2, print->width);
-		else
-			fputc('\n', out);
+		put_label(out, print->mark, "", 0);
+		jp_terminal_put_marked(out, print->mark, line,
+				       (unsigned int)strlen(print->mark) + 2, print->width);
 	}
+}
+
+/* Prints as many columns side by side as fit the width, the others below. */
+static void put_split(FILE *out, struct print *print, size_t label, const size_t *widths)
+{
+	const size_t columns = print->table->nr_columns, labels = strlen(print->mark) + 2 + label;
+
+	for (size_t from = 0, to; from < columns; from = to) {
+		size_t all = labels + 2 + widths[from];
+
+		for (to = from + 1; to < columns && all + 2 + widths[to] <= print->width; to++)
+			all += 2 + widths[to];
+		if (from)
+			fprintf(out, "%s\n", print->mark);
+		put_columns(out, print, label, widths, from, to);
+	}
+}
+
+static void put_title(FILE *out, const struct print *print, const char *kind, const char *text)
+{
+	const unsigned int used = (unsigned int)fprintf(out, "%s %s: ", print->mark, kind);
+
+	jp_terminal_put_marked(out, print->mark, text, used, print->width);
 }
 
 static void print_table(FILE *out, struct print *print)
 {
 	const struct jp_table *table = print->table;
-	size_t label = strlen("Scenario"), widths[64] = {0}, all;
+	size_t label = strlen("Scenario"), widths[64] = {0}, widest = 0;
 	char cell[CELL];
 
 	for (size_t c = 0; c < table->nr_columns; c++)
@@ -283,16 +312,16 @@ static void print_table(FILE *out, struct print *print)
 			widen_column(&widths[c], cell);
 		}
 	}
-	fprintf(out, "%s\n%s %s: %s\n", print->mark, print->mark, table->study, table->title);
+	fprintf(out, "%s\n", print->mark);
+	put_title(out, print, table->study, table->title);
 	if (!table->nr_metrics)
-		fprintf(out, "%s method: %s\n", print->mark, jp_method_text(methods[print->which]));
-	all = strlen(print->mark) + 2 + label;
+		put_title(out, print, "method", jp_method_text(methods[print->which]));
 	for (size_t c = 0; c < table->nr_columns; c++)
-		all += 2 + widths[c];
-	if (print->width && all > print->width)
+		widest = jp_max(widest, widths[c]);
+	if (strlen(print->mark) + 2 + label + 2 + widest > print->width)
 		put_stacked(out, print);
 	else
-		put_columns(out, print, label, widths);
+		put_split(out, print, label, widths);
 	put_footnotes(out, print);
 }
 

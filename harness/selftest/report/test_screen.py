@@ -87,6 +87,24 @@ More: \S*jitproof-selftest judge -v(?: \\
         self.assertRegex(plain.stdout, r"^KTAP version 1\n1\.\.1\n# seed \d+\nok 1 s/good\n")
         self.assertRegex(verbose.stdout, r"(?m)^# broken\.dump +0 of \d+ .*\n(?:# .*\n)*ok 1 ")
 
+    def test_tables(self) -> None:
+        """Columns that do not fit stand below; a table with too wide a column becomes a list."""
+        self.write("table a study | left | middle | right\n"
+                   "row a longer label | good | good | good\n" + CASES, "expected", "s")
+        for columns, split, listed in ((120, 1, 0), (80, 2, 0), (40, 0, 3)):
+            done = run_binary("run", "--expected", self.place("expected"), "s/good",
+                              env={**os.environ, "COLUMNS": str(columns)})
+            if done.returncode == 4:
+                self.skipTest("perf is denied here")
+            table = re.search(r"(?s)\n# s: a study\n.*?\n#\n# The clocks", done.stdout)
+            assert table, done.stdout
+            lines = [line for line in table[0].splitlines() if "The clocks" not in line]
+            self.assertLessEqual(max(map(len, lines)), columns, table[0])
+            self.assertTrue(all(line.startswith("#") for line in lines[1:]), table[0])
+            self.assertEqual(sum(line.startswith("#  Scenario") for line in lines), 2 * split)
+            self.assertEqual(sum(bool(re.match("#      (left|middle|right) +0.0 %", line))
+                                 for line in lines), 2 * listed, table[0])
+
     def judge(self, *options: str, columns: int = 80) -> terminal.Shown:
         """Judges twenty copies of a recorded case that is expected to fail."""
         for number in range(20):
