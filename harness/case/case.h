@@ -8,6 +8,7 @@
 #include "harness/base/arguments.h"
 #include "harness/base/error.h"
 #include "harness/case/scope.h"
+#include "harness/format/truth/tally.h"
 
 /*
  * The cases and what is expected of them come from results/expected/STUDY (built into the binary;
@@ -50,8 +51,12 @@ struct jp_case {
 	char **workload_argv; /* [0] is the workload's name; NULL-terminated */
 	int capture_argc;
 	char **capture_argv;
-	unsigned samples;    /* needed (samples=N), 2000 by default */
-	unsigned distinct;   /* needed (distinct=N) pairs of function and offset, 10 by default */
+	unsigned samples;  /* needed (samples=N), 2000 by default */
+	unsigned distinct; /* needed (distinct=N) pairs of function and offset, 10 by default */
+	struct {           /* acts=KIND:N: needed acts of the workload */
+		enum jp_act act;
+		unsigned count; /* 0: none */
+	} acts;
 	unsigned seconds;    /* deadline in seconds (seconds=N), 30 by default */
 	unsigned inside;     /* inside=N: number of nested namespaces; 0: none */
 	const char *control; /* control=NAME: must be caught; NULL: no control */

@@ -39,6 +39,27 @@ static int parse_injector(struct jp_case_parser *p, char *value)
 	return p->cas->inject_with ? 0 : jp_case_no_memory(p);
 }
 
+/* Parses KIND:N, a number of acts that the workload must perform. */
+static int parse_acts(struct jp_case_parser *p, char *value)
+{
+	char *number = strchr(value, ':');
+	uint64_t count;
+
+	if (number)
+		*number++ = '\0';
+	for (enum jp_act act = 0; number && act < JP_ACTS; act++) {
+		if (strcmp(value, jp_act_text[act]) != 0 || !jp_number(number, 1, 1000000, &count))
+			continue;
+		p->cas->acts.act = act;
+		p->cas->acts.count = (unsigned)count;
+		return 0;
+	}
+	return jp_case_bad(
+		p, "acts", value,
+		"KIND:N; KIND is process, exec, thread, map, protect, remap, unmap, load, "
+		"move, unload or enter");
+}
+
 static int parse_key_value(struct jp_case_parser *p, char *word)
 {
 	struct jp_case *cas = p->cas;
@@ -74,6 +95,8 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 		cas->publish = value;
 	} else if (strcmp(word, "inject") == 0) {
 		return parse_injector(p, value);
+	} else if (strcmp(word, "acts") == 0) {
+		return parse_acts(p, value);
 	} else if (strcmp(word, "methods") == 0) {
 		cas->methods = jp_methods_parse(value);
 		if (!cas->methods)
@@ -92,8 +115,8 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 		cas->step.command = command;
 	} else {
 		return jp_case_bad(p, "key", word,
-				   "samples, distinct, seconds, inside, control, publish, inject, "
-				   "methods or at");
+				   "samples, distinct, acts, seconds, inside, control, publish, "
+				   "inject, methods or at");
 	}
 	return 0;
 }

@@ -32,6 +32,8 @@ void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct
 void jp_check_elsewhere(struct jp_result *result);
 /* Checks that the classes of each account add up to its total. */
 void jp_check_books(struct jp_result *result);
+/* Checks that the workload of @dir performed the acts that the case needs (acts=KIND:N). */
+void jp_check_acts(const struct jp_evidence *evidence, const char *dir, struct jp_result *result);
 /* Checks that there is enough evidence for the validators. */
 void jp_check_evidence(struct jp_result *result);
 

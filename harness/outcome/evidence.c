@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/base/path.h"
 #include "harness/outcome/expect.h"
 
 /* Percentage of unjudged samples that a case without an expectation may have. */
@@ -181,6 +182,25 @@ void jp_check_books(struct jp_result *result)
 			book->name, sum, total == UINT64_MAX ? 0 : total, book->of ? " in " : "",
 			book->of ?: "", book->of ? ", " : "", book->of ? book->part : "");
 	}
+}
+
+void jp_check_acts(const struct jp_evidence *evidence, const char *dir, struct jp_result *result)
+{
+	const struct jp_case *cas = result->cas;
+	uint64_t counts[JP_ACTS];
+	struct jp_error err;
+	char path[4096];
+
+	if (!cas->acts.count)
+		return;
+	if (jp_path_build(path, sizeof(path), &err, "%s/truth", dir) ||
+	    jp_acts_count(path, evidence->watched.begun, evidence->watched.ending, counts, &err))
+		jp_note(result, JP_ERROR, "%s", err.text);
+	else if (counts[cas->acts.act] < cas->acts.count)
+		jp_note(result, JP_ERROR,
+			"too little evidence: %" PRIu64
+			" acts of kind %s while the capture ran, the case needs %u",
+			counts[cas->acts.act], jp_act_text[cas->acts.act], cas->acts.count);
 }
 
 void jp_check_evidence(struct jp_result *result)

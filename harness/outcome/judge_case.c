@@ -132,6 +132,7 @@ static bool find_evidence(const struct jp_case *cas, const char *dir, const char
 		jp_check_stated(evidence, &judgement.file, environment, result);
 		result->contradicted = result->outcome == JP_ERROR || result->findings.contradicted;
 		jp_check_files(evidence->truth, &judgement, result);
+		jp_check_acts(evidence, dir, result);
 		check_bounds(cas, evidence->truth->version, result);
 		result->sampled = (double)(evidence->watched.ending - evidence->watched.begun) /
 				  (double)JP_NS_PER_S;

@@ -10,6 +10,7 @@
 #include "harness/base/terminal.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/truth/reader.h"
+#include "harness/format/truth/tally.h"
 #include "harness/model/causes/causes.h"
 #include "harness/outcome/expect.h"
 #include "harness/report/figures.h"
@@ -19,9 +20,7 @@ enum { INDENT = 4, LONGEST = 2048 };
 /* The acts of a workload according to its truth. */
 struct story_acts {
 	uint64_t from, to; /* ns */
-	uint64_t starts[JP_HOWS], threads;
-	uint64_t maps, executable, protects, remaps, unmaps;
-	uint64_t loads, bytes, moves, unloads, enters;
+	uint64_t counts[JP_ACTS], starts[JP_HOWS], executable, bytes;
 };
 
 /* Prints words from column @indent on. */
@@ -40,49 +39,22 @@ __attribute__((format(printf, 3, 4))) static void put(unsigned int width, unsign
 
 static int count_act(void *context, const struct jp_event *event)
 {
+	const enum jp_act act = jp_act_of(event);
 	struct story_acts *acts = context;
 
 	if (!acts->from || event->before < acts->from)
 		acts->from = event->before;
 	if (event->after > acts->to)
 		acts->to = event->after;
-	switch (event->type) {
-	case JP_EVENT_EXEC:
-	case JP_EVENT_FORK:
-		if (jp_event_starts_process(event))
-			acts->starts[event->task.how]++;
-		else
-			acts->threads++;
-		break;
-	case JP_EVENT_MAP:
-		acts->maps++;
+	if (act == JP_ACTS)
+		return 0;
+	acts->counts[act]++;
+	if (act == JP_ACT_PROCESS || act == JP_ACT_EXEC)
+		acts->starts[event->task.how]++;
+	else if (act == JP_ACT_MAP)
 		acts->executable += event->map.prot & JP_PROT_EXEC ? 1 : 0;
-		break;
-	case JP_EVENT_PROTECT:
-		acts->protects++;
-		break;
-	case JP_EVENT_REMAP:
-		acts->remaps++;
-		break;
-	case JP_EVENT_UNMAP:
-		acts->unmaps++;
-		break;
-	case JP_EVENT_CODE_LOAD:
-		acts->loads++;
+	else if (act == JP_ACT_LOAD)
 		acts->bytes += event->code.size;
-		break;
-	case JP_EVENT_CODE_MOVE:
-		acts->moves++;
-		break;
-	case JP_EVENT_CODE_UNLOAD:
-		acts->unloads++;
-		break;
-	case JP_EVENT_ENTER:
-		acts->enters++;
-		break;
-	default:
-		break;
-	}
 	return 0;
 }
 
@@ -119,16 +91,18 @@ static void put_workload(const struct jp_result *result, const char *dir, unsign
 	    " by exec, %" PRIu64 " by clone with shared memory; %" PRIu64
 	    " more threads; in %.3f s",
 	    acts.starts[JP_HOW_LAUNCH], acts.starts[JP_HOW_FORK], acts.starts[JP_HOW_VFORK],
-	    acts.starts[JP_HOW_EXEC], acts.starts[JP_HOW_SHARE], acts.threads,
+	    acts.starts[JP_HOW_EXEC], acts.starts[JP_HOW_SHARE], acts.counts[JP_ACT_THREAD],
 	    (double)(acts.to - acts.from) / 1e9);
 	put(width, INDENT,
 	    "mappings: %" PRIu64 " mapped (%" PRIu64 " executable), %" PRIu64 " protected, %" PRIu64
 	    " moved, %" PRIu64 " unmapped",
-	    acts.maps, acts.executable, acts.protects, acts.remaps, acts.unmaps);
+	    acts.counts[JP_ACT_MAP], acts.executable, acts.counts[JP_ACT_PROTECT],
+	    acts.counts[JP_ACT_REMAP], acts.counts[JP_ACT_UNMAP]);
 	put(width, INDENT,
 	    "functions: %" PRIu64 " loaded (%" PRIu64 " bytes), %" PRIu64 " moved, %" PRIu64
 	    " unloaded; entered %" PRIu64 " times",
-	    acts.loads, acts.bytes, acts.moves, acts.unloads, acts.enters);
+	    acts.counts[JP_ACT_LOAD], acts.bytes, acts.counts[JP_ACT_MOVE],
+	    acts.counts[JP_ACT_UNLOAD], acts.counts[JP_ACT_ENTER]);
 	if (reader->torn || reader->gaps || reader->overflow)
 		put(width, INDENT,
 		    "incomplete: %" PRIu64 " torn records, %" PRIu64 " gaps, %" PRIu64 " lost",

@@ -118,6 +118,21 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 	return watch->capture->traits & JP_CAPTURE_EXTERNAL ? jp_max(lacking, without) : lacking;
 }
 
+/* Returns whether the workload has performed the acts that the case needs. A truth that cannot be
+ * read is the judge's to report. */
+static bool has_acted(const struct jp_watched *watch)
+{
+	const struct jp_case *cas = watch->cas;
+	uint64_t counts[JP_ACTS];
+	struct jp_error err;
+	char path[4096];
+
+	return !cas->acts.count ||
+	       jp_path_build(path, sizeof(path), &err, "%s/truth", watch->dir) ||
+	       jp_acts_count(path, watch->seen.begun, UINT64_MAX, counts, &err) ||
+	       counts[cas->acts.act] >= cas->acts.count;
+}
+
 static uint64_t get_slice_end(const struct jp_watched *watch)
 {
 	const uint64_t slice = jp_clock_now() + SLICE_NS;
@@ -145,7 +160,7 @@ static bool is_launch(const struct jp_watched *watch)
 	return watch->capture->traits & JP_CAPTURE_LAUNCHES;
 }
 
-/* Waits until the capture has enough samples. */
+/* Waits until the capture has enough samples, and the workload has performed enough acts. */
 static int wait_samples(struct jp_watched *watch, struct jp_session *session, struct jp_error *err)
 {
 	uint64_t taken, lacking;
@@ -156,9 +171,11 @@ static int wait_samples(struct jp_watched *watch, struct jp_session *session, st
 	taken = is_launch(watch) ? jp_session_samples(session) : 0;
 	for (;;) {
 		lacking = count_lacking(watch, session, taken);
-		if (!lacking)
+		if (!lacking && has_acted(watch))
 			return 0;
-		switch (jp_session_wait(session, taken + lacking, get_slice_end(watch))) {
+		/* Look at the acts again after a slice of time. */
+		switch (jp_session_wait(session, lacking ? taken + lacking : UINT64_MAX,
+					get_slice_end(watch))) {
 		case JP_WAIT_SAMPLES:
 			taken = jp_session_samples(session);
 			break;

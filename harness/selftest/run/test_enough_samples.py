@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests that the runner watches until the judge has enough samples in emitted code, whatever their
-share."""
+share, and enough acts of the workload."""
 
 import json
 import re
@@ -16,6 +16,11 @@ case scarce check : anon_exec --turns=2000 : attach --stack=8192 --freq=1999 : s
 	broken.dump =0
 case slow check : anon_exec : attach --stack=8192 --freq=97 : samples=200 seconds=4
 	broken.dump =0
+defaults : coalesced_growth --threads=2 --period=10 : launch : samples=1 distinct=1
+case acts check : : : acts=load:390 publish=jitdump
+	load.unnamed any, names.unnamed any, order.hidden any
+case idle check : anon_exec : attach : seconds=2 acts=unmap:9
+	broken.chain =0
 """
 
 
@@ -47,3 +52,17 @@ class Enough(Folder):
         self.assertGreaterEqual(metrics["judged.dump"]["k"], 200)
         self.assertLess(metrics["judged.dump"]["k"], 200 * 1.5)
         self.assertIn("\n# sampled for more than half of the case's 4 s\n", text)
+
+    def test_acts(self) -> None:
+        metrics, _ = self.run_case("acts")
+        self.assertGreaterEqual(metrics["order.loads"]["k"], 390)
+
+    def test_too_few_acts(self) -> None:
+        self.write(CASES, "cases", "enough")
+        run = process.run([JITPROOF, "run", "--expected", self.place("cases"), "enough/idle"],
+                          timeout=60)
+        if run.returncode == 4:
+            self.skipTest(run.stdout)
+        self.assertIn("\n# too little evidence: 0 acts of kind unmap while the capture ran, the "
+                      "case needs 9\n", run.stdout)
+        self.assertIn("\nnot ok 1 enough/idle # ERROR\n", run.stdout)

@@ -160,6 +160,8 @@ class Command(unittest.TestCase):
                                "within-snapshot or before-sampling"),
                               ("case a check : bad : gated : at=before-open:map\n",
                                ":1: at 'before-open:map'; expected BOUNDARY:STEP, and"),
+                              ("case a check : bad : attach : acts=nap:3\n",
+                               ":1: acts 'nap'; expected KIND:N"),
                               ("case a check : bad : attach : publish=all\n",
                                ":1: publish 'all'; expected none, jitdump, map or both, maybe"),
                               ("case a check : bad : attach : publish=map:\n",

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/error.h"
+#include "harness/format/event.h"
+
+/* Kinds of acts of a workload. */
+enum jp_act {
+	JP_ACT_PROCESS, /* a process started */
+	JP_ACT_EXEC,    /* a process got another image */
+	JP_ACT_THREAD,
+	JP_ACT_MAP,
+	JP_ACT_PROTECT,
+	JP_ACT_REMAP,
+	JP_ACT_UNMAP,
+	JP_ACT_LOAD, /* of a function; so are the next two */
+	JP_ACT_MOVE,
+	JP_ACT_UNLOAD,
+	JP_ACT_ENTER, /* of a path */
+	JP_ACTS,      /* another event */
+};
+
+/* "process", "thread", and so on; NULL at the end. */
+extern const char *const jp_act_text[JP_ACTS + 1];
+
+/* Returns the kind of act that the truth's event @event is; JP_ACTS: none of them. */
+enum jp_act jp_act_of(const struct jp_event *event);
+/* Counts the acts in the truth file @path, which may still grow, from @since to @until (ns).
+ * Returns 0, or -1 and a message. */
+int jp_acts_count(const char *path, uint64_t since, uint64_t until, uint64_t counts[JP_ACTS],
+		  struct jp_error *err);
