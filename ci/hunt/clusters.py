@@ -91,14 +91,17 @@ class Clusters:
         self.found: dict[Signature, Cluster] = {}
 
     def add(self, trial: Trial) -> list[Cluster]:
-        """Counts the failures of @trial. Returns the clusters that are new; each was reduced."""
+        """Counts the failures of @trial. Returns the clusters that are new; each was reduced, or
+        shows in what another one was reduced to."""
         fresh = []
+        small = trial
         for signature in sorted(trial.signatures, key=str):
             if signature in self.found:
                 self.found[signature].count += 1
                 continue
-            small = Reduction(self.space, functools.partial(has_signature, signature),
-                              self.run).reduce(trial)
+            if small is trial or signature not in small.signatures:
+                small = Reduction(self.space, functools.partial(has_signature, signature),
+                                  self.run).reduce(trial)
             self.found[signature] = Cluster(signature, small.crossing, small.why)
             fresh.append(self.found[signature])
         return fresh

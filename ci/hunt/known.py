@@ -60,5 +60,8 @@ def read_folder(folder: str) -> list[Known]:
 
 
 def find_id(known: Iterable[Known], signature: Signature) -> str:
-    """Returns the id of the finding that explains @signature, or ""."""
+    """Returns the id of the finding that explains @signature, or "". The cause of a difference that
+    a reader shows is such an id."""
+    if ID.fullmatch(signature.cause):
+        return signature.cause
     return next((one.finding for one in known if one.explains(signature)), "")

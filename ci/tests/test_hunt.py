@@ -200,6 +200,20 @@ class Clustering(unittest.TestCase):
         self.assertEqual(clusters.add(judge(crossing)), [])
         self.assertEqual([one.count for one in clusters.found.values()], [2])
 
+    def test_two_signatures(self) -> None:
+        """A failure that the reduced crossing shows as well is not reduced again."""
+        both = frozenset({Signature("m", "c"), Signature("n", "c")})
+        runs = []
+
+        def judge(crossing: Crossing) -> Trial:
+            runs.append(crossing)
+            return Trial(crossing, "FAIL", "", both if PUBLISH in crossing else frozenset())
+        crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
+        clusters = Clusters(Space(LISTED), run_by(judge))
+        fresh = clusters.add(Trial(crossing, "FAIL", "", both))
+        self.assertEqual([one.crossing for one in fresh], [{**line.PLAIN, PUBLISH: "map"}] * 2)
+        self.assertEqual(len(runs), 2)
+
     def test_signatures(self) -> None:
         why = ("broken.chain: 3 with cause depth-limit (max-stack), which nothing allows\n"
                "mappings.extra: 1 with cause munmap, which nothing allows\n  2 of a line before")
@@ -232,6 +246,7 @@ class Recognition(unittest.TestCase):
                 ("names.wrong", "hidden", "", ""),
                 ("c.d", "y", "perf 7.3.4", "perf.two"),
                 ("c.d", "x", "perf 7.3.4", ""),
+                ("shown.frames", "perf.some-bug", "perf 7.3.4", "perf.some-bug"),
                 ("names.unnamed", "no-map", "perf 7.3.4", "")):
             self.assertEqual(known.find_id(self.lines, Signature(metric, cause, tools)), expected)
 
