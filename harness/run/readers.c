@@ -3,15 +3,20 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/arguments.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
+#include "harness/base/confine.h"
+#include "harness/base/exits.h"
+#include "harness/base/number.h"
 #include "harness/base/path.h"
 #include "harness/base/registry.h"
 #include "harness/capture/capture.h"
@@ -19,6 +24,7 @@
 #include "harness/format/perfdata/read.h"
 #include "harness/format/truth/format.h"
 #include "harness/format/shown/shown_index.h"
+#include "harness/model/files/harmless.h"
 #include "harness/run/merge.h"
 
 /* Time limit of an adapter: two files and a handful of versions, which it limits one by one. */
@@ -126,41 +132,92 @@ static void list_files(struct readers_request *request)
 			request->there[count++] = files[i];
 }
 
-/* Notes the file of a mapping record if no reader can find it any more. */
-static int note_gone(void *context, const struct jp_event *event)
+/* Writes the identity and the path of a mapped file, as an entry of the list of them. */
+static int list_mapped(void *list, const struct jp_event *event)
 {
-	struct readers_request *request = context;
 	const char *name = event->map.name;
-	struct stat st;
 
-	if (event->type != JP_EVENT_MAP || event->kernel_map || *name != '/' || name[1] == '/' ||
-	    !(event->map.prot & JP_PROT_EXEC))
-		return 0;
-	if (!stat(name, &st) && S_ISREG(st.st_mode) &&
-	    (!event->map.has_identity || st.st_ino == event->map.ino))
+	if (event->type == JP_EVENT_MAP && !event->kernel_map && *name == '/' && name[1] != '/' &&
+	    event->map.prot & JP_PROT_EXEC)
+		fprintf(list, "%" PRIu64 " %s%c", event->map.has_identity ? event->map.ino : 0,
+			name, '\0');
+	return 0;
+}
+
+/* Runs in the confined process, and ends it. Judging reports a file that cannot be read. */
+static void list_and_exit(const char *path, FILE *list)
+{
+	struct jp_perfdata_summary summary;
+	struct jp_error unread;
+	int ret = jp_perfdata_read(path, list_mapped, list, &summary, &unread);
+
+	_exit(ret == -ENOMEM || fflush(list) ? JP_EXIT_BROKEN : JP_EXIT_OK);
+}
+
+/* Lists the mapped files of the capture @path, which is untrusted. Returns the list at its start,
+ * or NULL and a message. */
+static FILE *list_files_of(const char *path, struct jp_error *err)
+{
+	const struct jp_confine confine = {.readable = {.input = path, .harmless = jp_harmless}};
+	int fd = memfd_create("mapped", MFD_CLOEXEC), status, ret;
+	jp_cleanup_fclose FILE *list = fd < 0 ? NULL : fdopen(fd, "w+");
+
+	if (!list) {
+		jp_fail(err, errno, "memory for a list: %s", strerror(errno));
+		return NULL;
+	}
+	ret = jp_confine_enter(&confine, &status, err);
+	if (!ret)
+		list_and_exit(path, list);
+	if (ret > 0 && status)
+		jp_fail(err, EIO, "%s: the process that lists its files has failed", path);
+	rewind(list);
+	return ret > 0 && !status ? jp_steal(&list) : NULL;
+}
+
+/* Notes the file of an entry of the list if no reader can find it any more. */
+static int note_gone(struct readers_request *request, const char *entry)
+{
+	const char *name = entry;
+	struct stat st;
+	uint64_t ino;
+
+	if (!jp_number_take(&name, 10, UINT64_MAX, &ino) || *name++ != ' ')
+		return jp_fail(request->err, EINVAL,
+			       "mapped files: expected INODE PATH, there is "
+			       "\"%.60s\"",
+			       entry);
+	if (!stat(name, &st) && S_ISREG(st.st_mode) && (!ino || st.st_ino == ino))
 		return 0;
 	for (size_t i = 0; i < request->gone.count; i++)
 		if (strcmp(request->gone.list[i], name) == 0)
 			return 0;
 	jp_arguments_add(&request->gone, "%s", name);
-	return request->gone.failed ? -ENOMEM : 0;
+	return request->gone.failed ? jp_fail(request->err, ENOMEM, "out of memory") : 0;
+}
+
+/* Notes the mapped files of capture @path that are gone. */
+static int note_gone_files(struct readers_request *request, const char *path)
+{
+	jp_cleanup_fclose FILE *list = list_files_of(path, request->err);
+	jp_cleanup_free char *entry = NULL;
+	size_t size = 0;
+	int ret = list ? 0 : -EIO;
+
+	while (!ret && getdelim(&entry, &size, '\0', list) > 0)
+		ret = note_gone(request, entry);
+	return ret;
 }
 
 /* Lists the files that are gone, and writes the index. */
 static int write_index(struct readers_request *request)
 {
-	struct jp_perfdata_summary summary;
-	struct jp_error unread;
 	char path[4096];
 	int ret = 0;
 
-	for (const char **file = request->there; *file && !ret; file++) {
-		ret = jp_path_build(path, sizeof(path), request->err, "%s/%s", request->dir, *file);
-		/* Judging reports a file that cannot be read. */
-		if (!ret &&
-		    jp_perfdata_read(path, note_gone, request, &summary, &unread) == -ENOMEM)
-			ret = jp_fail(request->err, ENOMEM, "out of memory");
-	}
+	for (const char **file = request->there; *file && !ret; file++)
+		ret = jp_path_build(path, sizeof(path), request->err, "%s/%s", request->dir, *file)
+			      ?: note_gone_files(request, path);
 	ret = ret ?: jp_shown_index_write(request->dir, &request->gone, request->err);
 	jp_arguments_free(&request->gone);
 	return ret;

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import time
+import unittest.mock
 from typing import Any, Iterator
 
 from ci.base import files
@@ -517,6 +518,11 @@ class Confined(other_users.OtherUsers):
         if not shutil.which("strace"):
             self.skipTest("no strace")
         growth = self.fixture_path("growth")
+        # A reader that shows nothing: jitproof still lists the mapped files that are gone.
+        self.write("#!/bin/sh\n[ $1 != --version ] || echo perf version 99.0\n", "perfs", "99",
+                   "perf", runs=True)
+        self.enterContext(unittest.mock.patch.dict(
+            os.environ, {"JITPROOF_PERFS": self.place("perfs")}))
         for file, arguments in (
                 (MAPPED, ["judge", growth + "/perf.data"]),
                 (MAPPED, ["judge", growth]),
@@ -527,6 +533,8 @@ class Confined(other_users.OtherUsers):
                 (MAPPED, ["repro", "fixture/anon", *self.list_options(), "--from",
                           self.fixture_path("anon"), "-o", self.place("tar")]),
                 (MAPPED, ["run", "-o", self.place("run"),
+                                  "growth/anon.down.mmap.jitdump.keep"]),
+                (MAPPED, ["run", "-o", self.place("shown"), "--readers=perf-99", "--no-judge",
                                   "growth/anon.down.mmap.jitdump.keep"]),
                 (MAPPED, ["score", "--profiler=jitproof", "--samples=20", "--seconds=2",
                                   "anon_exec"])):
