@@ -49,6 +49,52 @@ static bool is_unwatched(const struct jp_evidence *evidence, const struct jp_spa
 	return jp_evidence_is_older(evidence, pid, time);
 }
 
+/* Returns the process that forked @pid before *@time, and stores in *@time when; 0: @pid has had an
+ * image of its own since then. */
+static uint32_t find_parent(const struct jp_truth *truth, uint32_t pid, uint64_t *time)
+{
+	const struct jp_event *start = NULL;
+
+	for (size_t i = 0; jp_groups_next(&truth->acts_of.lives, pid, &i); i++) {
+		const struct jp_event *act = &truth->acts[i];
+
+		if (act->before > *time)
+			break;
+		if (act->type == JP_EVENT_EXEC ||
+		    (act->type == JP_EVENT_FORK && act->task.ppid != pid))
+			start = act;
+	}
+	if (!start || start->type != JP_EVENT_FORK)
+		return 0;
+	*time = start->before;
+	return start->task.ppid;
+}
+
+/* Returns whether a policy left out the mapping of @left_out->ip of an ancestor, from which
+ * @left_out->pid has it, and fills @left_out. */
+static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_spans *known,
+			      uint64_t time)
+{
+	const struct jp_truth *truth = left_out->evidence->truth;
+	struct jp_left_out above = *left_out;
+
+	while ((above.pid = find_parent(truth, above.pid, &time))) {
+		/* What the process did itself after the fork is not inherited. */
+		if (above.act && above.act->before >= time)
+			return false;
+		above.act = jp_acts_at_last(&truth->acts_at, above.pid, above.ip, time);
+		if (jp_spans_has_opened(
+			    known, above.pid, above.ip,
+			    find_state_start(above.evidence, above.act, above.pid, time), time))
+			return false;
+		if (!jp_left_out_mapping(&above, time))
+			continue;
+		*left_out = above;
+		return true;
+	}
+	return false;
+}
+
 struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
 			       uint32_t pid, uint64_t ip, uint64_t time)
 {
@@ -61,7 +107,8 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 		return found;
 	if (is_unwatched(evidence, known, pid, time)) {
 		found.cause = "not-watched";
-	} else if (jp_left_out_mapping(&found.left_out, time)) {
+	} else if (jp_left_out_mapping(&found.left_out, time) ||
+		   is_left_out_above(&found.left_out, known, time)) {
 		found.cause = found.left_out.control->name;
 	} else if (last) {
 		if (last->type == JP_EVENT_REMAP && !snapshot_has(evidence, last, ip, time))

@@ -5,11 +5,12 @@
 #include "harness/model/evidence/control.h"
 
 /* Describes why a capture, which had recorded the mappings @known, knows no mapping of @ip at
- * @time. The cause is the control that left it out; or "mremap": the memory was moved there, for
- * which the kernel writes no record, and no later snapshot shows it; or "shared-mm": another
- * process in the same space mapped it, and the record names that process; or "not-watched": the
- * process is older than the capture, which did not attach to it; or "no-record", also for a mapping
- * that had a record or a snapshot entry and was lost by a fault. */
+ * @time. The cause is the control that left it out, of the process or of one that forked it; or
+ * "mremap": the memory was moved there, for which the kernel writes no record, and no later
+ * snapshot shows it; or "shared-mm": another process in the same space mapped it, and the record
+ * names that process; or "not-watched": the process is older than the capture, which did not attach
+ * to it; or "no-record", also for a mapping that had a record or a snapshot entry and was lost by a
+ * fault. */
 struct jp_unmapped {
 	const char *cause;
 	struct jp_left_out left_out;

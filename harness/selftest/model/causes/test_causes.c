@@ -223,6 +223,46 @@ static void test_shared(void)
 	}
 }
 
+/* OTHER, which the snapshot shows, starts PID at 300. */
+static void test_inherited(void)
+{
+	static const struct {
+		const char *what;
+		enum jp_event_type start;
+		uint64_t acted, recorded; /* of PID, of OTHER; NEVER: it did not happen */
+		const char *cause;
+	} table[] = {
+		{"inherited older code", JP_EVENT_FORK, NEVER, NEVER, "snapshot"},
+		{"inherited code with a record", JP_EVENT_FORK, NEVER, 250, "no-record"},
+		{"inherited code with a later record", JP_EVENT_FORK, NEVER, 301, "snapshot"},
+		{"the code of a new image", JP_EVENT_EXEC, NEVER, NEVER, "no-record"},
+		{"code mapped after the fork", JP_EVENT_FORK, 300, NEVER, "no-record"},
+		{"code mapped by an earlier process", JP_EVENT_FORK, 299, NEVER, "snapshot"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_event start = make_act(table[i].start, PID, 300),
+				act = make_act(JP_EVENT_MAP, PID, table[i].acted),
+				acts[] = {act.before < 300 ? act : start,
+					  act.before < 300 ? start : act};
+		const bool acted = table[i].acted != NEVER;
+
+		set_scene(JP_EVENT_MAP, NEVER, NAMED, table[i].recorded);
+		strcpy(scene.evidence.info.policy, "none");
+		scene.snapshot.pid = scene.span.pid = OTHER;
+		acts[0].task.ppid = acts[1].task.ppid = OTHER;
+		scene.truth =
+			(struct jp_truth){.acts = acted ? acts : &start, .nr_acts = 1 + acted};
+		start.task.ppid = OTHER;
+		check(!jp_acts_of_index(&scene.truth.acts_of, scene.truth.acts,
+					scene.truth.nr_acts),
+		      "acts are indexed");
+		check(strcmp(find_cause(ASKED), table[i].cause) == 0, "%s: %s", table[i].what,
+		      find_cause(ASKED));
+		jp_acts_of_free(&scene.truth.acts_of);
+	}
+}
+
 /* PID announced itself at 150, was answered at 220, and has an interval from 220 to 300; OTHER had
  * one from 20 to 40. */
 static void test_gated(void)
@@ -491,6 +531,7 @@ int main(void)
 	test_before_snapshot();
 	test_record_before_exec();
 	test_shared();
+	test_inherited();
 	test_gated();
 	test_gated_threads();
 	test_earliest_time();
