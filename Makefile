@@ -55,6 +55,7 @@ OBJ	:= $(SRC:%.c=$(O)/%.o) $(O)/expected.o
 PARTS	:= $(filter-out $(O)/harness/command/main.o,$(OBJ))
 
 EXPECTED := $(wildcard results/expected/*)
+RUNTIMES := $(wildcard harness/trace/runtimes/*)
 # Names may come and go without any file getting newer: the list itself is a file.
 EXPECTED_LIST := $(O)/expected.list
 
@@ -134,10 +135,11 @@ $(O)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
 
-# The expectations as bytes, with a table of (name, start, end) that ends with zeros; the scenes.
+# Expectations and runtimes as bytes, each with a table of (name, start, end) that ends with zeros;
+# the scenes.
 $(EXPECTED_LIST): FORCE
 	@mkdir -p $(@D)
-	@echo '$(EXPECTED)' | cmp -s - $@ || echo '$(EXPECTED)' > $@
+	@echo '$(EXPECTED) $(RUNTIMES)' | cmp -s - $@ || echo '$(EXPECTED) $(RUNTIMES)' > $@
 
 # The page of `report` around the data that it draws, in two parts: page.html with the styles and
 # scripts that it names.
@@ -153,14 +155,18 @@ $(O)/page.head $(O)/page.tail: $(PAGE) Makefile
 		/<script src=/ { split($$0, part, "\""); join("script", part[2]); next } \
 		{ print }' harness/report/page/page.html > $@
 
-$(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) results/scenes $(O)/page.head $(O)/page.tail Makefile
-	@{ echo '	.section .rodata'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
+$(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) $(RUNTIMES) results/scenes $(O)/page.head \
+		$(O)/page.tail Makefile
+	@{ echo '	.section .rodata'; n=0; \
+	  for file in $(EXPECTED) $(RUNTIMES); do n=$$((n + 1)); \
 	  printf '.Lname%d:	.asciz "%s"\n.Lstart%d:	.incbin "%s"\n.Lend%d:\n' \
 		$$n "$${file##*/}" $$n "$$file" $$n; done; \
-	  echo '	.section .data.rel.ro,"aw"'; echo '	.balign 8'; \
-	  echo '	.globl jp_expected_files'; \
-	  echo 'jp_expected_files:'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
-	  echo "	.quad .Lname$$n, .Lstart$$n, .Lend$$n"; done; echo '	.quad 0, 0, 0'; \
+	  echo '	.section .data.rel.ro,"aw"'; echo '	.balign 8'; n=0; \
+	  for list in expected '$(EXPECTED)' runtime '$(RUNTIMES)'; do case $$list in \
+	  expected|runtime) echo "	.globl jp_$${list}_files"; echo "jp_$${list}_files:";; \
+	  *) for file in $$list; do n=$$((n + 1)); \
+	  echo "	.quad .Lname$$n, .Lstart$$n, .Lend$$n"; done; echo '	.quad 0, 0, 0';; \
+	  esac; done; \
 	  echo '	.section .rodata'; for part in head tail; do \
 	  echo "	.globl jp_page_$$part, jp_page_$${part}_end"; \
 	  echo "jp_page_$$part:	.incbin \"$(O)/page.$$part\""; \
@@ -383,7 +389,7 @@ findings: all ## measure the findings of results/FINDINGS.md here, with the inst
 	@$(PYTHON) ci/findings --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
 
 TRIALS	?=
-trials: all ## try what the JITs publish that are installed here: results/JITS.md
+trials: all ## try what installed JITs publish: results/JITS.md; TRIALS=--install gets them
 	@$(PYTHON) ci/trials --jitproof '$(O)/jitproof' --page results/JITS.md $(TRIALS)
 
 agreement: all ## compare our stacks of real programs with perf's

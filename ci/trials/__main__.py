@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tries what real JITs publish: runs the programs of the recipes in ci/labelled under `jitproof
-trial` instead of a recorder, and writes results/JITS.md (--page), a table of JITs and questions.
+"""Tries what real JITs publish: runs `jitproof trial` on each runtime that it knows, twice, and
+writes results/JITS.md (--page).
 
 Skips a runtime that is not installed and prints how to install it. Exit status: 0 tried, 1 a trial
 failed, 4 no runtime is installed.
@@ -11,145 +11,121 @@ import argparse
 import fnmatch
 import json
 import os
-import re
-import shutil
+import shlex
 import subprocess
 import sys
-from typing import Callable, Mapping, Sequence
+import time
+from typing import Mapping, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import files
+from ci.base import debian_packages, files, process
 from ci.base.status import Missing
-from ci.labelled import of_runtimes, of_servers  # they register their recipes
-from ci.labelled.bench import TIMEOUT, Bench, find_descendant
-from ci.labelled.recipe import RECIPES
+from ci.trials.page import Cells, Tried, make_page
 
-# One recipe for each runtime and way to publish: the others differ only in how they record.
-CHOSEN = ("node-injected-7.3", "node-map-ours", "java-map-6.1", "java-no-fp-6.1",
-          "php-jit-map-7.3", "python-3.12-map-6.1", "python-3.13-jitdump-7.3", "erlang-map-6.12",
-          "mono-map-7.2", "qemu-map-6.1", "qemu-dump-7.2", "luajit-6.1", "pypy-6.1", "sbcl-6.1",
-          "guile-6.12", "deno-6.1", "bun-7.3", "postgres-injected-7.3", "dotnet-map-6.12")
-OPTIONS = ("--json", "--seed", "7", "--bursts", "10", "--steps", "1500")
-# Loop lengths in ci/labelled/scripts.py, too long for single steps.
-LOOPS = re.compile(r"\b(2000|3000|5000|20000)\b")
-
-Cells = dict[str, dict[str, int]]
+OPTIONS = ("--json", "--seed", "7", "--bursts", "25", "--steps", "2000")
+ROUNDS = 2
+TIMEOUT = 300
+# What --install runs; scripts of runtimes print such a command.
+INSTALLERS = ("npm install ", "python3 -m pip install ")
 
 
-class Trial(Bench):
-    """Tries the program instead of recording it."""
-
-    def __init__(self, scratch: str, name: str) -> None:
-        super().__init__(scratch, name)
-        self.cells: Cells = {}
-
-    def write(self, name: str, text: str) -> str:
-        return super().write(name, LOOPS.sub("20", text))
-
-    def try_program(self, *what: str) -> None:
-        command = [self.jitproof, "trial", *OPTIONS, *what]
-        self.add_note(command)
-        done = subprocess.run(command, cwd=self.folder, env=self.environment, text=True,
-                              capture_output=True, stdin=subprocess.DEVNULL, timeout=5 * TIMEOUT)
-        found = [line for line in done.stdout.splitlines() if line.startswith('{"seed"')]
-        if done.returncode not in (0, 1) or not found:
-            raise RuntimeError("exit %d: %s" % (done.returncode, done.stderr.strip()[-300:]))
-        self.cells = json.loads(found[-1])["cells"]
-
-    def launch(self, version: str, options: Sequence[str], command: Sequence[str],
-               clock: bool = True, before: Sequence[str] = (),
-               meanwhile: Callable[[], None] | None = None, inject: str = "") -> None:
-        self.try_program("--", *before, *command)
-
-    def attach(self, version: str, options: Sequence[str], command: Sequence[str],
-               seconds: float = 1.0, name: str = "",
-               meanwhile: Callable[[], None] | None = None) -> None:
-        target = self.start(command)
-        try:
-            self.pid = find_descendant(target.pid, name) if name else target.pid
-            if meanwhile:
-                meanwhile()
-            self.try_program("--pid", str(self.pid))
-        finally:
-            self.stop(target, 2)
+def install_qemu(runtimes: str) -> None:
+    """Installs Debian 13's qemu-user, which can write a map or a jitdump and needs no libraries."""
+    root = os.path.join(runtimes, "debian")
+    if os.path.exists(os.path.join(root, "usr/bin/qemu-x86_64")):
+        return
+    os.makedirs(root, exist_ok=True)
+    with debian_packages.Archive("trixie", runtimes) as archive:
+        version = archive.candidate("qemu-user")
+        if version:
+            debian_packages.unpack([archive.fetch("qemu-user", version, runtimes)], root)
 
 
-def describe(cell: Mapping[str, int]) -> str:
-    """Returns the text of a cell in the page."""
-    if not cell["of"]:
-        return ""
-    if not cell["bad"]:
-        return "ok"
-    share = 100 * cell["bad"] / cell["of"]
-    return "**%.3g %%**" % share if share >= 0.1 else "**< 0.1 %**"
+def install(reason: str) -> bool:
+    """Runs the command that @reason ends with, if it is one of INSTALLERS. Returns whether."""
+    command = reason.rpartition(": ")[2]
+    if not command.startswith(INSTALLERS):
+        return False
+    process.must(shlex.split(command), timeout=600)
+    return True
 
 
-def make_page(results: Mapping[str, Cells]) -> str:
-    """Returns results/JITS.md: a row for each question, a column for each recipe."""
-    names = list(results)
-    questions = list(dict.fromkeys(one for cells in results.values() for one in cells))
-    lines = [
-        "<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# JITs on trial", "",
-        "Written by `make trials`, for JIT authors and for users who profile their code. Each",
-        "column is a recipe of `ci/labelled`; `python3 ci/trials NAME` repeats its trial.",
-        "[trace](../docs/trace.md#cells-of-a-trial) explains the questions. A cell states the",
-        "share of the code that ran and is affected. An empty cell has no evidence.",
-        "", "| question | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
-    for question in questions:
-        cells = [describe(results[name].get(question, {"bad": 0, "of": 0})) for name in names]
-        lines.append("| %s | %s |" % (question, " | ".join(cells)))
-    return "\n".join(lines) + "\n"
+def try_once(jitproof: str, name: str) -> Cells:
+    """Raises Missing if the runtime is not installed."""
+    done = subprocess.run([jitproof, "trial", *OPTIONS, name], text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=TIMEOUT)
+    if done.returncode == 4:
+        raise Missing(done.stderr.partition("skip: ")[2].strip())
+    found = [line for line in done.stdout.splitlines() if line.startswith('{"seed"')]
+    if done.returncode not in (0, 1) or not found:
+        raise RuntimeError("exit %d: %s" % (done.returncode, done.stderr.strip()[-300:]))
+    cells: Cells = json.loads(found[-1])["cells"]
+    return cells
 
 
-def try_recipe(name: str, scratch: str) -> Cells:
-    bench = Trial(scratch, name)
-    RECIPES[name].make(bench)
-    return bench.cells
+def try_runtime(jitproof: str, name: str, may_install: bool) -> Tried:
+    start = time.monotonic()
+    try:
+        first = try_once(jitproof, name)
+    except Missing as missing:
+        if not may_install or not install(str(missing)):
+            raise
+        first = try_once(jitproof, name)
+    rounds = [first, *(try_once(jitproof, name) for _ in range(ROUNDS - 1))]
+    return Tried(name, rounds, time.monotonic() - start)
 
 
-def print_result(name: str, cells: Cells) -> None:
-    red = ["%s %d of %d" % (one, cell["bad"], cell["of"])
-           for one, cell in cells.items() if cell["bad"]]
-    print("%s: %s" % (name, ", ".join(red) or (
-        "no red cell" if cells["published"]["of"] else "no emitted code ran in a burst")),
+def print_result(tried: Tried) -> None:
+    red = ["%s %d of %d" % (cell, tried.rounds[0][cell]["bad"], tried.rounds[0][cell]["of"])
+           for cell in tried.red]
+    print("%s: %s%s" % (tried.name, ", ".join(red) or (
+        "no red cell" if tried.rounds[0]["published"]["of"] else "no emitted code ran in a burst"),
+        "; differs between rounds: " + ", ".join(tried.unsteady) if tried.unsteady else ""),
         flush=True)
 
 
-def try_all(chosen: Sequence[str], scratch: str) -> tuple[dict[str, Cells], int]:
-    """Returns the cells of each tried recipe, and the number of failed trials."""
-    results: dict[str, Cells] = {}
+def try_all(jitproof: str, names: Sequence[str], may_install: bool
+            ) -> tuple[list[Tried], Mapping[str, str], int]:
+    """Returns the tried runtimes; the reasons of those skipped; and the number of failures."""
+    results: list[Tried] = []
+    skipped: dict[str, str] = {}
     failed = 0
-    for name in chosen:
+    for name in names:
         try:
-            results[name] = try_recipe(name, scratch)
-            print_result(name, results[name])
+            results.append(try_runtime(jitproof, name, may_install))
+            print_result(results[-1])
         except Missing as reason:
+            skipped[name] = str(reason)
             print("%s: skipped: %s" % (name, reason), flush=True)
         except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
             failed += 1
             print("%s: failed: %s" % (name, error), flush=True)
-    return results, failed
+    return results, skipped, failed
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
-    parser.add_argument("--scratch", default="/tmp/labelled",
-                        help="where runtimes run (default: %(default)s)")
+    parser.add_argument("--install", action="store_true",
+                        help="install missing packages of npm, PyPI and Debian 13 into "
+                        "$JITPROOF_RUNTIMES (build/runtimes)")
     parser.add_argument("--page", help="write the table to this file")
     parser.add_argument("globs", nargs="*", default=["*"])
     options = parser.parse_args()
-    os.makedirs(os.path.join(options.scratch, "bin"), exist_ok=True)
-    shutil.copy2(options.jitproof, os.path.join(options.scratch, "bin", "jitproof"))
-    chosen = [name for name in CHOSEN if any(fnmatch.fnmatch(name, one) for one in options.globs)]
-    results, failed = try_all(chosen, options.scratch)
+    jitproof = os.path.abspath(options.jitproof)
+    runtimes = os.path.abspath(os.environ.setdefault("JITPROOF_RUNTIMES", "build/runtimes"))
+    os.environ["JITPROOF_RUNTIMES"] = runtimes
+    if options.install:
+        install_qemu(runtimes)
+    names = [name for name in process.must([jitproof, "trial", "--list"]).split()
+             if any(fnmatch.fnmatch(name, one) for one in options.globs)]
+    results, skipped, failed = try_all(jitproof, names, options.install)
     if options.page:
-        files.write(options.page, make_page(results))
+        files.write(options.page, make_page(results, skipped))
     if failed:
         return 1
     return 0 if results else 4
 
 
 if __name__ == "__main__":
-    assert of_runtimes and of_servers
     sys.exit(main())

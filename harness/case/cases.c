@@ -6,16 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/built_in.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 
-/* results/expected/, which the Makefile puts into the binary; the last name is NULL. */
-struct built_in {
-	const char *name, *start, *end;
-};
-extern const struct built_in jp_expected_files[];
+/* results/expected/ */
+extern const struct jp_built_in jp_expected_files[];
 
 static int compare_by_name(const void *a, const void *b)
 {
@@ -111,7 +109,8 @@ struct jp_cases *jp_cases_read(const char *dir, struct jp_error *err)
 		cases = load_dir(dir, err);
 	} else {
 		cases = jp_cases_parse(NULL, "built in", "none", "", 0, err);
-		for (const struct built_in *file = jp_expected_files; cases && file->name; file++) {
+		for (const struct jp_built_in *file = jp_expected_files; cases && file->name;
+		     file++) {
 			char path[300];
 
 			snprintf(path, sizeof(path), "results/expected/%s", file->name);

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/json.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
@@ -10,12 +18,14 @@
 #include "harness/trace/cells.h"
 #include "harness/trace/print.h"
 #include "harness/trace/program.h"
+#include "harness/trace/runtimes.h"
 
 struct trial_request {
 	struct jp_trace_options options;
 	struct jp_operands command;
 	unsigned int pid;
-	bool json, once;
+	bool json, once, list;
+	char *script;          /* of the named runtime; NULL: a command or a process */
 	struct jp_tally tally; /* of the whole run */
 	struct jp_cells whole, killed;
 };
@@ -38,20 +48,35 @@ static void ignore_insn(void *context, const struct jp_trace_insn *insn)
 {
 }
 
-static int run_once(struct trial_request *request, const struct trial_run *run,
-		    struct jp_error *err)
+/* Returns 0 if the command started, or -ENOEXEC and a message. */
+static int check_start(const struct trial_request *request, const struct jp_tally *tally,
+		       int status, struct jp_error *err)
+{
+	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+
+	/* As shells state that they cannot start a command. */
+	if ((code != 126 && code != 127) || tally->emitted)
+		return 0;
+	return jp_fail(err, ENOEXEC, "%s: it did not start (status %d)", request->command.list[0],
+		       code);
+}
+
+static int run_command(struct trial_request *request, const struct trial_run *run,
+		       char *const *command, struct jp_error *err)
 {
 	struct jp_trace trace = {0};
 	struct jp_trace_program program = {
 		.name = "trial",
 		.pid = request->pid,
-		.command = request->command.list,
+		.command = command,
 		.signal = run->signal,
 		.options = request->options,
 		.visit = ignore_insn,
 	};
 	int failed = jp_trace_program(&trace, &program, err);
 
+	if (!failed)
+		failed = check_start(request, &trace.tally, program.status, err);
 	if (!failed && run->signal) {
 		jp_cells_add_killed(&request->killed, &trace.tally, run->map_name, run->dump_name);
 	} else if (!failed) {
@@ -60,6 +85,53 @@ static int run_once(struct trial_request *request, const struct trial_run *run,
 	}
 	jp_trace_free(&trace);
 	return failed;
+}
+
+static int remove_entry(const char *path, const struct stat *entry, int kind, struct FTW *place)
+{
+	return remove(path);
+}
+
+/* Lets the script prepare its folder, without tracing the compilers that it uses. Returns 0;
+ * -ECANCELED without a message if the runtime is not here; or -errno and a message. */
+static int prepare_script(char *const *command, const char *name, struct jp_error *err)
+{
+	int status = 0, failed;
+	pid_t pid;
+
+	failed = posix_spawnp(&pid, command[0], NULL, NULL, command, environ);
+	if (failed)
+		return jp_fail(err, failed, "%s: %s", command[0], strerror(failed));
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == JP_EXIT_SKIPPED)
+		return -ECANCELED;
+	return status ? jp_fail(err, ENOEXEC, "%s: its preparation failed (status %#x)", name,
+				(unsigned)status)
+		      : 0;
+}
+
+/* Runs the script of the named runtime in a new folder. */
+static int run_script(struct trial_request *request, const struct trial_run *run,
+		      struct jp_error *err)
+{
+	char folder[] = "/tmp/jitproof-trial-XXXXXX", *name = request->command.list[0];
+	char *prepare[] = {"sh", "-c", request->script, name, folder, "prepare", NULL};
+	char *command[] = {"sh", "-c", request->script, name, folder, "start", NULL};
+	int failed;
+
+	if (!mkdtemp(folder))
+		return jp_fail(err, errno, "%s: %s", folder, strerror(errno));
+	failed = prepare_script(prepare, name, err) ?: run_command(request, run, command, err);
+	nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return failed;
+}
+
+static int run_once(struct trial_request *request, const struct trial_run *run,
+		    struct jp_error *err)
+{
+	return request->script ? run_script(request, run, err)
+			       : run_command(request, run, request->command.list, err);
 }
 
 static void print_cells(const struct jp_cells *cells)
@@ -107,10 +179,12 @@ static int act(void *context)
 {
 	struct trial_request *request = context;
 	struct jp_error err = {""};
+	int failed = 0;
 
-	for (size_t i = request->once ? RUNS - 1 : 0; i < RUNS; i++)
-		if (run_once(request, &runs[i], &err))
-			return jp_command_broken("trial", &err);
+	for (size_t i = request->once ? RUNS - 1 : 0; i < RUNS && !failed; i++)
+		failed = run_once(request, &runs[i], &err);
+	if (failed)
+		return failed == -ECANCELED ? JP_EXIT_SKIPPED : jp_command_broken("trial", &err);
 	if (request->json) {
 		write_result(request);
 	} else {
@@ -128,27 +202,37 @@ static int trial(int argc, char **argv)
 	enum { LAUNCH = 1, ATTACH = 2 };
 	const struct jp_option options[] = {
 		{"COMMAND", .rest = &request.command, .verbatim = true, .modes = LAUNCH,
-		 .help = "run this three times: until SIGTERM, until SIGKILL, to its end"},
+		 .help = "run this three times: until SIGTERM, until SIGKILL, to its end; one word "
+			 "can be the name of a runtime (--list)"},
 		{"--pid", "-p", "PID", .number = &request.pid, .least = 1, .most = INT32_MAX,
 		 .modes = ATTACH, .help = "trace a running process once"},
 		{"--once", .set = &request.once, .modes = LAUNCH, .help = "run it only to its end"},
 		{.more = jp_trace_rows, .context = &request.options},
+		{"--list", .set = &request.list, .help = "print the names of runtimes"},
 		{"--json", .set = &request.json, .help = "print one object"},
-		{.help = "Exit status: 0; 1 a cell is red; 99 it cannot trace."},
+		{.help = "Exit status: 0; 1 a cell is red; 4 the runtime is not here; 99 it cannot "
+			 "trace."},
 		{0}};
+	jp_cleanup_free char *script = NULL;
 	int status;
 
 	if (!jp_command_line(options, argc, argv, &status))
 		return status;
+	if (request.list) {
+		jp_runtimes_print(stdout);
+		return JP_EXIT_OK;
+	}
 	if (!request.command.count && !request.pid)
-		return jp_command_misused("trial", "expected --pid PID or a command");
+		return jp_command_misused("trial", "expected --pid PID, a command or a runtime");
+	if (request.command.count == 1)
+		script = request.script = jp_runtime_script(request.command.list[0]);
 	request.once |= request.pid > 0;
 	return jp_trace_guarded("trial", act, &request);
 }
 
 static const struct jp_command trial_command = {
 	.name = "trial",
-	.synopsis = "trial [OPTION...] (-p PID | -- COMMAND...)",
+	.synopsis = "trial [OPTION...] (-p PID | RUNTIME | -- COMMAND...)",
 	.help = "check what a JIT publishes against what it runs",
 	.run = trial,
 };

@@ -18,9 +18,9 @@ static uint64_t count_with_file(const uint64_t names[JP_NAMES])
 	return sum;
 }
 
-static void add_map(struct jp_cells *cells, const uint64_t names[JP_NAMES])
+static void add_map(struct jp_cells *cells, const struct jp_tally *tally)
 {
-	const uint64_t of = count_with_file(names);
+	const uint64_t *names = tally->names[JP_SOURCE_MAP], of = count_with_file(names);
 
 	add_cell(cells, "map.missing", "running code is in no line of the perf map",
 		 names[JP_NAME_MISSING], of);
@@ -30,6 +30,8 @@ static void add_map(struct jp_cells *cells, const uint64_t names[JP_NAMES])
 		 names[JP_NAME_WRONG], of);
 	add_cell(cells, "map.stale", "the code under a line of the perf map changed",
 		 names[JP_NAME_STALE], of);
+	add_cell(cells, "map.gone", "a line that was in the perf map is not there at the end",
+		 tally->gone[JP_SOURCE_MAP], tally->named[JP_SOURCE_MAP]);
 }
 
 static void add_dump(struct jp_cells *cells, const struct jp_tally *tally)
@@ -44,6 +46,10 @@ static void add_dump(struct jp_cells *cells, const struct jp_tally *tally)
 		 names[JP_NAME_WRONG], of);
 	add_cell(cells, "dump.stale", "the jitdump holds other instructions than memory",
 		 names[JP_NAME_STALE], of);
+	add_cell(cells, "dump.gone", "a record that was in the jitdump is not there at the end",
+		 tally->gone[JP_SOURCE_DUMP], tally->named[JP_SOURCE_DUMP]);
+	add_cell(cells, "dump.marker", "perf does not find the jitdump: no executable jit-PID.dump",
+		 tally->hidden, tally->dumped);
 	add_cell(cells, "dump.bytes", "a function of the jitdump differs from memory",
 		 tally->differ, tally->functions);
 	add_cell(cells, "dump.clock", "a record is later than now, or earlier than the launch",
@@ -125,12 +131,16 @@ void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally)
 {
 	add_cell(cells, "published", "code runs, and the process publishes no names",
 		 count_unpublished(tally), tally->emitted);
-	add_map(cells, tally->names[JP_SOURCE_MAP]);
+	add_map(cells, tally);
 	add_dump(cells, tally);
 	add_unwinding(cells, tally);
 	add_frame_pointers(cells, tally);
 	add_cell(cells, "fork.names", "in a forked child running code has no name",
 		 count_forked_unnamed(tally), count_forked(tally));
+	add_cell(cells, "exec.map", "code that ran before an exec is in no line of the perf map",
+		 tally->execed_unnamed[JP_SOURCE_MAP], tally->execed[JP_SOURCE_MAP]);
+	add_cell(cells, "exec.dump", "code that ran before an exec is in no record of the jitdump",
+		 tally->execed_unnamed[JP_SOURCE_DUMP], tally->execed[JP_SOURCE_DUMP]);
 }
 
 void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally, const char *map_name,
@@ -139,9 +149,9 @@ void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally, c
 	const uint64_t *map = tally->names[JP_SOURCE_MAP], *dump = tally->names[JP_SOURCE_DUMP];
 
 	add_cell(cells, map_name, "after this end, code that ran is in no line of the perf map",
-		 map[JP_NAME_MISSING], count_with_file(map));
+		 map[JP_NAME_MISSING] + tally->gone[JP_SOURCE_MAP], count_with_file(map));
 	add_cell(cells, dump_name, "after this end, code that ran is in no record of the jitdump",
-		 dump[JP_NAME_MISSING], count_with_file(dump));
+		 dump[JP_NAME_MISSING] + tally->gone[JP_SOURCE_DUMP], count_with_file(dump));
 }
 
 size_t jp_cells_count_red(const struct jp_cells *cells)

@@ -21,9 +21,10 @@ struct first {
 	unsigned char byte;
 };
 
-/* Instructions without a name, which a later entry may name. */
-struct missing {
-	uint64_t insns, samples, forked;
+/* How often an instruction ran: with a name; without one, which a later entry may hold; and while
+ * there was no file, which may come later. */
+struct ran {
+	struct jp_runs named, missing, absent;
 };
 
 typedef void find_name(const struct jp_published_files *published, uint64_t addr,
@@ -33,43 +34,64 @@ static find_name *const find[JP_SOURCES] = {
 	[JP_SOURCE_DUMP] = jp_published_in_dump,
 };
 
-static struct jp_checked_process *find_process(struct jp_checks *checks, uint32_t pid)
+static struct jp_checked_process *find_process(struct jp_checks *checks, uint32_t pid,
+					       uint32_t execs)
 {
 	struct jp_checked_process *added;
 
 	for (size_t i = 0; i < checks->nr_processes; i++)
-		if (checks->processes[i].pid == pid)
+		if (checks->processes[i].pid == pid && checks->processes[i].execs == execs)
 			return &checks->processes[i];
 	added = jp_array_push(&checks->processes, &checks->nr_processes, &checks->capacity);
-	if (added)
+	if (added) {
 		added->pid = pid;
+		added->execs = execs;
+	}
 	return added;
 }
 
-static void move_late(uint64_t counts[JP_NAMES], uint64_t count)
+/* Counts runs that had the name @from as @to, and empties them. */
+static void move_runs(struct jp_tally *tally, enum jp_trace_source source, struct jp_runs *runs,
+		      enum jp_trace_name from, enum jp_trace_name to)
 {
-	counts[JP_NAME_MISSING] -= count;
-	counts[JP_NAME_LATE] += count;
+	tally->names[source][from] -= runs->insns;
+	tally->names[source][to] += runs->insns;
+	tally->samples[source][from] -= runs->samples;
+	tally->samples[source][to] += runs->samples;
+	tally->forked[source][from] -= runs->forked;
+	tally->forked[source][to] += runs->forked;
+	*runs = (struct jp_runs){0};
 }
 
-/* Counts the missing names of @source that are there now as late. */
+static void add_runs(struct jp_runs *to, const struct jp_runs *runs)
+{
+	to->insns += runs->insns;
+	to->samples += runs->samples;
+	to->forked += runs->forked;
+}
+
+static bool has_file(const struct jp_checks *checks, enum jp_trace_source source)
+{
+	return source == JP_SOURCE_MAP ? checks->published->has_map : checks->published->has_dump;
+}
+
+/* Counts names of @source that were missing when the code ran, and are there now, as late. */
 static void count_late(struct jp_checks *checks, enum jp_trace_source source)
 {
 	struct jp_published_name name;
-	struct missing *missing;
+	struct ran *ran;
 	size_t at = 0;
 	uint64_t ip;
 
-	while ((missing = jp_map_next(&checks->now->missing[source], &at, &ip))) {
-		if (!missing->insns)
-			continue;
+	while (has_file(checks, source) &&
+	       (ran = jp_map_next(&checks->now->ran[source], &at, &ip))) {
+		add_runs(&ran->missing, &ran->absent);
+		move_runs(checks->tally, source, &ran->absent, JP_NAME_NONE, JP_NAME_MISSING);
 		find[source](checks->published, ip, &name);
-		if (!name.name)
+		if (!ran->missing.insns || !name.name)
 			continue;
-		move_late(checks->tally->names[source], missing->insns);
-		move_late(checks->tally->samples[source], missing->samples);
-		move_late(checks->tally->forked[source], missing->forked);
-		*missing = (struct missing){0};
+		add_runs(&ran->named, &ran->missing);
+		move_runs(checks->tally, source, &ran->missing, JP_NAME_MISSING, JP_NAME_LATE);
 	}
 }
 
@@ -105,9 +127,9 @@ static int count_process(struct jp_checks *checks, struct jp_checked_process *pr
 	return count_times(checks);
 }
 
-int jp_checks_begin(struct jp_checks *checks, uint32_t pid, struct jp_error *err)
+int jp_checks_begin(struct jp_checks *checks, uint32_t pid, uint32_t execs, struct jp_error *err)
 {
-	struct jp_checked_process *process = find_process(checks, pid);
+	struct jp_checked_process *process = find_process(checks, pid, execs);
 	int failed;
 
 	jp_map_free(&checks->named);
@@ -159,17 +181,17 @@ static bool is_stale_load(const struct jp_code_load *load, uint64_t ip, unsigned
 	return load->code && load->code[ip - load->addr] != byte;
 }
 
-static void note_missing(struct jp_checks *checks, enum jp_trace_source source,
-			 const struct jp_trace_insn *insn, bool sample)
+static void note_run(struct jp_checks *checks, enum jp_trace_source source,
+		     const struct jp_trace_insn *insn, bool sample, bool named)
 {
-	struct missing *missing =
-		jp_map_at(&checks->now->missing[source], insn->ip, sizeof(struct missing));
+	const struct jp_runs run = {1, sample, insn->forked};
+	struct ran *ran = jp_map_at(&checks->now->ran[source], insn->ip, sizeof(struct ran));
 
-	if (missing) {
-		missing->insns++;
-		missing->samples += sample;
-		missing->forked += insn->forked;
-	}
+	if (ran)
+		add_runs(named                      ? &ran->named
+			 : has_file(checks, source) ? &ran->missing
+						    : &ran->absent,
+			 &run);
 }
 
 static enum jp_trace_name judge_name(struct jp_checks *checks, enum jp_trace_source source,
@@ -177,15 +199,11 @@ static enum jp_trace_name judge_name(struct jp_checks *checks, enum jp_trace_sou
 				     const struct jp_trace_insn *insn,
 				     const struct jp_checks_step *step)
 {
-	const bool exists =
-		source == JP_SOURCE_MAP ? checks->published->has_map : checks->published->has_dump;
-
-	if (!exists)
+	note_run(checks, source, insn, step->sample, name->name);
+	if (!has_file(checks, source))
 		return JP_NAME_NONE;
-	if (!name->name) {
-		note_missing(checks, source, insn, step->sample);
+	if (!name->name)
 		return JP_NAME_MISSING;
-	}
 	if (strcmp(name->name, name->newest) != 0)
 		return JP_NAME_WRONG;
 	if (name->load ? is_stale_load(name->load, insn->ip, step->first)
@@ -275,6 +293,8 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 		return;
 	tally->emitted++;
 	tally->known += insn->known;
+	tally->dumped += checks->published->has_dump;
+	tally->hidden += checks->published->has_dump && !checks->published->has_marker;
 	for (int source = 0; source < JP_SOURCES; source++) {
 		const struct jp_published_name *name = &named->by[source];
 
@@ -289,6 +309,37 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 		judge_caller(checks, named, insn, step);
 }
 
+/* Returns whether @process called exec, and was traced afterwards, too. */
+static bool has_execed(const struct jp_checks *checks, const struct jp_checked_process *process)
+{
+	for (size_t i = 0; i < checks->nr_processes; i++)
+		if (checks->processes[i].pid == process->pid &&
+		    checks->processes[i].execs > process->execs)
+			return true;
+	return false;
+}
+
+/* Counts the instructions whose names the files hold no longer, or never held. */
+static void count_gone(struct jp_checks *checks, enum jp_trace_source source)
+{
+	const bool execed = has_execed(checks, checks->now);
+	struct jp_tally *tally = checks->tally;
+	struct jp_published_name name;
+	const struct ran *ran;
+	size_t at = 0;
+	uint64_t ip;
+
+	while ((ran = jp_map_next(&checks->now->ran[source], &at, &ip))) {
+		const uint64_t insns = ran->named.insns + ran->missing.insns;
+
+		find[source](checks->published, ip, &name);
+		tally->named[source] += ran->named.insns;
+		tally->gone[source] += name.name ? 0 : ran->named.insns;
+		tally->execed[source] += execed ? insns : 0;
+		tally->execed_unnamed[source] += execed && !name.name ? insns : 0;
+	}
+}
+
 void jp_checks_end(struct jp_checks *checks)
 {
 	struct jp_tally *tally = checks->tally;
@@ -296,8 +347,9 @@ void jp_checks_end(struct jp_checks *checks)
 	for (size_t i = 0; i < checks->nr_processes; i++) {
 		struct jp_checked_process *one = &checks->processes[i];
 
-		if (!jp_published_read_again(&one->published, NULL))
-			count_process(checks, one);
+		if (!jp_published_read_again(&one->published, NULL) && !count_process(checks, one))
+			for (int source = 0; source < JP_SOURCES; source++)
+				count_gone(checks, source);
 		tally->loads += one->loads;
 		tally->future += one->future;
 		tally->early += one->early;
@@ -313,7 +365,7 @@ void jp_checks_free(struct jp_checks *checks)
 		jp_published_free(&one->published);
 		jp_map_free(&one->first);
 		for (int source = 0; source < JP_SOURCES; source++)
-			jp_map_free(&one->missing[source]);
+			jp_map_free(&one->ran[source]);
 	}
 	jp_map_free(&checks->named);
 	jp_map_free(&checks->compared);

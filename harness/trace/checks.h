@@ -7,10 +7,11 @@
 
 /* What is remembered of a process from burst to burst. */
 struct jp_checked_process {
-	uint32_t pid;
+	uint32_t pid, execs;                 /* execs: those before */
 	struct jp_published_files published; /* of its last burst */
 	struct jp_map first; /* instruction pointer -> first byte, and the line that named it */
-	struct jp_map missing[JP_SOURCES];       /* instruction pointer -> counts without a name */
+	struct jp_map
+		ran[JP_SOURCES]; /* instruction pointer -> how often, with and without a name */
 	uint64_t loads, future, early, disorder; /* records of jitdumps, as in struct jp_tally */
 };
 
@@ -34,10 +35,11 @@ struct jp_checks_step {
 	bool sample;                /* the first of its burst, which began at a random moment */
 };
 
-/* Begins a burst: reads what the stopped process @pid publishes. Counts names that were missing in
+/* Begins a burst: reads what the stopped process @pid publishes, which called exec @execs times
+ * while it was traced. Counts names that were missing in
  * earlier bursts and are there now as late. Returns 0, or -errno and a message; -ENOMEM alone
  * concerns more than this process. */
-int jp_checks_begin(struct jp_checks *checks, uint32_t pid, struct jp_error *err);
+int jp_checks_begin(struct jp_checks *checks, uint32_t pid, uint32_t execs, struct jp_error *err);
 /* Fills in what the files state of @insn, whose other members are set, and counts it. */
 void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 		     const struct jp_checks_step *step);

@@ -29,6 +29,7 @@ int jp_trace_program(struct jp_trace *trace, struct jp_trace_program *program, s
 		fprintf(stderr, "jitproof %s: %" PRIu64 " bursts are done; the command goes on\n",
 			program->name, trace->tally.bursts);
 	jp_threads_await(&threads);
+	program->status = threads.status;
 	if (!failed)
 		jp_trace_end(trace);
 	return failed;

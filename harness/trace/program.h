@@ -9,6 +9,7 @@ struct jp_trace_program {
 	uint32_t pid;     /* the running process; 0: start @command */
 	char *const *command;
 	int signal; /* sent to the started command after the last burst; 0: it ends by itself */
+	int status; /* of the started command once it ended, as from waitpid() */
 	struct jp_trace_options options;
 	jp_trace_visit *visit;
 	void *context;

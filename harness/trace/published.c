@@ -24,6 +24,7 @@ static struct jp_perf_map *read_map(const char *path, int64_t owner)
 static int read_files(struct jp_published_files *published, struct jp_error *err)
 {
 	const struct jp_lint_process *process = &published->process;
+	char usual[32]; /* runtimes may write it at their end */
 	int failed = jp_code_loads_read_files(process->dumps, process->nr_dumps, process->user,
 					      &published->loads, err);
 
@@ -34,8 +35,10 @@ static int read_files(struct jp_published_files *published, struct jp_error *err
 	published->maps = calloc(process->nr_perf_maps + 1, sizeof(struct jp_perf_map *));
 	if (!published->cfi || !published->maps)
 		return jp_fail(err, ENOMEM, "process %u: no memory", process->pid);
-	for (size_t i = 0; i < process->nr_perf_maps; i++) {
-		published->maps[i] = read_map(process->perf_maps[i], process->user);
+	snprintf(usual, sizeof(usual), "/tmp/perf-%u.map", process->own_pid);
+	for (size_t i = 0; i <= process->nr_perf_maps; i++) {
+		published->maps[i] = read_map(
+			i < process->nr_perf_maps ? process->perf_maps[i] : usual, process->user);
 		published->has_map |= published->maps[i] != NULL;
 	}
 	return 0;
@@ -43,7 +46,7 @@ static int read_files(struct jp_published_files *published, struct jp_error *err
 
 static void free_files(struct jp_published_files *published)
 {
-	for (size_t i = 0; published->maps && i < published->process.nr_perf_maps; i++)
+	for (size_t i = 0; published->maps && i <= published->process.nr_perf_maps; i++)
 		jp_perf_map_free(published->maps[i]);
 	free(published->maps);
 	jp_jit_cfi_free(published->cfi);
@@ -53,10 +56,27 @@ static void free_files(struct jp_published_files *published)
 	published->has_map = published->has_dump = false;
 }
 
+/* Returns whether perf recognizes a mapping as that of the process's jitdump: by its protection and
+ * its name, jit-PID.dump (jit_detect(), tools/perf/util/jitdump.c). */
+static bool is_marker(const struct jp_lint_process *process, const struct jp_procmap *map)
+{
+	const char *slash = strrchr(map->name, '/');
+	char name[32];
+
+	snprintf(name, sizeof(name), "/jit-%u.dump", process->own_pid);
+	return slash && map->prot & JP_PROT_EXEC && strcmp(slash, name) == 0;
+}
+
 int jp_published_read(uint32_t pid, struct jp_published_files *published, struct jp_error *err)
 {
+	int failed;
+
 	memset(published, 0, sizeof(*published));
-	return jp_lint_process_read(pid, &published->process, err) ?: read_files(published, err);
+	failed = jp_lint_process_read(pid, &published->process, err);
+	for (size_t i = 0; i < published->process.nr_maps; i++)
+		published->has_marker |=
+			is_marker(&published->process, &published->process.maps[i]);
+	return failed ?: read_files(published, err);
 }
 
 int jp_published_read_again(struct jp_published_files *published, struct jp_error *err)
@@ -88,7 +108,7 @@ void jp_published_in_map(const struct jp_published_files *published, uint64_t ad
 	struct newest newest = {.addr = addr};
 
 	*name = (struct jp_published_name){0};
-	for (size_t i = 0; i < published->process.nr_perf_maps && !name->name; i++) {
+	for (size_t i = 0; i <= published->process.nr_perf_maps && !name->name; i++) {
 		const struct jp_perf_map *map = published->maps[i];
 
 		if (!map || !(name->name = jp_perf_map_find(map, addr)))

@@ -14,8 +14,9 @@ struct jp_published_files {
 	struct jp_lint_process process;
 	struct jp_code_loads loads;
 	struct jp_jit_cfi *cfi;    /* of @loads */
-	struct jp_perf_map **maps; /* process.nr_perf_maps; NULL: not readable */
+	struct jp_perf_map **maps; /* process.nr_perf_maps, and the usual one; NULL: not readable */
 	bool has_map, has_dump;
+	bool has_marker; /* an executable mapping by which perf finds the jitdump */
 };
 
 /* A name for an address, by one source. */

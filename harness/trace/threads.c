@@ -106,9 +106,12 @@ static void add_started(struct jp_threads *threads, pid_t tid, int event)
 	if (!read_process((pid_t)other))
 		return;
 	started = add_thread(threads, (pid_t)other);
-	if (started)
-		started->forked =
-			event == PTRACE_EVENT_FORK || jp_threads_find(threads, tid)->forked;
+	if (started) {
+		const struct jp_thread *starter = jp_threads_find(threads, tid);
+
+		started->forked = event == PTRACE_EVENT_FORK || starter->forked;
+		started->execs = starter->execs;
+	}
 }
 
 /* Notes what @status states of a stopped thread. */
@@ -122,6 +125,7 @@ static void note_stop(struct jp_threads *threads, struct jp_thread *thread, int 
 	thread->signal = event ? 0 : number;
 	if (event == PTRACE_EVENT_EXEC) {
 		thread->forked = false;
+		thread->execs++;
 		keep_only(threads, tid);
 	}
 	add_started(threads, tid, event);
@@ -437,7 +441,9 @@ void jp_threads_await(struct jp_threads *threads)
 
 		if (tid > 0 && WIFSTOPPED(status))
 			ptrace(PTRACE_DETACH, tid, 0, (long)(status >> 16 ? 0 : WSTOPSIG(status)));
-		else if (tid == threads->launched || (tid < 0 && errno != EINTR))
+		else if (tid == threads->launched || (tid < 0 && errno != EINTR)) {
+			threads->status = tid < 0 ? 0 : status;
 			threads->launched = 0;
+		}
 	}
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "harness/base/error.h"
@@ -19,6 +20,7 @@ struct jp_thread {
 	bool stopped;
 	bool forked;     /* its process is a copy of another traced one, without an exec since */
 	bool group_stop; /* SIGSTOP or the like stopped the whole process: it stays stopped */
+	uint32_t execs;  /* of its process, since that is traced */
 	int signal;      /* to deliver when it continues; 0: none */
 };
 

@@ -36,9 +36,10 @@ static const struct jp_thread *choose_thread(struct jp_trace *trace,
 	return chosen;
 }
 
-static int burst_in(struct jp_burst *burst, pid_t pid, struct jp_error *err)
+static int burst_in(struct jp_burst *burst, const struct jp_thread *thread, struct jp_error *err)
 {
-	const int failed = jp_checks_begin(burst->checks, (uint32_t)pid, err);
+	const int failed =
+		jp_checks_begin(burst->checks, (uint32_t)thread->pid, thread->execs, err);
 
 	if (!failed) {
 		jp_shadow_clear(burst->shadow);
@@ -64,7 +65,7 @@ static int try_burst(struct jp_trace *trace, struct jp_burst *burst, struct jp_e
 		return 0;
 	thread = jp_threads_find(threads, burst->tid);
 	if (thread && !thread->group_stop)
-		failed = burst_in(burst, pid, err);
+		failed = burst_in(burst, thread, err);
 	jp_threads_resume(threads);
 	return failed ?: thread != NULL;
 }

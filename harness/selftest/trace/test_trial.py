@@ -4,9 +4,29 @@
 import json
 import os
 import subprocess
+import sys
 import unittest
 
+from ci.base import process
 from harness.selftest.support.scratch import JITPROOF, Folder
+
+# Emits a loop and publishes it in /tmp/perf-PID.map. Then does @after.
+EMITTER = """
+import ctypes, mmap, os, struct, sys, time
+# push %rbp; mov %rsp, %rbp; mov $10000, %ecx; 1: dec %ecx; jne 1b; pop %rbp; ret
+CODE = bytes.fromhex("554889e5b910270000ffc975fc5dc3")
+memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+memory.write(CODE)
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+path = "/tmp/perf-%d.map" % os.getpid()
+with open(path, "w") as file: file.write("%x %x loop\\n" % (address, len(CODE)))
+call = ctypes.CFUNCTYPE(None)(address)
+end = time.monotonic() + 1.5
+while time.monotonic() < end: call()
+again = len(sys.argv) > 1
+if again or "AFTER" == "remove": os.unlink(path)
+else: os.execv(sys.executable, [sys.executable, __file__, "again"])
+"""
 
 DONE = "bursts are done"
 
@@ -38,7 +58,7 @@ class Trial(Folder):
         cells = self.try_workload(publish, "--once")
         self.assertEqual({name for name, (bad, _) in cells.items() if bad}, expected, cells)
         for name, (_, of) in cells.items():
-            if name != "fork.names":
+            if name not in ("fork.names", "exec.map", "exec.dump"):
                 self.assertGreater(of, 0, name)
         return cells
 
@@ -79,6 +99,10 @@ class Planted(Trial):
     def test_order(self) -> None:
         self.check_red({"dump.order"}, "both:time-backwards")
 
+    def test_dump_that_perf_does_not_find(self) -> None:
+        bad, of = self.check_red({"dump.marker"}, "both:marker-unmapped")["dump.marker"]
+        self.assertEqual(bad, of)
+
     def test_dump_without_end(self) -> None:
         self.check_red({"dump.missing"}, "both:silent-stop")
 
@@ -100,12 +124,65 @@ class Other(Trial):
         cells = self.try_workload("both", "--once", workload="bad_chain", shapes=())
         self.assertGreater(cells["fp.kept"][0], 0)
 
+    def try_emitter(self, after: str) -> dict[str, tuple[int, int]]:
+        done = process.run([JITPROOF, "trial", "--once", "--json", "--interval", "2", "--bursts",
+                            "1000", "--steps", "100", "--", sys.executable, "-S", self.write(
+                                EMITTER.replace("AFTER", after), "emitter.py")], timeout=120)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        return {name: (cell["bad"], cell["of"])
+                for name, cell in json.loads(done.stdout)["cells"].items()}
+
+    def test_map_removed_at_the_end(self) -> None:
+        cells = self.try_emitter("remove")
+        self.assertEqual(cells["map.gone"][0], cells["map.gone"][1])
+        self.assertGreater(cells["map.gone"][0], 0)
+        self.assertEqual((cells["map.missing"][0], cells["exec.map"]), (0, (0, 0)))
+
+    def test_map_overwritten_after_an_exec(self) -> None:
+        """Both programs name their code, and the end of the second removes the map."""
+        cells = self.try_emitter("exec")
+        self.assertEqual(cells["exec.map"][0], cells["exec.map"][1])
+        self.assertGreater(cells["exec.map"][0], 0)
+        self.assertGreater(cells["map.gone"][0], cells["exec.map"][0])
+
     def test_killed(self) -> None:
         """A map that is written at the end is empty after a signal that cannot be handled."""
         cells = self.try_workload("both:late", "--bursts", "5")
         self.assertEqual(cells["kill.map"][0], cells["kill.map"][1])
         self.assertGreater(cells["kill.map"][0], 0)
         self.assertEqual((cells["kill.dump"][0], cells["term.map"][0]), (0, 0))
+
+
+class Runtimes(unittest.TestCase):
+    def try_name(self, *options: str) -> subprocess.CompletedProcess[str]:
+        return process.run([JITPROOF, "trial", *options], timeout=120,
+                           env={**os.environ, "JITPROOF_RUNTIMES": "/nonexistent"})
+
+    def test_list(self) -> None:
+        names = self.try_name("--list").stdout.split()
+        self.assertIn("node-map", names)
+        self.assertNotIn("prelude", names)
+        self.assertEqual(names, sorted(set(names)))
+
+    def test_absent(self) -> None:
+        """The reason ends with the command that installs the runtime."""
+        done = self.try_name("bun-dump")
+        self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
+        self.assertTrue(done.stderr.strip().endswith(
+            ": npm install --prefix /nonexistent/npm @oven/bun-linux-x64"), done.stderr)
+
+    def test_unknown(self) -> None:
+        done = self.try_name("--once", "no-such-runtime")
+        self.assertEqual(done.returncode, 99, done.stdout)
+        self.assertIn("no-such-runtime: it did not start", done.stderr)
+
+    def test_start(self) -> None:
+        done = self.try_name("--once", "--json", "--bursts", "2", "luajit")
+        if done.returncode == 4:
+            self.skipTest(done.stderr.strip())
+        cells = json.loads(done.stdout)["cells"]
+        self.assertEqual(cells["published"]["bad"], cells["published"]["of"])
+        self.assertGreater(cells["published"]["of"], 0)
 
 
 if __name__ == "__main__":
