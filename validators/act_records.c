@@ -259,10 +259,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct act_records *state = view->state = calloc(1, sizeof(*state));
+	struct act_records *state = view->state;
 
-	if (!state)
-		return -ENOMEM;
 	state->view = view;
 	for (size_t i = 0; i < view->evidence->truth->nr_acts; i++) {
 		const struct jp_event *act = &view->evidence->truth->acts[i];
@@ -278,12 +276,11 @@ static void free_state(void *context)
 
 	jp_executables_free(&state->truth);
 	free(state->records);
-	free(state);
 }
 
 static const struct jp_validator act_records = {
 	.name = "act_records",
-	.help = "does each mapping of executable memory have a record at its time?",
+	.size = sizeof(struct act_records),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

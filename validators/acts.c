@@ -92,7 +92,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator acts = {
 	.name = "acts",
-	.help = "how often did the workload end executable memory without a record?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
 };

@@ -274,10 +274,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_capture_info *info = &view->evidence->info;
-	struct accounting *state = view->state = calloc(1, sizeof(*state));
+	struct accounting *state = view->state;
 
-	if (!state)
-		return -ENOMEM;
 	state->evidence = view->evidence;
 	state->view = view;
 	/* A time that the capture does not state gives an empty interval. */
@@ -292,14 +290,13 @@ static void free_accounting(void *context)
 	struct accounting *state = context;
 
 	jp_sample_facts_end(&state->facts_of);
-	free(state);
 }
 
 static const struct jp_validator books_validator = {
 	.name = "books",
-	.help = "does each sample lie where its thread was, and do the classes add up?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
 		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
+	.size = sizeof(struct accounting),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -379,11 +379,9 @@ static void add_tables(struct stacks *stacks)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
-	struct stacks *stacks = view->state = calloc(1, sizeof(*stacks));
+	struct stacks *stacks = view->state;
 	char elf_dir[4096];
 
-	if (!stacks)
-		return -ENOMEM;
 	stacks->evidence = evidence;
 	stacks->view = view;
 	if (jp_path_build(elf_dir, sizeof(elf_dir), err, "%s/elf", evidence->dir) ||
@@ -422,14 +420,13 @@ static void free_stacks(void *state)
 	jp_jit_cfi_free(stacks->jit);
 	jp_code_loads_free(&stacks->loads);
 	jp_stack_counts_free(&stacks->counts);
-	free(stacks);
 }
 
 static const struct jp_validator broken_stacks = {
 	.name = "broken_stacks",
-	.help = "does each method show the true stack of each sample?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_TASKS,
+	.size = sizeof(struct stacks),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -170,10 +170,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct chain_dump *state = view->state = calloc(1, sizeof(*state));
+	struct chain_dump *state = view->state;
 
-	if (!state)
-		return -ENOMEM;
 	state->view = view;
 	return 0;
 }
@@ -183,13 +181,12 @@ static void free_chain_dump(void *state)
 	struct chain_dump *chain_dump = state;
 
 	jp_map_free(&chain_dump->newborn);
-	free(chain_dump);
 }
 
 static const struct jp_validator chain_dump = {
 	.name = "chain_dump",
-	.help = "does each callchain equal a frame-pointer walk through the sample's dump?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
+	.size = sizeof(struct chain_dump),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

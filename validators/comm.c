@@ -183,13 +183,10 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct comm *comm;
+	struct comm *comm = view->state;
 
 	if (view->evidence->truth->version < 3)
-		return 0;
-	comm = view->state = calloc(1, sizeof(*comm));
-	if (!comm)
-		return -ENOMEM;
+		return 1;
 	comm->view = view;
 	return jp_tasks_of(view->evidence->truth, &comm->tasks);
 }
@@ -212,14 +209,13 @@ static void free_comm(void *state)
 	jp_tasks_free(&comm->tasks);
 	jp_map_free(&comm->known);
 	jp_text_pool_free(&comm->texts);
-	free(comm);
 }
 
 static const struct jp_validator comm_validator = {
 	.name = "comm",
-	.help = "does the capture have the right name for each thread?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_ADDRESSES,
+	.size = sizeof(struct comm),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

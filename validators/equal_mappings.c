@@ -370,14 +370,11 @@ static int judge_point(struct equal *equal, const struct jp_mapping_point *point
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
-	struct equal *equal;
+	struct equal *equal = view->state;
 
 	/* The truth contains executable memory only. */
 	if (truth->version < JP_TRUTH_VERSION_MAPS || view->evidence->declared.no_protections)
-		return 0;
-	equal = view->state = calloc(1, sizeof(*equal));
-	if (!equal)
-		return -ENOMEM;
+		return 1;
 	equal->view = view;
 	equal->evidence = view->evidence;
 	equal->spaces = view->spaces;
@@ -462,13 +459,12 @@ static void free_equal(void *state)
 	free(equal->points.list);
 	free(equal->now);
 	free(equal->borders);
-	free(equal);
 }
 
 static const struct jp_validator equal_mappings = {
 	.name = "equal_mappings",
-	.help = "does the capture have the executable mappings that each process had?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
+	.size = sizeof(struct equal),
 	.begin = begin,
 	.advance_to = advance_to,
 	.handle = handle_event,

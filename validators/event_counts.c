@@ -2,9 +2,7 @@
 /* Event counts: the file must have as many samples as the capture wrote, and as its events counted.
  * A breakpoint causes one sample for each hit. A clock counts nanoseconds and causes at most one
  * sample per period. */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "harness/base/order.h"
 #include "harness/format/perfdata/format.h"
@@ -87,18 +85,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 	return judge_written(view) ?: judge_counted(view);
 }
 
-static int begin(struct jp_view *view, struct jp_error *err)
-{
-	view->state = calloc(1, sizeof(struct event_counts));
-	return view->state ? 0 : -ENOMEM;
-}
-
 static const struct jp_validator event_counts = {
 	.name = "event_counts",
-	.help = "does the file have as many samples as its events counted?",
-	.begin = begin,
+	.size = sizeof(struct event_counts),
 	.handle = handle_event,
 	.end = end,
-	.free = free,
 };
 JP_REGISTER(validator, event_counts);

@@ -150,14 +150,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
-	struct gate_names *gate;
+	struct gate_names *gate = view->state;
 
 	/* Older truths have no names. */
 	if (!jp_evidence_gated(evidence) || evidence->truth->version < 3)
-		return 0;
-	gate = view->state = calloc(1, sizeof(*gate));
-	if (!gate)
-		return -ENOMEM;
+		return 1;
 	gate->view = view;
 	gate->anew = calloc(evidence->intervals.nr_processes + 1, sizeof(*gate->anew));
 	return gate->anew ? jp_tasks_of(evidence->truth, &gate->tasks) : -ENOMEM;
@@ -169,12 +166,11 @@ static void free_gate(void *state)
 
 	jp_tasks_free(&gate->tasks);
 	free(gate->anew);
-	free(gate);
 }
 
 static const struct jp_validator gate_names = {
 	.name = "gate_names",
-	.help = "does a gate list each process by its name, and mark an exec where it must?",
+	.size = sizeof(struct gate_names),
 	.begin = begin,
 	.advance_to = advance_to,
 	.handle = handle_event,

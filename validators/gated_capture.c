@@ -363,14 +363,12 @@ static void check_consistency(struct gated *gated)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_intervals *intervals = &view->evidence->intervals;
-	struct gated *gated;
+	struct gated *gated = view->state;
 
 	if (!jp_evidence_gated(view->evidence))
-		return 0;
-	gated = view->state = calloc(1, sizeof(*gated));
-	if (gated)
-		gated->processes = calloc(intervals->nr_processes + 1, sizeof(*gated->processes));
-	if (!gated || !gated->processes)
+		return 1;
+	gated->processes = calloc(intervals->nr_processes + 1, sizeof(*gated->processes));
+	if (!gated->processes)
 		return jp_fail(err, ENOMEM, "%s: no memory", view->evidence->dir);
 	gated->evidence = view->evidence;
 	gated->view = view;
@@ -399,12 +397,11 @@ static void free_gated(void *state)
 	struct gated *gated = state;
 
 	free(gated->processes);
-	free(gated);
 }
 
 static const struct jp_validator gated_capture = {
 	.name = "gated_capture",
-	.help = "does the capture know each announced process, and sample it in its interval only?",
+	.size = sizeof(struct gated),
 	.begin = begin,
 	.advance_to = advance_to,
 	.handle = handle_event,

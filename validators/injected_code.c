@@ -219,14 +219,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct injected_code *state;
+	struct injected_code *state = view->state;
 	int failed;
 
 	if (!view->asked->injected)
-		return 0;
-	state = view->state = calloc(1, sizeof(*state));
-	if (!state)
-		return -ENOMEM;
+		return 1;
 	state->view = view;
 	state->evidence = view->evidence;
 	failed = jp_code_loads_read(view->evidence->dir, &state->loads, err);
@@ -246,13 +243,12 @@ static void free_code(void *context)
 	jp_map_free(&state->dumps);
 	free(state->recorded);
 	free(state->captured);
-	free(state);
 }
 
 static const struct jp_validator injected_code = {
 	.name = "injected_code",
-	.help = "does each record that inject added describe code, and does each load have one?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
+	.size = sizeof(struct injected_code),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

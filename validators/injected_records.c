@@ -123,13 +123,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct injected_records *state;
+	struct injected_records *state = view->state;
 
 	if (!view->asked->injected)
-		return 0;
-	state = view->state = calloc(1, sizeof(*state));
-	if (!state)
-		return -ENOMEM;
+		return 1;
 	state->view = view;
 	return 0;
 }
@@ -139,14 +136,13 @@ static void free_records(void *context)
 	struct injected_records *state = context;
 
 	jp_map_free(&state->same);
-	free(state);
 }
 
 static const struct jp_validator injected_records = {
 	.name = "injected_records",
-	.help = "are all records that inject must not change equal in both files?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
 		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
+	.size = sizeof(struct injected_records),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -365,14 +365,11 @@ static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
 	const size_t count = evidence->truth->nr_codes;
-	struct jit_order_state *order;
+	struct jit_order_state *order = view->state;
 	int failed;
 
 	if (!view->asked->names)
-		return 0;
-	order = view->state = calloc(1, sizeof(*order));
-	if (!order)
-		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+		return 1;
 	order->evidence = evidence;
 	order->view = view;
 	order->findings = &view->findings;
@@ -520,13 +517,12 @@ static void free_order(void *state)
 	jp_code_loads_free(&order->loads);
 	jp_names_free(order->naming.names);
 	jp_file_finder_free(order->finder);
-	free(order);
 }
 
 static const struct jp_validator jit_order = {
 	.name = "jit_order",
-	.help = "does each address have the name of the function that was there at that time?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
+	.size = sizeof(struct jit_order_state),
 	.begin = begin,
 	.advance_to = advance_to,
 	.handle = handle_event,

@@ -342,7 +342,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator jitdump_records = {
 	.name = "jitdump_records",
-	.help = "does a jitdump describe all functions of its process as they were?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
 };

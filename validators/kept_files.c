@@ -3,7 +3,6 @@
  * be unchanged. Each mapping record must state the generation that the file's inode had. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,12 +212,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct kept *kept = view->state = calloc(1, sizeof(*kept));
+	struct kept *kept = view->state;
 	char path[4096];
 	size_t lines = 0;
 
-	if (!kept)
-		return -ENOMEM;
 	kept->view = view;
 	if (jp_path_build(path, sizeof(path), err, "%s/elf", view->evidence->dir))
 		return -ENAMETOOLONG;
@@ -238,13 +235,11 @@ static void free_kept(void *state)
 	jp_executables_free(&kept->truth);
 	jp_map_free(&kept->inodes);
 	free(kept->support);
-	free(kept);
 }
 
 static const struct jp_validator kept_files = {
 	.name = "kept_files",
-	.help = "is each kept file readable, and does each mapping record have its inode's "
-		"generation?",
+	.size = sizeof(struct kept),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -23,11 +23,8 @@ static const struct jp_role lost = {.bound = JP_MOST_LOST};
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct loss_state *state = calloc(1, sizeof(*state));
+	struct loss_state *state = view->state;
 
-	view->state = state;
-	if (!state)
-		return -ENOMEM;
 	state->steady = true;
 	return 0;
 }
@@ -68,7 +65,6 @@ static void free_losses(void *context)
 	struct loss_state *state = context;
 
 	jp_map_free(&state->throttled);
-	free(state);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -91,8 +87,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator losses = {
 	.name = "losses",
-	.help = "did the kernel write every sample?",
 	.traits = JP_LACKS_ALL,
+	.size = sizeof(struct loss_state),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -306,10 +306,8 @@ static int judge_known(struct jp_coverage *coverage, const struct jp_span *known
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
-	struct jp_coverage *coverage = view->state = calloc(1, sizeof(*coverage));
+	struct jp_coverage *coverage = view->state;
 
-	if (!coverage)
-		return -ENOMEM;
 	coverage->view = view;
 	coverage->evidence = evidence;
 	coverage->findings = &view->findings;
@@ -365,13 +363,12 @@ static void free_coverage(void *state)
 	free(coverage->found);
 	jp_plains_free(&coverage->plains);
 	jp_gaps_free(&coverage->gaps);
-	free(coverage);
 }
 
 static const struct jp_validator mapping_coverage = {
 	.name = "mapping_coverage",
-	.help = "does the capture know all executable memory, and no other?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
+	.size = sizeof(struct jp_coverage),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -278,13 +278,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct mapping_records *state;
+	struct mapping_records *state = view->state;
 
 	if (view->evidence->truth->version < JP_TRUTH_VERSION_MAPS)
-		return 0;
-	state = view->state = calloc(1, sizeof(*state));
-	if (!state)
-		return -ENOMEM;
+		return 1;
 	state->view = view;
 	state->evidence = view->evidence;
 	return jp_executables_load(&state->truth, view->evidence->truth, err)
@@ -298,13 +295,12 @@ static void free_records(void *context)
 	jp_executables_free(&state->truth);
 	jp_map_free(&state->threads);
 	jp_mapping_halves_free(&state->halves);
-	free(state);
 }
 
 static const struct jp_validator mapping_records = {
 	.name = "mapping_records",
-	.help = "does each record of an executable mapping describe a mapping that existed?",
 	.traits = JP_LACKS_REGISTERS,
+	.size = sizeof(struct mapping_records),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

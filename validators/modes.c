@@ -5,10 +5,8 @@
  * which the thread entered the kernel; perf_callchain_kernel() and perf_callchain_user()
  * (arch/x86/events/core.c) begin with them. */
 #include <elf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "harness/judge/validator.h"
 #include "validators/sample_class.h"
@@ -235,10 +233,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct modes *modes = view->state = calloc(1, sizeof(*modes));
+	struct modes *modes = view->state;
 
-	if (!modes)
-		return -ENOMEM;
 	modes->view = view;
 	modes->evidence = view->evidence;
 	return 0;
@@ -257,10 +253,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator modes = {
 	.name = "modes",
-	.help = "do mode, address, registers and callchain of each sample agree?",
+	.size = sizeof(struct modes),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,
-	.free = free,
 };
 JP_REGISTER(validator, modes);

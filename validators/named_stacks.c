@@ -274,12 +274,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
-	struct named_stacks *stacks;
+	struct named_stacks *stacks = view->state;
 
 	if (!(evidence->declared.lacks & JP_LACKS_ADDRESSES))
-		return 0;
-	stacks = view->state = calloc(1, sizeof(*stacks));
-	if (!stacks || jp_stack_counts_init(&stacks->counts, evidence))
+		return 1;
+	if (jp_stack_counts_init(&stacks->counts, evidence))
 		return -ENOMEM;
 	stacks->view = view;
 	return jp_frame_names_init(&stacks->names, evidence->truth);
@@ -292,13 +291,12 @@ static void free_stacks(void *state)
 	jp_truth_stack_free(&stacks->truth);
 	jp_stack_counts_free(&stacks->counts);
 	jp_frame_names_free(&stacks->names);
-	free(stacks);
 }
 
 static const struct jp_validator named_stacks = {
 	.name = "named_stacks",
-	.help = "is each stack of names, without addresses, the true stack?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
+	.size = sizeof(struct named_stacks),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Observed names: the profiler's name for each address must be that of the function there. A
  * perf.data has no names: for these jit_order.c applies perf's rules. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,13 +181,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct observed_names *names;
+	struct observed_names *names = view->state;
 
 	if (!view->evidence->declared.observed || !view->asked->names)
-		return 0;
-	names = view->state = calloc(1, sizeof(*names));
-	if (!names)
-		return -ENOMEM;
+		return 1;
 	names->view = view;
 	return jp_frame_names_init(&names->functions, view->evidence->truth);
 }
@@ -198,14 +194,13 @@ static void free_names(void *state)
 	struct observed_names *names = state;
 
 	jp_frame_names_free(&names->functions);
-	free(names);
 }
 
 static const struct jp_validator observed_names = {
 	.name = "observed_names",
-	.help = "is the profiler's name for each address that of the function there?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_MAPPINGS | JP_LACKS_TASKS |
 		  JP_LACKS_THREADS,
+	.size = sizeof(struct observed_names),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -4,7 +4,6 @@
  * missing line: other code may have replaced it. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/digest.h"
@@ -171,14 +170,12 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	maps.names = finder ? jp_names_new(finder) : NULL;
 	failed = maps.names ? judge_maps(&maps) : -ENOMEM;
 	jp_names_free(maps.names);
-
 	jp_file_finder_free(finder);
 	return failed;
 }
 
 static const struct jp_validator perf_map_lines = {
 	.name = "perf_map_lines",
-	.help = "does a perf map have each function that its process loaded, and no other?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
 };

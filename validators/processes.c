@@ -3,7 +3,6 @@
  * is a process from one fork or exec to the next. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -255,10 +254,8 @@ static bool is_seen(const void *context, uint32_t pid, uint64_t time)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct processes *processes = view->state = calloc(1, sizeof(*processes));
+	struct processes *processes = view->state;
 
-	if (!processes)
-		return -ENOMEM;
 	processes->evidence = view->evidence;
 	processes->view = view;
 	processes->findings = &view->findings;
@@ -292,13 +289,12 @@ static void free_processes(void *state)
 	free(processes->images);
 	free(processes->threads);
 	jp_map_free(&processes->by_tid);
-	free(processes);
 }
 
 static const struct jp_validator processes_validator = {
 	.name = "processes",
-	.help = "does the capture have each process with its name and its files?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
+	.size = sizeof(struct processes),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -299,10 +299,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct record_rules *rules = view->state = calloc(1, sizeof(*rules));
+	struct record_rules *rules = view->state;
 
-	if (!rules)
-		return -ENOMEM;
 	rules->view = view;
 	return 0;
 }
@@ -315,12 +313,11 @@ static void free_rules(void *state)
 	jp_map_free(&rules->threads);
 	jp_map_free(&rules->events);
 	jp_map_free(&rules->addresses);
-	free(rules);
 }
 
 static const struct jp_validator record_rules = {
 	.name = "record_rules",
-	.help = "does each record contain what the kernel writes for its event and task?",
+	.size = sizeof(struct record_rules),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -16,7 +16,6 @@
 static const struct jp_role impossible = {.column = "invented"};
 
 struct sample_doubles {
-	struct jp_view *view;
 	struct jp_map last; /* tid -> struct last_sample */
 	uint64_t doubles;
 };
@@ -70,29 +69,17 @@ static int end(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
-static int begin(struct jp_view *view, struct jp_error *err)
-{
-	struct sample_doubles *state = view->state = calloc(1, sizeof(*state));
-
-	if (!state)
-		return -ENOMEM;
-	state->view = view;
-	return 0;
-}
-
 static void free_doubles(void *context)
 {
 	struct sample_doubles *state = context;
 
 	jp_map_free(&state->last);
-	free(state);
 }
 
 static const struct jp_validator sample_doubles = {
 	.name = "sample_doubles",
-	.help = "does each event have at most one sample of a thread at a time?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
-	.begin = begin,
+	.size = sizeof(struct sample_doubles),
 	.handle = handle_event,
 	.end = end,
 	.free = free_doubles,

@@ -119,14 +119,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	struct jp_executables truth = {0};
-	struct sample_places *state;
+	struct sample_places *state = view->state;
 	int failed;
 
 	if (view->evidence->truth->version < JP_TRUTH_VERSION_MAPS)
-		return 0;
-	state = view->state = calloc(1, sizeof(*state));
-	failed = state ? jp_executables_load(&truth, view->evidence->truth, err) : -ENOMEM;
-	failed = failed ?: find_places(state, &truth);
+		return 1;
+	failed = jp_executables_load(&truth, view->evidence->truth, err)
+			 ?: find_places(state, &truth);
 	jp_executables_free(&truth);
 	return failed;
 }
@@ -137,13 +136,12 @@ static void free_places(void *context)
 
 	free(state->places);
 	free(state->kernel);
-	free(state);
 }
 
 static const struct jp_validator sample_places = {
 	.name = "sample_places",
-	.help = "is each sample of the workload in executable memory?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_TASKS,
+	.size = sizeof(struct sample_places),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

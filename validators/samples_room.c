@@ -3,7 +3,6 @@
  * CPUs can take besides the workload's. Cases use this figure as a bound. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "harness/judge/validator.h"
 #include "validators/sample_class.h"
@@ -54,19 +53,15 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	if (view->evidence->info.breakpoints || view->evidence->declared.observed)
-		return 0;
-	view->state = calloc(1, sizeof(struct samples_room));
-	return view->state ? 0 : -ENOMEM;
+	return view->evidence->info.breakpoints || view->evidence->declared.observed;
 }
 
 static const struct jp_validator samples_room = {
 	.name = "samples_room",
-	.help = "how many samples of other processes can the CPUs have taken?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
+	.size = sizeof(struct samples_room),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,
-	.free = free,
 };
 JP_REGISTER(validator, samples_room);

@@ -319,22 +319,16 @@ static int begin_reading(struct shown_state *state, size_t index)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
-	struct shown_state *state = view->state = calloc(1, sizeof(*state));
+	struct shown_state *state = view->state;
 	int failed;
 
-	if (!state)
-		return -ENOMEM;
 	state->view = view;
 	failed = jp_shown_files_load(&state->files, evidence->dir, err);
 	if (failed)
 		return failed;
 	/* What a control adds back is in no reading. */
-	if (!state->files.count || view->added_back) {
-		jp_shown_files_free(&state->files);
-		free(state);
-		view->state = NULL;
-		return 0;
-	}
+	if (!state->files.count || view->added_back)
+		return 1;
 	failed = jp_code_loads_read(evidence->dir, &state->loads, err);
 	if (failed)
 		return failed;
@@ -368,13 +362,12 @@ static void free_state(void *context)
 	jp_names_free(state->naming.names);
 	jp_file_finder_free(state->finder);
 	jp_shown_files_free(&state->files);
-	free(state);
 }
 
 static const struct jp_validator shown = {
 	.name = "shown",
-	.help = "do other programs show what the files hold?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_ALL,
+	.size = sizeof(struct shown_state),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -203,13 +203,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct shown *shown;
+	struct shown *shown = view->state;
 
 	if (view->evidence->truth->version < JP_TRUTH_VERSION_MAPS)
-		return 0;
-	shown = view->state = calloc(1, sizeof(*shown));
-	if (!shown)
-		return -ENOMEM;
+		return 1;
 	shown->view = view;
 	/* A gate records only mappings that the capture does not have yet. */
 	shown->must_record = view->evidence->info.first_enabled &&
@@ -224,12 +221,11 @@ static void free_shown(void *state)
 
 	jp_executables_free(&shown->truth);
 	jp_map_free(&shown->recorded);
-	free(shown);
 }
 
 static const struct jp_validator snapshots_validator = {
 	.name = "snapshots",
-	.help = "does each snapshot of maps show what was executable then?",
+	.size = sizeof(struct shown),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Stack words: a sample in emitted code must have the true frame pointer, and the words of its dump
  * that the truth can predict must be right, whether or not a judged method reads them. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,10 +104,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct stack_words *words = view->state = calloc(1, sizeof(*words));
+	struct stack_words *words = view->state;
 
-	if (!words)
-		return -ENOMEM;
 	words->view = view;
 	return 0;
 }
@@ -118,13 +115,12 @@ static void free_words(void *state)
 	struct stack_words *words = state;
 
 	jp_truth_stack_free(&words->stack);
-	free(words);
 }
 
 static const struct jp_validator stack_words = {
 	.name = "stack_words",
-	.help = "are frame pointer and dump of each sample those of the true stack?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
+	.size = sizeof(struct stack_words),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -128,10 +128,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	/* Older truths have no CPU time. */
-	if (view->evidence->truth->version < JP_TRUTH_VERSION_CPU)
-		return 0;
-	view->state = calloc(1, sizeof(struct stayed_threads));
-	return view->state ? 0 : -ENOMEM;
+	return view->evidence->truth->version < JP_TRUTH_VERSION_CPU;
 }
 
 static void free_stayed(void *context)
@@ -140,13 +137,12 @@ static void free_stayed(void *context)
 
 	jp_map_free(&state->threads);
 	jp_map_free(&state->cpus);
-	free(state);
 }
 
 static const struct jp_validator stayed_threads = {
 	.name = "stayed_threads",
-	.help = "does each sample agree with the thread that held the CPU?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
+	.size = sizeof(struct stayed_threads),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -2,7 +2,6 @@
 /* Names in sums: the profiler's name for each address of a counted stack, which has no time, must
  * be the name of a function that was there at any time. Without addresses, summed_stacks.c judges
  * names. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -94,14 +93,11 @@ static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
 	const uint32_t lacks = evidence->declared.lacks;
-	struct summed_names *names;
+	struct summed_names *names = view->state;
 
 	if (!(lacks & JP_LACKS_TIME) || lacks & (JP_LACKS_ADDRESSES | JP_LACKS_NAMES) ||
 	    !view->asked->names)
-		return 0;
-	names = view->state = calloc(1, sizeof(*names));
-	if (!names)
-		return -ENOMEM;
+		return 1;
 	names->view = view;
 	return jp_frame_names_init(&names->functions, evidence->truth);
 }
@@ -111,13 +107,12 @@ static void free_names(void *state)
 	struct summed_names *names = state;
 
 	jp_frame_names_free(&names->functions);
-	free(names);
 }
 
 static const struct jp_validator summed_names = {
 	.name = "summed_names",
-	.help = "is the name of each counted address that of a function that was there?",
 	.traits = JP_LACKS_ALL,
+	.size = sizeof(struct summed_names),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -528,12 +528,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
-	struct summed *summed;
+	struct summed *summed = view->state;
 
 	if (!(evidence->declared.lacks & JP_LACKS_TIME))
-		return 0;
-	summed = view->state = calloc(1, sizeof(*summed));
-	if (!summed || jp_stack_counts_init(&summed->counts, evidence))
+		return 1;
+	if (jp_stack_counts_init(&summed->counts, evidence))
 		return -ENOMEM;
 	summed->view = view;
 	summed->by_name = evidence->declared.lacks & JP_LACKS_ADDRESSES;
@@ -553,13 +552,12 @@ static void free_summed(void *state)
 	jp_summed_weights_free(&summed->weights);
 	free(summed->kinds);
 	free(summed->witnessed);
-	free(summed);
 }
 
 static const struct jp_validator summed_stacks = {
 	.name = "summed_stacks",
-	.help = "did each counted stack exist, and as often?",
 	.traits = JP_LACKS_ALL,
+	.size = sizeof(struct summed),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

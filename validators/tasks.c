@@ -393,12 +393,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
-	struct task_state *state;
+	struct task_state *state = view->state;
 
 	if (truth->version < JP_TRUTH_VERSION_CPU)
-		return 0;
-	state = view->state = calloc(1, sizeof(*state));
-	if (!state || jp_tasks_of(truth, &state->tasks))
+		return 1;
+	if (jp_tasks_of(truth, &state->tasks))
 		return -ENOMEM;
 	state->view = view;
 	state->records = calloc(state->tasks.count + 1, sizeof(*state->records));
@@ -419,14 +418,13 @@ static void free_tasks(void *context)
 
 	jp_tasks_free(&state->tasks);
 	free(state->records);
-	free(state);
 }
 
 static const struct jp_validator tasks_validator = {
 	.name = "tasks",
-	.help = "does each thread and process have its FORK and its EXIT, and no other task?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_ADDRESSES,
+	.size = sizeof(struct task_state),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

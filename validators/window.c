@@ -2,10 +2,8 @@
 /* Window: only samples in the window that a capture states are judged, so a wrong window would hide
  * faults. Few samples may lie outside, except while the capture starts or stops: it enables and
  * disables threads one after the other. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "harness/base/order.h"
 #include "harness/judge/validator.h"
@@ -16,12 +14,6 @@ struct window_count {
 	uint64_t around; /* outside, while the capture started or stopped */
 	uint64_t never;  /* before its events were enabled, or after they were disabled */
 };
-
-static int begin(struct jp_view *view, struct jp_error *err)
-{
-	view->state = calloc(1, sizeof(struct window_count));
-	return view->state ? 0 : -ENOMEM;
-}
 
 /* Returns whether @time is before the capture started or after it ended, by the runner's times and,
  * for our captures, by the times of the first and the last event. */
@@ -87,11 +79,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator window = {
 	.name = "window",
-	.help = "do the samples lie in the window that the capture states?",
 	.traits = JP_LACKS_ALL & ~JP_LACKS_TIME,
-	.begin = begin,
+	.size = sizeof(struct window_count),
 	.handle = handle_event,
 	.end = end,
-	.free = free,
 };
 JP_REGISTER(validator, window);

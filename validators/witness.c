@@ -604,16 +604,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct witness *state;
+	struct witness *state = view->state;
 
 	if (*view->evidence->witnessed.denied)
 		return jp_findings_skip(&view->findings, "witness",
 					view->evidence->witnessed.denied);
 	if (!jp_evidence_is_witnessed(view->evidence))
-		return 0;
-	state = view->state = calloc(1, sizeof(*state));
-	if (!state)
-		return -ENOMEM;
+		return 1;
 	state->view = view;
 	state->witnessed = &view->evidence->witnessed;
 	return 0;
@@ -629,13 +626,12 @@ static void free_witness(void *context)
 	free(state->samples);
 	free(state->on_cpu);
 	free(state->cpu_from);
-	free(state);
 }
 
 static const struct jp_validator witness = {
 	.name = "witness",
-	.help = "does each thread have as many samples as a second clock took?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
+	.size = sizeof(struct witness),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

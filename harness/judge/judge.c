@@ -54,14 +54,18 @@ static void fail_work(struct work *work)
 static int begin_work(struct work *work, uint32_t lacks)
 {
 	const struct jp_validator *validator = work->validator;
+	int status = 0;
 
 	if (lacks & ~validator->traits)
 		return jp_findings_skip(&work->view.findings, validator->name,
 					jp_lack_text(lacks & ~validator->traits));
-	if (validator->begin(&work->view, &work->err))
-		fail_work(work);
-	else
-		work->watches = work->view.state;
+	work->view.state = calloc(1, validator->size ?: 1);
+	if (!work->view.state)
+		return -ENOMEM;
+	if (validator->begin)
+		status = validator->begin(&work->view, &work->err);
+	work->watches = !status && validator->handle;
+	work->failed = status < 0;
 	return 0;
 }
 
@@ -254,8 +258,9 @@ static int collect_findings(struct judge_side *side, struct jp_findings *finding
 static void free_side(struct judge_side *side)
 {
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++) {
-		if (work->view.state)
+		if (work->view.state && work->validator->free)
 			work->validator->free(work->view.state);
+		free(work->view.state);
 		jp_findings_free(&work->view.findings);
 	}
 	free(side->works);

@@ -34,7 +34,7 @@ struct jp_view {
 	/* The reader's own counts of the files' contents; valid only in end(). */
 	const struct jp_perfdata_summary *held, *held_injected;
 	struct jp_findings findings;
-	void *state; /* owned by the validator */
+	void *state; /* the validator's, zeroed before begin() */
 };
 
 /* The validator also sees the events of injected.data, if the case has it. */
@@ -45,15 +45,16 @@ struct jp_view {
  * are valid only during the call. */
 struct jp_validator {
 	const char *name;
-	const char *help;
 	uint32_t traits; /* JP_WANTS_INJECTED, and each enum jp_lack that it does not need */
-	/* Creates @view->state; NULL: there is nothing to judge. */
+	size_t size;     /* of @view->state, in bytes */
+	/* Prepares @view->state; may be NULL. Returns 1 if there is nothing to judge. */
 	int (*begin)(struct jp_view *view, struct jp_error *err);
 	/* Time advances to @time, without a change since the last event; may be NULL. */
 	int (*advance_to)(struct jp_view *view, uint64_t time);
-	/* Handles @event, which the spaces have applied. */
+	/* Handles @event, which the spaces have applied. NULL: begin() judges all. */
 	int (*handle)(struct jp_view *view, const struct jp_event *event);
 	/* Called after the last event. */
 	int (*end)(struct jp_view *view, struct jp_error *err);
+	/* Frees what @state holds, even if begin() failed; may be NULL. */
 	void (*free)(void *state);
 };

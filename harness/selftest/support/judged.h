@@ -55,7 +55,12 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 
 	if (!validator || !view.spaces)
 		exit(99);
-	failed = jp_spans_of_truth(evidence->truth, &truth) ?: validator->begin(&view, &err);
+	view.state = calloc(1, validator->size ?: 1);
+	if (!view.state)
+		exit(99);
+	failed = jp_spans_of_truth(evidence->truth, &truth);
+	if (!failed && validator->begin)
+		failed = validator->begin(&view, &err);
 	for (size_t i = 0; i < count && !failed; i++) {
 		held.samples += events[i].type == JP_EVENT_SAMPLE;
 		failed = validator->advance_to ? validator->advance_to(&view, events[i].time) : 0;
@@ -72,7 +77,9 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	for (size_t i = 0; i < view.findings.nr_exceptions; i++)
 		exception_counts += view.findings.exceptions[i].count;
 	snprintf(judged_error, sizeof(judged_error), "%s", view.findings.error);
-	validator->free(view.state);
+	if (validator->free)
+		validator->free(view.state);
+	free(view.state);
 	jp_findings_free(&view.findings);
 	jp_spans_free(&known);
 	jp_spans_free(&truth);
