@@ -280,7 +280,7 @@ static void free_state(void *context)
 
 static const struct jp_validator act_records = {
 	.name = "act_records",
-	.size = sizeof(struct act_records),
+	.state_size = sizeof(struct act_records),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

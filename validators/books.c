@@ -296,7 +296,7 @@ static const struct jp_validator books_validator = {
 	.name = "books",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
 		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
-	.size = sizeof(struct accounting),
+	.state_size = sizeof(struct accounting),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

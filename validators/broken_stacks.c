@@ -426,7 +426,7 @@ static const struct jp_validator broken_stacks = {
 	.name = "broken_stacks",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_TASKS,
-	.size = sizeof(struct stacks),
+	.state_size = sizeof(struct stacks),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

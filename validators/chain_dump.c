@@ -186,7 +186,7 @@ static void free_chain_dump(void *state)
 static const struct jp_validator chain_dump = {
 	.name = "chain_dump",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
-	.size = sizeof(struct chain_dump),
+	.state_size = sizeof(struct chain_dump),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -215,7 +215,7 @@ static const struct jp_validator comm_validator = {
 	.name = "comm",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_ADDRESSES,
-	.size = sizeof(struct comm),
+	.state_size = sizeof(struct comm),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

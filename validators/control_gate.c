@@ -119,7 +119,6 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 
 static const struct jp_control gate = {
 	.name = "gate",
-	.help = "names and mappings from before an interval, while the events were disabled",
 	.mapping = omits_mapping,
 	.describe = describe,
 	.exec = omits_exec,

@@ -22,7 +22,6 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 
 static const struct jp_control pathless = {
 	.name = "pathless",
-	.help = "executable entries of the snapshot without a path, by policy `paths`",
 	.mapping = omits_mapping,
 	.describe = jp_skipped_describe,
 	.add_back = add_back,

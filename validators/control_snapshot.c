@@ -78,7 +78,6 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 
 static const struct jp_control snapshot_control = {
 	.name = "snapshot",
-	.help = "every executable entry of the snapshot, by policy `none`",
 	.mapping = omits_mapping,
 	.describe = jp_skipped_describe,
 	.add_back = add_back,

@@ -93,7 +93,6 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 
 static const struct jp_control window = {
 	.name = "window",
-	.help = "mappings made between the snapshot and the enabling of the events",
 	.mapping = omits_mapping,
 	.describe = describe,
 	.thread = omits_thread,

@@ -6,7 +6,6 @@
 
 #include "harness/base/array.h"
 #include "harness/base/map.h"
-#include "harness/base/order.h"
 #include "harness/model/space/ranges.h"
 
 /* The acts of one process that were visited, from the last to the first. An act's number is its

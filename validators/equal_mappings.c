@@ -464,7 +464,7 @@ static void free_equal(void *state)
 static const struct jp_validator equal_mappings = {
 	.name = "equal_mappings",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
-	.size = sizeof(struct equal),
+	.state_size = sizeof(struct equal),
 	.begin = begin,
 	.advance_to = advance_to,
 	.handle = handle_event,

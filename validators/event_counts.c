@@ -87,7 +87,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator event_counts = {
 	.name = "event_counts",
-	.size = sizeof(struct event_counts),
+	.state_size = sizeof(struct event_counts),
 	.handle = handle_event,
 	.end = end,
 };

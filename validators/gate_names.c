@@ -170,7 +170,7 @@ static void free_gate(void *state)
 
 static const struct jp_validator gate_names = {
 	.name = "gate_names",
-	.size = sizeof(struct gate_names),
+	.state_size = sizeof(struct gate_names),
 	.begin = begin,
 	.advance_to = advance_to,
 	.handle = handle_event,

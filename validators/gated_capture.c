@@ -401,7 +401,7 @@ static void free_gated(void *state)
 
 static const struct jp_validator gated_capture = {
 	.name = "gated_capture",
-	.size = sizeof(struct gated),
+	.state_size = sizeof(struct gated),
 	.begin = begin,
 	.advance_to = advance_to,
 	.handle = handle_event,

@@ -248,7 +248,7 @@ static void free_code(void *context)
 static const struct jp_validator injected_code = {
 	.name = "injected_code",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
-	.size = sizeof(struct injected_code),
+	.state_size = sizeof(struct injected_code),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

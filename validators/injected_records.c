@@ -142,7 +142,7 @@ static const struct jp_validator injected_records = {
 	.name = "injected_records",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
 		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
-	.size = sizeof(struct injected_records),
+	.state_size = sizeof(struct injected_records),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -522,7 +522,7 @@ static void free_order(void *state)
 static const struct jp_validator jit_order = {
 	.name = "jit_order",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
-	.size = sizeof(struct jit_order_state),
+	.state_size = sizeof(struct jit_order_state),
 	.begin = begin,
 	.advance_to = advance_to,
 	.handle = handle_event,

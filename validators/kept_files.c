@@ -239,7 +239,7 @@ static void free_kept(void *state)
 
 static const struct jp_validator kept_files = {
 	.name = "kept_files",
-	.size = sizeof(struct kept),
+	.state_size = sizeof(struct kept),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -88,7 +88,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 static const struct jp_validator losses = {
 	.name = "losses",
 	.traits = JP_LACKS_ALL,
-	.size = sizeof(struct loss_state),
+	.state_size = sizeof(struct loss_state),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -368,7 +368,7 @@ static void free_coverage(void *state)
 static const struct jp_validator mapping_coverage = {
 	.name = "mapping_coverage",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
-	.size = sizeof(struct jp_coverage),
+	.state_size = sizeof(struct jp_coverage),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -300,7 +300,7 @@ static void free_records(void *context)
 static const struct jp_validator mapping_records = {
 	.name = "mapping_records",
 	.traits = JP_LACKS_REGISTERS,
-	.size = sizeof(struct mapping_records),
+	.state_size = sizeof(struct mapping_records),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -253,7 +253,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator modes = {
 	.name = "modes",
-	.size = sizeof(struct modes),
+	.state_size = sizeof(struct modes),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

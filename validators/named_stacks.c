@@ -296,7 +296,7 @@ static void free_stacks(void *state)
 static const struct jp_validator named_stacks = {
 	.name = "named_stacks",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
-	.size = sizeof(struct named_stacks),
+	.state_size = sizeof(struct named_stacks),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

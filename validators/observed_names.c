@@ -200,7 +200,7 @@ static const struct jp_validator observed_names = {
 	.name = "observed_names",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_MAPPINGS | JP_LACKS_TASKS |
 		  JP_LACKS_THREADS,
-	.size = sizeof(struct observed_names),
+	.state_size = sizeof(struct observed_names),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -294,7 +294,7 @@ static void free_processes(void *state)
 static const struct jp_validator processes_validator = {
 	.name = "processes",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
-	.size = sizeof(struct processes),
+	.state_size = sizeof(struct processes),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

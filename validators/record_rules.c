@@ -317,7 +317,7 @@ static void free_rules(void *state)
 
 static const struct jp_validator record_rules = {
 	.name = "record_rules",
-	.size = sizeof(struct record_rules),
+	.state_size = sizeof(struct record_rules),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "harness/base/array.h"
-#include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/model/oracle/oracle.h"
 

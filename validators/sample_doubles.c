@@ -8,9 +8,7 @@
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
-#include "harness/model/oracle/oracle.h"
 #include "validators/digest.h"
-#include "validators/sample_class.h"
 
 /* Samples that no thread can have produced. */
 static const struct jp_role impossible = {.column = "invented"};
@@ -79,7 +77,7 @@ static void free_doubles(void *context)
 static const struct jp_validator sample_doubles = {
 	.name = "sample_doubles",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
-	.size = sizeof(struct sample_doubles),
+	.state_size = sizeof(struct sample_doubles),
 	.handle = handle_event,
 	.end = end,
 	.free = free_doubles,

@@ -141,7 +141,7 @@ static void free_places(void *context)
 static const struct jp_validator sample_places = {
 	.name = "sample_places",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_TASKS,
-	.size = sizeof(struct sample_places),
+	.state_size = sizeof(struct sample_places),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

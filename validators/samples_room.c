@@ -59,7 +59,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 static const struct jp_validator samples_room = {
 	.name = "samples_room",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
-	.size = sizeof(struct samples_room),
+	.state_size = sizeof(struct samples_room),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -367,7 +367,7 @@ static void free_state(void *context)
 static const struct jp_validator shown = {
 	.name = "shown",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_ALL,
-	.size = sizeof(struct shown_state),
+	.state_size = sizeof(struct shown_state),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -225,7 +225,7 @@ static void free_shown(void *state)
 
 static const struct jp_validator snapshots_validator = {
 	.name = "snapshots",
-	.size = sizeof(struct shown),
+	.state_size = sizeof(struct shown),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -120,7 +120,7 @@ static void free_words(void *state)
 static const struct jp_validator stack_words = {
 	.name = "stack_words",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
-	.size = sizeof(struct stack_words),
+	.state_size = sizeof(struct stack_words),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

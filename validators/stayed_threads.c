@@ -142,7 +142,7 @@ static void free_stayed(void *context)
 static const struct jp_validator stayed_threads = {
 	.name = "stayed_threads",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
-	.size = sizeof(struct stayed_threads),
+	.state_size = sizeof(struct stayed_threads),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -112,7 +112,7 @@ static void free_names(void *state)
 static const struct jp_validator summed_names = {
 	.name = "summed_names",
 	.traits = JP_LACKS_ALL,
-	.size = sizeof(struct summed_names),
+	.state_size = sizeof(struct summed_names),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -13,7 +13,6 @@
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
-#include "harness/model/oracle/place.h"
 #include "validators/frame_names.h"
 #include "validators/sample_class.h"
 #include "validators/stack_counts.h"
@@ -557,7 +556,7 @@ static void free_summed(void *state)
 static const struct jp_validator summed_stacks = {
 	.name = "summed_stacks",
 	.traits = JP_LACKS_ALL,
-	.size = sizeof(struct summed),
+	.state_size = sizeof(struct summed),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "harness/judge/validator.h"
 #include "validators/two_clocks.h"
 
 static const struct jp_role seen_samples = {.column = "seen"};

@@ -424,7 +424,7 @@ static const struct jp_validator tasks_validator = {
 	.name = "tasks",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_ADDRESSES,
-	.size = sizeof(struct task_state),
+	.state_size = sizeof(struct task_state),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

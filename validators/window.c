@@ -80,7 +80,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 static const struct jp_validator window = {
 	.name = "window",
 	.traits = JP_LACKS_ALL & ~JP_LACKS_TIME,
-	.size = sizeof(struct window_count),
+	.state_size = sizeof(struct window_count),
 	.handle = handle_event,
 	.end = end,
 };

@@ -631,7 +631,7 @@ static void free_witness(void *context)
 static const struct jp_validator witness = {
 	.name = "witness",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
-	.size = sizeof(struct witness),
+	.state_size = sizeof(struct witness),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,

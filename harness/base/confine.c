@@ -2,7 +2,6 @@
 #include "harness/base/confine.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

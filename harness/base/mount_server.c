@@ -2,7 +2,6 @@
 #include "harness/base/mount_server.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/capture/elf_copies.h"
-#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
 #include "harness/capture/synthesize.h"

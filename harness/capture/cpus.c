@@ -2,7 +2,6 @@
 #include "harness/capture/cpus.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/search.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/values.h"

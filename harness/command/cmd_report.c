@@ -10,7 +10,6 @@
 #include "harness/command/reading.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/outcome/case_folders.h"
-#include "harness/outcome/expect.h"
 #include "harness/report/page.h"
 #include "harness/report/page_data.h"
 #include "harness/run/cases.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/base/cleanup.h"
 #include "harness/base/globs.h"
 #include "harness/base/terminal.h"
 #include "harness/command/command.h"

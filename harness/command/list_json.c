@@ -3,7 +3,6 @@
  * values, and all cases. Programs that make cases of their own read it (ci/hunt). */
 #include "harness/command/list_json.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/cleanup.h"

@@ -2,7 +2,6 @@
 #include "harness/command/stay.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "harness/base/exits.h"

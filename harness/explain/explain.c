@@ -165,9 +165,12 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 		*err = (struct jp_error){""};
 		ret = read_and_explain(&reading, path, options->partial, err);
 	}
-	for (size_t i = 0; i < reading.count; i++)
-		if (reading.explainers[i]->free)
+	for (size_t i = 0; i < reading.count; i++) {
+		if (reading.views[i].state && reading.explainers[i]->free)
 			reading.explainers[i]->free(reading.views[i].state);
+		if (reading.explainers[i]->state_size)
+			free(reading.views[i].state);
+	}
 	jp_ends_free(reading.ends);
 	jp_changed_files_free(reading.changed);
 	jp_names_free(reading.names);

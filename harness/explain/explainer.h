@@ -41,5 +41,6 @@ struct jp_explainer {
 		      const struct jp_stack *stack);
 	/* Blames the found causes, after the last event. */
 	int (*end)(struct jp_explain_view *view, struct jp_error *err);
-	void (*free)(void *state); /* may be NULL */
+	/* Frees what @state holds, and a state that begin() created; may be NULL. */
+	void (*free)(void *state);
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/explain/culprits.h"

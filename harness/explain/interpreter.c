@@ -58,12 +58,9 @@ static void free_state(void *context)
 {
 	struct interpreter_state *state = context;
 
-	if (!state)
-		return;
 	jp_map_free(&state->looped);
 	jp_map_free(&state->places);
 	jp_map_free(&state->processes);
-	free(state);
 }
 
 /* Returns the role of a function of this name in the file of @loop. */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "harness/explain/explainer.h"
 
@@ -53,6 +51,5 @@ static const struct jp_explainer kernel_only = {
 	.state_size = sizeof(struct kernel_only),
 	.handle = handle_event,
 	.end = blame_events,
-	.free = free,
 };
 JP_REGISTER(explainer, kernel_only);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files that cannot show stacks: recorded without them, without samples, or never written. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "harness/explain/explainer.h"
 
@@ -98,6 +97,5 @@ static const struct jp_explainer no_evidence = {
 	.state_size = sizeof(struct no_evidence),
 	.handle = handle_event,
 	.end = blame_all,
-	.free = free,
 };
 JP_REGISTER(explainer, no_evidence);

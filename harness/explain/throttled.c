@@ -20,9 +20,7 @@ static void free_state(void *context)
 {
 	struct throttled *state = context;
 
-	if (state)
-		jp_map_free(&state->since);
-	free(state);
+	jp_map_free(&state->since);
 }
 
 static int handle_event(struct jp_explain_view *view, const struct jp_event *event,

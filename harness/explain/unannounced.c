@@ -31,11 +31,8 @@ static void free_state(void *context)
 {
 	struct missing_records *state = context;
 
-	if (!state)
-		return;
 	free(state->list);
 	jp_map_free(&state->at);
-	free(state);
 }
 
 static int handle_event(struct jp_explain_view *view, const struct jp_event *event,

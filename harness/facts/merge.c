@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a mapping record covers: the whole mapping after mmap, mprotect or mremap, merged with its
  * neighbours. */
-#include <errno.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Operations with a mapping record, and its contents. */
-#include <errno.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>

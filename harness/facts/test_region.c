@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/facts/test_region.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 /* 64 GiB: above programs linked at fixed addresses, below addresses that the kernel chooses. */

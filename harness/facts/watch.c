@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/facts/watch.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>

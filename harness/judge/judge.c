@@ -59,7 +59,7 @@ static int begin_work(struct work *work, uint32_t lacks)
 	if (lacks & ~validator->traits)
 		return jp_findings_skip(&work->view.findings, validator->name,
 					jp_lack_text(lacks & ~validator->traits));
-	work->view.state = calloc(1, validator->size ?: 1);
+	work->view.state = calloc(1, validator->state_size ?: 1);
 	if (!work->view.state)
 		return -ENOMEM;
 	if (validator->begin)

@@ -45,8 +45,8 @@ struct jp_view {
  * are valid only during the call. */
 struct jp_validator {
 	const char *name;
-	uint32_t traits; /* JP_WANTS_INJECTED, and each enum jp_lack that it does not need */
-	size_t size;     /* of @view->state, in bytes */
+	uint32_t traits;   /* JP_WANTS_INJECTED, and each enum jp_lack that it does not need */
+	size_t state_size; /* bytes of @view->state */
 	/* Prepares @view->state; may be NULL. Returns 1 if there is nothing to judge. */
 	int (*begin)(struct jp_view *view, struct jp_error *err);
 	/* Time advances to @time, without a change since the last event; may be NULL. */

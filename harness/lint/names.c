@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rules about the names of functions, for both formats. */
-#include <stdbool.h>
 #include <string.h>
 
 #include "harness/base/printable.h"

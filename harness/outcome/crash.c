@@ -2,7 +2,6 @@
 #include "harness/outcome/checks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/cleanup.h"

@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/new_file.h"

@@ -2,7 +2,6 @@
 #include "harness/run/environment.h"
 
 #include <gnu/libc-version.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>

@@ -30,7 +30,6 @@ struct jp_extras {
  * run directory. A function that is NULL left out nothing of its kind. */
 struct jp_control {
 	const char *name; /* control=NAME of a case, and the cause */
-	const char *help;
 	/* Returns whether the control left out the mapping at @what->ip at @time, and fills
 	 * @what. */
 	bool (*mapping)(struct jp_left_out *what, uint64_t time);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/number.h"
 #include "harness/base/path.h"
 #include "harness/format/elf/elf_file.h"
 

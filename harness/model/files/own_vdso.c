@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <stdint.h>
 #include <sys/auxv.h>
 
 enum { MAX_IMAGE = 1 << 20 };

@@ -9,7 +9,6 @@
 #include "harness/base/array.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
-#include "harness/model/oracle/truth.h"
 
 /* Higher addresses cannot be rounded up to a page. */
 #define LAST_PAGE (-(uint64_t)JP_MEMORY_PAGE)

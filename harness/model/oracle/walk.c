@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/oracle/place.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/array.h"

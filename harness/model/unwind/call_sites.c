@@ -6,7 +6,6 @@
 #include "harness/base/file.h"
 #include "harness/base/map.h"
 #include "harness/base/order.h"
-#include "harness/model/machine/machine.h"
 #include "harness/model/unwind/elf_store.h"
 #include "harness/model/unwind/frame_use.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/unwind/frame_use.h"
 
-#include "harness/model/machine/machine.h"
 #include "harness/model/unwind/cfi_rows.h"
 #include "harness/model/unwind/elf_store.h"
 

@@ -55,7 +55,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 
 	if (!validator || !view.spaces)
 		exit(99);
-	view.state = calloc(1, validator->size ?: 1);
+	view.state = calloc(1, validator->state_size ?: 1);
 	if (!view.state)
 		exit(99);
 	failed = jp_spans_of_truth(evidence->truth, &truth);
