@@ -28,6 +28,8 @@ from ci.base import process
 from ci.base.text import found
 from ci.bench import usage
 
+PAIRS = 7  # of runs
+
 # Calls 40 functions deep in less than 8 KiB, all with frame pointers. The environment lies above
 # them on the stack, so that the largest dump is full. Prints the wall and CPU time of the work, in
 # ns.
@@ -144,7 +146,7 @@ class Bench:
         rows, lost = [], 0
         # Do not charge the cost of starting and stopping the capture to samples.
         start = statistics.median(self.record_work(name, frequency, 1)[2] for _ in range(3))
-        for _ in range(self.options.pairs):
+        for _ in range(PAIRS):
             wall, cpu, _, _ = self.run()
             watched, watched_cpu, reader, samples, gone, path = self.record_work(name, frequency)
             lost += gone
@@ -173,7 +175,7 @@ class Bench:
         read, whole = [], []
         judge = [self.options.jitproof, "judge", "--method", method]
         frames = json.loads(process.must([*judge, "--json", path]))["unwind"]["frames_per_sample"]
-        for _ in range(self.options.pairs):
+        for _ in range(PAIRS):
             read.append(usage.measure_command([self.options.jitproof, "judge", path])[0])
             whole.append(usage.measure_command([*judge, path])[0])
         each = [1e6 * (unwound - plain) / samples for unwound, plain in zip(whole, read)]
@@ -197,9 +199,6 @@ def measure_frame_pointers(options: argparse.Namespace, folder: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof")
-    parser.add_argument("--pairs", type=int, default=7, help="pairs of runs (default: %(default)s)")
-    parser.add_argument("--frequency", type=int, action="append",
-                        help="in Hz; may be repeated (default: 999 and 9999)")
     parser.add_argument("--perf", default="perf")
     parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 1 GB")
     options = parser.parse_args()
@@ -208,11 +207,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder, \
             tempfile.TemporaryDirectory() as home:
         bench = Bench(options, folder, home)
-        print("capture: %d pairs of watched / unwatched: minimum, median, maximum" % options.pairs)
+        print("capture: %d pairs of watched / unwatched: minimum, median, maximum" % PAIRS)
         print("  %-22s %5s | %7s | %-17s | %-17s | %-20s | %6s | %-20s | lost" % (
             "strategy", "asked", "per CPU", "CPU time", "wall time", "CPU us / sample", "bytes",
             "reader us / sample"))
-        for frequency in options.frequency or (999, 9999):
+        for frequency in (999, 9999):
             for name in STRATEGIES:
                 bench.measure_capture(name, frequency)
         print("unwinding: CPU us per sample")

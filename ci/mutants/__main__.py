@@ -127,8 +127,7 @@ def run_mutants(options: argparse.Namespace) -> int:
     again = ("survived", "undecided") if options.again else ("undecided",)
     waiting = [one for one in chosen if one.key() not in known and (
         options.random or progress.state(one, known) in (*again, "not tried"))]
-    lost = try_mutants(options, waiting, progress, begin) if waiting and not options.report \
-        else []
+    lost = try_mutants(options, waiting, progress, begin) if waiting else []
     if lost:
         # Tests change: another test may notice the mutant now.
         everyone = argparse.Namespace(**{**vars(options), "random": 0, "seconds": 0})
@@ -161,7 +160,6 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--store", action="store_true", help="write results/MUTANTS.md and "
                         "results/mutants/tried")
-    parser.add_argument("--report", action="store_true", help="try none, show the known results")
     return status.guard_command("mutants", run_mutants)(parser.parse_args())
 
 

@@ -360,7 +360,7 @@ def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[
 def record(options: argparse.Namespace, folder: str, command: list[str]) -> str:
     path = os.path.join(folder, "perf.data")
     process.must([options.jitproof, "record", "--stack", str(options.stack),
-                  "--freq", str(options.frequency), "-o", path, "--", *command])
+                  "--freq", "999", "-o", path, "--", *command])
     return path
 
 
@@ -391,7 +391,6 @@ def main() -> int:
     parser.add_argument("--perf", action="append", metavar="WANTED",
                         help='a suite, a version or "installed" (the default); may be repeated')
     parser.add_argument("--stack", type=int, default=16384, help="bytes of each dump (%(default)s)")
-    parser.add_argument("--frequency", type=int, default=999, help="default: %(default)s")
     parser.add_argument("--seconds", type=int, default=2,
                         help="duration of each program (%(default)s)")
     parser.add_argument("--folder", help="folder for captures, some 100 MB (default: $TMPDIR)")

@@ -125,29 +125,17 @@ REAL = ("plain", "perf-map", "compressed", "two-events", "dwarf", "pipe", "pipe-
 
 
 class Sums:
-    """The results so far: their counts, and a row of the table for each capture."""
+    """Prints results and counts them."""
 
     def __init__(self) -> None:
         self.states: collections.Counter[str] = collections.Counter()
-        self.rows: dict[str, dict[str, str]] = {}
 
-    def add(self, perf: str, capture: str, state: str, text: str, samples: int | None = None,
+    def add(self, perf: str, capture: str, state: str, text: str,
             more: Sequence[str] = ()) -> None:
         self.states[state] += 1
         print("%-4s %-10s %-36s %s" % (state, perf, capture, text), flush=True)
         for line in more:
             print("     " + line, flush=True)
-        cell = state if samples is None else "%d" % samples if state == "ok" else "**%s**" % state
-        self.rows.setdefault(capture, {})[perf] = "-" if state == "SKIP" else cell
-
-    def make_table(self, perfs: Sequence[Perf]) -> Iterator[str]:
-        """Yields a Markdown table of samples with a row for each capture, a column for each
-        perf."""
-        names = [perf.version for perf in perfs]
-        yield "| capture | %s |" % " | ".join(names)
-        yield "|---" * (len(names) + 1) + "|"
-        for capture, cells in self.rows.items():
-            yield "| %s | %s |" % (capture, " | ".join(cells.get(name, "") for name in names))
 
 
 def build_program(path: str) -> None:
@@ -196,7 +184,7 @@ def compare(options: argparse.Namespace, perf: Perf, path: str) -> dict[str, Any
         return {"state": "FAIL", "text": str(error)}
     if not peer["samples"]:
         differences.append("no samples: nothing was compared")
-    return {"state": "FAIL" if differences else "ok", "samples": peer["samples"],
+    return {"state": "FAIL" if differences else "ok",
             "text": "%d samples, %d addresses, %d of %d figures differ" % (
                 peer["samples"], peer["addresses"], len(differences), figures),
             "more": differences}
@@ -275,7 +263,6 @@ def main() -> int:
                         help="folder of the perfs of the suites (default: %(default)s)")
     parser.add_argument("--node", default="node", help="default: %(default)s")
     parser.add_argument("--keep", metavar="DIR", help="keep the captures in this folder")
-    parser.add_argument("--markdown", metavar="FILE", help="write a table of samples to FILE")
     parser.add_argument("wanted", nargs="*", help='suites, versions or "installed" (default: %s '
                         "and the installed perf)" % ", ".join(perf_tools.SUITES))
     options = parser.parse_args()
@@ -292,8 +279,6 @@ def main() -> int:
             check_ours(options, perf, captures, sums)
             check_theirs(options, perf, sums)
             check_node(options, perf, sums)
-    if options.markdown:
-        files.write(options.markdown, "\n".join(sums.make_table(found)) + "\n")
     print("%(ok)d passed, %(FAIL)d failed, %(SKIP)d skipped" % sums.states)
     if sums.states["FAIL"]:
         return 1

@@ -40,7 +40,6 @@ class Options(NamedTuple):
     jitproof: str
     top: str
     seed: int
-    share: float
     kinds: tuple[str, ...]
 
 
@@ -66,11 +65,6 @@ def try_kind(bench: Bench, case: Case, kind: Kind) -> report.Trial:
     return report.Trial(case.name, kind.name, state, "%s: %s" % verdict[:2])
 
 
-def is_chosen(kind: str, case: str, options: Options) -> bool:
-    """Returns whether a pair belongs to the share to try, which depends on the seed."""
-    return hash_pair(kind, case, options.seed) < options.share * 2**32
-
-
 def hash_pair(kind: str, case: str, seed: int) -> int:
     return zlib.crc32(("%d %s %s" % (seed, kind, case)).encode())
 
@@ -86,7 +80,7 @@ def try_case(name: str, options: Options, done: frozenset[str]) -> list[report.T
         if plain.outcome not in PASSING:
             return [report.Trial(name, "", "unusable", "%s: %s" % plain[:2])]
         return [try_kind(bench, case, KINDS[kind]) for kind in options.kinds
-                if is_chosen(kind, name, options) and kind not in done]
+                if kind not in done]
 
 
 def link_or_copy(source: str, target: str) -> str:
@@ -204,7 +198,7 @@ def run(options: argparse.Namespace) -> int:
         names = filter_names(find_cases(top), options.case)
         if not kinds or not names:
             raise status.Refused("no kind or no case matches; see --list")
-        chosen = Options(options.jitproof, top, options.seed, options.share, tuple(kinds))
+        chosen = Options(options.jitproof, top, options.seed, tuple(kinds))
         if options.make:
             return make_run(names, chosen, options.make)
         progress = Progress(options.progress)
@@ -213,9 +207,9 @@ def run(options: argparse.Namespace) -> int:
     if left:
         raise status.Unusable("%d cases are left; continue with the same --progress" % left)
     if options.output:
-        files.write(options.output, report.make_page(trials, options.seed, options.share, 3))
+        files.write(options.output, report.make_page(trials, options.seed, 3))
     if not options.output or options.show:
-        print(report.make_page(trials, options.seed, options.share, None), end="")
+        print(report.make_page(trials, options.seed, None), end="")
     counts = collections.Counter(report.is_right(trial) for trial in trials)
     print("%d passed, %d failed, %d skipped" % (counts[True], counts[False], counts[None]))
     return 1 if counts[False] else 0
@@ -231,8 +225,6 @@ def main() -> int:
     parser.add_argument("-c", "--case", action="append", default=[], metavar="GLOB",
                         help="only these cases")
     parser.add_argument("--seed", type=int, default=1, help="which records are altered")
-    parser.add_argument("--share", type=float, default=1.0, metavar="X",
-                        help="try this share of all pairs of kind and case, by the seed")
     parser.add_argument("-j", "--jobs", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--progress", metavar="FILE", help="store trials in FILE and do not repeat "
                         "them; use it for one DIR and one jitproof")

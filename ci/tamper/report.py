@@ -77,14 +77,13 @@ def list_proofs(trials: Sequence[Trial]) -> list[str]:
                                       for (kind, why), count in sorted(reasons.items())] + [""]
 
 
-def make_page(trials: Sequence[Trial], seed: int, share: float, most: int | None) -> str:
+def make_page(trials: Sequence[Trial], seed: int, most: int | None) -> str:
     of: dict[str, list[Trial]] = collections.defaultdict(list)
     for one in trials:
         if one.kind:
             of[one.kind].append(one)
     made = [kind for kind in KINDS if any(is_right(one) is not None for one in of[kind])]
-    part = "" if share >= 1 else ", %g %% of all pairs of kind and case" % (100 * share)
-    lines = [HEAD + "Seed %d, %d cases%s.\n" % (seed, len({one.case for one in trials}), part)]
+    lines = [HEAD + "Seed %d, %d cases.\n" % (seed, len({one.case for one in trials}))]
     lines += format_section("Alterations", [kind for kind in made if not KINDS[kind].harmless], of)
     lines += format_section("Harmless", [kind for kind in made if KINDS[kind].harmless], of)
     return "\n".join(lines + list_failures(trials, most) + list_proofs(trials)).rstrip("\n") + "\n"
