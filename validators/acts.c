@@ -25,7 +25,6 @@ static int by_end(const void *left, const void *right)
 		       ?: jp_compare(a->start, b->start);
 }
 
-/* Returns the ended spans of @spans, or NULL if out of memory. */
 static struct ended_span *list_ended_spans(const struct jp_spans *spans)
 {
 	struct ended_span *all = calloc(spans->count + 1, sizeof(*all));

@@ -55,7 +55,6 @@ static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const st
 	return failed;
 }
 
-/* Adds the gaps after the last spans. */
 static int add_last_gaps(struct jp_gaps *gaps, uint32_t pid, const struct jp_ranges *covered)
 {
 	const struct covered *one = jp_ranges_from(covered, 0);

@@ -152,7 +152,6 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 	return failed;
 }
 
-/* Returns whether @addr of @pid was truly executable at @time. */
 static bool is_executable_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
 			     uint64_t time)
 {

@@ -68,7 +68,6 @@ static enum jp_verdict compare_with_truth(void *context, const struct jp_truth_s
 				stacks->whole, nr_whole);
 }
 
-/* Stores the numbers of the names of @event. */
 static void read_names(struct named_stacks *stacks, const struct jp_event *event)
 {
 	const struct jp_observed *observed = event->observed;

@@ -27,7 +27,6 @@ static const struct jp_role invented_names = {.column = "wrong"};
 static const struct jp_role right_callers = {.column = "right"};
 static const struct jp_role wrong_callers = {.column = "wrong"};
 
-/* Returns whether any emitted function has the name. */
 static bool is_function(struct observed_names *names, const char *name)
 {
 	return jp_frame_number(&names->functions, name) >= JP_FRAME_FIRST;

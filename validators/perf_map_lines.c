@@ -134,7 +134,6 @@ static int judge_map(struct process_map *map, const struct jp_truth_code *codes,
 	return map->failed;
 }
 
-/* Judges all maps and adds the metrics. Returns 0 or -ENOMEM. */
 static int judge_maps(struct perf_map_lines *maps)
 {
 	const struct jp_truth *truth = maps->view->evidence->truth;

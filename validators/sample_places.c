@@ -51,7 +51,6 @@ static int find_places(struct sample_places *state, const struct jp_executables 
 	return 0;
 }
 
-/* Returns whether @ip was ever executable. */
 static bool is_executable(const struct sample_places *state, uint64_t ip)
 {
 	size_t next;

@@ -156,7 +156,6 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	jp_findings_add_rate(findings, "insn.hit", distinct, instructions);
 }
 
-/* Adds a metric for each cause of a broken stack. */
 static void add_causes(const struct jp_stack_counts *counts, struct jp_findings *findings)
 {
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {

@@ -178,7 +178,6 @@ static enum jp_verdict find_best(struct summed *summed, const struct jp_event *e
 	return most;
 }
 
-/* Describes frame @i in the stream's form. */
 static void describe_frame(const struct summed *summed, const struct jp_event *event, uint32_t i,
 			   char *text, size_t size)
 {

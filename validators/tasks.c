@@ -56,7 +56,6 @@ static bool is_within(const struct task_state *state, uint64_t time, uint64_t fr
 	return time + slack >= from && (to == UINT64_MAX || time <= to + slack);
 }
 
-/* Returns the previous task with the same tid, or NULL. */
 static const struct jp_task *previous_task(const struct task_state *state,
 					   const struct jp_task *task)
 {

@@ -17,7 +17,6 @@ bool jp_clock_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t
 	return false;
 }
 
-/* Returns whether there is no gap between the witness's samples @one and @next. */
 static bool is_contiguous(const struct jp_witnessed *witnessed, const struct jp_witness_sample *one,
 			  const struct jp_witness_sample *next)
 {

@@ -27,7 +27,6 @@ static struct {
 	pthread_mutex_t lock;
 } growth = {.heap = JP_CODE_HEAP(16), .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns the position of the @number-th unit, in units. */
 static unsigned locate_unit(unsigned number)
 {
 	unsigned units = growth.heap.pages / growth.unit, even = (units + 1) / 2;
@@ -59,7 +58,6 @@ static int prepare_unit(unsigned first)
 
 enum { WRITE, LOAD, SCHEDULE };
 
-/* Performs @operation on each page of the unit. */
 static int process_pages(unsigned first, int operation)
 {
 	int ret = 0;

@@ -36,7 +36,6 @@ static struct {
 	atomic_int over;
 } scene = {.fd = -1, .file = -1};
 
-/* Answers @request with @size bytes of @data, or with @error (-errno). */
 static void send_answer(const struct fuse_in_header *request, int error, const void *data,
 			size_t size)
 {

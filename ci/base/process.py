@@ -28,7 +28,6 @@ def must(command: Sequence[str], **more: Any) -> str:
 
 
 def compile_c(source: str, path: str, *options: str, language: str = "c") -> None:
-    """Compiles C (or @language) source text into the file @path."""
     must(["gcc", *options, "-x", language, "-", "-o", path], input=source)
 
 

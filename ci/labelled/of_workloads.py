@@ -23,7 +23,6 @@ def add_launched(name: str, label: str, version: str, workload: str, *options: s
 
 def add_attached(name: str, label: str, version: str, record: tuple[str, ...], workload: str,
                  *options: str) -> None:
-    """Records a running workload, with callchains."""
     def make(bench: Bench) -> None:
         bench.attach(version, (*get_chain_options(version), *record),
                      bench.workload(workload, *options))

@@ -27,7 +27,6 @@ def add(name: str, label: str, make: Make, kept: bool = True) -> None:
 
 
 def register_recipe(name: str, label: str, kept: bool = True) -> Callable[[Make], Make]:
-    """Registers the decorated function as a recipe."""
     def register(make: Make) -> Make:
         add(name, label, make, kept)
         return make

@@ -23,7 +23,6 @@ def check_spdx(source: Source) -> Iterator[Found]:
 
 
 def check_name(path: str) -> Iterator[Found]:
-    """Checks the path of any file."""
     if not re.fullmatch(r"([.\w][-+.\w]*/)*[.\w][-+.\w]*", path, re.ASCII):
         yield Found(path, 1, "an odd name", "probably added by mistake")
     *folders, name = path.lower().split("/")
@@ -81,6 +80,5 @@ def check_target(tree: Tree, path: str, target: str) -> str:
 
 
 def find_anchors(text: str) -> set[str]:
-    """Returns the anchors of a page's headings."""
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
             for title in re.findall(r"^#+ +(.*?)[ #]*$", text, re.M)}

@@ -8,7 +8,6 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def parse_positive(text: str) -> int:
-    """Parses a number of 1 or more."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("expected 1 or more, found %s" % text)

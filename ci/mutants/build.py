@@ -34,7 +34,6 @@ class Build:
             raise Unusable("make %s: %s" % (" ".join(targets), done.stderr.strip()[-300:]))
 
     def find_command(self, target: str, *options: str) -> list[str]:
-        """Returns the command by which make builds a target, as words."""
         path = os.path.join(self.folder, target)
         output = process.must(["make", "-n", "V=1", "-W", self.find_source(target),
                                "O=" + self.folder, *self.options, *options, path], cwd=self.tree)

@@ -32,7 +32,6 @@ def list_mutants(tree: str) -> list[Mutant]:
 
 
 def digest(mutant: Mutant) -> str:
-    """Returns the mutant's key as one word."""
     return hashlib.sha256("\0".join(mutant.key()).encode()).hexdigest()[:16]
 
 

@@ -52,7 +52,6 @@ class Traced:
         self.of = {(file, line): at for file, line, at in json.loads(files.read(path))}
 
     def load(self, question: str) -> None:
-        """Loads the trace of an oracle."""
         self.bits[question] = files.read_bytes(self.path(question))
         self.seconds[question] = float(files.read(self.path(question) + ".seconds"))
 

@@ -139,7 +139,6 @@ class Sums:
 
 
 def build_program(path: str) -> None:
-    """Compiles the program to record."""
     process.compile_c(PROGRAM, path, "-O1", "-g", "-fno-omit-frame-pointer", "-pthread")
 
 
@@ -159,7 +158,6 @@ def record_ours(options: argparse.Namespace, arguments: Sequence[str], attach: b
 
 
 def record_captures(options: argparse.Namespace, sums: Sums) -> Iterator[tuple[str, str]]:
-    """Records captures with jitproof. Yields the name and path of each."""
     for name, arguments, attach in OURS:
         path = os.path.join(options.dir, "ours-" + name + ".data")
         wrong = record_ours(options, arguments, attach, path)

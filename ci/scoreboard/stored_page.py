@@ -37,7 +37,6 @@ def parse_cells(text: str) -> Cells:
 
 
 def parse_sections(text: str) -> dict[str, Section]:
-    """Returns the sections, by profiler."""
     found, section = dict[str, Section](), Section("")
     for line in text.splitlines():
         cells = split_row(line)

@@ -26,7 +26,6 @@ SKIPPED = 4
 
 
 def cell(text: str) -> str:
-    """Returns @text for a cell of a table."""
     return " ".join(text.replace("|", "\\|").split())
 
 

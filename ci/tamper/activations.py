@@ -172,7 +172,6 @@ def swap_times(case: Case) -> Changes:
 
 def change_times(case: Case, where: Where, time: Callable[[int], int],
                  what: str) -> Changes:
-    """Changes the times of the records that match."""
     def alter(capture: Capture) -> Capture:
         records: list[Any] = []
         count = 0

@@ -59,7 +59,6 @@ class Capture(rd.PerfData):
     def copy_with(self, records: Iterable[Any] | None = None,
                   attrs: Sequence[rd.Attr] | None = None,
                   features: dict[int, bytes] | None = None) -> Capture:
-        """Returns a copy with other records, attrs or features."""
         made = Capture(self.attrs if attrs is None else attrs,
                        self.records if records is None else list(records),
                        self.features if features is None else features)
@@ -174,7 +173,6 @@ class Case:
 
     @functools.cached_property
     def watched(self) -> set[int]:
-        """The workload's processes."""
         truth = self.truth
         return {truth.get(index)[2] for index in truth.find(truth.PROCESS_START)}
 
@@ -229,7 +227,6 @@ class Case:
 
     @functools.cached_property
     def code_samples(self) -> list[rd.Sample]:
-        """The samples of the capture in emitted code."""
         return [sample for sample in self.capture("perf.data").samples() if self.is_in_code(sample)]
 
     @functools.cached_property
@@ -325,7 +322,6 @@ class Bench:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def judge(self, changes: Changes) -> Verdict:
-        """Judges the case with changed files."""
         for name in self.dirty - set(changes):
             self.restore(name)
         for name, content in changes.items():

@@ -20,7 +20,6 @@ CONFIG, PERIOD, SAMPLE_TYPE, FLAGS, CLOCKID = 8, 16, 24, 40, 92
 
 
 def find_sampling_attr(capture: Capture) -> int:
-    """Returns the index of the sampling event's attr."""
     for sample in capture.samples():
         return next(index for index, attr in enumerate(capture.attrs) if attr is sample.attr)
     raise Absent("the case holds no sample")
@@ -107,7 +106,6 @@ for name, which in (("sampling", find_sampling_attr), ("sideband", find_sideband
 
 @register_rewrite("ids.swapped")
 def swap_ids(case: Case, capture: Capture) -> Capture:
-    """Swaps the ids of two events."""
     attrs = capture.attrs
     if len(attrs) < 2:
         raise Absent("the case has one event")

@@ -85,7 +85,6 @@ add("env.cpus", change_environment(lambda made: made.update(cpus=made["cpus"] + 
 
 
 def change_feature(number: int, change: Callable[[bytearray], Any]) -> Callable[[Case], Changes]:
-    """Changes the bytes of a feature of perf.data."""
     def alter(case: Case) -> Changes:
         capture = case.capture("perf.data")
         if number not in capture.features:

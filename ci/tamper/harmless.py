@@ -226,7 +226,6 @@ add("harmless.extra-file", lambda case: {"README": b"what a reader put beside it
 
 @kind("harmless.maps.order", harmless=True)
 def reverse_maps(case: Case) -> Changes:
-    """Reverses the order of processes in maps."""
     sections = [one for one in re.split(rb"(?m)^(?=# pid )", case.read("maps")) if one]
     if len(sections) < 2:
         raise Absent("the maps of fewer than two processes were read")

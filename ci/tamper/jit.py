@@ -78,7 +78,6 @@ def choose_loads(one: rd.Jitdump, share: float) -> list[bytearray]:
 
 
 def alter_loads(change: Callable[[bytearray], None]) -> Callable[[Case, rd.Jitdump], None]:
-    """Changes a share of the loads."""
     def alter(case: Case, one: rd.Jitdump) -> None:
         for record in choose_loads(one, 0.3):
             change(record)
@@ -213,7 +212,6 @@ add("perf-map.invented", alter_perf_maps(lambda lines: lines + [b"1000 100 inven
 
 
 def swap_perf_maps(case: Case) -> Changes:
-    """Swaps the perf maps of two processes."""
     found = [name for name in case.list_files() if re.match(r"perf-\d+\.map$", name)]
     if len(found) < 2:
         raise Absent("fewer than two processes have perf maps")

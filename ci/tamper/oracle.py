@@ -51,7 +51,6 @@ def find_parts(case: Case, at: int) -> range:
 
 
 def get_function_id(old: tuple[int, ...]) -> int:
-    """Returns the id of the function of an act on code."""
     return (old[9] if old[0] == T.CODE_LOAD else old[6]) & 0xffffffff
 
 
@@ -276,7 +275,6 @@ def is_contradicted(case: Case, at: int, cpu: int) -> bool:
 
 
 def change_cpu_time(change: Callable[[int], int], every: bool) -> Callable[[Case], Changes]:
-    """Changes the CPU time of one or all activations."""
     def alter(case: Case) -> Changes:
         alone = choose_record_of_type(case, T.LEAVE)
         new = [bytearray(slot) for slot in case.truth.slots]

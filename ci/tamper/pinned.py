@@ -52,7 +52,6 @@ def find_pinned(case: Case) -> list[Pinned]:
 
 
 def map_event_ids(case: Case) -> dict[tuple[int, int], int]:
-    """Returns the event's id of each (tid, CPU)."""
     return {(one.tid, one.cpu): one.id for one in case.capture("perf.data").samples()}
 
 

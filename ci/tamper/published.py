@@ -32,7 +32,6 @@ def shift_time(by: int) -> Callable[[bytearray], None]:
 
 
 def swap_load_times(case: Case, one: rd.Jitdump) -> None:
-    """Swaps the times of pairs of loads."""
     loads = one.loads()
     for first, second in zip(loads[0::4], loads[1::4]):
         before, after = Dump.time(first), Dump.time(second)
@@ -41,7 +40,6 @@ def swap_load_times(case: Case, one: rd.Jitdump) -> None:
 
 
 def swap_addresses(case: Case, one: rd.Jitdump) -> None:
-    """Swaps the addresses of pairs of loads."""
     loads = one.loads()
     for first, second in zip(loads[0::4], loads[1::4]):
         first[24:40], second[24:40] = second[24:40], first[24:40]
@@ -108,7 +106,6 @@ def change_field(at: int, layout: str, value: Callable[[int], int]) -> Callable[
 
 def change_each(number: int, change: Callable[[bytearray], None]) \
         -> Callable[[Case, rd.Jitdump], None]:
-    """Changes all records of a type."""
     def alter(case: Case, one: rd.Jitdump) -> None:
         for record in one.records:
             if Dump.kind(record) == number:
@@ -216,7 +213,6 @@ def require_lines(change: Callable[[list[bytes]], list[bytes]], least: int) \
 
 
 def rotate_names(lines: list[bytes]) -> list[bytes]:
-    """Gives each line the name of the next."""
     names = [split_line(line)[2] for line in lines]
     return [join_words(split_line(line)[:2] + [name])
             for line, name in zip(lines, names[1:] + names[:1])]
@@ -269,7 +265,6 @@ def remove_file(case: Case) -> Changes:
 
 @kind("jit-file.swapped")
 def swap_files(case: Case) -> Changes:
-    """Swaps two ELF files."""
     found = find_jit_files(case, 2)
     first, second = found[0], found[-1]
     if case.read(first) == case.read(second):

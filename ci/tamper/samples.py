@@ -47,7 +47,6 @@ def find_libc(case: Case, sample: rd.Sample) -> int:
 
 
 def find_next_function(case: Case, sample: rd.Sample) -> int:
-    """Returns the address of the next emitted function."""
     starts = sorted({case.truth.get(index)[6] for index in case.truth.find(case.truth.CODE_LOAD)})
     if len(starts) < 2:
         raise Absent("the case emits one function alone")
@@ -202,7 +201,6 @@ def require_enough(case: Case, gone: list[rd.Sample]) -> list[rd.Sample]:
 
 @kind("sample.deleted.function")
 def delete_function(case: Case) -> Changes:
-    """Deletes all samples of one of several functions."""
     truth = case.truth
     starts = sorted({truth.get(index)[6] for index in truth.find(truth.CODE_LOAD)})
     functions: dict[int, list[rd.Sample]] = collections.defaultdict(list)

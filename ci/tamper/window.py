@@ -26,7 +26,6 @@ def change_facts(change: Callable[[Case, Facts], None]) -> Callable[[Case], Chan
 
 
 def set_facts(**values: object) -> Callable[[Case], Changes]:
-    """Changes the values of keys that the file has."""
     def change(case: Case, facts: Facts) -> None:
         for key, value in values.items():
             if key not in facts:
@@ -189,7 +188,6 @@ add("maps.gone", lambda case: {"maps": None})
 
 @kind("maps.without.code")
 def remove_code_lines(case: Case) -> Changes:
-    """Removes the lines of emitted code from the snapshot."""
     kept = []
     lines = read_lines(case, "maps")
     for line in lines:

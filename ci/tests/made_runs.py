@@ -59,7 +59,6 @@ class Made(Folder):
     def run_dir(self, name: str, cases: list[dict[str, Any]] | None = None,
                 facts: list[dict[str, Any]] | None = None, label: str = "6.1",
                 definition: str = DEFINITION, cpus: int = 1, **cell: Any) -> str:
-        """Creates the folder of a run with one cell."""
         if cell.get("kind") == "tool":
             cell["label"] = label
         cases = [case("a/one"), case("a/two")] if cases is None else cases

@@ -264,7 +264,6 @@ static int read_word(struct command_line *line, struct jp_error *err)
 	return 0;
 }
 
-/* Returns whether a needed operand or option is missing. */
 static bool is_missing(const struct jp_option *option, void *mode)
 {
 	return option->needed && !*option->text && (*(unsigned *)mode & (option->modes ?: ~0U));

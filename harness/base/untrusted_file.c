@@ -153,7 +153,6 @@ static int open_through_parent(const char *path, int64_t owner, uint64_t *size,
 	return jp_steal_fd(&fd);
 }
 
-/* Stores the path of the open @fd. */
 static int read_path(int fd, char path[PATH_MAX])
 {
 	char link[40];
@@ -167,7 +166,6 @@ static int read_path(int fd, char path[PATH_MAX])
 	return 0;
 }
 
-/* Stores the path of @name in the open folder @dir. */
 static int build_path_below(int dir, const char *name, char path[PATH_MAX])
 {
 	char above[PATH_MAX];

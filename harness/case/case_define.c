@@ -163,7 +163,6 @@ static int put_case(struct jp_case_parser *p, char **words, int count, char **te
 	return ret ? ret : jp_case_check_predicted(p);
 }
 
-/* Stores the collected expectations in p->cas. */
 static int keep_expectations(struct jp_case_parser *p, const char *text)
 {
 	size_t size = p->nr_expectations * sizeof(*p->expectations);

@@ -6,7 +6,6 @@
 #include "harness/case/case_parser.h"
 #include "harness/model/unwind/methods.h"
 
-/* Returns a NULL-terminated copy of @words in the store. */
 static char **store_words(struct jp_case_parser *p, char **words, int count)
 {
 	char **list = jp_case_store_alloc(p->store, ((size_t)count + 1) * sizeof(*list));
@@ -121,7 +120,6 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 	return 0;
 }
 
-/* Stores the full name. */
 static int store_name(struct jp_case_parser *p, const char *name, struct jp_case *cas)
 {
 	if (!jp_case_name_ok(name, true))

@@ -70,7 +70,6 @@ static bool is_study(const char *name)
 	return name[0] != '.' && name[strlen(name) - 1] != '~';
 }
 
-/* Adds the cases of @dir/@study. Returns NULL on errors; @cases are then freed. */
 static struct jp_cases *add_file(struct jp_cases *cases, const char *dir, const char *study,
 				 struct jp_error *err)
 {

@@ -119,7 +119,6 @@ static const char *judge_cause(const struct truth_causes *all, size_t i)
 	return found <= count_explained(all) ? "covered" : "missed";
 }
 
-/* Returns whether no cause is wrong or missed. */
 static bool is_agreed(const struct truth_causes *all)
 {
 	for (size_t i = 0; jp_cause_at(i); i++) {

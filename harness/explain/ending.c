@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/explain/ending.h"
 
-/* Notes one frame in @stretch. Returns its kind. */
 static enum jp_code_kind note_frame(struct jp_codes *codes, const struct jp_places_process *process,
 				    struct jp_stretch *stretch, struct jp_ending *ending)
 {
@@ -92,7 +91,6 @@ static bool is_far(const struct jp_stack *stack)
 	return stack->count >= LEAST && high - low >= far;
 }
 
-/* Returns whether no frame of @stack is in a mapping. */
 static bool is_unknown(struct jp_codes *codes, const struct jp_places_process *process,
 		       const struct jp_stack *stack)
 {

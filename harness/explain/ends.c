@@ -210,7 +210,6 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 	}
 }
 
-/* Adds the sample to the end that @ending describes. */
 static struct jp_end *add_sample(struct jp_ends *ends, const struct jp_places_process *process,
 				 struct jp_image *image, const struct jp_event *event,
 				 const struct jp_stack *stack, const struct jp_ending *ending)

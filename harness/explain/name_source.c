@@ -16,7 +16,6 @@ struct search {
 	char path[64];
 };
 
-/* Returns whether the process @pid of the recording has code there. */
 static bool has_code(const struct jp_name_case *name_case, uint32_t pid)
 {
 	const struct jp_mapping *mapping =

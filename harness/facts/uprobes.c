@@ -74,7 +74,6 @@ static bool probe_attr(struct perf_event_attr *attr, const struct place *place, 
 	return type >= 0;
 }
 
-/* Opens a uprobe of @place, or a uretprobe if @on_return. */
 static bool open_probe(struct jp_watch *watch, const struct place *place, bool on_return,
 		       struct jp_answer *answer)
 {

@@ -115,7 +115,6 @@ static bool is_other_file(const struct jp_marker *marker, const struct jp_inject
 	       marker->ino != st->st_ino;
 }
 
-/* Notes @marker with its file, if that exists. Returns 0 or -ENOMEM. */
 static int note_file(struct jp_text_pool *files, struct jp_marker *marker,
 		     const struct jp_inject_read *read)
 {

@@ -36,7 +36,6 @@ def paranoid_wrapper(folder: str) -> Sequence[str]:
 
 
 def write_samples(stream: Stream, profile: str, symbols: gecko.Symbols | None = None) -> None:
-    """Writes each sample of the file @profile to @stream."""
     for when, pid, tid, frames in gecko.samples_of(gecko.load(profile), symbols):
         stream.sample(round(when * 10**6), pid, tid, frames)
 

@@ -12,7 +12,6 @@
 
 enum { MOST_PLACES = 5 };
 
-/* Prints untrusted text without control characters. */
 static void print_untrusted(FILE *out, const char *text)
 {
 	jp_printable_put(out, text);
@@ -199,7 +198,6 @@ static unsigned int find_text(const char *line)
 	return blanks + (line[blanks] == '-' ? 2 : 0);
 }
 
-/* Prints the lines of @text in @width columns. */
 static void fit_lines(const char *text, unsigned int width)
 {
 	while (*text) {

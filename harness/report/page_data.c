@@ -50,7 +50,6 @@ int jp_page_data_add_file(struct jp_page_data *page, const struct jp_explanation
 	return jp_picture_write(&page->picture, path, &page->pictures_json);
 }
 
-/* Closes the stream *@stream into *@text. Returns 0 or -ENOMEM. */
 static int end_stream(FILE **stream, char *const *text)
 {
 	FILE *ended = *stream;

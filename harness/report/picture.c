@@ -13,7 +13,6 @@
 #include "harness/model/space/places.h"
 #include "harness/model/unwind/methods.h"
 
-/* Stores the number of the string @text. Returns 0 or -ENOMEM. */
 static int keep_string(struct jp_picture *picture, const char *text, size_t *number)
 {
 	const struct jp_text *kept = jp_text_keep(&picture->strings, text, strlen(text));
@@ -59,7 +58,6 @@ static const char *name_frame(const struct picture_naming *naming, const struct 
 	return published ?: slash && slash[1] && name[1] != '/' ? slash + 1 : name;
 }
 
-/* Stores the number of the stack @frames. Returns 0 or -ENOMEM. */
 static int keep_stack(struct jp_picture *picture, const struct picture_naming *naming,
 		      const struct jp_event *sample, const uint64_t *frames, uint64_t count,
 		      size_t *number)
@@ -82,7 +80,6 @@ static int keep_stack(struct jp_picture *picture, const struct picture_naming *n
 	return 0;
 }
 
-/* Drops stacks that no row has. Returns 0 or -ENOMEM. */
 static int drop_stacks(struct jp_picture *picture)
 {
 	struct jp_stack_move move;
@@ -116,7 +113,6 @@ static bool is_kept(const struct jp_picture *picture)
 	return !((picture->samples - 1) & picture->stride);
 }
 
-/* Adds a row for the current sample. Returns 0 or -ENOMEM. */
 static int add_row(struct jp_picture *picture, const struct jp_event *sample, const char *method,
 		   const char *verdict, const char *cause)
 {
@@ -183,7 +179,6 @@ static int add_record(struct jp_picture *picture, const struct jp_event *event)
 				  &picture->records_capacity, box);
 }
 
-/* Draws an event that is not a sample. */
 static int add_event(struct jp_picture *picture, const struct jp_event *event)
 {
 	char text[64] = "";

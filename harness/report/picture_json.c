@@ -19,7 +19,6 @@ static void write_bands(struct jp_json *json, const struct jp_picture_bands *ban
 	jp_json_end(json);
 }
 
-/* Writes @count values as an array. */
 static void write_values(struct jp_json *json, const uint64_t *values, size_t count)
 {
 	jp_json_array(json, NULL);

@@ -236,7 +236,6 @@ static void put_stacked(FILE *out, struct print *print)
 	}
 }
 
-/* Prints the columns @from to @to - 1 beside the labels. */
 static void put_columns(FILE *out, struct print *print, size_t label, const size_t *widths,
 			size_t from, size_t to)
 {

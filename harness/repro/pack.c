@@ -45,7 +45,6 @@ static int pack_text(struct pack *pack, const char *name, bool runs,
 		       ?: jp_tar_file(&pack->tar, place, runs, text, size, pack->err);
 }
 
-/* Adds the file at @path as @folder/@name. */
 static int pack_copy(struct pack *pack, const char *folder, const char *name, bool runs,
 		     const char *path)
 {

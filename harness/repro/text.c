@@ -34,7 +34,6 @@ static void put_words(FILE *out, const char *title, const struct jp_word_set *se
 		put_item(out, "      ", set->words[i]);
 }
 
-/* Writes each line of @text, indented. */
 static void put_lines(FILE *out, const char *text)
 {
 	while (*text) {
@@ -143,7 +142,6 @@ static void put_case_files(FILE *out, const struct jp_word_set *files)
 			made);
 }
 
-/* Describes the program and its libraries. */
 static void put_program(FILE *out, const struct jp_portable *portable)
 {
 	fputs("* `jitproof`: the program that packed this, with the folder that it was built in",

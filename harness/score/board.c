@@ -79,7 +79,6 @@ bool jp_score_failed(const struct jp_score *score)
 	return failed;
 }
 
-/* Prints the outcome and each line of its reason. */
 static void print_outcome(FILE *out, const struct jp_result *result)
 {
 	char text[sizeof(result->why)], *line = text, *rest;

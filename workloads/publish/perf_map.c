@@ -69,7 +69,6 @@ static int map_open(const char *dir, const char *fault)
 	return map.fault == LATE ? hold_lines() : 0;
 }
 
-/* Writes the held lines. Returns 0 or -errno. */
 static int write_held(void)
 {
 	int ret = 0;

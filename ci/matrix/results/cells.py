@@ -67,7 +67,6 @@ def make_header(path: str, cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def join_reasons(cell: dict[str, Any]) -> str | None:
-    """Joins the reasons of a cell and of its VMs. Returns None if there are none."""
     groups = cell.get("groups", [])
     reasons = [one.get("reason") for one in (cell, *groups)
                if isinstance(one, dict)] if isinstance(groups, list) else []
@@ -156,7 +155,6 @@ def find_case_folder(folder: str, name: str) -> str | None:
 
 
 def read_definition(folder: str) -> str:
-    """Reads the definition with which the case ran."""
     path = os.path.join(folder, "case")
     try:
         return jsonl.read_bytes(path).decode("utf-8")
@@ -233,7 +231,6 @@ def load_whole(folder: str) -> stored.Stored:
 
 
 def sum_metrics(several: Iterator[Any]) -> dict[str, list[int]]:
-    """Sums k and n of each metric."""
     total: dict[Any, Any] = {}
     for metrics in several:
         for name, value in metrics.items():

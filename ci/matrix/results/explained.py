@@ -49,6 +49,5 @@ def does_overlap(one: dict[str, str], before: str, after: str) -> bool:
 
 def find_explanations(explanations: list[dict[str, str]], fact: str, before: str,
                       after: str) -> list[dict[str, str]]:
-    """Returns the explanations of a fact's difference between the labels @before and @after."""
     return [one for one in explanations
             if fnmatch.fnmatchcase(fact, one["fact"]) and does_overlap(one, before, after)]

@@ -166,7 +166,6 @@ def format_stored(stored: Stored) -> str:
 
 
 def load(path: str) -> Stored:
-    """Loads a stored file and checks all of it."""
     stored: Stored | None = None
     for line, record in jsonl.read(path):
         if stored is None:

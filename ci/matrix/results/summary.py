@@ -31,7 +31,6 @@ def find_commits(text: str) -> list[str]:
 
 
 def list_commits(known: list[dict[str, str]], change: Change, facts: list[str]) -> list[str]:
-    """Returns the hashes of the commits that explain the change of the facts."""
     return list(dict.fromkeys(
         commit for fact in facts for why in explained.find_explanations(known, fact, *change)
         for commit in find_commits(why["why"])))

@@ -392,7 +392,6 @@ static uint32_t adler32(const uint8_t *data, size_t size)
 	return b << 16 | a;
 }
 
-/* Writes the bundle of /out to the output memory. */
 static bool write_output(void)
 {
 	struct output output = {0};

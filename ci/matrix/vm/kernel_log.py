@@ -33,7 +33,6 @@ class Allowed:
 
 
 def parse_allowed(entries: Sequence[dict[str, str]]) -> list[Allowed]:
-    """Parses the list `allowed` of the configuration."""
     return [Allowed(**entry) for entry in entries]
 
 
@@ -58,7 +57,6 @@ def parse_records(text: str) -> list[str]:
 
 
 def find_splats(lines: list[str], allow: list[Allowed], release: str) -> list[str]:
-    """Returns the lines of splats that @allow does not list."""
     return [line for line in lines if SPLATS.search(line) and not any(
         re.search(one.pattern, line) and re.match(one.kernels or "", release) for one in allow)]
 

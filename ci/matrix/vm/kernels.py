@@ -73,7 +73,6 @@ def find_release(path: str, data: bytes) -> tuple[int, bytes]:
 
 
 def read_release(path: str) -> str:
-    """Reads the release from a kernel's image."""
     start, data = find_release(path, files.read_bytes(path))
     text = data.split(b"\0")[0].decode("ascii", "replace")
     # The release names a folder, so it must not contain a slash.
@@ -188,7 +187,6 @@ class Kernels:
 
 
 def extract_image(package: str, path: str) -> None:
-    """Extracts the kernel image of a package file to @path."""
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as archive:
         try:

@@ -57,7 +57,6 @@ def read_bytecode(path: str) -> bytes:
 
 
 def add_python(content: initramfs.Content, modules: list[str]) -> None:
-    """Adds the interpreter as `python3`, and the modules."""
     binary = os.path.realpath(sys.executable)
     landmark = os.path.join(sysconfig.get_path("stdlib"), "os.py")
     content.programs[binary.lstrip("/")] = binary

@@ -42,7 +42,6 @@ static int remember_index(struct reading *reading, uint64_t index)
 	return 0;
 }
 
-/* Returns the last load with @index, or NULL. */
 static const struct jp_code_load *find_load(const struct reading *reading, uint64_t index)
 {
 	const size_t *load = jp_map_find(&reading->named, index);

@@ -64,7 +64,6 @@ static int fail_line(const struct observations *all, uint64_t at, uint64_t numbe
 	return fail_at(all, number, text);
 }
 
-/* Copies the line at @at into @all->line and terminates it. */
 static int copy_line(struct observations *all, uint64_t at, uint64_t number)
 {
 	uint64_t size = get_line_size(all, at);

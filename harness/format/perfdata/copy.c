@@ -39,7 +39,6 @@ static int add_bytes(struct jp_bytes *to, const void *from, size_t size)
 	return to->failed ? -ENOMEM : 0;
 }
 
-/* Adds an attr of @size bytes and its ids of @ids_size bytes. */
 static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t size,
 		    const unsigned char *ids, size_t ids_size)
 {

@@ -349,7 +349,6 @@ static const char *decode_deferred(const struct jp_perf_layout *layout,
 	return NULL;
 }
 
-/* Decodes the sample id that ends at @end. */
 static void decode_trailer(const struct jp_perf_layout *layout, const unsigned char *end,
 			   struct jp_event *event)
 {

@@ -7,7 +7,6 @@
 
 #include "harness/base/array.h"
 
-/* Returns the chunk of the pending record @i, or NULL. */
 static struct jp_chunk *get_chunk(const struct jp_perf_rounds *rounds, size_t i)
 {
 	return i < rounds->nr_chunks ? rounds->chunks[i] : NULL;

@@ -123,7 +123,6 @@ const struct jp_build_id *jp_file_finder_build_id(struct jp_file_finder *finder,
 	return headed ? headed->value : NULL;
 }
 
-/* Returns the residence of @pid, or NULL if there is no memory. */
 static const struct jp_residence *find_residence(struct jp_file_finder *finder, uint32_t pid)
 {
 	struct jp_residence *residence = jp_map_find(&finder->residences, pid);

@@ -216,7 +216,6 @@ static bool is_anonymous(const struct jp_mapping *mapping)
 	return false;
 }
 
-/* Returns whether @mapping has a name but no file. */
 static bool has_no_file(const struct jp_mapping *mapping)
 {
 	return mapping->backing == JP_BACKING_FILE

@@ -215,7 +215,6 @@ static bool find_direct(struct jp_cfi_row *row, const struct jp_cfi_rule *rules,
 	return row->kind == JP_ROW_STEP && row->cfa.kind == JP_RULE_REG && row->sp_is_cfa;
 }
 
-/* Fills @row from @frame and appends its rules. */
 static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 		     int return_address, bool signal)
 {

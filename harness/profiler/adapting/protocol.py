@@ -65,7 +65,6 @@ def facts_of(options: argparse.Namespace, **known: object) -> dict[str, object]:
 
 
 def write_capture(folder: str, facts: dict[str, object]) -> None:
-    """Writes the case's file `capture`."""
     with open(os.path.join(folder, "capture"), "x", encoding="ascii") as file:
         file.writelines("%s %s\n" % fact for fact in facts.items())
 
@@ -197,7 +196,6 @@ class Adapter:
         raise NotImplementedError
 
     def write(self, file: IO[str]) -> None:
-        """Writes the stream of observations."""
         raise NotImplementedError
 
     def write_data(self, file: IO[bytes]) -> None:
