@@ -48,8 +48,7 @@ struct named_stacks {
 static uint32_t number_frames(struct named_stacks *stacks, const uint64_t *frames, uint32_t count,
 			      uint64_t *numbers)
 {
-	if (count > FRAMES)
-		count = FRAMES;
+	count = jp_min(count, FRAMES);
 	jp_frame_numbers(&stacks->names, stacks->pid, stacks->time, frames, count, numbers);
 	return count;
 }

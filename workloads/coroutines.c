@@ -120,9 +120,8 @@ static int run(int argc, char **argv)
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_TAIL, JP_SHAPE_LONG, JP_SHAPE_FP,
 			   JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_LEAF}};
 	static const char *const paths[] = {"flNf", "lrnfr", "fNlNf", NULL};
-	int ret;
+	int ret = jp_mix_make(&scene.mix, &kind) ?: jp_mix_paths(&scene.mix, paths, 0);
 
-	ret = jp_mix_make(&scene.mix, &kind) ?: jp_mix_paths(&scene.mix, paths, 0);
 	if (!ret && managed) {
 		char *stack = map_stack();
 

@@ -137,9 +137,8 @@ int jp_reading_apply(struct jp_session *session, pid_t pid, const struct jp_read
 {
 	jp_cleanup_free struct jp_procmap *maps = NULL;
 	size_t count;
-	int ret;
+	int ret = jp_procmaps_parse(reading->bytes, reading->size, &maps, &count, err);
 
-	ret = jp_procmaps_parse(reading->bytes, reading->size, &maps, &count, err);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&session->lock);

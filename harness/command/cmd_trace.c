@@ -114,9 +114,8 @@ static int act(void *context)
 {
 	struct trace_request *request = context;
 	struct jp_error err = {""};
-	int failed;
+	int failed = request->output ? trace_to_file(request, &err) : trace_program(request, &err);
 
-	failed = request->output ? trace_to_file(request, &err) : trace_program(request, &err);
 	jp_comparison_free(&request->comparison);
 	if (failed)
 		return jp_command_broken("trace", &err);

@@ -29,9 +29,8 @@ static void fork_once(struct jp_answer *answer, struct jp_watch *watch)
 
 static void fork_twice(struct jp_answer *answer, struct jp_watch *watch)
 {
-	pid_t pid;
+	pid_t pid = jp_fact_fork(answer);
 
-	pid = jp_fact_fork(answer);
 	if (pid == 0) {
 		pid_t inner = jp_fact_fork(answer);
 
@@ -55,9 +54,8 @@ static int map_and_end(void *context)
 static void clone_child(struct jp_answer *answer, struct jp_watch *watch)
 {
 	static char stack[1 << 16] __attribute__((aligned(16)));
-	pid_t pid;
+	pid_t pid = clone(map_and_end, stack + sizeof(stack), (int)answer->how | SIGCHLD, answer);
 
-	pid = clone(map_and_end, stack + sizeof(stack), (int)answer->how | SIGCHLD, answer);
 	if (pid < 0)
 		jp_answer_failed(answer, "clone");
 	jp_fact_wait(answer, pid);

@@ -187,9 +187,7 @@ int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
 
-		failed = jp_replay_apply(spans->own, act);
-		if (!failed)
-			failed = update_after_act(spans, act);
+		failed = jp_replay_apply(spans->own, act) ?: update_after_act(spans, act);
 	}
 	return failed ?: jp_spans_index(spans);
 }

@@ -120,10 +120,9 @@ static int pack_adapters(struct pack *pack, const char *folder)
 {
 	struct jp_folder_names names = {0};
 	char path[PATH_MAX], real[PATH_MAX];
-	int ret;
+	int ret = jp_untrusted_list(folder, &names, is_adapter, pack->err)
+			  ?: pack_folder(pack, "profiler");
 
-	ret = jp_untrusted_list(folder, &names, is_adapter, pack->err)
-		      ?: pack_folder(pack, "profiler");
 	for (size_t i = 0; i < names.count && !ret; i++)
 		ret = jp_path_build(path, sizeof(path), pack->err, "%s/%s", folder, names.names[i])
 			      ?: pack_copy(pack, "profiler", names.names[i], true,

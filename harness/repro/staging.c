@@ -245,9 +245,8 @@ static int reduce_capture(struct jp_repro *repro, const char *name, int fd, stru
 {
 	struct jp_error detail = {""};
 	char path[4096];
-	int ret;
+	int ret = jp_path_build(path, sizeof(path), err, "%s/%s", repro->stage, name);
 
-	ret = jp_path_build(path, sizeof(path), err, "%s/%s", repro->stage, name);
 	if (ret)
 		return ret;
 	ret = jp_perfdata_reduce(path, fd, &repro->reduced, &detail);

@@ -48,9 +48,8 @@ int jp_elf_save(int fd, const void *image, size_t size, const char *dir, struct 
 	char path[4096], text[2 * sizeof(id->bytes) + 1];
 	struct jp_elf_image copy;
 	struct stat st;
-	int ret;
+	int ret = jp_elf_build_id(fd, image, size, id, err);
 
-	ret = jp_elf_build_id(fd, image, size, id, err);
 	if (!ret)
 		ret = jp_path_build(path, sizeof(path), err, "%s/%s", dir,
 				    jp_build_id_text(id, text));

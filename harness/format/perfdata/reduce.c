@@ -224,9 +224,8 @@ static int reduce_features(struct reducing *reducing)
 	struct jp_perf_file_header header;
 	unsigned count = 0, kept = 0;
 	uint64_t table_at;
-	int ret;
+	int ret = read_at(reducing, &header, sizeof(header), 0);
 
-	ret = read_at(reducing, &header, sizeof(header), 0);
 	/* Headers of the oldest files have no features. */
 	if (ret || header.size < sizeof(header))
 		return ret;
@@ -270,9 +269,8 @@ int jp_perfdata_reduce(const char *path, int fd, struct jp_reduced *reduced, str
 	struct reducing reducing = {.path = path, .fd = fd, .reduced = reduced, .err = err};
 	struct jp_perfdata_summary summary;
 	struct jp_error detail = {""};
-	int ret;
+	int ret = jp_perfdata_read(path, reduce_event, &reducing, &summary, &detail);
 
-	ret = jp_perfdata_read(path, reduce_event, &reducing, &summary, &detail);
 	if (ret && !reducing.failed)
 		ret = jp_fail(err, -ret, "%s", detail.text);
 	if (!ret && (summary.pipe || summary.compressed))

@@ -198,8 +198,7 @@ uint64_t jp_evidence_known_from(const struct jp_evidence *evidence, uint32_t pid
 {
 	uint64_t from = after + evidence->info.slack;
 
-	if (from < evidence->info.enabled)
-		from = evidence->info.enabled;
+	from = jp_max(from, evidence->info.enabled);
 	for (size_t i = 0; before <= evidence->info.enabled && i < evidence->snapshots.count; i++)
 		if (evidence->snapshots.list[i].pid == pid &&
 		    evidence->snapshots.list[i].after > from)

@@ -303,8 +303,7 @@ static int apply_protect(struct jp_replay *replay, const struct jp_event *event)
 
 		if (!old || old->start >= end)
 			break;
-		if (addr < old->start)
-			addr = old->start;
+		addr = jp_max(addr, old->start);
 		next = old->end < end ? old->end : end;
 		one.map.addr = addr;
 		one.map.len = next - addr;
