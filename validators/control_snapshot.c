@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Policy `none`: no entry of the snapshot became a record. */
-#include "validators/control_snapshot.h"
-
+/* Policies that skip entries of the snapshot: `none` skips all, `paths` those without a path
+ * (one-collect#295). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "harness/model/evidence/control.h"
+
+/* Returns whether the capture had @policy, which skips @map. */
+static bool skips(const struct jp_evidence *evidence, enum jp_synth policy,
+		  const struct jp_procmap *map)
+{
+	return map->prot & JP_PROT_EXEC &&
+	       strcmp(evidence->info.policy, jp_synth_text(policy)) == 0 &&
+	       (policy == JP_SYNTH_NONE || !*map->name);
+}
 
 /* Returns whether the events were enabled at @what->act, so that the kernel had to record it. */
 static bool has_record(const struct jp_left_out *what)
@@ -14,7 +24,7 @@ static bool has_record(const struct jp_left_out *what)
 	return what->act->type != JP_EVENT_REMAP && what->act->before > info->enabled + info->slack;
 }
 
-bool jp_skipped_mapping(struct jp_left_out *what, jp_skips skips)
+static bool omits_mapping(struct jp_left_out *what, enum jp_synth policy)
 {
 	const struct jp_evidence *evidence = what->evidence;
 
@@ -28,14 +38,14 @@ bool jp_skipped_mapping(struct jp_left_out *what, jp_skips skips)
 		for (size_t j = 0; j < snapshot->count; j++) {
 			what->map = &snapshot->maps[j];
 			if (what->ip >= what->map->start && what->ip < what->map->end &&
-			    skips(evidence, what->map))
+			    skips(evidence, policy, what->map))
 				return true;
 		}
 	}
 	return false;
 }
 
-void jp_skipped_describe(const struct jp_left_out *what, char *text, size_t size)
+static void describe(const struct jp_left_out *what, char *text, size_t size)
 {
 	const struct jp_procmap *map = what->map;
 
@@ -46,8 +56,8 @@ void jp_skipped_describe(const struct jp_left_out *what, char *text, size_t size
 		 what->evidence->info.policy);
 }
 
-int jp_skipped_add_back(const struct jp_evidence *evidence, struct jp_extras *extras,
-			jp_skips skips)
+static int add_back(const struct jp_evidence *evidence, enum jp_synth policy,
+		    struct jp_extras *extras)
 {
 	int failed = 0;
 
@@ -55,31 +65,44 @@ int jp_skipped_add_back(const struct jp_evidence *evidence, struct jp_extras *ex
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
 
 		for (size_t j = 0; !failed && j < snapshot->count; j++)
-			if (skips(evidence, &snapshot->maps[j]))
+			if (skips(evidence, policy, &snapshot->maps[j]))
 				failed = jp_extras_add_map(extras, snapshot, &snapshot->maps[j]);
 	}
 	return failed;
 }
 
-static bool skips_entry(const struct jp_evidence *evidence, const struct jp_procmap *map)
+static bool omits_by_none(struct jp_left_out *what, uint64_t time)
 {
-	return (map->prot & JP_PROT_EXEC) && strcmp(evidence->info.policy, "none") == 0;
+	return omits_mapping(what, JP_SYNTH_NONE);
 }
 
-static bool omits_mapping(struct jp_left_out *what, uint64_t time)
+static int add_back_by_none(const struct jp_evidence *evidence, struct jp_extras *extras)
 {
-	return jp_skipped_mapping(what, skips_entry);
-}
-
-static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
-{
-	return jp_skipped_add_back(evidence, extras, skips_entry);
+	return add_back(evidence, JP_SYNTH_NONE, extras);
 }
 
 static const struct jp_control snapshot_control = {
 	.name = "snapshot",
-	.mapping = omits_mapping,
-	.describe = jp_skipped_describe,
-	.add_back = add_back,
+	.mapping = omits_by_none,
+	.describe = describe,
+	.add_back = add_back_by_none,
 };
 JP_REGISTER(control, snapshot_control);
+
+static bool omits_by_paths(struct jp_left_out *what, uint64_t time)
+{
+	return omits_mapping(what, JP_SYNTH_PATHS);
+}
+
+static int add_back_by_paths(const struct jp_evidence *evidence, struct jp_extras *extras)
+{
+	return add_back(evidence, JP_SYNTH_PATHS, extras);
+}
+
+static const struct jp_control pathless = {
+	.name = "pathless",
+	.mapping = omits_by_paths,
+	.describe = describe,
+	.add_back = add_back_by_paths,
+};
+JP_REGISTER(control, pathless);
