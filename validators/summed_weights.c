@@ -69,7 +69,8 @@ double jp_summed_least(const struct jp_summed_weight *weight, double ratio)
 	return weight->least - jp_witness_room(weight->steps, weight->least, ratio);
 }
 
-double jp_summed_most(const struct jp_summed_weight *weight, double ratio)
+/* Returns the largest number of samples that a stream can have by chance. */
+static double count_most(const struct jp_summed_weight *weight, double ratio)
 {
 	return weight->most + jp_witness_room(weight->steps, weight->most, ratio) +
 	       fmax(1 - ratio, 0) * weight->steps;
@@ -90,7 +91,7 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 	uint64_t key, whose = 0;
 
 	for (size_t at = 0; (one = jp_map_next(&weights->threads, &at, &key));) {
-		const double more = (double)one->inside - jp_summed_most(one, weights->ratio);
+		const double more = (double)one->inside - count_most(one, weights->ratio);
 
 		excess += fmax(more, 0);
 		lack += fmax(jp_summed_least(one, weights->ratio) - most_inside(one), 0);
@@ -113,7 +114,7 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 {
 	const struct jp_summed_weight *all = &weights->all;
 	const bool few = most_inside(all) < jp_summed_least(all, weights->ratio);
-	const double surplus = (double)all->inside - jp_summed_most(all, weights->ratio);
+	const double surplus = (double)all->inside - count_most(all, weights->ratio);
 	const double seen = fmin(fmax((double)all->inside, all->least), most_inside(all));
 	const double due = fmin(fmax(seen, all->least), all->most);
 	int failed = judge_threads(weights, findings);

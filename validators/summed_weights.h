@@ -31,8 +31,6 @@ int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint3
 			  uint64_t weight, bool inside, bool unknown);
 /* Returns the least number of samples that a stream can have by chance. */
 double jp_summed_least(const struct jp_summed_weight *weight, double ratio);
-/* Returns the largest number of samples that a stream can have by chance. */
-double jp_summed_most(const struct jp_summed_weight *weight, double ratio);
 /* Compares the range of samples that may have been in activations with the range that the witness
  * expects, reports a difference beyond chance, and adds the metrics. Returns 0 or -ENOMEM. */
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings);

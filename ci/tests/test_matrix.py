@@ -252,8 +252,6 @@ class Configuration(Binary):
                            (good.replace(b"at_most = 70", b"at_most = 0"), "short]: at_most"),
                            (good.replace(b"smp = 2", b"smp = true", 1), "groups]]: smp"),
                            (good.replace(b"cases = [", b"cases = [[],", 1), "groups]]: cases"),
-                           (good + b"[architectures.vax]\ncolor = 1\n", "vax]: color"),
-                           (good + b"[architectures.vax.qemu]\nmemory = 'x'\n", "qemu]: memory"),
                            (good + b"[[skips]]\ncase='x'\nwhy='('\nreason='y'\n", "]]: why"),
                            (good + b"[architectures.vax]\ncolor = 1\n", "vax]: color"),
                            (good + b"[architectures.vax.qemu]\nmemory = 'x'\n", "qemu]: memory"),

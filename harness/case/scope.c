@@ -58,11 +58,6 @@ static int compare_versions(const char *version, const char *bound)
 	return 0;
 }
 
-bool jp_cpu_is_emulated(const char *name)
-{
-	return strncmp(name, "QEMU ", 5) == 0;
-}
-
 bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
 {
 	static const char *const kernel[] = {"kernel", NULL}, *const cpu[] = {"cpu", NULL};
@@ -79,7 +74,8 @@ bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
 									       : tool,
 					  value, sizeof(value)))
 		return false;
-	if (qemu && !jp_cpu_is_emulated(value))
+	/* Such as "QEMU Virtual CPU version 2.5+". With KVM the name is the real CPU's. */
+	if (qemu && strncmp(value, "QEMU ", 5) != 0)
 		return false;
 	/* "perf version 6.1.170": the number is what counts. */
 	version += strcspn(version, "0123456789");

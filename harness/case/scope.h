@@ -19,6 +19,3 @@ bool jp_scope_parse(const char *tool, const char *range, struct jp_scope *scope)
 /* Returns whether @scope applies. @environment: text of env.json, or NULL. A tool that it does not
  * record is in no range. */
 bool jp_scope_holds(const struct jp_scope *scope, const char *environment);
-/* Returns whether QEMU emulates the CPU of this name, such as "QEMU Virtual CPU version 2.5+". With
- * KVM the name is the real CPU's. */
-bool jp_cpu_is_emulated(const char *name);

@@ -69,7 +69,10 @@ static int set_library_path(ElfW(Dyn) * entries, size_t count, uint64_t text, st
 	return 0;
 }
 
-int jp_portable_patch(unsigned char *image, size_t size, char **interpreter, struct jp_error *err)
+/* Sets interpreter and library path in the ELF image of @size bytes at @image, within its space.
+ * *@interpreter: the old value, allocated; NULL: it has none, and nothing changed. Returns 0, or
+ * -EINVAL and the reason if it is no such image or has no space. */
+static int patch_image(unsigned char *image, size_t size, char **interpreter, struct jp_error *err)
 {
 	const ElfW(Phdr) * path, *dynamic;
 
@@ -160,7 +163,7 @@ int jp_portable_make(struct jp_portable *portable, struct jp_error *err)
 	*portable = (struct jp_portable){.build_id = "none"};
 	ret = read_self(portable, err);
 	if (!ret)
-		ret = jp_portable_patch(portable->program, portable->size, &portable->loader, err);
+		ret = patch_image(portable->program, portable->size, &portable->loader, err);
 	if (!ret && portable->loader)
 		ret = dl_iterate_phdr(list_library, &listing) ?: find_files(portable, err);
 	if (ret)

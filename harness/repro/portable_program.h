@@ -22,7 +22,3 @@ struct jp_portable {
 
 int jp_portable_make(struct jp_portable *portable, struct jp_error *err);
 void jp_portable_free(struct jp_portable *portable);
-/* Sets interpreter and library path in the ELF image of @size bytes at @image, within its space.
- * *@interpreter: the old value, allocated; NULL: it has none, and nothing changed. Returns 0, or
- * -EINVAL and the reason if it is no such image or has no space. */
-int jp_portable_patch(unsigned char *image, size_t size, char **interpreter, struct jp_error *err);

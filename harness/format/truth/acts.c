@@ -24,7 +24,7 @@ static void name_task(void)
 	uint64_t before = jp_clock_now();
 
 	prctl(PR_GET_NAME, name);
-	jp_truth_comm(before, jp_clock_now(), name);
+	APPEND(COMM, before, jp_clock_now(), .text = {jp_truth_text(name)});
 }
 
 void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
@@ -149,11 +149,6 @@ void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t v
 void jp_truth_maps(uint64_t before, uint64_t after, const char *text)
 {
 	APPEND(MAPS, before, after, .text = {jp_truth_text(text)});
-}
-
-void jp_truth_comm(uint64_t before, uint64_t after, const char *name)
-{
-	APPEND(COMM, before, after, .text = {jp_truth_text(name)});
 }
 
 void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr, uint64_t handled)

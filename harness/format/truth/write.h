@@ -81,8 +81,6 @@ void jp_truth_leave(const struct jp_truth_clocks *clocks, uint32_t path, uint64_
 		    uint64_t ip, uint64_t sp);
 /* Records @text, the executable lines of /proc/self/maps, read in [@before, @after]. */
 void jp_truth_maps(uint64_t before, uint64_t after, const char *text);
-/* Records @name, the calling thread's name in the kernel. */
-void jp_truth_comm(uint64_t before, uint64_t after, const char *name);
 void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t value);
 /* Records that the thread waited until @addr was executable. @handled: time (ns) when its signal
  * handler started. */
