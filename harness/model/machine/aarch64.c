@@ -96,6 +96,8 @@ static const struct jp_machine_frames frames = {
 	.fp = FP,
 	.saved = SAVED,
 	.signature = SIGNATURE,
+	/* user_backtrace() of arch/arm64/kernel/perf_callchain.c: frames strictly progress. */
+	.upwards = true,
 	.undumped = UNDUMPED,
 	.step = step,
 	.after_call = after_call,

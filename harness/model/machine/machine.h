@@ -27,6 +27,7 @@ struct jp_machine_frames {
 	uint32_t saved;   /* mask of callee-saved registers */
 	uint64_t signature; /* mask of the bits of a return address that may be its signature,
 			       which the kernel removes from callchains */
+	bool upwards;       /* the kernel follows a frame pointer only to a higher address */
 	uint8_t undumped;   /* most bytes before an absent page that the kernel's copy of a stack
 			       leaves out */
 	/* Steps by the frame-pointer rule; callee-saved registers stay known. */

@@ -144,6 +144,17 @@ static bool step_to_caller(struct oracle_walk *walk, int64_t from)
 	return true;
 }
 
+/* Returns whether the kernel follows the walk's frame pointer to the frames of @frames->detour. */
+static bool follows_detour(const struct oracle_walk *walk, const struct jp_truth_frames *frames)
+{
+	const struct jp_machine_frames *rule = walk->stack->machine->frames;
+	/* 0: the frame pointer was sampled, not read from the stack. */
+	const uint64_t return_at = walk->stack->at[walk->stack->nr_seen - 1];
+
+	return walk->method->anywhere && frames && frames->detour &&
+	       (!rule->upwards || !return_at || frames->word > return_at);
+}
+
 /* The frame-pointer rule finds the return address of the function whose frame bp points to, and
  * skips the callers of inner functions without a frame. */
 static bool step_bp(struct oracle_walk *walk)
@@ -152,6 +163,7 @@ static bool step_bp(struct oracle_walk *walk)
 	const struct jp_truth_frames *frames;
 	int64_t depth = walk->depth;
 	uint8_t bp = walk->insn->bp & ~JP_INSN_MISLED;
+	uint32_t count;
 
 	while (bp == JP_BP_CALLER) {
 		depth = find_caller(walk->activation, depth);
@@ -163,8 +175,8 @@ static bool step_bp(struct oracle_walk *walk)
 	if (bp == JP_BP_OWN)
 		return step_to_caller(walk, depth);
 	frames = functions[depth]->frames;
-	for (uint32_t i = 0;
-	     walk->method->anywhere && frames && frames->detour && i < frames->detour->count; i++)
+	count = follows_detour(walk, frames) ? frames->detour->count : 0;
+	for (uint32_t i = 0; i < count; i++)
 		add_seen(walk, frames->detour->frames[i], 0);
 	walk->stack->faithful = false;
 	walk->stack->end = JP_END_BP;

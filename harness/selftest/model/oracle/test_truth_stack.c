@@ -3,6 +3,7 @@
  */
 #include <elf.h>
 
+#include "harness/model/machine/machine.h"
 #include "harness/selftest/support/made_truth.h"
 
 /* Two functions, two paths, four activations; code moves between the third and the fourth. */
@@ -370,6 +371,32 @@ static void test_words(void)
 	}
 }
 
+/* On arm64 a frame pointer that the stack holds must lead upwards, and one in the register need
+ * not. A call pushes nothing there. */
+static void test_upwards(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t ip, sp;
+		const char *seen;
+	} table[] = {
+		{"a saved frame pointer that leads downwards ends the chain", 0x1008, SP - 120,
+		 "1008 4008"},
+		{"the register may lead downwards", 0x4004, SP - 80, "4004 700 701"},
+	};
+	const struct jp_machine *machine = stack.machine;
+	const uint32_t pid = truth->codes[0].pid;
+
+	stack.machine = jp_machine_find(EM_AARCH64);
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		check(jp_truth_stack_at(truth, pid, pid, 1150, 0, table[i].ip, table[i].sp,
+					JP_CHAIN, &stack) == JP_STACK_FOUND &&
+			      stack.end == JP_END_BP &&
+			      frames_equal(stack.seen, stack.nr_seen, table[i].seen),
+		      "arm64: %s", table[i].what);
+	stack.machine = machine;
+}
+
 static void test_misleading(void)
 {
 	/* out's callee starts 48 below it, the next callee another 48 or 64. */
@@ -424,6 +451,7 @@ static void test_misleading(void)
 	}
 	test_vdso();
 	test_words();
+	test_upwards();
 }
 
 static void write_long(void)
