@@ -20,7 +20,6 @@
 enum {
 	IDLE_MS = 10,         /* a ring wakes the drain when half full; count samples sooner */
 	ROUND_NS = 100000000, /* shortest round, see end_round() */
-	HIGHEST_PRIORITY = -20,
 };
 
 /* Returns whether every event has hung up: the thread and all that inherited the event have
@@ -117,7 +116,7 @@ static void *drain_thread(void *context)
 	drain->tid = (pid_t)syscall(SYS_gettid);
 	/* With more watched threads than processors and an equal share of time, the rings would
 	 * overflow. Without the privilege, more records are lost. */
-	(void)setpriority(PRIO_PROCESS, (id_t)drain->tid, HIGHEST_PRIORITY);
+	(void)setpriority(PRIO_PROCESS, (id_t)drain->tid, JP_HIGHEST_PRIORITY);
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
 	while (!stop || any) {

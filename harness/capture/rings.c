@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "harness/base/order.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
+#include "harness/capture/worker.h"
 
 enum {
 	SIDEBAND_RING = 512 << 10,
@@ -52,16 +55,22 @@ static void unmap_rings(struct jp_recorder *recorder, unsigned int count)
 		jp_perf_ring_unmap(&recorder->rings[i].records);
 }
 
+/* mmap() locks the address space of our process while it clears the rings. The threads that empty
+ * other rings wait for that lock, so the watched threads must not delay its holder. */
 static int map_rings(struct jp_recorder *recorder, unsigned int count,
 		     const uint64_t size[JP_STREAMS])
 {
+	const id_t thread = (id_t)syscall(SYS_gettid);
+	const int priority = getpriority(PRIO_PROCESS, thread);
 	int ret = 0;
 
+	(void)setpriority(PRIO_PROCESS, thread, JP_HIGHEST_PRIORITY);
 	for (unsigned int i = 0; i < count && !ret; i++) {
 		struct jp_ring *ring = &recorder->rings[i];
 
 		ret = jp_perf_ring_map(&ring->records, ring->fd, size[ring->stream]);
 	}
+	(void)setpriority(PRIO_PROCESS, thread, priority);
 	if (ret)
 		unmap_rings(recorder, count);
 	return ret;

@@ -36,7 +36,6 @@ enum {
 	READS_PER_SECOND = 4,  /* a ring holds the samples of 1 / READS_PER_SECOND seconds */
 	IDLE_MS =
 		10, /* reading interval; shorter than the time until a full ring wakes the thread */
-	FIRST_PRIORITY = -20,
 };
 
 /* Ring and event of one CPU. */
@@ -226,7 +225,7 @@ static void *watch_rings(void *context)
 	bool any = true, stop = false;
 
 	/* The rings are small: read them with the highest priority allowed. */
-	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), FIRST_PRIORITY);
+	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), JP_HIGHEST_PRIORITY);
 	for (unsigned int i = 0; fds && i < witness->nr_cpus; i++)
 		fds[i + 2] = (struct pollfd){.fd = witness->cpus[i].owner, .events = POLLIN};
 	while (!stop || any) {

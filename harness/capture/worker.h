@@ -5,6 +5,9 @@
 
 #include "harness/base/error.h"
 
+/* The lowest nice value (setpriority(2)). */
+enum { JP_HIGHEST_PRIORITY = -20 };
+
 struct jp_session;
 
 /* Starts @work(@context) in a thread with all signals blocked. The caller joins it. Returns 0, or
