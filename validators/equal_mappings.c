@@ -175,10 +175,11 @@ static const struct jp_executable *find_last(const struct equal *equal, uint32_t
 	return last;
 }
 
-/* Returns the last file's first segment with which the program loader mapped @known, up to @end or
- * further, or NULL. */
+/* Returns the first segment of the last file that the program loader mapped as @known until @time,
+ * up to @end or further, or NULL. A later process may have the same pid. */
 static const struct jp_executable *find_loaded(const struct equal *equal, uint32_t pid,
-					       const struct jp_mapping *known, uint64_t end)
+					       const struct jp_mapping *known, uint64_t end,
+					       uint64_t time)
 {
 	/* The kernel may split the file's mapping with its own [vdso]. */
 	const uint64_t start = known->start - known->pgoff;
@@ -186,7 +187,8 @@ static const struct jp_executable *find_loaded(const struct equal *equal, uint32
 	size_t at = SIZE_MAX;
 
 	while ((one = jp_executables_next(&equal->truth, pid, start, start + 1, &at)))
-		if (jp_executable_is_loaded(&equal->truth, one, start, end) &&
+		if (one->open_before <= time + equal->evidence->info.slack &&
+		    jp_executable_is_loaded(&equal->truth, one, start, end) &&
 		    equal->truth.memories[one->memory].line->ino == known->ino &&
 		    (!last || one->close_after > last->close_after))
 			last = one;
@@ -262,7 +264,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	if ((!truth && !known) || (!known && !is_visible(equal, truth, point->time)))
 		return 0;
 	if (!truth)
-		loaded = find_loaded(equal, point->pid, known, end);
+		loaded = find_loaded(equal, point->pid, known, end, point->time);
 	/* No record describes the loader's later changes, nor does the truth. */
 	possible |= loaded &&
 		    jp_executable_possibly(loaded, point->time, point->time, evidence->info.slack);
