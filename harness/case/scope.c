@@ -58,6 +58,15 @@ static int compare_versions(const char *version, const char *bound)
 	return 0;
 }
 
+/* Returns whether @environment records the machine @name. */
+static bool is_machine(const char *environment, const char *name)
+{
+	static const char *const machine[] = {"machine", NULL};
+	char value[32];
+
+	return jp_json_find(environment, machine, value, sizeof(value)) && !strcmp(value, name);
+}
+
 bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
 {
 	static const char *const kernel[] = {"kernel", NULL}, *const cpu[] = {"cpu", NULL};
@@ -69,9 +78,11 @@ bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
 	if (!scope->tool[0])
 		return true;
 	if (!environment || !jp_json_find(environment,
-					  qemu                                 ? cpu
-					  : strcmp(scope->tool, "kernel") == 0 ? kernel
-									       : tool,
+					  qemu ? cpu
+					  : strcmp(scope->tool, "kernel") == 0 ||
+							  is_machine(environment, scope->tool)
+						  ? kernel
+						  : tool,
 					  value, sizeof(value)))
 		return false;
 	/* Such as "QEMU Virtual CPU version 2.5+". With KVM the name is the real CPU's. */

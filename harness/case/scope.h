@@ -6,8 +6,8 @@
 /*
  * Tools to which an expectation applies: "perf 6.1..6.12" if env.json records such a perf; also
  * "kernel ..6.5", "perf 7.2.." (open ends) and "perf 6.1" (any 6.1.N). A bound has as many numbers
- * as matter: 6.12.40 is within ..6.12. TOOL is `kernel`, `qemu` (the version in the name of an
- * emulated CPU), or a tool of env.json.
+ * as matter: 6.12.40 is within ..6.12. TOOL is `kernel`, a machine such as `aarch64` (the version
+ * of its kernel), `qemu` (the version in the name of an emulated CPU), or a tool of env.json.
  */
 struct jp_scope {
 	char tool[16]; /* "": everywhere */

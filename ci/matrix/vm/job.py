@@ -53,8 +53,11 @@ def build(jitproof: str, init: str, group: suites.Group, seed: int, facts: bool,
     # Decompressing 100 MB of a profiler would take 10 s of the guest's time.
     content = initramfs.Content({"bin/jitproof": os.path.abspath(jitproof)},
                                 plain=bool(group.profiler), loader=loader or ("ldd",))
-    # A case executes it, and the commands of peers are shell scripts.
-    if os.path.exists("/bin/sh") and not loader:
+    # The commands of peers are shell scripts. A case only needs another program's file, for which
+    # init stands where the guest is of another machine.
+    if loader:
+        content.files["bin/sh"] = init
+    elif os.path.exists("/bin/sh"):
         content.programs["bin/sh"] = os.path.realpath("/bin/sh")
     if group.profiler:
         profilers.add_profiler(content, group.profiler, shelf)

@@ -111,6 +111,7 @@ static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 {
 	const struct jp_truth_activation *activation = walk->activation;
 	bool other_stack = activation->other_stack && !walk->method->anywhere;
+	bool goes_on = activation->interrupted && jp_method_root(walk->of) == JP_DUMP;
 	uint32_t count = walk->root->count;
 
 	/* The handler has as many frames by frame pointers as by call frame information. */
@@ -118,13 +119,13 @@ static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 		count = activation->interrupted ? activation->root[JP_DUMP]->count : 1;
 	for (uint32_t i = first; i < count && i < walk->root->count; i++) {
 		add_seen(walk, walk->root->frames[i], i ? 0 : at);
-		if (i + 1 == count || !lacks_file(walk, walk->root->frames[i] - 1))
+		if ((i + 1 == count && !goes_on) || !lacks_file(walk, walk->root->frames[i] - 1))
 			continue;
 		walk->stack->faithful = false;
 		walk->stack->end = JP_END_NO_CFI;
 		return false;
 	}
-	if (activation->interrupted && jp_method_root(walk->of) == JP_DUMP)
+	if (goes_on)
 		return walk_interrupted(walk);
 	walk->stack->faithful &= !other_stack;
 	walk->stack->end = other_stack ? JP_END_STACK : JP_END_ROOT;

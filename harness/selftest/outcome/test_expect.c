@@ -598,7 +598,8 @@ static void test_limits(void)
 static void test_scopes(void)
 {
 	static const char environment[] =
-		"{\"kernel\": \"6.18.3-fc\", \"no\": [1, {\"perf\": \"1\"}, \"]\"], \"n\": null,\n"
+		"{\"kernel\": \"6.18.3-fc\", \"machine\": \"aarch64\", \"no\": [1, {\"perf\": "
+		"\"1\"}, \"]\"], \"n\": null,\n"
 		" \"tools\": {\"libc\": \"2.36\", \"perf\": \"perf version 6.1.170\"}}";
 	static const struct {
 		const char *tool, *range;
@@ -612,7 +613,8 @@ static void test_scopes(void)
 		{"perf", "6..", true},           {"kernel", "6.6..", true},
 		{"kernel", "..6.5", false},      {"kernel", "6.18.3", true},
 		{"libc", "2.36..2.36", true},    {"samply", "0..", false},
-		{"kernel", "6.18.3.1..", false},
+		{"kernel", "6.18.3.1..", false}, {"aarch64", "6.18..", true},
+		{"aarch64", "..6.17", false},    {"x86_64", "6.18..", false},
 	};
 	struct jp_scope scope = {0};
 

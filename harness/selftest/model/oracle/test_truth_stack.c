@@ -397,6 +397,25 @@ static void test_upwards(void)
 	stack.machine = machine;
 }
 
+static bool lacks_trampoline(void *context, uint32_t pid, uint64_t addr)
+{
+	return addr == 0x800 - 1;
+}
+
+/* arm64's vDSO, to which a handler returns, has no call frame information. */
+static void test_trampoline(void)
+{
+	const uint32_t pid = truth->codes[0].pid;
+
+	stack.lacks_file = lacks_trampoline;
+	check(jp_truth_stack_at(truth, pid, pid, 2250, 0, 0x1008, SP - 999 - 40, JP_DUMP, &stack) ==
+			      JP_STACK_FOUND &&
+		      stack.end == JP_END_NO_CFI &&
+		      frames_equal(stack.seen, stack.nr_seen, "1008 500 800"),
+	      "a dump ends at a handler's trampoline without call frame information");
+	stack.lacks_file = NULL;
+}
+
 static void test_misleading(void)
 {
 	/* out's callee starts 48 below it, the next callee another 48 or 64. */
@@ -452,6 +471,7 @@ static void test_misleading(void)
 	test_vdso();
 	test_words();
 	test_upwards();
+	test_trampoline();
 }
 
 static void write_long(void)
