@@ -56,13 +56,15 @@ static bool may_be_file_of(const struct jp_mapping *known, const struct jp_procm
 	       (known->ino == map->ino && known->maj == map->maj && known->min == map->min);
 }
 
-/* Returns whether the capture has @map with its attributes. */
-static bool has_mapping(struct gated *gated, uint32_t pid, const struct jp_procmap *map)
+/* Returns whether the capture has @map with its attributes. @loaded_end: the end of all that the
+ * program loader may have mapped with @map; no record describes that it changed the rest. */
+static bool has_mapping(struct gated *gated, uint32_t pid, const struct jp_procmap *map,
+			uint64_t loaded_end)
 {
 	const struct jp_mapping *known = jp_replay_find(gated->view->spaces, pid, map->start);
 
 	return known && (known->prot & JP_PROT_EXEC) && known->start == map->start &&
-	       known->end == map->end && may_be_file_of(known, map) &&
+	       known->end >= map->end && known->end <= loaded_end && may_be_file_of(known, map) &&
 	       (!map->ino || known->pgoff == map->offset) &&
 	       known->backing == jp_mapping_backing(map->name) &&
 	       (!map->ino || jp_mapping_same_name(known->name, map->name));
@@ -86,7 +88,8 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 		if (!(map->prot & JP_PROT_EXEC) || map->start >> 63)
 			continue;
 		gated->older++;
-		if (has_mapping(gated, interval->pid, map)) {
+		if (has_mapping(gated, interval->pid, map,
+				jp_procmap_loaded_end(map, snapshot->count - i))) {
 			gated->older_known++;
 			continue;
 		}

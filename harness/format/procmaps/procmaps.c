@@ -2,7 +2,6 @@
 #include "harness/format/procmaps/procmaps.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,4 +141,30 @@ int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, s
 	*maps = all;
 	*count = lines;
 	return 0;
+}
+
+bool jp_procmap_same_file(const struct jp_procmap *one, const struct jp_procmap *other)
+{
+	return one->maj == other->maj && one->min == other->min && one->ino == other->ino &&
+	       one->shared == other->shared;
+}
+
+uint64_t jp_procmap_loaded_end(const struct jp_procmap *maps, size_t count)
+{
+	uint64_t end = maps->end;
+
+	if (maps->offset || *maps->name != '/')
+		return end;
+	for (size_t i = 1; i < count; i++) {
+		const bool same = jp_procmap_same_file(&maps[i], maps);
+
+		if (same && maps[i].prot & JP_PROT_EXEC)
+			break;
+		if (same || (!*maps[i].name && maps[i].start == end))
+			end = maps[i].end;
+		else if (*maps[i].name == '/')
+			break;
+		/* Memory without a file, such as [vdso], may lie in a gap of the file. */
+	}
+	return end;
 }

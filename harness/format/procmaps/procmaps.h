@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,3 +24,7 @@ struct jp_procmap {
  * what was expected. */
 int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, size_t *count,
 		      struct jp_error *err);
+bool jp_procmap_same_file(const struct jp_procmap *one, const struct jp_procmap *other);
+/* Returns the end of the file that @maps[0] begins, with the memory behind that the file does not
+ * fill. The program loader may map all of that with the protection of the first segment. */
+uint64_t jp_procmap_loaded_end(const struct jp_procmap *maps, size_t count);

@@ -200,12 +200,6 @@ static int close_missing(const struct mark_reading *reading, uint64_t start, uin
 	return failed;
 }
 
-static bool same_file(const struct jp_procmap *one, const struct jp_procmap *other)
-{
-	return one->maj == other->maj && one->min == other->min && one->ino == other->ino &&
-	       one->shared == other->shared;
-}
-
 /* Stores @line in memory @memory, whose range was moved by @moved bytes. */
 static void store_line(const struct mark_reading *reading, size_t memory,
 		       const struct jp_procmap *line, uint64_t moved)
@@ -228,7 +222,7 @@ static int apply_to_piece(const struct mark_reading *reading, const struct jp_me
 	struct jp_memory_piece fresh = *part;
 
 	if (part->prot == line->prot) {
-		if (!memory->line || same_file(memory->line, line)) {
+		if (!memory->line || jp_procmap_same_file(memory->line, line)) {
 			store_line(reading, part->memory, line, part->moved);
 			return 0;
 		}
@@ -288,28 +282,6 @@ static int apply_line(const struct mark_reading *reading, const struct jp_procma
 	return failed;
 }
 
-/* Returns the end of the file that @lines[0] begins, with the memory behind that the file does not
- * fill. */
-static uint64_t find_loaded_end(const struct jp_procmap *lines, size_t count)
-{
-	uint64_t end = lines->end;
-
-	if (lines->offset || *lines->name != '/')
-		return end;
-	for (size_t i = 1; i < count; i++) {
-		const bool same = same_file(&lines[i], lines);
-
-		if (same && lines[i].prot & JP_PROT_EXEC)
-			break;
-		if (same || (!*lines[i].name && lines[i].start == end))
-			end = lines[i].end;
-		else if (*lines[i].name == '/')
-			break;
-		/* Memory without a file, such as [vdso], may lie in a gap of the file. */
-	}
-	return end;
-}
-
 static int apply_lines(struct mark_reading *reading, const struct jp_procmap *lines, size_t count)
 {
 	uint64_t reached = 0;
@@ -320,7 +292,7 @@ static int apply_lines(struct mark_reading *reading, const struct jp_procmap *li
 			continue;
 		if (lines[i].start > reached)
 			failed = close_missing(reading, reached, lines[i].start);
-		reading->loaded_end = find_loaded_end(&lines[i], count - i);
+		reading->loaded_end = jp_procmap_loaded_end(&lines[i], count - i);
 		failed = failed ?: apply_line(reading, &lines[i]);
 		reached = jp_max(reached, lines[i].end);
 	}
