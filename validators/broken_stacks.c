@@ -60,6 +60,21 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 		seen->verdict == JP_EXACT || seen->verdict == JP_GAP;
 }
 
+/* Returns whether the walk stopped in a file of the capture, where there is code that mremap moved
+ * there later: the kernel made no record. */
+static bool stopped_at_moved_code(const struct stacks *stacks, const struct jp_event *event,
+				  const struct jp_unwound *unwound)
+{
+	const struct jp_mapping *held =
+		jp_replay_find(stacks->view->spaces, event->pid, unwound->where);
+
+	return unwound->stop == JP_UNWIND_NO_CFI && held && held->backing == JP_BACKING_FILE &&
+	       strcmp(jp_unmapped(stacks->evidence, stacks->view->known, event->pid, unwound->where,
+				  event->time)
+			      .cause,
+		      "mremap") == 0;
+}
+
 /* Sets the verdict of @seen->unwound, and the fault if the verdict is bad. */
 static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 			   struct seen_stack *seen)
@@ -93,6 +108,9 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 	} else if (seen->verdict == JP_SINGLE || seen->verdict == JP_SHORT) {
 		seen->fault = jp_stack_fault_end(stacks->evidence, stacks->view->known, truth,
 						 stacks->unwinder, event, &seen->unwound);
+		if (stopped_at_moved_code(stacks, event, &seen->unwound))
+			seen->fault = jp_stack_fault_unmapped(stacks->evidence, stacks->view->known,
+							      event, seen->unwound.where);
 	}
 }
 

@@ -74,6 +74,17 @@ static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *tr
 	return failed;
 }
 
+/* Returns the cause why the capture holds another mapping at @start, or NULL where mremap moved
+ * @truth there: the capture lacks that. */
+static const char *find_other_cause(const struct jp_coverage *coverage, const struct jp_span *truth,
+				    uint64_t start, uint64_t time)
+{
+	const struct jp_unmapped unmapped =
+		jp_unmapped(coverage->evidence, coverage->view->known, truth->pid, start, time);
+
+	return strcmp(unmapped.cause, "mremap") == 0 ? NULL : "other-mapping";
+}
+
 /* Judges [@start, @end) of @truth during [@from, @to). Each known span contains all or none of the
  * piece. */
 static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
@@ -98,7 +109,8 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 	}
 	if (other) {
 		coverage->identity++;
-		return report(coverage, "coverage.identity", "other-mapping", truth, start, end,
+		return report(coverage, "coverage.identity",
+			      find_other_cause(coverage, truth, start, from), truth, start, end,
 			      from, "the capture holds another mapping there");
 	}
 	coverage->missing++;
