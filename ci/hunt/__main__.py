@@ -59,8 +59,10 @@ class Hunt:
         elif trial.is_refused and not self.cover.is_impossible(trial.crossing):
             self.exclude(trial)
         if trial.outcome == "ERROR" and PERF not in trial.crossing:
-            self.progress.note_unjudged(trial)
+            self.progress.note_unjudged(one.cause for one in trial.signatures)
             return
+        self.progress.note_unjudged("%s varies between runs, and is not compared with its twin" %
+                                    name for name in trial.incomparable)
         for cluster in self.clusters.add(trial):
             report.print_new(cluster, known.find_id(self.known, cluster.signature))
 

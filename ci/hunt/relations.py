@@ -2,7 +2,9 @@
 """Relations between results that must hold whatever is true: options that must not matter, and two
 tools that do the same job.
 
-A trial that passes alone may still be worse than its twin: a rate that every expectation bears.
+A trial that passes alone may still be worse than its twin: a rate that every expectation bears. Two
+injects merge one recording, so that each figure must be the same. Twins are two recordings: they
+are compared where a rate does not vary more between runs than its interval allows.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Iterator, Mapping
 
-from ci.hunt.space import (CAPTURE, FOR_CAPTURE, FOR_INJECT, INJECT, INSIDE, PERF, Crossing)
-from ci.hunt.trial import Runner, Signature, Trial
+from ci.hunt.space import FOR_CAPTURE, FOR_INJECT, INSIDE, PERF, Crossing
+from ci.hunt.trial import Metrics, Runner, Signature, Trial
 
 # Options of perf that change how it works, not what a user sees.
 HARMLESS = frozenset({(FOR_CAPTURE + "--threads", ""), (FOR_CAPTURE + "-z", ""),
@@ -19,10 +21,9 @@ HARMLESS = frozenset({(FOR_CAPTURE + "--threads", ""), (FOR_CAPTURE + "-z", ""),
                       (FOR_INJECT + "--aslr", ""), (INSIDE, "1")})
 # Metrics that state how good the result is; others vary with the load of the machine.
 QUALITIES = ("names.", "load.", "broken.", "injected.", "shown.")
+MERGED = ("names.", "load.")  # of these, those that depend on an inject
 FIRST, SECOND = 1, 2  # seeds of loop lengths
 LEAST = 30  # a smaller n has intervals that show nothing
-
-Metrics = Mapping[str, Mapping[str, float]]
 
 
 def list_twins(crossing: Crossing) -> Iterator[tuple[str, Crossing]]:
@@ -31,26 +32,25 @@ def list_twins(crossing: Crossing) -> Iterator[tuple[str, Crossing]]:
         if (name, value) in HARMLESS:
             yield "without " + name.removeprefix(FOR_CAPTURE).removeprefix(FOR_INJECT), \
                 {key: crossing[key] for key in crossing if key != name}
-    if crossing.get(INJECT) == "perf":
-        yield "against our inject", {**{key: crossing[key] for key in crossing if key != PERF
-                                         and not key.startswith(FOR_INJECT)
-                                         or key == PERF and is_perf_capture(crossing)},
-                                      INJECT: "cut"}
 
 
-def is_perf_capture(crossing: Crossing) -> bool:
-    return crossing[CAPTURE].endswith("-by perf")
+def are_apart(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Returns whether the intervals of two rates do not overlap."""
+    return min(one.get("n", 0), other.get("n", 0)) >= LEAST and (
+        one["lo"] > other["hi"] or other["lo"] > one["hi"])
 
 
-def find_differences(ours: Metrics, others: Metrics) -> list[str]:
-    """Returns the metrics whose rates have intervals that do not overlap."""
-    found = []
-    for name in sorted({*ours} & {*others}):
-        one, other = ours[name], others[name]
-        if name.startswith(QUALITIES) and min(one.get("n", 0), other.get("n", 0)) >= LEAST and (
-                one["lo"] > other["hi"] or other["lo"] > one["hi"]):
-            found.append(name)
-    return found
+def find_differences(one: Trial, other: Trial) -> set[str]:
+    """Returns the metrics whose rates in two judged recordings are apart."""
+    if not one.is_judged or not other.is_judged:
+        return set()
+    return {name for name in {*one.metrics} & {*other.metrics} if name.startswith(QUALITIES)
+            and are_apart(one.metrics[name], other.metrics[name])}
+
+
+def compare_merged(ours: Metrics, others: Metrics) -> set[str]:
+    """Returns the metrics that differ at all between two injects of one recording."""
+    return {name for name in ours if name.startswith(MERGED) and others.get(name) != ours[name]}
 
 
 @dataclasses.dataclass
@@ -59,23 +59,32 @@ class Relations:
     runner: Runner
 
     def check(self, trial: Trial) -> Trial:
-        """Adds a signature to @trial for each relation that does not hold twice."""
+        """Adds a signature to @trial for each relation that does not hold."""
         if trial.outcome != "PASS":
             return trial
+        if trial.merged is not None:
+            self.add(trial, "against our inject", compare_merged(trial.metrics, trial.merged))
         for relation, twin in list_twins(trial.crossing):
-            wrong = self.compare(trial, twin, FIRST)
-            if wrong:  # twice: one of many intervals of 95 % is apart by chance
-                again = self.runner.run(trial.crossing, SECOND)
-                wrong &= self.compare(again, twin, SECOND)
-            if wrong:
-                tools = "perf " + trial.crossing[PERF] if PERF in trial.crossing else ""
-                trial.signatures |= {Signature(name, relation, tools) for name in wrong}
-                trial.why += "%s: differs %s" % (", ".join(sorted(wrong)), relation)
+            self.add(trial, relation, self.compare(trial, twin))
         return trial
 
-    def compare(self, trial: Trial, twin: Crossing, seed: int) -> set[str]:
-        """Returns the metrics of @trial that differ in a run of its twin."""
-        other = self.runner.run(twin, seed)
-        if not trial.is_judged or not other.is_judged:
+    @staticmethod
+    def add(trial: Trial, relation: str, wrong: set[str]) -> None:
+        tools = "perf " + trial.crossing[PERF] if PERF in trial.crossing else ""
+        trial.signatures |= {Signature(name, relation, tools) for name in wrong}
+        if wrong:
+            trial.why += "%s: differs %s\n" % (", ".join(sorted(wrong)), relation)
+
+    def compare(self, trial: Trial, twin: Crossing) -> set[str]:
+        """Returns the metrics of @trial that differ from its twin in both of two runs. A metric
+        that differs between two runs of one crossing depends on more than its values."""
+        other = self.runner.run(twin, FIRST)
+        wrong = find_differences(trial, other)
+        if not wrong:
             return set()
-        return set(find_differences(trial.metrics, other.metrics))
+        trial_again, other_again = (self.runner.run(one, SECOND)
+                                    for one in (trial.crossing, twin))
+        wrong &= find_differences(trial_again, other_again)
+        varying = find_differences(trial, trial_again) | find_differences(other, other_again)
+        trial.incomparable |= wrong & varying
+        return wrong - varying

@@ -6,13 +6,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from typing import Any
+from typing import Any, Iterable
 
 from ci.base import files, jsonl
 from ci.base.status import Malformed
 from ci.hunt.clusters import Cluster, Clusters
 from ci.hunt.cover import Cover
-from ci.hunt.trial import Trial
 
 NAME = "hunt.json"
 
@@ -26,9 +25,9 @@ class Progress:
     outcomes: dict[str, int] = dataclasses.field(default_factory=dict)
     unjudged: dict[str, int] = dataclasses.field(default_factory=dict)
 
-    def note_unjudged(self, trial: Trial) -> None:
-        for signature in trial.signatures:
-            self.unjudged[signature.cause] = self.unjudged.get(signature.cause, 0) + 1
+    def note_unjudged(self, reasons: Iterable[str]) -> None:
+        for reason in reasons:
+            self.unjudged[reason] = self.unjudged.get(reason, 0) + 1
 
 
 def as_pair(stored: Any) -> Any:

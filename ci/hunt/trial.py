@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -13,7 +14,7 @@ from typing import Any, Mapping
 
 from ci.base import files, jsonl, process
 from ci.hunt.line import SECONDS, format_line
-from ci.hunt.space import PERF, Crossing
+from ci.hunt.space import INJECT, PERF, Crossing
 
 REJECTED = "rejected"  # no such case: the outcome of a case line that jitproof refuses
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:\.\d+)?")
@@ -31,14 +32,20 @@ class Signature:
         return " ".join(filter(None, (self.metric, self.cause, self.tools)))
 
 
+Metrics = Mapping[str, Mapping[str, float]]
+
+
 @dataclasses.dataclass
 class Trial:
-    """One run of a crossing."""
+    """One run of a crossing. @merged: the metrics of the same recording with our own inject, if
+    another one merged it. @incomparable: metrics that vary from run to run."""
     crossing: Crossing
     outcome: str
     why: str
     signatures: frozenset[Signature]
-    metrics: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
+    metrics: Metrics = dataclasses.field(default_factory=dict)
+    merged: Metrics | None = None
+    incomparable: frozenset[str] = frozenset()
 
     @property
     def is_judged(self) -> bool:
@@ -55,8 +62,19 @@ def remove_figures(text: str) -> str:
     return NUMBER.sub("N", text).strip()
 
 
-def find_signatures(outcome: str, why: str, tools: str) -> frozenset[Signature]:
-    """Returns the signatures of a result: one for each line of @why that states a failure."""
+def list_readers(result: dict[str, Any], cause: str) -> list[str]:
+    """Returns the readers that showed a sample otherwise, for @cause if they state it."""
+    differ = [one["reader"] for one in result.get("readers", ()) if one["answer"] == "differs"]
+    stating = [name for name in differ if any(
+        cause in book for title, book in result.get("books", {}).items()
+        if title.startswith("shown %s " % name))]
+    return sorted({*(stating or differ)})
+
+
+def find_signatures(outcome: str, why: str, tools: str,
+                    result: dict[str, Any] | None = None) -> frozenset[Signature]:
+    """Returns the signatures of a result: one for each line of @why that states a failure. Of a
+    failure in reading it has the readers, whatever tool recorded."""
     if outcome in ("PASS", "SKIP", REJECTED):
         return frozenset()
     found = set()
@@ -64,8 +82,12 @@ def find_signatures(outcome: str, why: str, tools: str) -> frozenset[Signature]:
         if line.startswith(" "):
             continue  # explains the line before
         match = UNIT.match(remove_figures(line))
-        found.add(Signature(match.group(1), match.group(2), tools) if match else
-                  Signature(outcome, remove_figures(line)[:120], tools))
+        if not match:
+            found.add(Signature(outcome, remove_figures(line)[:120], tools))
+            continue
+        metric, cause = match.groups()
+        readers = list_readers(result or {}, cause) if metric.startswith("shown.") else []
+        found.update(Signature(metric, cause, tool) for tool in readers or [tools])
     return frozenset(found or {Signature(outcome, "", tools)})
 
 
@@ -74,10 +96,25 @@ class Runner:
 
     def __init__(self, jitproof: str, folder: str, perfs: Mapping[str, str]) -> None:
         self.jitproof, self.folder, self.perfs = os.path.abspath(jitproof), folder, perfs
+        for version, path in perfs.items():
+            self._add_reader(version, path)
+
+    def _readers(self) -> str:
+        return os.path.join(self.folder, "perfs")
+
+    def _add_reader(self, version: str, path: str) -> None:
+        """Makes a perf one of those that read each recording."""
+        program = os.path.join(self._readers(), version, "perf")
+        os.makedirs(os.path.dirname(program))
+        files.write(program, '#!/bin/sh\nexec %s "$@"\n' % shlex.quote(path))
+        os.chmod(program, 0o755)
 
     def environment(self, crossing: Crossing) -> dict[str, str]:
-        perf = self.perfs.get(crossing.get(PERF, ""))
-        return {**os.environ, **({"JITPROOF_PERF": perf} if perf else {})}
+        """Returns the variables that name the perf of @crossing, and those that read."""
+        if not self.perfs:
+            return {**os.environ}
+        perf = self.perfs.get(crossing.get(PERF, ""), next(iter(self.perfs.values())))
+        return {**os.environ, "JITPROOF_PERF": perf, "JITPROOF_PERFS": self._readers()}
 
     def run(self, crossing: Crossing, seed: int) -> Trial:
         """Runs @crossing once."""
@@ -92,8 +129,9 @@ class Runner:
         expected, out = os.path.join(place, "expected"), os.path.join(place, "run")
         os.mkdir(expected)
         files.write(os.path.join(expected, "hunt"), format_line(crossing) + "\n")
-        command = [self.jitproof, "run", "--expected", expected, "--seed=%d" % seed, "-o", out,
-                   "hunt/hunt"]
+        readers = ["--readers=all"] if self.perfs else []
+        command = [self.jitproof, "run", *readers, "--expected", expected, "--seed=%d" % seed, "-o",
+                   out, "hunt/hunt"]
         try:
             done = process.run(command, env=self.environment(crossing), timeout=SECONDS * 10)
         except subprocess.TimeoutExpired:
@@ -105,8 +143,34 @@ class Runner:
                 return Trial(crossing, REJECTED, why, frozenset())
             return Trial(crossing, "BROKEN", why, frozenset(
                 {Signature("BROKEN", "status %d" % done.returncode)}))
-        result = [line for _, line in jsonl.read(results)][0]
-        return make_trial(crossing, result)
+        trial = make_trial(crossing, read_result(results))
+        if trial.outcome == "PASS" and crossing.get(INJECT) == "perf":
+            trial.merged = self._merge_again(os.path.join(out, "hunt/hunt"),
+                                             os.path.join(place, "merged"))
+        return trial
+
+    def _merge_again(self, case: str, copy: str) -> Metrics:
+        """Merges the recording of @case by our own inject, and judges that. Returns the metrics;
+        none if that failed."""
+        shutil.copytree(case, copy, symlinks=True, ignore=shutil.ignore_patterns(*MERGED))
+        definition = os.path.join(copy, "case")
+        files.write(definition, re.sub(r"\binject=\S+", "inject=cut", files.read(definition)))
+        injected = os.path.join(copy, "injected.data")
+        process.run([self.jitproof, "inject", "-i", os.path.join(copy, "perf.data"), "-o",
+                     injected])
+        if os.path.exists(injected + ".jit"):
+            os.rename(injected + ".jit", os.path.join(copy, "jit"))
+        results = os.path.join(copy, "results")
+        process.run([self.jitproof, "judge", "--results", results, copy])
+        return read_result(results)["metrics"] if os.path.exists(results) else {}
+
+
+# What a case's folder has of an inject and its readers.
+MERGED = ("injected.data", "jitted-*", "inject.txt", "shown", "ktap.txt")
+
+
+def read_result(path: str) -> dict[str, Any]:
+    return next(line for _, line in jsonl.read(path))
 
 
 def remove_prefix(text: str) -> str:
@@ -119,5 +183,5 @@ def make_trial(crossing: Crossing, result: dict[str, Any]) -> Trial:
     if "before it was ready" in why:  # the workload refuses its options, or needs more time
         outcome = REJECTED
     tools = "perf " + crossing[PERF] if PERF in crossing else ""
-    return Trial(crossing, outcome, why, find_signatures(outcome, why, tools),
+    return Trial(crossing, outcome, why, find_signatures(outcome, why, tools, result),
                  result["metrics"])

@@ -225,6 +225,22 @@ class Clustering(unittest.TestCase):
         self.assertEqual(one, other)
         self.assertEqual(find_signatures("PASS", "", ""), frozenset())
 
+    def test_readers(self) -> None:
+        """A failure in reading has the readers that differ for its cause, not the recorder."""
+        books = {"shown perf 6.1.1 perf.data": {"equal": 9, "no-name": 1},
+                 "shown perf 7.3.4 perf.data": {"equal": 10},
+                 "shown perf 7.2.1 injected.data": {"cut": 2}}
+        result = {"books": books, "readers": [
+            {"reader": "perf %s" % version, "answer": answer} for version, answer in
+            (("6.1.1", "differs"), ("7.3.4", "agrees"), ("7.2.1", "differs"))]}
+        why = "shown.names: 1 with cause no-name, which nothing allows"
+        self.assertEqual(find_signatures("FAIL", why, "perf 7.3.4", result),
+                         {Signature("shown.names", "no-name", "perf 6.1.1")})
+        absent = why.replace("names", "samples").replace("no-name", "process")
+        self.assertEqual(find_signatures("FAIL", absent, "", result),
+                         {Signature("shown.samples", "process", "perf 6.1.1"),
+                          Signature("shown.samples", "process", "perf 7.2.1")})
+
     def test_refused_workload(self) -> None:
         trial = make_trial({}, {"outcome": "ERROR", "metrics": {}, "why":
                                 "the workload exited with status 2 before it was ready"})
@@ -259,12 +275,13 @@ class Recognition(unittest.TestCase):
 class Planted(Runner):
     """Stands for a tool that drops names if an option is set."""
 
-    def __init__(self, wrong: Crossing) -> None:
+    def __init__(self, wrong: Crossing, varies: bool = False) -> None:
         super().__init__(JITPROOF, "", {})
-        self.wrong = wrong
+        self.wrong, self.varies, self.runs = wrong, varies, 0
 
     def run(self, crossing: Crossing, seed: int) -> Trial:
-        k = 50 if self.wrong.items() <= crossing.items() else 99
+        self.runs += self.varies
+        k = 50 - 9 * self.runs if self.wrong.items() <= crossing.items() else 99 - 9 * self.runs
         return Trial(crossing, "PASS", "", frozenset(),
                      {"names.right": {"k": k, "n": 100, "lo": k / 100 - 0.05, "hi": k / 100 + 0.05},
                       "cpu.samples": {"k": k}, "names.few": {"k": k, "n": 3, "lo": 0, "hi": 0.1}})
@@ -286,10 +303,21 @@ class Relating(unittest.TestCase):
         self.assertEqual(self.check({"capture -z": "", "inside": "1"}).signatures, frozenset())
 
     def test_inject(self) -> None:
-        twins = dict(relations.list_twins({WORKLOAD: "w", CAPTURE: "launch", INJECT: "perf",
-                                           "inject -b": "", "perf": "7.3"}))
-        self.assertEqual(twins["against our inject"],
-                         {WORKLOAD: "w", CAPTURE: "launch", INJECT: "cut"})
+        """Two injects of one recording must agree in each name, however few samples there are."""
+        ours = {"names.right": {"k": 3., "n": 4.}, "broken.dump": {"k": 1., "n": 4.}}
+        for name, differs in (("names.right", True), ("broken.dump", False)):
+            trial = Trial({**self.crossing, INJECT: "perf"}, "PASS", "", frozenset(), ours,
+                          {**ours, name: {"k": 2., "n": 4.}})
+            found = relations.Relations(Planted({"no": "such"})).check(trial).signatures
+            self.assertEqual(found, frozenset({Signature(name, "against our inject", "perf 6.1")}
+                                              if differs else ()))
+
+    def test_varying(self) -> None:
+        """A rate that differs between two runs of the same crossing is not compared."""
+        runner = Planted({"capture -z": ""}, varies=True)
+        trial = relations.Relations(runner).check(runner.run(self.crossing, 0))
+        self.assertEqual(trial.signatures, frozenset())
+        self.assertEqual(trial.incomparable, {"names.right"})
 
 
 class Resuming(unittest.TestCase):
