@@ -15,8 +15,9 @@ struct jp_excuse {
 	const char *when;
 	const char *metrics; /* patterns, separated by blanks */
 	const char *causes;  /* words of validators or ids of causes, separated by blanks; "*" */
-	/* The bound: at most as many as this metric counts; "predicted": the method walked each
-	 * sample as the truth predicts; NULL: any number, as the value concerns all of them. */
+	/* The bound: at most as many as this metric counts; "A/B": this share of all that the
+	 * exception's metric judged; "predicted": the method walked each sample as the truth
+	 * predicts; NULL: any number, as the value concerns all of them. */
 	const char *most;
 	const char *reason;
 };

@@ -80,8 +80,23 @@ static bool applies(const struct jp_excuse *excuse, const struct jp_case *cas,
 	       (!excuse->when || count_words(excuse->when, has_word, cas, &all) == all);
 }
 
+/* Sets the bound of an allowance, as @most of an excuse states it. */
+static void set_bound(struct jp_expectation *one, const char *most,
+		      const struct jp_findings *findings)
+{
+	const struct jp_metric *metric = jp_findings_metric(findings, one->metric);
+	unsigned int part, whole;
+
+	one->predicted = most && strcmp(most, "predicted") == 0;
+	if (most && sscanf(most, "%u/%u", &part, &whole) == 2)
+		one->max = metric ? floor((double)metric->n * part / whole) : 0;
+	else if (most && !one->predicted)
+		snprintf(one->most, sizeof(one->most), "%s", most);
+}
+
 /* Returns @excuse of @exception as an `allow` line, or NULL if the table is full. */
 static const struct jp_expectation *make_allowance(const struct jp_excuse *excuse,
+						   const struct jp_findings *findings,
 						   const struct jp_exception *exception)
 {
 	static struct jp_expectation made[MOST];
@@ -93,15 +108,10 @@ static const struct jp_expectation *make_allowance(const struct jp_excuse *excus
 		one++;
 	if (one == made + MOST)
 		return NULL;
-	*one = (struct jp_expectation){.min = -INFINITY,
-				       .max = INFINITY,
-				       .reason = excuse->reason,
-				       .predicted = excuse->most &&
-						    strcmp(excuse->most, "predicted") == 0};
+	*one = (struct jp_expectation){.min = -INFINITY, .max = INFINITY, .reason = excuse->reason};
 	snprintf(one->metric, sizeof(one->metric), "%s", exception->metric);
 	snprintf(one->allow, sizeof(one->allow), "%s", exception->cause);
-	if (excuse->most && !one->predicted)
-		snprintf(one->most, sizeof(one->most), "%s", excuse->most);
+	set_bound(one, excuse->most, findings);
 	return one;
 }
 
@@ -142,7 +152,7 @@ const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 	while ((excuse = jp_registry_next(JP_EXCUSE, excuse))) {
 		if (!applies(excuse, cas, exception))
 			continue;
-		allow = make_allowance(excuse, exception);
+		allow = make_allowance(excuse, findings, exception);
 		if (!allow || !allow->predicted || is_predicted(excuse, findings, exception))
 			return allow;
 	}

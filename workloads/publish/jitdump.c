@@ -370,9 +370,11 @@ JP_REGISTER(publisher, jitdump);
 
 /* What each fault costs: docs/publishing.md. */
 static const struct jp_excuse costs[] = {
-	{"jitdump:cut", "publish=*:cut",
-	 "jitdump.absent jitdump.records load.unnamed names.unnamed order.bad",
-	 "no-record no-load not-published jitdump", NULL, "the last record is cut short"},
+	{"jitdump:cut", "publish=*:cut", "jitdump.absent jitdump.records order.bad",
+	 "no-record no-load jitdump", "processes.images",
+	 "the last record of each dump is cut short"},
+	{"jitdump:cut.names", "publish=*:cut", "load.unnamed names.unnamed", "not-published", NULL,
+	 "the last record of each dump is cut short"},
 	{"jitdump:zero-tail", "publish=*:zero-tail", "order.bad", "jitdump", NULL,
 	 "zeros behind the records are none"},
 	{"jitdump:padded-code", "publish=*:padded-code", "jitdump.records broken.*",
@@ -381,9 +383,12 @@ static const struct jp_excuse costs[] = {
 	{"jitdump:debug-after-load", "publish=*:debug-after-load", "jitdump.records",
 	 "no-load other-lines", NULL, "each function has the previous one's lines"},
 	{"jitdump:time-backwards", "publish=*:time-backwards",
-	 "jitdump.records inject.stray injected.absent injected.mappings order.hidden "
-	 "load.unnamed names.unnamed",
-	 "other-time no-code no-record remapped coalesced hidden not-injected", NULL,
+	 "jitdump.records injected.absent injected.mappings", "other-time no-record no-code", "1/2",
+	 "every second load is older than its code"},
+	{"jitdump:time-backwards.stray", "publish=*:time-backwards", "inject.stray", "no-code",
+	 "injected.absent", "every second load is older than its code"},
+	{"jitdump:time-backwards.names", "publish=*:time-backwards",
+	 "order.hidden load.unnamed names.unnamed", "remapped coalesced hidden not-injected", NULL,
 	 "every second load is older than its code"},
 	{"jitdump:silent-stop", "publish=*:silent-stop",
 	 "jitdump.absent load.unnamed names.unnamed", "no-record not-published", NULL,

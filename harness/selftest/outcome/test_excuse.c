@@ -3,6 +3,7 @@
 #include "harness/base/excuse.h"
 #include "harness/base/registry.h"
 #include "harness/outcome/excuse.h"
+#include "harness/outcome/expect.h"
 #include "harness/selftest/support/check.h"
 #include "workloads/emit/workload.h"
 
@@ -11,6 +12,7 @@ static const struct jp_excuse made[] = {
 	{"made.value", "--made=?* !inject=*", "made.value", "*", NULL, "a value"},
 	{"made.fault", "publish=map:made", "made.fault", "one two", NULL, "a fault"},
 	{"made.method", NULL, "made.chain", "end", "predicted", "a method"},
+	{"made.share", NULL, "made.share", "lost", "2/3", "a share"},
 };
 JP_REGISTER_ROWS(excuse, made);
 
@@ -68,9 +70,35 @@ static void test_predicted(void)
 	jp_findings_free(&findings);
 }
 
+/* Returns the outcome of a case in which @count of @all are lost. */
+static enum jp_outcome judge_share(uint64_t count, uint64_t all)
+{
+	const struct jp_case cas = {.workload_argv = workload, .capture_argv = capture};
+	struct jp_findings findings = {0};
+	enum jp_outcome outcome;
+	char why[400];
+
+	jp_findings_add_rate(&findings, "made.share", count, all);
+	for (uint64_t i = 0; i < count; i++)
+		jp_findings_except(&findings, "made.share", "lost", "one");
+	outcome = jp_expect_bounded(find(&cas, "made.share", "lost", &findings), &findings, why,
+				    sizeof(why));
+	jp_findings_free(&findings);
+	return outcome;
+}
+
+static void test_share(void)
+{
+	check(judge_share(4, 6) == JP_PASS, "4 are two thirds of 6");
+	check(judge_share(5, 6) == JP_FAIL, "5 of 6 are more");
+	check(judge_share(5, 8) == JP_PASS && judge_share(6, 8) == JP_FAIL,
+	      "a part of one is none");
+}
+
 int main(void)
 {
 	test_values();
+	test_share();
 	test_predicted();
 	return check_done();
 }
