@@ -23,6 +23,11 @@ static bool is_outside_tmp(const struct jp_shown_difference *difference)
 	       strncmp(difference->where, "/tmp/jitted-", 12) != 0;
 }
 
+static bool is_without_chain(const struct jp_shown_difference *difference)
+{
+	return is_cut_short(difference) && !difference->held->event->sample.chain;
+}
+
 static bool is_without_elf(const struct jp_shown_difference *difference)
 {
 	return is_cut_short(difference) &&
@@ -58,6 +63,7 @@ static const struct known_defect {
 	unsigned int first[2], last[2]; /* versions */
 	bool (*fits)(const struct jp_shown_difference *difference);
 } defects[] = {
+	{"perf.unwind-no-chain", "perf", {5, 10}, {7, 3}, is_without_chain},
 	{"perf.inject-outside-tmp", "perf", {7, 2}, {7, 3}, is_outside_tmp},
 	{"perf.unwind-no-elf", "perf", {7, 2}, {7, 3}, is_without_elf},
 	{"perf.marker", "perf", {5, 10}, {7, 3}, has_marker},

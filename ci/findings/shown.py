@@ -7,6 +7,7 @@ import re
 import shutil
 from typing import Iterator
 
+from ci.base import process
 from ci.findings import files, inject, perf as recording
 from ci.findings.context import Context, Shown
 from ci.peer.perf_tools import Perf
@@ -96,7 +97,26 @@ def convert_refused(context: Context) -> Iterator[Shown]:
                 ", leaves %d bytes" % os.path.getsize(converted) if refused else "")
 
 
+def count_frames(perf: Perf, path: str) -> int:
+    """Returns how many frames of stacks perf script shows; the address of a sample without a stack
+    is on the sample's own line."""
+    return len(re.findall(r"^\s+[0-9a-f]+", perf.run("script", "-F", "comm,ip", "-i", path).stdout,
+                          re.MULTILINE))
+
+
+def dump_alone(context: Context) -> Iterator[Shown]:
+    alone, both = context.path("alone.data"), context.path("both.data")
+    for path, *more in ((alone, "--no-chain"), (both,)):
+        process.must([context.jitproof, "record", "--stack=8192", *more, "-o", path, "--",
+                      context.program, "200"], timeout=60)
+    for perf in context.list_perfs():
+        counts = count_frames(perf, alone), count_frames(perf, both)
+        yield perf.version, counts[0] < counts[1] // 10, \
+            "%d frames of the dumps without callchains, %d of those with" % counts
+
+
 FINDINGS = {
+    "perf.unwind-no-chain": dump_alone,
     "perf.inject-aslr": aslr,
     "perf.inject-threads": threads_folder,
     "perf.inject-convert": convert_refused,
