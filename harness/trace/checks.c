@@ -137,7 +137,7 @@ int jp_checks_begin(struct jp_checks *checks, uint32_t pid, uint32_t execs, stru
 	if (!process)
 		return jp_fail(err, ENOMEM, "trace: no memory");
 	jp_published_free(&process->published);
-	failed = jp_published_read(pid, &process->published, err);
+	failed = jp_published_read(pid, checks->launched, &process->published, err);
 	if (failed)
 		return failed;
 	return count_process(checks, process) ? jp_fail(err, ENOMEM, "trace: no memory") : 0;

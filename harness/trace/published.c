@@ -4,20 +4,54 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
 #include "harness/base/own_machine.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/lint/code.h"
 #include "harness/model/space/mapping_name.h"
 
-static struct jp_perf_map *read_map(const char *path, int64_t owner)
+/* Returns the time of CLOCK_REALTIME, in s, of @monotonic (CLOCK_MONOTONIC, ns), or a second
+ * earlier. */
+static int64_t convert_time(uint64_t monotonic)
+{
+	return monotonic ? (int64_t)time(NULL) -
+				   (int64_t)((jp_clock_now() - monotonic) / 1000000000) - 1
+			 : 0;
+}
+
+static bool is_older(const char *path, int64_t since)
+{
+	struct stat file;
+
+	return !stat(path, &file) && file.st_mtime < since;
+}
+
+static struct jp_perf_map *read_map(const struct jp_published_files *published, const char *path)
 {
 	uint64_t size;
-	jp_cleanup_close int fd = jp_untrusted_open(path, owner, &size, NULL);
+	jp_cleanup_close int fd = jp_untrusted_open(path, published->process.user, &size, NULL);
 
-	return fd < 0 ? NULL : jp_perf_map_read(fd, path, size, NULL);
+	return fd < 0 || is_older(path, published->since) ? NULL
+							  : jp_perf_map_read(fd, path, size, NULL);
+}
+
+static int read_dumps(struct jp_published_files *published, struct jp_error *err)
+{
+	const struct jp_lint_process *process = &published->process;
+	jp_cleanup_free char **dumps = calloc(process->nr_dumps + 1, sizeof(char *));
+	size_t count = 0;
+
+	if (!dumps)
+		return jp_fail(err, ENOMEM, "process %u: no memory", process->pid);
+	for (size_t i = 0; i < process->nr_dumps; i++)
+		if (!is_older(process->dumps[i], published->since))
+			dumps[count++] = process->dumps[i];
+	return jp_code_loads_read_files(dumps, count, process->user, &published->loads, err);
 }
 
 /* Reads the files at the paths in published->process. */
@@ -25,8 +59,7 @@ static int read_files(struct jp_published_files *published, struct jp_error *err
 {
 	const struct jp_lint_process *process = &published->process;
 	char usual[32]; /* runtimes may write it at their end */
-	int failed = jp_code_loads_read_files(process->dumps, process->nr_dumps, process->user,
-					      &published->loads, err);
+	int failed = read_dumps(published, err);
 
 	if (failed)
 		return failed;
@@ -38,7 +71,7 @@ static int read_files(struct jp_published_files *published, struct jp_error *err
 	snprintf(usual, sizeof(usual), "/tmp/perf-%u.map", process->own_pid);
 	for (size_t i = 0; i <= process->nr_perf_maps; i++) {
 		published->maps[i] = read_map(
-			i < process->nr_perf_maps ? process->perf_maps[i] : usual, process->user);
+			published, i < process->nr_perf_maps ? process->perf_maps[i] : usual);
 		published->has_map |= published->maps[i] != NULL;
 	}
 	return 0;
@@ -67,11 +100,13 @@ static bool is_marker(const struct jp_lint_process *process, const struct jp_pro
 	return slash && map->prot & JP_PROT_EXEC && strcmp(slash, name) == 0;
 }
 
-int jp_published_read(uint32_t pid, struct jp_published_files *published, struct jp_error *err)
+int jp_published_read(uint32_t pid, uint64_t launched, struct jp_published_files *published,
+		      struct jp_error *err)
 {
 	int failed;
 
 	memset(published, 0, sizeof(*published));
+	published->since = convert_time(launched);
 	failed = jp_lint_process_read(pid, &published->process, err);
 	for (size_t i = 0; i < published->process.nr_maps; i++)
 		published->has_marker |=

@@ -15,6 +15,7 @@ struct jp_published_files {
 	struct jp_code_loads loads;
 	struct jp_jit_cfi *cfi;    /* of @loads */
 	struct jp_perf_map **maps; /* process.nr_perf_maps, and the usual one; NULL: not readable */
+	int64_t since; /* files that were last written before this are another process's (s) */
 	bool has_map, has_dump;
 	bool has_marker; /* an executable mapping by which perf finds the jitdump */
 };
@@ -27,9 +28,12 @@ struct jp_published_name {
 	const struct jp_code_load *load; /* of a jitdump */
 };
 
-/* Reads mappings and files of @pid. A file that is not the process's user's, or not readable, names
- * nothing. Returns 0, or -errno and a message. Free it in both cases. */
-int jp_published_read(uint32_t pid, struct jp_published_files *published, struct jp_error *err);
+/* Reads mappings and files of @pid, which was started at @launched (CLOCK_MONOTONIC, ns; 0:
+ * unknown): older files with its name are those of another process that had the pid. A file that is
+ * not the process's user's, or not readable, names nothing. Returns 0, or -errno and a message.
+ * Free it in both cases. */
+int jp_published_read(uint32_t pid, uint64_t launched, struct jp_published_files *published,
+		      struct jp_error *err);
 /* Reads the same files again, whose paths published->process holds, such as after the process's
  * end. Returns 0, or -errno and a message. */
 int jp_published_read_again(struct jp_published_files *published, struct jp_error *err);

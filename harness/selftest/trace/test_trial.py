@@ -10,7 +10,8 @@ import unittest
 from ci.base import process
 from harness.selftest.support.scratch import JITPROOF, Folder
 
-# Emits a loop and publishes it in /tmp/perf-PID.map. Then does @after.
+# Emits a loop and publishes it in /tmp/perf-PID.map; removes the map at its end. @after: age (make
+# the map old first), exec (run again before the end) or remove.
 EMITTER = """
 import ctypes, mmap, os, struct, sys, time
 # push %rbp; mov %rsp, %rbp; mov $10000, %ecx; 1: dec %ecx; jne 1b; pop %rbp; ret
@@ -20,11 +21,12 @@ memory.write(CODE)
 address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 path = "/tmp/perf-%d.map" % os.getpid()
 with open(path, "w") as file: file.write("%x %x loop\\n" % (address, len(CODE)))
+if "AFTER" == "age": os.utime(path, (1, 1))
 call = ctypes.CFUNCTYPE(None)(address)
 end = time.monotonic() + 1.5
 while time.monotonic() < end: call()
 again = len(sys.argv) > 1
-if again or "AFTER" == "remove": os.unlink(path)
+if again or "AFTER" != "exec": os.unlink(path)
 else: os.execv(sys.executable, [sys.executable, __file__, "again"])
 """
 
@@ -137,6 +139,13 @@ class Other(Trial):
         self.assertEqual(cells["map.gone"][0], cells["map.gone"][1])
         self.assertGreater(cells["map.gone"][0], 0)
         self.assertEqual((cells["map.missing"][0], cells["exec.map"]), (0, (0, 0)))
+
+    def test_map_of_an_earlier_process(self) -> None:
+        """A launched process may get a pid whose map is still there."""
+        cells = self.try_emitter("age")
+        self.assertEqual(cells["published"][0], cells["published"][1])
+        self.assertGreater(cells["published"][0], 0)
+        self.assertEqual(cells["map.missing"], (0, 0))
 
     def test_map_overwritten_after_an_exec(self) -> None:
         """Both programs name their code, and the end of the second removes the map."""
