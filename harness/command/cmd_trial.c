@@ -25,9 +25,9 @@ struct trial_request {
 	struct jp_operands command;
 	unsigned int pid;
 	bool json, once, list;
-	char *script;          /* of the named runtime; NULL: a command or a process */
-	struct jp_tally tally; /* of the whole run */
-	struct jp_cells whole, killed;
+	char *script;               /* of the named runtime; NULL: a command or a process */
+	struct jp_tally tallies[3]; /* of each run */
+	struct jp_cells cells;
 };
 
 /* A run of the command. */
@@ -77,12 +77,7 @@ static int run_command(struct trial_request *request, const struct trial_run *ru
 
 	if (!failed)
 		failed = check_start(request, &trace.tally, program.status, err);
-	if (!failed && run->signal) {
-		jp_cells_add_killed(&request->killed, &trace.tally, run->map_name, run->dump_name);
-	} else if (!failed) {
-		request->tally = trace.tally;
-		jp_cells_add_run(&request->whole, &trace.tally);
-	}
+	request->tallies[run - runs] = trace.tally;
 	jp_trace_free(&trace);
 	return failed;
 }
@@ -166,11 +161,10 @@ static void write_result(const struct trial_request *request)
 	jp_json_object(&json, NULL);
 	jp_json_u64(&json, "seed", request->options.seed);
 	jp_json_object(&json, "cells");
-	write_cells(&json, &request->whole);
-	write_cells(&json, &request->killed);
+	write_cells(&json, &request->cells);
 	jp_json_end(&json);
 	jp_json_object(&json, "trace");
-	jp_tally_json(&request->tally, &json);
+	jp_tally_json(&request->tallies[RUNS - 1], &json);
 	jp_json_end(&json);
 	jp_json_end(&json);
 }
@@ -178,22 +172,25 @@ static void write_result(const struct trial_request *request)
 static int act(void *context)
 {
 	struct trial_request *request = context;
+	const struct jp_tally *whole = &request->tallies[RUNS - 1];
+	const size_t first = request->once ? RUNS - 1 : 0;
 	struct jp_error err = {""};
 	int failed = 0;
 
-	for (size_t i = request->once ? RUNS - 1 : 0; i < RUNS && !failed; i++)
+	for (size_t i = first; i < RUNS && !failed; i++)
 		failed = run_once(request, &runs[i], &err);
 	if (failed)
 		return failed == -ECANCELED ? JP_EXIT_SKIPPED : jp_command_broken("trial", &err);
+	jp_cells_add_run(&request->cells, whole);
+	for (size_t i = first; i < RUNS - 1; i++)
+		jp_cells_add_killed(&request->cells, &request->tallies[i], whole, runs[i].map_name,
+				    runs[i].dump_name);
 	if (request->json) {
 		write_result(request);
 	} else {
-		print_cells(&request->whole);
-		print_cells(&request->killed);
+		print_cells(&request->cells);
 	}
-	return jp_cells_count_red(&request->whole) + jp_cells_count_red(&request->killed)
-		       ? JP_EXIT_BAD
-		       : JP_EXIT_OK;
+	return jp_cells_count_red(&request->cells) ? JP_EXIT_BAD : JP_EXIT_OK;
 }
 
 static int trial(int argc, char **argv)

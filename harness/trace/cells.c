@@ -143,15 +143,25 @@ void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally)
 		 tally->execed_unnamed[JP_SOURCE_DUMP], tally->execed[JP_SOURCE_DUMP]);
 }
 
-void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally, const char *map_name,
-			 const char *dump_name)
+/* Adds a cell about the names of @source in a run that ended by a signal. */
+static void add_killed(struct jp_cells *cells, const struct jp_tally *tally,
+		       const struct jp_tally *whole, enum jp_trace_source source, const char *name,
+		       const char *question)
 {
-	const uint64_t *map = tally->names[JP_SOURCE_MAP], *dump = tally->names[JP_SOURCE_DUMP];
+	const uint64_t *names = tally->names[source];
+	const uint64_t absent = count_with_file(whole->names[source]) ? names[JP_NAME_NONE] : 0;
 
-	add_cell(cells, map_name, "after this end, code that ran is in no line of the perf map",
-		 map[JP_NAME_MISSING] + tally->gone[JP_SOURCE_MAP], count_with_file(map));
-	add_cell(cells, dump_name, "after this end, code that ran is in no record of the jitdump",
-		 dump[JP_NAME_MISSING] + tally->gone[JP_SOURCE_DUMP], count_with_file(dump));
+	add_cell(cells, name, question, absent + names[JP_NAME_MISSING] + tally->gone[source],
+		 absent + count_with_file(names));
+}
+
+void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally,
+			 const struct jp_tally *whole, const char *map_name, const char *dump_name)
+{
+	add_killed(cells, tally, whole, JP_SOURCE_MAP, map_name,
+		   "after this end, code that ran is in no line of the perf map");
+	add_killed(cells, tally, whole, JP_SOURCE_DUMP, dump_name,
+		   "after this end, code that ran is in no record of the jitdump");
 }
 
 size_t jp_cells_count_red(const struct jp_cells *cells)

@@ -24,8 +24,9 @@ struct jp_cells {
 /* Adds the cells of a whole run. */
 void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally);
 /* Adds the cells of a run that ended by a signal: @map_name and @dump_name, about names that are
- * missing afterwards. */
-void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally, const char *map_name,
-			 const char *dump_name);
+ * missing afterwards. @whole: a run that ended by itself, which shows whether there should be a
+ * file. */
+void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally,
+			 const struct jp_tally *whole, const char *map_name, const char *dump_name);
 /* Returns the number of cells with bad > 0. */
 size_t jp_cells_count_red(const struct jp_cells *cells);
