@@ -61,6 +61,14 @@ EXPECTED_LIST := $(O)/expected.list
 
 TEST_C	:= $(wildcard $(addprefix harness/selftest/,*/test_*.c */*/test_*.c))
 TESTS	:= $(TEST_C:harness/selftest/%.c=$(O)/selftest/%)
+# Unit tests that define functions of the C library or of a sanitizer, or register something.
+ALONE	:= base/test_map format/test_shortages judge/test_shortages outcome/test_excuse
+# One program holds all other unit tests, under a name for each. Linking them one by one took as
+# long as compiling, and wrote 3.6 GB.
+TOGETHER := $(filter-out $(ALONE),$(TEST_C:harness/selftest/%.c=%))
+BY_NAME	:= $(TOGETHER:%=harness/selftest/%.named) harness/selftest/support/by_name.o
+LINK_BY_NAME := -Wl,--export-dynamic-symbol='*/test_*'
+OBJCOPY	?= $(shell $(CC) -print-prog-name=objcopy)
 # Workloads that misbehave are in a jitproof of their own.
 BAD	:= $(wildcard harness/selftest/support/bad_*.c)
 BAD_OBJ	:= $(BAD:%.c=$(O)/%.o)
@@ -188,10 +196,26 @@ $(O)/hunt:
 	@mkdir -p $(@D)
 	@ln -sfn '$(CURDIR)/ci/hunt' $@
 
-$(TESTS): $(O)/selftest/%: $(O)/harness/selftest/%.o $(PARTS)
+# Gives main() of a unit test the name of the test: harness/selftest/support/by_name.c calls it.
+$(O)/%.named: $(O)/%.o
+	$(Q)$(OBJCOPY) --redefine-sym main=$(lastword $(subst harness/selftest/, ,$*)) $< $@
+
+$(ALONE:%=$(O)/selftest/%): $(O)/selftest/%: $(O)/harness/selftest/%.o $(PARTS)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+$(O)/selftest/together: $(BY_NAME:%=$(O)/%) $(PARTS)
+	@mkdir -p $(@D)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LINK_BY_NAME) -o $@ $^ $(JP_LDLIBS)
+
+$(foreach build,selftest asan covered,$(TOGETHER:%=$(O)/$(build)/%)): $(O)/%:
+	@mkdir -p $(@D)
+	@ln -f $< $@
+$(TOGETHER:%=$(O)/selftest/%): $(O)/selftest/together
+$(TOGETHER:%=$(O)/asan/%): $(O)/asan/together
+$(TOGETHER:%=$(O)/covered/%): $(O)/covered/together
 
 $(O)/selftest/jitproof-selftest: $(OBJ) $(BAD_OBJ)
 	@mkdir -p $(@D)
@@ -208,10 +232,14 @@ $(O)/asan/fuzz_%: $(addprefix $(O)/asan/harness/selftest/fuzz/,fuzz_%.o fuzz.o e
 	$(call SAY,LD,$@)
 	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) $(EXACT:%=-Wl,--wrap=%) -o $@ $^ $(JP_LDLIBS)
 
-$(ASAN_TESTS): $(O)/asan/%: $(O)/asan/harness/selftest/%.o $(ASAN_PARTS)
+$(ALONE:%=$(O)/asan/%): $(O)/asan/%: $(O)/asan/harness/selftest/%.o $(ASAN_PARTS)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+$(O)/asan/together: $(BY_NAME:%=$(O)/asan/%) $(ASAN_PARTS)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) $(LINK_BY_NAME) -o $@ $^ $(JP_LDLIBS)
 
 $(O)/asan/jitproof: $(O)/asan/harness/command/main.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)
@@ -263,10 +291,14 @@ $(O)/covered/%.o: %.c Makefile
 	$(call SAY,CC,$@)
 	$(Q)$(GUIDED_CC) $(JP_CFLAGS) -O1 -g $(COVERED_FLAGS) -c -o $@ $<
 
-$(COVERED_TESTS): $(O)/covered/%: $(O)/covered/harness/selftest/%.o $(COVERED_PARTS)
+$(ALONE:%=$(O)/covered/%): $(O)/covered/%: $(O)/covered/harness/selftest/%.o $(COVERED_PARTS)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@)
 	$(Q)$(GUIDED_CC) -g $(COVERED_LINK) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+$(O)/covered/together: $(BY_NAME:%=$(O)/covered/%) $(COVERED_PARTS)
+	$(call SAY,LD,$@)
+	$(Q)$(GUIDED_CC) -g $(COVERED_LINK) $(LDFLAGS) $(LINK_BY_NAME) -o $@ $^ $(JP_LDLIBS)
 
 $(O)/covered/jitproof: $(O)/covered/harness/command/main.o $(COVERED_PARTS)
 	$(call SAY,LD,$@)
