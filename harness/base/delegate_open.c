@@ -21,14 +21,6 @@
 
 enum { HEAD = 64, TO_LIST = O_RDONLY | O_DIRECTORY | O_CLOEXEC, BELOW = TO_LIST | O_NOFOLLOW };
 
-/* Returns whether only this user, or a trusted one, can put files into the folder. */
-static bool is_ours(int fd)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && jp_trusted_stat(&st);
-}
-
 static int open_named(const char *path)
 {
 	jp_cleanup_close int at = jp_named_folder(path, strlen(path));
@@ -135,7 +127,7 @@ static int open_below(int folder, const char *rest, const char **last)
 		if (slash == rest)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)(slash - rest), rest);
-		if (!is_ours(at) || slash - rest > NAME_MAX || !strcmp(name, ".."))
+		if (!jp_trusted_open(at) || slash - rest > NAME_MAX || !strcmp(name, ".."))
 			return -EACCES;
 		next = openat(at, name, BELOW);
 		if (next < 0)
@@ -146,7 +138,7 @@ static int open_below(int folder, const char *rest, const char **last)
 	*last = rest;
 	if (at < 0)
 		return -errno;
-	return is_ours(at) && strcmp(rest, "..") ? jp_steal_fd(&at) : -EACCES;
+	return jp_trusted_open(at) && strcmp(rest, "..") ? jp_steal_fd(&at) : -EACCES;
 }
 
 /* Returns the part of @path below @folder, or NULL if @path is not below it or @folder is NULL. */

@@ -2,12 +2,15 @@
 #include "harness/base/trusted_path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
@@ -22,8 +25,9 @@ static bool stat_program(struct stat *st)
 	return stat("/proc/self/exe", st) == 0;
 }
 
-/* Returns why others can change the file of @st, or NULL. */
-static const char *find_foreign_access(const struct stat *st)
+/* Returns why others can change the file of @st, or NULL. @may_be_served: whether a process may
+ * serve its file system. */
+static const char *find_foreign_access(const struct stat *st, bool may_be_served)
 {
 	bool group = st->st_gid == 0 || st->st_gid == getegid();
 	struct stat own;
@@ -31,7 +35,7 @@ static const char *find_foreign_access(const struct stat *st)
 
 	if (!jp_trusted_user(st->st_uid))
 		return "belongs to another user";
-	if (jp_mount_server(st->st_dev, &server) && !jp_trusted_user(server))
+	if (may_be_served && jp_mount_server(st->st_dev, &server) && !jp_trusted_user(server))
 		return "lies in a file system that another user serves";
 	/* In a sticky folder others cannot remove or rename our files. */
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
@@ -42,9 +46,15 @@ static const char *find_foreign_access(const struct stat *st)
 	return st->st_mode & S_IWGRP && !group ? "can be written to by a group" : NULL;
 }
 
-bool jp_trusted_stat(const struct stat *st)
+bool jp_trusted_open(int fd)
 {
-	return S_ISDIR(st->st_mode) && !find_foreign_access(st) && !(st->st_mode & S_IWOTH);
+	struct statfs mount;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISDIR(st.st_mode) || st.st_mode & S_IWOTH || fstatfs(fd, &mount))
+		return false;
+	/* Each file that is opened asks: read the list of mounts only where it matters. */
+	return !find_foreign_access(&st, mount.f_type == FUSE_SUPER_MAGIC);
 }
 
 static bool leads_to(const char *path, int fd)
@@ -96,7 +106,7 @@ static int check_path(const char *path, mode_t type, char *to, size_t size, stru
 		if ((st.st_mode & S_IFMT) != type)
 			return jp_fail(err, EINVAL, "%s: expected a %s", at,
 				       type == S_IFDIR ? "directory" : "regular file");
-		why = find_foreign_access(&st);
+		why = find_foreign_access(&st, true);
 		if (why)
 			return jp_fail(err, EPERM, "%s is not trusted: %s %s", path, at, why);
 		if (!*real || !strcmp(real, "/"))
@@ -117,10 +127,10 @@ int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *
 
 int jp_trusted_programs(const char *path, char *to, size_t size, struct jp_error *err)
 {
-	struct stat st;
 	int ret = jp_trusted_folder(path, to, size, err);
+	jp_cleanup_close int fd = ret ? -1 : open(to, O_PATH | O_CLOEXEC);
 
-	if (!ret && (stat(to, &st) || !jp_trusted_stat(&st)))
+	if (!ret && !jp_trusted_open(fd))
 		ret = jp_fail(err, EPERM, "%s is not trusted: anyone can put programs there", path);
 	return ret;
 }

@@ -3,7 +3,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/stat.h>
 
 #include "harness/base/error.h"
 
@@ -18,5 +17,5 @@ int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *
 /* Does the same as jp_trusted_folder(), and also returns -EPERM if other users can add files to the
  * folder: programs found there by name would not be trusted. */
 int jp_trusted_programs(const char *path, char *to, size_t size, struct jp_error *err);
-/* Returns whether nobody else can change the contents of the folder of @st. */
-bool jp_trusted_stat(const struct stat *st);
+/* Returns whether @fd is a folder whose contents nobody else can change. */
+bool jp_trusted_open(int fd);
