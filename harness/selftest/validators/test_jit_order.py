@@ -12,7 +12,7 @@ import re
 import shutil
 import struct
 import sys
-from typing import Any, Iterator, Sequence, TypeAlias
+from typing import Any, Iterator, NamedTuple, Sequence, TypeAlias
 
 from ci.base import files, process
 from harness.selftest.support import run_directory as rd
@@ -23,8 +23,8 @@ JUDGED = re.compile(r"names\.|load\.|order\.|inject\.(better|worse|lost)")
 # Metrics of the last file alone, not compared with the original capture.
 LAST = re.compile(r"(names\.(right|wrong|unnamed|unjudged)|load\.right|order\.(hidden|stray))$")
 NEVER = 2**64 - 1
-Entry: TypeAlias = "Load | rd.Map"
-Entries: TypeAlias = "Sequence[Load | rd.Map]"
+Entry: TypeAlias = "Load | Decoded | rd.Map"
+Entries: TypeAlias = "Sequence[Entry]"
 # Description, index, kind of change, its argument.
 Change = tuple[str, int, str | None, Any]
 SEED, MOST = 20200527, 120  # changes of each test
@@ -177,7 +177,7 @@ def find_boundaries(function: Function, records: Entries) -> list[int]:
                   {boundary - 1 for boundary in boundaries - {function.start}})
 
 
-def do_overlap(one: Load | rd.Map, other: Function) -> bool:
+def do_overlap(one: Entry, other: Function) -> bool:
     return one.pid == other.pid and one.start < other.start + other.size and \
         other.start < one.start + one.size
 
@@ -207,6 +207,23 @@ def find_names(records: Entries, names: ByLoad | Names, function: Function,
     return tuple(follow)
 
 
+class Decoded(NamedTuple):
+    """The fields of a mapping record, decoded once."""
+
+    pid: int
+    start: int
+    size: int
+    pgoff: int
+    prot: int
+    time: int
+    name: str
+
+
+def decode(record: Entry) -> Entry:
+    return Decoded(*(getattr(record, field) for field in Decoded._fields)) \
+        if isinstance(record, rd.Map) else record
+
+
 class Reference:
     """The names of all judged samples and loads. For a changed list only the samples and loads at
     addresses of changed records are evaluated again, as a name depends on no other records."""
@@ -214,24 +231,26 @@ class Reference:
     def __init__(self, functions: list[Function], samples: list[rd.Sample], facts: dict[str, int],
                  names: ByLoad | Names, records: Entries) -> None:
         self.functions, self.samples, self.facts, self.names = functions, samples, facts, names
+        self.ranges = [(ip, ip + 1) for ip in (sample.regs[rd.X86_IP] for sample in samples)]
+        self.ranges += [(one.start, one.start + one.size) for one in functions]
         self.first = self.find_names_in(records)
 
     def find_names_in(self, records: Entries, touched: Entries | None = None) -> list[Any]:
-        records = sorted(records, key=lambda record: record.time)
-        found: list[Any] = []
-        for index, sample in enumerate(self.samples):
-            ip = sample.regs[rd.X86_IP]
-            if touched is None or any(record.start <= ip < record.start + record.size
-                                      for record in touched):
-                found.append(name_of_sample(records, self.names, sample))
-            else:
-                found.append(self.first[index])
-        for index, function in enumerate(self.functions, len(found)):
-            if touched is None or any(do_overlap(record, function) for record in touched):
-                found.append(find_names(records, self.names, function, self.facts))
-            else:
-                found.append(self.first[index])
+        records = sorted(map(decode, records), key=lambda record: record.time)
+        found = [] if touched is None else list(self.first)
+        near = [(record.start, record.start + record.size) for record in touched or ()]
+        for index, (start, end) in enumerate(self.ranges):
+            if touched is None:
+                found.append(self.find_name(records, index))
+            elif any(start < last and first < end for first, last in near):
+                found[index] = self.find_name(records, index)
         return found
+
+    def find_name(self, records: Entries, index: int) -> Any:
+        if index < len(self.samples):
+            return name_of_sample(records, self.names, self.samples[index])
+        function = self.functions[index - len(self.samples)]
+        return find_names(records, self.names, function, self.facts)
 
 
 class Load:
