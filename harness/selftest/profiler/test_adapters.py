@@ -253,7 +253,10 @@ class Broken(Folder):
         faults.update((name, error_message(fact, STEPS[step]))
                       for name, (fact, step) in MORE.items())
         self.run_faults("attach", faults)
-        self.run_faults("launch", faults)
+        # The same code reads the answers of both: launch gets each fault once, and each step.
+        self.run_faults("launch", {name: message for name, message in faults.items()
+                                   if name in MORE or name.startswith("word.") or
+                                   name.endswith(".sampling")})
 
     def test_gated(self) -> None:
         faults = {fault + "." + step: error_message(FACTS[fault], STEPS[step])
