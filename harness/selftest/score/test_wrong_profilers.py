@@ -6,14 +6,15 @@ import glob
 import json
 import os
 import shutil
+import tempfile
 from typing import Any
 
 from ci.base import files, process
-from harness.selftest.support import wrong_streams as wrong
+from harness.selftest.support import wrong_streams as wrong, wrong_texts
 from harness.selftest.support.scratch import HERE, JITPROOF, Folder
 
 # fork_exec runs until the deadline: it does nothing after its last task.
-SCENES = """case fork_exec full : fork_exec --tasks=2 : launch : seconds=4
+SCENES = """case fork_exec full : fork_exec --tasks=2 : launch : seconds=8
 case deep full : anon_exec --depth=40 : attach
 case threads full : anon_exec --threads=3 : attach
 """
@@ -25,10 +26,16 @@ def find_red(row: dict[str, Any]) -> set[str]:
 
 
 class WrongProfilers(Folder):
-    last_row = ""  # last row of the last score, for messages
+    kept: str  # folder of one truthful run of each scene that a test asks for
 
-    def find_red_columns(self, alteration: str, scene: str = "anon_exec",
-                         *options: str) -> set[str]:
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="jitproof-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.kept = os.path.realpath(folder.name)
+
+    def score_live(self, alteration: str, scene: str, *options: str) -> dict[str, Any]:
+        """Returns the row of a new run with an alteration of wrong_profiler.py."""
         self.write(files.read(os.path.join(HERE, "support", "wrong_profiler.py")),
                    "profilers", "altering.py")
         done = process.run(
@@ -42,78 +49,88 @@ class WrongProfilers(Folder):
         if row["outcome"] == "SKIP":
             self.skipTest(row["why"])
         self.assertIn("lost", row, row["why"])
-        self.last_row = "%s: %s" % (alteration, row)
-        return find_red(row)
+        return row
 
-    def score_streams(self, scene: str, *streams: tuple[str, wrong.Stream]) -> dict[str, Any]:
-        """Scores the kept run with each (name, stream) instead of its own stream. Returns the rows
-        by name."""
-        kept = self.place("kept/a/runs/score", scene)
-        for name, stream in streams:
-            folder = self.place("altered", name)
+    def keep_run(self, scene: str) -> str:
+        """Returns the folder of the scene's truthful run, whose score is checked at first."""
+        kept = os.path.join(self.kept, scene)
+        if not os.path.exists(kept):
+            row = self.score_live("none", scene, "-o", kept)
+            self.assertEqual(find_red(row), set(), row)
+        return os.path.join(kept, "a/runs/score", scene)
+
+    def score_texts(self, scene: str, texts: dict[str, str]) -> dict[str, Any]:
+        """Scores the kept run with each of the named texts as its stream. Returns the rows by
+        name."""
+        kept = self.keep_run(scene)
+        altered = tempfile.mkdtemp(dir=self.home)
+        for name, text in texts.items():
+            folder = os.path.join(altered, name)
             shutil.copytree(kept, folder, symlinks=True, copy_function=os.link)
             os.unlink(os.path.join(folder, "observations"))
-            files.write(os.path.join(folder, "observations"), stream.join_text())
-        done = process.run([JITPROOF, "score", "--json", "--again", self.place("altered")])
+            files.write(os.path.join(folder, "observations"), text)
+        done = process.run([JITPROOF, "score", "--json", "--again", altered])
         self.assertEqual(done.stderr, "")
         rows = json.loads(done.stdout)["workloads"]
-        return dict(zip(sorted(name for name, _ in streams), rows, strict=True))
+        return dict(zip(sorted(texts), rows, strict=True))
+
+    def expect_red(self, scene: str, expected: dict[str, set[str]],
+                   unknown: frozenset[str] = frozenset()) -> None:
+        """Expects exactly these red columns of each alteration of wrong_texts.py, besides
+        @unknown."""
+        text = files.read(os.path.join(self.keep_run(scene), "observations"))
+        rows = self.score_texts(scene, {name: wrong_texts.ALTERATIONS[name](text)
+                                        for name in expected})
+        for name, columns in expected.items():
+            with self.subTest(scene=scene, alteration=name):
+                self.assertEqual(find_red(rows[name]) - unknown, columns, rows[name])
 
     def score_altered(self, scene: str, *pairs: tuple[wrong.Alteration, wrong.Alteration]
                 ) -> dict[str, dict[str, Any]]:
         """Scores the kept run with each (form, alteration). Returns the rows by `FORM
         ALTERATION`."""
-        kept = self.place("kept/a/runs/score", scene)
+        kept = self.keep_run(scene)
         text = files.read(os.path.join(kept, "observations"))
         published = [line.split() for path in glob.glob(os.path.join(kept, "perf-*.map"))
                      for line in files.read(path).splitlines()]
-        streams = []
+        texts = {}
         for form, alteration in pairs:
             stream = wrong.Stream(text, {name: int(start, 16) for start, _, name in published})
             form(stream)
             alteration(stream)
-            streams.append(("%s %s" % (form.__name__, alteration.__name__), stream))
-        return self.score_streams(scene, *streams)
+            texts["%s %s" % (form.__name__, alteration.__name__)] = stream.join_text()
+        return self.score_texts(scene, texts)
 
     def test_truthful(self) -> None:
         for scene in ("anon_exec", "fork_exec", "deep", "threads", "address_reuse", "code_move"):
-            self.assertEqual(self.find_red_columns("none", scene), set(), scene)
-        self.assertEqual(self.find_red_columns("sums"), set())
+            self.keep_run(scene)
+        self.assertEqual(find_red(self.score_live("sums", "anon_exec")), set())
 
     def test_samples(self) -> None:
-        for alteration in ("drop", "window"):
-            self.assertEqual(self.find_red_columns(alteration), {"seen"}, self.last_row)
-        for alteration in ("double", "kernel"):
-            self.assertEqual(self.find_red_columns(alteration, "threads"), {"invented"},
-                             self.last_row)
-        self.assertEqual(self.find_red_columns("weights"), {"seen"})
+        self.expect_red("anon_exec", {"drop": {"seen"}, "window": {"seen"}})
+        self.expect_red("threads", {"double": {"invented"}, "kernel": {"invented"}})
+        self.assertEqual(find_red(self.score_live("weights", "anon_exec")), {"seen"})
 
     def test_stacks(self) -> None:
-        for alteration in ("caller", "leaf"):
-            self.assertEqual(self.find_red_columns(alteration), {"whole"}, self.last_row)
-        for alteration in ("invent", "order"):
-            self.assertEqual(self.find_red_columns(alteration), {"whole", "invented"},
-                             self.last_row)
-        # Whether the thread was on a CPU 3 ms later is the machine's load.
-        self.assertEqual(self.find_red_columns("later") - {"seen"}, {"whole", "invented"},
-                         self.last_row)
-        self.assertEqual(self.find_red_columns("truncate", "deep"), {"whole"})
-        # It depends on chance whether the other thread was in its code at that moment.
-        self.assertEqual(self.find_red_columns("tids", "threads") - {"seen"}, {"whole", "invented"})
+        self.expect_red("anon_exec", {"caller": {"whole"}, "leaf": {"whole"},
+                                      "invent": {"whole", "invented"},
+                                      "order": {"whole", "invented"}})
+        self.expect_red("deep", {"truncate": {"whole"}})
+        # Whether the thread was on a CPU 3 ms later depends on the load, and whether the other
+        # thread was in its code at that moment on chance.
+        seen = frozenset({"seen"})
+        self.expect_red("anon_exec", {"later": {"whole", "invented"}}, seen)
+        self.expect_red("threads", {"tids": {"whole", "invented"}}, seen)
 
     def test_names(self) -> None:
-        self.assertEqual(self.find_red_columns("swap"), {"right", "wrong"})
-        self.assertEqual(self.find_red_columns("nameless"), {"right"})
-        self.assertEqual(self.find_red_columns("stale", "address_reuse"), {"right", "wrong"})
-        self.assertEqual(self.find_red_columns("nearest"), {"wrong"})
+        self.expect_red("anon_exec", {"swap": {"right", "wrong"}, "nameless": {"right"},
+                                      "nearest": {"wrong"}})
+        self.expect_red("address_reuse", {"stale": {"right", "wrong"}})
 
     def test_libraries(self) -> None:
         """A library without symbols lacks names, the JIT code beside it does not."""
-        self.assertEqual(self.find_red_columns("libraries", "tail_calls"), set())
-        self.assertEqual(self.find_red_columns("swap", "tail_calls"), {"right", "wrong"})
-        self.assertEqual(self.find_red_columns("sums", "tail_calls"), set())
-        self.assertEqual(self.find_red_columns("none", "tail_calls", "-o", self.place("kept")),
-                         set())
+        self.expect_red("tail_calls", {"libraries": set(), "swap": {"right", "wrong"}})
+        self.assertEqual(find_red(self.score_live("sums", "tail_calls")), set())
         rows = self.score_altered("tail_calls", (wrong.sum_samples, wrong.keep_all),
                                   *wrong.BESIDE_FILES)
         self.assertEqual(find_red(rows["sum_samples keep_all"]), set())
@@ -123,24 +140,21 @@ class WrongProfilers(Folder):
                 self.assertEqual(find_red(row), expected, row)
 
     def test_mappings(self) -> None:
-        self.assertEqual(self.find_red_columns("maps"), {"mapped", "whole"})
+        self.expect_red("anon_exec", {"maps": {"mapped", "whole"}})
 
     def test_tasks(self) -> None:
-        for alteration in ("fork", "exit", "exec", "comm", "strays"):
-            self.assertEqual(self.find_red_columns(alteration, "fork_exec"), {"tasks"},
-                             self.last_row)
+        self.expect_red("fork_exec", {name: {"tasks"}
+                                      for name in ("fork", "exit", "exec", "comm", "strays")})
 
     def test_processes(self) -> None:
         """The parent has no code at the addresses of its child's code."""
-        self.assertEqual(self.find_red_columns("parent", "fork_exec"),
-                         {"seen", "wrong", "invented"}, self.last_row)
+        self.expect_red("fork_exec", {"parent": {"seen", "wrong", "invented"}})
 
     def test_lost(self) -> None:
-        self.assertEqual(self.find_red_columns("lost"), {"lost"})
+        self.assertEqual(find_red(self.score_live("lost", "anon_exec")), {"lost"})
 
     def test_moved(self) -> None:
         """The sum of samples fits the CPU time, the samples of each process do not."""
-        self.find_red_columns("none", "fork_exec", "-o", self.place("kept"))
         for row in self.score_altered("fork_exec", (wrong.sum_samples, wrong.use_one_process),
                                       (wrong.sum_names, wrong.use_one_process)).values():
             self.assertEqual(find_red(row), {"seen", "invented"}, row)
@@ -148,8 +162,9 @@ class WrongProfilers(Folder):
     def test_forms(self) -> None:
         """Scores one recording in each form, unaltered and with each alteration that the form
         shows."""
-        self.find_red_columns("none", "anon_exec", "-o", self.place("kept"))
-        done = process.run([JITPROOF, "score", "--json", "--again", self.place("kept")])
+        self.keep_run("anon_exec")
+        done = process.run([JITPROOF, "score", "--json", "--again",
+                            os.path.join(self.kept, "anon_exec")])
         self.assertEqual([row["workload"] for row in json.loads(done.stdout)["workloads"]],
                          ["anon_exec"])
         rows = self.score_altered("anon_exec", *((form, wrong.keep_all) for form in wrong.FORMS),
