@@ -4,7 +4,7 @@
 import json
 import os
 import random
-import unittest
+import struct
 
 from ci.base import process
 from harness.selftest.support import run_directory as rd
@@ -34,10 +34,10 @@ class Size(Folder):
             for _ in range(chance.randint(1, deepest)):
                 chain.insert(0, START + function * 2 * SIZE + chance.randrange(SIZE))
                 function = (function * 7 + 1 + chance.randrange(fan_out)) % FUNCTIONS
-            made = rd.Sample.make(perf.attrs[0], pid=PID, tid=PID + number % 50,
-                                  chain=[rd.CONTEXT_USER, *chain])
-            made.ip, made.time, made.id = chain[0], 1000000 + number * 100000, 7
-            perf.records.append(made)
+            chain.insert(0, rd.CONTEXT_USER)
+            perf.records.append(rd.Record(rd.SAMPLE, rd.USER, struct.pack(
+                "<QQIIQQ%dQ" % len(chain), 7, chain[1], PID, PID + number % 50,
+                1000000 + number * 100000, len(chain), *chain)))
         perf.save(self.place("perf.data"))
         process.must([JITPROOF, "report", self.place("perf.data"), "-o", self.place("page.html")])
         return self.place("page.html")
@@ -82,7 +82,3 @@ class Size(Folder):
                 used.add(at)
                 at = picture["stacks"][at][0]
         self.assertGreater(len(used), len(picture["stacks"]) / 4)
-
-
-if __name__ == "__main__":
-    unittest.main()

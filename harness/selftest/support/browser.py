@@ -27,6 +27,7 @@ class Browser:
             ["sh", "-c", 'exec "$@" 3<&%d 4>&%d' % (requests, answers), "sh", CHROMIUM or "",
              "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
              "--user-data-dir=" + self.profile.name], pass_fds=(requests, answers),
+            env={**os.environ, "TMPDIR": self.profile.name},
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(requests)
         os.close(answers)
