@@ -368,7 +368,3 @@ class Reports(unittest.TestCase):
                 self.assertEqual(report.print_all(state.Progress(1, 1, outcomes), Cover(space, 1),
                                                   clusters, []), status)
             self.assertEqual("case NAME full : anon_exec" in out.getvalue(), status == 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -97,7 +97,3 @@ class Pages(Folder):
             browser.open(address)
             self.assertEqual(browser.read_text("#cell"), shown)
             self.assertEqual(browser.errors, [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -128,7 +128,3 @@ class Shells(Folder):
                                 env=self.environment)
             with self.subTest(typed):
                 self.assertEqual([line.split("\t")[0] for line in text.splitlines()], [words[-1]])
-
-
-if __name__ == "__main__":
-    unittest.main()

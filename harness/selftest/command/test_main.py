@@ -72,7 +72,3 @@ class Version(Folder):
         self.assertEqual(self.read_commit(), head)
         files.write(self.place("Makefile"), files.read(self.place("Makefile")) + "#\n")
         self.assertEqual(self.read_commit(), head + "-dirty")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import unittest
 from typing import Any
 
 from ci.base import files, process
@@ -126,7 +125,3 @@ class Page(Folder):
         page = self.make(self.place(HOSTILE))
         self.assertNotIn("<", find_data(page))
         self.assertEqual(read_data(page)["source"], self.place(HOSTILE))
-
-
-if __name__ == "__main__":
-    unittest.main()

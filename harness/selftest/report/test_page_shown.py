@@ -170,7 +170,3 @@ class Shown(Folder):
         """A file without truth has a picture of the kinds of mappings."""
         picture = self.open(os.path.join("anon", "perf.data"))
         self.assertEqual(self.read_count(), len(picture["rows"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

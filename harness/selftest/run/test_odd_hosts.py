@@ -5,7 +5,6 @@ import os
 import platform
 import shutil
 import tempfile
-import unittest
 
 from ci.base import process
 from harness.selftest.support.scratch import JITPROOF, Folder, needs_namespaces
@@ -75,7 +74,3 @@ class OddHosts(Folder):
         self.addCleanup(shutil.rmtree, folder)
         text = self.run_there(cases=("frame-pointers/big.touched",), folder=folder)
         self.assertRegex(text, r"\nok 1 frame-pointers/big.touched(\n| # SKIP executable files)")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import unittest
 from typing import Any, Sequence
 
 from ci.base import files
@@ -141,7 +140,3 @@ class Output(Trace):
         self.assertEqual(sum("return" in line for line in lines), found["known"])
         for line in lines:
             self.assertEqual((line["map"]["is"], line["dump"]["is"]), ("right", "right"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import unittest
 
 from ci.base import process
 from harness.selftest.support.scratch import JITPROOF, Folder

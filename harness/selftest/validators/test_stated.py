@@ -6,7 +6,6 @@ env.json."""
 import os
 import re
 import struct
-import unittest
 
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import WATCHED_SINCE_CPUS, Recorded
@@ -224,7 +223,3 @@ class Machine(OwnCapture):
         self.expect_pass()
         self.put_text("env.json", '{"format": 2, "clocks_count": "yes"}')
         self.expect_error(" samples, and that its events counted nothing; by env.json clocks count")
-
-
-if __name__ == "__main__":
-    unittest.main()
