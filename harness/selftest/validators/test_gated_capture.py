@@ -75,6 +75,14 @@ class Gated(Recorded):
         self.expect_only(self.expect_fail(self.match_count(1, "gated.older", "no-record")),
                          "gated.older")
 
+    def test_another_end(self) -> None:
+        """Only a file whose first segment is executable may have a longer record."""
+        program = self.find_program()
+        size = program.size
+        for other in (size - PAGE, size + PAGE):
+            program.size = other
+            self.expect_fail(self.match_count(1, "gated.older", "no-record"))
+
     def test_not_executable(self) -> None:
         self.find_program().prot &= ~rd.EXECUTE
         self.expect_fail(self.match_count(1, "gated.older", "no-record"))
