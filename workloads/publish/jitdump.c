@@ -13,6 +13,7 @@
 #include "harness/base/excuse.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/named_folder.h"
+#include "harness/base/order.h"
 #include "harness/base/registry.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/publish.h"
@@ -54,6 +55,7 @@ static struct {
 	uint64_t end;  /* bytes written */
 	uint64_t last; /* offset of the last record */
 	uint64_t loads, time;
+	uint64_t opened; /* the header's time */
 } dump = {.fd = -1};
 
 /* Appends the parts in one call, so that a reader sees whole records. Returns 0 or -errno. */
@@ -114,16 +116,18 @@ static int unmap_marker(void)
 static int put_header(void)
 {
 	static const char more[8];
+	const uint64_t now = jp_clock_now();
 	struct jp_jitdump_header header = {
 		.magic = JP_JITDUMP_MAGIC,
 		.version = JP_JITDUMP_VERSION + (dump.fault == VERSION_2),
 		.total_size = sizeof(header),
 		.elf_mach = jp_arch_elf.machine,
 		.pid = getpid(),
-		.timestamp = jp_clock_now(),
+		.timestamp = now,
 	};
 	struct iovec parts[] = {{&header, sizeof(header)}, {(void *)more, 0}};
 
+	dump.opened = now;
 	if (dump.fault == LONG_HEADER)
 		header.total_size += parts[1].iov_len = sizeof(more);
 	return append_parts(parts, 2);
@@ -305,7 +309,7 @@ static int dump_load(const struct jp_published *code)
 	if (dump.fault == SILENT_STOP && dump.loads == SOME)
 		return 0;
 	if (dump.fault == TIME_BACKWARDS && dump.loads % 2)
-		time = dump.time - BACK_NS;
+		time = jp_max(dump.opened, dump.time - BACK_NS);
 	dump.time = time;
 	if (debug && dump.fault != DEBUG_AFTER_LOAD)
 		ret = put_debug(code, time);

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import unittest
 
 from ci.base import process
 from harness.selftest.support.scratch import JITPROOF, Folder
@@ -191,7 +192,3 @@ class Runtimes(unittest.TestCase):
         cells = json.loads(done.stdout)["cells"]
         self.assertEqual(cells["published"]["bad"], cells["published"]["of"])
         self.assertGreater(cells["published"]["of"], 0)
-
-
-if __name__ == "__main__":
-    unittest.main()
