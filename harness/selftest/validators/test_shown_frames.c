@@ -8,8 +8,8 @@
 enum { MOST = 8 };
 
 static struct jp_replay *spaces;
-static const struct jp_event event = {.pid = 7};
 static const uint64_t frames[] = {0x100, 0x200, 0x300, 0x400};
+static struct jp_event event = {.pid = 7, .sample = {.chain = frames}};
 
 /* Compares @shown (up to the first 0) with the callchain of @nr_user frames and the dump's @nr_dump
  * frames. */
@@ -123,6 +123,9 @@ static void test_known(void)
 		check(!strcmp(id, table[i].id), "%s, %s of %s: %s", table[i].reader, table[i].cause,
 		      table[i].where, id);
 	}
+	event.sample.chain = NULL;
+	check(!strcmp(explain("perf 6.1.192", "cut", "//anon", true), "perf.unwind-no-chain"),
+	      "perf shows no dump of an event without callchains");
 }
 
 int main(void)
