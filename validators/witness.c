@@ -608,7 +608,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 	if (*view->evidence->witnessed.denied)
 		return jp_findings_skip(&view->findings, "witness",
-					view->evidence->witnessed.denied);
+					view->evidence->witnessed.denied)
+			       ?: 1;
 	if (!jp_evidence_is_witnessed(view->evidence))
 		return 1;
 	state->view = view;

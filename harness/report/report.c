@@ -109,7 +109,7 @@ int jp_report_end(struct jp_report *report)
 			"#\n# The clocks of truth and capture differed by at most %" PRIu64
 			" ns.\n",
 			slack);
-		jp_books_print(out, &books, "# ", width);
+		jp_books_print(out, &books, "# ", 0);
 		jp_ktap_totals(out, counts);
 		fflush(out);
 	}
