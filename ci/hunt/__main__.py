@@ -12,7 +12,7 @@ import random
 import sys
 import tempfile
 import time
-from typing import Iterator, Sequence
+from typing import Callable, Iterator, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import jsonl, process, status
@@ -43,13 +43,24 @@ class Hunt:
     def run_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
         """Runs @crossings, some at the same time; yields the results in their order, up to the end
         of the time."""
+        yield from self.map_all(self.run_one, crossings)
+
+    def probe_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
+        """Does the same, but compares no crossing with its twins."""
+        yield from self.map_all(self.probe_one, crossings)
+
+    def map_all(self, run: Callable[[Crossing], Trial],
+                crossings: Sequence[Crossing]) -> Iterator[Trial]:
         for start in range(0, len(crossings), self.options.jobs):
             if time.monotonic() > self.end:
                 return
-            yield from self.pool.map(self.run_one, crossings[start:start + self.options.jobs])
+            yield from self.pool.map(run, crossings[start:start + self.options.jobs])
 
     def run_one(self, crossing: Crossing) -> Trial:
-        return self.relations.check(self.runner.run(crossing, self.progress.seed))
+        return self.relations.check(self.probe_one(crossing))
+
+    def probe_one(self, crossing: Crossing) -> Trial:
+        return self.runner.run(crossing, self.progress.seed)
 
     def handle(self, trial: Trial) -> None:
         self.progress.tried += 1
@@ -68,7 +79,7 @@ class Hunt:
 
     def exclude(self, trial: Trial) -> None:
         """Never again tries what is impossible in the refused @trial."""
-        small, items = probing.find_impossible(self.space, trial, self.run_all)
+        small, items = probing.find_impossible(self.space, trial, self.probe_all)
         if items is not None and time.monotonic() < self.end:
             self.cover.exclude(items)
             report.print_impossible(items, small.why)
