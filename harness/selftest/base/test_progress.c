@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/order.h"
 #include "harness/selftest/support/check.h"
 
 /* Returns the time in ns until progress is due. */
@@ -17,6 +18,16 @@ static uint64_t measure_patience(void)
 	while (!jp_progress_due())
 		;
 	return jp_clock_now() - begin;
+}
+
+/* Returns the shortest of some waits: a busy machine lengthens single waits. */
+static uint64_t measure_least_patience(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++)
+		least = jp_min(least, measure_patience());
+	return least;
 }
 
 static void test_terminal(void)
@@ -49,7 +60,7 @@ int main(void)
 	unsetenv("COLUMNS");
 	check(!jp_progress_due(), "nothing is due at first");
 	check(measure_patience() > 19 * JP_NS_PER_S / 10, "but after two seconds");
-	check(measure_patience() < JP_NS_PER_S, "and again soon");
+	check(measure_least_patience() < JP_NS_PER_S, "and again soon");
 	test_terminal();
 	check(!jp_progress_due(), "other work has its own two seconds");
 	return check_done();
