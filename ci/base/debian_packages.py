@@ -27,7 +27,7 @@ def remove_addresses(text: str) -> str:
     return re.sub(r"\w+://\S+", "(the mirror)", text)
 
 
-def mirrors() -> tuple[str, str | None]:
+def read_mirrors() -> tuple[str, str | None]:
     """Returns (archive, security archive or None), the addresses that apt is configured with."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         raise Missing("this machine has no apt-get")
@@ -49,7 +49,7 @@ def parse_mirrors(listed: str) -> tuple[str, str | None]:
     return main, security
 
 
-def sources(suite: str, main: str, security: str | None) -> list[str]:
+def list_sources(suite: str, main: str, security: str | None) -> list[str]:
     """Returns the lines of a sources.list for a suite and the suites that it builds on."""
     signed = "[signed-by=%s] " % KEYRING if os.path.exists(KEYRING) else ""
     base = suite.removesuffix("-backports")
@@ -71,8 +71,8 @@ class Archive:
         self.folder = os.path.join(os.path.abspath(folder), "apt")
 
     def __enter__(self) -> Archive:
-        known = mirrors()
-        lines = [line for suite in self.suites for line in sources(suite, *known)]
+        known = read_mirrors()
+        lines = [line for suite in self.suites for line in list_sources(suite, *known)]
         self.close()
         for name in ("etc", "state/lists/partial", "cache/archives/partial"):
             os.makedirs(os.path.join(self.folder, name))

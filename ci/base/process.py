@@ -16,7 +16,7 @@ def run(command: Sequence[str], **more: Any) -> "subprocess.CompletedProcess[str
     return done
 
 
-def must(command: Sequence[str], **more: Any) -> str:
+def run_or_raise(command: Sequence[str], **more: Any) -> str:
     """Returns the standard output of @command; RuntimeError with the end of its standard error if
     it fails."""
     done = run(command, **more)
@@ -28,10 +28,10 @@ def must(command: Sequence[str], **more: Any) -> str:
 
 
 def compile_c(source: str, path: str, *options: str, language: str = "c") -> None:
-    must(["gcc", *options, "-x", language, "-", "-o", path], input=source)
+    run_or_raise(["gcc", *options, "-x", language, "-", "-o", path], input=source)
 
 
-def children() -> list[str]:
+def list_children() -> list[str]:
     """Returns NAME:PID of each child of this process that still runs."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -46,7 +46,7 @@ def children() -> list[str]:
     return found
 
 
-def symbols(path: str) -> dict[str, int]:
+def read_symbols(path: str) -> dict[str, int]:
     """Returns {symbol: address} of a file, as nm prints them."""
-    lines = [line.split() for line in must(["nm", path]).splitlines()]
+    lines = [line.split() for line in run_or_raise(["nm", path]).splitlines()]
     return {words[2]: int(words[0], 16) for words in lines if len(words) == 3}

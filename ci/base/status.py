@@ -38,7 +38,7 @@ class Malformed(Unusable):
         super().__init__("%s:%d: %s" % (path, line, what) if line else "%s: %s" % (path, what))
 
 
-def cause(error: OSError) -> str:
+def format_os_error(error: OSError) -> str:
     """Returns "FILE: REASON" for an OSError, or "REASON" if it names no file, as for standard
     output."""
     return ": ".join(filter(None, (error.filename, error.strerror))) or str(error)
@@ -74,7 +74,7 @@ def guard_command(name: str, run: Command) -> Command:
             status, text = problem.status, problem.prefix + str(problem)
         except OSError as error:
             drop_output()
-            status, text = 99, cause(error)
+            status, text = 99, format_os_error(error)
         except KeyboardInterrupt:
             status, text = 130, "interrupted; unfinished results were discarded"
         print("%s: %s" % (name, text), file=sys.stderr)

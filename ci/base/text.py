@@ -4,13 +4,13 @@
 import re
 
 
-def numbers(version: str) -> tuple[int, ...]:
+def parse_numbers(version: str) -> tuple[int, ...]:
     """Returns (6, 12, 107) for "6.12.107+deb13" or "perf-6.12.107"; () if there is no number."""
     match = re.search(r"\d+(\.\d+)*", version)
     return tuple(map(int, match.group(0).split("."))) if match else ()
 
 
-def found(pattern: str | re.Pattern[str], text: str) -> re.Match[str]:
+def find_match(pattern: str | re.Pattern[str], text: str) -> re.Match[str]:
     """Returns the match of @pattern in @text; ValueError if there is none."""
     match = re.search(pattern, text)
     if not match:

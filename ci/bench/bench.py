@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
-from ci.base.text import found
+from ci.base.text import find_match
 from ci.bench import growth, usage
 from harness.selftest.support import made_jitdump as mj
 from harness.selftest.support import run_directory as rd
@@ -45,7 +45,7 @@ def measure(command: list[str], times: int = 3, **more: Any) -> tuple[float, int
 
 
 def judge_file(jitproof: str, path: str, *options: str) -> dict[str, Any]:
-    return json.loads(process.must([jitproof, "judge", "--json", *options, path]))
+    return json.loads(process.run_or_raise([jitproof, "judge", "--json", *options, path]))
 
 
 def record_workload(perf: str, node: str, folder: str, name: str, seconds: int,
@@ -53,7 +53,8 @@ def record_workload(perf: str, node: str, folder: str, name: str, seconds: int,
     path = os.path.join(folder, name)
     script = os.path.join(folder, "work.js")
     files.write(script, SCRIPT)
-    process.must([perf, "record", "-q", "-k", "mono", "-e", "cpu-clock", *options, "-o", path, "--",
+    process.run_or_raise([perf, "record", "-q", "-k", "mono", "-e", "cpu-clock", *options, "-o",
+                          path, "--",
                   node, script, str(seconds)])
     return path
 
@@ -193,7 +194,8 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
                           "-fno-optimize-sibling-calls")
         for depth, frequency in DEPTHS:
             path = os.path.join(folder, f"deep-{depth}.data")
-            process.must([jitproof, "record", "--no-chain", "--stack", str(4096 + 160 * depth),
+            process.run_or_raise([jitproof, "record", "--no-chain", "--stack",
+                                  str(4096 + 160 * depth),
                           "-F", str(frequency), "-o", path, "--", program, str(depth)])
             found = judge_file(jitproof, path, "--unwind")["unwind"]
             whole = found["stops"]["root"] / found["samples"]
@@ -236,8 +238,8 @@ def bench_storm(jitproof: str, folder: str) -> None:
              "workload", "storm", f"--acts={rate}", "--threads=2", "--forks=100", "--truth", truth],
             2)
         os.unlink(truth)
-        acts, seconds = found(r"(\d+) mappings, \d+ forks in ([\d.]+) s", output).groups()
-        lost = int(found(r"(\d+) mapping records lost", errors).group(1))
+        acts, seconds = find_match(r"(\d+) mappings, \d+ forks in ([\d.]+) s", output).groups()
+        lost = int(find_match(r"(\d+) mapping records lost", errors).group(1))
         before, made = made, int(acts) / float(seconds)
         print(f"  {made:8.0f} records/s, 100 forks/s: {lost} lost")
         if lost:
@@ -283,7 +285,8 @@ def make_jitdump(folder: str, loads: int, build_ids: bool = True) -> str:
 
 def run_perf_report(perf: str, path: str) -> list[str]:
     """Returns the lines of perf report: symbol and number of samples."""
-    text = process.must([perf, "report", "--stdio", "--no-children", "-g", "none", "-s", "sym",
+    text = process.run_or_raise([perf, "report", "--stdio", "--no-children", "-g", "none", "-s",
+                                 "sym",
                          "-F", "sample,sym", "-i", path])
     return sorted(line.strip() for line in text.splitlines()
                   if line.strip() and not line.startswith("#"))

@@ -25,7 +25,7 @@ from typing import Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
-from ci.base.text import found
+from ci.base.text import find_match
 from ci.bench import usage
 
 PAIRS = 7  # of runs
@@ -130,7 +130,7 @@ class Bench:
             text = errors.read()
         if child.returncode:
             sys.exit("%s: exit %d: %s" % (" ".join(before), child.returncode, text.strip()))
-        wall, cpu = map(int, found(r"work: (\d+) (\d+)", text).groups())
+        wall, cpu = map(int, find_match(r"work: (\d+) (\d+)", text).groups())
         return wall, cpu, usage.ru_utime + usage.ru_stime - cpu / 1e9, text
 
     def record_work(self, name: str, frequency: int,
@@ -139,7 +139,7 @@ class Bench:
         path = os.path.join(self.folder, "perf.data")
         wall, cpu, reader, errors = self.run([self.options.jitproof, "record", "-F", str(frequency),
                                             *STRATEGIES[name], "-o", path, "--"], turns)
-        counts = found(r"(\d+) samples, (\d+) lost", errors)
+        counts = find_match(r"(\d+) samples, (\d+) lost", errors)
         return wall, cpu, reader, int(counts[1]), int(counts[2]), path
 
     def measure_capture(self, name: str, frequency: int) -> None:
@@ -174,7 +174,8 @@ class Bench:
                        dumps: bool) -> None:
         read, whole = [], []
         judge = [self.options.jitproof, "judge", "--method", method]
-        frames = json.loads(process.must([*judge, "--json", path]))["unwind"]["frames_per_sample"]
+        frames = json.loads(process.run_or_raise([*judge, "--json",
+                                                  path]))["unwind"]["frames_per_sample"]
         for _ in range(PAIRS):
             read.append(usage.measure_command([self.options.jitproof, "judge", path])[0])
             whole.append(usage.measure_command([*judge, path])[0])

@@ -47,7 +47,7 @@ def find_worst_cause(causes: Sequence[str], truth: tuple[str, str],
 def link_case_files(home: str, data: str, root: str) -> None:
     """Lays out below @root the files that explain may read."""
     touched = sysroot.Touched(data)
-    sysroot.copy(sysroot.wanted(touched), root)
+    sysroot.copy(sysroot.list_wanted_files(touched), root)
     for name in os.listdir(home):
         if re.fullmatch(r"perf-\d+\.map", name):
             os.makedirs(os.path.join(root, "tmp"), exist_ok=True)
@@ -70,7 +70,7 @@ def compare_case(jitproof: str, run: str, result: dict[str, Any],
     data = injected if os.path.exists(injected) else os.path.join(home, "perf.data")
     definition = files.read(os.path.join(home, "case"))
     result = of_truth.judge_by_one_method(jitproof, home, result, definition)
-    truth = of_truth.causes(result, definition, table.costs)
+    truth = of_truth.count_causes(result, definition, table.costs)
     with tempfile.TemporaryDirectory(prefix="jitproof-causes-") as root:
         try:
             link_case_files(home, data, root)

@@ -46,7 +46,7 @@ def name_of(exception: dict[str, Any]) -> str:
     return exception.get("id", exception["cause"])
 
 
-def stacks(result: dict[str, Any], costs: dict[str, str]) -> collections.Counter[str]:
+def count_broken_stacks(result: dict[str, Any], costs: dict[str, str]) -> collections.Counter[str]:
     """Counts the samples with a broken stack by cause: from chains, else from dumps. Causes that
     only show in names, such as those of injecting, are included."""
     counts: collections.Counter[str] = collections.Counter()
@@ -62,7 +62,7 @@ def stacks(result: dict[str, Any], costs: dict[str, str]) -> collections.Counter
     return counts
 
 
-def names(result: dict[str, Any], costs: dict[str, str], definition: str) -> \
+def count_nameless_samples(result: dict[str, Any], costs: dict[str, str], definition: str) -> \
         collections.Counter[str]:
     """Counts the samples in emitted code without a name by cause. Samples in files have symbols."""
     counts: collections.Counter[str] = collections.Counter()
@@ -86,9 +86,10 @@ def names(result: dict[str, Any], costs: dict[str, str], definition: str) -> \
     return counts
 
 
-def causes(result: dict[str, Any], definition: str, costs: dict[str, str]) -> tuple[str, str]:
+def count_causes(result: dict[str, Any], definition: str, costs: dict[str, str]) -> tuple[str, str]:
     worst = []
-    for counts in (stacks(result, costs), names(result, costs, definition)):
+    for counts in (count_broken_stacks(result, costs), count_nameless_samples(result, costs,
+                                                                              definition)):
         found = [cause for cause in counts if counts[cause] >= get_least_samples(result)]
         worst.append(max(found, key=lambda cause: counts[cause], default=words.NONE))
     return worst[0], worst[1]

@@ -17,6 +17,6 @@ class Causes(NamedTuple):
 
     @staticmethod
     def load(jitproof: str) -> "Causes":
-        table = json.loads(process.must([jitproof, "explain", "--causes", "--json"]))
+        table = json.loads(process.run_or_raise([jitproof, "explain", "--causes", "--json"]))
         return Causes({cause["id"]: cause["costs"] for cause in table["causes"]},
                       {word["word"]: word["text"] for word in table["words"]})

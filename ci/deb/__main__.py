@@ -33,32 +33,33 @@ def make_source(output: str) -> str:
     name, version = re.findall(r"(\S+) \((\S+)-\d+\)", changelog)[0]
     tree = os.path.join(output, f"{name}-{version}")
     archive = os.path.join(output, f"{name}_{version}.orig.tar.gz")
-    process.must(["git", "-C", ROOT, "archive", "--prefix", f"{name}-{version}/", "-o", archive,
+    process.run_or_raise(["git", "-C", ROOT, "archive", "--prefix", f"{name}-{version}/", "-o",
+                          archive,
                   "HEAD", ".", *(":(exclude)" + path for path in RECORDED)])
-    process.must(["tar", "-xf", archive, "-C", output])
+    process.run_or_raise(["tar", "-xf", archive, "-C", output])
     shutil.copytree(os.path.join(tree, DEBIAN), os.path.join(tree, "debian"))
-    process.must(["dpkg-source", "-b", os.path.basename(tree)], cwd=output)
+    process.run_or_raise(["dpkg-source", "-b", os.path.basename(tree)], cwd=output)
     description, = glob.glob(os.path.join(output, "*.dsc"))
     return description
 
 
 def build_here(output: str, description: str) -> None:
     tree = os.path.join(output, "here")
-    process.must(["dpkg-source", "-x", description, tree])
-    process.must(["dpkg-buildpackage", "-b", "-us", "-uc"], cwd=tree)
+    process.run_or_raise(["dpkg-source", "-x", description, tree])
+    process.run_or_raise(["dpkg-buildpackage", "-b", "-us", "-uc"], cwd=tree)
     shutil.rmtree(tree)
 
 
 def build_in_chroot(output: str, description: str, suite: str) -> None:
     """Builds in a chroot that is gone afterwards."""
-    mirror, security = debian_packages.mirrors()
+    mirror, security = debian_packages.read_mirrors()
     inside = "/build/" + os.path.basename(description)
     commands = (f"apt-get -y build-dep {inside}", f"cd /build && dpkg-source -x {inside} tree",
                 "cd /build/tree && dpkg-buildpackage -b -us -uc",
                 "rm -rf /build/tree /build/*.tar.* /build/*.dsc")
     hooks = [f"--customize-hook=chroot \"$1\" sh -c '{command}'" for command in commands]
-    sources = "\n".join(debian_packages.sources(suite, mirror, security))
-    process.must(["mmdebstrap", "--variant=buildd", "--format=null",
+    sources = "\n".join(debian_packages.list_sources(suite, mirror, security))
+    process.run_or_raise(["mmdebstrap", "--variant=buildd", "--format=null",
                   "--customize-hook=mkdir \"$1/build\"",
                   f"--customize-hook=copy-in {' '.join(glob.glob(output + '/*.*'))} /build",
                   *hooks, f"--customize-hook=sync-out /build {output}", suite, "/dev/null", "-"],

@@ -106,7 +106,7 @@ def find_survivors() -> list[str]:
             pass
     except ChildProcessError:
         return []
-    return process.children()
+    return process.list_children()
 
 
 def run(jitproof: str, command: Command, environment: dict[str, str],
@@ -212,7 +212,8 @@ def main() -> int:
     tried, bad, start = 0, list[str](), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         shim = os.path.join(folder, "shim.so")
-        process.must(["gcc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", shim, SHIM, "-ldl"])
+        process.run_or_raise(["gcc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", shim, SHIM,
+                              "-ldl"])
         for command in list_commands(folder):
             if options.command not in command.name:
                 continue

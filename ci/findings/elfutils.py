@@ -11,7 +11,7 @@ from typing import Any, Iterator
 
 from ci.base import files, process
 from ci.base.status import Missing
-from ci.base.text import found
+from ci.base.text import find_match
 from ci.findings.context import Context, Shown
 
 # Functions of a test library: `quiet` has no rule for any register; the last rows of `restore`
@@ -74,7 +74,7 @@ def query_libdw(path: str, address: int) -> dict[str, Any]:
         show_start, end = ctypes.c_uint64(), ctypes.c_uint64()
         dw.dwarf_frame_info(frame, ctypes.byref(show_start), ctypes.byref(end),
                             ctypes.byref(ctypes.c_bool()))
-        peak = int(found(r"VmHWM:\s+(\d+)", files.read("/proc/self/status")).group(1))
+        peak = int(find_match(r"VmHWM:\s+(\d+)", files.read("/proc/self/status")).group(1))
     return {"kept": kept, "start": show_start.value, "end": end.value, "peak_kb": peak}
 
 
@@ -84,12 +84,13 @@ def build_example(context: Context) -> tuple[str, dict[str, int]]:
     if os.uname().machine != "x86_64":
         raise Missing("the example is for x86-64")
     process.compile_c(ASSEMBLY, path, "-shared", "-nostdlib", language="assembler")
-    return path, process.symbols(path)
+    return path, process.read_symbols(path)
 
 
 def ask_libdw(path: str, address: int) -> dict[str, Any]:
     """Runs query_libdw() in a process of its own, because libdw may crash."""
-    return json.loads(process.must([sys.executable, __file__, path, str(address)], timeout=60,
+    return json.loads(process.run_or_raise([sys.executable, __file__, path, str(address)],
+                                           timeout=60,
                                    env={**os.environ, "PYTHONPATH": ROOT}))
 
 

@@ -43,7 +43,7 @@ def record_system_wide(context: Context, perf: Perf) -> Iterator[None]:
             os.unlink(path)
 
 
-def records(path: str) -> Iterator[tuple[int, int]]:
+def read_records(path: str) -> Iterator[tuple[int, int]]:
     """Yields (type, misc) of each record of a file that perf record or jitproof record wrote."""
     data = files.read_bytes(path)
     at, size = struct.unpack_from("<QQ", data, 40)
@@ -66,7 +66,8 @@ def build_id(context: Context) -> Iterator[Shown]:
             options = ["--no-buildid-mmap"] if perf.number >= (5, 12) else []
             done = perf.run("record", *options, "-e", "cpu-clock:u", "-o", path, "--",
                             context.program, "200")
-            wrong = [misc & MMAP_BUILD_ID != 0 for kind, misc in records(path) if kind == MMAP2]
+            wrong = [misc & MMAP_BUILD_ID != 0 for kind,
+                     misc in read_records(path) if kind == MMAP2]
             end = "signal %d" % -done.returncode if done.returncode < 0 else \
                 "status %d" % done.returncode
             if done.returncode == 0:

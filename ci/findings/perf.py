@@ -54,11 +54,13 @@ def build_program(path: str, source: str, *options: str) -> None:
 
 
 def run_record(perf: Perf, *arguments: str) -> None:
-    process.must([perf.path, "record", "-k", "mono", *arguments], env=perf.environment, timeout=300)
+    process.run_or_raise([perf.path, "record", "-k", "mono", *arguments], env=perf.environment,
+                         timeout=300)
 
 
 def judge_file(context: Context, path: str) -> dict[str, Any]:
-    return json.loads(process.must([context.jitproof, "judge", "--json", path], timeout=120))
+    return json.loads(process.run_or_raise([context.jitproof, "judge", "--json", path],
+                                           timeout=120))
 
 
 def count_stacks(perf: Perf, path: str) -> tuple[int, int]:

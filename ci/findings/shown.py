@@ -49,7 +49,7 @@ def jitted_addresses(perf: Perf, path: str) -> set[str]:
                           perf.run("script", "-D", "-i", path).stdout))
 
 
-def aslr(context: Context) -> Iterator[Shown]:
+def show_aslr(context: Context) -> Iterator[Shown]:
     for perf in context.list_perfs():
         folder, _ = files.record_workloads(context, perf, "jitdump --publish-dir=.")
         path = os.path.join(folder, "injected")
@@ -107,7 +107,7 @@ def count_frames(perf: Perf, path: str) -> int:
 def dump_alone(context: Context) -> Iterator[Shown]:
     alone, both = context.path("alone.data"), context.path("both.data")
     for path, *more in ((alone, "--no-chain"), (both,)):
-        process.must([context.jitproof, "record", "--stack=8192", *more, "-o", path, "--",
+        process.run_or_raise([context.jitproof, "record", "--stack=8192", *more, "-o", path, "--",
                       context.program, "200"], timeout=60)
     for perf in context.list_perfs():
         counts = count_frames(perf, alone), count_frames(perf, both)
@@ -117,7 +117,7 @@ def dump_alone(context: Context) -> Iterator[Shown]:
 
 FINDINGS = {
     "perf.unwind-no-chain": dump_alone,
-    "perf.inject-aslr": aslr,
+    "perf.inject-aslr": show_aslr,
     "perf.inject-threads": threads_folder,
     "perf.inject-convert": convert_refused,
     "perf.inject-outside-tmp": outside_tmp,

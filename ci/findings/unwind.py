@@ -61,7 +61,8 @@ int main(void)
 
 def record_program(context: Context, name: str, *arguments: str) -> str:
     path = context.path(name)
-    process.must([context.jitproof, "record", "-F", "999", "--stack", "16384", "-o", path, "--",
+    process.run_or_raise([context.jitproof, "record", "-F", "999", "--stack", "16384", "-o", path,
+                          "--",
                   *arguments])
     return path
 

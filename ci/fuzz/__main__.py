@@ -56,7 +56,7 @@ def fuzz_target(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
     for folder in (corpus, found):
         os.makedirs(folder, exist_ok=True)
     env = {**os.environ, "LLVM_PROFILE_FILE": os.devnull}
-    process.must([target], env={**env, "FUZZ_SEEDS": corpus}, cwd=ROOT)
+    process.run_or_raise([target], env={**env, "FUZZ_SEEDS": corpus}, cwd=ROOT)
     options = ["-close_fd_mask=3", "-timeout=20", "-rss_limit_mb=3000", "-max_len=262144",
                f"-artifact_prefix={found}/"]
     known = os.path.join(ROOT, "harness", "selftest", "fuzz", "corpus", name)
@@ -72,10 +72,10 @@ def measure_coverage(targets: list[str], profiles: list[str], folder: str) -> di
                                                                                    tuple[int, int]]:
     """Branches covered, and all, by folder; and of all below each folder of harness/."""
     merged = os.path.join(folder, "all.profdata")
-    process.must(["llvm-profdata", "merge", "-sparse", "-o", merged,
+    process.run_or_raise(["llvm-profdata", "merge", "-sparse", "-o", merged,
                   *(path for path in profiles if os.path.exists(path))])
     objects = [word for target in targets[1:] for word in ("-object", target)]
-    said = json.loads(process.must(["llvm-cov", "export", "-summary-only",
+    said = json.loads(process.run_or_raise(["llvm-cov", "export", "-summary-only",
                                     "-instr-profile", merged, targets[0], *objects], cwd=ROOT))
     by_folder: dict[str, tuple[int, int]] = {}
     for file in said["data"][0]["files"]:

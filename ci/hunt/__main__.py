@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
         options.seed = stored["seed"] if stored else random.randrange(1 << 32)
     print("# seed %d" % options.seed, flush=True)
     perfs = find_perfs(options)
-    listed = jsonl.parse("jitproof list", 1, process.must(
+    listed = jsonl.parse("jitproof list", 1, process.run_or_raise(
         [options.jitproof, "list", "--json"]).encode())
     space = Space(listed, Request(tuple(sorted(perfs))))
     with tempfile.TemporaryDirectory(prefix="jitproof-hunt-") as folder:

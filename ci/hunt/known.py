@@ -34,7 +34,7 @@ class Known:
         tool, _, version = signature.tools.partition(" ")
         if tool != (self.tool or "perf"):
             return False
-        number = text.numbers(version)
+        number = text.parse_numbers(version)
         return number >= self.first and (
             not self.last or number[:len(self.last)] <= self.last)
 
@@ -49,7 +49,8 @@ def read_lines(lines: Iterable[str]) -> list[Known]:
         first, dots, last = (match.group("versions") or "").partition("..")
         for metric, cause in ALLOW.findall(match.group("allows")):
             found.append(Known(name.group(1), metric, cause, match.group("tool") or "",
-                               text.numbers(first), text.numbers(last if dots else first)))
+                               text.parse_numbers(first),
+                               text.parse_numbers(last if dots else first)))
     return found
 
 

@@ -38,7 +38,7 @@ def record_capture(one: Recipe, options: argparse.Namespace) -> int:
     os.makedirs(target)
     touched = sysroot.Touched(bench.data)
     dumps = [bench.place(name) for name in os.listdir(bench.folder) if name.startswith("jit-")]
-    sysroot.copy(sysroot.wanted(touched, [*bench.extra, *dumps], bench.folder),
+    sysroot.copy(sysroot.list_wanted_files(touched, [*bench.extra, *dumps], bench.folder),
                  os.path.join(target, "root"))
     shutil.copy2(bench.data, os.path.join(target, "perf.data"))
     files.write(os.path.join(target, "label"), "\n".join(one.label) + "\n")

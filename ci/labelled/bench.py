@@ -76,7 +76,7 @@ class Bench:
 
     def must(self, command: Sequence[str], how: str = "") -> str:
         self.add_note(command, how)
-        return process.must(command, cwd=self.folder, env=self.environment, timeout=TIMEOUT)
+        return process.run_or_raise(command, cwd=self.folder, env=self.environment, timeout=TIMEOUT)
 
     def build(self, name: str, source: str, *options: str, language: str = "c") -> str:
         """Compiles @source, a program of ci/labelled/programs.py. Returns its path."""
@@ -87,7 +87,7 @@ class Bench:
         libraries = [option for option in options if option.endswith(".so")]
         command = [word for word in command if word not in libraries] + libraries
         self.add_note(command, "# of ci/labelled/programs.py: ")
-        process.must(command, input=source, cwd=self.folder)
+        process.run_or_raise(command, input=source, cwd=self.folder)
         return path
 
     def build_chain(self, name: str = "chain", *options: str) -> str:

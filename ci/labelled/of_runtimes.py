@@ -244,7 +244,8 @@ def install_npm_binary(bench: Bench, package: str, binary: str) -> str:
     path = os.path.join(home, "node_modules", binary)
     if not os.path.exists(path):
         os.makedirs(home, exist_ok=True)
-        process.must([find_program("npm", "apt-get install npm"), "install", "--prefix", home,
+        process.run_or_raise([find_program("npm", "apt-get install npm"), "install", "--prefix",
+                              home,
                       package], timeout=300)
     return path
 

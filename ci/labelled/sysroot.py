@@ -43,7 +43,7 @@ class Touched:
                     self.pages[name].add((address - start + offset) // PAGE)
 
 
-def wanted(touched: Touched, extra: Sequence[str] = (), own: str = "/") -> list[str]:
+def list_wanted_files(touched: Touched, extra: Sequence[str] = (), own: str = "/") -> list[str]:
     """Returns the existing regular files and FIFOs of a capture: all files below the folder @own,
     and other files with samples."""
     paths = set(extra) | set(touched.pages)

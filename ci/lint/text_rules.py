@@ -6,7 +6,7 @@ import re
 from typing import Iterator
 import urllib.parse
 
-from ci.lint.tree import Found, Source, Tree, blank, read_text
+from ci.lint.tree import Found, Source, Tree, blank_out, read_text
 
 COLUMNS = 100
 TAB = 8
@@ -51,7 +51,7 @@ def check_conflicts(source: Source) -> Iterator[Found]:
 def check_links(tree: Tree, source: Source) -> Iterator[Found]:
     """Markdown links to files of the tree must have an existing target."""
     prose = re.sub(r"^( {0,3})(```+|~~~+).*?(^ {0,3}\2[`~]*[ \t]*$|\Z)|(?<!`)(`+)(?!`)[^\n]*?"
-                   r"(?<!`)\4(?!`)", blank, source.text, flags=re.M | re.S)
+                   r"(?<!`)\4(?!`)", blank_out, source.text, flags=re.M | re.S)
     links = r"\]\(\s*<?([^\s()<>]+)|^ {0,3}\[[^\]]+\]:\s*<?([^\s<>]+)"
     for match in re.finditer(links, prose, re.M):
         target = match.group(1) or match.group(2)

@@ -88,13 +88,13 @@ def read_text(root: str, path: str) -> str:
     return files.read_bytes(os.path.join(root, path)).decode("utf-8", errors="replace")
 
 
-def blank(match: "re.Match[str]") -> str:
+def blank_out(match: "re.Match[str]") -> str:
     return re.sub(r"[^\n]", " ", match.group(0))
 
 
 def blank_comments(text: str) -> str:
     """Blanks comments and strings in C text; keeps the lines."""
-    return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", blank, text,
+    return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", blank_out, text,
                   flags=re.S)
 
 

@@ -5,7 +5,7 @@ import re
 from typing import Iterator
 
 from ci.lint.comments import find_comments
-from ci.lint.tree import Found, Source, blank
+from ci.lint.tree import Found, Source, blank_out
 
 # Verbs of speech for files and machines, and pronouns in place of nouns.
 DIALECT = re.compile(r"\b(told|tells|said|says|whoever|of what|of which|the one that)\b", re.I)
@@ -24,8 +24,8 @@ MAX_WORDS = 30
 def remove_code(text: str) -> str:
     """Returns Markdown with code, targets of links and HTML comments blanked, lines kept."""
     text = re.sub(r"^( {0,3})(```+|~~~+).*?(^ {0,3}\2[`~]*[ \t]*$|\Z)|<!--.*?-->|(`+)(?!`).*?"
-                  r"(?<!`)\4(?!`)", blank, text, flags=re.M | re.S)
-    return re.sub(r"(?m)^(\t|    ).*$|\]\([^)\s]*\)", blank, text)
+                  r"(?<!`)\4(?!`)", blank_out, text, flags=re.M | re.S)
+    return re.sub(r"(?m)^(\t|    ).*$|\]\([^)\s]*\)", blank_out, text)
 
 
 def check_dialect(source: Source) -> Iterator[Found]:

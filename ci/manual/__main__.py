@@ -35,26 +35,26 @@ def read_sections(text: str) -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2]))
 
 
-def begin(name: str, section: int, about: str) -> list[str]:
+def begin_page(name: str, section: int, about: str) -> list[str]:
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or max(
         os.path.getmtime(os.path.join(DOCS, page)) for page in os.listdir(DOCS)))
     date = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
     kind = {1: "User Commands", 5: "File Formats Manual"}[section]
     return ['.\\" SPDX-License-Identifier: GPL-2.0-only',
             f'.TH {roff.escape(name.upper())} {section} {date:%Y-%m-%d} jitproof "{kind}"',
-            ".SH NAME", *roff.wrap(f"{roff.escape(name)} \\- {roff.escape(about)}")]
+            ".SH NAME", *roff.wrap_roff(f"{roff.escape(name)} \\- {roff.escape(about)}")]
 
 
-def synopsis(usage: str) -> str:
+def format_synopsis(usage: str) -> str:
     """Returns a line of usage with its names in bold and its values in italics."""
     line = re.sub(r"[A-Z]{2,}", lambda word: f"\\fI{word[0]}\\fR", roff.escape(usage))
     line = re.sub(r"(?<![\w\\-])((?:\\-){1,2}[a-z]+)", r"\\fB\1\\fR", line)
     return re.sub(r"^jitproof \w+( check)?", lambda name: f"\\fB{name[0]}\\fR", line)
 
 
-def label(text: str) -> str:
+def format_label(text: str) -> str:
     """Returns an option or operand of --help: names bold, values italic."""
-    return " ".join(roff.bold(word.rstrip(",")) + "," * word.endswith(",")
+    return " ".join(roff.make_bold(word.rstrip(",")) + "," * word.endswith(",")
                     if word.startswith("-") or word.islower() else f"\\fI{roff.escape(word)}\\fR"
                     for word in text.split())
 
@@ -74,7 +74,7 @@ def read_rows(block: list[str]) -> list[tuple[str, str]]:
     return rows if all(text for _, text in rows) else []
 
 
-def options(text: str) -> Iterator[str]:
+def format_options(text: str) -> Iterator[str]:
     """Yields roff for the options and notes of --help, below the sentence about the command."""
     for block in re.split(r"\n\n+", text.strip("\n")):
         lines = block.splitlines()
@@ -82,20 +82,20 @@ def options(text: str) -> Iterator[str]:
             paragraph = [lines.pop(0)]
             while lines and not lines[0].startswith(" "):
                 paragraph.append(lines.pop(0))
-            yield from [".PP", *roff.fill(" ".join(paragraph).replace("`", ""))]
+            yield from [".PP", *roff.fill_markdown(" ".join(paragraph).replace("`", ""))]
         rows = read_rows(lines)
         for name, about in rows:
-            yield from [".TP", label(name), *roff.wrap(roff.escape(about))]
+            yield from [".TP", format_label(name), *roff.wrap_roff(roff.escape(about))]
         if lines and not rows:
-            yield from roff.literal([line[2:] for line in lines])
+            yield from roff.make_literal([line[2:] for line in lines])
 
 
 def help_of(jitproof: str, *command: str) -> str:
-    return process.must([jitproof, *command, "--help"])
+    return process.run_or_raise([jitproof, *command, "--help"])
 
 
 def see_also(names: list[str], but: str) -> list[str]:
-    shown = [roff.bold(name) + f"({section})" for name, section in
+    shown = [roff.make_bold(name) + f"({section})" for name, section in
              [*((name, 1) for name in names), *(("jitproof-" + name, 5) for name in roff.FORMATS)]
              if name != but]
     return [".SH SEE ALSO", *(part + "," for part in shown[:-1]), shown[-1]]
@@ -118,23 +118,26 @@ def main() -> None:
         usages.append(usage.removeprefix("usage: "))
         name = "jitproof-" + command
         pages[f"man1/{name}.1"] = [
-            *begin(name, 1, sentence), ".SH SYNOPSIS", synopsis(usages[-1]), ".SH DESCRIPTION",
+            *begin_page(name, 1, sentence), ".SH SYNOPSIS", format_synopsis(usages[-1]),
+            ".SH DESCRIPTION",
             *roff.convert(sections.pop(command, sentence[0].upper() + sentence[1:] + ".")),
-            ".SH OPTIONS", *options(rest.split("\n\n", 1)[1]),
-            ".PP", f"Exit statuses and environment: {roff.bold('jitproof')}(1).",
+            ".SH OPTIONS", *format_options(rest.split("\n\n", 1)[1]),
+            ".PP", f"Exit statuses and environment: {roff.make_bold('jitproof')}(1).",
             *see_also(names, name)]
     first = sections.pop("Description")
     pages["man1/jitproof.1"] = [
-        *begin("jitproof", 1, about), ".SH SYNOPSIS", "\n.br\n".join(map(synopsis, usages)),
+        *begin_page("jitproof", 1, about), ".SH SYNOPSIS", "\n.br\n".join(map(format_synopsis,
+                                                                              usages)),
         ".SH DESCRIPTION", *roff.convert(first),
         ".SH COMMANDS", *(line for command, sentence in commands.items()
-                          for line in (".TP", roff.bold(command), *roff.fill(sentence))),
+                          for line in (".TP", roff.make_bold(command),
+                                       *roff.fill_markdown(sentence))),
         *(line for title, rest in sections.items() for line in roff.convert(f"## {title}\n{rest}")),
         *see_also(names, "jitproof")]
     for page in roff.FORMATS:
         title, text = read_page(page)
         pages[f"man5/jitproof-{page}.5"] = [
-            *begin("jitproof-" + page, 5, title), ".SH DESCRIPTION",
+            *begin_page("jitproof-" + page, 5, title), ".SH DESCRIPTION",
             *roff.convert(text), *see_also(names[:1], "jitproof-" + page)]
     for folder in ("man1", "man5"):
         files.replace(os.path.join(asked.output, folder), {

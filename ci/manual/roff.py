@@ -19,23 +19,23 @@ def escape(text: str) -> str:
         "~", "\\(ti")
 
 
-def guard(line: str) -> str:
+def guard_first_character(line: str) -> str:
     """Keeps text that begins like a macro from being one."""
     return "\\&" + line if line[:1] in (".", "'") else line
 
 
-def bold(text: str) -> str:
+def make_bold(text: str) -> str:
     return f"\\fB{escape(text)}\\fR"
 
 
-def link(text: str, target: str) -> str:
+def make_link(text: str, target: str) -> str:
     page = re.fullmatch(r"([\w-]+)\.md(#.*)?", target)
-    shown = inline(text)
+    shown = convert_inline(text)
     return f"{shown} (\\fBjitproof\\-{escape(page[1])}\\fR(5))" if page and page[1] in FORMATS \
         else shown
 
 
-def inline(text: str) -> str:
+def convert_inline(text: str) -> str:
     """Returns a line or paragraph with its fonts."""
     parts: list[str] = []
     at = 0
@@ -43,40 +43,40 @@ def inline(text: str) -> str:
         parts.append(escape(text[at:found.start()]))
         code, strong, weak, name, target = found.groups()
         if code:
-            parts.append(bold(code))
+            parts.append(make_bold(code))
         elif strong:
-            parts.append(bold(strong.replace("`", "")))
+            parts.append(make_bold(strong.replace("`", "")))
         elif weak:
             parts.append(f"\\fI{escape(weak)}\\fR")
         else:
-            parts.append(link(name, target))
+            parts.append(make_link(name, target))
         at = found.end()
     return "".join(parts) + escape(text[at:])
 
 
-def wrap(text: str) -> list[str]:
+def wrap_roff(text: str) -> list[str]:
     """Returns roff in lines of less than 80 columns."""
-    return [guard(line) for line in textwrap.wrap(text, 78, break_long_words=False,
+    return [guard_first_character(line) for line in textwrap.wrap(text, 78, break_long_words=False,
                                                   break_on_hyphens=False)]
 
 
-def fill(text: str) -> list[str]:
+def fill_markdown(text: str) -> list[str]:
     """Returns Markdown in lines of less than 80 columns, a sentence at a line's start."""
-    return [line for sentence in re.split(r"(?<=[.?!]) +(?=[^a-z])", inline(text).strip())
-            for line in wrap(sentence)]
+    return [line for sentence in re.split(r"(?<=[.?!]) +(?=[^a-z])", convert_inline(text).strip())
+            for line in wrap_roff(sentence)]
 
 
-def literal(lines: list[str]) -> list[str]:
-    return [".PP", ".RS 4", ".nf", *(guard(escape(line.expandtabs(8))) or "\\&"
+def make_literal(lines: list[str]) -> list[str]:
+    return [".PP", ".RS 4", ".nf", *(guard_first_character(escape(line.expandtabs(8))) or "\\&"
                                      for line in lines), ".fi", ".RE"]
 
 
-def heading(level: int, text: str) -> str:
+def convert_heading(level: int, text: str) -> str:
     text = re.sub(r"[`*]", "", text)
     return f".SH {escape(text.upper())}" if level == 2 else f".SS {escape(text)}"
 
 
-def table(rows: list[str]) -> Iterator[str]:
+def convert_table(rows: list[str]) -> Iterator[str]:
     """Yields a row as a tagged paragraph: the first cell, then the others after their column's
     title."""
     cells = [[cell.strip().replace("\\|", "|")
@@ -84,11 +84,11 @@ def table(rows: list[str]) -> Iterator[str]:
     heads, body = cells[0], cells[2:]
     for row in body:
         yield ".TP"
-        yield guard(inline(row[0]) or "\\&")
+        yield guard_first_character(convert_inline(row[0]) or "\\&")
         texts = [cell if len(row) == 2 or not head else f"*{head}:* {cell}"
                  for head, cell in zip(heads[1:], row[1:]) if cell]
         for i, text in enumerate(texts):
-            yield from [".br"] * bool(i) + fill(text)
+            yield from [".br"] * bool(i) + fill_markdown(text)
         if not texts:
             yield "\\&"
 
@@ -139,13 +139,13 @@ def convert(text: str) -> Iterator[str]:
     for kind, lines in split_blocks(text):
         if kind == "#":
             level = len(lines[0]) - len(lines[0].lstrip("#"))
-            yield heading(level, lines[0].lstrip("# "))
+            yield convert_heading(level, lines[0].lstrip("# "))
         elif kind == "literal":
-            yield from literal(lines)
+            yield from make_literal(lines)
         elif kind == "|":
-            yield from table(lines)
+            yield from convert_table(lines)
         elif kind == "text":
-            yield from [".PP", *fill(" ".join(lines))]
+            yield from [".PP", *fill_markdown(" ".join(lines))]
         else:
             yield from [".IP \\(bu 2" if kind == "* " else f".IP {kind.strip()} 4",
-                        *fill(" ".join(lines))]
+                        *fill_markdown(" ".join(lines))]

@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = ("results", "vm")
 
 
-def commands() -> Iterator[str]:
+def list_commands() -> Iterator[str]:
     """Yields the names of the modules that add a subcommand, in a fixed order."""
     for part in PARTS:
         for name in sorted(os.listdir(os.path.join(HERE, part))):
@@ -30,7 +30,7 @@ def commands() -> Iterator[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 ci/matrix", description=__doc__.splitlines()[0])
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name in commands():
+    for name in list_commands():
         importlib.import_module(name).add(subparsers)
     # Escape characters that the terminal's encoding does not have.
     if isinstance(sys.stdout, io.TextIOWrapper):

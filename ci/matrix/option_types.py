@@ -14,7 +14,7 @@ def parse_positive(text: str) -> int:
     return number
 
 
-def seed(text: str) -> int:
+def parse_seed(text: str) -> int:
     """Parses a seed of `jitproof run`: an unsigned 64-bit number."""
     number = int(text)
     if not 0 <= number < 1 << 64:

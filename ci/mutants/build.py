@@ -35,7 +35,7 @@ class Build:
 
     def find_command(self, target: str, *options: str) -> list[str]:
         path = os.path.join(self.folder, target)
-        output = process.must(["make", "-n", "V=1", "-W", self.find_source(target),
+        output = process.run_or_raise(["make", "-n", "V=1", "-W", self.find_source(target),
                                "O=" + self.folder, *self.options, *options, path], cwd=self.tree)
         lines = [line for line in output.splitlines() if " -o %s " % path in line + " "]
         if not lines:

@@ -157,7 +157,8 @@ class Tampered(Judged):
             if not os.path.exists(self.top):
                 made = self.top + ".new"
                 shutil.rmtree(made, ignore_errors=True)
-                process.must([sys.executable, os.path.join(self.tree, "ci/tamper"), "--jitproof",
+                process.run_or_raise([sys.executable, os.path.join(self.tree, "ci/tamper"),
+                                      "--jitproof",
                               binary, "--make", made, "--seed", str(self.number), self.cases])
                 os.rename(made, self.top)
         super().learn_expected(binary, scratch)

@@ -38,7 +38,7 @@ class Traced:
         """Builds the program. Each object has the same place as in every unit test."""
         os.makedirs(self.notes, exist_ok=True)
         trace = os.path.join(self.folder, "trace.o")
-        process.must(["gcc", "-O1", "-c", "-o", trace, os.path.join(HERE, "trace.c")])
+        process.run_or_raise(["gcc", "-O1", "-c", "-o", trace, os.path.join(HERE, "trace.c")])
         build = Build(self.tree, os.path.join(self.folder, "build"),
                       ["WERROR=", "CFLAGS=" + FLAGS, "LDFLAGS=" + trace])
         build.linker.remove(trace)
@@ -97,13 +97,13 @@ class Traced:
     def map_blocks(self, binary: str) -> Blocks:
         """Returns the blocks of each line: those that begin in it, or the block that continues in
         it."""
-        symbols = process.must(["nm", binary])
+        symbols = process.run_or_raise(["nm", binary])
         start = next(int(line.split()[0], 16) for line in symbols.splitlines()
                      if line.endswith(" __sanitizer_cov_trace_pc"))
-        code = process.must(["objdump", "-d", "--no-show-raw-insn", binary]).splitlines()
+        code = process.run_or_raise(["objdump", "-d", "--no-show-raw-insn", binary]).splitlines()
         calls = [int(match.group(1), 16) for match in map(CALL.match, code) if match]
         rows = sorted({(int(match.group(3), 16), match.group(1), int(match.group(2)))
-                       for match in map(ROW.match, process.must(
+                       for match in map(ROW.match, process.run_or_raise(
                            ["objdump", "--dwarf=decodedline", "-WL", binary]).splitlines())
                        if match})
         found: Blocks = {}

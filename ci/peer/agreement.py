@@ -266,7 +266,7 @@ def apply_record(line: str, mappings: Mappings) -> None:
 def read_ours(jitproof: str, path: str, options: list[str]) -> collections.defaultdict:
     """Returns {(tid, time in ns): jitproof's stacks, in the order of the file}."""
     stacks, found = path + ".stacks", collections.defaultdict(list)
-    process.must([jitproof, "judge", *options, "--stacks", stacks, path])
+    process.run_or_raise([jitproof, "judge", *options, "--stacks", stacks, path])
     with open(stacks, encoding="utf-8") as file:
         for line in file:
             one = json.loads(line)
@@ -359,7 +359,7 @@ def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[
 
 def record(options: argparse.Namespace, folder: str, command: list[str]) -> str:
     path = os.path.join(folder, "perf.data")
-    process.must([options.jitproof, "record", "--stack", str(options.stack),
+    process.run_or_raise([options.jitproof, "record", "--stack", str(options.stack),
                   "--freq", "999", "-o", path, "--", *command])
     return path
 

@@ -232,7 +232,7 @@ def make_perl(folder: str, seconds: int) -> list[str]:
 def make_cplusplus(folder: str, seconds: int) -> list[str]:
     source, path = write_script(folder, "work.cc", CPLUSPLUS), os.path.join(folder, "work")
     # With lazy binding and without CET, so that calls go through a classic PLT.
-    process.must([find_program("g++"), "-O2", "-g", "-std=c++17", "-pthread", "-Wl,-z,lazy",
+    process.run_or_raise([find_program("g++"), "-O2", "-g", "-std=c++17", "-pthread", "-Wl,-z,lazy",
                   "-fcf-protection=none", source, "-o", path])
     return [path, str(seconds)]
 
@@ -247,9 +247,9 @@ def create_history(repository: str) -> None:
         data = "".join(lines)
         stream.append("commit refs/heads/main\ncommitter a <a@b> %d +0000\ndata 1\nx\n"
                       "M 100644 inline text\ndata %d\n%s\n" % (commit, len(data), data))
-    process.must(["git", "init", "-q", "-b", "main", repository])
-    process.must(["git", "-C", repository, "fast-import", "--quiet"], input="".join(stream))
-    process.must(["git", "-C", repository, "reset", "-q", "--hard"])
+    process.run_or_raise(["git", "init", "-q", "-b", "main", repository])
+    process.run_or_raise(["git", "-C", repository, "fast-import", "--quiet"], input="".join(stream))
+    process.run_or_raise(["git", "-C", repository, "reset", "-q", "--hard"])
 
 
 def make_git(folder: str, seconds: int) -> list[str]:

@@ -16,10 +16,10 @@ from typing import Any, Callable, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
-from ci.base.text import found
+from ci.base.text import find_match
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
+def check_reading(*command: str) -> subprocess.CompletedProcess[str]:
     return process.run(command, timeout=300, env={**os.environ, "LC_ALL": "C", "PAGER": "cat"})
 
 
@@ -29,7 +29,7 @@ def find_captures(folders: list[str]) -> list[str]:
 
 
 def count_stats(text: str) -> int:
-    return int(found(r"\bSAMPLE events: +(\d+)", text).group(1))
+    return int(find_match(r"\bSAMPLE events: +(\d+)", text).group(1))
 
 
 def count_rows(text: str) -> int:
@@ -63,14 +63,14 @@ def check_capture(jitproof: str, path: str, perf: str = "perf",
                   readings: Sequence[Reading] = READINGS) -> tuple[int, list[Any]]:
     """Returns the number of samples that jitproof counts in @path, and a list of problems."""
     wrong = []
-    done = run(jitproof, "judge", "--json", path)
+    done = check_reading(jitproof, "judge", "--json", path)
     if done.returncode:
         return 0, [f"jitproof judge --json: exit {done.returncode}: {done.stderr.strip()}"]
     ours = json.loads(done.stdout)["samples"]
     if not ours:
         wrong.append("jitproof counts no sample")
     for name, arguments, count in readings:
-        done = run(perf, *arguments, "-i", path)
+        done = check_reading(perf, *arguments, "-i", path)
         if done.returncode:
             wrong.append(f"perf {name}: exit {done.returncode}")
         if done.stderr.strip():

@@ -21,7 +21,7 @@ from typing import Any, Iterator, Mapping
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
-from ci.base.text import found
+from ci.base.text import find_match
 
 RECORD = re.compile(
     r"^((?:-?\d+ )*)(?:0x[0-9a-f]+|0)(?:@\S+)? \[0x[0-9a-f]+\]: PERF_RECORD_([A-Z0-9_]+)(.*)$")
@@ -182,20 +182,20 @@ class Peer:
     def handle_record(self, stamps: list[str], kind: str, rest: str) -> None:
         time = int(stamps[-1]) if stamps else 0
         if kind == "SAMPLE":
-            match = found(SAMPLE, rest)
+            match = find_match(SAMPLE, rest)
             self.sample = (parse_unsigned32(match.group(2)), int(match.group(1), 16),
                            int(match.group(3), 16))
         elif kind in ("MMAP", "MMAP2"):
-            self.handle_map(kind, found(MAP, rest))
+            self.handle_map(kind, find_match(MAP, rest))
         elif kind == "COMM":
-            self.handle_comm(found(COMM, rest))
+            self.handle_comm(find_match(COMM, rest))
         elif kind == "FORK":
-            self.handle_fork(time, found(TASK, rest))
+            self.handle_fork(time, find_match(TASK, rest))
         elif kind == "LOST":
             self.lost["lost_records"] += 1
-            self.lost["lost_events"] += int(found(LOST, rest).group(1))
+            self.lost["lost_events"] += int(find_match(LOST, rest).group(1))
         elif kind == "LOST_SAMPLES":
-            match = found(LOST_SAMPLES, rest)
+            match = find_match(LOST_SAMPLES, rest)
             if "BPF" not in match.group(2):
                 self.lost["lost_samples"] += int(match.group(1))
 
@@ -313,7 +313,7 @@ def read_dump(perf: str, path: str) -> dict[str, Any]:
 
 
 def read_judge(jitproof: str, path: str) -> dict[str, Any]:
-    judged = json.loads(process.must([jitproof, "judge", "--json", path]))
+    judged = json.loads(process.run_or_raise([jitproof, "judge", "--json", path]))
     judged["processes"] = {process.pop("pid"): process for process in judged["processes"]}
     return judged
 

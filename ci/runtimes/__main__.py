@@ -34,7 +34,7 @@ def divide(part: int, whole: int) -> float:
 
 def read_figures(jitproof: str, data: str) -> dict[str, Any]:
     """Returns the figures of a capture: rates of its stacks and names, and its causes."""
-    judged = json.loads(process.must([jitproof, "judge", "--json", data], timeout=300))
+    judged = json.loads(process.run_or_raise([jitproof, "judge", "--json", data], timeout=300))
     explained = process.run([jitproof, "explain", "--json", data], timeout=300)
     if explained.returncode not in (0, 1):
         raise RuntimeError(explained.stderr.strip())

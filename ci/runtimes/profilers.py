@@ -44,7 +44,8 @@ def make_java_command(scratch: str) -> list[str]:
     for program in ("javac", "java"):
         if not shutil.which(program):
             raise Missing("%s is not installed" % program)
-    process.must(["javac", "-d", scratch, os.path.join(PROGRAMS, "Shares.java")], timeout=120)
+    process.run_or_raise(["javac", "-d", scratch, os.path.join(PROGRAMS, "Shares.java")],
+                         timeout=120)
     return ["java", "-cp", scratch, "Shares"]
 
 
@@ -121,7 +122,7 @@ def find_path(path: str, truth: Mapping[str, float]) -> str | None:
     return None
 
 
-def judge(truth: Shares, found: Mapping[str, int], evidence: float) -> list[str]:
+def find_wrong_shares(truth: Shares, found: Mapping[str, int], evidence: float) -> list[str]:
     """Returns what is wrong. @evidence: number of independent samples in @found."""
     problems, weights = [], dict.fromkeys(truth, 0)
     elsewhere = 0
@@ -196,7 +197,7 @@ def check_profiler(name: str, scratch: str) -> str:
     found: dict[str, int] = {}
     for path, weight in parse_stacks(files.read(os.path.join(home, "observations"))):
         found[path] = found.get(path, 0) + weight
-    wrong = judge(truth, found, evidence)
+    wrong = find_wrong_shares(truth, found, evidence)
     if wrong:
         raise RuntimeError("%s: %s" % (title, "; ".join(wrong)))
     return "%s: %d paths, %.0f samples by CPU time" % (title, len(truth), evidence)

@@ -100,7 +100,7 @@ class Rounds:
 
     @functools.cache
     def list_scenes(self) -> list[str]:
-        return process.must([self.binary, "score", "--list", *self.globs]).split()
+        return process.run_or_raise([self.binary, "score", "--list", *self.globs]).split()
 
     def list_unmeasured_cells(self, number: int, profilers: Sequence[str]) -> list[tuple[str, str]]:
         """Returns the (profiler, scene) pairs that round @number has not measured."""

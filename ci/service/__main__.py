@@ -25,7 +25,7 @@ ROOT = os.path.abspath(__file__ + "/../../..")
 SKIPPED = 4
 
 
-def cell(text: str) -> str:
+def escape_cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
@@ -44,7 +44,7 @@ def summarize_run(title: str, path: str, status: int) -> Iterator[str]:
         yield "| case | outcome | why |\n|---|---|---|"
         for result in bad:
             first, *more = result["why"].splitlines() or [""]
-            yield (f"| `{result['case']}` | {result['outcome']} | {cell(first)}"
+            yield (f"| `{result['case']}` | {result['outcome']} | {escape_cell(first)}"
                    f"{f' (+{len(more)} more)' if more else ''} |")
         yield f"\nSee one again: `jitproof run '{bad[0]['case']}'`\n"
 
@@ -93,7 +93,7 @@ def main() -> int:
                                   os.path.join(asked.output, "score")])
         summary += [f"## Score of {asked.profiler}: status {ended}\n", f"```\n{table}```\n"]
         status = status or ended
-    if re.search(r"^  report ", process.must([asked.jitproof, "--help"]), re.M):
+    if re.search(r"^  report ", process.run_or_raise([asked.jitproof, "--help"]), re.M):
         run_shown([asked.jitproof, "report", run, "-o", os.path.join(asked.output, "report.html")])
     text = "\n".join(summary) + "\n"
     files.write(os.path.join(asked.output, "summary.md"), text)

@@ -86,7 +86,7 @@ def run_once(known: Condition, number: int, options: argparse.Namespace,
 
 def kill_orphans() -> None:
     """Kills the orphans of a run, which became children of this process."""
-    for one in process.children():
+    for one in process.list_children():
         drivers.signal_all([int(one.rpartition(":")[2])], 9)
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:

@@ -215,7 +215,7 @@ def run_in_stopped_guest(run: Run) -> None:
     kernel = run.chance.choice(configuration.load(configuration.FILE)["kernels"]["versions"])
     cases = suites.list_cases(run.jitproof, tuple(run.arguments[1:]))
     if run.arguments[0] == "--set=check":
-        lines = process.must([run.jitproof, "list", *run.arguments[1:]]).splitlines()
+        lines = process.run_or_raise([run.jitproof, "list", *run.arguments[1:]]).splitlines()
         check = {line.split()[0] for line in lines if line.split()[1:2] == ["check"]}
         cases = [name for name in cases if name in check]
     output = os.path.join(run.folder, "guest")

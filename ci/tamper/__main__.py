@@ -88,7 +88,7 @@ def link_or_copy(source: str, target: str) -> str:
     try:
         os.link(source, target)
     except OSError:
-        process.must(["cp", "--sparse=always", source, target])
+        process.run_or_raise(["cp", "--sparse=always", source, target])
     return target
 
 

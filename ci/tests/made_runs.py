@@ -15,7 +15,7 @@ from harness.selftest.support.scratch import Folder
 DEFINITION = "case one check : anon_exec : attach --synth=exec : samples=100\n\tbroken.chain =0\n"
 
 
-def matrix(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_matrix(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs `ci/matrix ARGUMENTS` in this process."""
     parser = argparse.ArgumentParser()
     subparsers = parser.add_subparsers()
@@ -28,7 +28,7 @@ def matrix(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(arguments, status, out.getvalue(), errors.getvalue())
 
 
-def case(name: str, outcome: str = "PASS", why: str = "", k: int = 0, n: int = 1000,
+def make_case(name: str, outcome: str = "PASS", why: str = "", k: int = 0, n: int = 1000,
          **more: Any) -> dict[str, Any]:
     """Returns a line of results.jsonl."""
     return {"case": name, "study": name.split("/")[0], "control": False, "outcome": outcome,
@@ -61,7 +61,7 @@ class Made(Folder):
                 definition: str = DEFINITION, cpus: int = 1, **cell: Any) -> str:
         if cell.get("kind") == "tool":
             cell["label"] = label
-        cases = [case("a/one"), case("a/two")] if cases is None else cases
+        cases = [make_case("a/one"), make_case("a/two")] if cases is None else cases
         lines = {"results.jsonl": cases, "facts.jsonl": FACTS if facts is None else facts}
         for file, records in lines.items():
             self.write("".join(json.dumps(record) + "\n" for record in records), name, label, file)
@@ -75,11 +75,11 @@ class Made(Folder):
         return self.place(name)
 
     def store(self, *dirs: str, to: str | None = None) -> None:
-        done = matrix("store", "--to", to or self.store_dir, *dirs)
+        done = run_matrix("store", "--to", to or self.store_dir, *dirs)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def expect_refusal(self, *dirs: str, says: str) -> None:
-        done = matrix("store", "--to", self.store_dir, *dirs)
+        done = run_matrix("store", "--to", self.store_dir, *dirs)
         self.assertEqual(done.returncode, 99, done.stdout)
         self.assertRegex(done.stderr, says)
         self.assertFalse(os.path.exists(self.store_dir) and os.listdir(self.store_dir))
@@ -89,7 +89,7 @@ class Made(Folder):
 
     def compare(self, one: str, other: str, status: int, *says: str,
                 arguments: Sequence[str] = ()) -> str:
-        done = matrix("compare", one, other, "--folder", self.store_dir, *arguments)
+        done = run_matrix("compare", one, other, "--folder", self.store_dir, *arguments)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         for text in says:
             self.assertRegex(done.stdout, text)

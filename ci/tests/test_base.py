@@ -47,9 +47,9 @@ class Process(Folder):
         self.assertEqual(process.run(["cat"], input="x").stdout, "x")
 
     def test_must_raises_on_failure(self) -> None:
-        self.assertEqual(process.must(["echo", "a"]), "a\n")
+        self.assertEqual(process.run_or_raise(["echo", "a"]), "a\n")
         with self.assertRaisesRegex(RuntimeError, "^sh -c: exit 3: no$"):
-            process.must(["/bin/sh", "-c", "echo no >&2; exit 3"])
+            process.run_or_raise(["/bin/sh", "-c", "echo no >&2; exit 3"])
 
     def test_compile_c(self) -> None:
         path = self.place("program")

@@ -19,7 +19,7 @@ class EachCommit(Folder):
         self.commit("first", "all:\n\tfalse\n")
 
     def run_git(self, *words: str) -> str:
-        return process.must(["git", *words], cwd=self.home, env={**os.environ, **NAMES})
+        return process.run_or_raise(["git", *words], cwd=self.home, env={**os.environ, **NAMES})
 
     def commit(self, subject: str, makefile: str) -> None:
         self.write(makefile, "Makefile")

@@ -103,7 +103,7 @@ class Spaces(unittest.TestCase):
 
     def test_the_program(self) -> None:
         """The real registry gives a space of all workloads."""
-        listed = process.must([JITPROOF, "list", "--json"])
+        listed = process.run_or_raise([JITPROOF, "list", "--json"])
         space = Space(jsonl.parse("list", 1, listed.encode()))
         self.assertGreater(len(space.values[WORKLOAD]), 20)
         self.assertIn("jitdump:cut", space.values[PUBLISH])

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import unittest
 
 from ci.matrix.results import differences, stored
-from ci.tests.made_runs import DEFINITION, FACTS, Made, case, matrix
+from ci.tests.made_runs import DEFINITION, FACTS, Made, make_case, run_matrix
 
 
 class Compare(Made):
@@ -35,16 +35,16 @@ class Compare(Made):
         self.compare_change(0, r"new facts \(1\)", facts=[*FACTS, {"fact": "new", "value": "x"}])
 
     def test_altered_expectation(self) -> None:
-        altered = case("a/one")
+        altered = make_case("a/one")
         altered["metrics"]["broken.chain"]["expect"] = [0, 3]
         self.compare_change(1, r"changed expectations \(1\):\n.*"
                             "broken.chain: 0..0 count -> 0..3 count",
-                            cases=[altered, case("a/two")])
+                            cases=[altered, make_case("a/two")])
         self.compare_change(1, "definition: - broken.chain =0", r"definition: \+ broken.chain <=3",
                             definition=DEFINITION.replace("=0", "<=3"))
 
     def compare_definitions(self, before: str, after: str, *says: str) -> None:
-        cases = [case("a/one")]
+        cases = [make_case("a/one")]
         out = self.compare(*self.store_two({"cases": cases, "definition": before},
                                       {"cases": cases, "definition": after}), 1)
         self.assertEqual([line.split("a/one: ")[1] for line in out.splitlines()[1:-1]],
@@ -65,7 +65,7 @@ class Compare(Made):
         self.compare(other, one, 1, r"a/one: definition: \+ broken.chain =0")
 
     def test_changed_control(self) -> None:
-        control: dict[str, Any] = {"cases": [case("a/one", control=True), case("a/two")]}
+        control: dict[str, Any] = {"cases": [make_case("a/one", control=True), make_case("a/two")]}
         self.compare(*self.store_two(control), 1, "6.1: a/one: control: true -> false",
                      "1 regressions")
         self.compare_change(1, "6.1: a/one: control: false -> true", **control)
@@ -73,18 +73,22 @@ class Compare(Made):
     def test_outcomes(self) -> None:
         for outcome in ("FAIL", "ERROR", "TIMEOUT", "CRASH", "XPASS"):
             self.compare_change(1, r"REGRESSION: new failures \(1\):\n  6.1: a/one: PASS -> %s: why"
-                                % outcome, cases=[case("a/one", outcome, "why"), case("a/two")])
-        self.compare_change(1, r"became SKIP \(1\)", cases=[case("a/one", "SKIP"), case("a/two")])
-        self.compare_change(1, r"cases gone \(1\)", cases=[case("a/two")])
-        self.compare_change(1, "PASS -> XFAIL", cases=[case("a/one", "XFAIL"), case("a/two")])
+                                % outcome, cases=[make_case("a/one", outcome, "why"),
+                                                  make_case("a/two")])
+        self.compare_change(1, r"became SKIP \(1\)", cases=[make_case("a/one", "SKIP"),
+                                                            make_case("a/two")])
+        self.compare_change(1, r"cases gone \(1\)", cases=[make_case("a/two")])
+        self.compare_change(1, "PASS -> XFAIL", cases=[make_case("a/one", "XFAIL"),
+                                                       make_case("a/two")])
         self.compare_change(0, r"^new cases \(1\)",
-                            cases=[case("a/one"), case("a/two"), case("a/x")])
+                            cases=[make_case("a/one"), make_case("a/two"), make_case("a/x")])
         self.compare_change(1, r"new failures \(1\)",
-                            cases=[case("a/one"), case("a/two"), case("a/x", "FAIL")])
+                            cases=[make_case("a/one"), make_case("a/two"),
+                                   make_case("a/x", "FAIL")])
 
     def test_crash_and_failure_differ(self) -> None:
-        before = {"cases": [case("a/one", "FAIL")]}
-        after = {"cases": [case("a/one", "CRASH", "perf inject: last", crashed="SIGSEGV")]}
+        before = {"cases": [make_case("a/one", "FAIL")]}
+        after = {"cases": [make_case("a/one", "CRASH", "perf inject: last", crashed="SIGSEGV")]}
         self.compare(*self.store_two(before, after), 1, "FAIL -> CRASH SIGSEGV: perf inject: last")
 
     def test_new_splat(self) -> None:
@@ -130,9 +134,9 @@ class Compare(Made):
         self.compare(lost, "6.1", 0, "0 compared, ")
 
     def test_no_case_matches(self) -> None:
-        one, other = self.store_two(None, {"cases": [case("a/one")]})
+        one, other = self.store_two(None, {"cases": [make_case("a/one")]})
         for globs in (["b/*"], ["a/*", "--case", "b/*"]):
-            done = matrix("compare", one, other, "--case", *globs)
+            done = run_matrix("compare", one, other, "--case", *globs)
             self.assertEqual((done.returncode, done.stdout, done.stderr),
                              (2, "", "ci/matrix compare: no case matches b/*\n"))
         # The glob may match a case that is gone or new.
@@ -140,19 +144,19 @@ class Compare(Made):
         self.compare(other, one, 0, r"new cases \(1\)", arguments=["--case", "a/two"])
 
     def test_selected_cases(self) -> None:
-        one, other = self.store_two(None, {"cases": [case("a/one")], "facts": FACTS[1:]})
+        one, other = self.store_two(None, {"cases": [make_case("a/one")], "facts": FACTS[1:]})
         self.compare(one, other, 1, "2 regressions")
         self.compare(one, other, 0, "0 regressions", arguments=["--case", "a/one"])
         for every in ("a/*", "*"):
             self.compare(one, other, 1, "1 regressions", arguments=["--case", every])
 
     def test_fixed_case(self) -> None:
-        self.compare(*self.store_two({"cases": [case("a/one", "FAIL")]},
-                                     {"cases": [case("a/one")]}),
+        self.compare(*self.store_two({"cases": [make_case("a/one", "FAIL")]},
+                                     {"cases": [make_case("a/one")]}),
                      0, r"^fixed \(1\):\n  6.1: a/one: FAIL -> PASS")
 
     def test_changed_figures(self) -> None:
-        cases = [case("a/one", k=1), case("a/two")]
+        cases = [make_case("a/one", k=1), make_case("a/two")]
         self.compare_change(0, r"^changed figures \(2\):\n"
                             "  6.1: a/one: broken.chain: 0/1000 -> 1/1000",
                             cases=cases)
@@ -160,30 +164,30 @@ class Compare(Made):
         # With the wall clock, one of a thousand is chance, a hundred are a difference.
         clock = {"accelerator": "kvm"}
         self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 0 figures")
-        cases = [case("a/one", k=100), case("a/two")]
+        cases = [make_case("a/one", k=100), make_case("a/two")]
         self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 1 figures")
 
     def test_exact_reports_every_figure(self) -> None:
         # Now with different labels and seeds, and with the wall clock.
         clock: dict[str, Any] = {"accelerator": "wall clock", "kind": "tool", "facts": []}
         changed: dict[str, Any] = {**clock, "label": "perf-7", "seed": 2,
-                                   "cases": [case("a/one", n=999)]}
-        one = self.run_dir("one", **clock, cases=[case("a/one")])
+                                   "cases": [make_case("a/one", n=999)]}
+        one = self.run_dir("one", **clock, cases=[make_case("a/one")])
         other = self.run_dir("other", **changed)
         self.compare(one, other, 0, " 0 figures, 0 regressions")
         self.compare(one, other, 1, "judged.chain: 1000 -> 999", "verdict.chain.exact: 1000 -> 999",
                      " 3 figures, 3 regressions", arguments=["--exact"])
 
     def test_counts_of_different_runs_are_not_compared(self) -> None:
-        cases = [case("a/one", n=999), case("a/two")]
+        cases = [make_case("a/one", n=999), make_case("a/two")]
         self.compare_change(0, "judged.chain: 1000 -> 999", cases=cases)
         others: tuple[dict[str, Any], ...] = ({"seed": 2}, {"suite": "full"}, {"label": "6.2"})
         for other in others:
             one, after = self.run_dir("one"), self.run_dir("other%s" % other, cases=cases, **other)
             self.compare(one, after, 0, " 0 figures")
-        self.compare_change(0, " 0 figures", cases=[*cases, case("a/x")])
+        self.compare_change(0, " 0 figures", cases=[*cases, make_case("a/x")])
         # Selecting cases does not make the runs equal.
-        self.compare_change(0, " 0 figures", cases=[*cases, case("a/x")],
+        self.compare_change(0, " 0 figures", cases=[*cases, make_case("a/x")],
                             arguments=["--case", "a/one"])
         one = self.run_dir("one")
         self.run_dir("two", seed=2)

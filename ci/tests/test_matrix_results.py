@@ -12,9 +12,9 @@ import unittest
 import unittest.mock
 
 from ci.base import process
-from ci.base.text import numbers
+from ci.base.text import parse_numbers
 from ci.matrix.results import explained, stored, summary
-from ci.tests.made_runs import CELL, DEFINITION, FACTS, Made, case, matrix
+from ci.tests.made_runs import CELL, DEFINITION, FACTS, Made, make_case, run_matrix
 from harness.selftest.support.scratch import MATRIX
 
 
@@ -35,16 +35,16 @@ class Store(Made):
 
     def test_order_of_input_does_not_matter(self) -> None:
         self.store(self.run_dir("run"))
-        cases = [case("a/two"), case("a/one")]
+        cases = [make_case("a/two"), make_case("a/one")]
         again = self.place("again")
         self.store(self.run_dir("other", cases, FACTS[::-1]), to=again)
         self.assertEqual(self.read(self.store_cell()), self.read(self.store_cell(folder=again)))
 
     def test_seeds_are_summed(self) -> None:
-        first = self.run_dir("run", [case("a/one", k=1, n=100), case("a/two")], seed=3,
+        first = self.run_dir("run", [make_case("a/one", k=1, n=100), make_case("a/two")], seed=3,
                              command="run --seed 3")
-        other = self.run_dir("other", [case("a/one", "FAIL", "too many", k=2, n=50),
-                                       case("a/two")], seed=1,
+        other = self.run_dir("other", [make_case("a/one", "FAIL", "too many", k=2, n=50),
+                                       make_case("a/two")], seed=1,
                              command=["run", "--seed", "1"])
         self.store(first, other)
         made = stored.load(self.store_cell())
@@ -62,7 +62,7 @@ class Store(Made):
         self.expect_refusal(first, self.run_dir("same"), says="seed 1 is there twice")
         self.expect_refusal(first, self.run_dir("cpus", seed=2, cpus=2),
                             says="a/one: 'smp' differs")
-        self.expect_refusal(first, self.run_dir("less", [case("a/one")], seed=2),
+        self.expect_refusal(first, self.run_dir("less", [make_case("a/one")], seed=2),
                             says="a/two was not run with all seeds")
         self.expect_refusal(first,
                             self.run_dir("fact", facts=[{**FACTS[0], "value": 4}, *FACTS[1:]],
@@ -93,7 +93,7 @@ class Store(Made):
     def test_paths_of_the_machine_are_replaced(self) -> None:
         own = self.place("run", "6.1")
         why = "0.5 of 6.1. In %s/x, %s.partial/x, %s: no %s2/y, a%s." % ((own,) * 5)
-        self.run_dir("run", [case("a/one", "ERROR", why)])
+        self.run_dir("run", [make_case("a/one", "ERROR", why)])
         for number, (cwd, folder) in enumerate(((self.home, "run"), (self.place("run"), "."),
                                                 (self.place("run"), "6.1"), (own, "."),
                                                 (own, ".."), ("/", own))):
@@ -107,8 +107,8 @@ class Store(Made):
         label = "6.12.117-rc1~next+deb12-cloud-" + "x" * 40
         folder = self.run_dir("run", label=label)
         self.store(folder)
-        self.assertEqual(matrix("compare", self.store_cell(label), folder).returncode, 0)
-        self.assertEqual(matrix("report", "--folder", self.store_dir).returncode, 0)
+        self.assertEqual(run_matrix("compare", self.store_cell(label), folder).returncode, 0)
+        self.assertEqual(run_matrix("report", "--folder", self.store_dir).returncode, 0)
 
     def expect_message(self, done: subprocess.CompletedProcess[str], text: str) -> None:
         """Expects one line on standard error, and no traceback."""
@@ -117,12 +117,12 @@ class Store(Made):
 
     def test_unwritable_output(self) -> None:
         folder, file = self.run_dir("run"), self.write("", "file")
-        self.expect_message(matrix("store", "--to", file, folder), "%s: File exists" % file)
-        self.expect_message(matrix("store", "--to", file + "/x", folder),
+        self.expect_message(run_matrix("store", "--to", file, folder), "%s: File exists" % file)
+        self.expect_message(run_matrix("store", "--to", file + "/x", folder),
                             "%s/x: Not a directory" % file)
         self.store(folder)
         for output in (self.home, self.store_dir + "/"):
-            self.expect_message(matrix("report", "--folder", self.store_dir, "-o", output),
+            self.expect_message(run_matrix("report", "--folder", self.store_dir, "-o", output),
                                 "%s: Is a directory" % output)
 
     def run_process(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
@@ -140,8 +140,9 @@ class Store(Made):
                                  (99, "ci/matrix compare: No space left on device\n"))
 
     def test_output_in_ascii(self) -> None:
-        one, other = self.run_dir("one"), self.run_dir("other", [case("a/one", "FAIL", "\u2192"),
-                                                                case("a/two")])
+        one, other = self.run_dir("one"), self.run_dir("other", [make_case("a/one", "FAIL",
+                                                                           "\u2192"),
+                                                                make_case("a/two")])
         done = self.run_process("compare", one, other,
                                 env={**os.environ, "PYTHONIOENCODING": "ascii"})
         self.assertEqual((done.returncode, done.stderr), (1, ""))
@@ -154,13 +155,13 @@ class Store(Made):
                   for name in os.listdir(self.store_dir)}
         full = OSError(errno.ENOSPC, "No space left on device")
         with unittest.mock.patch("ci.base.files.write", side_effect=[None, full]):
-            done = matrix("store", "--to", self.store_dir, self.place("run"))
+            done = run_matrix("store", "--to", self.store_dir, self.place("run"))
         self.expect_message(done, "%s: No space left on device" % self.store_cell("6.12"))
         # A folder has the name of the second file.
         os.unlink(self.store_cell("6.12"))
         os.mkdir(self.store_cell("6.12"))
         del before["6.12.jsonl"]
-        done = matrix("store", "--to", self.store_dir, self.place("run"))
+        done = run_matrix("store", "--to", self.store_dir, self.place("run"))
         self.expect_message(done, "%s: Is a directory" % self.store_cell("6.12"))
         os.rmdir(self.store_cell("6.12"))
         self.assertEqual(before, {name: os.stat(os.path.join(self.store_dir, name)).st_ino
@@ -181,7 +182,7 @@ class Hostile(Made):
         folder = self.place("bad")
         path = self.write("".join(lines), self.store_cell(name, folder))
         for command in (("compare", self.store_cell(), path), ("report", "--folder", folder)):
-            done = matrix(*command)
+            done = run_matrix(*command)
             self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
             self.assertRegex(done.stderr, re.escape(path) + pattern)
             self.assertNotIn("Traceback", done.stderr)
@@ -235,7 +236,7 @@ class Hostile(Made):
 
     def test_symlinks_are_not_followed(self) -> None:
         os.symlink(self.store_cell(), self.place("link.jsonl"))
-        done = matrix("compare", self.store_cell(), self.place("link.jsonl"))
+        done = run_matrix("compare", self.store_cell(), self.place("link.jsonl"))
         self.assertEqual(done.returncode, 99)
         self.assertIn("link.jsonl: Too many levels of symbolic links", done.stderr)
 
@@ -250,17 +251,18 @@ class Hostile(Made):
             ("cell.json", remove_key(CELL, "kernel"), "'kernel' is missing"),
             ("cell.json", {**CELL, "kind": "tool"}, "'label' is missing"),
             ("cell.json", {**CELL, "command": [1, 2]}, r"'command' cannot be \[1, 2\]"),
-            ("results.jsonl", case("a/one", exceptions=[1, [2]]), "an exception cannot be 1"),
-            ("results.jsonl", case("a/one", exceptions=nameless),
+            ("results.jsonl", make_case("a/one", exceptions=[1, [2]]), "an exception cannot be 1"),
+            ("results.jsonl", make_case("a/one", exceptions=nameless),
              r"an exception cannot be \[None, 'x', 1\]"),
-            ("results.jsonl", case("a/one", metrics=unexpected), "'expect' of 'm' cannot be 5"),
+            ("results.jsonl", make_case("a/one", metrics=unexpected),
+             "'expect' of 'm' cannot be 5"),
             ("results.jsonl", {"case": "../../x"}, "'case' cannot be"),
-            ("results.jsonl", case("a/one", metrics=3), "'metrics' cannot be 3"),
+            ("results.jsonl", make_case("a/one", metrics=3), "'metrics' cannot be 3"),
             ("facts.jsonl", {"fact": "x"}, "'value' is missing"))
         for file, record, says in records:
             folder = self.run_dir("run")
             self.write(json.dumps(record) + "\n", folder, "6.1", file)
-            done = matrix("store", "--to", self.place("to"), folder)
+            done = run_matrix("store", "--to", self.place("to"), folder)
             self.assertEqual(done.returncode, 99, done.stdout)
             self.assertRegex(done.stderr, "%s:1: %s" % (file, says))
             self.assertNotIn("Traceback", done.stderr)
@@ -281,14 +283,15 @@ class Report(Made):
         others: list[dict[str, Any]] = [
             {**FACTS[0], "value": 4}, {**FACTS[1], "value": "[heap] | `x` <b>"}, FACTS[2]]
         self.run_dir("run", label="5.10")
-        self.run_dir("run", [case("a/one", "FAIL", "bad\nworse", k=500), case("a/b")], others,
+        self.run_dir("run", [make_case("a/one", "FAIL", "bad\nworse", k=500), make_case("a/b")],
+                     others,
                      label="6.12")
         self.store(self.run_dir("run"))
         tool: dict[str, Any] = {"kind": "tool", "kernel": "6.18", "accelerator": "wall clock"}
-        self.store(self.run_dir("tools", [case("a/one", "CRASH", "perf inject: gone",
+        self.store(self.run_dir("tools", [make_case("a/one", "CRASH", "perf inject: gone",
                                                crashed="SIGSEGV")], [], label="perf-7.2", **tool))
         self.write(explanation, self.store_dir, explained.FILE)
-        done = matrix("report", "--folder", self.store_dir)
+        done = run_matrix("report", "--folder", self.store_dir)
         self.assertEqual(done.returncode, 0, done.stderr)
         return self.read("results", "MATRIX.md")
 
@@ -349,14 +352,14 @@ class Report(Made):
     def test_check_detects_changes(self) -> None:
         self.make()
         check = ("report", "--check", "--folder", self.store_dir)
-        self.assertEqual(matrix(*check).returncode, 0)
+        self.assertEqual(run_matrix(*check).returncode, 0)
         self.write("something else\n", "results", "MATRIX.md")
-        done = matrix(*check)
+        done = run_matrix(*check)
         self.assertEqual(done.returncode, 1)
         self.assertIn("differs from the stored results", done.stdout)
         self.make()
         self.store(self.run_dir("run", facts=FACTS[1:]))
-        self.assertEqual(matrix(*check).returncode, 1)
+        self.assertEqual(run_matrix(*check).returncode, 1)
 
     def test_relative_folders(self) -> None:
         self.make()
@@ -365,7 +368,7 @@ class Report(Made):
             os.unlink(self.place("results", "MATRIX.md"))
             with contextlib.chdir(cwd):
                 for more in ((), ("--check",)):
-                    done = matrix("report", "--folder", folder, *more)
+                    done = run_matrix("report", "--folder", folder, *more)
                     self.assertEqual(done.returncode, 0, done.stderr)
             self.assertTrue(os.path.exists(self.place("results", "MATRIX.md")))
             self.assertFalse(os.path.exists(os.path.join(self.store_dir, "MATRIX.md")))
@@ -382,14 +385,15 @@ class Report(Made):
                             "'to' cannot be '6.99"),
                            (EXPLAINED.replace("6.12", "6.1"), "expected a version later than")):
             self.write(text, self.store_dir, explained.FILE)
-            done = matrix("report", "--folder", self.store_dir)
+            done = run_matrix("report", "--folder", self.store_dir)
             self.assertEqual(done.returncode, 99)
             self.assertIn(says, done.stderr)
 
 
 class Versions(unittest.TestCase):
     def test_numbers(self) -> None:
-        self.assertEqual(list(map(numbers, ("6.12.107+deb13", "perf-6.12", "7.3.4-1~bpo13+1", ""))),
+        self.assertEqual(list(map(parse_numbers, ("6.12.107+deb13", "perf-6.12", "7.3.4-1~bpo13+1",
+                                                  ""))),
                          [(6, 12, 107), (6, 12), (7, 3, 4), ()])
 
     def test_explanations_apply_to_overlapping_ranges(self) -> None:

@@ -11,7 +11,7 @@ import unittest
 import unittest.mock
 
 from ci.matrix.results import stored
-from ci.tests.made_runs import Made, case, matrix
+from ci.tests.made_runs import Made, make_case, run_matrix
 from harness.selftest.support.scratch import MATRIX
 
 # Replaces jitproof: records its arguments in $CALLS, and copies $RUN to its run directory.
@@ -36,7 +36,8 @@ class Tools(Made):
         super().setUp()
         self.jitproof = self.write(FAKE, "jitproof", runs=True)
         self.add_fetched("trixie", "6.12.107", "libelf1_1_amd64", "linux-perf_6.12.107-1_amd64")
-        self.run_dir("made", [case("a/one", "CRASH", "words", crashed="SIGSEGV"), case("a/two")],
+        self.run_dir("made", [make_case("a/one", "CRASH", "words", crashed="SIGSEGV"),
+                              make_case("a/two")],
                      [], cpus=2)
         os.unlink(self.place("made", "6.1", "cell.json"))
         self.write("", "calls")
@@ -50,7 +51,8 @@ class Tools(Made):
         more = {"CALLS": self.place("calls"), "RUN": self.place(run) if run else "",
                 "STATUS": str(status)}
         with unittest.mock.patch.dict(os.environ, more):
-            return matrix("tools", "--jitproof", self.jitproof, "--perf-dir", self.place("perf"),
+            return run_matrix("tools", "--jitproof", self.jitproof, "--perf-dir",
+                              self.place("perf"),
                           "-o", self.place("out"), "--perf", perf, *arguments)
 
     def test_run_of_a_cell(self) -> None:

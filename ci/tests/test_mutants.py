@@ -111,7 +111,7 @@ class Blocks(Folder):
         for command in (["-O1", "-c", "-o", trace, os.path.join(where, "trace.c")],
                         ["-O0", "-g", "-fsanitize-coverage=trace-pc", "-o",
                          binary, trace, source]):
-            process.must(["gcc", *command])
+            process.run_or_raise(["gcc", *command])
         blocks = Traced(self.home, self.home).map_blocks(binary)
         cases: tuple[tuple[list[str], int], ...] = (([], 9), (["1"], 7), (["1", "2"], 11))
         for arguments, line in cases:

@@ -18,7 +18,7 @@ from harness.selftest.support.scratch import Folder, ROOT
 class Pages(Folder):
     def setUp(self) -> None:
         super().setUp()
-        process.must([sys.executable, ROOT + "/ci/pages", "-o", self.place("pages")])
+        process.run_or_raise([sys.executable, ROOT + "/ci/pages", "-o", self.place("pages")])
 
     def load(self, name: str) -> dict[str, Any]:
         data = re.search(r'id="data">\n(.*?)</script>', files.read(self.place("pages", name)), re.S)

@@ -35,7 +35,7 @@ class Peers(unittest.TestCase):
         self.shelf = Shelf(os.path.join(scratch.name, "a b"))
 
     def read_output(self, program: str) -> str:
-        return process.must([os.path.join(self.shelf.folder, "bin", program), "x  y"])
+        return process.run_or_raise([os.path.join(self.shelf.folder, "bin", program), "x  y"])
 
     def test_version_is_installed_once(self) -> None:
         peer = Peer("1", Made("tool"), {"run-it": "tool"})
@@ -71,7 +71,7 @@ class Peers(unittest.TestCase):
             Pypi("x").run(["sh", "-c", "echo see http://some.host/x >&2; exit 3"], home)
 
     def test_each_file_is_a_peer(self) -> None:
-        output = process.must([sys.executable, PEERS, "--list"])
+        output = process.run_or_raise([sys.executable, PEERS, "--list"])
         names = {name[:-3] for name in os.listdir(PEERS)
                  if name.endswith(".py") and name[0] != "_"}
         self.assertEqual({line.split()[0] for line in output.splitlines()}, names)

@@ -28,10 +28,10 @@ class Packages(unittest.TestCase):
             debian_packages.parse_mirrors("jammy http://a\nbookworm-security http://b\n")
 
     def test_sources(self) -> None:
-        lines = debian_packages.sources("trixie-backports", "http://a", "http://b")
+        lines = debian_packages.list_sources("trixie-backports", "http://a", "http://b")
         self.assertEqual([line.split(" http://")[1] for line in lines],
                          ["a trixie main", "a trixie-backports main", "b trixie-security main"])
-        self.assertEqual(len(debian_packages.sources("sid", "http://a", "http://b")), 1)
+        self.assertEqual(len(debian_packages.list_sources("sid", "http://a", "http://b")), 1)
 
     def test_addresses_are_removed(self) -> None:
         self.assertEqual(debian_packages.remove_addresses(

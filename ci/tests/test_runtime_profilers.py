@@ -11,7 +11,7 @@ RIGHT = {"main;outer;hot": 500, "main;warm": 300, "main;deep;warm": 150, "main;s
 
 class Judging(unittest.TestCase):
     def judge(self, found: dict[str, int], evidence: float = 1000) -> str:
-        return "; ".join(profilers.judge(TRUTH, found, evidence))
+        return "; ".join(profilers.find_wrong_shares(TRUTH, found, evidence))
 
     def test_correct_profile(self) -> None:
         self.assertEqual(self.judge(RIGHT), "")

@@ -114,9 +114,9 @@ class Drivers(unittest.TestCase):
 
     def test_busy_processes_end_with_the_stack(self) -> None:
         drivers.start_python("while True: pass", self.stack, 2)
-        before = len(process.children())
+        before = len(process.list_children())
         self.stack.close()
-        self.assertEqual(len(process.children()), before - 2)
+        self.assertEqual(len(process.list_children()), before - 2)
 
 
 class Whole(Folder):

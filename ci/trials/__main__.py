@@ -46,7 +46,7 @@ def install(reason: str) -> bool:
     command = reason.rpartition(": ")[2]
     if not command.startswith(INSTALLERS):
         return False
-    process.must(shlex.split(command), timeout=600)
+    process.run_or_raise(shlex.split(command), timeout=600)
     return True
 
 
@@ -117,7 +117,7 @@ def main() -> int:
     os.environ["JITPROOF_RUNTIMES"] = runtimes
     if options.install:
         install_qemu(runtimes)
-    names = [name for name in process.must([jitproof, "trial", "--list"]).split()
+    names = [name for name in process.run_or_raise([jitproof, "trial", "--list"]).split()
              if any(fnmatch.fnmatch(name, one) for one in options.globs)]
     results, skipped, failed = try_all(jitproof, names, options.install)
     if options.page:

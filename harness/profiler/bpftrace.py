@@ -41,7 +41,7 @@ def clock_difference() -> int:
     return best[1] if abs(best[1]) > 1_000_000 else 0
 
 
-def watched(pid: int) -> str:
+def format_predicate(pid: int) -> str:
     """Returns a predicate that selects a process and its descendants to the third generation."""
     parents = ("curtask->" + "real_parent->" * up + "tgid" for up in range(1, 4))
     return " || ".join("%s == %d" % (what, pid) for what in ("pid", *parents))
@@ -66,7 +66,7 @@ class Bpftrace(Program):
 
     def command(self) -> Sequence[str]:
         return (self.program(), "-B", "none", "-e", self.program_text % (
-            self.options.freq, watched(self.pid), min(self.options.max_stack, 127)))
+            self.options.freq, format_predicate(self.pid), min(self.options.max_stack, 127)))
 
     def environment(self) -> dict[str, str]:
         # Later versions default to this cache. Without it, 0.17 reads all symbols for each sample.

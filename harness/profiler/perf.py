@@ -22,9 +22,10 @@ from typing import Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting import shown
-from adapting.perf_programs import environment, find_perf, list_readers, number_of, version_of
+from adapting.perf_programs import clean_environment, find_perf, list_readers, number_of, version_of
 from adapting.perf_records import FILE_HEADER, DataFile, Unreadable
-from adapting.protocol import (TICK_MS, TIMEOUT_S, Crashed, Failed, Missing, facts_of, failures,
+from adapting.protocol import (TICK_MS, TIMEOUT_S, Crashed, Failed, Missing, facts_of,
+                               report_failures,
                                one_line, parse, read_orders, report,
                                write_capture)
 
@@ -63,7 +64,7 @@ def try_options(options: argparse.Namespace) -> None:
             [perf, *record_options(options), "--", "true"]
         done = subprocess.run(command, cwd=home, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
-                              env=environment(), timeout=TIMEOUT_S)
+                              env=clean_environment(), timeout=TIMEOUT_S)
     # inject fails on the empty input; 129 is the status of a wrong usage.
     if done.returncode > 0 and (options.verb_for != "inject" or done.returncode == 129):
         raise Missing("perf %s %s %s: %s" % (
@@ -159,7 +160,7 @@ class Recording:
             gate = dict([self.options.gated.split("=", 1)] if self.options.gated else [])
             self.process = subprocess.Popen(list(self.arguments()), stdin=subprocess.DEVNULL,
                                             stdout=out if piped else words, stderr=words,
-                                            env=environment(**gate),
+                                            env=clean_environment(**gate),
                                             pass_fds=self.options.keep_fd)
         for fd in self.options.keep_fd:
             os.close(fd)
@@ -323,7 +324,7 @@ def inject(options: argparse.Namespace) -> None:
              os.path.join(options.dir, "perf.data"), "-o",
              os.path.join(options.dir, "injected.data"), *options.with_words],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-            env=environment(HOME=home, JITDUMPDIR=home, LC_ALL="C"))
+            env=clean_environment(HOME=home, JITDUMPDIR=home, LC_ALL="C"))
     finally:
         shutil.rmtree(home)
     output = done.stdout.decode(errors="replace")
@@ -343,7 +344,7 @@ def inject(options: argparse.Namespace) -> None:
 
 def main(recording: type[Recording] = Recording) -> None:
     options = parse(__doc__)
-    with failures():
+    with report_failures():
         if options.verb == "version":
             try_options(options)
             report("version", recording.version())

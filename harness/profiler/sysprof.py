@@ -54,7 +54,7 @@ class Capture:
             self.at += size
 
 
-def text(data: bytes) -> str:
+def read_text(data: bytes) -> str:
     return data.split(b"\0")[0].decode("utf-8", "surrogateescape")
 
 
@@ -143,7 +143,8 @@ def write_frame(stream: Stream, threads: dict[int, int], kind: int, when: int, p
             stream.sample(when, pid, tid, [address for address in chain if address < CONTEXT_MAX])
     elif kind == MAP:
         start, end, offset, inode = struct.unpack_from("<4Q", payload)
-        stream.mapping(when, pid, start, end, "r-xp", offset, "00:00", inode, text(payload[32:]))
+        stream.mapping(when, pid, start, end, "r-xp", offset, "00:00", inode,
+                       read_text(payload[32:]))
     elif kind == FORK:
         child, = struct.unpack_from("<i", payload)
         if threads.get(child, child) == child:
@@ -151,7 +152,7 @@ def write_frame(stream: Stream, threads: dict[int, int], kind: int, when: int, p
     elif kind == EXIT:
         stream.exit(when, pid, pid)
     elif kind == PROCESS and when >= stream.window[0]:
-        stream.comm(when, pid, pid, text(payload))
+        stream.comm(when, pid, pid, read_text(payload))
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ def add(subparsers: Subparsers) -> None:
                         help='versions, suites or "installed" (default: %s)' % " ".join(VERSIONS))
     parser.add_argument("--case", action="append", metavar="GLOB",
                         help="may be repeated; default: %s" % " ".join(CASES))
-    parser.add_argument("--seed", action="append", type=option_types.seed, metavar="N",
+    parser.add_argument("--seed", action="append", type=option_types.parse_seed, metavar="N",
                         help="may be repeated; default: 1")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"),
                         help="default: build/jitproof")

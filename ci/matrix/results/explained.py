@@ -8,7 +8,7 @@ import tomllib
 
 from ci.base import jsonl
 from ci.base.status import Malformed
-from ci.base.text import numbers
+from ci.base.text import parse_numbers
 from ci.matrix.results import stored
 
 FILE = "explained.toml"
@@ -34,7 +34,7 @@ def load(folder: str) -> list[dict[str, str]]:
         if not isinstance(one, dict):
             raise Malformed(where, 0, "expected a table")
         stored.check(where, 0, one, KEYS)
-        if numbers(one["from"]) >= numbers(one["to"]):
+        if parse_numbers(one["from"]) >= parse_numbers(one["to"]):
             raise Malformed(where, 0, "'to' is %s; expected a version later than 'from', %s" % (
                 one["to"], one["from"]))
     return found
@@ -43,8 +43,8 @@ def load(folder: str) -> list[dict[str, str]]:
 def does_overlap(one: dict[str, str], before: str, after: str) -> bool:
     """Returns whether the range of an explanation overlaps the range of two kernels' labels. So an
     explanation stays valid when kernels in between are added or removed."""
-    old, new = numbers(before), numbers(after)
-    return max(old, numbers(one["from"])) < min(new, numbers(one["to"]))
+    old, new = parse_numbers(before), parse_numbers(after)
+    return max(old, parse_numbers(one["from"])) < min(new, parse_numbers(one["to"]))
 
 
 def find_explanations(explanations: list[dict[str, str]], fact: str, before: str,

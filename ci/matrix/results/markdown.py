@@ -30,7 +30,7 @@ def escape(text: str, longest: int = LONGEST) -> str:
     return re.sub(r"([\\`*_|\[\]#~])", r"\\\1", text)
 
 
-def code(text: str) -> str:
+def format_code(text: str) -> str:
     """Formats any text as code, or as escaped text if a code span cannot hold it."""
     text = " ".join(text.split())
     if not text:
@@ -40,24 +40,24 @@ def code(text: str) -> str:
     return "`%s`" % text
 
 
-def link(made: stored.Stored, identity: str, text: str) -> str:
+def format_link(made: stored.Stored, identity: str, text: str) -> str:
     return "[%s](matrix/%s.jsonl#L%d)" % (text, made.label, made.lines[identity])
 
 
 def format_case_link(made: stored.Stored, name: str, text: str) -> str:
-    return link(made, stored.make_case_id(made.label, name), text)
+    return format_link(made, stored.make_case_id(made.label, name), text)
 
 
 def format_header_link(made: stored.Stored) -> str:
-    return link(made, made.label, escape(made.label))
+    return format_link(made, made.label, escape(made.label))
 
 
-def row(*cells: str) -> str:
+def format_row(*cells: str) -> str:
     return "| %s |" % " | ".join(cells)
 
 
-def table(*titles: str) -> Iterator[str]:
-    yield row(*titles)
+def format_table(*titles: str) -> Iterator[str]:
+    yield format_row(*titles)
     yield "|---" * len(titles) + "|"
 
 
@@ -79,15 +79,15 @@ def format_cpu_counts(several: list[stored.Stored], names: Iterable[str]) -> str
 def make_outcome_table(several: list[stored.Stored]) -> Iterator[str]:
     """Makes a table with a row for each case and a column for each kernel or tool."""
     names = sorted({name for made in several for name in made.cases})
-    yield from table("case", "CPUs", *map(format_header_link, several))
+    yield from format_table("case", "CPUs", *map(format_header_link, several))
     for name in names:
         cells = [format_case_link(made, name, escape(format_outcome(made.cases[name])))
                  if name in made.cases else "" for made in several]
-        yield row(code(name), format_cpu_counts(several, [name]), *cells)
+        yield format_row(format_code(name), format_cpu_counts(several, [name]), *cells)
     counts = ["%d of %d" % (sum(case["outcome"] in differences.GOOD
                                 for case in made.cases.values()), len(made.cases))
               for made in several]
-    yield row("PASS or XFAIL, of all cases", "", *counts)
+    yield format_row("PASS or XFAIL, of all cases", "", *counts)
 
 
 def do_any_differ(values: list[list[int]]) -> bool:
@@ -126,12 +126,12 @@ def is_exact(expected: list[Any] | None) -> bool:
 
 
 def make_figure_table(several: list[stored.Stored]) -> Iterator[str]:
-    yield from table("case", "metric", *map(format_header_link, several))
+    yield from format_table("case", "metric", *map(format_header_link, several))
     for name, metric in find_changed_metrics(several):
         cells = [format_case_link(made, name, format_metric(made.cases[name]["metrics"][metric]))
                  if metric in made.cases.get(name, {"metrics": ()})["metrics"] else ""
                  for made in several]
-        yield row(code(name), code(metric), *cells)
+        yield format_row(format_code(name), format_code(metric), *cells)
 
 
 def format_fact(fact: dict[str, Any]) -> str:
@@ -154,7 +154,7 @@ def group_by_value(several: list[stored.Stored],
 
 
 def link_facts(members: list[stored.Stored], name: str) -> str:
-    return " ".join(link(made, stored.make_fact_id(made.label, name), escape(made.label))
+    return " ".join(format_link(made, stored.make_fact_id(made.label, name), escape(made.label))
                     for made in members)
 
 
@@ -177,52 +177,53 @@ def explain_changes(known: list[dict[str, str]], name: str,
 
 def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> Iterator[str]:
     names = sorted({name for made in kernels for name in made.facts})
-    yield from table("fact", "what it is", "values", "changed between, and why")
+    yield from format_table("fact", "what it is", "values", "changed between, and why")
     for name in names:
         runs = group_by_value(kernels, name)
         if len(runs) > 1:
             about = next(made.facts[name].get("about", "") for made in kernels
                          if name in made.facts)
-            yield row(code(name), escape(about),
-                      "<br>".join("%s: %s" % (link_facts(members, name), code(value))
+            yield format_row(format_code(name), escape(about),
+                      "<br>".join("%s: %s" % (link_facts(members, name), format_code(value))
                                   for value, members in runs),
                       "<br>".join(explain_changes(known, name, runs)))
 
 
 def make_same_fact_table(kernels: list[stored.Stored]) -> Iterator[str]:
-    yield from table("fact", "value", "kernels")
+    yield from format_table("fact", "value", "kernels")
     for name in sorted({name for made in kernels for name in made.facts}):
         runs = group_by_value(kernels, name)
         if len(runs) == 1:
-            yield row(code(name), code(runs[0][0]), link_facts(runs[0][1], name))
+            yield format_row(format_code(name), format_code(runs[0][0]), link_facts(runs[0][1],
+                                                                                    name))
 
 
 def crash_table(several: list[stored.Stored]) -> Iterator[str]:
-    yield from table("by", "case", "signal", "last words")
+    yield from format_table("by", "case", "signal", "last words")
     for made in several:
         for name, case in sorted(made.cases.items()):
             if case.get("crashed"):
-                yield row(format_header_link(made), code(name),
+                yield format_row(format_header_link(made), format_code(name),
                           format_case_link(made, name, escape(case["crashed"])),
                           escape(differences.get_first_line(case["why"])))
 
 
 def make_bad_table(several: list[stored.Stored]) -> Iterator[str]:
     """Makes a table of every case that did not pass, grouped by outcome and reason."""
-    yield from table("by", "outcome", "cases", "why")
+    yield from format_table("by", "outcome", "cases", "why")
     for made in several:
         found: dict[tuple[str, str], list[str]] = {}
         for name, case in sorted(made.cases.items()):
             if case["outcome"] != "PASS":
                 found.setdefault((format_outcome(case), case["why"]), []).append(name)
         for (outcome, why), names in sorted(found.items()):
-            yield row(format_header_link(made), escape(outcome),
+            yield format_row(format_header_link(made), escape(outcome),
                       " ".join(format_case_link(made, name, escape(name)) for name in names),
                       escape(why.replace("\n", "; ")))
 
 
 def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
-    yield from table("", "version", "package", "CPUs", "runs on", "suite", "seeds",
+    yield from format_table("", "version", "package", "CPUs", "runs on", "suite", "seeds",
                      "cases, facts", "run", "command")
     for made in several:
         header = made.header
@@ -234,15 +235,15 @@ def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
             "kernel %s, %s" % (header["kernel"], header["accelerator"])
         if header.get("qemu"):
             where = "QEMU %s, %s" % (header["qemu"], where)
-        yield row(format_header_link(made), escape(header["version"]), escape(package),
+        yield format_row(format_header_link(made), escape(header["version"]), escape(package),
                   format_cpu_counts([made], made.cases), escape(where), escape(header["suite"]),
                   " ".join(map(str, header["seeds"])),
                   "%d, %d" % (header["cases"], header["facts"]),
                   escape(" ".join([header["outcome"], header.get("reason", "")])),
-                  code(header["command"]))
+                  format_code(header["command"]))
 
 
-def section(title: str, rows: Iterable[str], text: str = "",
+def format_section(title: str, rows: Iterable[str], text: str = "",
             none: str | None = None) -> Iterator[str]:
     """Yields a heading, a text and a table. @none: replaces an empty table."""
     rows = list(rows)
@@ -258,11 +259,11 @@ def section(title: str, rows: Iterable[str], text: str = "",
 def make_change_table(kernels: list[stored.Stored],
                       known: list[dict[str, str]]) -> Iterator[str]:
     """Makes a table of the facts that change between kernels: how many, which, by which commits."""
-    yield from table("between", "facts", "such as", "commits")
+    yield from format_table("between", "facts", "such as", "commits")
     for change, facts in summary.find_changes(kernels).items():
         commits = summary.list_commits(known, change, facts)
-        yield row("%s → %s" % (escape(change[0]), escape(change[1])), str(len(facts)),
-                  summary.list_first(map(code, facts)),
+        yield format_row("%s → %s" % (escape(change[0]), escape(change[1])), str(len(facts)),
+                  summary.list_first(map(format_code, facts)),
                   summary.list_first(map(link_commits, commits)) or "-")
 
 
@@ -284,22 +285,23 @@ def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
     kernels = [made for made in several if made.header["kind"] == "kernel"]
     tools = [made for made in several if made.header["kind"] == "tool"]
     lines = [HEAD.rstrip("\n"), *make_summary(kernels, tools, known)]
-    lines += section("Kernels and cases", make_outcome_table(kernels) if kernels else ())
+    lines += format_section("Kernels and cases", make_outcome_table(kernels) if kernels else ())
     if kernels:
-        lines += section("Figures that differ between kernels", make_figure_table(kernels),
+        lines += format_section("Figures that differ between kernels", make_figure_table(kernels),
                          DIFFER, "None.")
-        lines += section("Facts that differ between kernels", make_fact_table(kernels, known),
+        lines += format_section("Facts that differ between kernels", make_fact_table(kernels,
+                                                                                     known),
                          "Why, and how that is known, stands in "
                          "[explained.toml](matrix/explained.toml).",
                          "None.")
-        lines += section("Facts that are the same wherever they were asked",
+        lines += format_section("Facts that are the same wherever they were asked",
                          make_same_fact_table(kernels), "", "None.")
-    lines += section("Tools and cases", make_outcome_table(tools) if tools else ())
+    lines += format_section("Tools and cases", make_outcome_table(tools) if tools else ())
     if tools:
-        lines += section("Figures that differ between tools", make_figure_table(tools),
+        lines += format_section("Figures that differ between tools", make_figure_table(tools),
                          DIFFER + " These ran on one host by its wall clock: figures vary a "
                          "little from run to run.", "None.")
-    lines += section("Crashes of tools", crash_table(several), "", "None.")
-    lines += section("What did not pass, and why", make_bad_table(several), "", "Nothing.")
-    lines += section("How each was made", make_built_table(several) if several else ())
+    lines += format_section("Crashes of tools", crash_table(several), "", "None.")
+    lines += format_section("What did not pass, and why", make_bad_table(several), "", "Nothing.")
+    lines += format_section("How each was made", make_built_table(several) if several else ())
     return "\n".join(lines) + "\n"

@@ -9,7 +9,7 @@ from typing import Any, Iterator
 
 from ci.base import jsonl
 from ci.base.status import Malformed
-from ci.base.text import numbers
+from ci.base.text import parse_numbers
 from ci.matrix.results import markdown, stored
 from ci.matrix.results.cells import CELL, Partial
 from ci.scoreboard import page, stored_page
@@ -89,7 +89,7 @@ def load(path: str) -> Kernel:
 def load_folder(folder: str) -> list[Kernel]:
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     return sorted((load(os.path.join(folder, name)) for name in names if name.endswith(".jsonl")),
-                  key=lambda kernel: numbers(kernel.label))
+                  key=lambda kernel: parse_numbers(kernel.label))
 
 
 class Board:
@@ -154,7 +154,7 @@ def make_difference_section(boards: list[Board],
     yield from ("", "## Where they differ", "",
                 "Cells in which other columns are wrong than on another kernel, or than in "
                 "PROFILERS; and", "shares whose 95 % intervals of two kernels do not meet.", "",
-                *markdown.table("profiler", "workload", "wrong", "why"))
+                *markdown.format_table("profiler", "workload", "wrong", "why"))
     for board in boards:
         for scene in board.cells:
             there = others.get((board.profiler, scene), "-")
@@ -162,17 +162,18 @@ def make_difference_section(boards: list[Board],
                 wrong = [*group_kernels(board, scene), "PROFILERS: " + " or ".join(
                     sorted(", ".join(one) or "ok" for one in parse_verdicts(there)))]
                 wrong += find_spreads(board, scene)
-                yield markdown.row(board.profiler, scene, "; ".join(wrong), page.explain_variation(
+                yield markdown.format_row(board.profiler, scene, "; ".join(wrong),
+                                          page.explain_variation(
                     board.profiler, scene, reasons) or "unconfirmed")
 
 
 def make_cause_section(boards: list[Board]) -> Iterator[str]:
     known = page.read_known("known")
     yield from ("", "## What is wrong, and why", "", "Of all kernels together.", "",
-                *markdown.table("profiler", "workload", "causes", "why"))
+                *markdown.format_table("profiler", "workload", "causes", "why"))
     for board in boards:
         for scene, text, why in page.explain_scenes(board, known):
-            yield markdown.row(board.profiler, scene, markdown.escape(text),
+            yield markdown.format_row(board.profiler, scene, markdown.escape(text),
                                "; ".join(one for one, _ in why if one) or "unconfirmed")
 
 
@@ -186,16 +187,16 @@ def render(kernels: list[Kernel], profilers_page: str) -> str:
                      measured[1] if measured else "-",
                      "; ".join("%s %s" % (board.profiler, " and ".join(board.versions))
                                for board in boards))]
-    lines += markdown.table("profiler", "workload", *labels, "PROFILERS")
+    lines += markdown.format_table("profiler", "workload", *labels, "PROFILERS")
     for board in boards:
         for scene in board.cells:
-            lines.append(markdown.row(
+            lines.append(markdown.format_row(
                 board.profiler, scene, *(board.format_cell(scene, label) for label in labels),
                 others.get((board.profiler, scene), "-")))
     lines += [*make_difference_section(boards, others), *make_cause_section(boards), "",
               "## The kernels", "",
-              *markdown.table("kernel", "package", "commands")]
-    lines += [markdown.row(kernel.label, kernel.header["package"], "; ".join(
+              *markdown.format_table("kernel", "package", "commands")]
+    lines += [markdown.format_row(kernel.label, kernel.header["package"], "; ".join(
         "`%s`" % command for command in sorted({row["command"] for row in kernel.rows})))
               for kernel in kernels]
     return "\n".join(lines) + "\n"

@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator, Mapping
 from ci.base import jsonl
 from ci.base.intervals import compute_wilson
 from ci.base.status import Malformed
-from ci.base.text import numbers
+from ci.base.text import parse_numbers
 
 FORMAT = 1
 KINDS = ("kernel", "tool")
@@ -140,7 +140,7 @@ class Stored:
     @property
     def order(self) -> tuple[int, tuple[int, ...], str]:
         """A key to sort by: the kind, then the version (6.9 before 6.12)."""
-        return (KINDS.index(self.header["kind"]), numbers(self.label), self.label)
+        return (KINDS.index(self.header["kind"]), parse_numbers(self.label), self.label)
 
 
 def make_case_id(label: str, name: str) -> str:

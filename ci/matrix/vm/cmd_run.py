@@ -41,7 +41,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--case", action="append", default=[], metavar="GLOB",
                         help="only these cases; may be repeated (default suite: full)")
     parser.add_argument("--suite", help="short (default), full, profilers or profilers-full")
-    parser.add_argument("--seed", type=option_types.seed, default=1, help="default: 1")
+    parser.add_argument("--seed", type=option_types.parse_seed, default=1, help="default: 1")
     parser.add_argument("--smp", type=option_types.parse_positive,
                         help="processors of each VM (default: as the group declares)")
     parser.add_argument("-j", "--jobs", type=option_types.parse_positive,

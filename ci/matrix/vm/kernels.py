@@ -19,7 +19,7 @@ from typing import Any, Iterable, Iterator, Mapping
 
 from ci.base import debian_packages, files
 from ci.base.status import Missing, Refused
-from ci.base.text import numbers
+from ci.base.text import parse_numbers
 
 # Since 6.19 linux-image is an empty package, and linux-binary has the image.
 PATTERN = r"^linux-(image|binary)(-unsigned)?-[0-9].*-%s$"
@@ -40,7 +40,7 @@ class Package:
     @property
     def upstream(self) -> tuple[int, ...]:
         """(6, 12, 117)"""
-        return numbers(self.version)
+        return parse_numbers(self.version)
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -97,7 +97,7 @@ def parse_packages(stanzas: Iterable[Mapping[str, str]]) -> Iterator[Package]:
 
 def find_newest(packages: Iterable[Package], wanted: str) -> Package | None:
     """Returns the newest package of the version @wanted ("6.12", "6.12.107"), or None."""
-    upstream = numbers(wanted)
+    upstream = parse_numbers(wanted)
     fitting = [package for package in packages if package.upstream[:len(upstream)] == upstream]
     return max(fitting, key=lambda package: package.order) if fitting else None
 

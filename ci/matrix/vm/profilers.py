@@ -40,7 +40,7 @@ def query_adapter(adapter: str) -> tuple[list[str], str]:
     """Returns the files of the modules that an adapter needs, and its peer or ""."""
     if not os.path.exists(os.path.join(ADAPTERS, adapter + ".py")):
         raise Missing("no profiler '%s' in %s" % (adapter, os.path.relpath(ADAPTERS)))
-    modules, peers = json.loads(process.must(
+    modules, peers = json.loads(process.run_or_raise(
         [sys.executable, "-B", "-I", "-S", "-c", QUERY, ADAPTERS, adapter]))
     return modules, peers[0] if peers else ""
 

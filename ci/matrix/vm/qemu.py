@@ -12,7 +12,7 @@ from typing import Any
 
 from ci.base import debian_packages, files, process
 from ci.base.status import Missing
-from ci.base.text import numbers
+from ci.base.text import parse_numbers
 
 # An instruction takes 8 ns of virtual time and idling none, so a guest's run is a function of its
 # inputs. The clock starts at a fixed date, and no device reads this machine's state.
@@ -67,7 +67,7 @@ def read_version(path: str) -> str:
 
 
 def is_new_enough(version: str, oldest: str) -> bool:
-    return numbers(version) >= numbers(oldest)
+    return parse_numbers(version) >= parse_numbers(oldest)
 
 
 def find_unpacked(folder: str, program: str) -> Qemu | None:

@@ -41,7 +41,7 @@ def list_names(config: dict[str, Any], suite: str, jitproof: str) -> list[str]:
                  if "profiler" in group]
     if not profilers:
         return list_cases(jitproof)
-    scenes = process.must([os.path.abspath(jitproof), "score", "--list"]).split()
+    scenes = process.run_or_raise([os.path.abspath(jitproof), "score", "--list"]).split()
     return ["%s/%s" % (profiler, scene) for profiler in profilers for scene in scenes]
 
 

@@ -21,7 +21,7 @@ def find_perf() -> str:
     return path
 
 
-def environment(**more: str) -> dict[str, str]:
+def clean_environment(**more: str) -> dict[str, str]:
     """Returns an environment without the user's configuration of perf and without the network."""
     return {**os.environ, "PERF_CONFIG": "/dev/null", "DEBUGINFOD_URLS": "", **more}
 

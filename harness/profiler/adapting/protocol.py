@@ -300,7 +300,7 @@ class Adapter:
 
 
 @contextlib.contextmanager
-def failures() -> Iterator[None]:
+def report_failures() -> Iterator[None]:
     """Reports an exception of its block to jitproof as `skip`, `crash` or `error`."""
     try:
         yield
@@ -348,7 +348,7 @@ def parse(about: str | None = None) -> argparse.Namespace:
 
 def main(adapter: Callable[[argparse.Namespace], Adapter]) -> None:
     options = parse()
-    with failures():
+    with report_failures():
         if options.with_words:
             raise Failed("the adapter takes no options such as %s" % options.with_words[0])
         if options.verb == "read" or (options.verb == "version" and options.verb_for == "read"):

@@ -34,7 +34,7 @@ class Reader(perf.Recording):
     def output_of(self, *command: str) -> str:
         """Returns the reader's output. Raises Crashed or Failed if it does not exit with 0."""
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, check=False, env=perf.environment())
+                              stderr=subprocess.PIPE, check=False, env=perf.clean_environment())
         errors = done.stderr.decode(errors="replace")
         if done.returncode < 0:
             raise Crashed(self.name, done.returncode, errors)

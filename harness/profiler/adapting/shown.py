@@ -100,7 +100,7 @@ def write_shown(folder: str, name: str, reader: Reader, home: str, read: bool) -
 
 
 @contextlib.contextmanager
-def published(folder: str) -> Iterator[None]:
+def show_perf_maps(folder: str) -> Iterator[None]:
     """Shows readers the case's perf maps in /tmp."""
     maps = Published(folder)
     try:
@@ -122,7 +122,7 @@ def read(options: argparse.Namespace, readers: Iterable[Reader]) -> None:
                     key=Reader.number, reverse=True)
     if not chosen:
         raise Missing("no reader is called %s" % options.only)
-    with published(options.dir), tempfile.TemporaryDirectory() as home:
+    with show_perf_maps(options.dir), tempfile.TemporaryDirectory() as home:
         read_by_later = False
         for name in options.file:
             for reader in chosen:

@@ -18,7 +18,7 @@ from adapting.protocol import Adapter, Failed, Missing, find, main, one_line, ou
 LOADED = re.compile(r"return code: 0$", re.M)
 
 
-def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
+def read_stacks(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yields (count, names innermost first) of the collapsed format."""
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
@@ -67,7 +67,7 @@ class AsyncProfiler(Adapter):
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, sums.LACKS, period=10**9 // self.options.freq)
-        sums.write_stacks(stream, self.pid, self.path("profile.txt"), stacks)
+        sums.write_stacks(stream, self.pid, self.path("profile.txt"), read_stacks)
 
 
 if __name__ == "__main__":

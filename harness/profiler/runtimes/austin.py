@@ -19,7 +19,7 @@ from adapting.protocol import Missing, main, output_of
 HEAD = re.compile(r"P(\d+);T(?:\d+:)?([0-9a-f]+)(?:;(.*))? (\d+)$")
 
 
-def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
+def read_stacks(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yields (microseconds, names innermost first) of lines with frames FILE:FUNCTION:LINE."""
     for line in text.splitlines():
         found = HEAD.match(line)
@@ -47,7 +47,7 @@ class Austin(Program):
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, sums.LACKS, period=1000)
-        sums.write_stacks(stream, self.pid, self.path("profile.txt"), stacks)
+        sums.write_stacks(stream, self.pid, self.path("profile.txt"), read_stacks)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from adapting.protocol import main
 FRAME = re.compile(r"(.*) \((.*)\)$")
 
 
-def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
+def read_stacks(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yields (count, names innermost first) of py-spy's raw format."""
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
@@ -39,7 +39,7 @@ class PySpy(Program):
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, sums.LACKS)
-        sums.write_stacks(stream, self.pid, self.path("profile.txt"), stacks)
+        sums.write_stacks(stream, self.pid, self.path("profile.txt"), read_stacks)
 
 
 if __name__ == "__main__":

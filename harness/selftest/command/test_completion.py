@@ -38,7 +38,7 @@ TYPED = {
 
 def complete(*words: str) -> list[str]:
     """Returns the possible values of the last of @words."""
-    text = process.must([JITPROOF, "complete", *words])
+    text = process.run_or_raise([JITPROOF, "complete", *words])
     return [line.split("\t")[0] for line in text.splitlines()]
 
 
@@ -46,17 +46,17 @@ class Candidates(unittest.TestCase):
     def test_every_command(self) -> None:
         """Each command reads its words by the one function that completes them, and then runs
         nothing."""
-        shown = re.findall(r"^  (\w+)  ", process.must([JITPROOF, "--help"]), re.M)
+        shown = re.findall(r"^  (\w+)  ", process.run_or_raise([JITPROOF, "--help"]), re.M)
         self.assertIn("judge", shown)
         self.assertEqual(complete(""), shown)
         for command in shown:
             with self.subTest(command):
-                text = process.must([JITPROOF, command, "--help"])
+                text = process.run_or_raise([JITPROOF, command, "--help"])
                 options = re.findall(r"^  (?:-\w, )?(--?[a-z][\w-]*)", text, re.M)
                 self.assertEqual(complete(command, "-"), ["--help", *options])
 
     def test_cases(self) -> None:
-        cases = [line.split()[0] for line in process.must([JITPROOF, "list"]).splitlines()]
+        cases = [line.split()[0] for line in process.run_or_raise([JITPROOF, "list"]).splitlines()]
         studies = sorted({name.split("/")[0] for name in cases})
         self.assertEqual(complete("repro", ""), cases)
         self.assertEqual(complete("run", ""), [study + "/*" for study in studies] + cases)
@@ -124,7 +124,8 @@ class Shells(Folder):
         self.need("fish")
         for typed, words in TYPED.items():
             asked = f"source {SCRIPTS}/jitproof.fish; complete -C 'jitproof {typed}'"
-            text = process.must(["fish", "--no-config", "-c", asked], cwd=self.place("here"),
+            text = process.run_or_raise(["fish", "--no-config", "-c", asked],
+                                        cwd=self.place("here"),
                                 env=self.environment)
             with self.subTest(typed):
                 self.assertEqual([line.split("\t")[0] for line in text.splitlines()], [words[-1]])

@@ -34,7 +34,8 @@ class Mistyped(unittest.TestCase):
 
 class Names(unittest.TestCase):
     def list_names(self, *words: str) -> list[str]:
-        return [line.split()[0] for line in process.must([JITPROOF, "list", *words]).splitlines()]
+        return [line.split()[0] for line in process.run_or_raise([JITPROOF, "list",
+                                                                  *words]).splitlines()]
 
     def test_parts_of_names(self) -> None:
         every = self.list_names()
@@ -57,7 +58,7 @@ class Version(Folder):
                 self.assertRegex(done.stdout, r"^jitproof \d+\.\d+ \((unknown|[0-9a-z.-]+)\)\n$")
 
     def read_commit(self) -> str:
-        process.must(["make", "-s", "-C", self.home, "O=" + self.place("build"),
+        process.run_or_raise(["make", "-s", "-C", self.home, "O=" + self.place("build"),
                       self.place("build", "commit")])
         return files.read(self.place("build", "commit")).strip()
 
@@ -65,10 +66,10 @@ class Version(Folder):
         shutil.copy(ROOT + "/Makefile", self.home)
         self.assertEqual(self.read_commit(), "unknown")
         git = ["git", "-C", self.home, "-c", "user.name=x", "-c", "user.email=x"]
-        process.must([*git, "init", "-q"])
-        process.must([*git, "add", "Makefile"])
-        process.must([*git, "commit", "-qm", "x"])
-        head = process.must([*git, "rev-parse", "--short=12", "HEAD"]).strip()
+        process.run_or_raise([*git, "init", "-q"])
+        process.run_or_raise([*git, "add", "Makefile"])
+        process.run_or_raise([*git, "commit", "-qm", "x"])
+        head = process.run_or_raise([*git, "rev-parse", "--short=12", "HEAD"]).strip()
         self.assertEqual(self.read_commit(), head)
         files.write(self.place("Makefile"), files.read(self.place("Makefile")) + "#\n")
         self.assertEqual(self.read_commit(), head + "-dirty")

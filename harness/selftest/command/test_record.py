@@ -8,7 +8,7 @@ import re
 import sys
 
 from ci.base import files, process
-from ci.base.text import found
+from ci.base.text import find_match
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import Folder, JITPROOF
 
@@ -60,7 +60,7 @@ class Beside(Folder):
                             "-c", NICE], timeout=60)
         if "perf_event_open" in done.stderr:
             self.skipTest(done.stderr.strip())
-        rights = int(found(r"CapEff:\s*(\w+)", files.read("/proc/self/status"))[1], 16)
+        rights = int(find_match(r"CapEff:\s*(\w+)", files.read("/proc/self/status"))[1], 16)
         reader = -20 if rights >> CAP_SYS_NICE & 1 else mine
         first, *others = json.loads(done.stdout)
         self.assertEqual(first, reader, done.stderr)

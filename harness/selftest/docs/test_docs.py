@@ -76,7 +76,7 @@ class Examples(Folder):
 
     def test_workload(self) -> None:
         source, = find_blocks("new-workload.md", "c")
-        process.must(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Werror",
+        process.run_or_raise(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Werror",
                       "-fsyntax-only", "-I", TOP, self.write(source, "mine.c")])
         self.assertIn("example:2: no workload 'mine'", self.parse_case_file("new-workload.md"))
 
@@ -180,7 +180,8 @@ class ManPages(Folder):
 
     def setUp(self) -> None:
         super().setUp()
-        process.must([sys.executable, os.path.join(TOP, "ci", "manual"), "--jitproof", JITPROOF,
+        process.run_or_raise([sys.executable, os.path.join(TOP, "ci", "manual"), "--jitproof",
+                              JITPROOF,
                       "-o", self.home])
         with open(MANUAL, encoding="utf-8") as file:
             self.text = file.read()
@@ -191,7 +192,7 @@ class ManPages(Folder):
         """Returns the output of man with very long lines."""
         if not shutil.which("groff"):
             self.skipTest("no groff")
-        return process.must(["groff", "-man", "-T", "utf8", "-P-cbou", "-rLL=2000n",
+        return process.run_or_raise(["groff", "-man", "-T", "utf8", "-P-cbou", "-rLL=2000n",
                              self.place(*names)], env={**os.environ, "GROFF_NO_SGR": "1"})
 
     def test_commands(self) -> None:

@@ -56,7 +56,7 @@ class Recording(Folder):
     def map_library(self, path: str, time: int = 8) -> dict[str, int]:
         """Maps the text of a library; returns the addresses of its symbols."""
         self.add_map(LIBRARY, path, time, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
-        return {name: LIBRARY + at - 0x1000 for name, at in process.symbols(path).items()}
+        return {name: LIBRARY + at - 0x1000 for name, at in process.read_symbols(path).items()}
 
     def add_synthesized(self, start: int, name: str, size: int = 0x10000) -> None:
         """Adds a mapping record as perf synthesizes it: without time and event."""
@@ -418,7 +418,7 @@ class Libraries(Recording):
     def call_site(self, body: str) -> int:
         """Returns the return address of a call of a function with @body."""
         path = self.place("libcalls.so")
-        process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
             ".globl site\ncalls: .cfi_startproc\n" + body +
             " .cfi_endproc\n .balign 64\nouter: call calls\nsite: ret\n", "c.s")])
         self.add_map(ANON, "//anon", 8)
@@ -486,7 +486,8 @@ class LibC(Recording):
 
     def build_library(self) -> dict[str, int]:
         path = self.place("libc.so.6")
-        process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(self.SOURCE, "c.s")])
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(self.SOURCE,
+                                                                                    "c.s")])
         return {name: place + 32 for name, place in self.map_library(path).items()}
 
     def test_called_back(self) -> None:
@@ -803,7 +804,8 @@ class Dumps(Recording):
     def test_injected_and_covered(self) -> None:
         """A later record of the memory hides the file's names and its unwind information."""
         path = self.place("jitted-%d-1.so" % PID)
-        process.must(["gcc", "-shared", "-nostdlib", "-fasynchronous-unwind-tables", "-x", "c",
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-fasynchronous-unwind-tables", "-x",
+                              "c",
                       "-", "-o", path], input="int f(void) { return 1; }")
         function = self.map_library(path)["f"]
         self.add_map(LIBRARY, "//anon", 9, size=0x1000)
@@ -817,9 +819,10 @@ class Dumps(Recording):
     def test_injected_without_unwind_information(self) -> None:
         """The injected file exists without build id and call frame information."""
         path = self.place("jitted-%d-1.so" % PID)
-        process.must(["gcc", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables", "-x", "c",
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables",
+                              "-x", "c",
                       "-", "-o", path], input="int f(void) { return 1; }")
-        process.must(["strip", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path])
+        process.run_or_raise(["strip", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path])
         self.add_map(ANON, path, 8, ino=os.stat(path).st_ino)
         self.add_dumps(ANON + 8, self.ASKED)
         found = self.expect_cause("no-cfi-for-jit", 1)
@@ -836,7 +839,7 @@ class Dumps(Recording):
 
     def test_text_in_memory_that_calls(self) -> None:
         path = self.place("libcalled.so")
-        process.must(["gcc", "-shared", "-nostdlib", "-O1", "-x", "c", "-", "-o", path],
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-O1", "-x", "c", "-", "-o", path],
                      input="int called(void) { return 1; }")
         called = self.map_library(path)["called"]
         self.add_map(MAIN + 0x4000, "//anon", 8, size=0x4000)
@@ -849,7 +852,7 @@ class Dumps(Recording):
         """For a function without unwind information perf uses frame pointers, which are right if
         they lead to the thread's start."""
         path = self.place("libbare.so")
-        process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
             ".globl bare\nbare: nop\n ret\n .balign 64\n"
             "whole: .cfi_startproc\n ret\n .cfi_endproc\n", "bare.s")])
         bare = self.map_library(path)["bare"]
@@ -932,12 +935,12 @@ class Command(Recording):
         self.assertIn(self.path, done.stderr)
 
     def test_causes(self) -> None:
-        table = json.loads(process.must([JITPROOF, "explain", "--causes", "--json"]))
+        table = json.loads(process.run_or_raise([JITPROOF, "explain", "--causes", "--json"]))
         words = {cause["id"]: {one["word"] for one in cause["words"]} for cause in table["causes"]}
         self.assertTrue(STACKS <= set(words))
         self.assertEqual(words["depth-limit"], {"max-stack"})
         self.assertIn("mremap", {one["word"] for one in table["words"]})
-        text = process.must([JITPROOF, "explain", "--causes"])
+        text = process.run_or_raise([JITPROOF, "explain", "--causes"])
         for cause, finer in words.items():
             self.assertIn(cause, text)
             for word in finer:
@@ -951,6 +954,6 @@ class Command(Recording):
         for name in STACKS:
             self.assertIn(name, done.stdout)
             self.assertIn(f"| `{name}` |", page)
-        table = json.loads(process.must([JITPROOF, "explain", "--causes", "--json"]))
+        table = json.loads(process.run_or_raise([JITPROOF, "explain", "--causes", "--json"]))
         for cause in table["causes"]:
             self.assertIn(f"| `{cause['id']}` | {cause['text']} |\n", page)

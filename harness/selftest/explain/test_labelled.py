@@ -80,7 +80,7 @@ def explain_set(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]
         return list(pool.map(lambda name: explain_one(name, os.path.join(scratch, name)), chosen))
 
 
-def rate(found: Sequence[Answer]) -> str:
+def format_rate(found: Sequence[Answer]) -> str:
     """Formats how many are right, with the 95 % interval of the rate."""
     right = sum(one.right for one in found)
     least, most = intervals.compute_wilson(right, len(found))
@@ -91,8 +91,8 @@ def format_table(found: Sequence[Answer]) -> str:
     return "\n".join([
         *(one.format_row() for one in found),
         "| main cause first: %s | healthy, and called so: %s |" % (
-            rate([one for one in found if one.label[0] != HEALTHY]),
-            rate([one for one in found if one.label[0] == HEALTHY]))])
+            format_rate([one for one in found if one.label[0] != HEALTHY]),
+            format_rate([one for one in found if one.label[0] == HEALTHY]))])
 
 
 class Labelled(unittest.TestCase):

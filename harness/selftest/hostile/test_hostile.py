@@ -393,7 +393,7 @@ class Killed(Folder):
 
     def find_leftovers(self) -> list[str]:
         """Returns leftovers: orphaned processes, which became children of this one, and files."""
-        return process.children() + os.listdir(self.home)
+        return process.list_children() + os.listdir(self.home)
 
     def test_killed_at_any_moment(self) -> None:
         """Workloads that fork, exec and leave their session are all ended, whether `run` is killed

@@ -73,7 +73,7 @@ class Killed(Folder):
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        return process.children() + os.listdir(self.place("tmp"))
+        return process.list_children() + os.listdir(self.place("tmp"))
 
     def kill_command(self, name: str, number: signal.Signals, moment: float, size: int) -> None:
         with self.start_command(COMMANDS[name][0]) as command:

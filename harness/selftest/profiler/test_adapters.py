@@ -205,7 +205,7 @@ ASKED = {"version": ("when asked for its version", "'version ...' or 'skip WHY'"
          "versioned": ("after its version", "its end")}
 
 
-def remove(path: str) -> None:
+def remove_lines(path: str) -> None:
     if os.path.lexists(path):
         os.unlink(path)
 
@@ -276,7 +276,7 @@ class Broken(Folder):
         with tempfile.TemporaryDirectory(dir="/tmp") as other:
             maps = ["/tmp/perf-%d.map" % (2 ** 31 - number) for number in range(2, 6)]
             for path in maps:
-                self.addCleanup(remove, path)
+                self.addCleanup(remove_lines, path)
             foreign, elsewhere, plain, case = maps
             os.symlink(os.path.join(other, os.path.basename(foreign)), foreign)
             # A link to a file of this case that adapters do not create.

@@ -36,9 +36,9 @@ class Shown(Folder):
         """Opens the page of a fixture or a path. Returns its first picture."""
         path = os.path.join(FIXTURES, source)
         self.page = self.place("page.html")
-        process.must([JITPROOF, "report", path, "-o", self.page])
+        process.run_or_raise([JITPROOF, "report", path, "-o", self.page])
         self.browser.open("file://" + self.page)
-        report = json.loads(process.must([JITPROOF, "report", "--json", path]))
+        report = json.loads(process.run_or_raise([JITPROOF, "report", "--json", path]))
         return dict(report["pictures"][0])
 
     def read_count(self) -> int:

@@ -39,14 +39,15 @@ class Size(Folder):
                 "<QQIIQQ%dQ" % len(chain), 7, chain[1], PID, PID + number % 50,
                 1000000 + number * 100000, len(chain), *chain)))
         perf.save(self.place("perf.data"))
-        process.must([JITPROOF, "report", self.place("perf.data"), "-o", self.place("page.html")])
+        process.run_or_raise([JITPROOF, "report", self.place("perf.data"), "-o",
+                              self.place("page.html")])
         return self.place("page.html")
 
     def test_size(self) -> None:
         """All samples are shown; far fewer are drawn at first."""
         page = self.make(3, 12)
         self.assertLess(os.path.getsize(page), LARGEST)
-        picture, = json.loads(process.must([JITPROOF, "report", "--json",
+        picture, = json.loads(process.run_or_raise([JITPROOF, "report", "--json",
                                             self.place("perf.data")]))["pictures"]
         self.assertEqual((picture["samples"], len(picture["rows"])), (SAMPLES, SAMPLES))
         levels = [sum(row[LEVEL] <= level for row in picture["rows"]) for level in range(10)]
@@ -69,7 +70,7 @@ class Size(Folder):
         """If stacks are too many, samples are left out evenly, and the page states how many."""
         page = self.make(50, 12)
         self.assertLess(os.path.getsize(page), LARGEST)
-        picture, = json.loads(process.must([JITPROOF, "report", "--json",
+        picture, = json.loads(process.run_or_raise([JITPROOF, "report", "--json",
                                             self.place("perf.data")]))["pictures"]
         self.assertGreater(picture["one_of"], 1)
         self.assertEqual(picture["samples"], SAMPLES)

@@ -129,7 +129,7 @@ More: \S*jitproof-selftest judge -v(?: \\
 
     def test_list(self) -> None:
         listed = self.check_width(terminal.show([JITPROOF, "list"]).out)
-        plain = process.must([JITPROOF, "list"]).splitlines()
+        plain = process.run_or_raise([JITPROOF, "list"]).splitlines()
         self.assertGreater(max(map(len, plain)), 80)
         self.assertEqual([line.split()[0] for line in listed],
                          [line.split()[0] for line in plain])

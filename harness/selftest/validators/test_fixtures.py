@@ -390,7 +390,7 @@ class Pure(Recorded):
         root = self.place("root")
         needed = {JITPROOF: "/jitproof", directory: "/case"}
         needed.update((path, path) for path in
-                      re.findall(r"(/\S+)", process.must(["ldd", JITPROOF])))
+                      re.findall(r"(/\S+)", process.run_or_raise(["ldd", JITPROOF])))
         script = [f"mount -t tmpfs none '{root}'"]
         for source, target in needed.items():
             place = root + target

@@ -498,7 +498,7 @@ class Changed(Folder):
         out = os.path.join(folder, "injected.data")
         os.unlink(out)
         shutil.rmtree(os.path.join(folder, "jit"))
-        process.must([JITPROOF, "inject", "--anon=cut", "--jitdump-dir", folder, "-i",
+        process.run_or_raise([JITPROOF, "inject", "--anon=cut", "--jitdump-dir", folder, "-i",
                       os.path.join(folder, "perf.data"), "-o", out], timeout=30)
         os.rename(out + ".jit", os.path.join(folder, "jit"))
 

@@ -26,7 +26,7 @@ PID, CODE = 100, 0x10000
 TRACING_DATA, AUXTRACE, HEADER_FEATURE, FINISHED_INIT = 66, 71, 80, 82
 
 
-def sample(perf: rd.PerfData, attr: rd.Attr, time: int, chain: list[int]) -> rd.Sample:
+def make_sample(perf: rd.PerfData, attr: rd.Attr, time: int, chain: list[int]) -> rd.Sample:
     made = rd.Sample.make(attr, pid=PID, tid=PID, chain=[rd.CONTEXT_USER, *chain])
     made.ip, made.time, made.id, made.misc = chain[0], time, attr.ids[0], rd.USER
     return made
@@ -43,23 +43,23 @@ def odd_data() -> None:
         perf.comm(PID, PID, "odd", 5),
         perf.map(PID, CODE, 0x1000, "/usr/bin/odd", 10),
         perf.map(PID, CODE + 0x4000, 0x1000, "//anon", 11),
-        sample(perf, attrs[0], 20, [CODE, CODE + 8]),
+        make_sample(perf, attrs[0], 20, [CODE, CODE + 8]),
         rd.Record(rd.FINISHED_ROUND, 0, b""),
         perf.side(rd.LOST, struct.pack("<QQ", 7, 12), 30),
         perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 5), 31),
         perf.fork(PID + 1, PID, 32),
         perf.comm(PID + 1, PID + 1, "child", 33, True),
-        sample(perf, attrs[1], 19, [CODE + 0x4000]),
+        make_sample(perf, attrs[1], 19, [CODE + 0x4000]),
         rd.Record(200, 0, bytes(24)),
         rd.Record(TRACING_DATA, 0, struct.pack("<II", 0, 0)),
         rd.Record(AUXTRACE, 0, struct.pack("<QQQIIII", 0, 0, 0, 0, 0, 0, 0)),
         rd.Record(rd.FINISHED_ROUND, 0, b""),
-        sample(perf, attrs[0], 40, [CODE + 0x9000, 2**64 - 1]),
+        make_sample(perf, attrs[0], 40, [CODE + 0x9000, 2**64 - 1]),
     ]
     perf.save(os.path.join(HERE, "odd.data"))
 
 
-def uleb(value: int) -> bytes:
+def encode_uleb(value: int) -> bytes:
     raw = b""
     while value > 0x7f:
         raw += bytes([value & 0x7f | 0x80])
@@ -82,7 +82,7 @@ def emitted_eh_frame() -> bytes:
     rows = b""
     for step, (register, offset) in ((1, (7, 16)), (3, (6, 16)), (0x90, (7, 8)), (70, (7, 4128))):
         advance = bytes([0x40 | step]) if step < 0x40 else bytes([2, step])
-        rows += advance + b"\x0c" + uleb(register) + uleb(offset) + bytes([0x86, 2])
+        rows += advance + b"\x0c" + encode_uleb(register) + encode_uleb(offset) + bytes([0x86, 2])
     fde = entry(struct.pack("<IiI", len(cie) + 4, -(at + 8), size) + b"\0" + rows)
     frame = cie + fde + bytes(8)
     index_at = size + len(frame)
