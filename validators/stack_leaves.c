@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "harness/model/oracle/place.h"
+#include "harness/model/oracle/path_position.h"
 
 /* Highest share of a function's samples at an instruction that runs once per call. */
 static const double ONCE = 0.5;

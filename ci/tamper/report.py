@@ -14,12 +14,9 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 must not be noticed. *Unobservable*: nobody can see it in that case, with the proof from its files.
 Cases that hold nothing of a kind are not in its row.
 
-Once the program itself was altered, not what it wrote: a capture that drops every fifth sample as
-it takes it from the ring (`keep()` in `harness/capture/heard.c`), and does not count it. At c758144
-all 94 cases of the set check that ran were `not ok` with it: 81 FAIL, and 13 ERROR, since a host
-took as much time as samples were missing, and nobody can tell (7 could not run there: their
-profiler, kernel or program was missing). At edc462a, and at 36afa4e1 again, all 98
-whose samples ours took were; `peers/launch.names` is perf's own capture.
+The program itself was altered once, instead of its files: a capture that dropped every fifth
+sample while it drained the rings, and did not count it. None of the 98 cases with samples of our
+capture passed (commits edc462a and 36afa4e1). `peers/launch.names` uses perf's own capture.
 
 """
 

@@ -8,7 +8,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/excuse.h"
 #include "harness/capture/drain.h"
-#include "harness/capture/opened.h"
+#include "harness/capture/event_open.h"
 #include "harness/capture/probe.h"
 #include "harness/capture/recording.h"
 #include "harness/capture/session.h"

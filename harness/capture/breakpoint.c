@@ -11,7 +11,7 @@
 #include "harness/base/number.h"
 #include "harness/base/search.h"
 #include "harness/capture/worker.h"
-#include "harness/capture/opened.h"
+#include "harness/capture/event_open.h"
 #include "harness/capture/recording.h"
 #include "harness/capture/attach.h"
 #include "harness/capture/probe.h"
@@ -260,7 +260,7 @@ static int open_recorder(struct job *job, struct jp_error *err)
 			   0);
 	jp_attr_sideband(&recorder->attr[JP_SIDEBAND], &session->options, &recorder->abilities);
 	pthread_mutex_lock(&session->lock);
-	recorder->heard.observer = (struct jp_observer){.context = job, .sample = note_hit};
+	recorder->received.observer = (struct jp_observer){.context = job, .sample = note_hit};
 	pthread_mutex_unlock(&session->lock);
 	return jp_recorder_create(session, "breakpoint", err);
 }

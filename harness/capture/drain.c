@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "harness/base/clock.h"
-#include "harness/capture/heard.h"
+#include "harness/capture/received.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/capture/worker.h"
@@ -81,7 +81,7 @@ static bool drain_once(struct jp_session *session)
 	if (!recorder->writer)
 		return false;
 	settled = jp_grace_passed(&recorder->drain.grace);
-	any = jp_heard_drain(session);
+	any = jp_received_drain(session);
 	end_round(recorder, any, settled);
 	if (jp_perfdata_error(recorder->writer))
 		session->complete = true;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/personality.h>
 
-#include "harness/capture/opened.h"
+#include "harness/capture/event_open.h"
 #include "harness/capture/drain.h"
 #include "harness/capture/recording.h"
 #include "harness/capture/backfill.h"
@@ -138,7 +138,7 @@ static int observe_sideband(struct jp_session *session, struct jp_error *err)
 	if (!gated->backfill)
 		return -ENOMEM;
 	pthread_mutex_lock(&session->lock);
-	session->recorder->heard.observer =
+	session->recorder->received.observer =
 		(struct jp_observer){.context = gated->backfill, .sideband = jp_backfill_note};
 	pthread_mutex_unlock(&session->lock);
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 
-#include "harness/capture/opened.h"
+#include "harness/capture/event_open.h"
 #include "harness/capture/recording.h"
 #include "harness/capture/attach.h"
 #include "harness/capture/probe.h"

@@ -9,7 +9,7 @@
 
 #include "harness/base/map.h"
 #include "harness/capture/events.h"
-#include "harness/capture/grace.h"
+#include "harness/capture/rcu_grace.h"
 #include "harness/format/perfdata/ring.h"
 #include "harness/format/perfdata/write.h"
 
@@ -23,7 +23,7 @@ struct jp_ring { /* one per CPU and stream */
 	struct jp_perf_ring records;
 };
 
-/* opened.c */
+/* event_open.c */
 struct jp_opened {
 	int fd;
 	pid_t tid; /* -1: all threads of @cpu */
@@ -63,7 +63,7 @@ struct jp_drain {
 	uint64_t last_round;
 };
 
-/* heard.c */
+/* received.c */
 struct jp_event;
 /* Observers of kept events, under the session's lock. */
 struct jp_observer {
@@ -74,7 +74,7 @@ struct jp_observer {
 };
 
 /* Facts from the records so far, under the session's lock. */
-struct jp_heard {
+struct jp_received {
 	struct jp_map ids;                /* event id -> struct jp_opened_for */
 	struct jp_map owners[JP_STREAMS]; /* tid -> struct jp_event_owner */
 	struct jp_map fork_times;         /* tid -> uint64_t, time of its FORK record */
@@ -98,5 +98,5 @@ struct jp_recorder {
 	/* Under the session's lock. */
 	struct jp_perfdata_writer *writer;
 	struct jp_opened_events opened;
-	struct jp_heard heard;
+	struct jp_received received;
 };

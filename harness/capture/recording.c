@@ -10,8 +10,8 @@
 #include "harness/base/clock.h"
 #include "harness/base/order.h"
 #include "harness/capture/drain.h"
-#include "harness/capture/heard.h"
-#include "harness/capture/opened.h"
+#include "harness/capture/received.h"
+#include "harness/capture/event_open.h"
 #include "harness/capture/probe.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/rings.h"
@@ -160,10 +160,10 @@ void jp_recorder_stop(struct jp_session *session)
 	if (is_counted(&recorder->attr[JP_SAMPLING]))
 		info->counted = recorder->opened.counted[JP_SAMPLING];
 	info->lost_samples =
-		jp_max(recorder->heard.lost[JP_SAMPLING], recorder->opened.lost[JP_SAMPLING]);
+		jp_max(recorder->received.lost[JP_SAMPLING], recorder->opened.lost[JP_SAMPLING]);
 	info->lost_sideband =
-		jp_max(recorder->heard.lost[JP_SIDEBAND], recorder->opened.lost[JP_SIDEBAND]);
-	info->duplicates = recorder->heard.duplicates[JP_SAMPLING];
+		jp_max(recorder->received.lost[JP_SIDEBAND], recorder->opened.lost[JP_SIDEBAND]);
+	info->duplicates = recorder->received.duplicates[JP_SAMPLING];
 }
 
 static int close_file(struct jp_recorder *recorder, struct jp_error *err)
@@ -171,8 +171,8 @@ static int close_file(struct jp_recorder *recorder, struct jp_error *err)
 	struct jp_perfdata_writer *writer = recorder->writer;
 
 	recorder->writer = NULL;
-	return jp_perfdata_close(writer, recorder->heard.first_sample, recorder->heard.last_sample,
-				 err);
+	return jp_perfdata_close(writer, recorder->received.first_sample,
+				 recorder->received.last_sample, err);
 }
 
 static int write_info(struct jp_session *session, struct jp_error *err)
@@ -191,7 +191,7 @@ static int write_info(struct jp_session *session, struct jp_error *err)
 	info->cpus = session->nr_cpus;
 	info->kernel = recorder->abilities.kernel;
 	info->format_lost = recorder->abilities.lost;
-	info->duplicates_sideband = recorder->heard.duplicates[JP_SIDEBAND];
+	info->duplicates_sideband = recorder->received.duplicates[JP_SIDEBAND];
 	return jp_capture_info_write(info, session->dir, err);
 }
 
@@ -199,7 +199,7 @@ int jp_recorder_finish(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
 	/* The last losses of a ring that stayed full have no record of the kernel. */
-	uint64_t unreported = session->info.lost_samples - recorder->heard.lost[JP_SAMPLING];
+	uint64_t unreported = session->info.lost_samples - recorder->received.lost[JP_SAMPLING];
 	int ret;
 
 	if (unreported)
@@ -221,7 +221,7 @@ void jp_recorder_free(struct jp_session *session)
 		jp_perfdata_remove(recorder->writer);
 	jp_rings_close(session);
 	jp_drain_close(&recorder->drain);
-	jp_heard_free(&recorder->heard);
+	jp_received_free(&recorder->received);
 	free(recorder->opened.list);
 	free(recorder);
 	session->recorder = NULL;

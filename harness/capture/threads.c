@@ -12,7 +12,7 @@
 #include "harness/base/number.h"
 #include "harness/capture/drain.h"
 #include "harness/capture/event_owners.h"
-#include "harness/capture/opened.h"
+#include "harness/capture/event_open.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 
@@ -49,18 +49,18 @@ int jp_tids_list(const char *path, struct jp_tids *tids)
 	return 0;
 }
 
-static bool is_opened(const struct jp_heard *heard, enum jp_stream stream, pid_t tid)
+static bool is_opened(const struct jp_received *received, enum jp_stream stream, pid_t tid)
 {
-	const struct jp_event_owner *life = jp_map_find(&heard->owners[stream], (uint64_t)tid);
+	const struct jp_event_owner *life = jp_map_find(&received->owners[stream], (uint64_t)tid);
 
 	return life && life->owner == tid && life->until == UINT64_MAX;
 }
 
 /* Returns whether a FORK record later than @since reports @tid: then @tid inherited an enabled
  * event. */
-static bool has_fork_record(const struct jp_heard *heard, pid_t tid, uint64_t since)
+static bool has_fork_record(const struct jp_received *received, pid_t tid, uint64_t since)
 {
-	const uint64_t *forked = jp_map_find(&heard->fork_times, (uint64_t)tid);
+	const uint64_t *forked = jp_map_find(&received->fork_times, (uint64_t)tid);
 
 	return forked && *forked > since;
 }
@@ -84,8 +84,8 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 		bool known, explained;
 
 		pthread_mutex_lock(&session->lock);
-		known = is_opened(&session->recorder->heard, stream, tids.tids[i]);
-		explained = has_fork_record(&session->recorder->heard, tids.tids[i], since);
+		known = is_opened(&session->recorder->received, stream, tids.tids[i]);
+		explained = has_fork_record(&session->recorder->received, tids.tids[i], since);
 		pthread_mutex_unlock(&session->lock);
 		if (known)
 			continue;

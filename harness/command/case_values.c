@@ -6,7 +6,7 @@
 
 #include "harness/capture/profilers.h"
 #include "harness/run/cases.h"
-#include "harness/score/take.h"
+#include "harness/score/take_score.h"
 #include "harness/score/scenes.h"
 
 void jp_print_cases(FILE *out)

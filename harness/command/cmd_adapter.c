@@ -11,9 +11,9 @@
 #include "harness/command/case_values.h"
 #include "harness/command/values.h"
 #include "harness/command/reading.h"
-#include "harness/command/stay.h"
+#include "harness/command/cleanup_parent.h"
 #include "harness/score/scenes.h"
-#include "harness/score/take.h"
+#include "harness/score/take_score.h"
 
 /* `adapter check NAME`: exchanges the protocol's messages with an adapter and reports its
  * errors. */

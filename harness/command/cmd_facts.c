@@ -9,7 +9,7 @@
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/values.h"
-#include "harness/facts/ask.h"
+#include "harness/facts/probe_fact.h"
 
 enum { LIMIT_MS = 20000 };
 

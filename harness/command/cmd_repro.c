@@ -18,7 +18,7 @@
 #include "harness/command/case_values.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
-#include "harness/command/stay.h"
+#include "harness/command/cleanup_parent.h"
 #include "harness/base/interrupt.h"
 #include "harness/report/ktap.h"
 #include "harness/capture/adapter.h"

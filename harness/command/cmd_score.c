@@ -10,10 +10,10 @@
 #include "harness/command/command_line.h"
 #include "harness/command/values.h"
 #include "harness/command/reading.h"
-#include "harness/command/stay.h"
-#include "harness/score/again.h"
+#include "harness/command/cleanup_parent.h"
+#include "harness/score/rejudge.h"
 #include "harness/score/scenes.h"
-#include "harness/score/take.h"
+#include "harness/score/take_score.h"
 
 struct score_request {
 	struct jp_score_plan plan;

@@ -6,7 +6,7 @@
 #include "harness/base/interrupt.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
-#include "harness/command/stay.h"
+#include "harness/command/cleanup_parent.h"
 #include "harness/format/rundir/run_dir.h"
 
 const struct jp_option *jp_truth_rows(void *context)

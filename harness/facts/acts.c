@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/facts/tell.h"
+#include "harness/facts/state_maps.h"
 #include "harness/facts/test_region.h"
 
 struct act {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Mapping records with build ids, alone and beside an event that requests none. */
 #include "harness/facts/test_region.h"
-#include "harness/facts/tell.h"
-#include "harness/facts/tiny.h"
+#include "harness/facts/state_maps.h"
+#include "harness/facts/tiny_program.h"
 
 static void answer_marks(struct jp_answer *answer, struct jp_watch *watch)
 {

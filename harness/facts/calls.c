@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "harness/facts/test_region.h"
-#include "harness/facts/tell.h"
+#include "harness/facts/state_maps.h"
 
 /* Numbers that a C library or its kernel headers may be too old for. */
 enum {

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "harness/facts/tell.h"
-#include "harness/facts/tiny.h"
+#include "harness/facts/state_maps.h"
+#include "harness/facts/tiny_program.h"
 
 static void *exec_in_thread(void *context)
 {

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "harness/facts/ask.h"
+#include "harness/facts/probe_fact.h"
 #include "harness/facts/test_region.h"
 #include "harness/facts/watch.h"
 

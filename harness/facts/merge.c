@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/facts/ask.h"
+#include "harness/facts/probe_fact.h"
 #include "harness/facts/test_region.h"
-#include "harness/facts/tell.h"
+#include "harness/facts/state_maps.h"
 
 static void map_in_child(struct jp_answer *answer, struct jp_watch *watch)
 {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "harness/facts/test_region.h"
-#include "harness/facts/tell.h"
-#include "harness/facts/tiny.h"
+#include "harness/facts/state_maps.h"
+#include "harness/facts/tiny_program.h"
 
 static void answer_mapping(struct jp_answer *answer, struct jp_watch *watch, int flags, int fd)
 {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "harness/facts/test_region.h"
-#include "harness/facts/tell.h"
+#include "harness/facts/state_maps.h"
 
 static void map_read_implies_exec(struct jp_answer *answer, struct jp_watch *watch)
 {

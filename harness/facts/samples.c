@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "harness/facts/ask.h"
+#include "harness/facts/probe_fact.h"
 #include "harness/facts/test_region.h"
 
 static void open_breakpoint(struct jp_answer *answer, uint64_t length)

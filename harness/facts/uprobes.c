@@ -13,7 +13,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/facts/test_region.h"
-#include "harness/facts/tell.h"
+#include "harness/facts/state_maps.h"
 #include "harness/format/procmaps/procmaps.h"
 
 /* A file and an offset in it. */

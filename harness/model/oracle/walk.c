@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/model/oracle/place.h"
+#include "harness/model/oracle/path_position.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "harness/facts/ask.h"
+#include "harness/facts/probe_fact.h"
 
 static void crash(struct jp_answer *answer)
 {

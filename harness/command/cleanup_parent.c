@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/command/stay.h"
+#include "harness/command/cleanup_parent.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/capture/grace.h"
+#include "harness/capture/rcu_grace.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/score/take.h"
+#include "harness/score/take_score.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "harness/facts/acts.h"
-#include "harness/facts/ask.h"
+#include "harness/facts/probe_fact.h"
 
 /* Pins the probe and its children to one CPU: an event with a ring belongs to one CPU, which
  * inherit requires. */

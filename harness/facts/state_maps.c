@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/facts/tell.h"
+#include "harness/facts/state_maps.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <sched.h>
 
 #include "harness/base/clock.h"
-#include "harness/capture/grace.h"
+#include "harness/capture/rcu_grace.h"
 #include "harness/selftest/support/check.h"
 
 static bool wait_for_grace(const struct jp_grace *grace)

@@ -3,9 +3,9 @@
 
 #include <stdbool.h>
 
-struct jp_heard;
+struct jp_received;
 struct jp_session;
 
 /* Writes the records in the rings to the file. Returns whether there were any. */
-bool jp_heard_drain(struct jp_session *session);
-void jp_heard_free(struct jp_heard *heard);
+bool jp_received_drain(struct jp_session *session);
+void jp_received_free(struct jp_received *received);

@@ -2,7 +2,7 @@
 /* Finding a thread's place in its path by address and stack pointer. */
 #include <elf.h>
 
-#include "harness/model/oracle/place.h"
+#include "harness/model/oracle/path_position.h"
 #include "harness/selftest/support/check.h"
 
 enum { OUTER = 0x1000, INNER = 0x2000, SIZE = 8, ENTRY = 0x7000 };

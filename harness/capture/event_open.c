@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/capture/opened.h"
+#include "harness/capture/event_open.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,7 +22,7 @@ static int remember_event(struct jp_session *session, const struct jp_opened *ev
 	int ret = -ENOMEM;
 
 	pthread_mutex_lock(&session->lock);
-	opened_for = jp_map_at(&recorder->heard.ids, event->id, sizeof(*opened_for));
+	opened_for = jp_map_at(&recorder->received.ids, event->id, sizeof(*opened_for));
 	if (opened_for && jp_array_reserve(&opened->list, &opened->capacity, opened->count + 1)) {
 		opened_for->tid = event->tid;
 		opened->list[opened->count++] = *event;
@@ -136,10 +136,10 @@ static int note_owner(struct jp_session *session, enum jp_stream stream,
 		return 0;
 	pthread_mutex_lock(&session->lock);
 	if (!event->enabled && first)
-		ret = jp_event_owner_direct(&session->recorder->heard.owners[stream], event->tid,
+		ret = jp_event_owner_direct(&session->recorder->received.owners[stream], event->tid,
 					    stream == JP_SIDEBAND ? UINT64_MAX : jp_clock_now());
 	else if (event->enabled && last && stream == JP_SIDEBAND)
-		ret = jp_event_owner_direct(&session->recorder->heard.owners[stream], event->tid,
+		ret = jp_event_owner_direct(&session->recorder->received.owners[stream], event->tid,
 					    jp_clock_now());
 	pthread_mutex_unlock(&session->lock);
 	return ret;

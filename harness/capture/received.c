@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/capture/heard.h"
+#include "harness/capture/received.h"
 
 #include "harness/capture/elf_copies.h"
 #include "harness/capture/event_owners.h"
@@ -7,59 +7,59 @@
 #include "harness/capture/session.h"
 #include "harness/format/procmaps/procmaps.h"
 
-void jp_heard_free(struct jp_heard *heard)
+void jp_received_free(struct jp_received *received)
 {
-	jp_map_free(&heard->ids);
-	jp_map_free(&heard->fork_times);
+	jp_map_free(&received->ids);
+	jp_map_free(&received->fork_times);
 	for (int i = 0; i < JP_STREAMS; i++)
-		jp_map_free(&heard->owners[i]);
+		jp_map_free(&received->owners[i]);
 }
 
-static bool note_duplicate(struct jp_heard *heard, enum jp_stream stream, uint64_t id, int32_t tid,
-			   uint64_t time)
+static bool note_duplicate(struct jp_received *received, enum jp_stream stream, uint64_t id,
+			   int32_t tid, uint64_t time)
 {
-	const struct jp_opened_for *opened = jp_map_find(&heard->ids, id);
+	const struct jp_opened_for *opened = jp_map_find(&received->ids, id);
 
 	if (!opened || opened->tid < 0 || tid <= 0 ||
-	    !jp_event_owner_duplicate(&heard->owners[stream], tid, opened->tid, time,
+	    !jp_event_owner_duplicate(&received->owners[stream], tid, opened->tid, time,
 				      stream == JP_SAMPLING))
 		return false;
-	heard->duplicates[stream]++;
+	received->duplicates[stream]++;
 	return true;
 }
 
 /* Returns whether another event already reported this exit, and notes that it was reported. All
  * events of a thread report its exit, a microsecond apart. */
-static bool note_repeated_exit(struct jp_heard *heard, const struct jp_event *event)
+static bool note_repeated_exit(struct jp_received *received, const struct jp_event *event)
 {
-	const struct jp_opened_for *opened = jp_map_find(&heard->ids, event->id);
-	const uint64_t *forked = jp_map_find(&heard->fork_times, event->tid);
+	const struct jp_opened_for *opened = jp_map_find(&received->ids, event->id);
+	const uint64_t *forked = jp_map_find(&received->fork_times, event->tid);
 
 	if (event->type != JP_EVENT_EXIT || !opened || opened->tid < 0 ||
-	    !jp_event_owner_ended(&heard->owners[JP_SIDEBAND], (int32_t)event->tid, opened->tid,
+	    !jp_event_owner_ended(&received->owners[JP_SIDEBAND], (int32_t)event->tid, opened->tid,
 				  forked ? *forked : 0))
 		return false;
-	heard->duplicates[JP_SIDEBAND]++;
+	received->duplicates[JP_SIDEBAND]++;
 	return true;
 }
 
 static bool keep_sample(struct jp_session *session, const struct jp_perf_record *record)
 {
 	const struct jp_perf_layout *layout = &session->recorder->layout[JP_SAMPLING];
-	struct jp_heard *heard = &session->recorder->heard;
+	struct jp_received *received = &session->recorder->received;
 	uint64_t id = jp_perf_record_id(layout, record), time = jp_perf_record_time(layout, record);
 
 	if (record->size < layout->fixed)
 		return true;
-	if (note_duplicate(heard, JP_SAMPLING, id, (int32_t)jp_perf_record_tid(layout, record),
+	if (note_duplicate(received, JP_SAMPLING, id, (int32_t)jp_perf_record_tid(layout, record),
 			   time))
 		return false;
-	if (heard->observer.sample)
-		heard->observer.sample(heard->observer.context, id);
-	if (!session->samples || time < heard->first_sample)
-		heard->first_sample = time;
-	if (time > heard->last_sample)
-		heard->last_sample = time;
+	if (received->observer.sample)
+		received->observer.sample(received->observer.context, id);
+	if (!session->samples || time < received->first_sample)
+		received->first_sample = time;
+	if (time > received->last_sample)
+		received->last_sample = time;
 	session->samples++;
 	session->early += !session->info.sampling || time < session->info.sampling;
 	return true;
@@ -83,21 +83,21 @@ static void want_copy(struct jp_session *session, const struct jp_event *event)
 
 static void note_sideband(struct jp_session *session, const struct jp_event *event)
 {
-	struct jp_heard *heard = &session->recorder->heard;
-	const struct jp_observer *observer = &heard->observer;
+	struct jp_received *received = &session->recorder->received;
+	const struct jp_observer *observer = &received->observer;
 	uint64_t *forked;
 
 	if (observer->sideband && observer->sideband(observer->context, event))
-		heard->lost[JP_SIDEBAND]++; /* out of memory: later decisions would be wrong */
+		received->lost[JP_SIDEBAND]++; /* out of memory: later decisions would be wrong */
 	switch (event->type) {
 	case JP_EVENT_FORK:
-		forked = jp_map_at(&heard->fork_times, event->tid, sizeof(*forked));
+		forked = jp_map_at(&received->fork_times, event->tid, sizeof(*forked));
 		if (forked)
 			*forked = event->time;
 		break;
 	case JP_EVENT_EXIT:
 		for (int i = 0; i < JP_STREAMS; i++)
-			jp_event_owner_exit(&heard->owners[i], (int32_t)event->tid, event->time);
+			jp_event_owner_exit(&received->owners[i], (int32_t)event->tid, event->time);
 		break;
 	case JP_EVENT_MAP:
 		if (session->copies)
@@ -112,7 +112,7 @@ static bool keep_record(struct jp_session *session, enum jp_stream stream,
 			const struct jp_perf_record *record)
 {
 	const struct jp_perf_layout *layout = &session->recorder->layout[stream];
-	struct jp_heard *heard = &session->recorder->heard;
+	struct jp_received *received = &session->recorder->received;
 	struct jp_event event;
 
 	if (record->type == JP_PERF_RECORD_SAMPLE)
@@ -125,14 +125,14 @@ static bool keep_record(struct jp_session *session, enum jp_stream stream,
 	case JP_EVENT_COMM:
 	case JP_EVENT_FORK:
 	case JP_EVENT_EXIT:
-		if (note_repeated_exit(heard, &event) ||
-		    note_duplicate(heard, JP_SIDEBAND, event.id,
+		if (note_repeated_exit(received, &event) ||
+		    note_duplicate(received, JP_SIDEBAND, event.id,
 				   (int32_t)jp_perf_record_tid(layout, record), event.time))
 			return false;
 		note_sideband(session, &event);
 		return true;
 	case JP_EVENT_LOST:
-		heard->lost[stream] += event.lost.lost;
+		received->lost[stream] += event.lost.lost;
 		return true;
 	default:
 		return true;
@@ -194,7 +194,7 @@ static bool drain_ring(struct jp_session *session, struct jp_ring *ring)
 		if (spoilt)
 			keep_spoilt(session, ring->stream, record);
 		if (!record) {
-			recorder->heard.lost[ring->stream]++;
+			recorder->received.lost[ring->stream]++;
 			records->tail = records->head;
 		}
 		kept = records->tail;
@@ -211,7 +211,7 @@ static void update_heads(struct jp_session *session, enum jp_stream stream)
 			&session->recorder->rings[stream * session->nr_cpus + i].records);
 }
 
-bool jp_heard_drain(struct jp_session *session)
+bool jp_received_drain(struct jp_session *session)
 {
 	struct jp_ring *rings = session->recorder->rings;
 	bool any = false;

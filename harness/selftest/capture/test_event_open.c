@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "harness/capture/opened.h"
+#include "harness/capture/event_open.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/format/perfdata/read.h"
@@ -66,7 +66,7 @@ int main(void)
 		      !jp_perfdata_read(path, ignore_event, NULL, &summary, &err) &&
 		      summary.last_ids == 2,
 	      "the file lists the ids of exactly the opened events");
-	jp_map_free(&recorder.heard.ids);
+	jp_map_free(&recorder.received.ids);
 	free(recorder.opened.list);
 	return check_done();
 }

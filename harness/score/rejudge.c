@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/score/again.h"
+#include "harness/score/rejudge.h"
 
 #include <errno.h>
 #include <string.h>

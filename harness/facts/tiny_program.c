@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/facts/tiny.h"
+#include "harness/facts/tiny_program.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "harness/base/own_machine.h"
-#include "harness/facts/ask.h"
+#include "harness/facts/probe_fact.h"
 #include "harness/facts/code.h"
 
 enum { FIRST = 0x400000, PAGE = 4096, CODE_ROOM = 128, FAILED = 99 };
