@@ -55,7 +55,7 @@ def record_workload(perf: str, node: str, folder: str, name: str, seconds: int,
     files.write(script, SCRIPT)
     process.run_or_raise([perf, "record", "-q", "-k", "mono", "-e", "cpu-clock", *options, "-o",
                           path, "--",
-                  node, script, str(seconds)])
+                          node, script, str(seconds)])
     return path
 
 
@@ -196,7 +196,7 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
             path = os.path.join(folder, f"deep-{depth}.data")
             process.run_or_raise([jitproof, "record", "--no-chain", "--stack",
                                   str(4096 + 160 * depth),
-                          "-F", str(frequency), "-o", path, "--", program, str(depth)])
+                                  "-F", str(frequency), "-o", path, "--", program, str(depth)])
             found = judge_file(jitproof, path, "--unwind")["unwind"]
             whole = found["stops"]["root"] / found["samples"]
             if whole < 0.95 or found["frames_per_sample"] < depth:
@@ -287,7 +287,7 @@ def run_perf_report(perf: str, path: str) -> list[str]:
     """Returns the lines of perf report: symbol and number of samples."""
     text = process.run_or_raise([perf, "report", "--stdio", "--no-children", "-g", "none", "-s",
                                  "sym",
-                         "-F", "sample,sym", "-i", path])
+                                 "-F", "sample,sym", "-i", path])
     return sorted(line.strip() for line in text.splitlines()
                   if line.strip() and not line.startswith("#"))
 

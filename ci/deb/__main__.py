@@ -35,7 +35,7 @@ def make_source(output: str) -> str:
     archive = os.path.join(output, f"{name}_{version}.orig.tar.gz")
     process.run_or_raise(["git", "-C", ROOT, "archive", "--prefix", f"{name}-{version}/", "-o",
                           archive,
-                  "HEAD", ".", *(":(exclude)" + path for path in RECORDED)])
+                          "HEAD", ".", *(":(exclude)" + path for path in RECORDED)])
     process.run_or_raise(["tar", "-xf", archive, "-C", output])
     shutil.copytree(os.path.join(tree, DEBIAN), os.path.join(tree, "debian"))
     process.run_or_raise(["dpkg-source", "-b", os.path.basename(tree)], cwd=output)
@@ -60,10 +60,10 @@ def build_in_chroot(output: str, description: str, suite: str) -> None:
     hooks = [f"--customize-hook=chroot \"$1\" sh -c '{command}'" for command in commands]
     sources = "\n".join(debian_packages.list_sources(suite, mirror, security))
     process.run_or_raise(["mmdebstrap", "--variant=buildd", "--format=null",
-                  "--customize-hook=mkdir \"$1/build\"",
-                  f"--customize-hook=copy-in {' '.join(glob.glob(output + '/*.*'))} /build",
+                          "--customize-hook=mkdir \"$1/build\"",
+                          f"--customize-hook=copy-in {' '.join(glob.glob(output + '/*.*'))} /build",
                   *hooks, f"--customize-hook=sync-out /build {output}", suite, "/dev/null", "-"],
-                 input=sources)
+                         input=sources)
 
 
 def check(output: str) -> int:

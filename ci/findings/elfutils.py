@@ -91,7 +91,7 @@ def ask_libdw(path: str, address: int) -> dict[str, Any]:
     """Runs query_libdw() in a process of its own, because libdw may crash."""
     return json.loads(process.run_or_raise([sys.executable, __file__, path, str(address)],
                                            timeout=60,
-                                   env={**os.environ, "PYTHONPATH": ROOT}))
+                                           env={**os.environ, "PYTHONPATH": ROOT}))
 
 
 def read_version() -> str:

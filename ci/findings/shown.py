@@ -108,7 +108,7 @@ def dump_alone(context: Context) -> Iterator[Shown]:
     alone, both = context.path("alone.data"), context.path("both.data")
     for path, *more in ((alone, "--no-chain"), (both,)):
         process.run_or_raise([context.jitproof, "record", "--stack=8192", *more, "-o", path, "--",
-                      context.program, "200"], timeout=60)
+                              context.program, "200"], timeout=60)
     for perf in context.list_perfs():
         counts = count_frames(perf, alone), count_frames(perf, both)
         yield perf.version, counts[0] < counts[1] // 10, \

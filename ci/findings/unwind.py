@@ -63,7 +63,7 @@ def record_program(context: Context, name: str, *arguments: str) -> str:
     path = context.path(name)
     process.run_or_raise([context.jitproof, "record", "-F", "999", "--stack", "16384", "-o", path,
                           "--",
-                  *arguments])
+                          *arguments])
     return path
 
 

@@ -73,7 +73,7 @@ def measure_coverage(targets: list[str], profiles: list[str], folder: str) -> di
     """Branches covered, and all, by folder; and of all below each folder of harness/."""
     merged = os.path.join(folder, "all.profdata")
     process.run_or_raise(["llvm-profdata", "merge", "-sparse", "-o", merged,
-                  *(path for path in profiles if os.path.exists(path))])
+                          *(path for path in profiles if os.path.exists(path))])
     objects = [word for target in targets[1:] for word in ("-object", target)]
     said = json.loads(process.run_or_raise(["llvm-cov", "export", "-summary-only",
                                     "-instr-profile", merged, targets[0], *objects], cwd=ROOT))

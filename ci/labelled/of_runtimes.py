@@ -246,7 +246,7 @@ def install_npm_binary(bench: Bench, package: str, binary: str) -> str:
         os.makedirs(home, exist_ok=True)
         process.run_or_raise([find_program("npm", "apt-get install npm"), "install", "--prefix",
                               home,
-                      package], timeout=300)
+                              package], timeout=300)
     return path
 
 

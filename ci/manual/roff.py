@@ -57,7 +57,7 @@ def convert_inline(text: str) -> str:
 def wrap_roff(text: str) -> list[str]:
     """Returns roff in lines of less than 80 columns."""
     return [guard_first_character(line) for line in textwrap.wrap(text, 78, break_long_words=False,
-                                                  break_on_hyphens=False)]
+                                                                  break_on_hyphens=False)]
 
 
 def fill_markdown(text: str) -> list[str]:

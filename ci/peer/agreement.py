@@ -360,7 +360,7 @@ def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[
 def record(options: argparse.Namespace, folder: str, command: list[str]) -> str:
     path = os.path.join(folder, "perf.data")
     process.run_or_raise([options.jitproof, "record", "--stack", str(options.stack),
-                  "--freq", "999", "-o", path, "--", *command])
+                          "--freq", "999", "-o", path, "--", *command])
     return path
 
 

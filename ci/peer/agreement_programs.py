@@ -233,7 +233,7 @@ def make_cplusplus(folder: str, seconds: int) -> list[str]:
     source, path = write_script(folder, "work.cc", CPLUSPLUS), os.path.join(folder, "work")
     # With lazy binding and without CET, so that calls go through a classic PLT.
     process.run_or_raise([find_program("g++"), "-O2", "-g", "-std=c++17", "-pthread", "-Wl,-z,lazy",
-                  "-fcf-protection=none", source, "-o", path])
+                          "-fcf-protection=none", source, "-o", path])
     return [path, str(seconds)]
 
 

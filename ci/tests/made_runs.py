@@ -29,7 +29,7 @@ def run_matrix(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def make_case(name: str, outcome: str = "PASS", why: str = "", k: int = 0, n: int = 1000,
-         **more: Any) -> dict[str, Any]:
+              **more: Any) -> dict[str, Any]:
     """Returns a line of results.jsonl."""
     return {"case": name, "study": name.split("/")[0], "control": False, "outcome": outcome,
             "why": why, "seconds": 1.5,

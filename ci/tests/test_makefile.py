@@ -36,7 +36,7 @@ class Install(Folder):
     def test_installed_files(self) -> None:
         environment = {key: value for key, value in os.environ.items() if "MAKE" not in key}
         process.run_or_raise(["make", "-s", "-C", ROOT, "-o", "all", "O=" + BUILD, "prefix=/usr",
-                      "DESTDIR=" + self.home, "install"], env=environment)
+                              "DESTDIR=" + self.home, "install"], env=environment)
         installed = [path for path in glob.glob("**", root_dir=self.home, recursive=True)
                      if os.path.isfile(self.place(path))]
         adapters = glob.glob("profiler/**/*.py", root_dir=os.path.join(ROOT, "harness"),

@@ -142,7 +142,7 @@ class Store(Made):
     def test_output_in_ascii(self) -> None:
         one, other = self.run_dir("one"), self.run_dir("other", [make_case("a/one", "FAIL",
                                                                            "\u2192"),
-                                                                make_case("a/two")])
+                                                                 make_case("a/two")])
         done = self.run_process("compare", one, other,
                                 env={**os.environ, "PYTHONIOENCODING": "ascii"})
         self.assertEqual((done.returncode, done.stderr), (1, ""))

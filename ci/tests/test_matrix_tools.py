@@ -53,7 +53,7 @@ class Tools(Made):
         with unittest.mock.patch.dict(os.environ, more):
             return run_matrix("tools", "--jitproof", self.jitproof, "--perf-dir",
                               self.place("perf"),
-                          "-o", self.place("out"), "--perf", perf, *arguments)
+                              "-o", self.place("out"), "--perf", perf, *arguments)
 
     def test_run_of_a_cell(self) -> None:
         done = self.run_tools("--case", "a/*", "--seed", "7", status=1)

@@ -184,9 +184,9 @@ def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -
             about = next(made.facts[name].get("about", "") for made in kernels
                          if name in made.facts)
             yield format_row(format_code(name), escape(about),
-                      "<br>".join("%s: %s" % (link_facts(members, name), format_code(value))
-                                  for value, members in runs),
-                      "<br>".join(explain_changes(known, name, runs)))
+                             "<br>".join("%s: %s" % (link_facts(members, name), format_code(value))
+                                         for value, members in runs),
+                             "<br>".join(explain_changes(known, name, runs)))
 
 
 def make_same_fact_table(kernels: list[stored.Stored]) -> Iterator[str]:
@@ -204,8 +204,8 @@ def crash_table(several: list[stored.Stored]) -> Iterator[str]:
         for name, case in sorted(made.cases.items()):
             if case.get("crashed"):
                 yield format_row(format_header_link(made), format_code(name),
-                          format_case_link(made, name, escape(case["crashed"])),
-                          escape(differences.get_first_line(case["why"])))
+                                 format_case_link(made, name, escape(case["crashed"])),
+                                 escape(differences.get_first_line(case["why"])))
 
 
 def make_bad_table(several: list[stored.Stored]) -> Iterator[str]:
@@ -218,13 +218,13 @@ def make_bad_table(several: list[stored.Stored]) -> Iterator[str]:
                 found.setdefault((format_outcome(case), case["why"]), []).append(name)
         for (outcome, why), names in sorted(found.items()):
             yield format_row(format_header_link(made), escape(outcome),
-                      " ".join(format_case_link(made, name, escape(name)) for name in names),
-                      escape(why.replace("\n", "; ")))
+                             " ".join(format_case_link(made, name, escape(name)) for name in names),
+                             escape(why.replace("\n", "; ")))
 
 
 def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
     yield from format_table("", "version", "package", "CPUs", "runs on", "suite", "seeds",
-                     "cases, facts", "run", "command")
+                            "cases, facts", "run", "command")
     for made in several:
         header = made.header
         package = header["package"] or "-"
@@ -237,14 +237,14 @@ def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
             where = "QEMU %s, %s" % (header["qemu"], where)
         yield format_row(format_header_link(made), escape(header["version"]), escape(package),
                   format_cpu_counts([made], made.cases), escape(where), escape(header["suite"]),
-                  " ".join(map(str, header["seeds"])),
-                  "%d, %d" % (header["cases"], header["facts"]),
-                  escape(" ".join([header["outcome"], header.get("reason", "")])),
-                  format_code(header["command"]))
+                         " ".join(map(str, header["seeds"])),
+                         "%d, %d" % (header["cases"], header["facts"]),
+                         escape(" ".join([header["outcome"], header.get("reason", "")])),
+                         format_code(header["command"]))
 
 
 def format_section(title: str, rows: Iterable[str], text: str = "",
-            none: str | None = None) -> Iterator[str]:
+                   none: str | None = None) -> Iterator[str]:
     """Yields a heading, a text and a table. @none: replaces an empty table."""
     rows = list(rows)
     yield "\n## %s\n" % title
@@ -263,8 +263,8 @@ def make_change_table(kernels: list[stored.Stored],
     for change, facts in summary.find_changes(kernels).items():
         commits = summary.list_commits(known, change, facts)
         yield format_row("%s → %s" % (escape(change[0]), escape(change[1])), str(len(facts)),
-                  summary.list_first(map(format_code, facts)),
-                  summary.list_first(map(link_commits, commits)) or "-")
+                         summary.list_first(map(format_code, facts)),
+                         summary.list_first(map(link_commits, commits)) or "-")
 
 
 def make_summary(kernels: list[stored.Stored], tools: list[stored.Stored],
@@ -288,19 +288,19 @@ def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
     lines += format_section("Kernels and cases", make_outcome_table(kernels) if kernels else ())
     if kernels:
         lines += format_section("Figures that differ between kernels", make_figure_table(kernels),
-                         DIFFER, "None.")
+                                DIFFER, "None.")
         lines += format_section("Facts that differ between kernels", make_fact_table(kernels,
                                                                                      known),
-                         "Why, and how that is known, stands in "
-                         "[explained.toml](matrix/explained.toml).",
-                         "None.")
+                                "Why, and how that is known, stands in "
+                                "[explained.toml](matrix/explained.toml).",
+                                "None.")
         lines += format_section("Facts that are the same wherever they were asked",
-                         make_same_fact_table(kernels), "", "None.")
+                                make_same_fact_table(kernels), "", "None.")
     lines += format_section("Tools and cases", make_outcome_table(tools) if tools else ())
     if tools:
         lines += format_section("Figures that differ between tools", make_figure_table(tools),
-                         DIFFER + " These ran on one host by its wall clock: figures vary a "
-                         "little from run to run.", "None.")
+                                DIFFER + " These ran on one host by its wall clock: figures vary a "
+                                "little from run to run.", "None.")
     lines += format_section("Crashes of tools", crash_table(several), "", "None.")
     lines += format_section("What did not pass, and why", make_bad_table(several), "", "Nothing.")
     lines += format_section("How each was made", make_built_table(several) if several else ())

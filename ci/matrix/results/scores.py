@@ -174,7 +174,7 @@ def make_cause_section(boards: list[Board]) -> Iterator[str]:
     for board in boards:
         for scene, text, why in page.explain_scenes(board, known):
             yield markdown.format_row(board.profiler, scene, markdown.escape(text),
-                               "; ".join(one for one, _ in why if one) or "unconfirmed")
+                                      "; ".join(one for one, _ in why if one) or "unconfirmed")
 
 
 def render(kernels: list[Kernel], profilers_page: str) -> str:

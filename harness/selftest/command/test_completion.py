@@ -126,6 +126,6 @@ class Shells(Folder):
             asked = f"source {SCRIPTS}/jitproof.fish; complete -C 'jitproof {typed}'"
             text = process.run_or_raise(["fish", "--no-config", "-c", asked],
                                         cwd=self.place("here"),
-                                env=self.environment)
+                                        env=self.environment)
             with self.subTest(typed):
                 self.assertEqual([line.split("\t")[0] for line in text.splitlines()], [words[-1]])

@@ -59,7 +59,7 @@ class Version(Folder):
 
     def read_commit(self) -> str:
         process.run_or_raise(["make", "-s", "-C", self.home, "O=" + self.place("build"),
-                      self.place("build", "commit")])
+                              self.place("build", "commit")])
         return files.read(self.place("build", "commit")).strip()
 
     def test_commit(self) -> None:

@@ -77,7 +77,7 @@ class Examples(Folder):
     def test_workload(self) -> None:
         source, = find_blocks("new-workload.md", "c")
         process.run_or_raise(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Werror",
-                      "-fsyntax-only", "-I", TOP, self.write(source, "mine.c")])
+                              "-fsyntax-only", "-I", TOP, self.write(source, "mine.c")])
         self.assertIn("example:2: no workload 'mine'", self.parse_case_file("new-workload.md"))
 
 
@@ -182,7 +182,7 @@ class ManPages(Folder):
         super().setUp()
         process.run_or_raise([sys.executable, os.path.join(TOP, "ci", "manual"), "--jitproof",
                               JITPROOF,
-                      "-o", self.home])
+                              "-o", self.home])
         with open(MANUAL, encoding="utf-8") as file:
             self.text = file.read()
         self.commands = re.findall(r"^  (\w+)  ", read_help(JITPROOF), flags=re.M)
@@ -193,7 +193,7 @@ class ManPages(Folder):
         if not shutil.which("groff"):
             self.skipTest("no groff")
         return process.run_or_raise(["groff", "-man", "-T", "utf8", "-P-cbou", "-rLL=2000n",
-                             self.place(*names)], env={**os.environ, "GROFF_NO_SGR": "1"})
+                                     self.place(*names)], env={**os.environ, "GROFF_NO_SGR": "1"})
 
     def test_commands(self) -> None:
         first = remove_escapes(self.show("man1", "jitproof.1"))

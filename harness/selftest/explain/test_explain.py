@@ -806,7 +806,7 @@ class Dumps(Recording):
         path = self.place("jitted-%d-1.so" % PID)
         process.run_or_raise(["gcc", "-shared", "-nostdlib", "-fasynchronous-unwind-tables", "-x",
                               "c",
-                      "-", "-o", path], input="int f(void) { return 1; }")
+                              "-", "-o", path], input="int f(void) { return 1; }")
         function = self.map_library(path)["f"]
         self.add_map(LIBRARY, "//anon", 9, size=0x1000)
         self.add_dumps(function + 1, self.ASKED)
@@ -821,7 +821,7 @@ class Dumps(Recording):
         path = self.place("jitted-%d-1.so" % PID)
         process.run_or_raise(["gcc", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables",
                               "-x", "c",
-                      "-", "-o", path], input="int f(void) { return 1; }")
+                              "-", "-o", path], input="int f(void) { return 1; }")
         process.run_or_raise(["strip", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path])
         self.add_map(ANON, path, 8, ino=os.stat(path).st_ino)
         self.add_dumps(ANON + 8, self.ASKED)
@@ -840,7 +840,7 @@ class Dumps(Recording):
     def test_text_in_memory_that_calls(self) -> None:
         path = self.place("libcalled.so")
         process.run_or_raise(["gcc", "-shared", "-nostdlib", "-O1", "-x", "c", "-", "-o", path],
-                     input="int called(void) { return 1; }")
+                             input="int called(void) { return 1; }")
         called = self.map_library(path)["called"]
         self.add_map(MAIN + 0x4000, "//anon", 8, size=0x4000)
         self.add_dumps(called, self.ASKED, {0: MAIN + 0x4008})

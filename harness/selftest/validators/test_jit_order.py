@@ -499,7 +499,7 @@ class Changed(Folder):
         os.unlink(out)
         shutil.rmtree(os.path.join(folder, "jit"))
         process.run_or_raise([JITPROOF, "inject", "--anon=cut", "--jitdump-dir", folder, "-i",
-                      os.path.join(folder, "perf.data"), "-o", out], timeout=30)
+                              os.path.join(folder, "perf.data"), "-o", out], timeout=30)
         os.rename(out + ".jit", os.path.join(folder, "jit"))
 
     def test_inject(self) -> None:
