@@ -9,12 +9,12 @@
 #include "harness/report/explain_report.h"
 #include "harness/report/results.h"
 
-/* Cases that passed get no picture once the page has so many bytes. */
+/* Cases that passed get no picture once the pictures have so many bytes. */
 enum { PASSING_BYTES = 4 << 20 };
 
-int jp_page_data_begin(struct jp_page_data *page, bool run)
+int jp_page_data_begin(struct jp_page_data *page, size_t cases)
 {
-	page->run = run;
+	page->cases = cases;
 	page->listener = jp_picture_listener(&page->picture);
 	page->answers = open_memstream(&page->answers_text, &page->answers_size);
 	page->pictures = open_memstream(&page->pictures_text, &page->pictures_size);
@@ -23,9 +23,18 @@ int jp_page_data_begin(struct jp_page_data *page, bool run)
 	jp_json_begin(&page->answers_json, page->answers);
 	jp_json_begin(&page->pictures_json, page->pictures);
 	jp_json_array(&page->pictures_json, NULL);
-	if (run)
+	if (cases)
 		jp_json_array(&page->answers_json, NULL);
 	return 0;
+}
+
+/* Thins the picture of a passed case, so that a page of many cases has room for all. Half of the
+ * rows are for failed cases. Returns 0 or -ENOMEM. */
+static int share_page(struct jp_page_data *page, const struct jp_result *result)
+{
+	return result->outcome == JP_PASS
+		       ? jp_picture_thin(&page->picture, JP_PICTURE_ROWS / 2 / page->cases)
+		       : 0;
 }
 
 int jp_page_data_add_case(struct jp_page_data *page, const struct jp_result *result)
@@ -38,7 +47,9 @@ int jp_page_data_add_case(struct jp_page_data *page, const struct jp_result *res
 	    (result->outcome == JP_PASS && page->pictures_size > PASSING_BYTES))
 		page->left_out++;
 	else
-		failed = jp_picture_write(&page->picture, result->cas->name, &page->pictures_json);
+		failed = share_page(page, result)
+				 ?: jp_picture_write(&page->picture, result->cas->name,
+						     &page->pictures_json);
 	jp_picture_free(&page->picture);
 	return failed;
 }
@@ -65,7 +76,7 @@ char *jp_page_data_join(struct jp_page_data *page, const char *source)
 	size_t size;
 	FILE *out;
 
-	if (page->run)
+	if (page->cases)
 		jp_json_end(&page->answers_json);
 	jp_json_end(&page->pictures_json);
 	if (end_stream(&page->answers, &page->answers_text) ||
@@ -80,7 +91,7 @@ char *jp_page_data_join(struct jp_page_data *page, const char *source)
 	jp_json_u64(&json, "version", 2);
 	jp_json_string(&json, "source", source);
 	jp_json_u64(&json, "without_picture", page->left_out);
-	fprintf(out, ",\"%s\":%s,\"pictures\":%s", page->run ? "cases" : "explain",
+	fprintf(out, ",\"%s\":%s,\"pictures\":%s", page->cases ? "cases" : "explain",
 		page->answers_text, page->pictures_text);
 	jp_json_end(&json);
 	if (!jp_shortage_close(out, &text))

@@ -14,13 +14,13 @@ struct jp_page_data {
 	size_t answers_size, pictures_size;
 	struct jp_json answers_json, pictures_json;
 	uint64_t left_out; /* cases without a picture */
-	bool run;          /* the answers are cases, not the explanation of a file */
+	size_t cases;      /* of a run; 0: the answer is the explanation of a file */
 	struct jp_picture picture;
 	struct jp_listener listener; /* draws the current case or file into @picture */
 };
 
-/* Returns 0 or -ENOMEM. */
-int jp_page_data_begin(struct jp_page_data *page, bool run);
+/* Begins the page of a run of @cases cases, or if 0, of a file. Returns 0 or -ENOMEM. */
+int jp_page_data_begin(struct jp_page_data *page, size_t cases);
 /* Adds a judged case, which @page->listener followed. Returns 0 or -ENOMEM. */
 int jp_page_data_add_case(struct jp_page_data *page, const struct jp_result *result);
 /* Adds the file @path, which jp_picture_explained() followed with @page->picture. Returns 0 or

@@ -92,20 +92,33 @@ static int drop_stacks(struct jp_picture *picture)
 	return failed;
 }
 
-/* Drops every second kept sample if there are too many samples or stacks. Returns 0 or
- * -ENOMEM. */
-static int thin_rows(struct jp_picture *picture)
+/* Drops every second kept sample. Returns 0 or -ENOMEM. */
+static int halve_rows(struct jp_picture *picture)
 {
 	size_t kept = 0;
 
-	if (picture->nr_rows < JP_PICTURE_ROWS && picture->stacks.count < JP_PICTURE_STACKS)
-		return 0;
 	picture->stride = picture->stride * 2 + 1;
 	for (size_t i = 0; i < picture->nr_rows; i++)
 		if (!(picture->rows[i].sample & picture->stride))
 			picture->rows[kept++] = picture->rows[i];
 	picture->nr_rows = kept;
 	return drop_stacks(picture);
+}
+
+int jp_picture_thin(struct jp_picture *picture, size_t rows)
+{
+	int failed = 0;
+
+	while (picture->nr_rows > rows && !failed)
+		failed = halve_rows(picture);
+	return failed;
+}
+
+static int limit_size(struct jp_picture *picture)
+{
+	return picture->nr_rows < JP_PICTURE_ROWS && picture->stacks.count < JP_PICTURE_STACKS
+		       ? 0
+		       : halve_rows(picture);
 }
 
 static bool is_kept(const struct jp_picture *picture)
@@ -255,7 +268,7 @@ static int draw_event(void *context, const struct jp_evidence *evidence,
 		return -ENOMEM;
 	if (event->type != JP_EVENT_SAMPLE)
 		return add_event(picture, event);
-	if (thin_rows(picture))
+	if (limit_size(picture))
 		return -ENOMEM;
 	picture->samples++;
 	picture->undecided = is_kept(picture);
@@ -385,7 +398,7 @@ int jp_picture_explained(void *context, struct jp_replay *spaces, struct jp_name
 
 	if (event->type != JP_EVENT_SAMPLE)
 		return add_event(picture, event);
-	if (thin_rows(picture))
+	if (limit_size(picture))
 		return -ENOMEM;
 	picture->samples++;
 	if (!is_kept(picture))

@@ -72,4 +72,6 @@ int jp_picture_explained(void *picture, struct jp_replay *spaces, struct jp_name
 int jp_picture_maps(void *picture, struct jp_names *names);
 /* Writes the picture, called @name, as an object. Returns 0 or -ENOMEM. */
 int jp_picture_write(const struct jp_picture *picture, const char *name, struct jp_json *json);
+/* Drops every second kept sample until at most @rows rows are left. Returns 0 or -ENOMEM. */
+int jp_picture_thin(struct jp_picture *picture, size_t rows);
 void jp_picture_free(struct jp_picture *picture);

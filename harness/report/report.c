@@ -32,7 +32,8 @@ int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size
 	report->cases = cases;
 	report->plan = plan;
 	report->results = calloc(plan ? plan : 1, sizeof(*report->results));
-	if (!report->results || (report->html && jp_page_data_begin(&report->page, true)))
+	if (!report->results ||
+	    (report->html && jp_page_data_begin(&report->page, plan ? plan : 1)))
 		return -ENOMEM;
 	for (int i = report->unjudged; get_output(report, i); i++) {
 		jp_ktap_head(get_output(report, i), plan);

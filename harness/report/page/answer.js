@@ -3,15 +3,12 @@
 "use strict";
 
 function openPicture(name, pid) {
-	choosePicture(report.pictures.find((picture) => picture.name === name));
-	filterBy({ pid: pid || 0 });
+	showSubject(name, { pid: pid || 0 });
 	find("picture").scrollIntoView();
 }
 
 function makeCaseLink(name) {
-	return report.pictures.some((picture) => picture.name === name)
-		? make("button", { class: "link", onclick: () => openPicture(name) }, name)
-		: make("span", {}, name);
+	return make("button", { class: "link", onclick: () => openPicture(name) }, name);
 }
 
 function showCases() {

@@ -5,14 +5,15 @@
 function showReport() {
 	report.cases ? showCases() : showExplanation();
 	if (report.without_picture)
-		page.append(make("p", {}, `${report.without_picture} cases have no picture here.`));
+		page.append(make("p", {}, `${countWords(report.without_picture, "case")} without a picture.`));
 	page.append(make("section", { id: "picture" }));
-	if (!report.pictures.length)
+	if (!report.pictures.length && !(report.cases || []).length)
 		return;
 	followHash();
+	const redraw = () => state.picture && draw();
 	window.addEventListener("hashchange", followHash);
-	window.addEventListener("resize", () => draw());
-	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
+	window.addEventListener("resize", redraw);
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 }
 
 report.format === "jitproof-board" ? showBoardPage() : showReport();

@@ -56,10 +56,25 @@ function makeLegend(verdicts) {
 	...maps ? [swatch("load", `lines of a perf map, at the left edge: ${maps}`)] : []];
 }
 
+// Returns "from 95 % to 100 %" for the expected range of a figure.
+function formatRange([low, high], unit) {
+	const words = [["at least", low], ["at most", high]].filter(([, bound]) => bound !== null)
+		.map(([word, bound]) => `${word} ${unit === "rate" ? `${+(bound * 100).toFixed(4)} %` : bound}`);
+	return low === high ? words[0].replace("at least", "exactly") : words.join(", ");
+}
+
+// Lists the figures of a case that have an expectation.
+function makeFigures(one) {
+	const expected = Object.entries(one.metrics || {}).filter(([, metric]) => metric.expect);
+	return make("details", {}, make("summary", {}, `${countWords(expected.length, "figure")} with an expectation`),
+		make("table", {}, ...expected.map(([name, { k, n, expect, unit }]) => make("tr", {}, make("td", {}, name),
+			make("td", {}, n === undefined ? `${k}` : `${k} of ${n}`), make("td", {}, formatRange(expect, unit))))));
+}
+
 function describeCase(name) {
 	const one = (report.cases || []).find((other) => other.case === name);
 	return one ? [make("p", {}, `${one.outcome}${one.control ? ". A control: its capture is wrong on " +
-		"purpose, and passes if that is caught" : ""}. ${one.why}`)] : [];
+		"purpose, and passes if that is caught" : ""}. ${one.why}`), makeFigures(one)] : [];
 }
 
 function describePicture(picture) {
@@ -69,12 +84,11 @@ function describePicture(picture) {
 		(picture.loads_elsewhere ? ` ${picture.loads_elsewhere} published ranges without samples are not shown.` : "");
 }
 
-// Shows a picture; @filters: those of an address, else none.
-function choosePicture(picture, filters) {
+function showPicture(picture, filters, view) {
 	state.picture = picture;
 	preparePicture(picture);
-	Object.assign(state, { pid: 0, method: "", verdict: "", stack: 0 }, filters);
-	if (!filters)
+	Object.assign(state, { pid: 0, method: "", verdict: "", stack: 0, view }, filters);
+	if (!view)
 		resetView();
 	const { strings, rows } = picture, canvas = make("canvas", { id: "canvas", tabindex: 0, role: "img",
 		"aria-label": "addresses over time; arrows move, + and - zoom, 0 shows all" });
@@ -95,18 +109,29 @@ function choosePicture(picture, filters) {
 	filterBy({});
 }
 
-// Shows the picture and the view that the address names, else the first failed case.
+// Shows a case, or the only file. @view: times and addresses; none: all.
+function showSubject(name, filters, view) {
+	const picture = report.pictures.find((other) => other.name === name);
+	if (picture)
+		return showPicture(picture, filters, view);
+	state.picture = null;
+	find("picture").replaceChildren(make("h2", {}, name), ...describeCase(name));
+	if (report.cases.some((one) => one.case === name && one.outcome === "PASS"))
+		find("picture").append(make("p", {}, "The page has no room for the picture of this case. Draw it alone: "),
+			make("code", {}, `jitproof report ${report.source}/${name} -o case.html`));
+	writeHash([name]);
+}
+
+// Shows the case and the view that the address names, else the first failed case.
 function followHash() {
 	const parts = readHash(), [from, to, low, high, pid] = parts.slice(1).map(Number);
 	const named = report.pictures.find((picture) => picture.name === parts[0]);
 	if (named && to > from && high > low) {
-		state.view = { from, to, low, high };
 		const stack = Number(parts[8]) || 0;
-		return choosePicture(named, { pid: pid || 0, method: parts[6] || "", verdict: parts[7] || "",
-			stack: stack < named.stacks.length ? stack : 0 });
+		return showPicture(named, { pid: pid || 0, method: parts[6] || "", verdict: parts[7] || "",
+			stack: stack < named.stacks.length ? stack : 0 }, { from, to, low, high });
 	}
-	const failed = (report.cases || []).find((one) => one.outcome !== "PASS" &&
-		report.pictures.some((picture) => picture.name === one.case));
-	choosePicture(named || report.pictures.find((picture) => failed && picture.name === failed.case) ||
-		report.pictures[0]);
+	const cases = report.cases || [], known = cases.find((one) => one.case === parts[0]),
+		failed = cases.find((one) => FAILURES.has(one.outcome));
+	showSubject(known ? known.case : failed ? failed.case : report.pictures[0].name);
 }

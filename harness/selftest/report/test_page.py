@@ -13,6 +13,7 @@ from harness.selftest.support.scratch import FIXTURES, JITPROOF, Folder
 # Columns of a row.
 TIME, THREAD, BAND, OFFSET, METHOD, VERDICT, CAUSE, SEEN, TRUE, LEVEL = range(10)
 # A folder with characters that would end the data if they were not escaped.
+CASES = 200  # so many that each has fewer rows than the fixture
 HOSTILE = "<!--<script>"
 
 
@@ -111,6 +112,16 @@ class Page(Folder):
         names = {true["strings"][box[6]] for box in true["truth"]}
         shown = {seen["strings"][name] for _, name in seen["stacks"][1:]}
         self.assertGreater(len(names & shown), 10)
+
+    def test_shares_of_a_page(self) -> None:
+        """Cases that passed have thinner pictures, so that a page of many cases shows all."""
+        for number in range(CASES):
+            shutil.copytree(os.path.join(FIXTURES, "clock"), self.place("run", str(number)))
+        whole, = self.load(os.path.join(FIXTURES, "clock"))["pictures"]
+        report = self.load(self.place("run"))
+        self.assertEqual((len(report["pictures"]), report["without_picture"]), (CASES, 0))
+        self.assertEqual({picture["one_of"] for picture in report["pictures"]}, {2})
+        self.assertLess(len(report["pictures"][0]["rows"]), len(whole["rows"]))
 
     def test_run_without_page(self) -> None:
         """A page that cannot be written is an error before any case runs."""

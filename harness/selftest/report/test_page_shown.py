@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import unittest
 from typing import Any, Iterator
 
@@ -165,6 +166,19 @@ class Shown(Folder):
         self.browser.click("details button.link")
         self.assertEqual(self.browser.read_text("#picture h2"),
                          self.browser.read_text("details button.link"))
+
+    def test_case_without_picture(self) -> None:
+        """The address of a case without samples shows that case, with its reason."""
+        for name in "clock", "anon":
+            shutil.copytree(os.path.join(FIXTURES, name), self.place("run", name))
+        self.write("", "run", "anon", "perf.data")
+        self.open(self.place("run"))
+        self.assertIn("fixture/anon", self.browser.read_text("#picture h2"))  # it failed
+        self.assertIn("ERROR", self.browser.read_text("#picture"))
+        self.browser.evaluate("[...document.querySelectorAll('button.link')]"
+                              ".find((link) => link.textContent === 'fixture/clock').click()")
+        self.assertIn("fixture/clock", self.browser.read_text("#picture h2"))
+        self.assertIn("figures with an expectation", self.browser.read_text("#picture summary"))
 
     def test_file(self) -> None:
         """A file without truth has a picture of the kinds of mappings."""

@@ -48,7 +48,7 @@ class Size(Folder):
         page = self.make(3, 12)
         self.assertLess(os.path.getsize(page), LARGEST)
         picture, = json.loads(process.run_or_raise([JITPROOF, "report", "--json",
-                                            self.place("perf.data")]))["pictures"]
+                                                    self.place("perf.data")]))["pictures"]
         self.assertEqual((picture["samples"], len(picture["rows"])), (SAMPLES, SAMPLES))
         levels = [sum(row[LEVEL] <= level for row in picture["rows"]) for level in range(10)]
         self.assertEqual(levels, sorted(levels))
@@ -71,7 +71,7 @@ class Size(Folder):
         page = self.make(50, 12)
         self.assertLess(os.path.getsize(page), LARGEST)
         picture, = json.loads(process.run_or_raise([JITPROOF, "report", "--json",
-                                            self.place("perf.data")]))["pictures"]
+                                                    self.place("perf.data")]))["pictures"]
         self.assertGreater(picture["one_of"], 1)
         self.assertEqual(picture["samples"], SAMPLES)
         self.assertIn(len(picture["rows"]), range(SAMPLES // picture["one_of"],
