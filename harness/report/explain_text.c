@@ -177,8 +177,9 @@ static void print_report(FILE *out, const struct jp_explain_shown *shown,
 	for (int question = 0; question < JP_QUESTIONS; question++)
 		print_answers(out, shown, explanation, question);
 	if (explanation->nr_accused < explanation->nr_causes && !shown->all) {
-		fprintf(out, "\n-v shows %zu notes, all places and all evidence.\n",
-			explanation->nr_causes - explanation->nr_accused);
+		fprintf(out, "\nMore, such as %zu small cause%s: repeat with -v.\n",
+			explanation->nr_causes - explanation->nr_accused,
+			explanation->nr_causes - explanation->nr_accused == 1 ? "" : "s");
 		return;
 	}
 	if (explanation->nr_accused < explanation->nr_causes)
@@ -195,7 +196,7 @@ static unsigned int find_text(const char *line)
 
 	if (strncmp(line + strcspn(line, "%\n"), "%  ", 3) == 0)
 		return (unsigned int)strcspn(line, "%") + 3;
-	return blanks + (line[blanks] == '-' ? 2 : 0);
+	return blanks + (strncmp(line + blanks, "- ", 2) ? 0 : 2);
 }
 
 static void fit_lines(const char *text, unsigned int width)
