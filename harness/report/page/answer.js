@@ -2,8 +2,8 @@
 // The answer comes first: failed cases of a run, or causes in a file.
 "use strict";
 
-function openPicture(name, pid) {
-	showSubject(name, { pid: pid || 0 });
+function openPicture(name, filters) {
+	showSubject(name, filters);
 	find("picture").scrollIntoView();
 }
 
@@ -39,9 +39,10 @@ function showExplanation() {
 		? `${countWords(explain.causes.length, "cause")} of broken stacks and missing names`
 		: "No cause of broken stacks or missing names"));
 	page.append(make("p", {}, `${explain.file}: ${explain.samples} samples.`));
-	for (const cause of explain.causes)
+	for (const [number, cause] of explain.causes.entries())
 		page.append(make("div", { class: "fault" },
-			make("button", { class: "link", onclick: () => openPicture(report.pictures[0].name, cause.pid) },
+			make("button", { class: "link", onclick: () => openPicture(report.pictures[0].name,
+				{ pid: cause.pid || 0, cause: number + 1 }) },
 				cause.text), ` (${cause.id}, ${countWords(cause.samples, "sample")})`,
 			make("ul", {}, ...cause.evidence.map((line) => make("li", {}, line))),
 			cause.remedy ? make("code", {}, cause.remedy) : null));

@@ -12,7 +12,7 @@ const TIME = 0, THREAD = 1, BAND = 2, OFFSET = 3, METHOD = 4, VERDICT = 5, CAUSE
 const BOX = { pid: 0, band: 1, offset: 2, size: 3, from: 4, to: 5, name: 6, kind: 7, hidden: 8, hider: 9 };
 const MARK = { time: 0, pid: 1, kind: 2, text: 3 };
 // The filters are texts and numbers, as the address holds them; 0 and "": no filter.
-const state = { picture: null, view: null, pid: 0, verdict: "", method: "", stack: 0, pinned: null,
+const state = { picture: null, view: null, pid: 0, verdict: "", method: "", stack: 0, cause: 0, pinned: null,
 	shown: [] };
 
 // Creates an element. Texts come from files, so they never become markup.

@@ -258,5 +258,5 @@ function draw(moving = false) {
 	drawNames(context, scale, ink, paper);
 	const view = state.view;
 	writeHash([picture.name, view.from, view.to, view.low, view.high, state.pid, state.method,
-		state.verdict, state.stack]);
+		state.verdict, state.stack, state.cause]);
 }

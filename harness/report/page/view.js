@@ -2,13 +2,37 @@
 // Puts a picture, its filters, its processes and its flame graphs together, and keeps the address.
 "use strict";
 
+// Returns a test of rows: the sample is in code of @cause, or its stack has a frame of such a mapping
+// without a name of its own.
+function makeCauseTest(cause) {
+	const { bands, records, stacks, strings } = state.picture;
+	const ranges = cause.places.flatMap((place) => place.ranges)
+		.map((range) => range.split("-").map((address) => parseInt(address, 16)));
+	const meets = (from, to) => ranges.some(([start, end]) => start < to && from < end);
+	const findStart = (band, offset) => parseInt(bands[band].start, 16) + offset;
+	const names = new Set(records.filter((record) => {
+		const start = findStart(record[BOX.band], record[BOX.offset]);
+		return meets(start, start + record[BOX.size]);
+	}).map((record) => strings[record[BOX.name]]).map((name) => name.startsWith("/") && !name.startsWith("//")
+		? name.split("/").pop() : name));
+	const concerned = [false];
+	for (const [caller, name] of stacks.slice(1))
+		concerned.push(concerned[caller] || names.has(strings[name]));
+	return (row) => {
+		const address = row[BAND] === bands.length ? -1 : findStart(row[BAND], row[OFFSET]);
+		return !ranges.length || meets(address, address + 1) || concerned[row[SEEN]];
+	};
+}
+
 // Returns the rows that the filters keep; @changes replaces some of them.
 function selectRows(changes) {
 	const { rows, strings, threads } = state.picture;
-	const { pid, method, verdict, stack } = { ...state, ...changes };
+	const { pid, method, verdict, stack, cause } = { ...state, ...changes };
+	const concerns = cause ? makeCauseTest(report.explain.causes[cause - 1]) : () => true;
 	return rows.filter((row) => (!pid || threads[row[THREAD]][0] === pid) &&
 		(!method || strings[row[METHOD]] === method) &&
-		(!verdict || strings[row[VERDICT]] === verdict) && (!stack || isBelow(row[SEEN], stack)));
+		(!verdict || strings[row[VERDICT]] === verdict) && (!stack || isBelow(row[SEEN], stack)) &&
+		concerns(row));
 }
 
 // Changes filters and shows what they keep.
@@ -24,8 +48,10 @@ function filterBy(changes) {
 	find("method").value = state.method;
 	const { rows, samples, stacks, strings } = state.picture;
 	find("count").replaceChildren(`${state.shown.length} of ${rows.length} stacks of ${samples} samples shown`,
-		...state.stack ? [` below ${strings[stacks[state.stack][1]]} `,
-			make("button", { class: "link", onclick: () => filterBy({ stack: 0 }) }, "show all stacks")] : []);
+		...state.cause ? [", all with code of the cause"] : [],
+		...state.stack ? [` below ${strings[stacks[state.stack][1]]}`] : [],
+		...state.cause || state.stack ? [" ", make("button", { class: "link",
+			onclick: () => filterBy({ cause: 0, stack: 0 }) }, "show all stacks")] : []);
 	draw();
 }
 
@@ -87,7 +113,7 @@ function describePicture(picture) {
 function showPicture(picture, filters, view) {
 	state.picture = picture;
 	preparePicture(picture);
-	Object.assign(state, { pid: 0, method: "", verdict: "", stack: 0, view }, filters);
+	Object.assign(state, { pid: 0, method: "", verdict: "", stack: 0, cause: 0, view }, filters);
 	if (!view)
 		resetView();
 	const { strings, rows } = picture, canvas = make("canvas", { id: "canvas", tabindex: 0, role: "img",
@@ -129,7 +155,8 @@ function followHash() {
 	if (named && to > from && high > low) {
 		const stack = Number(parts[8]) || 0;
 		return showPicture(named, { pid: pid || 0, method: parts[6] || "", verdict: parts[7] || "",
-			stack: stack < named.stacks.length ? stack : 0 }, { from, to, low, high });
+			stack: stack < named.stacks.length ? stack : 0,
+			cause: report.explain?.causes[parts[9] - 1] ? Number(parts[9]) : 0 }, { from, to, low, high });
 	}
 	const cases = report.cases || [], known = cases.find((one) => one.case === parts[0]),
 		failed = cases.find((one) => FAILURES.has(one.outcome));

@@ -167,6 +167,21 @@ class Shown(Folder):
         self.assertEqual(self.browser.read_text("#picture h2"),
                          self.browser.read_text("details button.link"))
 
+    def test_cause(self) -> None:
+        """A click on a cause shows the samples of its code only; the address keeps that."""
+        picture = self.open(os.path.join("witness", "perf.data"))
+        self.browser.click(".fault:last-of-type button.link")
+        shown = self.read_count()
+        self.assertIn("all with code of the cause", self.browser.read_text("#count"))
+        self.assertLess(0, shown)
+        self.assertLess(shown, len(picture["rows"]))
+        address = self.browser.evaluate("location.href")
+        self.browser.open("about:blank")
+        self.browser.open(address)
+        self.assertEqual(self.read_count(), shown)
+        self.browser.click("#count button")
+        self.assertEqual(self.read_count(), len(picture["rows"]))
+
     def test_case_without_picture(self) -> None:
         """The address of a case without samples shows that case, with its reason."""
         for name in "clock", "anon":
