@@ -2,20 +2,27 @@
 /* Code that uses the frame pointer's register for other data, as code built without frame pointers
  * does. The kernel's frame-pointer rule then reads nothing, a cycle, a chain that leads downwards,
  * or data. */
+#include "workloads/emit/arch.h"
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
-/* Fake frames for bp: {next, "return address"} each. */
+/* Fake frame records: {next, "return address"} each. */
 static uint64_t cycle[2][2], down[4][2], data[16];
+
+/* Returns the frame pointer that leads to @record. */
+static uint64_t point_to(const uint64_t *record)
+{
+	return (uintptr_t)record + jp_arch_elf.fp_above;
+}
 
 static void fill_frames(void)
 {
 	for (int i = 0; i < 2; i++) {
-		cycle[i][0] = (uintptr_t)cycle[!i];
+		cycle[i][0] = point_to(cycle[!i]);
 		cycle[i][1] = (uintptr_t)fill_frames + i; /* looks like a return address */
 	}
 	for (int i = 0; i < 4; i++) {
-		down[i][0] = i ? (uintptr_t)down[i - 1] : 0;
+		down[i][0] = i ? point_to(down[i - 1]) : 0;
 		down[i][1] = (uintptr_t)fill_frames + 16 + i;
 	}
 	for (int i = 0; i < 16; i++)
@@ -34,9 +41,9 @@ static int run(int argc, char **argv)
 	const uint64_t words[] = {0,
 				  40961,
 				  0xdeadbeefcafebabe,
-				  (uintptr_t)cycle,
-				  (uintptr_t)&down[3],
-				  (uintptr_t)&data[2]};
+				  point_to(cycle[0]),
+				  point_to(down[3]),
+				  point_to(&data[2])};
 	static struct jp_mix mix;
 	int ret = jp_mix_make(&mix, &kind);
 

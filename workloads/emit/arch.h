@@ -46,12 +46,14 @@ struct jp_code;
 /* Functions that write the code of each shape with the helpers of workloads/emit/code.h. */
 extern void (*const jp_arch_shapes[JP_SHAPES])(struct jp_code *code);
 /* The ELF machine, the DWARF numbers of its registers, the bytes of stack that a call itself uses,
- * from the called function's sp to its canonical frame address, and the mask of the bits of a
- * return address that may be its signature. */
+ * from the called function's sp to its canonical frame address, the bytes from a frame record to
+ * the address in the frame pointer, whether a return address of 0 ends the kernel's chain, and the
+ * mask of the bits of a return address that may be its signature. */
 struct jp_arch_elf {
 	uint16_t machine;
 	uint8_t sp, bp, return_address;
-	uint8_t pushed;
+	uint8_t pushed, fp_above;
+	uint8_t zero_ends;
 	uint64_t signature;
 };
 extern const struct jp_arch_elf jp_arch_elf;

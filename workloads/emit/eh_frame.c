@@ -136,7 +136,8 @@ static int find_rule(const struct jp_truth_insn *insn, struct rule *rule)
 	uint8_t bp = insn->bp & ~flags;
 
 	if (bp == JP_BP_OWN)
-		*rule = (struct rule){jp_arch_elf.bp, true, false, BP_AT * WORD};
+		*rule = (struct rule){jp_arch_elf.bp, true, false,
+				      BP_AT * WORD - jp_arch_elf.fp_above};
 	else if (insn->bp & JP_INSN_MISLED)
 		*rule = (struct rule){jp_arch_elf.sp, false, false, 3 * WORD};
 	else if (!insn->align)

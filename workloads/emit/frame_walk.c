@@ -19,7 +19,8 @@ uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count
 	ssize_t got;
 
 	for (uint32_t i = 0; i < count; i++)
-		from[i] = (struct iovec){(void *)(uintptr_t)at[i], sizeof(*frames)};
+		from[i] = (struct iovec){(void *)(uintptr_t)(at[i] - jp_arch_elf.fp_above),
+					 sizeof(*frames)};
 	/* Name our own thread: once the main thread has exited, its id leads to no address
 	 * space. */
 	got = process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
@@ -34,13 +35,18 @@ uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count
 	return count;
 }
 
+bool jp_frame_follow(uint64_t fp, uint64_t from, uint64_t (*frame)[2])
+{
+	return jp_arch_accepts_frame(fp, from) && jp_frame_read(&fp, frame, 1) == 1 &&
+	       (frame[0][1] || !jp_arch_elf.zero_ends);
+}
+
 void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk)
 {
 	uint64_t frame[1][2], from = 0;
 
 	walk->count = 0;
-	while (walk->count < JP_WALK_MOST && jp_arch_accepts_frame(fp, from) &&
-	       jp_frame_read(&fp, frame, 1) == 1) {
+	while (walk->count < JP_WALK_MOST && jp_frame_follow(fp, from, frame)) {
 		walk->at[walk->count] = from = fp;
 		walk->addresses[walk->count++] = frame[0][1];
 		fp = frame[0][0];

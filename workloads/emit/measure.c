@@ -81,7 +81,7 @@ static int record_step(struct run *run, const struct position *place)
 	else if (!read_word(run->child, record, &saved) || saved != run->bp)
 		return -ENOTSUP;
 	else
-		insn.bp = place->bp == record ? JP_BP_OWN : JP_BP_OTHER;
+		insn.bp = place->bp == record + jp_arch_elf.fp_above ? JP_BP_OWN : JP_BP_OTHER;
 	return add_insn(run->emitted, &insn);
 }
 

@@ -144,10 +144,17 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data
 	return _URC_NO_REASON;
 }
 
+/* Returns the frame record to which the frame pointer @bp leads: the caller's frame pointer, and
+ * the return address. */
+static const uint64_t *get_record(uint64_t bp)
+{
+	return (const uint64_t *)(uintptr_t)(bp - jp_arch_elf.fp_above);
+}
+
 /* Returns the return address in the frame at @bp. */
 static uint64_t read_caller(uint64_t bp)
 {
-	return jp_return_address(((const uint64_t *)(uintptr_t)bp)[1], jp_arch_elf.signature);
+	return jp_return_address(get_record(bp)[1], jp_arch_elf.signature);
 }
 
 /* Records the frames above the frame of jp_arch_enter() at @bp, once per method. */
@@ -188,20 +195,18 @@ static bool chain_changed(uint64_t fp)
 		return true;
 	/* The page where the rule ended may have become readable. The zero page never does. */
 	return chain->count < JP_WALK_MOST && next >= 4096 &&
-	       jp_arch_accepts_frame(next, chain->count ? chain->at[chain->count - 1] : 0) &&
-	       jp_frame_read(&next, frames, 1) == 1;
+	       jp_frame_follow(next, chain->count ? chain->at[chain->count - 1] : 0, frames);
 }
 
 /* Records the activation. jp_arch_enter() calls this from the frame from which it will call the
  * code. */
 static void record_entry(void *context, uint64_t sp, uint64_t bp)
 {
-	const uint64_t *frame = (const uint64_t *)(uintptr_t)bp;
 	const struct jp_path *path = context;
 
 	/* The same frame address may have another caller now. */
 	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != read_caller(bp) ||
-	    chain_changed(frame[0]))
+	    chain_changed(get_record(bp)[0]))
 		record_roots(bp);
 	native.activation = (struct jp_truth_entry){
 		.path = path->id,

@@ -26,6 +26,7 @@ struct jp_machine {
 const struct jp_machine *jp_machine_find(uint32_t e_machine);
 /* Returns the machine called @name, or NULL if it is not built in. */
 const struct jp_machine *jp_machine_named(const char *name);
-/* Returns the machine whose registers @mask requests, which is unique, or NULL. For files without
- * features, such as those that an old perf records into a pipe. */
+/* Returns the machine whose registers @mask requests, or NULL; if several have them, the machine
+ * with the fewest others. For files without features, such as those that an old perf records into a
+ * pipe. */
 const struct jp_machine *jp_machine_guess(uint64_t mask);

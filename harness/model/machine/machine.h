@@ -24,10 +24,13 @@ struct jp_machine_frames {
 	int8_t return_at; /* offset of a framed function's return address from its stack pointer at
 			     entry */
 	uint8_t fp;       /* number of the frame pointer */
+	uint8_t fp_above; /* bytes from a frame record to the address in the frame pointer */
 	uint32_t saved;   /* mask of callee-saved registers */
 	uint64_t signature; /* mask of the bits of a return address that may be its signature,
 			       which the kernel removes from callchains */
 	bool upwards;       /* the kernel follows a frame pointer only to a higher address */
+	bool link_first;    /* the first caller of the kernel's chain is the address in the link
+			       register, whatever the first frame record holds */
 	uint8_t undumped;   /* most bytes before an absent page that the kernel's copy of a stack
 			       leaves out */
 	/* Steps by the frame-pointer rule; callee-saved registers stay known. */

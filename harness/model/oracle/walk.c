@@ -207,6 +207,21 @@ static bool step_misled(struct oracle_walk *walk)
 	return false;
 }
 
+/* Returns the address in the link register at @insn of functions[@depth]. Emitted code loads the
+ * register again after each of its calls, so only the instruction after a call finds another
+ * address than the function's own return address: itself. */
+static uint64_t find_link(const struct jp_truth_activation *activation, uint32_t depth,
+			  const struct jp_truth_insn *insn, const struct jp_truth_root *root)
+{
+	const struct jp_truth_code *code = activation->path->functions[depth];
+	const int64_t caller = find_caller(activation, depth);
+
+	if (code->layout->returns != UINT32_MAX && insn == jp_truth_return_insn(code))
+		return get_return_address(code);
+	return caller < 0 ? root->frames[0]
+			  : get_return_address(activation->path->functions[caller]);
+}
+
 static bool step_outwards(struct oracle_walk *walk)
 {
 	const struct jp_truth_code *code = walk->activation->path->functions[walk->depth];
@@ -316,6 +331,10 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	add_seen(&walk, ip, 0);
 	while (step_outwards(&walk))
 		;
+	if (walk.method->anywhere && stack->machine->frames->link_first && stack->nr_seen > 1) {
+		stack->seen[1] = find_link(activation, depth, insn, root);
+		stack->at[1] = 0;
+	}
 	stack->activation = activation;
 	stack->depth = depth;
 	stack->offset = ip - activation->path->functions[depth]->addr;

@@ -24,7 +24,7 @@ static void report_frame(struct words_walk *walk, const struct jp_truth_insn *in
 	if (walk->is_known)
 		walk->report(walk->context, own, walk->fp);
 	walk->is_known = bp == JP_BP_OWN;
-	walk->fp = own;
+	walk->fp = own + walk->frames->fp_above;
 }
 
 bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word report, void *context,

@@ -185,14 +185,16 @@ static uint32_t walk_like_kernel(pid_t pid, const struct registers *regs, uint64
 
 	chain[count++] = regs->ip;
 	while (count < MOST && jp_arch_accepts_frame(fp, from)) {
-		if (fp % 8 || fp % 4096 > 4096 - sizeof(frame)) {
-			if (!read_words(pid, fp, frame, 2))
+		const uint64_t record = fp - jp_arch_elf.fp_above;
+
+		if (record % 8 || record % 4096 > 4096 - sizeof(frame)) {
+			if (!read_words(pid, record, frame, 2))
 				break;
 		} else {
-			if (at != fp / 4096 && !read_words(pid, fp & -4096, page, 512))
+			if (at != record / 4096 && !read_words(pid, record & -4096, page, 512))
 				break;
-			at = fp / 4096;
-			memcpy(frame, &page[fp % 4096 / 8], sizeof(frame));
+			at = record / 4096;
+			memcpy(frame, &page[record % 4096 / 8], sizeof(frame));
 		}
 		chain[count++] = jp_return_address(frame[1], jp_arch_elf.signature);
 		from = fp;
