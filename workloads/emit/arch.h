@@ -39,18 +39,22 @@ struct jp_path_step {
 struct jp_emitted {
 	uint32_t size;
 	uint32_t word; /* offset of the function's word; 0: none */
+	/* Offset of the first instruction that finds the frame record stored. 0: the machine stores
+	 * it when it makes room for it. */
+	uint32_t saved_at;
 	struct jp_truth_insn insns[256];
 	uint32_t nr_insns;
 };
 struct jp_code;
 /* Functions that write the code of each shape with the helpers of workloads/emit/code.h. */
 extern void (*const jp_arch_shapes[JP_SHAPES])(struct jp_code *code);
-/* The ELF machine, the DWARF numbers of its registers, the bytes of stack that a call itself uses,
- * from the called function's sp to its canonical frame address, the bytes from a frame record to
- * the address in the frame pointer, whether a return address of 0 ends the kernel's chain, and the
- * mask of the bits of a return address that may be its signature. */
+/* The ELF machine and its flags, the DWARF numbers of its registers, the bytes of stack that a call
+ * itself uses, from the called function's sp to its canonical frame address, the bytes from a frame
+ * record to the address in the frame pointer, whether a return address of 0 ends the kernel's
+ * chain, and the mask of the bits of a return address that may be its signature. */
 struct jp_arch_elf {
 	uint16_t machine;
+	uint32_t flags;
 	uint8_t sp, bp, return_address;
 	uint8_t pushed, fp_above;
 	uint8_t zero_ends;

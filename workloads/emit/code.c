@@ -48,7 +48,7 @@ int jp_shape_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
 	struct jp_code code = {.out = out, .capacity = capacity, .emitted = emitted};
 
 	emitted->size = 0;
-	emitted->word = 0;
+	emitted->word = emitted->saved_at = 0;
 	emitted->nr_insns = 0;
 	jp_arch_shapes[shape](&code);
 	return out && emitted->size > capacity ? -ENOSPC : 0;

@@ -146,7 +146,7 @@ static int find_rule(const struct jp_truth_insn *insn, struct rule *rule)
 	else
 		return -ENOTSUP; /* sp alone does not lead to the canonical frame address any more
 				  */
-	rule->returns = !jp_arch_elf.pushed && rule->offset;
+	rule->returns = !jp_arch_elf.pushed && (bp == JP_BP_OWN || rule->offset);
 	return 0;
 }
 
@@ -163,6 +163,7 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 
 		if (ret)
 			return ret;
+		next.returns &= insn->offset >= emitted->saved_at;
 		if (next.reg == now.reg && next.offset == now.offset && next.bp == now.bp &&
 		    next.returns == now.returns)
 			continue;

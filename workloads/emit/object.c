@@ -185,6 +185,7 @@ static void add_headers(struct maker *maker, unsigned variant, size_t table)
 				    EV_CURRENT},
 			.e_type = ET_DYN,
 			.e_machine = jp_arch_elf.machine,
+			.e_flags = jp_arch_elf.flags,
 			.e_version = EV_CURRENT,
 			.e_phoff = offsetof(struct file, headers),
 			.e_ehsize = sizeof(Elf64_Ehdr),
