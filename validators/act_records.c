@@ -13,6 +13,7 @@
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
+#include "validators/gate_names.h"
 
 struct exec_record {
 	uint64_t time, start, end;
@@ -44,6 +45,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 				       event->pid,
 				       event->tid,
 				       event->asked && event->asked->ids && event->id &&
+					       !jp_gate_backfilled(view->evidence, event) &&
 					       !jp_snapshots_cover_time(&view->evidence->snapshots,
 									event->pid, event->time)};
 	return 0;

@@ -93,7 +93,9 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 	bool synthesized = event->time < (info->first_enabled ?: 1);
 	const struct jp_task_name *name;
 	const char *cause;
-	bool right = had_name(comm, event->tid, synthesized ? info->sampling : event->time,
+	bool right = had_name(comm, event->tid,
+			      synthesized ? info->sampling
+					  : jp_gate_reported_time(comm->view->evidence, event),
 			      event->comm.name, &name);
 
 	for (const struct jp_task_name *at = name;

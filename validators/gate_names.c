@@ -16,21 +16,44 @@ struct gate_names {
 	struct jp_view *view;
 	struct jp_tasks tasks;
 	bool *anew;    /* for each announcement: the capture had no mapping of the snapshot */
-	size_t passed; /* number of announcements whose snapshot began */
+	size_t passed; /* number of announcements whose records may have begun */
 	uint64_t wrong, records, wrong_records;
 };
+
+/* Returns the announcement for which a backfill wrote @event, or NULL. Older captures date such
+ * records at the reading of the maps. */
+static const struct jp_announced *find_announced(const struct jp_evidence *evidence,
+						 const struct jp_event *event)
+{
+	const struct jp_intervals *intervals = &evidence->intervals;
+
+	if (!event->record || strcmp(intervals->gate, "backfill") != 0)
+		return NULL;
+	for (size_t i = 0; i < intervals->nr_processes; i++) {
+		const struct jp_announced *one = &intervals->processes[i];
+		const struct jp_snapshot *snapshot = jp_evidence_announced(evidence, one);
+
+		if (one->pid == event->pid && snapshot &&
+		    (event->time == snapshot->before ||
+		     event->time == jp_intervals_date(intervals, one, evidence->info.enabled)))
+			return one;
+	}
+	return NULL;
+}
 
 const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
 					     const struct jp_event *event)
 {
-	const struct jp_announced *process;
-	const struct jp_snapshot *snapshot;
+	const struct jp_announced *process = find_announced(evidence, event);
 
-	if (!event->record || strcmp(evidence->intervals.gate, "backfill") != 0)
-		return NULL;
-	process = jp_intervals_find_process(&evidence->intervals, event->pid, event->time);
-	snapshot = process ? jp_evidence_announced(evidence, process) : NULL;
-	return snapshot && snapshot->before == event->time ? snapshot : NULL;
+	return process ? jp_evidence_announced(evidence, process) : NULL;
+}
+
+uint64_t jp_gate_reported_time(const struct jp_evidence *evidence, const struct jp_event *event)
+{
+	const struct jp_snapshot *snapshot = jp_gate_backfilled(evidence, event);
+
+	return snapshot ? snapshot->before : event->time;
 }
 
 /* Returns whether the capture has exactly @map. The offset of memory without a file is ignored. */
@@ -53,7 +76,8 @@ static bool begins_anew(const struct gate_names *gate, const struct jp_snapshot 
 	return true;
 }
 
-/* Notes before each snapshot whether the capture has any of its mappings. */
+/* Notes before the records of each announcement whether the capture has any mapping of its
+ * snapshot. */
 static int advance_to(struct jp_view *view, uint64_t time)
 {
 	const struct jp_intervals *intervals = &view->evidence->intervals;
@@ -63,7 +87,7 @@ static int advance_to(struct jp_view *view, uint64_t time)
 		const struct jp_announced *process = &intervals->processes[gate->passed];
 		const struct jp_snapshot *snapshot = jp_evidence_announced(view->evidence, process);
 
-		if (snapshot && snapshot->before > time)
+		if (jp_intervals_date(intervals, process, view->evidence->info.enabled) > time)
 			break;
 		gate->anew[gate->passed] = snapshot && begins_anew(gate, snapshot);
 	}
@@ -72,15 +96,15 @@ static int advance_to(struct jp_view *view, uint64_t time)
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
-	const struct jp_intervals *intervals = &view->evidence->intervals;
 	struct gate_names *gate = view->state;
+	const struct jp_announced *process =
+		event->type == JP_EVENT_COMM ? find_announced(view->evidence, event) : NULL;
 	bool anew;
 
-	if (event->type != JP_EVENT_COMM || !jp_gate_backfilled(view->evidence, event))
+	if (!process)
 		return 0;
 	anew = event->tid == event->pid &&
-	       gate->anew[jp_intervals_find_process(intervals, event->pid, event->time) -
-			  intervals->processes];
+	       gate->anew[process - view->evidence->intervals.processes];
 	gate->records++;
 	if (event->comm.exec == anew)
 		return 0;

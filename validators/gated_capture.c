@@ -13,6 +13,7 @@
 #include "harness/base/search.h"
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
+#include "validators/gate_names.h"
 
 /* Processes with metrics of their own; all count in the sums. */
 enum { MOST_LISTED = 64 };
@@ -201,7 +202,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		judge_sample(gated, event);
 		return 0;
 	}
-	process = find_process(gated, event->pid, event->time);
+	process = find_process(gated, event->pid, jp_gate_reported_time(gated->evidence, event));
 	if (process && event->type == JP_EVENT_MAP)
 		process->mmap2++;
 	else if (process && event->type == JP_EVENT_COMM && event->pid == event->tid)

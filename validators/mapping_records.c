@@ -11,6 +11,7 @@
 
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
+#include "validators/gate_names.h"
 #include "validators/mapping_compare.h"
 #include "validators/mapping_halves.h"
 #include "validators/sample_class.h"
@@ -32,6 +33,7 @@ static bool find_time(const struct mapping_records *state, const struct jp_event
 		      uint64_t *from, uint64_t *to, bool *live)
 {
 	const struct jp_evidence *evidence = state->evidence;
+	const uint64_t time = jp_gate_reported_time(evidence, record);
 
 	/* A record that a control left out has no bytes, and the time of its operation. */
 	bool possible = !record->record ||
@@ -39,14 +41,14 @@ static bool find_time(const struct mapping_records *state, const struct jp_event
 
 	*live = record->record &&
 		record->time > (evidence->info.first_enabled ?: evidence->info.enabled);
-	*from = *to = record->time;
+	*from = *to = time;
 	if (!record->time)
 		*to = evidence->info.enabled;
 	for (size_t i = 0; i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
 
-		if (snapshot->pid != record->pid || record->time > snapshot->after ||
-		    (record->time && record->time < snapshot->before))
+		if (snapshot->pid != record->pid || time > snapshot->after ||
+		    (time && time < snapshot->before))
 			continue;
 		*from = jp_min(*from, snapshot->before);
 		*to = jp_max(*to, snapshot->after);

@@ -8,9 +8,11 @@
 
 #include "harness/base/array.h"
 #include "harness/base/map.h"
+#include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 #include "validators/files.h"
+#include "validators/gate_names.h"
 #include "validators/sample_class.h"
 
 struct image {
@@ -90,7 +92,9 @@ static int count_event(struct processes *processes, const struct jp_event *event
 	/* A synthesized record describes the state when the capture began, whatever its time. */
 	struct image *image = find_image(
 		processes, event->pid,
-		event->type == JP_EVENT_SAMPLE || event->time > enabled ? event->time : enabled);
+		event->type == JP_EVENT_SAMPLE
+			? event->time
+			: jp_max(enabled, jp_gate_reported_time(processes->evidence, event)));
 	struct thread *thread;
 
 	processes->sideband += event->type != JP_EVENT_SAMPLE && event->time > enabled;

@@ -16,10 +16,11 @@
 
 /*
  * A process that made an exec while the events were disabled is described from /proc/PID/maps when
- * it announces itself. Recorded mappings are not repeated: their records have the time of the
- * mapping, and a name that the file may have lost since. Mappings are compared, not files: a file
- * may be mapped twice and recorded once. A name that ends in " (deleted)" stays: its path may now
- * be another file.
+ * it announces itself. The records have the time at which the events went off: with a later time, a
+ * reader would put them above code that the process has loaded since, and hide its names. Recorded
+ * mappings are not repeated: their records have the time of the mapping, and a name that the file
+ * may have lost since. Mappings are compared, not files: a file may be mapped twice and recorded
+ * once. A name that ends in " (deleted)" stays: its path may now be another file.
  */
 struct jp_backfill {
 	struct jp_replay *known;
@@ -128,7 +129,7 @@ static int write_map(struct jp_session *session, struct jp_backfill *backfill, p
 }
 
 static int write_missing(struct jp_session *session, void *context, pid_t pid,
-			 const struct jp_procmap *maps, size_t count, uint64_t before)
+			 const struct jp_procmap *maps, size_t count, uint64_t date)
 {
 	struct jp_backfill *backfill = context;
 	bool fresh = true;
@@ -136,10 +137,10 @@ static int write_missing(struct jp_session *session, void *context, pid_t pid,
 
 	for (size_t i = 0; i < count && fresh; i++)
 		fresh = !is_relevant(&maps[i]) || !is_recorded(backfill, pid, &maps[i]);
-	ret = write_names(session, backfill, pid, fresh, before);
+	ret = write_names(session, backfill, pid, fresh, date);
 	for (size_t i = 0; i < count && !ret; i++)
 		if (is_relevant(&maps[i]) && !is_recorded(backfill, pid, &maps[i]))
-			ret = write_map(session, backfill, pid, &maps[i], before);
+			ret = write_map(session, backfill, pid, &maps[i], date);
 	return ret;
 }
 

@@ -17,7 +17,7 @@ void jp_backfill_free(struct jp_backfill *backfill);
 /* Notes a recorded sideband event; called under the session's lock. Returns 0 or -ENOMEM. */
 int jp_backfill_note(void *backfill, const struct jp_event *event);
 /* Writes records of the mappings and names of @pid in @reading that no record reports, with its
- * time. jp_backfill_note() must have received all earlier records. Returns 0, or -errno and a
+ * date. jp_backfill_note() must have received all earlier records. Returns 0, or -errno and a
  * message. */
 int jp_backfill_write(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
 		      const struct jp_reading *reading, struct jp_error *err);

@@ -37,6 +37,7 @@ struct jp_gate {
 	int pidfd;     /* its pidfd; -1: none */
 	bool open;
 	uint64_t enabling, enabled;
+	uint64_t date; /* time of the records of the next announcement, jp_intervals_date() */
 };
 
 /* Creates and opens a FIFO; it must not exist. */
@@ -203,6 +204,7 @@ static int watch_process(struct jp_gate *gate, struct jp_error *err)
 		forget_process(gate);
 		ret = 0;
 	} else {
+		reading.date = gate->date++;
 		put_process(gate, gate->pid, asked, answered);
 		ret = use_reading(gate, &reading, err);
 	}
@@ -250,9 +252,10 @@ static int close_gate(struct jp_gate *gate, struct jp_error *err)
 	uint64_t disabling = jp_clock_now();
 	int ret = gate->policy->switch_events(gate->session, false, err);
 
+	gate->date = jp_clock_now();
 	fprintf(gate->out, "interval %d %llu %llu %llu %llu\n", gate->pid,
 		(unsigned long long)gate->enabling, (unsigned long long)gate->enabled,
-		(unsigned long long)disabling, (unsigned long long)jp_clock_now());
+		(unsigned long long)disabling, (unsigned long long)gate->date);
 	gate->open = false;
 	return ret;
 }
@@ -343,5 +346,6 @@ static void *serve_requests(void *context)
 
 int jp_gate_keep(struct jp_gate *gate, struct jp_error *err)
 {
+	gate->date = gate->session->info.enabled;
 	return jp_worker_start(gate->session, serve_requests, gate, err);
 }

@@ -142,13 +142,13 @@ int jp_reading_apply(struct jp_session *session, pid_t pid, const struct jp_read
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&session->lock);
-	ret = visit(session, context, pid, maps, count, reading->before);
+	ret = visit(session, context, pid, maps, count, reading->date);
 	pthread_mutex_unlock(&session->lock);
 	return ret ? jp_fail(err, -ret, "no memory for the recorded mappings") : 0;
 }
 
 static int want_all(struct jp_session *session, void *context, pid_t pid,
-		    const struct jp_procmap *maps, size_t count, uint64_t before)
+		    const struct jp_procmap *maps, size_t count, uint64_t date)
 {
 	for (size_t i = 0; i < count && session->copies; i++)
 		if (maps[i].prot & JP_PROT_EXEC)
@@ -163,17 +163,17 @@ int jp_reading_want_files(struct jp_session *session, pid_t pid, const struct jp
 }
 
 static int write_all(struct jp_session *session, void *context, pid_t pid,
-		     const struct jp_procmap *maps, size_t count, uint64_t before)
+		     const struct jp_procmap *maps, size_t count, uint64_t date)
 {
-	want_all(session, NULL, pid, maps, count, before);
+	want_all(session, NULL, pid, maps, count, date);
 	/*
-	 * Use time 0 as perf does: readers apply such records first. A mapping made during the
+	 * The date is 0, as in perf: readers apply such records first. A mapping made during the
 	 * reading also has a later kernel record, which takes precedence. With the time of the
 	 * reading, the records would follow a jitdump's loads of older code, and hide its names.
 	 */
 	for (size_t i = 0; i < count; i++)
 		if (is_selected(session->options.synth, &maps[i]))
-			jp_synthesize_map(session->recorder, pid, &maps[i], 0);
+			jp_synthesize_map(session->recorder, pid, &maps[i], date);
 	return 0;
 }
 

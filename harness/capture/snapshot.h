@@ -15,16 +15,17 @@ struct jp_reading { /* Content of one /proc/PID/maps. */
 	char *bytes;
 	size_t size, capacity;
 	uint64_t before, after;
+	uint64_t date; /* time of the records made of it */
 };
 /* Reads until two readings agree: mremap has no record, so a move during a single reading would
  * remain unknown. *@within_done: whether the boundary "within-snapshot" has passed. Returns 0, or
  * -errno and a message; the caller frees @reading->bytes in any case. */
 int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
 		     struct jp_reading *reading, struct jp_error *err);
-/* Parses a reading, and calls @visit with @context, its mappings and the time before it, with the
- * session locked; @visit returns 0 or -ENOMEM. Returns 0, or -errno and a message. */
+/* Parses a reading, and calls @visit with @context, its mappings and its date, with the session
+ * locked; @visit returns 0 or -ENOMEM. Returns 0, or -errno and a message. */
 typedef int (*jp_reading_visit)(struct jp_session *session, void *context, pid_t pid,
-				const struct jp_procmap *maps, size_t count, uint64_t before);
+				const struct jp_procmap *maps, size_t count, uint64_t date);
 int jp_reading_apply(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 		     jp_reading_visit visit, void *context, struct jp_error *err);
 /* Queues the executable files in the reading for copying, if the session copies files. */

@@ -180,3 +180,16 @@ const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *
 	}
 	return found;
 }
+
+uint64_t jp_intervals_date(const struct jp_intervals *intervals, const struct jp_announced *process,
+			   uint64_t enabled)
+{
+	uint64_t off = enabled, since = 0;
+
+	for (size_t i = 0; i < intervals->nr_intervals; i++)
+		if (intervals->intervals[i].disabled <= process->asked)
+			off = intervals->intervals[i].disabled;
+	for (const struct jp_announced *one = intervals->processes; one < process; one++)
+		since += one->asked >= off;
+	return off + since;
+}

@@ -42,3 +42,8 @@ const struct jp_interval *jp_intervals_find(const struct jp_intervals *intervals
  * one. NULL: the process never announced itself. */
 const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *intervals,
 						     uint32_t pid, uint64_t time);
+/* Returns the time of the records that a backfill writes at @process, an announcement of
+ * @intervals: when the events went off, plus 1 ns for each announcement since. @enabled: when the
+ * capture began, with its events off. */
+uint64_t jp_intervals_date(const struct jp_intervals *intervals, const struct jp_announced *process,
+			   uint64_t enabled);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests that case lines without allowed exceptions pass where nothing is wrong: code in ELF files
-needs no publisher, and a capture of user space alone lacks no sample of system calls."""
+needs no publisher, a capture of user space alone lacks no sample of system calls, and what a gate
+reads hides no code that is newer."""
 
 from ci.base import process
 from harness.selftest.support.scratch import Folder, JITPROOF
@@ -10,6 +11,9 @@ defaults : : launch --synth=exec --stack=8192 --freq=999 : samples=100
 case files.jitdump check : plt_vdso : : publish=jitdump inject=cut
 case files.map check : fuse_library : : publish=map
 case user-only check : syscalls : launch --synth=exec --stack=8192 --freq=999 --user-only
+
+defaults : : gated --gate=backfill --freq=1999 : samples=100 inject=cut
+case gate.jitdump check : fork_exec --tasks=2 : : publish=jitdump
 """
 
 
@@ -20,4 +24,4 @@ class Bare(Folder):
         if "perf_event_open" in done.stdout:
             self.skipTest("no events here")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertRegex(done.stdout, "PASS:(3 FAIL:0 SKIP:0|2 FAIL:0 SKIP:1) ERROR:0")
+        self.assertRegex(done.stdout, "PASS:(4 FAIL:0 SKIP:0|3 FAIL:0 SKIP:1) ERROR:0")
