@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/array.h"
 #include "harness/base/order.h"
@@ -183,8 +184,10 @@ static bool is_covered(const struct act_records *state, const struct jp_event *a
 	size_t at = SIZE_MAX;
 
 	*made = false;
+	/* The kernel maps the vDSO, at the exec: a workload that uses it records this later. */
 	if ((act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT) ||
-	    !(act->map.prot & JP_PROT_EXEC))
+	    !(act->map.prot & JP_PROT_EXEC) ||
+	    (act->type == JP_EVENT_MAP && strcmp(act->map.name, "[vdso]") == 0))
 		return true;
 	while ((one = jp_executables_next(&state->truth, act->pid, act->map.addr,
 					  act->map.addr + act->map.len, &at))) {

@@ -11,11 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "workloads/emit/process.h"
+
 enum { CALLS = 200, MOST_STEPS = 200000, MOST_INSIDE = 10000 };
 
 /* State of the measurement and of the current call of the function. */
 struct run {
-	pid_t child;
+	void (*call)(void);
+	struct jp_child child;
 	uint64_t code, size;
 	uint64_t entry, bp; /* stack pointer and bp at the first instruction; @entry 0: outside of
 			       the function */
@@ -78,59 +81,73 @@ static int record_step(struct run *run, const struct position *place)
 	insn.pre = run->entry - place->sp;
 	if (place->bp == run->bp)
 		insn.bp = JP_BP_CALLER;
-	else if (!read_word(run->child, record, &saved) || saved != run->bp)
+	else if (!read_word(run->child.pid, record, &saved) || saved != run->bp)
 		return -ENOTSUP;
 	else
 		insn.bp = place->bp == record + jp_arch_elf.fp_above ? JP_BP_OWN : JP_BP_OTHER;
 	return add_insn(run->emitted, &insn);
 }
 
-static int step_child(struct run *run)
+/* Makes the calls between two stops. */
+static int make_calls(void *context)
 {
+	const struct run *run = context;
+
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		return EPERM;
+	raise(SIGSTOP);
+	for (int i = 0; i < CALLS; i++)
+		run->call();
+	raise(SIGSTOP);
+	return 0;
+}
+
+/* Steps the child through its calls, and sets *@ended at its second stop. Returns 0 or -errno. */
+static int step_child(struct run *run, bool *ended)
+{
+	const pid_t pid = run->child.pid;
 	struct position place;
 	int status, ret = 0;
 
 	for (unsigned steps = 0; !ret && steps < MOST_STEPS; steps++) {
-		if (ptrace(PTRACE_SINGLESTEP, run->child, NULL, NULL) ||
-		    waitpid(run->child, &status, 0) < 0)
+		if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) || waitpid(pid, &status, 0) < 0)
 			return -errno;
 		if (!WIFSTOPPED(status))
-			return 0;
-		ret = jp_arch_read_traced(run->child, &place.ip, &place.sp, &place.bp)
+			return -ECHILD;
+		if (WSTOPSIG(status) == SIGSTOP) {
+			*ended = true;
+			return ptrace(PTRACE_DETACH, pid, NULL, NULL) ? -errno : 0;
+		}
+		ret = jp_arch_read_traced(pid, &place.ip, &place.sp, &place.bp)
 			      ?: record_step(run, &place);
 	}
-	kill(run->child, SIGKILL);
-	waitpid(run->child, &status, 0);
 	return ret;
 }
 
-static int trace_calls(struct run *run, void (*call)(void))
+static int trace_calls(struct run *run)
 {
-	int status;
+	bool ended = false;
+	int status, ret = jp_process_fork(&run->child, NULL, make_calls, run);
 
-	run->child = fork();
-	if (run->child < 0)
-		return -errno;
-	if (!run->child) {
-		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-			_exit(EPERM);
-		raise(SIGSTOP);
-		for (int i = 0; i < CALLS; i++)
-			call();
-		_exit(0);
-	}
-	if (waitpid(run->child, &status, 0) < 0)
+	if (ret)
+		return ret;
+	if (waitpid(run->child.pid, &status, WUNTRACED) < 0)
 		return -errno;
 	if (!WIFSTOPPED(status))
 		return -EPERM;
-	ptrace(PTRACE_SETOPTIONS, run->child, NULL, PTRACE_O_EXITKILL);
-	return step_child(run);
+	ptrace(PTRACE_SETOPTIONS, run->child.pid, NULL, PTRACE_O_EXITKILL);
+	ret = step_child(run, &ended);
+	if (!ended)
+		jp_process_kill(&run->child);
+	else if (jp_process_reap(&run->child))
+		ret = -ECHILD;
+	return ret;
 }
 
 int jp_measure_function(uint64_t code, uint64_t size, void (*call)(void),
 			struct jp_emitted *emitted)
 {
-	struct run run = {.code = code, .size = size, .emitted = emitted};
+	struct run run = {.call = call, .code = code, .size = size, .emitted = emitted};
 	const int cpu = sched_getcpu();
 	cpu_set_t allowed, one;
 	bool pinned;
@@ -145,7 +162,7 @@ int jp_measure_function(uint64_t code, uint64_t size, void (*call)(void),
 	 * twice. */
 	pinned = !sched_getaffinity(0, sizeof(allowed), &allowed) &&
 		 !sched_setaffinity(0, sizeof(one), &one);
-	ret = trace_calls(&run, call);
+	ret = trace_calls(&run);
 	if (pinned)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 	if (ret)
