@@ -212,14 +212,15 @@ static bool is_visible(const struct equal *equal, const struct jp_executable *tr
 }
 
 /* Judges a file's mapping that inject removed. inject needs to keep only the code in emitted
- * memory. */
+ * memory. Of a process that an attach does not watch, only the jitdump has anything. */
 static int judge_removed(struct equal *equal, const struct jp_mapping_point *point,
 			 const struct mapping_difference *different)
 {
 	const struct jp_memory *memory = &equal->truth.memories[different->truth->memory];
 
 	equal->removed += different->end - different->start;
-	if (memory->act || !memory->line || *memory->line->name != '/')
+	if (memory->act || !memory->line || *memory->line->name != '/' ||
+	    jp_evidence_is_older(equal->evidence, point->pid, point->time))
 		return 0;
 	return report(equal, point, different, &equal->removed_files);
 }

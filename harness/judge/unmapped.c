@@ -7,19 +7,32 @@
 
 #include "harness/base/search.h"
 
-/* Returns since when @ip of @pid has its state of @time, by the truth. */
-static uint64_t find_state_start(const struct jp_evidence *evidence, const struct jp_event *last,
-				 uint32_t pid, uint64_t time)
+/* Returns when the image of @pid at @time began, by the truth; 0: it is not known. */
+static uint64_t find_image_start(const struct jp_truth *truth, uint32_t pid, uint64_t time)
 {
-	const struct jp_truth *truth = evidence->truth;
 	const struct jp_truth_incarnation *all = truth->incarnations;
-	uint64_t start = last ? last->before : 0;
 	size_t i;
 
 	jp_search(i, truth->nr_incarnations,
 		  all[i].pid < pid || (all[i].pid == pid && all[i].before <= time));
-	if (!last && i && all[i - 1].pid == pid)
-		start = all[i - 1].before;
+	return i && all[i - 1].pid == pid ? all[i - 1].before : 0;
+}
+
+/* Returns the last operation on @ip until @time in the image that @pid has then, or NULL. */
+static const struct jp_event *find_last(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
+					uint64_t time)
+{
+	const struct jp_event *last = jp_acts_at_last(&truth->acts_at, pid, ip, time);
+
+	return last && last->before >= find_image_start(truth, pid, time) ? last : NULL;
+}
+
+/* Returns since when @ip of @pid has its state of @time, by the truth. */
+static uint64_t find_state_start(const struct jp_evidence *evidence, const struct jp_event *last,
+				 uint32_t pid, uint64_t time)
+{
+	const uint64_t start = last ? last->before : find_image_start(evidence->truth, pid, time);
+
 	return start < evidence->info.slack ? 0 : start - evidence->info.slack;
 }
 
@@ -82,7 +95,7 @@ static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_span
 		/* What the process did itself after the fork is not inherited. */
 		if (above.act && above.act->before >= time)
 			return false;
-		above.act = jp_acts_at_last(&truth->acts_at, above.pid, above.ip, time);
+		above.act = find_last(truth, above.pid, above.ip, time);
 		if (jp_spans_has_opened(
 			    known, above.pid, above.ip,
 			    find_state_start(above.evidence, above.act, above.pid, time), time))
@@ -98,7 +111,7 @@ static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_span
 struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
 			       uint32_t pid, uint64_t ip, uint64_t time)
 {
-	const struct jp_event *last = jp_acts_at_last(&evidence->truth->acts_at, pid, ip, time);
+	const struct jp_event *last = find_last(evidence->truth, pid, ip, time);
 	struct jp_unmapped found = {
 		.cause = "no-record",
 		.left_out = {.evidence = evidence, .pid = pid, .ip = ip, .act = last}};

@@ -228,6 +228,9 @@ bool jp_evidence_is_older(const struct jp_evidence *evidence, uint32_t pid, uint
 
 	jp_search(i, truth->nr_incarnations,
 		  list[i].pid < pid || (list[i].pid == pid && list[i].before <= time));
+	/* A process whose program an exec replaces stays as old as it is. */
+	while (i && !list[i - 1].first)
+		i--;
 	return i && list[i - 1].pid == pid && list[i - 1].before &&
 	       list[i - 1].before < evidence->info.enabled;
 }
