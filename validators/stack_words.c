@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/return_address.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
 
@@ -21,7 +22,7 @@ struct compared_dump {
 	uint64_t at, dumped, known; /* address in the dump, dumped word, true word; @at 0: none */
 };
 
-static void compare_word(void *context, uint64_t at, uint64_t value)
+static void compare_word(void *context, uint64_t at, uint64_t value, uint64_t signature)
 {
 	struct compared_dump *dump = context;
 	const uint64_t offset = at - dump->sp, size = dump->event->sample.stack_size;
@@ -31,7 +32,7 @@ static void compare_word(void *context, uint64_t at, uint64_t value)
 		return;
 	memcpy(&dumped, dump->event->sample.stack + offset, sizeof(dumped));
 	dump->words++;
-	if (dumped == value || dump->at)
+	if (jp_return_address(dumped, signature) == value || dump->at)
 		return;
 	dump->at = at;
 	dump->dumped = dumped;

@@ -14,13 +14,20 @@
  * register. A call leaves the return address in x30. A function that calls stores x30 first, in the
  * word below the canonical frame address, and the frame pointer in the word below that. */
 
-/* Registers: the step; scratch; the register of a jump that may lead to a landing pad `bti c`; the
- * frame pointer; the link register. Number 31 is zero or sp. */
+/* Registers: the step; scratch; the register that may jump to a landing pad; the frame pointer; the
+ * link register. Number 31 is zero or sp. */
 enum { STEP = 0, COUNT = 9, VALUE = 10, TARGET = 16, FP = 29, LR = 30, ZERO = 31, STACK = 31 };
 
 static void put_insn(struct jp_code *code, uint32_t insn)
 {
 	jp_code_insn(code, &insn, sizeof(insn));
+}
+
+/* Emits the first instruction of a function: the only ones that calls through a register may reach
+ * in memory with PROT_BTI are this and paciasp. */
+static void emit_landing_pad(struct jp_code *code)
+{
+	put_insn(code, 0xd503245f); /* bti c */
 }
 
 static void lower_sp(struct jp_code *code, uint32_t insn, int32_t by)
@@ -183,11 +190,6 @@ static void emit_ret(struct jp_code *code)
 	put_insn(code, 0xd65f03c0);
 }
 
-static void emit_landing_pad(struct jp_code *code)
-{
-	put_insn(code, 0xd503245f); /* bti c */
-}
-
 /* Emits the frame record, and lets the frame pointer point to it. */
 static void push_record(struct jp_code *code)
 {
@@ -205,6 +207,7 @@ static void pop_record(struct jp_code *code)
 /* Emits the prologue of a frame with a frame pointer and @locals bytes of locals. */
 static void emit_prologue(struct jp_code *code, int32_t locals)
 {
+	emit_landing_pad(code);
 	push_record(code);
 	adjust_sp(code, locals);
 }
@@ -219,7 +222,6 @@ static void emit_leave(struct jp_code *code)
 
 static void emit_fp(struct jp_code *code)
 {
-	emit_landing_pad(code);
 	emit_prologue(code, 32);
 	emit_body(code);
 	emit_leave(code);
@@ -229,6 +231,7 @@ static void emit_fp(struct jp_code *code)
 /* The caller is only in the link register. */
 static void emit_leaf(struct jp_code *code)
 {
+	emit_landing_pad(code);
 	emit_loop(code, offsetof(struct jp_path_step, before));
 	emit_loop(code, offsetof(struct jp_path_step, after));
 	emit_ret(code);
@@ -237,6 +240,7 @@ static void emit_leaf(struct jp_code *code)
 /* Begins a frame without a frame pointer that stores x30 where a frame record has it. */
 static void push_return(struct jp_code *code, int32_t locals)
 {
+	emit_landing_pad(code);
 	push_pair(code, ZERO, LR);
 	adjust_sp(code, locals);
 }
@@ -260,6 +264,7 @@ static void emit_no_fp(struct jp_code *code)
 static void emit_long(struct jp_code *code)
 {
 	put_insn(code, 0xd503233f); /* paciasp: also a landing pad */
+	code->now.bp |= JP_INSN_SIGNED;
 	add_value(code, VALUE, STACK, 0);
 	put_insn(code, 0xf13f814b); /* subs x11, x10, 4064: a stack check */
 	load(code, COUNT, STEP, 0);
@@ -267,7 +272,7 @@ static void emit_long(struct jp_code *code)
 	load(code, VALUE, STEP, 8);
 	put_insn(code, 0x8b09014a);    /* add x10, x10, x9 */
 	add_value(code, FP, STACK, 0); /* mov x29, sp */
-	code->now.bp = JP_BP_OWN;
+	code->now.bp |= JP_BP_OWN;
 	push_pair(code, 19, 20);
 	push_pair(code, 21, 22);
 	adjust_sp(code, 48);
@@ -277,8 +282,10 @@ static void emit_long(struct jp_code *code)
 	put_insn(code, 0x8b09014a); /* add x10, x10, x9 */
 	pop_pair(code, 19, 20);
 	pop_record(code);
+	code->now.bp |= JP_INSN_SIGNED;
 	put_insn(code, 0xca09014a); /* eor x10, x10, x9 */
 	put_insn(code, 0xd50323bf); /* autiasp */
+	code->now.bp &= ~JP_INSN_SIGNED;
 	put_insn(code, 0xd503201f); /* nop */
 	emit_ret(code);
 }
@@ -293,6 +300,7 @@ static void emit_large(struct jp_code *code)
 
 static void emit_realign(struct jp_code *code)
 {
+	emit_landing_pad(code);
 	push_record(code);
 	add_value(code, COUNT, STACK, 0); /* mov x9, sp */
 	put_insn(code, 0x927ae53f);       /* and sp, x9, -64 */
@@ -336,6 +344,7 @@ static void emit_huge(struct jp_code *code)
 
 static void emit_other_bp(struct jp_code *code)
 {
+	emit_landing_pad(code);
 	push_pair(code, FP, LR);
 	adjust_sp(code, 48);
 	load_word(code);

@@ -14,6 +14,7 @@ enum {
 	CFA_ADVANCE2 = 0x03,
 	CFA_ADVANCE4 = 0x04,
 	CFA_DEF = 0x0c,
+	CFA_NEGATE_RA_STATE = 0x2d, /* of arm64: toggles whether the return address is signed */
 	PE_UDATA4 = 0x03,
 	PE_PCREL_SDATA4 = 0x1b,
 	PE_HDRREL_SDATA4 = 0x3b,
@@ -127,33 +128,37 @@ struct rule {
 	uint8_t reg;
 	bool bp;      /* the caller's bp is saved below the return address */
 	bool returns; /* the function itself saved the return address */
+	bool signs;   /* the return address is signed */
 	uint64_t offset;
 };
 
 static int find_rule(const struct jp_truth_insn *insn, struct rule *rule)
 {
-	const unsigned flags = JP_INSN_RETURN | JP_INSN_TAIL | JP_INSN_MISLED;
-	uint8_t bp = insn->bp & ~flags;
+	uint8_t bp = insn->bp & ~JP_INSN_FLAGS;
 
 	if (bp == JP_BP_OWN)
-		*rule = (struct rule){jp_arch_elf.bp, true, false,
-				      BP_AT * WORD - jp_arch_elf.fp_above};
+		*rule = (struct rule){.reg = jp_arch_elf.bp,
+				      .bp = true,
+				      .offset = BP_AT * WORD - jp_arch_elf.fp_above};
 	else if (insn->bp & JP_INSN_MISLED)
-		*rule = (struct rule){jp_arch_elf.sp, false, false, 3 * WORD};
+		*rule = (struct rule){.reg = jp_arch_elf.sp, .offset = 3 * WORD};
 	else if (!insn->align)
-		*rule = (struct rule){jp_arch_elf.sp, bp == JP_BP_OTHER, false,
-				      (uint64_t)insn->pre + insn->post + jp_arch_elf.pushed};
+		*rule = (struct rule){.reg = jp_arch_elf.sp,
+				      .bp = bp == JP_BP_OTHER,
+				      .offset = (uint64_t)insn->pre + insn->post +
+						jp_arch_elf.pushed};
 	else
 		return -ENOTSUP; /* sp alone does not lead to the canonical frame address any more
 				  */
 	rule->returns = !jp_arch_elf.pushed && (bp == JP_BP_OWN || rule->offset);
+	rule->signs = insn->bp & JP_INSN_SIGNED;
 	return 0;
 }
 
 /* Appends a row for each instruction whose rule differs from that of the instruction before. */
 static int put_rows(struct table *table, const struct jp_emitted *emitted)
 {
-	struct rule now = {jp_arch_elf.sp, false, false, jp_arch_elf.pushed};
+	struct rule now = {.reg = jp_arch_elf.sp, .offset = jp_arch_elf.pushed};
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < emitted->nr_insns; i++) {
@@ -165,7 +170,7 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 			return ret;
 		next.returns &= insn->offset >= emitted->saved_at;
 		if (next.reg == now.reg && next.offset == now.offset && next.bp == now.bp &&
-		    next.returns == now.returns)
+		    next.returns == now.returns && next.signs == now.signs)
 			continue;
 		if (insn->offset != at)
 			put_advance(table, insn->offset - at);
@@ -177,6 +182,8 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 			put_saved(table, jp_arch_elf.bp, BP_AT, next.bp);
 		if (next.returns != now.returns)
 			put_saved(table, jp_arch_elf.return_address, RETURN_AT, next.returns);
+		if (next.signs != now.signs)
+			put_u8(table, CFA_NEGATE_RA_STATE);
 		now = next;
 	}
 	return 0;

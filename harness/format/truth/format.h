@@ -180,6 +180,9 @@ enum jp_bp { JP_BP_CALLER, JP_BP_OWN, JP_BP_OTHER, JP_BPS };
  * function's `word` is the return address, bp is unchanged, and the stack pointer is somewhere
  * above. */
 #define JP_INSN_MISLED 0x20
+/* Flag in @bp: the return address is signed, if the processor signs addresses (arm64). */
+#define JP_INSN_SIGNED 0x10
+#define JP_INSN_FLAGS  0xf0
 enum {
 	JP_LEAVE_CHANGED = 1,     /* the native frames above changed during the activation */
 	JP_LEAVE_INTERRUPTED = 2, /* a signal handler interrupted the activation */

@@ -71,7 +71,7 @@ static struct jp_truth_layout *make_layout(struct jp_truth_items *items, uint32_
 		insn->bp &= ~(JP_INSN_RETURN | JP_INSN_TAIL);
 		/* Only one instruction leads to the next function. */
 		if ((i && insn->offset <= insn[-1].offset) ||
-		    (insn->bp & ~JP_INSN_MISLED) >= JP_BPS || insn->align > 16 ||
+		    (insn->bp & ~JP_INSN_FLAGS) >= JP_BPS || insn->align > 16 ||
 		    ((returns || tail) &&
 		     (returns == tail || (layout->returns & layout->tail) != UINT32_MAX)))
 			return layout; /* count stays 0: not a layout */

@@ -86,8 +86,8 @@ enum jp_stack_answer jp_truth_stack_guess(const struct jp_truth *truth, uint32_t
 					  uint64_t time, uint64_t slack, enum jp_method method,
 					  struct jp_truth_guess *guess,
 					  struct jp_truth_stack *stack);
-/* Receives a known word of memory: @value at address @at. */
-typedef void (*jp_truth_word)(void *context, uint64_t at, uint64_t value);
+/* Receives a known word of memory: @value at address @at, where the bits @signature may differ. */
+typedef void (*jp_truth_word)(void *context, uint64_t at, uint64_t value, uint64_t signature);
 /* Calls @report for each return address and each saved frame pointer that emitted code keeps on the
  * found @stack, and stores the frame pointer in *@fp. These do not depend on the method. Returns
  * false if the function uses the frame pointer register for something else. */

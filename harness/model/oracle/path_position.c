@@ -47,7 +47,7 @@ static const struct jp_truth_insn *find_place_by_name(const struct jp_truth_code
 	for (; guess->insn < layout->count; guess->insn++) {
 		const struct jp_truth_insn *insn = &layout->insns[guess->insn];
 
-		if (guess->insn && insn->bp == insn[-1].bp)
+		if (guess->insn && !((insn->bp ^ insn[-1].bp) & ~JP_INSN_SIGNED))
 			continue;
 		guess->insn++;
 		guess->ip = code->addr + insn->offset;

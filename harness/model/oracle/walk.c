@@ -163,7 +163,7 @@ static bool step_bp(struct oracle_walk *walk)
 	const struct jp_truth_code *const *functions = walk->activation->path->functions;
 	const struct jp_truth_frames *frames;
 	int64_t depth = walk->depth;
-	uint8_t bp = walk->insn->bp & ~JP_INSN_MISLED;
+	uint8_t bp = walk->insn->bp & ~JP_INSN_FLAGS;
 	uint32_t count;
 
 	while (bp == JP_BP_CALLER) {
@@ -171,7 +171,7 @@ static bool step_bp(struct oracle_walk *walk)
 		/* The frame belongs to the native entry, whose return address is frames[1]. */
 		if (depth < 0)
 			return walk_root(walk, 1, 0);
-		bp = jp_truth_return_insn(functions[depth])->bp & ~JP_INSN_MISLED;
+		bp = jp_truth_return_insn(functions[depth])->bp & ~JP_INSN_FLAGS;
 	}
 	if (bp == JP_BP_OWN)
 		return step_to_caller(walk, depth);

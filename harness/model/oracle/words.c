@@ -14,15 +14,16 @@ struct words_walk {
 static void report_frame(struct words_walk *walk, const struct jp_truth_insn *insn, uint64_t entry)
 {
 	const uint64_t own = entry + walk->frames->pushed - 16;
-	const uint8_t bp = insn->bp & ~JP_INSN_MISLED;
+	const uint8_t bp = insn->bp & ~JP_INSN_FLAGS;
 
 	/* If calls push nothing, only a function with a frame stores its return address. */
 	if (walk->frames->pushed || bp != JP_BP_CALLER)
-		walk->report(walk->context, entry + walk->frames->return_at, walk->caller);
+		walk->report(walk->context, entry + walk->frames->return_at, walk->caller,
+			     insn->bp & JP_INSN_SIGNED ? walk->frames->signature : 0);
 	if (bp == JP_BP_CALLER)
 		return;
 	if (walk->is_known)
-		walk->report(walk->context, own, walk->fp);
+		walk->report(walk->context, own, walk->fp, 0);
 	walk->is_known = bp == JP_BP_OWN;
 	walk->fp = own + walk->frames->fp_above;
 }

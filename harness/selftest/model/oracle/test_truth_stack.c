@@ -235,8 +235,8 @@ static const struct jp_truth_insn tail_insns[] = {
 	{.offset = 0}, {.offset = 4, .pre = 8, .bp = JP_BP_OWN}, {.offset = 8, .bp = JP_INSN_TAIL}};
 static const struct jp_truth_insn other_insns[] = {
 	{.offset = 0},
-	{.offset = 4, .pre = 40, .bp = JP_BP_OTHER},
-	{.offset = 8, .pre = 40, .bp = JP_BP_OTHER | JP_INSN_RETURN}};
+	{.offset = 4, .pre = 40, .bp = JP_BP_OTHER | JP_INSN_SIGNED},
+	{.offset = 8, .pre = 40, .bp = JP_BP_OTHER | JP_INSN_SIGNED | JP_INSN_RETURN}};
 static const struct jp_truth_insn misled_insns[] = {
 	{.offset = 0},
 	{.offset = 4, .pre = 56, .bp = JP_INSN_MISLED},
@@ -298,12 +298,12 @@ static void write_misleading(void)
 
 static char words_found[256];
 
-static void append_word(void *context, uint64_t at, uint64_t value)
+static void append_word(void *context, uint64_t at, uint64_t value, uint64_t signature)
 {
 	const size_t used = strlen(words_found);
 
-	snprintf(words_found + used, sizeof(words_found) - used, "%+ld:%lx ", (long)(at - SP),
-		 (long)value);
+	snprintf(words_found + used, sizeof(words_found) - used, "%+ld:%lx%s ", (long)(at - SP),
+		 (long)value, signature ? " signed" : "");
 }
 
 /* Code outside of paths runs the vDSO too, and its layout may lack instructions. */
@@ -386,6 +386,7 @@ static void test_upwards(void)
 	};
 	const struct jp_machine *machine = stack.machine;
 	const uint32_t pid = truth->codes[0].pid;
+	uint64_t fp;
 
 	stack.machine = jp_machine_find(EM_AARCH64);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
@@ -394,6 +395,10 @@ static void test_upwards(void)
 			      stack.end == JP_END_BP &&
 			      frames_equal(stack.seen, stack.nr_seen, table[i].seen),
 		      "arm64: %s", table[i].what);
+	*words_found = 0;
+	jp_truth_words(&stack, append_word, NULL, &fp);
+	check(strstr(words_found, "-48:200c signed -56:") && !strstr(words_found, "500 signed"),
+	      "arm64: the layout states which return address is signed: %s", words_found);
 	stack.machine = machine;
 }
 

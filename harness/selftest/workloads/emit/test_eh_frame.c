@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests that the call frame information of each shape is exact: put into an ELF file like perf's
- * and read by libdw, it must give the caller's registers at each instruction. */
+ * and read by libdw, it must give the caller's registers at each instruction. Put after running
+ * code, it must lead libgcc to the callers, also where return addresses are signed. */
+#include <sys/mman.h>
+#include <unwind.h>
+
+#include "harness/format/perfdata/machine.h"
 #include "harness/model/unwind/cfi.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_elf.h"
@@ -8,7 +13,7 @@
 #include "workloads/emit/eh_frame.h"
 #include "workloads/emit/emitter.h"
 
-enum { STACK = 1024, SP = 7, BP = 6 };
+enum { STACK = 1024 };
 
 /* A stack; @entry: address of the return address. */
 struct stack {
@@ -63,20 +68,30 @@ static uint64_t make_elf(const struct jp_emitted *emitted, const unsigned char *
 static struct jp_regs make_regs(const struct jp_truth_insn *insn, uint64_t caller_bp)
 {
 	struct jp_regs regs = {0};
-	uint8_t bp = insn->bp & ~(JP_INSN_RETURN | JP_INSN_TAIL | JP_INSN_MISLED);
+	uint8_t bp = insn->bp & ~JP_INSN_FLAGS;
 
 	memset(stack.words, 0xee, sizeof(stack.words));
 	store_word(stack.entry, 0x1234567);
 	store_word(stack.entry - 8, caller_bp);
-	regs.r[BP] = bp == JP_BP_OWN ? stack.entry - 8 : bp == JP_BP_OTHER ? 0x5ca1ab1e : caller_bp;
-	regs.r[SP] = ((stack.entry - insn->pre) & -(UINT64_C(1) << insn->align)) - insn->post;
-	regs.known = 1u << BP | 1u << SP;
+	regs.r[jp_arch_elf.bp] = bp == JP_BP_OWN     ? stack.entry - 8
+				 : bp == JP_BP_OTHER ? 0x5ca1ab1e
+						     : caller_bp;
+	regs.r[jp_arch_elf.sp] = ((stack.entry + 8 - jp_arch_elf.pushed - insn->pre) &
+				  -(UINT64_C(1) << insn->align)) -
+				 insn->post;
+	regs.known = UINT64_C(1) << jp_arch_elf.bp | UINT64_C(1) << jp_arch_elf.sp;
+	if (!jp_arch_elf.pushed) {
+		regs.r[jp_arch_elf.return_address] = insn->pre ? 0xeeeeeeeeeeeeeeee : 0x1234567;
+		regs.known |= UINT64_C(1) << jp_arch_elf.return_address;
+	}
 	return regs;
 }
 
 static unsigned count_wrong(struct jp_cfi *cfi, uint64_t text, const struct jp_emitted *emitted)
 {
 	const uint64_t caller_bp = 0x7ff000001230;
+	const unsigned sp_number = jp_arch_elf.sp, bp_number = jp_arch_elf.bp;
+	const unsigned ip_number = jp_machine_find(jp_arch_elf.machine)->ip;
 	unsigned wrong = 0;
 
 	for (uint32_t i = 0; i < emitted->nr_insns; i++) {
@@ -89,12 +104,13 @@ static unsigned count_wrong(struct jp_cfi *cfi, uint64_t text, const struct jp_e
 			/* Misleading tables must mislead as the layout states. */
 			bool misled = insn->bp & JP_INSN_MISLED;
 			uint64_t ip = misled ? 0xeeeeeeeeeeeeeeee : 0x1234567;
-			uint64_t sp = misled ? regs.r[SP] + 24 : stack.entry + 8;
+			uint64_t sp = misled ? regs.r[sp_number] + 24 : stack.entry + 8;
 			enum jp_cfi_answer answer =
 				jp_cfi_step(cfi, text + byte, &regs, load_word, NULL);
 
-			wrong += answer != JP_CFI_STEPPED || regs.r[16] != ip || regs.r[SP] != sp ||
-				 regs.r[BP] != caller_bp || !(regs.known & 1u << BP);
+			wrong += answer != JP_CFI_STEPPED || regs.r[ip_number] != ip ||
+				 regs.r[sp_number] != sp || regs.r[bp_number] != caller_bp ||
+				 !(regs.known >> bp_number & 1);
 		}
 	}
 	return wrong;
@@ -148,6 +164,72 @@ static void test_refusals(void)
 	      "a realigned stack without a frame pointer is refused");
 }
 
+/* Callers that libgcc finds from a function that emitted code calls, innermost first. */
+static uint64_t found[16];
+static unsigned nr_found;
+
+static _Unwind_Reason_Code note_caller(struct _Unwind_Context *context, void *unused)
+{
+	if (nr_found == sizeof(found) / sizeof(*found))
+		return _URC_END_OF_STACK;
+	found[nr_found++] = _Unwind_GetIP(context);
+	return _URC_NO_REASON;
+}
+
+static void unwind_here(void)
+{
+	nr_found = 0;
+	_Unwind_Backtrace(note_caller, NULL);
+}
+
+static void ignore_entry(void *context, uint64_t sp, uint64_t bp)
+{
+}
+
+extern void __register_frame(void *eh_frame);
+extern void __deregister_frame(void *eh_frame);
+
+/* libgcc authenticates a return address where the tables state that it is signed. */
+static void check_libgcc(enum jp_shape shape, unsigned char *code, size_t capacity)
+{
+	struct jp_path_step steps[3] = {
+		{.code = (uintptr_t)code, .before = 1, .after = 1, .repeat = 1},
+		{.code = (uintptr_t)jp_arch_call_out, .before = (uintptr_t)unwind_here}};
+	const uint64_t callers[] = {(uintptr_t)code + jp_shape_returns(shape),
+				    (uintptr_t)jp_arch_enter_return};
+	struct jp_emitted emitted;
+	size_t hdr_size;
+	unsigned at = 0;
+	void *tables;
+
+	jp_shape_emit(shape, code, capacity, &emitted);
+	tables = code + ((emitted.size + 7u) & -8u);
+	jp_eh_frame(&emitted, tables, JP_EH_FRAME_MOST, &hdr_size);
+	__builtin___clear_cache((char *)code, (char *)tables);
+	__register_frame(tables);
+	jp_arch_enter(steps, ignore_entry, NULL, NULL);
+	__deregister_frame(tables);
+	while (at < nr_found && found[at] != callers[0])
+		at++;
+	check(at + 1 < nr_found && found[at + 1] == callers[1], "libgcc passes a frame of %s",
+	      jp_shape_text(shape));
+}
+
+static void test_libgcc(void)
+{
+	static const enum jp_shape shapes[] = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_LONG,
+					       JP_SHAPE_REALIGN};
+	const size_t size = 1 << 16;
+	unsigned char *code = mmap(NULL, size, PROT_READ | PROT_WRITE | PROT_EXEC,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (!check(code != MAP_FAILED, "memory for code"))
+		return;
+	for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+		check_libgcc(shapes[i], code, size - JP_EH_FRAME_MOST);
+	munmap(code, size);
+}
+
 int main(void)
 {
 	for (enum jp_shape shape = 0; shape < JP_SHAPES; shape++) {
@@ -155,5 +237,6 @@ int main(void)
 		check_shape(shape, false);
 	}
 	test_refusals();
+	test_libgcc();
 	return check_done();
 }
