@@ -15,8 +15,8 @@ from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
 
 PAGE = 4096
-ALL_FIXTURES = ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse",
-                "slack", "witness")
+ALL_FIXTURES = ("anon", "arm64", "clock", "gated", "growth", "mappings", "memfd", "pathless",
+                "reuse", "slack", "witness")
 # Lines of `watched` that older runners did not write.
 WATCHED_SINCE_CPUS = "cpus 2\ntask_clock 0\nsynth 2\n"
 

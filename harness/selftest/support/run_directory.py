@@ -14,6 +14,7 @@ forwards, those of other CPUs NS nanoseconds back.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import shutil
@@ -39,6 +40,7 @@ HEADER, ATTR = 104, 120
 NEUTRAL_FEATURES = (6, 7, 12, 23)
 PUBLISHED = re.compile(r"jit-\d+\.dump$|perf-\d+\.map$|jitted-")
 X86_BP, X86_SP, X86_IP = 6, 7, 8  # numbers of PERF_REG_X86_*
+ARM64_SP, ARM64_IP = 31, 32  # PERF_REG_ARM64_*; x86-64 has no register 32
 
 
 @functools.cache
@@ -205,6 +207,14 @@ class Sample(Record):
     id = property(lambda self: self.one[IDENTIFIER] or self.one[ID],
                   lambda self, value: self.one.update({IDENTIFIER: value, ID: value}))
 
+    @property
+    def user_ip(self) -> int:
+        return self.regs[ARM64_IP if ARM64_IP in self.regs else X86_IP]
+
+    @property
+    def user_sp(self) -> int:
+        return self.regs[ARM64_SP if ARM64_IP in self.regs else X86_SP]
+
     def pack(self) -> bytes:
         kind, raw = self.attr.sample_type, b""
         for bit in (IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD):
@@ -237,13 +247,13 @@ class Sample(Record):
 
     def word(self, address: int) -> Any:
         """Returns the 8-byte word of the dumped stack at @address, or None outside of the dump."""
-        at = address - self.regs[X86_SP]
+        at = address - self.user_sp
         if at < 0 or at + 8 > len(self.stack):
             return None
         return struct.unpack_from("<Q", self.stack, at)[0]
 
     def put(self, address: int, value: int) -> None:
-        struct.pack_into("<Q", self.stack, address - self.regs[X86_SP], value)
+        struct.pack_into("<Q", self.stack, address - self.user_sp, value)
 
 
 class PerfData:
@@ -541,7 +551,7 @@ def thin(source: str, target: str, wanted: int | None) -> None:
         shutil.copytree(os.path.join(source, "jit"), os.path.join(target, "jit"))
     code = truth.code()
     inside = [sample for sample in perf.samples() if wanted is None or
-              any(sample.regs.get(X86_IP, 0) in one for one in code)]
+              sample.abi and any(sample.user_ip in one for one in code)]
     witnessed = wanted is None
     wanted = len(inside) if wanted is None else wanted
     step = max(1.0, len(inside) / wanted)
@@ -558,9 +568,11 @@ def thin(source: str, target: str, wanted: int | None) -> None:
         perf.save(os.path.join(target, name))
     truth.save(os.path.join(target, "truth"))
     facts = read_facts(source)
-    facts["samples"] = str(len(kept))
+    for name in facts.keys() & {"samples", "counted"}:
+        facts[name] = str(len(kept))
     write_facts(target, facts)
-    files.write(os.path.join(target, "env.json"), '{"machine": "x86_64"}\n')
+    machine = json.loads(files.read(os.path.join(source, "env.json")))["machine"]
+    files.write(os.path.join(target, "env.json"), '{"machine": "%s"}\n' % machine)
     for name in ("case", "maps", "intervals", "watched"):
         if os.path.exists(os.path.join(source, name)):
             shutil.copy(os.path.join(source, name), os.path.join(target, name))
