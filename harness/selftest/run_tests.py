@@ -3,7 +3,8 @@
 """Runs the selftests named on the command line, sums their TAP, prints what failed.
 
 A C test prints TAP; a Python test is a unittest file, whose modules are found from the tree's top:
-run it there. Environment: O, JITPROOF (set by make).
+run it there. Environment: O, JITPROOF (set by make); EMULATOR, the command that runs C tests of
+another machine.
 """
 
 import concurrent.futures
@@ -29,7 +30,8 @@ def run(path: str) -> tuple[int, int, int, str, float]:
     """Returns passed, failed, skipped, the output and the seconds of one test program."""
     start = time.monotonic()
     python = path.endswith(".py")
-    command = [sys.executable, "-m", "unittest", "-v", path] if python else [path]
+    command = [sys.executable, "-m", "unittest", "-v", path] if python else \
+        os.environ.get("EMULATOR", "").split() + [path]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,

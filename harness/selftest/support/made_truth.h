@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <elf.h>
 #include <sys/wait.h>
 
 #include "harness/format/truth/write.h"
@@ -38,7 +39,9 @@ static struct jp_truth *load_truth(const char *name)
 	struct jp_error err;
 	struct jp_truth *truth = jp_truth_load(scratch_path(name), &err);
 
-	if (!truth)
+	if (truth)
+		truth->e_machine = EM_X86_64; /* of the layouts below */
+	else
 		printf("# %s\n", err.text);
 	return truth;
 }
