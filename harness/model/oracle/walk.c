@@ -42,7 +42,7 @@ struct oracle_walk {
 };
 
 /* Returns whether a walk by call frame information ends at native @addr because its file was not
- * kept. */
+ * kept or has none for it. */
 static bool lacks_file(const struct oracle_walk *walk, uint64_t addr)
 {
 	const struct jp_truth_stack *stack = walk->stack;

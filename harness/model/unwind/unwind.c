@@ -178,11 +178,19 @@ bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *repl
 {
 	struct jp_mapping *mapping = jp_replay_find(replay, pid, addr);
 	const struct jp_elf_entry *entry;
+	struct jp_cfi_row row;
+	uint64_t vaddr;
 
 	if (!mapping || mapping->backing != JP_BACKING_FILE)
 		return false;
 	entry = find_file(unwinder, mapping);
-	return !entry || !entry->cfi;
+	if (!entry || !entry->cfi)
+		return true;
+	vaddr = jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);
+	if (vaddr == UINT64_MAX)
+		return true;
+	jp_cfi_row_at(entry->cfi, vaddr, &row);
+	return row.kind == JP_ROW_NONE;
 }
 
 /* Stores the rules for @addr in a file's @mapping in @step. Returns false and sets walk->stop on

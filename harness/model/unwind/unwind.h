@@ -66,7 +66,8 @@ void jp_unwinder_jit(struct jp_unwinder *unwinder, struct jp_jit_cfi *jit);
 /* Sets the number of addresses that the capture's kernel stores at most per sample; default 127. */
 void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses);
 
-/* Returns whether @replay has a file at @addr of @pid without readable call frame information. */
+/* Returns whether @replay has a file at @addr of @pid without readable call frame information for
+ * it. */
 bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *replay, uint32_t pid,
 			    uint64_t addr);
 

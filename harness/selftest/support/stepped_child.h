@@ -7,6 +7,9 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#if defined(__riscv)
+#include <asm/ptrace.h>
+#endif
 
 /* Registers, traps and calls of a child that is traced by single steps, for each machine. */
 struct registers {
@@ -120,5 +123,48 @@ static inline bool is_return(pid_t pid, const struct registers *old, const struc
 	uint64_t word;
 
 	return read_words(pid, old->ip, &word, 1) && (word & 0xfffffc1f) == 0xd65f0000;
+}
+#elif defined(__riscv)
+static inline bool read_registers(pid_t pid, struct registers *regs)
+{
+	struct user_regs_struct from;
+
+	if (!exchange_registers(pid, PTRACE_GETREGSET, &from))
+		return false;
+	*regs = (struct registers){from.pc, from.sp, from.s0, from.ra};
+	return true;
+}
+
+/* Returns @word of code with a trap (ebreak) as its first instruction. */
+static inline uint64_t make_trap(uint64_t word)
+{
+	return (word & ~UINT64_C(0xffffffff)) | 0x100073;
+}
+
+/* The child stands at the trap. */
+static inline bool leave_trap(pid_t pid, struct registers *regs)
+{
+	return true;
+}
+
+/* Stores the return address of the function whose first instruction is next. */
+static inline bool read_return(pid_t pid, const struct registers *regs, uint64_t *address)
+{
+	*address = regs->link;
+	return true;
+}
+
+/* Returns whether the step from @old was a call: it leaves the address behind it in ra. */
+static inline bool is_call(pid_t pid, const struct registers *old, const struct registers *regs)
+{
+	return regs->link == old->ip + 4 && regs->ip != old->ip + 4;
+}
+
+/* Returns whether the step from @old to @regs was a return. */
+static inline bool is_return(pid_t pid, const struct registers *old, const struct registers *regs)
+{
+	uint64_t word;
+
+	return read_words(pid, old->ip, &word, 1) && (uint32_t)word == 0x8067;
 }
 #endif

@@ -402,6 +402,33 @@ static void test_upwards(void)
 	stack.machine = machine;
 }
 
+/* On riscv64 the kernel takes the first caller from the link register, not from the frame record
+ * that it then continues behind. */
+static void test_link(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t ip, sp;
+		const char *seen;
+	} table[] = {
+		{"in the body both are the caller", 0x1008, SP - 80, "1008 200c 500 501 502 503"},
+		{"before the frame the caller's own caller is missing", 0x1000, SP - 40,
+		 "1000 200c 501 502 503"},
+		{"after a call a function seems to have called itself", 0x100c, SP - 80,
+		 "100c 100c 500 501 502 503"},
+	};
+	const struct jp_machine *machine = stack.machine;
+	const uint32_t pid = truth->codes[0].pid;
+
+	stack.machine = jp_machine_find(EM_RISCV);
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		check(jp_truth_stack_at(truth, pid, pid, 1050, 0, table[i].ip, table[i].sp,
+					JP_CHAIN, &stack) == JP_STACK_FOUND &&
+			      frames_equal(stack.seen, stack.nr_seen, table[i].seen),
+		      "riscv64: %s", table[i].what);
+	stack.machine = machine;
+}
+
 static bool lacks_trampoline(void *context, uint32_t pid, uint64_t addr)
 {
 	return addr == 0x800 - 1;
@@ -476,6 +503,7 @@ static void test_misleading(void)
 	test_vdso();
 	test_words();
 	test_upwards();
+	test_link();
 	test_trampoline();
 }
 

@@ -416,6 +416,10 @@ int main(void)
 	int out[2], status;
 	bool good;
 
+#if defined(__riscv)
+	printf("1..0 # SKIP the kernel has no single steps for riscv64\n");
+	return 0;
+#endif
 	if (notes == MAP_FAILED || pipe(out))
 		return 99;
 	following.truth_path = scratch_make("truth");

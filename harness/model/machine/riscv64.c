@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <elf.h>
+#include <string.h>
+
+#include "harness/base/registry.h"
+#include "harness/model/machine/machine.h"
+
+/* DWARF's numbers are those of the ISA: x0 to x31, with the stack pointer x2 and the frame pointer
+ * x8. They have none for the pc, which gets the number behind them: DWARF's 32 is a floating-point
+ * register that no function preserves. */
+enum { SP = 2, FP = 8, IP = 32 };
+/* x8, x9, and x18 to x27. */
+enum { SAVED = 3 << 8 | 0x3ff << 18 };
+enum { RECORD = 16 }; /* bytes of a frame record */
+/* The kernel has loaded as many bytes that it has not stored yet when it meets an absent page
+ * (arch/riscv/lib/uaccess.S, from v5.14 on). */
+enum { UNDUMPED = 56 };
+
+/* The frame pointer is the canonical frame address. The frame record below it is two words: the
+ * caller's frame pointer, and the return address above it. */
+static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void *context)
+{
+	uint64_t fp = regs->r[FP], caller, ip;
+
+	if (regs->known & 1 << FP && !fp)
+		return JP_FRAME_END;
+	if (!(regs->known & 1 << FP) || fp < RECORD || fp - RECORD < regs->r[SP] || fp % 8)
+		return JP_FRAME_BAD;
+	if (!load(context, fp - RECORD, &caller) || !load(context, fp - 8, &ip))
+		return JP_FRAME_BEYOND;
+	regs->r[FP] = caller;
+	regs->r[SP] = fp;
+	regs->r[IP] = ip;
+	regs->known &= SAVED | 1 << SP | UINT64_C(1) << IP;
+	return JP_FRAME_STEPPED;
+}
+
+enum { SHORT_SIZE = 2, INSN_SIZE = 4 };
+
+static uint32_t read_insn(const unsigned char *code)
+{
+	uint32_t insn;
+
+	memcpy(&insn, code, sizeof(insn));
+	return insn;
+}
+
+static uint16_t read_short_insn(const unsigned char *code)
+{
+	return (uint16_t)(code[0] | code[1] << 8);
+}
+
+/* Returns the distance of a jal: bits 20, 10 to 1, 11, and 19 to 12. */
+static int32_t decode_jal(uint32_t insn)
+{
+	return (int32_t)(insn & 0x80000000) >> 11 | (int32_t)(insn & 0xff000) |
+	       (int32_t)(insn >> 9 & 0x800) | (int32_t)(insn >> 20 & 0x7fe);
+}
+
+/* A call beyond 1 MiB is not direct: it computes the address in a register. */
+static bool after_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
+{
+	const uint32_t jal = 0xef, mask = 0xfff;
+	uint32_t insn;
+
+	if (at < INSN_SIZE)
+		return false;
+	insn = read_insn(code + at - INSN_SIZE);
+	if ((insn & mask) != jal)
+		return false;
+	*distance = (int64_t)decode_jal(insn) - INSN_SIZE;
+	return true;
+}
+
+/* A call through a register may be a compressed c.jalr. */
+static bool after_call(const unsigned char *code, uint64_t at)
+{
+	const uint16_t c_jalr = 0x9002, short_mask = 0xf07f, reg = 0xf80;
+	const uint32_t jalr = 0xe7, mask = 0x7fff;
+	int64_t distance;
+	uint16_t insn;
+
+	if (after_direct_call(code, at, &distance))
+		return true;
+	if (at < SHORT_SIZE)
+		return false;
+	insn = read_short_insn(code + at - SHORT_SIZE);
+	return ((insn & short_mask) == c_jalr && insn & reg) ||
+	       (at >= INSN_SIZE && (read_insn(code + at - INSN_SIZE) & mask) == jalr);
+}
+
+static bool returns(const unsigned char *code, uint64_t size)
+{
+	const uint16_t c_ret = 0x8082;
+	const uint32_t ret = 0x8067;
+
+	return (size >= SHORT_SIZE && read_short_insn(code) == c_ret) ||
+	       (size >= INSN_SIZE && read_insn(code) == ret);
+}
+
+static const struct jp_machine_frames frames = {
+	.return_at = -8,
+	.fp = FP,
+	.fp_above = RECORD,
+	.saved = SAVED,
+	/* arch_stack_walk_user() of arch/riscv/kernel/stacktrace.c, from 5.15 to 7.3. */
+	.link_first = true,
+	.undumped = UNDUMPED,
+	.step = step,
+	.after_call = after_call,
+	.after_direct_call = after_direct_call,
+	.returns = returns,
+};
+
+#define AS(dwarf)                                                                                  \
+	{                                                                                          \
+		.number = dwarf                                                                    \
+	}
+#define AS4(first) AS(first), AS(first + 1), AS(first + 2), AS(first + 3)
+/* PERF_REG_RISCV_*: pc, and x1 to x31. */
+static const struct jp_machine_register registers[] = {
+	AS(IP), AS(1), AS(2), AS(3), AS4(4), AS4(8), AS4(12), AS4(16), AS4(20), AS4(24), AS4(28),
+};
+
+static const struct jp_machine riscv64 = {
+	.name = "riscv64",
+	.e_machine = EM_RISCV,
+	.registers = registers,
+	.nr_registers = sizeof(registers) / sizeof(*registers),
+	.ip = IP,
+	.sp = SP,
+	.mask = UINT32_MAX,
+	.frames = &frames,
+};
+JP_REGISTER(machine, riscv64);
