@@ -63,10 +63,12 @@ def list_sources(suite: str, main: str, security: str | None) -> list[str]:
 
 class Archive:
     """The packages of one suite and of the suites in `also`. A context manager: leaving it removes
-    apt's state."""
+    apt's state. @architecture: Debian's name of another one than those that dpkg knows here."""
 
-    def __init__(self, suite: str, folder: str, also: Sequence[str] = ()) -> None:
+    def __init__(self, suite: str, folder: str, also: Sequence[str] = (),
+                 architecture: str = "") -> None:
         self.suite = suite
+        self.architecture = architecture
         self.suites = (suite, *also)
         self.folder = os.path.join(os.path.abspath(folder), "apt")
 
@@ -117,6 +119,8 @@ class Archive:
             "APT::Install-Recommends": "false", "Acquire::Languages": "none",
             "Acquire::Retries": "3", "Debug::NoLocking": "true",
         })
+        if self.architecture:
+            settings["APT::Architecture"] = settings["APT::Architectures::"] = self.architecture
         for item in settings.items():
             yield '%s "%s";\n' % item
 

@@ -85,10 +85,10 @@ def make_command(kernel: Kernel, suite: str, options: argparse.Namespace, accel:
     return shlex.join(words)
 
 
-def build_initrds(options: argparse.Namespace, groups: list[suites.Group], loader: list[str],
+def build_initrds(options: argparse.Namespace, groups: list[suites.Group], config: dict[str, Any],
                   missing: dict[str, str]) -> dict[str, bytes]:
     """Builds the initramfs of each group. If a group's profiler is not installed, stores the reason
-    in @missing."""
+    in @missing. @config: the table [qemu]."""
     made = dict[str, bytes]()
     for group in groups:
         try:
@@ -96,7 +96,8 @@ def build_initrds(options: argparse.Namespace, groups: list[suites.Group], loade
             made[group.name] = job.build(options.guest, options.init, group, options.seed,
                                          not options.no_facts and group is groups[0]
                                          and not group.profiler,
-                                         options.peers, loader)
+                                         options.peers, config.get("loader", []),
+                                         config.get("root", ""))
         except Missing as reason:
             missing[group.name] = str(reason)
     return made
@@ -127,7 +128,7 @@ def plan_cells(options: argparse.Namespace,
     found = qemu.find(config["qemu"], options.cache)
     kernels = Kernels(config["kernels"], options.cache)
     made, missing = list[Plan](), dict[str, str]()
-    initrds = build_initrds(options, groups, config["qemu"].get("loader", []), missing)
+    initrds = build_initrds(options, groups, config["qemu"], missing)
     groups = [group for group in groups if group.name in initrds]
     if not groups:
         return made, missing

@@ -43,15 +43,16 @@ PATTERN = (is_pattern, "a regular expression")
 COUNT = (is_count, "a number, 1 or more")
 VERSION, VERSIONS = (is_version, 'a version as "6.12"'), (list_of(is_version), "a list of versions")
 TABLES: dict[str, dict[str, Rule]] = {
-    "kernels": {"versions": VERSIONS, "flavour": TEXT, "suites": TEXTS},
+    "kernels": {"versions": VERSIONS, "flavour": TEXT, "suites": TEXTS,
+                "architecture": TEXT},
     "qemu": {"oldest": VERSION, "suite": TEXT, "package": TEXT, "program": TEXT, "machine": TEXTS,
-             "console": TEXT, "loader": TEXTS, "memory": COUNT, "output": COUNT},
+             "console": TEXT, "loader": TEXTS, "root": TEXT, "memory": COUNT, "output": COUNT},
     "limits": {"boot": COUNT, "case": COUNT, "leave": COUNT}}
 # Optional lists of tables. Each table may also have the key `kernels`.
 LISTS: dict[str, dict[str, Rule]] = {
     "skips": {"case": TEXT, "why": PATTERN, "reason": TEXT},
     "allowed": {"pattern": PATTERN, "reason": TEXT}}
-OPTIONAL = ("loader", "machine")
+OPTIONAL = ("architecture", "loader", "machine", "root")
 SUITE = {"at_most": COUNT, "groups": (list_of(lambda one: isinstance(one, dict)), "tables")}
 GROUP = {"name": TEXT, "smp": COUNT, "cases": TEXTS, "profiler": TEXT}
 

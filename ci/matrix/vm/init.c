@@ -31,7 +31,7 @@
 #define MARK      "jitproof-vm: "
 #define MAX_WORDS 4096
 
-/* The PCI ids of QEMU's ivshmem-plain. No driver binds to it; its resource2_wc is the memory. */
+/* The PCI ids of QEMU's ivshmem-plain. No driver binds to it; its resource2 is the memory. */
 #define OUTPUT_VENDOR "0x1af4"
 #define OUTPUT_DEVICE "0x1110"
 
@@ -271,9 +271,14 @@ static bool map_output(struct output *output)
 			continue;
 		snprintf(path, sizeof(path), "%s/enable", folder);
 		write_setting(path, "1");
-		/* Combining writes, arm64 maps it as memory; else copies to it fault. */
+		/* Combining writes, arm64 maps it as memory; else copies to it fault. The kernel
+		 * of riscv64 cannot combine writes to a device, and needs not. */
 		snprintf(path, sizeof(path), "%s/resource2_wc", folder);
 		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0) {
+			path[strlen(path) - strlen("_wc")] = '\0';
+			fd = open(path, O_RDWR | O_CLOEXEC);
+		}
 	}
 	if (dir)
 		closedir(dir);

@@ -28,6 +28,7 @@ class Content:
     links: dict[str, str] = dataclasses.field(default_factory=dict)  # targets
     plain: bool = False  # not compressed
     loader: Sequence[str] = ("ldd",)  # the command that lists the libraries of programs
+    root: str = ""  # the folder on the host below which it found them
 
 
 class Archive:
@@ -96,7 +97,7 @@ def build(init: str, content: Content) -> bytes:
         archive.add_program(path, source)
         for library in find_libraries(source, content.loader):
             # At the path where the program's loader searches, even if that is a link here.
-            archive.add_program(library.lstrip("/"), library)
+            archive.add_program(library.lstrip("/"), content.root + library)
     for path, text in content.texts.items():
         archive.add(path, TEXT, text.encode())
     for path, text in content.scripts.items():

@@ -44,15 +44,17 @@ def make_commands(group: suites.Group, seed: int, facts: bool) -> dict[str, str]
 
 
 def build(jitproof: str, init: str, group: suites.Group, seed: int, facts: bool,
-          shelf: str, loader: Sequence[str] = ()) -> bytes:
+          shelf: str, loader: Sequence[str] = (), root: str = "") -> bytes:
     """Returns the guest's initramfs. @shelf: the folder of the profilers of ci/peers. @loader: the
-    command that lists the libraries of a program for another machine than this one."""
+    command that lists the libraries of a program for another machine than this one, which lie below
+    @root."""
     for path in (jitproof, init):
         if not os.path.exists(path):
             raise Missing("%s is not built: make all vm-init" % path)
     # Decompressing 100 MB of a profiler would take 10 s of the guest's time.
     content = initramfs.Content({"bin/jitproof": os.path.abspath(jitproof)},
-                                plain=bool(group.profiler), loader=loader or ("ldd",))
+                                plain=bool(group.profiler), loader=loader or ("ldd",),
+                                root=root)
     # The commands of peers are shell scripts. A case only needs another program's file, for which
     # init stands where the guest is of another machine.
     if loader:

@@ -25,7 +25,8 @@ from ci.base.text import parse_numbers
 PATTERN = r"^linux-(image|binary)(-unsigned)?-[0-9].*-%s$"
 EMPTY = 1 << 20  # bytes; a smaller package holds no image
 IMAGE = re.compile(r"\./(boot/vmlinuz-|usr/lib/modules/[^/]+/vmlinuz)")
-BUILD_IMAGES = ("arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage", "arch/arm64/boot/Image")
+BUILD_IMAGES = ("arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage", "arch/arm64/boot/Image",
+                "arch/riscv/boot/Image")
 BANNER = b"Linux version "
 
 
@@ -64,10 +65,11 @@ def find_release(path: str, data: bytes) -> tuple[int, bytes]:
     """Returns the offset of the release in a kernel's image, and some bytes from there on."""
     if data[0x202:0x206] == b"HdrS":  # a bzImage (Documentation/arch/x86/boot.rst)
         start = int.from_bytes(data[0x20e:0x210], "little") + 0x200
-    elif data[0x38:0x3c] == b"ARM\x64":  # an Image (Documentation/arch/arm64/booting.rst)
+    # An Image (booting.rst in Documentation/arch/arm64, boot-image-header.rst in .../riscv).
+    elif data[0x38:0x3c] in (b"ARM\x64", b"RSC\x05"):
         start = max(0, data.find(BANNER)) + len(BANNER)
     else:
-        raise Refused("%s: neither HdrS at 0x202 nor ARM at 0x38; expected a bzImage or an Image"
+        raise Refused("%s: neither HdrS at 0x202 nor ARM or RSC at 0x38; expected a bzImage or an Image"
                       % path)
     return start, data[start:start + 256]
 
@@ -108,12 +110,14 @@ class Kernels:
     def __init__(self, config: dict[str, Any], cache: str) -> None:
         self.suites = config["suites"]
         self.flavour = config["flavour"]
+        self.architecture = config.get("architecture", "")
         self.folder = os.path.join(os.path.abspath(cache), "kernels")
         self.index_name = "index-%s.json" % self.flavour
 
     def open_archive(self) -> debian_packages.Archive:
         os.makedirs(self.folder, exist_ok=True)
-        return debian_packages.Archive(self.suites[0], self.folder, self.suites[1:])
+        return debian_packages.Archive(self.suites[0], self.folder, self.suites[1:],
+                                       self.architecture)
 
     def update(self) -> list[Package]:
         """Reads the index from the archive, stores it in the cache and returns it."""
