@@ -21,6 +21,7 @@
 #include "harness/base/untrusted_file.h"
 #include "harness/capture/cpus.h"
 #include "harness/capture/events.h"
+#include "harness/capture/probe.h"
 #include "harness/capture/worker.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/ring.h"
@@ -32,6 +33,7 @@
 enum {
 	RING_LEAST = 16 << 10,
 	RING_MOST = 128 << 10, /* an ordinary user has 516 KiB for all rings of a CPU */
+	AMPLE = 8,             /* times as much without that limit, as a busy host delays us */
 	RECORD = 80,           /* bytes of a sample's record */
 	READS_PER_SECOND = 4,  /* a ring holds the samples of 1 / READS_PER_SECOND seconds */
 	IDLE_MS =
@@ -250,7 +252,7 @@ static uint64_t ring_size(const struct jp_witness *witness)
 
 	while (size < RING_MOST && size < rate * RECORD / READS_PER_SECOND)
 		size *= 2;
-	return size;
+	return jp_rings_are_rationed() ? size : AMPLE * size;
 }
 
 static bool open_ring(struct jp_witness *witness, struct witness_cpu *cpu)
