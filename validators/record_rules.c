@@ -9,12 +9,13 @@
 
 #include "harness/base/digest.h"
 #include "harness/base/map.h"
+#include "harness/base/page.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "validators/gate_names.h"
 #include "validators/record_fields.h"
 
-enum { PAGE = 4096, RECORD_MOST = UINT16_MAX };
+enum { RECORD_MOST = UINT16_MAX };
 
 /* Times of a thread's records, in ns; its next record must come after. */
 struct record_order {
@@ -141,11 +142,12 @@ static const char *check_dump(const struct record_rules *rules, const struct jp_
 
 	if (!event->sample.stack || !jp_machine_user(rules->view->machine, event, &ip, &sp))
 		return NULL;
-	if (granted > asked || (granted < asked && (sp + granted) % PAGE != 0 &&
+	if (granted > asked || (granted < asked && (sp + granted) % JP_PAGE_SMALLEST != 0 &&
 				record->size + asked - granted <= RECORD_MOST))
 		return "dump-granted";
 	return copied && copied < granted &&
-			       -(sp + copied) % PAGE > rules->view->machine->frames->undumped
+			       -(sp + copied) % JP_PAGE_SMALLEST >
+				       rules->view->machine->frames->undumped
 		       ? "dump-copied"
 		       : NULL;
 }

@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { PAGE = 4096, TICK_MIN_NS = 100 * 1000, TICK_MAX_NS = 100 * 1000 * 1000 };
+#include "harness/base/page.h"
+
+enum { TICK_MIN_NS = 100 * 1000, TICK_MAX_NS = 100 * 1000 * 1000 };
 
 struct figure {
 	const char *key;
@@ -26,7 +28,7 @@ static void check_bounds(const struct figure *figures, size_t count, struct jp_r
 /* A ring has a power of two of pages: perf_mmap(), kernel/events/core.c. */
 static void check_ring(struct jp_result *result, const char *key, uint64_t size)
 {
-	if (size < PAGE || (size & (size - 1)))
+	if (size < JP_PAGE_SMALLEST || (size & (size - 1)))
 		jp_note(result, JP_ERROR,
 			"the capture states %s %" PRIu64 ": no ring has that size", key, size);
 }

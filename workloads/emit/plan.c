@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/program.h"
@@ -147,7 +148,7 @@ static int act_exec(void *context, const char *arg)
 /* Maps @count pages that do not merge, because neighbours differ in protection. */
 static int map_small_pages(unsigned count)
 {
-	const size_t size = 4096;
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
 
 	for (unsigned i = 0; i < count; i++) {
 		int prot = PROT_READ | (i % 2 ? PROT_WRITE : 0);

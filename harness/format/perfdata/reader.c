@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/page.h"
 #include "harness/format/perfdata/described.h"
 #include "harness/format/perfdata/build_ids.h"
 #include "harness/format/perfdata/format.h"
@@ -369,7 +370,7 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 	}
 	if (ret && ret != -ENODATA)
 		return ret;
-	source->populated = source->at & ~UINT64_C(0xfff);
+	source->populated = source->at & -(uint64_t)JP_PAGE_LARGEST;
 	return 0;
 }
 

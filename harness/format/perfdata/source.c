@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/base/mapped_file.h"
+#include "harness/base/page.h"
 #include "harness/base/shortage.h"
 #include "harness/base/untrusted_file.h"
 
@@ -202,7 +203,7 @@ int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipp
 			*skipped = size < left ? size : left;
 			source->at += *skipped;
 			if (source->populated < source->at)
-				source->populated = source->at & ~UINT64_C(0xfff);
+				source->populated = source->at & -(uint64_t)JP_PAGE_LARGEST;
 			return 0;
 		}
 		if (!jp_source_peek(source, step, &have, err))

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 enum { MAX_IMAGE = 1 << 20 };
 
@@ -12,6 +13,7 @@ const void *jp_own_vdso(size_t *size, struct jp_error *err)
 	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
 	const Elf64_Ehdr *head = (const Elf64_Ehdr *)image;
 	const Elf64_Phdr *segment;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t sections;
 
 	*size = 0;
@@ -26,7 +28,7 @@ const void *jp_own_vdso(size_t *size, struct jp_error *err)
 			*size = segment[i].p_offset + segment[i].p_filesz;
 	/* Section headers follow the segment, in its last page. */
 	sections = head->e_shoff + (size_t)head->e_shnum * head->e_shentsize;
-	if (sections > *size && sections <= ((*size + 4095) & ~(size_t)4095))
+	if (sections > *size && sections <= ((*size + page - 1) & -page))
 		*size = sections;
 	if (*size > MAX_IMAGE) {
 		jp_fail(err, EINVAL, "this process's vDSO states a size of %zu bytes", *size);

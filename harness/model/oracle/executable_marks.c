@@ -8,10 +8,11 @@
 
 #include "harness/base/array.h"
 #include "harness/base/order.h"
+#include "harness/base/page.h"
 #include "harness/base/search.h"
 
 /* Higher addresses cannot be rounded up to a page. */
-#define LAST_PAGE (-(uint64_t)JP_MEMORY_PAGE)
+#define LAST_PAGE (-(uint64_t)JP_PAGE_SMALLEST)
 
 struct touched {
 	uint64_t start, end;
@@ -49,8 +50,8 @@ static int add_touched(struct mark_reading *reading, uint64_t start, uint64_t le
 		return 0;
 	touched = jp_array_push(&reading->touched, &reading->count, &reading->capacity);
 	if (touched)
-		*touched = (struct touched){start,
-					    (end + JP_MEMORY_PAGE - 1) & -(uint64_t)JP_MEMORY_PAGE};
+		*touched = (struct touched){start, (end + JP_PAGE_SMALLEST - 1) &
+							   -(uint64_t)JP_PAGE_SMALLEST};
 	return touched ? 0 : -ENOMEM;
 }
 

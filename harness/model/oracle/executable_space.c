@@ -6,6 +6,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/order.h"
+#include "harness/base/page.h"
 
 static const struct jp_range_kind pieces = {.size = sizeof(struct jp_memory_piece)};
 
@@ -122,9 +123,9 @@ static int protect(struct jp_memory_replay *replay, struct jp_memory_space *spac
 static int unmap(struct jp_memory_replay *replay, struct jp_memory_space *space,
 		 const struct jp_event *act)
 {
-	uint64_t start = act->map.addr & -(uint64_t)JP_MEMORY_PAGE;
+	uint64_t start = act->map.addr & -(uint64_t)JP_PAGE_SMALLEST;
 	uint64_t end =
-		(act->map.addr + act->map.len + JP_MEMORY_PAGE - 1) & -(uint64_t)JP_MEMORY_PAGE;
+		(act->map.addr + act->map.len + JP_PAGE_SMALLEST - 1) & -(uint64_t)JP_PAGE_SMALLEST;
 
 	return jp_memory_close(replay, space, start, end, act, act->before, act->after)
 		       ?: space->pieces ? jp_ranges_clear(&space->pieces, start, end)

@@ -8,9 +8,6 @@
 
 /* The memory of each process while executable_load.c and executable_marks.c replay the truth. */
 
-/* Size of a page in bytes; the kernel maps and unmaps whole pages. */
-enum { JP_MEMORY_PAGE = 4096 };
-
 /* Current memory of a process, with any protection. */
 struct jp_memory_piece {
 	uint64_t start, end;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/page.h"
 #include "harness/base/shortage.h"
 #include "harness/model/unwind/cfi_rows.h"
 #include "harness/format/elf/elf_file.h"
@@ -14,8 +15,6 @@
 
 enum {
 	MAX_OPS = 256, /* operations per expression */
-	PAGE = 65536,  /* largest page of any machine, in bytes; segments are mapped from a page's
-			  start */
 };
 
 struct jp_cfi {
@@ -338,9 +337,10 @@ uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset)
 	/* Mappings start and end at page boundaries, segments do not. */
 	for (size_t i = 0; i < image->nr_code; i++) {
 		const struct jp_elf_segment *segment = &image->code[i];
-		uint64_t first = segment->offset & ~(uint64_t)(PAGE - 1);
+		/* A segment is mapped from a page's start. */
+		uint64_t first = segment->offset & ~(uint64_t)(JP_PAGE_LARGEST - 1);
 
-		if (offset >= first && offset - first < segment->size + PAGE)
+		if (offset >= first && offset - first < segment->size + JP_PAGE_LARGEST)
 			return offset - segment->offset + segment->vaddr;
 	}
 	return UINT64_MAX;
