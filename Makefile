@@ -62,7 +62,8 @@ EXPECTED_LIST := $(O)/expected.list
 TEST_C	:= $(wildcard $(addprefix harness/selftest/,*/test_*.c */*/test_*.c))
 TESTS	:= $(TEST_C:harness/selftest/%.c=$(O)/selftest/%)
 # Unit tests that define functions of the C library or of a sanitizer, or register something.
-ALONE	:= base/test_map format/test_shortages judge/test_shortages outcome/test_excuse
+ALONE	:= base/test_map format/test_shortages judge/test_shortages outcome/test_excuse \
+	workloads/emit/test_flushes
 # One program holds all other unit tests, under a name for each. Linking them one by one took as
 # long as compiling, and wrote 3.6 GB.
 TOGETHER := $(filter-out $(ALONE),$(TEST_C:harness/selftest/%.c=%))

@@ -33,11 +33,12 @@ static int copy_pages(void *context, unsigned n)
 	int ret = 0;
 
 	for (unsigned page = n; page < heap->pages && !ret; page += heap->compilers) {
-		unsigned char *to = moving.other.write + page * heap->region.page;
+		const size_t at = page * heap->region.page;
+		char *to = (char *)moving.other.exec + at;
 
-		memcpy(to, heap->region.exec + page * heap->region.page,
+		memcpy(moving.other.write + at, heap->region.exec + at,
 		       heap->programs[page].arena.used);
-		__builtin___clear_cache((char *)to, (char *)to + heap->region.page);
+		__builtin___clear_cache(to, to + heap->region.page);
 		ret = record_move(page, &moving.other);
 	}
 	return ret;
