@@ -383,6 +383,8 @@ static void emit_tail(struct jp_code *code)
 	emit_ret(code);
 }
 
+/* This is also the code of a veneer, which linkers and runtimes put between a branch and a function
+ * that is more than 128 MiB away. */
 static void emit_stub(struct jp_code *code)
 {
 	emit_landing_pad(code);
