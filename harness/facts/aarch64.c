@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/facts/code.h"
+#include "harness/facts/read_chain.h"
 
+#include <asm/hwcap.h>
 #include <asm/perf_regs.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
+
+#include "harness/base/return_address.h"
 
 /* Assembly, since the facts depend on the order of the instructions. */
 __asm__(".macro begin name\n"
@@ -38,6 +43,15 @@ __asm__(".macro begin name\n"
 	"	ldp xzr, x30, [sp], 16\n"
 	"	ret\n"
 	"jp_code_middle_plain_end:\n"
+
+	"	begin signing\n"
+	"	hint 25\n" /* paciasp */
+	"	frame\n"
+	"	blr x0\n"
+	"	ldp x29, x30, [sp], 16\n"
+	"	hint 29\n" /* autiasp */
+	"	ret\n"
+	"jp_code_signing_end:\n"
 
 	"	begin leaf\n"
 	".globl jp_code_leaf_pushed, jp_code_leaf_body, jp_code_leaf_ret, jp_code_leaf_end\n"
@@ -151,3 +165,55 @@ uint64_t jp_code_interrupted(const void *ucontext)
 {
 	return ((const ucontext_t *)ucontext)->uc_mcontext.pc;
 }
+
+/* Signs its return address, and calls the leaf with a frame pointer. */
+void jp_code_signing(void);
+
+static bool is_signed(uint64_t word)
+{
+	return word != jp_return_address(word, UINT64_C(0x7f) << 48);
+}
+
+static void find_signatures(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
+	bool in_chain = false, in_dump = false;
+	struct jp_event event;
+	struct jp_watch watch;
+	/* The leaf's frame record, and the signing function's. */
+	uint64_t words[4];
+
+	if (!(getauxval(AT_HWCAP) & HWCAP_PACA)) {
+		jp_answer_missing(answer, "a processor that signs return addresses");
+		return;
+	}
+	attr.sample_type |= PERF_SAMPLE_STACK_USER;
+	attr.sample_stack_user = sizeof(words);
+	if (!jp_watch_open(&watch, &attr, JP_WATCH_PAGES, answer))
+		return;
+	/* One signature in 128 is zero; the key is the process's, the stack pointer varies. */
+	for (unsigned i = 0; i < 8; i++) {
+		char *room = __builtin_alloca(16);
+
+		__asm__ volatile("" : : "r"(room) : "memory");
+		jp_code_outer(jp_code_signing, jp_code_leaf);
+		if (!jp_chain_next(&watch, &event, answer))
+			return;
+		memcpy(words, event.sample.stack, sizeof(words));
+		in_dump |= is_signed(words[3]);
+		for (size_t at = 0; at < event.sample.nr_chain; at++)
+			in_chain |= event.sample.chain[at] < JP_CHAIN_MARKER &&
+				    is_signed(event.sample.chain[at]);
+	}
+	jp_answer_list(answer);
+	jp_answer_text(answer, "chain %s", in_chain ? "signed" : "plain");
+	jp_answer_text(answer, "dump %s", in_dump ? "signed" : "plain");
+}
+
+static const struct jp_fact facts[] = {
+	{"chain.signature",
+	 "middle signs its return address; whether addresses of the chain and of the dump are "
+	 "signed.",
+	 .probe = find_signatures},
+};
+JP_REGISTER_ROWS(fact, facts);
