@@ -16,10 +16,13 @@ prefix	?= /usr/local
 zsh_functions ?= $(prefix)/share/zsh/site-functions
 
 ARCH	:= $(shell $(CC) -dumpmachine | cut -d- -f1)
-HAVE_DW := $(shell printf '\#include <elfutils/libdw.h>\n\#include <gelf.h>\n' | \
+# Before make 4.3 a function's # must have a backslash, from then on it must not.
+hash	:= \#
+HAVE_DW := $(shell printf '$(hash)include <elfutils/libdw.h>\n$(hash)include <gelf.h>\n' | \
 	$(CC) -E -x c -o /dev/null - 2>/dev/null && echo 1)
 NEEDED	 = $(if $(HAVE_DW),,$(error libelf-dev or libdw-dev is missing: run ci/setup))
-HAVE_ZSTD := $(shell echo '\#include <zstd.h>' | $(CC) -E -x c -o /dev/null - 2>/dev/null && echo 1)
+HAVE_ZSTD := $(shell echo '$(hash)include <zstd.h>' | \
+	$(CC) -E -x c -o /dev/null - 2>/dev/null && echo 1)
 
 # The same tree gives the same bytes wherever it lies: a guest's run depends on each of them.
 ANYWHERE := -ffile-prefix-map='$(CURDIR)=.'
