@@ -2,36 +2,27 @@
 /* A statically linked program: without dynamic loader, and with the C library in the program's own
  * text. It runs the workload anon_exec. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/base/trusted_path.h"
+#include "harness/base/own_machine.h"
+#include "harness/base/own_program.h"
 #include "workloads/emit/folder.h"
-#include "workloads/emit/image.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/workload.h"
 
-/* Stores the path of program @name next to the running program. Returns 0 or -errno. */
-static int find_program(char path[PATH_MAX], const char *name)
+static bool is_of_own_machine(const char *path)
 {
-	char *end, real[PATH_MAX];
-	struct jp_error err;
-	int failed = jp_image_program(path);
+	ElfW(Ehdr) header = {.e_machine = EM_NONE};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? 0 : read(fd, &header, sizeof(header));
 
-	if (failed)
-		return failed;
-	end = strrchr(path, '/') + 1;
-	if (end - path + strlen(name) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	strcpy(end, name);
-	if (access(path, X_OK))
-		return -errno;
-	failed = jp_trusted_file(path, real, sizeof(real), &err);
-	if (failed)
-		fprintf(stderr, "jitproof workload: %s\n", err.text);
-	return failed;
+	if (fd >= 0)
+		close(fd);
+	return got == sizeof(header) && header.e_machine == jp_own_machine();
 }
 
 /* Copies the program @path and replaces @path by the path of the copy. Returns 0 or -errno. */
@@ -51,12 +42,15 @@ static int run(int argc, char **argv)
 	static const char *const of_child[] = {"anon_exec", NULL};
 	struct jp_child process = {0};
 	char path[PATH_MAX];
-	int ret = find_program(path, pie ? "jitproof-static-pie" : "jitproof-static");
+	struct jp_error err;
+	int ret = jp_own_program(path, pie ? "jitproof-static-pie" : "jitproof-static", &err);
 
-	if (ret == -ENOENT)
+	if (ret == -ENOENT || (!ret && !is_of_own_machine(path)))
 		return jp_handshake_skip(
-			"a static program beside jitproof (make it where there is a "
-			"static C library)");
+			"a static program of this machine beside jitproof (make it where there is "
+			"a static C library)");
+	if (ret)
+		fprintf(stderr, "jitproof workload: %s\n", err.text);
 	if (!ret && gone)
 		ret = copy_program(path);
 	if (!ret)

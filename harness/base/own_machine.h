@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include <elf.h>
+#include <link.h>
+#include <stdint.h>
 
 /* Symbol of the linker: this program's own ELF header. */
-extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 /* Returns the ELF number of the machine for which this program was built. */
 static inline uint16_t jp_own_machine(void)

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/own_program.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/trusted_path.h"
+
+int jp_own_program(char path[PATH_MAX], const char *name, struct jp_error *err)
+{
+	char real[PATH_MAX], *end;
+	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+	if (length < 0)
+		return jp_fail(err, errno, "/proc/self/exe: %s", strerror(errno));
+	path[length] = '\0';
+	end = strrchr(path, '/') + 1;
+	if (end - path + strlen(name) >= PATH_MAX)
+		return jp_fail(err, ENAMETOOLONG, "%s: too long a name of a program", name);
+	strcpy(end, name);
+	if (access(path, X_OK))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	return jp_trusted_file(path, real, sizeof(real), err);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <limits.h>
+
+#include "harness/base/error.h"
+
+/* Stores the path of program @name in the folder of the running program. Returns 0, or -errno and a
+ * message: -ENOENT: there is none; -EPERM: others can change it. */
+int jp_own_program(char path[PATH_MAX], const char *name, struct jp_error *err);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finding a program in the folder of the running program. */
+#include "harness/base/own_program.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/selftest/support/check.h"
+
+int main(void)
+{
+	char path[PATH_MAX], own[PATH_MAX], name[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	struct jp_error err = {""};
+
+	check(length > 0, "the program has a path");
+	own[length > 0 ? length : 0] = '\0';
+	check(!jp_own_program(path, strrchr(own, '/') + 1, &err) && strcmp(path, own) == 0,
+	      "the running program is in its folder");
+	check(jp_own_program(path, "no-such-program", &err) == -ENOENT &&
+		      strstr(err.text, "no-such-program"),
+	      "a program that is not there");
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	check(jp_own_program(path, name, &err) == -ENAMETOOLONG, "a name that is too long");
+	return check_done();
+}
