@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Chain and dump: the kernel follows frame pointers (perf_callchain_user() in
- * arch/x86/events/core.c). A sample contains the registers and the stack with which it started, so
- * a walk through the dump must give the callchain, as far as the dump reaches. No truth is needed,
- * so samples of every process are judged.
+ * Chain and dump: the kernel follows frame pointers (perf_callchain_user() and
+ * perf_callchain_user32() in arch/x86/events/core.c). A sample contains the registers and the stack
+ * with which it started, so a walk through the dump must give the callchain, as far as the dump
+ * reaches. No truth is needed, so samples of every process are judged.
  *
  * The parent of a vfork() child continues when the child execs or exits (mm_release()). It may then
  * write to the shared stack between the callchain and the dump of the child's last sample before
@@ -17,6 +17,7 @@
 
 #include "harness/base/map.h"
 #include "harness/judge/validator.h"
+#include "harness/model/unwind/stack_dump.h"
 
 /* Default of /proc/sys/kernel/perf_event_max_stack, for captures that do not state it. */
 enum { MOST_ADDRESSES = 127 };
@@ -39,18 +40,6 @@ struct chain_dump {
 	uint64_t samples, bad, leaving;
 };
 
-/* Stores in *@value the word at address @at of the dump, which begins at @sp. Returns false if the
- * dump does not contain it. */
-static bool read_dump_word(const struct jp_event *event, uint64_t sp, uint64_t at, uint64_t *value)
-{
-	const uint64_t size = event->sample.stack_size, offset = at - sp;
-
-	if (at < sp || size < sizeof(*value) || offset > size - sizeof(*value))
-		return false;
-	memcpy(value, event->sample.stack + offset, sizeof(*value));
-	return true;
-}
-
 /* Returns whether the chain has the most addresses that the kernel stores. */
 static bool is_full(const struct chain_dump *state, const struct jp_event *event)
 {
@@ -67,13 +56,18 @@ static bool find_difference(const struct chain_dump *state, const struct jp_even
 {
 	const uint64_t *user;
 	const uint64_t count = jp_event_user_chain(event, &user);
-	uint64_t fp = event->sample.regs->r[state->view->machine->frames->fp], next;
+	const struct jp_machine_frames *frames = state->view->machine->frames;
+	struct jp_stack_dump dump = {.bytes = event->sample.stack,
+				     .sp = sp,
+				     .size = event->sample.stack_size,
+				     .narrow = frames->narrow};
+	uint64_t fp = event->sample.regs->r[frames->fp], next;
 
 	/* The kernel could not read the user's memory (nmi_uaccess_okay()). */
 	if (count <= 1 && !event->sample.user)
 		return false;
-	for (*at = 1; read_dump_word(event, sp, fp, &next) &&
-		      read_dump_word(event, sp, fp + sizeof(fp), known);
+	for (*at = 1; jp_stack_dump_load(&dump, fp, &next) &&
+		      jp_stack_dump_load(&dump, fp + jp_machine_word(frames), known);
 	     ++*at, fp = next)
 		if (*at >= count)
 			return !is_full(state, event);
@@ -110,7 +104,7 @@ static bool is_judged(const struct jp_view *view, const struct jp_event *event, 
 	return event->asked && (event->id || view->evidence->info.first_enabled) &&
 	       event->asked->user_chain && event->sample.chain && event->sample.nr_chain &&
 	       !event->sample.chain_deferred && event->sample.stack_size &&
-	       view->machine->e_machine == EM_X86_64 &&
+	       (view->machine->e_machine == EM_X86_64 || view->machine->e_machine == EM_386) &&
 	       jp_machine_user(view->machine, event, ip, sp) && event->sample.regs &&
 	       event->sample.regs->known >> view->machine->frames->fp & 1;
 }

@@ -8,6 +8,7 @@
 
 #include "harness/base/map.h"
 #include "harness/base/path.h"
+#include "harness/format/elf/elf_file.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
 #include "harness/model/space/mapping_name.h"
@@ -129,14 +130,17 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 				  map->map.gen, map->map.name);
 }
 
-/* Marks the index lines of a mapped file. @has_identity: the record has @ino instead of a build
- * id. */
-static void note_mapped(struct kept *kept, const char *name, uint64_t ino, bool has_identity)
+/* Marks the index lines of a file that is mapped up to @end. @has_identity: the record has @ino
+ * instead of a build id. Captures keep the vDSO of 64-bit processes without such a mapping. */
+static void note_mapped(struct kept *kept, const char *name, uint64_t end, uint64_t ino,
+			bool has_identity)
 {
+	const char *const own = jp_elf_index_name(name, end);
 	const struct jp_elf_line *line;
 
 	for (size_t i = 0; (line = jp_elf_store_line(kept->store, i)); i++)
-		if ((!has_identity || line->ino == ino) && jp_mapping_same_name(line->path, name))
+		if ((!has_identity || line->ino == ino) &&
+		    (jp_mapping_same_name(line->path, name) || strcmp(line->path, own) == 0))
 			kept->support[i].mapped = true;
 }
 
@@ -148,13 +152,15 @@ static void note_snapshots(struct kept *kept)
 	for (size_t i = 0; i < snapshots->count; i++)
 		for (size_t j = 0; j < snapshots->list[i].count; j++)
 			note_mapped(kept, snapshots->list[i].maps[j].name,
-				    snapshots->list[i].maps[j].ino, true);
+				    snapshots->list[i].maps[j].end, snapshots->list[i].maps[j].ino,
+				    true);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	if (event->type == JP_EVENT_MAP && event->map.prot & JP_PROT_EXEC)
-		note_mapped(view->state, event->map.name, event->map.ino, event->map.has_identity);
+		note_mapped(view->state, event->map.name, event->map.addr + event->map.len,
+			    event->map.ino, event->map.has_identity);
 	return event->type == JP_EVENT_MAP && event->map.has_identity && event->map.ino &&
 			       (event->map.gen || is_ours(view->state, event)) && !event->kernel_map
 		       ? judge_generation(view->state, event)

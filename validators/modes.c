@@ -69,7 +69,7 @@ static const char *check_registers(const struct modes *modes, const struct jp_ev
 	if (!jp_machine_user(modes->view->machine, event, ip, &sp)) {
 		if (event->sample.regs_abi != 1)
 			return "no-registers";
-		/* Workloads are 64-bit programs; captures of all CPUs also contain other
+		/* The workload is not a 32-bit program; captures of all CPUs also contain other
 		 * processes. */
 		return jp_sample_is_watched(modes->view->evidence, event->pid, UINT64_MAX)
 			       ? "32-bit"

@@ -8,6 +8,7 @@
 #include "harness/base/return_address.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
+#include "harness/model/unwind/stack_dump.h"
 
 struct stack_words {
 	struct jp_view *view;
@@ -17,20 +18,18 @@ struct stack_words {
 
 /* A dump, and its first wrong word. */
 struct compared_dump {
-	const struct jp_event *event;
-	uint64_t sp, words;
+	struct jp_stack_dump stack;
+	uint64_t words;
 	uint64_t at, dumped, known; /* address in the dump, dumped word, true word; @at 0: none */
 };
 
 static void compare_word(void *context, uint64_t at, uint64_t value, uint64_t signature)
 {
 	struct compared_dump *dump = context;
-	const uint64_t offset = at - dump->sp, size = dump->event->sample.stack_size;
 	uint64_t dumped;
 
-	if (at < dump->sp || size < sizeof(dumped) || offset > size - sizeof(dumped))
+	if (!jp_stack_dump_load(&dump->stack, at, &dumped))
 		return;
-	memcpy(&dumped, dump->event->sample.stack + offset, sizeof(dumped));
 	dump->words++;
 	if (jp_return_address(dumped, signature) == value || dump->at)
 		return;
@@ -69,15 +68,17 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	struct stack_words *words = view->state;
 	const struct jp_evidence *evidence = view->evidence;
 	const unsigned number = view->machine->frames->fp;
-	struct compared_dump dump = {.event = event};
+	struct compared_dump dump = {.stack.bytes = event->sample.stack,
+				     .stack.size = event->sample.stack_size,
+				     .stack.narrow = view->machine->frames->narrow};
 	uint64_t ip, fp;
 	bool is_known;
 	int failed = 0;
 
 	if (event->type != JP_EVENT_SAMPLE ||
-	    !jp_machine_user(view->machine, event, &ip, &dump.sp) || !event->sample.regs ||
+	    !jp_machine_user(view->machine, event, &ip, &dump.stack.sp) || !event->sample.regs ||
 	    jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
-			      evidence->info.slack, ip, dump.sp, JP_DUMP,
+			      evidence->info.slack, ip, dump.stack.sp, JP_DUMP,
 			      &words->stack) != JP_STACK_FOUND)
 		return 0;
 	is_known = jp_truth_words(&words->stack, compare_word, &dump, &fp);

@@ -35,6 +35,8 @@
 struct wanted {
 	struct wanted *next;
 	int fd;
+	void *image; /* bytes of the file if it is in memory only */
+	size_t size;
 	uint32_t maj, min;
 	uint64_t ino, gen;
 	bool known; /* @gen is the file's and may be 0 */
@@ -100,7 +102,7 @@ static void save_copy(struct jp_elf_copies *copies, int fd, const void *image, s
 	}
 }
 
-/* Saves our vDSO, which is that of all processes. */
+/* Saves our vDSO, which is that of all 64-bit processes. */
 static void save_vdso(struct jp_elf_copies *copies)
 {
 	static const struct wanted file = {.name = "[vdso]"};
@@ -161,10 +163,11 @@ static void *copy_thread(void *context)
 			file->fd = open_same(file->name, file->ino, file->gen);
 			file->known = file->fd >= 0 && read_generation(file->fd, &file->gen);
 		}
-		if (file->fd >= 0) {
-			save_copy(copies, file->fd, NULL, 0, file);
+		if (file->fd >= 0 || file->image)
+			save_copy(copies, file->fd, file->image, file->size, file);
+		if (file->fd >= 0)
 			close(file->fd);
-		}
+		free(file->image);
 		free(file);
 		pthread_mutex_lock(&copies->lock);
 	}
@@ -241,6 +244,54 @@ static uint64_t hash_mapping(const struct jp_procmap *map, uint64_t gen)
 	return key;
 }
 
+/* Hands @file to the copying thread. */
+static void want_file(struct jp_elf_copies *copies, struct wanted *file)
+{
+	pthread_mutex_lock(&copies->lock);
+	*copies->last = file;
+	copies->last = &file->next;
+	pthread_cond_signal(&copies->changed);
+	pthread_mutex_unlock(&copies->lock);
+}
+
+/* Reads the @size bytes at @addr of process @pid. Returns NULL on failure. */
+static void *read_memory(pid_t pid, uint64_t addr, size_t size)
+{
+	jp_cleanup_close int fd = -1;
+	void *bytes = malloc(size);
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (bytes && fd >= 0 && pread(fd, bytes, size, (off_t)addr) == (ssize_t)size)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+/* Keeps the vDSO of 32-bit processes, which is in their memory alone. */
+static void want_compat_vdso(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map)
+{
+	enum { MOST = 1 << 20 };
+	const size_t size = map->end - map->start;
+	struct wanted *file;
+	bool *seen = jp_map_at(&copies->seen, hash_mapping(map, 0), sizeof(*seen));
+	void *image;
+
+	if (!seen || *seen || copies->late || size > MOST)
+		return;
+	image = read_memory(pid, map->start, size);
+	file = image ? calloc(1, sizeof(*file) + sizeof(JP_ELF_COMPAT_VDSO)) : NULL;
+	if (!file) {
+		free(image);
+		return;
+	}
+	*seen = true;
+	*file = (struct wanted){.fd = -1, .image = image, .size = size};
+	strcpy(file->name, JP_ELF_COMPAT_VDSO);
+	want_file(copies, file);
+}
+
 void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
 			uint64_t gen)
 {
@@ -249,6 +300,8 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	struct wanted *file;
 	bool *seen;
 
+	if (jp_elf_index_name(map->name, map->end) != map->name)
+		want_compat_vdso(copies, pid, map);
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
 	seen = jp_map_at(&copies->seen, hash_mapping(map, gen), sizeof(*seen));
@@ -267,11 +320,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 		file->known = read_generation(fd, &file->gen);
 	file->fd = jp_steal_fd(&fd);
 	memcpy(file->name, map->name, length);
-	pthread_mutex_lock(&copies->lock);
-	*copies->last = file;
-	copies->last = &file->next;
-	pthread_cond_signal(&copies->changed);
-	pthread_mutex_unlock(&copies->lock);
+	want_file(copies, file);
 }
 
 int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err)

@@ -100,7 +100,8 @@ static void count_sample(struct jp_witness *witness, const struct jp_event *even
 	thread = jp_map_at(&witness->threads, event->tid, sizeof(*thread));
 	if (!thread)
 		return;
-	in_code = jp_machine_user(witness->layout.machine, event, &ip, &sp) &&
+	in_code = event->sample.regs &&
+		  jp_machine_user(event->sample.regs->machine, event, &ip, &sp) &&
 		  jp_truth_loaded_contains(&witness->loaded, ip);
 	tally->samples++;
 	tally->in_code += in_code;

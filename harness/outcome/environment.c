@@ -55,11 +55,20 @@ static void check_file(const struct jp_evidence *evidence, const struct jp_perfd
 			watched->cpus, evidence->info.cpus, file->cpus);
 }
 
+/* Returns the name of the machine whose kernel runs programs of machine @e_machine. "": unknown. */
+static const char *name_kernel(uint32_t e_machine)
+{
+	const struct jp_machine *machine = jp_machine_find(e_machine);
+
+	if (machine && machine->kernel)
+		machine = jp_machine_find(machine->kernel);
+	return machine ? machine->name : "";
+}
+
 static void check_runner(const struct jp_evidence *evidence, const char *environment,
 			 struct jp_result *result)
 {
 	const struct jp_watched_info *watched = &evidence->watched;
-	const struct jp_machine *machine = jp_machine_find(evidence->truth->e_machine);
 	char most[32];
 
 	if (read_number(environment, "format") >= WHOLE && (!watched->silent || !watched->cpus))
@@ -71,7 +80,8 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 		jp_note(result, JP_ERROR,
 			"watched states no witness_since, as the runner does since format %d",
 			WITNESS);
-	check_text(result, environment, "machine", "the truth", machine ? machine->name : "");
+	check_text(result, environment, "machine", "the truth",
+		   name_kernel(evidence->truth->e_machine));
 	snprintf(most, sizeof(most), "%" PRIu64, watched->max_stack);
 	check_text(result, environment, "perf_event_max_stack", "the runner", most);
 }

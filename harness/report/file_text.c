@@ -147,7 +147,7 @@ static void print_not_unwound(const struct jp_file_report *report)
 		       *arch ? make_printable(arch, name, sizeof(name))
 			     : "a machine that the file does not name");
 	if (report->unwound.bits_32)
-		printf("not unwound: %" PRIu64 " dumps of 32-bit tasks; only 64-bit ones are\n",
+		printf("not unwound: %" PRIu64 " dumps of 32-bit tasks; of those only x86's are\n",
 		       report->unwound.bits_32);
 	if (report->unwound.no_registers)
 		printf("not unwound: %" PRIu64 " dumps without registers (perf record "

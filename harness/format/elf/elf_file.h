@@ -21,11 +21,15 @@ int jp_elf_digest(const char *dir, const char *build_id, uint64_t *digest, struc
 /* Stores the build id of the image in *@id. Arguments and errors as for jp_elf_save(). */
 int jp_elf_build_id(int fd, const void *image, size_t size, struct jp_build_id *id,
 		    struct jp_error *err);
+/* The vDSO of 32-bit processes in the index of elf/, where "[vdso]" is that of 64-bit ones. */
+#define JP_ELF_COMPAT_VDSO "[vdso32]"
+/* Returns the name in that index of the file of a mapping called @name that ends at @end: the vDSO
+ * of a 64-bit process lies near its stack, so not below 4 GiB. */
+const char *jp_elf_index_name(const char *name, uint64_t end);
 /* Writes @id as hexadecimal to @text, of at least 41 bytes, and returns @text. */
 char *jp_build_id_text(const struct jp_build_id *id, char *text);
 
 /* Makes the copy that jp_elf_save() writes, in memory. Returns 0, or -errno and a message;
- * -ENODATA: no .eh_frame; -EINVAL: not a 64-bit little endian ELF file, or its tables are
- * broken. */
+ * -ENODATA: no .eh_frame; -EINVAL: not a little endian ELF file, or its tables are broken. */
 int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
 		   struct jp_error *err);

@@ -25,6 +25,11 @@ char *jp_build_id_text(const struct jp_build_id *id, char *text)
 	return text;
 }
 
+const char *jp_elf_index_name(const char *name, uint64_t end)
+{
+	return strcmp(name, "[vdso]") == 0 && end <= UINT32_MAX ? JP_ELF_COMPAT_VDSO : name;
+}
+
 /* Writes the copy under a temporary name, since several captures may save the same file at once. */
 static int write_copy(const struct jp_elf_image *image, const char *path, struct jp_error *err)
 {

@@ -41,11 +41,11 @@ int jp_elf_source_check_class(const struct jp_elf_source *source, struct jp_erro
 {
 	const unsigned char *ident = source->parts.head.e_ident;
 
-	if (ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB)
+	if ((ident[EI_CLASS] == ELFCLASS64 || ident[EI_CLASS] == ELFCLASS32) &&
+	    ident[EI_DATA] == ELFDATA2LSB)
 		return 0;
 	return jp_fail(err, EINVAL,
-		       "an ELF file of class %d and byte order %d; only "
-		       "64-bit little endian is read",
+		       "an ELF file of class %d and byte order %d; only little endian is read",
 		       ident[EI_CLASS], ident[EI_DATA]);
 }
 

@@ -20,7 +20,7 @@ struct jp_elf_source {
  * -EINVAL: not an ELF file, or broken. */
 int jp_elf_source_open(struct jp_elf_source *source, int fd, const void *image, size_t size,
 		       struct jp_error *err);
-/* Returns 0, or -EINVAL and a message if the file is not 64-bit little endian. */
+/* Returns 0, or -EINVAL and a message if the file is not little endian. */
 int jp_elf_source_check_class(const struct jp_elf_source *source, struct jp_error *err);
 /* Adds the first code section as a segment if the file has no program headers, like those that perf
  * 5.10 makes from a jitdump. */

@@ -79,7 +79,7 @@ static bool skip_raw(struct jp_perf_rest *rest)
 	return jp_perf_skip(rest, size, 1);
 }
 
-enum { ABI_64 = 2 };
+enum { ABI_32 = 1, ABI_64 = 2 };
 
 static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *layout,
 			struct jp_event *event, struct jp_regs *regs)
@@ -96,8 +96,10 @@ static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *
 	values = rest->at;
 	if (!jp_perf_skip(rest, __builtin_popcountll(mask), sizeof(uint64_t)))
 		return false;
-	/* The registers of a 32-bit task have other numbers and rules; it is not unwound. */
-	if (abi != ABI_64 || !machine)
+	/* The registers of a 32-bit task have other numbers and rules. */
+	if (abi == ABI_32)
+		machine = machine ? jp_machine_compat(machine) : NULL;
+	if (!machine || abi > ABI_64)
 		return true;
 	regs->machine = machine;
 	regs->known = 0;

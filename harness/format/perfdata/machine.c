@@ -15,6 +15,16 @@ const struct jp_machine *jp_machine_find(uint32_t e_machine)
 	return machine;
 }
 
+const struct jp_machine *jp_machine_compat(const struct jp_machine *machine)
+{
+	const struct jp_machine *compat = NULL;
+
+	while ((compat = jp_registry_next(JP_MACHINE, compat)) &&
+	       compat->kernel != machine->e_machine)
+		;
+	return compat;
+}
+
 const struct jp_machine *jp_machine_named(const char *name)
 {
 	return jp_registry_find(JP_MACHINE, name);

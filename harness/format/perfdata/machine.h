@@ -17,13 +17,18 @@ struct jp_machine {
 	uint16_t e_machine;
 	const struct jp_machine_register *registers; /* indexed by perf's numbers */
 	uint8_t nr_registers;
-	uint8_t ip, sp; /* DWARF numbers: indices into jp_regs */
-	uint64_t mask;  /* all registers that perf requests, by perf's numbers */
+	uint8_t ip, sp;  /* DWARF numbers: indices into jp_regs */
+	uint64_t mask;   /* all registers that perf requests, by perf's numbers; 0: captures request
+			    those of another machine */
+	uint16_t kernel; /* number of the machine whose 64-bit kernels run its programs; 0: its own
+			  */
 	const struct jp_machine_frames *frames; /* rules for unwinding */
 };
 
 /* Returns the machine with number @e_machine (EM_*), or NULL if it is not built in. */
 const struct jp_machine *jp_machine_find(uint32_t e_machine);
+/* Returns the machine of the 32-bit programs that kernels of @machine run, or NULL. */
+const struct jp_machine *jp_machine_compat(const struct jp_machine *machine);
 /* Returns the machine called @name, or NULL if it is not built in. */
 const struct jp_machine *jp_machine_named(const char *name);
 /* Returns the machine whose registers @mask requests, or NULL; if several have them, the machine

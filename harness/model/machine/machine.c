@@ -13,7 +13,7 @@ bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sa
 		*sp = 0;
 		return true;
 	}
-	if (!regs || (regs->known & needed) != needed)
+	if (!regs || regs->machine != machine || (regs->known & needed) != needed)
 		return false;
 	*ip = regs->r[machine->ip];
 	*sp = regs->r[machine->sp];

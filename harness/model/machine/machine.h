@@ -7,7 +7,7 @@
 #include "harness/format/event.h"
 #include "harness/format/perfdata/machine.h"
 
-/* Reads 8 bytes of the walked stack into @value. Returns false if the dump lacks them. */
+/* Reads a word of the walked stack into @value. Returns false if the dump lacks it. */
 typedef bool (*jp_stack_load)(void *context, uint64_t addr, uint64_t *value);
 
 enum jp_frame_answer {
@@ -19,6 +19,7 @@ enum jp_frame_answer {
 
 /* Frame layout of an architecture, for unwinding and judging. Registers have DWARF's numbers. */
 struct jp_machine_frames {
+	bool narrow;      /* words have 4 bytes, not 8 */
 	uint8_t pushed;   /* bytes that a call instruction pushes; 0: it keeps the return address
 			     in a register, which the called function may store */
 	int8_t return_at; /* offset of a framed function's return address from its stack pointer at
@@ -46,7 +47,13 @@ struct jp_machine_frames {
 	bool (*allocates)(const unsigned char *code, uint64_t size);
 };
 
+/* Returns the bytes of a word. */
+static inline uint64_t jp_machine_word(const struct jp_machine_frames *frames)
+{
+	return frames->narrow ? 4 : 8;
+}
+
 /* Stores the user instruction and stack pointer of @sample. Returns false if it has no such
- * registers. A stream of observations has none: @sp is 0 then. */
+ * registers of @machine. A stream of observations has none: @sp is 0 then. */
 bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sample, uint64_t *ip,
 		     uint64_t *sp);

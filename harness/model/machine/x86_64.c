@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "harness/base/registry.h"
-#include "harness/model/machine/machine.h"
+#include "harness/model/machine/x86.h"
 
 /* DWARF's numbers: rbx 3, rbp 6, rsp 7, r12..r15, rip 16. */
 enum { FP = 6, SP = 7, IP = 16 };
@@ -41,7 +41,7 @@ static unsigned measure_instruction(uint8_t modrm, uint8_t sib)
 	return size + (mod == 0 && rm == 5 ? 4 : 0);
 }
 
-static bool after_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
+bool jp_x86_after_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
 {
 	enum { NEAR = 0xe8, NEAR_SIZE = 5 };
 	int32_t relative;
@@ -53,12 +53,12 @@ static bool after_direct_call(const unsigned char *code, uint64_t at, int64_t *d
 	return true;
 }
 
-static bool after_call(const unsigned char *code, uint64_t at)
+bool jp_x86_after_call(const unsigned char *code, uint64_t at)
 {
 	enum { GROUP5 = 0xff, CALL = 2, MOST = 7 };
 	int64_t distance;
 
-	if (after_direct_call(code, at, &distance))
+	if (jp_x86_after_direct_call(code, at, &distance))
 		return true;
 	for (unsigned size = 2; size <= MOST && size <= at; size++) {
 		const unsigned char *insn = code + at - size;
@@ -71,7 +71,7 @@ static bool after_call(const unsigned char *code, uint64_t at)
 }
 
 /* A return may have a BND or REP prefix. */
-static bool returns(const unsigned char *code, uint64_t size)
+bool jp_x86_returns(const unsigned char *code, uint64_t size)
 {
 	enum { RET = 0xc3, RET_POP = 0xc2, BND = 0xf2, REP = 0xf3 };
 	const bool prefixed = size > 1 && (code[0] == BND || code[0] == REP);
@@ -116,9 +116,9 @@ static const struct jp_machine_frames frames = {
 	.fp = FP,
 	.saved = SAVED,
 	.step = step,
-	.after_call = after_call,
-	.after_direct_call = after_direct_call,
-	.returns = returns,
+	.after_call = jp_x86_after_call,
+	.after_direct_call = jp_x86_after_direct_call,
+	.returns = jp_x86_returns,
 	.allocates = allocates,
 };
 

@@ -13,7 +13,7 @@ struct words_walk {
 /* Reports the frame of the function with S @entry, at @insn. */
 static void report_frame(struct words_walk *walk, const struct jp_truth_insn *insn, uint64_t entry)
 {
-	const uint64_t own = entry + walk->frames->pushed - 16;
+	const uint64_t own = entry + walk->frames->pushed - 2 * jp_machine_word(walk->frames);
 	const uint8_t bp = insn->bp & ~JP_INSN_FLAGS;
 
 	/* If calls push nothing, only a function with a frame stores its return address. */

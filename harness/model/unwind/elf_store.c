@@ -302,7 +302,8 @@ static struct entry *make_entry(const struct jp_mapping *mapping, const struct j
 
 struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct jp_mapping *mapping)
 {
-	struct jp_text *path = jp_text_keep(&store->paths, mapping->name, strlen(mapping->name));
+	const char *name = jp_elf_index_name(mapping->name, mapping->end);
+	struct jp_text *path = jp_text_keep(&store->paths, name, strlen(name));
 	struct jp_build_id id = {0};
 	struct entry *entry;
 
@@ -312,8 +313,8 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 	}
 	if (!path)
 		return NULL;
-	if (!id.size && store->finder && jp_file_finder_build_id(store->finder, mapping->name))
-		id = *jp_file_finder_build_id(store->finder, mapping->name);
+	if (!id.size && store->finder && jp_file_finder_build_id(store->finder, name))
+		id = *jp_file_finder_build_id(store->finder, name);
 	for (entry = path->value; entry; entry = entry->next)
 		if (entry->ino == mapping->ino && entry->gen == mapping->gen &&
 		    same_id(&entry->id, &id))

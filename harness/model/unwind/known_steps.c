@@ -60,7 +60,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 	uint16_t at = index_guess(sp), before = at;
 	uint64_t *frame = frames, *const end = frames + size;
 
-	if (!space || dump.size < sizeof(uint64_t))
+	if (!space || dump.narrow || dump.size < sizeof(uint64_t))
 		return 0;
 	while (frame < end) {
 		const struct jp_known_step *step = &steps->list[steps->guesses[at].step];

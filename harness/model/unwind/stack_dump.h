@@ -10,6 +10,7 @@ struct jp_stack_dump {
 	const unsigned char *bytes;
 	uint64_t sp, size;
 	uint64_t missed; /* last address that was read and is not in the dump */
+	bool narrow;     /* words have 4 bytes, not 8 */
 };
 
 /* Reads the word at @addr from the dump @context; a jp_stack_load. Returns false, and stores @addr
@@ -17,12 +18,18 @@ struct jp_stack_dump {
 static inline bool jp_stack_dump_load(void *context, uint64_t addr, uint64_t *value)
 {
 	struct jp_stack_dump *dump = context;
-	uint64_t at = addr - dump->sp;
+	const uint64_t at = addr - dump->sp, word = dump->narrow ? 4 : 8;
+	uint32_t half;
 
-	if (dump->size < 8 || at > dump->size - 8) {
+	if (dump->size < word || at > dump->size - word) {
 		dump->missed = addr;
 		return false;
 	}
-	memcpy(value, dump->bytes + at, 8);
+	if (dump->narrow) {
+		memcpy(&half, dump->bytes + at, sizeof(half));
+		*value = half;
+	} else {
+		memcpy(value, dump->bytes + at, sizeof(*value));
+	}
 	return true;
 }

@@ -357,7 +357,8 @@ static void walk_dump(struct unwinding *walk, bool (*step)(struct unwinding *wal
 	if (sample->sample.stack && regs->known & UINT64_C(1) << machine->sp)
 		walk->dump = (struct jp_stack_dump){.bytes = sample->sample.stack,
 						    .sp = regs->r[machine->sp],
-						    .size = sample->sample.stack_size};
+						    .size = sample->sample.stack_size,
+						    .narrow = machine->frames->narrow};
 	do {
 		if (out->count == size) {
 			walk->stop = JP_UNWIND_MAX;

@@ -248,6 +248,9 @@ class Reported(Finding):
         self.assertEqual((found["healthy"], found["unknown_stacks"]), (False, 40))
 
     def test_32_bits(self) -> None:
+        """Of 32-bit tasks, only those of x86 are unwound."""
         for sample in self.perf.samples():
             sample.abi = 1
+        self.assertNotIn("not unwound", self.run_judge().stdout)
+        self.perf.features[6] = struct.pack("<I64s", 64, b"aarch64")
         self.assertIn("not unwound: 40 dumps of 32-bit tasks", self.run_judge().stdout)

@@ -83,7 +83,7 @@ static void test_guesses(uint32_t pid)
 		check(answer == table[i].answer, "a guess %s: %d", table[i].what, answer);
 	}
 	jp_truth_stack_free(&stack);
-	truth->e_machine = EM_386;
+	truth->e_machine = EM_SPARC;
 	check(jp_truth_stack_at(truth, pid, pid, 1500, 0, 0x2008, SP - 88, JP_CHAIN, &stack) ==
 			      JP_STACK_UNJUDGED &&
 		      jp_truth_stack_guess(truth, pid, pid, 1500, 0, JP_CHAIN,

@@ -84,7 +84,8 @@ static void set_registers(int function, unsigned word)
 
 static uint32_t walk_space(uint64_t space, unsigned words, uint32_t most)
 {
-	const struct jp_stack_dump dump = {(unsigned char *)stack, SP, 8 * (uint64_t)words, 0};
+	const struct jp_stack_dump dump = {(unsigned char *)stack, SP, 8 * (uint64_t)words, 0,
+					   false};
 
 	return jp_known_steps_walk(steps, space, &regs, true, &dump, frames, most);
 }
@@ -192,7 +193,7 @@ static void test_first_step(void)
 {
 	struct jp_cfi_rule rule = {JP_RULE_AT_CFA, RIP, 0, 0};
 	const struct jp_cfi_rows level = {.rules = &rule};
-	const struct jp_stack_dump dump = {(unsigned char *)stack, SP, sizeof(stack), 0};
+	const struct jp_stack_dump dump = {(unsigned char *)stack, SP, sizeof(stack), 0, false};
 
 	fill_stack();
 	stack[0] = 0x1234;
