@@ -119,6 +119,22 @@ STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
 	noexec path path_thread plan program publish region thread) arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
+# All workloads alone, as 32-bit programs and with another C library: key `program` of a case. Both
+# find the kernel's headers where the compiler's own C library has them. gcc-multilib, which has a
+# link to them, conflicts with Debian's cross compilers.
+KERNEL_HEADERS := -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+CC_i386	:= $(CC) -m32 -D_FILE_OFFSET_BITS=64 $(KERNEL_HEADERS)
+# Its specs replace those of the compiler, which ask for both.
+CC_musl	:= musl-gcc -Wl,--eh-frame-hdr -Wl,--build-id $(KERNEL_HEADERS)
+ARCH_i386 := i386
+ARCH_musl := $(ARCH)
+has_libc = $(shell printf '$(hash)include <linux/errno.h>\nint main(void) { return 0; }' | \
+	$(CC_$(1)) -x c -o /dev/null - 2>/dev/null && echo $(1))
+WORKLOADS_AS := $(if $(filter x86_64,$(ARCH)),$(call has_libc,i386)) $(call has_libc,musl)
+PROGRAM_C := $(wildcard workloads/*.c workloads/emit/*.c workloads/publish/*.c harness/base/*.c) \
+	$(patsubst %,harness/%.c,command/main command/cmd_workload command/command_line \
+	command/values $(addprefix format/truth/,acts seal write))
+
 all: $(O)/jitproof $(STATIC) $(ADAPTERS) $(O)/hunt ## build $(O)/jitproof
 
 $(O)/jitproof: $(OBJ)
@@ -133,13 +149,26 @@ $(O)/jitproof-static-pie: $(STATIC_OBJ)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -o $@ $^ -pthread
 
+define program
+$(O)/$(1)/%.o: %.c Makefile
+	@mkdir -p $$(@D)
+	$$(call SAY,CC,$$@)
+	$$(Q)$$(CC_$(1)) $$(JP_CFLAGS) $$(CFLAGS) -c -o $$@ $$<
+
+$(O)/jitproof-$(1): $(addprefix $(O)/$(1)/,$(PROGRAM_C:%.c=%.o) workloads/arch/$(ARCH_$(1)).o)
+	$$(call SAY,LD,$$@)
+	$$(Q)$$(CC_$(1)) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ -pthread -lm
+endef
+$(foreach name,$(WORKLOADS_AS),$(eval $(call program,$(name))))
+
 $(O)/%.o: %.c Makefile
 	$(NEEDED)@mkdir -p $(@D)
 	$(call SAY,CC,$@)
 	$(Q)$(CC) $(JP_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # Only main() knows the commit: a new one rebuilds no other object, and links no test again.
-MAINS	:= $(addsuffix harness/command/main.o,$(O)/ $(O)/asan/ $(O)/covered/)
+MAINS	:= $(addsuffix harness/command/main.o,$(O)/ $(O)/asan/ $(O)/covered/ \
+	$(WORKLOADS_AS:%=$(O)/%/))
 $(MAINS): JP_CFLAGS += -DJP_VERSION='"$(VERSION)"' -DJP_COMMIT='"$(COMMIT)"'
 $(MAINS): $(O)/commit
 
@@ -355,7 +384,11 @@ run_tests: all ## as kselftest: the set check as one test; summary=1 puts its ou
 gen_tar: all ## as kselftest: pack an installed tree, KSFT_INSTALL_PATH=build/kselftest_install
 	@$(KSELFTEST) gen_tar
 
-programs: all vm-init $(TESTS) $(SELFTEST_BIN) ## build all that needs no sanitizer
+workload-programs: $(WORKLOADS_AS:%=$(O)/jitproof-%) ## the workloads for i386 and musl
+	@:
+
+programs: all vm-init workload-programs $(TESTS) \
+		$(SELFTEST_BIN) ## build all that needs no sanitizer
 
 selftest: programs sanitized ## test jitproof itself; needs no privileges
 	@O='$(O)' JITPROOF='$(O)/jitproof' $(PYTHON) harness/selftest/run_tests.py \

@@ -13,6 +13,11 @@
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
+/* musl declares these functions and has none of them. */
+#pragma weak getcontext
+#pragma weak makecontext
+#pragma weak swapcontext
+
 enum { STACK = 256 << 10, COROUTINES = 3, PATHS = 3, YIELDS = 5 };
 /* Bytes left free at a stack's end, since some kernels dump no more than whole blocks before an
  * absent page (`undumped` in harness/model/machine/). */
@@ -123,7 +128,11 @@ static int run(int argc, char **argv)
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_TAIL, JP_SHAPE_LONG, JP_SHAPE_FP,
 			   JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_LEAF}};
 	static const char *const paths[] = {"flNf", "lrnfr", "fNlNf", NULL};
-	int ret = jp_mix_make(&scene.mix, &kind) ?: jp_mix_paths(&scene.mix, paths, 0);
+	int ret;
+
+	if (!managed && !makecontext)
+		return jp_handshake_skip("a C library with makecontext()");
+	ret = jp_mix_make(&scene.mix, &kind) ?: jp_mix_paths(&scene.mix, paths, 0);
 
 	if (!ret && managed) {
 		char *stack = map_stack();

@@ -45,7 +45,11 @@ static int reload_library(void *context)
 
 static int run(int argc, char **argv)
 {
-	int ret = jp_folder_path(scene.path, "library.so")
+	int ret;
+
+	if (!jp_object_copies())
+		return jp_handshake_skip(JP_OBJECT_ONCE);
+	ret = jp_folder_path(scene.path, "library.so")
 			  ?: jp_object_write(&scene.object, scene.path, 0, NULL)
 			  ?: reload_library(NULL)
 			  ?: jp_handshake_rounds(reload_library, NULL);

@@ -51,11 +51,16 @@ static int find_clock(struct jp_function *function)
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	struct jp_emitted emitted;
 	const ElfW(Sym) *symbol = NULL;
-	Dl_info info;
 	void *found = vdso ? dlsym(vdso, "__vdso_clock_gettime") : NULL;
 	int ret;
 
-	if (!found || !dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+#ifdef RTLD_DL_SYMENT /* musl finds no function of the vDSO */
+	Dl_info info;
+
+	if (found && !dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT))
+		symbol = NULL;
+#endif
+	if (!symbol)
 		return -ENOTSUP;
 	memcpy(&own_clock, &found, sizeof(found));
 	*function = (struct jp_function){.shape = JP_SHAPE_LEAF,

@@ -118,6 +118,8 @@ static int run(int argc, char **argv)
 	if (need && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	scene.programs = what != 0;
+	if (!jp_object_copies())
+		return jp_handshake_skip(JP_OBJECT_ONCE);
 	ret = prepare() ?: jp_handshake_rounds(replace_target, NULL);
 	jp_folder_remove();
 	return jp_handshake_status(argv[0], ret);

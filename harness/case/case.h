@@ -63,6 +63,7 @@ struct jp_case {
 	struct { /* at=BOUNDARY:STEP: the workload acts at that boundary, by handshake */
 		const char *boundary, *command; /* NULL: nowhere */
 	} step;
+	const char *program; /* program=NAME: jitproof-NAME runs the workload; NULL: jitproof */
 	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload's default */
 	uint32_t methods;    /* methods=chain,dump,...: a bit for each; 0: chain and dump */
 	const char *inject;  /* inject=keep|strip|cut|PROFILER; NULL: no injection */

@@ -90,6 +90,10 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 		if (!jp_case_name_ok(value, false))
 			return jp_case_bad(p, "control", value, "the name of a control");
 		cas->control = value;
+	} else if (strcmp(word, "program") == 0) {
+		if (!jp_case_name_ok(value, false))
+			return jp_case_bad(p, "program", value, "NAME of jitproof-NAME");
+		cas->program = value;
 	} else if (strcmp(word, "publish") == 0) {
 		cas->publish = value;
 	} else if (strcmp(word, "inject") == 0) {
@@ -114,8 +118,8 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 		cas->step.command = command;
 	} else {
 		return jp_case_bad(p, "key", word,
-				   "samples, distinct, acts, seconds, inside, control, publish, "
-				   "inject, methods or at");
+				   "samples, distinct, acts, seconds, inside, control, program, "
+				   "publish, inject, methods or at");
 	}
 	return 0;
 }

@@ -22,7 +22,7 @@
 #include "harness/run/runner.h"
 
 struct run_request {
-	const char *output, *html, *expected, *readers;
+	const char *output, *html, *expected, *program, *readers;
 	uint64_t seed;
 	unsigned jobs;
 	bool keep, full, unjudged;
@@ -51,6 +51,8 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		{"--jobs", "-j", "N", .number = &request->jobs, .least = 1, .most = 1024,
 		 .help = "run N cases at once (1); one after the other where they watch the whole "
 			 "machine, or where an ordinary user's rings would not hold more"},
+		{"--program", .value = "NAME", .text = &request->program,
+		 .help = "let jitproof-NAME beside jitproof run the workloads: i386, musl"},
 		{"--readers", .value = "LIST", .text = &request->readers,
 		 .help = "ask these for what they show of the samples: none, own (the profilers of "
 			 "the case; default), all, or a list such as perf,perf-7.3"},
@@ -213,7 +215,7 @@ static int open_runner(const struct run_request *options, const struct jp_cases 
 static int run_plan(const struct run_request *options, const struct jp_cases *cases, size_t plan,
 		    const struct jp_run_judge *judge, const struct jp_run_dir *dir)
 {
-	struct jp_runner runner = {.readers = options->readers};
+	struct jp_runner runner = {.program = options->program, .readers = options->readers};
 	struct jp_jobs jobs = {0};
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN, junit = -1;

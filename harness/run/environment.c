@@ -82,7 +82,8 @@ void jp_environment_forget(void)
 	environ[left] = NULL;
 }
 
-void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers)
+void jp_environment_write(FILE *out, uint64_t seed, const char *program,
+			  const char *const *profilers)
 {
 	struct jp_json json;
 	struct utsname name;
@@ -113,6 +114,8 @@ void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers
 	jp_json_string(&json, "clocks_count", jp_probe_clocks_count() ? "yes" : "no");
 	jp_json_u64(&json, "uid", getuid());
 	jp_json_u64(&json, "seed", seed);
+	if (program)
+		jp_json_string(&json, "program", program);
 	jp_json_object(&json, "tools");
 	jp_profilers_describe(&json, profilers);
 	jp_json_string(&json, "libc", gnu_get_libc_version());

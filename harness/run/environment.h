@@ -5,8 +5,10 @@
 #include <stdio.h>
 
 /* Writes env.json, which describes the machine of a run, from /proc and /sys; unknown values are
- * null. Describes the adapters in @profilers (NULL-terminated), or all if @profilers is NULL. */
-void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers);
+ * null. @program: NAME of the jitproof-NAME that runs the workloads; NULL: jitproof itself.
+ * Describes the adapters in @profilers (NULL-terminated), or all if @profilers is NULL. */
+void jp_environment_write(FILE *out, uint64_t seed, const char *program,
+			  const char *const *profilers);
 
 /*
  * Removes all environment variables but those that decide what runs and how (PATH, TMPDIR,

@@ -11,6 +11,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
+#include "harness/base/own_program.h"
 #include "harness/base/path.h"
 #include "harness/base/registry.h"
 #include "harness/base/shortage.h"
@@ -40,7 +41,7 @@ int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *p
 	out = open_memstream(&runner->environment, &size);
 	if (!out)
 		return jp_fail(err, ENOMEM, "out of memory");
-	jp_environment_write(out, seed, profilers);
+	jp_environment_write(out, seed, runner->program, profilers);
 	return jp_shortage_close(out, &runner->environment) ? jp_fail(err, ENOMEM, "out of memory")
 							    : 0;
 }
@@ -67,6 +68,7 @@ void jp_runner_profilers(const struct jp_case *cas, struct jp_arguments *names)
 struct running {
 	const struct jp_runner *runner;
 	struct jp_watched watch;
+	char program[PATH_MAX]; /* watch.program of another program than this */
 	struct jp_result *result;
 };
 
@@ -97,6 +99,24 @@ static bool profiler_crashed(const char *dir)
 	char path[4096];
 
 	return !jp_path_build(path, sizeof(path), NULL, "%s/crash", dir) && access(path, F_OK) == 0;
+}
+
+/* Finds the program that runs the workload. Returns false and ends the case if it is missing. */
+static bool find_program(struct running *run)
+{
+	const char *name = run->watch.cas->program ?: run->runner->program;
+	struct jp_error err = {""};
+	char file[128];
+	int ret;
+
+	if (!name)
+		return true;
+	snprintf(file, sizeof(file), "jitproof-%s", name);
+	ret = jp_own_program(run->program, file, &err);
+	run->watch.program = run->program;
+	if (ret)
+		end_case(run, ret == -ENOENT ? JP_SKIP : JP_ERROR, err.text);
+	return !ret;
 }
 
 /* Returns whether everything that the case needs is available; if not, ends the case. */
@@ -134,7 +154,7 @@ static bool try_case(struct running *run)
 		end_case(run, JP_ERROR, err.text);
 		return false;
 	}
-	if (!probe_needs(run))
+	if (!find_program(run) || !probe_needs(run))
 		return false;
 	ret = jp_watch(watch, &err);
 	if (!ret && cas->inject)
@@ -201,7 +221,7 @@ bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 	uint64_t started = jp_clock_now();
 	struct running run = {
 		.runner = runner,
-		.watch = {.self = runner->self, .seed = runner->seed, .cas = cas, .dir = dir},
+		.watch = {.program = runner->self, .seed = runner->seed, .cas = cas, .dir = dir},
 		.result = result};
 	char text[2200];
 	uint64_t took;

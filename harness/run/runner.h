@@ -6,8 +6,10 @@
 #include "harness/format/rundir/run_dir.h"
 
 struct jp_runner {
-	char self[4096];   /* this binary, which contains the workloads */
-	char *environment; /* text of env.json */
+	const char *program; /* NAME of the jitproof-NAME that runs the workloads of cases without
+				the key; NULL: this binary */
+	char self[4096];     /* path of this binary */
+	char *environment;   /* text of env.json */
 	uint64_t seed;
 	const char *readers; /* as for jp_readers_ask() */
 };

@@ -367,7 +367,7 @@ static void add_command(const struct jp_watched *watch, struct jp_arguments *com
 {
 	const struct jp_case *cas = watch->cas;
 
-	jp_arguments_add(command, "%s", watch->self);
+	jp_arguments_add(command, "%s", watch->program);
 	jp_arguments_add(command, "workload");
 	jp_arguments_add(command, "%s", cas->workload_argv[0]);
 	jp_arguments_add(command, "--truth");

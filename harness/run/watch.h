@@ -8,7 +8,7 @@
 
 /* One running case. */
 struct jp_watched {
-	const char *self; /* this binary, which contains the workloads */
+	const char *program; /* path of the program that runs the workload */
 	uint64_t seed;
 	const struct jp_case *cas;
 	const char *dir;

@@ -63,7 +63,7 @@ struct jp_arch_elf {
 extern const struct jp_arch_elf jp_arch_elf;
 /* Offset from the canonical frame address to the saved frame pointer in a frame with a frame
  * pointer. The return address lies above it. */
-enum { JP_FRAME_RECORD = -16 };
+enum { JP_FRAME_RECORD = -2 * (int)sizeof(uintptr_t) };
 /* Returns whether the kernel's frame-pointer rule reads the frame at @fp after the one at @from (0:
  * @fp is the first). */
 int jp_arch_accepts_frame(uint64_t fp, uint64_t from);

@@ -24,6 +24,9 @@
  * that it does not extend the break again. */
 static int open_heap(struct jp_region *region, const char *name)
 {
+#ifndef M_MMAP_THRESHOLD /* musl: sbrk() moves nothing */
+	return -ENOSYS;
+#else
 	enum { AHEAD = 8 << 20 };
 	void *ahead;
 
@@ -34,6 +37,7 @@ static int open_heap(struct jp_region *region, const char *name)
 		return -ENOMEM;
 	free(ahead);
 	return 0;
+#endif
 }
 
 /* The program break grows only upwards. brk(2) takes no protection, so @prot is not used. */
@@ -229,7 +233,12 @@ const struct jp_backing_kind jp_backing_kinds[] = {
 	 .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
 	 .error = -ENOMEM,
 	 .missing = "free huge pages (vm.nr_hugepages)"},
-	{.name = "heap", .backing = JP_BACKING_HEAP, .open = open_heap, .map = map_heap},
+	{.name = "heap",
+	 .backing = JP_BACKING_HEAP,
+	 .open = open_heap,
+	 .map = map_heap,
+	 .error = -ENOSYS,
+	 .missing = "a C library whose sbrk() moves the program break"},
 	{.name = NULL},
 };
 

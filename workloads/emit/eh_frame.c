@@ -18,7 +18,7 @@ enum {
 	PE_UDATA4 = 0x03,
 	PE_PCREL_SDATA4 = 0x1b,
 	PE_HDRREL_SDATA4 = 0x3b,
-	WORD = 8, /* bytes of a stack word */
+	WORD = sizeof(uintptr_t), /* bytes of a stack word */
 	/* Words below the canonical frame address. */
 	RETURN_AT = 1,
 	BP_AT = -JP_FRAME_RECORD / WORD,

@@ -13,7 +13,7 @@
 #include "workloads/emit/arch.h"
 
 /* A system call reads our own memory as if it were another process's, and so cannot fault. */
-uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count)
+uint32_t jp_frame_read(const uint64_t *at, uintptr_t (*frames)[2], uint32_t count)
 {
 	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
 	ssize_t got;
@@ -35,7 +35,7 @@ uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count
 	return count;
 }
 
-bool jp_frame_follow(uint64_t fp, uint64_t from, uint64_t (*frame)[2])
+bool jp_frame_follow(uint64_t fp, uint64_t from, uintptr_t (*frame)[2])
 {
 	return jp_arch_accepts_frame(fp, from) && jp_frame_read(&fp, frame, 1) == 1 &&
 	       (frame[0][1] || !jp_arch_elf.zero_ends);
@@ -43,7 +43,8 @@ bool jp_frame_follow(uint64_t fp, uint64_t from, uint64_t (*frame)[2])
 
 void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk)
 {
-	uint64_t frame[1][2], from = 0;
+	uintptr_t frame[1][2];
+	uint64_t from = 0;
 
 	walk->count = 0;
 	while (walk->count < JP_WALK_MOST && jp_frame_follow(fp, from, frame)) {

@@ -18,7 +18,7 @@ struct jp_frame_walk {
 void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk);
 /* Reads into @frame the record of @fp, after that of @from (0: it is the first). Returns whether
  * the rule takes a return address from it. */
-bool jp_frame_follow(uint64_t fp, uint64_t from, uint64_t (*frame)[2]);
+bool jp_frame_follow(uint64_t fp, uint64_t from, uintptr_t (*frame)[2]);
 /* Reads the records of up to 16 frame pointers, the second without its signature. Never faults.
  * Returns the number of readable frames before the first unreadable frame. */
-uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count);
+uint32_t jp_frame_read(const uint64_t *at, uintptr_t (*frames)[2], uint32_t count);

@@ -30,7 +30,7 @@ struct position {
 	uint64_t ip, sp, bp;
 };
 
-static bool read_word(pid_t pid, uint64_t at, uint64_t *word)
+static bool read_word(pid_t pid, uint64_t at, uintptr_t *word)
 {
 	struct iovec to = {word, sizeof(*word)}, from = {(void *)(uintptr_t)at, sizeof(*word)};
 
@@ -59,7 +59,8 @@ static int add_insn(struct jp_emitted *emitted, const struct jp_truth_insn *insn
 static int record_step(struct run *run, const struct position *place)
 {
 	struct jp_truth_insn insn = {.offset = place->ip - run->code};
-	uint64_t record, saved = 0;
+	uint64_t record;
+	uintptr_t saved = 0;
 
 	if (place->ip - run->code >= run->size) {
 		/* The function must have returned instead of calling another one. */

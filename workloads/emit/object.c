@@ -32,17 +32,19 @@ enum {
 	DYNAMIC_ADDR = TEXT_ADDR + TEXT_ROOM + 4 * PAGE,
 	FILE_SIZE = DYNAMIC + PAGE,
 	HEADERS = 7,
+	DYNAMIC_ENTRIES = 6,
 	ID = 20,
 };
 
 struct file {
-	Elf64_Ehdr elf;
-	Elf64_Phdr headers[HEADERS];
-	Elf64_Nhdr note;
+	ElfW(Ehdr) elf;
+	ElfW(Phdr) headers[HEADERS];
+	ElfW(Nhdr) note;
 	char note_name[4];
 	unsigned char id[ID];
-	Elf64_Sym symbol; /* the null symbol */
+	ElfW(Sym) symbol; /* the null symbol */
 	char strings[8];
+	uint32_t hash[4]; /* one bucket, for the null symbol */
 };
 
 struct object_table { /* .eh_frame_hdr */
@@ -161,9 +163,10 @@ static void add_id(struct maker *maker, struct file *file, unsigned variant)
 
 static void add_dynamic(struct maker *maker)
 {
-	const Elf64_Dyn dynamic[] = {
+	const ElfW(Dyn) dynamic[DYNAMIC_ENTRIES] = {
+		{DT_HASH, {offsetof(struct file, hash)}}, /* musl reads it */
 		{DT_SYMTAB, {offsetof(struct file, symbol)}},
-		{DT_SYMENT, {sizeof(Elf64_Sym)}},
+		{DT_SYMENT, {sizeof(ElfW(Sym))}},
 		{DT_STRTAB, {offsetof(struct file, strings)}},
 		{DT_STRSZ, {sizeof(((struct file *)0)->strings)}},
 		{DT_NULL, {0}},
@@ -172,14 +175,30 @@ static void add_dynamic(struct maker *maker)
 	memcpy(maker->bytes + DYNAMIC, dynamic, sizeof(dynamic));
 }
 
+/* The fields of 32-bit files have another order. */
+static ElfW(Phdr) segment(uint32_t type, uint32_t flags, size_t offset, size_t addr, size_t size,
+			  size_t align)
+{
+	return (ElfW(Phdr)){.p_type = type,
+			    .p_flags = flags,
+			    .p_offset = offset,
+			    .p_vaddr = addr,
+			    .p_paddr = addr,
+			    .p_filesz = size,
+			    .p_memsz = size,
+			    .p_align = align};
+}
+
 static void add_headers(struct maker *maker, unsigned variant, size_t table)
 {
 	const size_t note = offsetof(struct file, note);
 	const size_t note_size = offsetof(struct file, id) + ID - note;
+	const uint32_t frames = maker->kind->frames == JP_FRAMES_NONE ? PT_NULL : PT_GNU_EH_FRAME;
 	struct file *file = (struct file *)maker->bytes;
 
 	*file = (struct file){
-		.elf = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+		.elf = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
+				    sizeof(uintptr_t) == 8 ? ELFCLASS64 : ELFCLASS32,
 				    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
 									      : ELFDATA2MSB,
 				    EV_CURRENT},
@@ -188,25 +207,23 @@ static void add_headers(struct maker *maker, unsigned variant, size_t table)
 			.e_flags = jp_arch_elf.flags,
 			.e_version = EV_CURRENT,
 			.e_phoff = offsetof(struct file, headers),
-			.e_ehsize = sizeof(Elf64_Ehdr),
-			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_ehsize = sizeof(ElfW(Ehdr)),
+			.e_phentsize = sizeof(ElfW(Phdr)),
 			.e_phnum = HEADERS,
-			.e_shentsize = sizeof(Elf64_Shdr)},
-		.headers = {{PT_LOAD, PF_R, 0, 0, 0, TEXT, TEXT, PAGE},
-			    {PT_LOAD, PF_R | PF_X, TEXT, TEXT_ADDR, TEXT_ADDR,
-			     maker->object->text_size, maker->object->text_size, PAGE},
-			    {PT_LOAD, PF_R | PF_W, DYNAMIC, DYNAMIC_ADDR, DYNAMIC_ADDR, PAGE, PAGE,
-			     PAGE},
-			    {PT_DYNAMIC, PF_R | PF_W, DYNAMIC, DYNAMIC_ADDR, DYNAMIC_ADDR,
-			     5 * sizeof(Elf64_Dyn), 5 * sizeof(Elf64_Dyn), 8},
-			    {PT_NOTE, PF_R, note, note, note, note_size, note_size, 4},
-			    {maker->kind->frames == JP_FRAMES_NONE ? PT_NULL : PT_GNU_EH_FRAME,
-			     PF_R, table, table, table, sizeof(struct object_table),
-			     sizeof(struct object_table), 4},
+			.e_shentsize = sizeof(ElfW(Shdr))},
+		.headers = {segment(PT_LOAD, PF_R, 0, 0, TEXT, PAGE),
+			    segment(PT_LOAD, PF_R | PF_X, TEXT, TEXT_ADDR, maker->object->text_size,
+				    PAGE),
+			    segment(PT_LOAD, PF_R | PF_W, DYNAMIC, DYNAMIC_ADDR, PAGE, PAGE),
+			    segment(PT_DYNAMIC, PF_R | PF_W, DYNAMIC, DYNAMIC_ADDR,
+				    DYNAMIC_ENTRIES * sizeof(ElfW(Dyn)), sizeof(uintptr_t)),
+			    segment(PT_NOTE, PF_R, note, note, note_size, 4),
+			    segment(frames, PF_R, table, table, sizeof(struct object_table), 4),
 			    /* Without this header the loader makes all stacks executable. */
-			    {PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 0, 0, 16}},
+			    segment(PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 16)},
 		.note = {4, ID, NT_GNU_BUILD_ID},
 		.note_name = "GNU",
+		.hash = {1, 1},
 	};
 	add_id(maker, file, variant);
 }
@@ -285,6 +302,18 @@ static int record_code(const struct jp_object *object, const char *path, uint64_
 	return ret ?: jp_image_record(loaded->addr, path, object->build_id);
 }
 
+#ifdef LM_ID_NEWLM
+enum { COPIES = true };
+#else
+enum { COPIES = false };
+#define dlmopen(space, path, flags) NULL
+#endif
+
+bool jp_object_copies(void)
+{
+	return COPIES;
+}
+
 int jp_object_load(const struct jp_object *object, const char *path, int again,
 		   struct jp_loaded *loaded)
 {
@@ -318,7 +347,8 @@ int jp_object_unload(struct jp_loaded *loaded)
 		return -ELIBACC;
 	}
 	after = jp_clock_now();
-	jp_truth_unmap(before, after, loaded->addr, loaded->size);
+	if (COPIES)
+		jp_truth_unmap(before, after, loaded->addr, loaded->size);
 	jp_maps_mark();
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
 		if (loaded->functions[i].id)

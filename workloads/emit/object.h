@@ -41,11 +41,14 @@ struct jp_loaded {
 	struct jp_function functions[JP_OBJECT_FUNCTIONS];
 	struct jp_path paths[JP_OBJECT_PATHS]; /* paths of the usual mix */
 };
+/* Returns whether the C library loads copies of a file, and unloads files. musl does neither. */
+bool jp_object_copies(void);
+#define JP_OBJECT_ONCE "a C library with dlmopen()"
 /* Loads @path and records its code. @again: loads another copy with dlmopen(), because dlopen()
  * would return the copy that was loaded from this path earlier, whatever file is there now. Returns
  * 0, or -errno with a line on stderr. */
 int jp_object_load(const struct jp_object *object, const char *path, int again,
 		   struct jp_loaded *loaded);
-/* Unloads it and frees its paths. No thread may run its code. Returns 0, or -errno with a line on
- * stderr. */
+/* Unloads it, if the C library does that, and frees its paths. No thread may run its code. Returns
+ * 0, or -errno with a line on stderr. */
 int jp_object_unload(struct jp_loaded *loaded);

@@ -146,9 +146,9 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data
 
 /* Returns the frame record to which the frame pointer @bp leads: the caller's frame pointer, and
  * the return address. */
-static const uint64_t *get_record(uint64_t bp)
+static const uintptr_t *get_record(uint64_t bp)
 {
-	return (const uint64_t *)(uintptr_t)(bp - jp_arch_elf.fp_above);
+	return (const uintptr_t *)(uintptr_t)(bp - jp_arch_elf.fp_above);
 }
 
 /* Returns the return address in the frame at @bp. */
@@ -179,7 +179,8 @@ static void record_roots(uint64_t bp)
 static bool chain_changed(uint64_t fp)
 {
 	const struct jp_frame_walk *chain = &native.chain;
-	uint64_t frames[16][2], next = fp;
+	uintptr_t frames[16][2];
+	uint64_t next = fp;
 
 	for (uint32_t i = 1, n; i < chain->count; i += n) {
 		n = chain->count - i < 16 ? chain->count - i : 16;
