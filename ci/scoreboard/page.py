@@ -32,9 +32,13 @@ Measured by `make scoreboard` (`jitproof score`, docs/score.md), %s, Linux %s, %
 was asked %s, with another seed each time. A cell lists what is wrong; `ok`: nothing is; `varies`:
 the rounds differ, and each result is shown; `-`: not asked; figures that a profiler cannot give
 are not listed (below). Percentages are of samples in emitted code, or of judged stacks; `wrong`,
-`invented`, `tasks` and `lost` are counts.
+`invented`, `tasks` and `lost` are counts. `?`: a cause of the cell is unconfirmed.
 
 """
+
+UNCONFIRMED = "unconfirmed: "
+DOUBT = " ?"  # at the end of a cell with an unconfirmed cause
+FINDING = re.compile(r"\((?:FINDINGS\.md|[a-z]+\.[a-z][a-z0-9-]+)\)")
 
 Known = Sequence[dict[str, str]]
 
@@ -58,6 +62,12 @@ class Board:
                 rows.setdefault(row["workload"], []).append(row)
         self.version = " and ".join(sorted(versions))
         self.cells = {scene: Cell(rows[scene]) for scene in sorted(rows)}
+        self.doubtful: set[str] = set()
+
+    def doubt(self, known: Known) -> None:
+        """Finds the scenes whose cells have an unconfirmed cause."""
+        self.doubtful = {scene for scene, _, why in explain_scenes(self, known)
+                         if not all(is_confirmed(text) for text, _ in why)}
 
     @property
     def rows(self) -> list[Row]:
@@ -99,6 +109,24 @@ class Board:
                 found.setdefault(lack, set()).add(validator)
         return "; ".join("%s: %s" % (lack, ", ".join(sorted(names)))
                          for lack, names in sorted(found.items())) or "nothing"
+
+
+def is_confirmed(reason: str) -> bool:
+    return bool(reason) and not reason.startswith(UNCONFIRMED)
+
+
+def has_evidence(entry: dict[str, str]) -> bool:
+    """Returns whether an entry of results/profilers.toml proves its text: by a finding; by a
+    function of the profiler's source and a raw sample; or it concerns the scene, no profiler."""
+    return "by" in entry or {"source", "sample"} <= set(entry) or \
+        bool(FINDING.search(entry["text"]))
+
+
+def mark_text(entry: dict[str, str]) -> str:
+    """Returns the text of an entry, marked as unconfirmed if it has no evidence."""
+    text = entry["text"]
+    proven = has_evidence(entry) or text.startswith((UNCONFIRMED, "ours: "))
+    return text if proven else UNCONFIRMED + text
 
 
 def expand_braces(pattern: str) -> Iterator[str]:
@@ -184,7 +212,7 @@ def render_rows(boards: list[Board], asked: Iterable[tuple[str, str]], head: str
     yield "| %s | %s |" % (head, " | ".join(board.profiler for board in boards))
     yield "|---" * (len(boards) + 1) + "|"
     for label, scene in asked:
-        cells = [board.format_cell(scene) for board in boards]
+        cells = [board.format_cell(scene) + DOUBT * (scene in board.doubtful) for board in boards]
         if any(cell != "-" for cell in cells):
             yield "| %s | %s |" % (label, " | ".join(cells))
 
@@ -235,10 +263,11 @@ def render_section(board: Board, known: Known) -> Iterator[str]:
 
 
 def read_known(table: str) -> Known:
-    """Reads a table of results/profilers.toml: `known` (causes) or `varies` (reasons)."""
+    """Reads a table of results/profilers.toml: `known` (causes), or `varies` or `guests`
+    (reasons)."""
     found: Known = tomllib.loads(files.read(os.path.join(ROOT, "results", "profilers.toml")))[
         table]
-    return found
+    return [{**one, "text": mark_text(one)} for one in found]
 
 
 def describe_rounds(boards: list[Board]) -> str:
@@ -251,6 +280,8 @@ def describe_rounds(boards: list[Board]) -> str:
 def render(boards: list[Board], missing: dict[str, str], day: str, kernel: str,
            machine: str) -> str:
     known = read_known("known")
+    for board in boards:
+        board.doubt(known)
     lines = [HEAD % (day, kernel, machine, describe_rounds(boards)), *render_summary(boards),
              *render_tables(boards),
              *render_variations(boards, read_known("varies"))]

@@ -32,7 +32,8 @@ def parse_cells(text: str) -> Cells:
             heads = cells
         elif line.startswith("| ") and len(cells) == len(heads):
             for profiler, cell in zip(heads[1:], cells[1:]):
-                found[profiler, scenes.get(cells[0], cells[0])] = cell
+                found[profiler, scenes.get(cells[0], cells[0])] = \
+                    cell.removesuffix(page.DOUBT)
     return found
 
 

@@ -110,7 +110,7 @@ class Scoreboard(Folder):
         self.run_board()
         self.run_board()
         text = files.read(self.place("page"))
-        self.assertIn("| shaky | varies: ok / wrong 2 of 80 |", text)
+        self.assertIn("| shaky | varies: ok / wrong 2 of 80 ? |", text)
         self.assertIn("| steady | ok |", text)
         self.assertIn("asked 4 times", text)
         self.assertIn("In 1 of the 3 cells that were asked more than once.", text)
@@ -163,6 +163,41 @@ class Scoreboard(Folder):
             if scene in scenes:
                 self.assertEqual(scene in sections[profiler].reasons, cell not in ("ok", "-"),
                                  (profiler, scene))
+
+    def test_evidence(self) -> None:
+        """A cause needs a finding, or source and sample; without, page and cell are marked."""
+        text = {"text": "walks by tables: unwind() in walk.c"}
+        whole = {**text, "source": "walk.c unwind()", "sample": "7f00 7f10"}
+        for entry, proven in ((text, False), ({**text, "source": "walk.c unwind()"}, False),
+                              (whole, True), ({"text": "asks no map (perf.memfd-map)"}, True),
+                              ({"text": "has no times", "by": "scene"}, True),
+                              ({"text": "unconfirmed: why"}, False)):
+            self.assertEqual(page.is_confirmed(page.mark_text(entry)), proven, entry)
+        self.assertEqual(page.mark_text({"text": "unconfirmed: why"}), "unconfirmed: why")
+
+    def test_stored_causes(self) -> None:
+        """Each stored cause is one of profilers.toml with its mark, its finding exists, and the
+        cell shows the mark."""
+        text = files.read(os.path.join(page.ROOT, "results", "PROFILERS.md"))
+        findings = files.read(os.path.join(page.ROOT, "results", "FINDINGS.md"))
+        known = page.read_known("known")
+        marked = {one["text"] for one in known}
+        for one in known:
+            cited = page.FINDING.search(one["text"])
+            if cited and cited[0] != "(FINDINGS.md)":
+                self.assertTrue(cited[0][1:-1] in findings, cited[0])
+        split = [stored_page.split_row(line) for line in text.splitlines()]
+        rows = {cells[0]: cells for cells in split if len(cells) > 5}
+        labels = {scene: label for label, scene in page.ASKED}
+        for place, (profiler, section) in enumerate(stored_page.parse_sections(text).items()):
+            for scene, (_, why, _) in section.reasons.items():
+                rest = why
+                for known_text in sorted(marked, key=len, reverse=True):
+                    rest = rest.replace(known_text, "")
+                self.assertEqual(rest.strip("; "), "", (profiler, scene))
+                cell = rows[labels.get(scene, scene)][place + 1]
+                self.assertEqual(cell.endswith(page.DOUBT),
+                                 not why or page.UNCONFIRMED in why, (profiler, scene))
 
     def test_format_of_figures(self) -> None:
         """Expects that 3999 of 4000 is not shown as 100 %, and that rounds with the same verdict
