@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files to be executed must be in places where no other user can write. */
+#include <linux/fuse.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
 #include "harness/base/trusted_path.h"
 #include "harness/selftest/support/scratch.h"
+
+enum { USER = 12321 };
 
 static char folder[128], file[128];
 
@@ -89,6 +97,84 @@ static void test_folders(const char *link)
 	      "a folder anyone can write is refused: %s", err.text);
 }
 
+/* Serves a FUSE file system of one folder, which it claims to be root's, until it is unmounted. */
+static void serve_folder(int fuse)
+{
+	static union {
+		struct fuse_in_header head;
+		char bytes[FUSE_MIN_READ_BUFFER + 4096];
+	} request;
+	static const struct fuse_attr root = {.ino = 1, .mode = S_IFDIR | 0755, .nlink = 1};
+
+	while (read(fuse, &request, sizeof(request)) > 0) {
+		struct {
+			struct fuse_out_header head;
+			union {
+				struct fuse_init_out init;
+				struct fuse_attr_out attr;
+				struct fuse_statfs_out statfs;
+			};
+		} answer = {.head = {.len = sizeof(answer.head), .unique = request.head.unique}};
+
+		if (request.head.opcode == FUSE_INIT) {
+			answer.head.len += sizeof(answer.init);
+			answer.init = (struct fuse_init_out){
+				.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096};
+		} else if (request.head.opcode == FUSE_GETATTR) {
+			answer.head.len += sizeof(answer.attr);
+			answer.attr.attr = root;
+		} else if (request.head.opcode == FUSE_STATFS) {
+			answer.head.len += sizeof(answer.statfs);
+		} else {
+			answer.head.error = -ENOSYS;
+		}
+		if (write(fuse, &answer, answer.head.len) < 0)
+			continue; /* nobody waits for the answer any more */
+	}
+	_exit(0);
+}
+
+/* Checks whether an open folder is trusted if a process of @user serves its file system. Returns
+ * false if nothing can be mounted here. */
+static bool check_served(const char *mount_point, uid_t user, bool trusted)
+{
+	const int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	char options[96];
+	pid_t server;
+	int fd;
+
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%u,group_id=0,allow_other",
+		 fuse, user);
+	if (fuse < 0 || mount("test", mount_point, "fuse", MS_NOSUID | MS_NODEV, options))
+		return false;
+	server = fork();
+	if (!server)
+		serve_folder(fuse);
+	close(fuse);
+	fd = open(mount_point, O_PATH | O_CLOEXEC);
+	check(server > 0 && fd >= 0 && jp_trusted_open(fd) == trusted,
+	      "an open folder that user %u serves is %strusted", user, trusted ? "" : "not ");
+	close(fd);
+	check(!umount2(mount_point, MNT_DETACH), "the mount is removed");
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	return true;
+}
+
+static void test_served(void)
+{
+	const char *mount_point = scratch_path("served");
+
+	if (geteuid() || unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mkdir(mount_point, 0755) ||
+	    !check_served(mount_point, 0, true))
+		check(true,
+		      "a served folder is refused # SKIP no FUSE mount in a new namespace: %s",
+		      strerror(errno));
+	else
+		check(check_served(mount_point, USER, false), "a FUSE mount is made");
+}
+
 int main(void)
 {
 	char link[160];
@@ -104,5 +190,6 @@ int main(void)
 	check_file(folder, -EINVAL, "expected a regular file", "a folder is not a file");
 	check_file("/nowhere/file", -ENOENT, "/nowhere/file", "a missing file is refused");
 	test_folders(link);
+	test_served();
 	return check_done();
 }
