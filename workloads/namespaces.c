@@ -167,9 +167,9 @@ static const struct jp_workload namespaces = {
 JP_REGISTER(workload, namespaces);
 
 static const struct jp_excuse excuses[] = {
-	{"namespaces.map", "namespaces publish=map*", "load.unnamed names.unnamed", "no-map", NULL,
+	{"namespaces.map", "namespaces publish=[mb]*", "load.unnamed names.unnamed", "no-map", NULL,
 	 "the name of the map has the pid inside"},
-	{"namespaces.jitdump", "namespaces publish=jitdump* inject=*",
+	{"namespaces.jitdump", "namespaces publish=[jb]*",
 	 "injected.mappings order.stray inject.stray load.unnamed names.unnamed",
 	 "no-code not-published", NULL,
 	 "each process is pid 1 and writes to the same file, one after the other"},
