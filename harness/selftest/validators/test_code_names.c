@@ -228,7 +228,7 @@ static void test_causes(void)
 	struct jp_file_finder *finder = jp_file_finder_new();
 	struct jp_names *found = jp_names_new(finder);
 	const struct jp_incarnations none = {.count = 0};
-	struct jp_truth_incarnation process = {.pid = PID, .before = 50};
+	struct jp_truth_incarnation process = {.pid = PID, .before = 50, .first = true};
 	struct jp_truth truth = {.incarnations = &process, .nr_incarnations = 1};
 
 	if (!spaces || !found || jp_replay_apply(spaces, &map))

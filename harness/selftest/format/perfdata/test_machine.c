@@ -11,7 +11,8 @@ int main(void)
 	while ((machine = jp_registry_next(JP_MACHINE, machine))) {
 		const struct jp_machine *found = jp_machine_guess(machine->mask);
 
-		check(found == machine, "the mask of %s gives %s", machine->name,
+		/* A 32-bit task has no mask of its own. */
+		check(found == (machine->kernel ? NULL : machine), "the mask of %s gives %s", machine->name,
 		      found ? found->name : "no machine");
 	}
 	check(!jp_machine_guess(0), "an empty mask gives no machine");
