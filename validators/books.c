@@ -157,7 +157,7 @@ static int add_records(const struct accounting *state, enum judged_file file, co
 /* Returns an upper bound of the share of the activations' CPU time in which native code enters
  * them, mostly for page faults and for writing the truth. That code uses at most the time that
  * passes. */
-static double boundary_share(const struct jp_truth *truth)
+static double find_boundary_share(const struct jp_truth *truth)
 {
 	double entering = 0, cpu = 0;
 
@@ -219,7 +219,7 @@ static int add_shares(struct accounting *state)
 	uint64_t all = state->view->held->samples;
 	double edge = truth->version < JP_TRUTH_VERSION_CPU
 			      ? old_edge
-			      : boundary_share(truth) + JP_SAMPLE_ASTRAY_USUAL;
+			      : find_boundary_share(truth) + JP_SAMPLE_ASTRAY_USUAL;
 	int failed = add_share(state, JP_SAMPLE_ASTRAY, within, JP_SAMPLE_ASTRAY_USUAL)
 		       ?: add_share(state, JP_SAMPLE_BELOW, within, JP_SAMPLE_BELOW_USUAL)
 		       ?: add_share(state, JP_SAMPLE_EDGE, within, edge)

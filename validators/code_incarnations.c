@@ -224,8 +224,8 @@ static const char *find_cause(const struct jp_evidence *evidence, const struct j
 		    map->map.addr < act->map.addr + act->map.len)
 			cause = "coalesced";
 	}
-	/* Check snapshots only in that case, because live records may come before the snapshot is
-	 * complete. */
+	/* Check snapshots only if no act is the cause, because live records may come before the
+	 * snapshot is complete. */
 	for (size_t i = 0; strcmp(cause, "no-act") == 0 && i < evidence->snapshots.count; i++)
 		if (evidence->snapshots.list[i].pid == map->pid &&
 		    map->time <= evidence->snapshots.list[i].after)

@@ -181,7 +181,7 @@ static const struct jp_executable *find_loaded(const struct equal *equal, uint32
 					       const struct jp_mapping *known, uint64_t end,
 					       uint64_t time)
 {
-	/* The kernel may split the file's mapping with its own [vdso]. */
+	/* The kernel may place [vdso] in a gap of the file, so that its mapping has two parts. */
 	const uint64_t start = known->start - known->pgoff;
 	const struct jp_executable *one, *last = NULL;
 	size_t at = SIZE_MAX;

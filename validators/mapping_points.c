@@ -23,8 +23,8 @@ static int add_point(struct jp_mapping_points *points, uint32_t pid, uint64_t ti
 	return 0;
 }
 
-/* Stores the next time range in which the capture can know @image in *@from and *@to. Returns false
- * at the end. */
+/* Stores in *@from and *@to the next time range in which the capture has records of @image. Returns
+ * false at the end. */
 static bool next_window(const struct jp_mapping_points *points,
 			const struct jp_truth_incarnation *image, size_t *at, uint64_t *from,
 			uint64_t *to)

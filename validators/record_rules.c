@@ -23,7 +23,7 @@ struct record_order {
 	uint64_t wrote;  /* time at which its last FORK or EXIT record was complete */
 	uint64_t ended;  /* time of its own EXIT, before which its events end */
 	uint64_t time;   /* time of its last sideband record */
-	uint64_t digest; /* digest of that record */
+	uint64_t digest; /* digest of the record at @time */
 };
 
 struct record_rules {

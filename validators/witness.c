@@ -513,7 +513,8 @@ static int judge_threads(struct witness *state)
 	return failed;
 }
 
-/* Judges each process of several threads, and the case, if no thread has a fault. */
+/* If no thread has a fault, judges the sums of each process with several threads, and of the case.
+ */
 static int judge_sums(struct witness *state, struct tally *all)
 {
 	int failed = 0;

@@ -40,7 +40,7 @@ class Packer:
         self.paths: dict[str, str] = {}  # a path of each shared file
         self.known: dict[tuple[int, int, int], str] = {}
 
-    def find_shared(self, path: str) -> str | None:
+    def find_shared_file(self, path: str) -> str | None:
         """Returns the name of a shared file, or None if @path belongs in the archive."""
         about = os.lstat(path)
         if os.path.islink(path) or about.st_size < LARGE or "/tmp/perf-" in path or \
@@ -62,7 +62,7 @@ class Packer:
                 tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
             for path in walk_paths(root):
                 inside = path[len(root):]
-                blob = self.find_shared(path)
+                blob = self.find_shared_file(path)
                 if blob:
                     shared.append("%s %s\n" % (blob, inside))
                     if touched.dumps:

@@ -97,14 +97,14 @@ class Space:
         """Adds a mapping. @code: it is executable. @comm: name of the process, by which the first
         executable file is recognized as the program."""
         if size:
-            self.insert(start, start + size, name if code else None)
+            self.insert_mapping(start, start + size, name if code else None)
         if code and classify_name(name) == "file" and not self.program_known:
             file = name.rsplit("/", 1)[-1].removesuffix(" (deleted)")
             called = bool(comm) and file[:COMM_MOST] == comm
             if self.program is None or called:
                 self.program, self.program_known = name, self.execs or called
 
-    def insert(self, start: int, end: int, name: str | None) -> None:
+    def insert_mapping(self, start: int, end: int, name: str | None) -> None:
         kept = []
         for old in zip(self.starts, self.ends, self.names):
             if old[0] < start:

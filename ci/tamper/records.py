@@ -158,8 +158,8 @@ def make_data_map(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
 add("map.invented.data", insert_record(make_data_map))
 
 
-def alter_pair(case: Case, target: str, change: Callable[[rd.Map, rd.Map], tuple[rd.Map, rd.Map]]) \
-        -> Changes:
+def alter_two_records(case: Case, target: str,
+                      change: Callable[[rd.Map, rd.Map], tuple[rd.Map, rd.Map]]) -> Changes:
     """Alters two different records of a process with @change."""
     where, what = TARGETS[target]
 
@@ -192,9 +192,9 @@ def swap_identities(first: rd.Map, second: rd.Map) -> tuple[rd.Map, rd.Map]:
 
 for target in ("code", "file", "other"):
     add("map.%s.names.swapped" % target,
-        partial(alter_pair, target=target, change=swap_names))
+        partial(alter_two_records, target=target, change=swap_names))
     add("map.%s.identities.swapped" % target,
-        partial(alter_pair, target=target, change=swap_identities))
+        partial(alter_two_records, target=target, change=swap_identities))
 
 
 @register_rewrite("map.code.merged")

@@ -152,7 +152,7 @@ def is_reset(case: Case, mapped: tuple[int, ...]) -> bool:
                    for slot in map(truth.get, truth.find(truth.MAPS)))
 
 
-def remove_slots(case: Case, kind_of: int, share: float) -> Changes:
+def remove_records_of_type(case: Case, kind_of: int, share: float) -> Changes:
     """Deletes a share of the records of a type."""
     truth = case.truth
     found = truth.find(kind_of)
@@ -172,7 +172,7 @@ def remove_slots(case: Case, kind_of: int, share: float) -> Changes:
 for name, number in (("load", rd.Truth.CODE_LOAD), ("enter", rd.Truth.ENTER),
                      ("leave", rd.Truth.LEAVE), ("map", rd.Truth.MAP),
                      ("process", rd.Truth.PROCESS_START)):
-    add("truth.deleted." + name, partial(remove_slots, kind_of=number, share=0.3))
+    add("truth.deleted." + name, partial(remove_records_of_type, kind_of=number, share=0.3))
 
 
 def read_lines(case: Case, name: str) -> list[bytes]:

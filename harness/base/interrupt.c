@@ -59,7 +59,7 @@ void jp_interrupt_inherited(void)
 	signal(SIGCHLD, SIG_DFL);
 }
 
-void jp_interrupt_size_limit(void)
+void jp_interrupt_ignore_size_limit(void)
 {
 	signal(SIGXFSZ, SIG_IGN);
 }

@@ -6,7 +6,7 @@
 void jp_interrupt_inherited(void);
 /* Makes a write beyond the file size limit fail, as on a full disk, instead of ending the
  * process. */
-void jp_interrupt_size_limit(void);
+void jp_interrupt_ignore_size_limit(void);
 /* Restores the default signal actions in a child before its exec. */
 void jp_interrupt_as_usual(void);
 

@@ -135,7 +135,8 @@ int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t ow
 	return open_seen(seen, dir, name, path, owner, size, err);
 }
 
-/* Opens through the waiting process, as jp_untrusted_open_at() does. */
+/* Asks the parent of a confined process (confine.h) to open the file, with the same checks as
+ * jp_untrusted_open_at(). */
 static int open_through_parent(const char *path, int64_t owner, uint64_t *size,
 			       struct jp_error *err)
 {

@@ -17,7 +17,7 @@ struct jp_worker {
 	struct jp_error err;
 };
 
-/* A session, as seen by its policy. */
+/* The part of a session that its capture policy uses. */
 struct jp_session {
 	const struct jp_capture *capture;
 	void *state; /* owned by the policy */

@@ -28,10 +28,11 @@ typedef int (*jp_reading_visit)(struct jp_session *session, void *context, pid_t
 				const struct jp_procmap *maps, size_t count, uint64_t date);
 int jp_reading_apply(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 		     jp_reading_visit visit, void *context, struct jp_error *err);
-/* Queues the executable files in the reading for copying, if the session copies files. */
+/* Queues the executable files that this snapshot contains for copying, if the session copies
+ * files. */
 int jp_reading_want_files(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 			  struct jp_error *err);
-/* Appends the reading to DIR/maps. */
+/* Appends the snapshot to DIR/maps. */
 int jp_snapshot_keep(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 		     struct jp_error *err);
 /* Reads, records and keeps the maps of all watched processes. */

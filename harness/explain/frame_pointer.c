@@ -98,10 +98,14 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 
 	blame->again += culprit->again;
 	jp_blame_range(blame, culprit->start, culprit->end);
-	jp_blame_evidence(blame,
-			  "%" PRIu64 " chains end in %s, and %" PRIu64 " of %" PRIu64
-			  " that go on from there lack a caller",
-			  culprit->broken, culprit->file, culprit->callers, culprit->passing);
+	if (culprit->broken)
+		jp_blame_evidence(blame, "%" PRIu64 " stacks end in %s", culprit->broken,
+				  culprit->file);
+	if (culprit->callers)
+		jp_blame_evidence(blame,
+				  "%" PRIu64 " of %" PRIu64
+				  " stacks that continue there lack a caller",
+				  culprit->callers, culprit->passing);
 	if (where)
 		describe_end(blame, where);
 	if (where && (where->use == JP_FRAME_USED || where->use == JP_FRAME_KEPT))

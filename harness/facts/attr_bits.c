@@ -19,9 +19,9 @@ static void try_flags(struct jp_answer *answer)
 		return;
 	attr.size = PERF_ATTR_SIZE_VER7;
 	attr.sample_type |= (uint64_t)answer->how >> 16;
-	jp_attr_set(&attr, answer->how & 0xff);
+	jp_attr_set_bit(&attr, answer->how & 0xff);
 	if (other)
-		jp_attr_set(&attr, other);
+		jp_attr_set_bit(&attr, other);
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial_open(&attr)));
 }
 
@@ -32,7 +32,7 @@ static struct perf_event_attr make_attr(enum part part, unsigned int bit)
 	struct perf_event_attr attr = jp_trial_dummy();
 
 	if (part == FLAG)
-		jp_attr_set(&attr, bit);
+		jp_attr_set_bit(&attr, bit);
 	else if (part == SAMPLE_TYPE)
 		attr.sample_type |= UINT64_C(1) << bit;
 	else if (part == READ_FORMAT)

@@ -62,7 +62,7 @@ static void open_two_events(struct jp_answer *answer)
 	struct jp_watch other, watch;
 	bool opened;
 
-	jp_attr_set(&asking, JP_ATTR_BUILD_ID);
+	jp_attr_set_bit(&asking, JP_ATTR_BUILD_ID);
 	if (program < 0)
 		return;
 	if (answer->how)

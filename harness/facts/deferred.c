@@ -19,9 +19,9 @@ static bool open_deferred(struct jp_watch *watch, const void *addr, bool output,
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(addr);
 
-	jp_attr_set(&attr, JP_ATTR_DEFER_CALLCHAIN);
+	jp_attr_set_bit(&attr, JP_ATTR_DEFER_CALLCHAIN);
 	if (output)
-		jp_attr_set(&attr, JP_ATTR_DEFER_OUTPUT);
+		jp_attr_set_bit(&attr, JP_ATTR_DEFER_OUTPUT);
 	return jp_watch_open(watch, &attr, 16, answer);
 }
 

@@ -33,7 +33,7 @@ static void execute(struct jp_answer *answer)
 
 	attr.enable_on_exec = answer->how == ENABLED;
 	if (answer->how == REMOVED)
-		jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC);
+		jp_attr_set_bit(&attr, JP_ATTR_REMOVE_ON_EXEC);
 	if (program < 0 || !(answer->how == ENABLED ? jp_watch_open_disabled : jp_watch_open)(
 				   &watch, &attr, JP_WATCH_PAGES, answer))
 		return;

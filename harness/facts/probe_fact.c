@@ -50,7 +50,7 @@ run_probe(const struct jp_fact *fact, struct jp_answer *answer)
 	pin_to_one_cpu(answer);
 	answer->how = fact->how;
 	if (fact->bit)
-		jp_attr_set(&attr, fact->bit);
+		jp_attr_set_bit(&attr, fact->bit);
 	if (fact->probe)
 		fact->probe(answer);
 	else if (!jp_watch_open(&watch, &attr, JP_WATCH_PAGES, answer))

@@ -103,8 +103,8 @@ static void raise_sigtrap(struct jp_answer *answer)
 	const uint64_t data = 0x1122334455667788;
 	struct jp_watch watch;
 
-	jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC);
-	jp_attr_set(&attr, JP_ATTR_SIGTRAP);
+	jp_attr_set_bit(&attr, JP_ATTR_REMOVE_ON_EXEC);
+	jp_attr_set_bit(&attr, JP_ATTR_SIGTRAP);
 	attr.size = PERF_ATTR_SIZE_VER7;
 	attr.sig_data = data;
 	sigaction(SIGTRAP, &act, NULL);

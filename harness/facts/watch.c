@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-void jp_attr_set(struct perf_event_attr *attr, unsigned int bit)
+void jp_attr_set_bit(struct perf_event_attr *attr, unsigned int bit)
 {
 	enum { FLAGS = 40 };
 	unsigned char *bytes = (unsigned char *)attr;

@@ -25,7 +25,7 @@ enum jp_attr_bit {
 	JP_ATTR_DEFER_CALLCHAIN = 38,
 	JP_ATTR_DEFER_OUTPUT = 39,
 };
-void jp_attr_set(struct perf_event_attr *attr, unsigned int bit);
+void jp_attr_set_bit(struct perf_event_attr *attr, unsigned int bit);
 
 /* Returns the attr of the captures' sideband event, which children inherit: records of mappings,
  * names and processes. */

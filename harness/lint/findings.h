@@ -34,7 +34,7 @@ struct jp_lint_findings {
 	size_t nr_tallies, tallies_capacity;
 	uint64_t levels[JP_LINT_LEVELS];
 	const char *kind; /* "jitdump", "perf map", "process" */
-	uint64_t entries; /* records, lines, mappings */
+	uint64_t entries; /* number of records, lines or mappings */
 	int failed;       /* -ENOMEM: some findings are missing */
 };
 

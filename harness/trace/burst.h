@@ -6,8 +6,8 @@
 
 struct jp_burst {
 	struct jp_threads *threads;
-	struct jp_checks *checks; /* begun */
-	struct jp_shadow *shadow; /* empty */
+	struct jp_checks *checks; /* checks that have begun */
+	struct jp_shadow *shadow; /* an empty shadow stack */
 	pid_t tid;                /* a stopped thread of the stopped process */
 	uint32_t number, steps;   /* at most @steps instructions */
 	jp_trace_visit *visit;

@@ -190,8 +190,8 @@ static void call_register(struct jp_code *code, unsigned reg)
 	code->now.bp &= ~JP_INSN_RETURN;
 }
 
-/* Emits: `repeat` times the loop `before` and the call of the next step, then the loop `after`. The
- * code keeps the remaining repetitions at sp and the step at sp + 8, where each shape has room. */
+/* Emits the body of a step: `repeat` times the loop `before` and a call of the next step, then the
+ * loop `after`. The remaining repetitions are at [sp], and the step at [sp + 8]. */
 static void emit_body(struct jp_code *code)
 {
 	uint32_t top, skip;

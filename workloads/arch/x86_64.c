@@ -74,9 +74,8 @@ static void put_word(struct jp_code *code)
 	jp_code_patch(code, code->loads_word - 4, &distance, sizeof(distance));
 }
 
-/* Emits: `repeat` times the loop `before` and the call of the next step, then the loop `after`. The
- * code keeps the remaining repetitions at [rsp] and the step at [rsp + 8], where each shape has
- * room. */
+/* Emits the body of a step: `repeat` times the loop `before` and a call of the next step, then the
+ * loop `after`. The remaining repetitions are at [rsp], and the step at [rsp + 8]. */
 static void emit_body(struct jp_code *code)
 {
 	char skip[2] = {0x74};

@@ -34,7 +34,7 @@ static struct {
 	size_t size;
 } map = {.fd = -1};
 
-static void drop_held(void)
+static void drop_held_lines(void)
 {
 	if (map.held)
 		fclose(map.held);
@@ -54,7 +54,7 @@ static int map_open(const char *dir, const char *fault)
 	char path[PATH_MAX];
 
 	/* In a forked child, the held lines belong to the parent. */
-	drop_held();
+	drop_held_lines();
 	if (map.fd >= 0)
 		close(map.fd);
 	map.fault = (enum map_fault)jp_publish_fault(fault_names, fault);
@@ -76,7 +76,7 @@ static int write_held(void)
 	if (map.held &&
 	    (fflush(map.held) || write(map.fd, map.text, map.size) != (ssize_t)map.size))
 		ret = -errno;
-	drop_held();
+	drop_held_lines();
 	return ret;
 }
 

@@ -119,7 +119,7 @@ def parse_verdicts(cell: str) -> set[tuple[str, ...]]:
 
 
 def group_kernels(board: Board, scene: str) -> Iterator[str]:
-    """Yields "KERNELS: WRONG COLUMNS" for each verdict."""
+    """Yields a line for each verdict: its kernels, then the columns that are wrong there."""
     by_verdict = dict[tuple[str, ...], list[str]]()
     for label, row in board.rows[scene].items():
         by_verdict.setdefault(Cell([row]).verdicts[0], []).append(label)

@@ -227,7 +227,9 @@ static void copy_kernel_log(void)
 	}
 	for (;;) {
 		got = read(log, record, sizeof(record));
-		if (got < 0 && errno == EPIPE) /* overwritten records: their numbers are missing */
+		if (got < 0 &&
+		    errno ==
+			    EPIPE) /* the kernel overwrote messages; the sequence numbers show it */
 			continue;
 		if (got <= 0)
 			break;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds splats in a kernel's log, and the reason why a VM was lost on its console."""
+"""Finds splats in a kernel's log, and on a VM's console the reason why the VM was lost."""
 
 import dataclasses
 import re

@@ -41,7 +41,8 @@ enum jp_perf_feature {
 	JP_PERF_FEATURE_ARCH = 6,      /* string: uname -m */
 	JP_PERF_FEATURE_NRCPUS = 7,
 	JP_PERF_FEATURE_CMDLINE = 11,
-	JP_PERF_FEATURE_AUXTRACE = 18, /* u64 count, then offset and size of each AUX record */
+	JP_PERF_FEATURE_AUXTRACE =
+		18, /* u64 count, then offset and size of each PERF_RECORD_AUXTRACE */
 	JP_PERF_FEATURE_EVENT_DESC = 12,
 	JP_PERF_FEATURE_SAMPLE_TIME = 21,
 	JP_PERF_FEATURE_CLOCKID = 23,

@@ -80,7 +80,7 @@ static const struct jp_cause_word words[] = {
 	{"window", "attach-window", "mapped after the maps were read and before the events were on",
 	 NULL},
 	{"gate", "exec-while-disabled", "mapped while the gate was closed", NULL},
-	/* walks */
+	/* ends of walks along a stack */
 	{"complete", NULL, "call frame information says that the stack ends where it does not",
 	 "broken.dump"},
 	{"complete", NULL, "call frame information says that the stack ends where it does not",

@@ -30,7 +30,8 @@ struct jp_elf_entry {
 	const struct jp_build_id *id; /* size 0: unknown build id */
 	uint64_t stops;               /* number of walks that ended because it is missing */
 };
-/* Returns the entry of @mapping, or NULL if there is no memory. mapping->file may store it. */
+/* Returns the entry of @mapping, or NULL if there is no memory. The caller may keep it in
+ * mapping->file. */
 struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct jp_mapping *mapping);
 /* Returns the file that was looked up after @after (NULL: the first one), or NULL after the
  * last. */

@@ -114,7 +114,7 @@ class RunDirectory(Folder):
                 self.assertFalse(os.path.exists(self.place("r")))
 
     def test_cut_short(self) -> None:
-        """Cases that ktap.txt announces and that never ran are missed."""
+        """Cases that ktap.txt announces and that never ran are reported as missing."""
         os.makedirs(self.place("run", "fixture"))
         os.rename(self.dir, self.place("run", "fixture", "anon"))
         self.write("KTAP version 1\n1..1\n", "run", "ktap.txt")

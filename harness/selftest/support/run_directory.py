@@ -589,7 +589,7 @@ def thin(source: str, target: str, wanted: int | None) -> None:
         shutil.copy(os.path.join(source, "elf", name), os.path.join(target, "elf", name))
 
 
-def skew(directory: str, nanoseconds: int) -> None:
+def skew_clock(directory: str, nanoseconds: int) -> None:
     """Imitates a capture whose clock differs from the truth's by @nanoseconds, either way."""
     path = os.path.join(directory, "perf.data")
     perf = PerfData.load(path)
@@ -614,7 +614,7 @@ def skew(directory: str, nanoseconds: int) -> None:
 
 def main() -> int:
     if len(sys.argv) == 4 and sys.argv[1] == "skew":
-        skew(sys.argv[2], int(sys.argv[3]))
+        skew_clock(sys.argv[2], int(sys.argv[3]))
         return 0
     if len(sys.argv) != 5 or sys.argv[1] != "thin":
         print((__doc__ or "").strip(), file=sys.stderr)

@@ -82,7 +82,7 @@ static void test_samples(void)
 	}
 }
 
-/* Tests the same for a record that another thread caused meanwhile. */
+/* A record that another thread caused meanwhile shows that the first thread had left. */
 static void test_records(void)
 {
 	static const struct {

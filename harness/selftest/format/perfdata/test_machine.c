@@ -12,8 +12,8 @@ int main(void)
 		const struct jp_machine *found = jp_machine_guess(machine->mask);
 
 		/* A 32-bit task has no mask of its own. */
-		check(found == (machine->kernel ? NULL : machine), "the mask of %s gives %s", machine->name,
-		      found ? found->name : "no machine");
+		check(found == (machine->kernel ? NULL : machine), "the mask of %s gives %s",
+		      machine->name, found ? found->name : "no machine");
 	}
 	check(!jp_machine_guess(0), "an empty mask gives no machine");
 	check(!jp_machine_guess(UINT64_MAX), "a mask of too many registers gives none");
