@@ -58,6 +58,14 @@ static const char *check_mode(const struct modes *modes, const struct jp_event *
 	}
 }
 
+/* Returns whether the sampled thread may be within the exec that makes a 64-bit program a 32-bit
+ * one: until the exec replaces them, it has the registers of the former. */
+static bool is_within_exec(const struct modes *modes, const struct jp_event *event)
+{
+	return event->sample.regs && !event->sample.user &&
+	       jp_machine_compat(event->sample.regs->machine) == modes->view->machine;
+}
+
 /* Returns the cause id if the user registers are wrong, else NULL. Stores their address in *@ip. */
 static const char *check_registers(const struct modes *modes, const struct jp_event *event,
 				   uint64_t *ip)
@@ -67,6 +75,8 @@ static const char *check_registers(const struct modes *modes, const struct jp_ev
 	if (!event->asked || !event->asked->regs)
 		return NULL;
 	if (!jp_machine_user(modes->view->machine, event, ip, &sp)) {
+		if (is_within_exec(modes, event))
+			return NULL;
 		if (event->sample.regs_abi != 1)
 			return "no-registers";
 		/* The workload is not a 32-bit program; captures of all CPUs also contain other
