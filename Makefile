@@ -130,7 +130,8 @@ ARCH_i386 := i386
 ARCH_musl := $(ARCH)
 has_libc = $(shell printf '$(hash)include <linux/errno.h>\nint main(void) { return 0; }' | \
 	$(CC_$(1)) -x c -o /dev/null - 2>/dev/null && echo $(1))
-WORKLOADS_AS := $(if $(filter x86_64,$(ARCH)),$(call has_libc,i386)) $(call has_libc,musl)
+WORKLOADS_AS := $(if $(filter x86_64,$(ARCH)),$(call has_libc,i386)) \
+	$(if $(filter $(ARCH)-%,$(shell musl-gcc -dumpmachine 2>/dev/null)),$(call has_libc,musl))
 PROGRAM_C := $(wildcard workloads/*.c workloads/emit/*.c workloads/publish/*.c harness/base/*.c) \
 	$(patsubst %,harness/%.c,command/main command/cmd_workload command/command_line \
 	command/values $(addprefix format/truth/,acts seal write))
@@ -506,10 +507,11 @@ clean: ## remove $(O)
 
 FORCE:
 .PHONY: fuzz-guided fuzz-blind guided covered coverage
-.PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
+.PHONY: all check check-full run_tests gen_tar workload-programs programs selftest sanitized \
+	sanitized-parts fuzz \
 	lint tamper mutants soak faults pages peers scoreboard bench perf-versions matrix vm-init \
 	findings trials agreement cost manual deb install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
-	$(wildcard $(foreach build,asan guided covered, \
+	$(wildcard $(foreach build,asan guided covered $(WORKLOADS_AS), \
 	$(addprefix $(O)/$(build)/,*/*.d */*/*.d */*/*/*.d */*/*/*/*.d)))
