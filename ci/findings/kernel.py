@@ -14,7 +14,7 @@ from ci.base.status import Missing
 from ci.findings.context import Context, Shown
 from ci.peer.perf_tools import Perf
 
-MMAP2, MMAP_BUILD_ID = 10, 1 << 14
+SAMPLE, MMAP2, MMAP_BUILD_ID = 9, 10, 1 << 14
 
 
 @contextlib.contextmanager
@@ -43,8 +43,9 @@ def record_system_wide(context: Context, perf: Perf) -> Iterator[None]:
             os.unlink(path)
 
 
-def read_records(path: str) -> Iterator[tuple[int, int]]:
-    """Yields (type, misc) of each record of a file that perf record or jitproof record wrote."""
+def read_records(path: str) -> Iterator[tuple[int, int, int]]:
+    """Yields (type, misc, size) of each record of a file that perf record or jitproof record
+    wrote."""
     data = files.read_bytes(path)
     at, size = struct.unpack_from("<QQ", data, 40)
     end = at + size if size else len(data)
@@ -52,7 +53,7 @@ def read_records(path: str) -> Iterator[tuple[int, int]]:
         kind, misc, size = struct.unpack_from("<IHH", data, at)
         if size < 8:
             return
-        yield kind, misc
+        yield kind, misc, size
         at += size
 
 
@@ -67,7 +68,7 @@ def build_id(context: Context) -> Iterator[Shown]:
             done = perf.run("record", *options, "-e", "cpu-clock:u", "-o", path, "--",
                             context.program, "200")
             wrong = [misc & MMAP_BUILD_ID != 0 for kind,
-                     misc in read_records(path) if kind == MMAP2]
+                     misc, _ in read_records(path) if kind == MMAP2]
             end = "signal %d" % -done.returncode if done.returncode < 0 else \
                 "status %d" % done.returncode
             if done.returncode == 0:
@@ -127,8 +128,42 @@ def show_short_tasks(context: Context) -> Iterator[Shown]:
         "of 6 ms each (1.2 s, 239 samples) %d" % tuple(counts)
 
 
+# Runs for a second with its stack pointer 13 bytes below the end of its address space.
+HIGH_STACK = """
+.globl _start
+_start:	mov $0x7fffffffeff3, %rsp
+	mov $3000000000, %rcx
+1:	dec %rcx
+	jnz 1b
+	mov $60, %eax
+	xor %edi, %edi
+	syscall
+"""
+
+
+def show_unaligned(context: Context) -> Iterator[Shown]:
+    if platform.machine() != "x86_64":
+        raise Missing("x86-64")
+    with open("/proc/sys/kernel/panic_on_warn", encoding="ascii") as file:
+        if file.read().strip() != "0":
+            raise Missing("kernel.panic_on_warn=0: the kernel would stop")
+    perf, path = context.list_perfs()[-1], context.path("unaligned.data")
+    process.compile_c(HIGH_STACK, context.path("high"), "-nostdlib", "-static",
+                      language="assembler")
+    done = perf.run("record", "-e", "cpu-clock:u", "-F", "99", "--call-graph", "dwarf", "-o", path,
+                    "--", context.path("high"))
+    if done.returncode != 0:
+        raise Missing(done.stderr.strip()[:100])
+    sizes = [size for kind, _, size in read_records(path) if kind == SAMPLE]
+    odd = sum(size % 8 != 0 for size in sizes)
+    yield platform.release(), odd > 0, \
+        "stack pointer 13 bytes below the end of the address space: %d of %d samples have a size " \
+        "that is no multiple of 8 bytes" % (odd, len(sizes))
+
+
 FINDINGS = {
     "kernel.build-id": build_id,
     "kernel.mlock": show_mlock,
     "kernel.short-tasks": show_short_tasks,
+    "kernel.unaligned": show_unaligned,
 }
