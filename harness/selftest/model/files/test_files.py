@@ -227,8 +227,8 @@ class Reported(Finding):
         self.assertIn(IDS[PROGRAM], self.run_judge().stdout)
 
     def test_other_machine(self) -> None:
-        self.perf.features[6] = struct.pack("<I64s", 64, b"riscv64")
-        self.assertIn("not unwound: 40 dumps of riscv64", self.run_judge().stdout)
+        self.perf.features[6] = struct.pack("<I64s", 64, b"sparc64")
+        self.assertIn("not unwound: 40 dumps of sparc64", self.run_judge().stdout)
         found = self.judge_unwind()
         self.assertEqual((found["samples"], found["not_unwound"]["other_machine"]), (0, 40))
 
@@ -238,11 +238,11 @@ class Reported(Finding):
             attr.flags |= 1 << 22
         for sample in self.perf.samples():
             sample.chain = []
-        self.perf.features[6] = struct.pack("<I64s", 64, b"riscv64")
+        self.perf.features[6] = struct.pack("<I64s", 64, b"sparc64")
         self.perf.save(self.place("perf.data"))
         done = process.run([JITPROOF, "explain", self.place("perf.data")])
         self.assertEqual(done.returncode, 1)
-        self.assertIn("40 of the 40 stacks are dumps of riscv64", done.stdout)
+        self.assertIn("40 of the 40 stacks are dumps of sparc64", done.stdout)
         done = process.run([JITPROOF, "explain", "--json", self.place("perf.data")])
         found = json.loads(done.stdout)
         self.assertEqual((found["healthy"], found["unknown_stacks"]), (False, 40))
