@@ -77,13 +77,33 @@ bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint3
 	return known && others;
 }
 
-/* Returns whether the process that wrote @load's dump has the code too. */
+/* Returns whether @pid is a fork of @owner, or of a fork of it: it may continue its dump. */
+static bool is_descendant(const struct jp_truth *truth, uint32_t pid, uint32_t owner)
+{
+	/* A pid that is used again may lead around in a circle. */
+	for (size_t left = truth->nr_incarnations; pid != owner && left; left--) {
+		uint32_t parent = 0;
+
+		for (size_t i = 0; jp_groups_next(&truth->acts_of.lives, pid, &i); i++)
+			if (truth->acts[i].type == JP_EVENT_FORK && truth->acts[i].task.ppid != pid)
+				parent = truth->acts[i].task.ppid;
+		if (!parent)
+			return false;
+		pid = parent;
+	}
+	return pid == owner;
+}
+
+/* Returns whether the process that wrote @load's dump has the code too, or is an ancestor of the
+ * process that has it. */
 static bool has_owner(const struct jp_incarnations *incarnations, const struct jp_code_load *load)
 {
 	struct jp_code_load owner = *load;
 
 	owner.pid = load->owner;
-	return load->pid == load->owner || find_incarnation(incarnations, &owner);
+	return load->pid == load->owner || find_incarnation(incarnations, &owner) ||
+	       (find_incarnation(incarnations, load) &&
+		is_descendant(incarnations->evidence->truth, load->pid, load->owner));
 }
 
 /* Counts a load that belongs to no incarnation. perf injects a load into the process that its

@@ -171,7 +171,7 @@ static const struct jp_excuse excuses[] = {
 	 "the name of the map has the pid inside"},
 	{"namespaces.jitdump", "namespaces publish=[jb]*",
 	 "injected.mappings order.stray inject.stray load.unnamed names.unnamed",
-	 "no-code not-published", NULL,
+	 "no-code not-published wrong-owner", NULL,
 	 "each process is pid 1 and writes to the same file, one after the other"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

@@ -175,5 +175,7 @@ JP_REGISTER(workload, prefork);
 static const struct jp_excuse excuses[] = {
 	{"prefork.inherited", "prefork !inject=*", "load.unnamed names.unnamed",
 	 "not-published no-map", NULL, "a child's own map lacks what it inherited"},
+	{"prefork.kept", "prefork inject=keep", "load.unnamed names.unnamed", "not-injected", NULL,
+	 "a record of the parent hid it before the fork"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,11 +38,13 @@ enum fault {
 	LATE_ROWS,   /* each row of the unwinding tables begins one byte too late */
 	VERSION_2,   /* the header has version 2, which does not exist */
 	UNRELOCATED, /* the size of each frame is 0 in the code, as before a relocation */
+	SHARED,      /* forked children append to the file of their parent */
+	ARCH_TIMES,  /* the header states times of the CPU's counter; they are CLOCK_MONOTONIC */
 };
 static const char fault_names[] =
 	"cut zero-tail no-padding padded-code vma0 debug-after-load time-backwards silent-stop "
 	"long-header marker-unmapped marker-late wrong-slot late-rows version-2 "
-	"unrelocated";
+	"unrelocated shared arch-times";
 
 /* SOME: number of loads; TAIL: bytes; LINES: debug entries of a function. */
 enum { SOME = 16, TAIL = 64 << 10, LINES = 4, BACK_NS = 10000000 };
@@ -56,6 +59,7 @@ static struct {
 	uint64_t last; /* offset of the last record */
 	uint64_t loads, time;
 	uint64_t opened; /* the header's time */
+	bool parents;    /* the file is the parent's, which forked */
 } dump = {.fd = -1};
 
 /* Appends the parts in one call, so that a reader sees whole records. Returns 0 or -errno. */
@@ -124,6 +128,7 @@ static int put_header(void)
 		.elf_mach = jp_arch_elf.machine,
 		.pid = getpid(),
 		.timestamp = now,
+		.flags = dump.fault == ARCH_TIMES ? JP_JITDUMP_ARCH_TIMESTAMP : 0,
 	};
 	struct iovec parts[] = {{&header, sizeof(header)}, {(void *)more, 0}};
 
@@ -140,6 +145,10 @@ static int dump_open(const char *dir, const char *fault)
 	char *real = NULL, link[40];
 	int ret;
 
+	if (dump.fd >= 0 && dump.fault == SHARED) {
+		dump.parents = true;
+		return 0;
+	}
 	unmap_marker(); /* in a forked child: the marker of the parent */
 	if (dump.fd >= 0)
 		close(dump.fd);
@@ -163,7 +172,8 @@ static int dump_open(const char *dir, const char *fault)
 	dump.fd = jp_own_file(dump.path);
 	if (dump.fd < 0)
 		return dump.fd;
-	ret = put_header();
+	/* With O_APPEND the kernel ignores the offset, which each process counts for itself. */
+	ret = dump.fault == SHARED && fcntl(dump.fd, F_SETFL, O_APPEND) < 0 ? -errno : put_header();
 	if (!ret && dump.fault != MARKER_LATE)
 		ret = map_marker();
 	if (!ret && dump.fault == MARKER_UNMAPPED)
@@ -349,6 +359,11 @@ static int dump_close(void)
 	struct iovec part = {&prefix, sizeof(prefix)};
 	int ret;
 
+	if (dump.parents) {
+		close(dump.fd);
+		dump.fd = -1;
+		return 0;
+	}
 	if (dump.fault == CUT)
 		ret = ftruncate(dump.fd, dump.last + (dump.end - dump.last) / 2) ? -errno : 0;
 	else if (dump.fault == SILENT_STOP || dump.fault == ZERO_TAIL)
@@ -405,6 +420,12 @@ static const struct jp_excuse costs[] = {
 	 "the return address is looked for one word too low"},
 	{"jitdump:late-rows", "publish=*:late-rows", "broken.*", "bad-cfi hole no-cfi", NULL,
 	 "behind each change of the frame the row before it still holds"},
+	{"jitdump:arch-times.records", "publish=*:arch-times", "jitdump.records", "other-clock",
+	 "1/2", "the header of each dump states another clock"},
+	{"jitdump:arch-times", "publish=*:arch-times",
+	 "load.unnamed names.unnamed order.hidden injected.absent",
+	 "not-injected no-map hidden coalesced reprotected remapped no-record", NULL,
+	 "no time can be compared with the capture's, and nothing is injected"},
 	{"jitdump:version-2", "publish=*:version-2", "load.unnamed names.unnamed order.bad",
 	 "not-published jitdump", NULL, "nobody reads version 2"},
 };

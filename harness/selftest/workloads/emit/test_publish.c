@@ -174,6 +174,8 @@ static void test_wrong_dumps(void)
 		{"jitdump:long-header", COUNT, COUNT, 0, 0, 48, true, true, true},
 		{"jitdump:marker-unmapped", COUNT, COUNT, 0, 0, 40, true, true, true},
 		{"jitdump:marker-late", COUNT, COUNT, 0, 0, 40, true, true, true},
+		{"jitdump:shared", COUNT, COUNT, 0, 0, 40, true, true, true},
+		{"jitdump:arch-times", COUNT, COUNT, 0, 0, 40, true, true, true},
 	};
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
