@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/excuse.h"
 #include "harness/base/digest.h"
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
@@ -149,3 +150,10 @@ static const struct jp_validator injected_records = {
 	.free = free_records,
 };
 JP_REGISTER(validator, injected_records);
+
+static const struct jp_excuse excuses[] = {
+	{"inject-unused", "inject=perf -B", "injected.missing injected.mappings injected.records",
+	 "taken no-code absent", NULL,
+	 "perf inject -B drops mappings without samples, and gives the others a build id"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

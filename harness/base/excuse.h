@@ -10,8 +10,8 @@
 struct jp_excuse {
 	const char *name; /* unique */
 	/* Patterns of words, separated by blanks; the case line has a word for each: "attach",
-	 * "--synth=none", "publish=map:*". It has none for a pattern behind "!". NULL: every
-	 * case. */
+	 * "--synth=none", "publish=map:*", "-B" of "inject=perf,-B". It has none for a
+	 * pattern behind "!". NULL: every case. */
 	const char *when;
 	const char *metrics; /* patterns, separated by blanks */
 	const char *causes;  /* words of validators or ids of causes, separated by blanks; "*" */

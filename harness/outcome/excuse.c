@@ -38,7 +38,7 @@ static bool has_word(const char *pattern, const void *context)
 	if (*pattern == '!')
 		return !has_word(pattern + 1, context);
 	return is_in(pattern, cas->workload_argv) || is_in(pattern, cas->capture_argv) ||
-	       has_value(pattern, "publish=", cas->publish) ||
+	       is_in(pattern, cas->inject_with) || has_value(pattern, "publish=", cas->publish) ||
 	       has_value(pattern, "inject=", cas->inject);
 }
 

@@ -11,6 +11,7 @@ static const struct jp_excuse made[] = {
 	{"made.always", NULL, "made.a made.b*", "gone", "made.most", "a limit"},
 	{"made.value", "--made=?* !inject=*", "made.value", "*", NULL, "a value"},
 	{"made.fault", "publish=map:made", "made.fault", "one two", NULL, "a fault"},
+	{"made.inject", "inject=tool -B", "made.inject", "*", NULL, "an option of an inject"},
 	{"made.method", NULL, "made.chain", "end", "predicted", "a method"},
 	{"made.share", NULL, "made.share", "lost", "2/3", "a share"},
 };
@@ -22,6 +23,7 @@ JP_REGISTER(workload, made_workload);
 static char *workload[] = {"w", "--made=3", NULL};
 static char *unknown[] = {"workload", "--made=3", NULL};
 static char *capture[] = {"launch", NULL};
+static char *inject_with[] = {"-B", NULL};
 
 static const struct jp_expectation *find(const struct jp_case *cas, const char *metric,
 					 const char *cause, const struct jp_findings *findings)
@@ -53,6 +55,10 @@ static void test_values(void)
 	check(!find(&cas, "made.fault", "two", &none), "without the fault there is no excuse");
 	cas.inject = "cut";
 	check(!find(&cas, "made.value", "any", &none), "a word that the case must not have counts");
+	cas.inject = "tool";
+	check(!find(&cas, "made.inject", "any", &none), "the profiler alone is not its option");
+	cas.inject_with = inject_with;
+	check(find(&cas, "made.inject", "any", &none), "an option of an inject excuses");
 	cas.control = "made";
 	check(!find(&cas, "made.a", "gone", &none), "a control has no excuse");
 }
