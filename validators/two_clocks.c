@@ -9,12 +9,13 @@
 bool jp_clock_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to)
 {
 	const uint64_t slack = evidence->info.slack, since = evidence->watched.witness_since;
+	const uint64_t start = jp_evidence_start(evidence, pid, from);
 	uint64_t begin, end;
 
-	/* The pid of a process that an attach does not watch may be that of a later one, which it
-	 * does. */
-	if (jp_evidence_is_older(evidence, pid, from) &&
-	    !jp_evidence_is_older(evidence, pid, UINT64_MAX))
+	/* An attach samples no process that began before the sampling. Its pid may be that of a
+	 * later process, which the attach samples. */
+	if (start && start < evidence->info.sampling &&
+	    jp_evidence_start(evidence, pid, UINT64_MAX) >= evidence->info.sampling)
 		return false;
 	for (size_t at = 0; from >= since && jp_evidence_window(evidence, pid, &at, &begin, &end);)
 		if (from >= begin + slack && to + slack <= end)

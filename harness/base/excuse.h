@@ -5,7 +5,7 @@
  * Exceptions that follow from a value of a case line, or from a limit of the kernel or of a method:
  * no case needs an `allow` line for them. An excuse is registered (JP_EXCUSE) in the file that
  * registers the value. A line of the case for the same metric and cause replaces it; a control has
- * no excuse.
+ * no excuse. Of several excuses one without a bound counts, else the first.
  */
 struct jp_excuse {
 	const char *name; /* unique */

@@ -333,7 +333,7 @@ static const struct jp_excuse excuses[] = {
 	 "the policy has no mapping that is older than the capture"},
 	{"synth.none.injected", "--synth=none !launch inject=*",
 	 "load.unnamed names.unnamed order.hidden",
-	 "hidden coalesced reprotected remapped no-map not-published", NULL,
+	 "hidden coalesced reprotected remapped no-map not-published not-injected", NULL,
 	 "the policy has no mapping of a jitdump that is older than the capture"},
 	{"synth.paths", "--synth=paths",
 	 "coverage.missing coverage.late mappings.missing broken.* wrong.*", "pathless", NULL,

@@ -143,7 +143,7 @@ const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 					    const struct jp_findings *findings,
 					    const struct jp_exception *exception)
 {
-	const struct jp_expectation *allow;
+	const struct jp_expectation *first = NULL, *allow;
 	const struct jp_excuse *excuse = NULL;
 
 	/* Of a truth that `judge --truth` gathered, no value is known. */
@@ -153,8 +153,12 @@ const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 		if (!applies(excuse, cas, exception))
 			continue;
 		allow = make_allowance(excuse, findings, exception);
-		if (!allow || !allow->predicted || is_predicted(excuse, findings, exception))
+		/* Several values may cause such exceptions: a value without a bound has as many as
+		 * it likes. */
+		if (!allow || !excuse->most)
 			return allow;
+		if (!first && (!allow->predicted || is_predicted(excuse, findings, exception)))
+			first = allow;
 	}
-	return NULL;
+	return first;
 }

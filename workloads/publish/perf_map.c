@@ -130,17 +130,19 @@ JP_REGISTER(publisher, perf_map);
 
 /* What each fault costs: docs/publishing.md. */
 static const struct jp_excuse costs[] = {
-	{"map:empty", "publish=map:empty", "load.unnamed names.unnamed", "not-published", NULL,
+	{"map:empty", "publish=*:empty", "load.unnamed names.unnamed", "not-published", NULL,
 	 "the map has no line"},
-	{"map:partial", "publish=map:partial", "published.absent", "no-line", "1/2",
+	{"map:partial", "publish=*:partial", "published.absent", "no-line", "1/2",
 	 "the map lacks every second function"},
-	{"map:partial.names", "publish=map:partial", "load.unnamed names.unnamed", "not-published",
-	 NULL, "the map lacks every second function"},
-	{"map:tier", "publish=map:tier", "published.invented", "no-code", "2/3",
+	{"map:partial.loads", "publish=*:partial", "load.unnamed", "not-published", "1/2",
+	 "the map lacks every second function"},
+	{"map:partial.names", "publish=*:partial", "names.unnamed", "not-published", NULL,
+	 "the map lacks every second function"},
+	{"map:tier", "publish=*:tier", "published.invented", "no-code", "2/3",
 	 "two of three lines have a name of no function"},
-	{"map:tier.names", "publish=map:tier", "load.wrong names.wrong", "other-name", NULL,
+	{"map:tier.names", "publish=*:tier", "load.wrong names.wrong", "other-name", NULL,
 	 "three lines name each function"},
-	{"map:entries", "publish=map:entries", "load.unnamed names.unnamed", "not-published", NULL,
+	{"map:entries", "publish=*:entries", "load.unnamed names.unnamed", "not-published", NULL,
 	 "a line covers a function's first byte alone"},
 };
 JP_REGISTER_ROWS(excuse, costs);

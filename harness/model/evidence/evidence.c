@@ -220,7 +220,7 @@ bool jp_evidence_known_window(const struct jp_evidence *evidence, uint32_t pid, 
 	return true;
 }
 
-bool jp_evidence_is_older(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
+uint64_t jp_evidence_start(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
 {
 	const struct jp_truth *truth = evidence->truth;
 	const struct jp_truth_incarnation *list = truth->incarnations;
@@ -231,6 +231,12 @@ bool jp_evidence_is_older(const struct jp_evidence *evidence, uint32_t pid, uint
 	/* A process whose program an exec replaces stays as old as it is. */
 	while (i && !list[i - 1].first)
 		i--;
-	return i && list[i - 1].pid == pid && list[i - 1].before &&
-	       list[i - 1].before < evidence->info.enabled;
+	return i && list[i - 1].pid == pid ? list[i - 1].before : 0;
+}
+
+bool jp_evidence_is_older(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
+{
+	const uint64_t start = jp_evidence_start(evidence, pid, time);
+
+	return start && start < evidence->info.enabled;
 }

@@ -62,6 +62,9 @@ uint64_t jp_evidence_known_from(const struct jp_evidence *evidence, uint32_t pid
  * range. */
 bool jp_evidence_known_window(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
 			      uint64_t after, size_t *at, uint64_t *from, uint64_t *to);
+/* Returns when the process began that is @pid at @time (UINT64_MAX: the last one); 0: it is the
+ * workload's first process, or not known. */
+uint64_t jp_evidence_start(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);
 /* Returns whether the workload had started the process that is @pid at @time (UINT64_MAX: the last
  * one), and is not its first process, before the capture was enabled: an attach does not watch
  * it. */

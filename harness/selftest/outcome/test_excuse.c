@@ -12,6 +12,7 @@ static const struct jp_excuse made[] = {
 	{"made.value", "--made=?* !inject=*", "made.value", "*", NULL, "a value"},
 	{"made.fault", "publish=map:made", "made.fault", "one two", NULL, "a fault"},
 	{"made.inject", "inject=tool -B", "made.inject", "*", NULL, "an option of an inject"},
+	{"made.wide", "inject=tool -B", "made.a", "gone", NULL, "without a bound"},
 	{"made.method", NULL, "made.chain", "end", "predicted", "a method"},
 	{"made.share", NULL, "made.share", "lost", "2/3", "a share"},
 };
@@ -59,6 +60,9 @@ static void test_values(void)
 	check(!find(&cas, "made.inject", "any", &none), "the profiler alone is not its option");
 	cas.inject_with = inject_with;
 	check(find(&cas, "made.inject", "any", &none), "an option of an inject excuses");
+	allow = find(&cas, "made.a", "gone", &none);
+	check(allow && !strcmp(allow->reason, "without a bound"),
+	      "of two excuses the one without a bound counts");
 	cas.control = "made";
 	check(!find(&cas, "made.a", "gone", &none), "a control has no excuse");
 }

@@ -15,6 +15,8 @@ case files.map check : fuse_library : : publish=map
 case vdso check : plt_vdso --vdso : : publish=map
 case forked.dump check : prefork --children=2 : : publish=jitdump:shared inject=cut
 case other.clock check : anon_exec : : publish=jitdump:arch-times inject=cut
+case map.partial check : anon_exec : : publish=both:partial
+case dump.stopped check : address_reuse : : publish=jitdump:silent-stop inject=cut
 case user-only check : syscalls : launch --synth=exec --stack=8192 --freq=999 --user-only
 
 defaults : : attach --freq=1999 --synth=none : samples=100 publish=jitdump inject=cut
@@ -38,4 +40,4 @@ class Bare(Folder):
         if "perf_event_open" in done.stdout:
             self.skipTest("no events here")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertRegex(done.stdout, "PASS:(12 FAIL:0 SKIP:0|1[01] FAIL:0 SKIP:[12]) ERROR:0")
+        self.assertRegex(done.stdout, "PASS:(14 FAIL:0 SKIP:0|1[23] FAIL:0 SKIP:[12]) ERROR:0")
