@@ -40,6 +40,11 @@ JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-poin
 	-Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wvla -Wpointer-arith \
 	-Wno-unused-parameter $(WERROR) $(ANYWHERE) \
 	$(if $(HAVE_ZSTD),-DJP_HAVE_ZSTD)
+# With any other model, ld 2.40 takes the offset of a thread's variable for a relocation of code,
+# and the loader makes all code writable for a moment.
+ifeq ($(ARCH),riscv64)
+JP_CFLAGS += -fPIC -ftls-model=initial-exec
+endif
 # Each of our own calls for memory or a descriptor that fails is noted: harness/base/shortage.c.
 comma	:= ,
 override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf \

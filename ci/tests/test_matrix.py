@@ -184,6 +184,14 @@ class Initramfs(unittest.TestCase):
         self.assertTrue(any("/ld-" in path for path in found), found)
 
 
+class Root(Folder):
+    def test_libraries_of_another_machine_lie_below_a_root(self) -> None:
+        self.write("of the other machine", "library")
+        content = initramfs.Content({"bin/program": sys.executable}, plain=True, root=self.home,
+                                    loader=("echo", "library => /library (0x0)"))
+        self.assertIn(b"of the other machine", initramfs.build(sys.executable, content))
+
+
 class Choice(unittest.TestCase):
     def make_package(self, name: str, version: str) -> kernels.Package:
         return kernels.Package(name, version, "0", "-unsigned" not in name)
@@ -289,6 +297,14 @@ class Image(Binary):
         data[0x20e:0x210] = (0x1000).to_bytes(2, "little")
         data[0x1200:0x1220] = b"6.12.117+deb12 (builder) #1 SMP\0"
         return bytes(data)
+
+    def test_release_in_an_image(self) -> None:
+        for magic in (b"ARM\x64", b"RSC\x05"):
+            data = bytearray(8192)
+            data[0x38:0x3c] = magic
+            data[0x1200:0x1220] = b"Linux version 7.2.13+deb14-riscv"
+            path = self.write_bytes(bytes(data), "Image")
+            self.assertEqual(kernels.read_release(path), "7.2.13+deb14-riscv")
 
     def test_find_by_path(self) -> None:
         self.write_bytes(self.make_image(), "tree/arch/x86/boot/bzImage")
@@ -425,6 +441,8 @@ class Architectures(unittest.TestCase):
         self.assertEqual(foreign["kernels"]["suites"], native["kernels"]["suites"])
         self.assertEqual(foreign["qemu"]["program"], "qemu-system-aarch64")
         self.assertEqual(foreign["limits"], native["limits"])
+        other = configuration.load(configuration.FILE, "riscv64")
+        self.assertEqual(kernels.Kernels(other["kernels"], "cache").architecture, "riscv64")
         with self.assertRaises(Refused):
             configuration.load(configuration.FILE, "vax")
 

@@ -116,7 +116,7 @@ class Archive(Shelf):
         options = argparse.Namespace(guest=JITPROOF, init=sys.executable, peers=self.shelf,
                                      seed=1, no_facts=False)
         missing = dict[str, str]()
-        made = cmd_run.build_initrds(options, [GROUP, suites.Group("one", 1, ("a/b",))], [],
+        made = cmd_run.build_initrds(options, [GROUP, suites.Group("one", 1, ("a/b",))], {},
                                       missing)
         self.assertEqual((list(made), list(missing)), (["one"], ["libbpf_profile"]))
 

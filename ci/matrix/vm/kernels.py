@@ -69,7 +69,7 @@ def find_release(path: str, data: bytes) -> tuple[int, bytes]:
     elif data[0x38:0x3c] in (b"ARM\x64", b"RSC\x05"):
         start = max(0, data.find(BANNER)) + len(BANNER)
     else:
-        raise Refused("%s: neither HdrS at 0x202 nor ARM or RSC at 0x38; expected a bzImage or an Image"
+        raise Refused("%s: no HdrS at 0x202, no ARM or RSC at 0x38; expected a bzImage or an Image"
                       % path)
     return start, data[start:start + 256]
 
