@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,7 +58,7 @@ struct jp_arch_elf {
 	uint32_t flags;
 	uint8_t sp, bp, return_address;
 	uint8_t pushed, fp_above;
-	uint8_t zero_ends;
+	bool zero_ends;
 	uint64_t signature;
 };
 extern const struct jp_arch_elf jp_arch_elf;

@@ -159,9 +159,9 @@ enum jp_method {
  * pointer at the function's first instruction (on x86-64 it points to the return address), C the
  * canonical frame address: S plus what a call pushes.
  *	sp = ((S - pre) & -(1 << align)) - post
- * bp: JP_BP_CALLER: it still has the caller's value. JP_BP_OWN: it is C - 16, where the caller's
- * value is, and the return address above it. JP_BP_OTHER: it is no frame pointer, and the caller's
- * value is at C - 16.
+ * bp: JP_BP_CALLER: it still has the caller's value. JP_BP_OWN: it is C - 16 (on riscv64 C); the
+ * caller's value is at C - 16, and the return address above it. JP_BP_OTHER: it is no frame
+ * pointer, and the caller's value is at C - 16.
  */
 struct jp_truth_insn {
 	uint16_t offset;
