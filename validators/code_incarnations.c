@@ -77,7 +77,15 @@ bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint3
 	return known && others;
 }
 
-/* Returns whether @pid is a fork of @owner, or of a fork of it: it may continue its dump. */
+static bool has_dump(const struct jp_code_loads *loads, uint32_t pid)
+{
+	for (size_t i = 0; i < loads->count; i++)
+		if (loads->loads[i].owner == pid)
+			return true;
+	return false;
+}
+
+/* Returns whether @pid is a fork of @owner, or of a fork of it. */
 static bool is_descendant(const struct jp_truth *truth, uint32_t pid, uint32_t owner)
 {
 	/* A pid that is used again may lead around in a circle. */
@@ -95,22 +103,25 @@ static bool is_descendant(const struct jp_truth *truth, uint32_t pid, uint32_t o
 }
 
 /* Returns whether the process that wrote @load's dump has the code too, or is an ancestor of the
- * process that has it. */
-static bool has_owner(const struct jp_incarnations *incarnations, const struct jp_code_load *load)
+ * process that has it, and that has no dump of its own: such a process may continue an ancestor's.
+ */
+static bool has_owner(const struct jp_incarnations *incarnations, const struct jp_code_loads *loads,
+		      const struct jp_code_load *load)
 {
 	struct jp_code_load owner = *load;
 
 	owner.pid = load->owner;
 	return load->pid == load->owner || find_incarnation(incarnations, &owner) ||
-	       (find_incarnation(incarnations, load) &&
+	       (find_incarnation(incarnations, load) && !has_dump(loads, load->pid) &&
 		is_descendant(incarnations->evidence->truth, load->pid, load->owner));
 }
 
 /* Counts a load that belongs to no incarnation. perf injects a load into the process that its
  * record names, whatever dump contains it. */
-static void add_stray(struct jp_incarnations *incarnations, const struct jp_code_load *load)
+static void add_stray(struct jp_incarnations *incarnations, const struct jp_code_loads *loads,
+		      const struct jp_code_load *load)
 {
-	bool misplaced = !has_owner(incarnations, load) ||
+	bool misplaced = !has_owner(incarnations, loads, load) ||
 			 jp_incarnations_has_other(incarnations, load->pid, load->name);
 	struct jp_strays *strays = misplaced ? &incarnations->misplaced : &incarnations->stray;
 
@@ -187,8 +198,8 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 	}
 	for (size_t i = 0; i < loads->count; i++) {
 		incarnation = find_incarnation(incarnations, &loads->loads[i]);
-		if (!incarnation || !has_owner(incarnations, &loads->loads[i])) {
-			add_stray(incarnations, &loads->loads[i]);
+		if (!incarnation || !has_owner(incarnations, loads, &loads->loads[i])) {
+			add_stray(incarnations, loads, &loads->loads[i]);
 			continue;
 		}
 		/* Of repeated publications, the last one before the judged time counts. */
