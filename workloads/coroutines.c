@@ -163,8 +163,5 @@ JP_REGISTER(workload, coroutines);
 static const struct jp_excuse excuses[] = {
 	{"coroutines.stacks", "coroutines", "broken.*", "dump-short", "predicted",
 	 "the caller is on another stack, which the dump does not hold"},
-	{"coroutines.marker", "coroutines publish=*:marker-late inject=*",
-	 "load.unnamed names.unnamed", "not-injected", NULL,
-	 "the marker comes with the 16th function, and there are 4"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

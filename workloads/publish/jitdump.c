@@ -420,6 +420,8 @@ static const struct jp_excuse costs[] = {
 	 "was-unnamed", "names.wrong", "later code at an address of the 16 has its old name"},
 	{"jitdump:unstripped", "publish=*:[cs][ui][tl]* inject=strip", "load.unnamed names.unnamed",
 	 "no-mapping", NULL, "a dropped record also covered code that is not published"},
+	{"jitdump:marker-late", "publish=*:marker-late inject=*", "load.unnamed names.unnamed",
+	 "not-injected", NULL, "a process with less than 16 functions maps no marker"},
 	{"jitdump:marker-unmapped", "publish=*:marker-unmapped !launch",
 	 "load.unnamed names.unnamed order.hidden", "*", NULL, "an attach finds no jitdump"},
 	{"jitdump:wrong-slot", "publish=*:wrong-slot", "broken.*", "bad-cfi", NULL,
