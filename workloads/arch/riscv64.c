@@ -94,9 +94,11 @@ static void store(struct jp_code *code, unsigned reg, unsigned base, uint32_t of
 }
 
 /* Stores @low and @high below sp, after lowering it: a signal's handler overwrites what is there.
+ * Touches their place before: else sp may point to a page that is not there, and a dump be empty.
  */
 static void push_pair(struct jp_code *code, unsigned low, unsigned high)
 {
+	store(code, ZERO, STACK, (uint32_t)-RECORD);
 	adjust_sp(code, RECORD);
 	store(code, high, STACK, 8);
 	store(code, low, STACK, 0);
