@@ -24,9 +24,10 @@ struct jp_truth_header {
 	uint64_t capacity;    /* slots */
 	uint32_t e_machine;   /* EM_X86_64 ... */
 	uint32_t clockid;     /* CLOCK_MONOTONIC */
-	uint64_t next_slot;   /* atomic; above capacity: records were lost, the case is an ERROR */
-	uint64_t next_id; /* atomic; one sequence for the ids of texts, layouts, functions, paths
-			     and roots */
+	/* atomic; above capacity: records were lost, the case is an ERROR */
+	_Alignas(8) uint64_t next_slot;
+	/* atomic; one sequence for the ids of texts, layouts, functions, paths and roots */
+	_Alignas(8) uint64_t next_id;
 };
 
 enum jp_truth_type {
