@@ -54,7 +54,7 @@ static int find_clock(struct jp_function *function)
 	void *found = vdso ? dlsym(vdso, "__vdso_clock_gettime") : NULL;
 	int ret;
 
-#ifdef RTLD_DL_SYMENT /* musl finds no function of the vDSO */
+#ifdef __GLIBC__ /* musl finds no function of the vDSO */
 	Dl_info info;
 
 	if (found && !dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT))
