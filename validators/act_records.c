@@ -3,7 +3,7 @@
  * executable (perf_event_mmap() in mmap_region() and mprotect_fixup()). Each such operation of the
  * truth, made while the events were enabled, must have a record at its time. Conversely, each
  * record must belong to one operation of its thread. If an operation causes several records, each
- * describes a larger mapping than the one before. */
+ * record describes a larger mapping than the record before. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,8 +52,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	return 0;
 }
 
-/* Returns whether the truth has the memory of @record, but no operation made any of it executable
- * at the record's time. */
+/* Returns whether the truth contains the memory of @record, but no operation that made any of this
+ * memory executable at the record's time. */
 static bool has_no_act(const struct act_records *state, const struct exec_record *record)
 {
 	const uint64_t slack = state->view->evidence->info.slack;
@@ -153,7 +153,8 @@ static int by_time(const void *left, const void *right)
 	return jp_compare(a->pid, b->pid) ?: jp_compare(a->time, b->time);
 }
 
-/* Returns the end of the memory from @start on that records of @act's time cover without a gap. */
+/* Returns the end of the memory that begins at @start and that records from the time of @act cover
+ * without a gap. */
 static uint64_t find_covered_end(const struct act_records *state, const struct jp_event *act,
 				 uint64_t start)
 {
@@ -176,15 +177,15 @@ static uint64_t find_covered_end(const struct act_records *state, const struct j
 	return reached;
 }
 
-/* Returns whether records cover all memory that @act made executable. Stores in *@made whether it
- * made any: an mprotect() that changes nothing causes no record. */
+/* Returns whether records cover all memory that @act made executable. Stores in *@made whether @act
+ * made any memory executable: an mprotect() that changes nothing causes no record. */
 static bool is_covered(const struct act_records *state, const struct jp_event *act, bool *made)
 {
 	const struct jp_executable *one;
 	size_t at = SIZE_MAX;
 
 	*made = false;
-	/* The kernel maps the vDSO, at the exec: a workload that uses it records this later. */
+	/* The kernel maps the vDSO at the exec. A workload that uses the vDSO records it later. */
 	if ((act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT) ||
 	    !(act->map.prot & JP_PROT_EXEC) ||
 	    (act->type == JP_EVENT_MAP && strcmp(act->map.name, "[vdso]") == 0))

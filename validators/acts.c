@@ -9,11 +9,11 @@
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 
-/* The spans of one process that ended at one time, sorted by start. */
+/* A span in a list of one process's spans that ended at one time, sorted by start. */
 struct ended_span {
 	uint32_t pid;
 	uint64_t time, start;
-	uint64_t reach; /* largest end of this span and the spans before */
+	uint64_t reach; /* largest end address of this span and those before it in the list */
 };
 
 static int by_end(const void *left, const void *right)
@@ -43,7 +43,7 @@ static struct ended_span *list_ended_spans(const struct jp_spans *spans)
 	return all;
 }
 
-/* Returns whether a span in [@start, @start + @len) ended as @act began. */
+/* Returns whether a span that overlaps [@start, @start + @len) ended when @act began. */
 static bool has_ended_span(const struct ended_span *all, size_t count, const struct jp_event *act,
 			   uint64_t start, uint64_t len)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Accounting: every sample and every record of a file belongs to exactly one class, and the classes
- * add up to the reader's counts. A sample of a thread in an activation must lie in the activation's
- * code, in a handler above it, or in the kernel. */
+ * add up to the number that the file's reader counted. A sample of a thread in an activation must
+ * lie in the activation's code, in a signal handler that interrupted it, or in the kernel. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -36,7 +36,8 @@ struct sample_tally {
 	char first[160];
 };
 
-/* Samples taken while events were enabled or disabled, and when that began and ended, in ns. */
+/* Samples taken while the capture was enabling, or disabling, its events one after the other, and
+ * when it began and ended to do so, in ns. */
 struct switching {
 	uint64_t from, to, samples;
 };
@@ -48,7 +49,7 @@ struct accounting {
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
 	uint64_t impossible; /* samples of the capture in impossible places */
 	uint64_t period;     /* shortest period of the samples outside of the window, in ns */
-	struct switching switching[2]; /* while enabling, while disabling */
+	struct switching switching[2]; /* [0]: while enabling; [1]: while disabling */
 	uint64_t records[FILES][KINDS][OWNERS];
 	uint64_t digest[FILES]; /* sum of the digests of all samples */
 };
@@ -154,9 +155,9 @@ static int add_records(const struct accounting *state, enum judged_file file, co
 	return failed;
 }
 
-/* Returns an upper bound of the share of the activations' CPU time in which native code enters
- * them, mostly for page faults and for writing the truth. That code uses at most the time that
- * passes. */
+/* Returns an upper bound of the share of the activations' CPU time that native code takes to enter
+ * them, mostly for page faults and for writing the truth. The bound uses elapsed time, which is at
+ * least the code's CPU time. */
 static double find_boundary_share(const struct jp_truth *truth)
 {
 	double entering = 0, cpu = 0;
@@ -202,8 +203,8 @@ static int add_share(struct accounting *state, enum jp_sample_class class, uint6
 	return 0;
 }
 
-/* Adds the share of each class, with its upper bound (sample_class.h). Until a process announces
- * itself, the truth does not contain it. The last samples come while the events are disabled. */
+/* Adds the share of each class, with its upper bound (sample_class.h). Some samples are expected of
+ * processes that have not announced themselves, and from the time in which events are disabled. */
 static int add_shares(struct accounting *state)
 {
 	static const double old_edge = 0.05, outside = 0.003, kernel = 0.003;

@@ -22,7 +22,8 @@
 
 #include "validators/stack_verdict.h"
 
-/* Return addresses in the largest dump (u16 size), with 16 bytes per frame at least. */
+/* Largest number of return addresses in a stack dump: its size is a u16, and each frame takes at
+ * least 16 bytes. */
 enum { MAX_FRAMES = 65536 / 16 };
 
 struct stacks {
@@ -60,8 +61,8 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 		seen->verdict == JP_EXACT || seen->verdict == JP_GAP;
 }
 
-/* Returns whether the walk stopped in a file of the capture, where there is code that mremap moved
- * there later: the kernel made no record. */
+/* Returns whether the walk stopped at an address that the capture maps to a file, although mremap()
+ * moved code there later: the kernel writes no record of mremap(). */
 static bool stopped_at_moved_code(const struct stacks *stacks, const struct jp_event *event,
 				  const struct jp_unwound *unwound)
 {
@@ -91,7 +92,7 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 					 truth->faithful ? truth->nr_seen : truth->nr_whole,
 					 truth->whole, truth->nr_whole);
 	if (seen->method == JP_CHAIN && event->sample.user && event->sample.ip != truth->whole[0]) {
-		/* Flat profiles use this address and ignore the chain. */
+		/* Profiles without callers use the sampled address and ignore the chain. */
 		seen->verdict = JP_WRONG;
 		seen->fault = (struct jp_stack_fault){JP_FAULT_SAMPLE_IP, "sample-ip", {0}};
 	} else {
@@ -121,7 +122,7 @@ static int inform_listener(struct stacks *stacks, const struct jp_event *event,
 	const struct jp_view *view = stacks->view;
 	const struct jp_listener *listener = view->asked->listener;
 
-	/* With a control's omissions added back, the stack is not the capture's own. */
+	/* If data that a control left out was added back, the stack is not the capture's own. */
 	if (!listener || view->added_back)
 		return 0;
 	return listener->decide(listener->context, view->evidence, view->spaces, event, decision);
@@ -158,7 +159,7 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 	return 0;
 }
 
-/* Reports wrong frames that a missing mapping hides: both are faults. */
+/* Reports wrong or extra frames of a stack with the verdict JP_UNMAPPED: both are faults. */
 static int report_hidden(struct stacks *stacks, const struct jp_event *event,
 			 const struct seen_stack *seen)
 {
@@ -227,7 +228,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 		       ?: report_hidden(stacks, event, &seen);
 }
 
-/* Reports a sample that cannot exist by the truth. */
+/* Reports a sample that, according to the truth, cannot exist. */
 static int report_forbidden(struct stacks *stacks, const struct jp_event *event,
 			    enum jp_method method, enum jp_stack_answer answer, uint64_t ip,
 			    uint64_t sp)
@@ -249,7 +250,7 @@ static int report_forbidden(struct stacks *stacks, const struct jp_event *event,
 			 : -ENOMEM;
 }
 
-/* Returns whether @method is judged and the sample has its data. */
+/* Returns whether @method is judged and the sample has the data that @method needs. */
 static bool has_method(const struct stacks *stacks, const struct jp_event *event,
 		       enum jp_method method)
 {
@@ -260,7 +261,7 @@ static bool has_method(const struct stacks *stacks, const struct jp_event *event
 		return method == evidence->declared.method;
 	if (!(methods >> method & 1))
 		return false;
-	/* If a dump was requested and is missing, the stack is broken. */
+	/* A dump that was requested but is missing counts as a broken stack. */
 	return method == JP_CHAIN ? event->sample.chain && !event->sample.kernel_chain
 				  : evidence->info.stack_dump;
 }
@@ -276,7 +277,8 @@ static enum jp_verdict compare_with_truth(void *context, const struct jp_truth_s
 				truth->nr_whole);
 }
 
-/* Counts a sample outside of emitted code, if its process is unknown or its thread was inside. */
+/* Counts a sample outside of emitted code, if the truth does not have its process or if its thread
+ * was in an activation. */
 static void count_outside_code(struct stacks *stacks, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = stacks->evidence;

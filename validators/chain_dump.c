@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Chain and dump: the kernel follows frame pointers (perf_callchain_user() and
- * perf_callchain_user32() in arch/x86/events/core.c). A sample contains the registers and the stack
- * with which it started, so a walk through the dump must give the callchain, as far as the dump
- * reaches. No truth is needed, so samples of every process are judged.
+ * perf_callchain_user32() in arch/x86/events/core.c). A sample also contains the registers and a
+ * dump of the stack that the kernel walked, so a walk through the dump must give the same
+ * callchain, as far as the dump reaches. No truth is needed, so samples of all processes are
+ * judged.
  *
  * The parent of a vfork() child continues when the child execs or exits (mm_release()). It may then
  * write to the shared stack between the callchain and the dump of the child's last sample before
@@ -27,11 +28,11 @@ struct differing {
 	uint64_t time, ip, at, known;
 };
 
-/* A process between its fork and its exec. */
+/* State of a process between its fork and its exec. */
 struct newborn {
 	bool alive;            /* the process exists and has not called exec */
-	struct differing last; /* the thread's last sample if it differs and was taken in the
-				  kernel; else @at is 0 */
+	struct differing last; /* its last sample, if the chain differs and the sample was taken in
+				  the kernel; else last.at is 0 */
 };
 
 struct chain_dump {
@@ -63,7 +64,7 @@ static bool find_difference(const struct chain_dump *state, const struct jp_even
 				     .narrow = frames->narrow};
 	uint64_t fp = event->sample.regs->r[frames->fp], next;
 
-	/* The kernel could not read the user's memory (nmi_uaccess_okay()). */
+	/* The kernel could not read user memory (nmi_uaccess_okay()). */
 	if (count <= 1 && !event->sample.user)
 		return false;
 	for (*at = 1; jp_stack_dump_load(&dump, fp, &next) &&
@@ -85,7 +86,7 @@ static int report(struct chain_dump *state, uint32_t pid, uint32_t tid, struct d
 				  one.time, pid, tid, one.ip, one.at, one.known);
 }
 
-/* Reports the stored sample: no exec or exit followed it. */
+/* Reports the stored sample of @pid: the process neither exec'd nor exited after it. */
 static int report_last(struct chain_dump *state, uint32_t pid, struct newborn *newborn)
 {
 	const struct differing last = newborn->last;
@@ -94,8 +95,8 @@ static int report_last(struct chain_dump *state, uint32_t pid, struct newborn *n
 	return last.at ? report(state, pid, pid, last) : 0;
 }
 
-/* Returns whether the sample has what the comparison needs. Stores its user registers in *@ip and
- * *@sp. */
+/* Returns whether the sample has the callchain and dump that the comparison needs. Stores its user
+ * registers in *@ip and *@sp. */
 static bool is_judged(const struct jp_view *view, const struct jp_event *event, uint64_t *ip,
 		      uint64_t *sp)
 {

@@ -8,7 +8,7 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Returns @time less @slack, at least 0; UINT64_MAX stays. */
+/* Returns @time minus @slack, but not less than 0. Returns UINT64_MAX unchanged. */
 static uint64_t subtract_range(uint64_t time, uint64_t slack)
 {
 	return time == UINT64_MAX ? time : time - jp_min(time, slack);
@@ -36,9 +36,9 @@ struct jp_incarnation *jp_incarnations_at(const struct jp_incarnations *incarnat
 	return code ? &incarnations->incarnations[code - truth->codes] : NULL;
 }
 
-/* Returns the incarnation with the address, size and name of @load, or NULL. Of several, returns
- * the last that was loaded up to the time of @load, or else the last; loads may be recorded too
- * early or too late. */
+/* Returns the incarnation with the address, size and name of @load, or NULL. If there are several,
+ * returns the last that was loaded up to the time of @load, or else the last of all, because a
+ * jitdump may record loads too early or too late. */
 static struct jp_incarnation *find_incarnation(const struct jp_incarnations *incarnations,
 					       const struct jp_code_load *load)
 {
@@ -85,10 +85,10 @@ static bool has_dump(const struct jp_code_loads *loads, uint32_t pid)
 	return false;
 }
 
-/* Returns whether @pid is a fork of @owner, or of a fork of it. */
+/* Returns whether @pid was forked by @owner or by a descendant of @owner. */
 static bool is_descendant(const struct jp_truth *truth, uint32_t pid, uint32_t owner)
 {
-	/* A pid that is used again may lead around in a circle. */
+	/* Pids are reused, so the chain of parents may be a circle. */
 	for (size_t left = truth->nr_incarnations; pid != owner && left; left--) {
 		uint32_t parent = 0;
 
@@ -102,9 +102,9 @@ static bool is_descendant(const struct jp_truth *truth, uint32_t pid, uint32_t o
 	return pid == owner;
 }
 
-/* Returns whether the process that wrote @load's dump has the code too, or is an ancestor of the
- * process that has it, and that has no dump of its own: such a process may continue an ancestor's.
- */
+/* Returns whether the process that wrote the dump of @load also has the code, or is an ancestor of
+ * the process that has it. In the latter case the process must have no dump of its own, so that it
+ * may continue its ancestor's dump. */
 static bool has_owner(const struct jp_incarnations *incarnations, const struct jp_code_loads *loads,
 		      const struct jp_code_load *load)
 {
@@ -116,8 +116,8 @@ static bool has_owner(const struct jp_incarnations *incarnations, const struct j
 		is_descendant(incarnations->evidence->truth, load->pid, load->owner));
 }
 
-/* Counts a load that belongs to no incarnation. perf injects a load into the process that its
- * record names, whatever dump contains it. */
+/* Counts a load that belongs to no incarnation. perf inject adds a load to the process that the
+ * load record names, even if another process's dump contains the record. */
 static void add_stray(struct jp_incarnations *incarnations, const struct jp_code_loads *loads,
 		      const struct jp_code_load *load)
 {
@@ -129,7 +129,8 @@ static void add_stray(struct jp_incarnations *incarnations, const struct jp_code
 		strays->first = load;
 }
 
-/* Copies the publication of code that a child inherits: the parent published it before the fork. */
+/* Copies the publication time of code that a child inherits, because the parent published the code
+ * before the fork. */
 static void inherit_publication(struct jp_incarnations *incarnations, const struct jp_event *start)
 {
 	for (size_t i = jp_incarnations_from(incarnations, start->pid, 0);
@@ -150,8 +151,8 @@ static void inherit_publication(struct jp_incarnations *incarnations, const stru
 	}
 }
 
-/* Delays the judged time of @incarnation until its memory is executable. If that never happens,
- * empties it. */
+/* Moves the begin of the judged time of @incarnation to the time at which its memory is executable.
+ * If it never is, makes the judged time empty. */
 static void delay_until_executable(const struct jp_incarnations *incarnations,
 				   const struct jp_spans *spans, struct jp_incarnation *incarnation)
 {
@@ -202,7 +203,7 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 			add_stray(incarnations, loads, &loads->loads[i]);
 			continue;
 		}
-		/* Of repeated publications, the last one before the judged time counts. */
+		/* If code was published repeatedly, use the last time before its judged time. */
 		if (incarnation->published == UINT64_MAX ||
 		    loads->loads[i].time <= incarnation->begin)
 			incarnation->published = loads->loads[i].time;
@@ -247,7 +248,7 @@ static const char *find_cause(const struct jp_evidence *evidence, const struct j
 		if (act->pid != map->pid || act->after + slack < map->time ||
 		    (act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT))
 			continue;
-		/* Threads act at the same time: prefer the operation on this memory. */
+		/* Threads act at the same time: prefer the operation that changed this memory. */
 		if (act->map.addr < code->addr + code->size &&
 		    code->addr < act->map.addr + act->map.len)
 			return act->type == JP_EVENT_MAP ? "remapped" : "reprotected";

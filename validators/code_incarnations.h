@@ -6,7 +6,7 @@
 #include "harness/format/jit/code_loads.h"
 #include "harness/judge/validator.h"
 
-/* A mapping record that came after a load and covers its code. */
+/* A mapping record that came after the load of a function and covers the function's code. */
 struct jp_hider {
 	uint64_t time, start, end, at;
 	const char *name;  /* as recorded; valid as long as the replay */
@@ -16,15 +16,15 @@ struct jp_hider {
 /* One function at one address, from its load or move to its unload or next move. */
 struct jp_incarnation {
 	const struct jp_truth_code *code;
-	uint64_t published; /* load time in the jitdump, in ns; UINT64_MAX: never */
-	/* Its judged time, in ns: when the code surely existed, executable, in a watched process.
-	 * begin >= end: never. */
+	uint64_t published; /* load time in the jitdump, in ns; UINT64_MAX: not in a jitdump */
+	/* The time range in ns in which samples of the code are judged: it surely existed, was
+	 * executable, and its process was watched. begin >= end: there is no such time. */
 	uint64_t begin, end;
-	struct jp_hider hider; /* the first record that covers the code; time 0: none */
-	uint64_t low, high;    /* the part that later records cover; low == high: none */
+	struct jp_hider hider; /* the first record that covers the code; hider.time 0: none */
+	uint64_t low, high;    /* range of addresses that later records cover; low == high: none */
 };
 
-/* The incarnations of all code of the truth, in the truth's order. */
+/* The incarnations of all functions in the truth, in the truth's order. */
 struct jp_incarnations {
 	const struct jp_evidence *evidence;
 	struct jp_incarnation *incarnations;
@@ -42,17 +42,17 @@ struct jp_incarnations {
 int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *loads,
 		       struct jp_incarnations *incarnations);
 void jp_incarnations_free(struct jp_incarnations *incarnations);
-/* Removes all coverage, before another walk over records. */
+/* Resets the effects of all jp_incarnations_cover() calls, before another pass over the records. */
 void jp_incarnations_uncover(struct jp_incarnations *incarnations);
-/* Returns the incarnation at @ip of @pid at @time, or NULL. */
+/* Returns the incarnation that contained address @ip of process @pid at @time, or NULL. */
 struct jp_incarnation *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
 					  uint64_t ip, uint64_t time);
-/* Returns whether @pid has functions, but none called @name, while another process has such a
- * function. */
+/* Returns whether another process has a function called @name and @pid has only functions with
+ * other names. */
 bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint32_t pid,
 			       const char *name);
 /* Returns the index of the first incarnation of @pid that may contain addresses from @start on. The
- * next ones follow in address order, up to another pid. */
+ * further incarnations of @pid follow in address order. */
 size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,
 			    uint64_t start);
 /* Marks code as covered by mapping record @map, which leads to no injected file: all code in its

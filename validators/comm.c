@@ -15,11 +15,11 @@
 
 #define PERF "perf"
 
-/* The name of a thread by the capture. */
+/* The name of a thread according to the capture. */
 struct thread_name {
 	const char *text;              /* NULL: none */
-	const struct jp_task *sampled; /* thread whose samples were counted last */
-	bool wrong;                    /* a fault of @sampled is reported */
+	const struct jp_task *sampled; /* the thread with this tid that was sampled last */
+	bool wrong;                    /* a fault of @sampled has been reported */
 };
 
 static const struct jp_role wrong_names = {.column = "tasks"};
@@ -50,10 +50,10 @@ static bool had_name(const struct comm *comm, uint32_t tid, uint64_t time, const
 	return false;
 }
 
-/* Returns whether the exec flag of @event is right: at an exec, readers drop all mappings of the
- * process. @synthesized: the record was synthesized from /proc and must not have the flag.
- * gate_names.c judges records that a gate backfills. An event that a control left out has no
- * record. */
+/* Returns whether the exec flag (PERF_RECORD_MISC_COMM_EXEC) of @event is right: with it, readers
+ * drop all mappings of the process. @synthesized: the record was synthesized from /proc and must
+ * not have the flag. Accepts records that a gate backfills, which gate_names.c judges, and events
+ * that a control left out, which have no record. */
 static bool has_right_exec_flag(const struct comm *comm, const struct jp_task_name *name,
 				const struct jp_event *event, bool synthesized)
 {
@@ -88,8 +88,8 @@ static bool is_launcher(const struct jp_task_name *name, const char *text)
 static int judge_record(struct comm *comm, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = &comm->view->evidence->info;
-	/* Our synthesized records describe any time until sampling began. perf's have time 0; its
-	 * events may be enabled before it reports that. */
+	/* Records that our capture synthesized describe any time before sampling began. perf's have
+	 * time 0; perf may enable its events before it reports that. */
 	bool synthesized = event->time < (info->first_enabled ?: 1);
 	const struct jp_task_name *name;
 	const char *cause;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A gate that does not backfill: it leaves out names and mappings from before an interval, because
- * the events were disabled then. */
+/* Control: a gate that does not backfill. It leaves out names and mappings from before an interval,
+ * because the events were disabled at that time. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,8 +46,8 @@ static bool omits_exec(const struct jp_evidence *evidence, uint32_t pid, uint64_
 	return false;
 }
 
-/* Returns whether the gate is `none`, and the events were disabled at each start of thread @tid
- * that the truth contains. */
+/* Returns whether the gate's policy is `none` and the truth has thread @tid only with starts at
+ * which the events were disabled. */
 static bool omits_thread(const struct jp_evidence *evidence, uint32_t tid)
 {
 	const struct jp_truth *truth = evidence->truth;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Policies that skip entries of the snapshot: `none` skips all, `paths` those without a path
- * (one-collect#295). */
+/* Controls: policies that synthesize records for only a part of a snapshot. `none` skips all
+ * mappings, `paths` those without a path (one-collect#295). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/model/evidence/control.h"
 
-/* Returns whether the capture had @policy, which skips @map. */
+/* Returns whether the capture used @policy and @policy skips @map. */
 static bool skips(const struct jp_evidence *evidence, enum jp_synth policy,
 		  const struct jp_procmap *map)
 {

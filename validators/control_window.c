@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The snapshot is taken before the events are enabled: nothing records changes in between. */
+/* Control: a capture that takes the snapshot before it enables the events. Nothing records changes
+ * in between. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,8 +8,8 @@
 #include "harness/model/evidence/control.h"
 #include "harness/model/space/replay.h"
 
-/* Returns whether @act lies between the start of its process's first snapshot and the enabling of
- * its events. */
+/* Returns whether @act happened between the start of its process's first snapshot and the time at
+ * which the process's events were enabled. */
 static bool in_window(const struct jp_evidence *evidence, const struct jp_event *act)
 {
 	const struct jp_snapshot *snapshot = jp_snapshots_find(&evidence->snapshots, act->pid);
@@ -28,7 +29,7 @@ static bool omits_mapping(struct jp_left_out *what, uint64_t time)
 	const struct jp_snapshot *snapshot =
 		jp_snapshots_find(&what->evidence->snapshots, what->pid);
 
-	/* The snapshot may still contain an operation made during the reading. */
+	/* A snapshot may contain the result of an operation that happened while it was read. */
 	return what->act && !jp_evidence_gated(what->evidence) && makes_executable(what->act) &&
 	       in_window(what->evidence, what->act) && !jp_snapshot_executable(snapshot, what->ip);
 }
@@ -41,7 +42,8 @@ static void describe(const struct jp_left_out *what, char *text, size_t size)
 		 what->ip, what->pid, what->act->before);
 }
 
-/* Returns whether @tid started after the threads were listed and before the enabling. */
+/* Returns whether @tid started after the capture had listed the threads and before it enabled the
+ * events. */
 static bool omits_thread(const struct jp_evidence *evidence, uint32_t tid)
 {
 	const struct jp_truth *truth = evidence->truth;

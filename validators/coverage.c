@@ -8,7 +8,8 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 
-/* Returns whether the names are equal; a snapshot marks a file that was removed or replaced. */
+/* Returns whether the names are equal, apart from the mark that a snapshot adds to the name of a
+ * file that was removed or replaced. */
 static bool have_same_name(const struct jp_mapping *truth, const struct jp_mapping *known)
 {
 	size_t length = strlen(truth->name);

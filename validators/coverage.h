@@ -5,7 +5,8 @@
 #include "validators/coverage_gaps.h"
 #include "validators/coverage_plain.h"
 
-/* State of mapping coverage: mapping_coverage.c judges mappings, coverage_samples.c samples. */
+/* State of the validator that finds mappings which the capture lacks, and wrong ones:
+ * mapping_coverage.c judges the mappings, coverage_samples.c the samples in them. */
 
 /* A thread that was sampled in a mapping after an mprotect() had closed it. */
 struct jp_closed_sample {
@@ -30,15 +31,16 @@ struct jp_coverage {
 	double true_area, known_area; /* bytes x seconds */
 };
 
-/* Returns whether both mappings have the same backing and, if the backing has these, the same name
- * and offset at @addr. The truth has no inodes: only offsets distinguish two memfds of one name. */
+/* Returns whether both mappings have the same backing at @addr, and the same name and offset if
+ * that kind of backing has a name and an offset. The truth has no inodes: only offsets distinguish
+ * two memfds of one name. */
 bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mapping *known,
 			   uint64_t addr);
-/* Stores in @coverage->found the spans of @pid in @box, in their order in @spans. Returns 0 or
- * -ENOMEM. */
+/* Stores in @coverage->found the spans of @pid that overlap @box, in their order in @spans. Returns
+ * 0 or -ENOMEM. */
 int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans, uint32_t pid,
 		     const struct jp_box *box);
-/* Returns the truth's mapping of @addr in @pid that ended last before @time, or NULL. */
+/* Returns the truth's last mapping of @addr in @pid that ended before @time, or NULL. */
 const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint32_t pid,
 					uint64_t addr, uint64_t time);
 /* Judges the mapping in which a sample lies. Returns 0 or -ENOMEM. */

@@ -8,7 +8,8 @@
 #include "harness/base/order.h"
 #include "harness/model/space/ranges.h"
 
-/* A range and the end of the last span that covers it, in ns; 0: no span covered it so far. */
+/* For a range of addresses: the end, in ns, of the last span that covers the range; 0: no span
+ * covered it so far. */
 struct covered {
 	uint64_t start, end, until;
 };
@@ -31,8 +32,8 @@ static int add_gap(struct jp_gaps *gaps, uint32_t pid, const struct jp_box *box)
 	return jp_boxes_add(&gaps->boxes, pid, box, gaps->count - 1);
 }
 
-/* Adds the gaps between @span and earlier spans in its range. Merges the ranges that it covers, so
- * the cost of all walks is at most that of all additions. */
+/* Adds the gaps in time between @span and earlier spans at its addresses. Merges the ranges that
+ * @span covers, so that all calls together visit at most as many ranges as they added. */
 static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const struct jp_span *span,
 		      uint64_t slack)
 {
@@ -68,8 +69,8 @@ static int add_last_gaps(struct jp_gaps *gaps, uint32_t pid, const struct jp_ran
 	return failed;
 }
 
-/* Adds the gaps of the process of @spans->spans[@first]. Stores the index of the first span of the
- * next process in *@next. */
+/* Adds the gaps of the process whose first span has index @first. Stores the index of the next
+ * process's first span in *@next. */
 static int add_process(struct jp_gaps *gaps, const struct jp_spans *spans, size_t first,
 		       size_t *next, uint64_t slack)
 {

@@ -3,8 +3,8 @@
 
 #include "harness/judge/spans.h"
 
-/* Times and addresses without executable memory, between the spans of a process. A search in them
- * does not need to walk adjacent spans. */
+/* Ranges of time and addresses in which a process has no executable memory: the gaps between its
+ * spans. Searching gaps is fast: it does not walk a chain of adjacent spans. */
 struct jp_gaps {
 	uint64_t *starts; /* first address of each box */
 	size_t count, capacity;

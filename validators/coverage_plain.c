@@ -8,10 +8,10 @@
 #include "harness/base/map.h"
 #include "harness/model/space/ranges.h"
 
-/* The acts of one process that were visited, from the last to the first. An act's number is its
- * index + 1; 0: none. */
+/* State of a walk over one process's acts from the last to the first: the acts visited so far. The
+ * number of an act is its index + 1; 0: none. */
 struct later_acts {
-	struct jp_ranges *ranges; /* value: the next act that changes the range */
+	struct jp_ranges *ranges; /* by address range: the next act that changes the range */
 	uint32_t renewed; /* the next act that starts or ends the process, or its next exec */
 };
 
@@ -50,8 +50,8 @@ static int add_plain(struct jp_plains *plains, const struct jp_truth *truth,
 	return 0;
 }
 
-/* Sets the number of act @i for all memory that it touches. If it maps memory without PROT_EXEC,
- * adds that to @plains. Returns 0 or -ENOMEM. */
+/* Stores act @i as the next act for all memory that it changes. If it maps memory without
+ * PROT_EXEC, adds this memory to @plains. Returns 0 or -ENOMEM. */
 static int visit_act(struct jp_plains *plains, const struct jp_truth *truth, size_t i,
 		     struct later_acts *next)
 {

@@ -12,11 +12,12 @@ struct jp_plain {
 };
 
 struct jp_plains {
-	struct jp_plain *list; /* in the order of acts */
+	struct jp_plain *list; /* in the order of the truth's acts */
 	size_t count, capacity;
-	struct jp_boxes boxes; /* times from the end of the act to @untouched */
+	struct jp_boxes boxes; /* each from the end of the act to the plain's @untouched */
 };
 
-/* Fills @plains. Returns 0 or -ENOMEM; free @plains in both cases. */
+/* Stores in @plains all memory that @truth mapped without PROT_EXEC. Returns 0 or -ENOMEM; free
+ * @plains in both cases. */
 int jp_plains_of(const struct jp_truth *truth, struct jp_plains *plains);
 void jp_plains_free(struct jp_plains *plains);

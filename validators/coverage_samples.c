@@ -7,8 +7,8 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 
-/* Returns a span of the truth that may contain @ip at @time, or NULL: the first identical to
- * @known, else the last. */
+/* Returns a span of the truth that may contain @ip at @time, or NULL. Of several, returns the first
+ * that is identical to @known, else the last. */
 static const struct jp_span *find_span(const struct jp_coverage *coverage, uint32_t pid,
 				       uint64_t ip, uint64_t time, const struct jp_mapping *known)
 {
@@ -35,8 +35,8 @@ static int report_stray(struct jp_coverage *coverage, const struct jp_event *eve
 				  event->pid, event->tid, ip, what);
 }
 
-/* Returns whether the thread was waiting for a fault at @ip: samples of the kernel's fault handler
- * have the thread's registers. */
+/* Returns whether the thread was in the kernel for a page fault at @ip: samples of the kernel's
+ * fault handler have the thread's user registers. */
 static bool is_waiting(const struct jp_coverage *coverage, const struct jp_event *event,
 		       uint64_t ip)
 {
@@ -124,7 +124,7 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 			      : report_stray(coverage, event, ip, cause,
 					     "in a function for which the truth has no mapping");
 	}
-	/* Otherwise judge_piece() in mapping_coverage.c reports the mapping. */
+	/* If @known differs, judge_piece() in mapping_coverage.c reports the mapping. */
 	if (known && known->prot & JP_PROT_EXEC && jp_coverage_identical(&span->mapping, known, ip))
 		coverage->samples_known++;
 	return 0;

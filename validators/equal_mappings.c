@@ -19,14 +19,15 @@
 #include "harness/model/oracle/executable_load.h"
 #include "validators/mapping_points.h"
 
-/* End of user addresses. The kernel's [vsyscall] page above is in all maps and has no record. */
+/* End of user addresses. The kernel's [vsyscall] page lies above it: all maps show this page, but
+ * no record does. */
 #define USER_END (UINT64_C(1) << 63)
 
 struct equal {
 	struct jp_view *view;
 	struct jp_replay *spaces;        /* replay of the current file */
 	bool injected;                   /* the current file is injected.data */
-	uint64_t removed, removed_files; /* mappings in bytes that inject removed; those of files */
+	uint64_t removed, removed_files; /* bytes of mappings that inject removed; of files alone */
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
 	struct jp_mapping_points points;
@@ -37,10 +38,10 @@ struct equal {
 	size_t nr_now, now_capacity;
 	uint64_t *borders;
 	size_t nr_borders, borders_capacity;
-	uint64_t marks, equal, compared, unjudged; /* @marks: number of points; else bytes */
+	uint64_t marks, equal, compared, unjudged; /* number of points; bytes of mappings */
 	uint64_t missing, extra, different;
 	uint64_t stated,
-		untrue; /* mapping records of a stream; those whose mapping never existed */
+		untrue; /* mapping records of a stream; records whose mapping never existed */
 };
 
 /* A place at which the capture differs from the truth. */
@@ -52,8 +53,9 @@ struct mapping_difference {
 	const struct jp_mapping *known;    /* NULL: the capture has no mapping */
 };
 
-/* A stream may omit memory without samples, attributes and ends. The mappings that it contains must
- * have existed with that file offset, by which symbols are found. */
+/* A profiler's stream may omit mappings without samples, attributes of mappings, and unmapping. The
+ * mappings that it contains must have existed with the stated file offset, by which symbols are
+ * found. */
 static const struct jp_role stated_mappings = {.column = "mapped"};
 
 /* Returns the cause why the capture still has @known at @time where the truth's last mapping was
@@ -84,10 +86,10 @@ static const char *find_extra_cause(const struct equal *equal, const struct jp_e
 	}
 }
 
-/* Stores in *@first whether @different is new. Counts a difference once for each operation, since
- * the number of operations bounds expectations. Without an operation, counts it once for each
- * piece; or once for a process about which nothing is known; or once for each record. Returns 0 or
- * -ENOMEM. */
+/* Stores in *@first whether @different has not been counted yet. A difference counts once for each
+ * operation that caused it, because cases bound it by the number of operations. Without an
+ * operation it counts once for each piece, once for a process without any mapping in the capture,
+ * or once for each record. Returns 0 or -ENOMEM. */
 static int mark_listed(struct equal *equal, uint32_t pid,
 		       const struct mapping_difference *different, bool *first)
 {
@@ -175,8 +177,8 @@ static const struct jp_executable *find_last(const struct equal *equal, uint32_t
 	return last;
 }
 
-/* Returns the first segment of the last file that the program loader mapped as @known until @time,
- * up to @end or further, or NULL. A later process may have the same pid. */
+/* Returns the first segment of a file that the program loader mapped as @known describes, at least
+ * up to @end, or NULL. Of several, returns the last before @time: a pid may be reused. */
 static const struct jp_executable *find_loaded(const struct equal *equal, uint32_t pid,
 					       const struct jp_mapping *known, uint64_t end,
 					       uint64_t time)
@@ -195,8 +197,8 @@ static const struct jp_executable *find_loaded(const struct equal *equal, uint32
 	return last;
 }
 
-/* Returns whether the capture can contain @truth. Only a snapshot shows the kernel's page, and a
- * gate leaves it out. */
+/* Returns whether the capture can contain @truth. Only a snapshot shows the kernel's [vsyscall]
+ * page, and a gate leaves it out. */
 static bool is_visible(const struct equal *equal, const struct jp_executable *truth, uint64_t time)
 {
 	const struct jp_snapshots *snapshots = &equal->evidence->snapshots;
@@ -211,8 +213,9 @@ static bool is_visible(const struct equal *equal, const struct jp_executable *tr
 	return truth->start < USER_END;
 }
 
-/* Judges a file's mapping that inject removed. inject needs to keep only the code in emitted
- * memory. Of a process that an attach does not watch, only the jitdump has anything. */
+/* Judges a mapping that inject removed. Removing a mapping of a file is a fault; of emitted memory,
+ * inject needs to keep only the code. If an attach does not watch the process, only the jitdump
+ * describes it, so nothing is a fault. */
 static int judge_removed(struct equal *equal, const struct jp_mapping_point *point,
 			 const struct mapping_difference *different)
 {
@@ -225,8 +228,8 @@ static int judge_removed(struct equal *equal, const struct jp_mapping_point *poi
 	return report(equal, point, different, &equal->removed_files);
 }
 
-/* Judges a piece of a mapping that a stream contains. A record from before the mapping began
- * describes another mapping. Time 0 represents the start of the capture. */
+/* Judges a piece of a mapping that a profiler's stream contains. A stream record that is older than
+ * the truth's mapping describes another mapping. Its time 0 means the start of the capture. */
 static int judge_stated(struct equal *equal, const struct jp_mapping_point *point,
 			struct mapping_difference *stated)
 {
@@ -266,7 +269,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 		return 0;
 	if (!truth)
 		loaded = find_loaded(equal, point->pid, known, end, point->time);
-	/* No record describes the loader's later changes, nor does the truth. */
+	/* The program loader changes mappings later without a record; the truth lacks this, too. */
 	possible |= loaded &&
 		    jp_executable_possibly(loaded, point->time, point->time, evidence->info.slack);
 	if (!truth && possible) {
@@ -283,7 +286,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	if (!truth) {
 		different.metric = "mappings.extra";
 		different.last = find_last(equal, point->pid, start, point->time) ?: loaded;
-		/* The parent unmapped it without a record, before the fork. */
+		/* The parent unmapped the memory before the fork; munmap() is not recorded. */
 		if (!different.last)
 			different.last = find_last(equal, known->pid, start, point->time);
 		different.cause = find_extra_cause(equal, different.last, known, point->time);

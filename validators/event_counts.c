@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Event counts: the file must have as many samples as the capture wrote, and as its events counted.
- * A breakpoint causes one sample for each hit. A clock counts nanoseconds and causes at most one
- * sample per period. */
+/* Event counts: the file must have as many samples as the capture states, and as its events
+ * counted. A breakpoint causes one sample for each hit. A clock counts nanoseconds and causes at
+ * most one sample per period. */
 #include <inttypes.h>
 
 #include "harness/base/order.h"
@@ -36,7 +36,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	return 0;
 }
 
-/* Compares the samples in the file with the number that the capture states. */
+/* Compares the number of samples in the file with the number that the capture states. */
 static int judge_written(struct jp_view *view)
 {
 	const struct event_counts *counts = view->state;
@@ -56,8 +56,8 @@ static int judge_counted(struct jp_view *view)
 	const struct jp_capture_info *info = &view->evidence->info;
 	const double period = info->breakpoints ? 1 : counts->steady ? (double)counts->period : 0;
 	const uint64_t lost = jp_max(counts->lost, info->lost_samples) + info->duplicates;
-	/* Events counted dropped doubles and lost samples, too. A lost record may be of
-	 * throttling. */
+	/* The events also counted duplicates that the capture dropped, and lost samples. A lost
+	 * record may be a record of throttling. */
 	const double given = (double)counts->samples + (double)info->duplicates +
 			     (counts->throttled ? 0 : (double)info->lost_samples);
 	double most, least;

@@ -32,7 +32,7 @@ struct jp_files {
 /* The kernel adds this to the name of a file that was deleted. */
 #define DELETED " (deleted)"
 
-/* Sorts by begin, inherited files first. */
+/* Sorts files by the time at which they were mapped, inherited files first. */
 static int by_from(const void *left, const void *right)
 {
 	const struct jp_truth_file *a = left, *b = right;
@@ -49,7 +49,8 @@ static int by_path(const void *left, const void *right)
 	return strcmp(a->path, b->path) ?: jp_compare(a->until, b->until);
 }
 
-/* Lists the files of @pid, sorted by @order. Returns 0 or -ENOMEM; free the list in both cases. */
+/* Lists the files that @pid mapped, sorted by @order. Returns 0 or -ENOMEM; free the list in both
+ * cases. */
 static int list_files(const struct jp_truth *truth, uint32_t pid,
 		      int (*order)(const void *, const void *), struct process_files *all)
 {
@@ -107,8 +108,8 @@ static int compare_path(const char *path, const char *name, size_t length)
 	return strncmp(path, name, length) ?: path[length] != '\0';
 }
 
-/* Returns whether @known, whose name is its first @length bytes, is one of @files that had ended by
- * @time. */
+/* Returns whether @known maps one of @files that was no longer mapped at @time. @length: bytes of
+ * its name without DELETED. */
 static bool is_earlier_file(const struct process_files *files, const struct jp_mapping *known,
 			    size_t length, uint64_t time)
 {
@@ -124,7 +125,7 @@ static bool is_earlier_file(const struct process_files *files, const struct jp_m
 	return false;
 }
 
-/* Returns the cause for another file in place of @file, or NULL if out of memory. */
+/* Returns the cause why the capture has another file than @file, or NULL if out of memory. */
 static const char *find_identity_cause(struct jp_files *files, const struct jp_truth_file *file,
 				       const struct jp_mapping *known, const char *difference)
 {
@@ -133,7 +134,7 @@ static const char *find_identity_cause(struct jp_files *files, const struct jp_t
 
 	if (!all || (!all->count && list_files(files->evidence->truth, file->pid, by_path, all)))
 		return NULL;
-	/* The program before the last exec, usually the parent's. */
+	/* @known is the program from before the last exec, usually the parent's. */
 	if (is_earlier_file(all, known, length, file->from) ||
 	    (length >= end && !strcmp(known->name + length - end, DELETED) &&
 	     is_earlier_file(all, known, length - end, file->from)))
@@ -229,8 +230,8 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 	return failed;
 }
 
-/* Stores in *@file the file that surely contains @ip of @pid at @time. Returns false if none
- * does. */
+/* Stores in *@file the file that was surely mapped at @ip in @pid at @time. Returns false if there
+ * is no such file. */
 static bool find_file(const struct jp_files *files, uint32_t pid, uint64_t ip, uint64_t time,
 		      struct jp_truth_file *file)
 {

@@ -46,7 +46,8 @@ void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 	}
 }
 
-/* Returns the verdict if each unnamed frame has the name that @other has at its index. */
+/* Returns the verdict for @seen after each unnamed frame has got the number that @other has at the
+ * same index. */
 static enum jp_verdict judge_filled(uint64_t *seen, uint32_t nr_seen, const uint64_t *other,
 				    uint32_t nr_other, const uint64_t *must, uint32_t nr_must,
 				    const uint64_t *whole, uint32_t nr_whole)

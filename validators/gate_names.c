@@ -15,13 +15,13 @@
 struct gate_names {
 	struct jp_view *view;
 	struct jp_tasks tasks;
-	bool *anew;    /* for each announcement: the capture had no mapping of the snapshot */
-	size_t passed; /* number of announcements whose records may have begun */
+	bool *anew;    /* by announcement: the capture had none of the mappings in its snapshot */
+	size_t passed; /* number of announcements whose backfill the replay may have reached */
 	uint64_t wrong, records, wrong_records;
 };
 
-/* Returns the announcement for which a backfill wrote @event, or NULL. Older captures date such
- * records at the reading of the maps. */
+/* Returns the announcement for which a backfill wrote @event, or NULL. In older captures such
+ * records have the time at which the maps were read. */
 static const struct jp_announced *find_announced(const struct jp_evidence *evidence,
 						 const struct jp_event *event)
 {
@@ -76,8 +76,8 @@ static bool begins_anew(const struct gate_names *gate, const struct jp_snapshot 
 	return true;
 }
 
-/* Notes before the records of each announcement whether the capture has any mapping of its
- * snapshot. */
+/* For each announcement up to @time: notes whether the capture had any mapping of the
+ * announcement's snapshot before the records of the backfill. */
 static int advance_to(struct jp_view *view, uint64_t time)
 {
 	const struct jp_intervals *intervals = &view->evidence->intervals;
@@ -116,7 +116,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 				       : "it was known, and its record is of an exec");
 }
 
-/* Returns the latest time at which the gate read the name of @process: its next action. */
+/* Returns the latest time at which the gate can have read the name of @process: the time of its
+ * next action. */
 static uint64_t latest_reading(const struct jp_intervals *intervals, size_t process)
 {
 	uint64_t until = process + 1 < intervals->nr_processes

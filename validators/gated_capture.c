@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Gated captures: judges for each announced process which of its mappings the capture has when its
- * interval begins, whether samples lie in the interval only, and how long it waited for the
- * gate. */
+/* Gated captures: judges for each announced process which of its mappings the capture has when the
+ * process's interval begins, whether all its samples lie in the interval, and how long it waited
+ * for the gate. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "harness/judge/validator.h"
 #include "validators/gate_names.h"
 
-/* Processes with metrics of their own; all count in the sums. */
+/* Largest number of processes with metrics of their own; the sums count all processes. */
 enum { MOST_LISTED = 64 };
 
 struct process {
@@ -28,13 +28,14 @@ struct gated {
 	struct jp_findings *findings;
 	const struct jp_view *view;
 	struct process *processes;
-	size_t begun, ended; /* intervals that began or ended before the current event */
+	size_t begun,
+		ended; /* number of intervals that began, or ended, before the current event */
 	uint64_t older, older_known, inside, inside_known, outside;
 	char first_outside[160];
 };
 
-/* Returns the process of a record of @pid. Mappings come before the announcement; after an interval
- * the pid may be reused. */
+/* Returns the announced process to which a record of @pid belongs. Its mappings may come before its
+ * announcement; after its interval the pid may be reused. */
 static struct process *find_process(struct gated *gated, uint32_t pid, uint64_t time)
 {
 	const struct jp_intervals *intervals = &gated->evidence->intervals;
@@ -57,8 +58,8 @@ static bool may_be_file_of(const struct jp_mapping *known, const struct jp_procm
 	       (known->ino == map->ino && known->maj == map->maj && known->min == map->min);
 }
 
-/* Returns whether the capture has @map with its attributes. @loaded_end: the end of all that the
- * program loader may have mapped with @map; no record describes that it changed the rest. */
+/* Returns whether the capture has @map with its attributes. @loaded_end: end of the memory that the
+ * program loader may have mapped at once with @map; no record describes its later changes. */
 static bool has_mapping(struct gated *gated, uint32_t pid, const struct jp_procmap *map,
 			uint64_t loaded_end)
 {
@@ -111,8 +112,8 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 				  "pid %u has no name when its interval begins", interval->pid);
 }
 
-/* Counts memory that became executable during the interval: every gate must leave a record of
- * it. */
+/* Counts memory that became executable during the interval: with every gate, the capture must have
+ * a record of such memory. */
 static void judge_inside(struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_truth *truth = gated->evidence->truth;
@@ -167,8 +168,7 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	const struct jp_mapping *known;
 	struct process *process;
 
-	/* Other processes, such as the runner, may run during an interval, but no other benchmark
-	 * may. */
+	/* Processes such as the runner may run during an interval, but no other benchmark. */
 	if (!interval ||
 	    (interval->pid != event->pid &&
 	     (jp_intervals_find_process(&evidence->intervals, event->pid, event->time) ||
@@ -315,7 +315,8 @@ static bool has_mark(const struct gated *gated, uint32_t pid, const char *mark, 
 	return false;
 }
 
-/* Returns the request for which the process's truth has no mark, or NULL. */
+/* Returns the name of a request of the interval that the process's truth does not confirm by a
+ * mark, or NULL. */
 static const char *find_unconfirmed(const struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_announced *process =

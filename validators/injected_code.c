@@ -28,8 +28,9 @@ struct injected_code {
 	uint64_t code_records, no_code;
 	struct jp_file_finder *finder;
 	struct jp_code_loads loads;
-	bool *recorded;      /* for each load: whether inject added a record */
-	struct jp_map dumps; /* by owner of the dump: number of its loads with a record */
+	bool *recorded;      /* for each load: whether inject added a record of it */
+	struct jp_map dumps; /* by process that owns a dump: number of the dump's loads that have
+				an added record */
 };
 
 static int by_captured(const void *left, const void *right)
@@ -83,14 +84,15 @@ static const char *find_contradiction(const struct injected_code *state,
 	return cause;
 }
 
-/* Returns whether @record covers at most @load and its tables, which begin at a multiple of 8. */
+/* Returns whether @record covers at most @load and its unwinding tables, which begin at a multiple
+ * of 8 after the code. */
 static bool fits_load(const struct jp_code_load *load, const struct jp_event *record)
 {
 	return record->map.len <= load->size || record->map.len - load->size <= 7 + load->tables;
 }
 
-/* Marks the loads with the time and address of @record. Stores a cause in *@cause if it describes
- * more than a load, or other code. Returns 0 or -ENOMEM. */
+/* Marks the loads with the time and address of @record. Stores a cause in *@cause if @record covers
+ * more than the load or has other code. Returns 0 or -ENOMEM. */
 static int mark_loads(struct injected_code *state, const struct jp_event *record,
 		      const char **cause)
 {
@@ -121,9 +123,9 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 	return 0;
 }
 
-/* Returns whether the record has the attributes that injectors write. Ours writes those of a
- * private executable mapping of the file; perf's (jit_repipe_code_load()) writes the file's mode,
- * shared. */
+/* Returns whether the record has the protection and flags that injectors write. jitproof's inject
+ * writes those of a private executable mapping of the file; perf's (jit_repipe_code_load()) writes
+ * the file's mode as protection, and a shared mapping. */
 static bool has_injector_attributes(const struct jp_event *record)
 {
 	return record->map.flags == JP_MAP_SHARED
@@ -182,7 +184,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	return judge_added(state, event);
 }
 
-/* Reports loads without a record, of dumps that were injected. */
+/* Reports loads without an added record, but only of dumps that were injected. */
 static int judge_absent(struct injected_code *state)
 {
 	uint64_t absent = 0, all = 0;

@@ -14,13 +14,13 @@
 #include "harness/judge/validator.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Equal records of both files. */
+/* Count of the records that are equal, in perf.data and in injected.data. */
 struct same_records {
 	int64_t count; /* records in perf.data minus records in injected.data */
-	uint64_t time; /* time of the first record */
+	uint64_t time; /* time of the first such record */
 	uint32_t pid, kind;
 	/* For mappings: an injector may replace the inode by a build id. */
-	uint64_t files; /* sum of their digests */
+	uint64_t files; /* sum of the digests of the mapped files' identities */
 	bool build_id;
 };
 
@@ -76,7 +76,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		one = {.time = event->time, .pid = event->pid, .kind = event->record_type};
 	uint64_t digest;
 
-	/* Without bytes: an event that a control left out, which is added to both files. */
+	/* An event without bytes is one that a control left out and that is added to both files. */
 	if (event->type == JP_EVENT_SAMPLE || !event->record || may_be_removed(event))
 		return 0;
 	digest = digest_record(event);

@@ -15,8 +15,8 @@
 struct order_side {
 	struct jp_named_samples samples;
 	uint64_t named[JP_NAMES], unjudged, elf, map;
-	uint64_t anon;   /* anonymous executable records */
-	uint64_t hidden; /* loads that a later record covers */
+	uint64_t anon;   /* number of records of anonymous executable mappings */
+	uint64_t hidden; /* number of loads that a later record covers */
 };
 
 struct jit_order_state {
@@ -27,16 +27,17 @@ struct jit_order_state {
 	struct jp_naming naming;
 	struct jp_code_loads loads;
 	struct jp_incarnations incarnations;
-	struct order_side before, after, *side; /* @side: for the current file */
+	struct order_side before, after, *side; /* @side: that of the current file */
 	bool in_files, in_memory; /* whether there is code in files, which needs no name, and code
 				     that needs one */
 	bool last; /* names in the current file are judged: it is injected.data, or the only file */
-	size_t *by_begin, begun; /* incarnations, by begin; how many of them have begun */
+	size_t *by_begin, begun; /* indexes of incarnations, by begin of the judged time; number
+				    of those whose judged time has begun */
 	struct {
 		bool begun, failed, elf, map;
 	} * state;
 	uint64_t load_right, load_judged;
-	uint64_t injected, misplaced; /* records of injected code */
+	uint64_t injected, misplaced; /* records of injected code; those that describe no load */
 };
 
 static const struct jp_role named_samples = {
@@ -45,14 +46,14 @@ static const struct jp_role named_samples = {
 	.tail = " samples",
 	.column = "right",
 };
-/* For cases that also have code in files, whose samples need no name. */
+/* Role of the metric in cases that also have code in files, whose samples need no name. */
 static const struct jp_role some_named_samples = {
 	.bound = JP_SOME_N,
 	.lead = "names were judged of ",
 	.tail = " samples",
 	.column = "right",
 };
-/* For cases that have only code outside of files. */
+/* Role of the metric in cases that have only code outside of files. */
 static const struct jp_role any_named_samples = {.column = "right"};
 static const struct jp_role wrong_samples = {.column = "wrong"};
 static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
@@ -68,9 +69,9 @@ static bool get_user_ip(const struct jit_order_state *order, const struct jp_eve
 	return event->sample.user;
 }
 
-/* Counts wrong name @name as an exception of kind @wrong, or a missing name as one of kind @none.
- * Returns the exception if it is the first of its kind, to be described, else NULL. Stores 0 or
- * -ENOMEM in *@failed. */
+/* Counts a wrong @name as an exception of kind @wrong, or a missing name as one of kind @none. If
+ * the exception is the first of its kind, returns it, so that the caller describes it; else returns
+ * NULL. Stores 0 or -ENOMEM in *@failed. */
 static struct jp_exception *count_exception(struct jit_order_state *order,
 					    const struct jp_code_name *name, const char *wrong,
 					    const char *none, uint64_t time, int *failed)
@@ -202,7 +203,7 @@ static int begin_incarnations(struct jit_order_state *order, uint64_t time)
 	return failed;
 }
 
-/* Judges the loads in the range of @map again. */
+/* Judges the names of all loads in the range of @map again, because @map may have changed them. */
 static int judge_touched(struct jit_order_state *order, const struct jp_event *map)
 {
 	uint64_t start = map->map.addr, end = start + map->map.len;
@@ -275,7 +276,7 @@ static int count_hidden(struct jit_order_state *order)
 	return failed;
 }
 
-/* When injected.data begins, counts the hidden loads of perf.data and resets them. */
+/* At the start of injected.data: counts the hidden loads of perf.data and resets their coverage. */
 static int switch_to_injected(struct jit_order_state *order)
 {
 	int failed;

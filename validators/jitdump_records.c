@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records of jitdumps: each LOAD and MOVE must agree with the truth about its code. A dump with one
- * function of its process must contain each function that the process loaded or moved. jit_order.c
- * reports code that the truth does not have. */
+/* Records of jitdumps: each LOAD and MOVE must agree with the truth about its code. A dump that
+ * contains any function of its process must contain all functions that the process loaded or moved.
+ * jit_order.c reports code that the truth does not have. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,11 +24,11 @@ struct layout_bytes {
 struct jitdump_records {
 	struct jp_view *view;
 	struct jp_jitdump_folder folder;
-	/* State in the current dump: records that belong to the next LOAD (@at 0: none), and
-	 * whether CLOSE was seen. */
+	/* State within the current dump: the debug lines and unwinding tables for the next LOAD
+	 * (@at 0: none), and whether a CLOSE came. */
 	struct jp_jitdump_record lines, tables;
 	bool closed;
-	uint64_t loads, lined; /* number of LOADs; of LOADs with lines */
+	uint64_t loads, lined; /* number of LOADs; of LOADs with debug lines */
 	bool *described;       /* for each code of the truth: whether a record describes it */
 	struct jp_map dumps;   /* by process: whether it has a dump that contains its code */
 	struct jp_map layouts; /* by id of the layout: struct layout_bytes */
@@ -44,7 +44,7 @@ static int report(struct jitdump_records *state, const struct jp_jitdump_record 
 				  record->at, record->time, name);
 }
 
-/* Returns the index of the first code of @pid at @addr or above. */
+/* Returns the index of the first code of @pid in the truth that lies at @addr or above. */
 static size_t codes_from(const struct jp_truth *truth, uint32_t pid, uint64_t addr)
 {
 	const struct jp_truth_code *codes = truth->codes;
@@ -55,8 +55,8 @@ static size_t codes_from(const struct jp_truth *truth, uint32_t pid, uint64_t ad
 	return i;
 }
 
-/* Returns the code that the process of @record loaded at or moved to @addr, or NULL. Of several,
- * returns the last that existed at the record's time. */
+/* Returns the code that the process of @record loaded at @addr or moved there, or NULL. If there
+ * are several, returns the last that existed at the record's time. */
 static const struct jp_truth_code *find_code(const struct jp_truth *truth,
 					     const struct jp_jitdump_record *record, uint64_t addr,
 					     uint64_t size, const char *name)
@@ -77,9 +77,9 @@ static const struct jp_truth_code *find_code(const struct jp_truth *truth,
 	return found;
 }
 
-/* Returns the cause id if @record contradicts the truth about @code, else NULL. A workload
- * publishes code between its load and its readiness, with the function's id as index
- * (workloads/emit/publish.h). */
+/* Returns a cause id if @record contradicts the truth about @code, else NULL. A workload publishes
+ * code after it was written and before it runs, and uses the function's id in the truth as its
+ * index (workloads/emit/publish.h). */
 static const char *find_contradiction(const struct jp_truth_code *code,
 				      const struct jp_jitdump_record *record, uint64_t vma,
 				      uint64_t index)
@@ -93,7 +93,7 @@ static const char *find_contradiction(const struct jp_truth_code *code,
 	return index != code->id ? "other-index" : NULL;
 }
 
-/* Returns whether the lines are of the form that workloads/publish/jitdump.c writes. */
+/* Returns whether the debug lines are those that workloads/publish/jitdump.c writes. */
 static bool are_lines_right(const struct jp_jitdump_record *lines,
 			    const struct jp_jitdump_record *load)
 {
@@ -154,8 +154,8 @@ static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code
 	return 0;
 }
 
-/* Marks @code as described. Reports @cause, unless NULL, or that a second record describes
- * @code. */
+/* Marks @code as described by @record. Reports @cause if it is not NULL, or else a second record
+ * that describes @code. */
 static int mark_described(struct jitdump_records *state, const struct jp_jitdump_record *record,
 			  const struct jp_truth_code *code, const char *cause)
 {
@@ -222,7 +222,8 @@ static int judge_move(struct jitdump_records *state, const struct jp_jitdump_rec
 	return mark_described(state, record, code, cause);
 }
 
-/* Stores lines or tables for the next LOAD in *@next; reports earlier ones without a LOAD. */
+/* Stores a record of debug lines or unwinding tables in *@next, for the next LOAD. Reports an
+ * earlier such record that no LOAD followed. */
 static int keep_for_load(struct jitdump_records *state, struct jp_jitdump_record *next,
 			 const struct jp_jitdump_record *record)
 {
@@ -247,7 +248,8 @@ static int end_dump(struct jitdump_records *state)
 	return failed;
 }
 
-/* Judges the header: times come from the truth's clock, so the flag for CPU counters is wrong. */
+/* Judges the header. The workload takes times from CLOCK_MONOTONIC, so the flag that states times
+ * of a CPU counter is wrong. */
 static int judge_header(struct jitdump_records *state, const struct jp_jitdump_header *header)
 {
 	const struct jp_jitdump_record machine = {

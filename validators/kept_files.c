@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Kept files: each file that the capture kept for unwinding must have been mapped, be readable, and
- * be unchanged. Each mapping record must state the generation that the file's inode had. */
+/* Kept files: each ELF file that the capture copied for unwinding must have been mapped, be
+ * readable, and be unchanged. Each mapping record must state the generation of the file's inode. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,10 +21,10 @@ struct inode_generation {
 	uint32_t pid;
 };
 
-/* Whether records support a line of the index. */
+/* Whether mapping records confirm a line of the index of kept files. */
 struct line_support {
-	bool mapped;     /* a mapping has its path and inode */
-	bool generation; /* a record has its generation */
+	bool mapped;     /* a mapping has the line's path and inode */
+	bool generation; /* a record has the line's inode generation */
 };
 
 struct kept {
@@ -36,14 +36,15 @@ struct kept {
 	uint64_t records, wrong, files, bad;
 };
 
-/* Returns whether our own capture wrote the record. Of other profilers' records without a
- * generation it is unknown whether the kernel wrote them. */
+/* Returns whether our own capture wrote the record. If another profiler's record has no generation,
+ * we cannot know whether the kernel wrote it. */
 static bool is_ours(const struct kept *kept, const struct jp_event *map)
 {
 	return map->record && kept->view->evidence->info.first_enabled;
 }
 
-/* Returns whether @pid lived from @from to @to, in ns. Its executable files exist until it ends. */
+/* Returns whether @pid lived from @from to @to, in ns. The files that a process executes exist
+ * until the process exits. */
 static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint64_t to)
 {
 	const struct jp_truth *truth = kept->view->evidence->truth;
@@ -71,8 +72,8 @@ static bool surely_exists(const struct kept *kept, const struct inode_generation
 	return false;
 }
 
-/* Returns whether the index has only other generations of @map's inode, one of them read from the
- * mapped file. Marks the index lines that @map supports. */
+/* Returns whether the index has only other generations of the inode in @map, and one of these was
+ * read from the mapped file. Marks the index lines that @map confirms. */
 static bool has_other_generation(struct kept *kept, const struct jp_event *map)
 {
 	const struct jp_elf_line *line;
@@ -102,7 +103,7 @@ static bool is_synthesized(const struct kept *kept, const struct jp_event *map)
 		 jp_snapshots_cover_time(&evidence->snapshots, map->pid, map->time)));
 }
 
-/* Judges the generation of an inode, which stays as long as the inode exists. */
+/* Judges the inode generation in a record. It cannot change as long as the inode exists. */
 static int judge_generation(struct kept *kept, const struct jp_event *map)
 {
 	const bool synthesized = is_synthesized(kept, map);
@@ -167,7 +168,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		       : 0;
 }
 
-/* Judges the generation of a kept file, which a record must contain. */
+/* Judges the inode generation of a kept file: a mapping record must contain the same one. */
 static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *line, bool known)
 {
 	if (!line->gen || line->snapshot || known)

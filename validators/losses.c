@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Losses: counts samples that the kernel could not write, and how often it throttled events. A lost
- * sample cannot be judged, so a case must state how many it allows. If a witness exists, it finds
- * the samples that throttling hides. */
+/* Losses: counts samples that the kernel could not write, and how often it throttled events. Lost
+ * samples cannot be judged, so a case must state how many it allows. If the run has a witness, the
+ * comparison with it finds the samples that throttling hides. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
-/* Counts throttling, also if only the UNTHROTTLE was recorded. */
+/* Counts each throttling once, even if only its UNTHROTTLE record exists. */
 static int count_throttle(struct loss_state *state, const struct jp_event *event)
 {
 	uint64_t *count = jp_map_at(&state->throttled, event->id, sizeof(*count));

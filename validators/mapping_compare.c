@@ -24,14 +24,16 @@ static bool has_file(const struct jp_procmap *line)
 	return line->ino || line->maj || line->min;
 }
 
-/* Returns whether memory has no name in records. Before v6.6 the kernel named only the whole heap
- * [heap], and a part of it //anon; [anon:NAME] is in maps only (v5.17). */
+/* Returns whether mapping records may show the memory without a name. Before v6.6 the kernel named
+ * a mapping [heap] only if it was the whole heap, else //anon; only /proc/PID/maps shows
+ * [anon:NAME] (v5.17). */
 static bool is_nameless(enum jp_backing backing)
 {
 	return backing == JP_BACKING_ANON || backing == JP_BACKING_HEAP;
 }
 
-/* Returns the difference of memory that no mark contains, which must be private, without a file. */
+/* Returns the attribute that differs for memory that no mark of the truth describes: it must be
+ * private and without a file. */
 static const char *find_private_difference(const struct jp_executable *truth,
 					   const struct stated_mapping *stated, uint64_t addr)
 {

@@ -5,12 +5,12 @@
 #include "harness/model/space/replay.h"
 
 /* Returns the attribute in which the capture's mapping @known and the truth differ at @addr:
- * "protection", "kind", "name", "sharing", "offset", "device" or "inode", or NULL. Attributes that
- * one of them lacks are not compared. */
+ * "protection", "kind", "name", "sharing", "offset", "device" or "inode"; NULL: they are equal. An
+ * attribute that one of the two lacks is not compared. */
 const char *jp_mapping_differs(const struct jp_memory *memory, const struct jp_executable *truth,
 			       const struct jp_mapping *known, uint64_t addr);
-/* Compares @record as jp_mapping_differs() does, with all attributes that its type has. @live: the
- * kernel wrote it when the memory was mapped. */
+/* Compares @record with the truth as jp_mapping_differs() does, in all attributes that a record of
+ * its type (MMAP or MMAP2) has. @live: the kernel wrote the record when the memory was mapped. */
 const char *jp_mapping_record_differs(const struct jp_memory *memory,
 				      const struct jp_executable *truth,
 				      const struct jp_event *record, bool live, uint64_t addr);

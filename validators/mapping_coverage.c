@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mapping coverage: measures how much of the memory that was executable while the capture sampled
- * lay in its mappings, with the right kind and identity, and reports mappings of the capture that
- * were not executable. */
+/* Mapping coverage: measures how much of the memory that was executable during sampling the
+ * capture's mappings contain, with the right kind and identity. Reports the capture's mappings of
+ * memory that was not executable. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,8 +74,8 @@ static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *tr
 	return failed;
 }
 
-/* Returns the cause why the capture holds another mapping at @start, or NULL where mremap moved
- * @truth there: the capture lacks that. */
+/* Returns the cause why the capture has another mapping at @start. NULL: mremap() moved @truth
+ * there, so the exception is a missing mapping. */
 static const char *find_other_cause(const struct jp_coverage *coverage, const struct jp_span *truth,
 				    uint64_t start, uint64_t time)
 {
@@ -118,7 +118,7 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 		      "in no mapping record of the capture");
 }
 
-/* Splits @truth where known spans begin and end, and judges the pieces during [@from, @to). */
+/* Splits @truth where the capture's spans begin or end, and judges the pieces in [@from, @to). */
 static int judge_window(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from,
 			uint64_t to)
 {
@@ -173,15 +173,15 @@ static bool is_executable_at(const struct jp_coverage *coverage, uint32_t pid, u
 	return jp_spans_next(coverage->view->truth, pid, &box, &at);
 }
 
-/* A piece of a capture's span that outlives the truth's span. */
+/* A piece of a span of the capture that lasts longer than the truth's span. */
 struct stale_piece {
 	uint64_t start, end;
 	const struct jp_span *ended; /* the truth's last span at that address */
-	bool recorded_later;         /* the record came after that ended */
+	bool recorded_later;         /* the capture's record came after @ended had ended */
 };
 
-/* Returns whether @known is stale within [@from, @to) where @truth was; stores the piece in
- * *@piece. */
+/* Returns whether @known contains, within [@from, @to), memory of @truth that no longer exists.
+ * Stores that part in *@piece. */
 static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *known,
 		     const struct jp_span *truth, uint64_t from, uint64_t to,
 		     struct stale_piece *piece)
@@ -201,8 +201,8 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 	if (start == end)
 		return false;
 	truth = jp_coverage_ended(coverage, truth->pid, start, gone);
-	/* A record from after the end is wrong, unless it describes a later mapping. A record from
-	 * before the end is stale, even if a part of its mapping is younger. */
+	/* A record that came after the end of @truth is wrong, unless it describes a later mapping.
+	 * A record from before the end is stale, even if a part of its mapping is younger. */
 	recorded_later = since > truth->close_after + slack;
 	*piece = (struct stale_piece){start, end, truth, recorded_later};
 	return !recorded_later || !is_executable_at(coverage, known->pid, start, since);
@@ -246,8 +246,8 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 		      "still known as executable after its end");
 }
 
-/* Returns whether @known may describe executable memory from before @act. If so, it is stale but
- * not wrong. */
+/* Returns whether @known may describe executable memory that existed before @act. If so, @known is
+ * stale but not wrong. */
 static bool describes_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
 			      const struct jp_event *act)
 {
@@ -262,8 +262,8 @@ static bool describes_earlier(const struct jp_coverage *coverage, const struct j
 	return false;
 }
 
-/* Reports @known if it contains memory as executable that the truth mapped without PROT_EXEC and
- * did not change, for example the writable view of code. */
+/* Reports @known if it presents as executable memory that, according to the truth, was mapped
+ * without PROT_EXEC and not changed since, for example the writable view of code. */
 static int judge_invented(struct jp_coverage *coverage, const struct jp_span *known, uint64_t begin,
 			  uint64_t end_of_window)
 {

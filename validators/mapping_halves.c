@@ -11,7 +11,7 @@ struct half {
 	unsigned char build_id[20];
 };
 
-/* Returns the key of an address. If two keys collide, one neighbour is missed. */
+/* Returns the key of an address. If two keys collide, an adjacent record is not found. */
 static uint64_t make_key(uint32_t pid, uint64_t addr)
 {
 	return addr ^ (uint64_t)pid << 40;

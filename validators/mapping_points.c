@@ -59,7 +59,7 @@ static int find_points(struct jp_mapping_points *points, const struct jp_truth_i
 	return failed;
 }
 
-/* Returns whether the truth has the maps of @image at least once. */
+/* Returns whether the truth contains the maps of @image at least once. */
 static bool has_mark(const struct jp_mapping_points *points,
 		     const struct jp_truth_incarnation *image)
 {
@@ -115,7 +115,7 @@ static bool needs_act(const struct jp_procmap *line)
 				      fnmatch("*/jit-*.dump*", line->name, 0) == 0);
 }
 
-/* Returns whether emitted code was in @one while @one existed. */
+/* Returns whether the mapping @one ever contained emitted code. */
 static bool holds_code(const struct jp_truth *truth, const struct jp_executable *one)
 {
 	size_t i;

@@ -8,7 +8,8 @@
 struct jp_mapping_point {
 	uint64_t time;
 	uint32_t pid;
-	bool mark; /* the process read its maps; else a border of its window */
+	bool mark; /* true: the process read its maps then; false: its watched window began or
+		      ended then */
 };
 
 struct jp_mapping_points {
@@ -18,6 +19,6 @@ struct jp_mapping_points {
 	size_t count, capacity;
 };
 
-/* Fills @points from its evidence and truth. Returns 0, -ENOMEM, or -ENODATA and a message if the
- * truth lacks the maps of a process or the operation that mapped its code. */
+/* Fills @points, whose evidence and truth are set. Returns 0, -ENOMEM, or -ENODATA and a message if
+ * the truth lacks the maps of a process or the operation that mapped its code. */
 int jp_mapping_points_find(struct jp_mapping_points *points, struct jp_error *err);

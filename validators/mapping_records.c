@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mapping records: each must describe memory that was executable at its time, with the right
- * protection, file, name and thread. */
+/* Mapping records: each record must describe memory that was executable at the record's time, with
+ * the right protection, file, name and thread. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,16 +26,16 @@ struct mapping_records {
 	uint64_t records, invented, unknown;
 };
 
-/* Stores in [*@from, *@to] the time at which the record's content was true: its own time, with
- * *@live set, or the time in which a snapshot was read. Returns false if it comes from no snapshot
- * and is older than the events. */
+/* Stores in [*@from, *@to] the time at which the content of @record was true: the record's own time
+ * (then sets *@live), or the time in which a snapshot was read. Returns false if the record is
+ * older than the events and comes from no snapshot. */
 static bool find_time(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t *from, uint64_t *to, bool *live)
 {
 	const struct jp_evidence *evidence = state->evidence;
 	const uint64_t time = jp_gate_reported_time(evidence, record);
 
-	/* A record that a control left out has no bytes, and the time of its operation. */
+	/* A record that a control left out has no bytes, and has the time of its operation. */
 	bool possible = !record->record ||
 			record->time + evidence->info.slack >= evidence->info.first_enabled;
 
@@ -90,7 +90,8 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 	return addr;
 }
 
-/* Returns the line that shows @one unchanged in the truth's next maps after @time, or NULL. */
+/* Returns the line of the truth's next maps after @time that shows the mapping @one unchanged, or
+ * NULL. */
 static const struct jp_procmap *find_line(const struct mapping_records *state,
 					  const struct jp_executable *one, uint64_t time)
 {
@@ -104,8 +105,8 @@ static const struct jp_procmap *find_line(const struct mapping_records *state,
 		       : NULL;
 }
 
-/* Returns whether two mappings met at @addr at the time of @record, because later maps show both
- * unchanged. Ignores names of PR_SET_VMA_ANON_NAME. */
+/* Returns whether one mapping ended and another began at @addr at the time of @record: later maps
+ * show both unchanged. Ignores names of PR_SET_VMA_ANON_NAME. */
 static bool is_border(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t addr)
 {
@@ -123,8 +124,9 @@ static bool is_border(const struct mapping_records *state, const struct jp_event
 	return before && behind && strcmp(before->name, behind->name) == 0;
 }
 
-/* Returns whether @addr was within a mapping during the whole time that @record describes. Kernel
- * records and lines of maps describe whole mappings (perf_event_mmap()). */
+/* Returns whether one mapping contained both sides of @addr during the whole time that @record
+ * describes. The kernel's records and lines of maps describe whole mappings (perf_event_mmap()), so
+ * @record cannot begin or end at such an address. */
 static bool is_within(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t addr)
 {
@@ -142,7 +144,7 @@ static bool is_within(const struct mapping_records *state, const struct jp_event
 	return false;
 }
 
-/* Returns whether @addr may have been within one mapping at the time of @record. */
+/* Returns whether one mapping may have contained both sides of @addr at the time of @record. */
 static bool is_possibly_within(const struct mapping_records *state, const struct jp_event *record,
 			       uint64_t addr)
 {
@@ -156,8 +158,8 @@ static bool is_possibly_within(const struct mapping_records *state, const struct
 	return false;
 }
 
-/* Sets *@cause to "part" if @record and an earlier one describe parts of one mapping. Returns 0 or
- * -ENOMEM. */
+/* Sets *@cause to "part" if @record and an earlier record describe parts of one mapping. Returns 0
+ * or -ENOMEM. */
 static int find_half(struct mapping_records *state, const struct jp_event *record,
 		     const char **cause)
 {
@@ -176,8 +178,8 @@ static int find_half(struct mapping_records *state, const struct jp_event *recor
 	return 0;
 }
 
-/* Lists the threads of each process, which make its mappings. Synthesized records are of the first
- * thread. */
+/* Lists the threads of each process: one of them must be the thread of a mapping record.
+ * Synthesized records have the first thread. */
 static int find_threads(struct mapping_records *state)
 {
 	const struct jp_truth *truth = state->evidence->truth;

@@ -14,7 +14,8 @@
 struct modes {
 	const struct jp_evidence *evidence;
 	struct jp_view *view;
-	const struct jp_event_asked *checked[2]; /* last attributes of other records, of samples */
+	const struct jp_event_asked *checked[2]; /* last attributes checked: [0] of other records,
+						    [1] of samples */
 	uint64_t samples, user, kernel, bad;
 };
 
@@ -58,8 +59,8 @@ static const char *check_mode(const struct modes *modes, const struct jp_event *
 	}
 }
 
-/* Returns whether the sampled thread may be within the exec that makes a 64-bit program a 32-bit
- * one: until the exec replaces them, it has the registers of the former. */
+/* Returns whether the sampled thread may be within an exec from a 64-bit program to a 32-bit
+ * program: until the exec replaces the registers, they are those of the 64-bit program. */
 static bool is_within_exec(const struct modes *modes, const struct jp_event *event)
 {
 	return event->sample.regs && !event->sample.user &&
@@ -100,9 +101,9 @@ static bool has_kernel_code_only(const struct modes *modes, const uint64_t *chai
 	return true;
 }
 
-/* Returns whether the chain has the kernel's part, if any, and then the user's part or a marker for
- * it (get_perf_callchain()). Garbage on the stack may end the user's part early, so only its
- * largest length is known. */
+/* Returns whether the kernel's part of the chain, if there is one, comes first, and then the user's
+ * part or a marker for it (get_perf_callchain()). Garbage on the stack may end the user's part
+ * early, so only its largest length is known. */
 static bool has_parts_in_order(const struct jp_event *event)
 {
 	const uint64_t *chain = event->sample.chain, count = event->sample.nr_chain;
@@ -118,9 +119,9 @@ static bool has_parts_in_order(const struct jp_event *event)
 		count - kernel - 1 <= event->asked->max_stack);
 }
 
-/* Returns the cause id if the callchain is wrong, else NULL. Each part begins with the address of
- * its registers, except in a deferred chain: before the return to user space a signal may change
- * them. */
+/* Returns the cause id if the callchain is wrong, else NULL. The kernel's and the user's part each
+ * begin with the address in the registers. A deferred chain need not: before the return to user
+ * space, a signal may change the registers. */
 static const char *check_chain(const struct modes *modes, const struct jp_event *event,
 			       uint64_t user_ip)
 {
@@ -165,7 +166,7 @@ static bool is_other_period(const struct jp_capture_info *info, const struct jp_
 }
 
 /* Returns a description of data that the case needs and the event does not request, or NULL. Other
- * rules do not notice data that no record has. */
+ * rules check only the data that records have, so they do not notice this. */
 static const char *find_unrequested(const struct modes *modes, const struct jp_event *event)
 {
 	const struct jp_watched_info *watched = &modes->evidence->watched;

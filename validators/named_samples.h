@@ -10,7 +10,7 @@
 
 /* Kinds of results for a sample's name, from bad to good. */
 enum jp_named { JP_NAME_WRONG, JP_NAME_NONE, JP_NAME_RIGHT, JP_NAMES };
-/* "wrong", "unnamed", "right" */
+/* Names of the kinds in results: "wrong", "unnamed", "right". */
 extern const char *const jp_named_text[JP_NAMES];
 
 struct jp_named_sample {
@@ -31,8 +31,8 @@ void jp_named_samples_free(struct jp_named_samples *samples);
 
 /* How inject changed the names of samples. */
 struct jp_names_change {
-	uint64_t covered, covered_bad; /* covered before injecting; those of them without the right
-					  name afterwards */
+	uint64_t covered, covered_bad; /* samples that were covered before inject; part of them:
+					  without the right name afterwards */
 	uint64_t both;                 /* samples in both files */
 	uint64_t better, worse, lost;
 };

@@ -23,8 +23,8 @@ static const struct jp_role named_callers = {.column = "right"};
 static const struct jp_role misnamed_samples = {.column = "wrong"};
 /* Samples that no thread can have produced. */
 static const struct jp_role impossible = {.column = "invented"};
-/* Usual share of native code among samples in paths. Names do not distinguish handlers (below) from
- * code that the truth does not cover (astray). */
+/* Usual share of native code among samples in paths. Names do not distinguish handlers
+ * (JP_SAMPLE_BELOW) from code that the truth does not cover (JP_SAMPLE_ASTRAY). */
 static const double USUAL = JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL;
 
 struct named_stacks {
@@ -32,19 +32,19 @@ struct named_stacks {
 	struct jp_frame_names names;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
-	uint64_t misnamed; /* samples with the name of a function that the thread was not in */
+	uint64_t misnamed; /* samples named after a function in which the thread was not */
 	uint64_t unnamed, stackless;
 	uint64_t samples, unwatched; /* all samples; samples of processes that never existed */
 	uint64_t callers,
-		nameless; /* emitted callers in complete stacks; those of them without a name */
+		nameless; /* emitted callers in complete stacks; emitted callers without a name */
 	uint64_t renamed; /* samples in a path, with native names only */
-	uint64_t astray;  /* samples in a path, with a native name above emitted code */
+	uint64_t astray; /* samples in a path, with a native innermost name and an emitted caller */
 	uint64_t time;
 	uint32_t pid, nr_seen, nr_must;
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 };
 
-/* Stores the numbers of up to FRAMES of @frames in @numbers. Returns how many. */
+/* Stores the name numbers of up to FRAMES of @frames in @numbers. Returns how many it stored. */
 static uint32_t number_frames(struct named_stacks *stacks, const uint64_t *frames, uint32_t count,
 			      uint64_t *numbers)
 {
@@ -96,7 +96,8 @@ static int report(struct named_stacks *stacks, const struct jp_event *event, con
 	return exception ? 0 : -ENOMEM;
 }
 
-/* Counts emitted callers, and those without a name. @frames: the true frames, equally many. */
+/* Counts emitted callers, and emitted callers without a name, in a complete stack. @frames: the
+ * true frames, as many as the stack has. */
 static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 {
 	for (uint32_t i = 1; i < stacks->nr_seen; i++) {
@@ -107,7 +108,8 @@ static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 	}
 }
 
-/* Counts and reports the verdict. @answer: result of the search for a true stack. */
+/* Counts the verdict of @event and reports a bad one. @answer: result of the search for a true
+ * stack. */
 static int count_verdict(struct named_stacks *stacks, const struct jp_event *event,
 			 enum jp_stack_answer answer)
 {
@@ -164,7 +166,7 @@ static bool has_emitted(const struct named_stacks *stacks)
 	return false;
 }
 
-/* Counts a sample without an emitted function innermost, if its thread was in a path. */
+/* Counts a sample whose innermost frame is no emitted function, if its thread was in a path. */
 static int count_unnamed(struct named_stacks *stacks, const struct jp_event *event)
 {
 	if (!is_in_named_path(stacks->view->evidence, event))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Observed names: the profiler's name for each address must be that of the function there. A
- * perf.data has no names: for these jit_order.c applies perf's rules. */
+/* Observed names: the name that the profiler gives to an address must be that of the function at
+ * the address. A perf.data file has no names; jit_order.c finds them by perf's rules. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,8 @@ static const char *find_cause(struct observed_names *names, const struct jp_trut
 	return is_function(names, name) ? "other-function" : "other-name";
 }
 
-/* Returns the code that begins at @ip, or NULL. A return address never is a first address. */
+/* Returns the code that begins at @ip, or NULL. A return address is never the first address of a
+ * function. */
 static const struct jp_truth_code *find_code_start(const struct observed_names *names,
 						   const struct jp_event *event, uint32_t pid,
 						   uint64_t ip)
@@ -107,7 +108,7 @@ static int judge_native(struct observed_names *names, const struct jp_event *eve
 	if (!jp_sample_is_watched(names->view->evidence, event->pid, event->time))
 		return 0;
 	names->native++;
-	/* A frame at a first address is no return address, and has the right name. */
+	/* A frame at the first address of a function is no return address; its name is right. */
 	if (!name || !is_function(names, name) || (at && strcmp(at->name, name) == 0))
 		return 0;
 	names->invented++;

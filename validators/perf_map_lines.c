@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines of perf maps: a map with one function of its process must have exactly the functions that
- * the process loaded, except those in files, with address, size and name. Samples do not show every
- * missing line: other code may have replaced it. */
+/* Lines of perf maps: a map that lists any function of its process must list exactly the functions
+ * that the process loaded, except those in files, with address, size and name. Samples do not show
+ * every missing line, because other code may have replaced the function. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct process_map {
 	struct perf_map_lines *all;
 	uint32_t pid;
 	struct jp_map counts; /* struct line_count, by digest */
-	struct jp_map ids;    /* ids of loads: later code with the same id was moved */
+	struct jp_map ids;    /* ids of loaded code: later code with the same id was moved */
 	bool known;           /* a line describes code of the process */
 	int failed;
 };
@@ -99,7 +99,7 @@ static int judge_load(struct process_map *map, const struct jp_truth_code *code)
 				  code->name, map->pid, code->addr, code->loaded);
 }
 
-/* Marks the lines of all code of the process, and stores when each id was first loaded. */
+/* Marks the lines that describe code of the process, and stores when each id was first loaded. */
 static int note_codes(struct process_map *map, const struct jp_truth_code *codes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -32,12 +32,12 @@ struct processes {
 	struct jp_view *view;
 	struct jp_findings *findings;
 	struct jp_files *files;
-	struct image *images; /* one for each incarnation of the truth */
+	struct image *images; /* one for each process incarnation of the truth */
 	size_t nr_images;
 	struct thread *threads; /* in the order of their first record */
 	size_t nr_threads, capacity;
-	struct jp_map by_tid; /* index + 1 */
-	uint64_t sideband;    /* records, other than samples, from after the enabling */
+	struct jp_map by_tid; /* index + 1 of a thread */
+	uint64_t sideband;    /* number of records, not samples, after events were enabled */
 };
 
 static int list_images(struct processes *processes)
@@ -51,8 +51,8 @@ static int list_images(struct processes *processes)
 	return processes->images ? 0 : -ENOMEM;
 }
 
-/* Returns the image of @pid at @time, within the slack of the clocks, or NULL: of two, the
- * later. */
+/* Returns the image that @pid had at @time, within the slack of the clocks, or NULL. If two images
+ * are possible, returns the later. */
 static struct image *find_image(const struct processes *processes, uint32_t pid, uint64_t time)
 {
 	uint64_t slack = processes->evidence->info.slack;
@@ -85,7 +85,8 @@ static struct thread *get_thread(struct processes *processes, uint32_t tid)
 	return fresh;
 }
 
-/* Notes which image and thread @event shows or names. Returns 0 or -ENOMEM. */
+/* Marks the image and the thread of @event as contained in the capture, and as named if @event
+ * names them. Returns 0 or -ENOMEM. */
 static int count_event(struct processes *processes, const struct jp_event *event)
 {
 	const uint64_t enabled = processes->evidence->info.enabled;
@@ -157,7 +158,8 @@ static const char *find_nameless_cause(const struct processes *processes, const 
 	const struct jp_control *control = jp_left_out_exec(processes->evidence, image->of->pid,
 							    image->of->before, image->of->until);
 
-	/* A record that came after the exec may have named the process. */
+	/* A thread's record from after the exec could have named the process, too, so the control
+	 * is the cause only if it left out both records. */
 	return control && control == jp_left_out_thread(processes->evidence, image->of->pid)
 		       ? control->name
 		       : "no-comm";
@@ -207,7 +209,7 @@ static int judge_images(struct processes *processes)
 	jp_findings_add_count(findings, "processes.images", images);
 	jp_findings_add_count(findings, "processes.unseen", unseen);
 	jp_findings_add_count(findings, "processes.nameless", nameless);
-	/* Without the metric a case about reuse is an ERROR. */
+	/* Without this metric, a case about reused pids becomes an ERROR. */
 	if (reused)
 		jp_findings_add_count(findings, "processes.reused", reused);
 	return 0;

@@ -42,8 +42,8 @@ static const char *check_misc(const struct jp_event *event)
 	return event->misc & ~known ? "other-misc" : NULL;
 }
 
-/* Returns the cause if flags or protection differ from those that perf_event_mmap_event() writes:
- * shared or private, and the mmap() flags that a mapping keeps. */
+/* Returns the cause if flags or protection are not such as perf_event_mmap_event() writes: either
+ * MAP_SHARED or MAP_PRIVATE, and those mmap() flags that a mapping keeps. */
 static const char *check_map(const struct jp_event *event)
 {
 	/* MAP_LOCKED, MAP_HUGETLB; in old kernels MAP_DENYWRITE and MAP_EXECUTABLE */

@@ -17,11 +17,11 @@
 
 enum { RECORD_MOST = UINT16_MAX };
 
-/* Times of a thread's records, in ns; its next record must come after. */
+/* Times of a thread's records so far, in ns. The thread's next record must have a later time. */
 struct record_order {
 	uint64_t born;   /* time at which its FORK was complete */
 	uint64_t wrote;  /* time at which its last FORK or EXIT record was complete */
-	uint64_t ended;  /* time of its own EXIT, before which its events end */
+	uint64_t ended;  /* time of its own EXIT; its events end before that */
 	uint64_t time;   /* time of its last sideband record */
 	uint64_t digest; /* digest of the record at @time */
 };
@@ -31,7 +31,7 @@ struct record_rules {
 	struct jp_map places;    /* an event's id -> struct event_place */
 	struct jp_map threads;   /* tid -> struct record_order */
 	struct jp_map events;    /* tid, attr and CPU -> the event's id */
-	struct jp_map addresses; /* addresses of breakpoints -> numbers, used instead of attrs */
+	struct jp_map addresses; /* addresses of breakpoints -> numbers that replace the attr's */
 	uint64_t records, bad;
 };
 
@@ -99,7 +99,8 @@ static const char *check_task(const struct jp_event *event)
 	return event->by_pid != pid || event->by_tid != tid ? "other-task" : NULL;
 }
 
-/* Returns whether the event is a breakpoint of jitproof: one for each thread, CPU and address. */
+/* Returns whether the event is a breakpoint of jitproof, which opens one event for each thread, CPU
+ * and address. */
 static bool is_breakpoint(const struct record_rules *rules, const struct jp_event *event)
 {
 	return rules->view->evidence->info.breakpoints &&
@@ -111,7 +112,7 @@ static bool is_breakpoint(const struct record_rules *rules, const struct jp_even
 static int check_place(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	struct event_place {
-		uint64_t cpu, ip; /* 1 + its CPU; the address of a breakpoint */
+		uint64_t cpu, ip; /* 1 + the event's CPU; the address of a breakpoint */
 	} * place;
 	const bool breakpoint = event->type == JP_EVENT_SAMPLE && is_breakpoint(rules, event);
 	struct event_place seen = {event->cpu + UINT64_C(1), breakpoint ? event->sample.ip : 0};
@@ -130,9 +131,10 @@ static int check_place(struct record_rules *rules, const struct jp_event *event,
 	return 0;
 }
 
-/* Returns the cause if the dump is too short. perf_sample_ustack_size() grants the requested size
- * unless the record or the address space ends before; perf_output_sample_ustack() copies that much,
- * or up to a page that is not present, which some machines' copy does not reach. */
+/* Returns the cause if the stack dump is too short. perf_sample_ustack_size() grants the requested
+ * size unless the record or the address space ends before. perf_output_sample_ustack() copies the
+ * granted size, or less if a page is not present; on some machines the copy ends some bytes before
+ * that page. */
 static const char *check_dump(const struct record_rules *rules, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
@@ -163,8 +165,8 @@ static const char *find_disorder(const struct record_rules *rules, struct record
 	uint64_t digest;
 
 	if (time < order->born)
-		return "before-fork"; /* Our events for tasks are inherited; events for CPUs outlive
-					 a task. */
+		return "before-fork"; /* Only for our events, which tasks inherit: events for CPUs
+					 exist longer than a task. */
 	if (event->type == JP_EVENT_SAMPLE)
 		return rules->view->evidence->info.first_enabled && event->asked->inherit &&
 				       order->ended && order->ended + slack < event->time
@@ -206,9 +208,9 @@ static int check_order(struct record_rules *rules, const struct jp_event *event,
 	return 0;
 }
 
-/* Checks the event's id: on a CPU, a task has one event of each attr, or one for each breakpoint
- * address. Skips the check if the capture dropped duplicates: tasks created during the attach have
- * two events. */
+/* Checks the event's id: on each CPU, a task has one event of each attr, or for breakpoints one of
+ * each address. Skips the check if the capture dropped duplicate samples, because tasks created
+ * during the attach have two events. */
 static int check_event(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	struct task_event {

@@ -9,8 +9,8 @@
 #include "harness/base/search.h"
 #include "harness/model/oracle/oracle.h"
 
-/* Longest time, in ns, that native code runs at the borders of an activation, page faults of the
- * truth's file included. For truths before version 3, which do not contain it. */
+/* Longest time, in ns, that native code runs at the borders of an activation, including page faults
+ * in the truth's file. Used for truths before version 3, which do not contain this time. */
 enum { OLD_BORDER_NS = 200000 };
 /* Bytes below the interrupted stack pointer that the kernel skips for a signal frame on x86-64.
  * Other architectures skip fewer, but a signal frame itself is larger. */
@@ -108,8 +108,8 @@ static bool is_handler_stack(const struct jp_truth_activation *interrupted, uint
 	return sp > interrupted->sp || sp + RED_ZONE < interrupted->interrupted_sp;
 }
 
-/* Returns whether a handler may run in @activation: before or after the handler's own
- * activation. */
+/* Returns whether a signal handler may run native code in @activation: before or after the
+ * activation that the handler itself makes. */
 static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		       uint64_t sp)
 {
@@ -128,8 +128,8 @@ static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activ
 	       before->path == activation->path && is_handler_stack(before, sp);
 }
 
-/* Returns whether native code enters or leaves the activation: @sp, if known, is not below the
- * path's first frame, or the times [@from, @to] reach the borders. */
+/* Returns whether native code is entering or leaving the activation: @sp, if known, is not below
+ * the path's first frame, or [@from, @to] reaches beyond the activation's begin or end. */
 static bool is_at_border(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 			 uint64_t from, uint64_t to, bool has_user, uint64_t sp)
 {
@@ -156,10 +156,10 @@ static bool runs_code(const struct jp_evidence *evidence,
 	return false;
 }
 
-/* Returns whether native code can enter or leave @activation at @time: no sample of the witness in
- * emitted code lies between it and the border. The thread reads the border's time only after the
- * interrupt of the sample, and the kernel may let other tasks run first. A run without a witness
- * has no such evidence. */
+/* Returns whether native code may be entering or leaving @activation at @time: the witness has no
+ * sample in emitted code between @time and that border of the activation. A sample can be far from
+ * the recorded border: the thread reads the time only after the sample's interrupt, and the kernel
+ * may run other tasks first. A run without a witness has no such evidence. */
 static bool may_be_at_border(const struct jp_evidence *evidence,
 			     const struct jp_truth_activation *activation, uint64_t time)
 {

@@ -5,20 +5,21 @@
 #include "harness/model/evidence/evidence.h"
 #include "harness/model/oracle/truth.h"
 
-/* The place of a sample, by the truth about its thread at that time. */
+/* Where a sample lies, according to what the truth states about its thread at the sample's time. */
 enum jp_sample_class {
 	JP_SAMPLE_CODE,      /* in emitted code: each method has a verdict on it */
-	JP_SAMPLE_OUTSIDE,   /* outside of the time in which samples are taken */
-	JP_SAMPLE_ASTRAY,    /* within an activation, but not in its code */
-	JP_SAMPLE_EDGE,      /* native code that enters an activation or leaves it */
-	JP_SAMPLE_BELOW,     /* native code of a signal handler during an activation */
+	JP_SAMPLE_OUTSIDE,   /* before or after the window in which the capture samples */
+	JP_SAMPLE_ASTRAY,    /* during an activation, but not in the activation's code */
+	JP_SAMPLE_EDGE,      /* in native code that enters or leaves an activation */
+	JP_SAMPLE_BELOW,     /* in native code of a signal handler during an activation */
 	JP_SAMPLE_KERNEL,    /* in the kernel, without a user part */
 	JP_SAMPLE_NATIVE,    /* its thread is in no activation */
 	JP_SAMPLE_UNWATCHED, /* its process is not in the truth at that time */
 	JP_SAMPLE_CLASSES
 };
-/* Usual share of astray and below samples in activations. The truth does not cover the instructions
- * between the return from a path and the next time stamp, nor those at both ends of a handler. */
+/* Usual share of JP_SAMPLE_ASTRAY and JP_SAMPLE_BELOW samples among those in activations. The truth
+ * does not cover the instructions between the return from a path and the next time stamp, nor the
+ * first and last instructions of a handler. */
 #define JP_SAMPLE_ASTRAY_USUAL 0.003
 #define JP_SAMPLE_BELOW_USUAL  0.01
 /* Usual share of samples from processes that have not announced themselves yet. */
@@ -36,9 +37,10 @@ struct jp_sample_facts {
 	enum jp_sample_where {
 		JP_IN_NONE,    /* its thread is in no activation */
 		JP_IN_EDGE,    /* its thread enters or leaves an activation */
-		JP_IN_HANDLER, /* a handler runs above its activation, and the ip may be there */
-		JP_INSIDE,     /* it is in an activation, without a handler */
-		JP_IN_OTHERS,  /* it is in an activation of another process than the sample's */
+		JP_IN_HANDLER, /* a signal handler interrupted its activation, and the ip may lie
+				  in the handler */
+		JP_INSIDE,     /* its thread is in an activation, not in a handler */
+		JP_IN_OTHERS,  /* the activation at that time belongs to another process */
 	} where;
 	bool ended; /* the activation ended with its process, at an unknown time */
 };
@@ -48,13 +50,14 @@ enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts);
 struct jp_sample_facts_of {
 	const struct jp_evidence *evidence;
 	const struct jp_truth_activation *hint; /* activation of the previous sample */
-	const struct jp_event **waits;          /* acts of the truth: handlers that wait */
+	const struct jp_event **waits;          /* acts of the truth: waits in signal handlers */
 	size_t nr_waits, waits_capacity;
 };
 /* Fills @of. Returns 0 or -ENOMEM; call jp_sample_facts_end() in both cases. */
 int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidence *evidence);
 void jp_sample_facts_end(struct jp_sample_facts_of *of);
-/* Returns whether a stream of observations has no frame of a sample in a path. */
+/* Returns whether @event is a sample of a profiler's stream without any frame, taken while its
+ * thread ran a path. */
 bool jp_sample_is_stackless(const struct jp_evidence *evidence, const struct jp_event *event);
 /* Returns the facts of @event. @ip, @sp: its user registers if @has_user; @sp 0: unknown. */
 struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const struct jp_event *event,
@@ -68,5 +71,5 @@ bool jp_sample_is_bystander(const struct jp_evidence *evidence, const struct jp_
 /* Returns whether @time lies in the window that the capture reports, or in an interval if the
  * capture is gated. */
 bool jp_sample_is_in_window(const struct jp_evidence *evidence, uint64_t time);
-/* Returns whether the truth has @pid at @time; UINT64_MAX: at any time. */
+/* Returns whether the truth has a process @pid at @time; @time UINT64_MAX: at any time. */
 bool jp_sample_is_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);

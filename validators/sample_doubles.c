@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Double samples: an event takes at most one sample of a thread at a time. */
+/* Double samples: an event takes at most one sample of a thread at one time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -24,9 +24,10 @@ struct last_sample {
 	uint32_t attr;
 };
 
-/* Returns whether perf wrote one record twice, which happens if it comes between two reads of the
- * ring's head in one round: the next round starts from the first value (perf_mmap__push() and
- * perf_mmap__read_init() in tools/perf/util/mmap.c). Other records then separate both. */
+/* Returns whether perf wrote one record twice. That happens if the record comes between two reads
+ * of the ring's head in one round: the next round starts from the first value (perf_mmap__push()
+ * and perf_mmap__read_init() in tools/perf/util/mmap.c). Other records then separate the two
+ * copies. */
 static bool was_written_twice(const struct last_sample *last, const struct last_sample *again,
 			      const struct jp_event *event)
 {

@@ -19,16 +19,17 @@ struct sample_range {
 };
 
 struct sample_places {
-	struct sample_range *places; /* by start; @end is the largest end up to this range */
+	struct sample_range *places; /* by start; a range's @end is the largest of all so far */
 	size_t count;
-	struct sample_range *kernel; /* the kernel's mappings, by record */
+	struct sample_range *kernel; /* the kernel's mappings, in the order of records */
 	size_t nr_kernel, kernel_capacity;
-	uint64_t samples, nowhere; /* samples of the workload in user space; those of them in no
-				      range of @places */
-	uint64_t all, elsewhere;   /* all samples; those outside of @kernel */
+	uint64_t samples, nowhere; /* samples of the workload in user space; those in no range of
+				      @places */
+	uint64_t all, elsewhere;   /* all samples; samples in the kernel, outside of @kernel */
 };
 
-/* Some are allowed: BPF programs, for example, may have no record. */
+/* A few samples outside of the kernel's mappings are allowed: BPF programs, for example, may have
+ * no record. */
 static const struct jp_role elsewhere = {.bound = JP_MOST_UNJUDGED};
 
 static int by_start(const void *one, const void *other)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Room for others: a capture of all CPUs contains samples of other processes. Computes how many the
- * CPUs can take besides the workload's. Cases use this figure as a bound. */
+/* Room for other samples: a capture of all CPUs contains samples of other processes. Computes how
+ * many samples the CPUs can take besides those of the workload. Cases use this figure as a bound.
+ */
 #include <errno.h>
 #include <math.h>
 
@@ -10,12 +11,12 @@
 /* Highest ratio of an event's clock to CLOCK_MONOTONIC: the kernel slews the latter by at most 500
  * ppm of frequency and as much of offset (MAXFREQ and MAX_TICKADJ in kernel/time/ntp.c). */
 static const double FASTER = 1.001;
-/* Additional samples of each CPU at both ends of the range of times. */
+/* Number of additional samples that each CPU can take at the two ends of the range of times. */
 enum { ENDS = 2 };
 
 struct samples_room {
-	uint64_t first, last; /* times of samples */
-	uint64_t watched;     /* samples of the workload */
+	uint64_t first, last; /* times of the first and last sample */
+	uint64_t watched;     /* number of samples of the workload */
 	uint64_t period;      /* period in ns; 0: it varies */
 	bool sampled;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shown samples: what other programs show of the samples of a file, which is what users see, must
- * be what the file holds (docs/readers.md). */
+/* Shown samples: programs that read a capture (readers) must show its samples as the file holds
+ * them, because users see only what readers show (docs/readers.md). A reading is what one reader
+ * shows of one file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -38,7 +39,7 @@ struct shown_comparison {
 	const struct jp_shown_sample *sample;
 	const struct jp_shown_frame *frames;
 	struct jp_shown_fault fault;
-	const char *first; /* the first cause */
+	const char *first; /* cause of the first difference */
 };
 
 static bool is_of_injected(const struct jp_shown *shown)
@@ -94,7 +95,8 @@ static int compare_top(struct shown_comparison *comparison)
 		      "shown at %" PRIx64, top->addr);
 }
 
-/* Returns the name of the mapping of frame @at of the callchain or of the dump. */
+/* Returns the name of the mapping that contains frame number @at of the held callchain or, if
+ * @unwound, of the walk of the stack dump. */
 static const char *find_place(const struct shown_comparison *comparison, bool unwound, uint32_t at)
 {
 	const struct jp_held *held = comparison->held;
@@ -136,7 +138,7 @@ static int compare_frames(struct shown_comparison *comparison)
 		      fault->at, difference.where);
 }
 
-/* Judges the name of a frame for @addr, if no name of the sample was wrong yet. */
+/* Judges the name that @frame shows for @addr, unless another name of the sample was wrong. */
 static int compare_name(struct shown_comparison *comparison, const struct jp_shown_frame *frame,
 			uint64_t addr, bool caller, bool *judged, bool *wrong)
 {
@@ -164,7 +166,7 @@ static int compare_names(struct shown_comparison *comparison)
 
 	if (held->event->sample.user && (top->placed || top->name))
 		failed = compare_name(comparison, top, held->ip, false, &judged, &wrong);
-	/* Frames behind a difference belong to no known address. */
+	/* The true addresses of frames after a difference are unknown. */
 	if (fault->cause && fault->at < count)
 		count = fault->at;
 	if (comparison->sample->count < count)
@@ -235,7 +237,7 @@ static int report_absent(struct shown_state *state, const struct jp_shown_readin
 	return failed;
 }
 
-/* Reports the samples of one reading that it or the file lacks. */
+/* Reports samples of the file that @reading lacks, and samples of @reading that the file lacks. */
 static int judge_reading(struct shown_state *state, struct jp_shown_reading *reading)
 {
 	const struct jp_shown *shown = reading->shown;
@@ -264,7 +266,7 @@ static int judge_reading(struct shown_state *state, struct jp_shown_reading *rea
 	return failed;
 }
 
-/* Judges one reading as a whole, and notes whether its reader agrees. */
+/* Judges one reading as a whole, and records whether it agrees with the file. */
 static int end_reading(struct shown_state *state, size_t index)
 {
 	struct jp_view *view = state->view;
@@ -303,7 +305,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	return failed;
 }
 
-/* Opens a reading and its book, named as its file in the case's folder. */
+/* Opens a reading and its account, which has the name of the reading's file in the folder. */
 static int begin_reading(struct shown_state *state, size_t index)
 {
 	struct jp_shown *shown = &state->files.files[index];
@@ -326,7 +328,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	failed = jp_shown_files_load(&state->files, evidence->dir, err);
 	if (failed)
 		return failed;
-	/* What a control adds back is in no reading. */
+	/* Readings lack the records that judging a control adds back. */
 	if (!state->files.count || view->added_back)
 		return 1;
 	failed = jp_code_loads_read(evidence->dir, &state->loads, err);

@@ -20,21 +20,21 @@ struct comparison {
 	uint32_t nr_shown, nr_held;
 };
 
-/* Returns whether shown frame @i is frame @j of the file. */
+/* Returns whether the shown frame number @i is the file's frame number @j. */
 static bool is_same(const struct comparison *all, uint32_t i, uint32_t j)
 {
 	const struct jp_mapping *mapping;
 
 	if (i >= all->nr_shown || j >= all->nr_held)
 		return false;
-	/* A reader of names alone shows how many frames there are. */
+	/* A reader that shows only names still shows the number of frames. */
 	if (!all->shown[i].placed)
 		return true;
 	mapping = jp_replay_find_as_perf(all->spaces, all->pid, all->held[j] - (j > 0));
 	return jp_shown_is(&all->shown[i], all->held[j], j > 0, mapping);
 }
 
-/* Compares all frames. @ends: there must be no frame behind those of the file. */
+/* Compares all frames. @ends: no further shown frame may follow those of the file. */
 static struct jp_shown_fault compare_frames(const struct comparison *all, bool ends)
 {
 	struct jp_shown_fault fault = {.shown = all->nr_shown, .held = all->nr_held};
@@ -84,6 +84,6 @@ struct jp_shown_fault jp_shown_compare(struct jp_replay *spaces, const struct jp
 	}
 	unwound = compare_frames(&dump, held->ends);
 	unwound.unwound = true;
-	/* A reader may show the dump alone, but then it must show that whole. */
+	/* A reader may show the frames of the dump alone, but then it must show all of them. */
 	return fault.cause && unwound.cause ? fault : unwound;
 }

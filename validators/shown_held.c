@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-/* Returns whether the current file has unwinding tables for @code: inject wrote the jitdump's. For
- * jp_truth_stack. */
+/* Returns whether the current file has unwinding tables for @code: inject copies the tables of the
+ * jitdump. A callback of struct jp_truth_stack. */
 static bool has_unwind_info(void *context, const struct jp_truth_code *code, uint64_t time)
 {
 	const struct jp_holder *holder = context;
@@ -13,8 +13,8 @@ static bool has_unwind_info(void *context, const struct jp_truth_code *code, uin
 	return holder->view->in_injected && load && jp_jit_cfi_has_tables(holder->jit, load);
 }
 
-/* Returns whether the file at @addr of @pid was gone when readers needed it. For
- * jp_truth_stack. */
+/* Returns whether the file mapped at @addr of @pid no longer existed when readers needed it. A
+ * callback of struct jp_truth_stack. */
 static bool lacks_file(void *context, uint32_t pid, uint64_t addr)
 {
 	const struct jp_holder *holder = context;
@@ -50,8 +50,8 @@ int jp_holder_apply(struct jp_holder *holder, const struct jp_event *event)
 	return jp_jit_cfi_apply(holder->jit, event);
 }
 
-/* Returns how many frames of @truth the dump of @event, whose stack pointer is @sp, leads to. perf
- * cannot read the last word of a dump (results/FINDINGS.md). */
+/* Returns how many frames of @truth a walk of the stack dump of @event can find. @sp: the sampled
+ * stack pointer. perf cannot read the last word of a dump (results/FINDINGS.md). */
 static uint32_t count_dumped(const struct jp_truth_stack *truth, const struct jp_event *event,
 			     uint64_t sp)
 {
@@ -64,8 +64,8 @@ static uint32_t count_dumped(const struct jp_truth_stack *truth, const struct jp
 	return count;
 }
 
-/* Finds the frames in the dump by the truth; wrong call frame information misleads each reader in
- * its own way. */
+/* Stores in @held the frames that a walk of the dump finds, according to the truth. Stores only the
+ * first frame if call frame information is wrong, which misleads each reader in its own way. */
 static void find_dump(struct jp_holder *holder, struct jp_held *held, uint64_t ip, uint64_t sp)
 {
 	const struct jp_evidence *evidence = holder->view->evidence;

@@ -6,7 +6,7 @@
 #include "harness/judge/validator.h"
 #include "harness/model/unwind/jit_cfi.h"
 
-/* What a file holds at one sample, so that a reader can show it. */
+/* The addresses that a file holds for one sample: a reader must show them. */
 struct jp_held {
 	const struct jp_event *event;
 	uint64_t ip;          /* the sampled user address */
@@ -15,26 +15,26 @@ struct jp_held {
 	bool chained; /* the sample has a callchain with a user part */
 	bool garbage; /* a value in @user looks like a marker */
 	bool dumped;  /* the sample has registers and a stack dump */
-	/* The frames in @dump that a walk by call frame information finds; 0: unknown. */
+	/* Frames that a walk of the stack dump by call frame information finds; NULL: unknown. */
 	const uint64_t *dump;
 	uint32_t nr_dump;
-	bool ends; /* @dump ends at the root: there is no more to find */
+	bool ends; /* @dump reaches the root of the stack: a reader cannot find more frames */
 };
 
-/* The sources of that. */
+/* The state from which jp_holder_find() fills a struct jp_held. */
 struct jp_holder {
 	const struct jp_view *view;
 	const struct jp_code_loads *loads;
 	const struct jp_shown_files *files;
 	struct jp_jit_cfi *jit;
 	struct jp_truth_stack truth;
-	bool in_injected; /* @jit is of that file */
+	bool in_injected; /* @jit describes the injected file */
 };
 
 /* Prepares @holder, whose @view, @loads and @files are set. Returns 0 or -ENOMEM. */
 int jp_holder_init(struct jp_holder *holder);
 void jp_holder_free(struct jp_holder *holder);
-/* Follows the processes. Returns 0 or -ENOMEM. */
+/* Updates the processes and their mappings by @event. Returns 0 or -ENOMEM. */
 int jp_holder_apply(struct jp_holder *holder, const struct jp_event *event);
-/* Finds what the current file holds at the sample @event, valid until the next call. */
+/* Stores in @held what the current file holds for the sample @event, valid until the next call. */
 void jp_holder_find(struct jp_holder *holder, const struct jp_event *event, struct jp_held *held);

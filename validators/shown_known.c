@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Known defects of readers: the id of the finding replaces the cause. */
+/* Known defects of readers: if one explains a difference, the finding's id replaces the cause. */
 #include "validators/shown_known.h"
 
 #include <stdio.h>
@@ -8,7 +8,8 @@
 #include "harness/base/path.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Returns whether a walk of the dump ended in front of the frame in @difference->where. */
+/* Returns whether the reader's walk of the dump ended just before the frame whose mapping is
+ * difference->where. */
 static bool is_cut_short(const struct jp_shown_difference *difference)
 {
 	return difference->fault && difference->fault->unwound &&
@@ -57,7 +58,7 @@ static bool lacks_first_address(const struct jp_shown_difference *difference)
 	return difference->failed && strstr(difference->failed, "neither sample IP nor");
 }
 
-/* The findings, and the readers that have them. */
+/* The findings about readers, and which readers, in which versions, have the defect. */
 static const struct known_defect {
 	const char *id, *reader;
 	unsigned int first[2], last[2]; /* versions */

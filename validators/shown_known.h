@@ -5,17 +5,17 @@
 
 /* A difference between what a reader shows and what the file holds. */
 struct jp_shown_difference {
-	const char *reader; /* name and version */
+	const char *reader; /* name and version of the reader */
 	const char *cause;
-	const struct jp_held *held;         /* NULL: it concerns the whole file */
-	const struct jp_shown_fault *fault; /* NULL: it concerns no frame */
-	const struct jp_shown_frame *frame; /* the shown one at fault->at, or NULL */
-	const char *where;  /* name of the mapping of the held frame at fault->at; "": none */
-	bool gone;          /* that mapping's file was gone */
-	const char *failed; /* the reader's last words, or NULL */
-	bool is_folder;     /* the file is a folder */
+	const struct jp_held *held;         /* NULL: the difference concerns the whole file */
+	const struct jp_shown_fault *fault; /* NULL: the difference concerns no frame */
+	const struct jp_shown_frame *frame; /* the shown frame number fault->at, or NULL */
+	const char *where;  /* name of the mapping of held frame number fault->at; "": none */
+	bool gone;          /* the file of the mapping @where no longer exists */
+	const char *failed; /* why the reader failed; NULL: it did not */
+	bool is_folder;     /* the capture is a folder, not a single file */
 };
 
-/* Returns the id of the finding (results/FINDINGS.md) that explains the difference, or its cause.
- */
+/* Returns the id of the finding (results/FINDINGS.md) that explains @difference, or, if there is
+ * none, difference->cause. */
 const char *jp_shown_known(const struct jp_shown_difference *difference);

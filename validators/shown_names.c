@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Returns the function at @addr, if it surely was there at the time of @event and needs a name. */
+/* Returns the function that was surely at @addr at the time of @event, if it needs a name; else
+ * NULL. */
 static const struct jp_incarnation *find_function(const struct jp_naming *naming,
 						  const struct jp_event *event, uint64_t addr)
 {
@@ -19,7 +20,7 @@ static const struct jp_incarnation *find_function(const struct jp_naming *naming
 	return incarnation;
 }
 
-/* Returns the cause for a shown @name that is not that of @code. */
+/* Returns the cause id for a shown @name that is not the name of @code. */
 static const char *find_cause(const struct jp_naming *naming, const struct jp_truth_code *code,
 			      const char *name, uint64_t time)
 {
@@ -46,8 +47,8 @@ static bool is_same_name(const char *one, const char *other)
 	return one && other ? strcmp(one, other) == 0 : !one && !other;
 }
 
-/* Returns whether perf's rules give the shown name to the return address behind @addr: readers
- * differ in which of both they look up. */
+/* Returns whether perf's rules give the shown name to the return address, which follows @addr. Some
+ * readers look up the return address, others the address before it. */
 static bool is_of_return_address(const struct jp_naming *naming, const struct jp_event *event,
 				 const struct jp_shown_frame *frame, uint64_t addr)
 {

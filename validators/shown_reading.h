@@ -5,29 +5,30 @@
 #include "harness/format/event.h"
 #include "harness/format/shown/shown.h"
 
-/* One reader's samples of one file, and which of them the file has. */
+/* Pairs the samples that one reader shows with the samples of the file that it read. */
 struct jp_shown_reading {
 	const struct jp_shown *shown;
-	bool *used;           /* by sample */
+	bool *used;           /* by index of a shown sample: a sample of the file has been found */
 	struct jp_map absent; /* pid -> struct jp_shown_absent */
 	uint64_t held;        /* samples in the file */
-	uint64_t equal;       /* shown as the file holds them */
+	uint64_t equal;       /* samples that the reader shows as the file holds them */
 	uint64_t missing, invented;
 };
 
 struct jp_shown_absent {
 	uint64_t samples, absent;
-	uint64_t time; /* of the first absent one */
+	uint64_t time; /* of the first absent sample */
 	uint32_t tid;
 };
 
 /* Prepares @reading, whose @shown is set. Returns 0 or -ENOMEM. */
 int jp_shown_reading_init(struct jp_shown_reading *reading);
 void jp_shown_reading_free(struct jp_shown_reading *reading);
-/* Finds the next shown sample of @event and counts it; stores NULL in *@found if there is none.
- * Returns 0 or -ENOMEM. */
+/* Counts the sample @event of the file and stores in *@found the sample that the reader shows for
+ * it, or NULL. Returns 0 or -ENOMEM. */
 int jp_shown_reading_find(struct jp_shown_reading *reading, const struct jp_event *event,
 			  const struct jp_shown_sample **found);
-/* Returns the first shown sample, from @from on, that the file does not have, or NULL. */
+/* Returns the first shown sample, from index *@from on, that the file does not have, or NULL.
+ * Advances *@from. */
 const struct jp_shown_sample *jp_shown_reading_invented(const struct jp_shown_reading *reading,
 							size_t *from);

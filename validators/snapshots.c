@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Snapshots: each must show exactly the memory that was executable while the capture read the maps.
- * No snapshot may be missing, and each executable line must have a record. */
+/* Snapshots: each snapshot of /proc/PID/maps must show exactly the memory that was executable while
+ * the capture read it. No snapshot may be missing, and each executable line must have a record. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ struct shown {
 	bool must_record; /* the capture is jitproof's own: each line must have a record */
 };
 
-/* Returns whether @one existed during the whole @snapshot (@surely), or possibly at some time of
- * it. */
+/* Returns whether the mapping @one existed during the whole time of @snapshot (if @surely), or may
+ * have existed at some time of it. */
 static bool existed_during(const struct shown *shown, const struct jp_executable *one,
 			   const struct jp_snapshot *snapshot, bool surely)
 {
@@ -82,7 +82,8 @@ static uint64_t digest_line(uint32_t pid, uint64_t start, uint64_t end, uint64_t
 	return jp_digest(jp_digest(0, words, sizeof(words)), name, strlen(name));
 }
 
-/* Stores synthesized records, which have time 0 or that of the snapshot, and no generation. */
+/* Stores the digests of synthesized records: they have time 0 or the time of the snapshot, and no
+ * inode generation. */
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct shown *shown = view->state;

@@ -11,7 +11,8 @@
 #include "harness/base/order.h"
 #include "harness/model/unwind/methods.h"
 
-/* Least judged samples of a process in its interval; processes with metrics of their own. */
+/* Least number of judged samples of a process in its interval; largest number of processes with
+ * metrics of their own. */
 enum { LEAST_OF_PROCESS = 100, MOST_LISTED = 64 };
 /* If one of these is missing, samples in emitted code cannot be distinguished from others. */
 enum { UNCLASSED = JP_LACKS_ADDRESSES | JP_LACKS_TIME | JP_LACKS_THREADS };
@@ -27,7 +28,8 @@ static const struct jp_role foreign = {
 	.tail = "of processes that the truth does not know",
 };
 static const struct jp_role broken = {.fault = true};
-/* Repeated samples of one instruction prove no more than one sample. */
+/* Role of the number of distinct instructions: many samples of one instruction prove no more than
+ * one. */
 static const struct jp_role distinct_places = {
 	.bound = JP_LEAST_DISTINCT,
 	.lead = "",

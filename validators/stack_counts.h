@@ -6,26 +6,25 @@
 /* Verdicts of the stacks that one method walked. */
 struct jp_method_count {
 	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview, flagged;
-	uint64_t in_kernel[JP_VERDICTS]; /* verdicts of samples in the kernel */
-	uint64_t complete;               /* short, but the method claims to have reached the root */
-	uint64_t hidden[2];              /* unmapped, and in addition wrong or extra */
+	uint64_t in_kernel[JP_VERDICTS]; /* verdicts of samples taken in the kernel */
+	uint64_t complete;               /* short stacks that the method reports as complete */
+	uint64_t hidden[2];              /* unmapped stacks that are also wrong; also extra */
 	uint64_t absent;                 /* samples without data for the method */
 };
 
-/* Counts of one process of a gated capture. */
+/* Counts of one process that announced itself to a gated capture. */
 struct jp_process_count {
 	uint64_t judged[JP_METHODS], whole[JP_METHODS];
 };
 
 struct jp_stack_counts {
 	struct jp_method_count methods[JP_METHODS];
-	uint64_t samples,
-		unjudged;  /* number of samples in emitted code; of samples that cannot be judged */
-	uint64_t kernel;   /* samples in emitted code that were taken in the kernel */
-	uint64_t off_code; /* samples of a thread in a path, but in no emitted code */
-	uint64_t foreign;  /* samples of processes that the truth does not have */
-	uint64_t granted_least;             /* smallest dump that the kernel granted, in bytes */
-	struct jp_process_count *processes; /* one for each announcement */
+	uint64_t samples, unjudged; /* samples in emitted code; samples that cannot be judged */
+	uint64_t kernel;            /* samples in emitted code that were taken in the kernel */
+	uint64_t off_code;      /* samples whose thread runs a path, but outside of emitted code */
+	uint64_t foreign;       /* samples of processes that the truth does not have */
+	uint64_t granted_least; /* smallest dump that the kernel granted, in bytes */
+	struct jp_process_count *processes; /* one for each announcement at the gate */
 	uint64_t *places;                   /* function id << 32 | offset of each judged sample */
 	size_t nr_places, places_capacity;
 };
@@ -36,12 +35,12 @@ void jp_stack_counts_free(struct jp_stack_counts *counts);
 /* Counts @weight samples of @method with @verdict. */
 void jp_stack_counts_verdict(struct jp_stack_counts *counts, enum jp_method method,
 			     enum jp_verdict verdict, uint64_t weight);
-/* Returns the metric of exceptions with @verdict, or NULL if it is good or unjudged. Stores the
- * cause id in *@cause, except of JP_UNMAPPED. */
+/* Returns the metric to which exceptions with @verdict belong; NULL: @verdict is good or unjudged.
+ * Stores the cause id in *@cause unless @verdict is JP_UNMAPPED. */
 const char *jp_stack_counts_metric(enum jp_verdict verdict, const char **cause);
 /* Stores the place of a judged sample: @offset in function @id. Returns 0 or -ENOMEM. */
 int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset);
-/* Counts a sample in a path without any frame as short. Returns 0 or -ENOMEM. */
+/* Counts a sample without any frame, taken in a path, as a short stack. Returns 0 or -ENOMEM. */
 int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *view,
 			      const struct jp_event *event);
 /* Changes the verdict of @weight samples from @was (JP_UNJUDGED: not counted yet) to @now. Returns

@@ -5,7 +5,7 @@
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/unwind/unwind.h"
 
-/* A fault of a stack: the cause, and the data for its description. */
+/* Why a stack is broken: the cause, and data to describe it. */
 struct jp_stack_fault {
 	enum jp_stack_fault_kind {
 		JP_FAULT_STOP, /* unwinding stopped at @unwound->where */

@@ -18,7 +18,7 @@ enum jp_stack_answer jp_stack_guess(const struct jp_evidence *evidence,
 					      slack, method, &guess, truth);
 		if (answer != JP_STACK_FOUND)
 			break;
-		/* Verdicts are ordered from bad to good. */
+		/* The values of enum jp_verdict are ordered from bad to good. */
 		verdict = fit(context, truth);
 		if (verdict <= most)
 			continue;

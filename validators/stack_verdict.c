@@ -42,8 +42,8 @@ bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method metho
 	/* The kernel walks the stack itself, so the size of the dump does not matter. */
 	if (method == JP_CHAIN)
 		return unwound->stop == JP_UNWIND_MAX_STACK;
-	/* The next frame's place on the stack is known, except for native frames. A dump may also
-	 * end at a page that was never touched. */
+	/* The place of the next frame on the stack is known unless it is a native frame. The dump
+	 * may also end before a page that was never touched (unwound->cut). */
 	return truth->at[count] ? truth->at[count] - sp >= dumped : unwound->cut;
 }
 
@@ -63,6 +63,6 @@ enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const u
 		return JP_SINGLE;
 	if (seen[nr_seen - 1] != whole[nr_whole - 1] && seen[nr_seen - 1] != must[nr_must - 1])
 		return JP_SHORT;
-	/* If the root is there, frames beyond those that the method must show are allowed. */
+	/* In a stack that reaches the root, frames that the method need not show are allowed. */
 	return is_subsequence(must, nr_must, seen, nr_seen) ? JP_GAP : JP_HOLE;
 }

@@ -9,14 +9,15 @@
 
 /* Returns the verdict of the observed stack @seen (docs/reading-results.md), except unjudged and
  * unmapped, which the caller decides. All stacks are innermost first. @must: the frames that the
- * method must show. @whole: the sampled address and every caller up to the root. Neither may be
- * empty. */
+ * method must show. @whole: the sampled address and every caller up to the root. Neither @must nor
+ * @whole may be empty. */
 enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole);
-/* Returns how many frames are equal, starting with the innermost. */
+/* Returns how many innermost frames of @seen equal those of @must. */
 uint32_t jp_stack_same(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 		       uint32_t nr_must);
-/* Returns whether @unwound is the stack that the truth predicts for @method, or its innermost part
- * up to the most addresses of a chain or to the end of the @dumped bytes from @sp on. */
+/* Returns whether @unwound is the stack that the truth predicts for @method, or the innermost part
+ * of that stack up to a limit: the largest permitted chain, or the end of the dump (@dumped bytes
+ * from @sp on). */
 bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method method,
 			const struct jp_unwound *unwound, uint64_t sp, uint64_t dumped);

@@ -38,8 +38,8 @@ static void compare_word(void *context, uint64_t at, uint64_t value, uint64_t si
 	dump->known = value;
 }
 
-/* Returns whether the callchain has a caller: without a frame pointer the kernel's walk ends at
- * once. */
+/* Returns whether the callchain has at least one caller: if the frame pointer is invalid, the
+ * kernel's walk ends at once. */
 static bool has_caller(const struct stack_words *words, const struct jp_event *event)
 {
 	const uint64_t *user;
@@ -48,7 +48,7 @@ static bool has_caller(const struct stack_words *words, const struct jp_event *e
 	       jp_event_user_chain(event, &user) > 1;
 }
 
-/* Judges frame pointer @dumped. @known: its true value; NULL: unknown. */
+/* Judges the sampled frame pointer @dumped. @known: its true value; NULL: unknown. */
 static int judge_fp(struct stack_words *words, const struct jp_event *event, uint64_t dumped,
 		    const uint64_t *known)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stated modes: the events must sample the kernel if and only if our capture states that. */
+/* Stated modes: the events must sample the kernel if and only if jitproof's capture states that
+ * they do. */
 #include <stdio.h>
 
 #include "harness/judge/validator.h"

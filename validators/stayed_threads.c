@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Pinned activations: if a thread ran on one CPU throughout an activation, all its samples must be
- * of that CPU, and no sample or live record of another thread may be. In a pinned activation the
- * thread's CPU time equals the time that passed. */
+ * of that CPU, and that CPU has no sample or live record of another thread. An activation was
+ * pinned if the thread's CPU time equals the elapsed time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "harness/model/oracle/oracle.h"
 #include "validators/gate_names.h"
 
-/* Largest difference, in ns, of CPU time and elapsed time in a pinned activation. Two context
- * switches take longer. */
+/* Largest difference, in ns, between CPU time and elapsed time of a pinned activation. Two context
+ * switches, which leaving a CPU needs, take longer. */
 enum { PINNED_NS = 1000 };
 
 /* A sample, or a live record of a thread. */
@@ -72,7 +72,7 @@ static int report(struct jp_view *view, const char *cause, const struct thread_r
 				  sample->cpu);
 }
 
-/* Judges a sample or live record of thread @tid, which ran on the CPU of @event. */
+/* Judges @event, a sample or live record, which proves that thread @tid ran on its CPU. */
 static int judge_run(struct jp_view *view, uint32_t tid, const struct jp_event *event)
 {
 	const uint64_t slack = view->evidence->info.slack;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names in sums: the profiler's name for each address of a counted stack, which has no time, must
- * be the name of a function that was there at any time. Without addresses, summed_stacks.c judges
- * names. */
+/* Names in sums: some profilers count equal stacks and store no times. The name of each address in
+ * such a stack must be that of a function that was at the address at any time. summed_stacks.c
+ * judges the names of stacks without addresses. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -13,17 +13,17 @@ struct summed_names {
 	struct jp_view *view;
 	struct jp_frame_names functions;
 	uint64_t emitted, right, unnamed; /* addresses in emitted code */
-	uint64_t native, invented; /* addresses outside of emitted code; those of them with the name
-				      of an emitted function */
+	uint64_t native, invented; /* addresses outside of emitted code; those with the name of an
+				      emitted function */
 };
 
 static const struct jp_role right_names = {.column = "right"};
 static const struct jp_role wrong_names = {.column = "wrong"};
 static const struct jp_role invented_names = {.column = "wrong"};
 
-/* Judges the name of @ip, which is usually a return address if it is the address of a @caller. A
- * signal may have interrupted the caller at the first address of a function, which then may have
- * that function's name. */
+/* Judges the name of @ip. @caller: @ip is not the innermost address, so it is usually a return
+ * address. But if a signal interrupted a function at its first address, that address may have the
+ * function's name. */
 static int judge_name(struct summed_names *names, const struct jp_event *event, uint64_t ip,
 		      bool caller, const char *name)
 {

@@ -22,7 +22,8 @@
 #include "validators/two_clocks.h"
 
 enum { FRAMES = JP_FRAME_MOST };
-/* Least share of the witness's samples; with fewer, missing samples may have had any name. */
+/* Least share of the witness's samples that the stream must have for names to be judged: missing
+ * samples may have had any name. */
 static const double ENOUGH = 0.9;
 
 /* Samples that no thread can have produced. */
@@ -33,7 +34,7 @@ struct summed {
 	struct jp_view *view;
 	struct jp_frame_names names;
 	bool by_name;
-	/* One activation for each set of activations with equal stacks. */
+	/* Activations with different stacks: one of each set of activations with equal stacks. */
 	const struct jp_truth_activation **kinds;
 	uint64_t *witnessed; /* number of the witness's samples for each of @kinds */
 	size_t nr_kinds;
@@ -44,10 +45,10 @@ struct summed {
 	uint64_t largest;    /* weight of the largest sum */
 	char innermost[128]; /* name of the innermost frame */
 	struct jp_stack_leaves leaves;
-	struct jp_stack_leaf leaf; /* place in the stack that find_best() found */
-	uint32_t nr_must, same;    /* number of frames that must be there; of equal frames, from the
-				      innermost one */
-	/* Samples: */
+	struct jp_stack_leaf leaf; /* place of the innermost frame of find_best()'s stack */
+	uint32_t nr_must, same;    /* number of frames that the most similar stack has; number of
+				      its equal frames, counted from the innermost */
+	/* Numbers of samples: */
 	uint64_t stackless;  /* without a frame */
 	uint64_t never;      /* samples with a stack that no activation has */
 	uint64_t excess;     /* samples that exceed the time of their activations */
@@ -141,9 +142,9 @@ static enum jp_verdict compare_with_truth(struct summed *summed)
 	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, whole, nr_whole);
 }
 
-/* Returns the best verdict for any activation of the process, or of the thread; JP_UNJUDGED: there
- * is no activation. Stores the id of the innermost function in *@function. Adds the witness's
- * samples of all activations with this stack to *@possible. */
+/* Returns the best verdict of the observed stack against any activation of the process, or of the
+ * thread; JP_UNJUDGED: there is no activation. Stores the id of the innermost function in
+ * *@function. Adds the witness's samples of all activations with this stack to *@possible. */
 static enum jp_verdict find_best(struct summed *summed, const struct jp_event *event,
 				 uint32_t *function, uint64_t *possible)
 {
@@ -308,7 +309,8 @@ static bool has_native_leaf(const struct summed *summed)
 	return i == summed->first;
 }
 
-/* Judges a stack with native frames above emitted code: the frames below must be possible. */
+/* Judges a stack whose innermost frames are native, with emitted callers: the frames from the first
+ * emitted one on must be possible. */
 static int judge_below(struct summed *summed, const struct jp_event *event)
 {
 	const bool native = has_native_leaf(summed);
@@ -381,8 +383,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	return count_verdict(summed, event);
 }
 
-/* Returns how many samples in emitted code, by the witness, do not have an emitted function's
- * name. */
+/* Returns how many samples that the witness has in emitted code have no name of an emitted function
+ * in the stream. */
 static uint64_t count_misnamed(const struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;
@@ -482,7 +484,8 @@ static uint64_t count_impossible(struct summed *summed)
 	return count;
 }
 
-/* Counts samples without a stack as broken, as many as the witness expects more in emitted code. */
+/* Counts samples without a stack as broken: as many as the stream's emitted code lacks, compared
+ * with the number that the witness expects there. */
 static int judge_stackless(struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;

@@ -8,10 +8,11 @@
 /* Samples of a thread, or of all threads, and the range that the witness expects. */
 struct jp_summed_weight {
 	uint64_t inside;    /* samples with emitted code anywhere on the stack */
-	uint64_t unknown;   /* samples that may have emitted code: without frames, or without an
-			       emitted name */
-	double least, most; /* expected by the witness: in user space within the window; in total */
-	double steps;       /* interruptions of that time */
+	uint64_t unknown;   /* samples that may have emitted code on the stack: they have no frames,
+			       or no name of an emitted function */
+	double least, most; /* samples that the witness expects: least, those surely in user space
+			       within the window; most, all */
+	double steps;       /* interruptions of the sampled time: each may add or lose a sample */
 };
 
 struct jp_summed_weights {

@@ -16,7 +16,7 @@ struct task_records {
 	bool fork, exit;
 	bool synthesized; /* a FORK for a task that existed before the capture */
 	bool named;       /* a COMM record can belong to this task */
-	bool owed;        /* later records of the same events exist, so its FORK must exist, too */
+	bool owed;        /* its events wrote later records, so its FORK must exist, too */
 	bool sampled;
 };
 
@@ -39,8 +39,8 @@ static struct task_records *get_records(const struct task_state *state, const st
 	return &state->records[task - state->tasks.tasks];
 }
 
-/* Returns whether the kernel wrote the record. Our capture states when its first event was enabled.
- * Of other profilers each record with a time counts. */
+/* Returns whether the kernel wrote the record: our capture states when its first event was enabled;
+ * for other profilers, any record with a time counts as the kernel's. */
 static bool is_live(const struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = get_info(state);
@@ -76,7 +76,7 @@ static const char *stranger_cause(const struct task_state *state, const struct j
 	return jp_sample_stranger_cause(state->view->evidence, event->pid);
 }
 
-/* Returns whether a record's parent is right. @known 0: the truth does not know it. */
+/* Returns whether @recorded, a record's parent, is right. @known: the true parent; 0: unknown. */
 static bool is_parent(uint32_t recorded, uint32_t known)
 {
 	return !known || recorded == known;
@@ -203,7 +203,8 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 		event->pid, event->tid, event->time);
 }
 
-/* Notes a name from before the events were enabled, synthesized or of the first event. */
+/* Notes a COMM record about a name from before the events were enabled: a synthesized record, or a
+ * record of the first enabled event. */
 static void note_name(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = get_info(state);
@@ -213,7 +214,8 @@ static void note_name(struct task_state *state, const struct jp_event *event)
 		get_records(state, task)->named = true;
 }
 
-/* Notes an exec: the process's FORK must exist, too, unless the events were switched in between. */
+/* Notes a COMM record of an exec: the process's FORK must exist, too, unless its events were
+ * disabled or enabled in between. */
 static void note_exec(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_intervals *intervals = &state->view->evidence->intervals;

@@ -5,36 +5,36 @@
 #include "harness/model/evidence/evidence.h"
 #include "harness/model/evidence/witness_room.h"
 
-/* Counts samples of two clocks on the same threads, capture and witness, and the expected
- * numbers. */
+/* The capture and the witness sample the same threads, each by its own clock. These functions count
+ * the witness's samples, to predict how many samples the capture must have. */
 
 /* The witness's samples of one thread. */
 struct jp_clock_thread {
 	uint64_t samples; /* within the windows */
-	uint64_t gaps; /* part of @samples: after a gap, in which the thread or its CPU did not run
-			*/
-	uint64_t near; /* part of @samples: near the previous sample */
-	uint64_t inside; /* part of @samples: in activations; in jp_clock_runtime(), if the capture
-			    has no times */
-	uint64_t user;   /* surely in activations, in user space, within the windows */
-	double unseen;   /* samples that the witness may lack because of throttling */
+	uint64_t gaps;    /* samples after a gap, in which the thread or its CPU did not run */
+	uint64_t near;    /* samples near the previous sample: jp_clock_is_near() */
+	uint64_t inside;  /* samples in activations, within the windows or, if the capture has no
+			     times, within jp_clock_runtime() */
+	uint64_t user;    /* samples surely in activations, in user space, within the windows */
+	double unseen;    /* samples that the witness may lack because of throttling */
 };
 
 struct jp_clock_time {
 	uint64_t from, to; /* ns by CLOCK_MONOTONIC */
 };
 
-/* Returns the key of a thread in maps, which includes the pid, since another process may reuse a
- * tid. */
+/* Returns the key of a thread for a struct jp_map. The key includes the pid, because another
+ * process may reuse a tid. */
 static inline uint64_t jp_clock_key(uint32_t pid, uint32_t tid)
 {
 	return (uint64_t)pid << 32 | tid;
 }
 /* Returns whether capture and witness sampled @pid throughout from @from to @to, in ns. */
 bool jp_clock_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to);
-/* Returns whether the kernel throttled the witness in @tid at @time. */
+/* Returns whether the kernel throttled the witness's event of thread @tid at @time. */
 bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64_t time);
-/* Fills @threads, jp_clock_key() -> struct jp_clock_thread. Returns 0 or -ENOMEM. */
+/* Counts the witness's samples of each thread in @threads, which maps jp_clock_key() to struct
+ * jp_clock_thread. Returns 0 or -ENOMEM. */
 int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads);
 /* Adds the counts of @more to @sum. */
 void jp_clock_add(struct jp_clock_thread *sum, const struct jp_clock_thread *more);

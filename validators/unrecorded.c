@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the kernel does not record, in any case: perf_event_mmap() is called by mmap, brk and
- * mprotect that makes memory executable, and by no other operation (results/FINDINGS.md). */
+/* Excuses for changes that no kernel records: only mmap(), brk(), and an mprotect() that makes
+ * memory executable call perf_event_mmap() (results/FINDINGS.md). */
 #include "harness/base/excuse.h"
 #include "harness/base/registry.h"
 

@@ -11,8 +11,8 @@
 
 struct window_count {
 	uint64_t samples, inside;
-	uint64_t around; /* outside, while the capture started or stopped */
-	uint64_t never;  /* before its events were enabled, or after they were disabled */
+	uint64_t around; /* samples outside of the window, while the capture started or stopped */
+	uint64_t never;  /* samples from before the events were enabled or after the disabling */
 };
 
 /* Returns whether @time is before the capture started or after it ended, by the runner's times and,

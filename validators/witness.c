@@ -46,8 +46,9 @@
 /* Number of a thread's samples that may be missing in holes: when threads swap their contexts, a
  * timer continues in another thread, which may leave the CPU before the timer expires. */
 static const double ALLOWED_MISSING = 2;
-/* In periods of the capture: if an interval between samples differs by more from whole periods, the
- * timer was interrupted or its handler was late. A smaller value excuses fewer missing samples. */
+/* Largest difference, in periods of the capture, between an interval of samples and a whole number
+ * of periods. If it is larger, the timer was interrupted or its handler was late. A smaller value
+ * excuses fewer missing samples. */
 static const double LATE = 1.0 / 16;
 static const struct jp_role seen_samples = {.column = "seen"};
 static const struct jp_role surplus_samples = {.column = "invented"};
@@ -57,14 +58,14 @@ struct clock_sample {
 	uint32_t pid, tid, cpu;
 };
 
-/* Samples of one thread, one process or the case within the windows. */
+/* Counts of samples within the windows: of one thread, of one process, or of the whole case. */
 struct tally {
 	uint32_t pid, tid;
 	struct jp_clock_thread witness;
 	uint64_t capture;
 	uint64_t inside;  /* samples of @capture in activations */
-	uint64_t near;    /* samples of @capture near the previous sample */
-	uint64_t missing; /* samples in holes */
+	uint64_t near;    /* samples of @capture near the previous sample: jp_clock_is_near() */
+	uint64_t missing; /* number of missing samples, over all holes */
 	uint64_t row;     /* largest number of missing samples in one hole */
 	uint64_t longest; /* largest number of the witness's samples in one hole */
 	uint64_t hole;    /* start of the first hole, in ns */
@@ -86,15 +87,16 @@ struct witness {
 	struct jp_map throttled; /* event id -> time of its THROTTLE */
 	double unsampled; /* samples that the capture lacks because its events were throttled */
 	double lost;      /* samples that may be missing because they were lost or throttled */
-	uint64_t skipped; /* samples that the kernel did not take although the witness ran */
-	uint64_t taken;   /* samples that it took under the same conditions */
+	uint64_t skipped; /* samples of the witness that the kernel did not take when they were due,
+			     although nothing was interrupted */
+	uint64_t taken;   /* samples of the witness that the kernel took in that situation */
 	struct jp_map indices; /* jp_clock_key() -> index into @tallies + 1 */
 	struct tally *tallies; /* tallies of the threads */
 	size_t nr_tallies, tallies_capacity;
-	double lack, surplus; /* samples of threads with a fault */
+	double lack, surplus; /* missing samples, and samples too many, of threads with a fault */
 };
 
-/* Adds the time from THROTTLE to the next record of throttling to the unsampled time. */
+/* Adds the time between an event's THROTTLE and UNTHROTTLE records to the unsampled time. */
 static int handle_throttle(struct witness *state, const struct jp_event *event)
 {
 	uint64_t *since = jp_map_at(&state->throttled, event->id, sizeof(*since));
@@ -206,8 +208,8 @@ static uint64_t count_enclosed(const struct witness *state, size_t count)
 	return count < 4 ? 0 : (uint64_t)((double)(count - 2) * state->ratio);
 }
 
-/* Returns how many samples of the witness from @i on have no sample of the capture between them on
- * their CPU. */
+/* Returns how many consecutive samples of the witness, from @i on, have no sample of the capture on
+ * their CPU between them. */
 static size_t find_hole(const struct witness *state, size_t i)
 {
 	const struct jp_witness_sample *samples = state->witnessed->samples;
@@ -250,10 +252,10 @@ static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t
 	return last >= to;
 }
 
-/* Returns whether the witness's next sample is @periods after sample @i, and neither of them is
- * late: the samples around them are one period away. If the capture watches this time, it shows
- * that nothing was interrupted. After 2 periods, the timer expired in between, and the kernel took
- * no sample. */
+/* Returns whether the witness's next sample comes @periods periods after sample @i, and both are in
+ * time, because the samples before and after them are one period away. If the capture also shows
+ * that nothing was interrupted, then for 2 periods: the timer expired in between, but the kernel
+ * took no sample. */
 static bool is_next_after(const struct witness *state, size_t i, unsigned periods)
 {
 	const struct jp_witness_sample *sample = &state->witnessed->samples[i];
@@ -405,9 +407,9 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 	return drift;
 }
 
-/* Returns how many samples are missing in a row beyond the allowed number: one, or two if the
- * kernel skips several samples of the witness. Two that are missing leave three periods of the
- * capture. */
+/* Returns by how many samples the longest row of missing samples exceeds the allowed number: one,
+ * or two if the kernel skipped several samples of the witness. Two missing samples leave a gap of
+ * three periods of the capture. */
 static double row_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	if (state->skipped > 1)
@@ -447,7 +449,7 @@ static uint64_t near_beyond_chance(const struct witness *state, const struct tal
 		       : 0;
 }
 
-/* Returns how many samples there are too many, beyond chance. */
+/* Returns how many samples the capture has too many, beyond chance. */
 static double surplus_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const struct drift drift = compute_drift(state, tally);
@@ -456,8 +458,8 @@ static double surplus_beyond_chance(const struct witness *state, const struct ta
 		    (double)near_beyond_chance(state, tally));
 }
 
-/* Reports missing samples in @tally, except @lost ones, or too many samples. @what, @number: name
- * of the tally in the report. Returns 0 or -ENOMEM. */
+/* Reports if @tally has too few samples, apart from @lost lost samples, or too many. @what,
+ * @number: name of the tally in the report. Returns 0 or -ENOMEM. */
 static int judge_tally(struct witness *state, const struct tally *tally, double lost,
 		       const char *what, uint32_t number)
 {
@@ -497,8 +499,8 @@ static int by_process(const void *left, const void *right)
 	return jp_compare(a->pid, b->pid) ?: jp_compare(a->tid, b->tid);
 }
 
-/* Judges each thread. Lost samples are missing in some threads: if more samples are missing in all
- * threads together, reports each thread with missing samples. */
+/* Judges each thread. Any thread may lack samples that were lost. If all threads together lack more
+ * samples than were lost, reports each thread with missing samples. */
 static int judge_threads(struct witness *state)
 {
 	double lack = 0;
