@@ -5,8 +5,8 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/code_heap.h"
 
-/* Replaces all code by other code, of other sizes and shapes, at the same address. The meaning of
- * an address depends on the time. */
+/* Repeatedly replaces all code by other code, of other sizes and shapes, at the same addresses:
+ * which function an address belongs to depends on the time. */
 enum how {
 	OVERWRITE, /* the memory stays mapped RWX: the kernel records nothing */
 	FLIP,      /* the memory stays and changes from RX to RW and back */
@@ -28,7 +28,7 @@ static int compile_pages(void *context, unsigned n)
 	return ret;
 }
 
-/* Fills the writable memory with the next generation. */
+/* Fills the writable memory with the next generation of code. */
 static int fill_heap(void)
 {
 	struct jp_code_heap *heap = &reuse.heap;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Code that uses the frame pointer's register for other data, as code built without frame pointers
- * does. The kernel's frame-pointer rule then reads nothing, a cycle, a chain that leads downwards,
- * or data. */
+ * does. The kernel's walk by frame pointers then reads nothing, a cycle, a chain that leads
+ * downwards, or data. */
 #include "workloads/emit/arch.h"
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
@@ -9,7 +9,7 @@
 /* Fake frame records: {next, "return address"} each. */
 static uint64_t cycle[2][2], down[4][2], data[16];
 
-/* Returns the frame pointer that leads to @record. */
+/* Returns the value of the frame pointer with which a walk reads @record. */
 static uint64_t point_to(const uint64_t *record)
 {
 	return (uintptr_t)record + jp_arch_elf.fp_above;
@@ -25,9 +25,9 @@ static void fill_frames(void)
 		down[i][0] = i ? point_to(down[i - 1]) : 0;
 		down[i][1] = (uintptr_t)fill_frames + 16 + i;
 	}
-	/* Kernels disagree on a word with bits of a signature that is no address: arm64's 6.1
-	 * clears or sets bits 48 and up, 6.12 lets the processor do it, if it can and as far as its
-	 * addresses reach (ptrauth_strip_user_insn_pac() of asm/compiler.h). */
+	/* Avoid words that are no addresses but have bits of a pointer signature, because kernels
+	 * of arm64 differ: 6.1 clears or sets bits 48 and up, 6.12 lets the processor do so, if it
+	 * can and as far as its addresses reach (ptrauth_strip_user_insn_pac(), asm/compiler.h). */
 	for (int i = 0; i < 16; i++)
 		data[i] = UINT64_C(0x9e3779b97f4a7c15) * (i + 1) &
 			  ~(jp_arch_elf.signature | jp_arch_elf.signature << 1);
@@ -41,7 +41,7 @@ static int run(int argc, char **argv)
 		.word = 0x1000};
 	static const char *const emitted[] = {"fofe", "loN", "fFono", NULL};
 	static const char *const native[] = {"fOfe", "OlONfO", NULL};
-	/* Zero, a number, an invalid address, and the frames above. */
+	/* Values for the frame pointer: zero, a number, an invalid address, and the fake frames. */
 	const uint64_t words[] = {0,
 				  40961,
 				  0xdeadbeefcafebabe,

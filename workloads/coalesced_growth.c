@@ -7,8 +7,8 @@
 #include "workloads/emit/code_heap.h"
 
 /* A code heap that grows page by page while threads run all of it. For each new page the kernel
- * records the whole mapping that the page became part of: the record covers code that is older than
- * the record. */
+ * records the whole mapping into which it merged the page, so the record covers code that is older
+ * than the record. */
 enum direction { UP, DOWN, HOLES };
 enum manner {
 	MMAP,          /* maps the new page next to the old ones */
@@ -22,8 +22,8 @@ static const char *const manners[] = {"mmap", "mprotect", "late-mprotect", "rese
 static struct {
 	struct jp_code_heap heap;
 	unsigned direction, manner;
-	unsigned unit;  /* pages per step */
-	unsigned grown; /* number of mapped units */
+	unsigned unit;  /* number of pages by which one step grows the heap */
+	unsigned grown; /* number of such units that are mapped */
 	pthread_mutex_t lock;
 } growth = {.heap = JP_CODE_HEAP(16), .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -41,8 +41,8 @@ static unsigned locate_unit(unsigned number)
 	}
 }
 
-/* Makes the unit's memory writable. Units come one after the other, as the program break
- * requires. */
+/* Makes the memory of the unit at page @first writable. Maps units in the order of addresses,
+ * because the program break grows only in this way. */
 static int prepare_unit(unsigned first)
 {
 	struct jp_code_heap *heap = &growth.heap;

@@ -6,8 +6,8 @@
 #include "harness/base/excuse.h"
 #include "workloads/emit/code_heap.h"
 
-/* Code that moves while the process runs: the runtime copies it, or mremap() moves it, which the
- * kernel does not record. */
+/* Code that moves while the process runs: the runtime copies the code, or mremap() moves it. The
+ * kernel does not record mremap(). */
 enum move_how { COPY, REMAP };
 static const char *const hows[] = {"copy", "mremap", NULL};
 
@@ -44,7 +44,7 @@ static int copy_pages(void *context, unsigned n)
 	return ret;
 }
 
-/* No thread may run the code, because its path would return to the old addresses. */
+/* Moves the code while no thread runs it: a running path would return to the old addresses. */
 static int act_move(void *context, const char *arg)
 {
 	struct jp_code_heap *heap = &moving.heap;

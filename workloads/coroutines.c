@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Several stacks on one thread. Either emitted code calls a native function that switches to
+/* Several stacks in one thread. Either emitted code calls a native function that switches to
  * another coroutine, or (--managed) emitted code runs on a stack of its own, as in runtimes that
- * grow or move their stacks, while its caller is on the thread's stack. */
+ * grow or move their stacks, and its native caller is on the thread's stack. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,26 +13,26 @@
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
-/* musl declares these functions and has none of them. */
+/* musl declares these functions but does not define them. */
 #pragma weak getcontext
 #pragma weak makecontext
 #pragma weak swapcontext
 
 enum { STACK = 256 << 10, COROUTINES = 3, PATHS = 3, YIELDS = 5 };
-/* Bytes left free at a stack's end, since some kernels dump no more than whole blocks before an
- * absent page (`undumped` in harness/model/machine/). */
+/* Bytes left free at the upper end of a stack: before an absent page, some kernels dump only whole
+ * blocks (`undumped` in harness/model/machine/). */
 enum { UNDUMPED = 64 };
 
 static struct {
 	struct jp_mix mix;
-	ucontext_t contexts[COROUTINES]; /* [0]: the thread itself */
+	ucontext_t contexts[COROUTINES]; /* [0]: the thread's own stack */
 	unsigned now;
 } scene;
 
 static bool executable;
 
-/* Maps a stack in executable memory: each of its words could be taken for an address of code.
- * Returns NULL on failure. */
+/* Maps a stack in executable memory, so that stack addresses look like code addresses. Returns NULL
+ * on failure. */
 static char *map_executable_stack(size_t page)
 {
 	struct jp_region region;
@@ -44,8 +44,8 @@ static char *map_executable_stack(size_t page)
 	return (char *)region.write;
 }
 
-/* Maps a stack. The page above it is inaccessible, so that a dump ends at its top. Returns NULL on
- * failure. */
+/* Maps a stack. The page above the stack is inaccessible, so that stack dumps end at the stack's
+ * top. Returns NULL on failure. */
 static char *map_stack(void)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);

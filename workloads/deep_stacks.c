@@ -5,7 +5,8 @@
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
-/* Bytes: with 3 KiB of locals in every fifth function, a path of MOST functions needs less. */
+/* MOST: largest number of functions in a path. TURNS: loop iterations of one run. MOST_STACK: bytes
+ * of stack, enough for MOST functions if every fifth has 3 KiB of locals. */
 enum { MOST = 2000, TURNS = 700000, MOST_STACK = 2 << 20 };
 
 static unsigned depth = 300;
@@ -38,7 +39,7 @@ static int run(int argc, char **argv)
 	static struct jp_mix mix;
 	int ret;
 
-	/* A frame that reaches a new page has an empty dump until something writes to it. */
+	/* A sample whose sp is in a new stack page has an empty dump until the page is written. */
 	jp_path_touch(MOST_STACK);
 	ret = jp_mix_make(&mix, &kind) ?: make_paths(&mix, large ? "gFlfF" : "fllFf");
 

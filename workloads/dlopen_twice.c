@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Loads one file at two addresses of a process by dlopen() and dlmopen(). Unloads the first copy
- * and loads it again, with code running in each copy in between. */
+/* Loads one file at two addresses of a process by dlopen() and dlmopen(), and runs the code of both
+ * copies. Repeatedly unloads the first copy and loads it again. */
 #include "workloads/emit/folder.h"
 #include "workloads/emit/object.h"
 #include "workloads/emit/workload.h"

@@ -24,14 +24,14 @@ enum { HOW_EXEC = JP_BIRTHS };
 
 static struct {
 	const char *name;
-	unsigned how, tasks, busy, task; /* task 0: the runner */
+	unsigned how, tasks, busy, task; /* @task: number of this process; 0: the runner */
 	const char *gate, *replace;
 	enum jp_protect protect;
 } scene = {.tasks = 5, .busy = 100, .how = JP_BIRTH_FORK_EXEC, .protect = JP_PROTECT_RWX};
 
-/* Runs the paths of all @programs in turn for @ms of its own CPU time, so that a busy machine gets
- * as many samples. CPU time also passes without samples while a host stops the machine, so each run
- * counts only up to a limit. */
+/* Runs the paths of all @programs in turn for @ms of CPU time, so that there are as many samples on
+ * a busy machine. While a host stops a virtual machine, CPU time passes without samples, so each
+ * run of a path counts only up to a limit. */
 static void run_programs(const struct jp_program *programs, size_t count, unsigned ms)
 {
 	enum { LEAST_RUNS = 32 };
@@ -49,8 +49,8 @@ static void run_programs(const struct jp_program *programs, size_t count, unsign
 	}
 }
 
-/* Maps a guard page on either side of @arena. Otherwise the kernel could merge it with a later
- * mapping, whose record would then cover the older code too. */
+/* Maps a guard page on either side of @arena. Otherwise the kernel could merge the arena with a
+ * later mapping, whose record would then cover the older code, too. */
 static int map_guards(const struct jp_arena *arena)
 {
 	const size_t size = sysconf(_SC_PAGESIZE);
@@ -62,7 +62,7 @@ static int map_guards(const struct jp_arena *arena)
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 		if (page == MAP_FAILED && errno == EEXIST)
-			continue; /* there is a neighbour already */
+			continue; /* another mapping is already there */
 		if (page == MAP_FAILED)
 			return -errno;
 		jp_truth_map(before, jp_clock_now(),
@@ -83,8 +83,8 @@ static int __attribute__((noinline)) replace_program(const char *other)
 	return unlink(self) ? -errno : jp_folder_copy(other, self);
 }
 
-/* Runs one benchmark with code from before its interval and code made inside the interval. Both run
- * before, inside and after the interval. */
+/* Runs one benchmark, with some code made before its interval and some inside the interval. Runs
+ * code before, inside and after the interval. */
 static int run_benchmark(void)
 {
 	struct jp_plan plan = JP_PLAN();
@@ -157,7 +157,7 @@ static int run_task(unsigned task)
 	return ret > 0 ? -ECHILD : ret;
 }
 
-/* Makes this process the next task, without a fork. */
+/* Makes this process the next task by an exec without a fork. */
 static int become_next(void)
 {
 	char next[32];
@@ -211,7 +211,8 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "jitproof workload %s: --replace needs a new process\n", argv[0]);
 		return 2;
 	}
-	/* Skip if the kernel denies it: only VIEWS writes code through another mapping. */
+	/* Only VIEWS writes code through another mapping. The others need memory that becomes
+	 * executable after it was written: skip if the kernel denies that. */
 	if (scene.protect != JP_PROTECT_VIEWS && jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	if (scene.task) {

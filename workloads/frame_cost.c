@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Measures the cost of frame pointers: runs the same calls with and without them, alternately, and
- * prints the times at the end. */
+/* Measures the cost of frame pointers: runs the same calls alternately with and without frame
+ * pointers, and prints the times at the end. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum {
 	MOST_PAIRS = 1 << 16,
 };
 
-/* One of the two variants: all functions have one shape. */
+/* One of the two variants: a path whose functions all have the same shape. */
 struct frame_side {
 	struct jp_arena arena;
 	struct jp_path path;
@@ -52,7 +52,7 @@ static int make_side(struct frame_side *side, enum jp_shape shape, unsigned turn
 	return ret;
 }
 
-/* Returns the thread's CPU time in ns, which other load does not change. */
+/* Returns the thread's CPU time in ns, which does not depend on other load. */
 static uint64_t read_cpu_time(void)
 {
 	return jp_clock_ns(CLOCK_THREAD_CPUTIME_ID);

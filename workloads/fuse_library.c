@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A library in a FUSE file system in a mount namespace of its own, as images of rootless containers
- * are served. The mount belongs to a user, and the kernel denies access to everyone else, even
+/* A library in a FUSE file system in a mount namespace of its own, like the images of rootless
+ * containers. The mount belongs to a user, and the kernel denies access to all other users, even to
  * root. */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static void send_answer(const struct fuse_in_header *request, int error, const v
 	memcpy(out, &header, sizeof(header));
 	if (size)
 		memcpy(out + sizeof(header), data, size);
-	/* The requester may have given up. */
+	/* ENOENT: the process that sent the request may have given up. */
 	if (write(scene.fd, out, header.len) < 0 && errno != ENOENT && errno != ENODEV)
 		perror("jitproof workload fuse_library: answer");
 }
@@ -203,7 +203,7 @@ static int use_library(void *context)
 	return jp_path_serve("fuse_library: inside", ret, NULL, NULL);
 }
 
-/* Returns errno as exit status. */
+/* Tries to mount a FUSE file system, in a process of its own. Returns errno as exit status. */
 static int try_mount(void *context)
 {
 	return -mount_image();
@@ -238,7 +238,7 @@ static const char *find_missing(void)
 		ret = jp_process_reap(&process);
 	if (scene.fd >= 0)
 		close(scene.fd);
-	/* The connection ended with its mount. */
+	/* The end of the tried mount also ended its connection. */
 	scene.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (!ret)
 		return NULL;

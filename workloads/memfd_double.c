@@ -28,8 +28,9 @@ static int deny_memfd(void)
 	return 0;
 }
 
-/* A memfd that is mapped twice, writable and executable, as in .NET with W^X. If memfd_create() is
- * denied, the code is in anonymous memory that is both, as in .NET. */
+/* A memfd that is mapped twice, once writable and once executable, as in .NET with W^X. If
+ * memfd_create() is denied, the code is in anonymous memory that is writable and executable, as in
+ * .NET, too. */
 static struct jp_plan plan =
 	JP_PLAN(.protect = JP_PROTECT_VIEWS, .name = "doublemapper", .instead = JP_PROTECT_RWX);
 static bool deny;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes in nested pid and mount namespaces. Each has its own pid inside, its own /proc, and a
- * file system that is invisible outside and contains the library whose code it runs. The truth has
- * the pids of the outer namespace, like the capture. */
+/* Processes in nested pid and mount namespaces. Each process has another pid inside its namespace,
+ * its own /proc, and a file system that is invisible outside and contains the library whose code it
+ * runs. The truth, like the capture, has the pids of the outer namespace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,7 +25,7 @@ static struct {
 	struct jp_plan plan;
 	const char *folder;
 	unsigned depth; /* remaining levels of namespaces */
-	bool user;      /* also create a user namespace: we are not root */
+	bool user;      /* also create a user namespace, because we are not root */
 	uid_t uid;
 	gid_t gid;
 } scene = {.plan = JP_PLAN(.protect = JP_PROTECT_FLIP), .depth = 1};
@@ -42,7 +42,7 @@ static int write_text(const char *path, const char *text)
 	return ret;
 }
 
-/* Maps our user to root inside and no other user. Returns 0 or -errno. */
+/* Maps our user, and no other, to root of the new user namespace. Returns 0 or -errno. */
 static int map_user(void)
 {
 	char text[64];
@@ -104,7 +104,7 @@ static int run_nested(void *context)
 	return jp_process_stop(&deeper) ? EXIT_FAILURE : ret;
 }
 
-/* Returns errno as exit status. */
+/* Tries the mounts of a namespace, in a process of its own. Returns errno as exit status. */
 static int try_mounts(void *context)
 {
 	int ret = scene.user ? map_user() : 0;

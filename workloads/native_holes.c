@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Emitted code calls a library that was built without frame pointers, and the library calls emitted
- * code, like closures and callbacks of libffi. Call frame information of the library's frames is
- * right, missing, or wrong as in hand-written assembly. */
+ * code, like closures and callbacks of libffi. The library's call frame information is right,
+ * missing, or wrong as in hand-written assembly. */
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
-/* Content of the word that is the return address according to wrong call frame information. */
+/* Content of the word that wrong call frame information presents as the return address. */
 enum hole_word { ZERO, DATA, STALE };
 
 static const char *const holes[] = {"fNlNe", "fOfNfe", "lNnOfe", "fFlLfO", "nOlNOfNf", NULL};
 static const char *const misled[] = {"fMfe", "fMlMfe", "lMnMf", "fFlMNf", "nMrFM", NULL};
 
-/* Stores the return address of a call in a function that is on no path. */
+/* Stores in *@word a plausible but wrong return address: of a call in a function of no path. */
 static int make_stale_word(struct jp_mix *mix, uint64_t *word)
 {
 	const struct jp_function *function;

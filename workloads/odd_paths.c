@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names that confuse parsers: blanks, a newline, a backslash, a file really called "... (deleted)",
- * 4,000 characters, and an overlay file system, where stat() of a file differs from its mapping.
- * Each place has a library whose code runs, and some also a program. */
+/* Files at paths that confuse parsers: blanks, a newline, a backslash, a file really called "...
+ * (deleted)", 4,000 characters, and an overlay file system, where stat() of a file differs from its
+ * mapping. The code of a library at each path runs, and at some paths also a program. */
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -22,7 +22,7 @@
 enum { LONG = 4000 };
 
 struct odd_place {
-	const char *word; /* option without -- */
+	const char *word; /* command-line option that selects this place, without -- */
 	const char *name; /* NULL: make_path() builds it */
 	bool program;     /* run a program of that name as well */
 };
@@ -116,7 +116,7 @@ static int start_place(unsigned at, const char *folder)
 
 	if (ret || !places[at].program || scene.libraries)
 		return ret;
-	/* Keep the end of the name, which matters. */
+	/* If the name is too long, keep its end, which makes the path odd. */
 	snprintf(program, sizeof(program), "%s/program of %s",
 		 places[at].name ? folder : scene.merged, places[at].name ?: "layers");
 	return jp_folder_copy("/proc/self/exe", program)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One pid, many processes after each other, each with its own code at its own addresses. A profiler
- * that looks up the pid at the end finds the last process or none. clone3(2) sets the pid, which
- * needs CAP_CHECKPOINT_RESTORE (v5.9) or CAP_SYS_ADMIN (v5.5). */
+/* Many processes, one after the other, have the same pid, each with its own code at its own
+ * addresses. A profiler that looks up the pid at the end finds the last process or none. clone3(2)
+ * sets the pid, which needs CAP_CHECKPOINT_RESTORE (v5.9) or CAP_SYS_ADMIN (v5.5). */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ static int run(int argc, char **argv)
 	}
 	if (jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
-	/* Run two before "ready", to find out whether the machine supports it. */
+	/* Run two processes before "ready", to find out whether the machine supports set pids. */
 	ret = start_incarnation(NULL) ?: start_incarnation(NULL);
 	if (ret == -EPERM || ret == -ENOSYS)
 		return jp_handshake_skip(ret == -EPERM ? "clone3 with set_tid: EPERM "

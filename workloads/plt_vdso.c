@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Emitted code calls through stubs, like those of a procedure linkage table, and into the vDSO,
- * code that no process mapped from a file. */
+/* Emitted code makes calls through stubs, like those of a procedure linkage table, and calls the
+ * vDSO, whose code is not mapped from a file. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -82,7 +82,7 @@ static int make_vdso_paths(struct jp_mix *mix)
 	static struct jp_function clock;
 	int ret = find_clock(&clock);
 
-	/* A call takes as long as some iterations. */
+	/* A call of clock_gettime() takes as long as several iterations, so make fewer calls. */
 	for (int i = 0; paths[i] && !ret; i++)
 		ret = jp_mix_path(mix, paths[i], clock.code, 100000, &clock);
 	return ret;
@@ -104,7 +104,8 @@ static int run(int argc, char **argv)
 	ret = jp_mix_make(&mix, &kind);
 	if (!ret)
 		ret = vdso ? make_vdso_paths(&mix) : jp_mix_paths(&mix, paths, 0);
-	/* clock_gettime() restarts whenever the kernel updates the clock. */
+	/* clock_gettime() starts again whenever the kernel updates the clock, so it may never end
+	 * in single steps. */
 	if (ret == -ETIME)
 		return jp_handshake_skip(
 			"steps so fast that the vDSO's clock_gettime() comes to an end");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Children run code that their parent compiled before the fork, then compile their own. Every
- * second child makes the inherited arena writable and executable again in between, as a JIT does to
- * patch code: the kernel reports the same range again under another pid. */
+/* Children run code that their parent compiled before the fork, and then compile code of their own.
+ * Before that, every second child makes the inherited arena writable and executable again, as a JIT
+ * does to patch code: the kernel reports the same range again, with another pid. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static struct {
 	struct jp_program inherited;
 	struct child *oldest;
 	unsigned born;
-	bool toggles; /* the next child toggles the inherited arena */
+	bool toggles; /* the next child will call toggle_arena() */
 } family = {.plan = JP_PLAN(.protect = JP_PROTECT_FLIP)};
 
 static int protect_arena(struct jp_arena *arena, int prot, unsigned recorded)
@@ -53,7 +53,8 @@ static int act_toggle(void *context, const char *arg)
 	return ret;
 }
 
-/* Prepares a process for SIGKILL: a process killed while it writes leaves a torn record. */
+/* Makes the process idle before a SIGKILL: a process killed while it writes leaves a torn record in
+ * the truth. */
 static int act_rest(void *context, const char *arg)
 {
 	jp_path_stop(NULL);

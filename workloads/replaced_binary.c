@@ -14,14 +14,15 @@
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
-/* Enough time for a watcher that polls ten times a second. */
+/* How long each file is used before it is replaced, in ns: enough for a watcher that polls ten
+ * times a second. */
 enum { USE_NS = 120000000 };
 
 static struct {
 	char library[JP_FOLDER_PATH], program[JP_FOLDER_PATH], fresh[JP_FOLDER_PATH];
 	unsigned variant;
 	bool programs;
-	struct jp_program own; /* runs meanwhile */
+	struct jp_program own; /* emitted code that runs at the same time */
 } scene;
 
 static void run_library(const struct jp_loaded *loaded)
@@ -39,7 +40,7 @@ static int replace_file(const char *path, struct jp_object *object)
 	return ret;
 }
 
-/* Runs the old library while its file is replaced, and while both libraries are loaded. */
+/* Replaces the library's file while its code runs, then also loads the new library. */
 static int replace_library(void)
 {
 	struct jp_object object;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* clone(CLONE_VM) without CLONE_THREAD: two pids share an address space. The child runs code that
- * the parent compiled, then compiles code that the parent runs afterwards. */
+/* Two processes share an address space (clone(CLONE_VM) without CLONE_THREAD). The child runs code
+ * that the parent compiled, then compiles code that the parent runs afterwards. */
 #include <errno.h>
 #include <stdlib.h>
 

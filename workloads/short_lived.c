@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Hundreds of processes of 50 ms. Each compiles its own code, runs it and exits before a profiler
- * can query it. They start in every possible way, and every eighth is killed. */
+/* Hundreds of processes that live for 50 ms. Each process compiles its own code, runs it and exits
+ * before a profiler can query the process. They are created in every possible way, and every eighth
+ * is killed. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ enum { WIDTH = 4, MS = 1000000 };
 #define ENDLESS UINT64_C(20000000000) /* loop iterations for at least ten seconds */
 
 static struct {
-	unsigned life, count; /* ms; number of processes before "ready" */
+	unsigned life, count; /* lifetime of a process, ms; number of processes before "ready" */
 	unsigned born;
 	struct jp_child one[WIDTH];
 } crowd = {.life = 50};
@@ -94,7 +95,7 @@ static int run(int argc, char **argv)
 	if (!ret && !then_none)
 		ret = jp_handshake_rounds(replace_oldest, NULL);
 	status = jp_process_stop_all(crowd.one, WIDTH) ? EXIT_FAILURE : EXIT_SUCCESS;
-	/* A profiler that looks up names now finds no process. */
+	/* With --then-none all processes end: a profiler that looks up names now finds none. */
 	if (!ret && then_none)
 		ret = jp_handshake(NULL, NULL);
 	return ret ? jp_handshake_status(argv[0], ret) : status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Signals interrupt emitted code at any instruction, and their handler runs emitted code itself: on
- * the same stack or on a stack of its own. */
+/* Signals interrupt emitted code at any instruction, and the signal handler itself runs emitted
+ * code, on the interrupted stack or on a stack of its own. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
-/* STACK: bytes. PERIOD: ns. OUTER, INNER: number of paths. TURNS: loop iterations. */
+/* STACK: bytes of the handler's stack. PERIOD: ns between signals. OUTER, INNER: numbers of paths.
+ * TURNS: loop iterations of one run. */
 enum { STACK = 256 << 10, PERIOD = 3000017, OUTER = 4, INNER = 3, TURNS = 300000 };
 
 static struct {
@@ -30,11 +31,11 @@ static int is_emitted(uint64_t ip)
 	       ip - scene.mix.loaded.addr < scene.mix.loaded.size;
 }
 
-/* Arms the timer for the next signal. Not periodic, so that interrupted code continues in between
- * however long the handler takes. Returns 0 or -errno. */
+/* Arms the timer for the next signal. The timer is not periodic, so that interrupted code continues
+ * between two signals however long the handler takes. Returns 0 or -errno. */
 static int set_timer(void)
 {
-	/* Single steps, for which loops are shorter, are slow. */
+	/* Where loops are shorter, as for single-stepping, code is slow: wait longer. */
 	const struct itimerspec once = {
 		.it_value = jp_clock_timespec(PERIOD * jp_handshake_setup()->shorter)};
 
@@ -62,8 +63,8 @@ static void handle_signal(int signal, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* Gives the handler a stack of its own. The page above it is inaccessible, so that a dump ends at
- * its top. Returns 0 or -errno. */
+/* Gives the handler a stack of its own. The page above the stack is inaccessible, so that stack
+ * dumps end at the stack's top. Returns 0 or -errno. */
 static int set_signal_stack(void)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A statically linked program: without dynamic loader, and with the C library in the program's own
- * text. It runs the workload anon_exec. */
+/* Runs the workload anon_exec in a statically linked program, which has no dynamic loader and has
+ * the C library in its own text. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

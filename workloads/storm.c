@@ -13,16 +13,16 @@
 #include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
 
-/* Noise next to judged code, to fill ring buffers: pages without code that become executable again
- * and again, and processes that exit at once. For the pages, the truth states only that they were
- * executable at times. */
+/* Fills ring buffers with records next to judged code: pages without code become executable again
+ * and again, and processes exit at once. About the pages, the truth states only that they were
+ * executable at some times. */
 static struct {
 	unsigned acts, forks,
-		threads; /* acts and forks per second; 0: acts at full speed, no forks */
+		threads; /* @acts, @forks: per second; 0: acts at full speed, no forks */
 	atomic_ullong done, forked;
 } storm = {.acts = 10000, .threads = 1};
 
-/* Makes the kernel write one record: mprotect() reports only memory that becomes executable.
+/* Makes @page executable and then not executable. The kernel records only the first mprotect().
  * Returns 0 or -errno. */
 static int toggle_page(unsigned char *page, size_t size)
 {
@@ -31,7 +31,7 @@ static int toggle_page(unsigned char *page, size_t size)
 		       : 0;
 }
 
-/* Returns a timer with a tick per millisecond, or -1, in which case nothing is paced. */
+/* Returns a timerfd with a tick per millisecond, or -1 on failure: then acts run at full speed. */
 static int open_ticker(void)
 {
 	const struct itimerspec each = {{0, 1000000}, {0, 1000000}};
@@ -62,7 +62,7 @@ static void *make_mappings(void *context)
 		uint64_t i = 0;
 
 		if (storm.acts) {
-			/* Thousandths of acts that are due. */
+			/* @owed: acts that are due, in thousandths. */
 			owed += read_ticks(timer) * (storm.acts / storm.threads);
 			batch = owed / 1000;
 			owed %= 1000;

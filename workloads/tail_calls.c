@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Functions that end with a jump to the next function, which then returns to their caller. */
+/* Functions that end with a tail call: a jump to a function that returns to their caller. */
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 

@@ -22,8 +22,8 @@ static struct {
 	   .runs = 20,
 	   .mapping = PTHREAD_MUTEX_INITIALIZER};
 
-/* Unmaps @program alone: otherwise another thread could map the same address at the same time, and
- * the truth would not show which of the two came first. */
+/* Unmaps @program while no other thread changes mappings: another thread could map the same address
+ * at the same time, and the truth would not show which operation came first. */
 static void end_program(struct jp_program *program)
 {
 	pthread_mutex_lock(&churn.mapping);
@@ -84,7 +84,7 @@ static void *run_without_main(void *context)
 	pthread_t turner;
 	int ret;
 
-	pthread_join(churn.main, NULL); /* the main thread must be gone before "ready" */
+	pthread_join(churn.main, NULL); /* the main thread must have exited before "ready" */
 	ret = jp_thread_make(&turner, replace_workers, NULL);
 	if (ret)
 		exit(jp_handshake_status("thread_churn", ret));

@@ -12,8 +12,8 @@
 #include "workloads/emit/code_heap.h"
 
 /* A code heap that is never writable and executable at once: to add code, its pages change from RX
- * to RW and back. The kernel reports only the change back, for the whole mapping, which includes
- * code older than the record. Runtimes differ in how they treat threads meanwhile. */
+ * to RW and back. The kernel records only the change back, for the whole mapping, so the record
+ * covers older code, too. Runtimes differ in what their threads may do during the change. */
 enum stop {
 	SAFEPOINT,  /* threads wait outside of emitted code during the change */
 	FAULT,      /* threads continue; a thread that faults waits in a signal handler */
@@ -46,7 +46,7 @@ static unsigned get_first_page(unsigned group)
 
 static void wait_for_exec(int number, siginfo_t *info, void *context)
 {
-	static __thread uint64_t last; /* end of the previous wait: this wait began later */
+	static __thread uint64_t last; /* end of the thread's previous wait */
 	const uint64_t handled = jp_clock_now();
 	unsigned char *at = info->si_addr;
 
@@ -75,7 +75,7 @@ static int write_program(void *context, unsigned n)
 	return jp_code_heap_write(&toggling.heap, get_first_page(toggling.group) + page, 0);
 }
 
-/* Publishes the new code, which is executable again, and lets threads run it. */
+/* Publishes the code on the fresh pages, which are executable now, and lets threads run it. */
 static int publish_fresh(void)
 {
 	unsigned *filled = &toggling.filled[toggling.group];
@@ -90,7 +90,8 @@ static int publish_fresh(void)
 	return ret;
 }
 
-/* Makes pages RW, writes code, and makes them RX: page by page in the group, or the whole heap. */
+/* Makes pages RW, writes code, and makes the pages RX: each page of the group on its own, or the
+ * whole heap at once. */
 static int toggle_pages(void)
 {
 	struct jp_code_heap *heap = &toggling.heap;

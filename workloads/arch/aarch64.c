@@ -11,11 +11,11 @@
 
 /* Calling convention of emitted code on arm64: x0 points to the function's own step. The function
  * preserves x29, and like any function of the AAPCS it may change x0 to x18. It changes no other
- * register. A call leaves the return address in x30. A function that calls stores x30 first, in the
- * word below the canonical frame address, and the frame pointer in the word below that. */
+ * register. A call leaves the return address in x30. A function that makes calls stores x30 first,
+ * in the word below the canonical frame address, and the frame pointer in the word below x30. */
 
-/* Registers: the step; scratch; the register that may jump to a landing pad; the frame pointer; the
- * link register. Number 31 is zero or sp. */
+/* Registers: the step; two for scratch; the register through which code jumps to a landing pad; the
+ * frame pointer; the link register. Number 31 is zero or sp, depending on the instruction. */
 enum { STEP = 0, COUNT = 9, VALUE = 10, TARGET = 16, FP = 29, LR = 30, ZERO = 31, STACK = 31 };
 
 static void put_insn(struct jp_code *code, uint32_t insn)
@@ -23,8 +23,8 @@ static void put_insn(struct jp_code *code, uint32_t insn)
 	jp_code_insn(code, &insn, sizeof(insn));
 }
 
-/* Emits the first instruction of a function: the only ones that calls through a register may reach
- * in memory with PROT_BTI are this and paciasp. */
+/* Emits the first instruction of a function. In memory with PROT_BTI, calls through a register may
+ * reach only this instruction and paciasp. */
 static void emit_landing_pad(struct jp_code *code)
 {
 	put_insn(code, 0xd503245f); /* bti c */
@@ -88,7 +88,7 @@ static void count_down(struct jp_code *code, unsigned reg)
 	put_insn(code, 0xf1000400 | reg << 5 | reg);
 }
 
-/* Returns the bits of the @distance in bytes of a branch or load with 19 bits for it. */
+/* Returns @distance (bytes) as it is encoded in a branch or load with 19 bits for the distance. */
 static uint32_t encode_distance(int32_t distance)
 {
 	return ((uint32_t)(distance / 4) & 0x7ffff) << 5;
@@ -109,7 +109,7 @@ static uint32_t reserve_branch(struct jp_code *code)
 	return at;
 }
 
-/* Makes the instruction at offset @at `cbz @reg` to here. */
+/* Turns the instruction at offset @at into `cbz @reg` to the end of the code so far. */
 static void skip_if_zero(struct jp_code *code, uint32_t at, unsigned reg)
 {
 	const uint32_t insn =
@@ -133,7 +133,7 @@ static void emit_loop(struct jp_code *code, size_t field)
 	branch_back_to(code, top);
 }
 
-/* Reserves the load of the function's word, which put_word() completes. */
+/* Reserves an instruction to load the function's word, which put_word() writes. */
 static void load_word(struct jp_code *code)
 {
 	reserve_branch(code);
@@ -189,7 +189,7 @@ static void emit_ret(struct jp_code *code)
 	put_insn(code, 0xd65f03c0);
 }
 
-/* Emits the frame record, and lets the frame pointer point to it. */
+/* Emits code that stores the frame record and makes the frame pointer point to it. */
 static void push_record(struct jp_code *code)
 {
 	push_pair(code, FP, LR);
@@ -211,7 +211,7 @@ static void emit_prologue(struct jp_code *code, int32_t locals)
 	adjust_sp(code, locals);
 }
 
-/* Drops the locals, and then the frame record. */
+/* Emits code that removes the locals from the stack, and then the frame record. */
 static void emit_leave(struct jp_code *code)
 {
 	add_value(code, STACK, FP, 0); /* mov sp, x29 */
@@ -227,7 +227,7 @@ static void emit_fp(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* The caller is only in the link register. */
+/* A leaf does not store its return address: it is in the link register only. */
 static void emit_leaf(struct jp_code *code)
 {
 	emit_landing_pad(code);
@@ -236,7 +236,8 @@ static void emit_leaf(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* Begins a frame without a frame pointer that stores x30 where a frame record has it. */
+/* Emits code that begins a frame without a frame pointer and stores x30 where a frame record would
+ * have it. */
 static void push_return(struct jp_code *code, int32_t locals)
 {
 	emit_landing_pad(code);
@@ -258,8 +259,9 @@ static void emit_no_fp(struct jp_code *code)
 	pop_return(code, 48);
 }
 
-/* Puts further instructions between those of the prologue and the epilogue, as compilers do. Signs
- * the return address where the processor can; elsewhere these instructions do nothing. */
+/* Emits further instructions between those of the prologue and those of the epilogue, as compilers
+ * do. Signs the return address; on processors without signatures, paciasp and autiasp do nothing.
+ */
 static void emit_long(struct jp_code *code)
 {
 	put_insn(code, 0xd503233f); /* paciasp: also a landing pad */
@@ -310,7 +312,7 @@ static void emit_realign(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* Writes to each page of the locals, as compilers do to detect a stack overflow. */
+/* Emits code that writes to each page of the locals, as compilers do to detect a stack overflow. */
 static void touch_pages(struct jp_code *code)
 {
 	uint32_t top;
@@ -382,8 +384,8 @@ static void emit_tail(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* This is also the code of a veneer, which linkers and runtimes put between a branch and a function
- * that is more than 128 MiB away. */
+/* Emits a stub. A veneer, which linkers and runtimes put between a branch and a function that is
+ * more than 128 MiB away, has the same code. */
 static void emit_stub(struct jp_code *code)
 {
 	emit_landing_pad(code);
@@ -429,7 +431,7 @@ static void end_calls(struct jp_code *code, uint32_t top)
 	emit_ret(code);
 }
 
-/* Calls getrandom() for 1 KiB `before` times. Each call takes microseconds in the kernel. */
+/* Emits `before` calls of getrandom() for 1 KiB. Each call takes microseconds in the kernel. */
 static void emit_syscall(struct jp_code *code)
 {
 	uint32_t top = begin_calls(code, 1104);
@@ -443,8 +445,8 @@ static void emit_syscall(struct jp_code *code)
 	end_calls(code, top);
 }
 
-/* Calls clock_gettime(CLOCK_MONOTONIC, sp + 64) `before` times. Its word is the address of
- * clock_gettime(). */
+/* Emits `before` calls of clock_gettime(CLOCK_MONOTONIC, sp + 64). The function's word is the
+ * address of clock_gettime(). */
 static void emit_clock(struct jp_code *code)
 {
 	uint32_t top = begin_calls(code, 80);
@@ -476,8 +478,8 @@ const struct jp_arch_elf jp_arch_elf = {.machine = EM_AARCH64,
 					.return_address = LR,
 					.signature = UINT64_C(0x7f) << 48};
 
-/* perf_callchain_user() of arch/arm64 ends at a frame pointer that is zero, is not aligned to 8
- * bytes, or does not lead upwards. */
+/* The walk of perf_callchain_user() of arch/arm64 ends at a frame pointer that is zero, is not
+ * aligned to 8 bytes, or does not lead upwards. */
 int jp_arch_accepts_frame(uint64_t fp, uint64_t from)
 {
 	return fp && fp % 8 == 0 && fp > from;

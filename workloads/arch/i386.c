@@ -9,9 +9,9 @@
 #include <sys/user.h>
 #include <ucontext.h>
 
-/* Calling convention of emitted code on i386: edx points to the function's own step, whose numbers
- * have 64 bits and values of 32. The function preserves bp, and like any System V function it may
- * change eax, ecx and edx. It changes no other register. */
+/* Calling convention of emitted code on i386: edx points to the function's own step, whose fields
+ * have 64 bits, but values that fit into 32 bits. The function preserves bp, and like any System V
+ * function it may change eax, ecx and edx. It changes no other register. */
 
 static void push_reg(struct jp_code *code, const char *bytes)
 {
@@ -57,8 +57,8 @@ static void emit_loop(struct jp_code *code, size_t field)
 	jump_back_to(code, top);
 }
 
-/* Emits the load of the function's word through its own address, which a call pushes. @bytes:
- * opcode for ebp or eax; put_word() fills in the distance. */
+/* Emits the load of the function's word, relative to the code's own address, which a call pushes.
+ * @bytes: opcode for ebp or eax; put_word() fills in the distance. */
 static void load_word(struct jp_code *code, const char bytes[2])
 {
 	char load[6] = {bytes[0], bytes[1]};
@@ -69,7 +69,7 @@ static void load_word(struct jp_code *code, const char bytes[2])
 	code->loads_word = code->emitted->size;
 }
 
-/* The distance is from the pop, 7 bytes before the end of the load. */
+/* Appends the word and fills in its distance from the pop, 7 bytes before the end of the load. */
 static void put_word(struct jp_code *code)
 {
 	int32_t distance = jp_code_word(code, 0xcc) + 7;
@@ -174,7 +174,8 @@ static void emit_no_fp(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* Puts further instructions between those of the prologue and the epilogue, as compilers do. */
+/* Emits further instructions between those of the prologue and those of the epilogue, as compilers
+ * do. */
 static void emit_long(struct jp_code *code)
 {
 	JP_INSN(code, "\x8d\x84\x24\x00\xff\xff\xff"); /* lea eax, [esp - 256]: a stack check */
@@ -222,7 +223,7 @@ static void emit_realign(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* Writes to each page of the locals, as compilers do to detect a stack overflow. */
+/* Emits code that writes to each page of the locals, as compilers do to detect a stack overflow. */
 static void touch_pages(struct jp_code *code)
 {
 	uint32_t top;
@@ -332,7 +333,7 @@ static void end_calls(struct jp_code *code, uint32_t top)
 	emit_ret(code);
 }
 
-/* Calls getrandom() for 1 KiB `before` times. Each call takes microseconds in the kernel. */
+/* Emits `before` calls of getrandom() for 1 KiB. Each call takes microseconds in the kernel. */
 static void emit_syscall(struct jp_code *code)
 {
 	uint32_t top = begin_calls(code, 1104);
@@ -348,8 +349,8 @@ static void emit_syscall(struct jp_code *code)
 	end_calls(code, top);
 }
 
-/* Calls clock_gettime(CLOCK_MONOTONIC, esp + 64) `before` times. Its word is the address of
- * clock_gettime(). */
+/* Emits `before` calls of clock_gettime(CLOCK_MONOTONIC, esp + 64). The function's word is the
+ * address of clock_gettime(). */
 static void emit_clock(struct jp_code *code)
 {
 	uint32_t top = begin_calls(code, 80);
@@ -379,8 +380,8 @@ void (*const jp_arch_shapes[JP_SHAPES])(struct jp_code *code) = {
 const struct jp_arch_elf jp_arch_elf = {
 	.machine = EM_386, .sp = 4, .bp = 5, .return_address = 8, .pushed = 4};
 
-/* The kernel's perf_callchain_user32() of arch/x86 checks that @fp is an address of user space,
- * where each address of 32 bits is. */
+/* The kernel's perf_callchain_user32() of arch/x86 checks only that @fp is an address of user
+ * space, which is true of each 32-bit address. */
 int jp_arch_accepts_frame(uint64_t fp, uint64_t from)
 {
 	return 1;

@@ -11,12 +11,13 @@
 
 /* Calling convention of emitted code on riscv64: a0 points to the function's own step. The function
  * preserves s0, and like any function of the ABI it may change ra, the a and the t registers. It
- * changes no other register. A call leaves the return address in ra. A function that calls stores
- * ra first, in the word below the canonical frame address, and the frame pointer s0 in the word
- * below that. After each call it loads ra again: the kernel takes the first caller from ra. */
+ * changes no other register. A call leaves the return address in ra. A function that makes calls
+ * stores ra first, in the word below the canonical frame address, and the frame pointer s0 in the
+ * word below ra. After each call it loads ra again, because the kernel takes the first caller from
+ * ra. */
 
-/* Registers: zero; the link register; the stack pointer; the frame pointer; scratch; the step; the
- * address of a jump. */
+/* Registers: zero; the link register; the stack pointer; the frame pointer; several for scratch;
+ * the step; the target of a jump. */
 enum {
 	ZERO = 0,
 	LR = 1,
@@ -28,7 +29,8 @@ enum {
 	TARGET = 28,
 	FAR = 29
 };
-/* Bytes of a frame record, and the largest distance that one instruction moves sp by. */
+/* RECORD: bytes of a frame record. NEAR: largest number of bytes by which one instruction can move
+ * sp. */
 enum { RECORD = 16, NEAR = 2032 };
 
 static void put_insn(struct jp_code *code, uint32_t insn)
@@ -69,7 +71,7 @@ static void lower_sp(struct jp_code *code, uint32_t insn, int32_t by)
 	jp_code_lower(code, &insn, sizeof(insn), by);
 }
 
-/* Lowers sp by @by bytes, which are negative to raise it. */
+/* Emits code that lowers sp by @by bytes, or raises it if @by is negative. */
 static void adjust_sp(struct jp_code *code, int32_t by)
 {
 	if (by >= -NEAR && by <= NEAR) {
@@ -93,9 +95,9 @@ static void store(struct jp_code *code, unsigned reg, unsigned base, uint32_t of
 			       (offset >> 5 & 0x7f) << 25);
 }
 
-/* Stores @low and @high below sp, after lowering it: a signal's handler overwrites what is there.
- * Touches their place before: else sp may point to a page that is not there, and a dump be empty.
- */
+/* Emits code that pushes @low and @high: it lowers sp before it stores them, because a signal
+ * handler overwrites memory below sp. Before that, it writes to their place, because a sample whose
+ * sp is in a page that is not present yet has an empty stack dump. */
 static void push_pair(struct jp_code *code, unsigned low, unsigned high)
 {
 	store(code, ZERO, STACK, (uint32_t)-RECORD);
@@ -118,7 +120,7 @@ static void count_down(struct jp_code *code)
 	add_value(code, COUNT, COUNT, -1);
 }
 
-/* Returns a branch over @distance bytes that compares @reg with 0. */
+/* Returns the instruction that compares @reg with 0 and branches over @distance bytes. */
 static uint32_t encode_branch(uint32_t opcode, unsigned reg, uint32_t distance)
 {
 	return opcode | reg << 15 | (distance >> 11 & 1) << 7 | (distance >> 1 & 0xf) << 8 |
@@ -140,7 +142,7 @@ static uint32_t reserve_branch(struct jp_code *code)
 	return at;
 }
 
-/* Makes the instruction at offset @at `beqz @reg` to here. */
+/* Turns the instruction at offset @at into `beqz @reg` to the end of the code so far. */
 static void skip_if_zero(struct jp_code *code, uint32_t at, unsigned reg)
 {
 	const uint32_t insn = encode_branch(0x63, reg, code->emitted->size - at);
@@ -171,7 +173,7 @@ static void load_word(struct jp_code *code, unsigned reg)
 	code->loads_word = code->emitted->size;
 }
 
-/* Appends the word, and completes its load into @reg. */
+/* Appends the function's word, and completes the instructions that load it into @reg. */
 static void put_word(struct jp_code *code, unsigned reg)
 {
 	const uint32_t size = sizeof(uint32_t);
@@ -181,7 +183,7 @@ static void put_word(struct jp_code *code, unsigned reg)
 	jp_code_patch(code, code->loads_word - size, &insn, size);
 }
 
-/* Calls the function at @reg, and loads the link register again. */
+/* Emits a call of the function whose address is in @reg, and loads the link register again. */
 static void call_register(struct jp_code *code, unsigned reg)
 {
 	const bool own = code->now.bp == JP_BP_OWN;
@@ -224,7 +226,7 @@ static void emit_ret(struct jp_code *code)
 	put_insn(code, 0x8067);
 }
 
-/* Emits the frame record, and lets the frame pointer point above it. */
+/* Emits code that stores the frame record and makes the frame pointer point above it. */
 static void push_record(struct jp_code *code)
 {
 	push_pair(code, FP, LR);
@@ -240,7 +242,7 @@ static void emit_prologue(struct jp_code *code, int32_t locals)
 	adjust_sp(code, locals);
 }
 
-/* Drops the locals, and then the frame record. */
+/* Emits code that removes the locals from the stack, and then the frame record. */
 static void emit_leave(struct jp_code *code)
 {
 	add_value(code, STACK, FP, -RECORD);
@@ -256,7 +258,7 @@ static void emit_fp(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* The caller is only in the link register. */
+/* A leaf does not store its return address: it is in the link register only. */
 static void emit_leaf(struct jp_code *code)
 {
 	emit_loop(code, offsetof(struct jp_path_step, before));
@@ -264,7 +266,8 @@ static void emit_leaf(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* Begins a frame without a frame pointer that stores ra where a frame record has it. */
+/* Emits code that begins a frame without a frame pointer and stores ra where a frame record would
+ * have it. */
 static void push_return(struct jp_code *code, int32_t locals)
 {
 	push_pair(code, ZERO, LR);
@@ -286,7 +289,8 @@ static void emit_no_fp(struct jp_code *code)
 	pop_return(code, 48);
 }
 
-/* Puts further instructions between those of the prologue and the epilogue, as compilers do. */
+/* Emits further instructions between those of the prologue and those of the epilogue, as compilers
+ * do. */
 static void emit_long(struct jp_code *code)
 {
 	add_value(code, VALUE, STACK, -2048); /* a stack check */
@@ -330,7 +334,7 @@ static void emit_realign(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* Writes to each page of the locals, as compilers do to detect a stack overflow. */
+/* Emits code that writes to each page of the locals, as compilers do to detect a stack overflow. */
 static void touch_pages(struct jp_code *code)
 {
 	uint32_t top;
@@ -447,7 +451,7 @@ static void end_calls(struct jp_code *code, uint32_t top)
 	emit_ret(code);
 }
 
-/* Calls getrandom() for 1 KiB `before` times. Each call takes microseconds in the kernel. */
+/* Emits `before` calls of getrandom() for 1 KiB. Each call takes microseconds in the kernel. */
 static void emit_syscall(struct jp_code *code)
 {
 	uint32_t top = begin_calls(code, 1104);
@@ -460,8 +464,8 @@ static void emit_syscall(struct jp_code *code)
 	end_calls(code, top);
 }
 
-/* Calls clock_gettime(CLOCK_MONOTONIC, sp + 64) `before` times. Its word is the address of
- * clock_gettime(). */
+/* Emits `before` calls of clock_gettime(CLOCK_MONOTONIC, sp + 64). The function's word is the
+ * address of clock_gettime(). */
 static void emit_clock(struct jp_code *code)
 {
 	uint32_t top = begin_calls(code, 80);
@@ -492,8 +496,8 @@ const struct jp_arch_elf jp_arch_elf = {.machine = EM_RISCV,
 					.fp_above = RECORD,
 					.zero_ends = true};
 
-/* arch_stack_walk_user() of arch/riscv reads any first frame, and ends at a later frame pointer
- * that is zero or is not aligned to 8 bytes (v6.10 and later; before, to 4). */
+/* arch_stack_walk_user() of arch/riscv reads the first frame whatever @fp is, and ends at a later
+ * frame pointer that is zero or not aligned: to 8 bytes since v6.10, to 4 before. */
 int jp_arch_accepts_frame(uint64_t fp, uint64_t from)
 {
 	return !from || (fp && fp % 8 == 0);

@@ -117,7 +117,7 @@ static void mov_bp_sp(struct jp_code *code)
 	code->now.bp = JP_BP_OWN;
 }
 
-/* Describes the next instruction: the frame is gone and bp is the caller's. */
+/* Records that at the next instruction the frame has been removed and bp is the caller's. */
 static void reset_frame(struct jp_code *code)
 {
 	code->now = (struct jp_truth_insn){.bp = JP_BP_CALLER};
@@ -177,7 +177,8 @@ static void emit_no_fp(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* Puts further instructions between those of the prologue and the epilogue, as compilers do. */
+/* Emits further instructions between those of the prologue and those of the epilogue, as compilers
+ * do. */
 static void emit_long(struct jp_code *code)
 {
 	JP_INSN(code, "\x48\x8d\x84\x24\x00\xff\xff\xff"); /* lea rax, [rsp - 256]: a stack check */
@@ -227,7 +228,7 @@ static void emit_realign(struct jp_code *code)
 	emit_ret(code);
 }
 
-/* Writes to each page of the locals, as compilers do to detect a stack overflow. */
+/* Emits code that writes to each page of the locals, as compilers do to detect a stack overflow. */
 static void touch_pages(struct jp_code *code)
 {
 	uint32_t top;
@@ -337,7 +338,7 @@ static void end_calls(struct jp_code *code, uint32_t top)
 	emit_ret(code);
 }
 
-/* Calls getrandom() for 1 KiB `before` times. Each call takes microseconds in the kernel. */
+/* Emits `before` calls of getrandom() for 1 KiB. Each call takes microseconds in the kernel. */
 static void emit_syscall(struct jp_code *code)
 {
 	uint32_t top = begin_calls(code, 1104);
@@ -351,8 +352,8 @@ static void emit_syscall(struct jp_code *code)
 	end_calls(code, top);
 }
 
-/* Calls clock_gettime(CLOCK_MONOTONIC, rsp + 64) `before` times. Its word is the address of
- * clock_gettime(). */
+/* Emits `before` calls of clock_gettime(CLOCK_MONOTONIC, rsp + 64). The function's word is the
+ * address of clock_gettime(). */
 static void emit_clock(struct jp_code *code)
 {
 	uint32_t top = begin_calls(code, 80);

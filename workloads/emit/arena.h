@@ -3,8 +3,8 @@
 
 #include "workloads/emit/region.h"
 
-/* Memory for code that is mapped and made executable as a whole. The truth records each operation
- * on it with the times before and after. */
+/* An arena: memory for code that is mapped and made executable as a whole. The truth records each
+ * operation on it, with the times before and after. */
 enum jp_protect {
 	JP_PROTECT_RWX,   /* writable and executable at once */
 	JP_PROTECT_FLIP,  /* written RW, then mprotect to RX */
@@ -15,15 +15,16 @@ struct jp_arena {
 	unsigned char *exec;  /* address for running code */
 	size_t size, used;
 	enum jp_protect protect;
-	int executable; /* FLIP: 1 if it is RX now */
+	int executable; /* FLIP: 1 if the arena is RX now */
 	struct jp_region region;
 };
 
-/* Maps an arena of @size bytes at @at, or anywhere if NULL. VIEWS gives its memfd the name @name
- * ("doublemapper" as .NET does). Returns 0 or -errno. */
+/* Maps an arena of @size bytes at address @at, or anywhere if @at is NULL. @name: name of the memfd
+ * for JP_PROTECT_VIEWS ("doublemapper" in .NET). Returns 0 or -errno. */
 int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, const char *name,
 		 void *at);
-/* Uses @count pages from @first on of a region that the caller maps and protects. */
+/* Makes @arena of the @count pages from page @first on of @region, which the caller maps and
+ * protects. */
 void jp_arena_use_region(struct jp_arena *arena, const struct jp_region *region, size_t first,
 			 size_t count);
 /* Makes all emitted code executable: with mprotect() for FLIP; does nothing for other kinds. */

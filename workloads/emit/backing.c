@@ -20,8 +20,8 @@
 #define PR_SET_VMA_ANON_NAME 0
 #endif
 
-/* malloc() uses the program break as well and would split our memory. Allocate enough in advance
- * that it does not extend the break again. */
+/* malloc() also moves the program break and would split our memory. Makes malloc() allocate enough
+ * in advance that it does not move the break again. */
 static int open_heap(struct jp_region *region, const char *name)
 {
 #ifndef M_MMAP_THRESHOLD /* musl: sbrk() moves nothing */
@@ -40,7 +40,8 @@ static int open_heap(struct jp_region *region, const char *name)
 #endif
 }
 
-/* The program break grows only upwards. brk(2) takes no protection, so @prot is not used. */
+/* Maps by moving the program break, which grows only upwards. brk(2) takes no protection, so @prot
+ * is not used. */
 static int map_heap(struct jp_region *region, size_t at, size_t size, int prot,
 		    unsigned char *wanted, unsigned char **got)
 {
@@ -55,7 +56,8 @@ static int map_heap(struct jp_region *region, size_t at, size_t size, int prot,
 	return 0;
 }
 
-/* System V: each mapping is a private segment. The kernel gives all of them the same name. */
+/* Prepares System V shared memory, in which each mapping is a segment of its own. The kernel gives
+ * all private segments the same name. */
 
 static int open_sysv(struct jp_region *region, const char *name)
 {
@@ -78,11 +80,12 @@ static int map_sysv(struct jp_region *region, size_t at, size_t size, int prot,
 		ret = -errno;
 	else
 		*got = memory;
-	shmctl(id, IPC_RMID, NULL); /* the segment exists while it is attached */
+	shmctl(id, IPC_RMID, NULL); /* the segment continues to exist until it is detached */
 	return ret;
 }
 
-/* Makes @fd the region's file, with the region at @offset. Extends the file if necessary. */
+/* Makes @fd the file of the region, which begins at @offset of the file. Extends the file if
+ * necessary. */
 static int set_file(struct jp_region *region, int fd, uint64_t offset, const char *name)
 {
 	if (fd < 0)
@@ -124,8 +127,8 @@ static int open_zero(struct jp_region *region, const char *name)
 	return region->fd < 0 ? -errno : 0;
 }
 
-/* Does as .NET does: a process has one memfd, and each region maps the next unused part of it
- * twice. */
+/* Maps as .NET does: a process has one memfd, and each region maps the next unused part of the
+ * memfd twice. */
 static int open_views(struct jp_region *region, const char *name)
 {
 	static int fd = -1;

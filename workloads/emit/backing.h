@@ -15,12 +15,12 @@ struct jp_region {
 		*exec; /* address at which code runs; NULL: nothing is mapped or reserved yet */
 	unsigned char
 		*write; /* address at which code is written; equal to @exec if there is one view */
-	size_t size, page; /* @page: the smallest size that can be mapped or protected, in bytes */
-	size_t reached;    /* size of the mapped part of the heap, from exec[0] on */
+	size_t size, page; /* @page: bytes of a page, the smallest part to map or protect */
+	size_t reached;    /* bytes from exec[0] to the end of the part that was ever mapped */
 	int fd;            /* -1: the region has no file */
 	uint64_t offset;   /* offset of exec[0] in the backing's file */
 	uint32_t name;     /* id of the name in the truth; 0: the backing has no name */
-	int reserved; /* the address space is reserved for us: mappings may replace each other */
+	int reserved; /* the address space is reserved, so MAP_FIXED may replace mappings in it */
 };
 
 /* A kind of memory for code. */
@@ -35,8 +35,8 @@ struct jp_backing_kind {
 	 * address in *@got. NULL: use mmap() with @flags. Returns 0 or -errno. */
 	int (*map)(struct jp_region *region, size_t at, size_t size, int prot,
 		   unsigned char *wanted, unsigned char **got);
-	int error;           /* the -errno of a machine that does not support this backing */
-	const char *missing; /* what an unsupported machine lacks */
+	int error;           /* -errno of the calls on a machine without support for this backing */
+	const char *missing; /* the feature that such a machine lacks */
 };
 
 /* All kinds; the first is the default, an empty entry marks the end. */
@@ -45,7 +45,7 @@ extern const struct jp_backing_kind jp_backing_kinds[];
 const struct jp_backing_kind *jp_backing_find(const char *name);
 /* Prints the names of all kinds, a line each. */
 void jp_backing_print(FILE *out);
-/* Returns whether code is written at another address than it runs at. */
+/* Returns whether code of @kind is written at another address than the one at which it runs. */
 bool jp_backing_has_views(const struct jp_backing_kind *kind);
 /* Maps with mmap() and the kind's flags, for kinds without a function of their own. Returns 0 or
  * -errno. */

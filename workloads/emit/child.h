@@ -12,12 +12,12 @@ struct jp_child {
 	int pidfd;        /* -1: the kernel has no pidfds */
 	int ready;        /* pipe from which we read the child's messages */
 	int control;      /* pipe to which we write commands for the child */
-	uint64_t forked;  /* ns: the child did not exist before */
+	uint64_t forked;  /* a time in ns at which the child did not exist yet */
 	struct jp_child *next;
 };
 
 /* All functions that create a process share a list of living children. A forked child closes its
- * copies of their pipes; otherwise no pipe would ever reach its end of file. */
+ * copies of the pipes to its siblings; otherwise no pipe would ever reach its end of file. */
 
 /* Locks the list of children. Hold the lock while creating a child. */
 void jp_children_lock(void);
@@ -26,17 +26,17 @@ void jp_children_unlock(void);
  * parent. */
 void jp_children_forget(void);
 
-/* Creates the pipes `ready` and `control`. Stores the child's ends in @theirs. Returns 0 or
- * -errno. */
+/* Creates the pipes `ready` and `control` of @process. Stores the ends that the child uses in
+ * @theirs. Returns 0 or -errno. */
 int jp_child_open(struct jp_child *process, int theirs[2]);
 void jp_child_close(struct jp_child *process);
-/* Adds the child @pid to the list. If creating it failed, @pid is -errno. Returns 0 or that
- * error. */
+/* Closes the child's pipe ends @theirs and adds the child @pid to the list. If creating the child
+ * failed, @pid is -errno: closes all pipes and returns @pid. Else returns 0. */
 int jp_child_keep(struct jp_child *process, pid_t pid, int theirs[2]);
-/* Reaps as jp_process_reap() does. @since: earliest time of death, if the child does not report
- * it. */
+/* Waits for the child and reaps it. Returns as jp_process_reap(). @since: earliest time at which
+ * the child can have died, if it does not report its end. */
 int jp_child_reap(struct jp_child *process, uint64_t since);
 
-/* Records the start of the child, in the child itself. */
+/* Records the start of the calling process, a new child, in the truth. */
 void jp_child_begin(uint64_t before, struct jp_truth_task_ids parent, enum jp_truth_how how);
 void jp_child_end(int status) __attribute__((noreturn));

@@ -3,7 +3,7 @@
 
 #include "workloads/emit/arch.h"
 
-/* A function that is being written, and its frame before the next instruction. */
+/* A function whose code is being written. @now: its frame before the next instruction. */
 struct jp_code {
 	unsigned char *out; /* NULL: only measure the size */
 	size_t capacity;
@@ -19,8 +19,8 @@ void jp_code_insn(struct jp_code *code, const void *bytes, uint32_t count);
 void jp_code_lower(struct jp_code *code, const void *bytes, uint32_t count, int32_t by);
 /* Overwrites @count bytes at offset @at. */
 void jp_code_patch(struct jp_code *code, uint32_t at, const void *bytes, uint32_t count);
-/* Appends the word after the code, where no code runs, after @padding bytes. Returns its distance
- * from the end of the instruction that loads it. */
+/* Appends the function's word (workloads/emit/arch.h) to the code, aligned to 8 with bytes of value
+ * @padding. Returns its distance from the end of the instruction that loads the word. */
 int32_t jp_code_word(struct jp_code *code, uint8_t padding);
 
 /* Writes the code of @shape to @out (@capacity bytes; NULL: only measure). Returns 0 or -ENOSPC. */

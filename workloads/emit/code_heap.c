@@ -48,7 +48,7 @@ const struct jp_option *jp_code_heap_options(void *context)
 
 int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region)
 {
-	/* Call frame information behind each function is several times the function's size. */
+	/* The call frame information after a function is several times larger than it. */
 	const size_t page = sysconf(_SC_PAGESIZE);
 	const unsigned grain = (jp_program_code_size() + page - 1) / page *
 			       (jp_publish_extras() & JP_PUBLISH_UNWINDING ? 4 : 1);

@@ -17,7 +17,7 @@ struct jp_code_heap {
 	struct jp_schedule schedule;
 };
 
-/* Initializer of a heap of @count pages, unless an option sets another number. */
+/* Initializer of a struct jp_code_heap with @count pages, unless an option sets another number. */
 #define JP_CODE_HEAP(count)                                                                        \
 	{                                                                                          \
 		.plan = JP_PLAN(), .backing = jp_backing_kinds, .pages = (count), .compilers = 1,  \
@@ -30,25 +30,26 @@ const struct jp_option *jp_code_heap_options(void *heap);
  * Returns 0 or -errno. */
 int jp_code_heap_open(struct jp_code_heap *heap);
 int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region);
-/* Writes a program to @page, which must be writable. */
+/* Writes a program to @page, which must be writable. @variant: as for jp_program_write(). */
 int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned variant);
 /* Records the program on @page in the truth and creates its paths. */
 int jp_code_heap_load(struct jp_code_heap *heap, unsigned page);
-/* Lets threads run the program on @page, which is executable, as part of @group of the schedule. */
+/* Adds the paths of the program on @page, which must be executable, to @group of the schedule, so
+ * that threads run them. */
 int jp_code_heap_schedule(struct jp_code_heap *heap, unsigned page, unsigned group);
 /* Returns the protection (PROT_*), without execute permission, of memory into which code is being
  * written. */
 int jp_code_heap_prot_write(const struct jp_code_heap *heap);
-/* Returns the same protection with execute permission. With two views, the executable view is never
- * writable. */
+/* Returns the protection of jp_code_heap_prot_write() plus execute permission. With two views, the
+ * executable view is never writable. */
 int jp_code_heap_prot_all(const struct jp_code_heap *heap);
 
-/* Runs act(context, n) for each n below heap->compilers, each on a thread of its own at the same
- * time. Returns 0 or the first error. */
+/* Runs act(context, n) for each n below heap->compilers at the same time, each call on a thread of
+ * its own. Returns 0 or the first error. */
 int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(void *context, unsigned n),
 			 void *context);
 
-/* Creates the first code with @begin, starts the threads, runs one of @steps every period, starting
- * with steps[0], and closes the heap at the end. Returns the exit status. */
+/* Calls @begin, which creates the first code, starts the threads, and serves the handshake with
+ * @steps, as jp_handshake_every() does. Closes the heap at the end. Returns the exit status. */
 int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begin)(void *context),
 		     const struct jp_step *steps, void *context);

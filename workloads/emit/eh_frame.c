@@ -55,7 +55,8 @@ static void put_uleb(struct table *table, uint64_t value)
 	put_u8(table, value);
 }
 
-/* Appends the distance from here to @place, an offset from the start of the code. */
+/* Appends the distance from the current end of the table to @place, an offset from the start of the
+ * code. */
 static void put_distance(struct table *table, size_t place)
 {
 	put_u32(table, place - (table->base + table->used));
@@ -73,8 +74,8 @@ static void finish_entry(struct table *table, size_t start)
 		memcpy(table->out + start, &length, sizeof(length));
 }
 
-/* Appends the rule for the next instructions: the caller's @reg is saved @words below the canonical
- * frame address or, without @saved, is still in the register. */
+/* Appends the rule for the next instructions: the caller's value of @reg is saved @words words
+ * below the canonical frame address or, if @saved is false, still in the register. */
 static void put_saved(struct table *table, uint8_t reg, uint8_t words, bool saved)
 {
 	put_u8(table, (saved ? CFA_OFFSET : CFA_RESTORE) | reg);
@@ -95,7 +96,8 @@ static size_t put_cie(struct table *table)
 	put_u8(table, jp_arch_elf.return_address);
 	put_uleb(table, 1);
 	put_u8(table, PE_PCREL_SDATA4);
-	/* At the first instruction the return address is on top of the stack or in its register. */
+	/* At the first instruction the return address is on top of the stack or in the link
+	 * register. */
 	put_u8(table, CFA_DEF);
 	put_uleb(table, jp_arch_elf.sp);
 	put_uleb(table, jp_arch_elf.pushed);

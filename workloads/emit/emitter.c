@@ -50,9 +50,10 @@ int jp_shape_ends(enum jp_shape shape)
 	return shape != JP_SHAPE_STUB && shape != JP_SHAPE_CLOCK;
 }
 
-/* Writes call frame information of code with layout @emitted to @out and refers to it from
- * @published. `unwinding` also maps it after the code, as runtimes do that unwind themselves;
- * `unwinding-apart` does not. Returns 0 or -errno. */
+/* Writes call frame information of code with layout @emitted to @out and stores a reference to it
+ * in
+ * @published. With `unwinding` it must also be in memory after the code, as in runtimes that unwind
+ * themselves; with `unwinding-apart` not. Returns 0 or -errno. */
 static int describe_frames(const struct jp_emitted *emitted, unsigned char out[JP_EH_FRAME_MOST],
 			   struct jp_published *published)
 {
@@ -70,8 +71,8 @@ static int describe_frames(const struct jp_emitted *emitted, unsigned char out[J
 	return 0;
 }
 
-/* Writes call frame information after the function at @at, if it must be mapped. Returns the bytes
- * of the arena that the function uses, or -errno. */
+/* Writes call frame information after the function at offset @at of the arena, if it must be in
+ * memory. Returns the number of bytes of the arena that function and information use, or -errno. */
 static int write_frames(const struct jp_arena *arena, size_t at, const struct jp_emitted *emitted)
 {
 	unsigned char frames[JP_EH_FRAME_MOST];
@@ -89,8 +90,8 @@ static int write_frames(const struct jp_arena *arena, size_t at, const struct jp
 	return behind + published.unwinding_mapped;
 }
 
-/* Returns the id of the layout of @shape, which is recorded only once: forked children know the id
- * as well. */
+/* Returns the id of the layout of @shape, and records the layout if no call did before. Forked
+ * children inherit the id. */
 static uint32_t record_layout(enum jp_shape shape, const struct jp_emitted *emitted)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -112,7 +113,7 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 	int ret, taken;
 
 	if (arena->protect == JP_PROTECT_FLIP && arena->executable)
-		return -EBUSY; /* threads run this code: its memory cannot be made writable again */
+		return -EBUSY; /* threads may run the arena's code, so it must stay executable */
 	if (at > arena->size)
 		return -ENOSPC;
 	ret = jp_shape_emit(shape, arena->write + at, arena->size - at, &emitted);
@@ -204,8 +205,8 @@ void jp_emit_forked(void)
 	atomic_store(&image, 0);
 }
 
-/* Makes @name unique among all processes. The suffix always has the same length. Returns 0 or
- * -ENAMETOOLONG. */
+/* Stores in @own, of @size bytes, @name with a suffix that makes it unique among all processes. All
+ * suffixes have the same length. Returns 0 or -ENAMETOOLONG. */
 static int make_unique_name(const char *name, char *own, size_t size)
 {
 	unsigned none = 0, fresh;

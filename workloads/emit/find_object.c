@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* libgcc of a compiler for glibc calls glibc's _dl_find_object(), from 2.35 on, to find the call
- * frame information of an address. Another C library lacks it. */
+/* For programs with another C library than glibc: if the compiler was built for glibc 2.35 or
+ * later, its libgcc calls glibc's _dl_find_object() to find the call frame information of an
+ * address. */
 #include <link.h>
 #include <stdint.h>
 
 #ifndef __GLIBC__
 
-/* Has glibc's layout. */
+/* The result of _dl_find_object(), with glibc's layout. */
 struct dl_find_object {
 	unsigned long long flags;
 	void *start, *end;

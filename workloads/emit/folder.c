@@ -19,8 +19,8 @@
 
 static char folder[PATH_MAX];
 
-/* Returns whether no other user can replace the file @path. If another user can, prints the reason
- * to stderr. */
+/* Returns whether no other user can replace files in the directory of @path. If another user can,
+ * prints the reason to stderr. */
 static bool has_trusted_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');

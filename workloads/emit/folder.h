@@ -4,12 +4,12 @@
 /* A directory for files that a workload creates and runs. It lies next to the truth, where no other
  * user can replace files. A process that exits normally removes it with its content. */
 enum { JP_FOLDER_PATH = 4096 };
-/* Returns its path and creates it at the first call. On failure prints the reason to stderr and
- * returns NULL. */
+/* Returns the path of the directory, which the first call creates. On failure prints the reason to
+ * stderr and returns NULL. */
 const char *jp_folder(void);
 /* Stores the path of file @name in the directory. Returns 0, or -EIO if there is no directory. */
 int jp_folder_path(char path[JP_FOLDER_PATH], const char *name);
 void jp_folder_remove(void);
-/* Copies @program to the new file @path in a directory of jp_folder(), executable. Returns 0 or
- * -errno. */
+/* Copies @program to the new executable file @path, which must lie in the directory of jp_folder().
+ * Returns 0 or -errno. */
 int jp_folder_copy(const char *program, const char *path);

@@ -12,7 +12,8 @@
 #include "harness/base/return_address.h"
 #include "workloads/emit/arch.h"
 
-/* A system call reads our own memory as if it were another process's, and so cannot fault. */
+/* Reads our own memory by a system call, as if it belonged to another process, so that an unmapped
+ * address causes no signal. */
 uint32_t jp_frame_read(const uint64_t *at, uintptr_t (*frames)[2], uint32_t count)
 {
 	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
@@ -21,8 +22,8 @@ uint32_t jp_frame_read(const uint64_t *at, uintptr_t (*frames)[2], uint32_t coun
 	for (uint32_t i = 0; i < count; i++)
 		from[i] = (struct iovec){(void *)(uintptr_t)(at[i] - jp_arch_elf.fp_above),
 					 sizeof(*frames)};
-	/* Name our own thread: once the main thread has exited, its id leads to no address
-	 * space. */
+	/* Pass the id of this thread, not of the process: once the main thread has exited, the
+	 * process's id leads to no address space. */
 	got = process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
 	if (got < 0 && errno != EFAULT) {
 		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",

@@ -16,9 +16,10 @@ struct jp_frame_walk {
 	uint64_t end; /* frame pointer at which the rule ended: unreadable, or beyond the limit */
 };
 void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk);
-/* Reads into @frame the record of @fp, after that of @from (0: it is the first). Returns whether
- * the rule takes a return address from it. */
+/* Reads the frame record at @fp into @frame. @from: the frame pointer before @fp; 0: @fp is the
+ * first. Returns whether the kernel's rule takes a return address from the record. */
 bool jp_frame_follow(uint64_t fp, uint64_t from, uintptr_t (*frame)[2]);
-/* Reads the records of up to 16 frame pointers, the second without its signature. Never faults.
- * Returns the number of readable frames before the first unreadable frame. */
+/* Reads the frame records at the @count (at most 16) frame pointers @at, and removes the signatures
+ * of their return addresses. Never faults. Returns the number of readable records before the first
+ * unreadable record. */
 uint32_t jp_frame_read(const uint64_t *at, uintptr_t (*frames)[2], uint32_t count);

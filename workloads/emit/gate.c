@@ -26,8 +26,8 @@ static int report_failure(const char *what, const char *why)
 	return -EPROTO;
 }
 
-/* Opens the FIFO @path. Follows no symbolic link: through the link of another user we would write
- * to a file of ours or trust that user's text. */
+/* Opens the FIFO @path. Follows no symbolic link: a link that another user made could lead us to
+ * write to our own files, or to trust that user's text. */
 static int open_fifo(const char *path, int flags)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -57,7 +57,7 @@ int jp_gate_open(const char *where)
 		return 0;
 	snprintf(ctl, sizeof(ctl), "%s.ctl", where);
 	snprintf(ack, sizeof(ack), "%s.ack", where);
-	/* Opening waits for the other end. A gatekeeper keeps both open while it runs. */
+	/* open() waits until the other end is open. A gatekeeper keeps both FIFOs open. */
 	gate.ctl = open_fifo(ctl, O_WRONLY);
 	if (gate.ctl < 0)
 		return gate.ctl;
@@ -73,7 +73,7 @@ static int send_request(const char *mark, const char *request)
 
 	if (!gate.ctl)
 		return 0;
-	/* A pipe takes lines of this length as a whole. */
+	/* A pipe accepts a line of this length in one piece. */
 	if (dprintf(gate.ctl, "%s\n", request) < 0)
 		return report_failure(request, strerror(errno));
 	ret = jp_process_read_line(gate.ack, answer, sizeof(answer));

@@ -47,10 +47,11 @@ void jp_handshake_begin(const struct jp_handshake_setup *setup)
 	sigset_t set;
 
 	current = *setup;
-	/* Do not die when the watcher is gone: the end of the control stream reports that. */
+	/* If the watcher exits, the end of the control stream reports that; a write must not kill
+	 * us. */
 	signal(SIGPIPE, SIG_IGN);
-	/* Deliver both signals only while we wait for a command, so that they interrupt no step.
-	 * Threads inherit the mask. */
+	/* Receive SIGTERM and SIGINT only while we wait for a command, so that they interrupt no
+	 * step. Threads inherit the mask. */
 	fill_stop_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGTERM, &stop, NULL);
@@ -122,9 +123,9 @@ static bool has_passed(uint64_t time, struct timespec *left)
 	return now >= time;
 }
 
-/* Waits for one line. Returns false when the workload must end. Stores an empty line once @due (ns;
- * 0: never) has passed. Reads single bytes, because after an exec the bytes after the line belong
- * to the next image. */
+/* Waits for one line of the control stream and stores it in @line. Returns false when the workload
+ * must end. Stores an empty line once the time @due (ns; 0: never) has passed. Reads single bytes,
+ * because the bytes after a line "step exec" belong to the next image. */
 static bool read_command(char *line, size_t size, uint64_t due)
 {
 	struct pollfd control = {.fd = current.control_fd, .events = POLLIN};

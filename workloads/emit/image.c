@@ -77,7 +77,8 @@ static void read_notes(const unsigned char *at, size_t size, struct program *pro
 	}
 }
 
-/* The first image is the program; the return value 1 ends the iteration. */
+/* A callback for dl_iterate_phdr(): reads the first object, which is the program. Returns 1, so
+ * that the iteration ends. */
 static int read_image(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct program *program = context;

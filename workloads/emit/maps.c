@@ -12,12 +12,13 @@
 #include "harness/base/cleanup.h"
 #include "harness/format/truth/write.h"
 
-/* MOST: capacity of a text in the truth, bytes. LINE: longest line: an escaped path of PATH_MAX.
+/* MOST: largest text in the truth, in bytes. LINE: longest line, with an escaped path of PATH_MAX.
  * RARER: jp_maps_mark_seldom() uses at most 1/RARER of the time. */
 enum { MOST = 24 << 16, LINE = 17 << 10, RARER = 50 };
 static const uint64_t least_distance = 20000000; /* ns between two marks of jp_maps_mark_seldom() */
 
-/* Static, because allocated memory would add a mapping. One thread reads at a time. */
+/* State of the last reading. It is static, because allocated memory would add a mapping. Only one
+ * thread reads at a time. */
 static struct {
 	pthread_mutex_t lock;
 	uint64_t marked, cost; /* end and duration of the last mark, ns */
@@ -32,7 +33,7 @@ static bool is_executable(const char *line, const char *end)
 	return prot && end - prot > 3 && prot[3] == 'x';
 }
 
-/* Returns whether @line is a mapping of a file, from its start on. */
+/* Returns whether @line is a mapping of a file that begins at offset 0 of the file. */
 static bool begins_file(const char *line, const char *end)
 {
 	static const char start[] = " 00000000 ";
@@ -40,9 +41,10 @@ static bool begins_file(const char *line, const char *end)
 	return memmem(line, end - line, start, sizeof(start) - 1) && memchr(line, '/', end - line);
 }
 
-/* Returns whether the truth needs @line. A file whose first segment is executable is at first
- * mapped so as a whole, and the capture knows only that: the lines behind show how far the file
- * reaches. *@behind: the last executable line began a file. */
+/* Returns whether the truth needs @line. If the first segment of a file is executable, the program
+ * loader first maps the whole file executable, and the capture records only that mapping: the next
+ * lines, of other segments, show how far the file reached. *@behind: the last executable line began
+ * a file. */
 static bool is_needed(const char *line, const char *end, bool *behind)
 {
 	const bool executable = is_executable(line, end);
@@ -98,7 +100,8 @@ static int open_maps(void)
 			: openat(proc, "thread-self/maps", O_RDONLY | O_CLOEXEC);
 }
 
-/* Call with the lock held. A process without a mark is not judged and its case is an ERROR. */
+/* Records the maps of this process. Call with the lock held. If it fails, the process lacks a mark,
+ * so that the case becomes an ERROR. */
 static void record_maps(void)
 {
 	jp_cleanup_close int fd = open_maps();

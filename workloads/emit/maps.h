@@ -5,8 +5,9 @@
  * Operations on emitted code are in the truth one by one; marks add the libraries, the program, the
  * vDSO and the name that the kernel itself gives to each mapping. */
 void jp_maps_mark(void);
-/* Marks unless the last mark was recent, relative to its cost. For frequent calls. */
+/* Calls jp_maps_mark() unless the last call was recent in relation to its duration. For callers
+ * that would otherwise mark too often. */
 void jp_maps_mark_seldom(void);
-/* Makes the lock usable in a forked child: another thread of the parent may have held it. Call this
- * first in the child. */
+/* Makes the lock of jp_maps_mark() usable in a forked child: another thread of the parent may have
+ * held it. Call this first in the child. */
 void jp_maps_forked(void);

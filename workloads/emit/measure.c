@@ -22,7 +22,7 @@ struct run {
 	uint64_t code, size;
 	uint64_t entry, bp; /* stack pointer and bp at the first instruction; @entry 0: outside of
 			       the function */
-	unsigned inside;    /* steps in this call */
+	unsigned inside;    /* number of steps within the current call */
 	struct jp_emitted *emitted;
 };
 
@@ -37,8 +37,8 @@ static bool read_word(pid_t pid, uint64_t at, uintptr_t *word)
 	return process_vm_readv(pid, &to, 1, &from, 1, 0) == sizeof(*word);
 }
 
-/* Inserts @insn, sorted by offset. Returns 0, or -ENOTSUP if it contradicts an earlier measurement
- * or there is no room. */
+/* Inserts @insn into @emitted, in the order of offsets. Returns 0, or -ENOTSUP if @insn contradicts
+ * an earlier measurement or there is no room. */
 static int add_insn(struct jp_emitted *emitted, const struct jp_truth_insn *insn)
 {
 	uint32_t at = emitted->nr_insns;
@@ -89,7 +89,7 @@ static int record_step(struct run *run, const struct position *place)
 	return add_insn(run->emitted, &insn);
 }
 
-/* Makes the calls between two stops. */
+/* The traced child: calls the function several times between two stops. */
 static int make_calls(void *context)
 {
 	const struct run *run = context;

@@ -60,7 +60,7 @@ int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 	return ret;
 }
 
-/* Finds the function of @shape and @word, which all paths share, or emits it. */
+/* Finds the emitted function with @shape and @word, or emits it. All paths share it. */
 static int find_or_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 			const struct jp_function **function)
 {
@@ -75,7 +75,8 @@ static int find_or_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 	return jp_mix_emit(mix, shape, word, function);
 }
 
-/* Finds the library's @nth function of @shape, modulo their number. */
+/* Finds function number @nth, modulo the number of such functions, of the library's functions of
+ * @shape. */
 static int find_native(struct jp_mix *mix, enum jp_shape shape, unsigned nth,
 		       const struct jp_function **function)
 {

@@ -15,7 +15,7 @@ struct jp_mix {
 	struct jp_function functions[JP_MIX_FUNCTIONS];
 	unsigned nr_functions;
 	struct jp_object object;
-	struct jp_loaded loaded; /* without a handle: no library */
+	struct jp_loaded loaded; /* the library; loaded.handle NULL: none */
 	struct jp_path paths[JP_MIX_PATHS];
 	unsigned nr_paths;
 };
@@ -24,7 +24,7 @@ struct jp_mix {
 int jp_mix_open(struct jp_mix *mix);
 /* Writes a library of @kind to our folder and loads it. Returns 0 or -errno. */
 int jp_mix_add_library(struct jp_mix *mix, const struct jp_object_kind *kind);
-/* Does both. */
+/* Calls jp_mix_open() and jp_mix_add_library(). Returns 0 or -errno. */
 int jp_mix_make(struct jp_mix *mix, const struct jp_object_kind *kind);
 /* Emits one more function, with @word if its shape has one. Returns 0 or -errno. */
 int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
@@ -34,11 +34,12 @@ int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
  * -EINVAL: an unknown letter, or a shape that the library lacks. */
 int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_t turns,
 		const struct jp_function *innermost);
-/* Makes a path of the usual length from each of @spellings, which a NULL ends. */
+/* Makes a path of the usual length from each of @spellings, a list that a NULL ends. Returns 0 or
+ * -errno. */
 int jp_mix_paths(struct jp_mix *mix, const char *const *spellings, uint64_t word);
 /* Starts a thread that runs the paths in the order of @next (NULL: in turn) until the handshake
  * ends, then frees the mix. @failed: -errno of an earlier step, or 0. Returns the exit status. */
 int jp_mix_run(const char *workload, struct jp_mix *mix, jp_path_next next, int failed);
-/* Makes a mix with a library of @kind and runs paths of @spellings. */
+/* Makes a mix with a library of @kind and runs the paths @spellings. Returns the exit status. */
 int jp_mix_run_paths(const char *workload, const struct jp_object_kind *kind,
 		     const char *const *spellings);

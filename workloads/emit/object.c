@@ -67,9 +67,9 @@ static const struct jp_object_kind mixed = {
 		   JP_SHAPE_REALIGN, JP_SHAPE_NO_FP, JP_SHAPE_LEAF},
 };
 
-/* Appends the entries of jp_eh_frame(), which assumes code directly before them. Only the
- * function's address is relative to the entry's place, so only that is corrected for code at
- * @addr. */
+/* Appends the entries of jp_eh_frame(), which assumes that the code lies directly before them. Only
+ * the function's address is relative to the place of the entry, so only this address is corrected
+ * for code at @addr. */
 static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uint32_t addr)
 {
 	unsigned char entries[JP_EH_FRAME_MOST];
@@ -164,7 +164,7 @@ static void add_id(struct maker *maker, struct file *file, unsigned variant)
 static void add_dynamic(struct maker *maker)
 {
 	const ElfW(Dyn) dynamic[DYNAMIC_ENTRIES] = {
-		{DT_HASH, {offsetof(struct file, hash)}}, /* musl reads it */
+		{DT_HASH, {offsetof(struct file, hash)}}, /* musl requires a hash table */
 		{DT_SYMTAB, {offsetof(struct file, symbol)}},
 		{DT_SYMENT, {sizeof(ElfW(Sym))}},
 		{DT_STRTAB, {offsetof(struct file, strings)}},
@@ -294,7 +294,7 @@ static int record_code(const struct jp_object *object, const char *path, uint64_
 		if (function->shape == JP_SHAPE_LEAF)
 			first = i + 1;
 	}
-	/* The leaf must be innermost. */
+	/* A path ends with the function that calls no others. */
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
 		order[i] = &loaded->functions[(first + i) % JP_OBJECT_FUNCTIONS];
 	for (int i = 0; object->mixed && i < JP_OBJECT_PATHS && !ret; i++)

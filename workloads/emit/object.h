@@ -15,7 +15,8 @@ struct jp_object_kind {
 	enum jp_shape shapes[JP_OBJECT_FUNCTIONS];
 	enum jp_object_frames {
 		JP_FRAMES_ALL,  /* call frame information of each function */
-		JP_FRAMES_LAST, /* only of the last function, as in assembly without directives */
+		JP_FRAMES_LAST, /* of the last function only, as in files with assembly that has no
+				   .cfi directives */
 		JP_FRAMES_NONE, /* no .eh_frame at all */
 	} frames;
 	uint64_t word; /* word of the functions whose shape has a word */
@@ -23,10 +24,11 @@ struct jp_object_kind {
 
 struct jp_object {
 	char build_id[41];                      /* hexadecimal */
-	uint64_t text_at, text_addr, text_size; /* file offset; address before relocation; bytes */
+	uint64_t text_at, text_addr, text_size; /* text: file offset, address before relocation,
+						   bytes */
 	struct jp_function
-		functions[JP_OBJECT_FUNCTIONS]; /* code: addresses before relocation; without ids */
-	bool mixed;                             /* the usual mix; loading it makes paths */
+		functions[JP_OBJECT_FUNCTIONS]; /* @code before relocation, @id and @layout unset */
+	bool mixed;                             /* the usual mix, whose paths loading creates */
 };
 
 /* Writes @path, which must not exist. Objects of different @variant have no function at the same
@@ -49,6 +51,6 @@ bool jp_object_copies(void);
  * 0, or -errno with a line on stderr. */
 int jp_object_load(const struct jp_object *object, const char *path, int again,
 		   struct jp_loaded *loaded);
-/* Unloads it, if the C library does that, and frees its paths. No thread may run its code. Returns
- * 0, or -errno with a line on stderr. */
+/* Unloads the object, if the C library unloads files, and frees its paths. No thread may run its
+ * code. Returns 0, or -errno with a line on stderr. */
 int jp_object_unload(struct jp_loaded *loaded);

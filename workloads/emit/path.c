@@ -17,11 +17,11 @@
 
 enum { MOST_FRAMES = JP_WALK_MOST, MOST_DEPTH = 4096 };
 
-/* A thread's native frames above its emitted code, and its current activation. */
+/* A thread's native frames that called its emitted code, and its current activation. */
 struct native {
-	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded yet */
-	uint64_t bp, caller;        /* frame of jp_arch_enter() to which the roots belong */
-	struct jp_frame_walk chain; /* frames from that frame upwards */
+	uint32_t root[JP_ROOTS];    /* by method: id of the native frames in the truth; 0: none */
+	uint64_t bp, caller;        /* the frame of jp_arch_enter() to which @root belongs */
+	struct jp_frame_walk chain; /* frames that the frame-pointer rule finds from @bp on */
 	struct jp_truth_entry activation;
 	uint64_t over;  /* address of the interrupted instruction; 0: none */
 	uint32_t flags; /* JP_ENTER_* of the next activation */
@@ -105,7 +105,7 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 
 		ids[d] = functions[d]->id;
 		step->code = functions[d]->code;
-		/* Reduce the number: a system call takes as long as hundreds of iterations. */
+		/* Make fewer system calls: each takes as long as hundreds of loop iterations. */
 		step->before = find_prime(
 			path, functions[d]->shape == JP_SHAPE_SYSCALL ? about / 512 + 1 : about,
 			&random);
@@ -126,9 +126,9 @@ void jp_path_free(struct jp_path *path)
 struct backtrace {
 	uint64_t frames[MOST_FRAMES];
 	uint32_t count;
-	uint64_t caller; /* return address of the first frame to record, above our own */
+	uint64_t caller; /* return address that begins the frames to record: skip our own frames */
 	int begun;
-	uint64_t until; /* frames from this address upwards are not recorded */
+	uint64_t until; /* return address of the frame before which recording ends */
 };
 
 static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data)
@@ -173,9 +173,9 @@ static void record_roots(uint64_t bp)
 	native.root[JP_DUMP] = jp_truth_root(JP_DUMP, trace.frames, trace.count);
 }
 
-/* Returns whether the frame-pointer rule now finds other frames than the recorded ones: in frames
- * of the C library it may read anything. @fp is the frame pointer of jp_arch_enter()'s caller,
- * because its own frame is gone. */
+/* Returns whether the frame-pointer rule now finds other frames than the recorded frames: in frames
+ * of the C library it may read any data, which changes. @fp: frame pointer of the function that
+ * called jp_arch_enter(), whose own frame no longer exists. */
 static bool chain_changed(uint64_t fp)
 {
 	const struct jp_frame_walk *chain = &native.chain;
@@ -262,7 +262,8 @@ struct jp_paused {
 	struct native native;
 };
 
-/* Ends the current activation. Call only under emitted code, so that malloc() is not active. */
+/* Ends the current activation. Call only from functions that emitted code calls or that interrupted
+ * it: then malloc() is not active in this thread. */
 static struct jp_paused *pause_activation(uint64_t flags, uint64_t ip, uint64_t sp)
 {
 	const struct jp_truth_clocks left = jp_truth_read_clocks();

@@ -37,7 +37,7 @@ void jp_path_touch(size_t bytes)
 	touched = bytes;
 }
 
-/* Writes to each page of the @bytes below, which stay mapped after the return. */
+/* Writes to each page of the @bytes of stack below our frame. The pages stay present afterwards. */
 static void __attribute__((noinline)) touch_stack(size_t bytes)
 {
 	volatile char *area = __builtin_alloca(bytes);
@@ -56,7 +56,7 @@ static void *run_paths(void *arg)
 		touch_stack(touched);
 	for (size_t i = 0; (path = next_path(runner, i)); i++)
 		jp_path_run(path);
-	if (jp_path_set_inside(NULL)) /* stopped before its first path */
+	if (jp_path_set_inside(NULL)) /* the thread ran no path; do not let its creator wait */
 		sem_post(&runner->inside);
 	return NULL;
 }

@@ -103,7 +103,7 @@ static int act_unmap(void *context, const char *arg)
 	struct jp_program *oldest = scene->oldest;
 	int ret = 0;
 
-	/* Keep the process busy. */
+	/* Keep one program, so that the process always runs code. */
 	if (!oldest->next)
 		ret = act_map(context, NULL);
 	if (ret)
@@ -145,7 +145,7 @@ static int act_exec(void *context, const char *arg)
 	return ret;
 }
 
-/* Maps @count pages that do not merge, because neighbours differ in protection. */
+/* Maps @count pages that the kernel cannot merge: adjacent pages differ in protection. */
 static int map_small_pages(unsigned count)
 {
 	const size_t size = (size_t)sysconf(_SC_PAGESIZE);

@@ -68,8 +68,7 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		jp_maps_mark();
 		jp_child_close(process);
 		jp_children_forget();
-		/* The descriptors survive an exec of the child, as those of the first process
-		 * do. */
+		/* Keep the descriptors open if the child execs, as in the first process. */
 		fcntl(theirs[0], F_SETFD, 0);
 		fcntl(theirs[1], F_SETFD, 0);
 		ret = jp_handshake_forked(theirs[0], theirs[1]) ?: jp_publish_forked();
@@ -126,8 +125,8 @@ int jp_process_share(int (*body)(void *context), void *context)
 
 void jp_process_send_stop(struct jp_child *process)
 {
-	/* If the pipe is broken, the child stops anyway: closing the pipe ends its control
-	 * stream. */
+	/* A failed write is no error: we close the pipe, and the end of its control stream stops
+	 * the child. */
 	if (process->pid && process->control >= 0 && write(process->control, "stop\n", 5) < 0) {
 		close(process->control);
 		process->control = -1;

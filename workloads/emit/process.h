@@ -20,13 +20,13 @@ enum jp_birth {
 const char *jp_birth_text(enum jp_birth birth);
 /* Returns the value for @text, or JP_BIRTHS if there is none. */
 enum jp_birth jp_birth_find(const char *text);
-/* Prints the names of all births, a line each. */
+/* Prints the names of all values of enum jp_birth, a line each. */
 void jp_birth_print(FILE *out);
 
 /* Properties of a child that fork(2) cannot set. */
 struct jp_fork {
 	int namespaces; /* CLONE_NEW*; CLONE_NEWPID requires jp_truth_outside() before */
-	pid_t pid;      /* pid of the child in its namespace; 0: any pid */
+	pid_t pid;      /* pid that the child gets in its namespace (set_tid); 0: any pid */
 };
 /* Forks. The child forgets the parent's threads and processes, calls body(@context), which may use
  * jp_handshake(), and passes the return value to _exit(). @wanted NULL: plain fork(2). With @wanted
@@ -34,9 +34,9 @@ struct jp_fork {
  * fork. Returns 0 or -errno. */
 int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		    int (*body)(void *context), void *context);
-/* Starts `jitproof workload ARGV...` by @birth. argv[0] is the workload's name; truth and seed are
- * ours. @file: the executable; NULL: the running program. Returns 0 or -errno, also if the exec
- * failed. */
+/* Starts `jitproof workload ARGV...` in a new process, created as @birth states. argv[0] is the
+ * workload's name. The child gets our truth and seed. @file: the executable; NULL: the running
+ * program. Returns 0, or -errno of the creation or of the exec. */
 int jp_process_exec(struct jp_child *process, enum jp_birth birth, const char *file,
 		    const char *const *argv);
 /* Runs body(@context) in a new process in our address space (clone(CLONE_VM | CLONE_VFORK)) and
@@ -54,7 +54,8 @@ int jp_process_read_line(int fd, char *line, size_t size);
 void jp_process_send_stop(struct jp_child *process);
 /* Waits for the end of a process and reaps it. Returns its exit status, 128 + signal, or -errno. */
 int jp_process_reap(struct jp_child *process);
-/* Stops and reaps it, unless it was never started. Returns 0, or -ECHILD if it failed. */
+/* Stops and reaps a process, unless it was never started. Returns 0, or -ECHILD if the process
+ * failed. */
 int jp_process_stop(struct jp_child *process);
 /* Does the same as jp_process_stop() for each of @processes: sends "stop" to all before it reaps
  * the first. */

@@ -56,7 +56,8 @@ struct next_image {
 
 enum { ROOM = 48 };
 
-/* Adds an argument of ROOM bytes, whose value follows later. Returns it, or NULL. */
+/* Adds an argument with room for ROOM bytes, which the caller fills in later. Returns the argument,
+ * or NULL if out of memory. */
 static char *add_placeholder(struct jp_arguments *arguments)
 {
 	jp_arguments_add(arguments, "%*s", ROOM - 1, "");
@@ -72,7 +73,7 @@ static int find_file(struct next_image *image, const char *file)
 	if (file)
 		strcpy(image->file, file);
 	else if (jp_image_program(image->file) || access(image->file, X_OK))
-		strcpy(image->file, program); /* replaced or removed since our start */
+		strcpy(image->file, program); /* our file has been replaced or removed */
 	return 0;
 }
 
@@ -141,8 +142,9 @@ exec_child(struct next_image *image, bool thread, const int theirs[2])
 		pause(); /* until the exec ends this thread */
 }
 
-/* posix_spawn() clones inside the C library: the new image itself records its start, as an interval
- * that begins before this call. No emitted code runs in between. */
+/* Starts the image with posix_spawn(), which clones inside the C library. So the new image itself
+ * records its start, as an interval that begins before this call. No emitted code runs in between.
+ */
 static pid_t spawn_image(struct next_image *image, const int theirs[2])
 {
 	posix_spawn_file_actions_t actions;
@@ -178,7 +180,7 @@ static pid_t start_image(struct next_image *image, enum jp_birth birth, const in
 			jp_child_begin(before, parent, JP_HOW_VFORK);
 			exec_child(image, false, theirs);
 		}
-		/* The child changed the cached ids in our memory. */
+		/* The vfork child changed the cached ids in the memory that we share. */
 		jp_truth_new_task();
 		return pid < 0 ? -errno : pid;
 	}

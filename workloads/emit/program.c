@@ -12,8 +12,8 @@
 
 enum { ARENA = 64 << 10, PATHS = 8 };
 
-/* Functions of each shape in a program. A path never has more than one large frame, so that a stack
- * dump of 8 KiB reaches the root at the default depth. */
+/* Number of functions of each shape in a program. A path never has more than one large frame, so
+ * that a stack dump of 8 KiB reaches the root at the default depth. */
 static const unsigned of_shape[JP_SHAPES_USUAL] = {
 	[JP_SHAPE_FP] = 8,   [JP_SHAPE_LEAF] = 4,  [JP_SHAPE_NO_FP] = 4,
 	[JP_SHAPE_LONG] = 4, [JP_SHAPE_LARGE] = 2, [JP_SHAPE_REALIGN] = 4,
@@ -35,7 +35,7 @@ static unsigned count_functions(unsigned variant)
 
 size_t jp_program_code_size(void)
 {
-	enum { VARIANTS = 4 }; /* later ones repeat them */
+	enum { VARIANTS = 4 }; /* higher variant numbers repeat these */
 	struct jp_emitted emitted;
 	size_t most = 0;
 
@@ -90,7 +90,9 @@ int jp_program_load(struct jp_program *program)
 	return ret;
 }
 
-/* Returns the @index-th function of @shape, modulo their number. */
+/* Returns function number @index, modulo the number of such functions, of the program's functions
+ * of
+ * @shape. */
 static const struct jp_function *pick_function(const struct jp_program *program,
 					       enum jp_shape shape, unsigned index)
 {
@@ -136,7 +138,7 @@ static enum jp_shape pick_shape(const struct jp_plan *plan, unsigned path, unsig
 {
 	if (!plan->nr_shapes)
 		return pick_mixed_shape(path, at, plan->depth);
-	/* The last named shape is the innermost. */
+	/* The last shape of the list is that of the innermost function. */
 	if (at + 1 == plan->depth)
 		return plan->shapes[plan->nr_shapes - 1];
 	return plan->shapes[at % (plan->nr_shapes - (plan->nr_shapes > 1))];

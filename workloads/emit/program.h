@@ -6,7 +6,7 @@
 
 /* The code of a JIT: an arena of functions of mixed shapes, and paths through them. */
 struct jp_program {
-	unsigned number; /* part of its functions' names */
+	unsigned number; /* number of the program, a part of its functions' names */
 	struct jp_arena arena;
 	struct jp_function *functions;
 	size_t nr_functions;
@@ -19,7 +19,7 @@ struct jp_program {
 struct jp_plan {
 	enum jp_protect protect;
 	const char *name;        /* name of the memfd for JP_PROTECT_VIEWS */
-	enum jp_protect instead; /* used if @protect fails with EPERM (memfd denied) */
+	enum jp_protect instead; /* used if @protect fails with EPERM, such as a denied memfd */
 	unsigned programs, threads, depth, mappings;
 	enum jp_shape
 		shapes[64]; /* shapes of each path, outermost first; a deeper path repeats them */
@@ -37,8 +37,8 @@ const struct jp_option *jp_path_options(void *plan);
 
 /* Maps an arena, emits functions into it and makes paths of them. Returns 0 or -errno. */
 int jp_program_make(struct jp_program *program, const struct jp_plan *plan);
-/* The steps of jp_program_make(), in this order, for an arena that the caller protects. Each
- * returns 0 or -errno. */
+/* The functions below are the parts of jp_program_make(), in the order of calls, for an arena that
+ * the caller protects. Each returns 0 or -errno. */
 
 /* Returns the most bytes of code that a program has in any variant. */
 size_t jp_program_code_size(void);
@@ -49,12 +49,12 @@ int jp_program_write(struct jp_program *program, unsigned variant);
 int jp_program_load(struct jp_program *program);
 /* Makes the paths of @plan through the functions. */
 int jp_program_make_paths(struct jp_program *program, const struct jp_plan *plan);
-/* Records that an operation within [@before, @after] (ns) moved the code to @to, and adjusts its
- * paths. No thread may run it. Returns 0 or -errno. */
+/* Records that an operation within [@before, @after] (ns) moved the program's code to @to, and
+ * adjusts its paths. No thread may run the code. Returns 0 or -errno. */
 int jp_program_record_move(struct jp_program *program, uint64_t to, uint64_t before,
 			   uint64_t after);
-/* Records that an operation within [@before, @after] (ns) removed the code. Frees everything but
- * the arena. */
+/* Records that an operation within [@before, @after] (ns) removed the program's code. Frees
+ * everything but the arena. */
 void jp_program_unload(struct jp_program *program, uint64_t before, uint64_t after);
 
 /* Moves the code to another address by mremap(). No thread may run it. Returns 0 or -errno. */

@@ -33,8 +33,8 @@ static void unlock_writers(void)
 	pthread_mutex_unlock(&writing);
 }
 
-/* Returns the index, from 1, of the @length bytes of @word among the blank-separated @words; 0: not
- * found. */
+/* Returns the index, starting with 1, of @word (of @length bytes) in @words, a list separated by
+ * blanks; 0: not found. */
 static unsigned find_word(const char *words, const char *word, size_t length)
 {
 	for (unsigned place = 1; words && *words; place++) {
@@ -90,8 +90,8 @@ unsigned jp_publish_extras(void)
 	return nr_writers ? extras : 0;
 }
 
-/* Finds the writers that @how names, each with the fault if the writer has this fault. Returns
- * their number, or -EINVAL. */
+/* Stores in @found the publishers that @how names. A publisher gets the fault that @how names if it
+ * can make this fault. Returns the number of publishers, or -EINVAL. */
 static int choose_writers(const char *how, struct writer found[MOST])
 {
 	size_t length = strcspn(how, ":");
@@ -151,8 +151,8 @@ int jp_publish_begin(const char *how, const char *dir)
 	}
 	ret = 0;
 	if (nr_writers && !watching_forks) {
-		/* Without this, a fork while another thread writes would leave a lock without owner
-		 * in the child. */
+		/* Without these handlers, a fork while another thread writes would leave the lock
+		 * held in the child, without an owner. */
 		ret = -pthread_atfork(lock_writers, unlock_writers, unlock_writers);
 		watching_forks = !ret;
 	}

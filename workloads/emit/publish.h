@@ -12,8 +12,8 @@
 struct jp_published {
 	const char *name;
 	uint64_t addr, size;
-	const void *code;      /* readable copy of its bytes */
-	uint32_t index;        /* the function's id in the truth */
+	const void *code;      /* readable copy of the function's bytes */
+	uint32_t index;        /* id of the function in the truth */
 	const void *unwinding; /* .eh_frame and .eh_frame_hdr, or NULL */
 	size_t unwinding_size, unwinding_hdr_size;
 	/* Bytes of @unwinding that are also in memory, from the end of the code rounded up to 8. */
@@ -25,11 +25,11 @@ struct jp_publisher {
 	const char *help;
 	const char
 		*faults; /* faults that the publisher can make, separated by blanks; NULL: none */
-	/* Each returns 0 or -errno. open: @fault NULL makes no fault; -EPERM if the fault needs
-	 * root. */
+	/* The functions return 0 or -errno. open() creates the file in @dir and makes @fault (NULL:
+	 * none) in it. It returns -EPERM if the fault needs root. */
 	int (*open)(const char *dir, const char *fault);
 	int (*load)(const struct jp_published *code);
-	/* NULL: the format has no moves. */
+	/* Publishes that code moved from address @from. NULL: the format cannot express moves. */
 	int (*move)(const struct jp_published *code, uint64_t from);
 	int (*close)(void);
 };
@@ -57,15 +57,15 @@ unsigned jp_publish_extras(void);
 /* Opens the publishers of @how: "none", "map", "jitdump" or "both", with ":FAULT" to make a fault,
  * in directory @dir. Call before the workload runs. Returns 0, or -errno with a line on stderr. */
 int jp_publish_begin(const char *how, const char *dir);
-/* Opens the files of a forked child, whose names contain its own pid. Returns 0, or -errno with a
- * line on stderr. */
+/* Opens the publishers' files again in a forked child, with its own pid in their names. Returns 0,
+ * or -errno with a line on stderr. */
 int jp_publish_forked(void);
-/* Makes forked children publish by @how, and their children as well; NULL: like the parent. Call
- * before any fork. Keeps the pointer. */
+/* Makes forked children, and their children, publish as @how states (as for jp_publish_begin());
+ * NULL: like the parent. Call before any fork. Keeps the pointer @how. */
 void jp_publish_children(const char *how);
-/* Returns the --publish of a child that is a new image; NULL: it does not publish. */
+/* Returns the value of --publish for a child that execs; NULL: the child does not publish. */
 const char *jp_publish_choice(void);
-/* Returns the --publish-dir of a child that is a new image, or NULL. */
+/* Returns the value of --publish-dir for a child that execs, or NULL. */
 const char *jp_publish_dir(void);
 /* Publishes loaded code. Threads may call this at the same time. Returns 0 or -errno. */
 int jp_publish_load(const struct jp_published *code);

@@ -64,9 +64,9 @@ static void record_map(uint64_t before, const struct jp_region *region, unsigned
 }
 
 /* Reserves @size bytes of inaccessible memory at an address aligned to the region's pages and
- * stores the address in *@got. A guard page on either side stays inaccessible: a mapping beyond it
- * could otherwise merge with ours or share its anon_vma, and the kernel's records would be
- * random. */
+ * stores the address in *@got. A guard page on either side stays inaccessible: without it, an
+ * unrelated mapping could merge with ours or share its anon_vma, and the kernel's records would
+ * vary from run to run. */
 static int reserve_space(struct jp_region *region, size_t size, unsigned char **got)
 {
 	size_t guard = sysconf(_SC_PAGESIZE), capacity = size + region->page + guard, skip;
@@ -99,8 +99,8 @@ int jp_region_reserve(struct jp_region *region)
 	return ret;
 }
 
-/* Maps pages by the function of the kind and then gives them @prot, because not every function
- * takes a protection. */
+/* Maps pages by the map() function of the region's kind, and then gives them @prot, because not
+ * every such function takes a protection. */
 static int map_pages(struct jp_region *region, size_t at, size_t size, int prot,
 		     unsigned char *wanted)
 {
@@ -166,8 +166,8 @@ int jp_region_unmap(struct jp_region *region)
 	int ret;
 
 	if (region->kind->backing == JP_BACKING_HEAP)
-		return -EOPNOTSUPP; /* only the end of the heap can be freed, and malloc() may use
-				       it */
+		return -EOPNOTSUPP; /* only the upper end of the program break's heap can be freed,
+				       and malloc() may use that part */
 	ret = unmap_range(region->exec, region->size);
 	if (ret)
 		return ret;
@@ -220,8 +220,8 @@ void jp_region_close(struct jp_region *region)
 {
 	if (region->kind && jp_backing_has_views(region->kind) && region->write)
 		unmap_range(region->write, region->size);
-	/* Protect only up to @reached: at unmapped memory, mprotect() fails after it changed what
-	 * precedes. */
+	/* Protect only up to @reached: at unmapped memory, mprotect() fails after it has changed
+	 * the memory before. */
 	if (region->exec && jp_region_unmap(region) == -EOPNOTSUPP)
 		jp_region_protect(region, 0, region->reached / region->page,
 				  PROT_READ | PROT_WRITE);

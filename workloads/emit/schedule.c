@@ -72,7 +72,8 @@ void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group)
 	pthread_mutex_unlock(&schedule->lock);
 }
 
-/* Returns the group of @turn if it is open and has paths, else the next group that is, or NULL. */
+/* Returns the group of turn number @turn or, if it is closed or has no paths, the next group that
+ * is open and has paths. Returns NULL if there is none. */
 static struct jp_schedule_group *find_open_group(struct jp_schedule *schedule, size_t turn)
 {
 	for (unsigned i = 0; i < JP_SCHEDULE_GROUPS; i++) {
@@ -85,7 +86,7 @@ static struct jp_schedule_group *find_open_group(struct jp_schedule *schedule, s
 	return NULL;
 }
 
-/* Leaves the thread's group and enters the next one, waiting until a group is open. */
+/* Makes the thread leave its group and enter the next group. Waits until a group is open. */
 static const struct jp_path *next_path(void *context, size_t turn)
 {
 	struct jp_scheduled *thread = context;

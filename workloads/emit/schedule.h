@@ -6,8 +6,8 @@
 
 #include "workloads/emit/path.h"
 
-/* Paths that threads run in turn, in groups. Paths can be added at any time. A closed group has no
- * thread inside; when all groups are closed, all threads are at a safepoint. */
+/* Groups of paths, which threads run in turn. Paths can be added at any time. No thread runs a path
+ * of a closed group; when all groups are closed, all threads are at a safepoint. */
 enum { JP_SCHEDULE_GROUPS = 2 };
 struct jp_schedule {
 	pthread_mutex_t lock;
@@ -29,7 +29,7 @@ int jp_schedule_add(struct jp_schedule *schedule, unsigned group, const struct j
 		    size_t count);
 /* Removes all paths from a closed group. */
 void jp_schedule_clear(struct jp_schedule *schedule, unsigned group);
-/* Closes @group and waits until no thread is in it. */
+/* Closes @group and waits until no thread runs a path of it. */
 void jp_schedule_close_group(struct jp_schedule *schedule, unsigned group);
 void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group);
 /* Starts a thread that runs the schedule's paths. Returns as jp_path_thread(). */

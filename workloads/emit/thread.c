@@ -10,12 +10,12 @@
 
 #include "harness/format/truth/write.h"
 
-/* Bytes of a thread's stack: the usual RLIMIT_STACK. If that is unlimited, the C library uses 2
- * MiB, too little for the largest frames. */
+/* Bytes of a thread's stack: the usual RLIMIT_STACK. We set it, because with an unlimited
+ * RLIMIT_STACK the C library uses 2 MiB, too little for the largest frames. */
 enum { STACK = 8 << 20 };
 
-/* Arguments of a new thread, on the stack of its creator, which waits until the thread has read
- * them. */
+/* Arguments of a new thread. They are on the stack of the thread's creator, which waits until the
+ * new thread has read them. */
 struct thread_args {
 	void *(*body)(void *context);
 	void *context;
@@ -29,7 +29,7 @@ struct thread_args {
 struct known_thread {
 	struct known_thread *next;
 	pthread_t thread;
-	pid_t tid; /* tid in our pid namespace */
+	pid_t tid; /* tid of the thread in our pid namespace */
 	struct jp_truth_task_ids ids;
 	bool joined;
 };
@@ -50,8 +50,9 @@ static void *run_thread(void *arg)
 	return result;
 }
 
-/* Records joined threads as gone once the kernel has released them. pthread_join() returns earlier
- * (exit_mm() wakes us), so each new thread and each join checks again. Call with the lock held. */
+/* Records in the truth the joined threads that the kernel has released since the last call.
+ * pthread_join() returns before the release (exit_mm() wakes us), so each new thread and each join
+ * checks again. Call with the lock held. */
 static void record_gone_threads(void)
 {
 	for (struct known_thread **at = &known_threads; *at;) {

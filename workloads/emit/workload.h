@@ -33,8 +33,8 @@ struct jp_step {
 /* Sends "ready", then runs requested steps until "stop". Returns 0. A step with a NULL name ends
  * @steps; @steps may be NULL. */
 int jp_handshake(const struct jp_step *steps, void *context);
-/* Does the same as jp_handshake() and also runs steps[0] every @period ns (0: never) until it
- * fails. Returns its error, or 0 for -ENOSPC, which means that there is nothing left to do. */
+/* Does the same as jp_handshake() and also runs steps[0] every @period ns (0: never). If steps[0]
+ * fails, returns its error, or 0 for -ENOSPC, which means that there is nothing left to do. */
 int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *context);
 /* Does the same as jp_handshake() without steps, while a thread repeats @round. A failing round
  * prints its error and ends the process, so that the watcher notices. Returns 0, or -errno if the
@@ -42,7 +42,7 @@ int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *conte
 int jp_handshake_rounds(int (*round)(void *context), void *context);
 /* Sends "skip @why", the feature that the machine lacks. Returns the workload's exit status. */
 int jp_handshake_skip(const char *why);
-/* Skips the case if PR_SET_MDWE makes the kernel refuse written memory that becomes executable
+/* Skips the case if PR_SET_MDWE makes the kernel refuse to make written memory executable
  * (map_deny_write_exec(); files can still be mapped executable). Returns whether it skipped. */
 bool jp_handshake_skip_denied(void);
 /* Prints the error @failed (-errno; 0: none) and returns the workload's exit status. */
@@ -55,14 +55,14 @@ struct jp_handshake_setup {
 	uint64_t seed;            /* value of --seed, with which loop lengths vary */
 	uint64_t shorter;         /* value of --shorter, by which loop lengths are divided */
 	int ready_fd, control_fd; /* control_fd -1: only signals stop the workload */
-	int hold_fd;              /* -1: no watcher opens a witness */
+	int hold_fd;              /* for jp_handshake_hold(); -1: no watcher opens a witness */
 	int resumed;              /* a step "exec" created this image */
 	const char *truth;        /* path of the truth */
 };
 void jp_handshake_begin(const struct jp_handshake_setup *setup);
 const struct jp_handshake_setup *jp_handshake_setup(void);
-/* Sends the pid to setup->hold_fd, waits for an answer and closes it. The watcher opens its events
- * on this process while it has one thread and has not run emitted code. */
+/* Sends the pid to setup->hold_fd, waits for an answer and closes the descriptor. Meanwhile the
+ * watcher opens its events on this process, which has one thread and has not run emitted code. */
 void jp_handshake_hold(void);
 /* Starts the handshake of a forked child with its parent (workloads/emit/process.h). The child
  * calls it. Returns 0 or -ENOMEM. */

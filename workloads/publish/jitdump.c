@@ -26,7 +26,7 @@ enum fault {
 	CUT,         /* the last record is cut short */
 	ZERO_TAIL,   /* the file is always longer than the written records */
 	NO_PADDING,  /* records that should be padded to 8 bytes are not */
-	PADDED_CODE, /* each LOAD is padded after the code, where perf expects its end */
+	PADDED_CODE, /* each LOAD has padding after the code, although perf expects its end there */
 	VMA0,        /* vma is 0 in every LOAD */
 	DEBUG_AFTER_LOAD,
 	TIME_BACKWARDS, /* every second LOAD has an earlier time than the LOAD before */
@@ -39,14 +39,15 @@ enum fault {
 	VERSION_2,   /* the header has version 2, which does not exist */
 	UNRELOCATED, /* the size of each frame is 0 in the code, as before a relocation */
 	SHARED,      /* forked children append to the file of their parent */
-	ARCH_TIMES,  /* the header states times of the CPU's counter; they are CLOCK_MONOTONIC */
+	ARCH_TIMES,  /* the header states that times are those of a CPU counter, which is false */
 };
 static const char fault_names[] =
 	"cut zero-tail no-padding padded-code vma0 debug-after-load time-backwards silent-stop "
 	"long-header marker-unmapped marker-late wrong-slot late-rows version-2 "
 	"unrelocated shared arch-times";
 
-/* SOME: number of loads; TAIL: bytes; LINES: debug entries of a function. */
+/* SOME: number of loads before a fault. TAIL: bytes of zeros. LINES: debug entries of a function.
+ * BACK_NS: ns by which a time is too early. */
 enum { SOME = 16, TAIL = 64 << 10, LINES = 4, BACK_NS = 10000000 };
 
 static struct {
@@ -55,11 +56,11 @@ static struct {
 	enum fault fault;
 	void *marker;
 	size_t marker_size;
-	uint64_t end;  /* bytes written */
+	uint64_t end;  /* number of bytes written */
 	uint64_t last; /* offset of the last record */
 	uint64_t loads, time;
-	uint64_t opened; /* the header's time */
-	bool parents;    /* the file is the parent's, which forked */
+	uint64_t opened; /* time in the header */
+	bool parents;    /* we are a forked child and append to the file of our parent */
 } dump = {.fd = -1};
 
 /* Appends the parts in one call, so that a reader sees whole records. Returns 0 or -errno. */
@@ -80,7 +81,7 @@ static int append_parts(struct iovec *parts, int count)
 	return 0;
 }
 
-/* Maps the file executable. perf finds the jitdump by the record of this mapping. */
+/* Maps the file executable (the marker): perf finds the jitdump by the record of this mapping. */
 static int map_marker(void)
 {
 	uint64_t before = jp_clock_now();
@@ -172,7 +173,8 @@ static int dump_open(const char *dir, const char *fault)
 	dump.fd = jp_own_file(dump.path);
 	if (dump.fd < 0)
 		return dump.fd;
-	/* With O_APPEND the kernel ignores the offset, which each process counts for itself. */
+	/* If children append to the file, offsets that each process counts for itself are wrong:
+	 * with O_APPEND the kernel ignores them. */
 	ret = dump.fault == SHARED && fcntl(dump.fd, F_SETFL, O_APPEND) < 0 ? -errno : put_header();
 	if (!ret && dump.fault != MARKER_LATE)
 		ret = map_marker();
@@ -220,7 +222,7 @@ static int put_debug(const struct jp_published *code, uint64_t time)
 	return append_parts(parts, 3);
 }
 
-/* Inserts the fault into tables of jp_eh_frame(): one CIE, one FDE. */
+/* Inserts the selected fault into tables that jp_eh_frame() wrote: one CIE, one FDE. */
 static void spoil_tables(unsigned char *tables)
 {
 	/* Offsets in the CIE (slot of the return address) and in the FDE (begin and size of its
@@ -263,7 +265,8 @@ static int put_unwinding(const struct jp_published *code, uint64_t time)
 	return append_parts(parts, 3);
 }
 
-/* Returns a copy of the code with the fault, which the caller frees; NULL: no memory. */
+/* Returns a copy of the function's code into which the selected fault is inserted; the caller frees
+ * it. Returns NULL if out of memory. */
 static unsigned char *copy_code(const struct jp_published *code)
 {
 	static const unsigned char frame[] = {0x48, 0x81, 0xec}; /* sub $SIZE, %rsp */
@@ -387,7 +390,7 @@ static const struct jp_publisher jitdump = {
 };
 JP_REGISTER(publisher, jitdump);
 
-/* What each fault costs: docs/publishing.md. */
+/* Excuses for the exceptions that each fault causes (docs/publishing.md). */
 static const struct jp_excuse costs[] = {
 	{"jitdump:cut", "publish=*:cut", "jitdump.absent jitdump.records order.bad",
 	 "no-record no-load jitdump", "processes.images",

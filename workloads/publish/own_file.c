@@ -15,7 +15,7 @@ int jp_own_file(const char *path)
 {
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	/* Does not follow links of other users. */
+	/* jp_named_folder() does not follow links that other users made. */
 	jp_cleanup_close int folder = jp_named_folder(path, (size_t)(name - path));
 	int fd, ret;
 	struct stat st;

@@ -18,8 +18,8 @@ enum map_fault {
 	ENTRIES, /* each line covers only the function's first byte */
 	PREFIX,  /* numbers begin with 0x */
 	OWNER,   /* the file belongs to another user */
-	BEHIND,  /* each line comes with the next one, as from a buffer that is not flushed */
-	TIER,    /* lines of two older tiers precede each line, at the same address */
+	BEHIND,  /* each line is written only with the next line, as from an unflushed buffer */
+	TIER,    /* before each line come two lines for the same address, of older tiers of code */
 };
 static const char fault_names[] = "late empty partial entries prefix owner behind tier";
 
@@ -29,7 +29,7 @@ static struct {
 	int fd;
 	enum map_fault fault;
 	uint64_t loads;
-	FILE *held; /* content of a LATE file, or the last line of one that is BEHIND */
+	FILE *held; /* lines not yet written: all with the fault LATE, the last with BEHIND */
 	char *text;
 	size_t size;
 } map = {.fd = -1};
@@ -128,7 +128,7 @@ static const struct jp_publisher perf_map = {
 };
 JP_REGISTER(publisher, perf_map);
 
-/* What each fault costs: docs/publishing.md. */
+/* Excuses for the exceptions that each fault causes (docs/publishing.md). */
 static const struct jp_excuse costs[] = {
 	{"map:empty", "publish=*:empty", "load.unnamed names.unnamed", "not-published", NULL,
 	 "the map has no line"},
