@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Causes come in two lists: why stacks end and why names are missing. If the remedy of a cause also
- * repairs the samples of another cause, the other cause is a consequence: it follows that cause in
- * the list. */
+/* Sorts the causes into a list for each question (enum jp_question). If the remedy of one cause
+ * also repairs the samples of another cause, the other cause is a consequence: it follows the first
+ * one in the list. */
 #include "harness/explain/answers.h"
 
 #include <errno.h>
@@ -52,7 +52,8 @@ static bool repairs_others(const struct jp_blamed *cause)
 	return repairs;
 }
 
-/* Finds the cause whose remedy leaves too few samples of @cause to accuse it. */
+/* Makes @cause the consequence of a cause whose remedy leaves too few samples of @cause to accuse
+ * it, if there is such a cause. */
 static void find_cause_above(const struct jp_explanation *explanation, struct jp_blamed *cause)
 {
 	if (repairs_others(cause))
@@ -68,7 +69,7 @@ static void find_cause_above(const struct jp_explanation *explanation, struct jp
 	}
 }
 
-/* Moves consequences behind their causes. */
+/* Stores the accused causes in @ordered, each consequence after the cause that it follows from. */
 static void order_causes(struct jp_explanation *explanation, struct jp_blamed *ordered)
 {
 	const struct jp_blamed *causes = explanation->causes;
@@ -92,8 +93,8 @@ static void insert_answer(struct jp_answers *answers, size_t at, const struct jp
 	answers->causes[at] = cause;
 }
 
-/* Returns the position of @cause in @answers: after the cause that it is a consequence of, else by
- * its cost. */
+/* Returns the position at which to insert @cause into @answers: after its own cause if it is a
+ * consequence, else by its cost. */
 static size_t find_position(const struct jp_answers *answers, const struct jp_blamed *cause,
 			    enum jp_question question)
 {
@@ -117,7 +118,7 @@ static int find_answers(struct jp_explanation *explanation, enum jp_question que
 	answers->causes = calloc(explanation->nr_accused + 1, sizeof(*answers->causes));
 	if (!answers->causes)
 		return -ENOMEM;
-	/* Consequences follow when their causes are in their places. */
+	/* Insert consequences in a second pass, when their causes are in place. */
 	for (int consequences = 0; consequences < 2; consequences++)
 		for (size_t i = 0; i < explanation->nr_accused; i++) {
 			const struct jp_blamed *cause = &explanation->causes[i];

@@ -4,14 +4,14 @@
 #include "harness/explain/blame.h"
 #include "harness/format/perfdata/summary.h"
 
-/* A cause is accused if it certainly (95 %) costs this share of samples; otherwise it is a note,
- * because starts, exits and prologues always occur. */
+/* A cause is accused if it costs at least this share of all samples, with 95 % certainty; otherwise
+ * it is only a note, because samples in starts, exits and prologues always occur. */
 #define JP_EXPLAIN_ACCUSES 0.02
 
 /* The questions that an explanation answers. */
 enum jp_question { JP_WHY_STACKS_END, JP_WHY_NAMES_LACK, JP_WHY_SAMPLES_LACK, JP_QUESTIONS };
 
-/* Why stacks of a file are broken and names missing. */
+/* Why stacks in a perf.data file are broken, names missing and samples lacking. */
 struct jp_explanation {
 	struct jp_perfdata_summary summary;
 	struct jp_blames blames;
@@ -19,8 +19,8 @@ struct jp_explanation {
 	size_t nr_causes;
 	size_t nr_accused; /* how many of @causes, from the first, are accused; the others are notes
 			    */
-	/* The accused causes that answer each question, by cost; consequences follow their
-	 * causes. */
+	/* The accused causes that answer each question, ordered by cost; a cause that is the
+	 * consequence of another follows it. */
 	struct jp_answers {
 		const struct jp_blamed **causes;
 		size_t count;
@@ -30,10 +30,10 @@ struct jp_explanation {
 	uint64_t unknown_stacks;
 };
 
-/* Returns the samples of @cause that @question is about. */
+/* Returns the number of samples of @cause that concern @question. */
 uint64_t jp_answers_cost(const struct jp_blamed *cause, enum jp_question question);
-/* Returns whether @samples of a cause are enough to accuse it. @absent: samples that the file
- * lacks. */
+/* Returns whether a cause that affects @samples samples is accused. @absent: the part of @samples
+ * that the file lacks. */
 bool jp_answers_accuse(const struct jp_explanation *explanation, uint64_t samples, uint64_t absent);
 /* Orders the accused causes of @explanation, and finds those that answer each question. Returns 0
  * or -ENOMEM. */

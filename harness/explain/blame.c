@@ -10,8 +10,8 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Returns where to store the blame of this key: a slot with NULL if there is none yet. Returns NULL
- * if out of memory. */
+/* Returns the slot for the blame of @cause in @file of @pid. The slot contains NULL if there is no
+ * such blame yet. Returns NULL if out of memory. */
 static struct jp_blame **find_slot(struct jp_blames *blames, const struct jp_cause *cause,
 				   uint32_t pid, const char *file)
 {
@@ -129,7 +129,8 @@ static int compare_by_cause(const void *left, const void *right)
 		       ?: strcmp((*a)->file ?: "", (*b)->file ?: "");
 }
 
-/* Of two causes with the same cost, the first in the table of causes leads to the second. */
+/* Compares causes by their share, largest first; equal shares by the order of the table of causes,
+ * in which a cause precedes its consequences. */
 static int compare_by_share(const void *left, const void *right)
 {
 	const struct jp_blamed *a = left, *b = right;
@@ -149,7 +150,7 @@ static void set_share(struct jp_blamed *cause, uint64_t samples)
 	cause->share = cause->samples ? (double)cause->samples / all : 0;
 }
 
-/* Counts the samples of @blame that lose names, and those that lose their stack. */
+/* Computes how many samples of @blame lose names, and how many lose their stack. */
 static void split_samples(struct jp_blame *blame)
 {
 	const enum jp_cause_costs costs = blame->cause->costs;

@@ -17,11 +17,11 @@ struct jp_blame {
 	uint64_t stacks;  /* samples whose stack the cause breaks, if it can break both stacks and
 			     names; part of @samples or not; the larger count is valid */
 	uint64_t again;   /* part of @samples that is also counted at another place of the cause */
-	uint64_t absent;  /* part of @samples that the file lacks */
-	bool unnamed;     /* the frames have no names either, because no mapping contains them */
+	uint64_t absent;  /* part of @samples that were never recorded */
+	bool unnamed;     /* the cause also takes the frames' names: no mapping contains them */
 	uint64_t names;   /* part of @samples without names; jp_blames_rank() counts them */
-	/* The remedy restores @repairs samples, a part of @stacks, which another cause, @repaired,
-	 * breaks; NULL: none. */
+	/* The remedy also restores @repairs samples, a part of @stacks, that another cause,
+	 * @repaired, breaks. @repaired NULL: no samples. */
 	const struct jp_cause *repaired;
 	uint64_t repairs;
 	uint32_t pid;
@@ -36,7 +36,7 @@ struct jp_blame {
 	char remedy[512]; /* a command, or an option of the runtime */
 };
 
-/* All blames of a file; starts as all zero. */
+/* All blames of a perf.data file; starts as all zero. */
 struct jp_blames {
 	struct jp_blame **list;
 	size_t count, capacity;
@@ -46,11 +46,12 @@ struct jp_blames {
 	struct jp_blame spare; /* returned if out of memory */
 };
 
-/* Returns the blame of cause @id in @file (may be NULL) of @pid, new with empty evidence and
- * remedy, and adds @samples. Its address is permanent. If out of memory, @blames fail. */
+/* Adds @samples to the blame of cause @id in @file (may be NULL) of @pid, and returns the blame. A
+ * new blame has no evidence and no remedy yet. The address is permanent. If out of memory, returns
+ * @blames->spare and sets @blames->failed. */
 struct jp_blame *jp_blame(struct jp_blames *blames, const char *id, uint32_t pid,
 			  const char *process, const char *file, uint64_t samples);
-/* Adds an address range. Neighbours are joined; only the first ranges are kept. */
+/* Adds an address range to @blame. Joins adjacent ranges and stores only the first few. */
 void jp_blame_range(struct jp_blame *blame, uint64_t start, uint64_t end);
 /* Adds evidence; only the first three lines are kept. */
 void jp_blame_evidence(struct jp_blame *blame, const char *fmt, ...)
@@ -66,11 +67,11 @@ struct jp_blamed {
 	const struct jp_cause *cause;
 	uint64_t samples, absent;
 	uint64_t stacks, names;   /* parts of @samples: with a broken stack; without names */
-	double share;             /* share of all samples, those included that the file lacks */
+	double share;             /* share of all samples, recorded or @absent */
 	struct jp_blame **places; /* part of the blames' list */
 	size_t nr_places;
 	const struct jp_cause *below; /* the cause that leads to this one; NULL: none */
 };
-/* Returns the causes by their share of the file's @samples, largest first; free() the list.
- * Reorders the blames. NULL: out of memory. */
+/* Returns the causes, ordered by their share of the file's @samples, largest first; free() the
+ * list. Reorders @blames. Returns NULL if out of memory. */
 struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, size_t *count);

@@ -35,8 +35,8 @@ void jp_changed_files_free(struct jp_changed_files *files)
 	free(files);
 }
 
-/* Reads the status of the file at @mapping's path on the recorded device. Returns false if there is
- * none. */
+/* Reads the status of the file at @mapping's path. Returns false if there is no file, or if it is
+ * not on the recorded device. */
 static bool stat_recorded_path(const struct jp_changed_files *files,
 			       const struct jp_mapping *mapping, struct stat *st)
 {
@@ -46,8 +46,8 @@ static bool stat_recorded_path(const struct jp_changed_files *files,
 	if (!mapping->ino ||
 	    jp_file_find_path(files->finder, mapping->pid, mapping->name, &found, NULL))
 		return false;
-	/* Accept other devices, since overlayfs and btrfs report others in records than in
-	 * stat(). */
+	/* Do not compare files with other device numbers: for overlayfs and btrfs, the numbers in
+	 * records differ from those of stat(). */
 	there = !fstat(found.fd, st) && st->st_dev == makedev(mapping->maj, mapping->min);
 	jp_found_file_close(&found);
 	return there;
@@ -58,8 +58,8 @@ static bool is_file(const struct jp_mapping *mapping)
 	return mapping->backing == JP_BACKING_FILE && *mapping->name == '/';
 }
 
-/* Returns whether this seems to be the recorded machine: another file of the process is
- * unchanged. */
+/* Returns whether we seem to run on the machine of the recording: another file of the process is
+ * unchanged here. */
 static bool is_this_machine(const struct jp_changed_files *files, const struct jp_mapping *mapping)
 {
 	const struct jp_mapping *other = jp_replay_from(files->replay, mapping->pid, 0);
@@ -78,9 +78,10 @@ static bool is_before(const struct timespec *one, const struct timespec *other)
 	       (one->tv_sec == other->tv_sec && one->tv_nsec < other->tv_nsec);
 }
 
-/* Returns whether the process had another file at this path, because of a mount namespace or an
- * upgrade. Then the build id in the header belongs to the file that the recorder found later, which
- * has another inode and is not newer than the end of the recording. */
+/* Returns whether the process had mapped one file at this path, and the recorder later found
+ * another file there, because of a mount namespace or an upgrade. Then the build id in the header
+ * belongs to the later file, which has another inode and is not newer than the end of the
+ * recording. */
 static bool had_another_file(const struct jp_changed_files *files, const struct jp_mapping *mapping)
 {
 	struct stat st;

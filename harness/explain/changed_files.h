@@ -7,8 +7,8 @@
 #include "harness/model/files/file_finder.h"
 #include "harness/model/space/replay.h"
 
-/* Finds recorded files whose path has another file today, although no mapping record has a build
- * id: perf uses the new file. */
+/* Finds mapped files that have been replaced by another file of the same path since the recording.
+ * Without a build id in the mapping record, perf uses the new file for the old code. */
 struct jp_changed_files;
 /* Returns new state, or NULL if out of memory. The caller owns @replay and @finder. @recorded: end
  * of the recording; 0: unknown. */

@@ -23,15 +23,16 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path);
 /* Returns whether the file @path is libc, libpthread or ld.so: threads begin there, and
  * distributions strip them. */
 bool jp_code_is_c_library(const char *path);
-/* Kinds of code, cached by the mapping's name and in the stretch of the space. */
+/* Cache of the kinds of code: by the mapping's name, and in the note of each stretch (a range of an
+ * address space, struct jp_stretch). */
 struct jp_codes {
 	struct jp_places *places;
 	struct jp_map files; /* kinds by address of the name; never PROGRAM */
 };
 enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_process *process,
 			       struct jp_stretch *stretch);
-/* Returns the file whose text is in the stretch, even if that is memory; else the stretch's own
- * name. */
+/* Returns the name of the file whose text lies in the stretch, even if the text has been copied to
+ * anonymous memory (jp_remapped()); else the name of the stretch's mapping. */
 const char *jp_code_file(const struct jp_codes *codes, const struct jp_places_process *process,
 			 const struct jp_stretch *stretch);
 enum { JP_CODE_KIND = 15, JP_CODE_INTERPRETS = 16 }; /* bits of a stretch's note */

@@ -66,8 +66,8 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 }
 
 /* Returns whether chains that end at @end are complete, because programs or threads begin there. In
- * programs with a libc that place is in libc. In static programs, or for threads that the program
- * creates itself, there are few such addresses, with many samples. */
+ * programs with a libc, they begin in libc. In static programs, or if the program itself creates
+ * threads, there are few such addresses, and each has many samples. */
 static bool is_root(const struct jp_end *end)
 {
 	enum { PROGRAM_PART = 10, EMITTED_PART = 3, DEEP = 3 };
@@ -86,7 +86,7 @@ static bool is_root(const struct jp_end *end)
 		return false;
 	if (!end->image->libc)
 		return true;
-	/* Coroutines begin in hand-written code, but a begin leads nowhere. */
+	/* Coroutines begin in hand-written code; at such a place, no garbage follows. */
 	return end->use == JP_FRAME_UNKNOWN && end->garbage * 2 <= end->samples &&
 	       end->samples * PROGRAM_PART >= end->image->here[end->code];
 }
@@ -98,8 +98,8 @@ bool jp_image_shows_callers(const struct jp_image *image)
 	return image->calls_jit * FEW >= image->in_jit;
 }
 
-/* Returns whether @end is in a file but may be the fault of emitted code, because emitted code is
- * on top and no chain shows a caller in the file. */
+/* Returns whether @end is in a file, but emitted code may have broken the chains that end there:
+ * their samples are in emitted code, and no chain shows emitted code with an emitted caller. */
 static bool is_shared(const struct jp_end *end)
 {
 	return end->kind != JP_END_LEAF && end->code != JP_CODE_EMITTED && end->from_jit &&
@@ -125,8 +125,8 @@ static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
 	return 0;
 }
 
-/* Returns whether chains that end at @end have no fault: apparent garbage may be unrecorded
- * code. */
+/* Returns whether chains that end at @end have no fault: what looks like garbage may be code
+ * without a mapping record. */
 static bool is_faultless(const struct jp_end *end)
 {
 	return jp_image_replaced(end->image) || jp_end_has_unknown_caller(end) ||
@@ -159,8 +159,8 @@ static struct jp_culprit *find_culprit(const struct jp_culprits *culprits, const
 	return at && *at ? &culprits->list[*at - 1] : NULL;
 }
 
-/* Returns the culprit of chains that end at @here, if it has the same kind of code as @lacking; or
- * NULL. */
+/* Returns the culprit that broke chains which end at @here, or NULL. It must be emitted code if
+ * @lacking is, else code of a file. */
 static const struct jp_culprit *find_breaker(const struct jp_culprits *culprits,
 					     const struct jp_end *here,
 					     const struct jp_culprit *lacking)

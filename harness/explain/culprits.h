@@ -3,15 +3,15 @@
 
 #include "harness/explain/ends.h"
 
-/* Code of one file, or all emitted code, in one process image, with the number of frame-pointer
- * walks that end there and that pass through it. */
+/* The code of one file, or all emitted code, in one process image, with the numbers of samples
+ * whose frame-pointer walk ends in this code or passes through it. */
 struct jp_culprit {
 	struct jp_image *image;
 	const char *file; /* for emitted code: the name of one of its mappings */
 	enum jp_code_kind code;
-	uint64_t broken;  /* samples whose stack ends there */
-	uint64_t single;  /* part of @broken: without further addresses */
-	uint64_t garbage; /* part of @broken: followed by garbage addresses */
+	uint64_t broken;  /* samples whose stack ends in this code */
+	uint64_t single;  /* part of @broken: the stack has only the sampled address */
+	uint64_t garbage; /* part of @broken: garbage addresses follow */
 	uint64_t passing; /* samples taken in this code whose stack continues to its caller */
 	uint64_t callers; /* part of @passing: the caller is missing, because the function has no
 			     frame or shows another function's caller */
@@ -20,24 +20,24 @@ struct jp_culprit {
 	bool keeps;       /* the code keeps the frame pointer */
 	bool breaks;      /* set before jp_culprits_join(): this code causes @broken */
 	bool lacks;       /* set before jp_culprits_join(): this code causes @callers */
-	uint64_t both;    /* samples in @callers and in @broken or @shared */
-	uint64_t again;   /* part of @callers that is also in another file's @broken */
+	uint64_t both;    /* samples that are counted in @callers and also in @broken or @shared */
+	uint64_t again;   /* part of @callers that another file's @broken counts, too */
 
 	uint64_t start, end;
-	const struct jp_end *worst; /* the end with the most samples */
-	const struct jp_end *leaf;  /* where callers are missing most often */
+	const struct jp_end *worst; /* the place in this code where most stacks end */
+	const struct jp_end *leaf;  /* the place in this code where most callers are missing */
 };
 
 struct jp_culprits {
 	struct jp_culprit *list;
 	size_t count, capacity;
-	struct jp_map at; /* index + 1 */
+	struct jp_map at; /* index + 1 of a culprit */
 };
 
-/* Returns whether chains show emitted code that calls emitted code. */
+/* Returns whether callchains of @image show emitted code that calls emitted code. */
 bool jp_image_shows_callers(const struct jp_image *image);
 /* Finds the culprits. Returns 0 or -ENOMEM. */
 int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits);
-/* Counts samples with two faults. */
+/* Fills in @both and @again of all culprits: the samples with two faults. */
 void jp_culprits_join(const struct jp_ends *ends, struct jp_culprits *culprits);
 void jp_culprits_free(struct jp_culprits *culprits);

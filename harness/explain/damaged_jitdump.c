@@ -7,12 +7,12 @@
 #include "harness/format/jit/jitdump_read.h"
 
 struct dump_health {
-	uint64_t loads, sized;      /* number of LOAD records; number of those that contain code */
+	uint64_t loads, sized;      /* number of LOAD records; of LOAD records with code */
 	uint64_t timed;             /* number of LOAD records that have a time */
-	uint64_t first, last;       /* their times */
+	uint64_t first, last;       /* times of the first and last of these LOAD records */
 	uint64_t gaps, skipped;     /* places without a record, and their bytes */
 	struct jp_jitdump_gap gap;  /* the first gap */
-	bool counter;               /* its header states that times are a CPU counter */
+	bool counter;               /* the header states that times come from a CPU counter */
 	struct jp_error why;        /* the first defect */
 	size_t covers, perf_covers; /* number of the loss's addresses that are in loads; in loads
 				       before @gap */
@@ -130,7 +130,8 @@ static bool blame_gap(const struct jp_name_case *name_case, const struct dump_he
 	return true;
 }
 
-/* Blames a recording by CLOCK_MONOTONIC, whose kernel reports no conversion of the CPU counter. */
+/* Blames a recording with clock CLOCK_MONOTONIC: the kernel does not report how to convert the
+ * times of a CPU counter, which the jitdump has, to this clock. */
 static bool blame_counter(const struct jp_name_case *name_case, const struct dump_health *health)
 {
 	struct jp_blame *blame = blame_dump(name_case, "jitdump-wrong-clock");
@@ -148,7 +149,7 @@ static bool blame_counter(const struct jp_name_case *name_case, const struct dum
 	return true;
 }
 
-/* Returns whether the loads' times, read as ns, lie within the recording. */
+/* Returns whether the times of the loads lie within the recording if they are taken as ns. */
 static bool has_recorded_times(const struct jp_name_process *process,
 			       const struct dump_health *health)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Names of memory that only one runtime uses, whatever the program is called. */
+/* Names of memory mappings that identify a runtime, whatever the program is called. */
 static const struct {
 	const char *memory, *runtime;
 } owners[] = {

@@ -18,7 +18,7 @@ static enum jp_code_kind note_frame(struct jp_codes *codes, const struct jp_plac
 	return code;
 }
 
-/* Notes the kinds of the two innermost frames. */
+/* Stores in @ending the kinds of code of the two innermost frames. */
 static void note_top_frames(struct jp_codes *codes, const struct jp_places_process *process,
 			    const struct jp_stack *stack, struct jp_ending *ending)
 {
@@ -54,8 +54,8 @@ static uint64_t skip_mapped_frames(struct jp_codes *codes, const struct jp_place
 	return i;
 }
 
-/* Returns whether the chain reaches code again after unknown addresses, and ends where programs
- * begin: the addresses between are unrecorded code. */
+/* Returns whether the chain contains known code again after unknown addresses, and ends where
+ * programs begin. Then the addresses in between are code without mapping records. */
 static bool ends_at_root(struct jp_codes *codes, const struct jp_places_process *process,
 			 const struct jp_stack *stack)
 {
@@ -74,8 +74,8 @@ static bool is_possible(uint64_t addr)
 	return addr >= 0x1000 && addr < UINT64_C(1) << 56;
 }
 
-/* Returns whether frames are too far apart to be a JIT's code: a JIT's memory is nearer, and
- * garbage rarely contains three possible addresses. */
+/* Returns whether the frames are so far apart that they cannot all be one JIT's code. They are no
+ * garbage either, which rarely contains three possible addresses. */
 static bool is_far(const struct jp_stack *stack)
 {
 	enum { LEAST = 3 };
@@ -101,11 +101,11 @@ static bool is_unknown(struct jp_codes *codes, const struct jp_places_process *p
 	return true;
 }
 
-/* Repetitions of a cycle: recursion of emitted code through a few functions, or a frame pointer
- * that leads to itself. */
+/* Largest number of addresses in a repeated sequence: emitted code that is recursive through a few
+ * functions, or a frame pointer that leads to itself. */
 enum { PERIODS = 4 };
 
-/* Returns whether half of @stack, up to its end, repeats a few addresses. */
+/* Returns whether the outer half of @stack, or more, repeats a sequence of a few addresses. */
 static bool is_circle(const struct jp_stack *stack)
 {
 	for (uint64_t period = 1; period <= PERIODS; period++) {
@@ -119,7 +119,7 @@ static bool is_circle(const struct jp_stack *stack)
 	return false;
 }
 
-/* Returns whether the innermost frames repeat. */
+/* Returns whether an address repeats among the innermost frames of @stack. */
 static bool is_recursion(const struct jp_stack *stack)
 {
 	enum { NEAR = 16 };
@@ -190,13 +190,13 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 	}
 	if (stack->stop != JP_UNWIND_UNMAPPED)
 		return;
-	/* A walk by call frame information is reliable: its end is code. */
+	/* A walk by call frame information is reliable, so the address where it ended is code. */
 	ending->kind = JP_END_UNMAPPED;
 	if (stack->other && stack->other->count && ends_at_root(codes, process, stack->other))
 		ending->file = true;
 }
 
-/* Returns whether @addr is in a file's code; the chain shows emitted code. */
+/* Returns whether @addr is in the code of a file, not in emitted code, which the chain shows. */
 static bool is_in_file(struct jp_codes *codes, const struct jp_places_process *process,
 		       uint64_t addr)
 {

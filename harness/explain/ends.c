@@ -12,9 +12,9 @@
 
 enum {
 	PAGE = 4096,
-	/* The C library calls main() with any value in the frame pointer. If that value is argv,
-	 * the chain continues to an argument and to the bytes of a string, which lead no
-	 * further. */
+	/* Largest number of garbage addresses at a program's start. The C library calls main() with
+	 * any value in the frame pointer. If the value is argv, the chain continues with a pointer
+	 * to an argument and with bytes of a string, and ends there. */
 	MOST_AT_START = 2,
 };
 
@@ -54,8 +54,8 @@ void jp_ends_free(struct jp_ends *ends)
 	free(ends);
 }
 
-/* Returns whether the next function of @stack keeps the frame pointer and is in the file of @leaf.
- * Then the other functions of that file probably keep it, except leaves. */
+/* Returns whether the caller in @stack keeps the frame pointer and is in the same file as @leaf.
+ * Then the other functions of the file probably keep the frame pointer, too, except leaves. */
 static bool caller_keeps(struct jp_ends *ends, const struct jp_end *leaf,
 			 const struct jp_places_process *process, const struct jp_stack *stack)
 {
@@ -77,7 +77,7 @@ static uint64_t find_vaddr(struct jp_ends *ends, const struct jp_mapping *mappin
 	return vaddr == UINT64_MAX ? offset : vaddr;
 }
 
-/* Creates an end, with facts about its place. */
+/* Appends a new end to @ends, with the facts about its place. Returns NULL if out of memory. */
 static struct jp_end *add_new_end(struct jp_ends *ends, const struct jp_places_process *process,
 				  struct jp_image *image, enum jp_end_kind kind, uint64_t addr,
 				  const struct jp_stack *stack)
@@ -107,7 +107,7 @@ static struct jp_end *add_new_end(struct jp_ends *ends, const struct jp_places_p
 	end->end = mapping->end;
 	if (end->code != JP_CODE_EMITTED)
 		end->vaddr = find_vaddr(ends, mapping, addr);
-	/* A call may be the last instruction of its section. */
+	/* A return address may be outside of the function's section: look up the byte before. */
 	if (end->code != JP_CODE_EMITTED && !jp_changed_files_has(ends->changed, mapping) &&
 	    (kind == JP_END_SINGLE || kind == JP_END_HERE || kind == JP_END_LEAF)) {
 		end->use = jp_frame_use(ends->store, mapping, addr - (kind == JP_END_HERE));
@@ -170,7 +170,7 @@ static void count_sample(struct jp_end *end, const struct jp_event *event,
 	end->again += ending->next && ending->next == end->next;
 	end->astray += ending->nr_next > MOST_AT_START;
 	end->main += event->tid == event->pid;
-	/* glibc's caller of main() and exit() saves nothing. */
+	/* The function of glibc that calls main() and exit() saves no registers. */
 	if (end->kind == JP_END_HERE && end->code == JP_CODE_LIBC && end->use != JP_FRAME_USED &&
 	    end->use != JP_FRAME_UNKNOWN && end->main)
 		end->image->main_root = true;
@@ -221,8 +221,8 @@ static struct jp_end *add_sample(struct jp_ends *ends, const struct jp_places_pr
 	return end;
 }
 
-/* Returns whether emitted code on top of @stack shows the caller of its caller, because its caller
- * has a frame but is missing in the chain. */
+/* Returns whether the chain of a sample in emitted code skips the code's caller: the chain shows
+ * the caller's caller, which must have called a function that has a frame. */
 static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *process,
 			 const struct jp_stack *stack, const struct jp_ending *ending)
 {
@@ -239,7 +239,7 @@ static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *p
 	       jp_call_sites_frame_behind(ends->sites, mapping, caller);
 }
 
-/* Counts the first frame of a stack that ends at index @here. */
+/* Counts the sampled function as a JP_END_LEAF, for a stack whose own end has index @here. */
 static int add_leaf(struct jp_ends *ends, const struct jp_places_process *process,
 		    struct jp_image *image, const struct jp_event *event,
 		    const struct jp_stack *stack, const struct jp_ending *ending, size_t here)
@@ -293,7 +293,7 @@ bool jp_end_has_unknown_caller(const struct jp_end *end)
 {
 	enum { FEW = 10, LEAST = 5, LOWEST = 0x1000 };
 
-	/* Garbage differs between samples. */
+	/* Garbage would differ between samples. */
 	return end->kind == JP_END_HERE && end->use == JP_FRAME_LINKED && end->again >= LEAST &&
 	       end->again * FEW >= end->samples * (FEW - 1) && end->next >= LOWEST &&
 	       end->next < UINT64_C(1) << 47;

@@ -8,8 +8,8 @@
 #include "harness/model/unwind/call_sites.h"
 #include "harness/model/unwind/frame_use.h"
 
-/* A place where stacks of a file end, with the way they end: a few counts for each place, however
- * many samples there are. Explainers judge them after the last event. */
+/* A place where stacks end in one way (@kind), with a few counts, so that memory does not grow with
+ * the number of samples. Explainers judge the places after the last event. */
 
 struct jp_end {
 	struct jp_image *image;
@@ -28,13 +28,13 @@ struct jp_end {
 				 by frame pointers ends with a full dump (cut) or with a smaller one
 				 (hollow) */
 	uint64_t blank;       /* part of @samples: taken in the kernel, with empty dumps */
-	uint64_t nr_frames;   /* sum of all samples */
-	uint64_t garbage;     /* part of @samples: followed by garbage addresses */
-	uint64_t again;       /* part of @garbage: with the garbage of the first sample */
+	uint64_t nr_frames;   /* number of frames of all samples */
+	uint64_t garbage;     /* part of @samples: garbage addresses follow the end */
+	uint64_t again;       /* part of @garbage: the same first garbage address as in @next */
 	uint64_t astray;  /* part of @garbage: more addresses than the start of a program leaves */
-	uint64_t skips;   /* part of @samples: emitted code that shows its caller's caller */
+	uint64_t skips;   /* part of @samples: emitted code whose chain skips its caller */
 	uint64_t skipped; /* the caller's caller in the first of @skips */
-	uint64_t circles; /* part of FULL samples: they repeat a few addresses of emitted code */
+	uint64_t circles; /* part of @samples, if FULL: the chain repeats emitted addresses */
 	uint64_t main;    /* part of @samples: taken in the main thread */
 	/* Facts of the first sample: */
 	uint64_t time, next, frames;
@@ -53,18 +53,18 @@ struct jp_ends {
 	struct jp_images images;
 	struct jp_end *list;
 	size_t count, capacity;
-	struct jp_map at;   /* index + 1 of an end, by a hash of image, kind and address */
-	struct jp_map both; /* samples whose chains lack the caller of the sampled function, by the
-			       indexes of their HERE end (upper half) and LEAF end */
-	uint64_t none;      /* samples without user stack and user address */
+	struct jp_map at;      /* index + 1 of an end, by a hash of image, kind and address */
+	struct jp_map both;    /* number of samples whose chains lack the caller of the sampled
+				  function, by indexes of the HERE end (upper half) and LEAF end */
+	uint64_t none;         /* samples without user stack and user address */
 	uint64_t first_sample; /* time of the first sample */
 };
 
-/* Returns whether the function at @end links its frame, so that the next address is its caller, in
- * unrecorded code. */
+/* Returns whether the function at @end links its frame record. Then the next address of the chain
+ * is its caller, although no mapping record contains that address. */
 bool jp_end_has_unknown_caller(const struct jp_end *end);
 
-/* Returns whether the sampled function and others of its file link no frame. */
+/* Returns whether the function sampled at @leaf, like others of its file, links no frame record. */
 static inline bool jp_end_has_no_frame(const struct jp_end *leaf)
 {
 	return !leaf->keeps && (leaf->use == JP_FRAME_KEPT || leaf->use == JP_FRAME_USED);
@@ -73,6 +73,6 @@ static inline bool jp_end_has_no_frame(const struct jp_end *leaf)
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 			    struct jp_file_finder *finder, struct jp_changed_files *changed);
 void jp_ends_free(struct jp_ends *ends);
-/* Applies @event to the spaces; for a sample counts where its stack, which is stored in @stack,
- * ends. Returns 0 or -ENOMEM. */
+/* Applies @event to the address spaces. For a sample, stores its stack in @stack and counts where
+ * it ends. Returns 0 or -ENOMEM. */
 int jp_ends_handle(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack);

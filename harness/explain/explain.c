@@ -26,7 +26,7 @@ struct explain_reading {
 	struct jp_names *names;
 	const struct jp_explainer *explainers[MOST_EXPLAINERS];
 	struct jp_explain_view views[MOST_EXPLAINERS];
-	size_t count; /* number that has begun */
+	size_t count; /* number of explainers whose begin() has been called */
 };
 
 static int begin_explainers(struct explain_reading *reading, const char *path, struct jp_error *err)
@@ -92,8 +92,8 @@ static int rank_causes(struct jp_explanation *explanation, struct jp_error *err)
 					     &explanation->nr_causes);
 	if (!explanation->causes || explanation->blames.failed)
 		return jp_fail(err, ENOMEM, "no memory");
-	/* Check each cause: the same share may be certain with many samples and uncertain with
-	 * few. */
+	/* Causes differ in the number of all samples (with absent ones), so that one of two equal
+	 * shares may be certain and the other uncertain: check each cause. */
 	for (size_t i = 0; i < explanation->nr_causes; i++) {
 		struct jp_blamed *first = &explanation->causes[explanation->nr_accused];
 		const struct jp_blamed one = explanation->causes[i];
@@ -115,7 +115,7 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 	if (!ret)
 		ret = jp_perfdata_read(path, handle_event, reading, &reading->explanation->summary,
 				       err);
-	/* A cause explains why such a file contains nothing. */
+	/* A file that its writer never completed is no error: a cause explains it. */
 	if (ret == -EINVAL && reading->explanation->summary.unwritten)
 		ret = 0;
 	ret = jp_capture_accept_partial(ret, &reading->explanation->summary, partial, err);
@@ -131,7 +131,7 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 	return ret ?: jp_shortage(err->text, sizeof(err->text));
 }
 
-/* Returns the time when the file @path was last written; 0: unknown. */
+/* Returns the time at which the file @path was last written; 0: unknown. */
 static struct timespec get_write_time(const char *path)
 {
 	struct stat st;

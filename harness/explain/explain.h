@@ -8,19 +8,19 @@
 
 struct jp_explain_options {
 	const char *elf;  /* a folder of ELF files, or NULL */
-	const char *root; /* a copied root to find files in, or NULL */
-	/* Called for each @event after @spaces have applied it. @stack: of a sample; else NULL.
-	 * Returns 0 or -ENOMEM. May be NULL. */
+	const char *root; /* a copy of a root directory in which to find files, or NULL */
+	/* Called for each @event after @spaces have applied it. @stack: the stack of a sample, or
+	 * NULL for other events. Returns 0 or -ENOMEM. May be NULL. */
 	int (*handle)(void *context, struct jp_replay *spaces, struct jp_names *names,
 		      const struct jp_event *event, const struct jp_stack *stack);
-	/* Handles the names, once the file was read. Returns 0 or -ENOMEM. Set with @handle. */
+	/* Called after the last event, with all names. Returns 0 or -ENOMEM. Set if @handle is. */
 	int (*name)(void *context, struct jp_names *names);
 	void *context;
 	bool partial; /* accept a truncated file: the summary states that it is truncated, and @err
-			 where */
+			 contains the place */
 };
 
-/* Returns whether no cause is accused, with enough samples to decide. */
+/* Returns whether no cause is accused, although the file has enough samples to accuse one. */
 bool jp_explain_healthy(const struct jp_explanation *explanation);
 /* Reads the perf.data file @path once, for all explainers. Returns 0, or -errno and a message if it
  * cannot be read to its end. */

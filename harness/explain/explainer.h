@@ -20,23 +20,23 @@ struct jp_explain_view {
 	struct jp_changed_files *changed;          /* recorded files that have changed since */
 	struct jp_names *names;                    /* names of addresses */
 	const struct jp_perfdata_summary *summary; /* valid only in end() */
-	struct jp_ends *ends;                      /* ends of all stacks, current sample included */
+	struct jp_ends *ends;                      /* stack ends, the current sample's included */
 	uint64_t samples;                          /* number of samples so far */
 	struct jp_blames *blames;                  /* passed to jp_blame() */
 	void *state;                               /* owned by the explainer */
 };
 
-/* Finds one cause, or a small family of causes, event by event. All functions return 0, or -errno
- * if it cannot continue. Events are valid only during the call. It may keep a bounded amount for
- * each mapping or process, but nothing for each sample. */
+/* An explainer finds one cause, or a small family of causes, event by event. Its functions return
+ * 0, or -errno if it cannot continue. Events are valid only during the call. An explainer may store
+ * a bounded amount of data for each mapping or process, but nothing for each sample. */
 struct jp_explainer {
 	const char *name;
 	size_t state_size; /* bytes of a zeroed @view->state; 0: begin() creates the state, if it
 			      needs one */
 	/* Creates or changes @view->state; may be NULL. */
 	int (*begin)(struct jp_explain_view *view, struct jp_error *err);
-	/* Handles @event, which the spaces have applied already. @stack: of a sample; else NULL.
-	 * May be NULL. */
+	/* Handles @event, which view->spaces have applied already. @stack: the stack of a sample,
+	 * or NULL for other events. May be NULL. */
 	int (*handle)(struct jp_explain_view *view, const struct jp_event *event,
 		      const struct jp_stack *stack);
 	/* Blames the found causes, after the last event. */

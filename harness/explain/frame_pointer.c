@@ -78,8 +78,8 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 				caller ? "the engine in " : "the runtime", caller ?: "");
 }
 
-/* Returns whether most chains continue to garbage after the single place @end, which may be the
- * entry of coroutines: an outermost frame, or hand-written code. */
+/* Returns whether @end is the only place at which most chains of @culprit continue with garbage,
+ * and may be where coroutines begin: in an outermost frame or in hand-written code. */
 static bool is_entry(const struct jp_culprit *culprit, const struct jp_end *end)
 {
 	return end && end->kind == JP_END_HERE && end->garbage * 2 > culprit->broken &&
@@ -138,9 +138,9 @@ static bool keeps_none(const struct jp_culprit *culprit)
 	return culprit->broken * (culprit->keeps ? MANY : SOME) >= all;
 }
 
-/* Returns whether these ends are usual for a healthy program. On most systems libc has no frame
- * pointers, and every program calls it, mostly at its start, in less than a twentieth of its
- * samples. */
+/* Returns whether a healthy program has as many broken chains in the code of @culprit. On most
+ * systems libc has no frame pointers, and every program calls it, mostly at its start, in less than
+ * a twentieth of its samples. */
 static bool is_usual(const struct jp_culprit *culprit, uint64_t samples)
 {
 	enum { SOME = 20, FEW = 5 };

@@ -38,8 +38,8 @@ struct jp_image *jp_image_of(struct jp_images *images, uint32_t pid)
 	return *current = *added;
 }
 
-/* Begins the next image of @event's process. Records that perf writes before all others begin no
- * image. */
+/* Begins the next image of the process in @event. Synthesized records, which perf writes first,
+ * begin no image. */
 static int start_image(struct jp_images *images, const struct jp_event *event)
 {
 	struct jp_image **current = jp_map_find(&images->current, event->pid), *image;
@@ -77,7 +77,8 @@ bool jp_images_is_program(const struct jp_images *images, uint32_t pid, const ch
 	return process && (*process)->program && strcmp((*process)->program, name) == 0;
 }
 
-/* Notes a runtime's library. Python's yields to that of an engine within Python. */
+/* Stores @name in image->library if it is the library of a known runtime. The library of an engine
+ * within Python replaces Python's own. */
 static void note_library(struct jp_images *images, struct jp_image *image, const char *name)
 {
 	const struct jp_runtime *runtime = jp_runtime_find(name),
@@ -113,7 +114,8 @@ static int handle_map(struct jp_images *images, const struct jp_event *event, bo
 	image->low_file |= event->map.addr < JP_LOW_END;
 	image->files |= code == JP_CODE_LIBC || code == JP_CODE_FILE || code == JP_CODE_LOADER ||
 			code == JP_CODE_PROGRAM;
-	/* Older state has no time, or the profiler's reading time, and no event id. */
+	/* Synthesized records about older state have no time, or the time at which the profiler
+	 * read the state, and no event id. */
 	if (!image->exec && (!event->time || (!event->id && !sampled))) {
 		image->synthesized = true;
 		image->anon_before |= code == JP_CODE_EMITTED;
@@ -137,7 +139,7 @@ int jp_images_handle(struct jp_images *images, const struct jp_event *event, boo
 bool jp_image_replaced(const struct jp_image *image)
 {
 	enum { FEW = 10, LEAST = 5 };
-	/* Distance between a program and its libraries; a JIT's memory is nearer. */
+	/* Programs and their libraries are at least this far apart. A JIT's memory lies nearer. */
 	const uint64_t far = UINT64_C(1) << 40;
 
 	if (!image->files || (image->elsewhere >= LEAST && image->elsewhere * 2 >= image->unmapped))

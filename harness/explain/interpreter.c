@@ -9,18 +9,18 @@
 #include "harness/explain/remapped.h"
 #include "harness/model/symbols/names.h"
 
-/* Name of an interpreter in emitted code, such as HotSpot's, in its perf maps. */
+/* Name that perf maps give to an interpreter that is itself emitted code, such as HotSpot's. */
 static const char emitted_name[] = "Interpreter";
 
-/* Samples in the emitted code of a process. */
+/* Counts of samples in the emitted code of a process. */
 struct interpreted {
 	uint64_t samples, interpreted, named;
 };
 
-/* Samples of a process whose interpreter is part of a larger file. */
+/* Counts of samples of a process whose interpreter is part of a larger file. */
 struct looped {
-	uint64_t top; /* taken in the interpreter */
-	uint64_t any; /* samples in or below the interpreter, without emitted code */
+	uint64_t top; /* samples taken in the interpreter itself */
+	uint64_t any; /* samples with the interpreter on the stack, without emitted code */
 };
 
 /* Functions of interpreters that are part of a larger file. Samples elsewhere in the file, as in a
@@ -36,8 +36,8 @@ struct interpreter_state {
 	struct jp_map looped;    /* struct looped, by pid */
 	struct jp_map places;    /* enum emitted_place, by address and pid */
 	struct jp_map processes; /* struct interpreted, by pid */
-	const char *program;     /* the program looked up last, by address of its name */
-	bool loops;              /* the program is in loops[] */
+	const char *program;     /* name of the program that was looked up last */
+	bool loops;              /* @program is in loops[] */
 };
 
 enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, NAMED, INTERPRETER, LOOP, ENTRY };
@@ -66,7 +66,7 @@ static void free_state(void *context)
 /* Returns the role of a function of this name in the file of @loop. */
 static enum emitted_place classify_name(const struct jp_name *name, int loop)
 {
-	/* Unknown without symbols. */
+	/* Without symbols, the role of the function is unknown. */
 	if (name->how == JP_NAME_STRIPPED)
 		return LOOP;
 	if (!name->text || strncmp(name->text, loops[loop].function, strlen(loops[loop].function)))
@@ -94,8 +94,8 @@ static enum emitted_place classify_address(const struct jp_explain_view *view, u
 	return strcmp(name.text, emitted_name) == 0 ? INTERPRETER : NAMED;
 }
 
-/* Returns the role of the code at an address, or -ENOMEM. Caches it, since interpreters do not
- * move. */
+/* Returns the role of the code at an address (enum emitted_place), or -ENOMEM. Caches the role,
+ * because interpreters do not move. */
 static int get_place(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
 {
 	struct interpreter_state *state = view->state;
@@ -141,7 +141,8 @@ static int handle_loop_sample(const struct jp_explain_view *view, uint32_t pid,
 	return 0;
 }
 
-/* Most samples are in files, for which nothing needs to be kept. */
+/* Returns quickly whether emitted code is at the address: most samples are in files, which need no
+ * entry in the cache. */
 static bool is_emitted_at(const struct jp_explain_view *view,
 			  const struct jp_places_process *process, uint64_t addr)
 {
@@ -208,8 +209,8 @@ static const char *find_remedy(const char *interpreter)
 	return "a profiler that reads the interpreter's own stacks";
 }
 
-/* Returns the number of samples of @image with functions of an interpreter and no emitted code; 0:
- * no more than at any start of a program. */
+/* Returns the number of samples of @image with functions of an interpreter and no emitted code, or
+ * 0 if there are only as many as any program has at its start. */
 static uint64_t count_interpreted_by_file(const struct interpreter_state *state,
 					  const struct jp_image *image)
 {
@@ -223,7 +224,8 @@ static uint64_t count_interpreted_by_file(const struct interpreter_state *state,
 		emitted = jp_map_find(&state->processes, image->pid);
 		if (!looped)
 			return 0;
-		/* If emitted code lacks names, or stacks end there, that must be repaired first. */
+		/* Count samples by callers only if stacks are whole and emitted code has names:
+		 * otherwise these faults must be repaired first. */
 		if (looped->any && image->whole * FEW >= image->samples * (FEW - 1) &&
 		    (!emitted || emitted->named * HALF >= emitted->samples)) {
 			samples = looped->any < samples ? looped->any : samples;
@@ -288,7 +290,7 @@ static int blame_interpreters(struct jp_explain_view *view, struct jp_error *err
 		else if (process && image->samples && process->interpreted &&
 			 process->interpreted * 5 >= process->samples * 4) {
 			blame_emitted(view, image, process);
-			process->interpreted = 0; /* do not count it for its other images */
+			process->interpreted = 0; /* count the samples for one of its images only */
 		}
 	}
 	return 0;

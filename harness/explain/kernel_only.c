@@ -3,10 +3,10 @@
 
 #include "harness/explain/explainer.h"
 
-/* Samples of events for the kernel only, and those without the user part of a callchain. */
+/* Counts of samples, to find recordings of the kernel only, or without user parts of callchains. */
 struct kernel_only {
 	uint64_t samples, chains;
-	uint64_t user, user_chains; /* samples in user space, and with the user part of a chain */
+	uint64_t user, user_chains; /* samples in user space; samples with a chain's user part */
 };
 
 static int handle_event(struct jp_explain_view *view, const struct jp_event *event,

@@ -19,8 +19,8 @@ static bool lacks_cfi(const struct jp_end *end)
 		end->nr_frames == end->samples);
 }
 
-/* Returns whether the file without call frame information exists. If it does not, it may be an
- * image of a heap with emitted code instead of an ELF file. */
+/* Returns whether the file at @end, which has no call frame information, exists. If it does not, it
+ * may be a heap image with emitted code instead of an ELF file. */
 static bool file_exists(const struct jp_explain_view *view, const struct jp_end *end)
 {
 	struct jp_wanted_file wanted = {.path = end->file, .pid = end->image->pid};
@@ -44,8 +44,8 @@ static bool file_exists(const struct jp_explain_view *view, const struct jp_end 
 	       (!tables.cut_short && (wanted.id.size || end->code == JP_CODE_EMITTED));
 }
 
-/* Returns the cause of walks that end at a limit of the recording or at missing unwinding
- * information. There is one blame for each cause, process and file, so few blames are stored. */
+/* Returns the cause id for walks that end at a limit of the recording or at missing unwinding
+ * information, or NULL. */
 static const char *find_cause(const struct jp_explain_view *view, const struct jp_end *end)
 {
 	switch (end->kind) {
@@ -64,11 +64,12 @@ static const char *find_cause(const struct jp_explain_view *view, const struct j
 	}
 }
 
-/* Recommends a depth without knowing how deep the stacks are: all stored stacks were truncated. */
+/* Recommends a larger depth. How deep the stacks really are is unknown, because all stored stacks
+ * were truncated. */
 static void describe_larger_depth(const struct jp_end *end, struct jp_blame *blame)
 {
-	/* Most addresses of a record: its size is a 16-bit number, and includes the other
-	 * fields. */
+	/* TIMES: factor by which to increase the depth. MOST: largest number of addresses in a
+	 * record, whose size is a 16-bit number and includes the other fields. */
 	enum { TIMES = 8, MOST = UINT16_MAX / sizeof(uint64_t) - 91 };
 
 	if (end->frames >= MOST)
@@ -247,8 +248,8 @@ static void blame_end(struct jp_explain_view *view, const struct jp_end *end, co
 	describe(view, end, blame);
 }
 
-/* Blames a second cause for the same stacks: even with call frame information for the emitted code,
- * the dump would end too early. */
+/* Blames a second cause for the stacks at @end: even with call frame information for the emitted
+ * code, their dumps would end too early. */
 static void blame_both(struct jp_explain_view *view, const struct jp_end *end)
 {
 	if (end->circles && !end->image->recursion)
@@ -259,8 +260,8 @@ static void blame_both(struct jp_explain_view *view, const struct jp_end *end)
 		blame_end(view, end, "empty-dump", NULL, end->hollow);
 }
 
-/* Returns the number of lost samples, without those of ending processes, for which the kernel has
- * nothing to dump. */
+/* Returns the number of samples at @end whose stacks are broken. Does not count samples of exiting
+ * processes, which no longer have a stack for the kernel to dump. */
 static uint64_t count_lost(const struct jp_end *end)
 {
 	return end->kind == JP_END_EMPTY && !end->image->hollow ? end->samples - end->blank

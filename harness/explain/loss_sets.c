@@ -8,13 +8,13 @@
 
 /* A set consists of its last loss and the set without it. */
 struct loss_set {
-	size_t rest;                   /* index + 1; 0: none */
-	struct jp_blame *const *blame; /* of the last loss */
+	size_t rest;                   /* index + 1 of the set without the last loss; 0: none */
+	struct jp_blame *const *blame; /* pointer to the blame of the last loss */
 	uint64_t samples;
 };
 
-/* Limit of sets, as chains may go through files in ever new orders; later samples are counted with
- * existing sets, in each of their places. */
+/* Limit of the number of sets: chains can contain losses in very many combinations. Beyond the
+ * limit, samples are counted with existing sets, so in several places more than once. */
 enum { MOST_SETS = 1 << 20 };
 
 int jp_loss_sets_add(struct jp_loss_sets *sets, size_t *set, uint32_t number,
@@ -54,7 +54,8 @@ static int mark_found(struct jp_map *met, const void *what, size_t set)
 	return last ? again : -ENOMEM;
 }
 
-/* Joins a set: a place may have two of its losses, a cause two places. */
+/* Subtracts the samples of a set that were counted twice: two losses of the set may have the same
+ * blame, or two blames with the same cause. */
 static int join_set(const struct jp_loss_sets *sets, size_t set, struct jp_map *met)
 {
 	const uint64_t samples = sets->list[set - 1].samples;
@@ -76,7 +77,7 @@ static int join_set(const struct jp_loss_sets *sets, size_t set, struct jp_map *
 
 int jp_loss_sets_join(const struct jp_loss_sets *sets)
 {
-	struct jp_map met = {0}; /* the last set, by address of a blame or cause */
+	struct jp_map met = {0}; /* by address of a blame or cause: the last set that has it */
 	int ret = 0;
 
 	for (size_t set = 1; set <= sets->count && !ret; set++)

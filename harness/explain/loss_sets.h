@@ -4,21 +4,22 @@
 #include "harness/base/map.h"
 #include "harness/explain/blame.h"
 
-/* Sets of losses of names that samples have at once, so that a sample which one cause affects in
- * several places counts once. A loss is a number and the place of its later blame, NULL if nothing
- * is to blame. Starts as all zero. */
+/* A sample can lose names in several ways at once. This counts the samples of each set of such
+ * losses, so that a cause which affects a sample in several places counts it once. A loss is a
+ * number and a pointer to its blame, which is set later (NULL: no blame). Starts as all zero. */
 struct jp_loss_sets {
 	struct loss_set *list;
 	size_t count, capacity;
-	struct jp_map at; /* index + 1, by the set without its last loss, and that loss */
+	struct jp_map at; /* index + 1 of a set, by the set without its last loss and by that loss
+			   */
 };
 
 /* Adds the new loss @number to *@set; 0 is the empty set. Returns 0 or -ENOMEM. */
 int jp_loss_sets_add(struct jp_loss_sets *sets, size_t *set, uint32_t number,
 		     struct jp_blame *const *blame);
-/* Counts a sample with exactly the losses of @set, which is not 0. */
+/* Counts a sample with exactly the losses of @set, which must not be 0. */
 void jp_loss_sets_count(struct jp_loss_sets *sets, size_t set);
-/* Informs the blames of the samples that they share, when all losses have blames. Returns 0 or
- * -ENOMEM. */
+/* Stores in the blames how many samples they share. Call it when all losses have blames. Returns 0
+ * or -ENOMEM. */
 int jp_loss_sets_join(const struct jp_loss_sets *sets);
 void jp_loss_sets_free(struct jp_loss_sets *sets);

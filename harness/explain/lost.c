@@ -9,7 +9,7 @@
 /* Bound for numbers of an untrusted file. */
 #define MOST 1e18
 
-/* Number of last records of a ring that show what is lost next. */
+/* Number of records before a loss that are used to estimate how many samples were lost. */
 enum { LAST = 32 };
 #define MARK (UINT64_C(1) << LAST)
 
@@ -76,7 +76,7 @@ static struct jp_blame *blame_loss(const struct jp_lost *lost, struct jp_explain
 	return blame;
 }
 
-/* Returns whether any sample needs a mapping. */
+/* Returns whether any sample is in user space, so that it needs a mapping. */
 static bool has_user_samples(const struct jp_ends *ends)
 {
 	for (size_t i = 0; i < ends->images.count; i++)
@@ -89,18 +89,20 @@ void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uin
 {
 	const uint64_t sure = jp_max(lost->records[false], lost->samples[false]);
 	const uint64_t mixed = jp_max(lost->records[true], lost->samples[true]);
-	/* In a ring for both, losses have the same shares as the written records. */
+	/* In a ring that has both samples and sideband records, assume that lost records have the
+	 * same shares as written records. */
 	const double part = lost->sideband / ((double)lost->sideband + view->samples + 1);
 	const uint64_t sideband = (uint64_t)fmin(mixed * part, MOST),
-		       /* If samples need lost records, many losses of a shared ring are mappings:
-			* the records before show how many. */
+		       /* If samples need lost records, many lost records of a shared ring are
+			* mappings. Estimate how many samples were lost from the records before
+			* each loss. */
 		samples = sure + (harm ? (uint64_t)fmin(lost->among, mixed) : mixed - sideband);
 	struct jp_blame *found;
 
-	/* If few were mappings, no sample certainly needs one. */
+	/* Blame lost mappings only if they are probably more than lost samples. */
 	if (part > 0.5 && sideband && !harm && has_user_samples(view->ends)) {
-		/* As many samples are in doubt as would need the lost records, by the share of lost
-		 * records. */
+		/* Assume that the share of samples that need lost records equals the share of
+		 * sideband records that are lost. */
 		const uint64_t doubt = (uint64_t)fmin(
 			view->samples * ((double)sideband / (lost->sideband + 1)), MOST);
 

@@ -7,17 +7,17 @@
 #include "harness/explain/repaired_ends.h"
 #include "harness/format/jit/jitdump_read.h"
 
-/* Losses that a jitdump could name. */
+/* Losses of names that a jitdump could provide. */
 
 struct dump_facts {
 	const char *path;
-	int missing; /* 0, or why it is unreadable */
+	int missing; /* 0, or -errno: why the jitdump cannot be read */
 	struct jp_error why;
-	bool counter;                /* its times are a CPU counter, not ns */
-	uint64_t loads, first, last; /* number of loads, and their times */
-	size_t covers;               /* of the loss's addresses, those in loads */
-	uint64_t stacks, repairs;    /* samples whose stack ends without call frame information, and
-					those of them that it repairs */
+	bool counter;                /* its times come from a CPU counter and are not in ns */
+	uint64_t loads, first, last; /* number of loads; times of the first and last load */
+	size_t covers;               /* number of the loss's addresses that are in loads */
+	uint64_t stacks, repairs;    /* samples whose stack ends because call frame information is
+					missing; part of them that the jitdump would repair */
 };
 
 static void note_load(struct dump_facts *facts, const struct jp_name_loss *loss,
@@ -75,7 +75,7 @@ static void read_dump(const struct jp_name_case *name_case, struct dump_facts *f
 	jp_jitdump_close(dump);
 }
 
-/* Notes the stacks that come back when the jitdump is injected. */
+/* Records in @blame how many stacks an inject of the jitdump would repair. */
 static void note_repairs(struct jp_blame *blame, const struct dump_facts *facts)
 {
 	if (!facts->repairs || blame->repaired)
@@ -180,7 +180,8 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 	return true;
 }
 
-/* Counts the stacks that end where a covered injected file has call frame information. */
+/* Counts the stacks that end at addresses for which an injected file has call frame information,
+ * but a later mapping covers that file. */
 static uint64_t count_hidden_stacks(const struct jp_name_case *name_case)
 {
 	const struct jp_ends *ends = name_case->view->ends;
@@ -236,7 +237,7 @@ static bool is_other_clock(const struct jp_name_case *name_case, const struct du
 	const struct jp_name_process *process = name_case->process;
 	const uint64_t span = process->last - process->first + UINT64_C(3600000000000);
 
-	/* perf converts the counter's times, but not into CLOCK_MONOTONIC. */
+	/* perf converts times of a CPU counter to its default clock, but not to CLOCK_MONOTONIC. */
 	if (!facts->counter && !name_case->view->summary->monotonic)
 		return true;
 	return facts->loads && !facts->counter &&
@@ -260,7 +261,7 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 		return process->injected_first > process->last ? blame_clock(name_case, &facts)
 		       : facts.covers ? blame_not_injected(name_case, &facts)
 				      : false;
-	/* An unreadable file exists. */
+	/* A jitdump that we have no permission to read exists. */
 	if (facts.missing && facts.missing != -EACCES && facts.missing != -EPERM)
 		return blame_gone(name_case, &facts);
 	if (is_other_clock(name_case, &facts))

@@ -17,16 +17,16 @@
 #include "harness/explain/same_frames.h"
 #include "harness/format/perfdata/format.h"
 
-/* The loss at one address, while its address space does not change. */
+/* Cache entry: the loss at one address. Valid while the address space has the same generation. */
 struct known_loss {
 	uint64_t addr, generation;     /* generation 0: free entry */
-	struct jp_name_process *named; /* process whose perf map names it; NULL: none */
-	struct jp_name_loss *loss;     /* NULL: no loss */
+	struct jp_name_process *named; /* process whose perf map names @addr; NULL: none */
+	struct jp_name_loss *loss;     /* NULL: the address has a name */
 };
 
 enum { KNOWN = 16384 };
 struct jp_name_losses {
-	struct jp_replay *replay, *injected; /* injected: only mappings that inject wrote */
+	struct jp_replay *replay, *injected; /* @injected has only mappings that inject wrote */
 	struct jp_file_finder *finder;
 	struct jp_names *names;
 	struct jp_map by_key;    /* struct jp_name_loss *, by key_of() */
@@ -34,13 +34,14 @@ struct jp_name_losses {
 	struct jp_text_pool files;
 	struct jp_changed_files *changed;
 	const struct jp_ends *ends;
-	uint64_t pid_namespace, mount_namespace; /* of the first process with any; 0: none */
+	uint64_t pid_namespace, mount_namespace; /* namespaces of the first process that has
+						    recorded ones; 0: none */
 	struct jp_name_loss **list;
 	size_t count, capacity;
 	struct jp_loss_sets sets;
 	uint64_t samples;
-	struct jp_same_frames last; /* of the last sample, ... */
-	uint64_t clean;             /* ... whose outermost frames, this many, have names of files */
+	struct jp_same_frames last; /* outermost frames of the previous sample */
+	uint64_t clean;             /* number of these frames that are known to have names */
 	struct known_loss known[KNOWN];
 };
 
@@ -93,7 +94,7 @@ static struct jp_name_process *get_process(struct jp_name_losses *losses, uint32
 	return known ? *known : NULL;
 }
 
-/* Returns whether the path is "jit-PID.dump", by which perf knows jitdumps. */
+/* Returns whether the file name is "jit-PID.dump", by which perf recognizes a jitdump. */
 static bool is_marker(const char *path)
 {
 	const char *at = jp_path_base(path);
@@ -128,8 +129,8 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
 	return process->marker ? 0 : -ENOMEM;
 }
 
-/* Returns whether a loss counts for a file, in all processes, instead of one process's emitted
- * code. */
+/* Returns whether a loss with @fault belongs to a file, in all processes, and not to the emitted
+ * code of one process. */
 static bool is_in_file(unsigned int fault)
 {
 	return (fault >= JP_NAME_NO_FILE && fault < JP_NAME_HOWS) || fault == JP_NAME_CHANGED;
@@ -164,7 +165,7 @@ static struct jp_name_loss *get_loss(struct jp_name_losses *losses, unsigned int
 					.pid = mapping->pid,
 					.name = mapping->name,
 					.since = mapping->since};
-	/* Frames where all threads begin need no name. */
+	/* The functions with which all threads begin need no name, unless the sample is there. */
 	(*added)->leaf = fault == JP_NAME_STRIPPED ||
 			 (is_in_file(fault) && jp_code_is_c_library(mapping->name));
 	if (mapping->build_id && mapping->build_id_size <= sizeof((*added)->id.bytes)) {
@@ -221,11 +222,11 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 	if (!is_in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
 				      jp_replay_find(losses->injected, mapping->pid, addr)))
 		return JP_NAME_HIDDEN;
-	/* A program that ran from memory is no emitted code. */
+	/* A program that was executed from a memfd is not emitted code. */
 	if (mapping->backing == JP_BACKING_MEMFD &&
 	    jp_images_is_program(&losses->ends->images, pid, mapping->name))
 		return JP_NAME_NO_FILE;
-	/* Memory of the kernel, such as [vsyscall]. */
+	/* Special mappings of the kernel, such as [vsyscall]. */
 	if (name.how == JP_NAME_NOT_ANONYMOUS && *mapping->name == '[' &&
 	    strncmp(mapping->name, "[anon:", 6) != 0)
 		return JP_NAME_ELF;
@@ -327,7 +328,7 @@ static int handle_start(struct jp_name_losses *losses, const struct jp_event *ev
 		process->forked = event->time;
 	}
 	process->execed = fork ? 0 : event->time;
-	/* A child has its parent's code until it calls exec. */
+	/* A forked child has its parent's code and jitdump until it calls exec. */
 	if (process->marker_pid != event->pid) {
 		process->marker = fork ? parent->marker : NULL;
 		process->marker_pid = fork ? parent->marker_pid : 0;

@@ -8,15 +8,15 @@
 
 #include "harness/explain/name_causes.h"
 
-/* Losses that a perf map could name. */
+/* Losses of names that a perf map could provide. */
 
 struct map_facts {
 	char path[64];
 	const struct jp_perf_map *map; /* NULL: see @missing */
 	int missing;
-	size_t lines;    /* lines in the memory of the loss */
-	size_t covers;   /* of the loss's addresses, those with a line */
-	size_t others;   /* lines in other memory */
+	size_t lines;    /* number of lines for memory of the loss */
+	size_t covers;   /* number of the loss's addresses that have a line */
+	size_t others;   /* number of lines for other memory */
 	uint32_t parent; /* ancestor whose map names the loss; 0: none */
 };
 
@@ -44,7 +44,8 @@ static void read_map_facts(const struct jp_name_case *name_case, struct map_fact
 	snprintf(facts->path, sizeof(facts->path), "/tmp/perf-%" PRIu32 ".map", loss->pid);
 	facts->map = jp_names_map(name_case->view->names, loss->pid, &facts->missing);
 	if (!facts->map) {
-		/* An exec before the recording may have ended what both have in common. */
+		/* If the fork was not recorded, an exec that was not recorded may have replaced the
+		 * inherited code. */
 		facts->parent = find_parent_with_names(name_case, !name_case->process->forked);
 		return;
 	}
@@ -92,7 +93,7 @@ void jp_note_owner(struct jp_explain_view *view, const struct jp_name_process *p
 	struct jp_blame *blame;
 	bool others;
 
-	/* Root records processes of all users. */
+	/* A recording of root contains processes of all users, so their maps are no surprise. */
 	if (!process->named || !jp_recording_stat(view, &recording) || !recording.st_uid ||
 	    jp_file_find_map(view->finder, process->pid, &found, NULL))
 		return;
@@ -276,7 +277,7 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 		return false;
 	if (!facts->lines && !process->named)
 		return facts->others;
-	/* It was rewritten after an exec. */
+	/* The loss is from before an exec, and the map from after it. */
 	if (process->named && process->execed > name_case->loss->last &&
 	    process->execed <= process->named_first)
 		return true;

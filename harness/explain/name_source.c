@@ -7,11 +7,11 @@
 #include "harness/explain/name_causes.h"
 #include "harness/explain/remapped.h"
 
-/* Code without any visible source of names. */
+/* Losses of names for which neither a jitdump nor a perf map of the process is visible. */
 
 struct search {
 	const struct jp_name_case *name_case;
-	uint32_t named; /* pid of the map that fits; 0: none */
+	uint32_t named; /* pid in the name of the perf map that fits; 0: none */
 	size_t covers;
 	char path[64];
 };
@@ -24,8 +24,8 @@ static bool has_code(const struct jp_name_case *name_case, uint32_t pid)
 	return mapping && mapping->prot & JP_PROT_EXEC;
 }
 
-/* Returns another process of the recording that has code there, @named first, or 0. As memory lies
- * at random places, one process forked both. */
+/* Returns another process of the recording that has code at the same addresses (@named if it has),
+ * or 0. Memory lies at random addresses, so a common ancestor must have forked both processes. */
 static uint32_t find_sibling(const struct jp_name_case *name_case, uint32_t named)
 {
 	const struct jp_name_process *process;
@@ -39,8 +39,8 @@ static uint32_t find_sibling(const struct jp_name_case *name_case, uint32_t name
 	return 0;
 }
 
-/* Tries a map: if its lines cover most of the addresses it is the process's own, as memory lies at
- * random places. */
+/* Tries the perf map @found with pid @named in its name. If its lines cover most of the addresses,
+ * the process itself wrote it, under another pid, because memory lies at random addresses. */
 static int try_map(void *context, uint32_t named, const struct jp_found_file *found)
 {
 	struct search *search = context;
@@ -84,7 +84,8 @@ static bool blame_namespace(const struct jp_name_case *name_case, const struct s
 	return true;
 }
 
-/* Blames files that only the process sees, or that are named by its own pid. */
+/* Blames a possible perf map that only the process can see, or whose name has the pid that the
+ * process has in its own pid namespace. */
 static bool blame_unseen(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;

@@ -8,7 +8,7 @@
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Losses that symbols of a file could name. */
+/* Losses of names that the symbols of a file could provide. */
 
 static const char *format_build_id(const struct jp_name_case *name_case, char text[41])
 {
@@ -21,13 +21,13 @@ static const char *format_build_id(const struct jp_name_case *name_case, char te
 	return headed ? jp_build_id_text(headed, text) : NULL;
 }
 
-/* Returns whether the program ran from memory, without a file. */
+/* Returns whether the loss is in a program that was executed from a memfd, without a file. */
 static bool is_memory(const struct jp_name_loss *loss)
 {
 	return jp_mapping_backing(loss->name) == JP_BACKING_MEMFD;
 }
 
-/* Describes what is at the recorded path now. */
+/* Adds to @blame what kind of file is at the recorded path now. */
 static void describe_present_file(const struct jp_name_case *name_case, struct jp_blame *blame,
 				  const char *id)
 {
@@ -137,7 +137,9 @@ static bool is_packed(const struct jp_name_case *name_case)
 	return packed;
 }
 
-/* Returns whether the recording perf reads it, or is another tool. */
+/* Returns whether the perf that made the recording reads such a table, or the recorder was not
+ * perf.
+ */
 static bool perf_unpacks(const struct jp_name_case *name_case)
 {
 	const char *version = name_case->view->summary->version;
@@ -155,8 +157,8 @@ static bool blame_stripped(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const bool packed = is_packed(name_case);
-	/* Only a note if every distribution strips the file, as healthy profiles lack these names,
-	 * or if perf has them. */
+	/* No samples, so that it is only a note, if every distribution strips the file, because
+	 * then healthy profiles lack these names, too, or if perf can read the names. */
 	struct jp_blame *blame =
 		jp_code_is_c_library(loss->name) || (packed && perf_unpacks(name_case))
 			? jp_blame(name_case->view->blames, "stripped-symbols", loss->pid,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files that cannot show stacks: recorded without them, without samples, or never written. */
+/* Files that cannot show stacks: recorded without stacks, without samples, or never completed. */
 #include <inttypes.h>
 
 #include "harness/explain/explainer.h"
 
 struct no_evidence {
-	uint64_t without; /* samples of events that ask for user space, but for no stack */
+	uint64_t without; /* samples of events that request user space, but no stack */
 };
 
 static int handle_event(struct jp_explain_view *view, const struct jp_event *event,
@@ -33,7 +33,7 @@ static void blame_recording(struct jp_explain_view *view, uint64_t without)
 	jp_blame_remedy(blame, "record again with -g (frame pointers), or with --call-graph dwarf");
 }
 
-/* Blames a file without samples; one is missing at least. */
+/* Blames a file without samples. The blame has one sample, because at least one is missing. */
 static void blame_silence(struct jp_explain_view *view)
 {
 	const struct jp_perfdata_summary *summary = view->summary;

@@ -12,7 +12,8 @@ static bool is_memory(const struct jp_mapping *mapping)
 	return mapping->backing == JP_BACKING_ANON && mapping->prot & JP_PROT_EXEC;
 }
 
-/* Returns the file's mapping next to @memory, above or below; NULL: a hole, or too many pieces. */
+/* Returns the mapping of a file next to @memory, above or below. Returns NULL if there is a hole in
+ * between, or more than PIECES mappings of memory. */
 static const struct jp_mapping *find_neighbour(struct jp_replay *replay, uint32_t pid,
 					       const struct jp_mapping *memory, bool above)
 {

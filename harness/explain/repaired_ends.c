@@ -42,7 +42,8 @@ void jp_repaired_ends_note(struct jp_repaired_ends *ends, const struct jp_jitdum
 {
 	size_t i;
 
-	/* It precedes the load of its code. V8 writes an index of no frames if it has none. */
+	/* Unwinding information precedes the LOAD of its code. V8 writes only an empty index if it
+	 * has no unwinding information. */
 	if (record->type == JP_JITDUMP_UNWINDING_INFO)
 		ends->informed = record->unwinding.size > record->unwinding.hdr_size;
 	if (record->type != JP_JITDUMP_LOAD)

@@ -39,7 +39,7 @@ static const struct jp_runtime runtimes[] = {
 	 NULL},
 };
 
-/* Files that are not called as their runtime's programs. */
+/* Files whose names do not begin with the name of their runtime. */
 static const struct {
 	const char *file, *runtime;
 } files[] = {

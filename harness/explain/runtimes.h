@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Options of a runtime that emits code. NULL: it has none, or none is known. */
+/* A runtime that emits code, and its options for profiling. NULL: no such option is known. */
 struct jp_runtime {
-	const char *name;      /* its programs' names begin so */
-	const char *names;     /* publishes names of functions */
-	const char *frames;    /* keeps frame pointers */
-	const char *unwinding; /* writes a jitdump with unwind information */
+	const char *name;      /* prefix of its programs' names */
+	const char *names;     /* option that publishes names of functions */
+	const char *frames;    /* option that keeps frame pointers */
+	const char *unwinding; /* option that writes a jitdump with unwinding information */
 };
 /* Returns the runtime whose program or library is called @file, or NULL. */
 const struct jp_runtime *jp_runtime_find(const char *file);

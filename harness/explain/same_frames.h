@@ -12,7 +12,7 @@ struct jp_same_frames {
 	uint64_t frames[JP_SAME_FRAMES]; /* the outermost is last */
 };
 
-/* Returns how many outermost of @count @frames in @space equal those of the previous call, in the
- * same space. */
+/* Returns how many of the outermost @frames equal those of the previous call; 0 if @space has
+ * changed since. Stores @frames for the next call. @count: number of @frames. */
 uint64_t jp_same_frames(struct jp_same_frames *last, uint64_t space, const uint64_t *frames,
 			uint64_t count);

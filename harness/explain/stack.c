@@ -58,8 +58,8 @@ static void walk_stack(struct jp_stacks *stacks, struct jp_replay *spaces,
 	};
 }
 
-/* Returns whether a file that inject made has an empty index of call frame information (V8 writes
- * such). */
+/* Returns whether a file that inject made has an empty index of call frame information, as V8
+ * writes it. */
 static bool has_empty_index(struct jp_stacks *stacks, const struct jp_mapping *mapping)
 {
 	uint64_t *known = jp_map_at(&stacks->indexed, (uintptr_t)mapping->name, sizeof(*known));
@@ -103,7 +103,8 @@ static bool all_in_files(struct jp_replay *spaces, uint32_t pid, const struct jp
 	return true;
 }
 
-/* Continues the walk as perf does, if that reaches the end. */
+/* Continues the walk by frame pointers, as perf does, if this reaches the root of the stack.
+ * Returns whether it does. */
 static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
 			  const struct jp_event *sample, struct jp_stack *stack)
 {
@@ -124,7 +125,7 @@ static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
 		      const struct jp_event *sample, struct jp_stack *stack)
 {
 	walk_stack(stacks, spaces, sample, JP_DUMP_CFI, stacks->frames, stack);
-	/* Without a dump there is nothing to walk. */
+	/* An empty dump counts as a dump that is too short. */
 	if (!sample->sample.stack_size)
 		stack->stop = JP_UNWIND_DUMP_SHORT;
 	if (continue_walk(stacks, spaces, sample, stack) ||

@@ -5,20 +5,20 @@
 #include "harness/model/space/replay.h"
 #include "harness/model/unwind/unwind.h"
 
-/* The user stack of one sample, valid during its visit. */
+/* The user stack of one sample, valid until the next sample. */
 struct jp_stack {
-	/* JP_CHAIN: the kernel's. For a sample with only a dump JP_DUMP_CFI: our walk by call frame
-	 * information. Beside a chain JP_DUMP: follows frame pointers in emitted code, which the
-	 * chain shows. */
+	/* JP_CHAIN: the kernel's callchain. JP_DUMP_CFI: the sample has only a stack dump, which we
+	 * walked by call frame information. JP_DUMP (@other of a callchain): we walked the dump,
+	 * and followed frame pointers in the emitted code that the chain shows. */
 	enum jp_method method;
-	const uint64_t *frames; /* user addresses, innermost first, with garbage that looks like a
-				   context marker */
-	uint64_t count;         /* 0: no user stack */
-	enum jp_unwind_stop
-		stop; /* why the walk ended; for a chain NO_DATA: only the address was requested */
-	uint64_t where; /* where the walk ended, as in struct jp_unwound */
-	/* For JP_CHAIN: the result of the dump beside it. For JP_DUMP_CFI: the result of frame
-	 * pointers, if call frame information ends or no mapping is known. NULL: none. */
+	const uint64_t *frames;   /* user addresses, innermost first, with garbage that looks like a
+				     context marker */
+	uint64_t count;           /* 0: no user stack */
+	enum jp_unwind_stop stop; /* why the walk ended; JP_UNWIND_NO_DATA for a chain: the
+				     recording requested only the sampled address */
+	uint64_t where;           /* where the walk ended, as in struct jp_unwound */
+	/* For JP_CHAIN: the walk of the same sample's stack dump. For JP_DUMP_CFI: a walk by frame
+	 * pointers, if call frame information ends or no mapping is known. NULL: no other walk. */
 	const struct jp_stack *other;
 };
 
@@ -26,6 +26,7 @@ struct jp_stacks;
 /* Returns new state, or NULL if out of memory. @elf_dir, @finder: as for jp_unwinder_new(). */
 struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder);
 void jp_stacks_free(struct jp_stacks *stacks);
-/* Stores the user stack of @sample: its callchain, else by its dump, else its own address. */
+/* Stores in @stack the user stack of @sample: its callchain, else a walk of its stack dump, else
+ * only the sampled address. */
 void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const struct jp_event *sample,
 		  struct jp_stack *stack);

@@ -9,11 +9,11 @@
 /* Type of PERF_RECORD_UNTHROTTLE, which no other code needs. */
 enum { UNTHROTTLE = 6 };
 
-/* How long the kernel stopped events, by their ids: each time until the next tick. */
+/* How long the kernel throttled events: each time until the next tick. */
 struct throttled {
-	uint64_t count, first, stopped; /* number; time of the first; sum in ns */
+	uint64_t count, first, stopped; /* number of throttlings; time of the first; total ns */
 	uint64_t last;                  /* time of the last sample */
-	struct jp_map since;            /* uint64_t by id; 0: the event runs */
+	struct jp_map since;            /* event id -> time of its THROTTLE; 0: the event runs */
 };
 
 static void free_state(void *context)
@@ -48,17 +48,18 @@ static int handle_event(struct jp_explain_view *view, const struct jp_event *eve
 	return 0;
 }
 
-/* Returns the missing samples, at the rate of the remaining time. */
+/* Returns the estimated number of missing samples, at the sample rate of the time in which no event
+ * was throttled. */
 static uint64_t estimate_missing(const struct jp_explain_view *view, const struct throttled *state)
 {
 	const uint64_t began = view->ends->first_sample;
 	const uint64_t all = state->last > began ? state->last - began : 0;
 	double running = (double)all - state->stopped;
 
-	/* Several CPUs can be stopped at the same time. */
+	/* Events of several CPUs can be throttled at the same time, so the sum can be too large. */
 	if (running < all / 10.0)
 		running = all / 10.0;
-	/* A file may contain any values. */
+	/* Limit the number: an untrusted file may contain any values. */
 	return running > 0 ? (uint64_t)fmin(view->samples * (double)state->stopped / running, 1e18)
 			   : 0;
 }

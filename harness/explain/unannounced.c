@@ -8,22 +8,22 @@
 #include "harness/base/array.h"
 #include "harness/explain/lost.h"
 
-/* Executed code of one image in no recorded mapping. */
+/* Samples of one image in code that no recorded mapping contains. */
 struct unannounced {
 	struct jp_image *image;
 	uint64_t samples;
-	uint64_t before_loss; /* of these, in pages that were hit before the first loss */
-	uint64_t starts;      /* of these, with the caller of the program's main() in no mapping */
+	uint64_t before_loss; /* part of @samples: in pages with samples before the first loss */
+	uint64_t starts;      /* part of @samples: the caller of main() is in no mapping */
 	const struct jp_end *worst;
 };
 
-/* Evidence for the cause: the record was lost, events were off, or the profiler did not read older
- * state. */
+/* Evidence to decide why mapping records are missing: they were lost, the events were disabled, or
+ * the profiler did not read the state from before its start. */
 struct missing_records {
 	struct jp_lost lost;
 	struct unannounced *list; /* one for each image with such samples */
 	size_t count, capacity;
-	struct jp_map at; /* index + 1, by address of the image */
+	struct jp_map at; /* index + 1 in @list, by address of the image */
 	bool reads_anon;  /* the profiler knew some older emitted code */
 };
 
@@ -45,8 +45,8 @@ static int handle_event(struct jp_explain_view *view, const struct jp_event *eve
 	return 0;
 }
 
-/* Returns the samples of @end in no mapping. If the program is unknown, so is what follows known
- * code in a chain. */
+/* Returns the number of samples of @end that have an address in no mapping. If the program is
+ * unknown, the addresses that follow known code in a chain count, too. */
 static uint64_t count_unknown(const struct jp_end *end)
 {
 	if (end->kind == JP_END_UNMAPPED || end->kind == JP_END_CALLER)
@@ -95,14 +95,16 @@ static const char *find_cause(const struct jp_explain_view *view,
 
 	if (state->lost.records[true] + state->lost.samples[true] &&
 	    one->before_loss * 2 < one->samples)
-		return "lost-records"; /* its known mappings are another program's, or it was
-					  replaced */
+		return "lost-records";
+	/* The recorded mappings belong to another program: an exec was not recorded. */
 	if (image->files && jp_image_replaced(image))
 		return "exec-while-disabled";
-	/* The program's own addresses are the same, but libc's are not. */
+	/* After an exec of the same program, the program's own addresses may be the same, but not
+	 * libc's. */
 	if (image->libc && !image->exec && one->starts * 2 >= one->samples)
 		return "exec-while-disabled";
-	/* A first look at it, and an exec, would have recorded its name. */
+	/* If the profiler had read the state of the process, or recorded its exec, it would have
+	 * recorded its name. */
 	if (!image->files && !*image->process && (image->anon || state->count > 1))
 		return "exec-while-disabled";
 	/* perf inject removes all records of a JIT's memory. */
@@ -114,8 +116,8 @@ static const char *find_cause(const struct jp_explain_view *view,
 }
 
 /* Returns whether the cause may also be attach-window when find_cause() returns older-code: the
- * profiler recorded older files but no anonymous memory of any program. Either it skips that, or
- * there was none. */
+ * profiler recorded older files but no anonymous memory of any program. Either it skips anonymous
+ * memory, or there was none. */
 static bool may_be_attach_window(const struct unannounced *one, const char *id)
 {
 	return strcmp(id, "older-code") == 0 && one->image->synthesized;
@@ -170,7 +172,7 @@ static const char *find_remedy(const char *id)
 	       "executable mapping; or start the recording before the process";
 }
 
-/* Blames the image's samples. @reason: result of find_cause(). */
+/* Blames the samples of the image on @reason, the result of find_cause(). */
 static void blame_unannounced(struct jp_explain_view *view, const struct unannounced *one,
 			      const char *id, const char *reason)
 {
@@ -196,7 +198,7 @@ static void blame_unannounced(struct jp_explain_view *view, const struct unannou
 	jp_blame_remedy(blame, "%s", find_remedy(id));
 }
 
-/* Adds the pages to each blame, when all exist. */
+/* Adds the pages with samples to each blame. Call it when all blames exist. */
 static void add_ranges(struct jp_explain_view *view, const struct missing_records *state)
 {
 	for (size_t i = 0; i < view->ends->count; i++) {

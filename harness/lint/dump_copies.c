@@ -11,7 +11,7 @@
 #include "harness/base/map.h"
 #include "harness/lint/findings.h"
 
-/* Equal bytes that chance does not explain; as many as a record's prefix. */
+/* Least number of equal bytes that cannot be chance: the size of a record's prefix. */
 enum { LEAST = sizeof(struct jp_jitdump_prefix) };
 
 struct copy {
@@ -23,8 +23,8 @@ static bool are_equal(const struct jp_lint_dump *dump, uint64_t a, uint64_t b, u
 	return !memcmp(dump->bytes + a, dump->bytes + b, size);
 }
 
-/* Extends a copy to all equal bytes around it, from offset @end on; the original ends where the
- * copy begins. */
+/* Extends @copy in both directions as far as bytes are equal, but not below offset @end. The
+ * original ends where the copy begins. */
 static void extend_copy(const struct jp_lint_dump *dump, uint64_t end, struct copy *copy)
 {
 	while (copy->from > sizeof(*dump->header) && copy->at > end &&
@@ -62,8 +62,8 @@ static void check_gaps(const struct jp_lint_dump *dump, struct jp_lint_findings 
 	}
 }
 
-/* Returns the offset of the first record with the time and type of @record, or 0 if that is @record
- * itself. */
+/* Returns the offset of the first record with the same time and type as @record, or 0 if @record is
+ * the first. */
 static uint64_t find_first(struct jp_map *first, const struct jp_jitdump_record *record,
 			   struct jp_lint_findings *findings)
 {

@@ -7,7 +7,7 @@
 #include "harness/base/map.h"
 #include "harness/lint/findings.h"
 
-/* Returns whether the file is complete. If it is not, a missing LOAD may still follow. */
+/* Returns whether the file is complete. If not, a LOAD that is missing now may still follow. */
 static bool is_complete(const struct jp_lint_dump *dump)
 {
 	return !(dump->nr_bad && dump->bad[dump->nr_bad - 1].gap.end) && !dump->file.process;
@@ -85,7 +85,9 @@ static void check_debug_size(const struct jp_lint_dump *dump, struct jp_lint_fin
 		if (record->type != JP_JITDUMP_DEBUG_INFO)
 			continue;
 		left = record->debug.room - record->debug.size;
-		/* Writers pad to a multiple of 8, of the record or of the file. */
+		/* Writers pad so that the record's size, or its end in the file, is a multiple
+		 * of 8.
+		 */
 		if (left >= 8)
 			jp_lint_found(findings, record->at,
 				      "%" PRIu64
@@ -120,7 +122,7 @@ static void check_unwinding_order(const struct jp_lint_dump *dump,
 			"of its code");
 }
 
-/* The code of an index, to compare with its MOVEs. */
+/* The code that has one index, to compare with the MOVE records of that index. */
 struct moved_code {
 	uint64_t addr, size;
 };

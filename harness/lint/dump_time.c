@@ -10,9 +10,9 @@
 /*
  * Returns the name of the clock that @time probably comes from, or NULL if it can be
  * CLOCK_MONOTONIC.
- * @spread: seconds by which @time may precede the file's last change. A wall clock in ns would be
- * an uptime of 40 years. In larger units, a time near the file's last change is a wall clock: an
- * uptime is rarely near it by chance.
+ * @spread: seconds by which @time may precede the file's last change. A wall clock's time in ns,
+ * taken as an uptime, would exceed 40 years. In larger units, a time near the file's last change
+ * comes from a wall clock, because an uptime rarely has such a value by chance.
  */
 static const char *guess_clock(const struct jp_lint_file *file, uint64_t time, uint64_t spread)
 {
@@ -63,7 +63,7 @@ static void check_clock(const struct jp_lint_dump *dump, struct jp_lint_findings
 
 	if (has_counter_times(dump))
 		return;
-	/* Report one finding: a file has one clock. */
+	/* Report only the first such time, because all times of a file come from one clock. */
 	for (size_t i = 0; i < dump->count; i++)
 		if (guess_clock(&dump->file, dump->records[i].time, DAY_S) && !count++)
 			first = i;
@@ -78,7 +78,7 @@ static void check_clock(const struct jp_lint_dump *dump, struct jp_lint_findings
 static void check_header_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	uint64_t time = dump->header->timestamp;
-	/* The header dates from the file's creation, possibly long before its last change. */
+	/* The header's time is that of its creation, possibly long before the last change. */
 	const char *other = guess_clock(&dump->file, time, 400 * DAY_S);
 
 	if (has_counter_times(dump))

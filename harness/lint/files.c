@@ -24,7 +24,8 @@ static void check_owner(const struct jp_lint_file *file, struct jp_lint_findings
 			file->status.st_uid);
 }
 
-/* A file's time is at most one clock tick behind. */
+/* Reports a file that is older than its process. A file's time of change can be up to one clock
+ * tick early. */
 static void check_stale(const struct jp_lint_file *file, struct jp_lint_findings *findings)
 {
 	const struct jp_lint_process *process = file->process;

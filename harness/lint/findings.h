@@ -7,7 +7,7 @@
 
 #include "harness/lint/rule.h"
 
-/* Place of a finding that concerns the whole file. */
+/* Value of @at for a finding that concerns the whole file. */
 #define JP_LINT_WHOLE UINT64_MAX
 
 struct jp_lint_finding {
@@ -20,12 +20,12 @@ struct jp_lint_finding {
 struct jp_lint_tally {
 	const struct jp_lint_rule *rule;
 	uint64_t count;
-	size_t first, shown; /* range in the list of findings */
+	size_t first, shown; /* index of the rule's first stored finding; number of stored ones */
 };
 
 /* The findings in one file or process. The caller sets the first two fields and zeroes the rest. */
 struct jp_lint_findings {
-	size_t most; /* number of findings of a rule to store; further findings only count */
+	size_t most; /* largest number of findings of a rule to store; others are only counted */
 	const char *const *allowed; /* rules to skip, up to a NULL; may be NULL */
 
 	struct jp_lint_finding *list;
@@ -44,7 +44,7 @@ bool jp_lint_begin_rule(struct jp_lint_findings *findings, const struct jp_lint_
 /* Adds a finding of the current rule. */
 void jp_lint_found(struct jp_lint_findings *findings, uint64_t at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Frees and empties the findings; keeps the caller's two fields. */
+/* Frees the findings and zeroes all fields but @most and @allowed. */
 void jp_lint_findings_free(struct jp_lint_findings *findings);
 
 const char *jp_lint_level_name(enum jp_lint_level level);

@@ -7,10 +7,12 @@
 
 #include "harness/base/array.h"
 
-/* Limits for hostile files of empty records: number of records, and of stored reasons. */
+/* Limits for hostile files with very many records: number of records, and number of stored reasons
+ * why bytes are invalid. */
 enum { MOST_RECORDS = 1 << 24, MOST_WHYS = 1024 };
 
-/* Skips the file's name and the offset in a message, because the finding contains them. */
+/* Returns the part of message @text after the file's name @path and the offset, because the finding
+ * already contains both. */
 static const char *skip_place(const char *path, const char *text)
 {
 	size_t length = strlen(path);

@@ -13,7 +13,8 @@
 #include "harness/lint/jitdump.h"
 #include "harness/lint/perf_map.h"
 
-/* Returns NUMBER of a name "@before NUMBER @behind" as perf parses it, or -1. */
+/* Returns the number in a file name that consists of @before, a number and @behind, as perf parses
+ * it; -1: another name. */
 static int64_t parse_numbered_name(const char *path, const char *before, const char *behind)
 {
 	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
@@ -27,7 +28,8 @@ static int64_t parse_numbered_name(const char *path, const char *before, const c
 	return (int64_t)number;
 }
 
-/* Reads the status and the first bytes of @file. Returns their number, or -errno and a message. */
+/* Reads the status and the first bytes of @file. Returns the number of bytes, or -errno and a
+ * message. */
 static ssize_t read_head(struct jp_lint_file *file, struct jp_jitdump_header *header,
 			 struct jp_error *err)
 {

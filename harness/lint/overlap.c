@@ -69,7 +69,7 @@ static void check_index(const struct jp_lint_dump *dump, struct jp_lint_findings
 
 		if (record->type != JP_JITDUMP_LOAD)
 			continue;
-		/* perf names the ELF file after 32 bits of the index. */
+		/* perf uses the lower 32 bits of the index in the name of the ELF file. */
 		first = jp_map_at(&by_index, (uint32_t)record->load.index, sizeof(*first));
 		if (!first) {
 			findings->failed = -ENOMEM;
@@ -86,7 +86,9 @@ static void check_index(const struct jp_lint_dump *dump, struct jp_lint_findings
 	jp_map_free(&by_index);
 }
 
-/* Calls @found for each line that shares an address with a line that starts at or below it. */
+/* Calls @found for each line that shares an address with another line whose start is equal or
+ * lower.
+ */
 static void visit_overlaps(const struct jp_lint_map *map, struct jp_lint_findings *findings,
 			   void (*found)(struct jp_lint_findings *findings,
 					 const struct jp_lint_code *code,

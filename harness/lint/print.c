@@ -7,7 +7,7 @@
 
 #include "harness/base/printable.h"
 
-/* Returns the word for a finding's place. */
+/* Returns the word for the place of a finding: "offset", "line" or similar. */
 static const char *get_place_name(const struct jp_lint_findings *findings)
 {
 	if (strcmp(findings->kind, "jitdump") == 0)

@@ -8,5 +8,5 @@
 void jp_lint_print(const char *name, const struct jp_lint_findings *findings);
 /* Writes the contents of jp_lint_print() as a JSON object. */
 void jp_lint_json(struct jp_json *json, const char *name, const struct jp_lint_findings *findings);
-/* Prints a line for each rule. */
+/* Prints the name, level and description of each rule, a line each. */
 void jp_lint_print_rules(void);

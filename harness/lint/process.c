@@ -91,7 +91,7 @@ static int add_file(struct jp_lint_process *process, const char *root, const cha
 			      dump ? &process->dumps_capacity : &process->perf_maps_capacity);
 	if (!added || !(*added = strdup(path)))
 		return -ENOMEM;
-	seen->value = seen; /* marks it as listed */
+	seen->value = seen; /* a value marks the file as listed */
 	return 0;
 }
 

@@ -26,17 +26,18 @@ static bool is_anonymous(const struct jp_procmap *map)
 	return !*map->name;
 }
 
-/* Returns whether it is other memory in which runtimes emit code. */
+/* Returns whether @map is another kind of memory in which runtimes emit code. */
 static bool is_named_memory(const struct jp_procmap *map)
 {
 	return strncmp(map->name, "/memfd:", 7) == 0 || strncmp(map->name, "[anon:", 6) == 0;
 }
 
-/* Hash the names: a process can map tens of thousands of files. */
+/* Reports jitdumps that have no executable mapping of their name. Looks names up in a hash table,
+ * because a process can map tens of thousands of files. */
 static void check_marker(const struct jp_lint_process *process, struct jp_lint_findings *findings)
 {
 	struct jp_text_pool names = {
-		0}; /* last parts of paths; with a value if a mapping is executable */
+		0}; /* file names; they have a value if a mapping of the file is executable */
 	struct jp_text *text;
 
 	for (size_t i = 0; i < process->nr_maps && !findings->failed; i++) {

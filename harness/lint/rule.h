@@ -14,7 +14,7 @@ struct jp_lint_findings;
 
 enum jp_lint_level { JP_LINT_NOTE, JP_LINT_WARNING, JP_LINT_ERROR, JP_LINT_LEVELS };
 
-/* A rule checks a jitdump, a perf map, or a running process. */
+/* Rules of `jitproof lint`: each checks a jitdump, a perf map, or a running process. */
 
 /* A jitdump or a perf map. */
 struct jp_lint_file {
@@ -26,7 +26,7 @@ struct jp_lint_file {
 	uint64_t written; /* time of the last change, CLOCK_MONOTONIC in ns; 0: before this boot */
 };
 
-/* Invalid bytes. */
+/* A range of invalid bytes in a jitdump. */
 struct jp_lint_bad {
 	struct jp_jitdump_gap gap;
 	const char *why; /* NULL: not stored, because there were too many */
@@ -37,11 +37,11 @@ struct jp_lint_dump {
 	const struct jp_jitdump_header *header;
 	struct jp_jitdump_record *records;
 	size_t count, capacity;
-	struct jp_lint_bad *bad; /* in file order, unless a record holds others */
+	struct jp_lint_bad *bad; /* in file order, except that a record may contain other ranges */
 	size_t nr_bad, bad_capacity;
 	const unsigned char *bytes; /* bytes of the whole file */
 	uint64_t size;
-	uint64_t unknown; /* records of unknown types */
+	uint64_t unknown; /* number of records of unknown types */
 	struct jp_jitdump *dump;
 };
 
@@ -53,7 +53,7 @@ enum jp_lint_dialect {
 };
 
 struct jp_lint_line {
-	uint64_t number; /* line number, from 1 */
+	uint64_t number; /* line number, starting with 1 */
 	uint64_t start, size;
 	const char *name;
 	unsigned int dialect;
@@ -84,25 +84,25 @@ struct jp_lint_range {
 struct jp_lint_process {
 	uint32_t pid, own_pid;    /* the pid in our namespace, and in its own */
 	uint64_t started;         /* CLOCK_MONOTONIC in ns, rounded down; 0: unknown */
-	int64_t user;             /* user id according to files; -1: unknown */
+	int64_t user;             /* its user id, as its files have it; -1: unknown */
 	struct jp_text_pool seen; /* paths of the files below */
 	struct jp_procmap *maps;
 	size_t nr_maps;
-	char **dumps, **perf_maps; /* files that it maps, has open, or whose names hold its pid */
+	char **dumps, **perf_maps; /* files that it maps or has open, or with its pid in the name */
 	size_t nr_dumps, dumps_capacity, nr_perf_maps, perf_maps_capacity;
 	struct jp_lint_range *published;
 	size_t nr_published, published_capacity;
 };
 
-/* A kind of defect; docs/lint.md has a section for each. A rule has one or more of these functions,
- * whose results depend only on their arguments. */
+/* A rule finds one kind of defect; docs/lint.md has a section for each rule. A rule has one or more
+ * of the functions below. Their results depend only on their arguments. */
 struct jp_lint_rule {
 	const char *name;
 	enum jp_lint_level level;
 	const char *help;
 	void (*dump)(const struct jp_lint_dump *dump, struct jp_lint_findings *findings);
 	void (*map)(const struct jp_lint_map *map, struct jp_lint_findings *findings);
-	/* Check the file, or each name in it; @at is the name's offset or line. */
+	/* Check the file, or each name in the file; @at is the offset or line of the name. */
 	void (*file)(const struct jp_lint_file *file, struct jp_lint_findings *findings);
 	void (*each_name)(struct jp_lint_findings *findings, uint64_t at, const char *name);
 	void (*process)(const struct jp_lint_process *process, struct jp_lint_findings *findings);
