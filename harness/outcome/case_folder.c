@@ -51,7 +51,8 @@ static bool is_watched(const char *dir)
 	       jp_untrusted_there(path, NULL) != -ENOENT;
 }
 
-/* Reads the outcome of a run that has nothing to judge. Returns whether there is one. */
+/* Reads the outcome that the runner recorded for a case that left nothing to judge. Returns whether
+ * there is such an outcome. */
 static bool read_outcome(const char *dir, struct jp_result *result)
 {
 	static const enum jp_outcome without_judge[] = {JP_SKIP, JP_ERROR, JP_TIMEOUT};

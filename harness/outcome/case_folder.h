@@ -10,6 +10,6 @@ bool jp_case_folder_is(const char *dir);
 /* Reads the case's own definition from @dir. Returns a set of exactly one case, or NULL and a
  * message. */
 struct jp_cases *jp_case_folder_definition(const char *dir, struct jp_error *err);
-/* Stores in @result the outcome that the run recorded if there is nothing to judge, else the
- * findings of jp_judge_case(); and the duration. */
+/* Stores in @result the outcome and duration of the case in @dir: the outcome that the run recorded
+ * if it left nothing to judge, else that of jp_judge_case(). */
 void jp_case_folder_judge(const struct jp_case *cas, const char *dir, struct jp_result *result);

@@ -9,7 +9,7 @@ struct jp_case_folders {
 	size_t count, capacity;
 };
 
-/* Finds @dir itself, or the case folders up to two levels below it. Returns 0, or -errno if it
- * cannot be read. */
+/* Stores in @folders @dir itself, if it is a case folder, else the case folders up to two levels
+ * below it. Returns 0, or -errno if @dir cannot be read. */
 int jp_case_folders_find(struct jp_case_folders *folders, const char *dir);
 void jp_case_folders_free(struct jp_case_folders *folders);

@@ -4,7 +4,7 @@
 #include "harness/judge/judge.h"
 #include "harness/outcome/outcome.h"
 
-/* Checks that turn findings into an outcome. Each notes in @result what it finds wrong. */
+/* Checks that turn findings into an outcome. Each adds the faults that it finds to @result. */
 
 /* evidence.c */
 
@@ -13,8 +13,8 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 		    struct jp_result *result);
 /* Checks that `capture` states what the runner observed (window.c). */
 void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result);
-/* Checks that the rest of `capture` is what the case requested (stated.c). @environment: text of
- * env.json, or NULL. */
+/* Checks that the options and files that `capture` states are those that the case requested
+ * (stated.c). @environment: text of env.json, or NULL. */
 void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		     const char *environment, struct jp_result *result);
 /* Checks that all descriptions of the machine agree (environment.c). */
@@ -27,18 +27,18 @@ void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfda
 /* Checks that the features of a perf.data agree with its events and samples. @ours: jitproof
  * recorded the file. */
 void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct jp_result *result);
-/* Fails a capture with enough samples if most of them lie where the truth excludes them: then the
- * capture is wrong, and evidence is not scarce. */
+/* Fails a capture with enough samples if most of them lie at places that the truth excludes. Such a
+ * capture is wrong (FAIL); it is not a lack of evidence (ERROR). */
 void jp_check_elsewhere(struct jp_result *result);
-/* Checks that the classes of each account add up to its total. */
+/* Checks that the classes of each account (struct jp_books) add up to its total. */
 void jp_check_books(struct jp_result *result);
 /* Checks that the workload of @dir performed the acts that the case needs (acts=KIND:N). */
 void jp_check_acts(const struct jp_evidence *evidence, const char *dir, struct jp_result *result);
 /* Checks that there is enough evidence for the validators. */
 void jp_check_evidence(struct jp_result *result);
 
-/* Checks that judging rejected a deliberately wrong capture, and only for its deliberate error
- * (control.c). @again: findings with its omissions added back. */
+/* Checks that judging rejected a control (a deliberately wrong capture), and only for its
+ * deliberate error (control.c). @again: the findings after the omitted data was added back. */
 void jp_check_control(const struct jp_findings *again, struct jp_result *result);
 
 /* Returns whether @dir has the last output of a crashed profiler; then @result is final

@@ -13,7 +13,8 @@ static bool is_listed(const struct jp_findings *findings, const struct jp_except
 	return false;
 }
 
-/* The capture with its omissions added back must be without faults. */
+/* Checks that the capture has no faults after what the control left out was added back. @again: the
+ * findings about this capture. */
 static void check_added_back(const struct jp_findings *again, struct jp_result *result)
 {
 	if (*again->error) {
@@ -24,7 +25,8 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 		const struct jp_exception *left = &again->exceptions[i];
 		bool new = !is_listed(&result->findings, left);
 
-		/* Older exceptions are listed already; a new one must be described here. */
+		/* Exceptions that the capture also has without the added data are listed already.
+		 * Describe a new one here. */
 		jp_note(result, JP_FAIL,
 			"%s: with what was left out added back, %" PRIu64
 			" remain with cause %s%s%s",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The machine is described in env.json and `watched` by the runner, in perf.data by the capture,
- * and in the truth by the workload. All must agree. */
+/* Compares the descriptions of the machine: by the runner in env.json and `watched`, by the capture
+ * in perf.data, and by the workload in the truth. All must agree. */
 #include "harness/outcome/checks.h"
 
 #include <inttypes.h>
@@ -24,7 +24,8 @@ static uint64_t read_number(const char *environment, const char *key)
 	return jp_json_find_number(environment, path, &number) ? number : 0;
 }
 
-/* Compares one key. @held "": the other file does not state it. */
+/* Compares the value of one key with @held, that of another file. @held "": the other file does not
+ * state it. */
 static void check_text(struct jp_result *result, const char *environment, const char *key,
 		       const char *where, const char *held)
 {
@@ -36,7 +37,7 @@ static void check_text(struct jp_result *result, const char *environment, const 
 		jp_note(result, JP_ERROR, "env.json states %s %s, %s %s", key, stated, where, held);
 }
 
-/* Compares the capture's description. */
+/* Compares env.json with the capture's description of the machine in perf.data. */
 static void check_file(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		       const char *environment, struct jp_result *result)
 {
@@ -86,8 +87,8 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 	check_text(result, environment, "perf_event_max_stack", "the runner", most);
 }
 
-/* Checks that a capture that sampled has counted, unless the kernel's clocks do not count
- * (env.json). */
+/* Checks that the events of a capture with samples counted, too, unless the kernel's clock events
+ * do not count (env.json states that). */
 static void check_counted(const struct jp_capture_info *info, const char *environment,
 			  struct jp_result *result)
 {

@@ -9,8 +9,8 @@
 
 /* Percentage of unjudged samples that a case without an expectation may have. */
 #define MAX_UNJUDGED 2
-/* With a larger difference between the clocks of truth and capture, brackets prove nothing:
- * docs/results-format.md. */
+/* Largest difference, in ns, between the clocks of truth and capture. With a larger one, the times
+ * before and after an act prove nothing (docs/results-format.md). */
 #define MAX_SLACK_NS 100000
 
 void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *judgement,
@@ -131,7 +131,7 @@ static void check_least(enum jp_bound bound, struct jp_result *result)
 	}
 }
 
-/* Samples that the kernel did not write cannot be wrong: limit them. */
+/* Limits the number of lost samples, which cannot be judged and so cannot be wrong. */
 static void check_lost(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
@@ -147,7 +147,7 @@ static void check_lost(struct jp_result *result)
 	}
 }
 
-/* Unjudged samples cannot fail: enough judged samples do not excuse many unjudged ones. */
+/* Limits the share of unjudged samples, which cannot fail, even if enough samples are judged. */
 static void check_most(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;

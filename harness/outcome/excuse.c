@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Exceptions that follow from the values of a case line, so that any line can be judged without
- * numbers written for it. */
+/* Excuses: exceptions that are expected because of the workload, options and other values in a
+ * case's line, so that any case can be judged without expectations written for it. */
 #include "harness/outcome/excuse.h"
 
 #include <fnmatch.h>
@@ -57,7 +57,9 @@ static bool is_cause(const char *asked, const void *context)
 	       jp_cause_names(exception->metric, asked, exception->cause);
 }
 
-/* Returns how many of the words of @list hold for @context; adds their number to *@all. */
+/* Returns for how many words of @list holds(word, @context) is true. Adds the number of all words
+ * to
+ * *@all. */
 static unsigned count_words(const char *list, bool (*holds)(const char *word, const void *context),
 			    const void *context, unsigned *all)
 {
@@ -80,7 +82,8 @@ static bool applies(const struct jp_excuse *excuse, const struct jp_case *cas,
 	       (!excuse->when || count_words(excuse->when, has_word, cas, &all) == all);
 }
 
-/* Sets the bound of an allowance, as @most of an excuse states it. */
+/* Sets the bound of the allowance @one as the excuse's @most states it: "predicted", a share of the
+ * metric's n such as "1/10", or NULL for no bound. */
 static void set_bound(struct jp_expectation *one, const char *most,
 		      const struct jp_findings *findings)
 {
@@ -94,7 +97,7 @@ static void set_bound(struct jp_expectation *one, const char *most,
 		snprintf(one->most, sizeof(one->most), "%s", most);
 }
 
-/* Returns @excuse of @exception as an `allow` line, or NULL if the table is full. */
+/* Returns an `allow` line that permits @exception as @excuse does, or NULL if the table is full. */
 static const struct jp_expectation *make_allowance(const struct jp_excuse *excuse,
 						   const struct jp_findings *findings,
 						   const struct jp_exception *exception)
@@ -115,8 +118,8 @@ static const struct jp_expectation *make_allowance(const struct jp_excuse *excus
 	return one;
 }
 
-/* Returns whether the method of @exception walked each sample as the truth predicts, but for those
- * that failed for causes that @excuse does not name. */
+/* Returns whether the method of @exception walked each sample as the truth predicts, apart from
+ * samples with exceptions of causes that @excuse does not name. */
 static bool is_predicted(const struct jp_excuse *excuse, const struct jp_findings *findings,
 			 const struct jp_exception *exception)
 {
@@ -146,15 +149,14 @@ const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 	const struct jp_expectation *first = NULL, *allow;
 	const struct jp_excuse *excuse = NULL;
 
-	/* Of a truth that `judge --truth` gathered, no value is known. */
+	/* The options of a workload whose truth `judge --truth` gathered are unknown. */
 	if (cas->control || !jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
 		return NULL;
 	while ((excuse = jp_registry_next(JP_EXCUSE, excuse))) {
 		if (!applies(excuse, cas, exception))
 			continue;
 		allow = make_allowance(excuse, findings, exception);
-		/* Several values may cause such exceptions: a value without a bound has as many as
-		 * it likes. */
+		/* Several excuses may apply: one without a bound permits any number. */
 		if (!allow || !excuse->most)
 			return allow;
 		if (!first && (!allow->predicted || is_predicted(excuse, findings, exception)))

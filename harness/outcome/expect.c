@@ -40,7 +40,7 @@ const char *jp_expect_range(const struct jp_expectation *expectation, char *text
 	const char *unit = expectation->percent ? "%" : "";
 	double min = expectation->min * scale, max = expectation->max * scale;
 
-	/* Nine digits hide the rounding of the division by 100. */
+	/* Print nine digits, because more would show rounding errors of the division by 100. */
 	if (isinf(min) && isinf(max))
 		snprintf(text, size, "any");
 	else if (min == max)
@@ -174,7 +174,7 @@ enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
 	for (size_t i = 0; i < findings->nr_exceptions; i++)
 		if (means_exception(allow, &findings->exceptions[i]))
 			some.k += findings->exceptions[i].count;
-	/* No share of nothing is too large, however little was judged. */
+	/* 0 exceptions exceed no upper bound, even if too little was judged for a share. */
 	if (allow->predicted || (!some.k && allow->min <= 0))
 		return JP_PASS;
 	if (allow->most[0]) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Figures that a capture states twice: `capture`, if it is ours, and the features of perf.data
- * count what else is in the folder. Readers believe each figure, so each must be right. */
+/* Checks figures that also follow from other files of the folder: those in `capture`, if our
+ * capture wrote it, and those in the features of perf.data. Readers believe each figure, so each
+ * must be right. */
 #include "harness/outcome/checks.h"
 
 #include <inttypes.h>
@@ -25,7 +26,8 @@ static void check_bounds(const struct figure *figures, size_t count, struct jp_r
 				one->key, one->stated, one->least, one->most);
 }
 
-/* A ring has a power of two of pages: perf_mmap(), kernel/events/core.c. */
+/* Checks the size of a ring buffer: the number of pages is a power of two (perf_mmap() in
+ * kernel/events/core.c). */
 static void check_ring(struct jp_result *result, const char *key, uint64_t size)
 {
 	if (size < JP_PAGE_SMALLEST || (size & (size - 1)))
@@ -47,13 +49,13 @@ static void check_capture(const struct jp_evidence *evidence,
 		{"cpus", info->cpus, 1, any},
 		{"frequency", info->frequency, least, info->frequency_asked},
 		{"snapshots", info->snapshots, shown, shown},
-		/* Two readings that agree, or as many as are tried. */
+		/* A snapshot needs at least two readings of the maps, until two agree. */
 		{"snapshot_readings", info->snapshot_readings, 2 * shown, shown ? any : 0},
 		{"snapshots_unstable", info->snapshots_unstable, 0, shown},
 		{"duplicates", info->duplicates, 0, doubles},
 		{"duplicates_sideband", info->duplicates_sideband, 0, doubles},
 		{"breakpoints_hit", info->breakpoints_hit, 0, info->breakpoints},
-		/* The last event is the sideband's: one for each thread and CPU. */
+		/* The last attr is that of the sideband events, one for each thread and CPU. */
 		{"cpus of each thread", info->threads * info->cpus, file->last_ids, file->last_ids},
 	};
 
@@ -67,9 +69,9 @@ static void check_capture(const struct jp_evidence *evidence,
 			file->counts_lost ? "count what was lost" : "do not count what was lost");
 }
 
-/* Checks the times of the first and last sample. perf notes them while it reads its file again, in
- * the order of the file, and writes 0 if it does not (process_sample_event(),
- * tools/perf/builtin-record.c). */
+/* Returns whether the feature with the times of the first and last sample is wrong. perf finds
+ * these times when it reads its file again at the end, in the order of the file, and writes 0 if it
+ * does not read it again (process_sample_event() in tools/perf/builtin-record.c). */
 static bool is_other_times(const struct jp_perfdata_summary *file, bool ours)
 {
 	const uint64_t *times = file->sample_times;
@@ -102,7 +104,8 @@ void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct
 			"perf.data states a clock of %" PRIu64 " ns: there is none", tick);
 }
 
-/* Checks the attributes of our events; events of a launch wait for its exec. */
+/* Checks the attributes of our capture's events: those of a launched workload must wait for its
+ * exec (enable_on_exec). */
 static void check_attrs(const struct jp_capture_info *info, const struct jp_perfdata_summary *file,
 			struct jp_result *result)
 {

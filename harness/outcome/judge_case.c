@@ -12,8 +12,8 @@
 #include "harness/model/causes/causes.h"
 #include "harness/outcome/expect.h"
 
-/* Returns whether the metric is excused: a case allows excused losses beside those that it states,
- * but not instead of a stated least loss. */
+/* Returns whether excuses permit all that the metric counted. They do not apply if the case expects
+ * a least number. */
 static bool is_excused(const struct jp_expectation *expectation, const struct jp_metric *metric)
 {
 	return metric->k && metric->k <= metric->excused && expectation->min <= 0;
@@ -31,7 +31,7 @@ static void check_expectations(const struct jp_case *cas, struct jp_result *resu
 		if (expectation->allow[0] || result->out_of_scope >> i & 1)
 			continue;
 		outcome = jp_expect(expectation, metric, why, sizeof(why));
-		/* Missing evidence is an ERROR: it does not blame what is judged. */
+		/* Missing evidence is an ERROR, not a FAIL: it is no fault of the judged tool. */
 		if (outcome != JP_PASS && metric && metric->role &&
 		    metric->role->bound == JP_MOST_LOST)
 			outcome = is_excused(expectation, metric) ? JP_PASS : JP_ERROR;
@@ -85,7 +85,8 @@ static void apply_xfail(const struct jp_case *cas, struct jp_result *result)
 	}
 }
 
-/* Cases recorded before truth version 3 have no bounds. */
+/* Makes the result an ERROR if an `allow` line has no bound. Cases that were recorded before truth
+ * version 3 have no bounds. */
 static void check_bounds(const struct jp_case *cas, uint32_t version, struct jp_result *result)
 {
 	for (size_t i = 0; version >= 3 && i < cas->nr_expectations; i++) {
@@ -97,8 +98,8 @@ static void check_bounds(const struct jp_case *cas, uint32_t version, struct jp_
 	}
 }
 
-/* Stores the validators' findings in @result, and their findings with the control's omissions added
- * back in @again. Returns false if there is nothing to judge. */
+/* Stores the validators' findings in @result. For a control, stores in @again the findings after
+ * what it left out was added back. Returns false if there is nothing to judge. */
 static bool find_evidence(const struct jp_case *cas, const char *dir, const char *environment,
 			  struct jp_result *result, struct jp_findings *again)
 {
@@ -176,7 +177,7 @@ static void judge_findings(const struct jp_case *cas, struct jp_result *result,
 	apply_xfail(cas, result);
 }
 
-/* Turns our own shortage of resources into an ERROR. */
+/* Makes the result an ERROR if jitproof itself lacked memory or another resource. */
 static void check_shortage(struct jp_result *result)
 {
 	struct jp_error err;

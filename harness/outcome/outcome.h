@@ -23,11 +23,11 @@ const char *jp_outcome_text(enum jp_outcome outcome);
 struct jp_result {
 	const struct jp_case *cas;
 	enum jp_outcome outcome;
-	char why[2048];   /* one line each; "" for a plain PASS */
+	char why[2048];   /* reasons, one line each; "" for a plain PASS */
 	char crashed[16]; /* the signal that killed a profiler ("SIGSEGV"); "": none */
 	double seconds;
 	double sampled;        /* seconds for which the capture sampled; 0: unknown */
-	bool tells_losses;     /* the capture can state its losses */
+	bool tells_losses;     /* the capture is able to report lost records and samples */
 	bool contradicted;     /* the capture contradicts the runner's observations */
 	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not apply to these tools */
 	struct jp_findings findings;
@@ -44,6 +44,7 @@ struct jp_result {
  */
 void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result);
 
-/* Adds one line of reason. FAIL outranks ERROR, ERROR outranks PASS. */
+/* Adds one line to result->why and sets the outcome to @outcome, unless the result already has a
+ * worse one: FAIL outranks ERROR, ERROR outranks PASS. */
 void jp_note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -9,7 +9,8 @@
 #include "harness/base/number.h"
 #include "harness/base/untrusted_file.h"
 
-/* Returns the value of @option ("--freq=") in the case's capture; NULL: the policy's default. */
+/* Returns the value of @option ("--freq=") in the capture options of the case; NULL: not set, so
+ * the default applies. */
 static const char *find_option(const struct jp_case *cas, const char *option)
 {
 	const size_t length = strlen(option);
@@ -20,8 +21,8 @@ static const char *find_option(const struct jp_case *cas, const char *option)
 	return NULL;
 }
 
-/* Returns whether the capture is ours: other captures' statements are their adapters'
- * (docs/profiler-adapters.md). The case decides, as `capture` itself may be altered. */
+/* Returns whether our capture recorded the case. For other profilers, their adapters wrote the file
+ * `capture` (docs/profiler-adapters.md). Looks into the case, because `capture` may be wrong. */
 static bool is_ours(const struct jp_case *cas)
 {
 	const char *policy = cas->capture_argc ? cas->capture_argv[0] : "";
@@ -56,7 +57,7 @@ static bool is_published(const char *name)
 	return fnmatch("perf-*.map", name, 0) == 0 || fnmatch("jit-*.dump", name, 0) == 0;
 }
 
-/* Reports published names although the workload published none. */
+/* Reports a perf map or jitdump in the case's folder if the case publishes nothing. */
 static void check_published(const struct jp_evidence *evidence, struct jp_result *result)
 {
 	const char *publish = result->cas->publish;

@@ -10,8 +10,8 @@ struct bounds {
 	uint64_t stated, least, most;
 };
 
-/* Checks what only our captures state: dropped doubles, the time of the first event, the CPUs, and
- * the count: no clock counts more than the CPUs' time. */
+/* Checks what only our captures state: dropped duplicates, the time at which the first event was
+ * enabled, the CPUs, and what the events counted, which cannot exceed the CPUs' time. */
 static void check_own(const struct jp_capture_info *info, const struct jp_watched_info *watched,
 		      struct jp_result *result)
 {
@@ -45,8 +45,8 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 {
 	const struct jp_capture_info *info = &evidence->info;
 	const struct jp_watched_info *watched = &evidence->watched;
-	/* The window cannot begin before anything was opened, nor end after all was closed; it must
-	 * be open while the runner knew that samples were taken. */
+	/* The window must lie between the start and the end of the profiler, and include the time
+	 * in which the runner knew that samples were taken. */
 	const struct bounds bounds[] = {
 		{"enabled", info->enabled, watched->started, watched->begun},
 		{"sampling", info->sampling, watched->started, watched->begun},

@@ -7,12 +7,12 @@
 /* How much of an explanation to show. */
 struct jp_explain_shown {
 	bool all; /* all places and notes; else the worst place of each cause, and no notes */
-	unsigned int width; /* width of the longest line; 0: any */
+	unsigned int width; /* largest width of a line, in columns; 0: no limit */
 };
 /* Writes the explanation of @file to standard output, as text. */
 void jp_explain_report_text(const struct jp_explanation *explanation, const char *file,
 			    const struct jp_explain_shown *shown);
-/* Writes the object of jp_explain_report_json() as the value @key. */
+/* Adds to @json the same object as jp_explain_report_json() writes, as the value of @key. */
 void jp_explain_report_write(struct jp_json *json, const char *key,
 			     const struct jp_explanation *explanation, const char *file);
 /* Writes the explanation of @file to standard output, as one JSON object (docs/explain.md). */

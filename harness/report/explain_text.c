@@ -189,7 +189,7 @@ static void print_report(FILE *out, const struct jp_explain_shown *shown,
 		print_cause(out, shown, &explanation->causes[i], explanation->causes[i].share);
 }
 
-/* Returns where the text of a line starts: after its share, its blanks or its dash. */
+/* Returns the column at which the text of a line starts, after a share, blanks or a dash. */
 static unsigned int find_text(const char *line)
 {
 	const unsigned int blanks = (unsigned int)strspn(line, " ");

@@ -4,6 +4,6 @@
 #include "harness/model/unwind/elf_store.h"
 #include "harness/report/file_report.h"
 
-/* Returns the missing ELF files at which stacks ended, most frequent first; the caller frees the
- * list. NULL: out of memory. */
+/* Returns the list of ELF files that are missing, so that stacks ended in their code, most frequent
+ * first. Stores its length in *@count. The caller frees the list. Returns NULL if out of memory. */
 const struct jp_elf_entry **jp_file_missing(const struct jp_file_report *report, size_t *count);

@@ -13,11 +13,11 @@ struct jp_file_report {
 	struct jp_file_figures *figures;
 	struct jp_file_names *names;
 	bool unwinds;                 /* stack dumps were unwound too */
-	struct jp_unwinder *unwinder; /* if @unwinds */
+	struct jp_unwinder *unwinder; /* set if @unwinds is true */
 	struct {
 		uint64_t samples, frames, stops[JP_UNWIND_STOPS];
-		/* Number of dumps that were not unwound: of 32-bit tasks, of unknown machines,
-		 * without registers. */
+		/* Numbers of stack dumps that were not unwound: of 32-bit tasks, of unknown
+		 * machines, of samples without registers. */
 		uint64_t bits_32, other_machine, no_registers;
 	} unwound;
 	struct jp_perfdata_summary summary;

@@ -10,7 +10,7 @@
 #include "harness/format/elf/elf_file.h"
 #include "harness/report/file_missing.h"
 
-/* Replaces characters that move the cursor: a process chooses its own name. */
+/* Replaces control characters, which a terminal would obey: a process chooses its own name. */
 static const char *make_printable(const char *name, char *capacity, size_t size)
 {
 	snprintf(capacity, size, "%s", name);
@@ -27,8 +27,8 @@ static void print_share(const char *what, uint64_t count, uint64_t of, const cha
 	putchar('\n');
 }
 
-/* Prints like "%*PRIu64", but five times as fast: a report of a million processes has many
- * numbers. */
+/* Prints @value in a column of @width, like printf() but faster: a report on a million processes
+ * has many numbers. */
 static void print_column(int width, uint64_t value)
 {
 	char text[24];

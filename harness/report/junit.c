@@ -7,8 +7,8 @@
 #include "harness/base/printable.h"
 #include "harness/model/causes/causes.h"
 
-/* Returns the number of bytes of a character; 0 if XML 1.0 cannot contain it or a terminal obeys
- * it, so that it becomes U+FFFD. */
+/* Returns the number of bytes of the character at @s, or 0 if it must be replaced by U+FFFD,
+ * because XML 1.0 cannot contain it or a terminal obeys it. */
 static unsigned int measure_character(const unsigned char *s)
 {
 	unsigned int length = *s == '\t' || *s == '\n' ? 1 : jp_printable_length((const char *)s);
@@ -33,7 +33,8 @@ static void put_text(FILE *out, const char *text)
 	}
 }
 
-/* Writes only the first line: readers would turn a line feed in an attribute into a blank. */
+/* Writes an attribute with the first line of @text, because readers turn a line feed in an
+ * attribute into a blank. */
 static void put_attribute(FILE *out, const char *name, const char *text)
 {
 	size_t length = strcspn(text, "\n");

@@ -6,6 +6,6 @@
 #include "harness/outcome/outcome.h"
 
 /* Writes junit.xml, for CI systems that read no other format: a suite for each study. FAIL and
- * XPASS are failures; ERROR, TIMEOUT and CRASH errors; SKIP and XFAIL skipped; `type` has the
- * outcome. @results: all, in the order of case names. */
+ * XPASS become failures; ERROR, TIMEOUT and CRASH errors; SKIP and XFAIL skipped tests. The
+ * attribute `type` contains our outcome. @results: in the order of case names. */
 void jp_junit_write(FILE *out, const struct jp_result *results, size_t count);

@@ -38,7 +38,8 @@ static void put_one_line(FILE *out, const char *text)
 	put_lines(out, text, "; ", "");
 }
 
-/* Writes the readers that gave @answer, on one line; nothing if there is none. */
+/* Writes on one line the names of the readers with @answer. Writes nothing if there is no such
+ * reader. */
 static void put_readers(FILE *out, const struct jp_findings *findings, enum jp_reader_answer answer,
 			const char *text)
 {

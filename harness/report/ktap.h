@@ -12,5 +12,5 @@ void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result);
 /* Writes @text as diagnostics, each line after @prefix, such that no text can end or imitate a
  * line. */
 void jp_ktap_comment(FILE *out, const char *prefix, const char *text);
-/* Writes the totals as a comment. @counts: by outcome. */
+/* Writes the number of tests of each outcome as a comment. @counts: indexed by outcome. */
 void jp_ktap_totals(FILE *out, const size_t counts[JP_OUTCOMES]);

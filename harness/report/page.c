@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Made by the Makefile from the files of harness/report/page/: the part before the data, and the
- * part after it. */
+/* The parts of the page before and after the data. The Makefile makes them from the files in
+ * harness/report/page/. */
 extern const char jp_page_head[], jp_page_head_end[], jp_page_tail[], jp_page_tail_end[];
 
-/* Writes @json without the spaces between its values, which are a fifth of a large picture. In JSON
- * '<' is only in strings. Escaped, none of them can end the script element. */
+/* Writes @json without the spaces between values, which are a fifth of a large picture, and escapes
+ * each '<', which occurs only in strings, so that no string can end the script element. */
 static void write_compact(FILE *out, const char *json)
 {
 	bool string = false;
@@ -27,7 +27,7 @@ static void write_compact(FILE *out, const char *json)
 			fputs("\\u003c", out);
 		else if (*json != ' ')
 			putc(*json, out);
-		/* What follows a backslash ends no string. */
+		/* A quote after a backslash does not end the string. */
 		if (*json == '\\' && json[1])
 			putc(*++json, out);
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Collects answers and pictures, which come in turn, and joins them to the object of a page. */
+/* Collects the answer and the picture of each case, and joins all of them to the JSON object of a
+ * page. */
 #include "harness/report/page_data.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "harness/report/explain_report.h"
 #include "harness/report/results.h"
 
-/* Cases that passed get no picture once the pictures have so many bytes. */
+/* Size in bytes of all pictures, beyond which cases that passed get no picture. */
 enum { PASSING_BYTES = 4 << 20 };
 
 int jp_page_data_begin(struct jp_page_data *page, size_t cases)
@@ -28,8 +29,8 @@ int jp_page_data_begin(struct jp_page_data *page, size_t cases)
 	return 0;
 }
 
-/* Thins the picture of a passed case, so that a page of many cases has room for all. Half of the
- * rows are for failed cases. Returns 0 or -ENOMEM. */
+/* Drops samples from the picture of a passed case, so that a page of many cases has room for all of
+ * them. Half of the page's rows are reserved for failed cases. Returns 0 or -ENOMEM. */
 static int share_page(struct jp_page_data *page, const struct jp_result *result)
 {
 	return result->outcome == JP_PASS

@@ -23,15 +23,16 @@ static int keep_string(struct jp_picture *picture, const char *text, size_t *num
 	return 0;
 }
 
-/* The sources of names of frames: the truth of a case, the names of a file. */
+/* The source of the names of frames: the truth of a case, or the names that are found for a file
+ * without truth. */
 struct picture_naming {
 	const struct jp_truth *truth;
 	struct jp_replay *spaces;
 	struct jp_names *names;
 };
 
-/* Returns the name that a JIT published for @addr, or NULL. Files may have been replaced since:
- * their symbols would be a guess. */
+/* Returns the name that a JIT published for @addr, or NULL. Does not use symbols of mapped files,
+ * which may have been replaced since. */
 static const char *find_published(struct jp_names *names, const struct jp_mapping *mapping,
 				  uint64_t addr)
 {
@@ -40,8 +41,8 @@ static const char *find_published(struct jp_names *names, const struct jp_mappin
 	return name.how == JP_NAME_MAP || name.how == JP_NAME_JITDUMP ? name.text : NULL;
 }
 
-/* Returns the name of the code at @addr: the truth's, the published one, or the last part of the
- * mapping's. */
+/* Returns the name of the code at @addr: from the truth, else the published name, else the file
+ * name of the mapping. */
 static const char *name_frame(const struct picture_naming *naming, const struct jp_event *sample,
 			      uint64_t addr)
 {
@@ -286,7 +287,7 @@ static int draw_decision(void *context, const struct jp_evidence *evidence,
 
 	if (!is_kept(picture))
 		return 0;
-	/* The first verdict replaces the row of the sample, which had none. */
+	/* The row of the first verdict replaces the row that was added for the sample. */
 	picture->nr_rows -= picture->undecided;
 	picture->undecided = false;
 	if (add_row(picture, sample, jp_method_name(decision->method),
@@ -295,7 +296,7 @@ static int draw_decision(void *context, const struct jp_evidence *evidence,
 										 : decision->cause))
 		return -ENOMEM;
 	row = &picture->rows[picture->nr_rows - 1];
-	if (decision->nr_frames) /* in the kernel, the user address was judged */
+	if (decision->nr_frames) /* for a sample in the kernel, its user address was judged */
 		row->ip = decision->frames[0];
 	return keep_stack(picture, &naming, sample, decision->frames, decision->nr_frames,
 			  &row->seen)
@@ -327,7 +328,7 @@ static int draw_publication(void *context, const struct jp_publication *publicat
 		       ?: add_load(picture, load, code->name, "jitdump");
 }
 
-/* The perf map of one process in the making. */
+/* State of drawing the perf map of one process. */
 struct picture_map {
 	struct jp_picture *picture;
 	uint32_t pid;

@@ -8,8 +8,8 @@
 #include "harness/report/picture_stacks.h"
 
 enum {
-	/* Most rows of samples in a picture, and most stacks while it grows: a page with so many
-	 * has less than 5 MB. */
+	/* Largest number of sample rows in a picture, and largest number of stacks while it grows:
+	 * a page with so many has less than 5 MB. */
 	JP_PICTURE_ROWS = 100000,
 	JP_PICTURE_STACKS = 60000,
 };
@@ -17,17 +17,17 @@ enum {
 /* A range of addresses over time: true code, a mapping record, or published code. */
 struct jp_picture_box {
 	uint32_t pid;
-	uint64_t addr, size, from, to; /* to UINT64_MAX: until the end */
+	uint64_t addr, size, from, to; /* @to UINT64_MAX: until the end of the picture */
 	size_t name;                   /* number of a string */
-	size_t kind;                   /* the same */
-	bool in_file;                  /* no emitted code */
-	uint64_t hidden;               /* when a record came that hides the code; 0: never */
-	size_t hider;                  /* number of a string: that record's name */
+	size_t kind;                   /* number of a string */
+	bool in_file;                  /* the range maps a file and is not emitted code */
+	uint64_t hidden;               /* time of a record that hides the code; 0: none */
+	size_t hider;                  /* number of a string: the name in that record */
 };
 
 /* A sample, walked by one method. */
 struct jp_picture_row {
-	uint64_t time, ip, sample; /* sample: number in the file */
+	uint64_t time, ip, sample; /* @sample: number of the sample in the file */
 	uint32_t pid;
 	size_t thread;                 /* number of a thread */
 	size_t method, verdict, cause; /* numbers of strings */
@@ -51,26 +51,26 @@ struct jp_picture {
 	struct jp_text_pool threads; /* struct jp_picture_thread */
 	struct jp_picture_box *truth, *records;
 	size_t nr_truth, truth_capacity, nr_records, records_capacity;
-	struct jp_picture_box *loads; /* those of a perf map have no times */
+	struct jp_picture_box *loads; /* published code; without times if a perf map lists it */
 	size_t nr_loads, loads_capacity;
 	struct jp_picture_row *rows;
 	size_t nr_rows, rows_capacity;
 	struct jp_picture_mark *marks;
 	size_t nr_marks, marks_capacity;
-	uint64_t samples, stride; /* stride: one sample of so many is kept, less 1 */
-	uint64_t attached;        /* when the capture began, and read older state; 0: unknown */
+	uint64_t samples, stride; /* one of @stride + 1 samples is kept */
+	uint64_t attached; /* when the capture began and read existing mappings; 0: unknown */
 	bool has_truth;
-	bool undecided; /* the last row is of a sample without a verdict so far */
+	bool undecided; /* the sample of the last row has no verdict yet */
 };
 
 /* Returns a listener that draws a judged case into @picture. */
 struct jp_listener jp_picture_listener(struct jp_picture *picture);
-/* Draws one event of a file without truth; a handler of struct jp_explain_options. */
+/* Draws one event of a file without truth. Has the type of jp_explain_options.handle. */
 int jp_picture_explained(void *picture, struct jp_replay *spaces, struct jp_names *names,
 			 const struct jp_event *event, const struct jp_stack *stack);
-/* Draws the perf maps of all processes of the picture; a handler of struct jp_explain_options. */
+/* Draws the perf maps of all processes of the picture. Has the type of jp_explain_options.name. */
 int jp_picture_maps(void *picture, struct jp_names *names);
-/* Writes the picture, called @name, as an object. Returns 0 or -ENOMEM. */
+/* Adds @picture to @json as an object with the name @name. Returns 0 or -ENOMEM. */
 int jp_picture_write(const struct jp_picture *picture, const char *name, struct jp_json *json);
 /* Drops every second kept sample until at most @rows rows are left. Returns 0 or -ENOMEM. */
 int jp_picture_thin(struct jp_picture *picture, size_t rows);

@@ -27,8 +27,8 @@ static void write_values(struct jp_json *json, const uint64_t *values, size_t co
 	jp_json_end(json);
 }
 
-/* Writes the boxes that lie in a band, without the last two values unless code @hides. Then writes
- * the number of others as @others. */
+/* Writes the boxes that lie in a band. Writes their hidden time and hider only if @hides. Then
+ * writes the number of the other boxes as @others. */
 static void write_boxes(struct jp_json *json, const char *key, const char *others,
 			const struct jp_picture_layout *layout, const struct jp_picture_box *boxes,
 			size_t count, bool hides)
@@ -92,7 +92,7 @@ static void write_marks(struct jp_json *json, const struct jp_picture *picture,
 	jp_json_end(json);
 }
 
-/* Writes a pool of pairs of uint32_t; an empty text as [0, 0]. */
+/* Writes @pool, whose texts are pairs of uint32_t, as arrays; an empty text as [0, 0]. */
 static void write_pairs(struct jp_json *json, const char *key, const struct jp_text_pool *pool)
 {
 	jp_json_array(json, key);

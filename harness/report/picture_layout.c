@@ -15,7 +15,7 @@ enum {
 	FOLDED_GAP = 65536,
 	/* Samples in no mapping share a band if they are in one page of the smallest size. */
 	PAGE = 4096,
-	/* Such a band is shown if it has one sample of so many: others are elsewhere. */
+	/* A band around samples in no mapping is shown if it has one of so many samples. */
 	GUESSED_SHARE = 100,
 };
 
@@ -45,8 +45,8 @@ static int add_bands(struct jp_picture_bands *bands, const struct jp_picture_box
 	return failed;
 }
 
-/* Returns whether @next continues @last. Emitted code has bands of its own: in that of a library it
- * would be too small to see. */
+/* Returns whether @next must be merged into @last. Unless they overlap, emitted code and files have
+ * separate bands, because emitted code would be too small to see in a library's band. */
 static bool continues(const struct jp_picture_band *last, const struct jp_picture_band *next)
 {
 	return next->start < last->end ||
@@ -101,7 +101,7 @@ static int guess_bands(const struct jp_picture *picture, struct jp_picture_bands
 		const struct jp_picture_bands known = {.list = bands->list, .count = count};
 		const uint64_t page = picture->rows[i].ip & ~(uint64_t)(PAGE - 1);
 
-		/* The kernel's half of the addresses is elsewhere. */
+		/* The picture does not contain the kernel's half of the address space. */
 		if (page >> 63 || jp_picture_band(&known, picture->rows[i].ip) < count)
 			continue;
 		failed = add_band(bands, (struct jp_picture_band){.start = page,
@@ -169,10 +169,11 @@ uint64_t jp_picture_time(const struct jp_picture_times *times, uint64_t time)
 	return (jp_max(jp_min(time, times->last), times->first) - times->first) / 1000;
 }
 
-/* Cells of the whole picture, and lines of a band. A level further, both are twice as many. */
+/* Number of columns of cells in the whole picture, and of lines of cells in a band, at level 0.
+ * Each further level doubles both numbers. */
 enum { COLUMNS = 256, LINES = 64, LEVELS = 10 };
 
-/* A cell shows one row of each look and each process. */
+/* A cell shows only one row of each process, method and verdict. */
 struct picture_cell {
 	uint64_t column, line;
 	size_t band, pid, method, verdict;
@@ -201,7 +202,8 @@ static struct picture_cell find_cell(const struct jp_picture_layout *layout,
 	return cell;
 }
 
-/* Finds the first level at which each row is the first of its cell. Returns 0 or -ENOMEM. */
+/* Finds, for each row, the lowest level at which the row is the first in its cell. Returns 0 or
+ * -ENOMEM. */
 static int find_levels(const struct jp_picture *picture, struct jp_picture_layout *layout)
 {
 	struct jp_text_pool cells = {0};

@@ -6,32 +6,32 @@
 /* A band: a range of addresses without large gaps. */
 struct jp_picture_band {
 	uint64_t start, end;
-	size_t used;  /* what is in it */
-	bool in_file; /* no emitted code */
-	bool guessed; /* around samples that are in no mapping */
+	size_t used;  /* number of boxes and samples in the band */
+	bool in_file; /* the band has only files' mappings, no emitted code */
+	bool guessed; /* the band surrounds samples that are in no mapping */
 };
 
-/* From the first event with a time to the last, in ns. */
+/* The range of times in a picture: of the first and the last event with a time, in ns. */
 struct jp_picture_times {
 	uint64_t first, last;
-	uint64_t attached; /* when records without a time came */
+	uint64_t attached; /* the time of records that have no time of their own */
 };
 
 struct jp_picture_layout {
 	struct jp_picture_times times;
 	struct jp_picture_bands {
-		struct jp_picture_band *list; /* those that are used, sorted */
+		struct jp_picture_band *list; /* bands with content, in address order */
 		size_t count, capacity;
 	} bands;
-	/* Of each row: 0 if the whole picture shows it, else how many times a reader must double
-	 * the scale before it is more than another row's double. */
+	/* By row: 0 if the unscaled picture shows the row; else how many times a reader must double
+	 * the scale until the row no longer falls into the same cell as an earlier, equal row. */
 	uint8_t *levels;
 };
 
-/* Returns 0 or -ENOMEM; then free @layout nevertheless. */
+/* Computes the layout of @picture. Returns 0 or -ENOMEM; free @layout in both cases. */
 int jp_picture_lay_out(const struct jp_picture *picture, struct jp_picture_layout *layout);
 void jp_picture_layout_free(struct jp_picture_layout *layout);
-/* Returns the band of @addr, or the number of bands if it is in none. */
+/* Returns the index of the band that contains @addr, or bands->count if no band does. */
 size_t jp_picture_band(const struct jp_picture_bands *bands, uint64_t addr);
-/* Returns @time in us since the start, within the picture. */
+/* Returns @time in microseconds since times->first, limited to the picture's times. */
 uint64_t jp_picture_time(const struct jp_picture_times *times, uint64_t time);

@@ -3,23 +3,23 @@
 
 #include "harness/base/text_pool.h"
 
-/* More frames of a stack are not shown. */
+/* Largest number of frames of a stack that is shown. */
 enum { JP_PICTURE_FRAMES = 256 };
 
-/* A stack: its innermost frame, and the stack of its callers. A pool of them begins with the empty
- * stack, number 0; a stack has a higher number than its callers. */
+/* A stack: its innermost frame, and the stack of its callers. A pool of stacks begins with the
+ * empty stack, number 0. A stack has a higher number than the stack of its callers. */
 struct jp_picture_frame {
 	uint32_t callers, name; /* numbers of a stack and a string */
 };
 
-/* The move of the stacks that are needed into a new pool. */
+/* State of copying the stacks that are still needed into a new pool. */
 struct jp_stack_move {
 	struct jp_text_pool to;
-	const struct jp_text **old; /* by number */
-	uint32_t *moved;            /* new numbers by the old ones; 0: not moved, or empty */
+	const struct jp_text **old; /* old stacks, indexed by number */
+	uint32_t *moved;            /* new numbers, by old number; 0: not moved, or empty */
 };
 
-/* Begins to move stacks of @pool. Returns 0 or -ENOMEM; then end it nevertheless. */
+/* Begins to move stacks of @pool. Returns 0 or -ENOMEM; call jp_stack_move_end() in both cases. */
 int jp_stack_move_begin(struct jp_stack_move *move, const struct jp_text_pool *pool);
 /* Moves the stack *@number with its callers, and stores its new number. Returns 0 or -ENOMEM. */
 int jp_stack_move(struct jp_stack_move *move, size_t *number);

@@ -19,8 +19,8 @@
 #include "harness/report/results.h"
 #include "harness/report/table.h"
 
-/* Returns output number @index of KTAP: standard output, unless it is a terminal, then its copy in
- * the run directory; NULL after the last. */
+/* Returns output number @index for KTAP. The outputs are standard output, unless it is a terminal,
+ * and the copy in the run directory. Returns NULL after the last. */
 static FILE *get_output(const struct jp_report *report, int index)
 {
 	index += report->screen.used;
@@ -50,7 +50,7 @@ struct jp_result *jp_report_next(struct jp_report *report)
 	return result;
 }
 
-/* Notes that lines may be missing for want of memory. */
+/* Stores in report->shortage that output may be missing because of a lack of memory. */
 static void note_shortage(struct jp_report *report)
 {
 	if (!*report->shortage.text)
@@ -64,7 +64,7 @@ void jp_report_add(struct jp_report *report, int alone)
 	char *text = NULL;
 	FILE *out;
 
-	jp_shortage_begin(); /* the case's own shortage is in its result */
+	jp_shortage_begin(); /* the result already states a shortage while the case was judged */
 	report->counts[result->outcome]++;
 	if (report->screen.used)
 		jp_screen_result(&report->screen, result);

@@ -15,23 +15,24 @@ struct jp_report {
 	size_t plan, count;
 	size_t counts[JP_OUTCOMES];
 	FILE *jsonl;   /* NULL: not written */
-	FILE *ktap;    /* copy of standard output; NULL: none */
+	FILE *ktap;    /* copy of the KTAP on standard output; NULL: none */
 	FILE *junit;   /* written at the end; NULL: none */
 	FILE *html;    /* the page, written at the end; NULL: none */
-	bool unjudged; /* judging is left to another run, which finds the plan in @ktap; nothing
+	bool unjudged; /* another run will judge the cases, and finds the plan in @ktap; nothing
 			  goes to standard output */
-	struct jp_page_data page; /* used if there is @html */
-	struct jp_screen screen;  /* in place of KTAP on standard output, if used */
+	struct jp_page_data page; /* data of the page, if @html is set */
+	struct jp_screen screen;  /* output for a terminal; if used, it replaces the KTAP */
 	struct jp_error shortage; /* why output may be missing; "": it is complete */
 };
 
-/* Prints the head for @plan results. Returns 0 or -ENOMEM. */
+/* Prints the head of a report on @plan results. Returns 0 or -ENOMEM. */
 int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size_t plan);
-/* Returns where to store the next result, which starts empty; then report it, also in the file
- * @alone (-1: none), as if it were the only one. */
+/* Returns where to store the next result, which starts empty. Call jp_report_add() afterwards. */
 struct jp_result *jp_report_next(struct jp_report *report);
+/* Reports the result that jp_report_next() returned. Writes it also to the descriptor @alone (-1:
+ * none), as if it were the only result. */
 void jp_report_add(struct jp_report *report, int alone);
-/* Ends the report of a plan that was not completed, and states that in the files. */
+/* Ends the report on a plan that was not completed, and states @why in the files. */
 void jp_report_cut_short(struct jp_report *report, const char *why);
 /* Prints totals and tables. Returns the exit status (docs/reading-results.md). */
 int jp_report_end(struct jp_report *report);

@@ -8,8 +8,8 @@
 #include "harness/model/unwind/methods.h"
 #include "harness/outcome/expect.h"
 
-/* Writes a metric. The numbers of "expect" are in the rate's unit if the expectation is a
- * percentage, else counts; an open end is null. */
+/* Writes a metric. The numbers of "expect" are rates if the expectation is a percentage, else
+ * counts. A range without a lower or upper limit has null there. */
 static void write_metric(struct jp_json *json, const struct jp_result *result,
 			 const struct jp_metric *metric)
 {

@@ -13,7 +13,8 @@
 #include "harness/outcome/expect.h"
 #include "harness/report/figures.h"
 
-/* A terminal of 24 lines shows the command line, these, and the next prompt. */
+/* Limits of the output, so that a terminal of 24 lines shows all of it, the command line and the
+ * next prompt. */
 enum { MOST_ROWS = 12, MOST_REASONS = 3, MOST_WHY = 4, INDENT = 6, LINE = 4096 };
 
 void jp_screen_begin(struct jp_screen *screen, bool verbose)
@@ -42,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static void put_line(const struct jp_scree
 	puts(jp_terminal_shorten(line, screen->width, JP_CUT_END, shown, sizeof(shown)));
 }
 
-/* Prints @word, quoted for a shell. Returns the columns. */
+/* Prints @word, quoted for a shell. Returns the number of columns. */
 static unsigned int put_word(const char *word)
 {
 	const bool plain = !word[strcspn(word, " '\"\\$`*?[](){}<>|&;#!~")];
@@ -89,7 +90,7 @@ static const struct jp_exception *find_fault(const struct jp_result *result)
 	return NULL;
 }
 
-/* Returns the first range that a metric is out of, or NULL. */
+/* Returns the first expectation whose range does not contain its metric, or NULL. */
 static const struct jp_expectation *find_missed(const struct jp_result *result)
 {
 	char why[512];
@@ -164,7 +165,7 @@ void jp_screen_result(const struct jp_screen *screen, const struct jp_result *re
 	fflush(stdout);
 }
 
-/* Prints the reasons for skips, each once with the number of its cases. */
+/* Prints each reason for skipping once, with the number of cases that were skipped for it. */
 static void put_skips(const struct jp_screen *screen, const struct jp_result *results, size_t count)
 {
 	int reasons = 0;

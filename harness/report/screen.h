@@ -13,12 +13,12 @@ struct jp_screen {
 	unsigned int width;
 	const char *dir; /* run directory; NULL: it is removed in any case */
 	bool temporary;  /* @dir is kept only if a case failed */
-	uint64_t begun;  /* CLOCK_MONOTONIC in ns */
+	uint64_t begun;  /* start of the output, CLOCK_MONOTONIC in ns */
 };
 
 /* Sets up the screen for standard output. */
 void jp_screen_begin(struct jp_screen *screen, bool verbose);
-/* Prints a result that a person should see immediately: of a failure, or of any case if verbose. */
+/* Prints @result if a person should see it immediately: a failure, or any result if verbose. */
 void jp_screen_result(const struct jp_screen *screen, const struct jp_result *result);
 /* Prints the end of the output, in at most 24 lines: the totals, the failures and the commands that
  * show more. @plan: number of cases. @cut_short: why the run ended early, or NULL. */

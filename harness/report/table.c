@@ -64,7 +64,8 @@ static void fill_broken(char *cell, const struct jp_result *result, enum jp_meth
 		snprintf(cell + used, CELL - (size_t)used, " %s", jp_outcome_text(result->outcome));
 }
 
-/* Returns the last part of "name.of.metric", which distinguishes it from its neighbours. */
+/* Returns the last part of a metric's name "name.of.metric", which distinguishes the metric from
+ * the others in the cell. */
 static const char *find_last_part(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -125,7 +126,7 @@ static void fill_metrics(char *cell, const struct jp_result *result, const struc
 			 jp_outcome_text(result->outcome));
 }
 
-/* Returns the number, from 1, of the footnote with @rule; 0: there is no more room. */
+/* Returns the number, starting with 1, of the footnote with @rule; 0: there is no room for it. */
 static size_t number_footnote(const char **rules, const char *rule)
 {
 	for (size_t i = 0; i < MAX_RULES; i++) {
@@ -141,10 +142,10 @@ struct print {
 	const struct jp_table *table;
 	const struct jp_result *results;
 	size_t count;
-	size_t which;                 /* method, if the table has no metrics */
+	size_t which;                 /* index of the method, if the table has no metrics */
 	const char *rules[MAX_RULES]; /* in order of appearance */
 	const char *mark;             /* printed before every line */
-	unsigned int width;           /* of the longest line */
+	unsigned int width;           /* largest width of a line */
 };
 
 static void fill_cell(char *text, struct print *print, size_t row, size_t column)
@@ -207,7 +208,7 @@ static void put_label(FILE *out, const char *mark, const char *label, size_t lab
 	fprintf(out, "%s  %-*s", mark, (int)label_width, label);
 }
 
-/* Prints the rows one below the other, a line for each cell. */
+/* Prints the table as a list: for each row, a line for each cell. */
 static void put_stacked(FILE *out, struct print *print)
 {
 	const struct jp_table *table = print->table;
@@ -271,7 +272,7 @@ static void put_footnotes(FILE *out, const struct print *print)
 	}
 }
 
-/* Prints as many columns side by side as fit the width, the others below. */
+/* Prints as many columns side by side as fit into the width, and the other columns below them. */
 static void put_split(FILE *out, struct print *print, size_t label, const size_t *widths)
 {
 	const size_t columns = print->table->nr_columns, labels = strlen(print->mark) + 2 + label;

@@ -5,9 +5,9 @@
 
 #include "harness/outcome/outcome.h"
 
-/* Prints the tables of the studies in @results: of their own metrics, or of broken stacks for each
- * method. @results: in the order of case names. @mark: the start of every line ("#"). @width: of
- * the longest line; columns that do not fit stand below, and a table with a wider column becomes a
- * list. */
+/* Prints a table for each study in @results: of the study's own metrics, or of broken stacks for
+ * each method. @results: in the order of case names. @mark: the start of every line ("#"). @width:
+ * largest width of a line. Columns that do not fit follow below the others; a table with a column
+ * that is wider than a line becomes a list. */
 void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_result *results,
 		    size_t count, const char *mark, unsigned int width);

@@ -16,7 +16,7 @@
 struct pack {
 	const struct jp_repro *repro;
 	struct jp_tar tar;
-	char root[256]; /* the folder of all members */
+	char root[256]; /* name of the archive's only top folder, which contains all members */
 	struct jp_error *err;
 };
 

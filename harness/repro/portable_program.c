@@ -12,8 +12,9 @@
 #include "harness/base/path.h"
 #include "harness/format/elf/elf_file.h"
 
-/* Both paths are relative, so kernel and loader search from the working directory. Both are stored
- * in the space of the interpreter's path. */
+/* New paths of the interpreter (the dynamic loader) and of the libraries. They are relative, so
+ * kernel and loader start at the working directory. Both are stored in the space of the old
+ * interpreter's path. */
 static const char places[] = "./loader\0libraries";
 enum { LIBRARIES_AT = sizeof("./loader"), MAX_PROGRAM = 256 << 20 };
 
@@ -45,8 +46,9 @@ static bool has_head(const unsigned char *image, size_t size)
 	       head->e_phnum <= (size - head->e_phoff) / sizeof(ElfW(Phdr));
 }
 
-/* Sets DT_RPATH, which also applies to the libraries of libraries. Its value is the distance of its
- * text from the string table, possibly negative. Linkers leave some empty entries at the end. */
+/* Sets DT_RPATH, which also applies to libraries that other libraries need. Its value is the
+ * distance of its text from the string table and may be negative. Uses one of the empty entries
+ * that linkers leave at the end. */
 static int set_library_path(ElfW(Dyn) * entries, size_t count, uint64_t text, struct jp_error *err)
 {
 	ElfW(Dyn) *strings = NULL, *mine = NULL;
@@ -69,9 +71,10 @@ static int set_library_path(ElfW(Dyn) * entries, size_t count, uint64_t text, st
 	return 0;
 }
 
-/* Sets interpreter and library path in the ELF image of @size bytes at @image, within its space.
- * *@interpreter: the old value, allocated; NULL: it has none, and nothing changed. Returns 0, or
- * -EINVAL and the reason if it is no such image or has no space. */
+/* Sets interpreter and library path in the ELF image of @size bytes at @image. The image keeps its
+ * size. Stores in *@interpreter the old interpreter, allocated; NULL: the image has none, and is
+ * unchanged. Returns 0, or -EINVAL and the reason if @image is not such an image or has no space.
+ */
 static int patch_image(unsigned char *image, size_t size, char **interpreter, struct jp_error *err)
 {
 	const ElfW(Phdr) * path, *dynamic;
@@ -117,7 +120,8 @@ struct listing {
 	struct jp_error *err;
 };
 
-/* The program itself has no name here, the vDSO no folder. */
+/* A callback for dl_iterate_phdr(): lists a library. Skips the program itself, which has no name
+ * here, and the vDSO, whose name has no folder. */
 static int list_library(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct listing *listing = context;

@@ -6,16 +6,17 @@
 #include "harness/base/error.h"
 #include "harness/base/word_set.h"
 
-/* This program, changed to run without the machine's libraries: started in a folder with the loader
- * as `loader` and the libraries in `libraries/`, it uses those. It can start itself again there,
- * unlike a program that is an argument of the loader (/proc/self/exe would be the loader). */
+/* A copy of this program, changed to run without the machine's libraries: it uses the dynamic
+ * loader `loader` and the libraries in `libraries/` of the folder in which it is started. It can
+ * start itself again there, unlike a program that is an argument of the loader (/proc/self/exe
+ * would be the loader). */
 struct jp_portable {
-	unsigned char *program; /* a changed copy */
+	unsigned char *program; /* bytes of the changed copy */
 	size_t size;
 	char build_id[41];
 	char *loader; /* path of the loader on this machine; NULL: linked statically */
-	struct jp_word_set libraries; /* paths on this machine; their last parts are distinct too */
-	/* Targets of their links; the loader's is last. */
+	struct jp_word_set libraries; /* paths on this machine; their file names are distinct */
+	/* Targets of the links at the paths of @libraries; the last is that of @loader. */
 	char **files;
 	size_t nr_files;
 };

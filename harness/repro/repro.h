@@ -13,23 +13,23 @@ struct jp_repro {
 	const struct jp_case *cas;
 	char stage[3200];            /* our folder with the case's files, as they are packed */
 	struct jp_word_set files;    /* relative paths of the files in the archive */
-	int definition;              /* the file `case`, open for writing; 0: not yet created */
-	int captures[2];             /* perf.data and injected.data; 0: none */
+	int definition;              /* descriptor of `case`, for writing; 0: not yet created */
+	int captures[2];             /* descriptors of perf.data, injected.data; 0: none */
 	struct jp_word_set left_out; /* names in the case's folder that do not belong to a case, and
 					are not packed */
 	struct jp_word_set unreduced; /* captures that could not be read, and stay unchanged */
 	struct jp_reduced reduced;
 	struct jp_portable portable;
-	char *environment; /* env.json; NULL: none */
+	char *environment; /* text of env.json; NULL: none */
 	struct jp_result result;
 	char *seen; /* the result as KTAP, as ./reproduce prints it */
 };
 
 /*
- * Copies the case's folder, open as @fd, into the empty repro->stage, and opens the files that will
- * be changed. @from: its path, for messages. The folder is untrusted: follows no link, copies only
- * regular files with known names, and of the truth only the written part. Returns 0, or -errno and
- * a message.
+ * Copies the case's folder, open as @fd, into the empty repro->stage, and opens the copies that
+ * will be changed. @from: path of the folder, for messages. The folder is untrusted: follows no
+ * link and copies only regular files with known names. Copies only the written part of the truth.
+ * Returns 0, or -errno and a message.
  */
 int jp_repro_copy(struct jp_repro *repro, int fd, const char *from, struct jp_error *err);
 /* Writes the definition and removes facts about the machine from the copies. Runs without

@@ -19,11 +19,12 @@
 #include "harness/format/rundir/run_dir.h"
 #include "harness/format/truth/format.h"
 
-/* A bug report must have a size that people can send. */
+/* Largest size of a file and largest number of files: people must be able to send a bug report. */
 #define MAX_FILE  (UINT64_C(1) << 30)
 #define MAX_FILES 20000
 
-/* Files of a case: docs/results-format.md. `case` is written again, from the valid definition. */
+/* Names of the files that a case can have (docs/results-format.md). `case` is written anew, from
+ * the parsed definition. */
 static const char *const patterns[] = {
 	"truth",          "cost",         "observations", "perf.data",    "injected.data",
 	"maps",           "capture",      "intervals",    "watched",      "env.json",
@@ -186,7 +187,7 @@ static int copy_folder(struct staging *staging, int inside, const char *dir)
 	if (!stream)
 		return jp_fail(staging->err, errno, "%s/%s: %s", staging->from, dir,
 			       strerror(errno));
-	jp_steal_fd(&fd); /* the stream closes it */
+	jp_steal_fd(&fd); /* closing the stream closes the descriptor */
 	while (!ret && (entry = readdir(stream))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
@@ -239,8 +240,8 @@ static char *format_figures(const struct jp_repro *repro, const char *dir)
 	return text;
 }
 
-/* Reduces a capture. A capture that cannot be read to its end stays unchanged, because the bug
- * report may be about that, and the archive states so. */
+/* Removes facts about the machine from a capture. A capture that cannot be read to its end stays
+ * unchanged, because the bug report may be about that; the archive states it. */
 static int reduce_capture(struct jp_repro *repro, const char *name, int fd, struct jp_error *err)
 {
 	struct jp_error detail = {""};
@@ -259,7 +260,8 @@ static int reduce_capture(struct jp_repro *repro, const char *name, int fd, stru
 		       : 0;
 }
 
-/* Checks that judging needs nothing that was left out or removed. */
+/* Checks that judging the staged files gives the same result as judging the original, so that
+ * nothing is missing that judging needs. */
 static int check_same_judgement(const struct jp_repro *repro, const char *original,
 				struct jp_error *err)
 {

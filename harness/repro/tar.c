@@ -33,7 +33,7 @@ static bool leads_below(const char *path)
 	return true;
 }
 
-/* Splits the path into prefix and name, at a slash. */
+/* Splits a member's path at a slash into the header's prefix and name. */
 static bool split_path(const char *path, struct tar_head *head)
 {
 	size_t length = strlen(path);

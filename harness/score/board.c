@@ -36,7 +36,8 @@ static void format_cell(const struct jp_score_row *row, enum jp_score_column col
 		snprintf(text, size, "%.4g%%", 100 * (double)cell->k / (double)(cell->n ?: 1));
 }
 
-/* Returns the characters of a cell, without its mark. All columns fit in a line of 80. */
+/* Returns the number of characters of a cell in @column, without the cell's mark. All columns fit
+ * into a line of 80 characters. */
 static int column_width(enum jp_score_column column)
 {
 	const int name = (int)strlen(jp_score_column_text(column));
@@ -182,7 +183,7 @@ void jp_score_verdict(const struct jp_score *score, char *text, size_t size)
 	used = (size_t)snprintf(text, size, "%s %s: %zu of %zu workloads without a fault;",
 				score->profiler, score->version, all_good, judged);
 	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS && used < size; column++) {
-		/* The verdict reads "nothing wrong", but "tasks". */
+		/* The verdict adds "nothing" to names such as "wrong", but not to "tasks". */
 		const bool nothing = jp_score_column_is_bad(column) && column != JP_SCORE_TASKS;
 
 		if (known[column])

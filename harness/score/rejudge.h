@@ -5,7 +5,7 @@
 #include "harness/outcome/case_folders.h"
 #include "harness/score/score.h"
 
-/* Judges the kept @folders of a score or a run again; the profiler's CPU time is unknown then.
- * Returns 0, or -errno and a message. */
+/* Judges the kept @folders of an earlier score or run again and fills @score. The profiler's CPU
+ * time stays unknown. Returns 0, or -errno and a message. */
 int jp_score_again(const struct jp_case_folders *folders, struct jp_score *score,
 		   struct jp_error *err);

@@ -21,8 +21,8 @@ bool jp_score_column_is_bad(enum jp_score_column column)
 	       column == JP_SCORE_TASKS || column == JP_SCORE_LOST;
 }
 
-/* Fills cells from metrics by their role. Rates of one column are added up; a plain count adds
- * faults. */
+/* Fills the cells of the columns that the roles of metrics name. Adds up several rates of one
+ * column. A metric that is a plain count adds to the column's faults. */
 static void fill_by_role(struct jp_score_row *row)
 {
 	const struct jp_findings *findings = &row->result.findings;
@@ -46,8 +46,8 @@ static void fill_by_role(struct jp_score_row *row)
 	}
 }
 
-/* Fills the cells of stacks from the last judged method: if there are dumps, that is their
- * method. */
+/* Fills the cells about stacks from the last judged method of enum jp_method: with stack dumps,
+ * that is their method. */
 static void fill_stacks(struct jp_score_row *row)
 {
 	const struct jp_findings *findings = &row->result.findings;
@@ -79,7 +79,7 @@ void jp_score_fill(struct jp_score_row *row)
 	const uint64_t lost = add_saturated(info->lost_samples, info->lost_sideband);
 
 	memset(row->cells, 0, sizeof(row->cells));
-	/* If window or clock differ, the row shows that contradiction instead. */
+	/* If the capture contradicts the runner's window or clock, the row shows that instead. */
 	if (row->result.contradicted)
 		return;
 	fill_stacks(row);

@@ -26,9 +26,9 @@ bool jp_score_column_is_bad(enum jp_score_column column);
 struct jp_score_row {
 	const char *scene; /* name in results/scenes */
 	const struct jp_case *cas;
-	struct jp_cases *own; /* if the case is of no score's scenes */
-	bool watched;         /* if false, the result states the reason */
-	bool launched;        /* launched by the profiler; else attached */
+	struct jp_cases *own; /* owns @cas if it belongs to no score's scenes; else NULL */
+	bool watched;         /* the profiler watched the workload; if not, @result states why */
+	bool launched;        /* true: the profiler launched the workload; false: it attached */
 	struct jp_result result;
 	struct jp_score_cell {
 		bool known;
@@ -50,11 +50,11 @@ struct jp_score {
 
 /* Fills the cells of @row from its judged result. */
 void jp_score_fill(struct jp_score_row *row);
-/* Returns how good a cell is: 0 to 1 (1: no fault), or -1 if unknown. */
+/* Returns how good the cell of @row in @column is: 0 to 1 (1: no fault), or -1 if unknown. */
 double jp_score_share(const struct jp_score_row *row, enum jp_score_column column);
 void jp_score_free(struct jp_score *score);
 
-/* Returns whether rows failed (ERROR, TIMEOUT, CRASH) and none was judged. */
+/* Returns whether rows failed (ERROR, TIMEOUT, CRASH) and no row was judged. */
 bool jp_score_failed(const struct jp_score *score);
 
 /* Prints the cells of a row in one line, each after its column's name (board.c). */
@@ -62,7 +62,7 @@ void jp_score_print_line(FILE *out, const struct jp_score_row *row);
 /* Prints the table, the worst samples and the verdict. */
 void jp_score_print(FILE *out, const struct jp_score *score);
 void jp_score_verdict(const struct jp_score *score, char *text, size_t size);
-/* Writes all as one JSON object. */
+/* Writes the whole score as one JSON object. */
 void jp_score_json(FILE *out, const struct jp_score *score);
 /* Prints the workloads in which two scores differ. */
 void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_score *other);

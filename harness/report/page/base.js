@@ -11,7 +11,7 @@ const TIME = 0, THREAD = 1, BAND = 2, OFFSET = 3, METHOD = 4, VERDICT = 5, CAUSE
 	TRUE = 8, LEVEL = 9;
 const BOX = { pid: 0, band: 1, offset: 2, size: 3, from: 4, to: 5, name: 6, kind: 7, hidden: 8, hider: 9 };
 const MARK = { time: 0, pid: 1, kind: 2, text: 3 };
-// The filters are texts and numbers, as the address holds them; 0 and "": no filter.
+// The state of the page. Filters are texts and numbers, as in the page's address; 0 and "": no filter.
 const state = { picture: null, view: null, pid: 0, verdict: "", method: "", stack: 0, cause: 0, pinned: null,
 	shown: [] };
 
@@ -40,12 +40,12 @@ function countBy(rows, key) {
 	return counts;
 }
 
-// Writes @parts into the address, so that a copied link shows the same.
+// Writes @parts into the page's address, so that a copied link shows the same view.
 function writeHash(parts) {
 	history.replaceState(null, "", "#" + parts.map(encodeURIComponent).join("&"));
 }
 
-// Returns the parts of the address; broken ones as they are.
+// Returns the parts of the page's address. Does not decode a part that is not valid.
 function readHash() {
 	return location.hash.slice(1).split("&").map((part) => {
 		try {

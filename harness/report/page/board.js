@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Draws boards (docs/report-format.md): what differs first, then tables whose cells are coloured.
+// Draws boards (docs/report-format.md): first the rows whose cells differ, in tables with coloured cells.
 "use strict";
 
 const board = { row: "", columns: new Set(), differing: false, open: "" };
@@ -47,7 +47,7 @@ function makeBoard(table) {
 		!board.columns.size || board.columns.has(table.columns[i]));
 	const rows = table.rows.filter((row) => row.name.toLowerCase().includes(board.row.toLowerCase()) &&
 		(!board.differing || differs(row, columns)));
-	// What differs comes first.
+	// Rows whose cells differ come first.
 	rows.sort((one, other) => differs(other, columns) - differs(one, columns));
 	if (!columns.length || !rows.length)
 		return [make("p", {}, `No row of ${table.rows.length} is left by the filters.`)];

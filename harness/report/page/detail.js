@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Describes what the pointer is at: a mark, a sample, a load, true code or a mapping record.
+// Describes the object at the pointer: a mark, a sample, a load, true code or a mapping record.
 "use strict";
 
-// Pixels between the pointer and what it means.
+// Largest distance in pixels between the pointer and the object that it selects.
 const REACH = 8;
 
 function describeStack(stack) {
@@ -40,7 +40,7 @@ function findNearest(scale, x, y) {
 	return best;
 }
 
-// Returns the last of the boxes below the pointer. Perf maps have the strip at the left.
+// Returns the last of the boxes below the pointer. Code in perf maps is drawn in the strip at the left.
 function findBox(scale, boxes, x, y) {
 	return boxes.findLast((box) => {
 		const [left, top, width, height] = findArea(scale, box);
@@ -66,7 +66,7 @@ function describePoint(x, y) {
 	return parts.length ? [parts.join("\n")] : null;
 }
 
-// Shows what is at a place of the canvas; @pin: keeps it until the next click.
+// Shows the description of the object at a place of the canvas. @pin: keep it until the next click.
 function point(x, y, pin) {
 	if (state.pinned && !pin)
 		return;

@@ -2,10 +2,11 @@
 // Flame graphs of whole and of broken stacks, side by side; a click filters the picture.
 "use strict";
 
-// A narrower frame is not drawn: this share of the graph.
+// Least width of a frame that is drawn, as a share of the graph's width.
 const NARROWEST = 0.003;
 
-// Adds up the rows of each stack and of those that it is part of. Callers have lower numbers.
+// Counts for each stack its own rows and those of longer stacks that contain it as the callers. Callers have
+// lower numbers.
 function countStacks(rows) {
 	const { stacks } = state.picture, counts = new Uint32Array(stacks.length);
 	for (const row of rows)

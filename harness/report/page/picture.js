@@ -11,11 +11,11 @@ const LOOKS = {
 	anon: ["#009e73", "square"], memfd: ["#e69f00", "triangle"], other: ["#888888", "ring"],
 };
 const MARKS = { fork: "+", exec: "▶", exit: "■", loss: "✖", throttle: "✖", gate: "◆", capture: "●" };
-// Pixels: the strip of the marks, and the strip at the left for perf maps, which have no times.
+// Widths in pixels: of the strip for marks, and of the strip at the left for perf maps, which have no times.
 const MARK_STRIP = 16, MAP_STRIP = 6;
-// With fewer samples in view, all are drawn.
+// If fewer samples than this are in view, all of them are drawn.
 const ALWAYS_DRAWN = 20000;
-// At rest, so many levels more are drawn than while the view moves; and the pause that is a rest.
+// FINER: how many more levels are drawn at rest than while the view moves. REST_MS: pause that is a rest.
 const FINER = 2, REST_MS = 150;
 let resting = 0;
 
@@ -133,7 +133,7 @@ function selectMarks(scale) {
 	const { marks, strings } = state.picture, seen = new Set();
 	return marks.filter((mark) => {
 		const x = Math.round(scale.x(mark[MARK.time])), key = `${x} ${mark[MARK.kind]}`;
-		// What was there before has no time of its own.
+		// A fork or exec from before the recording has no time.
 		const older = !mark[MARK.time] && ["fork", "exec"].includes(strings[mark[MARK.kind]]);
 		if (older || !MARKS[strings[mark[MARK.kind]]] || !isOfProcess(mark[MARK.pid]) || x < 0 ||
 			x > scale.width || seen.has(key))
@@ -174,7 +174,7 @@ function nameBand(i) {
 	return `0x${bands[i].start} ` + (record ? strings[record[BOX.name]] : "no mapping record covers this code");
 }
 
-// Writes the bands' names over all else, on a ground of their own.
+// Writes the names of the bands over everything else, on a background.
 function drawNames(context, scale, ink, paper) {
 	state.picture.bands.forEach((band, i) => {
 		const lane = state.picture.lanes[i], y = scale.y(lane.at), text = nameBand(i);
@@ -190,7 +190,7 @@ function drawNames(context, scale, ink, paper) {
 	context.fillText("elsewhere", 4, scale.y(0) - 3);
 }
 
-// Returns how often the view's scale was doubled: samples of a higher level are others' doubles.
+// Returns how often the view's scale was doubled. Samples of higher levels would cover equal samples.
 function findLevel() {
 	const { from, to, low, high } = state.view;
 	return Math.ceil(Math.log2(Math.max(1, state.picture.length / (to - from), 1 / (high - low))));
@@ -208,12 +208,12 @@ function findRow(time) {
 
 function drawSamples(context, scale, moving) {
 	const { strings } = state.picture, first = findRow(state.view.from), end = findRow(state.view.to + 1);
-	// A stack's rows may all be doubles of others.
+	// Show all rows of a selected stack, even those that would cover rows of other stacks.
 	const level = end - first < ALWAYS_DRAWN || state.stack ? Infinity : findLevel() + (moving ? 0 : FINER);
 	const rows = state.shown.slice(first, end).filter((row) => row[LEVEL] <= level);
-	// Setting a colour takes longer than a dot.
+	// Draw the samples of one verdict together, because setting a colour takes longer than drawing a dot.
 	const verdicts = [...new Set(rows.map((row) => row[VERDICT]))];
-	// Broken stacks are above whole ones.
+	// Draw broken stacks last, so that whole stacks do not cover them.
 	verdicts.sort((one, other) => BAD.has(strings[one]) - BAD.has(strings[other]));
 	for (const verdict of verdicts) {
 		const look = LOOKS[strings[verdict]] || LOOKS.other;
@@ -224,7 +224,7 @@ function drawSamples(context, scale, moving) {
 	}
 }
 
-// Draws a view that moves, and all of it once it rests.
+// Draws a moving view quickly, and completely when it has rested.
 function drawMoving() {
 	clearTimeout(resting);
 	draw(true);

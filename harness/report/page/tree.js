@@ -2,10 +2,10 @@
 // The tree of processes, from fork, exec and exit; a click filters the picture.
 "use strict";
 
-// More processes without samples of their own or below are not listed.
+// Largest number of listed processes that have no samples, nor descendants with samples.
 const LISTED_PROCESSES = 300;
 
-// Returns whether @pid is @other or above it: pids are used again, and files may lie.
+// Returns whether @pid is @other or its ancestor: pids are reused, so a fork could close a circle.
 function isAncestor(found, pid, other) {
 	while (other && other !== pid)
 		other = found.get(other)?.parent;
@@ -43,7 +43,7 @@ function findProcesses(picture) {
 	return found;
 }
 
-// Counts the stacks of a process and those below it.
+// Counts the stacks of a process and of its descendants.
 function sumStacks(process) {
 	process.below = process.stacks;
 	for (const child of process.children)

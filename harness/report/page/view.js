@@ -2,8 +2,8 @@
 // Puts a picture, its filters, its processes and its flame graphs together, and keeps the address.
 "use strict";
 
-// Returns a test of rows: the sample is in code of @cause, or its stack has a frame of such a mapping
-// without a name of its own.
+// Returns a function that tests a row: whether the sample is in the code of @cause, or a frame of its stack has
+// only the name of a mapping of that code.
 function makeCauseTest(cause) {
 	const { bands, records, stacks, strings } = state.picture;
 	const ranges = cause.places.flatMap((place) => place.ranges)
@@ -24,7 +24,7 @@ function makeCauseTest(cause) {
 	};
 }
 
-// Returns the rows that the filters keep; @changes replaces some of them.
+// Returns the rows that pass the filters. @changes: filters to use in place of the current ones.
 function selectRows(changes) {
 	const { rows, strings, threads } = state.picture;
 	const { pid, method, verdict, stack, cause } = { ...state, ...changes };
@@ -35,7 +35,7 @@ function selectRows(changes) {
 		concerns(row));
 }
 
-// Changes filters and shows what they keep.
+// Changes filters and shows the rows that pass them.
 function filterBy(changes) {
 	Object.assign(state, changes);
 	if (!("stack" in changes) && !selectRows().length)
