@@ -58,7 +58,8 @@ static void test_random_boxes(uint64_t seed)
 	check(!boxes.nodes && !boxes.count, "the freed set is empty");
 }
 
-/* A query for the newest box may skip older boxes: its box may shrink during the query. */
+/* A caller that wants only the newest box may shrink the queried box during the query, so that
+ * the query skips older boxes. */
 static void test_shrinking_query(void)
 {
 	struct jp_box box = {.start = 5, .end = 6, .until = UINT64_MAX};
@@ -104,7 +105,7 @@ static void query_all(size_t count)
 	jp_boxes_free(&boxes);
 }
 
-/* Returns one of many boxes side by side, in mixed order, without an end. */
+/* Returns box @i of many: side by side, in mixed order of addresses, valid for ever. */
 static struct jp_box make_side_by_side(uint64_t i)
 {
 	const uint64_t start = i * UINT64_C(0x9e3779b97f4a7c15) >> 32;
@@ -112,13 +113,13 @@ static struct jp_box make_side_by_side(uint64_t i)
 	return (struct jp_box){.start = start, .end = start + 1, .from = i, .until = UINT64_MAX};
 }
 
-/* Returns one of many boxes one after the other in one place. */
+/* Returns box @i of many: all at one address, one after the other in time. */
 static struct jp_box make_in_one_place(uint64_t i)
 {
 	return (struct jp_box){.start = 1, .end = 2, .from = 2 * i, .until = 2 * i + 1};
 }
 
-/* Returns one of many boxes one after the other in a hundred places. */
+/* Returns box @i of many: at each of a hundred addresses, one after the other in time. */
 static struct jp_box make_in_places(uint64_t i)
 {
 	return (struct jp_box){.start = i % 100,

@@ -47,7 +47,8 @@ static void test_own_proc(void)
 	close(ends[0]);
 }
 
-/* Runs in a new pid namespace that still sees the outer /proc. Returns the exit status, 0: good. */
+/* Runs in a new pid namespace that still sees the outer /proc. Returns the exit status: 0 if the
+ * test passed. */
 static int end_children_in_namespace(void)
 {
 	pid_t child;

@@ -183,7 +183,7 @@ int main(void)
 	test_few_descriptors(confine.readable.input, other);
 	ret = jp_confine_enter(&confine, &status, &err);
 	if (!ret) {
-		if (root) { /* any other user owns all the files */
+		if (root) { /* an ordinary user may read all files, as their owner */
 			note_result(getuid() == 65534 && geteuid() == 65534 && getegid() == 65534,
 				    "root has become nobody");
 			try_reading();

@@ -143,7 +143,7 @@ static void on_signal(int number)
 	__atomic_fetch_add(&signals, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Signals @thread three times; at the second signal it is blocked in its system call. */
+/* Signals @thread three times; at the second signal the thread is blocked in its system call. */
 static void interrupt_thread(pthread_t thread)
 {
 	unsigned int before = __atomic_load_n(&signals, __ATOMIC_SEQ_CST);

@@ -6,7 +6,7 @@
 
 static const char *const all[] = {"growth/anon", "growth/anon.map", "files/grow", "a[1]"};
 
-/* Returns the names that @word selects, as bits; ~0: it was refused. */
+/* Returns the names that @word selects, as bits, or ~0 if @word was refused. */
 static unsigned int choose_names(const char *word, struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};

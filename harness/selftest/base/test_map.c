@@ -286,7 +286,7 @@ static void test_same_hash(void)
 		      one == jp_text_keep(&pool, words[0], 16) &&
 		      other == jp_text_keep(&pool, words[1], 16) && pool.count == 2,
 	      "two texts with equal hashes stay two texts");
-	/* A word, and a text that begins with this word. */
+	/* A text of one word, and a text of two words that begins with this word. */
 	words[0][1] = sums[0] ^ 8 ^ words[0][0];
 	one = jp_text_keep(&pool, words[0], 16);
 	other = jp_text_keep(&pool, words[0], 8);

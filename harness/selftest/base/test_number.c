@@ -55,7 +55,7 @@ static void test_prefixes(void)
 		const char *text;
 		int base;
 		uint64_t max, value;
-		int length; /* length of the number; 0: refused */
+		int length; /* length of the accepted number; 0: refused */
 	} table[] = {
 		{"12-34", 10, 99, 12, 2},
 		{"12", 10, 12, 12, 2},

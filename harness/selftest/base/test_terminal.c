@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The width of terminals, and texts that fit. */
+/* Measuring the width of terminals, and shortening texts to a width. */
 #include "harness/base/terminal.h"
 
 #include <fcntl.h>

@@ -129,7 +129,7 @@ static void serve_folder(int fuse)
 			answer.head.error = -ENOSYS;
 		}
 		if (write(fuse, &answer, answer.head.len) < 0)
-			continue; /* nobody waits for the answer any more */
+			continue; /* no process waits for this answer any more */
 	}
 	_exit(0);
 }

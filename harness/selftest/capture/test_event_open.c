@@ -27,8 +27,8 @@ int main(void)
 {
 	struct jp_perf_attr attr = {0};
 	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "one"}, {&attr, "dummy"}};
-	/* Sideband rings: for CPU 0 if the test has one CPU; for CPU 0 and a CPU that does not
-	 * exist if it has two. */
+	/* With one CPU, the sideband ring is rings[1]; with two CPUs, the sideband rings are
+	 * rings[2] and rings[3], the last for a CPU that does not exist. */
 	struct jp_ring rings[JP_STREAMS * CPUS] = {[1] = {.stream = JP_SIDEBAND},
 						   [2] = {.stream = JP_SIDEBAND},
 						   [3] = {.stream = JP_SIDEBAND, .cpu = NO_CPU}};

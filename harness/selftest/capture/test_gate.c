@@ -148,7 +148,7 @@ static void test_protocol(void)
 	check(strstr(jp_gate_environment(gate), scratch), "the environment has the FIFOs' path");
 	test_bad_requests();
 	test_intervals();
-	/* The child's exit ends its interval, at the latest when the keeper ends. */
+	/* The child's interval ends with the child, at the latest when the keeper ends. */
 	end_gate(gate, &session);
 	check(!session.worker.error, "the keeper ends without error %s", session.worker.err.text);
 	check(access(scratch_path("gate.ack"), F_OK), "the FIFOs are removed");
@@ -228,7 +228,7 @@ static int find_mapping(const struct backfilled *backfilled, const void *addr)
 	return -1;
 }
 
-/* Passes on a mapping record of @map as the kernel would have written it. */
+/* Passes a mapping record of @map to @backfill, as the kernel would have written it. */
 static void record_mapping(struct jp_backfill *backfill, const struct jp_procmap *map)
 {
 	const struct jp_event event = MADE_EVENT(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests commands with inherited state: they leave children from before the exec alone, work with
+"""Tests commands with inherited state: they do not end children from before the exec, work with
 ignored and blocked signals, and record nothing if /proc shows another pid namespace."""
 
 import os
@@ -43,7 +43,7 @@ class Inherited(Folder):
                 pids = [int(pid) for pid in self.read("pids").split()]
                 self.assertEqual(len(pids), 2)
                 for pid in pids:
-                    os.kill(pid, signal.SIGKILL)  # fails if the process has ended
+                    os.kill(pid, signal.SIGKILL)  # raises an exception if the process has ended
                 self.assertEqual(done.returncode, alone.returncode, done.stderr)
 
     def test_signal_with_children(self) -> None:

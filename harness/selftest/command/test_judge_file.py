@@ -115,9 +115,9 @@ class Counts(Made):
 
     def test_rootless(self) -> None:
         self.add_sample(LIBC, ANON)          # the stack ends in anonymous code
-        self.add_sample(ANON, 0xdead0000)    # nowhere
+        self.add_sample(ANON, 0xdead0000)    # the stack ends in no mapping
         self.add_records(self.perf.map(PID, CODE, 0x1000, "/usr/lib/libother.so", 11))
-        self.add_sample(ANON, CODE)          # a file, but no root
+        self.add_sample(ANON, CODE)          # the stack ends in a library, where no thread begins
         self.add_sample(ANON, MAIN)
         self.add_sample(ANON, LIBC)
         self.expect_figures(user_stacks=5, rootless=3)
@@ -221,7 +221,7 @@ class Counts(Made):
             record = self.perf.map(2**32 - 1, 2**63, 0x1000, "[kernel.kallsyms]_text", 12)
             record.kind, record.misc = kind, rd.KERNEL
             if kind == rd.MMAP:
-                del record.body[32:64]  # what MMAP2 has besides
+                del record.body[32:64]  # fields that only MMAP2 has
             self.add_records(record)
         found = self.judge()
         self.assertEqual(found["mmap2"], {"file": 3, "anon": 2, "memfd": 1, "other": 6})
@@ -317,7 +317,8 @@ class Deferred(Made):
         self.assertIn("expected a deferred callchain that fits into its record", done.stderr)
 
     def test_deferred_chain_not_requested(self) -> None:
-        """Without the attr's bit neither marker nor record has a meaning."""
+        """The marker of a deferred callchain and the record with the callchain are ignored unless
+        the attr sets defer_callchain."""
         self.perf.attrs[0].flags &= ~(3 << 38)
         self.add_deferred_sample()
         self.add_deferred_chain(ANON, LIBC)
@@ -325,7 +326,7 @@ class Deferred(Made):
 
 
 class Order(Made):
-    """Mappings are valid from their time on, whatever their place in the file."""
+    """A mapping record applies to samples with later times, wherever it is in the file."""
 
     def test_before_its_mapping(self) -> None:
         late = ANON + 0x100000
@@ -393,7 +394,8 @@ class Order(Made):
 
 
 class Refusals(Made):
-    """Status 99 with file, offset and the expected data; never counts of half a file."""
+    """A refused file gives status 99, no figures, and a message with file, offset and
+    expectation."""
 
     def expect_refusal(self, raw: bytes, *patterns: str) -> None:
         done = self.run_judge("--json", raw=raw)

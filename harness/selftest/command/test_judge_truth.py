@@ -62,7 +62,7 @@ class Recorded(Judging):
     def test_injected(self) -> None:
         fixture = self.fixture_path("growth")
         found = self.judge_by_truth(fixture, "--injected", f"{fixture}/injected.data")
-        # Its ELF files are no longer at the recorded paths.
+        # The ELF files of the run are no longer at the recorded paths.
         self.assertEqual(found["metrics"]["names.right"]["k"], 0)
         self.assertGreater(found["metrics"]["names.right"]["n"], 0)
 

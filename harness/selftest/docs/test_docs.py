@@ -89,7 +89,7 @@ class Pages(unittest.TestCase):
             if not re.match("[a-z]+ .*--", ours):
                 continue
             name, first, *_ = ours.split()
-            # A workload has its own options; a page adds one that is not built.
+            # A workload has its own options. A page adds a workload that is not built.
             text = (name == "workload" and read_help(JITPROOF, name, first)) or \
                 read_help(JITPROOF, name)
             for option in find_options(ours):
@@ -99,7 +99,7 @@ class Pages(unittest.TestCase):
         self.assertGreater(checked, 50)
 
     def test_metrics(self) -> None:
-        """A table has each that a validator counts."""
+        """The tables of metrics contain each metric that a validator counts."""
         rows = set()
         for page in ("results-format.md", "gate-protocol.md", "readers.md"):
             with open(os.path.join(TOP, "docs", page), encoding="utf-8") as file:
@@ -116,7 +116,7 @@ class Pages(unittest.TestCase):
         with open(os.path.join(TOP, "workloads", "emit", "gate.c"), encoding="utf-8") as source:
             counted -= set(re.findall(r'send_request\("([a-z.]+)"', source.read()))
         counted -= {name for name in counted if name.startswith("perf.")}  # ids of findings
-        # Of two captures, what the same metric is of the first.
+        # The suffix .before: the same metric of the first of two captures.
         self.assertEqual({name for name in counted - rows
                           if name.removesuffix(".before") not in rows}, set())
 
@@ -209,7 +209,7 @@ class ManPages(Folder):
         self.assertEqual(len(os.listdir(self.place("man1"))), 1 + len(self.commands))
 
     def test_sections(self) -> None:
-        """A section of the source is of a command or of jitproof.1."""
+        """Each section of docs/manual.md is about a command or belongs to jitproof.1."""
         self.assertLessEqual(set(re.findall(r"^## (.*)", self.text, re.M)),
                              {*self.commands, "Description", "Exit status", "Environment", "Files",
                               "Examples"})
@@ -227,7 +227,7 @@ class ManPages(Folder):
                 self.assertEqual([word for word in words if word not in shown], [])
 
     def test_prose(self) -> None:
-        """Examples and explanations have no other options, but for perf's."""
+        """Examples and explanations use only options that jitproof has, besides one of perf."""
         known = {option for command in self.commands
                  for option in find_options(read_help(JITPROOF, command))}
         self.assertLessEqual(set(find_options(self.text)),
@@ -242,7 +242,7 @@ class ManPages(Folder):
         self.assertEqual(named, set(self.commands))
 
     def test_variables(self) -> None:
-        """Sources name each that the page names."""
+        """The sources contain each environment variable that the page names."""
         words: set[str] = set()
         for pattern in ("harness/[!s]*/**/*.c", "harness/profiler/**/*.py"):
             for path in glob.glob(pattern, root_dir=TOP, recursive=True):

@@ -160,8 +160,8 @@ class Walks(Recording):
         self.assertEqual(self.find_causes(), {})
 
     def test_garbage_above_the_root(self) -> None:
-        """A coroutine begins in libc's __start_context() with any frame pointer. The first two
-        addresses may be what main() finds there."""
+        """A coroutine begins in libc's __start_context() with any frame pointer. Up to two
+        addresses above the root may come from a frame of main(); three are garbage."""
         for count, causes in ((2, []), (3, ["library-no-frame-pointer"])):
             self.perf.drop_samples()
             for number in range(100):
@@ -217,7 +217,7 @@ class Walks(Recording):
         self.assertEqual(self.find_causes(), {})
 
     def test_code_far_from_code(self) -> None:
-        """No JIT's memory is that large, so the addresses belong to another program."""
+        """No JIT's memory spans 2^40 bytes, so addresses so far apart belong to another program."""
         nowhere = 0x500000000000
         for spread, cause in ((2**40 - 1, "attach-window"), (2**40, "exec-while-disabled")):
             self.perf.drop_samples()
@@ -236,7 +236,8 @@ class Walks(Recording):
         self.assertIn("max_stack=1016 ", found["remedy"])
 
     def test_depth_of_a_larger_chain(self) -> None:
-        """A record has room for no more than 8,100 addresses."""
+        """The remedy suggests a larger max_stack, but not more than 8,100 addresses, since a perf
+        record has no more room."""
         for depth, remedy in ((1024, "max_stack=8100 "), (8100, "at most 64 kB")):
             self.perf.drop_samples()
             self.add_samples(*(ANON + 8 * number for number in range(depth)), count=100)
@@ -377,8 +378,8 @@ class Libraries(Recording):
         self.assertEqual(self.find_causes(), {})
 
     def test_a_sample_counts_once(self) -> None:
-        """A sample counts once even if its sampled function lacks a frame and its chain ends: in
-        the same file, and in another."""
+        """A sample counts once for a cause, even if the sampled function lacks a frame and the
+        chain ends too early, in the same file or in another file."""
         names = self.build_library("-fomit-frame-pointer")
         self.add_map(LIBRARY + (1 << 24), "/nowhere/liblost.so", 9)
         self.add_samples(names["leaf"] + 9, MAIN, ROOT, count=200)
@@ -440,14 +441,16 @@ class Libraries(Recording):
         self.assertEqual(self.find_causes(), {})
 
     def test_short_emitted_code(self) -> None:
-        """In at least half of its samples the code has a frame."""
+        """Emitted code that has a frame in at least half of its samples counts as code with
+        frames."""
         site = self.call_site(self.FRAME + "ret\n")
         self.add_samples(ANON + 8, site, MAIN, ROOT, count=49)
         self.add_samples(ANON + 16, MAIN, ROOT, count=51)
         self.assertEqual(self.find_causes(), {})
 
     def test_emitted_code_in_place_of_a_function(self) -> None:
-        """A function that jumps to emitted code as its last act is in no chain."""
+        """A function that ends with a jump to emitted code has left the stack, so chains rightly
+        lack it."""
         site = self.call_site(self.FRAME + "jmp *%rax\n")
         self.add_samples(ANON + 8, site, MAIN, ROOT, count=100)
         self.assertEqual(self.find_causes(), {})
@@ -460,7 +463,8 @@ class Libraries(Recording):
 
 
 class LibC(Recording):
-    """Threads start at one place of libc; other functions of libc also call back."""
+    """Threads start in one function of libc, where chains may end; other functions of libc call
+    back functions of the program, and chains that end there are broken."""
 
     SOURCE = """
     .macro function name
@@ -497,15 +501,16 @@ class LibC(Recording):
         self.expect_cause("library-no-frame-pointer", 0.8)
 
     def test_start_that_saves(self) -> None:
-        """In older libcs, chains rightly end in a function that saves bp, and there is no other
-        start."""
+        """If all chains end in one function of libc, threads start there, even if the function
+        saves bp, as in older libcs."""
         names = self.build_library()
         self.add_samples(MAIN, names["sort"], count=100)
         self.assertEqual(self.find_causes(), {})
 
 
 class Node(Recording):
-    """An interpreter that is part of a file and is entered for each function of the program."""
+    """The interpreter of node, a function in node's own file: its presence in stacks shows that
+    functions of the program were interpreted."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -556,8 +561,8 @@ class Records(Recording):
         self.assertIn("(attach-window)", found["evidence"][2])
 
     def test_older_code_above(self) -> None:
-        """A sample in a library that was called by code without a record: the chain continues to
-        main."""
+        """Code without a mapping record calls a library that has one; the chain continues to
+        main()."""
         self.add_known_files()
         self.add_synthesized(LIBRARY, "/nowhere/liblost.so")
         self.add_samples(LIBRARY + 8, ANON + 16, MAIN, ROOT, count=200)
@@ -584,14 +589,15 @@ class Records(Recording):
         self.expect_cause("attach-window", 1)
 
     def test_exec_while_disabled(self) -> None:
-        """Only the program from before the exec is known."""
+        """Mapping records exist only for the program from before the exec."""
         self.add_known_files()
         for offset in range(100):
             self.add_samples(0x560000000000 + offset, 0x7f5000000000 + offset)
         self.expect_cause("exec-while-disabled", 1)
 
     def test_exec_of_a_program(self) -> None:
-        """No frame of a stack is known; they are as far apart as a program and its libc."""
+        """No address of the stacks has a mapping record, and the addresses are as far apart as a
+        program and its libc."""
         self.add_known_files()
         self.add_samples(0x560000000000, 0x560000000100, 0x7f5000000000, count=100)
         self.expect_cause("exec-while-disabled", 1)
@@ -604,8 +610,8 @@ class Records(Recording):
         self.expect_cause("exec-while-disabled", 1)
 
     def test_exec_after_a_while(self) -> None:
-        """Known files have samples, and later none: unknown callers of emitted code are not
-        garbage."""
+        """The mapped files have samples at first and none later, so unknown callers of emitted code
+        belong to a new program and are not garbage."""
         self.add_known_files()
         self.add_samples(MAIN + 8, ROOT, count=200)
         self.add_map(ANON, "//anon", self.time)
@@ -615,7 +621,8 @@ class Records(Recording):
         self.expect_cause("exec-while-disabled", 0.5)
 
     def test_older_code_without_frame_pointers(self) -> None:
-        """All samples are in one place of emitted code, so there is no other program."""
+        """All samples are in one piece of emitted code, so nothing shows an exec of another
+        program."""
         self.add_known_files()
         for offset in range(200):
             self.add_samples(ANON + offset)
@@ -655,7 +662,8 @@ class Losses(Recording):
                       self.run_explain().stdout)
 
     def test_lost_records(self) -> None:
-        """Samples in no mapping after a loss of an event with mapping records."""
+        """An event that also records mappings lost records; samples after that are in no
+        mapping."""
         self.perf.attrs[0].flags |= MMAP_FLAG
         self.add_samples(MAIN, ROOT, count=100)
         self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 50), self.time))
@@ -663,7 +671,8 @@ class Losses(Recording):
         self.expect_cause("lost-records", 0.5)
 
     def test_lost_records_among_samples(self) -> None:
-        """Some samples need a lost record, although the ring had only samples before the loss."""
+        """Samples in no mapping show that a mapping record was lost, although the ring had only
+        samples before the loss."""
         self.perf.attrs[0].flags |= MMAP_FLAG
         self.add_samples(MAIN, ROOT, count=150)
         self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 200), self.time))
@@ -673,8 +682,8 @@ class Losses(Recording):
                          [("lost-samples", 0.5), ("lost-records", 0.25)])
 
     def test_lost_records_of_a_storm(self) -> None:
-        """One ring has both kinds: losses are divided like the received records, which are mostly
-        mappings."""
+        """A ring has samples and mapping records: lost records are assumed to have the same
+        proportions as the received ones, which are mostly mapping records."""
         self.perf.attrs[0].flags |= MMAP_FLAG
         self.add_samples(MAIN, ROOT, count=100)
         for number in range(1000):
@@ -802,7 +811,8 @@ class Dumps(Recording):
                          ["jitdump-not-injected", "no-cfi-for-jit"])
 
     def test_injected_and_covered(self) -> None:
-        """A later record of the memory hides the file's names and its unwind information."""
+        """A later record of anonymous memory at the same addresses hides the names and the unwind
+        information of the injected file."""
         path = self.place("jitted-%d-1.so" % PID)
         process.run_or_raise(["gcc", "-shared", "-nostdlib", "-fasynchronous-unwind-tables", "-x",
                               "c",
@@ -849,8 +859,8 @@ class Dumps(Recording):
         self.assertIn("2 frames", found["evidence"][0])
 
     def test_file_that_goes_on_by_frame_pointers(self) -> None:
-        """For a function without unwind information perf uses frame pointers, which are right if
-        they lead to the thread's start."""
+        """perf follows frame pointers from a function without unwind information. The stack counts
+        as whole if they lead to the thread's start."""
         path = self.place("libbare.so")
         process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
             ".globl bare\nbare: nop\n ret\n .balign 64\n"
@@ -863,7 +873,8 @@ class Dumps(Recording):
         self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], path)
 
     def test_too_small_as_well(self) -> None:
-        """Frame pointers lead beyond the dump: both causes break the stack."""
+        """If frame pointers lead beyond the dump, too small a dump and missing unwind information
+        both break the stack."""
         self.add_map(ANON, "//anon", 8)
         self.add_dumps(ANON + 8, self.ASKED, bp=self.STACK + 4096)
         self.assertEqual(set(self.find_causes()), {"dump-too-small", "no-cfi-for-jit"})

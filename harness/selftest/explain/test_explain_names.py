@@ -160,7 +160,7 @@ class PerfMaps(Explained):
 
     @unittest.skipIf(os.getuid(), "gives a file to another user: run as root")
     def test_of_another_user(self) -> None:
-        """perf reads the map of another user, so it is only a note."""
+        """perf reads a map although another user owns it, so explain gives a note, not a cause."""
         self.write_map((CODE, 0x1000, "all"))
         os.chown(os.path.join(self.root, "tmp/perf-4711.map"), 12345, 12345)
         os.chmod(self.home, 0o755)
@@ -252,7 +252,7 @@ class PerfMaps(Explained):
                          self.perf.comm(PID, PID, "java", 8))
         self.add_memory()
         self.expect_inherited()
-        # The child's own code:
+        # The child also emits code of its own.
         self.write_map((CODE, 1, "all"), (CODE + 4, 1, "all"), pid=OTHER)
         self.add_samples(CODE + 0x10, CODE + 0x20, CODE + 0x30)
         self.assertEqual([(one["id"], one["samples"]) for one in self.find_causes()],
@@ -308,14 +308,14 @@ class PerfMaps(Explained):
         self.expect_cause("map-stale", file="/tmp/perf-4711.map")
 
     def test_few_unnamed_samples(self) -> None:
-        """Below 2 % it is a note."""
+        """If less than 2 % of the samples lack a name, the reason is a note, not a cause."""
         self.write_map((CODE, 0x100, "one"))
         self.add_memory()
         self.add_sample(CODE + 0x104, pid=PID, time=50)
         self.assertEqual(self.find_causes(), [])
 
     def test_caller(self) -> None:
-        """A sample counts if any frame of its stack lacks a name."""
+        """A sample counts as unnamed if any frame of its stack lacks a name."""
         self.write_map((CODE, 0x100, "one"))
         self.add_map("//anon")
         for number in range(SAMPLES):
@@ -469,8 +469,8 @@ class Questions(Explained):
         self.assertLess(lines.index("why stacks end:"), lines.index("why names are missing:"))
 
     def test_code_in_no_mapping(self) -> None:
-        """Such code has no stack and no name: one cause answers both questions, and is described
-        once."""
+        """Code in no mapping has neither stack nor name: one cause answers both questions, and the
+        output describes the cause once."""
         self.add_samples(CODE)
         self.assertEqual(self.answers(), {"stacks": [("older-code", 1, SAMPLES, None)],
                                           "names": [("older-code", 1, SAMPLES, None)],
@@ -660,7 +660,7 @@ class Files(Explained):
                        (FILE + 4, CODE + 0x20004, CODE + 0x10004, FILE + 8)):
             for number in range(SAMPLES):
                 self.add_sample(*frames, pid=PID, time=10**6 + number)
-        self.add_samples(CODE + 0x40004, time=2 * 10**6)  # where nothing is known
+        self.add_samples(CODE + 0x40004, time=2 * 10**6)  # in no mapping
         found = self.expect_cause("missing-file", 4 * SAMPLES, file="/lib/made.so")
         self.assertEqual([(place["file"], place["samples"]) for place in found["places"]],
                          [("/lib/made.so", 3 * SAMPLES), ("/lib/other.so", 3 * SAMPLES),

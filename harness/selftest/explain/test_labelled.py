@@ -29,8 +29,8 @@ RIGHT = 0.98  # least share of captures for which explain finds the right cause 
 
 class Answer(NamedTuple):
     name: str
-    label: list[str]  # the cause, then causes that may come first as well
-    causes: list[str]  # causes in the order of explain
+    label: list[str]  # the true cause, then causes that explain may list before it
+    causes: list[str]  # the causes that explain found, in its order
     error: str
 
     @property
@@ -81,7 +81,7 @@ def explain_set(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]
 
 
 def format_rate(found: Sequence[Answer]) -> str:
-    """Formats how many are right, with the 95 % interval of the rate."""
+    """Formats the number of right answers, with the 95 % interval of their rate."""
     right = sum(one.right for one in found)
     least, most = intervals.compute_wilson(right, len(found))
     return "%d of %d (%.0f to %.0f %%)" % (right, len(found), 100 * least, 100 * most)

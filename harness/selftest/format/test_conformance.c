@@ -226,7 +226,8 @@ static bool cut_procmaps(const char *text, size_t size, char *why)
 	return good;
 }
 
-/* Every cut can be read, and a shorter file has no more bad lines. */
+/* Cuts a perf map at every byte. Every cut must be readable. Of cuts at the end of a line, a
+ * shorter one must not have more bad lines. */
 static bool cut_perf_map(const char *path, const char *text, size_t size, char *why)
 {
 	uint64_t most = UINT64_MAX;
@@ -252,7 +253,7 @@ static bool cut_perf_map(const char *path, const char *text, size_t size, char *
 struct dump_end {
 	size_t records, skipped;
 	bool opened, clean;
-	uint64_t sum; /* digest of each record's type, offset and time, in order */
+	uint64_t sum; /* digest of type, offset and time of all records, in order */
 };
 
 static struct dump_end read_dump(const char *path, size_t most)

@@ -22,7 +22,7 @@
 enum {
 	PID = 1,
 	WORDS = 512, /* words of the made stack */
-	/* Frames: each takes a word of the stack, except those found in registers. */
+	/* most frames of a walk: a frame needs a word of the stack, unless registers suffice */
 	ROOM = 2 * WORDS,
 	STARTS = 24, /* addresses where a walk begins */
 	CODE_MOST = 1 << 20,

@@ -116,8 +116,8 @@ class Reader:
 
 
 class Books:
-    """The expected state: the content of each byte of each process, and whether living code is
-    there."""
+    """The reference model: what each byte of each process holds (a mapping or a function's name),
+    and whether code was loaded there that nothing has replaced since."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
@@ -352,7 +352,8 @@ class Records(Injecting):
         self.assertEqual(bytes(ours[0].body[-8:]), struct.pack("<Q", 7))
 
     def test_growth(self) -> None:
-        """The original defect: the merged region is recorded after the code was loaded."""
+        """The defect that inject repairs: a growing region is recorded again after code was loaded
+        there, and the new record hides the code's names."""
         grown = lambda perf: perf.map(PID, BASE, 0x100, "//anon", 110)  # noqa: E731
         self.make_one_load(grown)
         whole, first = (f"{BASE:x}-{BASE + end:x}" for end in (0x100, 0x80))
@@ -365,7 +366,7 @@ class Records(Injecting):
                               done.stdout)
 
     def test_other_protection(self) -> None:
-        """Each piece of a mapping that is not code gets a new record."""
+        """The parts of the new mapping beside the code get a record each."""
         self.make_one_load(lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, prot=7))
         self.run_inject()
         self.assertEqual(self.list_maps(),
@@ -376,14 +377,15 @@ class Records(Injecting):
         self.assertEqual(pgoffs, [0, 0, 0x60])
 
     def test_threads_share(self) -> None:
-        """A thread's FORK copies nothing, and its records are its process's."""
+        """The FORK of a thread copies no code, and mapping records of a thread belong to its
+        process."""
         self.make_one_load(lambda perf: perf.fork(PID, PID, 105, tid=PID + 1),
                            lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, tid=PID + 1))
         self.run_inject()
         self.assertEqual(self.list_maps(), [f"{BASE:x}-{BASE + 0x80:x}"])
 
     def test_grandchild(self) -> None:
-        """Code that it inherited twice is cut out of its records, too."""
+        """Code of the grandparent is cut out of the grandchild's records, too."""
         self.make_one_load(lambda perf: perf.fork(PID + 1, PID, 105),
                            lambda perf: perf.fork(PID + 2, PID + 1, 106),
                            lambda perf: perf.map(PID + 2, BASE, 0x100, "//anon", 110))
@@ -392,7 +394,7 @@ class Records(Injecting):
                                             f"{BASE + 0x80:x}-{BASE + 0x100:x}"])
 
     def test_other_process(self) -> None:
-        """Without a jitdump a process keeps its records under each mode."""
+        """A process without a jitdump keeps its mapping records in each mode of --anon."""
         self.make_one_load(lambda perf: perf.map(PID + 1, BASE, 0x80, "//anon", 50),
                            lambda perf: perf.map(PID + 1, BASE, 0x100, "//anon", 110))
         for mode in ("keep", "strip", "cut"):
@@ -400,7 +402,7 @@ class Records(Injecting):
             self.assertEqual(self.list_maps()[-1], f"{BASE:x}-{BASE + 0x100:x}")
 
     def test_namespace(self) -> None:
-        """The writer knows itself as pid 7; the capture, whose pid counts, has another pid."""
+        """The jitdump has the pid 7 of an inner namespace; the output has the capture's pid."""
         perf = mj.capture()
         mj.Made(7).load(100, BASE, b"\xc3", 1, "inside") \
             .load(101, BASE + 16, b"\xc3", 2, "child", pid=8).save(self.dump_path(7))
@@ -412,7 +414,8 @@ class Records(Injecting):
                          [(PID, BASE)])
 
     def test_two_claim_one_dump(self) -> None:
-        """Who has the name's pid is its writer."""
+        """If two processes mapped a jitdump, the process whose pid is in the file's name wrote
+        it."""
         perf = mj.capture()
         mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(self.dump_path())
         self.save_capture(perf, self.make_marker(perf, pid=55, time=1, named=PID),
@@ -485,7 +488,7 @@ class Records(Injecting):
                       self.run_inject("--root", self.place("none"), status=99).stderr)
 
     def test_pipe(self) -> None:
-        """Attrs and features that came as records."""
+        """In a pipe's file, attrs and features are records."""
         perf = self.make_one_load()
         attr = perf.attrs[0]
         head = struct.pack("<8sQ", b"PERFILE2", 16)
@@ -527,7 +530,7 @@ class ElfFiles(Injecting):
         return done.stdout
 
     def lies_at(self, name: str) -> tuple[str, int]:
-        """(file, offset) of a symbol."""
+        """Returns (file, offset) of the symbol @name."""
         for file in os.listdir(self.output + ".jit"):
             for offset, _, text in read_elf_symbols(os.path.join(self.output + ".jit", file)):
                 if text == name:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which mappings are new jitdumps, and which process owns a dump that several mapped; in a copied
- * root the inode does not count. */
+/* Tests which mapping records announce a new jitdump, and which process owns a jitdump that several
+ * processes mapped. In a copied root, inodes are not compared. */
 #include <sys/mman.h>
 
 #include "harness/base/untrusted_file.h"

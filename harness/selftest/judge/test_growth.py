@@ -22,19 +22,20 @@ class Growth(Folder):
         return seconds, peak * KIB, os.path.getsize(path)
 
     def test_samples_in_one_round(self) -> None:
-        """Memory: the mapped file, and less than 24 bytes for each 32 bytes of it."""
+        """Samples take less memory than 1.4 times the file, which is mapped."""
         _, least, _ = self.measure_judge("samples in one round", 1000)
         _, peak, size = self.measure_judge("samples in one round", MANY)
         self.assertLess(peak - least, 1.4 * size)
 
     def test_processes(self) -> None:
-        """Memory of each living process: names and mappings."""
+        """A process that does not end takes less than 1300 bytes, for its names and mappings."""
         _, least, _ = self.measure_judge("processes alive", 1000)
         _, peak, _ = self.measure_judge("processes alive", PROCESSES)
         self.assertLess((peak - least) / PROCESSES, 1300)
 
     def test_mappings_below_others(self) -> None:
-        """Memory of each mapping: its record in the mapped file and the kept data."""
+        """A mapping takes less than 500 bytes, for its record in the mapped file and the data that
+        judge keeps."""
         _, least, _ = self.measure_judge("mappings, ascending below others", 1000)
         _, peak, _ = self.measure_judge("mappings, ascending below others", PROCESSES)
         self.assertLess((peak - least) / PROCESSES, 500)

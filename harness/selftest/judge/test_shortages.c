@@ -67,7 +67,7 @@ static int find_in_folder(const char *path, struct jp_error *err)
 	return ret >= 0 ? 0 : ret;
 }
 
-/* Changes one of two copies that share memory, in the middle of each range. */
+/* Clears the middle of each range in one of two copies that share memory. */
 static int change_ranges(const char *path, struct jp_error *err)
 {
 	enum { MANY = 100, APART = 16 };
@@ -227,7 +227,7 @@ static __attribute__((noinline)) uint64_t find_call_site(void)
 
 static bool framed;
 
-/* find_call_site() has a frame, as all of this program. */
+/* Finds out whether the function called at a call site, find_call_site(), has a frame. */
 static int check_call_site(const char *path, struct jp_error *err)
 {
 	struct jp_file_finder *finder = jp_file_finder_new();

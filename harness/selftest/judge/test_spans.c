@@ -67,7 +67,7 @@ static uint64_t draw_page(uint64_t *seed)
 	return (uint64_t)(1 + check_random(seed) % PAGES) * PAGE;
 }
 
-/* Draws acts whose mappings cut, touch and cover each other, in two processes. */
+/* Draws an act of one of two processes. Mappings of such acts often overlap or adjoin. */
 static struct jp_event draw_act(uint64_t *seed, uint64_t time)
 {
 	static const enum jp_event_type types[] = {JP_EVENT_MAP,     JP_EVENT_MAP,

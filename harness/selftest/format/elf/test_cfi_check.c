@@ -81,7 +81,7 @@ static bool is_sound(struct jp_cfi_sound *found)
 	return !jp_cfi_check(&section, &none, found, &err);
 }
 
-/* Returns whether an FDE with @instructions after a usual CIE is sound. */
+/* Returns whether the check accepts a usual CIE and an FDE with @instructions. */
 static bool accepts(const void *instructions, size_t size, struct jp_cfi_sound *found)
 {
 	add_usual_cie();

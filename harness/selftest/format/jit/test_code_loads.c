@@ -25,7 +25,8 @@ static const struct jp_code_load *find_load(const struct jp_code_loads *loads, u
 	return NULL;
 }
 
-/* Tables belong to the next load and move with its code; a name belongs to the code's index. */
+/* Unwinding tables and lines belong to the next load record and move with the code of that load; a
+ * moved function is found by its index, and keeps its name. */
 static void test_moves(void)
 {
 	static const struct jp_jitdump_unwinding unwinding = {

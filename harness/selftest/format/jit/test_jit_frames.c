@@ -63,7 +63,7 @@ static void add_function(struct jp_jit_frames *frames, uint64_t offset)
 	jp_jit_frames_add(frames, &function, FRAME);
 }
 
-/* Checks that the tables are accepted or, if not @good, refused without a trace. */
+/* Checks that the tables are accepted or, if not @good, counted as bad and left out. */
 static void check_tables(bool good, const char *what)
 {
 	struct jp_jit_frames frames = {0};

@@ -38,7 +38,7 @@ class Observed(Folder):
         if names and "publish=" not in case:
             case += " publish=map"
         self.write(case + "\n" + ("\tnames.right =100%\n" if names else ""), fixture, "case")
-        # Facts that only jitproof's own captures state.
+        # Keys of `capture` that only jitproof's own captures state.
         facts = rd.read_facts(self.dir)
         rd.write_facts(self.dir, {key: value for key, value in facts.items()
                                   if key not in ("first_enabled", "order", "counted")})
@@ -90,7 +90,7 @@ class Observed(Folder):
 
 class Healthy(Observed):
     def test_addresses(self) -> None:
-        """Each verdict has as many samples as in the perf.data, which has registers."""
+        """Each verdict has as many samples as with the perf.data, whose samples have registers."""
         for fixture in ("anon", "memfd", "mappings", "witness", "slack"):
             with self.subTest(fixture):
                 out = self.place(fixture + ".jsonl")
@@ -138,8 +138,8 @@ class Healthy(Observed):
             self.assertEqual(metrics["names.right"]["n"], 40 - 40 // each + unnamed)
 
     def test_sums(self) -> None:
-        """Sums by addresses or by names, with or without threads, have equally many complete
-        stacks."""
+        """Streams that sum samples by addresses or by names, with or without threads, have equally
+        many complete stacks."""
         for declares in (("no-time",), ("no-time", "no-threads"),
                          ("no-time", "no-threads", "no-addresses")):
             for fixture in ("anon", "memfd", "reuse", "witness"):
@@ -153,7 +153,7 @@ class Healthy(Observed):
                     self.assertEqual(result["skipped"]["broken_stacks"], "no-time")
 
     def test_of_a_file(self) -> None:
-        """Each sample is of user code, and counts as a sample with or without a name."""
+        """judge counts each sample of a stream without a run directory as a sample of user code."""
         self.make_stream("anon")
         done = process.run([JITPROOF, "judge", "--json", self.write(self.stream, "observations")])
         self.assertEqual(done.stderr, "")
@@ -168,7 +168,8 @@ class Healthy(Observed):
         self.assertEqual(result["skipped"]["tasks"], "no-tasks")
 
     def test_others(self) -> None:
-        """Samples of other processes are a fault, unless the whole machine was watched."""
+        """Samples of processes that were not watched are a fault, unless the stream declares
+        system-wide."""
         for declares in ((), ("system-wide",)):
             self.make_stream("witness", *declares)
             self.change_samples(lambda words: "\n".join(
@@ -437,13 +438,14 @@ class Wrong(Observed):
                          rf"{re.escape(name)} innermost$")
 
     def test_sums_misnamed_in_part(self) -> None:
-        """Some names are right: the profiler does not change all names."""
+        """If some names are right, the profiler does not change all names, so the cause is not
+        misnamed."""
         self.make_sums_of_names()
         self.change_samples(
             lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]), 2)
         result = self.judge()
         self.assertNotIn("misnamed", {one["cause"] for one in result["exceptions"]})
-        # Count the others as missing, as far as the CPU time proves it.
+        # The other samples count as missing, as far as the CPU time proves that they exist.
         right = sum(int(words[1]) for words in map(str.split, self.stream.splitlines())
                     if words[0] == "sample" and "_[j]" not in words[4])
         found = result["metrics"]["names.right"]
@@ -466,7 +468,7 @@ class Wrong(Observed):
                                   self.stream.splitlines()[-1]) + "\n"
 
     def test_sums_of_another_process(self) -> None:
-        """A function that this process emitted and never ran."""
+        """Samples in a function that their process emitted but never ran."""
         self.make_sums_of_names()
         pid = re.findall(r"(?m)^sample \d+ (\d+)", self.stream)[0]
         idle = min(name for *_, name in observed.Names(self.dir).places

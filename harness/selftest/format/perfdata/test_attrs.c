@@ -215,7 +215,7 @@ static void test_ids(void)
 	jp_perf_attrs_free(&attrs);
 }
 
-/* A file without ids, since its writer died. */
+/* Tests a file without ids, whose writer died. */
 static void test_missing_ids(void)
 {
 	const struct jp_perf_attr sampling = {.sample_type = FULL,

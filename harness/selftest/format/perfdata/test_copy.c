@@ -52,7 +52,7 @@ static int copy_path(const char *path, struct jp_error *err)
 	return jp_output_close(copying.output, NULL) ?: ret;
 }
 
-/* The samples and the content of the copy. */
+/* What reading the copy back found: address and attr of each sample, and the whole file. */
 static struct {
 	uint64_t ips[8];
 	uint32_t attrs[8];
@@ -264,7 +264,7 @@ static void test_aux(void)
 	check(found.count == 1 && found.bytes[words[3] + 48] == 'A', "the payload is copied");
 }
 
-/* Files with the old header, which has no feature bits. */
+/* Tests a file with the old header, which has no feature bits. */
 static void test_old_header(void)
 {
 	begin_file();

@@ -75,7 +75,8 @@ class PerfFolder(Folder):
         self.assertEqual(json.loads(done.stdout)["samples"], 39)
 
     def test_bad_record(self) -> None:
-        """A bad record is reported when it is reached: all files were opened by then."""
+        """A record with bad content is found after all files were opened, so the message names the
+        folder."""
         self.split_records(1)
         bad = self.perf.map(1, 0x1000, 0x1000, "/some/program", 10**9)
         bad.body[64:80] = b"x" * 16  # the name does not end
@@ -84,14 +85,15 @@ class PerfFolder(Folder):
         self.assertIn(self.place("perf.data") + ": offset 0: expected a mapping record", output)
 
     def test_no_record(self) -> None:
-        """Found as its file is read."""
+        """A record of size 0 is found when its file is opened, so the message names that file."""
         self.split_records(2)
         files.write_bytes(self.part_path("data.1"), bytes(8))
         output = self.judge(self.place("perf.data"), status=99)
         self.assertIn("data.1: offset 0: expected a record of at least 8 bytes", output)
 
     def test_what_is_no_file(self) -> None:
-        """Others may have written the folder: follow no link, and wait for no FIFO."""
+        """Another user may have written the folder: jitproof follows no link in it and waits for no
+        FIFO."""
         self.split_records(1)
         os.rename(self.part_path("data.0"), self.place("elsewhere"))
         os.symlink(self.place("elsewhere"), self.part_path("data.0"))

@@ -155,7 +155,7 @@ static void test_features(void)
 	free(bytes);
 }
 
-/* Files with the old header, which has no feature bits. */
+/* Tests a file with the old header, which has no feature bits. */
 static void test_old_header(void)
 {
 	struct jp_reduced reduced;

@@ -88,7 +88,7 @@ static void test_samples(void)
 	      "frames may lack the name or the address");
 }
 
-static bool is_gone; /* of the last load() */
+static bool is_gone; /* whether the last load() lists "/a\n" as gone, and not "/a" */
 
 static int load(void)
 {

@@ -6,11 +6,12 @@ jitdump with a record of every type; names.map, a perf map with lines of every k
 emitted.eh_frame and expressions.eh_frame, unwinding tables behind the header that fuzz_eh_frame.c
 reads.
 
-Of the others, compressed.data, pipe.data and two_events.data are perf 6.1's (record -z, -o -, and
-two -e), cut to a few records; jit.dump is anon_exec's, of the first functions and two moves;
-perf.map was written by hand; program.elf is a small C program, stripped; symbols.elf a shared
-library with .symtab, .dynsym and .plt; expressions.S states how its two files are made. A folder
-with a target's name holds inputs that once killed or stopped that parser.
+It does not make the other files: perf 6.1 recorded compressed.data, pipe.data and two_events.data
+(record -z, -o -, and two -e), which were cut to a few records; jit.dump has the first functions and
+two moves of the workload anon_exec; perf.map was written by hand; program.elf is a small C program,
+stripped; symbols.elf a shared library with .symtab, .dynsym and .plt; expressions.S states how its
+two files are made. A folder with a target's name holds inputs that once killed or stopped that
+parser.
 """
 
 import os
@@ -155,7 +156,7 @@ def short_records() -> None:
 
 
 def wide_protect() -> None:
-    """Makes an mprotect of all memory, which was once walked page by page."""
+    """Makes an mprotect of all memory, which jitproof once handled page by page."""
     truth = rd.Truth(os.path.join(HERE, "../../../../validators/fixtures/anon/truth"))
     keep = truth.find(rd.Truth.MAP)[0]
     fields = list(truth.get(keep))
