@@ -33,7 +33,8 @@ __attribute__((unused)) static int check_done(void)
 	return failures || !checks;
 }
 
-/* Returns the next number of a xorshift generator whose state, never 0, is *@state. */
+/* Returns the next number of a xorshift generator, and updates its state *@state, which must not
+ * be 0. */
 __attribute__((unused)) static uint64_t check_random(uint64_t *state)
 {
 	*state ^= *state << 13;

@@ -14,17 +14,18 @@
 
 /*
  * Replaces library calls of the including test program: the Nth call of one kind since
- * failing_begin() fails. Calls by libraries count too. AddressSanitizer has its own allocator, so
- * this does not work with it.
+ * failing_begin() fails. Calls by libraries count too. Does not work with
+ * AddressSanitizer, which has its own allocator.
  *
  * A counting run stores the number of the first call from each chain of callers, found by frame
- * pointers. Libraries may use that register otherwise: the walk stops outside of the stack.
+ * pointers. Libraries may use the frame pointer register for other data: the walk stops at an
+ * address outside of the stack.
  */
 enum failing_kind {
 	FAILING_NONE,
 	FAILING_MEMORY, /* malloc(), calloc(), realloc() */
 	FAILING_READ,   /* read(), pread() */
-	FAILING_SIGNAL, /* as FAILING_READ, with EINTR: a second call succeeds */
+	FAILING_SIGNAL, /* read(), pread(): EINTR, and the next call succeeds */
 	FAILING_WRITE,
 	FAILING_STATUS, /* fstat() */
 	FAILING_MAP,    /* mmap() */
@@ -40,7 +41,7 @@ static struct {
 	unsigned long first[FAILING_PLACES / 2], nr_first;
 } failing;
 
-/* Makes the @nth call of @kind fail; 0: only counts the calls. */
+/* Makes the @nth call of @kind fail, or only counts the calls if @nth is 0. */
 static void failing_begin(enum failing_kind kind, unsigned long nth)
 {
 	failing.kind = kind;

@@ -8,10 +8,10 @@
 #include "harness/judge/validator.h"
 
 static size_t exceptions;         /* number of exceptions of the last judge() */
-static uint64_t exception_counts; /* the sum of their counts */
+static uint64_t exception_counts; /* sum of the counts of these exceptions */
 static char judged_error[1024];   /* reason of an ERROR of the case, or "" */
 
-/* A truth of @count acts and one process image. */
+/* Initializer of a truth with @count acts and one process image. */
 #define TRUTH_OF_ACTS(made_acts, count, image)                                                     \
 	{                                                                                          \
 		.version = 3, .acts = made_acts, .nr_acts = count, .incarnations = &(image),       \
@@ -33,7 +33,8 @@ __attribute__((unused)) static void free_truth_index(struct jp_truth *truth)
 }
 
 /* Judges @count @events by the validator @which. Returns its metric @name, or {.k = UINT64_MAX} if
- * the validator does not report it. Sets the three variables above. */
+ * the validator does not report it. Sets exceptions, exception_counts and
+ * judged_error. */
 static struct jp_metric judge(const char *which, const struct jp_evidence *evidence,
 			      const struct jp_event *events, size_t count, const char *name)
 {

@@ -117,7 +117,8 @@ struct made_symbol {
 	uint16_t section;
 };
 
-/* Appends a string table and the symbol table @called of @symbols. Returns the latter's header. */
+/* Appends a string table, and a section @called with the symbol table. Returns the header of the
+ * symbol table. */
 __attribute__((unused)) static Elf64_Shdr *elf_made_symbols(struct elf_made *made,
 							    const char *called, uint32_t type,
 							    const struct made_symbol *symbols,

@@ -44,7 +44,7 @@ static void perf_file_begin(struct perf_file *file, const struct jp_perf_attr *a
 	perf_file_put(file, &none, sizeof(none));
 }
 
-/* Appends a record of a header and @body of @size bytes. */
+/* Appends a record: a perf_event_header and @body of @size bytes. */
 static void perf_file_record(struct perf_file *file, uint32_t type, uint16_t misc, const void *body,
 			     size_t size)
 {

@@ -91,7 +91,7 @@ __attribute__((unused)) static uint64_t add_roots(void)
 	return jp_truth_root(JP_CHAIN, chain, 4) | (uint64_t)jp_truth_root(JP_DUMP, dump, 2) << 32;
 }
 
-/* The truth that was read last, and a stack found in it. */
+/* The truth that the current test reads, and the stack that it searched last. */
 static struct jp_truth *truth;
 static struct jp_truth_stack stack;
 static uint32_t parent, child; /* pids, if a child made the first act */

@@ -13,7 +13,7 @@ from adapting.observations import Frame, Stream
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.run_directory import Truth
 
-FORK = 1  # the cause in a PROCESS_START of the truth
+FORK = 1  # cause in a PROCESS_START record of a truth
 NamesOf = Callable[[int, int, int], str | None]
 
 

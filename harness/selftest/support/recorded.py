@@ -31,7 +31,7 @@ def judge(directory: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-# Metrics that count everything; their exceptions count only the wrong things.
+# Metrics that count evidence, right or wrong; their exceptions count only what is wrong.
 EVIDENCE = ("cpu.samples", "elf.files", "event.samples", "files.credited", "gated.named",
             "gated.older")
 
@@ -81,7 +81,7 @@ class Recorded(Folder):
     def judge(self) -> tuple[int, str]:
         self.perf.save(self.get_path("perf.data"))
         self.truth.save(self.get_path("truth"))
-        # Keep the stated number of samples right, except in tests of that number.
+        # Keep the number of samples in `capture` right, except in tests of that number.
         if "samples" in self.facts:
             self.facts["samples"] = str(len(self.perf.samples()) + self.miscounted)
         rd.write_facts(self.dir, self.facts)
@@ -136,8 +136,8 @@ class Recorded(Folder):
             "which nothing allows$"
 
     def expect_only(self, text: str, *metrics: str) -> None:
-        """Asserts that only @metrics have exceptions, and metrics of a single sample, in which an
-        altered sample contradicts itself."""
+        """Asserts that only @metrics have exceptions. Ignores metrics that compare the parts of a
+        single sample, since an altered sample contradicts itself."""
         found = set(re.findall(r"(?m)^# (\S+): \d+ with cause", text))
         found -= {"modes.bad", "records.bad", "registers.fp", "dump.words", "chain.dump",
                   "samples.nowhere"}
@@ -152,7 +152,7 @@ class Recorded(Folder):
         self.expect_only(text, metric)
 
     def list_functions(self) -> list[tuple[int, int]]:
-        """Returns [start, end) of each function, whenever it was loaded."""
+        """Returns [start, end) of each function that was ever loaded."""
         return [(slot[6], slot[6] + slot[7])
                 for slot in map(self.truth.get, self.truth.find(rd.Truth.CODE_LOAD))]
 
@@ -165,7 +165,8 @@ class Recorded(Folder):
                        for start, _ in self.list_functions()) and record.prot & rd.EXECUTE]
 
     def make_record(self, kind: int, payload: bytes, time: int | None = None) -> rd.Side:
-        """Returns a new record of the sampling event at @time; default: the start of sampling."""
+        """Returns a new record of the sampling event at @time; by default at the start of
+        sampling."""
         attrs, self.perf.attrs = self.perf.attrs, self.perf.attrs[:1]
         record: rd.Side = self.perf.side(kind, payload, time or int(self.facts["sampling"]))
         self.perf.attrs = attrs
@@ -175,8 +176,8 @@ class Recorded(Folder):
         return int(self.read_text("maps").splitlines()[0].split()[-1])
 
     def find_deep_sample(self, callers: int = 2, linked: bool = False) -> rd.Sample:
-        """Returns a sample in emitted code with @callers emitted callers in its chain. @linked: its
-        bp points to its own frame, and the dump contains the words of the frame."""
+        """Returns a sample in emitted code with @callers emitted callers in its chain. @linked: the
+        sample's bp points to the sampled function's frame, and the dump contains that frame."""
         for sample in self.perf.samples():
             user = sample.chain[sample.user():]
             bp = sample.regs[rd.X86_BP]

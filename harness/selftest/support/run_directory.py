@@ -27,7 +27,7 @@ from ci.base import files
 
 MMAP, LOST, COMM, EXIT, FORK, SAMPLE, MMAP2, LOST_SAMPLES = 1, 2, 3, 4, 7, 9, 10, 13
 FINISHED_ROUND = 68
-KERNEL, USER = 1, 2  # cpumode
+KERNEL, USER = 1, 2  # PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER
 COMM_EXEC, BUILD_ID = 1 << 13, 1 << 14
 CONTEXT_KERNEL, CONTEXT_USER, CONTEXT_MAX = 2**64 - 128, 2**64 - 512, 2**64 - 4095
 READ, WRITE, EXECUTE = 1, 2, 4
@@ -104,7 +104,8 @@ class Side(Record):
         self.attr = attr
 
     def tail(self) -> dict[int, int]:
-        """Returns the body's offset of each sample_id field; key 0: the start of the sample_id."""
+        """Returns the offset of each sample_id field in the body, by its bit in sample_type; key 0:
+        the offset of the whole sample_id."""
         fields, at = {}, len(self.body)
         for bit in (IDENTIFIER, CPU, STREAM_ID, ID, TIME, TID):
             if self.attr.sample_type & bit:
@@ -539,8 +540,8 @@ def without_witness(watched: str) -> str:
 
 def thin(source: str, target: str, wanted: int | None) -> None:
     """Makes a fixture of @source with about @wanted evenly chosen samples in emitted code. Omits
-    the witness, which would report the others as missing. None: keeps all samples and the
-    witness."""
+    the witness, which would report the others as missing. Keeps all samples and the witness if
+    @wanted is None."""
     os.makedirs(os.path.join(target, "elf"))
     perf = PerfData.load(os.path.join(source, "perf.data"))
     truth = Truth(os.path.join(source, "truth"))
@@ -590,7 +591,8 @@ def thin(source: str, target: str, wanted: int | None) -> None:
 
 
 def skew_clock(directory: str, nanoseconds: int) -> None:
-    """Imitates a capture whose clock differs from the truth's by @nanoseconds, either way."""
+    """Imitates a capture whose clocks differ from the truth's: by @nanoseconds on CPUs with an
+    even number, by -@nanoseconds on the others."""
     path = os.path.join(directory, "perf.data")
     perf = PerfData.load(path)
     for record in perf.records:

@@ -100,7 +100,8 @@ static void fail_each(const struct subject *subject, enum failing_kind kind)
 		      ret ? err.text : "leaks");
 		return;
 	}
-	/* Fail the first call from each place, and ever fewer of the other calls. */
+	/* Fail the first call from each chain of callers. Of the other calls, fail fewer the higher
+	 * their number is. */
 	for (unsigned long nth = 1, first = 0, next = 1; nth <= calls; nth++) {
 		const bool new = first < failing.nr_first &&failing.first[first] == nth;
 		const char *wrong;

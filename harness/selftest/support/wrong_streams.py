@@ -83,7 +83,7 @@ class Stream:
                 line[1] = str(int(line[1]) * factor)
 
 
-# Forms of a stream; each leaves it correct.
+# Forms: changes of a stream that leave it correct.
 
 NATIVE = "[native]"
 
@@ -119,7 +119,7 @@ def declare_no_protections(stream: Stream) -> None:
 FORMS: tuple[Alteration, ...] = (keep_all, keep_names, sum_samples, sum_names)
 
 
-# Alterations.
+# Alterations: changes that make a stream wrong.
 
 def drop_nine_of_ten(stream: Stream) -> None:
     stream.change_samples(lambda line, number: [line] if number % 10 == 0 else [])
@@ -469,7 +469,8 @@ ALTERATIONS: dict[tuple[Alteration, Alteration], set[str] | None] = {
     (keep_all, advance_times): {"whole", "invented"},
 }
 
-# (form, alteration): the same for a workload with code in a library without symbols.
+# (form, alteration): columns that must be red for a workload with code in a library without
+# symbols.
 BESIDE_FILES: dict[tuple[Alteration, Alteration], set[str]] = {
     (sum_samples, swap_names): {"right", "wrong"},
     (sum_samples, drop_names): {"right"},

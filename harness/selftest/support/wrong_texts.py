@@ -4,7 +4,7 @@
 import re
 from typing import Callable
 
-Change = Callable[[list[str], int], list[str] | None]  # takes a sample's words and number
+Change = Callable[[list[str], int], list[str] | None]  # maps words and number to new words
 
 
 def change_samples(stream: str, change: Change) -> str:
@@ -105,5 +105,5 @@ ALTERATIONS: dict[str, Callable[[str], str]] = {
         stream, lambda words, at: words[:4] + ["0xffffffff81000000"] * (at % 8 == 0) + words[4:]),
     "later": lambda stream: change_samples(
         stream, lambda words, _: ["sample", str(int(words[1]) + 3_000_000), *words[2:]]),
-    "libraries": lambda stream: re.sub(r"=object_\S+", "", stream),  # which is correct
+    "libraries": lambda stream: re.sub(r"=object_\S+", "", stream),  # still correct
 }

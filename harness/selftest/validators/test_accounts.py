@@ -92,7 +92,7 @@ class Attached(Recorded):
         self.expect_error("states 1 duplicates; none but ours drops any")
 
     def test_record_that_ends_within_a_mapping(self) -> None:
-        """Records a part of a mapping: the kernel records whole mappings."""
+        """A record of a part of a mapping is wrong, since the kernel records whole mappings."""
         record = next(one for one in self.perf.maps() if one.name == "//anon")
         record.size -= 4096
         self.expect_fail(self.match_count(1, "mappings.invented", "part"))
@@ -101,7 +101,7 @@ class Attached(Recorded):
         for _ in ("of ours", "of a profiler's"):
             for self.miscounted in (-1, 1):
                 self.expect_fail(self.match_count(1, "event.samples", "not-written"))
-            # jitproof states the number even if it is 0; others may omit it.
+            # jitproof writes the number of samples even if it is 0; other profilers may omit it.
             self.miscounted = -len(self.perf.samples())
             if "first_enabled" in self.facts:
                 self.expect_fail(self.match_count(1, "event.samples", "not-written"))
@@ -246,7 +246,7 @@ class Launched(Recorded):
         again.time += 1
         self.perf.insert(again)
         self.expect_fail(self.match_count(1, "records.acts", "twice"))
-        # An unmapping in that bracket permits a second record.
+        # If the memory was unmapped within that bracket, two records are right.
         act = self.truth.get(self.truth.find(rd.Truth.MAP)[3])
         self.truth.append(rd.Truth.UNMAP, *act[1:8], 0, 0)
         self.assertNotIn("records.acts: ", self.judge()[1])
@@ -505,7 +505,7 @@ class Published(Recorded):
         self.expect_fail(self.match_count(1, "injected.records", "added"))
 
     def test_records_that_injecting_altered(self) -> None:
-        """Injecting must not drop or alter records of files."""
+        """An injector must neither drop nor alter mapping records of files."""
         path = self.injected_path
         for change, message in (
                 (lambda one: setattr(one, "pgoff", one.pgoff + PAGE), "absent"),

@@ -47,7 +47,7 @@ static struct jp_event draw_act(uint64_t *seed)
 					 .to_len = draw_page(seed) / 3}};
 }
 
-/* Spans may overlap, since several acts can have the same time. */
+/* Draws a span; spans may overlap, since several acts can have the same time. */
 static struct jp_span draw_span(uint64_t *seed)
 {
 	struct jp_span span = {.pid = PID + check_random(seed) % PIDS,
@@ -68,7 +68,8 @@ static bool ends_a_span(const struct jp_span *spans, const struct jp_event *act)
 	return false;
 }
 
-/* Compares the count with that of a scan of all spans. An act after the last one must not count. */
+/* Compares the validator's count with a scan of all spans. The array has one act more than the
+ * truth, which must not count. */
 static void test_random_acts(uint64_t seed)
 {
 	struct jp_span list[SOME];

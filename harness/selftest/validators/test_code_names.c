@@ -80,7 +80,8 @@ static void test_covered(void)
 	jp_replay_free(view.spaces);
 }
 
-/* Several records cover everything from the lowest to the highest of their bytes. */
+/* If several records cover parts of a function, everything from the lowest to the highest covered
+ * byte counts as covered. */
 static void test_cover(void)
 {
 	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
@@ -262,7 +263,7 @@ static void test_causes(void)
 	jp_replay_free(spaces);
 }
 
-/* Measures finding the last image of each of @count processes that have two. */
+/* Measures the time to find the last image of each of @count processes that have two images. */
 static void find_images(size_t count)
 {
 	struct jp_truth_incarnation *all = allocate(2 * count, sizeof(*all));

@@ -8,7 +8,7 @@
 enum { PID = 5, SLACK = 10, BEGIN = 1000, STEP = 100, PAGE = 0x1000, PLAIN = JP_PROT_READ };
 enum { RX = JP_PROT_READ | JP_PROT_EXEC };
 
-/* A scene makes the @i-th of @count acts of the truth and the capture's record. */
+/* A scene: @make sets act @i of @count acts of the truth, and the capture's record of it. */
 struct scene {
 	const char *what, *metric;
 	void (*make)(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record);

@@ -25,9 +25,9 @@ LAST = re.compile(r"(names\.(right|wrong|unnamed|unjudged)|load\.right|order\.(h
 NEVER = 2**64 - 1
 Entry: TypeAlias = "Load | Decoded | rd.Map"
 Entries: TypeAlias = "Sequence[Entry]"
-# Description, index, kind of change, its argument.
+# description of a change, index of the changed record, kind of change, argument of the kind
 Change = tuple[str, int, str | None, Any]
-SEED, MOST = 20200527, 120  # changes of each test
+SEED, MOST = 20200527, 120  # seed, and number of changes in each test
 
 
 class Function: # pylint: disable=too-many-instance-attributes
@@ -40,7 +40,7 @@ class Function: # pylint: disable=too-many-instance-attributes
         self.begin = max(self.ready + facts["slack"], facts["sampling"])
 
     def begin_at_protect(self, truth: rd.Truth, facts: dict[str, int]) -> None:
-        """Moves `begin` to the act that made the memory executable; it stays executable."""
+        """Moves `begin` to the first act that made the memory executable."""
         acts = [slot for kind in (rd.Truth.MAP, rd.Truth.PROTECT)
                 for slot in map(truth.get, truth.find(kind)) if slot[2] == self.pid
                 and slot[6] <= self.start < slot[6] + slot[7] and slot[8] & rd.EXECUTE]
@@ -225,8 +225,9 @@ def decode(record: Entry) -> Entry:
 
 
 class Reference:
-    """The names of all judged samples and loads. For a changed list only the samples and loads at
-    addresses of changed records are evaluated again, as a name depends on no other records."""
+    """The names of all judged samples and loads, by brute force. If records change, only samples
+    and loads at the addresses of these records are evaluated again: a name depends on no other
+    records."""
 
     def __init__(self, functions: list[Function], samples: list[rd.Sample], facts: dict[str, int],
                  names: ByLoad | Names, records: Entries) -> None:
@@ -366,9 +367,9 @@ class Changed(Folder):
 
     def compare_changes(self, kind: str, changes: list[str], yielded: list[list[Any]],
                         before: Sequence[list[Any] | None] | None = None) -> None:
-        """Compares metrics with the brute force. @changes: a description of each change, the first
-        is no change; @yielded: the names by the brute force in the last file; @before: those in the
-        file before injecting, if that changed, too."""
+        """Compares metrics with the brute force. @changes: descriptions of the changes; the first
+        changes nothing. @yielded: for each, the names by the brute force in the last file.
+        @before: the names in the file before injecting, if that file changed, too."""
         metrics = self.judge_metrics()
         self.assertEqual(len(metrics), len(changes))
         before = before or [None] * len(changes)

@@ -13,7 +13,7 @@ struct meeting {
 	const char *what;
 	uint64_t mark;  /* time of the snapshot of maps */
 	uint64_t unmap; /* time at which the second mapping is unmapped; 0: never */
-	bool toggled;   /* the second changes protection between the record and the snapshot */
+	bool toggled;   /* the second mapping changes protection between record and snapshot */
 	const char *maps;
 	bool wrong;
 };
@@ -33,7 +33,7 @@ static const struct meeting rows[] = {
 static void judge_row(const struct meeting *row)
 {
 	static const char record[] = "of the kernel's";
-	const uint64_t toggled = row->toggled ? 2600 : 2002; /* before or after the record */
+	const uint64_t toggled = row->toggled ? 2600 : 2002; /* after or before TIME */
 	struct jp_event acts[] = {
 		MADE_ACT(EXEC, PID, PID, 900, 901, .task = {.how = JP_HOW_LAUNCH}),
 		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, X, "//anon")),

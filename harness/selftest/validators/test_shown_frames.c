@@ -56,7 +56,7 @@ static void test_comparison(void)
 		{{0x100, 0x200, 0x300}, 0, 2, false, NULL, 2},
 		{{0x100, 0x200, 0x300}, 0, 2, true, "extra-frame", 2},
 		{{0}, 0, 2, false, "no-frames", 0},
-		/* Both, one behind the other, or the dump alone. */
+		/* A reader may show callchain and dump one after the other, or the dump alone. */
 		{{0x100, 0x200, 0x100, 0x200}, 2, 2, true, NULL, 2},
 		{{0x100, 0x200}, 2, 2, true, "no-frames", 0},
 		{{0x100, 0x200, 0x300}, 4, 3, true, NULL, 3},

@@ -41,7 +41,8 @@ static struct jp_event make_sample(uint32_t tid, uint64_t time, uint32_t cpu)
 	return event;
 }
 
-/* The first sample is on CPU 0, in the middle of an activation of PID; each row is a second. */
+/* The first sample is on CPU 0, in the middle of an activation of PID; each row describes a second
+ * sample, @later ns after the first. */
 static void test_samples(void)
 {
 	static const struct {
@@ -52,13 +53,13 @@ static void test_samples(void)
 	} rows[] = {
 		{0, PID, 0, 1000, false},
 		{0, PID, 1, 1000, true},
-		{1000, PID, 1, 1000, false}, /* may have migrated */
+		{1000, PID, 1, 1000, false}, /* the thread may have migrated */
 		{0, PID + 1, 1, 1000, false},
 		{0, PID + 1, 0, 1000, true},
 		{0, PID + 1, 0, -1000, true},
-		{1000, PID + 1, 0, 1000, false}, /* may have shared the CPU */
+		{1000, PID + 1, 0, 1000, false}, /* the threads may have shared the CPU */
 		{0, PID + 1, 0, LENGTH / 2 - SLACK - 1, true},
-		{0, PID + 1, 0, LENGTH / 2 - SLACK, false}, /* may be past the end */
+		{0, PID + 1, 0, LENGTH / 2 - SLACK, false}, /* the activation may have ended */
 		{0, PID + 1, 0, -LENGTH / 2 + SLACK + 1, true},
 		{0, PID + 1, 0, -LENGTH / 2 + SLACK, false},
 		{0, PID, 1, LENGTH, false}, /* sample in no activation */

@@ -6,7 +6,7 @@
 
 enum { PID = 9, THREADS = 3, DUE = 1000, PERIOD = 1000 };
 
-/* One thread got the samples of the two others as well. */
+/* Each thread in turn gets the samples of all three threads. */
 static void test_moved(void)
 {
 	struct jp_witness_sample samples[THREADS * DUE];

@@ -42,7 +42,7 @@ static struct jp_evidence make_gated(struct jp_truth *truth, size_t count)
 						  .nr_intervals = count}};
 }
 
-/* A process image counts if it certainly existed during its interval. */
+/* A process image counts if it certainly existed during an interval of its process. */
 static void test_images_in_interval(void)
 {
 	static const struct {
@@ -232,7 +232,7 @@ static void test_records_before_samples(void)
 	}
 }
 
-/* A process without an interval must be recorded if the gate does not hold back records. */
+/* Records of a process without an interval must exist if the gate does not hold back records. */
 static void test_no_interval(void)
 {
 	static const char *const gates[] = {"sideband", "none"};
@@ -252,7 +252,8 @@ static void test_no_interval(void)
 	}
 }
 
-/* A record of half a mapping is wrong while the whole was certainly mapped, within @slack. */
+/* A record of half a mapping is wrong at times when the whole mapping certainly existed, even if
+ * clocks differ by @slack. */
 static void test_parts(uint64_t slack)
 {
 	const uint64_t from = 1001, until = from + 2 * slack + 1000;

@@ -11,7 +11,7 @@ static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .fi
 static const struct jp_event_asked task = {
 	.cpus = true, .kernel = true, .user = true, .inherit = true, .period = PERIOD};
 
-/* The streams of samples of one case. */
+/* The samples that the capture and the witness took of one case. */
 struct streams {
 	struct jp_event capture[MOST];
 	struct jp_witness_sample witness[MOST];
@@ -235,7 +235,7 @@ static void test_other_faults(void)
 }
 
 /* Throttles both timers, the witness's first, until the tick at each tenth period, as the capture
- * states. @both false: the witness's alone. */
+ * states. If @both is false, throttles only the witness's timer. */
 static void throttle_streams(bool both)
 {
 	size_t kept = 0;

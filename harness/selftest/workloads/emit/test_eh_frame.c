@@ -39,8 +39,9 @@ static void store_word(uint64_t addr, uint64_t value)
 
 static struct elf_made made;
 
-/* Makes an ELF file with .text, .eh_frame and .eh_frame_hdr like perf's. @by_segment: the index is
- * found by its segment, else .eh_frame by its section. Returns the address of .text. */
+/* Makes an ELF file with .text, .eh_frame and .eh_frame_hdr like perf's. @by_segment: a reader
+ * finds the index by its segment; otherwise it finds .eh_frame by its section. Returns the address
+ * of .text. */
 static uint64_t make_elf(const struct jp_emitted *emitted, const unsigned char *tables, size_t size,
 			 size_t hdr_size, bool by_segment)
 {

@@ -41,7 +41,7 @@ struct following {
 	uint64_t starts[JP_SHAPES],
 		first_words[JP_SHAPES]; /* start and first bytes of each function */
 	unsigned long steps, activations, found[JP_SHAPES];
-	bool visited[JP_SHAPES][256]; /* by shape and offset of the instruction */
+	bool visited[JP_SHAPES][256]; /* instructions stepped on, by shape and offset */
 	const struct notes *notes;
 };
 
@@ -51,7 +51,8 @@ static void __attribute__((noinline))
 run_shapes(const enum jp_shape *shapes, uint32_t depth, unsigned shift)
 {
 	const struct jp_function **list = calloc(depth, sizeof(*list));
-	/* Different stack pointers modulo 64: what a realigned frame rounds away. */
+	/* Vary the stack pointer modulo 64, so that a realigned frame rounds away different
+	 * amounts. */
 	volatile char *buf = alloca(16 * (1 + shift % 4));
 	struct jp_path path;
 

@@ -4,9 +4,10 @@
 #include "harness/selftest/support/check.h"
 #include "workloads/emit/emitter.h"
 
-static uintptr_t from, to; /* the last flush */
+static uintptr_t from, to; /* range of the last flush */
 
-/* libgcc's, which __builtin___clear_cache() calls except on machines with coherent caches. */
+/* Replaces libgcc's function, which __builtin___clear_cache() calls except on machines with
+ * coherent caches. */
 void __clear_cache(void *start, void *end);
 
 void __clear_cache(void *start, void *end)

@@ -51,10 +51,10 @@ static int publish_all(const char *how, const char *with)
 	return ret ? ret : jp_publish_end();
 }
 
-/* Contents of a jitdump. */
+/* What reading a jitdump back found: numbers of records, and which contents were right. */
 struct found {
 	unsigned of[JP_JITDUMP_TYPES], good, backwards, debug_first, unaligned;
-	int end; /* the last result of jp_jitdump_next() */
+	int end; /* last result of jp_jitdump_next() */
 	uint32_t header;
 	bool code_right, vma_right, lines_right;
 };
