@@ -5,7 +5,6 @@
 * capture: a fixed amount of work, alternately watched and unwatched. The interrupts that take
   samples count as CPU time of the watched program. Wall time is meaningful only on an idle
   machine;
-  has nothing else to do;
 * file: bytes per sample, and the CPU time of the process that drains the rings;
 * unwinding: samples per second that jitproof and perf unwind on one core;
 * frame pointer: emitted code with and without frame pointers (workload frame_cost).
@@ -28,7 +27,7 @@ from ci.base import process
 from ci.base.text import find_match
 from ci.bench import usage
 
-PAIRS = 7  # of runs
+PAIRS = 7  # number of pairs of compared runs
 
 # Calls 40 functions deep in less than 8 KiB, all with frame pointers. The environment lies above
 # them on the stack, so that the largest dump is full. Prints the wall and CPU time of the work, in

@@ -28,10 +28,10 @@ from ci.labelled import sysroot
 
 class Compared(NamedTuple):
     case: str
-    truth: tuple[str, str]  # the worst cause of broken stacks and of missing names, by validators
-    explained: tuple[str, str]  # worst causes that explain found: (stacks, names)
+    truth: tuple[str, str]  # worst causes by the validators: (broken stacks, missing names)
+    explained: tuple[str, str]  # worst causes by explain: (broken stacks, missing names)
     agree: bool
-    why: str  # why a capture cannot show the truth; "": unknown
+    why: str  # why a capture cannot show the true cause, or "" if unknown
 
 
 def find_worst_cause(causes: Sequence[str], truth: tuple[str, str],

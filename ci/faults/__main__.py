@@ -55,7 +55,7 @@ class Measured(NamedTuple):
     calls: int
     sites: int
     tried: int
-    bad: list[str]  # a line for each
+    bad: list[str]  # a line for each run that broke a rule
 
 
 def make_fixture(*parts: str) -> str:

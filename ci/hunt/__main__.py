@@ -46,7 +46,7 @@ class Hunt:
         yield from self.map_all(self.run_one, crossings)
 
     def probe_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
-        """Does the same, but compares no crossing with its twins."""
+        """Runs @crossings like run_all(), but does not compare them with their twins."""
         yield from self.map_all(self.probe_one, crossings)
 
     def map_all(self, run: Callable[[Crossing], Trial],
@@ -78,14 +78,15 @@ class Hunt:
             report.print_new(cluster, known.find_id(self.known, cluster.signature))
 
     def exclude(self, trial: Trial) -> None:
-        """Never again tries what is impossible in the refused @trial."""
+        """Finds the impossible combination in the refused @trial, and excludes it from further
+        tries."""
         small, items = probing.find_impossible(self.space, trial, self.probe_all)
         if items is not None and time.monotonic() < self.end:
             self.cover.exclude(items)
             report.print_impossible(items, small.why)
 
     def step(self) -> None:
-        """Runs as many crossings as at the same time are allowed."""
+        """Runs a crossing for each of --jobs, at the same time."""
         for trial in self.run_all([self.cover.choose() for _ in range(self.options.jobs)]):
             self.handle(trial)
         state.save(self.options.folder, self.progress, self.cover, self.clusters)

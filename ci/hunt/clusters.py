@@ -37,7 +37,7 @@ def split(items: list[Item], count: int) -> list[list[Item]]:
 
 
 def find_smaller(items: list[Item], count: int) -> list[list[Item]]:
-    """Returns the parts of @items, then what is left without each."""
+    """Returns @items in @count parts, then for each part @items without it."""
     parts = split(items, count)
     rest = [[item for item in items if item not in part] for part in parts]
     return rest if count == 2 else parts + rest
@@ -51,7 +51,8 @@ class Reduction:
         self.seen: set[frozenset[Item]] = set()
 
     def try_all(self, candidates: list[list[Item]]) -> Trial | None:
-        """Returns the first trial that shows it, of crossings that were not tried before."""
+        """Tries the crossings of @candidates that were not tried before. Returns the first trial
+        for which `shows` holds, or None."""
         crossings = []
         for items in candidates:
             crossing = make_crossing(self.space, items)
@@ -65,7 +66,8 @@ class Reduction:
         best, count = start, 2
         self.seen.add(frozenset(start.crossing.items()))
         while True:
-            # What every case needs comes last: parts of the items are then plain cases.
+            # Leave out the plain workload and policy: make_crossing() adds them where they are
+            # missing.
             items = sorted(set(best.crossing.items()) - set(PLAIN.items()))
             if not items:
                 return best
@@ -84,15 +86,15 @@ def has_signature(wanted: Signature, trial: Trial) -> bool:
 
 
 class Clusters:
-    """All clusters by signature."""
+    """All clusters of failures, by signature."""
 
     def __init__(self, space: Space, run: Run) -> None:
         self.space, self.run = space, run
         self.found: dict[Signature, Cluster] = {}
 
     def add(self, trial: Trial) -> list[Cluster]:
-        """Counts the failures of @trial. Returns the clusters that are new; each was reduced, or
-        shows in what another one was reduced to."""
+        """Counts the failures of @trial. Returns the new clusters, each with its smallest crossing;
+        signatures that one reduced crossing shows share it."""
         fresh = []
         small = trial
         for signature in sorted(trial.signatures, key=str):

@@ -10,7 +10,7 @@ from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, pairs_of
 
 Pair = tuple[Item, Item]
 TRIES = 12  # random completions of an uncovered pair; the one with most new pairs is taken
-SHARE = 0.25  # of the dimensions beside the needed ones that a random crossing sets
+SHARE = 0.25  # probability that a random crossing sets a dimension that it does not need
 
 
 class Cover:
@@ -29,7 +29,7 @@ class Cover:
         self.open -= pairs
 
     def exclude(self, crossing: Crossing) -> None:
-        """Never again tries @crossing, or one that contains it."""
+        """Excludes @crossing, and each crossing that contains it, from further tries."""
         items = frozenset(crossing.items())
         self.impossible.append(items)
         self.open = {pair for pair in self.open if not items <= {*pair}}
@@ -39,7 +39,8 @@ class Cover:
         return any(one <= items for one in self.impossible)
 
     def complete(self, pair: tuple[Item, ...]) -> Crossing | None:
-        """Returns a random crossing that contains @pair, or None if it needs what excludes it."""
+        """Returns a random crossing that contains @pair, or None if an item needs a value of a
+        dimension that already has another value."""
         crossing: Crossing = dict(pair)
         todo = list(pair)
         while todo:
@@ -58,7 +59,7 @@ class Cover:
         return crossing
 
     def fill(self, crossing: Crossing) -> Crossing:
-        """Adds random values of other dimensions."""
+        """Adds random values of dimensions that @crossing does not set."""
         names = sorted(set(self.space.values) - set(crossing))
         self.random.shuffle(names)
         for name in names:

@@ -21,21 +21,22 @@ def list_others(space: Space, items: Crossing, name: str) -> Iterator[Crossing]:
 
 
 def is_refused(crossings: list[Crossing], run: Run) -> bool:
-    """Returns whether all @crossings are refused; runs no more than needed to know."""
+    """Returns whether all @crossings are refused; stops at the first that is not."""
     return all(trial.is_refused for trial in run(crossings))
 
 
 def find_impossible(space: Space, refused: Trial, run: Run) -> tuple[Trial, Crossing | None]:
-    """Returns the smallest refused crossing, and the items that no crossing can have together; None
-    if another item makes them possible."""
+    """Returns the smallest refused crossing, and the items that no crossing can have together, or
+    None in their place if another item makes them possible."""
     small = Reduction(space, lambda one: one.outcome == refused.outcome, run).reduce(refused)
     items = dict(small.crossing)
     for name, plain in PLAIN.items():
         if items.get(name) == plain and is_refused([*list_others(space, items, name)], run):
             del items[name]
         elif items.get(name) == plain:
-            items[name] = refused.crossing[name]  # the reduction replaced it by the plain one
-    # A machine that lacks something lacks it for all.
+            items[name] = refused.crossing[name]  # undo the reduction's change to the plain value
+    # A REJECTED line may lack a required item; other refusals come from the machine, for which more
+    # items change nothing.
     if small.outcome == REJECTED:
         for name in sorted(set(space.values) - set(small.crossing)):
             if not is_refused([*list_others(space, items, name)][:1], run):

@@ -21,13 +21,13 @@ HARMLESS = frozenset({(FOR_CAPTURE + "--threads", ""), (FOR_CAPTURE + "-z", ""),
                       (FOR_INJECT + "--aslr", ""), (INSIDE, "1")})
 # Metrics that state how good the result is; others vary with the load of the machine.
 QUALITIES = ("names.", "load.", "broken.", "injected.", "shown.")
-MERGED = ("names.", "load.")  # of these, those that depend on an inject
+MERGED = ("names.", "load.")  # qualities that depend on the injector
 FIRST, SECOND = 1, 2  # seeds of loop lengths
-LEAST = 30  # a smaller n has intervals that show nothing
+LEAST = 30  # smallest number of trials of a compared rate; intervals of fewer are too wide
 
 
 def list_twins(crossing: Crossing) -> Iterator[tuple[str, Crossing]]:
-    """Yields (name of the relation, crossing that must give the same)."""
+    """Yields (name of the relation, twin: a crossing that must give the same result)."""
     for name, value in sorted(crossing.items()):
         if (name, value) in HARMLESS:
             yield "without " + name.removeprefix(FOR_CAPTURE).removeprefix(FOR_INJECT), \
@@ -35,7 +35,7 @@ def list_twins(crossing: Crossing) -> Iterator[tuple[str, Crossing]]:
 
 
 def are_apart(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    """Returns whether the intervals of two rates do not overlap."""
+    """Returns whether the confidence intervals of two rates do not overlap."""
     return min(one.get("n", 0), other.get("n", 0)) >= LEAST and (
         one["lo"] > other["hi"] or other["lo"] > one["hi"])
 

@@ -55,7 +55,8 @@ def format_capture(words: Sequence[str], external: frozenset[str]) -> tuple[str,
 
 
 class Space:
-    """All dimensions: @values by name; @parents of an item: it needs one of these, or nothing."""
+    """All dimensions. @values: values by dimension. @parents: for each item, the items of which a
+    crossing needs at least one beside it; if empty, the item needs no other."""
 
     def __init__(self, listed: dict[str, Any], request: Request = Request()) -> None:
         self.external = frozenset(one["name"] for one in listed["captures"] if one["external"])

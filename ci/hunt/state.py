@@ -18,8 +18,8 @@ NAME = "hunt.json"
 
 @dataclasses.dataclass
 class Progress:
-    """How far a hunt is: seed, number of crossings, numbers of outcomes by name and of crossings
-    without a verdict by reason."""
+    """The progress of a hunt: its seed, the number of crossings tried, how many had each outcome,
+    and how many had no verdict for each reason."""
     seed: int
     tried: int = 0
     outcomes: dict[str, int] = dataclasses.field(default_factory=dict)

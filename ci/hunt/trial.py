@@ -37,8 +37,9 @@ Metrics = Mapping[str, Mapping[str, float]]
 
 @dataclasses.dataclass
 class Trial:
-    """One run of a crossing. @merged: the metrics of the same recording with our own inject, if
-    another one merged it. @incomparable: metrics that vary from run to run."""
+    """One run of a crossing. @merged: if another injector merged the recording, the metrics of
+    the same recording merged by our own injector. @incomparable: metrics that vary from run to
+    run."""
     crossing: Crossing
     outcome: str
     why: str
@@ -73,14 +74,14 @@ def list_readers(result: dict[str, Any], cause: str) -> list[str]:
 
 def find_signatures(outcome: str, why: str, tools: str,
                     result: dict[str, Any] | None = None) -> frozenset[Signature]:
-    """Returns the signatures of a result: one for each line of @why that states a failure. Of a
-    failure in reading it has the readers, whatever tool recorded."""
+    """Returns the signatures of a result: one for each line of @why that states a failure. The
+    signature of a failure in reading has the readers that failed in place of the recording tool."""
     if outcome in ("PASS", "SKIP", REJECTED):
         return frozenset()
     found = set()
     for line in filter(None, why.split("\n")):
         if line.startswith(" "):
-            continue  # explains the line before
+            continue  # an indented line explains the line before
         match = UNIT.match(remove_figures(line))
         if not match:
             found.add(Signature(outcome, remove_figures(line)[:120], tools))

@@ -51,7 +51,7 @@ class Bench:
         self.data = self.place("perf.data")
         self.jitproof = os.path.join(scratch, "bin", "jitproof")
         self.steps: list[str] = []
-        self.pid = self.launched = 0  # the attached process; the recorder of a launched program
+        self.pid = self.launched = 0  # pids of an attached process, and of a launching recorder
         self.extra: list[str] = []  # files of the capture that no mapping names
         # perf, our recorder and runtimes agree on this directory for jitdumps. Stack dumps contain
         # the environment, so nothing of the caller's is in it.

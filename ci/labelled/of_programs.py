@@ -42,7 +42,7 @@ add_family("ours")
 
 @register_recipe("healthy-shell-7.3", "healthy")
 def make_shell(bench: Bench) -> None:
-    """A shell that starts a program several times."""
+    """Records a shell that starts a program several times."""
     chain = bench.build_chain()
     bench.launch("7.3", CHAINS, ["sh", "-c", "for i in 1 2 3 4; do %s 250; done" % chain])
 
@@ -114,7 +114,7 @@ add_library("healthy-library-6.12", "6.12", "library_call(called_back, n)", "hea
 
 @register_recipe("program-no-fp-7.2", "library-no-frame-pointer")
 def make_program_without(bench: Bench) -> None:
-    """The program itself has no frame pointer and computes in %rbp."""
+    """Records a program that is built without frame pointers and computes in %rbp."""
     text = programs.USES_LIBRARY.replace("USE", "library_loop(n)") + programs.LIBRARY
     bench.launch("7.2", CHAINS, [bench.build("program", text, "-O2", "-fomit-frame-pointer")])
 
@@ -137,7 +137,7 @@ add_deep_dump("healthy-dump-7.2", "healthy", "7.2", 8192, "-DDEPTH=10", "-DSIZE=
 
 
 def add_missing(name: str, version: str, *options: str, dump: bool) -> None:
-    """The recorded program is deleted before the capture is read."""
+    """Adds a recipe whose recorded program is deleted before the capture is read."""
     @register_recipe(name, "missing-file")
     def make(bench: Bench) -> None:
         if dump:
@@ -156,7 +156,7 @@ add_missing("missing-program-ours", "ours", dump=True)
 
 @register_recipe("replaced-program-6.12", "missing-file")
 def make_replaced(bench: Bench) -> None:
-    """The program is built again between recording and reading, with another build id."""
+    """Records a program that is built again before the capture is read, with another build id."""
     program = bench.build_chain()
     bench.launch("6.12", CHAINS, [program])
     bench.must(["rm", program])
@@ -188,7 +188,7 @@ def make_kernel_chains(bench: Bench) -> None:
 
 
 def add_lost_samples(version: str, *options: str) -> None:
-    """A ring with room for a few dozen samples."""
+    """Adds a recipe whose ring has room for a few dozen samples only."""
     @register_recipe("lost-samples-" + version, "lost-samples")
     def make(bench: Bench) -> None:
         bench.launch(version, options, [build_family(bench), "400"])
@@ -216,8 +216,8 @@ SAMPLE_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 
 
 def add_throttled(version: str) -> None:
-    """Requests three times as many samples as the kernel allows; the limit is 30,000 a second
-    meanwhile."""
+    """Adds a recipe that requests three times as many samples as the kernel allows, which is set to
+    30,000 a second for the recording."""
     @register_recipe("throttled-" + version, "throttled")
     def make(bench: Bench) -> None:
         program, before = bench.build_chain(), files.read(SAMPLE_RATE)
@@ -235,7 +235,7 @@ add_throttled("5.10")
 
 @register_recipe("healthy-everything-6.1", "healthy")
 def make_everything(bench: Bench) -> None:
-    """A system-wide capture, without the records of other processes."""
+    """Records the whole system, then removes the records of other processes."""
     bench.launch("6.1", ("-a", *CHAINS), [build_family(bench), "600"])
     perf = rd.PerfData.load(bench.data)
     ours = {0, 2**32 - 1} | {one.pid for one in perf.maps() if one.name.startswith(bench.folder)}
@@ -256,7 +256,8 @@ def get_pid(record: Any) -> int:
 
 
 def add_delayed_attach(version: str) -> None:
-    """perf reads /proc, waits a second, and only then gets records of mappings."""
+    """Adds a recipe in which perf reads /proc, waits a second, and only then gets mapping
+    records."""
     @register_recipe("attach-window-delay-" + version, "attach-window")
     def make(bench: Bench) -> None:
         mapper = bench.build("mapper", programs.MAPPER, *WITH_FP)
@@ -269,7 +270,7 @@ add_delayed_attach("7.3")
 
 @register_recipe("missing-cut-short-6.1", "missing-file")
 def cut_short(bench: Bench) -> None:
-    """The remaining part of the program has a build id but no symbols."""
+    """Truncates the program's file: the remaining part has a build id but no symbols."""
     program = bench.build_chain()
     bench.launch("6.1", CHAINS, [program])
     bench.must(["truncate", "-s", "4096", program])
@@ -277,7 +278,7 @@ def cut_short(bench: Bench) -> None:
 
 @register_recipe("missing-in-memory-6.1", "missing-file")
 def make_in_memory(bench: Bench) -> None:
-    """The program is not a file."""
+    """Records a program that runs from memory, without a file."""
     program = bench.build_chain("chain", "-static", "-fno-omit-frame-pointer")
     bench.launch("6.1", CHAINS, [bench.build("from_memory", programs.FROM_MEMORY, "-O1"), program])
 
@@ -290,7 +291,8 @@ def make_sorted_by_libc(bench: Bench) -> None:
 
 @register_recipe("namespaces-6.1", "pid-namespace-map")
 def make_namespaces(bench: Bench) -> None:
-    """A JIT with a /tmp of its own, which hides its perf map. NAMESPACES records show that."""
+    """Records a JIT in a mount namespace whose /tmp hides its perf map. NAMESPACES records show the
+    namespace."""
     jit = bench.workload("wx_toggle", "--publish=none", "--control-fd", "none")
     bench.launch("6.1", (*CHAINS, "--namespaces"), [
         "sh", "-c", "echo ready; timeout 2 unshare -fpm %s; true" % " ".join(jit)])

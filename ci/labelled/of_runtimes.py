@@ -202,7 +202,8 @@ add_script("guile-6.12", "jit-no-frame-pointer no-name-source", "6.12", "guile",
 
 @register_recipe("qemu-6.1", "jit-no-frame-pointer no-name-source")
 def make_qemu(bench: Bench) -> None:
-    """User emulation: translated code. Version 7.2 writes neither a map nor a jitdump."""
+    """Records qemu-user, whose version 7.2 publishes its translated code neither in a perf map nor
+    in a jitdump."""
     emulator = find_program("qemu-x86_64", "apt-get install qemu-user")
     bench.launch("6.1", CHAINS, [emulator, bench.build_chain("chain", "-static"), "1500"])
 
@@ -251,7 +252,8 @@ def install_npm_binary(bench: Bench, package: str, binary: str) -> str:
 
 
 def add_npm(name: str, label: str, version: str, package: str, binary: str, *options: str) -> None:
-    """A program of npm, 100 MB, which is not kept."""
+    """Adds a recipe for a program of an npm package. The tree does not keep the capture, since the
+    program has 100 MB."""
     @register_runtime(name, label)
     def make(bench: Bench) -> None:
         path = install_npm_binary(bench, package, binary)

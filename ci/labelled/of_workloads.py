@@ -178,7 +178,8 @@ add_map_partial("ours", slice(8), "the perf map's lines of the first program sta
 
 @register_recipe("map-stale-pid-7.2", "map-stale")
 def map_of_earlier_process(bench: Bench) -> None:
-    """The map of an earlier process with this pid: other addresses, an older file."""
+    """Writes a perf map of an earlier process with the same pid: an older file, with other
+    addresses."""
     bench.attach("7.2", CHAINS, bench.workload("anon_exec", FP))
     path = "/tmp/perf-%d.map" % bench.pid
     files.write(path, "".join("%x %x old_function_%d\n" % (0x7e0000000000 + i * 64, 64, i)

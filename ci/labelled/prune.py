@@ -9,8 +9,8 @@ PAGE = 4096
 KEPT = (".note", ".symtab", ".strtab", ".dynsym", ".dynstr", ".shstrtab", ".eh_frame",
         ".gnu_debuglink", ".gnu_debugdata", ".dynamic", ".plt", ".comment")
 SYMBOL = 24
-# In bytes. Prunes symbol tables above this size to symbols near samples, and removes call frame
-# information above this size unless stack dumps need it.
+# Size in bytes. A larger symbol table is pruned to symbols near samples; larger call frame
+# information is removed unless stack dumps need it.
 MUCH = 400_000
 NOBITS = 8
 

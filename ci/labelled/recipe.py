@@ -13,7 +13,7 @@ class Recipe(NamedTuple):
     name: str
     label: tuple[str, ...]  # the main cause first, then causes that may tie with it
     make: Make
-    kept: bool  # whether the tree keeps the capture
+    kept: bool  # whether the tree contains the capture
 
 
 RECIPES: dict[str, Recipe] = {}

@@ -9,7 +9,7 @@ from typing import Iterator
 
 from ci.lint.tree import C_FOLDERS, Found, Source, Tree, find_includes, read_text, blank_comments
 
-# A path in this tree, or a name without a folder. Other paths are the kernel's.
+# A path in this tree, or a file name without a folder. Other paths are of files of the kernel.
 OURS = r"(?:harness|workloads|validators|facts|ci|docs|results)/"
 FILE = re.compile(rf"(?<![\w./*-])({OURS}[\w./-]*\w\.[a-z]+|[\w-]+\.(?:c|h|py|md))(?![\w/*-])")
 

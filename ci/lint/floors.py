@@ -21,7 +21,7 @@ FLOORS = (
     ("harness/repro", "harness/score"),
     ("harness/command",),
 )
-# (folder, all headers that it may include, why): folders that are on no floor.
+# Folders that are on no floor: (folder, all headers that its files may include, why).
 OURS = r"(harness|workloads|validators)/"
 ROOMS = (
     ("workloads/",
@@ -120,7 +120,8 @@ def make_graph(tree: Tree, node: Callable[[str], str]) -> Graph:
 
 
 def add_names(tree: Tree, graph: Graph, node: Callable[[str], str]) -> Graph:
-    """Adds edges to nodes that define used functions: a header of many files would hide them."""
+    """Adds an edge from each node to the nodes that define the functions that it uses. Includes
+    alone would not show them if one header declares the functions of many files."""
     code = {source.path: blank_comments(source.text) for source in tree.c
             if source.path.endswith(".c") and not source.is_selftest}
     homes: dict[str, set[str]] = collections.defaultdict(set)

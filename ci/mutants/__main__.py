@@ -41,7 +41,7 @@ class Worker:
     def __init__(self, bench: Bench, options: argparse.Namespace, begin: float) -> None:
         self.bench, self.begin = bench, begin
         self.seconds, self.most = options.seconds, options.most
-        # Time for each mutant if only some are tried; 0: no limit.
+        # Seconds for each mutant if --random chose some; 0: no limit.
         self.share = options.seconds * options.jobs / options.random if options.random else 0.0
         self.killers = table.read_killers(TREE)
 

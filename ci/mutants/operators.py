@@ -8,7 +8,7 @@ from typing import Callable, Iterator, NamedTuple
 class Mutant(NamedTuple):
     file: str
     function: str
-    line: int  # from 0; current place, not part of the key
+    line: int  # current line number, from 0; not part of the key
     old: str
     new: str
     operator: str

@@ -23,7 +23,7 @@ from ci.base.status import Unusable
 from ci.mutants.operators import Mutant
 
 LEAST_S, FACTOR = 10, 15
-WAIT = 20  # limit in seconds of wall clock for each second of CPU time, for busy machines
+WAIT = 20  # seconds of wall clock allowed for each second of the CPU limit: machines are busy
 MEMORY = 8 << 30
 FILE = 1 << 30  # largest file to write, bytes; unit tests, which make holes of TiBs, have no limit
 
@@ -64,16 +64,17 @@ class Oracle:
     """An oracle: a mutant must give the same answer as the unchanged program."""
 
     digests = False  # compares the whole output, not only whether a test passes
-    slow = False  # used only after all mutants were tried on the fast oracles
+    slow = False  # such oracles are used after all mutants were tried on the fast ones
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.expected: Done | None = None
-        self.plain = ""  # the unchanged program
+        self.plain = ""  # path of the unchanged program
         self.seconds = 0.0
 
     def can_notice(self, mutant: Mutant) -> bool:
-        """Returns whether the oracle could notice @mutant, if it was not traced."""
+        """Returns whether the oracle might notice @mutant; used if no trace shows which lines it
+        runs."""
         return True
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:

@@ -8,8 +8,8 @@ from typing import Any, Iterable, Iterator
 FORMAT, VERSION = "jitproof-board", 1
 # (title, file) of all pages
 PAGES = (("Start", "index.html"), ("Profilers", "profilers.html"), ("Kernels", "matrix.html"))
-LONGEST = 24  # characters of a cell; `value` has the whole text
-COLOURS = 6  # for values that are neither good nor bad
+LONGEST = 24  # most characters of a cell; its `value` has the whole text
+COLOURS = 6  # number of colours for values that are neither good nor bad
 
 
 @dataclasses.dataclass

@@ -68,7 +68,7 @@ class Pair:
 
 
 class Space:
-    """The mappings of a process. The last entry of an address counts."""
+    """The mappings of a process. For an address, its last entry in `maps` counts."""
 
     def __init__(self) -> None:
         # (start, end, offset, executable, name)
@@ -338,7 +338,7 @@ class Comparison:
 def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[str]) -> Comparison:
     ours, result = read_ours(options.jitproof, path, judge_options), Comparison()
     alone = 0
-    if judge_options:  # where the guess began, in frames
+    if judge_options:  # number of frames before frame pointers were followed
         for key, stacks in read_ours(options.jitproof, path, []).items():
             for one, other in zip(ours[key], stacks):
                 if other["stop"] in ("no-cfi", "no-elf"):

@@ -123,7 +123,8 @@ def find_path(path: str, truth: Mapping[str, float]) -> str | None:
 
 
 def find_wrong_shares(truth: Shares, found: Mapping[str, int], evidence: float) -> list[str]:
-    """Returns what is wrong. @evidence: number of independent samples in @found."""
+    """Returns a text for each path whose share of the samples differs from the program's
+    measurement. @evidence: number of independent samples in @found."""
     problems, weights = [], dict.fromkeys(truth, 0)
     elsewhere = 0
     for path, weight in found.items():

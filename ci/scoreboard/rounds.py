@@ -27,12 +27,12 @@ PROFILERS = os.path.join(ROOT, "harness", "profiler")
 # launch, and for those that need longer to report their samples.
 OPTIONS = {"eu_stackprof": ("--launch",), "codspeed_samply": ("--launch",),
            "sysprof": ("--seconds=20",)}
-# Scenes whose pids repeat in each run: at the same time, profilers would find the perf map of the
-# other run.
+# Scenes whose pids are the same in each run. They run alone: at the same time, profilers would find
+# the perf map of the other run.
 ALONE = ("inside", "namespaces", "nested")
-TIMEOUT_S = 300  # for one scene; each ends by itself long before
-UNJUDGED = 1  # exit status: something is wrong, as the answer shows
-MISSING = 4  # exit status: the profiler is not installed
+TIMEOUT_S = 300  # limit for one scene, which normally ends long before
+UNJUDGED = 1  # exit status of `jitproof score`: the answer shows a fault
+MISSING = 4  # exit status of `jitproof score`: the profiler is not installed
 ANSWER = ".answer"  # suffix of a kept run's path: answer of the program that recorded it
 
 Score = dict[str, Any]

@@ -28,15 +28,15 @@ Driver = Callable[[int, threading.Event], None]
 class Run:
     """A run, which a condition changes before its start. The defaults are those of `idle`."""
     jitproof: str
-    arguments: list[str]  # the set or the globs
+    arguments: list[str]  # --set or globs that select the cases
     seed: int
     folder: str  # TMPDIR; the run directory lies below it
     stack: contextlib.ExitStack  # closes after the run's files are read
-    words: list[str] = dataclasses.field(default_factory=list)  # before the command
-    enter: list[Callable[[], None]] = dataclasses.field(default_factory=list)  # in the child
-    drivers: list[Driver] = dataclasses.field(default_factory=list)  # threads beside the run
-    command: list[str] = dataclasses.field(default_factory=list)  # in place of jitproof's
-    output: str = ""  # folder with results.jsonl, once it has run
+    words: list[str] = dataclasses.field(default_factory=list)  # words in front of the command
+    enter: list[Callable[[], None]] = dataclasses.field(default_factory=list)  # called in the child
+    drivers: list[Driver] = dataclasses.field(default_factory=list)  # threads that disturb the run
+    command: list[str] = dataclasses.field(default_factory=list)  # instead of jitproof, if any
+    output: str = ""  # folder with results.jsonl, after the run
     cases: str = ""  # folder with the cases' folders
     status: int = 0
     errors: str = ""

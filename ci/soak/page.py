@@ -32,7 +32,7 @@ Measured at commit %s: %s.
 @dataclasses.dataclass(frozen=True)
 class Identity:
     """The program and its arguments, which must be the same for all runs that count."""
-    program: str  # sha256
+    program: str  # sha256 of the file
     arguments: tuple[str, ...]
 
     def key(self) -> list[Any]:

@@ -16,10 +16,11 @@ PAGE = 4096
 LONG = 10_000_000  # ns; a longer bracket of the truth covers thousands of acts
 # Alterations that shrink a record.
 PARTS = ("length.-1", "start.+1")
-# Alterations that remove a record or move it by so many ns.
+# Alterations that remove a record (0), or move it by this many ns.
 UNTOLD = {"deleted": 0, "prot.read": 0, "prot.none": 0, "time.+100ms": 100_000_000,
           "time.-100ms": 100_000_000}
-# The same, if a later record before all events were on repeats the information.
+# Alterations that remove or move a record's information, if a later record from before all events
+# were on repeats that information.
 GROWN = ("prot.none", "time.+1ms", "time.-1ms")
 Change = Callable[[Case, rd.Map], Any]
 Where = Callable[[Case, rd.Map], bool]

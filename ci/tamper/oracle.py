@@ -20,12 +20,13 @@ TYPES = {"process-start": T.PROCESS_START, "process-exit": T.PROCESS_EXIT,
          "move": T.CODE_MOVE, "unload": T.CODE_UNLOAD, "enter": T.ENTER, "leave": T.LEAVE,
          "text": T.TEXT, "layout": T.LAYOUT, "path": T.PATH, "root": T.ROOT, "frames": T.FRAMES}
 ITEMS = (T.TEXT, T.LAYOUT, T.PATH, T.ROOT)
-# Acts on code, whose brackets contain acts on memory; acts that end before their TEXT is written.
+# Acts on code, whose brackets contain acts on memory. Then acts that end before their TEXT is
+# written.
 WRAPPING = (T.CODE_LOAD, T.CODE_MOVE, T.CODE_UNLOAD)
 TEXTED = (T.COMM, T.MAPS, T.MARK, T.FILE)
 # Acts on memory.
 MEMORY = (T.MAP, T.PROTECT, T.REMAP, T.UNMAP)
-# Acts that the thread's samples show, and acts that its own records show.
+# Acts that samples of the acting thread show. Then acts that its records show.
 RUNS = (T.ENTER, T.LEAVE, T.WAIT)
 TASKS = (T.PROCESS_START, T.PROCESS_EXIT, T.THREAD_START, T.THREAD_EXIT, T.COMM, T.GONE)
 MOMENTS = (*ITEMS, T.FRAMES, T.ENTER, T.LEAVE, T.FILE, T.THREAD_EXIT, T.PROCESS_EXIT, T.GONE)

@@ -81,7 +81,7 @@ def change_last_letter(one: rd.Map) -> rd.Map:
 for target in ("code", "file", "other"):
     where, what = TARGETS[target]
     for name, change in CHANGES.items():
-        # The truth has no such precise times of a program's start.
+        # The truth has no such precise times of mappings that a program's start makes.
         if name.startswith("time") and target != "code":
             continue
         for share_name, share in (("some", 0.3), ("one", 0.0)):
@@ -272,7 +272,7 @@ def prove_within_bracket(case: Case, one: rd.Side, by: int) -> str | None:
                case.capture("perf.data").samples() if sample.tid == tid):
             return None
     else:
-        # The thread that joined it recorded when it was gone.
+        # The joining thread recorded when the thread was gone.
         brackets = [(slot[4], min(gone)) for slot in find_records(truth.THREAD_EXIT) if (
             gone := [late[5] for late in find_records(truth.GONE) if late[5] >= slot[5]])]
     if any(begin < min(times) and max(times) < end for begin, end in brackets):
@@ -377,7 +377,7 @@ UNASKED = {"switch": (14, b""), "switch-cpu-wide": (15, bytes(8)), "namespaces":
            "text-poke": (20, bytes(16)), "read": (8, bytes(24)), "aux": (11, bytes(24))}
 
 
-# Bits of an attr's flags that request a type, by its number: perf sets them.
+# Type of record: bit of an attr's flags that requests it. perf sets these bits.
 ASKED = {17: 1 << 29, 18: 1 << 30}
 
 

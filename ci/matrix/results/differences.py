@@ -38,7 +38,7 @@ VARIES = re.compile(r"^\[ *\d+\.\d+\] (?!-*\[ cut here)|\b(?:CPU|PID): \d+ ?")
 class Difference:
     kind: str
     label: str
-    name: str  # of the case or the fact
+    name: str  # name of the case or the fact
     text: str
 
 

@@ -10,8 +10,8 @@ from ci.matrix.results import differences, explained, stored
 
 WHY = ("Where a fact or an outcome differs, a profiler that was tried on one kernel, or with one "
        "perf, may show other functions on the next.")
-SHOWN = 3  # cases, facts or commits in a line
-Change = tuple[str, str]  # labels of the last kernel before it and of the first after it
+SHOWN = 3  # most cases, facts or commits in a line
+Change = tuple[str, str]  # labels of the last kernel before and the first after the change
 
 
 def find_changes(kernels: list[stored.Stored]) -> dict[Change, list[str]]:

@@ -21,8 +21,8 @@ from ci.matrix.vm import bundle, guest, job, kernel_log, kernels, qemu, suites
 from ci.matrix.vm.kernels import Kernel
 from ci.matrix.vm.qemu import Qemu
 
-OUTCOMES = ("DONE", "SPLAT", "ERROR", "LOST")  # the worst last
-LAST_LINES = 30  # of the console of a lost guest, for cell.json
+OUTCOMES = ("DONE", "SPLAT", "ERROR", "LOST")  # from best to worst
+LAST_LINES = 30  # lines of a lost guest's console that cell.json gets
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Plan:
     qemu: Qemu
     groups: tuple[suites.Group, ...]
     config: dict[str, Any]
-    initrds: dict[str, bytes]  # by the group's name; the same for all kernels
+    initrds: dict[str, bytes]  # initramfs by name of the group, for all kernels
     jitproof: str
     suite: str
     seed: int
     accelerator: str
     clock: str  # path of clock.so, QEMU's time of day
-    command: str  # makes the same cell again
+    command: str  # command line that makes the same cell again
 
 
 def read_if_exists(path: str) -> str:

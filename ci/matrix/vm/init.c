@@ -38,14 +38,14 @@
 /* The start of the memory's first page, written last. ci/matrix/vm/bundle.py reads it. */
 struct head {
 	char magic[8];
-	uint64_t bytes; /* of all records; they start at the second page */
+	uint64_t bytes; /* size of all records, which start at the second page */
 	uint32_t adler, records;
 };
 
 /* Precedes the path of a file (kind 'f') or folder ('d'), and each piece of a file ('p'). */
 struct record {
-	uint32_t kind, length; /* of the path, or of the piece */
-	uint64_t value;        /* of a file: its size; of a piece: its offset */
+	uint32_t kind, length; /* @length: bytes of the path or of the piece */
+	uint64_t value;        /* size of a file; offset of a piece in its file */
 };
 
 struct output {
@@ -53,7 +53,7 @@ struct output {
 	size_t size, used;
 	uint32_t records;
 	bool full;
-	int unread; /* files that could not be read */
+	int unread; /* number of files that could not be read */
 };
 
 static int console = -1;
@@ -163,7 +163,7 @@ static int run_command(const char *name, char **argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Splits a line into words. Returns their number, or -1 if there are too many. */
+/* Splits @line into words, at blanks. Returns their number, or -1 if there are too many. */
 static int split_line(char *line, char **words)
 {
 	char *save, *word;

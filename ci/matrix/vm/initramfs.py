@@ -25,10 +25,10 @@ class Content:
     texts: dict[str, str] = dataclasses.field(default_factory=dict)
     scripts: dict[str, str] = dataclasses.field(default_factory=dict)  # texts of executable files
     data: dict[str, bytes] = dataclasses.field(default_factory=dict)
-    links: dict[str, str] = dataclasses.field(default_factory=dict)  # targets
-    plain: bool = False  # not compressed
+    links: dict[str, str] = dataclasses.field(default_factory=dict)  # targets of symbolic links
+    plain: bool = False  # whether the archive is not compressed
     loader: Sequence[str] = ("ldd",)  # the command that lists the libraries of programs
-    root: str = ""  # the folder on the host below which it found them
+    root: str = ""  # folder on the host with the libraries that `loader` lists
 
 
 class Archive:

@@ -34,13 +34,13 @@ BANNER = b"Linux version "
 class Package:
     """A package with a kernel image, as the index describes it."""
     name: str
-    version: str  # the package's: "6.12.117-1~deb12u1"
+    version: str  # version of the package: "6.12.117-1~deb12u1"
     sha256: str
     signed: bool
 
     @property
     def upstream(self) -> tuple[int, ...]:
-        """(6, 12, 117)"""
+        """The numbers of the kernel's version, such as (6, 12, 117)."""
         return parse_numbers(self.version)
 
     @property
@@ -53,12 +53,12 @@ class Package:
 @dataclasses.dataclass(frozen=True)
 class Kernel:
     """A kernel image to boot."""
-    label: str  # "6.12": names the results
-    version: str  # the release in the image
+    label: str  # name of the stored results, such as "6.12"
+    version: str  # the release that the image contains
     path: str
-    sha256: str  # of the image
+    sha256: str  # hash of the image
     package: str  # "NAME VERSION"; "" if the image comes from no package
-    package_sha256: str = ""  # of the package's file
+    package_sha256: str = ""  # hash of the .deb file
 
 
 def find_release(path: str, data: bytes) -> tuple[int, bytes]:

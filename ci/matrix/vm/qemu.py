@@ -46,13 +46,13 @@ class Qemu:
 class Machine:
     """The hardware and kernel of a guest."""
     kernel: str  # absolute path
-    append: str  # command line of the kernel
+    append: str  # kernel command line
     smp: int
     memory: int  # MiB
     output: int  # bytes of the output memory
     accelerator: str = "tcg"
     clock: str = ""  # path of clock.so, QEMU's time of day; only for TCG
-    options: tuple[str, ...] = ()  # of QEMU for the board and its processors
+    options: tuple[str, ...] = ()  # options of QEMU for board and processors
 
 
 def read_version(path: str) -> str:
