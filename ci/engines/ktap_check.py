@@ -38,7 +38,7 @@ class Checker:
     def __init__(self, tap: bool = False) -> None:
         self.tap, self.number = tap, 0
         self.found: list[tuple[int, str]] = []
-        self.levels: list[Level] = []  # unfinished ones, outermost first
+        self.levels: list[Level] = []  # unfinished levels, outermost first
         self.closed: Level | None = None  # a finished level whose parent has no result line yet
 
     def report(self, what: str, line: int | None = None) -> None:

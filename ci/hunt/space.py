@@ -55,8 +55,8 @@ def format_capture(words: Sequence[str], external: frozenset[str]) -> tuple[str,
 
 
 class Space:
-    """All dimensions. @values: values by dimension. @parents: for each item, the items of which a
-    crossing needs at least one beside it; if empty, the item needs no other."""
+    """All dimensions. @values: values by dimension. @parents: items by item; a crossing with
+    the item needs one of its parents, unless it has none."""
 
     def __init__(self, listed: dict[str, Any], request: Request = Request()) -> None:
         self.external = frozenset(one["name"] for one in listed["captures"] if one["external"])

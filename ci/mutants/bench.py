@@ -184,9 +184,10 @@ class Bench:
 
     def find_oracles(self, mutant: Mutant, first: str, slow: bool | None,
                   most: float) -> Iterator[oracles.Oracle]:
-        """Yields oracles that run the mutant's line, fastest first; without traces, all that could.
-        @first: the oracle that noticed it the last time; @slow: only slow (or fast) oracles; @most:
-        only the fastest slow oracles, which take so many seconds together (0: all)."""
+        """Yields oracles that run the mutant's line, fastest first; without traces, all oracles
+        that might notice it. @first: the oracle that noticed it the last time. @slow: whether to
+        yield only slow or only fast oracles; None: both. @most: limits the slow oracles to the
+        fastest, which take so many seconds together; 0: no limit."""
         name, method = split_method(first)
         before = self.oracles.get(name)
         if before and slow in (None, before.slow):

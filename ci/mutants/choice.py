@@ -36,8 +36,8 @@ def digest(mutant: Mutant) -> str:
 
 
 def choose(every: list[Mutant], count: int) -> list[Mutant]:
-    """Returns up to @count mutants: the same number of each operator if possible, and at most one
-    mutant of a line."""
+    """Returns up to @count mutants of @every: if possible, the same number from each operator; at
+    most one from each line."""
     waiting: dict[str, collections.deque[Mutant]] = {}
     for one in sorted(every, key=digest):
         waiting.setdefault(one.operator, collections.deque()).append(one)

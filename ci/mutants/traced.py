@@ -20,8 +20,8 @@ Blocks = dict[tuple[str, int], list[int]]
 
 
 class Traced:
-    """A build that traces its blocks. Each oracle has a trace and its duration in files of its
-    name."""
+    """A build that traces its blocks. For each oracle, files with the oracle's name hold its
+    trace and its duration."""
 
     def __init__(self, tree: str, folder: str) -> None:
         self.tree, self.folder = tree, os.path.join(folder, "traced")
@@ -71,7 +71,7 @@ class Traced:
                 self.seconds[key] = float(files.read(os.path.join(folder, name)))
 
     def find_running(self, file: str, line: int) -> list[tuple[float, str]]:
-        """Returns (seconds, "ORACLE" or "SCRIPT METHOD") of those that run the line, fastest
+        """Returns (seconds, "ORACLE" or "SCRIPT METHOD") of each oracle that runs the line, fastest
         first."""
         return sorted((seconds, key) for key, seconds in self.seconds.items()
                       if self.runs_line(key, file, line))

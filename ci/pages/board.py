@@ -26,7 +26,7 @@ class Table:
 
 
 def make_cell(text: str, grade: str, **more: str) -> dict[str, str]:
-    """Makes a cell. @more: value, why, command, see."""
+    """Makes a cell. @more: its optional keys `value`, `why`, `command` and `see`."""
     if len(text) > LONGEST:
         more.setdefault("value", text)
         text = text[:LONGEST - 1] + "…"
@@ -34,7 +34,7 @@ def make_cell(text: str, grade: str, **more: str) -> dict[str, str]:
 
 
 def grade_values(values: list[str | None]) -> Iterator[str]:
-    """Yields a colour for each value: equal ones have the same."""
+    """Yields a colour for each value; equal values have the same colour."""
     known = list(dict.fromkeys(value for value in values if value is not None))
     for value in values:
         yield "none" if value is None else "v%d" % (known.index(value) % COLOURS)
@@ -42,7 +42,7 @@ def grade_values(values: list[str | None]) -> Iterator[str]:
 
 def format_page(title: str, about: str, row: str, column: str, differs: list[str],
                 tables: list[Table]) -> str:
-    """Returns the data of a page. @row, @column: what a filter of them is called."""
+    """Returns the data of a page. @row, @column: labels of the filters of rows and columns."""
     return json.dumps({"format": FORMAT, "version": VERSION, "title": title, "about": about,
                        "row": row, "column": column, "differs": differs, "pages": PAGES,
                        "tables": [dataclasses.asdict(table) for table in tables]})

@@ -36,7 +36,7 @@ def make_case_table(title: str, about: str, several: list[stored.Stored]) -> boa
 
 
 def format_commits(whys: list[dict[str, str]]) -> str:
-    """Returns explanations with the address of each commit that they name."""
+    """Returns the text of explanations, with a link for each commit that they name."""
     lines = []
     for why in whys:
         lines.append("%s (%s)" % (why["why"], why["source"]))
@@ -46,7 +46,7 @@ def format_commits(whys: list[dict[str, str]]) -> str:
 
 def explain_fact(kernels: list[stored.Stored], known: list[dict[str, str]], name: str,
                  at: int) -> str:
-    """Returns why a fact has another value than with the kernel before, or nothing."""
+    """Returns why a fact differs from its value on the previous kernel, or "" if it does not."""
     before = [made for made in kernels[:at] if name in made.facts][-1:]
     if not before or before[0].facts[name]["value"] == kernels[at].facts[name]["value"]:
         return ""

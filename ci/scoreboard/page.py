@@ -65,7 +65,7 @@ class Board:
         self.doubtful: set[str] = set()
 
     def doubt(self, known: Known) -> None:
-        """Finds the scenes whose cells have an unconfirmed cause."""
+        """Stores in `doubtful` the scenes whose cells have an unconfirmed cause."""
         self.doubtful = {scene for scene, _, why in explain_scenes(self, known)
                          if not all(is_confirmed(text) for text, _ in why)}
 
@@ -117,7 +117,8 @@ def is_confirmed(reason: str) -> bool:
 
 def has_evidence(entry: dict[str, str]) -> bool:
     """Returns whether an entry of results/profilers.toml proves its text: by a finding; by a
-    function of the profiler's source and a raw sample; or it concerns the scene, no profiler."""
+    function of the profiler's source and a raw sample; or because it is about the scene, not about
+    a profiler."""
     return "by" in entry or {"source", "sample"} <= set(entry) or \
         bool(FINDING.search(entry["text"]))
 

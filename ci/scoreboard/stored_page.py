@@ -24,7 +24,8 @@ def split_row(line: str) -> list[str]:
 
 
 def parse_cells(text: str) -> Cells:
-    """Returns the cells, by profiler and scene; of rows that are no scene, by their label."""
+    """Returns the cells by profiler and scene. The label of a row that is no scene replaces the
+    scene."""
     scenes, found, heads = dict(page.ASKED), Cells(), list[str]()
     for line in text.splitlines():
         cells = split_row(line)

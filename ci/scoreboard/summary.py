@@ -21,7 +21,8 @@ def is_good(cell: str) -> bool:
 
 
 def list_faults(cell: str) -> Iterator[str]:
-    """Yields the columns that are wrong in a cell, those of all rounds; "failed": no figures."""
+    """Yields the columns that are wrong in a cell, in any of its rounds, or "failed" for a round
+    without figures."""
     for one in cell.removeprefix("varies: ").split(" / "):
         for part in one.split(", ") if one not in ("ok", "-") else ():
             word = part.split()[0]

@@ -132,8 +132,8 @@ class Case:
         return files.read_bytes(self.path(name))
 
     def find_skipped(self) -> tuple[int, int]:
-        """Returns how many samples of the witness the kernel skipped, of how many that were due, by
-        the run's results; (0, 0) if none."""
+        """Returns (samples of the witness that the kernel skipped, samples that were due),
+        according to the run's results; (0, 0) if these do not state it."""
         for line in files.read(os.path.join(self.top, "results.jsonl")).splitlines():
             result = json.loads(line)
             if result["case"] == self.name:
@@ -256,13 +256,13 @@ class Case:
             try:
                 after = change(before)
             except Absent:
-                # The injector may have removed the record.
+                # The injector may have removed the record from injected.data.
                 if name == "perf.data" or names:
                     raise
                 continue
             same = same and before.equals(after)
             if same and name == "perf.data" and not names:
-                break  # only kinds for injected.data alter it alone
+                break  # do not alter injected.data alone
             made[name] = after.pack()
         if same:
             raise Absent("the altered file is the same, byte by byte")

@@ -54,7 +54,7 @@ def run_by(judge: Callable[[Crossing], Trial]) -> Callable[[Sequence[Crossing]],
 
 
 def fail_for(*needed: tuple[str, str]) -> Callable[[Crossing], Trial]:
-    """Returns a judge that finds a failure if a crossing has all of @needed."""
+    """Returns a function that judges a crossing: a failure if it has all items of @needed."""
     def judge(crossing: Crossing) -> Trial:
         found = {Signature("m", "c")} if {*needed} <= {*crossing.items()} else set()
         return Trial(crossing, "FAIL" if found else "PASS", "m: 1 with cause c", frozenset(found))
@@ -65,8 +65,8 @@ class Spaces(unittest.TestCase):
     space = Space(LISTED)
 
     def test_values(self) -> None:
-        """The registry's values, those of cases, and the extremes of numbers; nothing of controls
-        and of tools that were not asked for."""
+        """The space has the registry's values, the values that cases use, and extreme numbers; it
+        has no controls, and no tools that the caller did not request."""
         values = self.space.values
         self.assertEqual(values["workload --how"], ("x", "y"))
         self.assertEqual(values["workload --size"], ("2", "9"))
@@ -88,7 +88,7 @@ class Spaces(unittest.TestCase):
     def test_pairs(self) -> None:
         pairs = {frozenset(pair) for pair in self.space.list_pairs()}
         how, deep = ("workload --how", "x"), ("workload --deep", "")
-        self.assertNotIn(frozenset({how, deep}), pairs)  # of two workloads
+        self.assertNotIn(frozenset({how, deep}), pairs)  # options of two different workloads
         self.assertNotIn(frozenset({how, (WORKLOAD, "other")}), pairs)
         self.assertNotIn(frozenset({("capture --gate", "open"), (CAPTURE, "launch")}), pairs)
         self.assertIn(frozenset({how, ("capture --gate", "open")}), pairs)
@@ -112,7 +112,8 @@ class Spaces(unittest.TestCase):
 
 class Covers(unittest.TestCase):
     def test_all_pairs(self) -> None:
-        """Coverage grows to all pairs that are not excluded; no crossing contains what is."""
+        """Coverage grows to all pairs that are not excluded; no crossing contains an excluded
+        pair."""
         space = Space(LISTED)
         cover = Cover(space, 1)
         cover.exclude({PUBLISH: "none", "capture --user-only": ""})
@@ -144,7 +145,8 @@ class Reductions(unittest.TestCase):
                          run_by(judge)).reduce(judge(self.crossing)).crossing
 
     def test_each_pair(self) -> None:
-        """What is left is what the failure needs, with the plain workload and policy."""
+        """The reduced crossing has the two items that the failure needs, and otherwise the plain
+        workload and capture."""
         for needed in itertools.combinations(self.crossing.items(), 2):
             with self.subTest(needed):
                 expected = {**line.PLAIN, **dict(needed)}
@@ -165,18 +167,20 @@ class Probing(unittest.TestCase):
         return probing.find_impossible(self.space, judge(crossing), run_by(judge))[1]
 
     def test_one_value(self) -> None:
-        """It is impossible whatever the workload and the policy are."""
+        """A value that is refused with every workload and capture is impossible alone."""
         self.assertEqual(self.find(lambda one: one.get(PUBLISH) == "map:late",
                                    {**Reductions.crossing}), {PUBLISH: "map:late"})
 
     def test_plain_workload(self) -> None:
-        """A policy that the plain workload alone cannot have is possible with another one."""
+        """If a capture is refused only with the plain workload, only the two together are
+        impossible."""
         self.assertEqual(self.find(lambda one: one[CAPTURE] == "gated" and
                                    one[WORKLOAD] == "anon_exec", {**Reductions.crossing}),
                          {CAPTURE: "gated", WORKLOAD: "anon_exec"})
 
     def test_own_workload(self) -> None:
-        """The reduction tries the plain workload, but the refused one is excluded."""
+        """The reduction tries the plain workload, but the pair with the refused workload is
+        excluded."""
         third = {**LISTED, "workloads": [*LISTED["workloads"], {"name": "third", "options": []}]}
         self.space = Space(third)
         self.assertEqual(self.find(lambda one: one[CAPTURE] == "gated" and
@@ -185,7 +189,7 @@ class Probing(unittest.TestCase):
                          {WORKLOAD: "other", CAPTURE: "gated"})
 
     def test_absent_value(self) -> None:
-        """What is refused for a missing option is not impossible."""
+        """Items that are refused because an option is missing are not impossible."""
         self.assertIsNone(self.find(lambda one: "capture --user-only" in one and
                                     "capture --stack" not in one, {**Reductions.crossing}))
 

@@ -302,11 +302,11 @@ def merge_seeds(several: list[stored.Stored]) -> stored.Stored:
         if first.cases.keys() != other.cases.keys():
             name = sorted(first.cases.keys() ^ other.cases.keys())[0]
             raise Partial("%s: case %s was not run with all seeds" % (first.label, name))
-        # A value that varies with the seed is no fact of the kernel.
+        # If a fact varies with the seed, it is not a property of the kernel.
         for name in sorted(first.facts.keys() | other.facts.keys()):
             if first.facts.get(name) != other.facts.get(name):
                 raise Partial("%s: fact %s differs between seeds" % (first.label, name))
-    # Each command repeats a part of the runs.
+    # The command of each seed repeats the runs of that seed.
     commands = dict.fromkeys(made.header["command"] for made in several)
     header = {**first.header, "seeds": seeds, "command": "; ".join(commands),
               "outcome": max((made.header["outcome"] for made in several),

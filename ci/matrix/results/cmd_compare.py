@@ -22,7 +22,8 @@ whose 95 % intervals do not overlap."""
 
 
 def read_results(argument: str, folder: str) -> list[stored.Stored]:
-    """Reads the results of the argument A or B, in the order of tables. @folder: of labels."""
+    """Reads the results that the argument A or B names, in the order of tables. @folder: the folder
+    with LABEL.jsonl, if the argument is a label."""
     if os.path.isdir(argument):
         found = cells.find_cells(argument)
         if found:
@@ -52,7 +53,8 @@ def check_globs(globs: list[str], several: list[stored.Stored]) -> None:
 
 def select_cases(found: list[differences.Difference],
                  globs: list[str]) -> list[differences.Difference]:
-    """Returns the differences of cases that match, and those of no case: lost runs and splats."""
+    """Returns the differences of cases that match a glob, and the differences that belong to no
+    case: lost runs and splats."""
     return [one for one in found if not one.name or one.kind not in differences.FACTS
             and any(fnmatch.fnmatchcase(one.name, glob) for glob in globs)]
 

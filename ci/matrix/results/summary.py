@@ -37,7 +37,7 @@ def list_commits(known: list[dict[str, str]], change: Change, facts: list[str]) 
 
 
 def find_changed_cases(several: list[stored.Stored]) -> dict[str, list[str]]:
-    """Returns the cases whose outcomes differ, by "OUTCOME from FIRST to LAST, ..."."""
+    """Returns the cases whose outcomes differ, by the text "OUTCOME from LABEL to LABEL, ..."."""
     found = dict[str, list[str]]()
     for name in sorted({name for made in several for name in made.cases}):
         asked = [made for made in several if name in made.cases]
@@ -52,14 +52,15 @@ def find_changed_cases(several: list[stored.Stored]) -> dict[str, list[str]]:
 
 
 def list_first(texts: Iterable[str]) -> str:
-    """Returns the first texts, and how many more there are."""
+    """Returns a list of the first SHOWN texts, and how many more there are."""
     texts = list(texts)
     more = ["%d more" % (len(texts) - SHOWN)] if len(texts) > SHOWN else []
     return ", ".join(texts[:SHOWN] + more)
 
 
 def list_cases(several: list[stored.Stored]) -> Iterator[str]:
-    """Yields how many cases have the same outcome everywhere, and those that have not."""
+    """Yields how many cases have the same outcome everywhere, then the cases whose outcomes
+    differ."""
     if not several:
         return
     names = {name for made in several for name in made.cases}

@@ -47,11 +47,11 @@ class Watch:
 
     def __init__(self, limits: dict[str, int]) -> None:
         self.limits = limits
-        self.stage = "boot"  # a key of limits
+        self.stage = "boot"  # what the guest does: a key of limits
         self.since = time.monotonic()  # time of the last progress
         self.at = "booting"
         self.seconds: dict[str, str] = {}  # guest time at the end of each command
-        self.status: dict[str, int] = {}  # exit status of each command, by the command's file
+        self.status: dict[str, int] = {}  # exit status of each command, by its output's name
         self.left: int | None = None  # status of the whole job, once its results are written
 
     def handle_line(self, line: str) -> bool:

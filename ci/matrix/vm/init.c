@@ -109,7 +109,7 @@ static void write_setting(const char *path, const char *value)
 		close(fd);
 }
 
-/* Copies @from to /out/@name and the console until all writers have closed it. */
+/* Copies the pipe @from to /out/@name and to the console until all writers have closed it. */
 static void copy_text(int from, const char *name)
 {
 	char path[256], text[4096];
@@ -273,8 +273,8 @@ static bool map_output(struct output *output)
 			continue;
 		snprintf(path, sizeof(path), "%s/enable", folder);
 		write_setting(path, "1");
-		/* Combining writes, arm64 maps it as memory; else copies to it fault. The kernel
-		 * of riscv64 cannot combine writes to a device, and needs not. */
+		/* arm64 maps the memory as normal memory only for write-combining; otherwise
+		 * copies to it fault. riscv64 neither has nor needs this mapping. */
 		snprintf(path, sizeof(path), "%s/resource2_wc", folder);
 		fd = open(path, O_RDWR | O_CLOEXEC);
 		if (fd < 0) {

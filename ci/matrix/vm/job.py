@@ -13,7 +13,7 @@ APPEND = ("console=%s loglevel=5 panic=-1 oops=panic softlockup_panic=1 "
           "hung_task_panic=1 cryptomgr.notests nokaslr mitigations=off jitproof.seed=%d")
 SETTINGS = (
     ("/proc/sys/kernel/perf_event_paranoid", "-1"),
-    # Before the next line: without throttling the kernel rejects a new rate.
+    # Set the rate before the percentage: once that is 0, the kernel rejects a new rate.
     ("/proc/sys/kernel/perf_event_max_sample_rate", "100000"),
     ("/proc/sys/kernel/perf_cpu_time_max_percent", "0"),
     ("/proc/sys/kernel/kptr_restrict", "0"),
@@ -55,8 +55,8 @@ def build(jitproof: str, init: str, group: suites.Group, seed: int, facts: bool,
     content = initramfs.Content({"bin/jitproof": os.path.abspath(jitproof)},
                                 plain=bool(group.profiler), loader=loader or ("ldd",),
                                 root=root)
-    # The commands of peers are shell scripts. A case only needs another program's file, for which
-    # init stands where the guest is of another machine.
+    # Commands of ci/peers are shell scripts. Cases only need a file of some other program: if the
+    # guest's machine differs from this one, init serves as /bin/sh.
     if loader:
         content.files["bin/sh"] = init
     elif os.path.exists("/bin/sh"):

@@ -101,7 +101,7 @@ static int check_sample(void *context, const struct jp_event *event)
 }
 
 static const struct jp_perf_attr attr = {
-	.type = 1, /* software */
+	.type = 1, /* PERF_TYPE_SOFTWARE */
 	.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID |
 		       JP_PERF_SAMPLE_TIME,
 	.flags = JP_PERF_ATTR_SAMPLE_ID_ALL,

@@ -61,7 +61,7 @@ class RunDirectory(Folder):
                     os.rename(path, self.place("away"))
                     make(path)
                     if name == "maps" and what == "empty":
-                        pass  # a launch has no such file
+                        pass  # may pass: a launched run has no snapshot
                     elif name == "case" and what == "folder":
                         self.assert_not_passed("no case is in it")
                     else:
@@ -411,7 +411,7 @@ class Killed(Folder):
                                   env={**os.environ, "TMPDIR": self.home}) as run:
                 if started:
                     run.stdout.readline()
-                time.sleep(moment)  # the random moment itself
+                time.sleep(moment)  # until the random moment of the signal
                 run.kill()
             end = time.monotonic() + 10
             while self.find_leftovers() and time.monotonic() < end:

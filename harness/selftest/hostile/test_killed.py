@@ -77,7 +77,7 @@ class Killed(Folder):
 
     def kill_command(self, name: str, number: signal.Signals, moment: float, size: int) -> None:
         with self.start_command(COMMANDS[name][0]) as command:
-            time.sleep(moment)  # the random moment itself
+            time.sleep(moment)  # until the random moment of the signal
             command.send_signal(number)
             self.assertIn(command.wait(timeout=20), (-number, 0, 1, 4))
         end = time.monotonic() + 10

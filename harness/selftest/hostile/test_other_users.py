@@ -29,7 +29,8 @@ class Outputs(other_users.OtherUsers):
         return self.hand_over(self.attacker_path(name))
 
     def test_run_directory(self) -> None:
-        """The attacker's empty folder, a link to it, a new folder below the attacker's."""
+        """jitproof refuses as run directory: the attacker's empty folder, a link to it, and a new
+        folder below a folder of the attacker."""
         os.mkdir(self.attacker_path("empty"))
         self.hand_over(self.attacker_path("empty"))
         self.plant_file("link", lambda path: os.symlink(self.attacker_path("empty"), path))
@@ -258,7 +259,7 @@ class Code(other_users.OtherUsers):
         return done.stdout + done.stderr
 
     def test_python_variables(self) -> None:
-        """Modules that Python would run before the adapter."""
+        """Variables name modules of the attacker that Python would run before the adapter."""
         for name in ("sitecustomize.py", "usercustomize.py", "json.py", "start.py", "os.py"):
             ran = self.plant_program(name, text="open('%s', 'w')\n")
         self.check_adapter(ran, environment={
@@ -268,7 +269,7 @@ class Code(other_users.OtherUsers):
         self.check_adapter(ran, environment={"PYTHONHOME": self.theirs, "PYTHONPLATLIBDIR": "."})
 
     def test_working_folder(self) -> None:
-        """Modules and programs in the working directory."""
+        """Modules and programs of the attacker in the working directory do not run."""
         for name in ("sitecustomize.py", "json.py", "profiler/perf.py", "harness/__init__.py"):
             self.plant_program(name, text="open('%s', 'w')\n")
         for name in ("python3", "perf", "jitproof", "sh"):
@@ -338,7 +339,8 @@ class Code(other_users.OtherUsers):
                 os.unlink(truth)
 
     def test_static_program(self) -> None:
-        """The attacker's program in place of the static workload program."""
+        """jitproof does not run a program of the attacker in place of the static workload
+        program."""
         ran = self.plant_program("bin", "jitproof-static")
         shutil.copy(self.program, self.attacker_path("bin", "jitproof"))
         os.chown(self.attacker_path("bin", "jitproof"), 0, 0)

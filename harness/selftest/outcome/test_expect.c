@@ -118,7 +118,8 @@ static void test_outcomes(void)
 	}
 }
 
-/* Bounds of exceptions: @k of @n with the named cause, others with another cause. */
+/* Tests bounds of allowed exceptions: @k of @n have cause c, and 1000 others another
+ * cause. */
 static void test_bounds(void)
 {
 	static const struct {

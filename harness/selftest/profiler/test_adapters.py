@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A broken adapter is an ERROR with its last words, never a SKIP; false statements are found."""
+"""A broken adapter is an ERROR with the end of its output, never a SKIP; false statements are
+found."""
 
 import json
 import os

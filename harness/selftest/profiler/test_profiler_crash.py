@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A crash of a profiler is a CRASH with its signal and its last words, not a FAIL."""
+"""A crash of a profiler is a CRASH with its signal and the end of its output, not a FAIL."""
 
 import json
 import os

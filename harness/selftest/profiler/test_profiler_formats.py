@@ -84,7 +84,8 @@ class Gecko(Folder):
             gecko.Symbols.load(self.write("{}", "none") + ".syms.json")
 
     def test_libraries(self) -> None:
-        """A frame in a program is native without a name; a frame in a memfd may be emitted code."""
+        """A frame without a name is native in a program's file, but may be emitted code in a
+        memfd."""
         program = os.path.realpath(sys.executable)
         for path, name in ((program, "[%s]" % os.path.basename(program)), ("[vdso]", "[vdso]"),
                            (os.path.join(GOLDEN, "samply-0.13.1.json"), "?"), ("/dev/zero", "?"),
@@ -143,7 +144,7 @@ class Maps(Folder):
         link = os.path.join("/tmp", name)
         self.write("1 1 a\n", name)
         self.write("1 1 a\n", "notes.map")
-        os.symlink(self.place("gone"), link)  # a link of a killed run
+        os.symlink(self.place("gone"), link)  # the dangling link that a killed run left
         published = Published(self.home)
         published.link_maps()
         published.link_maps()

@@ -118,7 +118,7 @@ class Parsing(Folder):
         self.assertIn("sample 12 7 8 jit_a ? [vdso]\nsample 3 7 9\n", text)
 
     def test_mappings(self) -> None:
-        """Mappings of a process; a process that has ended has none."""
+        """The adapters read the mappings of a process; a process that has ended has none."""
         found = {path: where for where, path in bpftrace_counts.mappings_of(os.getpid())}
         with open("/proc/self/auxv", "rb") as file:
             vectors = {key: value for key, value in struct.iter_unpack("QQ", file.read())}
@@ -147,8 +147,8 @@ class Parsing(Folder):
         self.assertEqual(instance.lost, 2)
 
     def test_hotspot(self) -> None:
-        """A frame has the name of its function, not of an inlined function; without a name it has
-        that of its program. Kernel frames are dropped."""
+        """A frame has the name of its function, not of a function inlined into it; if the function
+        has no name, the name of its program. Kernel frames are dropped."""
         def pack_location(number: int, address: int, parent: int) -> tuple[int, bytes]:
             return hotspot.LOCATION, struct.pack(">iQiIiii", number, address, -1, 7, 0, 0, parent)
         frames = 3, 1, 4, 5

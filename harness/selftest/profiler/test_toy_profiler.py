@@ -46,7 +46,7 @@ class Toy(Folder):
         self.assertLessEqual(len(lines), 60)
 
     def test_works(self) -> None:
-        """Both attaching and launching give no finding."""
+        """`jitproof adapter check` finds nothing wrong, whether it attaches or launches."""
         status, text = self.check_adapter(TOY)
         self.assertEqual(status, 0, text)
         self.assertIn("ok 2 attach\n", text)
@@ -81,7 +81,7 @@ class Toy(Folder):
         self.assertRegex(done.stdout, "# no profiler 'none': there is no none.py in /.*/profiler\n")
 
     def test_data(self) -> None:
-        """The toy with a perf.data without mappings instead of a stream."""
+        """The toy profiler is changed to write a perf.data without mappings instead of a stream."""
         begin, end = TOY.index("    def write("), TOY.index("main(Toy)")
         text = TOY[:begin] + DATA + TOY[end:]
         text = self.check_adapter(text.replace("(now, tid, frames)",

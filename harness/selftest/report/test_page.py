@@ -13,7 +13,7 @@ from harness.selftest.support.scratch import FIXTURES, JITPROOF, Folder
 # Columns of a row.
 TIME, THREAD, BAND, OFFSET, METHOD, VERDICT, CAUSE, SEEN, TRUE, LEVEL = range(10)
 # A folder with characters that would end the data if they were not escaped.
-CASES = 200  # so many that each has fewer rows than the fixture
+CASES = 200  # with so many cases, each shows fewer rows than the fixture has
 HOSTILE = "<!--<script>"
 
 
@@ -60,7 +60,8 @@ class Page(Folder):
         self.assertEqual(picture["one_of"], 1)
 
     def test_places(self) -> None:
-        """Exact samples lie in true code of their time, and stacks name it."""
+        """Exact samples lie in code that the truth has at their time, and their stacks name that
+        code."""
         picture, = self.load(os.path.join(FIXTURES, "anon"))["pictures"]
         strings, checked = picture["strings"], 0
         for row in picture["rows"]:

@@ -71,7 +71,8 @@ class Shown(Folder):
         self.assertLess(wanted, len(picture["rows"]))
 
     def test_flames(self) -> None:
-        """A click on a function shows the samples below it, a second one all."""
+        """A click on a function shows the samples in it and its callees; a second click shows
+        all."""
         picture = self.open("anon")
         stacks, rows = picture["stacks"], picture["rows"]
         for row in rows:
@@ -98,7 +99,7 @@ class Shown(Folder):
         self.assertEqual(self.read_count(), len(rows))
 
     def test_broken_flames(self) -> None:
-        """Whole stacks and broken ones add up to all that were walked."""
+        """Whole stacks and broken stacks add up to all stacks that were walked."""
         for fixture, broken in ("anon", False), ("pathless", True):
             picture = self.open(fixture)
             walked = sum(row[SEEN] > 0 for row in picture["rows"])
@@ -168,7 +169,8 @@ class Shown(Folder):
                          self.browser.read_text("details button.link"))
 
     def test_cause(self) -> None:
-        """A click on a cause shows the samples of its code only; the address keeps that."""
+        """A click on a cause shows only the samples in the cause's code; the page's address keeps
+        this choice."""
         picture = self.open(os.path.join("witness", "perf.data"))
         self.browser.click(".fault:last-of-type button.link")
         shown = self.read_count()

@@ -15,8 +15,8 @@ SAMPLES, PID = 100000, 100
 LEVEL = 9
 # Names of frames: each mapping is one function, so that stacks differ as in a real program.
 FUNCTIONS, SIZE, START = 200, 0x10000, 0x7f0000000000
-LARGEST = 5 << 20  # bytes of a page
-SOON_S = 2.0  # of CPU time, until the first picture is there
+LARGEST = 5 << 20  # most bytes of a page
+SOON_S = 2.0  # most seconds of CPU time until the first picture is drawn
 
 
 class Size(Folder):

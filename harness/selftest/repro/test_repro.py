@@ -95,7 +95,7 @@ class Archive(Packing):
         os.mkdir(self.place("tmp"))
         for number, source in enumerate((("run",), ("moved", "elsewhere"),
                                          ("run", "fixture", "growth"))):
-            # O_EXCL order, time stamps and permissions differ.
+            # Let permissions differ, besides the copies' order of entries and time stamps.
             os.chmod(self.place(*source), 0o700)
             done = run_binary("repro", case, "-o", self.place(f"{number}.tar"),
                             "--from", os.path.relpath(self.place(*source), self.place("tmp")),

@@ -89,7 +89,7 @@ class Golden(unittest.TestCase):
             self.assertNotIn(self.run_dir, command, f"pid {pid} is left over")
 
     def test_judged_again(self) -> None:
-        """Judging the directory alone gives the same text and the same exit status."""
+        """Judging the run directory afterwards gives the same text and exit status as the run."""
         again = run_binary("judge", "--expected", CASES, self.run_dir)
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertEqual(remove_figures(again.stdout), remove_figures(self.done.stdout))

@@ -61,7 +61,8 @@ class OddHosts(Folder):
                                r"which backfill sees an exec \(run without setarch -R")
 
     def test_unlimited_stack(self) -> None:
-        """The C library then gives threads 2 MiB, less than the largest frames need."""
+        """With an unlimited stack the C library gives threads 2 MiB, less than the largest frames
+        need."""
         text = self.run_there("sh", "-c", 'ulimit -s unlimited || exit 77; exec "$0" "$@"',
                               cases=("frame-pointers/big.touched",))
         self.assertIn("\nok 1 frame-pointers/big.touched\n", text)

@@ -50,14 +50,15 @@ class Score(Folder):
         self.assertIn("names.unnamed", {one["metric"] for one in memfd["exceptions"]})
 
     def test_stacks(self) -> None:
-        """bad_chain ends the kernel's walk."""
+        """The workload bad_chain ends the kernel's walk, so not all stacks are whole."""
         chain, = self.read_own_score("bad_chain")
         dump, = self.read_own_score("--stack=8192", "native_holes")
         self.assertFalse(chain["whole"]["good"])
         self.assertGreater(dump["whole"]["n"], 0)
 
     def test_libraries(self) -> None:
-        """A library without symbols is not judged by names, JIT code beside it is."""
+        """Names of code in a library without symbols are not judged; names of JIT code beside it
+        are."""
         library, tails = self.read_own_score("replaced_binary", "tail_calls")
         self.assertGreater(tails["right"]["n"], 10)
         self.assertEqual(tails["right"]["k"], tails["right"]["n"])
@@ -71,7 +72,7 @@ class Score(Folder):
         self.assertRegex(done.stdout, r"\njitproof itself: \d of \d workloads without a fault; ")
 
     def test_scenes(self) -> None:
-        """Cases of a file replace the workload of the same name, or add rows."""
+        """A case of a --scenes file replaces the workload of the same name, or adds a row."""
         scenes = self.write("case anon_exec full : anon_exec --depth=3 : launch\n"
                             "case older full : anon_exec --depth=2 : attach : publish=none\n",
                             "scenes")

@@ -47,7 +47,7 @@ class Trace(Folder):
 
 
 class Callers(Trace):
-    """0 wrong callers, and not by making no claim."""
+    """The trace has no wrong callers, but has callers."""
 
     def check(self, *arguments: str, right: int = 500, **more: Any) -> dict[str, Any]:
         found = self.trace(*arguments, **more)
@@ -55,7 +55,7 @@ class Callers(Trace):
         return found
 
     def test_shapes(self) -> None:
-        """With frame pointers and without, large frames, leaves."""
+        """Shapes with and without frame pointers, with large frames, and leaf functions."""
         found = self.check("anon_exec", "--shorter", "20000")
         for place in PLACES:
             self.assertGreater(found["by_fp"][place]["right"] + found["by_fp"][place]["skipped"],

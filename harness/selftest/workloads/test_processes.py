@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests workloads that make processes, alone: each start has its end in the truth, nothing is torn,
-and no process and no file is left behind."""
+"""Tests workloads that make processes, without a capture: each start has its end in the truth,
+nothing is torn, and no process and no file is left behind."""
 
 import os
 import subprocess

@@ -100,7 +100,7 @@ static void test_attached(void)
 {
 	static const struct {
 		const char *what, *policy;
-		uint64_t enabled, act; /* times; act NEVER: the truth has no act */
+		uint64_t enabled, act; /* @act NEVER: the truth has no act */
 		int type;
 		enum snapshot_entry entry;
 		uint64_t recorded; /* time of the record; NEVER: there is no record */
@@ -229,7 +229,7 @@ static void test_inherited(void)
 	static const struct {
 		const char *what;
 		enum jp_event_type start;
-		uint64_t acted, recorded; /* of PID, of OTHER; NEVER: it did not happen */
+		uint64_t acted, recorded; /* act of PID, record of OTHER; NEVER: none */
 		const char *cause;
 	} table[] = {
 		{"inherited older code", JP_EVENT_FORK, NEVER, NEVER, "snapshot"},
@@ -263,8 +263,8 @@ static void test_inherited(void)
 	}
 }
 
-/* PID announced itself at 150, was answered at 220, and has an interval from 220 to 300; OTHER had
- * one from 20 to 40. */
+/* PID announced itself to the gate at 150 and got the answer at 220; its events were on from 220 to
+ * 300, and those of OTHER from 20 to 40. */
 static void test_gated(void)
 {
 	static const struct {

@@ -95,7 +95,7 @@ class Folders(Finding):
         self.expect_whole_stacks()
 
     def test_copied_root(self) -> None:
-        """With and without build ids; the inodes differ."""
+        """ELF files of a copied root are found with and without build ids, though inodes differ."""
         for path, build_id in IDS.items():
             given = self.copy_elf(path, build_id)
         self.expect_whole_stacks("--elf", given)
@@ -105,7 +105,8 @@ class Folders(Finding):
         self.expect_whole_stacks("--root", given)
 
     def test_private(self) -> None:
-        """Private files of the owner are read, by root without root's rights."""
+        """jitproof reads private files of the capture's owner. If root runs it, it reads them
+        without root's rights."""
         for path, build_id in IDS.items():
             given = self.copy_elf(path, build_id)
             os.chmod(os.path.join(given, path.strip("/")), 0o600)

@@ -12,14 +12,15 @@ struct story_act {
 	enum jp_truth_type type;
 	uint64_t before, after;
 	uint64_t addr, len, prot; /* REMAP: @prot is the new address, of @to_len bytes */
-	const char *text;         /* content of maps, for MAPS */
+	const char *text;         /* content of /proc/self/maps, for MAPS */
 	uint64_t to_len;
 };
 
-/* An expected piece. @open 0: it may be as old as the process; @close 0: it stays open. */
+/* An expected piece of executable memory, from time @open to time @close. @open 0: it may be as old
+ * as the process; @close 0: it never ends. */
 struct piece {
 	uint64_t start, end, open, close;
-	uint64_t moved; /* distance from where it was mapped */
+	uint64_t moved; /* distance from the address where the piece was first mapped */
 };
 
 #define ACT(kind, from, until, ...)                                                                \
@@ -210,8 +211,8 @@ static void test_story(const struct story *story)
 
 enum { PID = 5, PAGE = 0x1000, RX = JP_PROT_READ | JP_PROT_EXEC };
 
-/* Where the program loader ended a file's first mapping: behind the file's last line, whatever lies
- * in a gap of the file; or with the line itself. */
+/* Tests where the program loader ended a file's first mapping: at the end of the file's last line
+ * in maps, even if other memory lies between the file's lines, or at the end of the first line. */
 static void test_loaded_end(void)
 {
 	static const struct {

@@ -363,10 +363,10 @@ static void read_many(size_t count)
 	jp_truth_free(truth);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* ASan needs memory of its own */
+#ifndef __SANITIZE_ADDRESS__ /* ASan's own memory would count */
 enum { ITEMS = 2000, FORKS = 400 };
 
-/* Whether forked processes inherit files, not code. */
+/* whether forked processes inherit mapped files instead of emitted code */
 static bool of_files;
 
 static void write_forks(void)

@@ -20,7 +20,7 @@ enum truth_fault {
 	NO_GONE,
 	NO_CHILDS_END,
 	AFTER_END, /* a record after the process's END */
-	KILLED,    /* killed, but not by a recorded process */
+	KILLED,    /* the process was killed, but not by a recorded process */
 	FAULTS
 };
 static enum truth_fault fault;

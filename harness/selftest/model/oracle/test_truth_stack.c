@@ -53,13 +53,14 @@ static bool is_inside(uint32_t tid, uint64_t time, uint64_t slack)
 	return jp_truth_is_inside(truth, tid, time, slack);
 }
 
-/* Samples without a stack pointer, and times at which a thread was certainly inside a path. */
+/* Tests stacks for samples without a stack pointer, in @pid, at times when a thread was or was not
+ * certainly inside a path. */
 static void test_guesses(uint32_t pid)
 {
 	static const struct {
 		const char *what;
 		uint64_t ip, time, slack;
-		uint32_t apart; /* 1: a process other than the thread's */
+		uint32_t apart; /* 1: the sample has the pid of another process */
 		enum jp_method method;
 		enum jp_stack_answer answer;
 	} table[] = {
@@ -338,7 +339,7 @@ static void test_words(void)
 		const char *what;
 		uint64_t time, ip, sp;
 		const char *words;
-		int64_t fp; /* distance from SP; 1: unknown */
+		int64_t fp; /* frame pointer's distance from SP; 1: unknown */
 	} table[] = {
 		{"after a tail call nothing of the caller is left", 1050, 0x1008, SP - 88,
 		 "+0:500 -8:7ff010 -48:200c -56:7feff8 ", -56},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rules by which events become address spaces. */
+/* Tests the rules by which events change address spaces. */
 #include "harness/model/space/mapping_name.h"
 #include "harness/model/space/replay.h"
 #include "harness/selftest/support/check.h"

@@ -95,7 +95,8 @@ static uint32_t walk(void)
 	return walk_space(SPACE, WORDS, MOST);
 }
 
-/* PLAIN at SP was called by SMALL at SP + 32, that by FRAMED at SP + 48, that by unknown code. */
+/* Fills the stack of PLAIN, whose frame is at SP. It was called by SMALL, with its frame at SP +
+ * 32; SMALL by FRAMED, with its frame at SP + 48; FRAMED by unknown code. */
 static void fill_stack(void)
 {
 	memset(stack, 0, sizeof(stack));
