@@ -65,7 +65,8 @@ class Outputs(other_users.OtherUsers):
         yield "record", ["record", "-o", "PATH", "--", "true"]
 
     def test_planted(self) -> None:
-        """A link to the victim's file, a dangling link, a FIFO, a hard link, an open file."""
+        """The attacker planted at an output's path: a link to the victim's file, a dangling link, a
+        FIFO, a hard link, or a file that he keeps open."""
         makes: dict[str, other_users.Make] = {
             "link": self.plant_link, "hard": self.plant_hard_link, "fifo": os.mkfifo,
             "dangling": lambda path: os.symlink(self.place("made"), path),

@@ -42,7 +42,7 @@ class Cases(Inputs):
             "link": self.plant_link, "hard": self.plant_hard_link, "fifo": os.mkfifo,
             "device": lambda path: os.symlink("/dev/zero", path),
             "sparse": other_users.make_sparse}
-        if self.victim:  # an ordinary victim may read the own file
+        if self.victim:  # an ordinary victim may read its own file
             del kinds["hard"]
         for name in ("case", "truth", "perf.data", "injected.data", "maps", "capture", "outcome",
                      "crash", "env.json", "ktap.txt", "watched", "intervals", "elf/index",

@@ -12,7 +12,8 @@ from harness.selftest.support.scratch import FIXTURES, JITPROOF, Folder
 
 # Columns of a row.
 TIME, THREAD, BAND, OFFSET, METHOD, VERDICT, CAUSE, SEEN, TRUE, LEVEL = range(10)
-# A folder with characters that would end the data if they were not escaped.
+# CASES: number of copies of a fixture in a run. HOSTILE: a folder's name, which would end the data
+# of the page if it was not escaped.
 CASES = 200  # with so many cases, each shows fewer rows than the fixture has
 HOSTILE = "<!--<script>"
 

@@ -47,7 +47,7 @@ class Trace(Folder):
 
 
 class Callers(Trace):
-    """The trace has no wrong callers, but has callers."""
+    """The trace has many callers, and none of them is wrong."""
 
     def check(self, *arguments: str, right: int = 500, **more: Any) -> dict[str, Any]:
         found = self.trace(*arguments, **more)

@@ -174,7 +174,7 @@ class Runtimes(unittest.TestCase):
         self.assertEqual(names, sorted(set(names)))
 
     def test_absent(self) -> None:
-        """If a runtime is absent, the SKIP's reason ends with the command that installs it."""
+        """If a runtime is absent, the message ends with the command that installs it."""
         done = self.try_name("bun-dump")
         self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
         self.assertTrue(done.stderr.strip().endswith(

@@ -137,7 +137,8 @@ class Images(WithFiles):
         self.assertNotRegex(self.judge()[1], r"files\.")
 
     def test_samples_in_it(self) -> None:
-        """Samples in code of a file by the truth, in anonymous memory by the capture."""
+        """Samples in code that is in a file according to the truth, but in anonymous memory
+        according to the capture."""
         middle = self.find_quiet_time()
         late = [sample for sample in self.perf.samples() if sample.time > middle]
         page = late[0].regs[rd.X86_IP] & -PAGE

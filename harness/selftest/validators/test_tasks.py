@@ -38,7 +38,8 @@ class Recorded(Folder):
         self.assertIn(" ERROR:0 ", run.stdout)
 
     def judge_changed(self, change: Callable[[rd.PerfData], None], *patterns: str) -> str:
-        """Returns the output of judging a copy that @change altered; it contains @patterns."""
+        """Judges a copy that @change altered, asserts that the output contains @patterns, and
+        returns the output."""
         copy = self.place("copy")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.dir, copy)

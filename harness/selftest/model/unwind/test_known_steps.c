@@ -95,8 +95,8 @@ static uint32_t walk(void)
 	return walk_space(SPACE, WORDS, MOST);
 }
 
-/* Fills the stack of PLAIN, whose frame is at SP. It was called by SMALL, with its frame at SP +
- * 32; SMALL by FRAMED, with its frame at SP + 48; FRAMED by unknown code. */
+/* Fills a stack: PLAIN, with the stack pointer SP, was called by SMALL, with SP + 32; SMALL was
+ * called by FRAMED, with SP + 48; and FRAMED by unknown code. */
 static void fill_stack(void)
 {
 	memset(stack, 0, sizeof(stack));
