@@ -8,7 +8,7 @@
 struct jp_arguments {
 	char **list; /* NULL-terminated after the first word */
 	size_t count, capacity;
-	bool failed; /* out of memory: words are missing */
+	bool failed; /* memory ran out, so @list lacks words */
 };
 
 void jp_arguments_add(struct jp_arguments *arguments, const char *fmt, ...)

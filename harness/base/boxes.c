@@ -7,12 +7,15 @@
 #include "harness/base/array.h"
 #include "harness/base/order.h"
 
-/* A k-d tree in an array: each node precedes its two subtrees and states their size, so that a
- * search can skip a subtree. */
+/* A node of a k-d tree that is stored in an array. Each node precedes its two subtrees and has
+ * their size, so that a search can skip them. */
 struct jp_boxes_node {
-	struct jp_box box, bounds;       /* of this node; of this node and all nodes below */
-	uint32_t owner, lowest, highest; /* of this node; smallest and largest of all nodes below */
-	uint32_t item, size;             /* @size: nodes of the tree that begins here */
+	/* the node's own box; the smallest box around its subtree */
+	struct jp_box box, bounds;
+	/* the node's own owner; the range of owners in its subtree */
+	uint32_t owner, lowest, highest;
+	/* @size: number of nodes in its subtree; a subtree includes its root */
+	uint32_t item, size;
 };
 
 /* The dimension that separates the subtrees of a node. */
@@ -50,8 +53,9 @@ static void swap(struct jp_boxes_node *one, struct jp_boxes_node *other)
 	*other = saved;
 }
 
-/* Moves the element with @nth smaller ones to its place: no element before it is larger, none after
- * it smaller. The pivot is pseudo-random, so that no natural order is slow. */
+/* Quickselect: reorders @nodes so that index @nth has the node that sorting by @axis would put
+ * there, no node before it has a larger key, and no node after it has a smaller key. The pivot is
+ * pseudo-random, so that no common input order is slow. */
 static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, enum axis axis)
 {
 	uint64_t seed = count;
@@ -81,8 +85,8 @@ static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, en
 	}
 }
 
-/* Returns how many elements after the middle begin at or before it: a search for them must visit
- * both sides. */
+/* Returns how many nodes after index @middle extend across the middle node's start: a search that
+ * meets one of these must visit both subtrees. */
 static size_t count_crossing(const struct jp_boxes_node *nodes, size_t count, size_t middle,
 			     enum axis axis)
 {
@@ -95,7 +99,7 @@ static size_t count_crossing(const struct jp_boxes_node *nodes, size_t count, si
 	return crossed;
 }
 
-/* Splits the nodes in the dimension that separates them best. */
+/* Partitions @nodes at index @middle in the dimension that separates the two halves best. */
 static void split_nodes(struct jp_boxes_node *nodes, size_t count, size_t middle)
 {
 	size_t crossed;
@@ -126,7 +130,7 @@ static void include_below(struct jp_boxes_node *node, const struct jp_boxes_node
 	node->size += below->size;
 }
 
-/* The middle node becomes the root. */
+/* Builds a tree of @nodes, whose middle node becomes the root. */
 static void build_tree(struct jp_boxes_node *nodes, size_t count)
 {
 	const size_t middle = count / 2;

@@ -5,33 +5,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Some memory for some time: addresses [start, end), times from @from to @until, inclusive. */
+/* An address range [@start, @end) during the times from @from to @until, inclusive. */
 struct jp_box {
 	uint64_t start, end, from, until;
 };
 
 /*
- * A set of boxes with numbered owners, such as processes' mappings, for finding those that meet a
- * given box. All zero is an empty set. Add all boxes first. Building the tree of n boxes costs n
- * log n, a search log n plus the results, if few boxes of an owner share a place and a time. The
- * depth is at most log n in any order.
+ * A set of boxes with numbered owners, such as processes' mappings, for finding the boxes of one
+ * owner that overlap a given box in address and time. All zero is an empty set. Add all boxes
+ * before the first search. Building the tree of n boxes costs n log n. A search costs log n plus
+ * its results, if few boxes of an owner overlap. The tree's depth is at most log n, in whichever
+ * order the boxes were added.
  *
  * 	for (size_t at = 0; jp_boxes_next(&boxes, pid, &box, &at, &item);)
  * 		... array[item] ...
+ *
  */
 struct jp_boxes {
-	struct jp_boxes_node *nodes; /* each node before the nodes below it */
+	struct jp_boxes_node *nodes; /* the tree: each node precedes its children */
 	size_t count, capacity;
 };
 
 /* Adds the box of @owner's element @item. Returns 0 or -ENOMEM. */
 int jp_boxes_add(struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box, size_t item);
-/* Builds the tree, after all additions and before any search. */
+/* Builds the tree. Call this after the last jp_boxes_add() and before the first search. */
 void jp_boxes_build(struct jp_boxes *boxes);
-/* Frees all; the set is then empty. */
+/* Frees the set's memory; the set is then empty. */
 void jp_boxes_free(struct jp_boxes *boxes);
-/* Stores in *@item the next element of @owner whose box meets @box; *@at starts as 0. The order is
- * undefined, but later and higher boxes tend to come first. @box may shrink between calls. Returns
- * false at the end. */
+/* Stores in *@item the next element of @owner whose box overlaps @box. *@at is the search's
+ * position: set it to 0 before the first call. The order is undefined, but boxes with later times
+ * and higher addresses tend to come first. @box may shrink between calls. Returns false if there
+ * are no more. */
 bool jp_boxes_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,
 		   size_t *at, size_t *item);

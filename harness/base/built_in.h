@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A file that the Makefile puts into the binary, in a list whose last name is NULL. */
+/* A file that the Makefile embeds in the binary: bytes [@start, @end). The last entry of a list of
+ * such files has @name NULL. */
 struct jp_built_in {
 	const char *name, *start, *end;
 };

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a file being composed in memory. `failed` notes that memory ran out: check it once
- * before using the bytes. Starts as all zero. */
+/* A growing buffer in which a file is composed. If memory runs out, @failed is set and later
+ * additions are lost: check it once before using the bytes. Starts as all zero. */
 struct jp_bytes {
 	unsigned char *bytes;
 	size_t size, capacity;
@@ -24,6 +24,6 @@ void jp_bytes_add64(struct jp_bytes *to, uint64_t value);
 void jp_bytes_uleb(struct jp_bytes *to, uint64_t value);
 /* Appends @value as signed LEB128. */
 void jp_bytes_sleb(struct jp_bytes *to, int64_t value);
-/* Overwrites the four bytes at @at with @value. */
+/* Overwrites the four bytes at offset @at with @value. */
 void jp_bytes_set32(struct jp_bytes *to, size_t at, uint32_t value);
 void jp_bytes_free(struct jp_bytes *bytes);

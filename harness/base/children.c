@@ -20,7 +20,7 @@ void jp_children_adopt(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* Kills and reaps all children. Returns false if /proc shows none. */
+/* Kills all children that /proc shows. Returns false if it shows none. */
 static bool kill_all(void)
 {
 	jp_cleanup_closedir DIR *proc = jp_foreign_proc() ? NULL : opendir("/proc");

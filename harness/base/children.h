@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Makes this process the parent of orphaned descendants, so that it can end all of them. */
+/* Makes this process the parent of orphaned descendants (PR_SET_CHILD_SUBREAPER), so that
+ * jp_children_end() can kill all of them. */
 void jp_children_adopt(void);
-/* Kills and reaps every child, and their children as they become ours, as far as /proc shows
- * them. */
+/* Kills and reaps every child of this process that /proc shows, then the orphans that become its
+ * children, until none is left. */
 void jp_children_end(void);

@@ -13,15 +13,16 @@
  *
  * jp_cleanup_free char *text = NULL; jp_cleanup_close int fd = open(...);
  *
- * Initialize each where it is declared, with NULL or -1 if it has no value yet. errno is preserved.
- * Close a written file explicitly: its last error comes then.
+ * Initialize each such variable where it is declared, with NULL or -1 if it has no value yet. The
+ * cleanup preserves errno. Close a written file explicitly, because fclose() and close() may report
+ * the last write error.
  */
 #define jp_cleanup_free     __attribute__((cleanup(jp_free_at)))
 #define jp_cleanup_close    __attribute__((cleanup(jp_close_at)))
 #define jp_cleanup_fclose   __attribute__((cleanup(jp_fclose_at)))
 #define jp_cleanup_closedir __attribute__((cleanup(jp_closedir_at)))
 
-/* Returns the pointer at @place and sets that to NULL: `return jp_steal(&text);` */
+/* Returns the pointer *@place and sets *@place to NULL: `return jp_steal(&text);` */
 #define jp_steal(place)                                                                            \
 	({                                                                                         \
 		__typeof__(*(place)) stolen_ = *(place);                                           \
@@ -29,7 +30,7 @@
 		stolen_;                                                                           \
 	})
 
-/* Returns the descriptor and sets *@fd to -1. */
+/* Returns the descriptor *@fd and sets *@fd to -1. */
 static inline int jp_steal_fd(int *fd)
 {
 	int stolen = *fd;

@@ -40,13 +40,14 @@ static void enter_child(const struct jp_delegate *delegate, int channel, int oth
 	jp_delegate_begin(channel);
 	if (jp_rights_drop(find_owner(delegate), channel, other, &err))
 		fprintf(stderr, "jitproof: %s\n", err.text);
-	/* After the change of privileges, which clears this setting. */
+	/* Set this after the change of privileges, which would clear it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(JP_EXIT_BROKEN);
 }
 
-/* Returns the status of @pid, and prints a message if it was killed. */
+/* Waits for @pid. Returns its exit status, or JP_EXIT_BROKEN and prints a message if it was
+ * killed. */
 static int reap(pid_t pid)
 {
 	int status;
@@ -65,7 +66,7 @@ static int reap(pid_t pid)
 	return JP_EXIT_BROKEN;
 }
 
-/* Drops unfinished outputs in the process that waits. */
+/* Discards unfinished outputs in the waiting process. */
 static void drop_outputs(struct jp_delegate *delegate)
 {
 	jp_delegate_close(delegate);
@@ -99,8 +100,8 @@ int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_er
 	}
 	close(ends[1]);
 	if (confine->channel)
-		close(confine->channel); /* a process that waits for the confined one must see its
-					    end */
+		/* the peer must see an end of file when the confined process ends */
+		close(confine->channel);
 	if (pid < 0) {
 		ret = jp_fail(err, errno, "fork: %s", strerror(errno));
 	} else {

@@ -5,15 +5,16 @@
 #include "harness/base/error.h"
 
 /* Reads untrusted files in a harmless process: without root, without capabilities, with only the
- * system calls for reading files and writing to open ones (docs/threat-model.md). Its parent waits,
- * and opens files for it that were named beforehand. */
+ * system calls for reading files and writing to open ones (docs/threat-model.md). Its parent, the
+ * waiting process, opens the files for it that struct jp_confine names. */
 struct jp_confine {
-	struct jp_readable readable; /* its input, and further files that it may read */
-	/* A further socket for messages; 0: none. The waiting process closes it, so that the other
-	 * end sees the end of the confined process. */
+	struct jp_readable readable; /* the files that the confined process may read */
+	/* Another socket that the confined process may use for messages; 0: none. The waiting
+	 * process closes its copy, so that the peer sees an end of file when the confined process
+	 * ends. */
 	int channel;
-	/* Called in the waiting process when the confined one ended with @status; returns the exit
-	 * status. NULL: nothing to do. */
+	/* Called in the waiting process after the confined process ended with @status; returns the
+	 * waiting process's exit status. NULL: use @status. */
 	int (*after)(void *context, int status);
 	void *context;
 };

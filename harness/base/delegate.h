@@ -7,14 +7,15 @@
 
 #include "harness/base/error.h"
 
-/* Requests of a confined process (confine.h) to the waiting one: to open the input, regular files
- * in folders of the input that nobody else can write to, and, if the input is root's own, files of
- * a harmless kind; and to create, rename and remove outputs. */
+/* Requests of a confined process (confine.h) to the waiting process, which has more privileges. It
+ * opens the input, regular files in folders of the input that no other user can write to, and, if
+ * the input belongs to root, files of a harmless kind. It also creates, renames and removes
+ * outputs. */
 enum jp_delegated {
-	JP_DELEGATED_INPUT,  /* the exact path that was named */
-	JP_DELEGATED_FILE,   /* a regular file */
-	JP_DELEGATED_FOLDER, /* to list it */
-	JP_DELEGATED_ROOT,   /* root directory of a process, by its pid, with other mounts */
+	JP_DELEGATED_INPUT,  /* open the input, by the exact path on the command line */
+	JP_DELEGATED_FILE,   /* open a regular file */
+	JP_DELEGATED_FOLDER, /* open a folder, to list it */
+	JP_DELEGATED_ROOT,   /* open the root directory of a process, given its pid */
 	JP_DELEGATED_KEEP,   /* jp_new_file_keep() */
 	/* jp_output_folder_*() */
 	JP_DELEGATED_CREATE,
@@ -28,7 +29,7 @@ struct jp_delegate_request {
 	char path[PATH_MAX];
 };
 struct jp_delegate_answer {
-	int32_t result; /* 0: a descriptor may come with it; or -errno */
+	int32_t result; /* 0, maybe with a descriptor in the same message; or -errno */
 	struct jp_error err;
 };
 

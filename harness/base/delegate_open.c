@@ -29,8 +29,9 @@ static int open_named(const char *path)
 	return fd < 0 && at >= 0 ? -errno : fd;
 }
 
-/* Opens a folder. A missing folder contains nothing to read. If a shortage prevents opening, its
- * files would be refused as if they were foreign, so fail. */
+/* Opens folder number @i at @path. A missing folder is no error: it contains nothing to read. A
+ * shortage (of descriptors, memory) is an error, because later requests for files in the folder
+ * would be refused as if nobody had named it. */
 static int open_folder(struct jp_delegate *delegate, size_t i, const char *path,
 		       struct jp_error *err)
 {
@@ -152,8 +153,8 @@ static const char *find_rest(const char *path, const char *folder)
 		       : NULL;
 }
 
-/* Opens the folder of @path within the named folders. Returns -EACCES if @path is in none of
- * them. */
+/* Opens the parent folder of @path if it is within the input or the further folders. Returns
+ * -EACCES if it is in none of them. *@last: the last component of @path. */
 static int open_folder_of(const struct jp_delegate *delegate, const char *path, const char **last)
 {
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
@@ -203,8 +204,8 @@ int jp_delegate_root(const struct jp_delegate *delegate, const char *pid, struct
 	return fd < 0 ? jp_fail(err, ENOENT, "%s: no process with other mounts", pid) : fd;
 }
 
-/* Opens a file of a harmless kind: root's own capture names programs and dumps that only root may
- * read. */
+/* Opens a file of a harmless kind for an input that belongs to root: a capture made by root names
+ * programs and dumps that only root may read. */
 static int open_harmless(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
 {
 	unsigned char head[HEAD];
@@ -228,8 +229,8 @@ static int open_harmless(const struct jp_delegate *delegate, const char *path, s
 	return jp_steal_fd(&fd);
 }
 
-/* Opens a named file, or a file that was chosen by its required owner, who could give it a second
- * name. */
+/* Opens @file. If it has a required owner, refuses a file with several hard links, because another
+ * user could have linked it there. */
 static int open_one_of(const struct jp_readable_file *file, struct jp_error *err)
 {
 	uint64_t size;

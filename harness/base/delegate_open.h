@@ -7,10 +7,10 @@
 
 #include "harness/base/error.h"
 
-/* A regular file, by its exact path. */
+/* A regular file that a confined process may read, by its exact path. */
 struct jp_readable_file {
 	const char *path;
-	int64_t owner; /* required owner, if the file has no other name; -1: any */
+	int64_t owner; /* required owner of a file without other hard links; -1: any */
 };
 
 /* Files that may be read with the privileges of the waiting process (confine.h). */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns a digest of @size bytes, continuing @digest (0: new). It detects alterations (one changed
- * word always changes it), not attacks. Files contain it, so it never changes. */
+/* Returns a digest of @size bytes. @digest: digest of the preceding bytes, or 0. It detects
+ * accidental changes (one changed word always changes the digest), but not attacks. Files store
+ * digests, so this algorithm must never change. */
 uint64_t jp_digest(uint64_t digest, const void *bytes, size_t size);

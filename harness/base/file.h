@@ -9,34 +9,36 @@
 
 #include "harness/base/error.h"
 
-/* Whole files, with a NUL after their @size bytes (@size may be NULL); the caller frees. Return
- * NULL if the file is unreadable or longer than @limit bytes, with a message that names it. */
+/* The jp_file_read*() functions return a whole file with a NUL appended, which the caller frees,
+ * and store its length in *@size (may be NULL). They return NULL and a message that names the file
+ * if it is unreadable or longer than @limit bytes. */
 
-/* Reads @path to its end, opened by jp_named_input(): also files of /proc and /sys, which state no
- * size. */
+/* Opens @path by jp_named_input() and reads it to its end. Also reads files of /proc and /sys,
+ * whose st_size is wrong. */
 char *jp_file_read(const char *path, size_t limit, size_t *size, struct jp_error *err);
 /* Reads from the current offset of @fd, which messages call @name. */
 char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, struct jp_error *err);
 /* Reads an untrusted file, which must be regular, no link, and exactly as long as stat() states, so
- * that a truncated file is not taken for the whole. Never waits. */
+ * that a truncated file is not mistaken for a whole file. Never waits for a FIFO. */
 char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct jp_error *err);
 
-/* Creates a file of ours for writing. An existing file is replaced if @replace, else it is an
- * error. Returns NULL and a message on errors. */
+/* Creates a file for writing. Replaces an existing file if @replace; otherwise an existing file is
+ * an error. Returns NULL and a message on errors. */
 FILE *jp_file_create(const char *path, bool replace, struct jp_error *err);
 
 /* Reads a short text, such as a file of /proc, by one read(): at most @size - 1 bytes and a NUL.
- * Returns their number, or -errno with "" in @text. */
+ * Returns the number of bytes read, or -errno with "" in @text. */
 ssize_t jp_file_text(const char *path, char *text, size_t size);
-/* Returns the decimal number at the beginning of such a file, possibly negative, or @otherwise. */
+/* Returns the decimal number at the beginning of a short text file such as those of /proc, possibly
+ * negative. Returns @otherwise if there is no number. */
 long jp_file_number(const char *path, long otherwise);
 
-/* Reads exactly @size bytes from @offset of @fd, which @err calls @name. Returns 0, -ENODATA if it
- * is shorter, or -errno. */
+/* Reads exactly @size bytes from @offset of @fd, which @err calls @name. Returns 0, -ENODATA if the
+ * file is too short, or -errno. */
 int jp_file_read_at(int fd, const char *name, void *to, size_t size, uint64_t offset,
 		    struct jp_error *err);
 /* Writes all of @bytes at the current offset of @fd. Returns 0 or -errno. */
 int jp_file_write(int fd, const void *bytes, size_t size);
-/* Copies @size bytes (UINT64_MAX: all) between current offsets. Returns 0, -ENODATA if @from is
- * shorter, or -errno. */
+/* Copies @size bytes (UINT64_MAX: all) from the current offset of @from to that of @to. Returns 0,
+ * -ENODATA if @from is too short, or -errno. */
 int jp_file_copy(int from, int to, uint64_t size);

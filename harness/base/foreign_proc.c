@@ -15,6 +15,6 @@ bool jp_foreign_proc(void)
 	if (statfs("/proc", &system) || system.f_type != PROC_SUPER_MAGIC)
 		return false;
 	snprintf(own, sizeof(own), "%d", getpid());
-	/* If our process is not visible there, the link leads nowhere. */
+	/* If /proc does not show this process, the link cannot be read. */
 	return readlink("/proc/self", shown, sizeof(shown) - 1) < 0 || strcmp(shown, own) != 0;
 }

@@ -25,7 +25,8 @@ static bool is_name(const char *word, const struct jp_arguments *names)
 	return false;
 }
 
-/* Offers @name, and both sides of its first slash: users also type only the study. */
+/* Compares the word with @name and with both sides of its first slash, because users also type only
+ * the study of a case. */
 static void offer_parts(struct jp_nearest *nearest, const char *name)
 {
 	const size_t first = strcspn(name, "/");

@@ -5,10 +5,10 @@
 #include "harness/base/error.h"
 #include "harness/base/option.h"
 
-/* Turns @words of a command line into patterns that jp_globs_match() takes. A word with one of *?[
- * is a pattern already; a word that is one of @names means that name; any other word matches
- * anywhere in a name. Returns 0; -ENOENT and a message with a suggestion if a word matches no name
- * of a @what ("case"); -ENOMEM. */
+/* Turns @words of a command line into patterns that jp_globs_match() takes. A word that contains
+ * one of *?[ is used as a pattern. A word equal to one of @names matches only that name. Any other
+ * word matches each name that contains it. Returns 0; -ENOENT and a message with a suggestion if a
+ * word matches no name of a @what ("case"); -ENOMEM. */
 int jp_globs_read(struct jp_arguments *globs, const struct jp_operands *words,
 		  const struct jp_arguments *names, const char *what, struct jp_error *err);
 /* Returns whether one of @globs matches the whole @name, or there are none. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t came;
-static int deferred; /* a signal after which the work goes on */
+static int deferred; /* the signal that jp_interrupt_defer() took; 0: none */
 static int wake = -1;
 
 static void handle_signal(int number)
@@ -16,7 +16,8 @@ static void handle_signal(int number)
 	int saved = errno;
 
 	came = number;
-	eventfd_write(wake, 1); /* a full counter is readable as well */
+	/* an error means that the counter is full, and then @wake is readable too */
+	eventfd_write(wake, 1);
 	errno = saved;
 }
 
@@ -34,7 +35,7 @@ int jp_interrupt_watch(void)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		if (sigaction(signals[i], &action, NULL))
 			return -errno;
-	/* A workload's death must be a visible error, and not end this process. */
+	/* A write to a workload that has ended must return an error, not end this process. */
 	signal(SIGPIPE, SIG_IGN);
 	return 0;
 }

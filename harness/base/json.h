@@ -13,7 +13,7 @@
  * jp_json_array(&json, "expect"); jp_json_double(&json, NULL, 0.5); jp_json_end(&json);
  * jp_json_end(&json);
  *
- * @key is NULL at the top level and inside arrays. ferror(@out) has write errors.
+ * @key is NULL at the top level and inside arrays. ferror() of the stream reports write errors.
  */
 struct jp_json {
 	FILE *out;

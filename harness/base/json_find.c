@@ -23,7 +23,8 @@ static const char *skip_string(const char *at)
 	return *at ? at + 1 : NULL;
 }
 
-/* Returns the position after the value at @at: counts brackets, skips strings. */
+/* Returns the position after the value at @at, or NULL if there is none. Only counts brackets and
+ * skips strings. */
 static const char *skip_value(const char *at)
 {
 	int depth = 0;

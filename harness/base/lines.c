@@ -40,7 +40,7 @@ int jp_wait_readable(int fd, uint64_t deadline)
 	return wait_for_data(fd, -1, deadline);
 }
 
-/* Takes the first line, which ends at @end. */
+/* Moves the first line of the buffer, whose newline is at @end, to @text. */
 static int take_line(struct jp_lines *lines, const char *end, char *text, size_t size)
 {
 	const size_t length = (size_t)(end - lines->text);

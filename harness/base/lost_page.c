@@ -8,7 +8,8 @@
 
 #include "harness/base/exits.h"
 
-/* Files read at a time: a folder of perf record --threads has one for each CPU. */
+/* Most files that are mapped at once: a folder written by perf record --threads has a file for each
+ * CPU. */
 enum { MOST = 4096 };
 
 static struct watched {
@@ -19,7 +20,7 @@ static struct watched {
 static void write_text(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
-		return; /* the message cannot be written */
+		return; /* an unwritable message is lost; this is a signal handler */
 }
 
 /* Calls only functions that are allowed in a signal handler. */
@@ -41,7 +42,8 @@ static void handle_fault(int signal, siginfo_t *info, void *context)
 			one->what.leave();
 		_exit(JP_EXIT_BROKEN);
 	}
-	/* Not our page: the instruction faults again, with the default action. */
+	/* The page is in no watched file: return, so that the instruction faults again, with the
+	 * default action. */
 	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
@@ -58,7 +60,7 @@ int jp_lost_page_watch(const void *map, uint64_t size, const struct jp_lost_page
 		return -EMFILE;
 	if (sigaction(SIGBUS, &action, NULL))
 		return -errno;
-	/* Functions of the C library read all of the last page. */
+	/* Round up to pages: functions of the C library may read all of the last page. */
 	watched[i] = (struct watched){start, start + (size + page - 1) / page * page, *what};
 	return 0;
 }

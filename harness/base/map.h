@@ -6,36 +6,37 @@
 #include <stdint.h>
 
 /*
- * A hash table from any uint64_t to values of one size. All zero is empty. For texts, or pairs that
- * do not fit into a key: harness/base/text_pool.h, or first a map of numbers.
+ * A hash table from any uint64_t to values of one size. All zero is empty. For keys that are texts,
+ * or pairs that do not fit into 64 bits, use harness/base/text_pool.h, or a first map that numbers
+ * them.
  *
- * An entry takes 8 bytes and its value, rounded up to 8, in 1.5 to 3 slots (at least 16 slots). A
- * full table doubles, with both in memory meanwhile. Adding n entries costs O(n). Entries are never
- * removed.
+ * A slot has 8 bytes for the key, and the value, rounded up to 8 bytes. The table has 1.5 to 3
+ * slots for each entry, and at least 16. When the table doubles, both sizes are in memory at once.
+ * Adding n entries costs O(n). Entries are never removed.
  */
 struct jp_map {
 	uint64_t *slots; /* capacity + 1 slots: key (0: free) and value; the last is for key 0 */
-	size_t count, capacity; /* number of entries; a power of two */
-	size_t words;           /* words in a slot */
+	size_t count, capacity; /* number of entries; number of slots, a power of two */
+	size_t words;           /* size of a slot in 8-byte words */
 	unsigned int shift;
 	bool zero; /* whether key 0 is present */
 };
 
-/* Returns the value of @key, @size bytes, aligned to 8; a new value is all zero. Valid until the
- * next jp_map_at(). @size must be the same in all calls. Returns NULL if out of memory, without a
- * change. */
+/* Returns the value of @key: @size bytes, aligned to 8, valid until the next jp_map_at(). Adds @key
+ * with a value of zeros if the map does not have it. @size must be the same in all calls. Returns
+ * NULL and leaves the map unchanged if out of memory. */
 void *jp_map_at(struct jp_map *map, uint64_t key, size_t size);
-/* Returns the next value, in no order, and its key in *@key (may be NULL); *@at starts as 0.
- * Returns NULL at the end. */
+/* Returns the next value, in no particular order, and stores its key in *@key (may be NULL). Set
+ * *@at to 0 before the first call. Returns NULL at the end. */
 void *jp_map_next(const struct jp_map *map, size_t *at, uint64_t *key);
-/* Frees all; the map is then empty. */
+/* Frees the map's memory; the map is then empty. */
 void jp_map_free(struct jp_map *map);
 
 /* Returns the slot of @key, or the free slot for it. */
 static inline uint64_t *jp_map_slot(const struct jp_map *map, uint64_t key)
 {
-	/* Use both halves of the key, and the upper bits of the product, which depend on all
-	 * bits. */
+	/* Mix both halves of the key. The upper bits of the product depend on all bits of the
+	 * key. */
 	size_t at = key ? ((key ^ key >> 32) * UINT64_C(0x9e3779b97f4a7c15)) >> map->shift
 			: map->capacity;
 	uint64_t *slot = map->slots + at * map->words;

@@ -5,13 +5,13 @@
 
 #include "harness/base/error.h"
 
-/* A file mapped for reading. If another process shortens it, its pages are lost: this process then
- * prints a message, drops unfinished outputs and ends with JP_EXIT_BROKEN. */
+/* A file mapped for reading. If another process shortens the file, an access to a lost page makes
+ * this process print a message, drop unfinished outputs and end with JP_EXIT_BROKEN. */
 
 /* Maps the @size > 0 bytes of @fd. Messages call it @name, which must stay valid. Returns NULL and
  * a message on errors. */
 const void *jp_mapped_file(int fd, const char *name, uint64_t size, struct jp_error *err);
-/* Returns 0, or -ENODATA and a message if @fd has become shorter. The last page may have lost bytes
- * without a fault. */
+/* Returns 0, or -ENODATA and a message if @fd has become shorter. Check this after reading: bytes
+ * lost within the last page cause no fault. */
 int jp_mapped_file_check(int fd, const char *name, uint64_t size, struct jp_error *err);
 void jp_mapped_file_end(const void *map);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Finds the user whose process serves the file system @dev (of struct stat), if any (FUSE): it can
- * state anything about a file, its owner included, and change that at any time. Returns false if
- * only the kernel serves it, by our mounts. */
+/* Stores in *@user the user whose process serves the file system @dev (st_dev), as with FUSE. Such
+ * a process can report anything about a file, including its owner, and change it at any time.
+ * Returns false if our list of mounts shows no such server. */
 bool jp_mount_server(dev_t dev, uid_t *user);

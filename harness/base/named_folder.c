@@ -14,7 +14,7 @@
 
 enum { TO_GO_ON = O_PATH | O_CLOEXEC };
 
-/* Opens @name in @at; through a link only if a trusted user made it. */
+/* Opens @name in the folder @at. Follows a symbolic link only if it belongs to a trusted user. */
 static int open_component(int at, const char *name)
 {
 	jp_cleanup_close int next = openat(at, name, TO_GO_ON | O_NOFOLLOW);

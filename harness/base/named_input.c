@@ -23,7 +23,8 @@ int jp_named_again(int fd, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens the file again without /proc: by name, if the name still leads to the same file. */
+/* Opens the file of @seen for reading by its @path, without /proc. Returns -ESTALE if the path now
+ * leads to another file. */
 static int open_by_name(int seen, const char *path)
 {
 	jp_cleanup_close int fd = -1;

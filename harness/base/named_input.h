@@ -3,9 +3,9 @@
 
 #include "harness/base/error.h"
 
-/* Opens for reading what this user named: a file, a folder or a pipe, through links. Refuses
- * devices, FIFOs of other users, and in a confined process (delegate.h) all FIFOs; pipes are
- * allowed. Returns the descriptor, or -errno and a message. */
+/* Opens for reading the file, folder or pipe that this user named. Follows links. Refuses devices,
+ * FIFOs of other users, and in a confined process (delegate.h) all FIFOs; pipes are allowed.
+ * Returns the descriptor, or -errno and a message. */
 int jp_named_input(const char *path, struct jp_error *err);
 /* Opens the file of @fd again, to read from its start; @flags as for open(). Returns the descriptor
  * or -errno. */

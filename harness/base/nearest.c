@@ -14,8 +14,8 @@ enum { LONGEST = sizeof(((struct jp_nearest *)NULL)->name) - 1 };
 static size_t measure_distance(const char *word, const char *name)
 {
 	const size_t from = strlen(word), to = strlen(name);
-	uint8_t left[LONGEST + 1][LONGEST + 1]; /* [i][j]: distance between the first i letters of
-						   one and the first j of the other */
+	/* [i][j]: distance between the first i letters of @word and the first j letters of @name */
+	uint8_t left[LONGEST + 1][LONGEST + 1];
 
 	if (from > LONGEST || to > LONGEST)
 		return SIZE_MAX;

@@ -6,11 +6,12 @@
 /* The search for the name that a mistyped word means. */
 struct jp_nearest {
 	const char *word; /* as typed */
-	char name[80];    /* the best so far; "": none is near */
-	size_t distance;  /* between both */
+	char name[80];    /* the nearest name so far; "": no offered name is near */
+	size_t distance;  /* edit distance between @word and @name */
 };
 
-/* Offers @name. The first of equally near names wins. */
+/* Compares @name with the word, and keeps the nearest name. Of equally near names the first
+ * wins. */
 void jp_nearest_offer(struct jp_nearest *nearest, const char *name);
 /* Stores a question such as "; did you mean 'run'?" in @text, or "" if no name is near. Returns
  * @text. */

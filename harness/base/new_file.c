@@ -14,9 +14,9 @@
 #include "harness/base/named_folder.h"
 #include "harness/base/path.h"
 
-/* Open files; a signal does not drop more than these. */
+/* Most files that jp_new_file_drop_all() can discard. */
 enum { MOST = 8 };
-/* Length of the suffix of a temporary name. */
+/* Length of the suffix of a temporary name in bytes. */
 enum { BEHIND = sizeof(".01234567") - 1 };
 static struct jp_new_file *open_files[MOST];
 
@@ -73,12 +73,12 @@ static int make_with_own_name(struct jp_new_file *file,
 	return ret;
 }
 
-/* Opens a file without a name. Returns -1 if it needs a name from the start. */
+/* Opens a file without a name. Returns -1 if the file needs a name from the start. */
 static int open_nameless(struct jp_new_file *file, mode_t mode)
 {
 	int fd = -1;
 
-	/* A name can be given through /proc later. */
+	/* Only through /proc can linkat() later give the file a name. */
 	if (!access("/proc/self/fd", X_OK))
 		fd = openat(file->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
 	if (fd >= 0 && (file->held = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
@@ -172,7 +172,8 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 	int failed;
 
 	if (jp_delegated()) {
-		*file->temporary = '\0'; /* kept or not, we must not remove it */
+		/* the waiting process keeps or removes the file; jp_new_file_drop() must not */
+		*file->temporary = '\0';
 		return jp_delegate_ask(JP_DELEGATED_KEEP, file->path, err);
 	}
 	/* If the name is free, link it at once: a kill here leaves no other name. */

@@ -7,21 +7,21 @@
 
 #include "harness/base/error.h"
 
-/* A file without a name, which gets that of @path when it is complete: no reader sees an incomplete
- * file, a kill leaves none, no other user's file is written to, and no link is followed. On file
- * systems without nameless files it has a temporary name beside @path. */
+/* A file that gets its name @path only when it is complete. So no reader sees an incomplete file, a
+ * kill leaves no file, no other user's file is written to, and no link is followed. On file systems
+ * without O_TMPFILE it has a temporary name beside @path meanwhile. */
 struct jp_new_file {
-	const char *path, *name; /* path, owned by the caller until the end; its last part */
-	int folder;              /* descriptor of its folder, which may be renamed meanwhile */
-	int held;                /* descriptor while it has no name; else -1 */
+	const char *path, *name; /* the path, which the caller keeps valid; its last component */
+	int folder;              /* descriptor of the folder that contains it */
+	int held;                /* descriptor while the file has no name; else -1 */
 	char temporary[NAME_MAX + 1];
 };
 
 /* Creates the file, unless @path is something other than a regular file. Returns a descriptor for
  * reading and writing, which the caller closes, or -errno and a message. */
 int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err);
-/* Returns a descriptor of an empty file that is visible at once: for data that cannot be made again
- * and is useful even if incomplete. */
+/* Returns a descriptor of an empty file that has its name @path at once, for data that cannot be
+ * produced again and is useful even if incomplete. */
 int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err);
 /* Removes the file at @path if it is the file of @fd. */
 void jp_new_file_undo(const char *path, int fd);
@@ -30,9 +30,10 @@ FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_e
 /* Moves the complete, closed file to its path. Returns 0, or -errno and a message; the file is then
  * gone. */
 int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err);
-/* Does the same for the file of @path, for a process that cannot do it itself (delegate.h). */
+/* Does the same as jp_new_file_keep() for the open file whose path is @path, at the request of a
+ * confined process (delegate.h). */
 int jp_new_file_keep_path(const char *path, struct jp_error *err);
-/* Drops a file that is unwanted, or was never opened (all zero). */
+/* Discards an incomplete file. Does nothing for a struct that is all zero. */
 void jp_new_file_drop(struct jp_new_file *file);
-/* Drops all open files; a signal handler may call it. */
+/* Discards all incomplete files; a signal handler may call it. */
 void jp_new_file_drop_all(void);

@@ -4,8 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Numbers in text: no blanks, no sign, no locale; each starts with a digit. Return false without a
- * change if there is none or it is out of range. errno is preserved. */
+/* Parsers of numbers in text, which must start with a digit: no blanks, no sign, no locale. If
+ * there is no number or it is out of range, they return false and change nothing. They preserve
+ * errno. */
 
 /* Parses @text, which must be one decimal number in [@min, @max]. */
 bool jp_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);

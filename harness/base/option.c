@@ -143,7 +143,8 @@ int jp_option_take(const struct jp_option *options, const char *arg, struct jp_e
 
 	if (strncmp(arg, "--", 2) == 0)
 		option = find_row(options, is_named, &word);
-	/* Other words that begin like one of our options belong to another program. */
+	/* Words such as "--switch=1", or "--name" without its value, are not ours: they may be
+	 * another program's options. */
 	if (!option || is_switch(option) != !word.value)
 		return 0;
 	return apply_value(option, word.value, err) ?: 1;
@@ -213,7 +214,7 @@ static int read_option(struct command_line *line, struct jp_error *err)
 	return 0;
 }
 
-/* Counts down to the row of an operand. */
+/* Visitor of find_row() that finds the row of operand number *@left. */
 static bool is_its_row(const struct jp_option *option, void *left)
 {
 	int *count = left;
@@ -249,7 +250,8 @@ static int read_operand(struct command_line *line, struct jp_error *err)
 	return 0;
 }
 
-/* Reads the word at @at, and its values. Returns 0; 1: it asks for help; or -EINVAL. */
+/* Reads the word at line->at, with its values. Returns 0; 1 if the word is --help or -h; or
+ * -EINVAL. */
 static int read_word(struct command_line *line, struct jp_error *err)
 {
 	const char *text = line->argv[line->at];
@@ -317,7 +319,7 @@ void jp_options_print(const struct jp_option *options, FILE *out)
 	find_row(options, print_row, out);
 }
 
-/* Print the whole description: the shell cuts it to the terminal's width. */
+/* Prints an option with its whole help text, which the shell cuts to the terminal's width. */
 static bool print_name(const struct jp_option *option, void *line)
 {
 	const unsigned modes = option->modes ?: UINT_MAX;

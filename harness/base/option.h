@@ -15,53 +15,65 @@ struct jp_operands {
 
 /*
  * A row of a command line's table: an option ("--seed"), an operand ("FILE": no dash), a line of
- * text (no name, only @help), or another table. An empty row ends the table. A row has one
- * destination; a row without a value is a switch. Values come as "--seed=1", "--seed 1" or, with a
- * short name, "-s1".
+ * text (no name, only @help), or another table. An empty row ends the table. A row stores its value
+ * in one of @set, @clear, @text, @number, @wide, @take or @rest. A row with only @set or @clear is
+ * a switch, an option without a value. Values come as "--seed=1", "--seed 1" or, with a short name,
+ * "-s1".
  */
 struct jp_option {
-	const char *name, *brief; /* "--freq", and "-F" if it has a short name */
-	const char *value;        /* its value in the usage: "HZ"; NULL: by @words */
-	const char *help;         /* one or two sentences; NULL: not in the usage */
+	/* long and short name, such as "--freq" and "-F"; @brief may be NULL */
+	const char *name, *brief;
+	/* the value's name in the usage: "HZ"; NULL: @words joined by "|" */
+	const char *value;
+	const char *help; /* one or two sentences; NULL: not in the usage */
 
-	bool *set, *clear;        /* of a switch; with @words: whether it is the last word */
-	const char **text;        /* any text but the empty one */
-	const char **second;      /* a second value, in the next word */
-	unsigned *number;         /* from @least to @most; with @words: the index of the word */
-	uint64_t *wide;           /* the same, 64 bits */
-	uint64_t least, most;     /* @most 0: any */
-	const char *const *words; /* NULL-terminated */
-	/* Handles the value @text. Returns 0, or -errno and a sentence on what is wrong. @context
-	 * is the row's. */
+	/* a switch sets *@set or clears *@clear; with @words, *@set: whether the last of them was
+	 * chosen */
+	bool *set, *clear;
+	const char **text;   /* destination of any text except "" */
+	const char **second; /* destination of a second value, in the next word */
+	/* destination of a number from @least to @most; with @words: of the chosen word's index */
+	unsigned *number;
+	uint64_t *wide;           /* destination of a 64-bit number from @least to @most */
+	uint64_t least, most;     /* range of a number; @most 0: no upper limit */
+	const char *const *words; /* the allowed values, NULL-terminated; NULL: any */
+	/* Handles the value @text; option->context is for its use. Returns 0, or -errno and a
+	 * sentence that states the fault. */
 	int (*take)(const struct jp_option *option, const char *text, struct jp_error *err);
-	struct jp_operands *rest; /* for operands: all remaining ones */
-	bool verbatim;            /* for @rest: take options from the first on, too */
+	struct jp_operands *rest; /* destination of all remaining operands */
+	/* with @rest: every word after the first operand is an operand, even if it begins with
+	 * '-' */
+	bool verbatim;
 
-	const struct jp_option *(*more)(void *context); /* another table */
+	/* returns another table, whose rows replace this row */
+	const struct jp_option *(*more)(void *context);
 	void *context;
 
-	bool needed; /* @text only: it is an error if it is missing */
-	/* Bits. Rows without a common bit exclude each other; of the remaining modes, the lowest
-	 * decides what is needed. 0: all. */
+	bool needed; /* for @text: fail if the command line does not have it */
+	/* Modes of the command in which the row is allowed, as a bit mask; 0: all. Rows without a
+	 * common mode exclude each other. The lowest mode that all given rows allow decides which
+	 * rows are @needed. */
 	unsigned modes;
-	/* Prints the values that it can have to @out, a line each, maybe with a tab and a
-	 * description. NULL: @words; for @text or @rest without words any file. */
+	/* Prints the row's possible values to @out, a line each, optionally with a tab and a
+	 * description. NULL: the values are @words, or file names for @text or @rest without
+	 * words. */
 	void (*print_values)(FILE *out);
 };
 
-/* What jp_options_complete() prints where a file's name is expected. */
+/* The line that jp_options_complete() prints if the value is a file's name. */
 #define JP_OPTION_FILES "<file>"
 
-/* Reads @argv from index 1; operands move to the front. Returns 0; 1: --help or -h is there; or
- * -EINVAL and a message. */
+/* Reads @argv from index 1 and moves operands to its front. Returns 0; 1 if @argv has --help or -h;
+ * or -EINVAL and a message. */
 int jp_options_read(const struct jp_option *options, int argc, char **argv, struct jp_error *err);
 /* Reads one "--name=value", or "--name" of a switch. Returns 1; 0: no row accepts it (short names
  * and separate values are not accepted); or -EINVAL. */
 int jp_option_take(const struct jp_option *options, const char *arg, struct jp_error *err);
-/* Prints the values that @option can have to @out, a line each; nothing where they are unknown. */
+/* Prints the possible values of @option to @out, a line each; nothing if they are unknown. */
 void jp_option_print_values(const struct jp_option *option, FILE *out);
-/* Prints the rows in 80 columns. */
+/* Prints the help of all rows, 80 columns wide. */
 void jp_options_print(const struct jp_option *options, FILE *out);
-/* Prints what the last word of @argv can be after the words before it, as @print_values does, for a
- * shell to select from. After "--option=" these are its values alone. */
+/* Prints the possible completions of the last word of @argv for a shell, a line each, as
+ * print_values() of a row does. If that word starts with "--option=", prints only the option's
+ * values. */
 void jp_options_complete(const struct jp_option *options, int argc, char **argv);

@@ -19,10 +19,11 @@
 
 static struct {
 	char path[PATH_MAX];
-	char temporary[NAME_MAX + 1]; /* "": none */
+	char temporary[NAME_MAX + 1]; /* name of the created but unpublished file; "": none */
 	const char *name;             /* last part of the path */
-	int above;                    /* its parent folder, even if the path changes */
-	int dir;                      /* -1: not open yet */
+	/* descriptor of the parent folder, valid even if the path changes */
+	int above;
+	int dir; /* descriptor of the folder; -1: not open yet */
 	bool made;
 } folder = {.above = -1, .dir = -1};
 
@@ -48,7 +49,7 @@ int jp_output_folder_begin(const char *path, struct jp_error *err)
 	if (ret)
 		return ret;
 	folder.name = strrchr(folder.path, '/') + 1;
-	if (folder.above >= 0) /* of an earlier folder */
+	if (folder.above >= 0) /* left from an earlier jp_output_folder_begin() */
 		close(folder.above);
 	folder.above = jp_named_folder(path, slash ? (size_t)(slash - above) + 1 : 0);
 	if (folder.above >= 0)
@@ -155,6 +156,7 @@ void jp_output_folder_end(void)
 	forget_temporary();
 	close(jp_steal_fd(&folder.dir));
 	if (folder.made)
-		unlinkat(folder.above, folder.name, AT_REMOVEDIR); /* fails for a file */
+		/* has no effect on a folder that is not empty */
+		unlinkat(folder.above, folder.name, AT_REMOVEDIR);
 	folder.made = false;
 }

@@ -7,13 +7,13 @@
  * like a line end: control characters (also U+0080 to U+009F), changes of text direction, line
  * separators, and bytes that are not UTF-8. */
 
-/* Returns the number of bytes of the character at @s, which is not the end; 0: the character must
- * not be printed. */
+/* Returns the length in bytes of the character at @s, which must not be the final NUL; 0 if the
+ * character must not be printed. */
 unsigned int jp_printable_length(const char *s);
 /* Prints @text up to the first byte that must not be printed. Returns that byte's position, or the
  * end. */
 const char *jp_printable_run(FILE *out, const char *text);
 /* Prints @text with '?' for each byte that must not be printed, line feeds included. */
 void jp_printable_put(FILE *out, const char *text);
-/* Replaces such bytes in place, except line feeds. Returns @text. */
+/* Replaces each byte that must not be printed by '?' in place, except line feeds. Returns @text. */
 char *jp_printable(char *text);

@@ -41,7 +41,7 @@ bool jp_progress_due(void)
 	static unsigned int calls;
 	uint64_t now;
 
-	/* Reading the clock takes longer than a record does. */
+	/* Reading the clock takes longer than handling a record, so read it seldom. */
 	if (next && ++calls % 256)
 		return false;
 	now = jp_clock_now();

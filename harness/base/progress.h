@@ -3,14 +3,15 @@
 
 #include <stdbool.h>
 
-/* One moving line on standard error, if that is a terminal. */
+/* A progress line on standard error, which each update overwrites; only if standard error is a
+ * terminal. */
 
-/* Shows a text, cut to the width. */
+/* Replaces the progress line by this text, cut to the terminal's width. */
 void jp_progress_show(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Returns whether to update the progress: two seconds after the first call since the line was
  * removed, then five times a second. Cheap enough for inner loops. */
 bool jp_progress_due(void);
-/* Removes the line, before other output. */
+/* Erases the progress line, before other output. */
 void jp_progress_clear(void);
 /* Reads the terminal's width now, because the process will later have no right to do so. */
 void jp_progress_prepare(void);

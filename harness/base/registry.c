@@ -5,7 +5,7 @@
 
 #include "harness/base/nearest.h"
 
-/* Weak: a test binary may lack entries of some kind. */
+/* Weak symbols: a test binary may have no entry of some kind. */
 #define SECTION(name)                                                                              \
 	extern const struct jp_registered *const __start_jp_##name[] __attribute__((weak));        \
 	extern const struct jp_registered *const __stop_jp_##name[] __attribute__((weak));
@@ -42,7 +42,7 @@ static const char *get_name(const void *entry)
 	return *(const char *const *)entry;
 }
 
-/* Returns entry @nth of the kind, in no order; NULL after the last. */
+/* Returns entry number @nth of @kind in the linker's order, or NULL after the last. */
 static const void *get_entry(enum jp_kind kind, size_t nth)
 {
 	for (const struct jp_registered *const *many = sections[kind].start;

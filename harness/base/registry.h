@@ -22,7 +22,7 @@
 
 struct jp_registered {
 	const void *first;
-	size_t count, size; /* @size: of an entry */
+	size_t count, size; /* number of entries; size of one entry in bytes */
 };
 
 enum jp_kind {
@@ -45,6 +45,6 @@ const void *jp_registry_find(enum jp_kind kind, const char *name);
 /* Stores a question such as "; did you mean 'run'?" in @text, or "" if no entry's name resembles
  * @word. Returns @text. */
 const char *jp_registry_hint(enum jp_kind kind, const char *word, char *text, size_t size);
-/* Returns the entry that follows @previous in the order of names; NULL gives the first. The section
- * itself is in the linker's order. Returns NULL after the last. */
+/* Returns the entry whose name follows that of @previous in alphabetical order, or the first entry
+ * if @previous is NULL. Returns NULL after the last entry. */
 const void *jp_registry_next(enum jp_kind kind, const void *previous);

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /* Returns the return address that is stored as @word, without its signature. @signature: mask of
- * the bits that may hold one; 0: the machine signs none. Bit 55 of a signed address distinguishes
- * the kernel's, whose upper bits are all set (ptrauth_clear_pac() of arch/arm64). */
+ * the bits that may hold one; 0: the machine signs none. Bit 55 of a signed address is set for
+ * kernel addresses, whose upper bits are all ones (ptrauth_clear_pac() of arch/arm64). */
 static inline uint64_t jp_return_address(uint64_t word, uint64_t signature)
 {
 	const uint64_t upper = -(signature & -signature);

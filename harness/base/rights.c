@@ -18,8 +18,8 @@ enum {
 	READ_FILE = 1 << 2,
 	READ_DIR = 1 << 3,
 	ALL_OF_5_13 = (1 << 13) - 1,
-	REFER = 1 << 13,    /* REFER: from 5.19 (ABI 2) */
-	TRUNCATE = 1 << 14, /* TRUNCATE: from 6.2 (ABI 3) */
+	REFER = 1 << 13,    /* LANDLOCK_ACCESS_FS_REFER, from 5.19 (ABI 2) */
+	TRUNCATE = 1 << 14, /* LANDLOCK_ACCESS_FS_TRUNCATE, from 6.2 (ABI 3) */
 };
 #ifndef SYS_landlock_create_ruleset /* since 5.13; the same number on all architectures */
 #define SYS_landlock_create_ruleset 444
@@ -43,10 +43,12 @@ static int become_user(uid_t owner)
 	if (geteuid())
 		return 0;
 	failed = setgroups(0, NULL) ? -errno : 0;
-	/* Signals need the real or saved user: the owner of a file must not stop its reader. */
+	/* Become @user only as effective user. A user may signal processes whose real or saved user
+	 * it is, and the owner of a file must not be able to stop its reader. */
 	if (!setresgid(NOBODY, NOBODY, NOBODY) && !setresuid(NOBODY, user, NOBODY))
 		return failed;
-	/* EINVAL: the namespace has no such user, so it is one of an ordinary user. */
+	/* EINVAL: the user namespace does not map such a user, so root here is an ordinary user
+	 * outside. */
 	return errno == EINVAL ? 0 : -errno;
 }
 

@@ -7,11 +7,12 @@
 #include "harness/base/error.h"
 
 /*
- * Drops privileges of this process for good: root becomes @owner, or nobody if that is root; no
- * groups, no capabilities, no gain by exec, no system call except those of rights_calls.c.
- * @channel, @other: sockets for messages. Returns -errno and a message for what could not be
- * dropped, such as in a container; the rest is dropped.
+ * Drops privileges of this process for good. Root becomes the user @owner, or nobody if @owner is
+ * root. The process then has no groups, no capabilities, no privileges by exec, and only the system
+ * calls of rights_calls.c; @channel and @other are its sockets for messages. Returns 0, or -errno
+ * and a message if something could not be dropped, such as in a container; everything else is
+ * dropped nevertheless.
  */
 int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err);
-/* Returns the user before that, who started the command. */
+/* Returns the effective user before jp_rights_drop(): the user who started the command. */
 uid_t jp_rights_user(void);

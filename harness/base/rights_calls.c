@@ -19,8 +19,8 @@
 
 enum condition {
 	ALWAYS,
-	NONE_OF, /* the argument has no bit of the value */
-	EQUAL,   /* the argument is the value */
+	NONE_OF, /* the argument has none of the value's bits */
+	EQUAL,   /* the argument equals the value */
 };
 
 /* An allowed system call, with a condition on the low half of an argument. Memory behind pointers
@@ -54,7 +54,7 @@ static const struct call calls[] = {
 #ifdef SYS_newfstatat
 	{.number = SYS_newfstatat},
 #endif
-#ifdef SYS_open /* older architectures have the older calls, too */
+#ifdef SYS_open /* older architectures also have calls such as open() */
 	{SYS_open, 1, NONE_OF, WRITING},
 	{.number = SYS_stat},
 	{.number = SYS_lstat},
@@ -103,7 +103,7 @@ static const struct call calls[] = {
 	{.number = SYS_uname},
 	{.number = SYS_getrusage},
 	{SYS_prlimit64, 0, EQUAL, 0},
-	/* The process that holds the last reference ends with its parent: confine.c. */
+	/* The confined process sets PR_SET_PDEATHSIG after this filter is in place (confine.c). */
 	{SYS_prctl, 0, EQUAL, PR_SET_PDEATHSIG},
 	{.number = SYS_exit},
 	{.number = SYS_exit_group},

@@ -5,5 +5,6 @@
 
 /* Forbids all system calls that are not needed for reading, computing and writing to open files
  * (seccomp); messages may use only @channel and, unless 0, @other. Needs PR_SET_NO_NEW_PRIVS.
- * @openat2: allows that call, whose arguments are not visible here. Returns 0 or -errno. */
+ * @openat2: allows this call too, although seccomp cannot check its arguments. Returns 0 or
+ * -errno. */
 int jp_rights_calls(int channel, int other, bool openat2);

@@ -49,15 +49,16 @@ int jp_shortage(char *text, size_t size)
 
 int jp_shortage_close(FILE *memory, char *const *text)
 {
-	/* The last allocation, of the written size, fails without an error: glibc's
-	 * _IO_mem_finish(). */
+	/* fclose() reallocates the buffer to the written size, and reports no error if that fails
+	 * (glibc's _IO_mem_finish()). */
 	if (!fclose(memory) && *text)
 		return 0;
 	jp_shortage_note(ENOMEM);
 	return -ENOMEM;
 }
 
-/* The linker redirects the program's calls (--wrap in the Makefile), so callers need no check. */
+/* The linker redirects calls of malloc() and similar to the functions below (--wrap in the
+ * Makefile), which note shortages; __real_malloc() is the original. */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);

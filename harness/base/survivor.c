@@ -14,7 +14,7 @@
 #include "harness/base/exits.h"
 #include "harness/base/interrupt.h"
 
-/* The acting process, seen from the surviving one. */
+/* Pid of the acting process, used in the surviving process. */
 static volatile pid_t acting;
 
 static void pass_signal_on(int number)
@@ -32,7 +32,7 @@ void jp_survivor_signals(void (*handler)(int number))
 	sigaction(SIGHUP, &action, NULL);
 }
 
-/* Forks as fork() does; the child gets SIGTERM when we end. */
+/* Forks as fork() does. The child gets SIGTERM when the parent ends. */
 static pid_t fork_bound(struct jp_error *err)
 {
 	const pid_t own = getpid();
@@ -72,8 +72,9 @@ pid_t jp_survivor_fork_alone(struct jp_error *err)
 	return pid;
 }
 
-/* Leaves children from before our exec, and their descendants, alone: if there are any, a process
- * without them continues in our place, and we end with its status. */
+/* Protects children from before this program's exec, and their descendants, from jp_children_end().
+ * If there are any, forks a process, which does not have them and returns 0 here; this process
+ * waits for it and exits with its status. */
 static int leave_inherited(struct jp_error *err)
 {
 	siginfo_t info;

@@ -5,9 +5,10 @@
 
 #include "harness/base/error.h"
 
-/* Runs a command in two processes. One acts. The other survives it, however it ends, adopts and
- * ends the processes that it leaves, and passes signals on. If the survivor is killed, the acting
- * process gets SIGTERM. A program has one such pair. Children from before exec are left alone. */
+/* Runs a command in two processes. The acting process does the work. The surviving process passes
+ * signals on to it, waits until it ends, then adopts and kills the processes that it left. If the
+ * surviving process is killed, the acting process gets SIGTERM. A program has one such pair.
+ * Children that the program had before its exec are left alone. */
 
 /* Returns, as fork(), 0 in the acting process, which then watches signals (interrupt.h), and its
  * pid in the surviving one; or -errno and a message. @channel: socket for messages (message.h)
@@ -16,7 +17,7 @@ pid_t jp_survivor_fork(int *channel, struct jp_error *err);
 /* Returns, as fork(), 0 in the acting process, or -errno and a message. Unlike after
  * jp_survivor_fork(), no other process is ended, and the acting process may end by a signal. */
 pid_t jp_survivor_fork_alone(struct jp_error *err);
-/* Waits for it. Returns waitpid()'s status, or -1. */
+/* Waits for the acting process of jp_survivor_fork_alone(). Returns waitpid()'s status, or -1. */
 int jp_survivor_wait_alone(void);
 /* Sets the handler for SIGINT, SIGTERM and SIGHUP in the surviving process. */
 void jp_survivor_signals(void (*handler)(int number));
@@ -25,6 +26,7 @@ void jp_survivor_end(void);
 /* Waits for the acting process, then ends all remaining processes. Returns waitpid()'s status, or
  * -1. */
 int jp_survivor_wait(void);
-/* Returns the exit status for a status of jp_survivor_wait(). If a signal that was passed on killed
- * the process, ends by the same signal. */
+/* Returns the exit status for @waited, the result of jp_survivor_wait(). If a signal other than
+ * SIGKILL killed the acting process, ends this process by the same signal. @command: its name in
+ * messages. */
 int jp_survivor_status(const char *command, int waited);

@@ -18,7 +18,7 @@ unsigned int jp_terminal_width(int fd)
 
 	if (columns && jp_number(columns, LEAST, MOST, &width))
 		return (unsigned int)width;
-	/* A serial line has no size. */
+	/* A serial line reports no size. */
 	if (ioctl(fd, TIOCGWINSZ, &size) || size.ws_col < LEAST)
 		return USUAL;
 	return size.ws_col;

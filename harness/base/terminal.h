@@ -19,6 +19,7 @@ const char *jp_terminal_shorten(const char *text, size_t columns, enum jp_termin
 /* Prints @text in lines of @width columns, which break at blanks. The cursor is at column @indent,
  * at which each line starts. Shortens a longer word, such as a path, in the middle. */
 void jp_terminal_put_words(FILE *out, const char *text, unsigned int indent, unsigned int width);
-/* Prints the same with @mark, such as "#", at the start of each line but the first. */
+/* Prints @text as jp_terminal_put_words() does, with @mark, such as "#", at the start of each line
+ * except the first. */
 void jp_terminal_put_marked(FILE *out, const char *mark, const char *text, unsigned int indent,
 			    unsigned int width);

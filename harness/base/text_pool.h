@@ -3,14 +3,15 @@
 
 #include "harness/base/map.h"
 
-/* Texts, or any bytes, each stored once: equal texts of a pool are one pointer, valid as long as
- * the pool. So a pool is also a hash table by text: data of a text hangs on its `value`, or lies in
- * an array at its `number`, or in a map by its pointer. All zero is empty. */
+/* A set of texts, or of any byte sequences, each stored once: equal texts of a pool have the same
+ * pointer, valid as long as the pool. A pool is also a hash table with texts as keys: store a
+ * text's data in its @value, in an array at index @number, or in a map by its pointer. All zero is
+ * empty. */
 struct jp_text {
-	struct jp_text *next; /* the text added after it; NULL: the last */
+	struct jp_text *next; /* the text that was added next; NULL: this is the last text */
 	struct jp_text *same; /* used by the pool: another text with the same hash */
-	void *value;          /* for the caller; NULL at first */
-	size_t number;        /* number of texts added before it */
+	void *value;          /* for the user of the pool; NULL at first */
+	size_t number;        /* number of texts that were added before this text */
 	size_t size;
 	char bytes[]; /* @size bytes, and a NUL */
 };
@@ -23,5 +24,6 @@ struct jp_text_pool {
 
 /* Returns the text with these bytes, added if it is new; NULL: out of memory. */
 struct jp_text *jp_text_keep(struct jp_text_pool *pool, const void *bytes, size_t size);
-/* Frees all; the pool is then empty. Free values before, by walking from `first` on. */
+/* Frees the texts; the pool is then empty. Does not free their values: free them first, in a loop
+ * from @first along @next. */
 void jp_text_pool_free(struct jp_text_pool *pool);

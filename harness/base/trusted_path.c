@@ -19,14 +19,15 @@
 #include "harness/base/path.h"
 #include "harness/base/trusted_user.h"
 
-/* Trust the author of the running program, who could have put anything into it. */
+/* Stores the status of the running program's file. Its owner and group are trusted, because they
+ * could have put any code into it. */
 static bool stat_program(struct stat *st)
 {
 	return stat("/proc/self/exe", st) == 0;
 }
 
-/* Returns why others can change the file of @st, or NULL. @may_be_served: whether a process may
- * serve its file system. */
+/* Returns a text that states why other users can change the file of @st, or NULL if they cannot.
+ * @may_be_served: whether a process may serve its file system (FUSE). */
 static const char *find_foreign_access(const struct stat *st, bool may_be_served)
 {
 	bool group = st->st_gid == 0 || st->st_gid == getegid();
@@ -37,7 +38,7 @@ static const char *find_foreign_access(const struct stat *st, bool may_be_served
 		return "belongs to another user";
 	if (may_be_served && jp_mount_server(st->st_dev, &server) && !jp_trusted_user(server))
 		return "lies in a file system that another user serves";
-	/* In a sticky folder others cannot remove or rename our files. */
+	/* In a sticky folder other users cannot remove or rename our files. */
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
 		return NULL;
 	if (st->st_mode & S_IWOTH)
@@ -53,7 +54,7 @@ bool jp_trusted_open(int fd)
 
 	if (fstat(fd, &st) || !S_ISDIR(st.st_mode) || st.st_mode & S_IWOTH || fstatfs(fd, &mount))
 		return false;
-	/* Each file that is opened asks: read the list of mounts only where it matters. */
+	/* This runs for each file that is opened, so read the slow list of mounts only for FUSE. */
 	return !find_foreign_access(&st, mount.f_type == FUSE_SUPER_MAGIC);
 }
 
@@ -65,7 +66,7 @@ static bool leads_to(const char *path, int fd)
 	       st.st_ino == there.st_ino;
 }
 
-/* Resolves @path, through no link of another user. */
+/* Stores in @to the absolute path of @path. Fails if a link on the way belongs to another user. */
 static int resolve_path(const char *path, char *to, size_t size, struct jp_error *err)
 {
 	jp_cleanup_close int at = *path ? jp_named_folder(path, strlen(path)) : -ENOENT;
@@ -79,14 +80,15 @@ static int resolve_path(const char *path, char *to, size_t size, struct jp_error
 		return jp_fail(err, -at, "%s: %s", path, strerror(-at));
 	snprintf(held, sizeof(held), "/proc/self/fd/%d", at);
 	length = readlink(held, real, sizeof(real));
-	if (length < 0 && errno == ENOENT) /* there is no /proc */
+	if (length < 0 && errno == ENOENT) /* /proc is not mounted */
 		length = realpath(path, real) && leads_to(real, at) ? (ssize_t)strlen(real) : -1;
 	if (length < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	return jp_path_build(to, size, err, "%.*s", (int)length, real) ? -ENAMETOOLONG : 0;
 }
 
-/* Checks a path. @type: S_IF*, of @path itself. */
+/* Implements jp_trusted_file() and jp_trusted_folder(). @type: S_IFREG or S_IFDIR, required of
+ * @path itself. */
 static int check_path(const char *path, mode_t type, char *to, size_t size, struct jp_error *err)
 {
 	jp_cleanup_free char *real = NULL;

@@ -4,6 +4,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Returns whether @user is root, ourselves, the owner of the running program, or the owner of the
- * root folder: they could have put anything anywhere. */
+/* Returns whether @user is root, this process's user, the owner of the running program, or the
+ * owner of the root folder: these users could have replaced any file that we run. */
 bool jp_trusted_user(uid_t user);

@@ -36,7 +36,8 @@ static const char *describe_kind(mode_t mode)
 	}
 }
 
-/* Opens @seen (O_PATH) for reading; without /proc by @name in @dir again (NULL: not possible). */
+/* Opens the file of @seen (O_PATH), whose status is @st, for reading: through /proc, or, if that is
+ * not mounted, by @name in @dir (@name NULL: not possible). */
 static int reopen(int seen, int dir, const char *name, const struct stat *st)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -54,7 +55,7 @@ static int reopen(int seen, int dir, const char *name, const struct stat *st)
 									: -ESTALE;
 }
 
-/* Inspect files before opening them: to open a device may have effects. */
+/* Flags to open a file for inspection: opening a device for reading may have effects. */
 enum { LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC, MOST_RENAMES = 1000 };
 
 /* Returns whether a regular file belongs to the kernel: reading it may have effects, as for
@@ -94,8 +95,8 @@ static bool is_kernels(int seen)
 	return false;
 }
 
-/* Opens @seen (-1: errno states why), which messages call @path; @name in @dir leads there
- * again. */
+/* Checks the file of @seen (O_PATH; -1: opening failed with errno), which messages call @path, and
+ * opens it for reading. @dir, @name: as for reopen(). */
 static int open_seen(int seen, int dir, const char *name, const char *path, int64_t owner,
 		     uint64_t *size, struct jp_error *err)
 {
@@ -211,7 +212,7 @@ static int reopen_through_parent(int seen, int64_t owner, uint64_t *size, struct
 	return jp_steal_fd(&fd);
 }
 
-/* Does the same for @path below @root, where we have no access. */
+/* Opens @path below @root through the waiting process, if this process has no access. */
 static int open_below_through_parent(int root, const char *path, int64_t owner, uint64_t *size,
 				     struct jp_error *err)
 {
@@ -245,7 +246,7 @@ int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *si
 	jp_cleanup_close int seen = open_path_below(root, path);
 	int fd = open_seen(seen, -1, NULL, path, owner, size, err);
 
-	/* A folder above, or the file, is not accessible. */
+	/* EACCES: this process may not enter a folder on the way (seen < 0) or read the file. */
 	if (fd != -EACCES || !jp_delegated())
 		return fd;
 	return seen < 0 ? open_below_through_parent(root, path, owner, size, err)
@@ -271,7 +272,7 @@ int jp_untrusted_there(const char *path, struct jp_error *err)
 	fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
 	if (fd >= 0)
 		close(fd);
-	/* A file of the wrong type exists: opening it reports that. */
+	/* Other errors mean that a file exists but has the wrong type, which opening it reports. */
 	return fd == -ENOENT || fd == -EACCES ? fd : 0;
 }
 

@@ -8,23 +8,24 @@
 #include "harness/base/error.h"
 
 /*
- * Opens for reading an untrusted file in a place where anyone may write, such as /tmp: a regular
- * file, not of procfs and similar, whose last path component is no symbolic link, owned by @owner
- * (-1: any). Never waits for a FIFO. Returns the descriptor, with the size in @size, or -errno and
- * a message. A confined process may have it opened (confine.h).
+ * Opens for reading an untrusted file in a place where anyone may write, such as /tmp. It must be a
+ * regular file, not of procfs and similar, owned by @owner (-1: any), and its last path component
+ * must be no symbolic link. Never waits for a FIFO. In a confined process the waiting process opens
+ * the file (confine.h). Returns the descriptor and stores the size in *@size, or returns -errno and
+ * a message.
  */
 int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err);
 /* Opens @name in the folder @dir like jp_untrusted_open(). Messages call the file @path. */
 int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t owner, uint64_t *size,
 			 struct jp_error *err);
-/* Opens a folder for listing: @name in @dir (AT_FDCWD: a path), no link if @dir is a folder.
- * Returns the descriptor or -errno. */
+/* Opens the folder @name in @dir for listing. @dir AT_FDCWD: @name is a path; otherwise @name must
+ * be no symbolic link. Returns the descriptor or -errno. */
 int jp_untrusted_folder(int dir, const char *name);
 /* Returns 0 if a file of any type exists at @path, or -errno and a message. */
 int jp_untrusted_there(const char *path, struct jp_error *err);
 
-/* The sorted names in a folder that a filter wants. Free by jp_folder_names_free(), also after an
- * error. */
+/* The sorted names in a folder that pass a filter. Free them by jp_folder_names_free(), also after
+ * an error. */
 struct jp_folder_names {
 	char **names;
 	size_t count, capacity;
@@ -33,14 +34,14 @@ int jp_untrusted_list(const char *path, struct jp_folder_names *names,
 		      bool (*wanted)(const char *name), struct jp_error *err);
 void jp_folder_names_free(struct jp_folder_names *names);
 
-/* Opens what this user named, by the rules of jp_named_input(). Waits for the writer of a FIFO.
- * Returns the descriptor, or -errno and a message. */
+/* Opens the input that this user named, by the rules of jp_named_input(). Waits for the writer of a
+ * FIFO. Returns the descriptor, or -errno and a message. */
 int jp_named_open(const char *path, struct jp_error *err);
-/* Opens what this user named, which must be a regular file. Never waits. Returns the descriptor or
- * -errno. */
+/* Opens the file that this user named, which must be a regular file. Never waits. Returns the
+ * descriptor or -errno. */
 int jp_named_open_regular(const char *path);
 
 /* Opens @path like jp_untrusted_open(), with the folder @root as the root of the file system:
- * neither ".." nor a link leads out. Returns -ENOSYS before Linux 5.6. */
+ * neither ".." nor a link leads out of @root. Returns -ENOSYS before Linux 5.6. */
 int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *size,
 			 struct jp_error *err);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* 97.5 % point of the normal distribution. */
+/* The 97.5 % quantile of the standard normal distribution. */
 #define Z 1.959963984540054
 
 void jp_wilson(uint64_t k, uint64_t n, double *lo, double *hi)

@@ -21,7 +21,7 @@
 #include "harness/base/search_path.h"
 #include "harness/base/trusted_path.h"
 
-/* Builds the path of @name, which begins with a slash, in this binary's folder. */
+/* Stores in @path the path of this binary's folder followed by @name, which begins with a slash. */
 static void build_path_next_to_binary(const char *name, char *path, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", path, size - 64);
@@ -33,7 +33,7 @@ static void build_path_next_to_binary(const char *name, char *path, size_t size)
 		strcpy(slash, name);
 }
 
-/* Builds the path of the adapters that come with this binary. */
+/* Stores in @path the folder of the adapters that come with this binary. */
 static void find_shipped_folder(char *path, size_t size)
 {
 	build_path_next_to_binary("/profiler", path, size);
@@ -51,7 +51,7 @@ void jp_profilers_folder(char *path, size_t size)
 		find_shipped_folder(path, size);
 }
 
-/* Exports the folder of the modules that all adapters share. */
+/* Sets the environment variable that names the folder of the modules that all adapters share. */
 static int export_shipped(struct jp_error *err)
 {
 	char path[4096], real[4096];
@@ -67,8 +67,8 @@ static int export_shipped(struct jp_error *err)
 						    : 0;
 }
 
-/* Exports @variable, unless it is set: the folder @folder in this binary's folder, if it has
- * @needed. */
+/* Sets the environment variable @variable, unless it is set already, to @folder in this binary's
+ * folder, if that folder contains @needed. */
 static int export_folder(const char *variable, const char *folder, const char *needed,
 			 struct jp_error *err)
 {
@@ -85,7 +85,8 @@ static int export_folder(const char *variable, const char *folder, const char *n
 	return setenv(variable, path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;
 }
 
-/* Exports the folders into which ci/peers and ci/peer/perf_tools.py put programs. */
+/* Sets the environment variables for the folders into which ci/peers and ci/peer/perf_tools.py put
+ * programs. */
 static int export_peers(struct jp_error *err)
 {
 	return export_folder("JITPROOF_PEERS", "/peers", "/bin", err)
@@ -102,7 +103,8 @@ static int find_adapter(const char *name, char *path, size_t size, struct jp_err
 	    jp_path_build(named, sizeof(named), NULL, "%s/%s.py", dir, name) || access(named, R_OK))
 		return jp_fail(err, ENOENT, "no profiler '%s': there is no %s.py in %s", name, name,
 			       dir);
-	/* A module in the same folder would replace a module of Python's. */
+	/* Nobody else may add files to the folder: a module there would replace a standard module
+	 * of Python. */
 	ret = jp_trusted_programs(dir, path, size, err);
 	return ret ?: jp_trusted_file(named, path, size, err);
 }
@@ -122,8 +124,8 @@ static _Noreturn void exec_adapter(char *const *argv, char **environment, int in
 	_exit(127);
 }
 
-/* Adds the command of Python, which writes nothing into the adapters' folder and uses the standard
- * library only. */
+/* Adds the command line that runs the adapter at @path with @args by Python, without writing .pyc
+ * files and with the standard library only. */
 static void add_command(struct jp_arguments *command, const char *path, char *const *args)
 {
 	static char *const python[] = {"python3", "-B", "-I", "-S", NULL};
@@ -181,7 +183,7 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	return ret;
 }
 
-/* Returns how it ended, without reaping it, as a CLD_ code; 0: it runs. */
+/* Returns how the adapter ended (a CLD_ code) without reaping it, or 0 if it still runs. */
 static int read_exit(const struct jp_adapter *adapter, int *status)
 {
 	siginfo_t info = {0};
@@ -196,7 +198,7 @@ static int fail_ended(const struct jp_adapter *adapter, struct jp_error *came)
 {
 	int status;
 
-	/* An ending process closes its files first: wait for its end. */
+	/* An exiting process closes its files before it is a zombie: wait for that. */
 	jp_wait_readable(adapter->pidfd, jp_clock_now() + JP_NS_PER_S);
 	switch (read_exit(adapter, &status)) {
 	case 0:

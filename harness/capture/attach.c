@@ -15,12 +15,13 @@
 #include "harness/capture/snapshot.h"
 #include "harness/capture/threads.h"
 
-/* Attaches to a running process, or to all: first sideband, then the list of threads, the snapshot,
- * and sampling. In this order nothing is missed. */
+/* Attaches to a running process, or to all: enables sideband, settles the list of threads, reads
+ * /proc/PID/maps (the snapshot), then enables sampling. In this order no mapping, process or thread
+ * is missed. */
 const char *const jp_attach_boundaries[] = {
 	"before-open",
-	"before-enable",   /* descriptors open, disabled */
-	"before-threads",  /* enabled; between two passes over the thread list */
+	"before-enable",   /* sideband events open, but disabled */
+	"before-threads",  /* sideband enabled; before the passes over the thread list */
 	"before-snapshot", /* thread list settled */
 	"within-snapshot", /* between two reads of one maps file */
 	"before-sampling", /* snapshot taken */
@@ -59,7 +60,7 @@ static int start_sideband(struct jp_session *session, struct jp_error *err)
 		return ret;
 	jp_recorder_write_kernel(session);
 	ret = jp_session_boundary(session, "before-enable", err);
-	/* The first event may record something before the last is on. */
+	/* The first event may record something before the last event is enabled. */
 	session->info.first_enabled = jp_clock_now();
 	ret = ret ?: jp_open_enable(session, JP_SIDEBAND, err)
 		  ?: jp_session_boundary(session, "before-threads", err)
@@ -75,8 +76,8 @@ int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, stru
 	if (session->target->pid > 0)
 		jp_drain_watch(session, session->target->pid);
 	if (snapshot_first) {
-		/* The control: no record describes mappings made from here until the events are
-		 * on. */
+		/* A deliberate error: no record will describe mappings made from here until the
+		 * events are on. */
 		snprintf(session->info.order, sizeof(session->info.order), "snapshot-first");
 		ret = jp_snapshot_take(session, err);
 	}

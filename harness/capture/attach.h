@@ -7,8 +7,9 @@
 
 struct jp_session;
 
-/* Boundaries of jp_attach(). */
+/* The moments of jp_attach() at which a case can make the workload act; NULL-terminated. */
 extern const char *const jp_attach_boundaries[];
-/* Attaches completely, in the right order or with the snapshot first (a control). @sample: with
- * sampling events. Returns 0, or -errno and a message. */
+/* Attaches to the session's target: opens sideband events, reads /proc/PID/maps, and, if @sample,
+ * opens sampling events. @snapshot_first: a deliberate error: reads the maps before the events are
+ * on, so that mappings made in between are missed. Returns 0, or -errno and a message. */
 int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, struct jp_error *err);

@@ -15,12 +15,13 @@
 #include "harness/model/space/replay.h"
 
 /*
- * A process that made an exec while the events were disabled is described from /proc/PID/maps when
- * it announces itself. The records have the time at which the events went off: with a later time, a
- * reader would put them above code that the process has loaded since, and hide its names. Recorded
- * mappings are not repeated: their records have the time of the mapping, and a name that the file
- * may have lost since. Mappings are compared, not files: a file may be mapped twice and recorded
- * once. A name that ends in " (deleted)" stays: its path may now be another file.
+ * Describes a process that made an exec while the events were disabled, from its /proc/PID/maps,
+ * when it announces itself. The written records have the time at which the events were disabled:
+ * with a later time, readers would place the mappings over code that the process has loaded since,
+ * and hide the code's names. Mappings that are recorded already are not repeated, because their
+ * records have the true time and name. Mappings are compared, not files: a file may be mapped twice
+ * and recorded once. A suffix " (deleted)" of a name is kept, because the path without it may now
+ * be another file.
  */
 struct jp_backfill {
 	struct jp_replay *known;
@@ -53,13 +54,15 @@ int jp_backfill_note(void *context, const struct jp_event *event)
 	return jp_replay_apply(backfill->known, event);
 }
 
-/* Skips [vsyscall]: it is at a kernel address, and no record reports it. */
+/* Returns whether a mapping needs a record: if it is executable, except [vsyscall], which is at a
+ * kernel address and for which the kernel never writes a record. */
 static bool is_relevant(const struct jp_procmap *map)
 {
 	return (map->prot & JP_PROT_EXEC) && !(map->start >> 63);
 }
 
-/* Returns whether exactly this mapping is recorded. Without a file, the offset has no meaning. */
+/* Returns whether exactly this mapping is recorded. Ignores the offset of a mapping without a
+ * file. */
 static bool is_recorded(struct jp_backfill *backfill, pid_t pid, const struct jp_procmap *map)
 {
 	const struct jp_mapping *known = jp_replay_find(backfill->known, (uint32_t)pid, map->start);
@@ -75,8 +78,8 @@ static int note_event(struct jp_backfill *backfill, struct jp_event event, pid_t
 	return jp_replay_apply(backfill->known, &event);
 }
 
-/* Writes the names of the process and its threads. @fresh: none of its mappings is recorded, so it
- * made an exec since, or is new. */
+/* Writes COMM records of the process and its threads. @fresh: none of its mappings is recorded, so
+ * the process is new, or made an exec while the events were disabled. */
 static int write_names(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
 		       bool fresh, uint64_t time)
 {

@@ -19,24 +19,28 @@
 #include "harness/capture/session.h"
 #include "harness/model/oracle/truth.h"
 
-/* Samples each instruction of every emitted function in an executed path, by execution breakpoints
- * instead of a timer. Each breakpoint stops after a few hits, so that it does not slow a hot loop.
- */
+/* A capture that samples each instruction of every emitted function that the workload calls, by
+ * execution breakpoints instead of a timer. Each breakpoint is disabled after a few hits, so that
+ * it does not slow a hot loop. */
 enum {
-	TOGETHER = 4,   /* breakpoints at a time; x86 has four, other machines may have fewer */
-	HITS = 3,       /* samples of each breakpoint */
-	LIMIT_MS = 200, /* default time limit of a group of breakpoints */
+	/* number of breakpoints at a time; x86 has four, other machines may have fewer */
+	TOGETHER = 4,
+	HITS = 3,       /* number of samples of each breakpoint */
+	LIMIT_MS = 200, /* default time limit in ms for the breakpoints that are set together */
 };
 
 struct job {
 	struct jp_session *session;
 	pid_t *tids;
 	size_t nr_tids;
-	uint64_t *addrs; /* sorted; those before index @tried are done */
+	/* addresses of instructions, in the order in which they get breakpoints; those before index
+	 * @tried are done */
+	uint64_t *addrs;
 	size_t nr_addrs, addrs_capacity, tried;
-	struct jp_map known; /* set of the same addresses */
-	struct jp_map hits;  /* event id -> uint64_t, samples; under the session's lock */
-	uint64_t limit;      /* ns for each group of instructions */
+	struct jp_map known; /* the set of all addresses in @addrs */
+	/* event id -> uint64_t, its number of samples; under the session's lock */
+	struct jp_map hits;
+	uint64_t limit; /* time limit in ns for the breakpoints that are set together */
 };
 
 static int by_number(const void *a, const void *b)
@@ -68,8 +72,9 @@ static int add_function(struct job *job, const struct jp_truth_code *code)
 	return ret;
 }
 
-/* Adds the truth's new instructions. Skips functions in no path, which would only cost their time
- * limit. Returns 0, or -errno and a message. */
+/* Adds the instructions of functions that are new in the truth (the workload's own record of its
+ * code). Skips functions that no call path of the truth contains: they never run, so each would
+ * cost a whole time limit. Returns 0, or -errno and a message. */
 static int list_instructions(struct job *job, struct jp_error *err)
 {
 	const char *path = job->session->target->truth;
@@ -106,7 +111,7 @@ static int list_threads(struct job *job, struct jp_error *err)
 	return 0;
 }
 
-/* Lets the breakpoint stop its thread HITS times. */
+/* Lets the breakpoint take HITS samples, after which the kernel disables it. */
 static int arm_event(struct job *job, const struct jp_opened *event, struct jp_error *err)
 {
 	struct jp_session *session = job->session;
@@ -156,8 +161,8 @@ static void note_hit(void *context, uint64_t id)
 		++*hits;
 }
 
-/* Counts how many of the @count instructions, whose events lie between @ends, were hit; under the
- * lock. */
+/* Returns how many of @count instructions were hit. The events of instruction i are those with
+ * indices [@ends[i], @ends[i + 1]). The session must be locked. */
 static size_t count_hit(const struct job *job, const size_t *ends, size_t count)
 {
 	const struct jp_opened *list = job->session->recorder->opened.list;
@@ -219,7 +224,7 @@ static void *run_job(void *context)
 	struct jp_error *err = &job->session->worker.err;
 	int ret = 1;
 
-	/* A workload may make further functions and paths meanwhile. */
+	/* The workload may emit further functions meanwhile. */
 	while (ret > 0 && job->tried < job->nr_addrs) {
 		ret = run_group(job, err);
 		if (ret > 0 && job->tried == job->nr_addrs && list_instructions(job, err))

@@ -10,16 +10,18 @@
 #include "harness/capture/options.h"
 #include "harness/format/rundir/watched.h"
 
-/* A capture is a policy of recording, in a file of its own; a session is one use of a policy on a
- * target, from the start to a closed perf.data file. */
+/* A capture is a way of recording, such as attach or launch, in a source file of its own; comments
+ * also call it a policy. A session is one use of a capture on a target, from the start to a closed
+ * perf.data file. */
 
 /* The target of a session. Attach: @pid runs already. Launch: the session starts @command. */
 struct jp_target {
-	pid_t pid;            /* a launch sets it if the command is our child, else it stays 0 */
+	/* a launch sets it if @command becomes our child, otherwise leaves it 0 */
+	pid_t pid;
 	char *const *command; /* NULL: attach */
 	int inherit_fds[4];   /* descriptors for the launched command, up to -1 */
-	bool dies_with_us;    /* kill the launched command if we are killed */
-	/* Called at each boundary of the policy. Returns 0, or -errno and a message. May be
+	bool dies_with_us;    /* kill @command if this process is killed */
+	/* Called at each of the capture's boundaries. Returns 0, or -errno and a message. May be
 	 * NULL. */
 	int (*boundary)(void *context, const char *boundary, struct jp_error *err);
 	void *context;
@@ -30,31 +32,33 @@ struct jp_session;
 
 enum jp_capture_trait {
 	JP_CAPTURE_LAUNCHES = 1, /* needs target->command */
-	/* `jitproof record` uses it: one policy that launches, and one that does not. */
+	/* `jitproof record` uses it. Two captures have this trait: one launches, one attaches. */
 	JP_CAPTURE_PLAIN = 2,
-	/* Another program records: callchains if no stack dump is requested. */
+	/* Another program records. It records callchains only if no stack dump is requested. */
 	JP_CAPTURE_EXTERNAL = 4,
 	JP_CAPTURE_GATED = 8, /* samples only in the intervals that the workload announces */
 };
 
-/* One policy. @argv: [0] is its name, then its own options, without the common ones. */
+/* A capture. Its functions get the capture's name in argv[0], then its own options, without those
+ * of struct jp_capture_options. */
 struct jp_capture {
 	const char *name;
-	/* Moments at which a case may make the target act (by handshake), in order, up to a NULL.
-	 * NULL: none. */
+	/* Names of the moments at which a case can make the workload act, by the handshake of
+	 * struct jp_workload_process; in order of time, NULL-terminated. NULL: none. */
 	const char *const *boundaries;
 	unsigned int traits;
-	/* Tries what the policy needs, and stores the missing things in @missing: "perf_event_open:
-	 * EACCES (kernel.perf_event_paranoid=3)", ... Returns their number. */
+	/* Tries whether the capture can work here. Stores what is missing in @missing, such as
+	 * "perf_event_open: EACCES (kernel.perf_event_paranoid=3)". Returns the number of missing
+	 * things. */
 	int (*probe)(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		     size_t size);
-	/* Starts the session up to "sampling", in the policy's order. */
+	/* Starts the session until samples are taken. */
 	int (*begin)(struct jp_session *session, int argc, char **argv, struct jp_error *err);
-	/* Ends sampling: samples and losses are then final. */
+	/* Ends sampling: the numbers of samples and losses are then final. */
 	void (*stop)(struct jp_session *session);
-	/* Completes the files. */
+	/* Completes perf.data and `capture`. */
 	int (*finish)(struct jp_session *session, struct jp_error *err);
-	/* Called last, also if begin failed. */
+	/* Frees the capture's state. Called last, even if @begin failed. */
 	void (*free)(struct jp_session *session);
 };
 
@@ -65,13 +69,13 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 				    const struct jp_capture_options *options,
 				    struct jp_target *target, const char *dir, const char *output,
 				    struct jp_error *err);
-/* Stores a running session's promises in @watched: contents of samples, clock and limits. */
+/* Stores in @watched what a running session records: contents of samples, clock and limits. */
 void jp_session_describe(const struct jp_session *session, struct jp_watched_info *watched);
 /* Returns the number of samples written so far. */
 uint64_t jp_session_samples(struct jp_session *session);
-/* Waits until @samples samples exist in the window (0: no limit); or the capture is complete; or
- * every watched process has ended; or the capture failed; or @deadline (CLOCK_MONOTONIC ns).
- * Returns which of these happened. */
+/* Waits until @samples samples were taken since sampling began (0: any number); or the capture is
+ * complete; or every watched process has exited; or the capture failed; or @deadline
+ * (CLOCK_MONOTONIC, ns) passed. Returns which of these happened. */
 enum jp_wait {
 	JP_WAIT_SAMPLES,
 	JP_WAIT_COMPLETE,
@@ -82,16 +86,18 @@ enum jp_wait {
 enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint64_t deadline);
 /* Returns whether the session failed: jp_session_finish() states why. */
 bool jp_session_failed(struct jp_session *session);
-/* Makes jp_session_wait() return JP_WAIT_COMPLETE, if the events are ours; a signal handler may
- * call it. */
+/* Makes jp_session_wait() return JP_WAIT_COMPLETE, unless an external profiler records. A signal
+ * handler may call it. */
 void jp_session_interrupt(struct jp_session *session);
-/* Stops sampling. Returns a time by which its events were off, by the events or the profiler. */
+/* Stops sampling. Returns a time (CLOCK_MONOTONIC, ns) by which the sampling events were off. */
 uint64_t jp_session_end_sampling(struct jp_session *session);
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband);
-/* Stores the reason why a stopped session has no samples in @text, as far as its events show it. */
+/* Stores in @text why a stopped session has no samples, as far as the counts of its events show the
+ * reason. */
 void jp_session_explain_silence(const struct jp_session *session, char *text, size_t size);
-/* Returns samples per second and thread: fewer than requested if the rings are too small. */
+/* Returns the sampling frequency in samples per second and thread. It is lower than requested if
+ * the rings are too small. */
 uint32_t jp_session_frequency(const struct jp_session *session);
-/* Stops if necessary, completes and closes the file, writes `capture`. Frees @session. Returns 0,
- * or -errno and a message. */
+/* Stops sampling if necessary, completes and closes perf.data, and writes DIR/capture. Frees
+ * @session. Returns 0, or -errno and a message. */
 int jp_session_finish(struct jp_session *session, struct jp_error *err);

@@ -3,5 +3,6 @@
 
 #include "harness/base/error.h"
 
-/* Lists the online CPUs; the caller frees. Returns their number, or -errno and a message. */
+/* Stores the numbers of the online CPUs in *@cpus, which the caller frees. Returns how many there
+ * are, or -errno and a message. */
 int jp_cpus_online(int **cpus, struct jp_error *err);

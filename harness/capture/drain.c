@@ -18,12 +18,14 @@
 #include "harness/capture/worker.h"
 
 enum {
-	IDLE_MS = 10,         /* a ring wakes the drain when half full; count samples sooner */
-	ROUND_NS = 100000000, /* shortest round, see end_round() */
+	/* longest sleep: samples must be counted before a ring is half full, when the kernel would
+	 * wake this thread */
+	IDLE_MS = 10,
+	ROUND_NS = 100000000, /* shortest time between FINISHED_ROUND records, see end_round() */
 };
 
-/* Returns whether every event has hung up: the thread and all that inherited the event have
- * ended. */
+/* Returns whether poll() reports a hang-up for every event: its thread and all threads that
+ * inherited the event have exited. */
 static bool all_ended(struct jp_session *session)
 {
 	const struct jp_opened_events *opened = &session->recorder->opened;
@@ -45,12 +47,13 @@ static bool all_ended(struct jp_session *session)
 	for (nfds_t i = 0; i < count; i++)
 		ended &= (fds[i].revents & POLLHUP) != 0;
 	free(fds);
-	/* Before the rounds begin, events may still be opened: a session without events has ended
-	 * only afterwards. */
+	/* While hold_rounds is set, the capture may still open events. So a session without events
+	 * counts as ended only afterwards. */
 	return ended && (count || !session->recorder->drain.hold_rounds);
 }
 
-/* Ends a round. @settled: all records that existed at the end of the last round are drained. */
+/* Writes a FINISHED_ROUND record if it is time. @any: records were written now. @settled: all
+ * records that existed at the last FINISHED_ROUND are drained. */
 static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 {
 	struct jp_drain *drain = &recorder->drain;
@@ -69,13 +72,13 @@ static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 	drain->pending = false;
 }
 
-/* Drains all rings once, under the lock. Returns whether there was anything. */
+/* Drains all rings once. The session must be locked. Returns whether there were any records. */
 static bool drain_once(struct jp_session *session)
 {
 	struct jp_recorder *recorder = session->recorder;
 	bool any, settled;
 
-	/* Before draining: polling an event clears its ring's wake-up mark. */
+	/* Do this before draining, because polling an event clears its ring's wake-up mark. */
 	if (recorder->drain.gone && !session->exited)
 		session->exited = all_ended(session);
 	if (!recorder->writer)
@@ -114,8 +117,9 @@ static void *drain_thread(void *context)
 
 	pthread_mutex_lock(&session->lock);
 	drain->tid = (pid_t)syscall(SYS_gettid);
-	/* With more watched threads than processors and an equal share of time, the rings would
-	 * overflow. Without the privilege, more records are lost. */
+	/* With the priority of the watched threads, this thread would get too little time when
+	 * these outnumber the CPUs, and rings would overflow. If the priority is refused, more
+	 * records may be lost. */
 	(void)setpriority(PRIO_PROCESS, (id_t)drain->tid, JP_HIGHEST_PRIORITY);
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
@@ -219,8 +223,8 @@ void jp_drain_watch(struct jp_session *session, pid_t pid)
 	pthread_mutex_lock(&session->lock);
 	event.data.fd = fd;
 	if (fd < 0 || epoll_ctl(drain->epoll, EPOLL_CTL_ADD, fd, &event)) {
-		/* If this is denied or unknown, ends are detected by hang-ups only, at every
-		 * pass. */
+		/* If pidfd_open() is denied or does not exist, only hang-ups of events show that
+		 * the target has ended: check them in every pass. */
 		if (fd >= 0)
 			close(fd);
 		drain->gone = !session->options.system_wide;

@@ -26,21 +26,23 @@
 #include "harness/format/truth/format.h"
 
 /*
- * The thread that handles a mapping opens the file at once: a process's root and its deleted files
- * vanish with it. Another thread copies the file, since a ring could overflow meanwhile.
+ * A mapped file to copy. The thread that handles a mapping opens the file at once, because the root
+ * folder and the deleted files of a process vanish when it exits. Another thread copies the file,
+ * because rings could overflow meanwhile.
  *
  * Late copies imitate tools that search for files after the capture: by the recorded paths, in our
  * own root.
+ *
  */
 struct wanted {
 	struct wanted *next;
 	int fd;
-	void *image; /* bytes of the file if it is in memory only */
+	void *image; /* the bytes to copy if they are only in memory (a vDSO); else NULL */
 	size_t size;
 	uint32_t maj, min;
 	uint64_t ino, gen;
-	bool known; /* @gen is the file's and may be 0 */
-	bool live;  /* a live record has its generation */
+	bool known; /* @gen was read from the file, and may be 0 */
+	bool live;  /* the kernel's mapping record stated the generation */
 	char name[];
 };
 
@@ -50,7 +52,7 @@ struct jp_elf_copies {
 	pthread_t thread;
 	struct wanted *first, **last;
 	bool late, done;
-	struct jp_map seen; /* files by hash_mapping(); under the session's lock */
+	struct jp_map seen; /* files queued so far, by hash_mapping(); under the session's lock */
 	char *dir;
 	FILE *index;
 	struct jp_error err;
@@ -87,7 +89,7 @@ static void save_copy(struct jp_elf_copies *copies, int fd, const void *image, s
 	uint64_t digest = 0;
 	int ret = jp_elf_save(fd, image, size, copies->dir, &id, &err);
 
-	/* A digest of the file at that path: another file with the same build id may have come
+	/* Digest the saved file, which may be another file with the same build id that was saved
 	 * first. */
 	if (ret == 0)
 		ret = jp_elf_digest(copies->dir, jp_build_id_text(&id, text), &digest, &err);
@@ -95,14 +97,14 @@ static void save_copy(struct jp_elf_copies *copies, int fd, const void *image, s
 		write_line(copies, text, digest, file);
 	} else if ((ret == -ENOSPC || ret == -EDQUOT || ret == -EROFS || ret == -EIO) &&
 		   !copies->error) {
-		/* Other errors mean that nobody can unwind through the file: no build id, not ELF,
-		 * no call frame information. */
+		/* Ignore other errors: they mean that no unwinder can use the file, because it is
+		 * not ELF or lacks a build id or call frame information. */
 		copies->error = -ret;
 		copies->err = err;
 	}
 }
 
-/* Saves our vDSO, which is that of all 64-bit processes. */
+/* Saves the vDSO of this process, which is the same for all 64-bit processes. */
 static void save_vdso(struct jp_elf_copies *copies)
 {
 	static const struct wanted file = {.name = "[vdso]"};
@@ -113,8 +115,8 @@ static void save_vdso(struct jp_elf_copies *copies)
 			  image->e_shoff + (size_t)image->e_shnum * image->e_shentsize, &file);
 }
 
-/* Reads the inode's generation, which distinguishes files that reuse its number. Returns false if
- * the file system has none. */
+/* Stores in *@gen the generation of the inode, which distinguishes successive files with the same
+ * inode number. Returns false and stores 0 if the file system has no generations. */
 static bool read_generation(int fd, uint64_t *gen)
 {
 	long version = 0;
@@ -132,7 +134,7 @@ static int open_same(const char *path, uint64_t ino, uint64_t gen)
 	uint64_t other;
 	struct stat st;
 
-	/* Check before opening: to open a device may have effects. */
+	/* Check the type before opening, because opening a device may have effects. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino)
 		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -175,7 +177,7 @@ static void *copy_thread(void *context)
 	return NULL;
 }
 
-/* Creates a folder. Returns 0 or errno. */
+/* Creates the folder @dir/elf and the file `index` in it. Returns 0 or errno. */
 static int make_folder(struct jp_elf_copies *copies, const char *dir)
 {
 	char path[PATH_MAX];
@@ -232,8 +234,8 @@ static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
 	return fd;
 }
 
-/* Include the name: the index is searched by it, and a later file may reuse a deleted file's
- * inode. */
+/* Returns the key of a mapped file in jp_elf_copies.seen. It includes the name, because the index
+ * is searched by name, and a later file may reuse the inode of a deleted file. */
 static uint64_t hash_mapping(const struct jp_procmap *map, uint64_t gen)
 {
 	uint64_t key =
@@ -269,7 +271,7 @@ static void *read_memory(pid_t pid, uint64_t addr, size_t size)
 	return NULL;
 }
 
-/* Keeps the vDSO of 32-bit processes, which is in their memory alone. */
+/* Queues the vDSO of 32-bit processes, which exists only in their memory. */
 static void want_compat_vdso(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map)
 {
 	enum { MOST = 1 << 20 };
@@ -309,7 +311,9 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 		return;
 	fd = copies->late ? -1 : open_mapped(pid, map, gen);
 	if (fd < 0 && !copies->late)
-		return; /* another mapping of the file may succeed */
+		/* do not mark the file as seen: it may be possible to open it for another
+		 * mapping */
+		return;
 	file = calloc(1, sizeof(*file) + length + 1);
 	if (!file)
 		return;

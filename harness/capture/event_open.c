@@ -32,8 +32,8 @@ static int remember_event(struct jp_session *session, const struct jp_opened *ev
 	return ret;
 }
 
-/* Writes the ids of events [@from, end) to the file. Comes after all of a thread's events exist: if
- * the thread ended before, they have no records and are closed. */
+/* Writes the ids of the events from index @from on to the file. Called when a thread's events exist
+ * on all CPUs: if the thread ended before that, its events have no records and are closed. */
 static int write_ids(struct jp_session *session, size_t from, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
@@ -51,7 +51,8 @@ static int write_ids(struct jp_session *session, size_t from, struct jp_error *e
 	return ret ? jp_fail(err, -ret, "no memory for the ids of events") : 0;
 }
 
-/* Returns a text with the remedy for the result @fd of perf_event_open(), or "". */
+/* Returns a text with the remedy if the result @fd of perf_event_open() is an error with a known
+ * one, else "". */
 static const char *find_remedy(int fd, const struct perf_event_attr *attr)
 {
 	if (fd == -EMFILE)
@@ -122,9 +123,10 @@ int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 	return ret;
 }
 
-/* Notes the time from which a thread's own events report it. For samples, that is before its first
- * event is on, so that no sample occurs twice. For sideband, it is after its last event is on, so
- * that no record is dropped that only an ancestor's event wrote. */
+/* Notes the time from which records of a thread's own events replace those of events that it
+ * inherited. For samples this is before its first event is enabled, so that no sample is kept
+ * twice. For sideband it is after its last event is enabled, so that no record is dropped that only
+ * an inherited event wrote. */
 static int note_owner(struct jp_session *session, enum jp_stream stream,
 		      const struct jp_opened *event)
 {
@@ -195,7 +197,8 @@ int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on, s
 	return ret;
 }
 
-/* Adds the counts and losses of an event and of all that inherited it. */
+/* Adds the counts and losses of an event, and of its copies in threads that inherited it, to the
+ * session's totals. */
 static void add_counts(struct jp_recorder *recorder, const struct jp_opened *event)
 {
 	struct {
@@ -203,9 +206,9 @@ static void add_counts(struct jp_recorder *recorder, const struct jp_opened *eve
 	} counts = {0};
 	ssize_t got;
 
-	/* A sample in between would not be counted. */
+	/* Disable the event first: a sample after the read() would not be counted. */
 	ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
-	/* Old kernels lack PERF_FORMAT_LOST, the last value: then two values come. */
+	/* Kernels before 6.0 lack PERF_FORMAT_LOST: read() then returns only two values. */
 	got = read(event->fd, &counts, sizeof(counts));
 	if (got < 0)
 		jp_shortage_note(errno);

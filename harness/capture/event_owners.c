@@ -23,7 +23,8 @@ int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from)
 	return 0;
 }
 
-/* Returns the time from which all events that were opened for @owner are on. */
+/* Returns the time from which all events that were opened for @owner are on, or 0 if @owner was not
+ * opened directly. */
 static uint64_t get_start(const struct jp_map *owners, int32_t owner)
 {
 	const struct jp_event_owner *life = jp_map_find(owners, (uint32_t)owner);

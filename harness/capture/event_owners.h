@@ -13,14 +13,17 @@
  * are kept: the thread itself if it was opened directly, else the ancestor whose event reports
  * first.
  */
-struct jp_event_owner { /* by thread */
+struct jp_event_owner { /* the owner of a thread's records */
 	int32_t owner;
-	int32_t earlier;      /* the owner before @from; 0: none */
-	uint64_t from, until; /* @until 0: none yet; UINT64_MAX: it lives */
+	int32_t earlier; /* the owner until @from; 0: none */
+	/* when @owner's events were on, in ns, until the thread's exit; @until 0: no owner yet;
+	 * UINT64_MAX: the thread lives */
+	uint64_t from, until;
 };
 
-/* Notes that @tid was opened directly, and that its events on all CPUs are on from @from in ns
- * (UINT64_MAX: they are being enabled; call again afterwards). Returns 0 or -ENOMEM. */
+/* Notes that @tid was opened directly, and that its events are on from time @from in ns on all
+ * CPUs. @from UINT64_MAX: the events are being enabled; call again afterwards. Returns 0 or
+ * -ENOMEM. */
 int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from);
 /* Returns whether a record of @tid at @time, from an event that was opened for @owner, is a
  * duplicate. While a thread's own events are being enabled, @once keeps the records of one event

@@ -14,9 +14,9 @@
 #include "harness/base/own_machine.h"
 #include "harness/format/rundir/watched.h"
 
-/* The longest attribute that perf 5.10 reads. */
+/* The largest attr.size that perf 5.10 can read. */
 enum { ATTR_SIZE = JP_PERF_ATTR_SIZE_WRITTEN };
-/* Bytes in the witness's ring at which its reader wakes: half of the smallest ring. */
+/* attr.wakeup_watermark of the witness's ring: half of the smallest ring. */
 enum { WITNESS_WAKE = 8 << 10 };
 
 int jp_perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
@@ -39,8 +39,8 @@ static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *a
 	attr->clockid = CLOCK_MONOTONIC;
 	attr->sample_id_all = 1;
 	/* IDENTIFIER is first in samples and last in other records, so that readers find the event
-	 * for any sample type. IP also in the sideband, which has no samples: perf 5.10 looks for
-	 * it in the first event of each type before it prints symbols. */
+	 * for any sample type. IP is also set for the sideband event, which has no samples: before
+	 * it prints symbols, perf 5.10 checks the first event of each type for it. */
 	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			    PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	attr->read_format = PERF_FORMAT_ID;
@@ -48,7 +48,8 @@ static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *a
 		attr->read_format |= JP_PERF_FORMAT_LOST;
 }
 
-/* Sets bits that our header may lack; all of them are after read_format. */
+/* Sets bits of the flag word, which follows read_format, by number: the installed header may lack
+ * their names. */
 static void set_flags(struct perf_event_attr *attr, uint64_t bits)
 {
 	unsigned char *at = (unsigned char *)&attr->read_format + sizeof(attr->read_format);
@@ -86,7 +87,8 @@ void jp_attr_sampling(struct perf_event_attr *attr, const struct jp_capture_opti
 	attr_contents(attr, options, abilities);
 }
 
-/* Returns the mask of the stack and instruction pointers, which jp_machine_user() needs. */
+/* Returns the sample_regs_user mask of the stack pointer and the instruction pointer, which
+ * jp_machine_user() needs. */
 static uint64_t place_registers(void)
 {
 	const struct jp_machine *machine = jp_machine_find(jp_own_machine());

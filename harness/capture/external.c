@@ -28,7 +28,8 @@
 #include "harness/capture/worker.h"
 #include "harness/format/rundir/run_dir.h"
 
-/* The orders, their answers, and the state of the protocol for messages. */
+/* The words that we send to the adapter, its answers, and texts for error messages that describe
+ * the state of the protocol before and after the answer. */
 static const struct order {
 	const char *word, *answer, *before, *after;
 } orders[] = {
@@ -45,9 +46,10 @@ struct jp_external {
 	struct jp_adapter adapter;
 	pthread_t listener;
 	bool listens;
-	const struct order *order; /* under the session's lock, as all below */
-	bool answered;             /* the answer to that order came */
-	bool ended;                /* the adapter's output has ended */
+	/* the last order; this and the members below are under the session's lock */
+	const struct order *order;
+	bool answered; /* the adapter has answered @order */
+	bool ended;    /* the adapter's output has ended */
 	struct jp_error err;
 };
 
@@ -56,7 +58,8 @@ static bool is_done(const struct jp_external *external)
 	return external->order == &orders[FINISH] && external->answered;
 }
 
-/* Notes that @came is not allowed now; the first error counts. */
+/* Notes as an error that @came, a predicate about the adapter, is not allowed now. Keeps an earlier
+ * error. */
 static void refuse_line(struct jp_external *external, const char *came)
 {
 	const struct order *order = external->order;
@@ -82,7 +85,8 @@ static bool is_count(const char *line, uint64_t *count)
 	       jp_number(line + sizeof(word) - 1, 0, UINT64_MAX, count);
 }
 
-/* Handles a line. An answer before its order must not count for that order. */
+/* Handles a line of the adapter. An answer that comes before its order is an error, and must not
+ * count as that order's answer. */
 static void handle_line(struct jp_external *external, const char *line)
 {
 	struct jp_session *session = external->session;
@@ -135,8 +139,9 @@ static void *listen_to_adapter(void *context)
 	return NULL;
 }
 
-/* Waits for an answer of the adapter, or for its end if @ends. Returns 0, or -EIO and a message:
- * the adapter's error, or @otherwise after @seconds. */
+/* Waits at most @seconds for the adapter's answer, or for its exit if @ends. Returns 0, or -EIO and
+ * a message: the adapter's error, or that the adapter @otherwise (a predicate) if the time is
+ * over. */
 static int wait_for_adapter(struct jp_external *external, bool ends, unsigned int seconds,
 			    const char *otherwise, struct jp_error *err)
 {
@@ -179,7 +184,7 @@ static int give_order(struct jp_external *external, const struct order *order, s
 		return ret;
 	if (!jp_adapter_send(&external->adapter, order->word))
 		return wait_for_answer(external, err);
-	/* If the adapter ends, its last words explain the failed write. */
+	/* The write fails if the adapter has ended. Wait for its last line, which may state why. */
 	return wait_for_adapter(external, false, LAST_WORD_S, "does not listen", err);
 }
 
@@ -280,7 +285,7 @@ int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err
 	return give_order(session->external, &orders[on ? ENABLE : DISABLE], err);
 }
 
-/* Opens the mapped files for unwinding, while the process lives. */
+/* Opens the files mapped by the target for later unwinding, while the target lives. */
 static void open_mapped_files(struct jp_session *session)
 {
 	struct jp_reading reading = {0};
@@ -327,14 +332,14 @@ void jp_external_free(struct jp_session *session)
 
 	if (!external)
 		return;
-	/* The listening thread needs the adapter's end. */
+	/* The listening thread ends only when the adapter ends. */
 	if (external->adapter.pid && !(external->ended && jp_adapter_exited(&external->adapter)))
 		kill(-external->adapter.pid, SIGKILL);
 	if (external->listens)
 		pthread_join(external->listener, NULL);
 	jp_adapter_end(&external->adapter, false);
 	jp_published_links_remove(session->dir);
-	/* For a launch the CPU time includes the command's. */
+	/* For a launch, the adapter's CPU time would include that of the launched command. */
 	if (!(session->capture->traits & JP_CAPTURE_LAUNCHES))
 		write_cost(session->dir, external->adapter.cpu);
 	free(external);
@@ -348,7 +353,8 @@ int jp_external_probe(const struct jp_capture_options *options, int argc, char *
 	const bool launches = capture && capture->traits & JP_CAPTURE_LAUNCHES;
 	struct jp_error err = {""};
 
-	/* A broken adapter is not missing: jp_external_begin() reports it. */
+	/* Only -ENOENT means a missing profiler. A broken adapter is reported by
+	 * jp_external_begin(). */
 	if (count || argc < 2 ||
 	    jp_profiler_supports(argv[1], launches ? "launch" : "attach", argv + 2, &err) !=
 		    -ENOENT)

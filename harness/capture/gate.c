@@ -22,7 +22,8 @@
 #include "harness/capture/snapshot.h"
 #include "harness/capture/worker.h"
 
-/* The gatekeeper: docs/gate-protocol.md. Only one process at a time can be in its interval. */
+/* The state of the gate protocol (docs/gate-protocol.md). Only one process at a time can be in its
+ * interval. */
 struct jp_gate {
 	struct jp_session *session;
 	const struct jp_gate_policy *policy;
@@ -34,10 +35,11 @@ struct jp_gate {
 	size_t used;
 	bool overlong; /* discard the rest of this line */
 	pid_t pid;     /* the announced process; 0: none */
-	int pidfd;     /* its pidfd; -1: none */
+	int pidfd;     /* pidfd of @pid; -1: none */
 	bool open;
 	uint64_t enabling, enabled;
-	uint64_t date; /* time of the records of the next announcement, jp_intervals_date() */
+	/* time given to records that the next announcement causes, see jp_intervals_date() */
+	uint64_t date;
 };
 
 /* Creates and opens a FIFO; it must not exist. */
@@ -49,8 +51,8 @@ static int open_fifo(struct jp_gate *gate, int which, const char *name, struct j
 
 	if (ret)
 		return ret;
-	/* Opening for both reading and writing never waits and prevents an end of file between two
-	 * processes. */
+	/* Opening a FIFO for both reading and writing never waits, and prevents an end of file when
+	 * one process has closed it and the next has not yet opened it. */
 	if (!mkfifo(path, 0600))
 		gate->fds[which] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	return gate->fds[which] < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : 0;
@@ -183,9 +185,9 @@ static int use_reading(struct jp_gate *gate, const struct jp_reading *reading, s
 	return ret;
 }
 
-/* Reads the maps of the announced process. It waits for the answer, so with read_first its maps are
- * stable; parsing and writing happen after the answer, to keep the delay short. Without read_first
- * the reading is for the judge only. */
+/* Reads /proc/PID/maps of the announced process and answers it. The process waits for the answer,
+ * so its maps are stable if they are read before (read_first). They are parsed and written after
+ * the answer, to keep the delay short. Maps read after the answer serve only for judging. */
 static int watch_process(struct jp_gate *gate, struct jp_error *err)
 {
 	uint64_t asked = jp_clock_now(), answered;

@@ -10,13 +10,15 @@ struct jp_gate;
 struct jp_reading;
 struct jp_session;
 
-/* Actions of a policy when the gate opens and closes. */
+/* What a capture does when processes announce themselves and begin and end intervals in which they
+ * want samples (docs/gate-protocol.md). */
 struct jp_gate_policy {
-	const char *name; /* the process's name in DIR/intervals */
-	bool read_first;  /* read the maps before the answer, not after it */
-	/* Switches the events that are off outside intervals. */
+	const char *name; /* name of this behaviour in DIR/intervals */
+	/* read /proc/PID/maps before answering the process's announcement, not after it */
+	bool read_first;
+	/* Switches on or off the events that are off outside intervals. */
 	int (*switch_events)(struct jp_session *session, bool on, struct jp_error *err);
-	/* Handles the announcement of @pid with the maps @reading. May be NULL. */
+	/* Handles the announcement of @pid, whose /proc/PID/maps is in @reading. May be NULL. */
 	int (*announced)(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 			 struct jp_error *err);
 };
@@ -25,9 +27,9 @@ struct jp_gate_policy {
  * and a message on errors. */
 struct jp_gate *jp_gate_new(struct jp_session *session, const struct jp_gate_policy *policy,
 			    struct jp_error *err);
-/* Returns the environment variable for the command. */
+/* Returns the NAME=VALUE with which the launched command finds the gate. */
 char *jp_gate_environment(struct jp_gate *gate);
-/* Serves requests, as the session's worker, until its end; then writes DIR/intervals. Returns 0, or
- * -errno and a message. */
+/* Starts the session's worker thread, which serves requests and writes DIR/intervals until the
+ * session ends. Returns 0, or -errno and a message. */
 int jp_gate_keep(struct jp_gate *gate, struct jp_error *err);
 void jp_gate_free(struct jp_gate *gate);

@@ -22,7 +22,7 @@
 struct gated_state {
 	struct jp_gate *gate;
 	const struct jp_gate_policy *policy;
-	struct jp_backfill *backfill; /* NULL: recorded events need no tracking */
+	struct jp_backfill *backfill; /* state of the policy "backfill"; NULL: another policy */
 };
 
 /* Switches sideband on before sampling, and off after it. */
@@ -48,20 +48,22 @@ static int backfill_process(struct jp_session *session, pid_t pid, const struct 
 	return jp_backfill_write(session, gated->backfill, pid, reading, err);
 }
 
-/* Policies by the events that are off outside intervals, and by the remedy. */
+/* The policies, which differ in the events that are off outside intervals, and in how they make up
+ * for records that the kernel did not write meanwhile. */
 static const struct jp_gate_policy policies[] = {
-	/* Switches all events, as profilers with this bug do. Keeps the files with which a control
-	 * can restore the missing mappings. */
+	/* Switches all events and makes up for nothing: a bug of real profilers. Copies the mapped
+	 * files, with which a control can restore the missing mappings. */
 	{.name = "none", .switch_events = switch_all, .announced = jp_reading_want_files},
-	/* Switches all events; records of /proc/PID/maps replace those from before the interval. */
+	/* Switches all events. Writes records made from /proc/PID/maps for mappings from before the
+	 * interval. */
 	{.name = "backfill",
 	 .read_first = true,
 	 .switch_events = switch_all,
 	 .announced = backfill_process},
-	/* Switches samples only: the better remedy. */
+	/* Switches only samples; sideband events stay on. This is the better remedy. */
 	{.name = "sideband", .switch_events = switch_samples},
 };
-/* An external profiler switches its events and decides what it leaves out. */
+/* The policy of gated-by: the external profiler switches its own events. */
 static const struct jp_gate_policy external_policy = {
 	.name = "none", .switch_events = jp_external_switch, .announced = jp_reading_want_files};
 
@@ -95,7 +97,8 @@ static bool are_addresses_fixed(void)
 	       jp_sysctl("randomize_va_space", 2) == 0;
 }
 
-/* Backfill needs random addresses: new ones show an exec while the events were off. */
+/* Implements jp_capture.probe. The policy "backfill" needs random addresses, because it detects an
+ * exec while the events were off by new addresses. */
 static int probe(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		 size_t size)
 {
@@ -121,7 +124,8 @@ static int make_gate(struct jp_session *session, const struct jp_gate_policy *po
 	gated = session->state = calloc(1, sizeof(*gated));
 	if (!gated)
 		return jp_fail(err, ENOMEM, "no memory for the gate");
-	/* The workload becomes ready after its last interval, so the capture is complete then. */
+	/* A gated workload reports "ready" only after its last interval, so when the runner begins
+	 * to wait for samples, the capture is complete. */
 	session->complete = true;
 	gated->policy = policy;
 	gated->gate = jp_gate_new(session, policy, err);
@@ -199,7 +203,7 @@ static const struct jp_capture gated_capture = {
 };
 JP_REGISTER(capture, gated_capture);
 
-/* Does the same with the events of an external profiler. */
+/* `gated-by NAME`: as `gated`, with the events of an external profiler. */
 static const struct jp_capture gated_by = {
 	.name = "gated-by",
 	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_EXTERNAL | JP_CAPTURE_GATED,

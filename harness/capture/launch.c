@@ -15,7 +15,8 @@ static int open_events(struct jp_session *session, struct jp_error *err)
 {
 	if (session->options.system_wide)
 		return jp_attach(session, false, true, err);
-	/* Exec enables the events: earlier actions are ours, not the command's. */
+	/* The exec enables the events: actions before it are those of this program's child, not of
+	 * the command. */
 	return jp_open_command(session, err) ?: jp_recorder_enabled(session);
 }
 
@@ -29,7 +30,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 
 static const struct jp_capture launch = {
 	.name = "launch",
-	.boundaries = jp_attach_boundaries, /* with --system-wide */
+	.boundaries = jp_attach_boundaries, /* used with --system-wide only */
 	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_PLAIN,
 	.probe = jp_probe_clock,
 	.begin = begin,

@@ -23,7 +23,7 @@ static uint32_t highest_frequency(void)
 	struct timespec tick = {0};
 	uint64_t per_tick, ns;
 
-	/* The resolution of the coarse clock is a tick. */
+	/* The resolution of the coarse clock is one tick of the kernel's timer. */
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
 	ns = jp_max((uint64_t)tick.tv_nsec, 1);
 	per_tick = (jp_min(rate, UINT32_MAX) * ns + JP_NS_PER_S - 1) / JP_NS_PER_S;
@@ -65,7 +65,8 @@ static int parse_synth(const struct jp_option *option, const char *text, struct 
 		if (strcmp(text, jp_synth_text((enum jp_synth)i)) != 0)
 			continue;
 		options->synth = (enum jp_synth)i;
-		/* Older mappings are useless without the later ones. */
+		/* Records of earlier data mappings are useless without those of later data
+		 * mappings. */
 		options->all_maps |= i == JP_SYNTH_ALL;
 		return 0;
 	}

@@ -8,24 +8,26 @@
 #include "harness/base/option.h"
 #include "harness/format/rundir/capture_info.h"
 
-/* Options of every policy. */
+/* Options of every capture. */
 struct jp_capture_options {
 	enum jp_synth synth;
-	bool chain;     /* kernel callchains */
-	bool deferred;  /* walk the user part when the thread returns to user space: kernels from
-			 * 6.19 */
-	uint32_t stack; /* bytes of user stack with registers; 0: none; a multiple of 8, at most
-			   65528 */
+	bool chain;    /* kernel callchains */
+	bool deferred; /* walk the user part when the thread returns to user space: kernels from
+			* 6.19 */
+	/* size of the user stack dump in bytes, which adds user registers to samples; 0: no dump; a
+	 * multiple of 8, at most 65528 */
+	uint32_t stack;
 	uint32_t frequency; /* samples per second and thread; lowered if rings are too small */
 	uint32_t limit;     /* highest frequency that the kernel does not throttle */
 	bool task_clock;    /* task-clock instead of cpu-clock */
-	bool kernel;        /* sample the kernel too; dropped if not permitted */
+	bool kernel;        /* sample the kernel too; ignored if not permitted */
 	bool need_kernel;   /* fail if the kernel cannot be sampled */
 	bool system_wide;
-	bool all_maps;          /* set attr.mmap_data */
-	bool late_elf;          /* open mapped files by their paths at the end */
-	uint64_t ring;          /* bytes of each sample ring; 0: by stack, frequency and 250 ms */
-	uint64_t sideband_ring; /* bytes of each sideband ring; 0: the default */
+	bool all_maps; /* set attr.mmap_data */
+	bool late_elf; /* open mapped files by their paths at the end */
+	/* size of each sample ring in bytes; 0: enough for 250 ms, from @stack and @frequency */
+	uint64_t ring;
+	uint64_t sideband_ring; /* size of each sideband ring in bytes; 0: the default */
 };
 
 struct jp_capture_options jp_capture_defaults(void);
@@ -35,5 +37,6 @@ void jp_capture_leave_witness(struct jp_capture_options *options);
 uint32_t jp_capture_frequency(const struct jp_capture_options *options);
 /* Returns the rows of a command line for the struct jp_capture_options @options. */
 const struct jp_option *jp_capture_rows(void *options);
-/* Handles one --option[=value]. Returns 1; 0: it is not one of these; or -errno and a message. */
+/* Handles @arg, one "--option[=value]". Returns 1; 0 if it is none of these options; or -errno and
+ * a message. */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);

@@ -50,7 +50,7 @@ static void probe_ring(struct list *list, pid_t pid)
 	jp_attr_ring(&attr);
 	fd = jp_perf_open(&attr, pid, pid < 0 ? 0 : -1);
 	if (fd < 0)
-		return; /* jp_probe() reports that */
+		return; /* jp_probe() reports this error */
 	ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (ring == MAP_FAILED) {
 		int error = errno;
@@ -69,7 +69,7 @@ static void probe_ring(struct list *list, pid_t pid)
 
 static void try_event(struct list *list, const char *thing, struct perf_event_attr *attr, pid_t pid)
 {
-	/* Inherited events belong to one CPU; any CPU will do. */
+	/* System-wide events need a CPU; any CPU will do for this trial. */
 	int fd = jp_perf_open(attr, pid, pid < 0 ? 0 : -1);
 
 	if (fd >= 0)
@@ -111,14 +111,15 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 	jp_attr_ring(&attr);
 	fd = jp_perf_open(&attr, pid, pid < 0 ? 0 : -1);
 	if (fd < 0) {
-		/* Everything is denied: further missing things show only after a repair. */
+		/* If even the simplest event is denied, nothing else can be tried. */
 		add_error(&list, pid < 0 ? "perf_event_open system-wide" : "perf_event_open", -fd);
 		return list.count;
 	}
 	close(fd);
 	jp_attr_sideband(&attr, options, &least);
 	try_event(&list, "perf_event_open of mapping events", &attr, pid);
-	/* Try it alone, so that it is not blamed for other missing things. */
+	/* Try deferred callchains in an event of their own, so that their refusal does not look
+	 * like a refusal of the capture's event. */
 	at_once.deferred = false;
 	if (options->deferred) {
 		jp_attr_sampling(&attr, options, &least, 1);
@@ -165,7 +166,7 @@ bool jp_probe_counts(uint64_t config)
 		return true;
 	while (jp_clock_now() - from < JP_NS_PER_MS)
 		;
-	/* For the event, leaving the processor and being disabled are the same. */
+	/* Disabling the event has the same effect on its count as its task leaving the CPU. */
 	if (ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) ||
 	    read(fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
 		return true;

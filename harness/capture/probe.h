@@ -8,16 +8,17 @@
 #include "harness/capture/events.h"
 #include "harness/capture/options.h"
 
-/* A policy's sampling event with its minimal needs. */
+/* A sampling event that a capture needs. */
 struct jp_probe_event {
-	const char *thing; /* its name in the list of missing things */
+	const char *thing; /* the event's name in the list of missing things */
 	void (*attr)(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		     const struct jp_abilities *abilities);
 };
-/* Stores every missing thing in @missing. Returns their number. */
+/* Tries to open the events of a capture with @options, and stores in @missing whatever the kernel
+ * refuses. Returns the number of missing things. */
 int jp_probe(const struct jp_capture_options *options, const struct jp_probe_event *event,
 	     char *missing, size_t size);
-/* Does the same as jp_probe() for a policy that samples by a clock. */
+/* Does the same as jp_probe() for a capture that samples by a clock. */
 int jp_probe_clock(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		   size_t size);
 /* Returns whether all rings of this user share the few pages of kernel.perf_event_mlock_kb. A user
@@ -31,5 +32,5 @@ bool jp_rings_are_rationed(void);
  * processor. Returns true if the trial fails.
  */
 bool jp_probe_counts(uint64_t config);
-/* Returns whether all clocks that sample count (jp_probe_counts()). */
+/* Returns whether jp_probe_counts() holds for all clocks by which captures can sample. */
 bool jp_probe_clocks_count(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Other requests to an adapter than watching: its version, injecting, and reading. */
+/* Requests to an adapter other than recording: the profiler's version, injecting, and reading. */
 #include "harness/capture/profilers.h"
 
 #include <dirent.h>
@@ -42,7 +42,7 @@ static int ask_version(const char *name, char **args, char *text, size_t size, s
 					"'version ...' or 'skip WHY'", err);
 	}
 	jp_adapter_end(&adapter, ret != 0);
-	/* The adapter lacks its own interpreter: this is the shell's status for that. */
+	/* Status 127 means, as in a shell, that the adapter's interpreter was not found. */
 	if (ret && WIFEXITED(adapter.status) && WEXITSTATUS(adapter.status) == 127)
 		ret = jp_fail(err, ENOENT, "profiler %s: python3 is missing", name);
 	return ret;
@@ -165,8 +165,8 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
 	return true;
 }
 
-/* Reads the adapter's only answer to @verb, and waits for its exit. Returns 0; -ENOENT: it cannot
- * do that here; -ECHILD: as jp_profiler_inject(); or -errno. */
+/* Reads the adapter's only answer to @verb, and waits for its exit. Returns 0; -ENOENT if the
+ * profiler cannot do @verb here; -ECHILD as jp_profiler_inject() does; or -errno. */
 static int await_done(struct jp_adapter *adapter, const char *verb, const char *dir,
 		      uint64_t deadline, struct jp_error *err)
 {

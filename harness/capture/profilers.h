@@ -21,8 +21,8 @@ int jp_profiler_supports(const char *name, const char *verb, char **words, struc
 void jp_profiler_add_words(struct jp_arguments *arguments, char **words);
 /* Calls @visit with the name of each adapter, in order. */
 void jp_profilers_visit(void (*visit)(const char *name, void *context), void *context);
-/* Writes "NAME": "VERSION" for each adapter, or null if the profiler is missing. @only: names
- * (NULL-terminated), or NULL for all adapters; each adapter is started once. */
+/* Writes "NAME": "VERSION" for each adapter, or "NAME": null if its profiler is missing. @only:
+ * names of adapters (NULL-terminated); NULL: all. Starts each adapter at most once. */
 void jp_profilers_describe(struct jp_json *json, const char *const *only);
 /* Returns whether @line states that the profiler died of a signal ("crash SIGNAL WHY") or failed
  * ("failed WHY"). Then writes @dir/crash for the judge, "@verb SIGNAL WHY" with '-' for no signal,
@@ -33,8 +33,9 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
  * @dir/crash; or -errno and a message. */
 int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t deadline,
 		       struct jp_error *err);
-/* Makes @name show the samples of @files (NULL-terminated) of @dir in files below @dir/shown
- * (docs/readers.md). @only: its readers that this word names; NULL: its version that records and
- * injects. Returns 0; -ENOENT and why if it has no such reader; or -errno and a message. */
+/* Makes the profiler @name write what it shows for the samples of @files (NULL-terminated, in @dir)
+ * to files below @dir/shown (docs/readers.md). @only: a word that selects some of its installed
+ * versions; NULL: the version that records and injects. Returns 0; -ENOENT and the reason if there
+ * is no such version; or -errno and a message. */
 int jp_profiler_read(const char *name, const char *only, const char *const *files, const char *dir,
 		     uint64_t deadline, struct jp_error *err);

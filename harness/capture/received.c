@@ -88,7 +88,9 @@ static void note_sideband(struct jp_session *session, const struct jp_event *eve
 	uint64_t *forked;
 
 	if (observer->sideband && observer->sideband(observer->context, event))
-		received->lost[JP_SIDEBAND]++; /* out of memory: later decisions would be wrong */
+		/* out of memory: the observer missed this event, which is as bad as a lost
+		 * record */
+		received->lost[JP_SIDEBAND]++;
 	switch (event->type) {
 	case JP_EVENT_FORK:
 		forked = jp_map_at(&received->fork_times, event->tid, sizeof(*forked));
@@ -139,7 +141,8 @@ static bool keep_record(struct jp_session *session, enum jp_stream stream,
 	}
 }
 
-/* Writes the bytes [@from, @to) of the ring's endless stream. */
+/* Writes the bytes [@from, @to) of the ring to the file; positions count all bytes ever written to
+ * the ring. */
 static void put_span(struct jp_perfdata_writer *writer, const struct jp_perf_ring *ring,
 		     uint64_t from, uint64_t to)
 {
@@ -162,8 +165,9 @@ static bool is_spoilt(const struct jp_perf_record *record)
 	return record->type == JP_PERF_RECORD_MMAP2 && record->misc & JP_PERF_MISC_MMAP_BUILD_ID;
 }
 
-/* Writes a corrected copy: rings must not be changed, as a writer gets SIGBUS (perf_mmap_fault(),
- * since 6.14 perf_mmap_pfn_mkwrite(), in kernel/events/core.c). */
+/* Writes a copy of @record without the wrong bit. It cannot be corrected in the ring, because a
+ * write to the ring's data causes SIGBUS (perf_mmap_fault(), since 6.14 perf_mmap_pfn_mkwrite(), in
+ * kernel/events/core.c). */
 static void keep_spoilt(struct jp_session *session, enum jp_stream stream,
 			const struct jp_perf_record *record)
 {
@@ -216,8 +220,8 @@ bool jp_received_drain(struct jp_session *session)
 	struct jp_ring *rings = session->recorder->rings;
 	bool any = false;
 
-	/* Read the end of samples before the sideband, so that a thread's begin and end are known
-	 * before its samples are handled. */
+	/* Read the heads of the sample rings before those of the sideband rings, so that the
+	 * sideband records that precede a sample are always handled before it. */
 	update_heads(session, JP_SAMPLING);
 	update_heads(session, JP_SIDEBAND);
 	for (unsigned int i = 0; i < session->nr_cpus; i++)

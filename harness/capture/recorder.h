@@ -13,11 +13,11 @@
 #include "harness/format/perfdata/ring.h"
 #include "harness/format/perfdata/write.h"
 
-/* State of a session's own events, grouped by the file that uses it. */
+/* State of the events that a session opened itself, grouped by the source file that uses it. */
 
 /* rings.c */
 struct jp_ring { /* one per CPU and stream */
-	int fd;  /* descriptor of the event that owns it and never counts */
+	int fd;  /* descriptor of the event that owns the ring and never counts */
 	int cpu;
 	enum jp_stream stream;
 	struct jp_perf_ring records;
@@ -33,12 +33,13 @@ struct jp_opened {
 	bool enabled;
 };
 
-/* The open events. Only the policy's thread adds events, so it may read without the session's
- * lock. */
+/* The open events. Only the thread that runs the capture adds events, so it may read them without
+ * the session's lock. */
 struct jp_opened_events {
 	struct jp_opened *list;
 	size_t count, capacity;
-	uint64_t some_id[JP_STREAMS]; /* an event id of each, for records of our own */
+	/* id of any event of each stream, for records that we write ourselves */
+	uint64_t some_id[JP_STREAMS];
 	uint64_t lost[JP_STREAMS];    /* PERF_FORMAT_LOST of closed events */
 	uint64_t counted[JP_STREAMS]; /* counts of closed events */
 };
@@ -51,36 +52,37 @@ struct jp_drain {
 	int wake, epoll, target_fd; /* -1: none */
 	int interrupted;            /* atomic: set by jp_drain_interrupt() */
 	int holds;                  /* atomic: calls of jp_drain_hold() */
-	struct jp_grace grace;      /* since the last round ended */
+	struct jp_grace grace;      /* grace period that was requested when the last round ended */
 
-	/* under the session's lock */
+	/* the members below are under the session's lock */
 	pid_t tid;
 	uint64_t passes_wanted, passes_done;
 	bool stopping;
-	bool gone;        /* the target has ended, by its pidfd, or does not exist */
-	bool hold_rounds; /* records older than the written ones may still come */
-	bool pending;     /* records were written since the last round */
+	bool gone; /* the target's pidfd reported its exit, or the target has no pidfd */
+	/* no round may end yet: records older than those written may still come */
+	bool hold_rounds;
+	bool pending; /* records were written since the last round */
 	uint64_t last_round;
 };
 
 /* received.c */
 struct jp_event;
-/* Observers of kept events, under the session's lock. */
+/* Functions that are called for each event written to the file, under the session's lock. */
 struct jp_observer {
 	void *context;
-	void (*sample)(void *context, uint64_t id); /* @id: of the event; may be NULL */
+	void (*sample)(void *context, uint64_t id); /* @id: of its perf event; may be NULL */
 	/* Returns 0 or -ENOMEM; may be NULL. */
 	int (*sideband)(void *context, const struct jp_event *event);
 };
 
-/* Facts from the records so far, under the session's lock. */
+/* State derived from the records read so far, under the session's lock. */
 struct jp_received {
 	struct jp_map ids;                /* event id -> struct jp_opened_for */
 	struct jp_map owners[JP_STREAMS]; /* tid -> struct jp_event_owner */
 	struct jp_map fork_times;         /* tid -> uint64_t, time of its FORK record */
 	uint64_t first_sample, last_sample;
-	uint64_t lost[JP_STREAMS];       /* losses by LOST records */
-	uint64_t duplicates[JP_STREAMS]; /* dropped duplicates */
+	uint64_t lost[JP_STREAMS];       /* numbers of lost records, from LOST records */
+	uint64_t duplicates[JP_STREAMS]; /* numbers of duplicates left out */
 	struct jp_observer observer;
 };
 struct jp_opened_for {
@@ -91,8 +93,10 @@ struct jp_opened_for {
 struct jp_recorder {
 	struct jp_abilities abilities;
 	struct perf_event_attr attr[JP_STREAMS];
-	struct jp_perf_layout layout[JP_STREAMS]; /* of the records; set with the writer */
-	uint32_t frequency;    /* within the limits of the rings and of the kernel */
+	/* layout of each stream's records; set together with @writer */
+	struct jp_perf_layout layout[JP_STREAMS];
+	/* samples per second, within the limits of the rings and of the kernel */
+	uint32_t frequency;
 	struct jp_ring *rings; /* [stream * nr_cpus + index of cpu] */
 	struct jp_drain drain;
 	/* Under the session's lock. */

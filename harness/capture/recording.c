@@ -19,7 +19,7 @@
 #include "harness/capture/synthesize.h"
 #include "harness/format/perfdata/format.h"
 
-/* Returns a text with the single option that the kernel refuses, or "". */
+/* Returns a text that names the option without which the kernel would accept the events, or "". */
 static const char *find_blamed(const struct jp_session *session)
 {
 	struct jp_capture_options options = session->options;
@@ -55,7 +55,7 @@ int jp_recorder_open(struct jp_session *session, struct jp_error *err)
 	const pid_t pid = session->target->pid;
 	struct jp_recorder *recorder;
 
-	/* Check before an existing file is replaced. */
+	/* Check that the process exists before an existing perf.data is replaced. */
 	if (pid > 0 && kill(pid, 0) && errno == ESRCH)
 		return jp_fail(err, ESRCH, "no process %d", pid);
 	recorder = calloc(1, sizeof(*recorder));
@@ -138,8 +138,7 @@ int jp_recorder_enabled(struct jp_session *session)
 	return 0;
 }
 
-/* Returns whether the event's count is correct. A wrong count is not stored, since a missing one is
- * better. */
+/* Returns whether the event's count is correct. A wrong count is not stored: no count is better. */
 static bool is_counted(const struct perf_event_attr *attr)
 {
 	return attr->type != PERF_TYPE_SOFTWARE || jp_probe_counts(attr->config);
@@ -151,7 +150,7 @@ void jp_recorder_stop(struct jp_session *session)
 	struct jp_capture_info *info = &session->info;
 
 	info->stopped = jp_clock_now();
-	/* Sideband ends after sampling, so that every sample's mappings are recorded. */
+	/* Switch off sideband after sampling, so that the mappings of every sample are recorded. */
 	jp_open_switch(session, JP_SAMPLING, false, NULL);
 	session->silent = jp_clock_now();
 	jp_open_switch(session, JP_SIDEBAND, false, NULL);
@@ -198,7 +197,8 @@ static int write_info(struct jp_session *session, struct jp_error *err)
 int jp_recorder_finish(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
-	/* The last losses of a ring that stayed full have no record of the kernel. */
+	/* If a ring stayed full until the end, the kernel wrote no LOST record for its last
+	 * losses. */
 	uint64_t unreported = session->info.lost_samples - recorder->received.lost[JP_SAMPLING];
 	int ret;
 
@@ -216,7 +216,7 @@ void jp_recorder_free(struct jp_session *session)
 		return;
 	jp_drain_stop(session);
 	jp_open_close(session, 0);
-	/* The session failed to begin: the file is no recording. */
+	/* The session failed to begin, so its file is no recording. */
 	if (recorder->writer)
 		jp_perfdata_remove(recorder->writer);
 	jp_rings_close(session);

@@ -7,20 +7,23 @@
 
 struct jp_session;
 
-/* Finds the kernel's abilities and opens the rings; the caller then sets the attributes. */
+/* Finds out what the kernel permits and opens the rings. The caller then fills the recorder's
+ * attr[]. */
 int jp_recorder_open(struct jp_session *session, struct jp_error *err);
-/* Creates perf.data; @name: the sampling event's name there. */
+/* Creates perf.data. @name: name of the sampling event in the file. */
 int jp_recorder_create(struct jp_session *session, const char *name, struct jp_error *err);
-/* Creates and opens all, for samples by a clock. @on_exec: an exec enables all events. */
+/* Opens the recorder and creates perf.data for sampling by a clock. @on_exec: the events will be
+ * enabled by an exec. */
 int jp_recorder_begin(struct jp_session *session, bool on_exec, struct jp_error *err);
-/* Writes the kernel's own mappings, if it is sampled; needs an open event. */
+/* Writes records of the kernel's own mappings, if the kernel is sampled. An event must be open. */
 void jp_recorder_write_kernel(struct jp_session *session);
-/* Begins sampling of a command that waits for its exec. Returns 0. */
+/* Notes that the events of a launched command, which waits before its exec, are set up, and that
+ * sampling has begun. Returns 0. */
 int jp_recorder_enabled(struct jp_session *session);
-/* Notes that sampling has begun, and begins the file's rounds. */
+/* Notes that sampling has begun, and permits FINISHED_ROUND records from now on. */
 void jp_recorder_sampling(struct jp_session *session);
 
-/* Ends sampling and sideband, for policies with events of their own. */
+/* Implements jp_capture.stop: switches off sampling, then sideband, and drains the rings. */
 void jp_recorder_stop(struct jp_session *session);
 int jp_recorder_finish(struct jp_session *session, struct jp_error *err);
 void jp_recorder_free(struct jp_session *session);

@@ -16,14 +16,17 @@
 
 enum {
 	SIDEBAND_RING = 512 << 10,
-	SIDEBAND_AMPLE = 256 << 10, /* space for two thousand records */
+	/* size of a sideband ring in bytes: space for two thousand records */
+	SIDEBAND_AMPLE = 256 << 10,
 	SIDEBAND_LEAST = 32 << 10,
 	WAKE_SIDEBAND = 16 << 10,
 	LARGEST_RING = 64 << 20,
-	CHAIN_MARKERS = 8,         /* kernel.perf_event_max_contexts_per_stack */
-	DEFERRED_RECORD = 4 << 10, /* the kernel's data of a deferred callchain */
+	CHAIN_MARKERS = 8, /* kernel.perf_event_max_contexts_per_stack */
+	/* bytes that a deferred callchain needs in the kernel's own format */
+	DEFERRED_RECORD = 4 << 10,
 };
-/* A ring holds the records of a quarter of a second, in which the drain need not run. */
+/* A ring holds the records of 1 / STALLS_PER_SECOND seconds, so that the thread that drains it may
+ * be delayed that long. */
 enum { STALLS_PER_SECOND = 4 };
 
 static uint64_t sample_size(const struct jp_session *session)
@@ -76,8 +79,9 @@ static int map_rings(struct jp_recorder *recorder, unsigned int count,
 	return ret;
 }
 
-/* Opens the ring's owner: an event of the drain's thread that never counts. So the ring outlives
- * the watched threads, and polling reports no hang-up while any remains. */
+/* Opens the event that owns the ring: it belongs to the thread that drains the rings, and never
+ * counts. So the ring outlives the watched threads, and polling its descriptor never reports a
+ * hang-up. */
 static int open_owner(struct jp_ring *ring, pid_t drainer, uint64_t sideband_ring,
 		      struct jp_error *err)
 {
@@ -85,7 +89,8 @@ static int open_owner(struct jp_ring *ring, pid_t drainer, uint64_t sideband_rin
 	char reason[128];
 
 	jp_attr_ring(&attr);
-	/* Wake early for sideband, to open the files of short-lived processes. */
+	/* Wake the thread early for sideband records, so that it can open the files of short-lived
+	 * processes. */
 	if (ring->stream == JP_SIDEBAND) {
 		attr.watermark = 1;
 		attr.wakeup_watermark = WAKE_SIDEBAND;
@@ -121,8 +126,8 @@ static int open_owners(struct jp_session *session, struct jp_error *err)
 	return ret;
 }
 
-/* Halves the ring that needs its size least. Returns false if both are minimal. A requested size is
- * kept. */
+/* Halves the ring size of one stream: the stream that needs its size least. Keeps a size that the
+ * user requested. Returns false if no size can be halved. */
 static bool shrink_rings(const struct jp_capture_options *options, uint64_t size[JP_STREAMS],
 			 uint64_t least)
 {
@@ -182,7 +187,7 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 		if (epoll_ctl(recorder->drain.epoll, EPOLL_CTL_ADD, recorder->rings[i].fd, &event))
 			return jp_fail(err, errno, "epoll of a ring: %s", strerror(errno));
 	}
-	/* With smaller rings, lower the rate. */
+	/* Lower the sampling rate to what the rings can hold. */
 	rate = size[JP_SAMPLING] * STALLS_PER_SECOND / bytes;
 	rate = jp_min(rate, jp_capture_frequency(&session->options));
 	recorder->frequency = rate ? (uint32_t)rate : 1;

@@ -94,7 +94,8 @@ static bool is_executable(const char *line, const char *end)
 	return space && end - space > 3 && space[3] == 'x';
 }
 
-/* Returns the next relevant line from *@at on, with its end in *@end, or NULL. */
+/* Returns the next line of @text at or after offset *@at that may become a record (@all: any line),
+ * its length in *@size, and moves *@at behind it. Returns NULL at the end. */
 static const char *next_line(const struct jp_reading *text, size_t *at, size_t *size, bool all)
 {
 	while (*at < text->size) {
@@ -110,8 +111,8 @@ static const char *next_line(const struct jp_reading *text, size_t *at, size_t *
 	return NULL;
 }
 
-/* Returns whether two readings agree in the lines that may become records. Others, such as heap and
- * stack, change all the time. */
+/* Returns whether two readings agree in the lines that may become records (@all: in all lines).
+ * Other lines, such as those of heap and stack, change all the time. */
 static bool compare_readings(const struct jp_reading *a, const struct jp_reading *b, bool all)
 {
 	size_t at_a = 0, at_b = 0, size_a = 0, size_b = 0;
@@ -167,9 +168,10 @@ static int write_all(struct jp_session *session, void *context, pid_t pid,
 {
 	want_all(session, NULL, pid, maps, count, date);
 	/*
-	 * The date is 0, as in perf: readers apply such records first. A mapping made during the
-	 * reading also has a later kernel record, which takes precedence. With the time of the
-	 * reading, the records would follow a jitdump's loads of older code, and hide its names.
+	 * @date is 0, as in perf: readers apply such records first. A mapping that was made while
+	 * the maps were read also has a kernel record with a later time, which takes precedence.
+	 * With the time of the reading, these records would follow a jitdump's load records of
+	 * older code, and hide the code's names.
 	 */
 	for (size_t i = 0; i < count; i++)
 		if (is_selected(session->options.synth, &maps[i]))
@@ -257,8 +259,9 @@ static pid_t read_parent(pid_t pid)
 	return jp_proc_stat_read(path, &stat) ? stat.parent : 0;
 }
 
-/* Writes FORK and COMM of every existing thread, with the time at which the capture began. With the
- * snapshot's time, a reader that resets a process at FORK would forget earlier records. */
+/* Writes FORK and COMM records of every existing thread. The FORK record states the time at which
+ * the capture began (its field `time`): with the snapshot's time, a reader that resets a process at
+ * FORK would forget earlier records. */
 static int write_threads(struct jp_session *session, pid_t pid, struct jp_error *err)
 {
 	jp_cleanup_tids struct jp_tids tids = {0};
@@ -274,7 +277,8 @@ static int write_threads(struct jp_session *session, pid_t pid, struct jp_error 
 		if (!jp_thread_name(pid, tid, name, sizeof(name)))
 			continue; /* the thread has ended */
 		pthread_mutex_lock(&session->lock);
-		/* A thread's creator is no longer known; perf states the main thread. */
+		/* /proc does not show which thread created a thread, so state the main thread, as
+		 * perf does. */
 		jp_synthesize_fork(session->recorder, pid, tid == pid ? ppid : pid, tid,
 				   tid == pid ? ppid : pid, session->began);
 		jp_synthesize_comm(session->recorder, pid, tid, name, false, 0);
@@ -320,8 +324,8 @@ int jp_snapshot_take(struct jp_session *session, struct jp_error *err)
 	return ret;
 }
 
-/* The causes "snapshot" and "pathless" hold for entries of the file `maps` alone, which the policy
- * did not record: judging finds each there. */
+/* Judging assigns the causes "snapshot" and "pathless" only to mappings that it finds in DIR/maps
+ * and that the option --synth made the capture leave out of perf.data. */
 static const struct jp_excuse excuses[] = {
 	{"synth.none", "--synth=none",
 	 "coverage.missing coverage.late mappings.missing files.missing files.credited broken.* "

@@ -11,33 +11,34 @@
 struct jp_procmap;
 struct jp_session;
 
-struct jp_reading { /* Content of one /proc/PID/maps. */
+struct jp_reading { /* The content of /proc/PID/maps at one time. */
 	char *bytes;
 	size_t size, capacity;
 	uint64_t before, after;
-	uint64_t date; /* time of the records made of it */
+	uint64_t date; /* the time given to records that are made from it */
 };
-/* Reads until two readings agree: mremap has no record, so a move during a single reading would
- * remain unknown. *@within_done: whether the boundary "within-snapshot" has passed. Returns 0, or
- * -errno and a message; the caller frees @reading->bytes in any case. */
+/* Reads /proc/PID/maps until two successive readings agree: mremap() causes no record, so a mapping
+ * that moved during a single reading would be missed. *@within_done: whether the boundary
+ * "within-snapshot" has passed. Returns 0, or -errno and a message; the caller frees
+ * @reading->bytes in any case. */
 int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
 		     struct jp_reading *reading, struct jp_error *err);
-/* Parses a reading, and calls @visit with @context, its mappings and its date, with the session
- * locked; @visit returns 0 or -ENOMEM. Returns 0, or -errno and a message. */
+/* Parses @reading, and calls @visit with the session locked, with @context, the mappings and
+ * @reading->date; @visit returns 0 or -ENOMEM. Returns 0, or -errno and a message. */
 typedef int (*jp_reading_visit)(struct jp_session *session, void *context, pid_t pid,
 				const struct jp_procmap *maps, size_t count, uint64_t date);
 int jp_reading_apply(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 		     jp_reading_visit visit, void *context, struct jp_error *err);
-/* Queues the executable files that this snapshot contains for copying, if the session copies
- * files. */
+/* Queues the files of executable mappings in @reading for copying, if the session copies files. */
 int jp_reading_want_files(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 			  struct jp_error *err);
-/* Appends the snapshot to DIR/maps. */
+/* Appends @reading to DIR/maps. */
 int jp_snapshot_keep(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 		     struct jp_error *err);
-/* Reads, records and keeps the maps of all watched processes. */
+/* Reads /proc/PID/maps of all watched processes, writes records of the mappings, and appends the
+ * maps to DIR/maps. */
 int jp_snapshot_take(struct jp_session *session, struct jp_error *err);
 /* Writes an empty DIR/maps: a launch takes no snapshot. */
 int jp_snapshot_file(const char *dir, struct jp_error *err);
-/* Stores the name of thread @tid of @pid. Returns false and stores "" if it ended. */
+/* Stores the name of thread @tid of @pid. Returns false and stores "" if the thread has exited. */
 bool jp_thread_name(pid_t pid, pid_t tid, char *name, size_t size);

@@ -16,9 +16,9 @@
 #include "harness/capture/drain.h"
 #include "harness/capture/session.h"
 
-/* Starts a command that waits before its exec, so that its events exist when the new image maps
- * anything. A byte on the channel allows the exec. The child then reports by end of file that the
- * exec succeeded, or by a message the errno. */
+/* Starts a command. The child waits before its exec, so that its events exist before the new image
+ * maps anything. A byte on the channel allows the exec. Then an end of file on the channel reports
+ * that the exec succeeded, or a message has the errno with which it failed. */
 
 /* Runs between fork and exec: calls only functions that are allowed there. */
 static _Noreturn void exec_command(struct jp_session *session, int ours, int theirs,
@@ -86,7 +86,7 @@ static int fork_command(struct jp_session *session, char *added, struct jp_error
 	return ends[0];
 }
 
-/* Allows the exec, and waits for it. */
+/* Allows the child's exec, and waits until it has succeeded or failed. */
 static int release_command(struct jp_session *session, int channel, struct jp_error *err)
 {
 	const char *name = session->target->command[0];
@@ -114,7 +114,7 @@ int jp_start_command(struct jp_session *session, char *added,
 	if (channel < 0)
 		return channel;
 	ret = open(session, err) ?: release_command(session, channel, err);
-	close(channel); /* closing makes a waiting child end */
+	close(channel); /* a child that still waits for the byte exits */
 	if (!ret)
 		return 0;
 	while (waitpid(session->target->pid, NULL, 0) < 0 && errno == EINTR)

@@ -7,7 +7,7 @@ struct jp_session;
 
 /* Forks the command with @added ("NAME=VALUE" or NULL) in its environment, calls @open while the
  * child waits before its exec, then lets it exec. Returns 0 after the exec; or -errno and a
- * message, and the child has been reaped. */
+ * message, after reaping the child. */
 int jp_start_command(struct jp_session *session, char *added,
 		     int (*open)(struct jp_session *session, struct jp_error *err),
 		     struct jp_error *err);

@@ -14,10 +14,10 @@
 #include "harness/format/procmaps/procmaps.h"
 
 /*
- * Writes a record with the id and trailer of @stream's event. A synthesized FORK is marked like
- * perf's, so that readers do not copy the parent's mappings: the child has records of its own
- * mappings. FORK and COMM have time 0 like perf's: at a FORK perf forgets the task, and what an
- * older jitdump reported of it.
+ * Writes a record with the id and trailer of the event of @stream. A synthesized FORK is marked as
+ * perf marks its own, so that readers do not copy the parent's mappings: the child has records of
+ * its own mappings. FORK and COMM have 0 as the time of the record, as perf's have, because at a
+ * FORK perf forgets the task, including code that a jitdump reported for it before.
  */
 static void put_record(struct jp_recorder *recorder, enum jp_stream stream, struct jp_event *event)
 {
@@ -47,8 +47,8 @@ void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_
 				.ino = map->ino,
 				.prot = map->prot,
 				.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE,
-				/* Live records and perf's synthesized ones have this name;
-				 * /proc/PID/maps has none. */
+				/* The kernel's records and those that perf synthesizes have this
+				 * name for a mapping that has no name in /proc/PID/maps. */
 				.name = *map->name ? map->name : "//anon",
 			},
 	};
@@ -117,7 +117,7 @@ static void put_modules(struct jp_recorder *recorder, uint64_t time)
 		unsigned long long size, addr;
 		char name[64], text[80];
 
-		/* "name size uses users, state address" */
+		/* a line of /proc/modules: "name size uses users, state address" */
 		if (sscanf(line, "%63s %llu %*s %*s %*s %llx", name, &size, &addr) != 3 || !addr)
 			continue;
 		snprintf(text, sizeof(text), "[%s]", name);
@@ -158,7 +158,7 @@ void jp_synthesize_kernel(struct jp_recorder *recorder, uint64_t time)
 	const struct kernel_text *text = &kernel_text;
 
 	jp_synthesize_prepare();
-	/* All zero if kernel.kptr_restrict hides addresses. */
+	/* All addresses are zero if kernel.kptr_restrict hides them. */
 	if (!text->start || text->end <= text->start)
 		return;
 	/* perf computes the kernel's load offset from pgoff and the symbol in the name. */

@@ -18,7 +18,8 @@
 
 enum {
 	QUIET_PASSES = 2,
-	MOST_PASSES = 100, /* a process that creates threads faster counts as not settled */
+	/* most passes; a process that still creates threads then counts as not settled */
+	MOST_PASSES = 100,
 };
 
 void jp_tids_free(struct jp_tids *tids)
@@ -56,8 +57,8 @@ static bool is_opened(const struct jp_received *received, enum jp_stream stream,
 	return life && life->owner == tid && life->until == UINT64_MAX;
 }
 
-/* Returns whether a FORK record later than @since reports @tid: then @tid inherited an enabled
- * event. */
+/* Returns whether a FORK record later than @since reports @tid, which means that @tid inherited an
+ * enabled event. */
 static bool has_fork_record(const struct jp_received *received, pid_t tid, uint64_t since)
 {
 	const uint64_t *forked = jp_map_find(&received->fork_times, (uint64_t)tid);
@@ -90,7 +91,7 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 		if (known)
 			continue;
 		/* Open the thread even if there is a FORK record: it does not prove that the thread
-		 * inherited the event. Duplicates are dropped. */
+		 * inherited the event. Duplicate records are dropped when the rings are read. */
 		ret = jp_open_thread(session, stream, tids.tids[i], err);
 		if (ret == -ESRCH) {
 			ret = 0; /* the thread ended */

@@ -14,17 +14,18 @@ struct jp_tids {
 	pid_t *tids;
 	size_t count, capacity;
 };
-/* Lists the numeric names in @path (/proc, /proc/PID/task). Returns 0, -ESRCH if the process has
- * ended, or -errno. */
+/* Stores the numbers in the folder @path (/proc or /proc/PID/task) in @tids. Returns 0, -ESRCH if
+ * the process has ended, or -errno. */
 int jp_tids_list(const char *path, struct jp_tids *tids);
 void jp_tids_free(struct jp_tids *tids);
 
 #define jp_cleanup_tids __attribute__((cleanup(jp_tids_free)))
 
-/* Opens @stream on every listed thread without events, in one pass. Stores in *@unexplained the
- * number of new threads without a FORK record later than @since. */
+/* Opens the event of @stream on each thread of the target that has none, in one pass over
+ * /proc/PID/task. Stores in *@unexplained the number of such threads without a FORK record later
+ * than @since. */
 int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t since,
 		    unsigned int *unexplained, struct jp_error *err);
-/* Repeats passes of opening and enabling until two in a row find no unexplained thread; makes none
- * system-wide. */
+/* Repeats passes of jp_threads_open() and enabling until two passes in a row find no thread that a
+ * FORK record does not explain. Does nothing system-wide. */
 int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct jp_error *err);

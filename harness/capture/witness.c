@@ -32,18 +32,20 @@
 
 enum {
 	RING_LEAST = 16 << 10,
-	RING_MOST = 128 << 10, /* an ordinary user has 516 KiB for all rings of a CPU */
-	AMPLE = 8,             /* times as much without that limit, as a busy host delays us */
-	RECORD = 80,           /* bytes of a sample's record */
-	READS_PER_SECOND = 4,  /* a ring holds the samples of 1 / READS_PER_SECOND seconds */
-	IDLE_MS =
-		10, /* reading interval; shorter than the time until a full ring wakes the thread */
+	RING_MOST = 128 << 10, /* bytes; an ordinary user has 516 KiB for all rings of a CPU */
+	/* factor of the ring size for users without that limit, because a busy host can delay the
+	 * reader */
+	AMPLE = 8,
+	RECORD = 80,          /* bytes of a sample's record */
+	READS_PER_SECOND = 4, /* a ring holds the samples of 1 / READS_PER_SECOND seconds */
+	IDLE_MS = 10,         /* longest time between two readings of the rings in ms */
 };
 
 /* Ring and event of one CPU. */
 struct witness_cpu {
-	int cpu, owner, event; /* @owner never counts; it keeps the ring when the watched threads
-				  have ended */
+	/* descriptors: @owner never counts, and keeps the ring after the watched threads have
+	 * ended */
+	int cpu, owner, event;
 	struct jp_perf_ring ring;
 };
 
@@ -53,7 +55,7 @@ struct jp_witness {
 	struct perf_event_attr attr;
 	struct jp_perf_layout layout;
 	struct jp_perfdata_writer *writer;
-	int hold[2]; /* our end, and the workload's */
+	int hold[2]; /* our end and the workload's end of the socket on which the workload waits */
 	int wake;
 	pthread_t thread;
 	bool runs, stopping; /* @stopping is atomic */
@@ -68,7 +70,7 @@ struct jp_witness {
 	struct jp_witness_tally tally;
 };
 
-/* The last sample of a thread. */
+/* State of a thread at its last sample. */
 struct witness_thread {
 	uint64_t time;
 	uint32_t cpu;
@@ -86,8 +88,8 @@ static void note_denial(struct jp_witness *witness, const char *what, int error)
 	jp_shortage_note(error);
 }
 
-/* Adds a sample to the tally. A change between emitted and other code counts as a gap: its time
- * between two samples is unknown. */
+/* Adds a sample to the tally. A change between emitted and other code since the thread's last
+ * sample counts as an interruption, because its exact time is unknown. */
 static void count_sample(struct jp_witness *witness, const struct jp_event *event)
 {
 	struct jp_witness_tally *tally = &witness->tally;
@@ -144,8 +146,8 @@ static void read_ring(struct jp_witness *witness, struct jp_perf_ring *ring)
 	jp_perf_ring_release(ring);
 }
 
-/* Opens the events on every CPU for the workload's only thread, which waits. All later threads and
- * processes inherit them. */
+/* Opens the events on every CPU for the workload's only thread, which is waiting. All later threads
+ * and processes of the workload inherit the events. */
 static void open_events(struct jp_witness *witness, pid_t pid)
 {
 	for (unsigned int i = 0; i < witness->nr_cpus; i++) {
@@ -170,7 +172,8 @@ static void open_events(struct jp_witness *witness, pid_t pid)
 	witness->summary.since = jp_clock_now();
 }
 
-/* Handles the workload's message that it holds, or its end of file, which shows that it ended. */
+/* Handles the message by which the workload states that it waits, or the end of file if the
+ * workload has ended. */
 static void answer_workload(struct jp_witness *witness)
 {
 	pid_t pid;
@@ -186,7 +189,8 @@ static void answer_workload(struct jp_witness *witness)
 	witness->hold[0] = -1;
 }
 
-/* Reads the emitted code so far: the truth contains code before that code runs. */
+/* Reads which code was emitted so far. The workload writes code to its truth file before it runs
+ * the code. */
 static void read_truth(struct jp_witness *witness)
 {
 	struct jp_error ignored;
@@ -267,7 +271,7 @@ static bool open_ring(struct jp_witness *witness, struct witness_cpu *cpu)
 		note_denial(witness, "perf_event_open of the witness's ring", -cpu->owner);
 		return false;
 	}
-	/* EPERM: more than RLIMIT_MEMLOCK. */
+	/* EPERM: the ring exceeds RLIMIT_MEMLOCK, so try a smaller one. */
 	for (uint64_t size = ring_size(witness); ret == -EPERM && size >= RING_LEAST; size /= 2)
 		ret = jp_perf_ring_map(&cpu->ring, cpu->owner, size);
 	if (ret)
@@ -372,7 +376,7 @@ struct jp_witness_tally jp_witness_tally(struct jp_witness *witness)
 	return tally;
 }
 
-/* Returns how many samples the event of a CPU, with all inherited events, lost. */
+/* Returns how many samples were lost by the event of @cpu and by its inherited copies. */
 static uint64_t read_lost(const struct jp_witness *witness, const struct witness_cpu *cpu)
 {
 	struct {

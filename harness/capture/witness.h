@@ -5,13 +5,14 @@
 #include "harness/capture/options.h"
 
 /*
- * A second sampling clock on the threads of a workload, opened by the runner and not by the capture
- * under test. A host, a quota or a scheduler that stops a thread affects both clocks alike. So
- * judging compares two measurements of the same time, and needs no model of the host.
+ * The witness: a second sampling clock on the threads of a workload, opened by the runner and not
+ * by the capture under test. Whatever stops a thread (the host, a quota, the scheduler) affects
+ * both clocks alike. So judging compares two measurements of the same time, and needs no model of
+ * the host.
  *
- * The workload holds before its first activation: it writes its pid to the descriptor
+ * Before it runs any emitted code, the workload writes its pid to the descriptor
  * jp_witness_child_fd() and waits for a byte. The witness opens its events, which all later threads
- * and children inherit, and releases the workload.
+ * and children inherit, and then sends the byte.
  */
 struct jp_witness;
 
@@ -19,17 +20,18 @@ struct jp_witness;
 struct jp_witness_summary {
 	uint64_t samples;
 	uint64_t since;   /* time in ns by which its events were on; 0: never */
-	uint64_t lost;    /* samples that found no room in a ring */
-	char denied[256]; /* why the kernel refused; "": it did not */
+	uint64_t lost;    /* number of samples that were lost because a ring was full */
+	char denied[256]; /* why the kernel refused the events; "": it did not */
 };
 
-/* Samples of the workload from some time on. */
+/* Counts of the witness's samples since jp_witness_count_from(). */
 struct jp_witness_tally {
 	uint64_t samples;
-	uint64_t in_code; /* part of @samples: user instruction pointer in emitted code */
-	uint64_t gaps;    /* interruptions, which may shift the capture's counts */
-	uint64_t period;  /* ns of a thread's time between two samples */
-	bool denied;      /* the kernel gave no samples */
+	uint64_t in_code; /* number of samples whose user instruction pointer is in emitted code */
+	/* number of interruptions of the sampling, each of which may shift the capture's counts */
+	uint64_t gaps;
+	uint64_t period; /* ns of a thread's time between two samples */
+	bool denied;     /* the kernel gave no samples */
 };
 
 /* Opens rings and starts the thread that reads them into DIR/witness, a perf.data file with one
@@ -41,9 +43,9 @@ struct jp_witness *jp_witness_open(const struct jp_capture_options *options, con
 int jp_witness_child_fd(const struct jp_witness *witness);
 /* Closes our copy of the workload's descriptor, so that the workload's death is noticed. */
 void jp_witness_started(struct jp_witness *witness);
-/* Starts the tally anew, with samples from @time on. */
+/* Resets the tally, which then counts samples from @time on. */
 void jp_witness_count_from(struct jp_witness *witness, uint64_t time);
-/* Returns the tally of the samples that were read by now. */
+/* Returns the tally of the samples that were read so far. */
 struct jp_witness_tally jp_witness_tally(struct jp_witness *witness);
 /* Stops the events, reads the rest and closes the file. Frees @witness, which may be NULL. Returns
  * 0, or -errno and a message if the file cannot be written. */

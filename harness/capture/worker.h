@@ -5,13 +5,13 @@
 
 #include "harness/base/error.h"
 
-/* The lowest nice value (setpriority(2)). */
+/* The lowest nice value (setpriority(2)), which is the highest priority. */
 enum { JP_HIGHEST_PRIORITY = -20 };
 
 struct jp_session;
 
-/* Starts @work(@context) in a thread with all signals blocked. The caller joins it. Returns 0, or
- * -errno and a message. */
+/* Starts @work(@context) in the thread *@thread with all signals blocked. The caller joins the
+ * thread. Returns 0, or -errno and a message. */
 int jp_thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct jp_error *err);
 int jp_worker_start(struct jp_session *session, void *(*work)(void *), void *context,
 		    struct jp_error *err);
