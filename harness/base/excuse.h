@@ -2,22 +2,25 @@
 #pragma once
 
 /*
- * Exceptions that follow from a value of a case line, or from a limit of the kernel or of a method:
- * no case needs an `allow` line for them. An excuse is registered (JP_EXCUSE) in the file that
- * registers the value. A line of the case for the same metric and cause replaces it; a control has
- * no excuse. Of several excuses one without a bound counts, else the first.
+ * An excuse allows exceptions (deviations that validators find) which follow from a value of a case
+ * line, or from a limit of the kernel or of an unwinding method, so that no case needs an `allow`
+ * line for them. An excuse is registered (JP_EXCUSE) in the file that registers the value. An
+ * `allow` line of the case for the same metric and cause replaces the excuse. Controls (captures
+ * that are wrong on purpose) have no excuses. If several excuses apply, one without a bound counts,
+ * else the first.
  */
 struct jp_excuse {
 	const char *name; /* unique */
-	/* Patterns of words, separated by blanks; the case line has a word for each: "attach",
-	 * "--synth=none", "publish=map:*", "-B" of "inject=perf,-B". It has none for a
-	 * pattern behind "!". NULL: every case. */
+	/* Patterns of words, separated by blanks. The excuse applies to a case whose line has a
+	 * word for each pattern ("attach", "--synth=none", "publish=map:*", "-B" of
+	 * "inject=perf,-B") and none for a pattern behind "!". NULL: to every case. */
 	const char *when;
-	const char *metrics; /* patterns, separated by blanks */
-	const char *causes;  /* words of validators or ids of causes, separated by blanks; "*" */
-	/* The bound: at most as many as this metric counts; "A/B": this share of all that the
-	 * exception's metric judged; "predicted": the method walked each sample as the truth
-	 * predicts; NULL: any number, as the value concerns all of them. */
+	const char *metrics; /* patterns of metrics, separated by blanks */
+	/* causes, by validators' words or by ids, separated by blanks; "*": any */
+	const char *causes;
+	/* The bound. A metric: allows as many exceptions as this metric counts. "A/B": allows this
+	 * share of all that the exception's metric judged. "predicted": allows them if the method
+	 * walked each sample as the truth predicts. NULL: any number. */
 	const char *most;
 	const char *reason;
 };

@@ -4,8 +4,9 @@
 /* Exit statuses of commands and of our child processes. */
 enum {
 	JP_EXIT_OK = 0,
-	JP_EXIT_BAD = 1, /* the requested check failed: a case, a limit */
+	JP_EXIT_BAD = 1, /* a requested check failed, such as a case or a limit */
 	JP_EXIT_USAGE = 2,
 	JP_EXIT_SKIPPED = 4, /* nothing could run here */
-	JP_EXIT_BROKEN = 99  /* a broken installation, or incompletely read input */
+	/* the installation is broken, or the input could not be read completely */
+	JP_EXIT_BROKEN = 99
 };

@@ -11,115 +11,134 @@
 #include "harness/format/truth/tally.h"
 
 /*
- * The cases and what is expected of them come from results/expected/STUDY (built into the binary;
- * --expected DIR reads them from there instead). docs/expected-format.md:
+ * A case is a workload and a capture of it, with expectations about the results. Cases are defined
+ * in results/expected/STUDY, files that are embedded in the binary; --expected DIR reads other
+ * files instead. The format (docs/expected-format.md):
  *
- *	case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]
- *		METRIC RANGE [, METRIC RANGE...]  # reason
- *		METRIC allow CAUSE RANGE|<=METRIC  # reason
- *		METRIC.METHOD allow CAUSE predicted  # reason
- *		when TOOL VERSIONS: METRIC ...  # reason
- *		xfail  # reason
- *	table TITLE [metric=METRIC...] | COLUMN | COLUMN...
- *	row LABEL | CASE[: RULE] | CASE[: RULE]...
+ * case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]
+ * 	METRIC RANGE [, METRIC RANGE...]  # reason
+ * 	METRIC allow CAUSE RANGE|<=METRIC  # reason
+ * 	METRIC.METHOD allow CAUSE predicted  # reason
+ * 	when TOOL VERSIONS: METRIC ...  # reason
+ * 	xfail  # reason
+ * table TITLE [metric=METRIC...] | COLUMN | COLUMN...
+ * row LABEL | CASE[: RULE] | CASE[: RULE]...
  *
- * NAME is without the study; indented lines belong to the case above. `defaults`, `expect` and
- * `axis` save repeating: a struct jp_case is complete, and its text has none of them.
+ * NAME does not contain the study. Indented lines belong to the case above them. Lines `defaults`,
+ * `expect` and `axis` only avoid repetition: in a struct jp_case they are expanded.
  */
 struct jp_expectation {
 	char metric[48];
-	bool percent; /* the range is of the rate k/n (0..1); else of the count k */
+	bool percent; /* @min and @max limit the metric's rate k/n (0..1); otherwise its count k */
 	double min, max;
-	char allow[32]; /* not "": this many exceptions of this cause are expected */
-	/* For exceptions: the case demands that the method walks every sample as predicted, these
-	 * included. */
+	/* a cause: the limits are for the number of the metric's exceptions with this cause; "":
+	 * for the metric itself */
+	char allow[32];
+	/* With @allow: the case also demands that the unwinding method walks every sample as
+	 * predicted, including these exceptions. */
 	bool predicted;
-	char most[48]; /* for exceptions, not "": at most as many as this metric counts */
+	char most[48]; /* with @allow: a metric whose count is the upper limit; "": none */
 	const char *reason;
-	unsigned line;         /* line of its file */
-	struct jp_scope scope; /* tools to which it applies */
+	unsigned line;         /* line number in the file that defines it */
+	struct jp_scope scope; /* tools and versions to which the expectation applies */
 };
 
-/* Limit of expectations in a case: a mask states which are out of scope. */
+/* Most expectations of a case: a 64-bit mask states which of them are out of scope. */
 #define JP_MAX_EXPECTATIONS 64
 
 struct jp_case {
 	const char *name;  /* STUDY/NAME */
-	const char *study; /* before the first slash */
-	bool check;        /* in the set `check`, else only `full` */
+	const char *study; /* the part of @name before the first slash */
+	/* the case is in the set `check`, which `full` includes; else only in `full` */
+	bool check;
 	int workload_argc;
 	char **workload_argv; /* [0] is the workload's name; NULL-terminated */
 	int capture_argc;
 	char **capture_argv;
-	unsigned samples;  /* needed (samples=N), 2000 by default */
-	unsigned distinct; /* needed (distinct=N) pairs of function and offset, 10 by default */
-	struct {           /* acts=KIND:N: needed acts of the workload */
+	unsigned samples; /* number of samples needed (samples=N), 2000 by default */
+	/* number of different sampled pairs of function and offset needed (distinct=N), 10 by
+	 * default */
+	unsigned distinct;
+	/* acts=KIND:N: number of acts, such as munmap, that the workload must perform */
+	struct {
 		enum jp_act act;
 		unsigned count; /* 0: none */
 	} acts;
-	unsigned seconds;    /* deadline in seconds (seconds=N), 30 by default */
-	unsigned inside;     /* inside=N: number of nested namespaces; 0: none */
-	const char *control; /* control=NAME: must be caught; NULL: no control */
-	struct { /* at=BOUNDARY:STEP: the workload acts at that boundary, by handshake */
-		const char *boundary, *command; /* NULL: nowhere */
+	unsigned seconds; /* deadline in seconds (seconds=N), 30 by default */
+	unsigned inside;  /* inside=N: number of nested namespaces; 0: none */
+	/* control=NAME: the capture is wrong on purpose, and the validators must report this cause;
+	 * NULL: not a control */
+	const char *control;
+	/* at=BOUNDARY:STEP: when the capture comes to that boundary, the runner makes the workload
+	 * perform the step */
+	struct {
+		const char *boundary, *command; /* NULL: no step */
 	} step;
 	const char *program; /* program=NAME: jitproof-NAME runs the workload; NULL: jitproof */
 	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload's default */
-	uint32_t methods;    /* methods=chain,dump,...: a bit for each; 0: chain and dump */
-	const char *inject;  /* inject=keep|strip|cut|PROFILER; NULL: no injection */
+	/* methods=chain,dump,...: unwinding methods to judge, a bit for each; 0: chain and dump */
+	uint32_t methods;
+	const char *inject; /* inject=keep|strip|cut|PROFILER; NULL: no injection */
 	char **inject_with; /* inject=PROFILER,WORD,...: options of the profiler; NULL-terminated or
 			       NULL */
 	struct jp_expectation *expectations;
 	size_t nr_expectations;
 	const char *xfail; /* why it is known to fail; NULL: it must pass */
-	bool variant;      /* made from a line with axes */
-	const char *file;  /* where it is defined */
+	bool variant;      /* one of several cases made from a line with axes */
+	const char *file;  /* the file that defines it */
 	unsigned line;
 	const char *
-		text; /* its definition with the full name, as a run directory keeps it in `case` */
+		/* its complete definition with the full name, as in the file `case` of a run
+		 * directory */
+		text;
 };
 
 struct jp_table_cell {
 	const char
-		*name; /* full name of a case; "-": empty; "impossible": no such case can exist */
+		/* full name of a case; "-": the cell is empty; "impossible": no such case can
+		 * exist */
+		*name;
 	const char *rule; /* footnote; NULL: none */
 };
 struct jp_table_row {
 	const char *label;
 	const struct jp_table_cell *cells; /* one for each column */
 };
-/* METRIC[:WORD/WORD] of a table's line: the first word is shown if k > 0, the second if k is 0;
- * without words the value alone. */
+/* A metric shown in a table, METRIC[:SOME/NONE]. A cell shows the word SOME if the metric counts
+ * anything, NONE if it counts nothing; without words it shows the count. */
 struct jp_table_metric {
 	const char *name, *some, *none;
 };
 struct jp_table {
 	const char *study, *title;
 	const struct jp_table_metric *metrics;
-	size_t nr_metrics;             /* 0: broken stacks, once for each method */
-	const char **columns, **rules; /* of columns; a rule may be NULL */
+	/* 0: the table shows broken stacks, by each unwinding method */
+	size_t nr_metrics;
+	const char **columns, **rules; /* title and rule of each column; a rule may be NULL */
 	size_t nr_columns;
 	struct jp_table_row *rows;
 	size_t nr_rows, rows_capacity;
 };
 
 struct jp_cases {
-	struct jp_case *cases; /* by name */
+	struct jp_case *cases; /* sorted by name */
 	size_t nr_cases;
 	struct jp_table *tables;
 	size_t nr_tables;
 };
-/* Reads the cases of @dir; NULL: those in the binary. Errors name file and line. jp_cases_load()
- * (harness/run/cases.h) also checks that workloads, captures, publishers and their options
- * exist. */
+/* Reads the cases in the files of @dir; NULL: of the files embedded in the binary. Returns NULL and
+ * a message with file and line on errors. jp_cases_load() (harness/run/cases.h) also checks that
+ * workloads, captures, publishers and their options exist. */
 struct jp_cases *jp_cases_read(const char *dir, struct jp_error *err);
 void jp_cases_free(struct jp_cases *cases);
-/* Parses @text of one file. @study NULL: names are complete (the file `case` of a run directory).
- * Adds to @into, or to a new set if NULL. Returns NULL and "FILE:LINE: ..." if the text is bad;
- * @into is then freed. Checks syntax only. */
+/* Parses @text, the content of @file, and adds its cases to @into, or to a new struct if NULL.
+ * @study: the study to prepend to names; NULL: the names are complete, as in the file `case` of a
+ * run directory. Checks syntax only. Returns the cases; or frees them and returns NULL with the
+ * message "FILE:LINE: ...". */
 struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
 				const char *text, size_t size, struct jp_error *err);
-/* Sorts the cases and checks names: duplicates, cases in rows. */
+/* Sorts the cases. Checks that names are unique, and that the cases named in tables exist. Returns
+ * 0, or -errno and a message. */
 int jp_cases_check(struct jp_cases *cases, struct jp_error *err);
 /* Adds the names of all cases to @names. */
 void jp_cases_names(const struct jp_cases *cases, struct jp_arguments *names);

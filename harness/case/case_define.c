@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Turns a block of lines into cases: the complete definition of each variant, and its content. */
+/* Turns a block (a line "case" and its indented lines) into cases, one for each combination of axis
+ * values: writes the complete definition of each case, and parses it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,8 @@ static bool is_same_key(const char *a, const char *b)
 	return strncmp(a, b, length + 1) == 0;
 }
 
-/* Returns the key of @ours that equals @key, or @key. */
+/* Returns the word KEY=VALUE of @ours with the same KEY as the word @key, or @key if there is
+ * none. */
 static const char *find_own_key(const struct jp_case_parts *ours, const char *key)
 {
 	for (int i = 0; i < ours->counts[2]; i++)
@@ -24,7 +26,8 @@ static const char *find_own_key(const struct jp_case_parts *ours, const char *ke
 	return key;
 }
 
-/* Writes the part @at: from @ours, else from @defaults; of keys both. */
+/* Writes part number @at of a case's first line. A part that @ours lacks comes from @defaults. Keys
+ * are merged from both, and those of @ours win. */
 static void put_part(FILE *out, const struct jp_case_parts *ours,
 		     const struct jp_case_parts *defaults, int at)
 {
@@ -44,7 +47,8 @@ static void put_part(FILE *out, const struct jp_case_parts *ours,
 	}
 }
 
-/* Writes the definition's first line: the full name, and `defaults` for the rest. */
+/* Writes the definition's first line from @words, with the case's full name, and with the parts of
+ * the line `defaults` that @words lack. */
 static int put_header(struct jp_case_parser *p, char **words, int count)
 {
 	char *defaults_words[JP_CASE_WORDS], *copy;
@@ -82,7 +86,8 @@ static const struct jp_case_block *find_set(struct jp_case_parser *p, const char
 
 static int put_lines(struct jp_case_parser *p, const struct jp_case_block *block, bool set);
 
-/* Adds one indented line of a case, the defaults or a @set to the definition and to p->cas. */
+/* Adds the indented line @written to the definition and to p->cas. @set: the line is from a block
+ * "expect NAME", else from the case or the defaults. */
 static int put_line(struct jp_case_parser *p, const char *written, bool set)
 {
 	char *line = jp_case_replace_axes(p, written), *copy;
@@ -125,7 +130,8 @@ static int put_lines(struct jp_case_parser *p, const struct jp_case_block *block
 	return ret;
 }
 
-/* Returns whether a case with this name precedes: it replaces the variant. */
+/* Returns whether the file already defined a case called @name without axes, which replaces the
+ * variant of this name. */
 static bool is_written_out(struct jp_case_parser *p, const char *name)
 {
 	const struct jp_cases *cases = &p->store->cases;
@@ -138,7 +144,8 @@ static bool is_written_out(struct jp_case_parser *p, const char *name)
 	return false;
 }
 
-/* Writes the definition into p->out and the store. Its first line consists of @words. */
+/* Writes a case's definition, whose first line has @words, to p->out, a stream to *@text, and
+ * parses it into p->cas, a new case. */
 static int put_case(struct jp_case_parser *p, char **words, int count, char **text)
 {
 	static const struct jp_case_block none;

@@ -38,7 +38,7 @@ static bool parse_range(char *text, struct jp_expectation *e)
 	} else if (dots) {
 		*dots = '\0';
 		good = parse_bound(text, &e->min, &percent);
-		*dots = '.'; /* an error shows the whole range */
+		*dots = '.'; /* restore the range for error messages */
 		good = good && parse_bound(dots + 2, &e->max, &e->percent) &&
 		       (!percent || e->percent) && e->min <= e->max;
 	}

@@ -21,7 +21,7 @@ static char *skip_word(char *line, const char *word)
 	return line + strspn(line, " \t");
 }
 
-/* Keeps "expect NAME" under its name. */
+/* Keeps the block "expect NAME", so that cases can include its lines by name. */
 static int keep_set(struct jp_case_parser *p)
 {
 	const char *name = p->block.header + strlen("expect");
@@ -42,7 +42,7 @@ static int keep_set(struct jp_case_parser *p)
 	return 0;
 }
 
-/* Handles a block when all its indented lines are read. */
+/* Handles p->block after all its indented lines are read. */
 static int close_block(struct jp_case_parser *p)
 {
 	int ret = 0;
@@ -78,7 +78,7 @@ static int add_indented(struct jp_case_parser *p, char *line)
 	return 0;
 }
 
-/* Handles a line that is not indented: the block before it is complete. */
+/* Handles a line that is not indented, which completes the block before it. */
 static int parse_first_line(struct jp_case_parser *p, char *line)
 {
 	bool table = starts_with_word(line, "table"), row = starts_with_word(line, "row");

@@ -7,18 +7,18 @@
 
 /* Private to this folder: the parser of results/expected/STUDY, docs/expected-format.md. */
 enum {
-	JP_CASE_WORDS = 64,   /* words in a line */
-	JP_CASE_LINE = 4096,  /* bytes of a line, axes replaced */
-	JP_CASE_TEXT = 65536, /* bytes in a case's definition */
-	JP_CASE_LIMIT = 4096, /* cases and rows of a file, axes replaced */
-	JP_CASE_AXES = 4,     /* axes that vary in one line */
-	JP_CASE_VALUES = 32,  /* values of an axis */
-	JP_CASE_PARTS = 3     /* workload, capture, keys */
+	JP_CASE_WORDS = 64,   /* most words in a line */
+	JP_CASE_LINE = 4096,  /* most bytes of a line after axes are replaced */
+	JP_CASE_TEXT = 65536, /* most bytes of a case's definition */
+	JP_CASE_LIMIT = 4096, /* most cases and rows of a file after axes are replaced */
+	JP_CASE_AXES = 4,     /* most axes in one line */
+	JP_CASE_VALUES = 32,  /* most values of an axis */
+	JP_CASE_PARTS = 3     /* parts of a case's first line: workload, capture, keys */
 };
 
 /* A line of the file with the indented lines below it. */
 struct jp_case_block {
-	const char *header; /* without its comment; NULL: none */
+	const char *header; /* the first line, without its comment; NULL: no block */
 	unsigned line;
 	struct jp_case_indented {
 		const char *text; /* as in the file */
@@ -34,7 +34,8 @@ struct jp_case_axis {
 	size_t nr_values;
 };
 
-/* The axes of a line, each with its values there and the current value. */
+/* The axes that a line names, each with the values used in this line, and the index of the current
+ * value. */
 struct jp_case_variants {
 	struct {
 		const struct jp_case_axis *axis;
@@ -49,20 +50,21 @@ struct jp_case_parser {
 	const char *file, *study; /* @study NULL: the definition of one case in a run directory */
 	unsigned line;            /* line in messages */
 	struct jp_case_block block, defaults;
-	struct jp_case_block *sets; /* expect NAME */
+	struct jp_case_block *sets; /* blocks "expect NAME", whose lines cases can include */
 	size_t nr_sets, sets_capacity;
 	struct jp_case_axis *axes;
 	size_t nr_axes, axes_capacity;
-	size_t first_case;  /* first case of this file */
-	size_t made;        /* cases and rows of this file */
-	size_t first_table; /* rows belong to the tables from this index on */
+	size_t first_case;  /* index of the first case of this file */
+	size_t made;        /* number of cases and rows made from this file */
+	size_t first_table; /* index of the first table to which rows are added */
 	bool in_table, in_rows;
 	struct jp_case_variants variants; /* of the current line */
-	FILE *out;                        /* the definition being written */
+	FILE *out;                        /* stream to the definition of the current case */
 	struct jp_case *cas;              /* the case being defined */
 	struct jp_expectation expectations[JP_MAX_EXPECTATIONS];
 	size_t nr_expectations;
-	bool own; /* its own lines were added, at "..." of the defaults */
+	/* the current case's own lines were added already, where the defaults have "..." */
+	bool own;
 	struct jp_error *err;
 };
 
@@ -70,18 +72,19 @@ struct jp_case_parser {
 int jp_case_bad(struct jp_case_parser *p, const char *what, const char *found,
 		const char *expected);
 int jp_case_no_memory(struct jp_case_parser *p);
-/* Returns whether it is a name of letters, digits, . _ + and -; with @slash STUDY/NAME. */
+/* Returns whether @name consists of letters, digits, . _ + and -; with @slash: whether it is
+ * STUDY/NAME. */
 bool jp_case_name_ok(const char *name, bool slash);
 /* Returns @text without blanks at its ends, which it changes. */
 char *jp_case_trim(char *text);
-/* Cuts the comment off @line. Returns it, trimmed, or "". */
+/* Cuts the comment off @line. Returns the comment without blanks at its ends, or "". */
 char *jp_case_cut_comment(char *line);
 /* Splits @text into words. Returns their number, at most JP_CASE_WORDS, or -EINVAL. */
 int jp_case_words(struct jp_case_parser *p, char *text, char *words[JP_CASE_WORDS]);
 
 #define JP_CASE_FORM "case NAME check|full : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]"
 
-/* The parts of a first line, separated by words ":": workload, capture, keys. */
+/* The parts of a case's first line, which words ":" separate: workload, capture, keys. */
 struct jp_case_parts {
 	char **words[JP_CASE_PARTS];
 	int counts[JP_CASE_PARTS];
@@ -89,26 +92,29 @@ struct jp_case_parts {
 /* Splits @words, from @from on, into parts. */
 int jp_case_split(struct jp_case_parser *p, char **words, int from, int count,
 		  struct jp_case_parts *parts);
-/* Parses the complete first line of p->cas, which it changes. */
+/* Parses @line, the complete first line of p->cas. Changes @line. */
 int jp_case_line(struct jp_case_parser *p, char *line);
 /* Defines the case in p->block, or one case for each combination of its axes' values. */
 int jp_case_define(struct jp_case_parser *p);
-/* Parses an indented line of p->cas, which it changes. */
+/* Parses @line, an indented line of p->cas. Changes @line. */
 int jp_case_expect(struct jp_case_parser *p, char *line);
-/* Checks, when all lines of p->cas are read, that `predicted` of a method is also demanded. */
+/* Checks, after all lines of p->cas, that for each `allow ... predicted` of a method the case also
+ * demands predicted.METHOD =100%. */
 int jp_case_check_predicted(struct jp_case_parser *p);
-/* Parses the text behind "table " or, with @row, "row ". */
+/* Parses @text, the part of a line behind "table " or, with @row, behind "row ". */
 int jp_case_table_line(struct jp_case_parser *p, char *text, bool row);
 
-/* Parses the text behind "axis ". */
+/* Parses @text, the part of a line behind "axis ". */
 int jp_case_axis_line(struct jp_case_parser *p, char *text);
 /* Sets p->variants to the axes that @text names, each at its first value. */
 int jp_case_vary(struct jp_case_parser *p, const char *text);
-/* Sets the next combination of values, the last axis first. Returns false after the last. */
+/* Sets p->variants to the next combination of values; the last axis varies fastest. Returns false
+ * after the last combination. */
 bool jp_case_next_variant(struct jp_case_parser *p);
 /* Returns a copy of @text in the store with each {AXIS} replaced by its current value. NULL: error
  * in p->err. */
 char *jp_case_replace_axes(struct jp_case_parser *p, const char *text);
-/* Parses "where AXIS=VALUE,VALUE...: " before an indented line, and moves *@text behind it. Returns
- * 1 if it applies or is missing, 0 if it does not apply, or -EINVAL. */
+/* Parses a condition "where AXIS=VALUE,VALUE...: " at the beginning of an indented line, and moves
+ * *@text behind it. Returns 1 if the condition holds for the current values or is missing, 0 if it
+ * does not hold, or -EINVAL. */
 int jp_case_where(struct jp_case_parser *p, char **text);

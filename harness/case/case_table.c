@@ -100,7 +100,7 @@ static int parse_cell(struct jp_case_parser *p, char *text, struct jp_table_cell
 	return cell->name ? 0 : jp_case_no_memory(p);
 }
 
-/* Adds a row to @table. Cells without a rule get their column's. */
+/* Adds a row to @table. Cells without a rule get the rule of their column. */
 static int put_row(struct jp_case_parser *p, struct jp_table *table, const char *label,
 		   const struct jp_table_cell *cells)
 {

@@ -29,7 +29,7 @@ bool jp_case_name_ok(const char *name, bool slash)
 		else if (!isalnum((unsigned char)*c) && !strchr("._+-", *c))
 			return false;
 	}
-	/* A name becomes a path below the run directory, and must stay there. */
+	/* The name becomes a path below the run directory, and must not lead out of it. */
 	return slashes == (slash ? 1 : 0) && !strstr(name, "/.") && name[strlen(name) - 1] != '/' &&
 	       strlen(name) < 128;
 }

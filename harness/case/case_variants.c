@@ -66,7 +66,7 @@ static size_t measure_item(const char *text, const char *end)
 	return length < (size_t)(end - text) ? length : (size_t)(end - text);
 }
 
-/* Returns whether the list contains @value. */
+/* Returns whether the comma-separated list from @text to @end contains @value. */
 static bool is_listed(const char *text, const char *end, const char *value)
 {
 	for (size_t length; text <= end; text += length + 1) {
@@ -77,7 +77,7 @@ static bool is_listed(const char *text, const char *end, const char *value)
 	return false;
 }
 
-/* Checks that @axis has each value of the list. */
+/* Checks that each item in the comma-separated list is a value of @axis. */
 static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis, const char *text,
 		      const char *end)
 {
@@ -89,8 +89,9 @@ static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis,
 	return 0;
 }
 
-/* Parses "{NAME}", "{NAME:VALUE,VALUE}" or "{NAME!VALUE,VALUE}" at @text: stores where the list
- * begins and where the brace ends. Returns its axis, or NULL if there is none. */
+/* Parses a placeholder "{NAME}", "{NAME:VALUE,VALUE}" (only these values) or "{NAME!VALUE,VALUE}"
+ * (all other values) at @text. Stores where the list begins and where the brace ends. Returns the
+ * axis NAME, or NULL if there is no such placeholder or axis. */
 static const struct jp_case_axis *parse_placeholder(struct jp_case_parser *p, const char *text,
 						    const char **list, const char **end)
 {
@@ -175,8 +176,8 @@ bool jp_case_next_variant(struct jp_case_parser *p)
 	return false;
 }
 
-/* Returns the current value of the axis in the placeholder at *@text, and moves *@text behind it;
- * or NULL. */
+/* Returns the current value of the axis that the placeholder at *@text names, and moves *@text
+ * behind the placeholder. Returns NULL if there is no placeholder. */
 static const char *get_current_value(struct jp_case_parser *p, const char **text)
 {
 	const char *list, *end;

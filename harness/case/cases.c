@@ -12,7 +12,7 @@
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 
-/* results/expected/ */
+/* The files of results/expected/, embedded in the binary. */
 extern const struct jp_built_in jp_expected_files[];
 
 static int compare_by_name(const void *a, const void *b)
@@ -66,7 +66,7 @@ int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 
 static bool is_study(const char *name)
 {
-	/* Editors leave files "STUDY~". */
+	/* Skip files such as "STUDY~", which editors leave. */
 	return name[0] != '.' && name[strlen(name) - 1] != '~';
 }
 

@@ -35,18 +35,21 @@ bool jp_scope_parse(const char *tool, const char *range, struct jp_scope *scope)
 	return (!length || is_version(scope->from)) && (!to[0] || is_version(scope->to));
 }
 
-/* Returns the number at *@text, or 0 if there is none, and moves *@text behind it and its dot. */
+/* Returns the number at *@text, or 0 if there is none, and moves *@text behind the number and the
+ * dot after it. */
 static uint64_t parse_number(const char **text)
 {
 	uint64_t number = isdigit((unsigned char)**text) ? UINT64_MAX : 0;
 
 	if (!jp_number_take(text, 10, UINT64_MAX, &number))
-		*text += strspn(*text, "0123456789"); /* larger than any */
+		/* too large to parse: @number stays UINT64_MAX */
+		*text += strspn(*text, "0123456789");
 	*text += **text == '.';
 	return number;
 }
 
-/* Returns <0, 0 or >0, by as many numbers as @bound has; a number that @version lacks is 0. */
+/* Compares only as many numbers of @version as @bound has; missing numbers of @version are 0.
+ * Returns a value below, equal to or above 0. */
 static int compare_versions(const char *version, const char *bound)
 {
 	while (*bound) {
@@ -85,10 +88,11 @@ bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
 						  : tool,
 					  value, sizeof(value)))
 		return false;
-	/* Such as "QEMU Virtual CPU version 2.5+". With KVM the name is the real CPU's. */
+	/* An emulated CPU's name is such as "QEMU Virtual CPU version 2.5+". With KVM it is the
+	 * name of the real CPU. */
 	if (qemu && strncmp(value, "QEMU ", 5) != 0)
 		return false;
-	/* "perf version 6.1.170": the number is what counts. */
+	/* Skip the words before the number, as in "perf version 6.1.170". */
 	version += strcspn(version, "0123456789");
 	return *version && (!scope->from[0] || compare_versions(version, scope->from) >= 0) &&
 	       (!scope->to[0] || compare_versions(version, scope->to) <= 0);

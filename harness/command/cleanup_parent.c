@@ -9,13 +9,14 @@
 #include "harness/base/survivor.h"
 #include "harness/command/command_line.h"
 
-enum { MOST = 4 }; /* temporary folders of a command: their messages must fit into the channel */
+/* most temporary folders of a command: the messages about them must fit into the socket's buffer */
+enum { MOST = 4 };
 
-/* The child's channel to the process that stays. */
+/* The child's socket for messages to the parent. */
 static int channel = -1;
 
-/* Waits for the end of the child, even by SIGKILL, and removes the temporary folders that it sent.
- * Returns the exit status. */
+/* Waits until the child ends, even by SIGKILL, and removes the temporary folders whose names the
+ * child sent. Returns the exit status. */
 static int remove_folders(const char *command, int end)
 {
 	static struct jp_run_dir dir;
@@ -44,7 +45,7 @@ bool jp_stay_behind(const char *command, int *status)
 	return pid;
 }
 
-/* The child makes the folder: even if SIGKILL ends the parent, the child can remove it. */
+/* Runs in the child, which can remove the folder even if SIGKILL ends the parent. */
 int jp_stay_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
 	static int made;

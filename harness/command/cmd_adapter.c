@@ -29,7 +29,7 @@ static void print_comment(const char *prefix, const char *text)
 		printf("# %s%.*s\n", prefix, (int)strcspn(line, "\n"), line);
 }
 
-/* Lists the validators that cannot judge, grouped by the lack in the capture. */
+/* Lists the validators that cannot judge the capture, grouped by what the capture lacks. */
 static void list_skipped(const struct jp_findings *findings)
 {
 	for (size_t i = 0; i < findings->nr_skipped; i++) {
@@ -48,8 +48,8 @@ static void list_skipped(const struct jp_findings *findings)
 	}
 }
 
-/* Prints the findings of a capture, for the adapter's author. Returns whether it could be
- * judged. */
+/* Prints the findings about a capture for the adapter's author. Returns whether the capture could
+ * be judged or was skipped. */
 static bool print_row(const char *way, int number, const struct jp_score *score)
 {
 	const struct jp_score_row *row = score->rows;

@@ -19,7 +19,7 @@
 struct explain_request {
 	bool causes, verbose;
 	struct jp_explain_options explain;
-	struct jp_limit limit; /* --fail-if: percent or samples */
+	struct jp_limit limit; /* limit of --fail-if, on a percentage or a number of samples */
 	struct jp_truth_request truth;
 };
 

@@ -42,7 +42,7 @@ static void print_json(const struct jp_fact *fact, const struct jp_answer *answe
 	jp_json_end(&json);
 }
 
-/* Prints a line, which is wrapped only where a person reads it. */
+/* Prints the line of a fact. Wraps it only on a terminal. */
 static void print_line(const struct jp_fact *fact, const struct jp_answer *answer)
 {
 	enum { NAME = 33 };
@@ -77,7 +77,7 @@ static int ask_fact(const struct jp_fact *fact, unsigned int limit, bool as_json
 	struct jp_error err = {""};
 	struct jp_answer answer;
 
-	/* Otherwise the child would print buffered output again. */
+	/* Flush before the fork, otherwise the child would print the buffered output again. */
 	fflush(stdout);
 	if (jp_fact_ask(fact, limit, &answer, &err))
 		return jp_command_broken("facts", &err);

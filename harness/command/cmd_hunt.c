@@ -10,7 +10,7 @@
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 
-/* Passes an option with its value to ci/hunt, which checks it. */
+/* Passes an option with its value on to the program ci/hunt, which checks the value. */
 static int pass_on(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	jp_arguments_add(option->context, "%s", option->name);
@@ -42,7 +42,8 @@ static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *st
 	return jp_command_line(options, argc, argv, status);
 }
 
-/* Stores the paths of this program in @exe, of ci/hunt, to which the build links, in @hunt. */
+/* Stores in @exe the path of this program, and in @hunt the path of ci/hunt, to which the build
+ * makes a link. */
 static int find_programs(char *exe, char *hunt, struct jp_error *err)
 {
 	char linked[PATH_MAX];

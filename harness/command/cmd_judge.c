@@ -22,8 +22,8 @@
 #include "harness/report/results.h"
 #include "harness/run/cases.h"
 
-/* Returns the planned number of cases in @dir's ktap.txt, or 0 if unknown. An interrupted run has
- * fewer cases than planned. */
+/* Returns the planned number of cases of the run directory @dir, from its ktap.txt, or 0 if
+ * unknown. The directory of an interrupted run has fewer cases. */
 static size_t read_plan(const char *dir)
 {
 	unsigned long plan = 0;
@@ -127,8 +127,8 @@ out:
 	return status;
 }
 
-/* Returns whether @path is a run directory. A perf.data may be a folder too, but contains a file
- * that no run directory has. */
+/* Returns whether @path is a run directory. A perf.data may be a folder too, but then contains a
+ * file that no run directory has. */
 static bool is_run(const char *path)
 {
 	struct stat status;
@@ -157,7 +157,8 @@ static void print_figures(const struct jp_findings *findings)
 	}
 }
 
-/* judge --truth: judges a workload that any profiler recorded. Returns the exit status. */
+/* Implements `jitproof judge --truth`: judges the case folder @dir, made of a capture of any
+ * profiler. Returns the exit status. */
 static int judge_folder(struct jp_truth_request *request, const char *dir, struct jp_error *err)
 {
 	static struct jp_result result;
@@ -218,7 +219,8 @@ static int judge(int argc, char **argv)
 		truth.json = file.json;
 		return jp_truth_request_judge(&truth, judge_folder);
 	}
-	/* With an option for files, jp_judge_file() rejects a run directory. */
+	/* Options that only a file can have go to jp_judge_file(), which rejects a run
+	 * directory. */
 	if (expected || results || verbose || (argc == 2 && is_run(file.file))) {
 		jp_screen_begin(&screen, verbose);
 		screen.dir = file.file;

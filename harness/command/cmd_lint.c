@@ -17,7 +17,7 @@ enum { SHOWN = 5 };
 struct linting {
 	bool json, strict;
 	uint32_t pid;
-	const char **allowed; /* ends with NULL */
+	const char **allowed; /* the rules allowed by name; NULL-terminated */
 	size_t nr_allowed, most;
 	struct jp_json out;
 	struct jp_lint_process process;

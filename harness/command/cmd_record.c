@@ -18,7 +18,7 @@ struct record_request {
 	struct jp_operands command;
 };
 
-/* State of the signal handler. */
+/* Set by the signal handler. */
 static volatile sig_atomic_t caught, child_ended;
 static struct jp_session *_Atomic running;
 
@@ -59,19 +59,20 @@ static bool parse(struct record_request *request, int argc, char **argv, int *st
 
 static void catch_signals(void)
 {
-	/* Restart interrupted system calls: none needs to be interrupted. */
+	/* SA_RESTART: no system call needs to be interrupted. */
 	struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-	/* The recording ends with the command, as with perf record; its children are not
-	 * awaited. */
+	/* The recording ends when the command exits, as with perf record. Children of the command
+	 * may live longer. */
 	action.sa_flags |= SA_NOCLDSTOP;
 	sigaction(SIGCHLD, &action, NULL);
 }
 
-/* Ends a command that still runs, as perf record does. Returns its status as shells report it. */
+/* Ends the command with SIGTERM if it still runs, as perf record does. Returns its exit status as
+ * shells report it. */
 static int reap_command(pid_t pid)
 {
 	int status;
@@ -116,7 +117,8 @@ static struct jp_session *start_session(struct record_request *request, struct j
 	}
 	snprintf(name, sizeof(name), "%s", capture->name);
 	snprintf(order, sizeof(order), "--order=%s", request->order ?: "");
-	/* perf with libunwind reads .eh_frame through the mappings of data (docs/unwinding.md). */
+	/* Record data mappings too: perf with libunwind reads .eh_frame through them
+	 * (docs/unwinding.md). */
 	request->options.all_maps |= request->options.stack > 0;
 	target->pid = (pid_t)request->pid;
 	target->command = request->command.list;
@@ -182,7 +184,7 @@ static int record(int argc, char **argv)
 		return JP_EXIT_BAD;
 	}
 	if (caught) {
-		/* End by the signal, so that our parent sees it, as with perf record. */
+		/* End by the same signal, so that the parent sees it, as with perf record. */
 		signal(caught, SIG_DFL);
 		raise(caught);
 	}

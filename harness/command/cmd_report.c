@@ -75,7 +75,8 @@ static int report_file(struct report_request *request, struct jp_page_data *page
 	return failed;
 }
 
-/* Returns the report of the folders, or if there are none of the file, as JSON. */
+/* Returns the JSON report about the case folders in @folders, or about the input file if there are
+ * none. */
 static char *make_report(struct report_request *request, const struct jp_case_folders *folders)
 {
 	struct jp_page_data page = {0};
@@ -134,7 +135,7 @@ static int report(int argc, char **argv)
 	if (!jp_command_line(options, argc, argv, &status))
 		return status;
 	status = JP_EXIT_BROKEN;
-	/* A perf.data may be a folder, too: then it holds no case. */
+	/* A perf.data may be a folder, too, but contains no case folder. */
 	if (jp_case_folders_find(&folders, request.input) && errno != ENOTDIR) {
 		jp_fail(&request.err, errno, "%s: %s", request.input, strerror(errno));
 		jp_command_broken("report", &request.err);

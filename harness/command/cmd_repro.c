@@ -72,8 +72,8 @@ static int run_first(const struct repro_request *options, const struct jp_case *
 	return ret;
 }
 
-/* Opens the case's folder in the run directory @from, or @from if it is the case's folder, without
- * following links. Stores its path. Returns a descriptor, or -errno and a message. */
+/* Opens the folder of the case @name: @from itself, or a folder in the run directory @from, without
+ * following links. Stores its path in @path. Returns a descriptor, or -errno and a message. */
 static int open_folder(const char *from, const char *name, char *path, size_t size,
 		       struct jp_error *err)
 {
@@ -139,7 +139,7 @@ static void free_repro(struct jp_repro *repro)
 	free(repro->seen);
 }
 
-/* Contents and target of an archive, shared by all steps. */
+/* State of making an archive of a case's folder. */
 struct packing {
 	const struct repro_request *options;
 	const struct jp_cases *cases;
@@ -149,7 +149,8 @@ struct packing {
 	char folder[PATH_MAX], adapters[PATH_MAX];
 };
 
-/* Copies the case and opens the output, with the user's privileges. */
+/* Copies the case's folder into the folder @stage, and opens the output, before privileges are
+ * dropped. */
 static int prepare_packing(struct packing *packing, const char *from, const char *stage,
 			   struct jp_error *err)
 {
@@ -169,15 +170,16 @@ static int prepare_packing(struct packing *packing, const char *from, const char
 	if (ret)
 		return ret;
 	packing->output = jp_new_file_open(&packing->file, packing->options->output, 0600, err);
-	/* Report a shortage now: judging resets that state. */
+	/* Report a shortage of memory or disk space now, because judging resets the note about
+	 * it. */
 	ret = packing->output < 0 ? packing->output : jp_shortage(err->text, sizeof(err->text));
 	if (ret)
 		jp_new_file_drop(&packing->file);
 	return ret;
 }
 
-/* Reads and packs untrusted files without privileges. @original: the case's folder, which others
- * cannot replace. */
+/* Judges and packs the copied files, which are untrusted, without privileges. @original: path of
+ * the case's folder that other users cannot replace. */
 static int pack(struct packing *packing, const char *original, struct jp_error *err)
 {
 	const struct repro_request *options = packing->options;
@@ -211,7 +213,7 @@ static int report_status(int ret, const struct jp_error *err)
 	return ret ? jp_command_broken("repro", err) : JP_EXIT_OK;
 }
 
-/* Continues without privileges. Returns as jp_reading_begin(). */
+/* Continues in a confined process, as jp_reading_begin() does. Returns as it does. */
 static bool begin_reading(const struct packing *packing, const char *original, int *status)
 {
 	const struct jp_portable *portable = &packing->repro.portable;
@@ -229,7 +231,8 @@ static bool begin_reading(const struct packing *packing, const char *original, i
 	return jp_reading_begin_with("repro", &confine, status);
 }
 
-/* Packs the case's folder within @from through the empty folder @stage. Returns the exit status. */
+/* Packs the case's folder in @from. @stage: an empty folder for the copy. Returns the exit
+ * status. */
 static int pack_from(const struct repro_request *options, const struct jp_cases *cases,
 		     const char *from, const char *stage)
 {

@@ -94,7 +94,7 @@ static bool is_wanted(const struct run_request *options, const struct jp_case *c
 	return (options->full || cas->check) && jp_globs_match(&options->globs, cas->name);
 }
 
-/* How far a run is. */
+/* The state of a run that the progress line shows. */
 struct run_progress {
 	size_t judged, failures, plan;
 	uint64_t begun;
@@ -116,7 +116,8 @@ static void show_progress(const struct run_progress *progress)
 			 progress->name);
 }
 
-/* Has the case judged and reported. Returns false if the judge has ended. */
+/* Makes the judge process judge and report the case of a job. Returns false if the judge process
+ * has ended. */
 static bool judge_job(const struct run_request *options, const struct jp_run_judge *judge,
 		      const struct jp_run_dir *dir, const struct jp_job *job, size_t index)
 {
@@ -128,14 +129,16 @@ static bool judge_job(const struct run_request *options, const struct jp_run_jud
 		return jp_run_judge_unjudged(judge, index, job->shared->watched, result);
 	if (!jp_run_judge_case(judge, index, path, job->shared->watched, result))
 		return false;
-	/* Remove the folders of passed cases: together they would fill a disk. */
+	/* Remove the folder of a passed case: the folders of all cases together could fill the
+	 * disk. */
 	if (path && dir->temporary && !options->keep &&
 	    (result->outcome == JP_PASS || result->outcome == JP_XFAIL))
 		jp_run_dir_remove(path);
 	return true;
 }
 
-/* Starts the cases from @next on that may run now. Returns the first that may not. */
+/* Starts cases from index @next on until a case must wait for others to end. Returns the index of
+ * that case. */
 static size_t start_cases(const struct run_request *options, const struct jp_cases *cases,
 			  size_t next, const struct jp_run_dir *dir, struct jp_jobs *jobs,
 			  struct run_progress *progress)
@@ -154,8 +157,8 @@ static size_t start_cases(const struct run_request *options, const struct jp_cas
 	return next;
 }
 
-/* Runs all cases, and judges them in order, even if a later case ends first. Returns false if the
- * judge has ended. */
+/* Runs all cases. Judges them in their order, even if a later case ends first. Returns false if the
+ * judge process has ended. */
 static bool run_all(const struct run_request *options, const struct jp_cases *cases,
 		    const struct jp_run_judge *judge, struct jp_jobs *jobs,
 		    const struct jp_run_dir *dir)
@@ -183,7 +186,7 @@ static bool run_all(const struct run_request *options, const struct jp_cases *ca
 	return there;
 }
 
-/* Removes the run directory, or prints its path. */
+/* Removes the run directory if it is temporary, or prints its path. */
 static void leave_run_dir(const struct run_request *options, const struct jp_run_dir *dir,
 			  int status)
 {
@@ -211,7 +214,7 @@ static int open_runner(const struct run_request *options, const struct jp_cases 
 			      names.list ? (const char *const *)names.list : none, err);
 }
 
-/* Runs the cases, with privileges. Returns the exit status. */
+/* Runs the cases in the runner process, which has privileges. Returns the exit status. */
 static int run_plan(const struct run_request *options, const struct jp_cases *cases, size_t plan,
 		    const struct jp_run_judge *judge, const struct jp_run_dir *dir)
 {
@@ -279,7 +282,8 @@ static int run_wanted(struct run_request *options, const struct jp_cases *cases)
 	size_t plan = 0;
 
 	jp_cases_names(cases, &names);
-	/* A misspelt GLOB among good ones must be an error, not a smaller run. */
+	/* A GLOB that matches no case is an error, even among good ones: a misspelling must not
+	 * cause a smaller run. */
 	if (jp_globs_read(&options->globs, &options->words, &names, "case", &err)) {
 		fprintf(stderr, "jitproof run: %s (see jitproof list)\n", err.text);
 		return JP_EXIT_USAGE;

@@ -17,16 +17,18 @@
 
 struct score_request {
 	struct jp_score_plan plan;
-	const char *profilers[3]; /* ends with NULL */
+	const char *profilers[3]; /* NULL-terminated */
 	const char *output;
-	const char *kept;   /* earlier runs to judge again */
-	const char *scenes; /* a file of scenes */
+	const char *kept; /* --again: folder of earlier runs to judge again; NULL: none */
+	/* --scenes: path of a file of scenes (workloads to score); NULL: the scenes that are built
+	 * in */
+	const char *scenes;
 	struct jp_operands wanted;
 	uint64_t seed;
 	bool json, lists, attaches, unjudged;
 };
 
-/* Folders of the runs of each profiler. */
+/* Folders below the run directory for the runs of each profiler. */
 static const char *const runs_of[2] = {"a/runs", "b/runs"};
 
 static bool parse(struct score_request *request, int argc, char **argv, int *status)
@@ -96,7 +98,7 @@ static void show_progress(const char *workload)
 	jp_progress_show("%s", workload);
 }
 
-/* Prints the name of a scene that was run and not judged. */
+/* Prints the name of a scene that was run but not judged (--no-judge). */
 static void print_unjudged(size_t number, size_t count, const struct jp_score_row *row)
 {
 	printf("# %zu of %zu: %s: %s\n", number, count, row->cas->name,
@@ -113,7 +115,7 @@ static int run_profilers(struct score_request *request, const struct jp_runner *
 		struct jp_error err = {""};
 		char path[4096];
 
-		/* Two profilers run the same workloads, each in its own folder. */
+		/* Both profilers record the same workloads, each in its own folder. */
 		request->plan.profiler = request->profilers[i];
 		if (jp_run_dir_case(dir, runs_of[i], path, sizeof(path), &err))
 			ret = -EIO;
@@ -128,7 +130,7 @@ static int run_profilers(struct score_request *request, const struct jp_runner *
 
 static void print_scores(const struct score_request *request, const struct jp_score *scores)
 {
-	/* An interruption may come before the second profiler's first scene. */
+	/* After an interruption, the second profiler may have no scene. */
 	const bool both = request->profilers[1] && scores[1].nr_rows;
 
 	if (request->json) {
@@ -159,8 +161,8 @@ static int judge(const struct score_request *request, const struct jp_run_dir *d
 					       : JP_EXIT_OK);
 }
 
-/* Finds the kept runs of each profiler in the folders of run_profilers(), or one profiler's folders
- * of cases. */
+/* Finds the case folders of each profiler below @kept, where run_profilers() put them; or, if there
+ * are none, takes all case folders in @kept as those of one profiler. */
 static int find_kept(const char *kept, struct jp_case_folders *folders)
 {
 	for (int i = 0; i < 2; i++) {
@@ -195,7 +197,8 @@ static int rejudge(const struct score_request *request, const struct jp_case_fol
 	return status;
 }
 
-/* Judges kept runs again. Lists them first: a process without privileges cannot. */
+/* Judges kept runs again. Lists their folders first, because a process without privileges
+ * cannot. */
 static int judge_again(const struct score_request *request)
 {
 	struct jp_case_folders folders[2] = {0};
@@ -229,7 +232,8 @@ static int run_and_judge(struct score_request *request)
 		return jp_command_broken("score", &err);
 	}
 	ret = run_profilers(request, &runner, &dir, scores);
-	/* Judges the scenes before an interruption as well. A further signal ends this. */
+	/* After an interruption, judge the scenes that were run. A further signal ends the
+	 * command. */
 	if (ret == -EINTR)
 		jp_interrupt_defer();
 	if (!ret || (ret == -EINTR && scores[0].nr_rows))
@@ -243,7 +247,8 @@ static int run_and_judge(struct score_request *request)
 	return !ret ? status : ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BROKEN;
 }
 
-/* Lists or runs scenes. A misspelt name must be an error, not a smaller run. */
+/* Lists or runs the requested scenes. If a name matches no scene, that is an error, not a smaller
+ * run. */
 static int list_or_run(struct score_request *request)
 {
 	struct jp_error err = {""};

@@ -16,7 +16,7 @@ struct trace_request {
 	const char *output, *truth;
 	struct jp_operands command;
 	bool json;
-	FILE *out; /* of --output; NULL: none */
+	FILE *out; /* the file of --output; NULL: none */
 	struct jp_json written;
 	struct jp_comparison comparison;
 };
@@ -91,7 +91,8 @@ static int trace_program(struct trace_request *request, struct jp_error *err)
 	return failed;
 }
 
-/* Does the same with the instructions in the file --output. */
+/* Traces the program as trace_program() does, and writes its instructions to the file of
+ * --output. */
 static int trace_to_file(struct trace_request *request, struct jp_error *err)
 {
 	struct jp_new_file file = {0};
@@ -109,7 +110,7 @@ static int trace_to_file(struct trace_request *request, struct jp_error *err)
 	return failed;
 }
 
-/* Does the command's work in the process that traces. */
+/* Runs in the tracing process and does the command's work. @context: the struct trace_request. */
 static int act(void *context)
 {
 	struct trace_request *request = context;

@@ -25,18 +25,20 @@ struct trial_request {
 	struct jp_operands command;
 	unsigned int pid;
 	bool json, once, list;
-	char *script;               /* of the named runtime; NULL: a command or a process */
-	struct jp_tally tallies[3]; /* of each run */
+	/* shell script that starts the runtime named on the command line; NULL: a command or a
+	 * process was given */
+	char *script;
+	struct jp_tally tallies[3]; /* counts of each run in runs[] */
 	struct jp_cells cells;
 };
 
-/* A run of the command. */
+/* One of the runs that a trial makes of the command. */
 struct trial_run {
-	int signal; /* that ends it; 0: it ends by itself */
+	int signal; /* signal that ends the command; 0: it ends by itself */
 	const char *map_name, *dump_name;
 };
 
-/* The last one is the whole run, which may wait for the end of its input. */
+/* In the last run the command runs to its end, which may come only at the end of its input. */
 static const struct trial_run runs[] = {
 	{SIGTERM, "term.map", "term.dump"},
 	{SIGKILL, "kill.map", "kill.dump"},
@@ -54,7 +56,7 @@ static int check_start(const struct trial_request *request, const struct jp_tall
 {
 	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 
-	/* As shells state that they cannot start a command. */
+	/* Statuses 126 and 127 mean, as in a shell, that a command could not be started. */
 	if ((code != 126 && code != 127) || tally->emitted)
 		return 0;
 	return jp_fail(err, ENOEXEC, "%s: it did not start (status %d)", request->command.list[0],
@@ -87,8 +89,9 @@ static int remove_entry(const char *path, const struct stat *entry, int kind, st
 	return remove(path);
 }
 
-/* Lets the script prepare its folder, without tracing the compilers that it uses. Returns 0;
- * -ECANCELED without a message if the runtime is not here; or -errno and a message. */
+/* Runs the runtime's script to prepare its folder, untraced, since the script may run compilers.
+ * Returns 0; -ECANCELED without a message if the runtime is not installed; or -errno and a
+ * message. */
 static int prepare_script(char *const *command, const char *name, struct jp_error *err)
 {
 	int status = 0, failed;
@@ -106,7 +109,8 @@ static int prepare_script(char *const *command, const char *name, struct jp_erro
 		      : 0;
 }
 
-/* Runs the script of the named runtime in a new folder. */
+/* Prepares a new folder by the runtime's script, and then traces the script as it starts the
+ * runtime. */
 static int run_script(struct trial_request *request, const struct trial_run *run,
 		      struct jp_error *err)
 {

@@ -22,17 +22,20 @@
 #include "workloads/emit/publish.h"
 #include "workloads/emit/workload.h"
 
-/* Capacity of a truth in records: a minute of 32 threads. The file is sparse. */
+/* Most records of a truth file: enough for 32 threads for a minute. The file is sparse. */
 enum { SLOTS = 1 << 22 };
 
 struct request {
 	struct jp_handshake_setup setup;
 	const char *truth;
 	const char *publish, *publish_dir, *publish_with, *publish_children;
-	struct jp_truth_task_ids parent; /* creator of this process, if it began with an exec */
-	uint64_t exec_tid;               /* the thread that called exec; 0: the first thread */
+	/* creator of this process, from --parent of a process that made an exec; all zero:
+	 * unknown */
+	struct jp_truth_task_ids parent;
+	uint64_t exec_tid; /* the thread that called exec; 0: the first thread */
 	uint64_t execed; /* time in ns at which this image replaced an earlier one; 0: it did not */
-	int proc;        /* the outer /proc, if this process began in a pid namespace */
+	/* descriptor of the /proc outside, if this process is in a new pid namespace; -1: none */
+	int proc;
 	const struct jp_workload *workload;
 };
 
@@ -41,7 +44,8 @@ static struct request request = {
 	.publish = "none",
 	.proc = -1};
 
-/* Prints all workloads if none was chosen, the publishers and their possible faults. */
+/* Prints the part of the help below the options: the workloads, unless one was chosen, and the
+ * publishers with their possible faults. */
 static void print_names(FILE *out)
 {
 	const struct jp_workload *workload = NULL;
@@ -158,7 +162,7 @@ static bool parse(int argc, char **argv, int *status)
 		 .help = "a socket to send the pid to, before anything is run; the workload waits "
 			 "for an answer (none)"},
 		{.more = jp_workload_publish_rows},
-		/* Options that an image passes to the next image. */
+		/* Options that this program passes to itself when a workload makes an exec. */
 		{"--resumed", .wide = &resumed},
 		{"--started", .wide = &started},
 		{"--parent", .take = parse_parent, .context = &request.parent},
@@ -177,8 +181,9 @@ static bool parse(int argc, char **argv, int *status)
 	return true;
 }
 
-/* Opens the truth @path, or a new file if NULL. Stores "--truth=FILE" of a new file in @option:
- * after an exec the next image needs it. Returns 0 or -errno after printing an error. */
+/* Opens the truth file @path (@resumed: an existing one, after an exec). If @path is NULL, creates
+ * a temporary file and stores "--truth=FILE" in @option, which the program needs after an exec.
+ * Returns 0, or -errno after printing an error. */
 static int open_truth(const char *path, bool resumed, char *option, size_t size)
 {
 	const char *folder = getenv("TMPDIR"), *fresh = option + strlen("--truth=");
@@ -203,7 +208,7 @@ static int open_truth(const char *path, bool resumed, char *option, size_t size)
 	return ret;
 }
 
-/* Sets up the publishers. Returns an exit status, or 0 to go on. */
+/* Sets up the publishers of names. Returns 0 to continue, or the exit status. */
 static int begin_publishing(void)
 {
 	int ret = request.publish_with ? jp_publish_with(request.publish_with) : 0;
@@ -218,13 +223,13 @@ static int begin_publishing(void)
 	return ret == -EINVAL ? JP_EXIT_USAGE : ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Begins the truth with this process and its file. Returns 0 or -errno. */
+/* Writes the first records of the truth: this process and its program file. Returns 0 or -errno. */
 static int record_start(void)
 {
 	const uint64_t now = jp_clock_now();
 	int ret;
 
-	/* The parent's pid inside a namespace means nothing outside. */
+	/* In a new pid namespace, getppid() has no meaning outside. */
 	if (!request.parent.pid && request.proc < 0)
 		request.parent.pid = getppid();
 	jp_truth_process_start(request.execed ? request.execed : now,
@@ -260,7 +265,8 @@ static int run_workload(void)
 	}
 	jp_maps_mark();
 	jp_truth_process_exit();
-	if (status == JP_EXIT_USAGE && !request.execed) /* nothing was run */
+	/* the command line was wrong, so nothing was run */
+	if (status == JP_EXIT_USAGE && !request.execed)
 		unlink(request.setup.truth);
 	return status;
 }
@@ -275,7 +281,7 @@ static int run(int argc, char **argv)
 		fputs("jitproof workload: no memory\n", stderr);
 		return JP_EXIT_BROKEN;
 	}
-	/* main() removed the command's name. */
+	/* main() removed argv[0], the name of this program. */
 	typed[0] = "jitproof";
 	memcpy(typed + 1, argv, argc * sizeof(*typed));
 	request.setup.argv = typed;

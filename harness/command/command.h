@@ -6,7 +6,8 @@
 #include "harness/base/exits.h"
 #include "harness/base/registry.h"
 
-/* One `jitproof NAME ...`. @run gets argv with argv[0] = NAME and returns the exit status. */
+/* A subcommand `jitproof NAME ...`. @run gets argv with argv[0] = NAME and returns the exit
+ * status. */
 struct jp_command {
 	const char *name;
 	const char *synopsis; /* "list [GLOB...]" */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* explain --truth: compares what explain finds in a capture alone with the truth. */
+/* Implements `jitproof explain --truth`: compares the causes that explain finds in the capture
+ * alone with those that the validators find with the truth. */
 #include "harness/command/explain_truth.h"
 
 #include <errno.h>
@@ -20,10 +21,12 @@ enum { MOST_CAUSES = 64 };
 struct truth_causes {
 	const struct jp_gathering *gathering;
 	bool json;
-	uint64_t samples;                /* samples in emitted code, by the truth */
-	uint64_t found[MOST_CAUSES];     /* samples that each cause costs, by the truth */
-	uint64_t explained[MOST_CAUSES]; /* samples that explain attributes to the cause */
-	bool accused[MOST_CAUSES];       /* explain names the cause */
+	uint64_t samples; /* number of samples in emitted code, by the truth */
+	/* number of samples that each cause spoils, by the truth */
+	uint64_t found[MOST_CAUSES];
+	/* number of samples that explain attributes to each cause */
+	uint64_t explained[MOST_CAUSES];
+	bool accused[MOST_CAUSES]; /* explain names the cause as one that matters */
 	struct jp_explanation explanation;
 };
 
@@ -43,7 +46,7 @@ static uint64_t count_in_code(const struct jp_findings *findings)
 	return below ? below->n : 0;
 }
 
-/* Returns the cause by which no code has a name, if the case has no source of names. */
+/* Returns the cause of missing names for a capture that has no source of names. */
 static const char *find_unnamed_cause(const struct jp_gathering *ask)
 {
 	if (ask->jitdumps)
@@ -51,8 +54,8 @@ static const char *find_unnamed_cause(const struct jp_gathering *ask)
 	return ask->markers ? "jitdump-file-gone" : "no-name-source";
 }
 
-/* Collects the validators' findings. Adds the cause of a missing source of names, because the
- * validators judge no names then. */
+/* Collects the validators' findings. If the capture has no source of names, the validators do not
+ * judge names: then adds the cause of that. */
 static void collect_truth(struct truth_causes *all, const struct jp_findings *findings)
 {
 	const struct jp_gathering *ask = all->gathering;
@@ -85,7 +88,7 @@ static void collect_explanation(struct truth_causes *all)
 	}
 }
 
-/* Returns the samples of the most frequent cause that both explain and the truth name. */
+/* Returns the number of samples of the most frequent cause that both explain and the truth name. */
 static uint64_t count_explained(const struct truth_causes *all)
 {
 	uint64_t most = 0;
@@ -96,14 +99,15 @@ static uint64_t count_explained(const struct truth_causes *all)
 	return most;
 }
 
-/* Returns the verdict on a cause: "right", "wrong", "missed"; "covered": no more samples than a
- * right cause costs; "unjudged": the truth does not cover it; NULL: neither explain nor the truth
- * names it. */
+/* Returns the verdict on a cause: "right", "wrong", "missed"; "covered": missed, but it spoils no
+ * more samples than a cause that explain names rightly; "unjudged": the truth does not cover it;
+ * NULL: neither explain nor the truth names it. */
 static const char *judge_cause(const struct truth_causes *all, size_t i)
 {
 	const struct jp_cause *cause = jp_cause_at(i);
 	const uint64_t found = all->found[i];
-	/* A missing file also costs names of native code, which the truth does not cover. */
+	/* A missing file also affects names of native code, about which the truth states
+	 * nothing. */
 	const bool of_file = strcmp(cause->id, "missing-file") == 0 ||
 			     strcmp(cause->id, "stripped-symbols") == 0;
 	const bool judged = jp_cause_is_judged(cause) && (found || !of_file);
@@ -168,7 +172,8 @@ static bool print_comparison(const struct truth_causes *all)
 	return agree;
 }
 
-/* Compares explain and the validators in the folder @dir. Returns the exit status. */
+/* Compares the results of explain and of the validators for the case folder @dir. Returns the exit
+ * status. */
 static int compare_causes(struct jp_truth_request *request, const char *dir, struct jp_error *err)
 {
 	static struct truth_causes all;
@@ -199,7 +204,7 @@ static int compare_causes(struct jp_truth_request *request, const char *dir, str
 
 int jp_explain_truth(struct jp_truth_request *request)
 {
-	/* The methods of perf's unwinders, which do not fall back to frame pointers. */
+	/* Judge by methods that unwind as perf does, without falling back to frame pointers. */
 	request->gathering.methods = "chain,dump,dump_cfi";
 	return jp_truth_request_judge(request, compare_causes);
 }

@@ -3,6 +3,7 @@
 
 #include "harness/command/truth_request.h"
 
-/* Explains a capture and compares each cause with the validators' findings (`jitproof explain
- * --truth`). Returns the exit status. */
+/* Implements `jitproof explain --truth`: explains a capture without using its truth, and compares
+ * each cause of bad samples with the findings of the validators, which use the truth. Returns the
+ * exit status. */
 int jp_explain_truth(struct jp_truth_request *request);

@@ -30,7 +30,7 @@ struct judgement {
 	struct jp_new_file stacks_file;
 };
 
-/* A figure for --fail-if, and the total of its percentage. */
+/* A figure that --fail-if can limit, and the total for its percentage. */
 struct metric {
 	const char *name;
 	uint64_t count, of;
@@ -128,7 +128,8 @@ static void unwind_sample(struct judgement *judgement, const struct jp_event *ev
 	static uint64_t frames[FRAMES];
 	struct jp_unwound unwound;
 
-	/* Samples of kernel threads, or of events without dumps, have nothing to unwind. */
+	/* Skip samples without a stack dump, such as those of kernel threads: there is nothing to
+	 * unwind. */
 	if (!event->sample.stack)
 		return;
 	if (!event->sample.regs) {
@@ -192,7 +193,7 @@ static int judge_capture(struct judgement *judgement, const struct jp_judge_requ
 		jp_new_file_drop(&judgement->stacks_file);
 		return ret ?: jp_fail(err, EIO, "%s: cannot be written", options->stacks);
 	}
-	/* Keep the readable part of a bad file. */
+	/* Keep the stacks of the readable part of a damaged file. */
 	if (judgement->stacks && jp_new_file_keep(&judgement->stacks_file, ret ? NULL : err))
 		return ret ?: -EIO;
 	if (ret && !*err->text)

@@ -7,18 +7,19 @@
 #include "harness/command/limit.h"
 #include "harness/model/unwind/unwind.h"
 
-/* `jitproof judge FILE`: judges a perf.data without truth. */
+/* Arguments of `jitproof judge FILE`, which judges a perf.data without a truth. */
 struct jp_judge_request {
 	bool json, unwind, frame_pointers, partial;
 	enum jp_method method; /* unwinding method */
 	const char *elf, *root, *file;
-	const char *stacks;    /* file for the stacks, or NULL */
+	const char *stacks;    /* path of the file to which unwound stacks are written, or NULL */
 	struct jp_limit limit; /* --fail-if */
 	unsigned int modes;    /* output modes */
 };
 
 /* Returns the options for the struct jp_judge_request @request, without FILE and --json. */
 const struct jp_option *jp_judge_file_rows(void *request);
-/* Judges a file. @confined: in a process without privileges (harness/base/confine.h). Returns the
- * exit status: 0 if the whole file was read, 1 if --fail-if holds, 99 on errors. */
+/* Judges the file of @request. @confined: this process is confined (harness/base/confine.h).
+ * Returns the exit status: 0 if the whole file was read, 1 if the limit of --fail-if is exceeded,
+ * 99 on errors. */
 int jp_judge_file(const struct jp_judge_request *request, bool confined);

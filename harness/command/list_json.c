@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Prints what a case line can contain as JSON: workloads, captures, their options with the known
- * values, and all cases. Programs that make cases of their own read it (ci/hunt). */
+/* Prints as JSON what a case line can contain: workloads, captures, their options with the known
+ * values, and all cases. Programs that generate cases read it (ci/hunt). */
 #include "harness/command/list_json.h"
 
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "harness/command/workload_rows.h"
 #include "workloads/emit/workload.h"
 
-/* Writes the values of @option: its words, or nothing for a switch and for other values. */
+/* Writes the allowed words of @option. Writes none for a switch and for options with arbitrary
+ * values. */
 static void write_values(struct jp_json *json, const struct jp_option *option)
 {
 	jp_cleanup_free char *text = NULL;

@@ -18,7 +18,7 @@
 
 static int print_version(void)
 {
-	/* Constant size: a longer commit name must not move other data. */
+	/* The array has a fixed size, so that a longer commit name does not move other data. */
 	static const char commit[64] = JP_COMMIT;
 
 	printf("jitproof %s (%s)\n", JP_VERSION, commit);
@@ -39,7 +39,8 @@ static int print_usage(FILE *out)
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
 }
 
-/* Opens closed standard descriptors: otherwise a file of ours could become standard output. */
+/* Opens /dev/null for standard descriptors that are closed: otherwise a file that we open could get
+ * the number of standard output. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
@@ -51,7 +52,8 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
-/* Returns whether the stack may grow. If not, a process would die without a message. */
+/* Returns whether the stack may grow far enough. If not, the process would die without a
+ * message. */
 static bool has_stack(void)
 {
 	enum { LEAST = 1 << 20 };

@@ -23,7 +23,7 @@ struct run_task {
 	enum run_task_kind kind;
 	size_t index;
 	bool watched;
-	enum jp_outcome outcome; /* if it was not judged */
+	enum jp_outcome outcome; /* outcome of a case that is not to be judged */
 	double seconds;
 	char why[2048];
 	char dir[PATH_MAX];
@@ -52,7 +52,7 @@ static void judge_case(struct jp_report *report, const struct run_task *work, in
 	done->outcome = result->outcome;
 }
 
-/* Reports a case of a run without judging. */
+/* Reports the case of @work in a run whose cases are not judged (--no-judge). */
 static void print_unjudged(struct jp_report *report, const struct run_task *work)
 {
 	struct jp_result *result = jp_report_next(report);
@@ -64,7 +64,8 @@ static void print_unjudged(struct jp_report *report, const struct run_task *work
 	fflush(stdout);
 }
 
-/* Writes the page, and gives it its name. Returns 0, or -errno and a message. */
+/* Completes the HTML page @page, which then appears under its path. Returns 0, or -errno and a
+ * message. */
 static int keep_page(struct jp_report *report, const char *dir, struct jp_new_file *page,
 		     struct jp_error *err)
 {
@@ -105,7 +106,8 @@ static void cut_report_short(struct jp_report *report, const char *dir, const ch
 		jp_command_broken("run", &err);
 }
 
-/* Serves the runner's messages until it ends. */
+/* Handles the runner's requests until the runner ends. Returns the exit status of the judge
+ * process. */
 static int serve_runner(const struct jp_run_start *start, int channel, struct jp_new_file *page)
 {
 	const char *dir = start->dir->path;
@@ -142,8 +144,8 @@ static int serve_runner(const struct jp_run_start *start, int channel, struct jp
 	return JP_EXIT_OK;
 }
 
-/* Waits for the runner after the judge has ended with @judged, and cleans up. Returns the exit
- * status. */
+/* Runs in the parent after the judge has ended with the exit status @judged: waits for the runner,
+ * and cleans up if it was killed. Returns the exit status. */
 static int clean_up(void *context, int judged)
 {
 	const struct jp_run_start *start = context;
@@ -153,7 +155,7 @@ static int clean_up(void *context, int judged)
 		return judged ? judged : WEXITSTATUS(status);
 	if (start->dir->temporary && !start->keep)
 		jp_run_dir_remove(start->dir->path);
-	/* We ended the runner ourselves, and have printed the reason. */
+	/* If the judge failed, it has printed why; the runner's end is only a consequence. */
 	return judged == JP_EXIT_BROKEN ? judged : jp_survivor_status("run", status);
 }
 
@@ -188,11 +190,11 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 	if (start->report->jsonl && start->report->ktap && (start->report->html || !start->html)) {
 		ret = jp_confine_enter(&confine, status, err);
 	} else {
-		close(channel); /* the runner waits for an answer */
+		close(channel); /* so that the runner, which waits for an answer, ends */
 		ret = -EIO;
 	}
 	if (!ret) {
-		/* The runner ends before this process. */
+		/* This process must live until the runner has ended, which handles the signals. */
 		jp_survivor_signals(SIG_IGN);
 		*status = serve_runner(start, channel, &page);
 		return 1;
@@ -204,7 +206,8 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 	return 1;
 }
 
-/* Creates the run directory in the runner, and announces it to the process that will remove it. */
+/* Runs in the runner: creates the run directory, and sends its path to the parent, which may have
+ * to remove it. */
 static int make_folder(const struct jp_run_start *start, int channel, struct jp_error *err)
 {
 	int ret = jp_run_dir_make(start->dir, start->output, err);

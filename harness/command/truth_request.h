@@ -6,12 +6,12 @@
 #include "harness/base/option.h"
 #include "harness/run/gather.h"
 
-/* Arguments --truth TRUTH ... FILE of the commands that compare any profiler's file with a
- * truth. */
+/* Arguments of the commands that compare a perf.data of any profiler with a truth: --truth TRUTH
+ * ... FILE. */
 struct jp_truth_request {
 	const char *command;
 	const char *keep; /* -o: the folder to create and keep; NULL: a temporary one */
-	bool keeps;       /* the command takes -o */
+	bool keeps;       /* the command has the option -o */
 	bool json;
 	unsigned modes; /* output modes */
 	struct jp_gathering gathering;
@@ -19,8 +19,8 @@ struct jp_truth_request {
 
 /* Returns the options for the struct jp_truth_request @request. */
 const struct jp_option *jp_truth_rows(void *request);
-/* Judges the folder @dir. Returns the exit status, with a message in @err on errors. */
+/* Judges the case folder @dir. Returns the exit status, and on errors a message in @err. */
 typedef int jp_truth_judge(struct jp_truth_request *request, const char *dir, struct jp_error *err);
-/* Gathers the files into a case's folder, drops privileges, and calls @judge. Returns the exit
- * status. */
+/* Copies the files into a new case folder (jp_gather()), drops privileges, and calls @judge.
+ * Returns the exit status. */
 int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *judge);

@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-/* Registered names as values of options and operands (print_values of struct jp_option). */
+/* Functions that print registered names as possible values of options and operands (print_values of
+ * struct jp_option). */
 
 /* Prints the workloads with their descriptions. */
 void jp_print_workloads(FILE *out);

@@ -9,7 +9,8 @@
 
 #include "harness/base/return_address.h"
 
-/* Assembly, since the facts depend on the order of the instructions. */
+/* The functions of code.h are in assembly, because facts depend on the order of their
+ * instructions. */
 __asm__(".macro begin name\n"
 	".balign 16\n"
 	".globl jp_code_\\name, jp_code_\\name\\()_end\n"
@@ -74,7 +75,8 @@ __asm__(".macro begin name\n"
 	"jp_code_plain_end:\n"
 	".popsection\n");
 
-/* The machine has one landing pad, and nops of one length. */
+/* Functions for facts about landing pads and nops: arm64 has one landing pad (bti c), and nops of
+ * one length. */
 __asm__(".pushsection .text\n"
 	"	begin endbr\n"
 	"	hint 34\n" /* bti c */
@@ -112,8 +114,8 @@ __asm__(".pushsection .text\n"
 	"	ldp x29, x30, [sp], 32\n"
 	"	ret\n"
 
-	/* A system call: the handler of a brk would return to the same brk. 172 is getpid, 129 is
-	 * kill, 5 is SIGTRAP. */
+	/* Raises SIGTRAP by kill(getpid(), SIGTRAP), not by brk: the handler would return to the
+	 * same brk. 172 is getpid, 129 is kill, 5 is SIGTRAP. */
 	"	begin trap\n"
 	"	frame\n"
 	"	mov x8, 172\n"
@@ -137,7 +139,7 @@ __asm__(".pushsection .text\n"
 	"	return_from deep\n"
 	".popsection\n");
 
-/* System calls by number: 93 is exit, 214 is brk. */
+/* The programs of code.h. System call 93 is exit, 214 is brk. */
 __asm__(".pushsection .text\n"
 	".globl jp_code_exit, jp_code_exit_end, jp_code_brk, jp_code_brk_end\n"
 	"jp_code_brk:\n"
@@ -166,7 +168,7 @@ uint64_t jp_code_interrupted(const void *ucontext)
 	return ((const ucontext_t *)ucontext)->uc_mcontext.pc;
 }
 
-/* Signs its return address, and calls the leaf with a frame pointer. */
+/* A middle function with a frame pointer that signs its return address. */
 void jp_code_signing(void);
 
 static bool is_signed(uint64_t word)
@@ -180,7 +182,7 @@ static void find_signatures(struct jp_answer *answer)
 	bool in_chain = false, in_dump = false;
 	struct jp_event event;
 	struct jp_watch watch;
-	/* The leaf's frame record, and the signing function's. */
+	/* The top of the dumped stack: the frame records of the leaf and of jp_code_signing(). */
 	uint64_t words[4];
 
 	if (!(getauxval(AT_HWCAP) & HWCAP_PACA)) {
@@ -191,7 +193,8 @@ static void find_signatures(struct jp_answer *answer)
 	attr.sample_stack_user = sizeof(words);
 	if (!jp_watch_open(&watch, &attr, JP_WATCH_PAGES, answer))
 		return;
-	/* One signature in 128 is zero; the key is the process's, the stack pointer varies. */
+	/* Try several times: one signature in 128 is zero. It depends on the key, which stays, and
+	 * on the stack pointer, which alloca() varies. */
 	for (unsigned i = 0; i < 8; i++) {
 		char *room = __builtin_alloca(16);
 

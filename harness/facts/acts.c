@@ -9,7 +9,8 @@
 #include "harness/facts/test_region.h"
 
 struct act {
-	char verb[16], word[16]; /* the last word */
+	/* the argument behind the range, or behind a verb without a range */
+	char verb[16], word[16];
 	int page, pages;
 };
 
@@ -44,7 +45,7 @@ static void remap_pages(struct jp_answer *answer, const struct act *act)
 		jp_answer_failed(answer, "mremap");
 }
 
-/* Acts on the test region. Returns false if there is no such act. */
+/* Performs an act on the test region. Returns false if there is no such act. */
 static bool act_on_region(struct jp_answer *answer, const struct act *act)
 {
 	static const char *const verbs[] = {"map",   "locked", "grows-down", "protect",

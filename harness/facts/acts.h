@@ -4,8 +4,9 @@
 #include "harness/facts/watch.h"
 
 /*
- * Runs a probe that @acts describes: acts on the test region, and statements about the records of
- * @watch, separated by ';'. A RANGE is "PAGE+PAGES", a PROT one of rwx, rw, rx, r, x, none.
+ * Runs the probe of a fact that the text @acts describes: a list, separated by ';', of system calls
+ * on the test region (test_region.h), and of commands that add records of @watch to the answer. A
+ * RANGE is "PAGE+PAGES", a PROT one of rwx, rw, rx, r, x, none.
  *
  * 	map RANGE PROT     locked RANGE PROT     grows-down RANGE PROT
  * 	protect RANGE PROT     unmap RANGE     write RANGE     (to each page)
@@ -14,5 +15,6 @@
  * 	forget     (discards the records so far)
  * 	tell range|prot|place|all     (jp_answer_maps())
  * 	say WORD     (adds WORD to the answer)
+ *
  */
 void jp_acts_probe(struct jp_answer *answer, struct jp_watch *watch, const char *acts);

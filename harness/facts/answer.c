@@ -58,7 +58,7 @@ void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(thing, sizeof(thing), fmt, args);
 	va_end(args);
-	/* State each missing thing once. */
+	/* Do not repeat a reason that is stated already. */
 	if (strstr(answer->missing, thing))
 		return;
 	snprintf(answer->missing + used, sizeof(answer->missing) - used, "%s%s", used ? ", " : "",
@@ -72,7 +72,8 @@ void jp_answer_failed(struct jp_answer *answer, const char *call)
 
 const char *jp_answer_errno(int error)
 {
-	enum { NOT_SUPPORTED = 524 }; /* an error of the kernel that programs should not see */
+	/* ENOTSUPP, an error number that the kernel should not return to programs */
+	enum { NOT_SUPPORTED = 524 };
 	const char *name = error ? strerrorname_np(error) : "ok";
 
 	if (error == NOT_SUPPORTED)

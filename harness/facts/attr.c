@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sizes and limits of perf_event_open() attributes. */
+/* Facts about sizes and limits of perf_event_open() attributes. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -101,8 +101,8 @@ static void map_ring_of_any_cpu(struct jp_answer *answer)
 	struct jp_answer mapped = {0};
 	struct jp_watch watch;
 
-	/* The watch's own event belongs to one CPU and can be mapped; an event of all CPUs
-	 * cannot. */
+	/* First check that the event of jp_watch_open(), which is of one CPU, can be mapped. Then
+	 * try an event of all CPUs, which cannot. */
 	if (!jp_watch_open(&watch, &attr, 1, answer))
 		return;
 	jp_watch_close(&watch);

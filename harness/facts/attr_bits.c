@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Flags and bits that perf_event_open() accepts: tried, not looked up in a header. */
+/* Facts about the flags and bits that perf_event_open() accepts, found by trying. */
 #include <errno.h>
 
 #include "harness/facts/trial.h"
 
 enum { BITS = 64 };
 
-/* A dummy event with one or two flags and further bits of sample_type, as @answer->how encodes
- * them. */
+/* Encodes in jp_fact.how a dummy event with one or two flags and further bits of sample_type. */
 #define HOW(flag, other, type) ((flag) | (other) << 8 | (long)(type) << 16)
 
 static void try_flags(struct jp_answer *answer)
@@ -47,17 +46,19 @@ static struct perf_event_attr make_attr(enum part part, unsigned int bit)
 	return attr;
 }
 
-/* Returns whether the kernel knows the bit, by its error. */
+/* Returns whether the kernel knows a bit of @part, from the @error of perf_event_open() with this
+ * bit. */
 static bool is_known(enum part part, int error)
 {
-	/* The kernel demands that reserved flags are zero: the first unknown flag fails for that
-	 * reason only. Flags that need another flag fail with EINVAL too: they are below a flag
-	 * that is accepted. */
+	/* The kernel rejects reserved flags with EINVAL, but also flags that need another flag.
+	 * Only the highest accepted flag is stated, and such flags are below one that is
+	 * accepted. */
 	if (part == FLAG)
 		return !error;
 	if (part == SOFTWARE)
 		return !error || error == EOPNOTSUPP || error == EACCES;
-	/* A dummy event has no branches: a known bit fails later, with another error. */
+	/* A dummy event has no branches, so a known bit fails later, with another error than
+	 * EINVAL. */
 	return error != EINVAL;
 }
 

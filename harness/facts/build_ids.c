@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mapping records with build ids, alone and beside an event that requests none. */
+/* Facts about mapping records with build ids, also while another event requests none. */
 #include "harness/facts/test_region.h"
 #include "harness/facts/state_maps.h"
 #include "harness/facts/tiny_program.h"
@@ -53,8 +53,8 @@ static void read_id_size(struct jp_answer *answer, struct jp_watch *watch)
 	}
 }
 
-/* States what an event without build ids gets beside an event with build ids: opened before it, if
- * @answer->how. */
+/* Opens an event without build ids and another with build ids, and states what the former gets.
+ * @answer->how: the event with build ids is opened first. */
 static void open_two_events(struct jp_answer *answer)
 {
 	struct perf_event_attr plain = jp_watch_sideband(), asking = jp_watch_sideband();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* System calls that code heaps and profilers use if the kernel has them. */
+/* Facts about system calls that JIT code heaps and profilers use if the kernel has them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "harness/facts/test_region.h"
 #include "harness/facts/state_maps.h"
 
-/* Numbers that a C library or its kernel headers may be too old for. */
+/* Constants that the installed headers may lack. */
 enum {
 	MEMFD_NOEXEC_SEAL = 8,
 	MEMFD_EXEC = 16,
@@ -84,7 +84,7 @@ static void install_guard(struct jp_answer *answer, struct jp_watch *watch)
 static void collapse_pages(struct jp_answer *answer)
 {
 	jp_test_region_map(answer, 0, 1, JP_RW);
-	/* On an empty range: the kernel only checks the advice. */
+	/* For an empty range the kernel only checks whether it knows the advice. */
 	jp_answer_call(answer, "", madvise(jp_test_region_at(0), 0, ADVICE_COLLAPSE));
 }
 
@@ -120,7 +120,7 @@ static void name_mapping(struct jp_answer *answer)
 static void try_shadow_stack(struct jp_answer *answer)
 {
 	errno = 0;
-	/* Without a size: a kernel that has the call rejects it with another error. */
+	/* With size 0, a kernel that has the call rejects it with another error than ENOSYS. */
 	syscall(SYSCALL_MAP_SHADOW_STACK, 0UL, 0UL, 0U);
 	jp_answer_text(answer, "%s", jp_answer_errno(errno));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's walk of frame pointers, from chosen instructions. */
+/* Facts about callchains by frame pointers, sampled at chosen instructions. */
 #include "harness/facts/read_chain.h"
 
 #include <signal.h>
@@ -8,7 +8,8 @@
 
 enum { BODY, ENTRY, PUSHED, RET, PLAIN, PLAIN_MIDDLE };
 
-/* States the chain at an instruction of a leaf that a middle calls. */
+/* States the callchain at one instruction of a leaf function that a middle function calls
+ * (code.h). */
 static void walk_from_place(struct jp_answer *answer)
 {
 	const struct {
@@ -34,7 +35,7 @@ static void walk_from_place(struct jp_answer *answer)
 
 enum { ZERO, UNMAPPED, ABSENT, NON_CANONICAL, CYCLE, UNALIGNED };
 
-/* States how many addresses the chain has with an odd frame pointer. */
+/* States how many addresses the callchain has if the frame pointer is invalid or unusual. */
 static void walk_odd_frame(struct jp_answer *answer)
 {
 	static uint64_t cycle[2] = {0, 0x1234567};
@@ -62,7 +63,8 @@ static void walk_odd_frame(struct jp_answer *answer)
 	jp_answer_chain_length(answer, &watch);
 }
 
-/* Uses 300 callers, with at most @answer->how in the chain. */
+/* States how many addresses the callchain has with 300 callers and attr.sample_max_stack =
+ * @answer->how. */
 static void walk_deep_chain(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_deep_body);
@@ -88,7 +90,8 @@ static void walk_from_handler(struct jp_answer *answer)
 	struct jp_watch watch;
 	uint64_t addr;
 
-	/* middle calls a faulting instruction: the handler is above an instruction of ours. */
+	/* jp_code_trap() raises the signal, so that the handler's caller, by the chain, is an
+	 * instruction of known code. */
 	sigaction(SIGTRAP, &act, NULL);
 	if (!jp_chain_open(&watch, jp_code_leaf_body, answer))
 		return;
@@ -96,7 +99,8 @@ static void walk_from_handler(struct jp_answer *answer)
 	if (!jp_chain_next(&watch, &event, answer))
 		return;
 	jp_answer_list(answer);
-	/* The chain: handler, its return in the library, then the interrupted instruction. */
+	/* The chain should have the handler, the C library's signal return, and the interrupted
+	 * instruction. */
 	for (size_t i = 0; i < 6 && i < event.sample.nr_chain; i++) {
 		addr = event.sample.chain[i];
 		if (addr >= JP_CHAIN_MARKER)

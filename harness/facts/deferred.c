@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* User callchains that the kernel walks on the way back to user space. */
+/* Facts about deferred user callchains, which the kernel walks on its way back to user space. */
 #include "harness/facts/read_chain.h"
 
 #include "harness/facts/test_region.h"
 
 enum { TOLD = 8 };
 
-/* Contents of a sample and of the record with its chain. */
+/* Contents of a sample and of the later record with its deferred callchain. */
 struct both {
 	bool sampled, brought;
-	bool with_cookie; /* the sample's chain ends with a cookie */
-	uint64_t last;    /* last entry of the sample's chain */
+	/* the sample's chain ends with a cookie, which the later record repeats */
+	bool with_cookie;
+	uint64_t last; /* last entry of the sample's chain */
 	uint64_t cookie, count, ips[TOLD];
 };
 
@@ -34,7 +35,8 @@ static void copy_sample(struct both *both, const struct jp_event *event)
 	both->last = count ? chain[count - 1] : 0;
 }
 
-/* Reads both. Returns false if no record has the chain. */
+/* Reads a sample and its deferred callchain. Returns false if there is no record with the
+ * callchain. */
 static bool read_both(struct jp_answer *answer, struct jp_watch *watch, struct both *both)
 {
 	struct jp_event event;
@@ -56,7 +58,8 @@ static bool read_both(struct jp_answer *answer, struct jp_watch *watch, struct b
 	return both->brought;
 }
 
-/* States the names in the chain, up to outer. */
+/* States the names of the functions in the deferred callchain, up to the caller of
+ * jp_code_outer(). */
 static void answer_names(struct jp_answer *answer, const struct both *both)
 {
 	for (size_t i = 0; i < both->count && i < TOLD; i++) {
@@ -105,7 +108,7 @@ static void defer_deep_chain(struct jp_answer *answer)
 
 	if (!open_deferred(&watch, jp_code_deep_body, true, answer))
 		return;
-	/* Subtract the callers that every chain of this program has. */
+	/* Subtract the callers of this function, which every chain of this program has. */
 	jp_code_deep(300);
 	answer_length(answer, &watch);
 	before = answer->count ? answer->items[0].number : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records that an exec leaves in the ring of the process that started it. */
+/* Facts about the records that an exec of a child causes. */
 #include <pthread.h>
 #include <unistd.h>
 

@@ -7,12 +7,14 @@
 #include "harness/base/registry.h"
 
 /*
- * Facts: behaviour of this kernel, recorded and compared between kernels, without a judgement. Each
- * fact has a probe, which acts and watches, in a child process on one CPU; a crash or a hang loses
- * only that fact.
+ * A fact is an observed behaviour of the running kernel. Facts are recorded and compared between
+ * kernels, without a judgement. Each fact has a probe, a function that performs some actions and
+ * reads the resulting perf records. It runs in a child process on one CPU, so a crash or a hang
+ * loses only that fact.
  *
- * A value must be the same in each run on the same kernel: addresses relative to a base and in
- * pages, processes as letters, no times, nothing that depends on free memory.
+ * The value of a fact must be the same in each run on the same kernel. So it states addresses in
+ * pages relative to a base, processes as letters, no times, and nothing that depends on free
+ * memory.
  */
 enum { JP_ANSWER_ITEMS = 64, JP_ANSWER_TEXT = 160, JP_ANSWER_MISSING = 1024 };
 
@@ -22,43 +24,46 @@ struct jp_answer_item {
 	char text[JP_ANSWER_TEXT];
 };
 
-/* Answer of a probe, in memory shared with its parent. */
+/* The answer of a probe: the fact's value, or what was missing. In memory shared with the parent of
+ * the probe's process. */
 struct jp_answer {
-	long how;      /* parameter of the requested fact */
-	bool complete; /* the probe came to its end */
+	long how;      /* jp_fact.how of the requested fact */
+	bool complete; /* the probe has run to its end */
 	bool is_list;
 	bool overflow;
 	unsigned int count;
 	struct jp_answer_item items[JP_ANSWER_ITEMS];
-	char missing[JP_ANSWER_MISSING]; /* "": nothing */
+	char missing[JP_ANSWER_MISSING]; /* why there is no value; "": nothing is missing */
 };
 
 struct jp_watch;
 struct jp_fact {
 	const char *name;  /* FAMILY.WHAT[.HOW] */
-	const char *about; /* one sentence: the act, and the meaning of the value */
+	const char *about; /* one sentence: what the probe does, and the meaning of the value */
 	void (*probe)(struct jp_answer *answer);
-	long how; /* parameter in the probe's answer */
-	/* A probe with an open jp_watch_sideband(), whose attr also has the flag @bit unless 0. */
+	long how; /* parameter that the probe finds in its answer */
+	/* A probe to which the event of jp_watch_sideband() is passed, already open. Unless @bit is
+	 * 0, its attr also has that flag. */
 	void (*watched)(struct jp_answer *answer, struct jp_watch *watch);
 	unsigned int bit;
-	const char *acts; /* the probe's text, if there is no function: harness/facts/acts.h */
+	/* text of jp_acts_probe() that describes the probe, if there is no function */
+	const char *acts;
 };
 
-/* Sets the value, or adds one to a list. */
+/* Sets the value of the fact, or adds an entry if the value is a list. */
 void jp_answer_text(struct jp_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void jp_answer_number(struct jp_answer *answer, uint64_t number);
-/* Adds the result of @call: errno's name if it @failed, else "ok"; after @call and a blank unless
- * @call is "". */
+/* Adds the result of the system call @call: the name of errno if it @failed, else "ok". Unless
+ * @call is "", that name and a blank come first. */
 void jp_answer_call(struct jp_answer *answer, const char *call, bool failed);
-/* Makes the value a list, also with no or one entry. */
+/* Makes the value a list, even if it has no or one entry. */
 void jp_answer_list(struct jp_answer *answer);
-/* Adds a missing thing: then there is no value, for this reason. Probes continue, so that all
- * missing things are stated; later values do not count. */
+/* Adds a reason why the fact has no value here. Probes continue, so that all such reasons are
+ * stated; values are ignored then. */
 void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Adds @call, which failed with errno, to the missing things. */
+/* Adds as such a reason (jp_answer_missing()) that @call failed with errno. */
 void jp_answer_failed(struct jp_answer *answer, const char *call);
 /* Returns the name of an error; "ok" for 0. */
 const char *jp_answer_errno(int error);

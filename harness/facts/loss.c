@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rings: what happens if they are full, when readers are woken, how large they may be. */
+/* Facts about rings: what happens if they are full, when readers are woken, how large they may
+ * be. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -14,7 +15,8 @@
 
 enum { FLIPS = 200 };
 
-/* Writes FLIPS records of a page that becomes executable into a ring of one page. */
+/* Makes a page executable FLIPS times, which causes more records than the ring of one page can
+ * hold. */
 static void flood_ring(struct jp_answer *answer)
 {
 	jp_test_region_map(answer, 0, 1, JP_RW);

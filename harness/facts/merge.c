@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a mapping record covers: the whole mapping after mmap, mprotect or mremap, merged with its
- * neighbours. */
+/* Facts about the range in a mapping record, which is that of the whole mapping after mmap,
+ * mprotect or mremap, merged with its neighbours. */
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -71,8 +71,8 @@ static const struct jp_fact facts[] = {
 	 "r-x pages are moved by mremap above others, then one is mapped above both; ranges of the "
 	 "records.",
 	 .acts = "map 0+2 rx; map 16+2 rx; move 16+2 2; map 4+1 rx; tell range"},
-	/* mremap has no record: an mprotect of all pages shows the merged mappings. Written pages
-	 * keep their offsets, so they merge only once they are moved back. */
+	/* mremap causes no record, so an mprotect of all pages makes the merged mappings visible.
+	 * Written pages keep their offsets, so they merge only once they are moved back. */
 	{"merge.remap.beside_unwritten",
 	 "Written pages rwx are moved away by mremap and back, above pages that nobody wrote and "
 	 "that came meanwhile; ranges of the records when all become r-x.",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of mappings in mapping records. */
+/* Facts about the names of mappings in mapping records. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void map_memfd_private(struct jp_answer *answer, struct jp_watch *watch)
 		answer_mapping(answer, watch, MAP_PRIVATE, fd);
 }
 
-/* Maps huge pages without touching them: the mapping reserves them. */
+/* Maps huge pages without touching them, so that none needs to be free (MAP_NORESERVE). */
 static void map_huge_page(struct jp_answer *answer, struct jp_watch *watch)
 {
 	enum { HUGE_PAGES = 512 };
@@ -101,7 +101,7 @@ static void attach_system_v(struct jp_answer *answer, struct jp_watch *watch)
 	if (shmat(id, jp_test_region_at(0), SHM_EXEC | SHM_RDONLY) == (void *)-1)
 		jp_answer_failed(answer, "shmat");
 	jp_answer_list(answer);
-	/* Its inode is the segment's number, which differs in each run. */
+	/* Leave out the inode: it is the number of the segment, which differs in each run. */
 	while (jp_watch_next(watch, &event))
 		if (event.type == JP_EVENT_MAP)
 			jp_answer_text(answer, "%.*s", JP_TELL_NAME_BYTES, event.map.name);
@@ -137,7 +137,7 @@ static void grow_new_heap(struct jp_answer *answer)
 		return;
 	jp_tiny_in_child(answer, program, jp_tiny_run);
 	jp_answer_list(answer);
-	/* Data far below the stack: only the heap is there. */
+	/* Only the heap is a mapping of data far below the stack. */
 	while (jp_watch_next(&watch, &event))
 		if (event.type == JP_EVENT_MAP && event.map.prot == JP_RW &&
 		    event.map.addr < here / 2)
@@ -150,7 +150,7 @@ static void protect_stack_page(struct jp_answer *answer, struct jp_watch *watch)
 {
 	uintptr_t page = jp_test_region_page(), here = (uintptr_t)__builtin_frame_address(0);
 
-	/* The page of this frame, below the page of the program's arguments. */
+	/* The page below that of this function's frame, which is below the program's arguments. */
 	if (mprotect((void *)((here & ~(page - 1)) - page), page, JP_RWX))
 		jp_answer_failed(answer, "mprotect");
 	jp_answer_names(answer, watch);
@@ -185,7 +185,8 @@ static void map_deleted_file(struct jp_answer *answer, struct jp_watch *watch)
 		if (event.type != JP_EVENT_MAP)
 			continue;
 		snprintf(text, sizeof(text), "%.*s", JP_TELL_NAME_BYTES, event.map.name);
-		/* The name that mkostemp() chose is no fact. */
+		/* Leave out the part of the name that mkostemp() chose, which differs in each
+		 * run. */
 		memcpy(text + sizeof(path) - 7, "XXXXXX", 6);
 		jp_answer_text(answer, "%s", text);
 	}

@@ -14,8 +14,8 @@
 #include "harness/facts/acts.h"
 #include "harness/facts/probe_fact.h"
 
-/* Pins the probe and its children to one CPU: an event with a ring belongs to one CPU, which
- * inherit requires. */
+/* Pins the probe and its children to one CPU, because an inherited event can have a ring only if it
+ * is of one CPU. */
 static void pin_to_one_cpu(struct jp_answer *answer)
 {
 	cpu_set_t set, one;
@@ -44,7 +44,7 @@ run_probe(const struct jp_fact *fact, struct jp_answer *answer)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpgid(0, 0);
-	/* Output of programs that a probe starts is no fact. */
+	/* Discard the output of programs that a probe starts. */
 	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
 		dup2(null, fd);
 	pin_to_one_cpu(answer);
@@ -54,7 +54,7 @@ run_probe(const struct jp_fact *fact, struct jp_answer *answer)
 	if (fact->probe)
 		fact->probe(answer);
 	else if (!jp_watch_open(&watch, &attr, JP_WATCH_PAGES, answer))
-		; /* the missing thing is already stated */
+		; /* jp_watch_code() has noted the reason */
 	else if (fact->watched)
 		fact->watched(answer, &watch);
 	else
@@ -63,7 +63,7 @@ run_probe(const struct jp_fact *fact, struct jp_answer *answer)
 	_exit(0);
 }
 
-/* Waits for the end of @pid. Returns its status or ETIMEDOUT. */
+/* Waits at most @limit ms for the end of @pid. Returns 0, ETIMEDOUT or another errno. */
 static int wait_for_end(pid_t pid, unsigned int limit)
 {
 	struct pollfd end = {.fd = pidfd_open(pid, 0), .events = POLLIN};
@@ -104,7 +104,7 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 
 	if (shared == MAP_FAILED)
 		return jp_fail(err, errno, "%s: no memory for its answer", fact->name);
-	/* Adopt the processes that a probe leaves, to end them. */
+	/* Become the parent of processes that the probe leaves behind, to reap them. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pid = fork();
 	if (pid == 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes and threads: which are recorded, with which numbers and in which order. */
+/* Facts about the records of processes and threads: which records there are, with which pids, and
+ * in which order. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -69,7 +70,7 @@ static void clone_with_pid(struct jp_answer *answer)
 	uint64_t args[10] = {0, 0, 0, 0, SIGCHLD, 0, 0, 0, (uint64_t)(uintptr_t)&wanted, 1};
 	long pid;
 
-	/* Find a pid that no process has. */
+	/* Try pids until one is free. */
 	do {
 		wanted--;
 		pid = syscall(SYS_clone3, args, sizeof(args));
@@ -108,8 +109,8 @@ static void run_thread(struct jp_answer *answer, struct jp_watch *watch)
 		return;
 	}
 	pthread_join(thread, NULL);
-	/* The library learns of the end before the EXIT record is written; the number is free after
-	 * it. */
+	/* pthread_join() may return before the kernel writes the EXIT record; the tid is free only
+	 * afterwards. */
 	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
 		sched_yield();
 	jp_answer_records(answer, watch);
@@ -139,7 +140,7 @@ static void count_switches(struct jp_answer *answer)
 	attr.inherit = 0;
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
-	/* Nothing can end this wait before the thread gives up its CPU. */
+	/* This wait always switches the thread out, because nothing can end it early. */
 	poll(NULL, 0, WAIT_MS);
 	while (jp_watch_next(&watch, &event)) {
 		if (event.record_type != JP_PERF_RECORD_SWITCH ||
@@ -149,7 +150,7 @@ static void count_switches(struct jp_answer *answer)
 		out += !!(event.misc & JP_PERF_MISC_SWITCH_OUT);
 	}
 	jp_answer_list(answer);
-	/* The number depends on the scheduler. */
+	/* State only whether there were such records: their number depends on the scheduler. */
 	jp_answer_text(answer, "out %s", out ? "told" : "not told");
 	jp_answer_text(answer, "in %s", in ? "told" : "not told");
 }

@@ -31,7 +31,7 @@ void jp_answer_chain_length(struct jp_answer *answer, struct jp_watch *watch)
 
 void jp_answer_chain(struct jp_answer *answer, struct jp_watch *watch)
 {
-	/* Symbols of the linker. */
+	/* The linker defines these: the limits of this program's code. */
 	extern const char __executable_start[], etext[];
 	struct jp_event event;
 

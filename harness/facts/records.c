@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Operations with a mapping record, and its contents. */
+/* Facts about which operations cause a mapping record, and about its contents. */
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>

@@ -4,7 +4,8 @@
 #include <asm/perf_regs.h>
 #include <ucontext.h>
 
-/* Assembly, since the facts depend on the order of the instructions. */
+/* The functions of code.h are in assembly, because facts depend on the order of their
+ * instructions. */
 __asm__(".macro begin name\n"
 	".balign 16\n"
 	".globl jp_code_\\name, jp_code_\\name\\()_end\n"
@@ -30,7 +31,7 @@ __asm__(".macro begin name\n"
 	"jp_code_\\name\\()_end:\n"
 	".endm\n"
 	".pushsection .text\n"
-	/* Instructions of two bytes would be no room for a breakpoint's four. */
+	/* Use no compressed instructions: a breakpoint needs four bytes. */
 	".option push\n"
 	".option norvc\n"
 	"	begin outer\n"
@@ -76,7 +77,8 @@ __asm__(".macro begin name\n"
 	".option pop\n"
 	".popsection\n");
 
-/* The machine has no landing pad before Zicfilp, and nops of four bytes. */
+/* Functions for facts about landing pads and nops: riscv64 has no landing pad before Zicfilp, and
+ * only nops of four bytes. */
 __asm__(".pushsection .text\n"
 	".option push\n"
 	".option norvc\n"
@@ -119,8 +121,8 @@ __asm__(".pushsection .text\n"
 	"	addi sp, sp, 32\n"
 	"	ret\n"
 
-	/* A system call: the handler of an ebreak would return to the same ebreak. 172 is getpid,
-	 * 129 is kill, 5 is SIGTRAP. */
+	/* Raises SIGTRAP by kill(getpid(), SIGTRAP), not by ebreak: the handler would return to the
+	 * same ebreak. 172 is getpid, 129 is kill, 5 is SIGTRAP. */
 	"	begin trap\n"
 	"	frame\n"
 	"	li a7, 172\n"
@@ -145,7 +147,7 @@ __asm__(".pushsection .text\n"
 	".option pop\n"
 	".popsection\n");
 
-/* System calls by number: 93 is exit, 214 is brk. */
+/* The programs of code.h. System call 93 is exit, 214 is brk. */
 __asm__(".pushsection .text\n"
 	".globl jp_code_exit, jp_code_exit_end, jp_code_brk, jp_code_brk_end\n"
 	"jp_code_brk:\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Other contents of a sample: dumps, registers, deferred chains; and execution breakpoints. */
+/* Facts about other contents of samples (stack dumps, registers), and about execution
+ * breakpoints. */
 #include "harness/facts/read_chain.h"
 
 #include <sched.h>
@@ -88,7 +89,8 @@ static struct {
 
 static void store_trap(int number, siginfo_t *info, void *context)
 {
-	enum { PERF_DATA = 24 }; /* in a siginfo whose si_code is TRAP_PERF */
+	/* offset of si_perf_data in a siginfo_t whose si_code is TRAP_PERF */
+	enum { PERF_DATA = 24 };
 
 	trap.code = info->si_code;
 	memcpy(&trap.data, (const char *)info + PERF_DATA, sizeof(trap.data));
@@ -154,14 +156,15 @@ static void compare_registers(struct jp_answer *answer)
 
 enum { SHORT_STACK = 0 };
 
-/* Requests @answer->how bytes of stack; SHORT_STACK: 8192 near the end of the stack. */
+/* States the size of the stack dump if attr.sample_stack_user is @answer->how; SHORT_STACK: if it
+ * is 8192 but the stack ends earlier. */
 static void dump_stack(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	struct jp_event event;
 	struct jp_watch watch;
 
-	/* The length of the chain depends on the C library. */
+	/* Request no callchain, whose length depends on the C library. */
 	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 	attr.sample_type |= PERF_SAMPLE_STACK_USER;
 	attr.sample_stack_user = answer->how == SHORT_STACK ? 8192 : (uint32_t)answer->how;
@@ -172,7 +175,7 @@ static void dump_stack(struct jp_answer *answer)
 		jp_test_region_write(0, 4);
 		jp_code_on_stack(jp_test_region_at(4), jp_code_leaf);
 	} else {
-		char capacity[80000]; /* more than the largest dump */
+		char capacity[80000]; /* more bytes than the largest dump has */
 
 		__asm__ volatile("" : : "r"(capacity) : "memory");
 		memset(capacity, 1, sizeof(capacity));

@@ -9,7 +9,8 @@
 
 enum { REGION_PAGES = 4096 };
 
-/* Stores the address in pages from the test region's middle. Returns false if it is outside. */
+/* Stores in *@page the distance of @addr from the middle of the test region in pages. Returns false
+ * if @addr is outside the region. */
 static bool find_page(uint64_t addr, int *page)
 {
 	int64_t from = (int64_t)(addr - (uint64_t)(uintptr_t)jp_test_region_at(0));
@@ -43,7 +44,8 @@ static void answer_map(struct jp_answer *answer, const struct jp_event *event, i
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %.*s",
 				 JP_TELL_NAME_BYTES, event->map.name);
 	if (how >= JP_TELL_PLACE) {
-		/* State an offset that is an address as such. */
+		/* The offset of an anonymous mapping may be an address in the test region: state
+		 * its page. */
 		if (find_page(event->map.pgoff, &from))
 			snprintf(pgoff, sizeof(pgoff), "page %d", from);
 		else
@@ -80,7 +82,7 @@ void jp_answer_names(struct jp_answer *answer, struct jp_watch *watch)
 				       JP_TELL_NAME_BYTES, event.map.name);
 }
 
-/* Labels of processes and threads, in the order in which they appear. */
+/* Pids and tids by the order in which they appear; the first is called A, the next B. */
 struct pid_labels {
 	uint32_t ids[16];
 	unsigned int count;
@@ -97,7 +99,8 @@ static char label_of(struct pid_labels *labels, uint32_t id)
 	return (char)('A' + labels->count++);
 }
 
-/* Stores "A", or "A/B" for a thread that is not its process's first. */
+/* Stores in @text the letter of the process, "A"; for a thread other than the first of its process
+ * "A/B". */
 static void format_task(struct pid_labels *labels, uint32_t pid, uint32_t tid, char *text)
 {
 	text[0] = label_of(labels, pid);
@@ -118,7 +121,7 @@ static void answer_record(struct jp_answer *answer, const struct jp_event *event
 	switch (event->type) {
 	case JP_EVENT_FORK:
 	case JP_EVENT_EXIT:
-		/* The first to appear gets the first label. */
+		/* Format the parent first, so that it gets the earlier letter. */
 		format_task(labels, event->task.ppid, event->task.ptid, second);
 		format_task(labels, event->pid, event->tid, first);
 		jp_answer_text(answer, "%s %s of %s",

@@ -5,10 +5,10 @@
 
 #include "harness/facts/watch.h"
 
-/* Bytes of a name to state: a path may be longer than an answer. */
+/* Most bytes of a mapping's name in an answer: a path may be longer than an answer can be. */
 enum { JP_TELL_NAME_BYTES = 95 };
 
-/* Parts of a mapping record to state. */
+/* Which fields of a mapping record an answer contains. */
 enum jp_tell {
 	JP_TELL_RANGE, /* "0+4": from page 0 of the test region, four pages */
 	JP_TELL_PROT,  /* "0+4 r-x" */
@@ -16,12 +16,12 @@ enum jp_tell {
 	JP_TELL_PLACE, /* "0+4 r-x //anon pgoff=page 0 ino=no" */
 	JP_TELL_ALL,   /* "0+4 r-x //anon pgoff=page 0 ino=no flags=0x2" */
 };
-/* States a list of the mapping records in the test region. */
+/* Adds to the answer a list of the mapping records in the test region. */
 void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how);
-/* States a list of all mapping records: "r-x //anon". */
+/* Adds a list of all mapping records: "r-x //anon". */
 void jp_answer_names(struct jp_answer *answer, struct jp_watch *watch);
 
-/* States a list of all records: "FORK B of A", "COMM B exec name", "MMAP2 B r-x //anon",
- * "EXIT B of A". Processes and threads are letters in order of appearance; "A" is the caller, "A/B"
- * its thread B. */
+/* Adds a list of all records: "FORK B of A", "COMM B exec name", "MMAP2 B r-x //anon", "EXIT B of
+ * A". Processes and threads are letters in order of appearance; "A" is the caller, "A/B" its thread
+ * B. */
 void jp_answer_records(struct jp_answer *answer, struct jp_watch *watch);

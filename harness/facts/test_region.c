@@ -3,7 +3,8 @@
 
 #include <unistd.h>
 
-/* 64 GiB: above programs linked at fixed addresses, below addresses that the kernel chooses. */
+/* The region's middle, at 64 GiB: above programs linked at fixed addresses, below addresses that
+ * the kernel chooses. */
 static const uintptr_t MIDDLE = UINT64_C(0x1000000000);
 
 size_t jp_test_region_page(void)

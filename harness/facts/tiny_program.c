@@ -81,7 +81,8 @@ int jp_tiny_make_brk(struct jp_answer *answer)
 	return make_program(answer, jp_code_brk, jp_code_brk_end);
 }
 
-/* The descriptor for an exec. The kernel names the process after its number. */
+/* A fixed number for the descriptor that is executed, because the kernel names the process after
+ * it. */
 enum { PLACE = 99 };
 static char *const arguments[] = {"program", NULL};
 static char *const no_environment[] = {NULL};

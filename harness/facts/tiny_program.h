@@ -6,17 +6,17 @@
 #include "harness/facts/fact.h"
 
 /*
- * A program of one page without libraries, in a memfd: the records of its exec depend on the kernel
- * alone. It has a build id.
+ * Makes programs of one page without libraries, in a memfd. So the records of their exec depend on
+ * the kernel alone. The programs have a build id.
  */
-/* Makes a program that exits at once. Returns a close-on-exec descriptor, or -1 and states what is
- * missing. */
+/* Makes a program that exits at once. Returns a close-on-exec descriptor, or -1 and notes in
+ * @answer what is missing. */
 int jp_tiny_make(struct jp_answer *answer);
 /* Makes a program that calls brk(0), and brk() with one, two and three pages more. Returns as
  * jp_tiny_make(). */
 int jp_tiny_make_brk(struct jp_answer *answer);
-/* Executes a program, and exits if that fails: jp_tiny_run() by its path in /proc,
- * jp_tiny_run_descriptor() by execveat(). */
+/* Ways to execute the program of descriptor @program: jp_tiny_run() by its path in /proc,
+ * jp_tiny_run_descriptor() by execveat(). If that fails, they exit. */
 typedef void (*jp_tiny_way)(int program);
 void jp_tiny_run(int program) __attribute__((noreturn));
 void jp_tiny_run_descriptor(int program) __attribute__((noreturn));

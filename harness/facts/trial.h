@@ -3,11 +3,11 @@
 
 #include "harness/facts/watch.h"
 
-/* Trials of the attributes that perf_event_open() accepts. */
-/* Returns the attr of a dummy event, which needs the least rights. */
+/* Functions to try which attributes perf_event_open() accepts. */
+/* Returns the attr of a dummy event, the event that needs the fewest privileges. */
 struct perf_event_attr jp_trial_dummy(void);
-/* Opens and closes an event. Returns 0, or the errno of perf_event_open(). */
+/* Opens an event with @attr and closes it. Returns 0, or the errno of perf_event_open(). */
 int jp_trial_open(struct perf_event_attr *attr);
-/* Returns whether the kernel allows a dummy event; if not, no trial has a meaning, and the reason
- * is stated as missing. */
+/* Returns whether the kernel allows a dummy event. If not, trials have no meaning: notes the reason
+ * as missing in @answer. */
 bool jp_trial_is_allowed(struct jp_answer *answer);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Uprobes: the chains of their samples, and the mappings that the kernel makes for them. */
+/* Facts about uprobes: the callchains of their samples, and the mappings that the kernel makes for
+ * them. */
 #include "harness/facts/read_chain.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "harness/facts/state_maps.h"
 #include "harness/format/procmaps/procmaps.h"
 
-/* A file and an offset in it. */
+/* Where a uprobe is set: a file and an offset in it. */
 struct place {
 	char path[4096];
 	uint64_t offset;
@@ -85,7 +86,7 @@ static bool open_probe(struct jp_watch *watch, const struct place *place, bool o
 
 enum where { PUSH, ENDBR64, NOP5, NOP10, RETURN };
 
-/* Returns the leaf that begins with the instruction @where. */
+/* Returns the leaf function that begins with the instruction @where. */
 static jp_code get_leaf(enum where where)
 {
 	const jp_code leaves[] = {jp_code_leaf, jp_code_endbr, jp_code_nop5, jp_code_nop10,
@@ -94,7 +95,8 @@ static jp_code get_leaf(enum where where)
 	return leaves[where];
 }
 
-/* States the chain of a probe at a leaf's start, or at its return, while middle calls it. */
+/* States the callchain of a uprobe at the start of a leaf function, or of a uretprobe at its
+ * return, when jp_code_middle() calls it. */
 static void walk_at_probe(struct jp_answer *answer)
 {
 	jp_code leaf = get_leaf((enum where)answer->how);
@@ -121,8 +123,8 @@ static void walk_over_pending_return(struct jp_answer *answer)
 	jp_answer_chain(answer, &watch);
 }
 
-/* States the executable mappings that the kernel makes while a probed leaf is called three times.
- */
+/* States the executable mappings that the kernel makes while a leaf function with a uprobe is
+ * called three times. */
 static void list_probe_mappings(struct jp_answer *answer)
 {
 	jp_code leaf = get_leaf((enum where)answer->how);

@@ -4,7 +4,8 @@
 #include <asm/perf_regs.h>
 #include <ucontext.h>
 
-/* Assembly, since the facts depend on the order of the instructions. */
+/* The functions of code.h are in assembly, because facts depend on the order of their
+ * instructions. */
 __asm__(".macro begin name\n"
 	".balign 16\n"
 	".globl jp_code_\\name, jp_code_\\name\\()_end\n"
@@ -115,7 +116,7 @@ __asm__(".pushsection .text\n"
 	"	return_from deep\n"
 	".popsection\n");
 
-/* System calls by number: 60 is exit, 12 is brk. */
+/* The programs of code.h. System call 60 is exit, 12 is brk. */
 __asm__(".pushsection .text\n"
 	".globl jp_code_exit, jp_code_exit_end, jp_code_brk, jp_code_brk_end\n"
 	"jp_code_brk:\n"

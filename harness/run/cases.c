@@ -9,7 +9,8 @@
 #include "harness/capture/capture.h"
 #include "workloads/emit/workload.h"
 
-/* The capture checks its own options when the case runs. */
+/* Checks the options common to all captures. The capture checks its own options when the case
+ * runs. */
 static int check_options(const struct jp_case *cas, struct jp_error *err)
 {
 	struct jp_capture_options options = jp_capture_defaults();
@@ -27,7 +28,8 @@ static int check_options(const struct jp_case *cas, struct jp_error *err)
 	return 0;
 }
 
-/* Returns whether the workload of @cas announces intervals: it then has an option --gate. */
+/* Returns whether the workload of @cas announces intervals to a gated capture: such a workload has
+ * an option --gate. */
 static bool has_intervals(const struct jp_case *cas)
 {
 	const struct jp_workload *workload = jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]);
@@ -85,7 +87,8 @@ static int check_publisher(const struct jp_case *cas, struct jp_error *err)
 		       cas->file, cas->line, cas->publish, known);
 }
 
-/* Checks that this binary has an entry @what called @name. */
+/* Checks that this binary has an entry of @kind called @name. @what: word for the kind in
+ * messages. */
 static int check_entry(const struct jp_case *cas, enum jp_kind kind, const char *what,
 		       const char *name, struct jp_error *err)
 {

@@ -3,6 +3,6 @@
 
 #include "harness/case/case.h"
 
-/* Reads cases as jp_cases_read() does, and checks that this binary has their workload, capture,
- * common options, boundary and publisher. */
+/* Reads cases as jp_cases_read() does, and checks that this binary has each workload, capture,
+ * common option, boundary and publisher that they name. */
 struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err);

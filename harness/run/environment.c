@@ -92,8 +92,8 @@ void jp_environment_write(FILE *out, uint64_t seed, const char *program,
 	uname(&name);
 	jp_json_begin(&json, out);
 	jp_json_object(&json, NULL);
-	/* Format 1: all keys of `watched` exist. 2: also clocks_count. 3: also a witness. See
-	 * harness/outcome/environment.c. */
+	/* The version of a run directory's format, see harness/outcome/environment.c. 1: the file
+	 * `watched` has all keys. 2: env.json also has clocks_count. 3: there is also a witness. */
 	jp_json_u64(&json, "format", 3);
 	jp_json_string(&json, "kernel", name.release);
 	jp_json_string(&json, "version", name.version);

@@ -6,14 +6,14 @@
 
 /* Writes env.json, which describes the machine of a run, from /proc and /sys; unknown values are
  * null. @program: NAME of the jitproof-NAME that runs the workloads; NULL: jitproof itself.
- * Describes the adapters in @profilers (NULL-terminated), or all if @profilers is NULL. */
+ * @profilers: names of the adapters to describe (NULL-terminated); NULL: all. */
 void jp_environment_write(FILE *out, uint64_t seed, const char *program,
 			  const char *const *profilers);
 
 /*
- * Removes all environment variables but those that decide what runs and how (PATH, TMPDIR,
- * JITPROOF_*, the loader's and the sanitizers'). Child processes have them in memory, stack dumps
- * reach that far, and people share perf.data files. Also, the environment's size must not move
- * stacks.
+ * Removes all environment variables from this process except those that decide what runs and how
+ * (PATH, TMPDIR, JITPROOF_*, the loader's and the sanitizers'). Otherwise stack dumps of workloads
+ * could contain private variables, and people share perf.data files. Also, the size of the
+ * environment must not shift the workloads' stacks.
  */
 void jp_environment_forget(void);

@@ -11,7 +11,7 @@
 #include "harness/base/file.h"
 #include "harness/base/untrusted_file.h"
 
-/* Copies each stretch of data. Returns 0 or -errno. */
+/* Copies all data between the holes of the file @in. Returns 0 or -errno. */
 static int copy_data(int in, int out, uint64_t size)
 {
 	off_t end = 0;

@@ -3,6 +3,6 @@
 
 #include "harness/base/error.h"
 
-/* Copies the untrusted regular file @from (following no link) to the new file @to; holes remain
- * holes. Returns 0, or -errno and a message. */
+/* Copies the untrusted regular file @from to the new file @to, without following links. Holes
+ * remain holes. Returns 0, or -errno and a message. */
 int jp_file_copy_to(const char *from, const char *to, struct jp_error *err);

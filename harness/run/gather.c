@@ -23,7 +23,8 @@
 #include "harness/model/oracle/truth.h"
 #include "harness/run/file_copy.h"
 
-/* Larger clock differences leave nothing to judge: docs/results-format.md. */
+/* MOST_SLACK_NS: with a larger error of event times no sample could be judged
+ * (docs/results-format.md). */
 enum { MOST_SLACK_NS = 100000, MAX_STACK = 127 };
 
 struct gathered {
@@ -33,8 +34,7 @@ struct gathered {
 	struct jp_elf_copies *copies;
 	struct jp_capture_info info;
 	struct jp_watched_info watched;
-	uint64_t first,
-		last; /* times of the first and last record; those of samples are in @info */
+	uint64_t first, last; /* times of the first and last record of any kind */
 	bool registers_lack, injected;
 	struct jp_error *err;
 };
@@ -46,8 +46,8 @@ static void add_note(struct jp_gathering *ask, const char *text)
 	snprintf(ask->notes + used, sizeof(ask->notes) - used, "%s\n", text);
 }
 
-/* Copies @path into @folder under its own name. Returns 1, or 0 if that fails: the profiler missed
- * such a file as well. */
+/* Copies the file @path into @folder of the case folder, under the same name. Returns 1, or 0 if
+ * that fails, which is no error: the profiler could not read such a file either. */
 static unsigned int copy_file(const struct gathered *all, const char *path, const char *folder)
 {
 	const char *slash = strrchr(path, '/');
@@ -96,8 +96,8 @@ static void copy_mapped_file(struct gathered *all, const struct jp_event *event)
 		jp_elf_copies_want(all->copies, (pid_t)event->pid, &map, event->map.gen);
 }
 
-/* Copies perf maps of the truth's processes, without older maps, which belong to earlier
- * processes. */
+/* Copies the perf maps of the truth's processes. Skips perf maps older than their process, which
+ * belong to an earlier process with the same pid. */
 static void copy_perf_maps(struct gathered *all)
 {
 	const uint64_t now = jp_clock_now(), real = jp_clock_ns(CLOCK_REALTIME);
@@ -221,15 +221,16 @@ static int write_statements(struct gathered *all)
 	watched->stack_dump = info->stack_dump;
 	return jp_capture_info_write(info, all->dir, all->err)
 		       ?: (all->truth->version < JP_TRUTH_VERSION_CPU
-				   ? 0 /* runners wrote none in those versions */
+				   /* run directories of those versions have no file `watched` */
+				   ? 0
 				   : jp_watched_write(watched, all->dir, all->err))
 				  ?: jp_run_dir_write(all->dir, "maps", "", all->err)
 				  /* The machine of the recording is unknown. */
 				  ?: jp_run_dir_write(all->dir, "env.json", "{}\n", all->err);
 }
 
-/* Allowances for changes for which the kernel writes no record, so that no profiler can know
- * them. */
+/* Expectations that allow exceptions caused by changes for which the kernel writes no record, so
+ * that no profiler can know them. */
 static const char kernel_silent[] =
 	"	coverage.stale allow munmap <=acts.munmap	# the kernel has no record of "
 	"munmap\n"
@@ -243,7 +244,7 @@ static const char kernel_silent[] =
 	"	coverage.missing allow mremap <=acts.mremap	# nor of where code came by it\n"
 	"	mappings.missing allow mremap <=acts.mremap	# the same, at marks\n";
 
-/* Allowances for defects that only an injector can repair. */
+/* Expectations that allow exceptions which only an injector (`perf inject --jit`) can prevent. */
 static const char not_injected[] = "	order.hidden allow coalesced <=order.loads	# the "
 				   "kernel tells the merged mapping, "
 				   "later\n"

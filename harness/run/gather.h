@@ -6,23 +6,27 @@
 
 #include "harness/base/error.h"
 
-/* A truth and any profiler's capture of the same run, which was not recorded by jp_runner_run(). */
+/* A request to judge a capture that a profiler made without this program's runner. Paths of the
+ * workload's truth file and of the profiler's perf.data. */
 struct jp_gathering {
 	const char *truth, *capture;
-	const char *injected; /* the capture with names merged; NULL: none */
+	const char *injected; /* the capture after `perf inject` or similar; NULL: none */
 	const char *methods;  /* methods to judge, as in a case; NULL: the usual ones */
-	uint64_t slack; /* difference between both clocks in ns; UINT64_MAX: measure it here */
-	/* Results: a line for each part that is not judged, with the reason; and the number of name
-	 * sources. */
+	/* largest error of event times against the truth's clock, in ns; UINT64_MAX: measure it on
+	 * this machine */
+	uint64_t slack;
+	/* The members from here on are results. A line for each part of the capture that cannot be
+	 * judged, with the reason. */
 	char notes[512];
-	unsigned int markers; /* mapped jitdumps, whether or not the file exists */
+	unsigned int markers; /* number of mapped jitdumps, whether or not their files exist */
 	unsigned int jitdumps, perf_maps;
 };
 
 /*
- * Makes the folder of a case in the empty folder @dir: copies the files, the jitdumps and perf maps
- * of the truth's processes and the ELF files that the capture names, and derives what the capture
- * does not state from its records. Returns 0, or -errno and a message, for example if the capture
- * has another clock or time than the truth.
+ * Turns the empty folder @dir into the folder of a case: copies the truth, the captures, the
+ * jitdumps and perf maps of the truth's processes, and the ELF files that the capture names.
+ * Derives the other files of such a folder from the capture's records. Returns 0, or -errno and a
+ * message, for example if the capture has another clock than the truth, or was recorded at another
+ * time.
  */
 int jp_gather(struct jp_gathering *gathering, const char *dir, struct jp_error *err);

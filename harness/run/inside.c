@@ -25,7 +25,7 @@
 struct nested_run {
 	int (*act)(void *context);
 	void *context;
-	char missing[256]; /* the missing feature; "": none is missing */
+	char missing[256]; /* the feature that is missing here; "": none */
 };
 
 enum { NOT_THERE = 127, KILLED = 126 }; /* exit statuses above @act's */
@@ -37,7 +37,7 @@ static bool write_text(const char *path, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* Maps our user to root in the new namespace; no other user exists there. */
+/* Maps the user @uid to root in the new user namespace, where no other user exists. */
 static bool map_user(uid_t uid, gid_t gid)
 {
 	char users[32], groups[32];
@@ -50,7 +50,8 @@ static bool map_user(uid_t uid, gid_t gid)
 
 static int enter_namespace(struct nested_run *run, unsigned int depth);
 
-/* Runs as the first process of the namespace. */
+/* Runs as the first process of a new pid namespace: mounts /proc, then calls @act or enters the
+ * next namespace. */
 static int run_first_process(struct nested_run *run, unsigned int depth, uid_t uid, gid_t gid)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -67,7 +68,8 @@ static int run_first_process(struct nested_run *run, unsigned int depth, uid_t u
 	return depth > 1 ? enter_namespace(run, depth - 1) : run->act(run->context);
 }
 
-/* Waits for the end of @pid, and sends it SIGTERM if we are interrupted. Returns its status. */
+/* Waits for the end of @pid, and sends it SIGTERM if a watched signal arrives. Returns its exit
+ * status. */
 static int wait_for_child(pid_t pid)
 {
 	jp_cleanup_close int fd = (int)syscall(SYS_pidfd_open, pid, 0);

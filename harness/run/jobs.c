@@ -61,7 +61,7 @@ static void fail_job(struct jp_job *job, const char *why)
 	snprintf(job->shared->result.why, sizeof(job->shared->result.why), "%s", why);
 }
 
-/* Runs the case in the child @parent forked, and exits. */
+/* Runs the case of @job in this child process, which @parent forked, and exits. */
 __attribute__((noreturn)) static void run_job(const struct jp_runner *runner,
 					      const struct jp_job *job, pid_t parent)
 {

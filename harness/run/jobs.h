@@ -5,7 +5,7 @@
 
 #include "harness/run/runner.h"
 
-/* One case, in a child process of its own. */
+/* A case that runs in its own child process. */
 struct jp_job {
 	const struct jp_case *cas;
 	char dir[4096];
@@ -17,19 +17,20 @@ struct jp_job {
 	} * shared; /* memory shared with the child */
 };
 
-/* Cases that run side by side. A case that records the whole machine runs alone. */
+/* Runs cases in parallel. A case that records the whole machine runs alone. */
 struct jp_jobs {
 	const struct jp_runner *runner;
 	struct pollfd *fds;
-	struct jp_job *list; /* in order of their starts */
+	struct jp_job *list; /* all cases started so far, in order of their starts */
 	struct jp_job_result *results;
 	size_t count, capacity;
 	unsigned int running, most;
 	bool alone; /* the running case must run alone */
 };
 
-/* Prepares for @capacity cases, at most @most of them at a time, or one at a time if all rings of
- * this user share one small budget. Returns 0, or -errno and a message. */
+/* Prepares to run @capacity cases, at most @most at a time. Runs only one at a time if all ring
+ * buffers of this user share one small budget (jp_rings_are_rationed()). Returns 0, or -errno and a
+ * message. */
 int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t capacity,
 		 unsigned int most, struct jp_error *err);
 /* Returns whether @cas may start now. */

@@ -33,7 +33,7 @@ static void write_message(void *context, const char *text)
 	fprintf(context, "%s\n", text);
 }
 
-/* Runs in the confined process, and ends it. */
+/* Runs the built-in injector in the confined process, and exits. */
 static void inject_and_exit(struct jp_injection *injection, FILE *words, struct jp_error *err)
 {
 	struct jp_inject_summary summary;
@@ -81,7 +81,8 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 	FILE *words;
 	int ret;
 
-	/* Inject merges records, which a stream of observations does not have. */
+	/* Skip a capture that is a stream of observations (docs/observations.md): an injector
+	 * merges perf.data records, which it does not have. */
 	if (jp_capture_path(dir, input, sizeof(input), err))
 		return -ENAMETOOLONG;
 	if (strcmp(strrchr(input, '/'), "/perf.data") != 0)

@@ -27,20 +27,21 @@
 #include "harness/model/files/harmless.h"
 #include "harness/run/merge.h"
 
-/* Time limit of an adapter: two files and a handful of versions, which it limits one by one. */
+/* Time limit of an adapter, which lets some versions of a profiler read two files, and has a
+ * shorter limit for each of them. */
 #define READ_NS (1800 * JP_NS_PER_S)
 
 static const char *const files[] = {"perf.data", "injected.data", NULL};
 
-/* The request for one case. */
+/* State of jp_readers_ask(). */
 struct readers_request {
 	const char *words, *dir;
-	const char *there[3]; /* the files that exist, NULL-terminated */
-	bool optional;        /* an adapter that reads nothing is no error */
-	bool asked;           /* an adapter was asked, and the folder exists */
+	const char *there[3]; /* those of files[] that exist, NULL-terminated */
+	bool optional;        /* an adapter that has no reader is no error */
+	bool asked;           /* an adapter was asked, so @dir/shown exists */
 	struct jp_error *err;
 	int failed;
-	struct jp_arguments gone; /* recorded paths of files that are gone */
+	struct jp_arguments gone; /* paths of mapped files that no longer exist */
 };
 
 bool jp_readers_are_valid(const char *words)
@@ -51,7 +52,7 @@ bool jp_readers_are_valid(const char *words)
 	return *words && *words != ',' && *words != '.';
 }
 
-/* Makes the folder of the readings. Returns 0, or -errno and a message. */
+/* Creates the folder @dir/shown. Returns 0, or -errno and a message. */
 static int make_folder(struct readers_request *request)
 {
 	char folder[4096];
@@ -64,7 +65,7 @@ static int make_folder(struct readers_request *request)
 	return ret;
 }
 
-/* Asks @name for the samples of @asked. @only: as of jp_profiler_read(). */
+/* Lets the profiler @name read the files in @asked. @only: as for jp_profiler_read(). */
 static void ask_adapter(struct readers_request *request, const char *name, const char *only,
 			const char *const *asked)
 {
@@ -80,7 +81,7 @@ static void ask_adapter(struct readers_request *request, const char *name, const
 		request->failed = ret;
 }
 
-/* Asks the profilers of @cas for what they wrote. */
+/* Lets each profiler of @cas read the file that it wrote. */
 static void ask_own(struct readers_request *request, const struct jp_case *cas)
 {
 	const struct jp_capture *capture = jp_registry_find(JP_CAPTURE, cas->capture_argv[0]);
@@ -105,7 +106,8 @@ static void ask_any(const char *name, void *context)
 	ask_adapter(request, name, "", request->there);
 }
 
-/* Asks each of the words, an adapter's name and maybe a version behind a hyphen. */
+/* Lets the readers named by --readers read all files. Each word is an adapter's name, maybe with a
+ * version behind a hyphen. */
 static void ask_named(struct readers_request *request)
 {
 	jp_cleanup_free char *words = strdup(request->words);
@@ -132,7 +134,7 @@ static void list_files(struct readers_request *request)
 			request->there[count++] = files[i];
 }
 
-/* Writes the identity and the path of a mapped file, as an entry of the list of them. */
+/* Writes the inode number and the path of the file of an executable mapping to @list. */
 static int list_mapped(void *list, const struct jp_event *event)
 {
 	const char *name = event->map.name;
@@ -144,7 +146,8 @@ static int list_mapped(void *list, const struct jp_event *event)
 	return 0;
 }
 
-/* Runs in the confined process, and ends it. Judging reports a file that cannot be read. */
+/* Lists the mapped files of the capture @path in the confined process, and exits. Ignores a damaged
+ * capture, which judging will report. */
 static void list_and_exit(const char *path, FILE *list)
 {
 	struct jp_perfdata_summary summary;
@@ -154,8 +157,8 @@ static void list_and_exit(const char *path, FILE *list)
 	_exit(ret == -ENOMEM || fflush(list) ? JP_EXIT_BROKEN : JP_EXIT_OK);
 }
 
-/* Lists the mapped files of the capture @path, which is untrusted. Returns the list at its start,
- * or NULL and a message. */
+/* Lists the mapped files of the untrusted capture @path in a confined process. Returns a stream at
+ * the start of the list, or NULL and a message. */
 static FILE *list_files_of(const char *path, struct jp_error *err)
 {
 	const struct jp_confine confine = {.readable = {.input = path, .harmless = jp_harmless}};
@@ -175,7 +178,8 @@ static FILE *list_files_of(const char *path, struct jp_error *err)
 	return ret > 0 && !status ? jp_steal(&list) : NULL;
 }
 
-/* Notes the file of an entry of the list if no reader can find it any more. */
+/* Notes the file in @entry, a line INODE PATH of list_mapped(), if it no longer exists, so that no
+ * reader can find it. */
 static int note_gone(struct readers_request *request, const char *entry)
 {
 	const char *name = entry;
@@ -196,7 +200,7 @@ static int note_gone(struct readers_request *request, const char *entry)
 	return request->gone.failed ? jp_fail(request->err, ENOMEM, "out of memory") : 0;
 }
 
-/* Notes the mapped files of capture @path that are gone. */
+/* Notes the mapped files of the capture @path that no longer exist. */
 static int note_gone_files(struct readers_request *request, const char *path)
 {
 	jp_cleanup_fclose FILE *list = list_files_of(path, request->err);
@@ -209,7 +213,7 @@ static int note_gone_files(struct readers_request *request, const char *path)
 	return ret;
 }
 
-/* Lists the files that are gone, and writes the index. */
+/* Writes an index of @dir/shown with the mapped files that no longer exist. */
 static int write_index(struct readers_request *request)
 {
 	char path[4096];

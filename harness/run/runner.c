@@ -68,7 +68,8 @@ void jp_runner_profilers(const struct jp_case *cas, struct jp_arguments *names)
 struct running {
 	const struct jp_runner *runner;
 	struct jp_watched watch;
-	char program[PATH_MAX]; /* watch.program of another program than this */
+	/* path of the program that runs the workload, if that is not this binary */
+	char program[PATH_MAX];
 	struct jp_result *result;
 };
 
@@ -78,7 +79,7 @@ static void end_case(struct running *run, enum jp_outcome outcome, const char *t
 	snprintf(run->result->why, sizeof(run->result->why), "%s", text);
 }
 
-/* Ends the case with the error of the workload or the session, and adds the workload's last
+/* Stores as the case's result the error of the workload or the session, and the workload's last
  * output. */
 static void end_with_error(struct running *run, int ret, const struct jp_error *err)
 {
@@ -93,7 +94,7 @@ static void end_with_error(struct running *run, int ret, const struct jp_error *
 	end_case(run, ret == -ETIMEDOUT ? JP_TIMEOUT : JP_ERROR, why);
 }
 
-/* Returns whether the profiler crashed, which explains other errors. */
+/* Returns whether the profiler crashed (@dir/crash exists), which explains other errors. */
 static bool profiler_crashed(const char *dir)
 {
 	char path[4096];
@@ -161,7 +162,7 @@ static bool try_case(struct running *run)
 		ret = jp_merge(cas, watch->dir, &err);
 	if (!ret)
 		ret = jp_readers_ask(run->runner->readers ?: "none", cas, watch->dir, &err);
-	/* The judge decides whether the crash was expected. */
+	/* If the profiler crashed, let the judge decide whether the case expects that. */
 	if (ret && profiler_crashed(watch->dir))
 		ret = 0;
 	if (ret)
@@ -170,8 +171,9 @@ static bool try_case(struct running *run)
 	return !ret;
 }
 
-/* Runs the case. Returns true if its folder can be judged; else sets the outcome. After a shortage
- * of memory or descriptors a missing file is not the capture's fault, so the case is an ERROR. */
+/* Runs the case. Returns true if its folder can be judged; otherwise stores the outcome. After a
+ * shortage of memory or descriptors the outcome is ERROR, because files may be missing that the
+ * capture is not to blame for. */
 static bool run_case(struct running *run)
 {
 	bool watched;
@@ -191,7 +193,7 @@ static int run_inside(void *context)
 	return run_case(context) ? 1 : 0;
 }
 
-/* Runs the case in namespaces; shared memory returns the result. */
+/* Runs the case in nested namespaces (inside=N), and returns its result through shared memory. */
 static bool run_in_namespaces(struct running *run)
 {
 	struct jp_result *result = run->result;

@@ -22,8 +22,8 @@ void jp_runner_close(struct jp_runner *runner);
 /* Adds to @names the profilers that @cas runs and the tools on which its expectations depend. */
 void jp_runner_profilers(const struct jp_case *cas, struct jp_arguments *names);
 
-/* Runs one case in its new folder @dir. Returns true if the folder must be judged. Otherwise the
- * result has the outcome (SKIP, ERROR, TIMEOUT) and the reason, and so has @dir/outcome for
- * `judge`. @dir/seconds has the duration. No child process remains. */
+/* Runs one case in its new folder @dir. Returns true if the folder must be judged. Otherwise stores
+ * the outcome (SKIP, ERROR, TIMEOUT) and the reason in @result, and for `jitproof judge` in
+ * @dir/outcome. Writes the duration to @dir/seconds. Leaves no child process. */
 bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
 		   struct jp_result *result);

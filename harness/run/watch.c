@@ -81,8 +81,8 @@ static size_t count_sampled_threads(const struct jp_watched *watch)
 	return jp_tids_list(path, &tids) || !tids.count ? 1 : tids.count;
 }
 
-/* Returns how many samples a capture lacks if the witness does not show the share of emitted
- * code. Requests more samples than the case needs, because samples outside emitted code are not
+/* Returns how many samples a capture still needs if the witness has no samples that show the share
+ * of emitted code. This is more than the case needs, because samples outside emitted code are not
  * judged. */
 static uint64_t count_lacking_without_witness(const struct jp_watched *watch, uint64_t taken)
 {
@@ -93,10 +93,11 @@ static uint64_t count_lacking_without_witness(const struct jp_watched *watch, ui
 }
 
 /*
- * Returns how many samples the capture lacks until it surely has the case's number of samples in
- * emitted code. The witness's samples in emitted code give two estimates for the capture: by both
- * periods, and by the share of emitted code in @taken samples. The lower estimate counts. An
- * external profiler also samples threads that the witness does not see, so it needs more samples.
+ * Returns how many samples the capture still needs until it surely has the case's number of samples
+ * in emitted code. @taken: number of its samples so far. Two estimates of its samples in emitted
+ * code follow from the witness's samples: one from the ratio of both sampling periods, one from the
+ * share of the witness's samples that are in emitted code. The lower estimate counts. An external
+ * profiler also samples threads that the witness does not see, so it needs more samples.
  */
 static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session *session,
 			      uint64_t taken)
@@ -118,8 +119,8 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 	return watch->capture->traits & JP_CAPTURE_EXTERNAL ? jp_max(lacking, without) : lacking;
 }
 
-/* Returns whether the workload has performed the acts that the case needs. A truth that cannot be
- * read is the judge's to report. */
+/* Returns whether the workload has performed the acts that the case needs. Returns true if the
+ * truth cannot be read, because the judge reports that. */
 static bool has_acted(const struct jp_watched *watch)
 {
 	const struct jp_case *cas = watch->cas;
@@ -140,7 +141,7 @@ static uint64_t get_slice_end(const struct jp_watched *watch)
 	return slice < watch->deadline ? slice : watch->deadline;
 }
 
-/* Fails with a general message: jp_session_finish() reports the cause. */
+/* Stores a general message; jp_session_finish() reports the cause. Returns -EINTR or -EPIPE. */
 static int fail_session(struct jp_error *err)
 {
 	return jp_fail(err, jp_interrupt_signal() ? EINTR : EPIPE,
@@ -165,7 +166,8 @@ static int wait_samples(struct jp_watched *watch, struct jp_session *session, st
 {
 	uint64_t taken, lacking;
 
-	/* A launched workload may run most of its code before it is ready. */
+	/* Count samples only from now on, except for a launch: a launched workload may run most of
+	 * its code before it is ready. */
 	if (!is_launch(watch))
 		jp_witness_count_from(watch->witness, jp_clock_now());
 	taken = is_launch(watch) ? jp_session_samples(session) : 0;
@@ -173,7 +175,7 @@ static int wait_samples(struct jp_watched *watch, struct jp_session *session, st
 		lacking = count_lacking(watch, session, taken);
 		if (!lacking && has_acted(watch))
 			return 0;
-		/* Look at the acts again after a slice of time. */
+		/* Wait at most SLICE_NS, then check again whether the workload has acted. */
 		switch (jp_session_wait(session, lacking ? taken + lacking : UINT64_MAX,
 					get_slice_end(watch))) {
 		case JP_WAIT_SAMPLES:
@@ -190,14 +192,15 @@ static int wait_samples(struct jp_watched *watch, struct jp_session *session, st
 		}
 		if (jp_interrupt_signal())
 			return jp_fail(err, EINTR, "interrupted while sampling");
-		/* Let the judge report too few samples: it knows how many it could judge. */
+		/* The deadline is no error here: the judge reports too few samples, because it
+		 * knows how many it could judge. */
 		if (jp_clock_now() >= watch->deadline)
 			return 0;
 	}
 }
 
-/* Starts the session. A launched command inherits our standard descriptors, so those of the
- * workload replace them meanwhile. */
+/* Starts the session. A launched command inherits the standard descriptors of this process, so
+ * replace them by the workload's until the session has started. */
 static struct jp_session *open_session(struct jp_watched *watch, struct jp_target *target,
 				       struct jp_error *err)
 {
@@ -233,7 +236,7 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 		jp_session_describe(*session, &watch->seen);
 		return 0;
 	}
-	/* A step that hung makes the case a TIMEOUT. */
+	/* If a step of the workload did not end in time, the outcome of the case is TIMEOUT. */
 	if (watch->stepped && jp_clock_now() >= watch->deadline)
 		return -ETIMEDOUT;
 	if (jp_interrupt_signal())
@@ -257,7 +260,7 @@ static int wait_ready(struct jp_watched *watch, struct jp_session *session, stru
 	}
 }
 
-/* Records until the workload may end. */
+/* Records until the capture has enough samples, so that the workload may end. */
 static int watch_session(struct jp_watched *watch, struct jp_target *target,
 			 struct jp_session *session, struct jp_error *err)
 {
@@ -281,7 +284,7 @@ static int stop_workload(struct jp_watched *watch, struct jp_error *err)
 	return jp_workload_process_stop(&watch->process, jp_clock_now() + STOP_NS, err);
 }
 
-/* Closes the witness, once the capture's events are off, and stores its results. */
+/* Closes the witness and stores its results. The capture's events must be off. */
 static int close_witness(struct jp_watched *watch, struct jp_error *err)
 {
 	struct jp_witness_summary summary = {0};
@@ -307,19 +310,19 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	watch->seen.silent = jp_session_end_sampling(session);
 	if (!external)
 		ret = ret ?: close_witness(watch, err);
-	/* An external profiler ends only after the workload that it started. */
+	/* An external profiler that started the workload ends only after the workload. */
 	if (watch->process.external && !ret && !jp_session_failed(session))
 		ret = stop_workload(watch, err);
-	/* If a capture ended early, report its reason rather than the end itself. */
+	/* If the capture ended early (EPIPE), report its reason instead. */
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
-	/* An external profiler may sample until it ends. */
+	/* An external profiler may sample until it ends, so close the witness only now. */
 	if (external)
 		ret = ret ?: close_witness(watch, err);
 	watch->seen.ended = jp_clock_now();
 	if (!ret && !watch->process.external)
 		ret = stop_workload(watch, err);
-	/* The profiler has ended and writes no more. */
+	/* Write `watched` last: no profiler can change the folder any more. */
 	return ret ?: jp_watched_write(&watch->seen, watch->dir, err);
 }
 

@@ -6,7 +6,7 @@
 #include "harness/format/rundir/watched.h"
 #include "harness/run/workload_process.h"
 
-/* One running case. */
+/* A running case: its workload, capture and witness. */
 struct jp_watched {
 	const char *program; /* path of the program that runs the workload */
 	uint64_t seed;

@@ -60,7 +60,7 @@ __attribute__((noreturn)) static void exec_workload(const struct jp_workload_pro
 int jp_workload_process_start(struct jp_workload_process *process, char *const *argv,
 			      struct jp_error *err)
 {
-	/* Open them before the fork, where an error can be reported. */
+	/* Open the files before the fork, because this process can report an error. */
 	jp_cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	jp_cleanup_close int output =
 		null < 0 ? -1
@@ -119,7 +119,7 @@ void jp_workload_process_restore(const int saved[3])
 	}
 }
 
-/* Describes how the process ended, without reaping it. */
+/* Stores in a message how the workload ended, without reaping it. */
 static int describe_end(struct jp_workload_process *process, uint64_t deadline,
 			struct jp_error *err)
 {
@@ -143,8 +143,8 @@ static int describe_end(struct jp_workload_process *process, uint64_t deadline,
 		       strsignal(info.si_status));
 }
 
-/* Fails with the end of a lost process, or with @otherwise if it still runs. @when: the state of
- * the protocol. Returns -EPIPE or -EINTR. */
+/* Stores a message: how the workload ended, or @otherwise if it still runs. @when: the state of the
+ * protocol, for the message. Returns -EPIPE or -EINTR. */
 static int fail_lost(struct jp_workload_process *process, uint64_t deadline, const char *otherwise,
 		     const char *when, struct jp_error *err)
 {
@@ -207,8 +207,8 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 		return jp_fail(err, EPROTO, "the workload said '%s'; its pid is %ld", text,
 			       (long)process->pid);
 	process->pid = (pid_t)pid;
-	/* Open the pidfd while the process waits for us: another process's child can be reaped as
-	 * soon as it has the request to stop. */
+	/* Open the pidfd while the workload still waits for "stop": if it is the child of another
+	 * process, that process may reap it right after. */
 	if (process->pidfd < 0)
 		process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	return 0;
@@ -217,7 +217,7 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 static int send_line(struct jp_workload_process *process, const char *verb, const char *command,
 		     struct jp_error *err)
 {
-	/* A pipe takes each line at once, because lines are short. */
+	/* Lines are short, so one write() puts a whole line into the pipe. */
 	if (dprintf(process->control, "%s%s%s\n", verb, command ? " " : "",
 		    command ? command : "") < 0)
 		return jp_fail(err, errno, "the workload does not listen: %s", strerror(errno));
@@ -247,7 +247,7 @@ int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadl
 {
 	int ret;
 
-	/* The process may have ended: report its end instead of the closed pipe. */
+	/* Ignore an error of the pipe: if the workload has ended, that is reported below. */
 	(void)send_line(process, "stop", NULL, NULL);
 	ret = describe_end(process, deadline, err);
 	if (ret == -ETIMEDOUT)
@@ -269,7 +269,8 @@ void jp_workload_process_close(struct jp_workload_process *process)
 	process->control = process->ready = process->pidfd = -1;
 	if (process->group)
 		kill(-process->pid, SIGKILL);
-	/* Processes that left the group are found by their parent. */
+	/* Kill descendants that left the process group, too: orphans become children of this
+	 * process. */
 	jp_children_end();
 	process->pid = 0;
 	process->group = false;

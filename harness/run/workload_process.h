@@ -9,25 +9,27 @@
 #include "harness/base/error.h"
 #include "harness/base/lines.h"
 
-/* The watcher's side of the handshake (workloads/emit/workload.h): one workload process, from its
- * start to its end. Every wait has a deadline (CLOCK_MONOTONIC, ns). A wait returns -EINTR when the
- * run is interrupted, -ETIMEDOUT after the deadline, -EPIPE when the workload has ended. */
+/* A workload process, from its start to its end, and the runner's side of the handshake with it
+ * (workloads/emit/workload.h). Every wait has a deadline (CLOCK_MONOTONIC, ns), and returns -EINTR
+ * when the run is interrupted, -ETIMEDOUT after the deadline, or -EPIPE when the workload has
+ * ended. */
 struct jp_workload_process {
-	pid_t pid;         /* 0: not yet known */
-	int pidfd;         /* -1: none yet */
-	bool group;        /* the process leads its own process group */
-	bool external;     /* child of another process, so that we cannot read its exit status */
-	int ready;         /* descriptor from which we read the workload's lines */
-	int control;       /* we write to it */
-	int child_fd[2];   /* the workload's descriptors, until jp_workload_process_started() */
-	char output[4096]; /* path of its output */
+	pid_t pid;     /* 0: not yet known */
+	int pidfd;     /* -1: none yet */
+	bool group;    /* the process leads its own process group */
+	bool external; /* child of another process, so that we cannot read its exit status */
+	int ready;     /* descriptor from which we read the workload's lines */
+	int control;   /* descriptor to which we write lines for the workload */
+	/* the workload's ends of both pipes, until jp_workload_process_started() */
+	int child_fd[2];
+	char output[4096]; /* path of the file with the workload's standard output and error */
 	struct jp_lines lines;
 };
 
 /* Creates the pipes; the workload's output goes to @dir/workload.txt. */
 int jp_workload_process_open(struct jp_workload_process *process, const char *dir,
 			     struct jp_error *err);
-/* Starts @argv in a process group of its own. */
+/* Starts the workload by @argv in its own process group. */
 int jp_workload_process_start(struct jp_workload_process *process, char *const *argv,
 			      struct jp_error *err);
 /* Replaces our standard descriptors by the workload's while another process starts it. Stores ours
@@ -48,11 +50,13 @@ int jp_workload_process_step(struct jp_workload_process *process, const char *co
  * ended if it is our child. */
 int jp_workload_process_ended(struct jp_workload_process *process, uint64_t deadline,
 			      struct jp_error *err);
-/* Sends "stop" and waits for the exit. Returns -ECHILD and its output if the status is not 0. */
+/* Sends "stop" and waits for the exit. Returns -ECHILD and the end of the workload's output if the
+ * exit status is not 0. */
 int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadline,
 			     struct jp_error *err);
-/* Kills the process group, reaps every descendant and closes all descriptors, in any state. */
+/* Kills the process group, reaps every descendant and closes all descriptors. Allowed in any state
+ * of @process. */
 void jp_workload_process_close(struct jp_workload_process *process);
-/* Stores the last lines of its output in @text, each after "\n ". */
+/* Stores the last lines of the workload's output in @text, each after "\n ". */
 void jp_workload_process_last_words(const struct jp_workload_process *process, char *text,
 				    size_t size);
