@@ -10,9 +10,9 @@
 /* A node of a k-d tree that is stored in an array. Each node precedes its two subtrees and has
  * their size, so that a search can skip them. */
 struct jp_boxes_node {
-	/* the node's own box; the smallest box around its subtree */
+	/* The node's own box; the smallest box around its subtree. */
 	struct jp_box box, bounds;
-	/* the node's own owner; the range of owners in its subtree */
+	/* The node's own owner; the range of owners in its subtree. */
 	uint32_t owner, lowest, highest;
 	/* @size: number of nodes in its subtree; a subtree includes its root */
 	uint32_t item, size;

@@ -99,8 +99,8 @@ int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_er
 		return 0;
 	}
 	close(ends[1]);
+	/* The channel's peer must see an end of file when the confined process ends. */
 	if (confine->channel)
-		/* the peer must see an end of file when the confined process ends */
 		close(confine->channel);
 	if (pid < 0) {
 		ret = jp_fail(err, errno, "fork: %s", strerror(errno));

@@ -16,7 +16,7 @@ struct jp_excuse {
 	 * "inject=perf,-B") and none for a pattern behind "!". NULL: to every case. */
 	const char *when;
 	const char *metrics; /* patterns of metrics, separated by blanks */
-	/* causes, by validators' words or by ids, separated by blanks; "*": any */
+	/* Causes, by validators' words or by ids, separated by blanks; "*": any. */
 	const char *causes;
 	/* The bound. A metric: allows as many exceptions as this metric counts. "A/B": allows this
 	 * share of all that the exception's metric judged. "predicted": allows them if the method

@@ -16,7 +16,7 @@ static void handle_signal(int number)
 	int saved = errno;
 
 	came = number;
-	/* an error means that the counter is full, and then @wake is readable too */
+	/* An error means that the counter is full, and then @wake is readable too. */
 	eventfd_write(wake, 1);
 	errno = saved;
 }

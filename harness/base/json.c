@@ -43,8 +43,7 @@ static void put_string(FILE *out, const char *text)
 			fprintf(out, "\\%c", *s);
 		else if (*s == '\n')
 			fputs("\\n", out);
-		/* its code point has at most 16 bits, so \uXXXX suffices */
-		else if (!jp_printable_length((const char *)s))
+		else if (!jp_printable_length((const char *)s)) /* code points of 16 bits */
 			fprintf(out, "\\u%04x", jp_utf8_code(s, length));
 		else
 			fwrite(s, 1, length, out);

@@ -7,8 +7,8 @@
 /* Handles SIGBUS in a mapped file, which means that the file became shorter or its disk is full:
  * the process prints a message and ends with JP_EXIT_BROKEN. */
 struct jp_lost_page {
-	/* texts for the message: the file and the error; must stay valid until
-	 * jp_lost_page_end() */
+	/* Texts for the message: the file and the error; must stay valid until
+	 * jp_lost_page_end(). */
 	const char *name, *trouble;
 	void (*leave)(void); /* called by the signal handler before the process ends; or NULL */
 };

@@ -172,7 +172,7 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 	int failed;
 
 	if (jp_delegated()) {
-		/* the waiting process keeps or removes the file; jp_new_file_drop() must not */
+		/* The waiting process keeps or removes the file; jp_new_file_drop() must not. */
 		*file->temporary = '\0';
 		return jp_delegate_ask(JP_DELEGATED_KEEP, file->path, err);
 	}

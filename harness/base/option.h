@@ -21,18 +21,18 @@ struct jp_operands {
  * "-s1".
  */
 struct jp_option {
-	/* long and short name, such as "--freq" and "-F"; @brief may be NULL */
+	/* Long and short name, such as "--freq" and "-F"; @brief may be NULL. */
 	const char *name, *brief;
-	/* the value's name in the usage: "HZ"; NULL: @words joined by "|" */
+	/* The value's name in the usage: "HZ"; NULL: @words joined by "|" */
 	const char *value;
 	const char *help; /* one or two sentences; NULL: not in the usage */
 
-	/* a switch sets *@set or clears *@clear; with @words, *@set: whether the last of them was
-	 * chosen */
+	/* A switch sets *@set or clears *@clear; with @words, *@set: whether the last of them was
+	 * chosen. */
 	bool *set, *clear;
 	const char **text;   /* destination of any text except "" */
 	const char **second; /* destination of a second value, in the next word */
-	/* destination of a number from @least to @most; with @words: of the chosen word's index */
+	/* Destination of a number from @least to @most; with @words: of the chosen word's index. */
 	unsigned *number;
 	uint64_t *wide;           /* destination of a 64-bit number from @least to @most */
 	uint64_t least, most;     /* range of a number; @most 0: no upper limit */
@@ -41,11 +41,11 @@ struct jp_option {
 	 * sentence that states the fault. */
 	int (*take)(const struct jp_option *option, const char *text, struct jp_error *err);
 	struct jp_operands *rest; /* destination of all remaining operands */
-	/* with @rest: every word after the first operand is an operand, even if it begins with
-	 * '-' */
+	/* With @rest: every word after the first operand is an operand, even if it begins with
+	 * '-'. */
 	bool verbatim;
 
-	/* returns another table, whose rows replace this row */
+	/* Returns another table, whose rows replace this row. */
 	const struct jp_option *(*more)(void *context);
 	void *context;
 

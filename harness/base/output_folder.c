@@ -21,7 +21,7 @@ static struct {
 	char path[PATH_MAX];
 	char temporary[NAME_MAX + 1]; /* name of the created but unpublished file; "": none */
 	const char *name;             /* last part of the path */
-	/* descriptor of the parent folder, valid even if the path changes */
+	/* Descriptor of the parent folder, valid even if the path changes. */
 	int above;
 	int dir; /* descriptor of the folder; -1: not open yet */
 	bool made;
@@ -156,7 +156,6 @@ void jp_output_folder_end(void)
 	forget_temporary();
 	close(jp_steal_fd(&folder.dir));
 	if (folder.made)
-		/* has no effect on a folder that is not empty */
-		unlinkat(folder.above, folder.name, AT_REMOVEDIR);
+		unlinkat(folder.above, folder.name, AT_REMOVEDIR); /* only if it is empty */
 	folder.made = false;
 }

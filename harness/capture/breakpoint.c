@@ -23,7 +23,7 @@
  * execution breakpoints instead of a timer. Each breakpoint is disabled after a few hits, so that
  * it does not slow a hot loop. */
 enum {
-	/* number of breakpoints at a time; x86 has four, other machines may have fewer */
+	/* Number of breakpoints at a time; x86 has four, other machines may have fewer. */
 	TOGETHER = 4,
 	HITS = 3,       /* number of samples of each breakpoint */
 	LIMIT_MS = 200, /* default time limit in ms for the breakpoints that are set together */
@@ -33,12 +33,12 @@ struct job {
 	struct jp_session *session;
 	pid_t *tids;
 	size_t nr_tids;
-	/* addresses of instructions, in the order in which they get breakpoints; those before index
-	 * @tried are done */
+	/* Addresses of instructions, in the order in which they get breakpoints; those before index
+	 * @tried are done. */
 	uint64_t *addrs;
 	size_t nr_addrs, addrs_capacity, tried;
 	struct jp_map known; /* the set of all addresses in @addrs */
-	/* event id -> uint64_t, its number of samples; under the session's lock */
+	/* Event id -> uint64_t, its number of samples; under the session's lock. */
 	struct jp_map hits;
 	uint64_t limit; /* time limit in ns for the breakpoints that are set together */
 };

@@ -16,7 +16,7 @@
 
 /* The target of a session. Attach: @pid runs already. Launch: the session starts @command. */
 struct jp_target {
-	/* a launch sets it if @command becomes our child, otherwise leaves it 0 */
+	/* A launch sets it if @command becomes our child, otherwise leaves it 0. */
 	pid_t pid;
 	char *const *command; /* NULL: attach */
 	int inherit_fds[4];   /* descriptors for the launched command, up to -1 */

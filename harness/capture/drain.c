@@ -18,8 +18,8 @@
 #include "harness/capture/worker.h"
 
 enum {
-	/* longest sleep: samples must be counted before a ring is half full, when the kernel would
-	 * wake this thread */
+	/* Longest sleep: samples must be counted before a ring is half full, when the kernel would
+	 * wake this thread. */
 	IDLE_MS = 10,
 	ROUND_NS = 100000000, /* shortest time between FINISHED_ROUND records, see end_round() */
 };

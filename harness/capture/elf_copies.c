@@ -310,9 +310,8 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	if (!seen || *seen)
 		return;
 	fd = copies->late ? -1 : open_mapped(pid, map, gen);
+	/* If the file cannot be opened, do not mark it as seen: another mapping may permit that. */
 	if (fd < 0 && !copies->late)
-		/* do not mark the file as seen: it may be possible to open it for another
-		 * mapping */
 		return;
 	file = calloc(1, sizeof(*file) + length + 1);
 	if (!file)

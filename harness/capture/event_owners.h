@@ -16,8 +16,8 @@
 struct jp_event_owner { /* the owner of a thread's records */
 	int32_t owner;
 	int32_t earlier; /* the owner until @from; 0: none */
-	/* when @owner's events were on, in ns, until the thread's exit; @until 0: no owner yet;
-	 * UINT64_MAX: the thread lives */
+	/* When @owner's events were on, in ns, until the thread's exit; @until 0: no owner yet;
+	 * UINT64_MAX: the thread lives. */
 	uint64_t from, until;
 };
 

@@ -46,7 +46,7 @@ struct jp_external {
 	struct jp_adapter adapter;
 	pthread_t listener;
 	bool listens;
-	/* the last order; this and the members below are under the session's lock */
+	/* The last order; this and the members below are under the session's lock. */
 	const struct order *order;
 	bool answered; /* the adapter has answered @order */
 	bool ended;    /* the adapter's output has ended */

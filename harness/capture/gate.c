@@ -38,7 +38,7 @@ struct jp_gate {
 	int pidfd;     /* pidfd of @pid; -1: none */
 	bool open;
 	uint64_t enabling, enabled;
-	/* time given to records that the next announcement causes, see jp_intervals_date() */
+	/* Time given to records that the next announcement causes, see jp_intervals_date(). */
 	uint64_t date;
 };
 

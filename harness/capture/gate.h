@@ -14,7 +14,7 @@ struct jp_session;
  * want samples (docs/gate-protocol.md). */
 struct jp_gate_policy {
 	const char *name; /* name of this behaviour in DIR/intervals */
-	/* read /proc/PID/maps before answering the process's announcement, not after it */
+	/* Read /proc/PID/maps before answering the process's announcement, not after it. */
 	bool read_first;
 	/* Switches on or off the events that are off outside intervals. */
 	int (*switch_events)(struct jp_session *session, bool on, struct jp_error *err);

@@ -14,8 +14,8 @@ struct jp_capture_options {
 	bool chain;    /* kernel callchains */
 	bool deferred; /* walk the user part when the thread returns to user space: kernels from
 			* 6.19 */
-	/* size of the user stack dump in bytes, which adds user registers to samples; 0: no dump; a
-	 * multiple of 8, at most 65528 */
+	/* Size of the user stack dump in bytes, which adds user registers to samples; 0: no dump; a
+	 * multiple of 8, at most 65528. */
 	uint32_t stack;
 	uint32_t frequency; /* samples per second and thread; lowered if rings are too small */
 	uint32_t limit;     /* highest frequency that the kernel does not throttle */
@@ -25,7 +25,7 @@ struct jp_capture_options {
 	bool system_wide;
 	bool all_maps; /* set attr.mmap_data */
 	bool late_elf; /* open mapped files by their paths at the end */
-	/* size of each sample ring in bytes; 0: enough for 250 ms, from @stack and @frequency */
+	/* Size of each sample ring in bytes; 0: enough for 250 ms, from @stack and @frequency. */
 	uint64_t ring;
 	uint64_t sideband_ring; /* size of each sideband ring in bytes; 0: the default */
 };

@@ -17,7 +17,8 @@
 struct jp_grace {
 	pthread_t thread;
 	sem_t asked;
-	/* false: the kernel has no membarrier(), or refuses it because of nohz_full */
+	/* Whether the thread runs: not if the kernel has no membarrier(), or refuses it because of
+	 * nohz_full. */
 	bool runs;
 	int passed, stopping; /* atomic */
 };

@@ -87,9 +87,8 @@ static void note_sideband(struct jp_session *session, const struct jp_event *eve
 	const struct jp_observer *observer = &received->observer;
 	uint64_t *forked;
 
+	/* If memory is short, the observer misses this event, which is as bad as a lost record. */
 	if (observer->sideband && observer->sideband(observer->context, event))
-		/* out of memory: the observer missed this event, which is as bad as a lost
-		 * record */
 		received->lost[JP_SIDEBAND]++;
 	switch (event->type) {
 	case JP_EVENT_FORK:

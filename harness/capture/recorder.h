@@ -38,7 +38,7 @@ struct jp_opened {
 struct jp_opened_events {
 	struct jp_opened *list;
 	size_t count, capacity;
-	/* id of any event of each stream, for records that we write ourselves */
+	/* Id of any event of each stream, for records that we write ourselves. */
 	uint64_t some_id[JP_STREAMS];
 	uint64_t lost[JP_STREAMS];    /* PERF_FORMAT_LOST of closed events */
 	uint64_t counted[JP_STREAMS]; /* counts of closed events */
@@ -54,12 +54,12 @@ struct jp_drain {
 	int holds;                  /* atomic: calls of jp_drain_hold() */
 	struct jp_grace grace;      /* grace period that was requested when the last round ended */
 
-	/* the members below are under the session's lock */
+	/* The members below are under the session's lock. */
 	pid_t tid;
 	uint64_t passes_wanted, passes_done;
 	bool stopping;
 	bool gone; /* the target's pidfd reported its exit, or the target has no pidfd */
-	/* no round may end yet: records older than those written may still come */
+	/* No round may end yet: records older than those written may still come. */
 	bool hold_rounds;
 	bool pending; /* records were written since the last round */
 	uint64_t last_round;
@@ -93,9 +93,9 @@ struct jp_opened_for {
 struct jp_recorder {
 	struct jp_abilities abilities;
 	struct perf_event_attr attr[JP_STREAMS];
-	/* layout of each stream's records; set together with @writer */
+	/* Layout of each stream's records; set together with @writer. */
 	struct jp_perf_layout layout[JP_STREAMS];
-	/* samples per second, within the limits of the rings and of the kernel */
+	/* Samples per second, within the limits of the rings and of the kernel. */
 	uint32_t frequency;
 	struct jp_ring *rings; /* [stream * nr_cpus + index of cpu] */
 	struct jp_drain drain;

@@ -16,13 +16,13 @@
 
 enum {
 	SIDEBAND_RING = 512 << 10,
-	/* size of a sideband ring in bytes: space for two thousand records */
+	/* Size of a sideband ring in bytes: space for two thousand records. */
 	SIDEBAND_AMPLE = 256 << 10,
 	SIDEBAND_LEAST = 32 << 10,
 	WAKE_SIDEBAND = 16 << 10,
 	LARGEST_RING = 64 << 20,
 	CHAIN_MARKERS = 8, /* kernel.perf_event_max_contexts_per_stack */
-	/* bytes that a deferred callchain needs in the kernel's own format */
+	/* Bytes that a deferred callchain needs in the kernel's own format. */
 	DEFERRED_RECORD = 4 << 10,
 };
 /* A ring holds the records of 1 / STALLS_PER_SECOND seconds, so that the thread that drains it may

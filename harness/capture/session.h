@@ -43,7 +43,7 @@ struct jp_session {
 	bool exited;            /* every watched process has exited */
 	bool failed;            /* recording failed: finish reports why */
 	bool complete;          /* the capture has all that it needs */
-	/* only @complete, not the number of samples, ends jp_session_wait() */
+	/* Only @complete, not the number of samples, ends jp_session_wait(). */
 	bool by_complete;
 };
 

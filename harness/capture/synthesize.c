@@ -117,7 +117,7 @@ static void put_modules(struct jp_recorder *recorder, uint64_t time)
 		unsigned long long size, addr;
 		char name[64], text[80];
 
-		/* a line of /proc/modules: "name size uses users, state address" */
+		/* A line of /proc/modules: "name size uses users, state address" */
 		if (sscanf(line, "%63s %llu %*s %*s %*s %llx", name, &size, &addr) != 3 || !addr)
 			continue;
 		snprintf(text, sizeof(text), "[%s]", name);

@@ -18,7 +18,7 @@
 
 enum {
 	QUIET_PASSES = 2,
-	/* most passes; a process that still creates threads then counts as not settled */
+	/* Most passes; a process that still creates threads then counts as not settled. */
 	MOST_PASSES = 100,
 };
 

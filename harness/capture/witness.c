@@ -33,8 +33,8 @@
 enum {
 	RING_LEAST = 16 << 10,
 	RING_MOST = 128 << 10, /* bytes; an ordinary user has 516 KiB for all rings of a CPU */
-	/* factor of the ring size for users without that limit, because a busy host can delay the
-	 * reader */
+	/* Factor of the ring size for users without that limit, because a busy host can delay the
+	 * reader. */
 	AMPLE = 8,
 	RECORD = 80,          /* bytes of a sample's record */
 	READS_PER_SECOND = 4, /* a ring holds the samples of 1 / READS_PER_SECOND seconds */
@@ -43,8 +43,8 @@ enum {
 
 /* Ring and event of one CPU. */
 struct witness_cpu {
-	/* descriptors: @owner never counts, and keeps the ring after the watched threads have
-	 * ended */
+	/* Descriptors: @owner never counts, and keeps the ring after the watched threads have
+	 * ended. */
 	int cpu, owner, event;
 	struct jp_perf_ring ring;
 };

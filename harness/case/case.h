@@ -15,14 +15,14 @@
  * in results/expected/STUDY, files that are embedded in the binary; --expected DIR reads other
  * files instead. The format (docs/expected-format.md):
  *
- * case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]
- * 	METRIC RANGE [, METRIC RANGE...]  # reason
- * 	METRIC allow CAUSE RANGE|<=METRIC  # reason
- * 	METRIC.METHOD allow CAUSE predicted  # reason
- * 	when TOOL VERSIONS: METRIC ...  # reason
- * 	xfail  # reason
- * table TITLE [metric=METRIC...] | COLUMN | COLUMN...
- * row LABEL | CASE[: RULE] | CASE[: RULE]...
+ *	case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]
+ *		METRIC RANGE [, METRIC RANGE...]  # reason
+ *		METRIC allow CAUSE RANGE|<=METRIC  # reason
+ *		METRIC.METHOD allow CAUSE predicted  # reason
+ *		when TOOL VERSIONS: METRIC ...  # reason
+ *		xfail  # reason
+ *	table TITLE [metric=METRIC...] | COLUMN | COLUMN...
+ *	row LABEL | CASE[: RULE] | CASE[: RULE]...
  *
  * NAME does not contain the study. Indented lines belong to the case above them. Lines `defaults`,
  * `expect` and `axis` only avoid repetition: in a struct jp_case they are expanded.
@@ -31,8 +31,8 @@ struct jp_expectation {
 	char metric[48];
 	bool percent; /* @min and @max limit the metric's rate k/n (0..1); otherwise its count k */
 	double min, max;
-	/* a cause: the limits are for the number of the metric's exceptions with this cause; "":
-	 * for the metric itself */
+	/* A cause: the limits are for the number of the metric's exceptions with this cause; "":
+	 * for the metric itself. */
 	char allow[32];
 	/* With @allow: the case also demands that the unwinding method walks every sample as
 	 * predicted, including these exceptions. */
@@ -49,15 +49,15 @@ struct jp_expectation {
 struct jp_case {
 	const char *name;  /* STUDY/NAME */
 	const char *study; /* the part of @name before the first slash */
-	/* the case is in the set `check`, which `full` includes; else only in `full` */
+	/* The case is in the set `check`, which `full` includes; else only in `full`. */
 	bool check;
 	int workload_argc;
 	char **workload_argv; /* [0] is the workload's name; NULL-terminated */
 	int capture_argc;
 	char **capture_argv;
 	unsigned samples; /* number of samples needed (samples=N), 2000 by default */
-	/* number of different sampled pairs of function and offset needed (distinct=N), 10 by
-	 * default */
+	/* Number of different sampled pairs of function and offset needed (distinct=N), 10 by
+	 * default. */
 	unsigned distinct;
 	/* acts=KIND:N: number of acts, such as munmap, that the workload must perform */
 	struct {
@@ -87,17 +87,13 @@ struct jp_case {
 	bool variant;      /* one of several cases made from a line with axes */
 	const char *file;  /* the file that defines it */
 	unsigned line;
-	const char *
-		/* its complete definition with the full name, as in the file `case` of a run
-		 * directory */
-		text;
+	/* Its complete definition with the full name, as in the file `case` of a run directory. */
+	const char *text;
 };
 
 struct jp_table_cell {
-	const char
-		/* full name of a case; "-": the cell is empty; "impossible": no such case can
-		 * exist */
-		*name;
+	/* Full name of a case; "-": the cell is empty; "impossible": no such case can exist. */
+	const char *name;
 	const char *rule; /* footnote; NULL: none */
 };
 struct jp_table_row {

@@ -63,7 +63,7 @@ struct jp_case_parser {
 	struct jp_case *cas;              /* the case being defined */
 	struct jp_expectation expectations[JP_MAX_EXPECTATIONS];
 	size_t nr_expectations;
-	/* the current case's own lines were added already, where the defaults have "..." */
+	/* The current case's own lines were added already, where the defaults have "..." */
 	bool own;
 	struct jp_error *err;
 };

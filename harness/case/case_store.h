@@ -5,7 +5,7 @@
 
 /* Owns the memory to which the strings and lists of a struct jp_cases point. */
 struct jp_case_store {
-	/* must be first: jp_case_store_of() casts a struct jp_cases to its store */
+	/* Must be first: jp_case_store_of() casts a struct jp_cases to its store. */
 	struct jp_cases cases;
 	size_t cases_capacity, tables_capacity;
 	struct jp_case_piece *pieces;

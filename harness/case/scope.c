@@ -41,8 +41,8 @@ static uint64_t parse_number(const char **text)
 {
 	uint64_t number = isdigit((unsigned char)**text) ? UINT64_MAX : 0;
 
+	/* If it is too large to parse, it stays UINT64_MAX. */
 	if (!jp_number_take(text, 10, UINT64_MAX, &number))
-		/* too large to parse: @number stays UINT64_MAX */
 		*text += strspn(*text, "0123456789");
 	*text += **text == '.';
 	return number;

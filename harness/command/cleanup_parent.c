@@ -9,7 +9,8 @@
 #include "harness/base/survivor.h"
 #include "harness/command/command_line.h"
 
-/* most temporary folders of a command: the messages about them must fit into the socket's buffer */
+/* Most temporary folders of a command: the messages about them must fit into the socket's buffer.
+ */
 enum { MOST = 4 };
 
 /* The child's socket for messages to the parent. */

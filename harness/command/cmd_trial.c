@@ -25,8 +25,8 @@ struct trial_request {
 	struct jp_operands command;
 	unsigned int pid;
 	bool json, once, list;
-	/* shell script that starts the runtime named on the command line; NULL: a command or a
-	 * process was given */
+	/* Shell script that starts the runtime named on the command line; NULL: a command or a
+	 * process was given. */
 	char *script;
 	struct jp_tally tallies[3]; /* counts of each run in runs[] */
 	struct jp_cells cells;

@@ -29,12 +29,12 @@ struct request {
 	struct jp_handshake_setup setup;
 	const char *truth;
 	const char *publish, *publish_dir, *publish_with, *publish_children;
-	/* creator of this process, from --parent of a process that made an exec; all zero:
-	 * unknown */
+	/* Creator of this process, from --parent of a process that made an exec; all zero:
+	 * unknown. */
 	struct jp_truth_task_ids parent;
 	uint64_t exec_tid; /* the thread that called exec; 0: the first thread */
 	uint64_t execed; /* time in ns at which this image replaced an earlier one; 0: it did not */
-	/* descriptor of the /proc outside, if this process is in a new pid namespace; -1: none */
+	/* Descriptor of the /proc outside, if this process is in a new pid namespace; -1: none. */
 	int proc;
 	const struct jp_workload *workload;
 };
@@ -265,7 +265,7 @@ static int run_workload(void)
 	}
 	jp_maps_mark();
 	jp_truth_process_exit();
-	/* the command line was wrong, so nothing was run */
+	/* The command line was wrong, so nothing was run. */
 	if (status == JP_EXIT_USAGE && !request.execed)
 		unlink(request.setup.truth);
 	return status;

@@ -22,9 +22,9 @@ struct truth_causes {
 	const struct jp_gathering *gathering;
 	bool json;
 	uint64_t samples; /* number of samples in emitted code, by the truth */
-	/* number of samples that each cause spoils, by the truth */
+	/* Number of samples that each cause spoils, by the truth. */
 	uint64_t found[MOST_CAUSES];
-	/* number of samples that explain attributes to each cause */
+	/* Number of samples that explain attributes to each cause. */
 	uint64_t explained[MOST_CAUSES];
 	bool accused[MOST_CAUSES]; /* explain names the cause as one that matters */
 	struct jp_explanation explanation;

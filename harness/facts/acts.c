@@ -9,7 +9,7 @@
 #include "harness/facts/test_region.h"
 
 struct act {
-	/* the argument behind the range, or behind a verb without a range */
+	/* The argument behind the range, or behind a verb without a range. */
 	char verb[16], word[16];
 	int page, pages;
 };

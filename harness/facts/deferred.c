@@ -9,7 +9,7 @@ enum { TOLD = 8 };
 /* Contents of a sample and of the later record with its deferred callchain. */
 struct both {
 	bool sampled, brought;
-	/* the sample's chain ends with a cookie, which the later record repeats */
+	/* The sample's chain ends with a cookie, which the later record repeats. */
 	bool with_cookie;
 	uint64_t last; /* last entry of the sample's chain */
 	uint64_t cookie, count, ips[TOLD];

@@ -46,7 +46,7 @@ struct jp_fact {
 	 * 0, its attr also has that flag. */
 	void (*watched)(struct jp_answer *answer, struct jp_watch *watch);
 	unsigned int bit;
-	/* text of jp_acts_probe() that describes the probe, if there is no function */
+	/* Text of jp_acts_probe() that describes the probe, if there is no function. */
 	const char *acts;
 };
 

@@ -71,7 +71,7 @@ static const struct jp_fact facts[] = {
 	 "r-x pages are moved by mremap above others, then one is mapped above both; ranges of the "
 	 "records.",
 	 .acts = "map 0+2 rx; map 16+2 rx; move 16+2 2; map 4+1 rx; tell range"},
-	/* mremap causes no record, so an mprotect of all pages makes the merged mappings visible.
+	/* mremap() causes no record, so an mprotect of all pages makes the merged mappings visible.
 	 * Written pages keep their offsets, so they merge only once they are moved back. */
 	{"merge.remap.beside_unwritten",
 	 "Written pages rwx are moved away by mremap and back, above pages that nobody wrote and "

@@ -54,7 +54,7 @@ run_probe(const struct jp_fact *fact, struct jp_answer *answer)
 	if (fact->probe)
 		fact->probe(answer);
 	else if (!jp_watch_open(&watch, &attr, JP_WATCH_PAGES, answer))
-		; /* jp_watch_code() has noted the reason */
+		; /* jp_watch_open() has noted the reason */
 	else if (fact->watched)
 		fact->watched(answer, &watch);
 	else

@@ -89,7 +89,7 @@ static struct {
 
 static void store_trap(int number, siginfo_t *info, void *context)
 {
-	/* offset of si_perf_data in a siginfo_t whose si_code is TRAP_PERF */
+	/* Offset of si_perf_data in a siginfo_t whose si_code is TRAP_PERF. */
 	enum { PERF_DATA = 24 };
 
 	trap.code = info->si_code;

@@ -221,8 +221,7 @@ static int write_statements(struct gathered *all)
 	watched->stack_dump = info->stack_dump;
 	return jp_capture_info_write(info, all->dir, all->err)
 		       ?: (all->truth->version < JP_TRUTH_VERSION_CPU
-				   /* run directories of those versions have no file `watched` */
-				   ? 0
+				   ? 0 /* run directories then had no `watched` */
 				   : jp_watched_write(watched, all->dir, all->err))
 				  ?: jp_run_dir_write(all->dir, "maps", "", all->err)
 				  /* The machine of the recording is unknown. */

@@ -12,8 +12,8 @@ struct jp_gathering {
 	const char *truth, *capture;
 	const char *injected; /* the capture after `perf inject` or similar; NULL: none */
 	const char *methods;  /* methods to judge, as in a case; NULL: the usual ones */
-	/* largest error of event times against the truth's clock, in ns; UINT64_MAX: measure it on
-	 * this machine */
+	/* Largest error of event times against the truth's clock, in ns; UINT64_MAX: measure it on
+	 * this machine. */
 	uint64_t slack;
 	/* The members from here on are results. A line for each part of the capture that cannot be
 	 * judged, with the reason. */

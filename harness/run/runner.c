@@ -68,7 +68,7 @@ void jp_runner_profilers(const struct jp_case *cas, struct jp_arguments *names)
 struct running {
 	const struct jp_runner *runner;
 	struct jp_watched watch;
-	/* path of the program that runs the workload, if that is not this binary */
+	/* Path of the program that runs the workload, if that is not this binary. */
 	char program[PATH_MAX];
 	struct jp_result *result;
 };

@@ -20,7 +20,7 @@ struct jp_workload_process {
 	bool external; /* child of another process, so that we cannot read its exit status */
 	int ready;     /* descriptor from which we read the workload's lines */
 	int control;   /* descriptor to which we write lines for the workload */
-	/* the workload's ends of both pipes, until jp_workload_process_started() */
+	/* The workload's ends of both pipes, until jp_workload_process_started(). */
 	int child_fd[2];
 	char output[4096]; /* path of the file with the workload's standard output and error */
 	struct jp_lines lines;
