@@ -16,7 +16,7 @@ from adapting.observations import Frame
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, main
 
-# bpftrace attaches the last probe first: once the interval fires, both are attached.
+# bpftrace attaches the last probe first, so when the interval fires, both are attached.
 PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
 profile:hz:%d /%s/ {
 	printf("S %%llu %%d %%d\\n%%s\\n", nsecs, pid, tid, ustack(perf, %d));
@@ -69,7 +69,8 @@ class Bpftrace(Program):
             self.options.freq, format_predicate(self.pid), min(self.options.max_stack, 127)))
 
     def environment(self) -> dict[str, str]:
-        # Later versions default to this cache. Without it, 0.17 reads all symbols for each sample.
+        # Use the cache of symbols that is the default of later versions: without it, bpftrace 0.17
+        # reads all symbols for each sample.
         return {**os.environ, "BPFTRACE_PERF_RB_PAGES": "1024", "BPFTRACE_CACHE_USER_SYMBOLS": "1"}
 
     def begin(self) -> None:
@@ -77,8 +78,8 @@ class Bpftrace(Program):
         self.await_ticks("begin", 0, 1)
 
     def await_ticks(self, what: str, after: int, count: int) -> None:
-        """Waits until bpftrace printed @count ticks later than @after (ns of its clock), and so
-        everything before. Raises Failed with @what if it does not."""
+        """Waits until bpftrace has printed @count ticks later than @after (ns of its clock), and so
+        all earlier samples. Raises Failed if it does not; @what: what failed, for the message."""
         until = time.monotonic() + TIMEOUT_S
         while sum(int(when) > after for when in TICK.findall(self.output())) < count:
             self.wait(until, what)
@@ -91,8 +92,9 @@ class Bpftrace(Program):
         return self.output().count(b"\nS ")
 
     def end(self) -> None:
-        # On SIGINT bpftrace drops the content of its rings. It reads all of them in each round, so
-        # the second tick follows everything that the rings held at the first.
+        # On SIGINT bpftrace drops the content of its rings, so wait until it has read them. It
+        # reads all rings in turn, so the second tick comes after all that they held at the first
+        # tick.
         self.await_ticks("print what it sampled", self.stopped + clock_difference(), 2)
         super().end()
 

@@ -14,7 +14,7 @@ from adapting.observations import Frame
 from adapting.protocol import main
 from adapting.sums import Estimate
 
-# The kernel keeps the stacks; bpftrace names them when it ends, while the process still runs.
+# bpftrace looks up the names of the counted stacks when it ends, while the process still runs.
 PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
 profile:hz:%d /%s/ { @[pid, tid, ustack(perf, %d)] = count(); }"""
 SUM = re.compile(r"@\[(\d+), (\d+), *\n(.*?)\]: (\d+)$", re.M | re.S)
@@ -43,7 +43,7 @@ class Counts(bpftrace.Bpftrace):
         return self.estimate.samples()
 
     def sums(self) -> list[tuple[int, int, str, int]]:
-        """Returns (pid, tid, stack, count) of each sum."""
+        """Returns (pid, tid, stack, count) for each counted stack."""
         return [(int(pid), int(tid), stack, int(count)) for pid, tid, stack, count in SUM.findall(
             self.output().decode("utf-8", "surrogateescape"))]
 
@@ -59,7 +59,8 @@ class Counts(bpftrace.Bpftrace):
 
     @staticmethod
     def frames(stack: str, mappings: Mappings) -> Iterator[Frame]:
-        """Yields a stack's names. Looks up the file of an unnamed frame, which bpftrace omits."""
+        """Yields the names of a stack's frames. Names an unnamed frame by its file, which bpftrace
+        does not print."""
         for address, name, _ in filter(None, map(bpftrace.frame_of, stack.splitlines())):
             paths = (path for where, path in mappings if address in where)
             yield name or name_in(next(paths, ""))

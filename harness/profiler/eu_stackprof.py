@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.program import Program
 from adapting.protocol import main
 
-PERIOD_NS = 1_000_000  # eu-stackprof has no option for it
+PERIOD_NS = 1_000_000  # the period cannot be changed by an option
 STACK = re.compile(r"^find_dwfl (?:newly seen )?pid (\d+) .*? pc=", re.M)
 FRAME = re.compile(r"^\* frame (\d+): rel_pc=\S+ raw_pc=([0-9a-f]+) ", re.M)
 RECEIVED = re.compile(r"^TOTAL -- received (\d+) samples", re.M)
@@ -39,7 +39,8 @@ class StackProf(Program):
 
     @staticmethod
     def stacks(text: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Yields (pid, addresses) of each sample. It prints a caller's return address minus one."""
+        """Yields (pid, addresses) of each sample. eu-stackprof prints return addresses minus
+        one."""
         pieces = STACK.split(text)
         for pid, lines in zip(pieces[1::2], pieces[2::2]):
             yield int(pid), tuple((int(address, 16) + (number != "0")) % 2**64
@@ -52,7 +53,7 @@ class StackProf(Program):
         counts = collections.Counter(self.stacks(text))
         for (pid, stack), count in counts.items():
             stream.sample(count, pid, -1, stack)
-        # Its own count of lost samples includes stacks of one or two frames.
+        # Do not use its count of lost samples, which includes stacks of one or two frames.
         walked = sum(count for (_, stack), count in counts.items() if stack)
         self.lost += sum(map(int, RECEIVED.findall(text))) - walked
 

@@ -21,22 +21,22 @@ from adapting.reading import Reader
 
 MAGIC = b"QPERFSTREAM\0"
 PROGRAM = "/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser"
-# Kinds of records in its stream; numbers in them are big endian, as in a QDataStream.
+# Kinds of records in perfparser's stream, a QDataStream with big-endian numbers.
 LOCATION, SYMBOL, STRING, SAMPLE = 3, 4, 5, 13
 NONE = -1
 KERNEL = 1 << 63  # the lowest kernel address
 
 
 class Parsed:
-    """The stream: each record follows 4 bytes of its size, and begins with a byte of its kind."""
+    """Perfparser's stream. A record is 4 bytes with its size, a byte with its kind, and a body."""
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(MAGIC):
             raise protocol.Failed("hotspot-perfparser wrote no %s" % MAGIC[:-1].decode())
         self.data = data
         self.strings: dict[int, str] = {}
-        self.locations: dict[int, tuple[int, int]] = {}  # (address, parent)
-        self.symbols: dict[int, tuple[int, int]] = {}  # by location: strings of (name, path)
+        self.locations: dict[int, tuple[int, int]] = {}  # location -> (address, parent)
+        self.symbols: dict[int, tuple[int, int]] = {}  # location -> strings (name, path)
 
     def records(self) -> Iterator[tuple[int, bytes]]:
         at = len(MAGIC) + 4  # skips the version of QDataStream
@@ -67,7 +67,8 @@ class Parsed:
                 yield time, pid, tid, frames
 
     def frame(self, number: int) -> Frame:
-        """Returns the name of the function on the stack: the last parent of inlined functions."""
+        """Returns the name of the function that has a stack frame: the outermost parent of inlined
+        functions."""
         parent = self.locations[number][1]
         while parent != NONE:
             number, parent = parent, self.locations[parent][1]
@@ -95,7 +96,8 @@ class Hotspot(Reader):
 
     def read(self, stream: Stream) -> None:
         output = os.path.join(self.options.dir, "hotspot.stream")
-        # Without debug information: inlined functions have no frame on the stack.
+        # Let it find no debug information (--debug), so that it does not show inlined functions,
+        # which have no frame on the stack.
         self.output_of(self.program(), "--input", self.file.path, "--output", output,
                        "--debug", self.options.dir)
         with open(output, "rb") as file:

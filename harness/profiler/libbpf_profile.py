@@ -21,7 +21,7 @@ from adapting.protocol import TIMEOUT_S, main
 from adapting.sums import LACKS, Estimate
 
 BEGUN = b"Hit Ctrl-C to end"
-# Lines of frames, a line with the pid, a line with the count.
+# A counted stack: lines with frames, a line with the pid, a line with the count.
 SUM = re.compile(r"((?:    .*\n)*)    -                .* \((\d+)\)\n        (\d+)\n")
 
 
@@ -38,7 +38,7 @@ class Profile(Program):
 
     def begin(self) -> None:
         self.output = b""
-        # It flushes its first message at once only if the output is a terminal.
+        # Use a terminal: only then the profiler flushes its first message at once.
         self.terminal, other = pty.openpty()
         tty.setraw(other)
         self.spawn(other)
@@ -50,7 +50,7 @@ class Profile(Program):
         self.estimate = Estimate(self.pid, self.options.freq)
 
     def read(self) -> bool:
-        """Appends to self.output. Returns False after the profiler ended."""
+        """Appends more output to self.output. Returns False if the profiler has ended."""
         try:
             more = os.read(self.terminal, 65536)
         except OSError:  # EIO: the profiler closed its side

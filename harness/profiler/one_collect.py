@@ -20,7 +20,7 @@ from adapting.protocol import main
 
 KERNEL = 1 << 63  # the lowest kernel address
 PAGE = os.sysconf("SC_PAGE_SIZE")
-NOBODY = 2**32 - 1  # pid and tid that the kernel reports for a task that exits
+NOBODY = 2**32 - 1  # the kernel's pid and tid for a task that is exiting
 
 
 def user_frames(words: Sequence[str]) -> Iterator[Frame]:
@@ -47,7 +47,8 @@ class OneCollect(Program):
         return self.program(), str(self.options.freq), str(self.pid)
 
     def end(self) -> None:
-        """Closes one_collect's input. Its look-up of names takes long, so write() waits for it."""
+        """Closes one_collect's input, on which it ends. Its look-up of names takes long, so only
+        write() waits for the end."""
         assert self.process and self.process.stdin
         self.process.stdin.close()
 
@@ -69,7 +70,7 @@ class OneCollect(Program):
             stream.sample(int(when), int(pid), int(words[0]), user_frames(words[1:]))
         elif kind == "M":
             start, last, offset = (int(word, 16) for word in words[:3])
-            # For mappings that it read in /proc, @last is already the end.
+            # @last is the last byte; but for mappings that one_collect read in /proc it is the end.
             end = (last + 1) // PAGE * PAGE
             if start < KERNEL:
                 stream.mapping(int(when), int(pid), start, end, "r-xp", offset,

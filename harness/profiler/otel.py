@@ -26,7 +26,8 @@ SAMPLE = re.compile(r"^(\d+) (\d+) (\d+)((?: \S+)*)$", re.M)
 
 
 def samples_of(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
-    """Yields (time in ns, pid, tid, frames). A trailing "!" marks a failed walk and is no frame."""
+    """Yields (time in ns, pid, tid, frames). Leaves out a trailing "!", which is no frame but marks
+    a failed stack walk."""
     for found in SAMPLE.finditer(text):
         words = found[4].split()
         while words and words[-1] == "!":
@@ -36,7 +37,8 @@ def samples_of(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
 
 
 def tracefs_wrapper() -> Sequence[str]:
-    """Returns the command that mounts tracefs for the profiler alone, or () if it is mounted."""
+    """Returns a command prefix that mounts tracefs for the profiler alone, or () if it is
+    mounted."""
     if os.listdir(TRACING):
         return ()
     return ("unshare", "--mount", "sh", "-c",
@@ -50,7 +52,8 @@ class Otel(Program):
     sampling = "jitproof: sampling"
 
     def begin(self) -> None:
-        """Waits for a sample of a new process: the profiler reads the existing ones first."""
+        """Starts the profiler, which first reads all existing processes, and waits until it samples
+        a process that is started now."""
         super().begin()
         last = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
         try:

@@ -29,7 +29,7 @@ from adapting.protocol import (TICK_MS, TIMEOUT_S, Crashed, Failed, Missing, fac
                                one_line, parse, read_orders, report,
                                write_capture)
 
-# The registers from which jitproof finds the depth of a recursion: perf's names by machine.
+# perf's names of the user registers by which jitproof finds the depth of a recursion, by machine.
 REGISTERS = {"x86_64": "BP,SP,IP", "aarch64": "x29,sp,pc"}
 # Options that need a hardware event.
 HARDWARE = re.compile(r"-b$|-j|--branch-|--call-graph=lbr")
@@ -42,19 +42,19 @@ def record_options(options: argparse.Namespace) -> Iterator[str]:
     event = "task-clock" if options.task_clock else "cpu-clock"
     if any(HARDWARE.match(word) for word in options.with_words):
         event = "cycles"
-    # The CPU of each sample shows whether samples of that CPU's clock are missing. With
-    # --per-thread, perf records times only on request.
+    # --sample-cpu: the CPU of each sample shows whether samples of a CPU's clock are missing.
+    # --timestamp: with --per-thread, perf records times only on request.
     yield from ("record", "-N", "--sample-cpu", "--timestamp", "-k", "mono", "-F",
                 str(options.freq), "-e", event + (":u" if options.user_only else ""))
-    # perf would read the whole file once more for build ids.
+    # Without -B perf would read the whole file once more for build ids.
     if not any(word.startswith("--buildid") for word in options.with_words):
         yield "-B"
     yield from options.with_words
 
 
 def try_options(options: argparse.Namespace) -> None:
-    """Raises Missing if this perf, machine or user does not support the case's options. Tries them:
-    a version does not show it."""
+    """Tries the case's own options. Raises Missing if this perf, machine or user does not support
+    them, which the version of perf does not show."""
     if not options.with_words:
         return
     perf = find_perf()
@@ -65,7 +65,7 @@ def try_options(options: argparse.Namespace) -> None:
         done = subprocess.run(command, cwd=home, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
                               env=clean_environment(), timeout=TIMEOUT_S)
-    # inject fails on the empty input; 129 is the status of a wrong usage.
+    # `perf inject` always fails on the empty input. Status 129 means wrong options.
     if done.returncode > 0 and (options.verb_for != "inject" or done.returncode == 129):
         raise Missing("perf %s %s %s: %s" % (
             version_of(perf), options.verb_for, " ".join(options.with_words),
@@ -79,8 +79,8 @@ def first_error(text: str) -> str:
 
 
 def join_files(path: str) -> None:
-    """Turns the files of --switch-output into a folder as --threads writes it: data is the first
-    file, data.N the records of each other file, which has the same events."""
+    """Turns the files of --switch-output into a folder as --threads writes it: the first file
+    becomes data, and the records of the others, which have the same events, become data.N."""
     names = sorted(glob.glob(glob.escape(path) + ".*"))
     if not names:
         return
@@ -96,7 +96,7 @@ def join_files(path: str) -> None:
 
 
 class Recording:
-    """One perf record, controlled through its FIFOs."""
+    """One run of `perf record`, controlled through the FIFOs of its option --control."""
 
     process: subprocess.Popen[bytes]
 
@@ -106,7 +106,8 @@ class Recording:
 
     @staticmethod
     def list_readers(own: bool) -> Iterator[shown.Reader]:
-        """Yields the readers of a perf.data. @own: the one of the case's own version alone."""
+        """Yields the versions of perf as readers of a perf.data. @own: only the version that
+        records."""
         return list_readers(own)
 
     def __init__(self, perf: str, options: argparse.Namespace) -> None:
@@ -115,7 +116,7 @@ class Recording:
         self.number = number_of(version_of(perf))
         self.path = os.path.join(options.dir, "perf.data")
         self.all_cpus = bool(ALL_CPUS & set(options.with_words))
-        # With -a, report only samples of the workload: jitproof waits for those.
+        # With -a, count only samples of the workload, because jitproof waits for a number of these.
         pids = set() if options.command else {options.pid}
         self.file = DataFile(self.path, pids if self.all_cpus else None)
         self.log = os.path.join(options.dir, "workload.txt" if options.command else "profiler.txt")
@@ -141,7 +142,7 @@ class Recording:
             yield "-g"
         if platform.machine() in REGISTERS:
             yield "--user-regs=" + REGISTERS[platform.machine()]
-        # Rings for 250 ms of samples, as jitproof's own. Without root, perf's default applies.
+        # Rings for 250 ms of samples, as in jitproof's captures. Without root, keep perf's default.
         ring = options.ring or (options.stack + 1024) * options.freq // 4
         if options.ring or os.geteuid() == 0:
             yield from ("-m", "%dB" % (1 << max(ring - 1, 1 << 18).bit_length()))
@@ -150,7 +151,7 @@ class Recording:
         if options.command:
             yield from ("--", *options.command)
         elif not self.all_cpus:
-            # Without -D: with it, the event for mappings waits for an exec that never comes.
+            # Not with -D: the event for mappings would wait for an exec that never comes.
             yield from ("-p", str(options.pid))
 
     def start(self) -> None:
@@ -166,11 +167,12 @@ class Recording:
             os.close(fd)
         self.pidfd = os.pidfd_open(self.process.pid)
         if not self.options.command:
-            # perf answers only after it enabled the events by itself: the answer dates that.
+            # perf answers only after it has enabled the events, so the answer gives a time for
+            # that.
             self.command("enable")
             self.enabled = time.monotonic_ns()
             self.count_records()
-            self.before = self.file.count.samples  # from before self.enabled: not reported
+            self.before = self.file.count.samples  # sampled before self.enabled
 
     def read_acks(self) -> None:
         try:
@@ -191,7 +193,7 @@ class Recording:
 
     def command(self, word: str) -> None:
         """Sends an order to perf and waits for the answer."""
-        # Answers carry no name: wait for those to earlier pings first.
+        # All answers are alike, so wait for the answers to earlier pings first.
         self.await_acks(self.pings)
         os.write(self.fds[0], word.encode() + b"\n")
         self.pings += 1
@@ -204,7 +206,7 @@ class Recording:
             if self.fds[1] in ready:
                 self.read_acks()
             elif self.pidfd in ready or time.monotonic() > until:
-                # results/FINDINGS.md: perf takes each SIGCHLD for the end of its child.
+                # perf takes each SIGCHLD for the end of its child (results/FINDINGS.md).
                 silent = "does not answer; a recording ends when its workload is stopped" \
                     if self.options.command else "does not answer"
                 raise self.failed("ended early" if ready else silent)
@@ -218,14 +220,15 @@ class Recording:
         self.file.read_more()
 
     def ping(self) -> None:
-        """Makes perf write its rings' content, which it otherwise does when a ring is half full."""
+        """Makes perf write the content of its rings, which it otherwise does when a ring is half
+        full."""
         os.write(self.fds[0], b"ping\n")
-        # Before 5.12 perf wakes up and writes, but does not answer.
+        # perf before 5.12 does not know "ping": it writes its rings, but does not answer.
         self.pings += self.number >= (5, 12)
 
     def watch(self) -> bytes:
-        """Passes jitproof's orders to perf and reports the number of samples, until the order
-        "stop". Returns the bytes after it."""
+        """Passes jitproof's orders on to perf and reports the number of samples, until the order
+        "stop". Returns the bytes read after this order."""
         orders, reported = b"", None
         while True:
             while b"\n" in orders:
@@ -258,7 +261,7 @@ class Recording:
         report("stopped")
 
     def finish(self) -> None:
-        # A launched command ends by itself; on "stop" perf would kill it.
+        # On "stop" perf would kill a launched command, which ends by itself.
         if not self.options.command and not self.ended():
             if self.number >= (5, 12):
                 os.write(self.fds[0], b"stop\n")
@@ -271,13 +274,13 @@ class Recording:
         if status and not (status == -signal.SIGINT and self.number < (5, 12)):
             raise self.failed("ended with %d" % status)
         join_files(self.path)
-        # Count again: the running count may be of the workload alone, or lack the end of a file.
+        # Count again: the count so far may be of the workload alone, or lack the end of a file.
         self.file = DataFile(self.path)
         self.file.read_more()
 
     def facts(self) -> dict[str, object]:
-        """Returns the facts of the recording. Samples and mappings share a ring, so its losses
-        count as both."""
+        """Returns the content of the file `capture`. Samples and mappings share a ring, so its
+        losses count as losses of both."""
         lost = self.file.lost
         return facts_of(self.options, enabled=self.enabled, sampling=self.enabled,
                         stopped=self.stopped, lost_sideband=lost, lost_samples=lost,
@@ -318,7 +321,7 @@ def inject(options: argparse.Namespace) -> None:
     home = os.path.join(options.dir, "inject-home")
     os.mkdir(home)
     try:
-        # perf inject copies files with build ids into a cache: use a temporary one.
+        # Use a temporary cache, into which `perf inject` copies files with build ids.
         done = subprocess.run(
             [perf, "--buildid-dir", home, "inject", "--jit", "-i",
              os.path.join(options.dir, "perf.data"), "-o",

@@ -23,7 +23,7 @@ LOST = re.compile(r"^Lost (\d+) events", re.M)
 
 
 def paranoid_wrapper(folder: str) -> Sequence[str]:
-    """Returns the command that makes samply alone read 1 in perf_event_paranoid, or (). Without a
+    """Returns a command prefix that makes samply read 1 in perf_event_paranoid, or (). Without a
     hardware counter, samply 0.13.1 reports missing rights and ends if it reads more than 1
     (results/FINDINGS.md); root has the rights whatever the file contains."""
     with open(PARANOID, encoding="ascii") as file:
@@ -44,7 +44,7 @@ class Samply(Program):
     name = peer = "samply"
     version_from = (r"^samply (\d\S*)", "--version")
     sampling = "until Ctrl+C"
-    more: Sequence[str] = ()  # further options
+    more: Sequence[str] = ()  # further options of samply
 
     def command(self) -> Sequence[str]:
         return (*paranoid_wrapper(self.options.dir), self.program(), "record", "--save-only",
@@ -56,7 +56,8 @@ class Samply(Program):
         return None
 
     def rounds(self) -> int:
-        """Returns how often samply's threads slept: at most 100 ms after each read of all rings."""
+        """Returns how often samply's threads slept. They sleep at most 100 ms after each read of
+        all rings."""
         assert self.process
         count = 0
         for tid in os.listdir("/proc/%d/task" % self.process.pid):
@@ -66,8 +67,8 @@ class Samply(Program):
         return count
 
     def end(self) -> None:
-        # On a signal samply drops the content of its rings. Of the next three sleeps, one may end a
-        # read that began before the stop, and one may wait for memory.
+        # On a signal samply drops the content of its rings, so wait until it has read them. Wait
+        # for three sleeps: one may end a read that began before the stop, one may wait for memory.
         until, last = time.monotonic() + TIMEOUT_S, self.rounds() + 3
         while self.rounds() < last:
             self.wait(until, "read its rings")

@@ -19,8 +19,8 @@ from adapting.observations import Stream
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, Failed, Missing, main, output_of
 
-PERIOD_NS = 1_000_000  # of each CPU's clock event, which replaces a missing hardware event
-# A capture: a header of 256 bytes, then frames: a head of 24 bytes and a payload.
+PERIOD_NS = 1_000_000  # period of the clock events by which it samples without hardware events
+# Sysprof's file has a header of 256 bytes, then "frames" (records): a head of 24 bytes, a payload.
 MAGIC, HEADER, HEAD = 0xfdca975e, 256, struct.Struct("<HhiqB7x")
 SAMPLE, MAP, PROCESS, FORK, EXIT = 2, 3, 4, 5, 6
 time_of = operator.itemgetter(2)
@@ -28,7 +28,7 @@ CONTEXT_USER, CONTEXT_MAX = 2**64 - 512, 2**64 - 4095
 
 
 class Capture:
-    """Reads the file as it grows. A frame is (kind, CPU, time in ns, pid, payload)."""
+    """Reads sysprof's file as it grows. A frame is (kind, CPU, time in ns, pid, payload)."""
 
     def __init__(self, path: str) -> None:
         self.path, self.data, self.at = path, b"", HEADER
@@ -81,12 +81,13 @@ class Sysprof(Program):
         self.capture = Capture(self.path("sysprof.syscap"))
         self.ours = {self.pid, *threads_of(self.pid)}
         self.counted = self.count = 0
-        # It prints "Recording" seconds before it samples.
+        # Wait for samples: sysprof prints "Recording" seconds before it samples.
         self.await_samples("begin", 0)
 
     def await_samples(self, what: str, after: int) -> None:
         """Waits until the file has a sample of each CPU later than @after (ns). Keeps each CPU busy
-        in turn, since an idle one has no samples. Raises Failed with @what after TIMEOUT_S."""
+        in turn, because an idle CPU has no samples. Raises Failed after TIMEOUT_S. @what: what
+        sysprof did not do, for the message."""
         cpus = os.sched_getaffinity(0)
         until = time.monotonic() + TIMEOUT_S
         for cpu in cpus:
@@ -109,7 +110,7 @@ class Sysprof(Program):
         return self.count
 
     def end(self) -> None:
-        # On SIGINT sysprof drops the content of its rings.
+        # On SIGINT sysprof drops the content of its rings, so wait until it has written them.
         self.await_samples("write its samples", self.stopped)
         super().end()
 
@@ -118,8 +119,8 @@ class Sysprof(Program):
         stream = self.stream(file, ["no-names", "no-losses", "no-protections"], period=PERIOD_NS)
         threads = {struct.unpack_from("<4xi", payload)[0]: pid
                    for kind, _, _, pid, payload in self.capture.frames if kind == SAMPLE}
-        # The capture began before self.enabled: skip forks of processes that ended before it, since
-        # a reused pid has another FORK.
+        # The file also has frames from before self.enabled. Skip forks of processes that ended
+        # before that time, because a process that reuses such a pid has another FORK frame.
         gone = {pid: when for kind, _, when, pid, _ in sorted(self.capture.frames, key=time_of)
                 if kind == EXIT and when < stream.window[0]}
         for kind, _, when, pid, payload in self.capture.frames:
@@ -132,9 +133,9 @@ class Sysprof(Program):
 
 def write_frame(stream: Stream, threads: dict[int, int], kind: int, when: int, pid: int,
          payload: bytes) -> None:
-    """Writes one frame of the capture. @threads: the pid of each tid. FORK also reports threads.
-    PROCESS does not show whether an exec set the name, and holds a command
-    line before sampling begins."""
+    """Writes one frame of sysprof's file. @threads: the pid of each tid. FORK also reports threads.
+    PROCESS does not show whether an exec set the name; before sampling begins, it contains a
+    command line instead."""
     if kind == SAMPLE:
         count, tid = struct.unpack_from("<H2xi", payload)
         chain = struct.unpack_from("<%dQ" % count, payload, 8)

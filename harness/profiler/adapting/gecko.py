@@ -9,7 +9,7 @@ from adapting.native import name_in
 from adapting.observations import Frame
 from adapting.protocol import Failed
 
-# Addresses are relative to libraries, and the profile lacks the mappings.
+# The profile lacks these: its addresses are relative to libraries, and it has no mappings.
 DECLARES = ("no-addresses", "no-mappings", "no-tasks")
 
 Sample = tuple[float, int, int, list[Frame]]
@@ -39,7 +39,8 @@ class Symbols:
 
 
 class Tables:
-    """The tables that a thread's stacks refer to; newer versions share some among all threads."""
+    """The tables to which the stacks of a thread refer. In newer versions of the format all threads
+    share some of them."""
 
     def __init__(self, profile: dict[str, Any], thread: dict[str, Any],
                  symbols: Symbols | None) -> None:
@@ -57,7 +58,7 @@ class Tables:
         name = self.strings[self.tables["funcTable"]["name"][function]]
         if not name.startswith("0x"):
             return name
-        # The name is an address: in a library, or outside of all libraries.
+        # The name is an address, relative to a library or outside of all libraries.
         resource = self.tables["funcTable"]["resource"][function]
         if resource is None or resource < 0:
             return "?"

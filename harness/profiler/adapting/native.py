@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names native frames for which the profiler has no name: only emitted code counts as unnamed."""
+"""Gives names to frames of native code for which the profiler has none, because jitproof judges
+only the names of emitted code."""
 
 import functools
 import os
@@ -22,5 +23,5 @@ def is_program(path: str) -> bool:
 
 
 def name_in(path: str) -> str:
-    """Returns the name of an unnamed frame in the mapping @path: [FILE], or ? in emitted code."""
+    """Returns a name for an unnamed frame in a mapping of @path: [FILE], or ? in emitted code."""
     return "[%s]" % os.path.basename(path).strip("[]") if is_program(path) else "?"

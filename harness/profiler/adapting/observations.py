@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes a stream of observations (docs/observations.md)."""
+"""Writes a stream of observations: samples and records as lines of text (docs/observations.md)."""
 
 from typing import IO, Iterable, Sequence
 
@@ -8,7 +8,7 @@ Frame = int | str | tuple[int, str | None]
 
 
 def escape(name: str) -> str:
-    """Escapes blanks, %, = and control characters, and the 0x of a name like an address."""
+    """Escapes blanks, %, =, control characters, and the 0x of a name that looks like an address."""
     text = "".join("%%%02x" % byte if byte <= 32 or byte in b"%=\x7f" else chr(byte)
                    for byte in name.encode("utf-8", "surrogateescape") if byte)
     text = text.encode("latin-1").decode("utf-8", "surrogateescape")
@@ -25,14 +25,14 @@ def format_frame(frame: Frame) -> str:
 
 
 class Stream:
-    """Writes one file. Lines need not be in order of time."""
+    """Writes one stream. Its lines need not be in order of time."""
 
     def __init__(self, file: IO[str], profiler: str = "", declares: Sequence[str] = (),
                  unwinder: str = "frame-pointers", period: int = 0) -> None:
         self.file = file
         self.samples = 0
         self.window = (0, 1 << 64)  # sample() drops samples outside these times
-        self.outside = 0  # the time of the last dropped sample
+        self.outside = 0  # time of the last sample that was dropped for that reason
         self.line("jitproof-observations", 1)
         for word, value in (("profiler", profiler), ("declares", " ".join(declares)),
                             ("unwinder", unwinder), ("period", period)):

@@ -27,8 +27,8 @@ def clean_environment(**more: str) -> dict[str, str]:
 
 
 def find_perfs() -> Iterator[str]:
-    """Yields the perfs of this machine: first the one for recordings, then the unpacked ones of
-    ci/peer/perf_tools.py."""
+    """Yields paths of the programs called perf on this machine: first the program that records,
+    then those that ci/peer/perf_tools.py has unpacked."""
     with contextlib.suppress(Missing):
         yield find_perf()
     yield from sorted(glob.glob(os.path.join(
@@ -36,7 +36,7 @@ def find_perfs() -> Iterator[str]:
 
 
 def list_readers(own: bool) -> Iterator[shown.Reader]:
-    """Yields a reader for each version of perf. @own: of the one for recordings alone."""
+    """Yields a reader for each version of perf. @own: only for the program that records."""
     versions = set()
     for perf in [find_perf()] if own else find_perfs():
         version = version_of(perf)

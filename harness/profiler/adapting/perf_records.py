@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts the records of a perf.data that still grows: a file, also in the pipe format, or a folder
-(`--threads`), compressed or not, also after perf switched to another file."""
+"""Counts the records of a perf.data while perf writes it. It may be a file, also in the pipe
+format, or a folder (`--threads`), compressed or not; perf may also switch to another file."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ PIPE_HEADER, FILE_HEADER, ATTR_SIZE = 16, 104, 32
 
 
 class Unreadable(OSError):
-    """Compressed records that zstd rejects."""
+    """A perf.data has compressed records that zstd rejects."""
 
 
 class Buffer(ctypes.Structure):
@@ -46,7 +46,7 @@ class Zstd:
 
 
 class Count:
-    """Counts the records of all of a capture's streams. @watched: count only samples of these pids
+    """Totals over all files of a perf.data. @watched: count only samples of these pids
     and of their descendants; None: count all."""
 
     def __init__(self, watched: set[int] | None = None) -> None:
@@ -77,7 +77,7 @@ class Count:
 
 
 class Stream:
-    """Consecutive records; the last may be incomplete."""
+    """Counts consecutive records, which come in pieces: the last record may be incomplete."""
 
     def __init__(self, count: Count) -> None:
         self.count, self.rest = count, b""
@@ -109,7 +109,7 @@ class Stream:
 
 
 class Part:
-    """One file. @plain: without a header, as data.0 of a folder."""
+    """One file of a perf.data. @plain: it has no header, as data.0 of a folder."""
 
     def __init__(self, path: str, count: Count, plain: bool = False) -> None:
         self.path, self.plain = path, plain
@@ -138,8 +138,8 @@ class Part:
         self.stream.read_records(data)
 
     def find_records(self, head: bytes, descriptor: int) -> int:
-        """Sets self.at once the header states where records begin. Returns the bytes of records
-        after self.at, or -1 if they reach to the end of the file."""
+        """Sets self.at to the offset of the records, once the header states it. Returns the number
+        of bytes of records from self.at on, or -1 if they extend to the end of the file."""
         if len(head) < PIPE_HEADER or head[:8] != b"PERFILE2":
             return 0
         if struct.unpack_from("<Q", head, 8)[0] == PIPE_HEADER:
@@ -156,7 +156,7 @@ class Part:
                 return 0
             self.at = start
             self.stream.count.count_record(ATTR_HEADER, attr)
-        # perf writes the size last, when feature sections already follow the records.
+        # perf writes the size only at the end, when feature sections already follow the records.
         return start + size - self.at if size else -1
 
 
@@ -168,7 +168,7 @@ class DataFile:
 
     @property
     def lost(self) -> int:
-        """Returns the records that PERF_RECORD_LOST or PERF_RECORD_LOST_SAMPLES report as lost."""
+        """Returns the number of losses that PERF_RECORD_LOST or PERF_RECORD_LOST_SAMPLES report."""
         return max(self.count.lost, self.count.lost_samples)
 
     def read_more(self) -> None:

@@ -13,17 +13,17 @@ from adapting.sums import Estimate
 
 
 class Program(Adapter):
-    """A subclass defines command(), write() and some of these."""
+    """A subclass defines command() and write(), and overrides some of the attributes."""
 
     name = ""
-    peer = ""  # the name in ci/peers and in the variable $JITPROOF_PEER, if it differs
-    version_from: tuple[str, str] = ("", "")  # pattern and option of its version
+    peer = ""  # its name in ci/peers, and PEER in the variable $JITPROOF_PEER; "": as name
+    version_from: tuple[str, str] = ("", "")  # of its version: pattern and option
     needs_root = False
-    sampling = ""  # the text that it prints once it samples
-    log = "profiler.txt"  # the file for its output
-    output_file = ""  # the file for its standard output, if that differs
+    sampling = ""  # the text that the profiler prints when it samples
+    log = "profiler.txt"  # name of the file for the profiler's output
+    output_file = ""  # name of the file for its standard output, if another
     stdin = subprocess.DEVNULL
-    statuses: Sequence[int] = (0,)  # exit statuses of a success
+    statuses: Sequence[int] = (0,)  # exit statuses that mean success
     process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -63,8 +63,8 @@ class Program(Adapter):
             return file.read()
 
     def wait(self, until: float, what: str) -> None:
-        """Sleeps for a moment. Raises Failed if the profiler ended, or @until passed, before it did
-        @what."""
+        """Sleeps for a moment. Raises Failed if the profiler has ended, or if the time is after
+        @until. @what: what the profiler should have done, for the message."""
         assert self.process
         try:
             status = self.process.wait(0.02)
@@ -79,7 +79,7 @@ class Program(Adapter):
                                      one_line(self.words()) or "without a word"))
 
     def samples(self) -> int:
-        """Returns an estimate: such a program prints no count before its end."""
+        """Returns an estimate, because such a program prints no count before its end."""
         return self.estimate.samples()
 
     def ended(self) -> bool:

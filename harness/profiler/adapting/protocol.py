@@ -16,8 +16,8 @@ from typing import IO, Callable, Iterator, Sequence
 
 from adapting.observations import Stream
 
-TICK_MS = 40  # between two counts of the samples
-# Time for a profiler to begin or to end: below jitproof's 60 s, so that the reason reaches it.
+TICK_MS = 40  # time between two counts of the samples
+# Time limit for a profiler to begin or to end. jitproof waits 60 s, so it still gets the reason.
 TIMEOUT_S = 50
 
 
@@ -37,7 +37,8 @@ def signal_name(number: int) -> str:
 
 
 class Crashed(Exception):
-    """A signal killed the profiler. @status: minus the signal; @words: the profiler's log."""
+    """A signal killed the profiler. @status: minus the signal's number; @words: the profiler's
+    log."""
 
     def __init__(self, what: str, status: int, words: str) -> None:
         super().__init__("%s %s was killed by signal %d (%s): %s" % (
@@ -58,7 +59,8 @@ def read_orders() -> bytes:
 
 
 def facts_of(options: argparse.Namespace, **known: object) -> dict[str, object]:
-    """Returns the facts of a recording: those that follow from its options, and @known."""
+    """Returns the content of the file `capture` of a recording: values from its options, and
+    @known."""
     return {"policy": "exec", "slack": options.slack, "max_stack": options.max_stack,
             "stack_dump": options.stack, "duplicates": 0, "breakpoints": 0, "settled": "yes",
             **known}
@@ -75,8 +77,9 @@ def one_line(text: str) -> str:
 
 
 def find(program: str, variable: str, install: str = "") -> str:
-    """Returns the path of a program: $@variable, else ci/peers' @program, else PATH's. Raises
-    Missing with the command @install if there is none."""
+    """Returns the path of a program: the value of the environment variable @variable, else @program
+    as installed by ci/peers, else @program in PATH. Raises Missing, with the command @install, if
+    there is none."""
     wanted = os.environ.get(variable)
     peers = os.environ.get("JITPROOF_PEERS")
     path = shutil.which(wanted) if wanted else \
@@ -108,7 +111,8 @@ def version_of(what: str, pattern: str, *command: str) -> str:
 
 
 class Published:
-    """Links from /tmp, where profilers look for perf maps, to those in the case's folder."""
+    """Links from /tmp, where profilers look for perf maps, to the perf maps in the case's
+    folder."""
 
     def __init__(self, folder: str) -> None:
         self.folder, self.links = folder, set[str]()
@@ -123,7 +127,7 @@ class Published:
             try:
                 os.symlink(os.path.join(self.folder, name), link)
             except FileExistsError:
-                # The profiler would use its names.
+                # The profiler would use the names of the other process.
                 raise Failed("%s is there already, of another process: remove it" % link) from None
             self.links.add(link)
 
@@ -134,7 +138,7 @@ class Published:
 
 
 class Command:
-    """The process of a launch: it waits before its exec until the profiler has attached."""
+    """A launched process, which waits before its exec until the profiler has attached."""
 
     def __init__(self, command: Sequence[str], words: IO[bytes], keep: Sequence[int]) -> None:
         gate, self.gate = os.pipe()
@@ -170,9 +174,9 @@ class Adapter:
         self.published = Published(options.dir)
         self.observations: Stream | None = None
 
-    # A subclass defines these.
+    # A subclass overrides the following members.
 
-    number = ""  # the version of a profiler that is part of the adapter
+    number = ""  # version, if the profiler is part of the adapter
 
     @classmethod
     def version(cls) -> str:
@@ -205,7 +209,7 @@ class Adapter:
     def clean(self) -> None:
         """Kills the processes that still run."""
 
-    # All adapters share the rest.
+    # No adapter overrides the following methods.
 
     def path(self, name: str) -> str:
         return os.path.join(self.options.dir, name)
@@ -235,7 +239,7 @@ class Adapter:
             command.run()
 
     def check_times(self) -> None:
-        """Raises Failed if all samples lie outside the recording, as with another clock."""
+        """Raises Failed if the times of all samples are outside the recording: a wrong clock."""
         stream = self.observations
         if stream and stream.outside and not stream.samples:
             raise Failed("all samples lie outside the recording, such as at %s, not from %d to %d: "
@@ -256,8 +260,9 @@ class Adapter:
         self.check_times()
 
     def await_order(self, wanted: str, rest: bytes) -> bytes:
-        """Waits for jitproof's order @wanted; before a stop, reports the number of samples. @rest:
-        the bytes already read. Returns those after the order. Raises Failed at another order."""
+        """Waits for jitproof's order @wanted. While it waits for "stop", reports the number of
+        samples. @rest: the bytes already read. Returns the bytes read after the order. Raises
+        Failed if another order comes."""
         reported = -1
         gone = False
         while b"\n" not in rest:
@@ -301,7 +306,7 @@ class Adapter:
 
 @contextlib.contextmanager
 def report_failures() -> Iterator[None]:
-    """Reports an exception of its block to jitproof as `skip`, `crash` or `error`."""
+    """Reports an exception in the block of its `with` to jitproof as `skip`, `crash` or `error`."""
     try:
         yield
     except Missing as missing:

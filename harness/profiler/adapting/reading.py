@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Base class of adapters for programs that read a perf.data. perf.py records it; the case gets the
-reader's output as observations. Such an adapter ends with `perf.main(Mine)`."""
+"""Base class of adapters for programs that read a perf.data. perf.py records it; the output of the
+program becomes a stream of observations. Such an adapter ends with `perf.main(Mine)`."""
 
 import argparse
 import os
@@ -32,7 +32,8 @@ class Reader(perf.Recording):
         raise NotImplementedError
 
     def output_of(self, *command: str) -> str:
-        """Returns the reader's output. Raises Crashed or Failed if it does not exit with 0."""
+        """Returns the output of the program. Raises Crashed or Failed if it does not exit with
+        0."""
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False, env=perf.clean_environment())
         errors = done.stderr.decode(errors="replace")

@@ -12,7 +12,7 @@ FIELDS = "pid,tid,time,ip,sym,symoff"
 HEAD = re.compile(r"\s*(-?\d+)/(-?\d+)\s+(\d+)\.(\d{9}):")
 FRAME = re.compile(r"\s*([0-9a-f]+) (?:(.*)\+0x([0-9a-f]+)|(.*?))(?: \((.*)\))?$")
 KERNEL = 1 << 63  # the lowest kernel address
-MOST_FRAMES = 1024  # of a stack; perf has room on its own stack for a few more thousand
+MOST_FRAMES = 1024  # most frames of a stack; perf itself allows a few thousand more
 
 
 class Place(NamedTuple):
@@ -52,7 +52,8 @@ def parse_place(line: str) -> Place | None:
 
 
 def parse(text: str) -> Iterator[Printed]:
-    """Yields the samples. Without a call graph the frame is on the line of its sample."""
+    """Yields the samples in the output of `perf script`. Without a call graph, the only frame is on
+    the first line of its sample."""
     sample: Printed | None = None
     for line in text.splitlines():
         head = HEAD.match(line)
@@ -69,13 +70,14 @@ def parse(text: str) -> Iterator[Printed]:
 
 
 def user_frames(places: list[Place]) -> list[Named | tuple[int, str | None]]:
-    """Returns the frames behind those of the kernel: among them, garbage may look like its."""
+    """Returns the frames after the leading kernel frames. A damaged user stack may contain
+    addresses that look like those of the kernel, so later frames are all kept."""
     return [place.frame for place in itertools.dropwhile(Place.in_kernel, places)]
 
 
 def show(perf: str, path: str, home: str, shown: Shown) -> None:
-    """Writes what `perf script` shows of the file at @path: the flat profile and the call graph,
-    which hides the sampled address. @home: the place of a cache of files."""
+    """Writes what `perf script` shows of the file at @path: with -G the sampled address, which call
+    graphs hide, and the call graphs. @home: folder for perf's cache of files."""
     options = ("--buildid-dir", home, "script", "--no-inline", "--ns", "-F", FIELDS, "-i", path)
     environment = {"PERF_CONFIG": "/dev/null", "DEBUGINFOD_URLS": "", "HOME": home}
     flat = list(parse(output_of("perf script -G", perf, *options, "-G", **environment)))

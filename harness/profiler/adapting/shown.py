@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes what a reader shows of the samples of a file (docs/readers.md)."""
+"""Writes what a reader (a program that shows perf.data files) shows of the samples of a file
+(docs/readers.md)."""
 
 import argparse
 import contextlib
@@ -12,11 +13,11 @@ from typing import IO, Callable, Iterable, Iterator, NamedTuple
 from adapting.observations import Frame, escape, format_frame
 from adapting.protocol import Crashed, Failed, Missing, Published, one_line, report
 
-TIMEOUT_S = 120  # of one program that reads one file
+TIMEOUT_S = 120  # time limit of one program that reads one file
 
 
 class Named(NamedTuple):
-    """A frame with the offset of its address in the function."""
+    """A frame with an address, the function's name, and the offset of the address in it."""
     address: int
     name: str
     offset: int
@@ -26,12 +27,13 @@ class Named(NamedTuple):
 
 
 def format_shown(frame: Frame | Named | None) -> str:
-    """Returns the word of a frame; None: the reader shows none."""
+    """Returns a frame as a word of an output line. @frame: None if the reader shows none."""
     return "-" if frame is None else str(frame) if isinstance(frame, Named) else format_frame(frame)
 
 
 class Shown:
-    """One file: the samples in any order. @reader: name and version, @of: the file's name."""
+    """Writes one output file, with samples in any order. @reader: name and version of the reader,
+    @of: name of the file that it reads."""
 
     def __init__(self, file: IO[str], reader: str, of: str) -> None:
         self.file = file
@@ -39,13 +41,14 @@ class Shown:
 
     def sample(self, time: int, pid: int, tid: int, top: Frame | Named | None,
                frames: Iterable[Frame | Named]) -> None:
-        """Writes a sample. @top: the frame of a flat profile, None if it is the kernel's. @frames:
+        """Writes a sample. @top: the frame of a flat profile, None if it is in the kernel. @frames:
         the call graph in user space, innermost first."""
         self.file.write("sample %d %d %d %s\n" % (
             time, pid, tid, " ".join(map(format_shown, [top, *frames]))))
 
     def note(self, word: str, why: str) -> None:
-        """Notes that the reader "failed", or that it is "older" than the file's format."""
+        """Writes that the reader "failed", or that it is "older" than the file's format; and
+        @why."""
         self.file.write("%s %s\n" % (word, " ".join(why.split())))
 
 
@@ -54,10 +57,10 @@ class Refused(Failed):
 
 
 class Reader(NamedTuple):
-    """A program of one version that reads a perf.data."""
+    """One version of a program that shows a perf.data."""
     name: str
     version: str
-    show: Callable[[str, str, Shown], None]  # of the file at a path; with a folder to use freely
+    show: Callable[[str, str, Shown], None]  # (path of the file, a folder to use freely, ...)
 
     def word(self) -> str:
         return "%s-%s" % (self.name, self.version)
@@ -67,7 +70,8 @@ class Reader(NamedTuple):
 
 
 def output_of(what: str, *command: str, **environment: str) -> str:
-    """Returns the output of a reader. Raises Crashed or Failed, and what came before is lost."""
+    """Returns the whole output of a reader. Raises Crashed or Failed if it does not exit with 0.
+    @what: its name in messages."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False, timeout=TIMEOUT_S,
@@ -84,8 +88,9 @@ def output_of(what: str, *command: str, **environment: str) -> str:
 
 
 def write_shown(folder: str, name: str, reader: Reader, home: str, read: bool) -> bool:
-    """Writes @folder/shown/READER.@name about the file @name of a case. @read: a later version has
-    read a file of the case. Returns whether this one has."""
+    """Lets the reader show the file @name of the case @folder, in @folder/shown/READER.@name.
+    @read: a later version of the program could read a file of the case. Returns whether it
+    succeeded."""
     path = os.path.join(folder, "shown", "%s.%s" % (reader.word(), name))
     if os.path.exists(path):
         return False  # another word of --readers named it
@@ -101,7 +106,7 @@ def write_shown(folder: str, name: str, reader: Reader, home: str, read: bool) -
 
 @contextlib.contextmanager
 def show_perf_maps(folder: str) -> Iterator[None]:
-    """Shows readers the case's perf maps in /tmp."""
+    """Links the case's perf maps to /tmp, where readers find them, while its block runs."""
     maps = Published(folder)
     try:
         maps.link_maps()
@@ -117,7 +122,7 @@ def is_chosen(reader: Reader, only: str) -> bool:
 
 
 def read(options: argparse.Namespace, readers: Iterable[Reader]) -> None:
-    """Has the readers show the files of a case that jitproof named."""
+    """Lets all chosen readers show the files of a case, which jitproof lists in @options."""
     chosen = sorted((reader for reader in readers if is_chosen(reader, options.only)),
                     key=Reader.number, reverse=True)
     if not chosen:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Helpers for profilers that count stacks and print the counts when they end."""
+"""Helpers for adapters of profilers that only count how often each stack occurred."""
 
 import os
 from typing import Callable, Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Callable, Iterator, Sequence
 from adapting.observations import Stream
 from adapting.protocol import Failed
 
-# Declarations of a stream that holds counts of stacks of names.
+# What a stream of observations declares to lack if the profiler only counts stacks of names.
 LACKS = ("no-time", "no-addresses", "no-threads", "no-losses")
 
 
@@ -33,7 +33,8 @@ def write_stacks(stream: Stream, pid: int, path: str,
 
 
 class Estimate:
-    """Estimates the number of samples from the CPU time that a process took since construction."""
+    """Estimates the number of samples from the CPU time that a process used since this object was
+    made."""
 
     def __init__(self, pid: int, frequency: int) -> None:
         self.pid, self.frequency, self.before = pid, frequency, cpu_seconds(pid)

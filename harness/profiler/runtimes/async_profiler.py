@@ -41,7 +41,7 @@ class AsyncProfiler(Adapter):
     @classmethod
     def version(cls) -> str:
         cls.jcmd()
-        noted = os.path.join(os.path.dirname(cls.library()), "..", "version")  # by ci/peers
+        noted = os.path.join(os.path.dirname(cls.library()), "..", "version")  # ci/peers writes it
         try:
             with open(noted, encoding="ascii") as file:
                 return file.read().strip()

@@ -31,7 +31,7 @@ def read_stacks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 class Austin(Program):
     name = peer = "austin"
-    sampling = "version"  # it prints that of the process's Python
+    sampling = "version"  # it prints the version of the process's Python
     statuses = (0, 254)  # 254: ended by a signal
 
     @classmethod
