@@ -13,7 +13,7 @@ struct jp_arguments {
 
 void jp_arguments_add(struct jp_arguments *arguments, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Adds copies of all words in @list, up to its NULL; @list may be NULL. */
+/* Adds copies of all words in the NULL-terminated @list, which may be NULL. */
 void jp_arguments_add_all(struct jp_arguments *arguments, char *const *list);
 void jp_arguments_free(struct jp_arguments *arguments);
 

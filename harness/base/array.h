@@ -4,9 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Growing arrays: "T *items; size_t count, capacity;", all zero at first, freed by free(). @array
- * is &items. The capacity doubles, so adding n elements moves O(n). Elements move: keep indices,
- * not pointers. If memory is short, or the size in bytes overflows, nothing changes. */
+/* Growing arrays. An array is three variables, "T *items; size_t count, capacity;", all zero at
+ * first; free it by free(items). @array is &items, @count is &count, @capacity is &capacity. The
+ * capacity doubles, so adding n elements costs O(n). Elements move when the array grows: keep
+ * indices, not pointers. If memory runs out, or the size in bytes overflows, nothing changes. */
 
 /* Returns a new, zeroed element at the end (T *), or NULL if out of memory. */
 #define jp_array_push(array, count, capacity)                                                      \
@@ -17,6 +18,6 @@
 #define jp_array_reserve(array, capacity, needed)                                                  \
 	jp_array_grow((array), (capacity), (needed), sizeof(**(array)))
 
-/* Implements the macros for elements of @size bytes. */
+/* Implement the macros above for elements of @size bytes. */
 void *jp_array_add(void *array, size_t *count, size_t *capacity, size_t size);
 bool jp_array_grow(void *array, size_t *capacity, size_t needed, size_t size);

@@ -43,7 +43,7 @@ static bool kill_all(void)
 
 void jp_children_end(void)
 {
-	/* Each round ends at least one generation. */
+	/* Each pass kills at least one generation of descendants. */
 	for (;;) {
 		pid_t pid = waitpid(-1, NULL, WNOHANG);
 

@@ -20,6 +20,6 @@ struct jp_confine {
 };
 
 /* Returns twice, like fork(): 0 in the confined process, which goes on and exits; then 1 in the
- * waiting process, which must exit with *@status. Returns -errno and a message if there is no
- * confined process. Open outputs (jp_new_file, jp_output_folder) before. */
+ * waiting process, which must exit with *@status. Returns -errno and a message if the process could
+ * not be confined or forked. Open outputs (jp_new_file, jp_output_folder) before this call. */
 int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_error *err);

@@ -17,13 +17,13 @@ enum jp_delegated {
 	JP_DELEGATED_FOLDER, /* open a folder, to list it */
 	JP_DELEGATED_ROOT,   /* open the root directory of a process, given its pid */
 	JP_DELEGATED_KEEP,   /* jp_new_file_keep() */
-	/* jp_output_folder_*() */
+	/* jp_output_folder_create(), _publish() and _existing() */
 	JP_DELEGATED_CREATE,
 	JP_DELEGATED_PUBLISH,
 	JP_DELEGATED_EXISTING,
 };
 
-/* A request, sent as a jp_message. */
+/* A request, sent by jp_message_send(). */
 struct jp_delegate_request {
 	uint32_t what;
 	char path[PATH_MAX];

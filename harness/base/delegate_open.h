@@ -15,17 +15,19 @@ struct jp_readable_file {
 
 /* Files that may be read with the privileges of the waiting process (confine.h). */
 struct jp_readable {
-	const char *input; /* "-": standard input; a file, or a folder with all below; NULL: only
-			      @files */
+	/* Path of a file, or of a folder with all files below it; "-": standard input; NULL: only
+	 * @files. */
+	const char *input;
 	const struct jp_readable_file *files; /* sorted by jp_readable_sort() */
 	size_t nr_files;
 	const char *folders[3]; /* further folders; NULL: none */
-	/* Returns whether the file at @path, which begins with @head and has no other name
-	 * (@alone), may be read anywhere if the input is root's own. NULL: none may. */
+	/* Decides about a file outside these folders if the input belongs to root: returns whether
+	 * it may be read. @head: its first @size bytes. @alone: it has only one hard link. NULL: no
+	 * such file may be read. */
 	bool (*harmless)(const char *path, bool alone, const unsigned char *head, size_t size);
 };
 
-/* Sorts files by path. Of two entries for a path, the one for any owner counts. */
+/* Sorts files by path. If a path has two entries, the entry for any owner counts. */
 void jp_readable_sort(struct jp_readable_file *files, size_t count);
 
 enum { JP_DELEGATE_FOLDERS = 4 };
@@ -39,8 +41,8 @@ struct jp_delegate {
 	} folders[JP_DELEGATE_FOLDERS];
 };
 
-/* Opens the input and the folders, so that nobody can replace them. Returns 0, or -errno and a
- * message. */
+/* Opens the input and the folders of @readable, so that nobody can replace them later. Returns 0,
+ * or -errno and a message. */
 int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *readable,
 		     struct jp_error *err);
 void jp_delegate_close(struct jp_delegate *delegate);

@@ -3,6 +3,6 @@
 
 #include "harness/base/delegate_open.h"
 
-/* Serves the confined process's requests through @channel (delegate.h) until it ends or a watched
- * signal arrives. */
+/* Serves the requests of the confined process, which come through @channel (delegate.h), until that
+ * process ends or a watched signal arrives. */
 void jp_delegate_serve(const struct jp_delegate *delegate, int channel);

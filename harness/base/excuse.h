@@ -10,7 +10,7 @@
  * else the first.
  */
 struct jp_excuse {
-	const char *name; /* unique */
+	const char *name; /* a unique name */
 	/* Patterns of words, separated by blanks. The excuse applies to a case whose line has a
 	 * word for each pattern ("attach", "--synth=none", "publish=map:*", "-B" of
 	 * "inject=perf,-B") and none for a pattern behind "!". NULL: to every case. */

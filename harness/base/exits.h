@@ -6,7 +6,7 @@ enum {
 	JP_EXIT_OK = 0,
 	JP_EXIT_BAD = 1, /* a requested check failed, such as a case or a limit */
 	JP_EXIT_USAGE = 2,
-	JP_EXIT_SKIPPED = 4, /* nothing could run here */
+	JP_EXIT_SKIPPED = 4, /* nothing that was requested could run here */
 	/* The installation is broken, or the input could not be read completely. */
 	JP_EXIT_BROKEN = 99
 };

@@ -3,6 +3,6 @@
 
 #include <stdbool.h>
 
-/* Returns whether /proc is mounted but shows another pid namespace than ours, as after `unshare
- * --pid --fork`: its numbers are not our processes. */
+/* Returns whether /proc is mounted but shows another pid namespace than that of this process, as
+ * after `unshare --pid --fork`: its pids mean other processes. */
 bool jp_foreign_proc(void);

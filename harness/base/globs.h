@@ -11,7 +11,7 @@
  * word matches no name of a @what ("case"); -ENOMEM. */
 int jp_globs_read(struct jp_arguments *globs, const struct jp_operands *words,
 		  const struct jp_arguments *names, const char *what, struct jp_error *err);
-/* Returns whether one of @globs matches the whole @name, or there are none. */
+/* Returns whether one of @globs matches the whole @name, or @globs is empty. */
 bool jp_globs_match(const struct jp_arguments *globs, const char *name);
 /* Stores a question such as "; did you mean 'growth/anon'?" in @text, or "" if @word resembles none
  * of @names, nor the part before or after a slash. Returns @text. */

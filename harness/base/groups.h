@@ -14,7 +14,7 @@
  *
  */
 struct jp_groups {
-	uint64_t *pairs; /* number << 32 | index */
+	uint64_t *pairs; /* for each element group << 32 | index; sorted by jp_groups_sort() */
 	size_t count, capacity;
 };
 

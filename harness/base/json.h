@@ -19,7 +19,7 @@ struct jp_json {
 	FILE *out;
 	int depth;
 	bool first;      /* the open object or array is empty */
-	uint64_t arrays; /* bit i: depth i is an array */
+	uint64_t arrays; /* bit i is set if the value open at depth i is an array, not an object */
 };
 
 void jp_json_begin(struct jp_json *json, FILE *out);

@@ -15,7 +15,9 @@
  * Adding n entries costs O(n). Entries are never removed.
  */
 struct jp_map {
-	uint64_t *slots; /* capacity + 1 slots: key (0: free) and value; the last is for key 0 */
+	/* @capacity + 1 slots of a key (0: the slot is free) and a value; the last slot is for key
+	 * 0 */
+	uint64_t *slots;
 	size_t count, capacity; /* number of entries; number of slots, a power of two */
 	size_t words;           /* size of a slot in 8-byte words */
 	unsigned int shift;

@@ -7,6 +7,6 @@
  * FIFOs of other users, and in a confined process (delegate.h) all FIFOs; pipes are allowed.
  * Returns the descriptor, or -errno and a message. */
 int jp_named_input(const char *path, struct jp_error *err);
-/* Opens the file of @fd again, to read from its start; @flags as for open(). Returns the descriptor
+/* Opens the file of @fd again, to read from its start. @flags: for open(). Returns the descriptor
  * or -errno. */
 int jp_named_again(int fd, int flags);

@@ -3,9 +3,9 @@
 
 #include <stddef.h>
 
-/* The search for the name that a mistyped word means. */
+/* A search for the name that a mistyped word probably means. */
 struct jp_nearest {
-	const char *word; /* as typed */
+	const char *word; /* the mistyped word */
 	char name[80];    /* the nearest name so far; "": no offered name is near */
 	size_t distance;  /* edit distance between @word and @name */
 };

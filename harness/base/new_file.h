@@ -27,8 +27,8 @@ int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err);
 void jp_new_file_undo(const char *path, int fd);
 /* Opens a new file as a text stream. Returns NULL and a message on errors. */
 FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_error *err);
-/* Moves the complete, closed file to its path. Returns 0, or -errno and a message; the file is then
- * gone. */
+/* Gives the complete, closed file its name, replacing an existing file. On failure deletes it, and
+ * returns -errno and a message. */
 int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err);
 /* Does the same as jp_new_file_keep() for the open file whose path is @path, at the request of a
  * confined process (delegate.h). */

@@ -4,7 +4,7 @@
 #include <link.h>
 #include <stdint.h>
 
-/* Symbol of the linker: this program's own ELF header. */
+/* The linker defines this symbol: this program's own ELF header. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 /* Returns the ELF number of the machine for which this program was built. */

@@ -15,7 +15,7 @@
 
 /* Returns whether @error, a value of errno, means a shortage. */
 bool jp_is_shortage(int error);
-/* Forgets noted shortages, before new work. */
+/* Forgets noted shortages. Call this before new work. */
 void jp_shortage_begin(void);
 /* Notes @error, a value of errno, if it means a shortage. */
 void jp_shortage_note(int error);

@@ -119,7 +119,8 @@ pid_t jp_survivor_fork(int *channel, struct jp_error *err)
 		jp_survivor_signals(pass_signal_on);
 		return pid;
 	}
-	/* Later children would survive us, so no signal may end us without cleaning up. */
+	/* Children that this process starts later would survive it, so signals must not end it
+	 * before it cleans up. */
 	if (jp_interrupt_watch())
 		return jp_fail(err, errno, "signals: %s", strerror(errno));
 	return 0;

@@ -10,12 +10,12 @@
  * surviving process is killed, the acting process gets SIGTERM. A program has one such pair.
  * Children that the program had before its exec are left alone. */
 
-/* Returns, as fork(), 0 in the acting process, which then watches signals (interrupt.h), and its
- * pid in the surviving one; or -errno and a message. @channel: socket for messages (message.h)
- * between both. */
+/* Forks the acting process. Returns 0 in the acting process, which then watches signals
+ * (interrupt.h), and its pid in the surviving process; or -errno and a message. *@channel: socket
+ * for messages (message.h) between both. */
 pid_t jp_survivor_fork(int *channel, struct jp_error *err);
-/* Returns, as fork(), 0 in the acting process, or -errno and a message. Unlike after
- * jp_survivor_fork(), no other process is ended, and the acting process may end by a signal. */
+/* Forks and returns as jp_survivor_fork() does, but no process other than the acting process will
+ * be killed, and the acting process does not watch signals. */
 pid_t jp_survivor_fork_alone(struct jp_error *err);
 /* Waits for the acting process of jp_survivor_fork_alone(). Returns waitpid()'s status, or -1. */
 int jp_survivor_wait_alone(void);
@@ -23,8 +23,8 @@ int jp_survivor_wait_alone(void);
 void jp_survivor_signals(void (*handler)(int number));
 /* Asks the acting process to end. */
 void jp_survivor_end(void);
-/* Waits for the acting process, then ends all remaining processes. Returns waitpid()'s status, or
- * -1. */
+/* Waits for the acting process, then kills all processes that it left. Returns waitpid()'s status,
+ * or -1. */
 int jp_survivor_wait(void);
 /* Returns the exit status for @waited, the result of jp_survivor_wait(). If a signal other than
  * SIGKILL killed the acting process, ends this process by the same signal. @command: its name in

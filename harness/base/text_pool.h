@@ -22,7 +22,7 @@ struct jp_text_pool {
 	struct jp_map by_hash;
 };
 
-/* Returns the text with these bytes, added if it is new; NULL: out of memory. */
+/* Returns the text with these @size bytes. Adds it if it is new. Returns NULL if out of memory. */
 struct jp_text *jp_text_keep(struct jp_text_pool *pool, const void *bytes, size_t size);
 /* Frees the texts; the pool is then empty. Does not free their values: free them first, in a loop
  * from @first along @next. */

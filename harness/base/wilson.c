@@ -17,7 +17,7 @@ void jp_wilson(uint64_t k, uint64_t n, double *lo, double *hi)
 	p = (double)k / total;
 	centre = p + Z * Z / (2 * total);
 	half = Z * sqrt(p * (1 - p) / total + Z * Z / (4 * total * total));
-	/* Rounding must not move the limits away from exact values. */
+	/* If @k is 0 or @n, keep the exact limit 0 or 1, from which rounding could deviate. */
 	if (k)
 		*lo = fmax(0, (centre - half) / (1 + Z * Z / total));
 	if (k < n)

@@ -17,7 +17,7 @@ struct jp_adapter {
 	pid_t pid;    /* the adapter, which leads its own process group; 0: not running */
 	int pidfd;    /* -1: none */
 	int in, out;  /* our ends of the adapter's standard input and output; -1: closed */
-	int words_fd; /* read end of its standard error; -1: none */
+	int words_fd; /* descriptor for reading the file with its standard error; -1: none */
 	int status;   /* waitpid()'s status after its exit */
 	uint64_t cpu; /* CPU time of it and its children in ns, after its exit */
 	struct jp_lines lines;

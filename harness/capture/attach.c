@@ -22,9 +22,9 @@ const char *const jp_attach_boundaries[] = {
 	"before-open",
 	"before-enable",   /* sideband events open, but disabled */
 	"before-threads",  /* sideband enabled; before the passes over the thread list */
-	"before-snapshot", /* thread list settled */
-	"within-snapshot", /* between two reads of one maps file */
-	"before-sampling", /* snapshot taken */
+	"before-snapshot", /* every thread has sideband */
+	"within-snapshot", /* between two read() calls on /proc/PID/maps */
+	"before-sampling", /* /proc/PID/maps has been read and recorded */
 	NULL,
 };
 

@@ -308,7 +308,7 @@ static void free_all(struct jp_session *session)
 static void init_attr(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		      const struct jp_abilities *abilities)
 {
-	static const char here; /* its address stands for data, which is never executed */
+	static const char here; /* an address of data, which is never executed */
 
 	jp_attr_breakpoint(attr, options, abilities, (uint64_t)(uintptr_t)&here);
 }

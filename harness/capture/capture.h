@@ -36,7 +36,7 @@ enum jp_capture_trait {
 	JP_CAPTURE_PLAIN = 2,
 	/* Another program records. It records callchains only if no stack dump is requested. */
 	JP_CAPTURE_EXTERNAL = 4,
-	JP_CAPTURE_GATED = 8, /* samples only in the intervals that the workload announces */
+	JP_CAPTURE_GATED = 8, /* samples are taken only in intervals that the workload announces */
 };
 
 /* A capture. Its functions get the capture's name in argv[0], then its own options, without those

@@ -68,7 +68,8 @@ static void write_line(struct jp_elf_copies *copies, const char *build_id, uint6
 		fprintf(copies->index, ".%llu%s", (unsigned long long)file->gen,
 			file->live ? "" : "s");
 	fprintf(copies->index, " #%016llx ", (unsigned long long)digest);
-	/* /proc/PID/maps does not escape a backslash, so such a name is ambiguous. */
+	/* /proc/PID/maps writes a newline as \012 but does not escape a backslash, so there a name
+	 * with "\012" is ambiguous; here it is not. */
 	for (const char *name = file->name; *name; name++) {
 		if (*name == '\n')
 			fputs("\\012", copies->index);

@@ -26,13 +26,14 @@ struct jp_event_owner { /* the owner of a thread's records */
  * -ENOMEM. */
 int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from);
 /* Returns whether a record of @tid at @time, from an event that was opened for @owner, is a
- * duplicate. While a thread's own events are being enabled, @once keeps the records of one event
- * (samples); without it, all are kept (mappings: a duplicate is harmless, a loss is not). */
+ * duplicate. While a thread's own events are being enabled, both they and inherited events may
+ * write its records. If @once (samples), only records of one event are kept meanwhile; otherwise
+ * all (mappings: a duplicate is harmless, a loss is not). */
 bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner, uint64_t time,
 			      bool once);
 /* Returns whether the exit of @tid, from an event that was opened for @owner, is a duplicate:
- * another event reported it, and no thread with that number began since (the last at @forked; 0:
- * none). */
+ * another event reported the exit, and no thread with the same number began since. @forked: time of
+ * the last FORK record of that number; 0: none. */
 bool jp_event_owner_ended(const struct jp_map *owners, int32_t tid, int32_t owner, uint64_t forked);
 /* Notes that @tid ended: its number may be reused. */
 void jp_event_owner_exit(struct jp_map *owners, int32_t tid, uint64_t time);

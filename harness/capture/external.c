@@ -317,7 +317,7 @@ int jp_external_finish(struct jp_session *session, struct jp_error *err)
 	return wait_for_adapter(external, true, END_S, "lived on", err);
 }
 
-/* Writes the profiler's CPU time, for scoreboards. */
+/* Writes the CPU time of the adapter and the profiler to @dir/cost, for `jitproof score`. */
 static void write_cost(const char *dir, uint64_t cpu)
 {
 	char text[64];

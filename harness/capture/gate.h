@@ -23,8 +23,8 @@ struct jp_gate_policy {
 			 struct jp_error *err);
 };
 
-/* Creates the gatekeeper (docs/gate-protocol.md), which switches events for intervals. Returns NULL
- * and a message on errors. */
+/* Creates the FIFOs and the state by which processes can announce intervals
+ * (docs/gate-protocol.md). Returns NULL and a message on errors. */
 struct jp_gate *jp_gate_new(struct jp_session *session, const struct jp_gate_policy *policy,
 			    struct jp_error *err);
 /* Returns the NAME=VALUE with which the launched command finds the gate. */

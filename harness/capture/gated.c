@@ -17,8 +17,9 @@
 #include "harness/capture/snapshot.h"
 #include "harness/capture/start.h"
 
-/* Records as profilers do for benchmark runners: the runner's processes inherit the events, and
- * samples are taken only in the intervals that these processes announce. */
+/* A capture that records as profilers do for benchmark runners: the launched command and its
+ * processes inherit the events, and samples are taken only in the intervals that these processes
+ * announce. */
 struct gated_state {
 	struct jp_gate *gate;
 	const struct jp_gate_policy *policy;

@@ -8,8 +8,8 @@
 #include "harness/capture/session.h"
 #include "harness/capture/start.h"
 
-/* Records a command from its first instruction: its events exist before its exec, which enables
- * them before the new image maps anything. */
+/* A capture that records a command from its first instruction: the events are opened before the
+ * command's exec, which enables them before the new image maps anything. */
 
 static int open_events(struct jp_session *session, struct jp_error *err)
 {

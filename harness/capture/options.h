@@ -11,20 +11,23 @@
 /* Options of every capture. */
 struct jp_capture_options {
 	enum jp_synth synth;
-	bool chain;    /* kernel callchains */
-	bool deferred; /* walk the user part when the thread returns to user space: kernels from
-			* 6.19 */
+	bool chain; /* record callchains, which the kernel walks by frame pointers */
+	/* attr.defer_callchain: the kernel walks the user part of a callchain when the thread
+	 * returns to user space (from Linux 6.19) */
+	bool deferred;
 	/* Size of the user stack dump in bytes, which adds user registers to samples; 0: no dump; a
 	 * multiple of 8, at most 65528. */
 	uint32_t stack;
-	uint32_t frequency; /* samples per second and thread; lowered if rings are too small */
-	uint32_t limit;     /* highest frequency that the kernel does not throttle */
-	bool task_clock;    /* task-clock instead of cpu-clock */
-	bool kernel;        /* sample the kernel too; ignored if not permitted */
-	bool need_kernel;   /* fail if the kernel cannot be sampled */
+	/* Requested samples per second and thread; a capture takes fewer if its rings are too
+	 * small. */
+	uint32_t frequency;
+	uint32_t limit;   /* highest frequency that the kernel does not throttle */
+	bool task_clock;  /* task-clock instead of cpu-clock */
+	bool kernel;      /* sample the kernel too; ignored if not permitted */
+	bool need_kernel; /* fail if the kernel cannot be sampled */
 	bool system_wide;
 	bool all_maps; /* set attr.mmap_data */
-	bool late_elf; /* open mapped files by their paths at the end */
+	bool late_elf; /* open mapped files only at the end, by their paths */
 	/* Size of each sample ring in bytes; 0: enough for 250 ms, from @stack and @frequency. */
 	uint64_t ring;
 	uint64_t sideband_ring; /* size of each sideband ring in bytes; 0: the default */

@@ -193,8 +193,8 @@ static int await_done(struct jp_adapter *adapter, const char *verb, const char *
 	return ret;
 }
 
-/* Has the adapter @name do @verb in @dir with @arguments, its messages in @dir/@words. Returns as
- * await_done(). */
+/* Starts the adapter @name with @arguments, which begin with @verb, to work on @dir. Its messages
+ * go to @dir/@words. Returns as await_done(). */
 static int run_verb(const char *name, const char *verb, struct jp_arguments *arguments,
 		    const char *dir, const char *words, uint64_t deadline, struct jp_error *err)
 {

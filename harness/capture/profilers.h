@@ -14,10 +14,10 @@
  * missing thing if the profiler cannot run; another -errno and the adapter's last output if the
  * adapter is broken. Not thread-safe. */
 int jp_profiler_version(const char *name, char *text, size_t size, struct jp_error *err);
-/* Checks that @name exists and supports @words (NULL-terminated, or NULL) with @verb: options of a
- * case's capture or inject. Returns as jp_profiler_version(). */
+/* Checks that the profiler @name exists and supports the options @words (NULL-terminated, or NULL)
+ * of a case with @verb, such as "launch" or "inject". Returns as jp_profiler_version(). */
 int jp_profiler_supports(const char *name, const char *verb, char **words, struct jp_error *err);
-/* Adds @words as arguments of an adapter. */
+/* Adds the profiler's options @words, NULL-terminated, to the @arguments of its adapter. */
 void jp_profiler_add_words(struct jp_arguments *arguments, char **words);
 /* Calls @visit with the name of each adapter, in order. */
 void jp_profilers_visit(void (*visit)(const char *name, void *context), void *context);

@@ -62,7 +62,7 @@ struct jp_case {
 	/* acts=KIND:N: number of acts, such as munmap, that the workload must perform */
 	struct {
 		enum jp_act act;
-		unsigned count; /* 0: none */
+		unsigned count; /* 0: no acts are needed */
 	} acts;
 	unsigned seconds; /* deadline in seconds (seconds=N), 30 by default */
 	unsigned inside;  /* inside=N: number of nested namespaces; 0: none */
@@ -75,7 +75,8 @@ struct jp_case {
 		const char *boundary, *command; /* NULL: no step */
 	} step;
 	const char *program; /* program=NAME: jitproof-NAME runs the workload; NULL: jitproof */
-	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload's default */
+	/* publish=HOW[:FAULT]: how the workload publishes names; NULL: its default */
+	const char *publish;
 	/* methods=chain,dump,...: unwinding methods to judge, a bit for each; 0: chain and dump */
 	uint32_t methods;
 	const char *inject; /* inject=keep|strip|cut|PROFILER; NULL: no injection */
@@ -83,7 +84,7 @@ struct jp_case {
 			       NULL */
 	struct jp_expectation *expectations;
 	size_t nr_expectations;
-	const char *xfail; /* why it is known to fail; NULL: it must pass */
+	const char *xfail; /* reason for which the case is known to fail; NULL: it must pass */
 	bool variant;      /* one of several cases made from a line with axes */
 	const char *file;  /* the file that defines it */
 	unsigned line;

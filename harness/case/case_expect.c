@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The indented lines of a case, its expectations: docs/expected-format.md. */
+/* Parses the indented lines of a case, which are its expectations (docs/expected-format.md). */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -170,7 +170,8 @@ int jp_case_expect(struct jp_case_parser *p, char *line)
 	return 0;
 }
 
-/* Returns whether an expectation demands predicted.METHOD =100%, wherever @allow applies. */
+/* Returns whether an expectation of the case demands predicted.METHOD =100% for all tools to which
+ * @allow, an expectation with METHOD, applies. */
 static bool demands_predicted(const struct jp_case_parser *p, const struct jp_expectation *allow)
 {
 	const char *method = strrchr(allow->metric, '.');

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The lines of results/expected/STUDY: docs/expected-format.md. */
+/* Splits a file of results/expected/ into blocks of lines, and handles each block
+ * (docs/expected-format.md). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

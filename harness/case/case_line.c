@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The line of a case: workload, capture and keys. docs/expected-format.md. */
+/* Parses the first line of a case: workload, capture and keys (docs/expected-format.md). */
 #include <string.h>
 
 #include "harness/base/number.h"
@@ -15,7 +15,7 @@ static char **store_words(struct jp_case_parser *p, char **words, int count)
 	return list;
 }
 
-/* Parses "strip", "perf" or "perf,OPTION,OPTION". */
+/* Parses the value of inject=: "strip", "perf" or "perf,OPTION,OPTION". */
 static int parse_injector(struct jp_case_parser *p, char *value)
 {
 	char *words[JP_CASE_WORDS], *rest = strchr(value, ',');
@@ -38,7 +38,7 @@ static int parse_injector(struct jp_case_parser *p, char *value)
 	return p->cas->inject_with ? 0 : jp_case_no_memory(p);
 }
 
-/* Parses KIND:N, a number of acts that the workload must perform. */
+/* Parses the value of acts=: KIND:N, a number of acts that the workload must perform. */
 static int parse_acts(struct jp_case_parser *p, char *value)
 {
 	char *number = strchr(value, ':');

@@ -16,7 +16,7 @@ enum {
 	JP_CASE_PARTS = 3     /* parts of a case's first line: workload, capture, keys */
 };
 
-/* A line of the file with the indented lines below it. */
+/* A block: a line that is not indented, with the indented lines below it. */
 struct jp_case_block {
 	const char *header; /* the first line, without its comment; NULL: no block */
 	unsigned line;
@@ -27,7 +27,8 @@ struct jp_case_block {
 	size_t nr_lines, capacity;
 };
 
-/* axis NAME VALUE... */
+/* An axis: a line "axis NAME VALUE...". Other lines that name the axis stand for a line with each
+ * of its values. */
 struct jp_case_axis {
 	const char *name;
 	const char **values;
@@ -48,7 +49,7 @@ struct jp_case_variants {
 struct jp_case_parser {
 	struct jp_case_store *store;
 	const char *file, *study; /* @study NULL: the definition of one case in a run directory */
-	unsigned line;            /* line in messages */
+	unsigned line;            /* number of the line to state in messages */
 	struct jp_case_block block, defaults;
 	struct jp_case_block *sets; /* blocks "expect NAME", whose lines cases can include */
 	size_t nr_sets, sets_capacity;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables of results/expected/STUDY: docs/expected-format.md. */
+/* Parses the tables in a file of results/expected/ (docs/expected-format.md). */
 #include <errno.h>
 #include <string.h>
 
@@ -116,7 +116,7 @@ static int put_row(struct jp_case_parser *p, struct jp_table *table, const char 
 	return jp_case_store_row(table, label, own) ? jp_case_no_memory(p) : 0;
 }
 
-/* Adds "row LABEL | CELL..." to each table directly above. */
+/* Adds the row "row LABEL | CELL..." to each of the tables directly above its line. */
 static int add_row(struct jp_case_parser *p, char **parts, size_t count)
 {
 	struct jp_cases *cases = &p->store->cases;

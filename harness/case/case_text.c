@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Splitting of lines into words, and error messages. */
+/* Splits lines into words, checks names, and writes error messages. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Axes, and the variants of lines that name them: docs/expected-format.md. */
+/* Handles axes, and the variants of lines that name them (docs/expected-format.md). */
 #include <errno.h>
 #include <string.h>
 
@@ -223,7 +223,7 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
 	return copy;
 }
 
-/* Parses AXIS=VALUE,VALUE as jp_case_where() does. */
+/* Parses @word, a condition AXIS=VALUE,VALUE. Returns 1 if it holds, 0 if not, or -EINVAL. */
 static int check_condition(struct jp_case_parser *p, const char *word)
 {
 	size_t length = strcspn(word, "="), at;

@@ -61,7 +61,7 @@ static int compare_versions(const char *version, const char *bound)
 	return 0;
 }
 
-/* Returns whether @environment records the machine @name. */
+/* Returns whether @environment, text of env.json, records the machine @name, such as aarch64. */
 static bool is_machine(const char *environment, const char *name)
 {
 	static const char *const machine[] = {"machine", NULL};

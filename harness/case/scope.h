@@ -11,7 +11,7 @@
  * (the version in the name of an emulated CPU), or a tool of env.json.
  */
 struct jp_scope {
-	char tool[16]; /* "": everywhere */
+	char tool[16]; /* "": the expectation applies everywhere */
 	char from[24], to[24];
 };
 

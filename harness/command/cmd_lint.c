@@ -74,9 +74,9 @@ static void add_readable(struct jp_readable_file **files, char *const *paths, si
 		*(*files)++ = (struct jp_readable_file){paths[i], owner};
 }
 
-/* Continues in a process without privileges. It may open only files that belong to the user of the
- * process whose files are checked, because that process chose their names. Returns as
- * jp_reading_begin(). */
+/* Continues in a confined process. If the files of a running process are checked, the confined
+ * process may open only files that belong to the user of that process, because that process chose
+ * their names. Returns as jp_reading_begin(). */
 static bool begin_reading(struct linting *linting, const struct jp_operands *files, int *status)
 {
 	const struct jp_lint_process *process = &linting->process;

@@ -21,7 +21,7 @@ static void append_words(char *line, size_t size, char *const *argv)
 		snprintf(line + used, size - used, " :");
 }
 
-/* Prints a case in one line, which a terminal does not wrap. */
+/* Prints a case in one line, shortened to the terminal's width. */
 static void print_case(const struct jp_case *cas)
 {
 	char line[4096], shown[4096];

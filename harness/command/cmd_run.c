@@ -243,7 +243,7 @@ static int run_plan(const struct run_request *options, const struct jp_cases *ca
 		if (junit >= 0)
 			close(junit);
 	}
-	/* Clean up here if the process that cleans up was killed. */
+	/* Clean up here if the parent, which should clean up, was killed. */
 	if (dir->temporary && jp_run_judge_orphaned(judge))
 		jp_run_dir_remove(dir->path);
 	else

@@ -33,7 +33,8 @@ struct request {
 	 * unknown. */
 	struct jp_truth_task_ids parent;
 	uint64_t exec_tid; /* the thread that called exec; 0: the first thread */
-	uint64_t execed; /* time in ns at which this image replaced an earlier one; 0: it did not */
+	/* Time in ns of the exec by which a workload started this program again; 0: no exec. */
+	uint64_t execed;
 	/* Descriptor of the /proc outside, if this process is in a new pid namespace; -1: none. */
 	int proc;
 	const struct jp_workload *workload;
@@ -135,7 +136,7 @@ const struct jp_option *jp_workload_publish_rows(void *context)
 static bool parse(int argc, char **argv, int *status)
 {
 	static uint64_t started, resumed;
-	/* Static, so that stack dumps of the workload do not contain it. */
+	/* The table is static, so that stack dumps of the workload do not contain it. */
 	static const struct jp_option options[] = {
 		{"NAME", .take = parse_name, .print_values = jp_print_workloads,
 		 .help = "a workload"},
@@ -241,7 +242,7 @@ static int record_start(void)
 	return ret;
 }
 
-/* Runs the workload with an open truth. Returns the exit status. */
+/* Runs the workload; its truth file is open. Returns the exit status. */
 static int run_workload(void)
 {
 	char *argv[] = {(char *)request.workload->name, NULL};

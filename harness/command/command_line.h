@@ -14,7 +14,7 @@ void jp_command_complete(const struct jp_command *command, int argc, char **argv
 /* Returns whether @command can record here. If /proc shows another pid namespace, so that pids in
  * records would name wrong processes, prints that and sets *@status. */
 bool jp_command_can_record(const char *command, int *status);
-/* Prints an error in the command line of @command. Returns JP_EXIT_USAGE. */
+/* Prints a message about an error in the command line of @command. Returns JP_EXIT_USAGE. */
 int jp_command_misused(const char *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Prints why @command failed. Returns JP_EXIT_BROKEN. */

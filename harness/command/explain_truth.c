@@ -68,7 +68,8 @@ static void collect_truth(struct truth_causes *all, const struct jp_findings *fi
 			jp_cause_of_word(exception->metric, exception->cause);
 		uint64_t *found = cause ? &all->found[find_index(cause)] : NULL;
 
-		/* Count each sample once, even if two methods lose its stack. */
+		/* Two unwinding methods may fail for the same sample: take the larger count, not
+		 * the sum. */
 		if (found)
 			*found = jp_max(*found, exception->count);
 	}

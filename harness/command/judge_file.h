@@ -14,7 +14,7 @@ struct jp_judge_request {
 	const char *elf, *root, *file;
 	const char *stacks;    /* path of the file to which unwound stacks are written, or NULL */
 	struct jp_limit limit; /* --fail-if */
-	unsigned int modes;    /* output modes */
+	unsigned int modes;    /* output modes (bits) */
 };
 
 /* Returns the options for the struct jp_judge_request @request, without FILE and --json. */

@@ -87,7 +87,8 @@ static int end_report(struct jp_report *report, const char *dir, int junit,
 	int status;
 
 	report->junit = junit >= 0 ? fdopen(dup(junit), "w") : NULL;
-	/* An unjudged run must not leave results that a tool could use. */
+	/* A run with --no-judge must not write results, which a program could mistake for
+	 * verdicts. */
 	status = report->unjudged ? JP_EXIT_OK : jp_report_end(report);
 	if (!report->unjudged && !report->junit)
 		status = JP_EXIT_BROKEN;

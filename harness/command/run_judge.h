@@ -22,10 +22,10 @@ struct jp_run_start {
 	const struct jp_cases *cases;
 	size_t plan;
 	uint64_t seed;
-	const char *html;       /* path of the page; NULL: none */
+	const char *html;       /* path of the HTML page to write; NULL: none */
 	const char *output;     /* the requested folder; NULL: a temporary one */
 	struct jp_run_dir *dir; /* output: the run directory, which the runner creates */
-	bool keep;              /* keep the run directory */
+	bool keep;              /* keep the run directory even if @output is NULL */
 };
 
 /* Forks the processes. Returns 0 in the runner; 1 in the other processes at their end, which must

@@ -14,7 +14,8 @@ struct act {
 	int page, pages;
 };
 
-/* Returns the index of @word in @words, or that of the NULL at its end. */
+/* Returns the index of @word in the NULL-terminated @words, or the index of the NULL if @word is
+ * not in it. */
 static int find_word(const char *const *words, const char *word)
 {
 	int at = 0;

@@ -10,7 +10,7 @@
 
 typedef void (*jp_code)(void);
 
-/* Calls @middle from a function with a frame pointer. */
+/* The outer function: has a frame pointer and calls @middle, which calls @leaf. */
 void jp_code_outer(jp_code middle, jp_code leaf);
 /* A middle function with a frame pointer. Calls the @leaf of jp_code_outer(). */
 void jp_code_middle(void);
@@ -24,7 +24,7 @@ void jp_code_on_stack(void *top, jp_code leaf);
 void jp_code_leaf(void); /* with a frame pointer; position-independent */
 extern const char jp_code_leaf_pushed[], jp_code_leaf_body[], jp_code_leaf_ret[],
 	jp_code_leaf_end[];
-void jp_code_plain(void); /* without a frame pointer */
+void jp_code_plain(void); /* a leaf without a frame pointer */
 extern const char jp_code_plain_body[];
 /* A leaf that begins with endbr64. */
 void jp_code_endbr(void);
@@ -48,7 +48,8 @@ extern const struct jp_code_registers {
 	const char *name;
 } jp_code_registers;
 
-/* Returns the instruction that a signal's handler with @ucontext interrupted. */
+/* Returns the address of the instruction that a signal interrupted, from the @ucontext of its
+ * handler. */
 uint64_t jp_code_interrupted(const void *ucontext);
 
 /* Position-independent code of two whole programs. jp_code_exit calls exit(0). jp_code_brk first

@@ -22,7 +22,8 @@ static void run_in_thread(int program)
 
 enum { BY_PATH, BY_DESCRIPTOR, BY_THREAD, REMOVED, ENABLED };
 
-/* Executes a program in a child, and states all records. */
+/* Lets a child execute a program in one of several ways (@answer->how), and states all records of
+ * it. */
 static void execute(struct jp_answer *answer)
 {
 	static const jp_tiny_way ways[] = {jp_tiny_run, jp_tiny_run_descriptor, run_in_thread,

@@ -38,7 +38,7 @@ struct jp_answer {
 
 struct jp_watch;
 struct jp_fact {
-	const char *name;  /* FAMILY.WHAT[.HOW] */
+	const char *name;  /* FAMILY.WHAT[.HOW], such as "process.exec.by_thread" */
 	const char *about; /* one sentence: what the probe does, and the meaning of the value */
 	void (*probe)(struct jp_answer *answer);
 	long how; /* parameter that the probe finds in its answer */

@@ -4,7 +4,8 @@
 #include "harness/facts/code.h"
 #include "harness/facts/watch.h"
 
-#define JP_CHAIN_MARKER UINT64_C(0xfffffffffffff000) /* larger values are PERF_CONTEXT_* */
+/* Entries of a chain from this value on are PERF_CONTEXT_* markers, not addresses. */
+#define JP_CHAIN_MARKER UINT64_C(0xfffffffffffff000)
 
 /* Opens the event of jp_watch_breakpoint(@addr). Returns as jp_watch_open(). */
 bool jp_chain_open(struct jp_watch *watch, const void *addr, struct jp_answer *answer);

@@ -163,7 +163,7 @@ static int read_capture(struct gathered *all, const char *path)
 	return ret;
 }
 
-/* Fails if the truth and the capture are of different runs. */
+/* Returns an error if the times of truth and capture show that they are of different runs. */
 static int check_times(const struct gathered *all)
 {
 	const struct jp_truth *truth = all->truth;

@@ -11,7 +11,8 @@
 struct jp_gathering {
 	const char *truth, *capture;
 	const char *injected; /* the capture after `perf inject` or similar; NULL: none */
-	const char *methods;  /* methods to judge, as in a case; NULL: the usual ones */
+	/* Unwinding methods to judge, as methods= of a case; NULL: the default methods. */
+	const char *methods;
 	/* Largest error of event times against the truth's clock, in ns; UINT64_MAX: measure it on
 	 * this machine. */
 	uint64_t slack;

@@ -21,7 +21,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/interrupt.h"
 
-/* A call of jp_inside_run(), shared by the nested processes. */
+/* State of a call of jp_inside_run(), in memory shared by the nested processes. */
 struct nested_run {
 	int (*act)(void *context);
 	void *context;

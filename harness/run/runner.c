@@ -102,7 +102,8 @@ static bool profiler_crashed(const char *dir)
 	return !jp_path_build(path, sizeof(path), NULL, "%s/crash", dir) && access(path, F_OK) == 0;
 }
 
-/* Finds the program that runs the workload. Returns false and ends the case if it is missing. */
+/* Finds the program that runs the workload. Returns false and stores the case's outcome if it is
+ * missing. */
 static bool find_program(struct running *run)
 {
 	const char *name = run->watch.cas->program ?: run->runner->program;
@@ -120,7 +121,8 @@ static bool find_program(struct running *run)
 	return !ret;
 }
 
-/* Returns whether everything that the case needs is available; if not, ends the case. */
+/* Returns whether everything that the case needs is available. If not, stores the case's
+ * outcome. */
 static bool probe_needs(struct running *run)
 {
 	const struct jp_watched *watch = &run->watch;

@@ -20,9 +20,9 @@
 #include "harness/format/rundir/run_dir.h"
 #include "harness/model/evidence/witness_room.h"
 
-/* Time for a workload to finish its paths, join its threads and exit after "stop". */
+/* Time limit for a workload to return from its calls, join its threads and exit after "stop". */
 #define STOP_NS (5 * JP_NS_PER_S)
-/* Time for a workload to exit after its threads ended. */
+/* Time limit for a workload to exit after its threads ended. */
 #define ENDING_NS JP_NS_PER_S
 /* Interval of the checks whether the run was interrupted or the capture failed. */
 #define SLICE_NS (100 * JP_NS_PER_MS)
@@ -59,7 +59,8 @@ static int step_at_boundary(void *context, const char *boundary, struct jp_error
 {
 	struct jp_watched *watch = context;
 
-	/* Thread passes repeat, so a boundary can come more than once: step the workload once. */
+	/* The capture may come to a boundary more than once: step the workload only the first
+	 * time. */
 	if (!watch->cas->step.boundary || watch->stepped ||
 	    strcmp(boundary, watch->cas->step.boundary) != 0)
 		return 0;

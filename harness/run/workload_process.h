@@ -17,7 +17,7 @@ struct jp_workload_process {
 	pid_t pid;     /* 0: not yet known */
 	int pidfd;     /* -1: none yet */
 	bool group;    /* the process leads its own process group */
-	bool external; /* child of another process, so that we cannot read its exit status */
+	bool external; /* it is the child of another process, so its exit status is unknown */
 	int ready;     /* descriptor from which we read the workload's lines */
 	int control;   /* descriptor to which we write lines for the workload */
 	/* The workload's ends of both pipes, until jp_workload_process_started(). */
@@ -32,8 +32,8 @@ int jp_workload_process_open(struct jp_workload_process *process, const char *di
 /* Starts the workload by @argv in its own process group. */
 int jp_workload_process_start(struct jp_workload_process *process, char *const *argv,
 			      struct jp_error *err);
-/* Replaces our standard descriptors by the workload's while another process starts it. Stores ours
- * in @saved. */
+/* Replaces the standard descriptors of this process by those for the workload, because a process
+ * that it starts will inherit them. Stores the original descriptors in @saved. */
 int jp_workload_process_redirect(const struct jp_workload_process *process, int saved[3],
 				 struct jp_error *err);
 void jp_workload_process_restore(const int saved[3]);
@@ -46,8 +46,8 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 /* Sends "step @command" and waits for "done". */
 int jp_workload_process_step(struct jp_workload_process *process, const char *command,
 			     uint64_t deadline, struct jp_error *err);
-/* Returns -EPIPE for a workload that ended while it was recorded; the message describes how it
- * ended if it is our child. */
+/* Returns -EPIPE and a message for a workload that ended while it was recorded. If the workload is
+ * our child, the message states how it ended. */
 int jp_workload_process_ended(struct jp_workload_process *process, uint64_t deadline,
 			      struct jp_error *err);
 /* Sends "stop" and waits for the exit. Returns -ECHILD and the end of the workload's output if the
