@@ -18,6 +18,6 @@
 #define jp_array_reserve(array, capacity, needed)                                                  \
 	jp_array_grow((array), (capacity), (needed), sizeof(**(array)))
 
-/* Implement the macros above for elements of @size bytes. */
+/* Implements the macros above for elements of @size bytes. */
 void *jp_array_add(void *array, size_t *count, size_t *capacity, size_t size);
 bool jp_array_grow(void *array, size_t *capacity, size_t needed, size_t size);

@@ -27,6 +27,6 @@ int jp_interrupt_fd(void);
 int jp_interrupt_signal(void);
 /* Lets the work continue after a signal: jp_interrupt_signal() returns 0 until the next signal. */
 void jp_interrupt_defer(void);
-/* If a watched signal arrived, deferred or not, ends this process by the same signal, so that the
- * shell sees it. Otherwise returns. */
+/* Ends this process by the watched signal that arrived, deferred or not, so that the shell sees it.
+ * Returns if no such signal arrived. */
 void jp_interrupt_die(void);

@@ -22,7 +22,7 @@ enum {
 	WAKE_SIDEBAND = 16 << 10,
 	LARGEST_RING = 64 << 20,
 	CHAIN_MARKERS = 8, /* kernel.perf_event_max_contexts_per_stack */
-	/* Bytes that a deferred callchain needs in the kernel's own format. */
+	/* Most bytes of the record that brings a deferred callchain. */
 	DEFERRED_RECORD = 4 << 10,
 };
 /* A ring holds the records of 1 / STALLS_PER_SECOND seconds, so that the thread that drains it may

@@ -28,7 +28,7 @@ struct jp_witness_summary {
 struct jp_witness_tally {
 	uint64_t samples;
 	uint64_t in_code; /* number of samples whose user instruction pointer is in emitted code */
-	/* Number of interruptions of the sampling, each of which may shift the capture's counts. */
+	/* Number of interruptions of the sampling; each may shift the capture's counts. */
 	uint64_t gaps;
 	uint64_t period; /* ns of a thread's time between two samples */
 	bool denied;     /* the kernel gave no samples */

@@ -24,7 +24,7 @@ struct jp_run_start {
 	uint64_t seed;
 	const char *html;       /* path of the HTML page to write; NULL: none */
 	const char *output;     /* the requested folder; NULL: a temporary one */
-	struct jp_run_dir *dir; /* output: the run directory, which the runner creates */
+	struct jp_run_dir *dir; /* result: the run directory that the runner creates */
 	bool keep;              /* keep the run directory even if @output is NULL */
 };
 

@@ -10,29 +10,29 @@
 
 typedef void (*jp_code)(void);
 
-/* The outer function: has a frame pointer and calls @middle, which calls @leaf. */
+/* Calls @middle, which calls @leaf, from an "outer" function with a frame pointer. */
 void jp_code_outer(jp_code middle, jp_code leaf);
-/* A middle function with a frame pointer. Calls the @leaf of jp_code_outer(). */
+/* Calls the leaf of jp_code_outer(), from a middle function with a frame pointer. */
 void jp_code_middle(void);
-/* A middle function without a frame pointer. Calls the @leaf of jp_code_outer(). */
+/* Calls the leaf of jp_code_outer(), from a middle function without a frame pointer. */
 void jp_code_middle_plain(void);
 
 /* Calls @leaf on another stack, whose first used word is eight bytes below @top. */
 void jp_code_on_stack(void *top, jp_code leaf);
 
-/* Leaf functions, and addresses of instructions in them. */
-void jp_code_leaf(void); /* with a frame pointer; position-independent */
+/* Serves as a leaf with a frame pointer; position-independent. Instructions in it follow. */
+void jp_code_leaf(void);
 extern const char jp_code_leaf_pushed[], jp_code_leaf_body[], jp_code_leaf_ret[],
 	jp_code_leaf_end[];
 void jp_code_plain(void); /* a leaf without a frame pointer */
 extern const char jp_code_plain_body[];
-/* A leaf that begins with endbr64. */
+/* Serves as a leaf that begins with endbr64. */
 void jp_code_endbr(void);
-/* A leaf that begins with a nop of five bytes. */
+/* Serves as a leaf that begins with a nop of five bytes. */
 void jp_code_nop5(void);
-/* A leaf that begins with a nop of ten bytes. */
+/* Serves as a leaf that begins with a nop of ten bytes. */
 void jp_code_nop10(void);
-/* A leaf that uses the value of jp_code_frame as its frame pointer. */
+/* Serves as a leaf whose frame pointer is the value of jp_code_frame. */
 void jp_code_odd(void);
 extern const char jp_code_odd_body[];
 extern uint64_t jp_code_frame;

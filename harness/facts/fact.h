@@ -54,8 +54,8 @@ struct jp_fact {
 void jp_answer_text(struct jp_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void jp_answer_number(struct jp_answer *answer, uint64_t number);
-/* Adds the result of the system call @call: the name of errno if it @failed, else "ok". Unless
- * @call is "", that name and a blank come first. */
+/* Adds "@call RESULT", or only RESULT if @call is "". RESULT is the name of errno if the system
+ * call @failed, else "ok". */
 void jp_answer_call(struct jp_answer *answer, const char *call, bool failed);
 /* Makes the value a list, even if it has no or one entry. */
 void jp_answer_list(struct jp_answer *answer);
@@ -63,7 +63,7 @@ void jp_answer_list(struct jp_answer *answer);
  * stated; values are ignored then. */
 void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Adds as such a reason (jp_answer_missing()) that @call failed with errno. */
+/* Adds, as jp_answer_missing() does, that @call failed with errno. */
 void jp_answer_failed(struct jp_answer *answer, const char *call);
 /* Returns the name of an error; "ok" for 0. */
 const char *jp_answer_errno(int error);

@@ -6,8 +6,8 @@
 
 #include "harness/base/error.h"
 
-/* A request to judge a capture that a profiler made without this program's runner. Paths of the
- * workload's truth file and of the profiler's perf.data. */
+/* A request to judge a profiler's perf.data with the truth of the same run, which this program's
+ * runner did not start. */
 struct jp_gathering {
 	const char *truth, *capture;
 	const char *injected; /* the capture after `perf inject` or similar; NULL: none */
@@ -20,7 +20,7 @@ struct jp_gathering {
 	 * judged, with the reason. */
 	char notes[512];
 	unsigned int markers; /* number of mapped jitdumps, whether or not their files exist */
-	unsigned int jitdumps, perf_maps;
+	unsigned int jitdumps, perf_maps; /* numbers of copied files */
 };
 
 /*
