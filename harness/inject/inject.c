@@ -36,9 +36,10 @@ bool jp_anon_find(const char *text, enum jp_anon *anon)
 }
 
 /*
- * Reads the input twice: first for the markers, which lead to the jitdumps; then to copy its
- * records in order of time, and to insert a mapping record for each piece of code. Memory holds one
- * round of the input, one dump at a time, and the address of each piece of code.
+ * Reads the input twice. The first pass collects the mapping records of jitdumps (markers), and the
+ * jitdumps are read. The second pass copies the input's records in order of time and inserts a
+ * mapping record for each piece of code. Memory holds one round of the input (see
+ * perfdata/rounds.h), one jitdump at a time, and the address of each piece of code.
  */
 struct jp_injection {
 	const struct jp_inject_options *options;
@@ -92,12 +93,13 @@ static int find_time_conv(void *context, const unsigned char *bytes, uint64_t si
 	return 0;
 }
 
-/* Writes a mapping record of @code, as the kernel writes one for a mapped file. */
+/* Writes a mapping record for @code, as the kernel writes it for a mapped file. */
 static int put_code(struct jp_injection *inject, const struct jp_loaded_code *code)
 {
 	const struct jp_code_file *file = &inject->dumps.files[code->file];
 	const struct jp_marker *marker = &inject->dumps.markers[code->marker];
-	/* Include the unwinding tables after the code unless they would hide other code. */
+	/* The record also covers the unwinding tables after the code, unless it would then hide
+	 * other code. */
 	const bool tables =
 		code->tables && !jp_inject_spaces_alive(inject->spaces, code->pid,
 							code->addr + code->size, code->tables);
@@ -131,7 +133,8 @@ static int put_code(struct jp_injection *inject, const struct jp_loaded_code *co
 		       : 0;
 }
 
-/* Writes all codes loaded before @time. At equal times the kernel's record comes first. */
+/* Writes a mapping record for each code loaded before @time. Code loaded exactly at @time comes
+ * later, after the kernel's records of that time. */
 static int put_codes(struct jp_injection *inject, uint64_t time)
 {
 	while (inject->next < inject->dumps.nr_codes &&
@@ -154,7 +157,8 @@ static void put_record(struct jp_injection *inject, const struct jp_event *event
 		inject->summary->anon_after++;
 }
 
-/* Writes the pieces of a record that cover no living code. */
+/* Writes the anonymous mapping record @event without the ranges in which code is loaded: one record
+ * for each remaining range. */
 static int put_pieces(struct jp_injection *inject, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
@@ -312,7 +316,7 @@ static int open_outputs(struct jp_injection *inject)
 	if (inject->fd < 0)
 		return inject->fd;
 	ret = jp_output_folder_begin(folder, inject->err);
-	/* The path must fit into a mapping record, together with a file's name. */
+	/* A mapping record must have room for the folder's path and the name of a file in it. */
 	if (!ret && strlen(jp_output_folder_path()) > 3900)
 		ret = jp_fail(inject->err, ENAMETOOLONG, "%s: %s", folder, strerror(ENAMETOOLONG));
 	return ret;

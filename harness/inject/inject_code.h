@@ -10,14 +10,15 @@
 #include "harness/inject/inject_summary.h"
 
 /*
- * The jitdumps that a capture refers to, and the code in them: its process, address, time, and
- * place in one of our ELF files.
+ * The jitdumps that a capture refers to, and the code in them: for each piece of code its process,
+ * address, time, and place in one of the ELF files that inject writes.
  */
 
-/* The mapping record of a jitdump in its writer. Also a template for new records of that
- * process. */
+/* A mapping record that shows a jitdump: the process that writes a jitdump maps the file so that
+ * perf finds it. Also serves as a template for the records that inject adds to that process. */
 struct jp_marker {
-	uint32_t pid, named; /* the pid in the capture, and that in the file's name */
+	uint32_t pid,
+		named; /* @pid: pid in the capture; @named: pid in the file name jit-PID.dump */
 	char *path;
 	bool has_identity;
 	uint64_t ino;
@@ -32,32 +33,34 @@ struct jp_code_file {
 	uint64_t ino;
 };
 
-/* A LOAD (@from is 0), or a MOVE from address @from. */
+/* Code that a LOAD (@from is 0) or a MOVE (away from address @from) of a jitdump placed at
+ * @addr. */
 struct jp_loaded_code {
 	uint64_t time, addr, size, from, pgoff;
 	uint32_t tables; /* bytes of unwinding tables after the code */
 	uint32_t pid, file, marker;
-	size_t nth; /* index among all codes in the order of reading */
+	size_t nth; /* number of the code in the order in which jitdumps were read */
 };
 
 struct jp_inject_dumps {
 	struct jp_marker *markers;
 	size_t nr_markers, markers_capacity;
-	struct jp_text_pool known; /* keys of all markers so far */
+	struct jp_text_pool
+		known; /* one key for each process and jitdump, to add no marker twice */
 	struct jp_code_file *files;
 	size_t nr_files, files_capacity;
-	struct jp_loaded_code *codes; /* in order of time after all dumps were read */
+	struct jp_loaded_code *codes; /* sorted by time once all jitdumps were read */
 	size_t nr_codes, capacity;
 };
 
-/* The conversion of the CPU's counter to the capture's time in a TIME_CONV record. */
+/* Conversion of CPU counter values to the capture's time, from a TIME_CONV record. */
 struct jp_time_conv {
 	bool known;
 	uint64_t shift, mult, zero;
 };
 struct jp_inject_read {
 	const char *jitdumps; /* from struct jp_inject_options */
-	int root;             /* descriptor of the copied root directory; -1: our own root */
+	int root;             /* descriptor of the copied root directory; -1: this machine's root */
 	struct jp_inject_summary *summary;
 	int64_t owner;  /* user id of the capture's owner */
 	bool monotonic; /* the capture's clock is CLOCK_MONOTONIC */

@@ -13,38 +13,42 @@
 #include "harness/inject/inject_files.h"
 
 enum {
-	PENDING = 16,    /* DEBUG_INFO records that may wait for their LOAD */
-	MOST_GAPS = 8,   /* number of damaged places of a dump to report one by one */
+	PENDING = 16,    /* largest number of DEBUG_INFO records whose LOAD has not come yet */
+	MOST_GAPS = 8,   /* number of damaged places of a jitdump that are reported one by one */
 	V8_SHIFT = 0x40, /* size of an ELF header, see attach_lines() */
 };
 
-#define ANY UINT32_MAX /* instead of a pid: any process */
+#define ANY UINT32_MAX /* in place of a pid: the function of any process */
 
-/* Contents of an UNWINDING_INFO, which belongs to the next LOAD. */
+/* Contents of an UNWINDING_INFO record, which belongs to the next LOAD record. */
 struct dump_tables {
 	const unsigned char *eh_frame;
 	uint64_t size, mapped;
 };
 
-/* The dump that is being read. */
+/* State while one jitdump is read. */
 struct dump_reading {
 	const struct jp_inject_read *read;
 	struct jp_inject_dumps *dumps;
 	uint32_t marker;
 	const char *path;
 	struct jp_jitdump *file;
-	struct jp_jit_function *functions;               /* one for each of the dump's codes */
-	uint64_t *indices;                               /* code_index of each function */
-	size_t count, capacity, indices_capacity, first; /* @first: index of its first code */
-	/* Set from the first MOVE on: code_index -> number; (number, pid) -> latest function + 1.
-	 * They contain the first @placed functions. */
+	struct jp_jit_function *functions; /* one for each of the dump's codes */
+	uint64_t *indices;                 /* code_index of each function */
+	size_t count, capacity, indices_capacity,
+		first; /* @first: index of this jitdump's first code in dumps->codes */
+	/* Lookup of the function that a MOVE moves, filled from the first MOVE on. @numbers:
+	 * code_index -> a small number; @places: (that number, pid) -> 1 + the latest function.
+	 * Both contain the first @placed functions. */
 	struct jp_map numbers, places;
 	size_t placed;
-	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
+	struct jp_jitdump_record
+		pending[PENDING]; /* DEBUG_INFO records whose LOAD has not come yet */
 	unsigned int next_pending;
 	struct dump_tables tables; /* tables of the next LOAD */
 	uint64_t unmapped_pids, unloaded, unused;
-	uint64_t gaps, skipped; /* places without a record, and their bytes */
+	uint64_t gaps, skipped; /* @gaps: number of places with invalid bytes; @skipped: number of
+				   these bytes */
 };
 
 /* Converts a time as perf does (util/tsc.c, tsc_to_perf_time()). */
@@ -95,7 +99,8 @@ static struct jp_jit_function *add_code(struct dump_reading *dump,
 	return &dump->functions[dump->count++];
 }
 
-/* Returns the place that notes the latest function of @pid with @index, or NULL without memory. */
+/* Returns where dump->places stores the latest function of @pid with code index @index, or NULL
+ * without memory. */
 static size_t *find_place(struct dump_reading *dump, uint32_t pid, uint64_t index)
 {
 	uint64_t *number = jp_map_at(&dump->numbers, index, sizeof(*number));
@@ -116,8 +121,9 @@ static bool note_function(struct dump_reading *dump, uint32_t pid, uint64_t inde
 	return place;
 }
 
-/* Returns 1 + the latest function of @pid with @index. If @pid has none, uses that of any process,
- * since a child may move code that its ancestor loaded. Returns 0 if there is none, or -ENOMEM. */
+/* Returns 1 + the latest function of @pid with code index @index. If @pid has none, returns that of
+ * any process, since a child may move code that its ancestor loaded. Returns 0 if no process has
+ * one, or -ENOMEM. */
 static int64_t find_latest(struct dump_reading *dump, uint32_t pid, uint64_t index)
 {
 	const size_t *place;
@@ -136,7 +142,7 @@ static int64_t find_latest(struct dump_reading *dump, uint32_t pid, uint64_t ind
 	return place ? (int64_t)*place : -ENOMEM;
 }
 
-/* Attaches the last pending DEBUG_INFO of @addr to @function. */
+/* Gives @function the line table of the last pending DEBUG_INFO record for @addr. */
 static void attach_lines(struct dump_reading *dump, uint64_t addr, struct jp_jit_function *function)
 {
 	for (unsigned int i = 1; i <= PENDING; i++) {
@@ -152,8 +158,9 @@ static void attach_lines(struct dump_reading *dump, uint64_t addr, struct jp_jit
 		}
 		debug->debug.count = 0;
 	}
-	/* V8 adds the size of the ELF header that perf once put before the code (kElfHeaderSize in
-	 * its perf-jit.cc), and is the only runtime that writes this value of pad1. */
+	/* V8 adds to the addresses in DEBUG_INFO the size of the ELF header that perf once put
+	 * before the code (kElfHeaderSize in its perf-jit.cc). Only V8 writes this value of
+	 * pad1. */
 	function->lines_base = addr;
 	if (jp_jitdump_header(dump->file)->pad1 == 0xdeadbeef)
 		function->lines_base += V8_SHIFT;
@@ -221,7 +228,8 @@ static int add_move(struct dump_reading *dump, const struct jp_jitdump_record *r
 	*function = dump->functions[moved];
 	function->addr = code.addr;
 	function->size = code.size;
-	/* The unwinding tables contain the code's end: drop them if the code became shorter. */
+	/* The unwinding tables state the size of the old code. They are wrong if the moved code is
+	 * shorter. */
 	if (code.size < dump->functions[moved].size)
 		function->eh_frame_size = function->tables = 0;
 	dump->read->summary->moves++;
@@ -287,7 +295,7 @@ static int skip_gap(struct dump_reading *dump, const struct jp_error *why)
 		jp_inject_report(dump->read, "%s: the records before it are used", unreadable.text);
 		return ret;
 	}
-	/* Lines and tables before the gap belong to lost code. */
+	/* Line and unwinding tables before the invalid bytes belong to a LOAD that was lost. */
 	dump->tables = (struct dump_tables){0};
 	dump->skipped += gap.size;
 	if (dump->gaps++ >= MOST_GAPS)

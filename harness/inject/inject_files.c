@@ -34,7 +34,7 @@ static int by_place(const void *left, const void *right)
 	return jp_compare(a->file, b->file) ?: jp_compare(a->offset, b->offset);
 }
 
-/* Writes the functions @sorted, which are in order of file and offset. */
+/* Writes the ELF files with the functions @sorted, which are sorted by file and offset. */
 static int write_sorted(const struct jp_inject_code *code,
 			const struct jp_jit_function *const *sorted,
 			const struct jp_inject_read *read, struct jp_error *err)
@@ -65,8 +65,8 @@ static int write_sorted(const struct jp_inject_code *code,
 
 			loaded->file = dumps->nr_files - 1;
 			loaded->pgoff = sorted[j]->offset;
-			/* If the function has its file for itself, and the process has tables, map
-			 * the tables too. */
+			/* If the file holds only this function, and the process has unwinding
+			 * tables after the code, the mapping covers the tables too. */
 			if (sorted[j]->tables && next - i == 1 &&
 			    elf.mapped - loaded->pgoff <= loaded->size + sorted[j]->tables)
 				loaded->tables = elf.mapped - loaded->pgoff - loaded->size;

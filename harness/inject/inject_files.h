@@ -15,10 +15,11 @@ struct jp_inject_code {
 	const char *path; /* path of the jitdump */
 	uint32_t elf_mach;
 	struct jp_jit_function *functions;
-	size_t count, first; /* @first: index of the first function among the codes of @dumps */
+	size_t count, first; /* @first: index of functions[0] in dumps->codes */
 };
 
-/* Writes the ELF files, and stores file and offset in the codes of @dumps. Returns 0, or -errno and
- * a message if a file could not be written or memory ran out. */
+/* Writes the ELF files of @code, and stores in each of its entries in dumps->codes the file and the
+ * offset of the code. Returns 0, or -errno and a message if a file could not be written or memory
+ * ran out. */
 int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inject_read *read,
 			  struct jp_error *err);

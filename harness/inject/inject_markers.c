@@ -29,8 +29,8 @@ static bool parse_marker_name(const char *path, uint32_t *pid)
 	return true;
 }
 
-/* Notes that the process of @marker mapped @path, with its inode, or with any inode if @any.
- * Returns 1, 0 if that was known, or -ENOMEM. */
+/* Records in @known that the process of @marker mapped @path, with the marker's inode, or with any
+ * inode if @any. Returns 1, 0 if @known contains that already, or -ENOMEM. */
 static int note_mapping(struct jp_text_pool *known, const struct jp_marker *marker,
 			const char *path, bool any)
 {
@@ -79,7 +79,7 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 	return 0;
 }
 
-/* Returns the path of the dump of @marker, or NULL without memory. */
+/* Returns the path of the jitdump to which @marker leads, or NULL without memory. */
 static char *build_dump_path(const struct jp_inject_read *read, const struct jp_marker *marker)
 {
 	char *path;
@@ -91,13 +91,14 @@ static char *build_dump_path(const struct jp_inject_read *read, const struct jp_
 	return path;
 }
 
-/* The identity of a file to which markers lead. @named: considers only markers with the pid in the
- * file's name. */
+/* Key of a jitdump file to which markers lead. @named: the entry counts only markers whose process
+ * has the pid in the file's name. */
 struct dump_file {
 	uint64_t dev, ino, named;
 };
 
-/* Returns the entry whose value is the first marker of the file, or NULL without memory. */
+/* Returns the entry of the file @st, whose value is the file's first marker, or NULL without
+ * memory. @named: as in struct dump_file. */
 static struct jp_text *find_first_marker(struct jp_text_pool *files, const struct stat *st,
 					 bool named)
 {
@@ -106,8 +107,8 @@ static struct jp_text *find_first_marker(struct jp_text_pool *files, const struc
 	return jp_text_keep(files, &file, sizeof(file));
 }
 
-/* Returns whether @marker mapped another file than the one now at its path. The inode of a copied
- * file proves nothing. */
+/* Returns whether the process mapped another file than the one that is now at the path in @marker.
+ * Returns false for copied jitdumps, since a copy has another inode. */
 static bool is_other_file(const struct jp_marker *marker, const struct jp_inject_read *read,
 			  const struct stat *st)
 {
@@ -139,9 +140,9 @@ static int note_file(struct jp_text_pool *files, struct jp_marker *marker,
 	return 0;
 }
 
-/* Finds another marker that owns the file of @marker: the first whose process has the pid in the
- * file's name, else the first of all. Stores NULL if @marker itself owns the file. Returns 0 or
- * -ENOMEM. */
+/* Each jitdump is read for one marker only: the first whose process has the pid in the file's name,
+ * else the first of all. Finds that marker for the file of @marker; stores NULL if it is @marker
+ * itself. Returns 0 or -ENOMEM. */
 static int find_owner(struct jp_text_pool *files, const struct jp_marker *marker,
 		      const struct stat *st, const struct jp_marker **owner)
 {
@@ -191,7 +192,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 				 path, marker->pid, (uint64_t)st.st_ino, marker->ino);
 	else if (!marker->layout.end_time)
 		jp_inject_report(read, "%s: the capture has no times of mapping records", path);
-	else /* accept root's file in any user's capture, as perf accepts root's perf.data */
+	else /* accept a file of root in a capture of any user, as perf accepts root's perf.data */
 		ret = jp_inject_read_dump(dumps, index, path, st.st_uid == 0 ? 0 : read->owner,
 					  read, err);
 	read->summary->refused += !owner && read->summary->jitdumps == taken;
@@ -202,7 +203,7 @@ static int by_time(const void *left, const void *right)
 {
 	const struct jp_loaded_code *a = left, *b = right;
 
-	/* At equal times keep the order within the dump. */
+	/* At equal times keep the order of the records in the jitdump. */
 	return jp_compare(a->time, b->time) ?: jp_compare(a->nth, b->nth);
 }
 

@@ -14,18 +14,19 @@
 
 enum { MAP_IS_HUGETLB = 0x40000 };
 
-/* Mappings and code are separate layers: the cost of a record over much code depends only on the
- * ranges that it changes. */
+/* Mappings and code are separate layers, so that a mapping record over a range with much code costs
+ * time only for the ranges that it changes. */
 struct code_space {
 	struct jp_process process;
-	struct jp_ranges *mappings; /* values: numbers of mappings; NULL: the process has no code */
-	struct jp_ranges *code;     /* living code; NULL: none was loaded */
+	struct jp_ranges *mappings; /* range -> number_mapping() of its last record; NULL: the
+				       process has no code */
+	struct jp_ranges *code;     /* code that is loaded now; NULL: none was ever loaded */
 	bool wanted;
 };
 
 struct jp_inject_spaces {
 	struct jp_processes processes;
-	struct jp_text_pool mappings; /* keys that are equal for records of the same mapping */
+	struct jp_text_pool mappings; /* records of the same mapping have the same key */
 	unsigned char record[JP_PERF_RECORD_MOST];
 };
 
@@ -123,7 +124,7 @@ int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_
 		return -ENOMEM;
 	if (there)
 		return jp_ranges_set(&space->code, addr, end, true);
-	/* Clear the mapping below code only, not the records between. */
+	/* Clear only the mappings in the ranges with code, not those between them. */
 	for (one = jp_ranges_from(space->code, addr); one && one->start < end;
 	     one = jp_ranges_from(space->code, one->end))
 		if (jp_ranges_clear(&space->mappings, jp_max(one->start, addr),
@@ -134,7 +135,8 @@ int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_
 
 int jp_inject_spaces_task(struct jp_inject_spaces *spaces, const struct jp_event *event)
 {
-	/* A FORK that perf synthesizes at time 0 does not mean copied memory. */
+	/* perf synthesizes a FORK at time 0 for a process that exists already: no memory is
+	 * copied. */
 	if (event->type == JP_EVENT_FORK && !event->time)
 		return 0;
 	return jp_processes_apply(&spaces->processes, event);
@@ -162,14 +164,15 @@ bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint6
 	return addr < addr + size && one && one->start < addr + size;
 }
 
-/* Returns the number of the mapping that @event records, or 0 without memory. */
+/* Returns the number of the mapping that @event records, equal for all records of one mapping, or 0
+ * without memory. */
 static uint32_t number_mapping(struct jp_inject_spaces *spaces, const struct jp_event *event)
 {
 	static const struct jp_perf_layout without_id;
 	struct jp_event same = *event;
 	const struct jp_text *text;
 
-	/* Ignore the task and the extent. */
+	/* Records of one mapping may differ in pid, tid, address and length. */
 	same.pid = same.tid = 0;
 	same.map.pgoff -= same.map.addr;
 	same.map.addr = same.map.len = 0;
@@ -195,8 +198,9 @@ int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event 
 	return jp_ranges_set(&space->mappings, start, end, number);
 }
 
-/* Returns whether a record of @mapping would change nothing at @at. Stores the end of the range for
- * which this holds. */
+/* Returns whether a record of @mapping changes nothing at address @at, because the mapping is
+ * recorded there already or because code is loaded there. Stores in *@end where the result may
+ * change. */
 static bool is_unchanged(const struct code_space *space, uint32_t mapping, uint64_t at,
 			 uint64_t *end)
 {

@@ -7,22 +7,23 @@
 #include "harness/format/event.h"
 
 /*
- * Address spaces of the processes with jitdumps, as the records so far describe them: living code,
- * and the mappings. A child begins with a copy of its parent's space; exec clears it; a later
- * record wins. No record reports munmap: code lives until it moves, or until a record maps
- * something other than anonymous memory there.
+ * Address spaces of the processes with jitdumps, as the records so far describe them: the code that
+ * is loaded now (living code), and the mappings. A child begins with a copy of its parent's space;
+ * exec clears it; a later record replaces earlier ones in its range. No record reports munmap: code
+ * lives until it moves, or until a record maps something other than anonymous memory over it.
  *
- * No record shows that processes share memory (CLONE_VM without CLONE_THREAD), so each has its own
- * space, as in perf.
+ * No record shows that processes share memory (CLONE_VM without CLONE_THREAD), so each process has
+ * its own space, as in perf.
  */
 struct jp_inject_spaces;
 struct jp_inject_spaces *jp_inject_spaces_new(void);
 void jp_inject_spaces_free(struct jp_inject_spaces *spaces);
 
-/* Declares that @pid will have code: its mapping records are needed from now on. Returns 0 or
+/* Declares that @pid will have code, so that its mapping records are kept from now on. Returns 0 or
  * -ENOMEM. */
 int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid);
-/* Adds code at [@addr, @addr + @size) if @there, else removes it. Returns 0 or -ENOMEM. */
+/* Adds living code at [@addr, @addr + @size) of @pid if @there, else removes it. Returns 0 or
+ * -ENOMEM. */
 int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
 			  uint64_t size, bool there);
 /* Applies a FORK, or a COMM of an exec; ignores other events. Returns 0 or -ENOMEM. */
@@ -33,12 +34,12 @@ bool jp_inject_anonymous(const struct jp_event *event);
 /* Returns whether [@addr, @addr + @size) of @pid overlaps living code. */
 bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
 			    uint64_t size);
-/* Applies a mapping record. If it @yields, which only an anonymous record can do, living code stays
+/* Applies the mapping record @event. @yields: an anonymous record leaves living code in its range
  * in place. Returns 0 or -ENOMEM. */
 int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event,
 			 bool yields);
-/* A piece of an anonymous record that changes the space: the piece contains no living code, and no
- * record of the same mapping covers it. All zero before the first piece. */
+/* A piece of an anonymous mapping record: no living code is in it, and the space has no earlier
+ * record of the same mapping for it. All zero before the first piece. */
 struct jp_inject_piece {
 	uint64_t start, end;
 	uint32_t mapping; /* private */

@@ -3,10 +3,11 @@
 
 #include <stdint.h>
 
-/* Counts of an injection. */
+/* Counts of one run of inject. */
 struct jp_inject_summary {
 	uint64_t jitdumps, loads, moves, bad_records;
-	uint64_t refused;                 /* jitdumps of the capture that were not used */
-	uint64_t anon_before, anon_after; /* anonymous executable mapping records */
+	uint64_t refused;                 /* number of the capture's jitdumps that were not used */
+	uint64_t anon_before, anon_after; /* number of anonymous executable mapping records in the
+					     input and in the output */
 	uint64_t elf_files, elf_bytes;
 };
