@@ -17,7 +17,8 @@ struct jp_file_figures {
 	struct jp_process_figures *last;
 	const struct jp_process_figures **sorted; /* NULL: the counts changed since the last sort */
 	size_t nr_sorted;
-	struct jp_figures nobody; /* records of the kernel's own mappings */
+	struct jp_figures nobody; /* records and samples that belong to no process, such as the
+				     kernel's own mappings */
 	bool mmap2;               /* the file contains MMAP2 records */
 };
 
@@ -108,8 +109,8 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 			i++;
 			continue;
 		}
-		/* Neighbouring addresses in a chain mostly lie in one stretch; no stretch contains
-		 * a marker. */
+		/* Look up once for all neighbouring addresses in the same mapping or gap (stretch),
+		 * as most are. No stretch contains a PERF_CONTEXT_* marker. */
 		stretch = jp_places_at(all->places, process->places, user[i]);
 		first = i;
 		do
@@ -124,7 +125,7 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 	figures->single_frame += addresses == 1;
 	figures->addresses += addresses;
 	figures->addresses_unmapped += unmapped;
-	figures->rootless += !stretch->root; /* the last entry that is an address */
+	figures->rootless += !stretch->root; /* the stretch of the outermost address */
 	return 0;
 }
 
@@ -176,7 +177,7 @@ static void add_figures(struct jp_figures *to, const struct jp_figures *from)
 		to->sampled[i] += from->sampled[i];
 }
 
-/* Decides whether MMAP records count, which depends on whether the file contains any MMAP2. */
+/* Counts the MMAP records as mappings if the whole file contains no MMAP2 record. */
 static void settle_mmap_figures(struct jp_file_figures *all)
 {
 	struct jp_process_figures **process;

@@ -8,19 +8,23 @@
 #include "harness/format/event.h"
 #include "harness/model/space/places.h"
 
-/* Counts of a capture without truth, by process. ci/peer/perfdata_peer.py computes the same figures
- * from perf's own text: change both together. */
+/* Counts of samples, addresses and mappings in a capture without truth, for each process.
+ * ci/peer/perfdata_peer.py computes the same figures from the text that perf prints: change both
+ * together. */
 
 struct jp_figures {
 	uint64_t samples;
-	uint64_t user_stacks;  /* samples with a user address in the callchain */
-	uint64_t single_frame; /* part of @user_stacks: with exactly one address */
-	uint64_t addresses;    /* user addresses in callchains */
+	uint64_t user_stacks;  /* number of samples with a user address in the callchain */
+	uint64_t single_frame; /* number of samples of @user_stacks whose callchain has exactly one
+				  user address */
+	uint64_t addresses;    /* number of user addresses in callchains */
 	uint64_t addresses_unmapped;
-	uint64_t rootless;             /* user stacks whose outermost address is in no known root */
-	uint64_t mmap2[JP_MAP_PLACES]; /* MMAP2 records; MMAP if the whole file has no MMAP2 */
+	uint64_t rootless; /* number of user stacks that do not end where threads and programs
+			      start: main program, libc or ld.so */
+	uint64_t mmap2[JP_MAP_PLACES]; /* number of MMAP2 records by place; of MMAP records if the
+					  file has no MMAP2 */
 	uint64_t mmap[JP_MAP_PLACES];
-	uint64_t sampled[JP_PLACES]; /* samples by the place of their address */
+	uint64_t sampled[JP_PLACES]; /* number of samples by the place of the sampled address */
 };
 
 struct jp_process_figures {
@@ -32,10 +36,11 @@ struct jp_process_figures {
 struct jp_file_figures;
 struct jp_file_figures *jp_file_figures_new(struct jp_replay *replay);
 void jp_file_figures_free(struct jp_file_figures *all);
-/* Counts @event and applies it to the replay. Returns 0 or -ENOMEM. */
+/* Applies @event to the replay and counts it. Returns 0 or -ENOMEM. */
 int jp_file_figures_count(struct jp_file_figures *all, const struct jp_event *event);
-/* Sums the figures of all processes. */
+/* Stores in @total the sums over all processes. */
 void jp_file_figures_total(struct jp_file_figures *all, struct jp_figures *total);
-/* Returns the processes with samples or mapping records, by pid. Valid until the next count. */
+/* Returns the processes with samples or mapping records, sorted by pid. The list is valid until the
+ * next jp_file_figures_count(). */
 const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,
 								  size_t *count);

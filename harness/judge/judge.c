@@ -12,18 +12,19 @@
 
 enum { JUDGEMENTS = 2 };
 
-/* One running validator. */
+/* A validator while it judges one case. */
 struct work {
 	const struct jp_validator *validator;
 	struct jp_view view;
-	bool watches; /* the validator wants events */
+	bool watches; /* the validator still receives events */
 	bool failed;
 	struct jp_error err; /* why it failed */
 };
 
-/* The judgement of the capture, or of the capture with a control's omissions added back. */
+/* One of two judgements of the same files: of the capture as it is, or of the capture with the
+ * events added back that a control left out. */
 struct judge_side {
-	struct work *works; /* validators by name */
+	struct work *works; /* the validators, sorted by name */
 	size_t nr_works;
 	struct jp_extras extras;
 	size_t next_extra;
@@ -102,8 +103,8 @@ static int begin_side(struct judging *judging, const struct jp_control *control)
 	return 0;
 }
 
-/* Applies @event: first the validators judge the time up to the event, then the spaces change, then
- * each validator handles the event. */
+/* Applies @event in three steps: the validators judge the time until the event, the address spaces
+ * change, and each validator handles the event. */
 static int apply_event(struct judging *judging, struct judge_side *side,
 		       const struct jp_event *event)
 {
@@ -173,7 +174,7 @@ static int handle_event(void *context, const struct jp_event *event)
 	return failed;
 }
 
-/* Reads the file @name of the folder; NULL: the capture. */
+/* Reads file @name of the case folder; NULL: the capture itself. */
 static int read_file(struct judging *judging, const char *name, struct jp_perfdata_summary *summary,
 		     struct jp_error *err)
 {
@@ -183,7 +184,7 @@ static int read_file(struct judging *judging, const char *name, struct jp_perfda
 			  : jp_capture_path(dir, path, sizeof(path), err);
 
 	*err = (struct jp_error){""};
-	/* The reader would wait for a FIFO, which is not allowed here. */
+	/* The capture must not be a FIFO, for which the reader would wait. */
 	if (!failed)
 		failed = jp_capture_check(path, err);
 	if (!failed)
@@ -210,7 +211,8 @@ static void end_file(struct judging *judging)
 	}
 }
 
-/* Reads injected.data for the validators that need it; a failure affects only those. */
+/* Reads injected.data for the validators that need it. A failure to read it affects only those
+ * validators. */
 static void read_injected(struct judging *judging)
 {
 	struct jp_error err;
@@ -238,7 +240,8 @@ static void read_injected(struct judging *judging)
 	end_file(judging);
 }
 
-/* Collects findings by name. Where validators failed, the first error counts. */
+/* Collects the findings of all validators, in the order of their names. If several validators
+ * failed, stores the error of the first. */
 static int collect_findings(struct judge_side *side, struct jp_findings *findings)
 {
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++) {
@@ -288,7 +291,7 @@ static int judge_sides(struct judging *judging, const struct jp_control *control
 	failed = read_file(judging, NULL, &judgement->file, err);
 	if (failed)
 		return failed;
-	/* Without a control the second side is empty. */
+	/* Without a control, sides[1] has no spans. */
 	if (jp_spans_index(&judging->sides[0].known) || jp_spans_index(&judging->sides[1].known))
 		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
 	end_file(judging);

@@ -4,17 +4,20 @@
 #include "harness/format/perfdata/summary.h"
 #include "harness/judge/validator.h"
 
-/* Findings of all validators in one run directory. */
+/* The findings of all validators about one run directory. */
 struct jp_judgement {
 	struct jp_findings findings;
-	struct jp_findings again;        /* findings with the control's omissions added back */
-	struct jp_perfdata_summary file; /* perf.data */
-	struct jp_capture_info info;     /* losses are those in the records if these are more */
+	struct jp_findings
+		again; /* findings after the events that the control left out were added back */
+	struct jp_perfdata_summary file; /* properties of perf.data */
+	struct jp_capture_info info; /* the capture's own facts; its counts of losses are replaced
+					by those in the records where the latter are larger */
 };
 
-/* Reads perf.data, and injected.data if @asked, once for all validators, and for both judgements if
- * @control is not NULL. Returns 0, or -errno and a message if there is nothing to judge. If
- * validators fail, the findings have the first error and all others' results. */
+/* Judges the run directory of @evidence. Reads perf.data once, and injected.data if @asked, for all
+ * validators together, and also for the second judgement if @control is not NULL. Returns 0, or
+ * -errno and a message if there is nothing to judge. If validators fail, the findings contain the
+ * first validator's error and the results of the others. */
 int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	     const struct jp_control *control, struct jp_judgement *judgement,
 	     struct jp_error *err);

@@ -7,12 +7,12 @@
 #include "harness/model/space/replay.h"
 #include "harness/model/symbols/names.h"
 
-/* The verdict on the stack that one method walked from one sample. */
+/* The verdict on the stack that one method found for one sample. */
 struct jp_decision {
 	enum jp_method method;
 	enum jp_verdict verdict;
 	const char *cause;                  /* NULL: no cause */
-	const uint64_t *frames;             /* innermost first */
+	const uint64_t *frames;             /* the found stack, innermost frame first */
 	uint32_t nr_frames;                 /* 0: the sample was not walked */
 	const struct jp_truth_stack *truth; /* NULL: unknown */
 };
@@ -20,22 +20,24 @@ struct jp_decision {
 /* A function that a jitdump publishes. */
 struct jp_publication {
 	const struct jp_truth_code *code;
-	uint64_t time;     /* of its load, in ns */
-	uint64_t hidden;   /* when a mapping record came that covers it, in ns; 0: never */
-	const char *hider; /* that record's name; NULL: none */
+	uint64_t time;     /* time of its LOAD record, in ns */
+	uint64_t hidden;   /* time of the first mapping record over the function, in ns, after which
+			      perf no longer finds it; 0: never */
+	const char *hider; /* name of that mapping record; NULL: none */
 };
 
-/* Follows a judgement, to draw it. The functions return 0 or -ENOMEM. */
+/* Callbacks that receive each event and verdict while a case is judged, in order to draw a picture
+ * of it. They return 0 or -ENOMEM. */
 struct jp_listener {
-	/* Handles an event of the capture, before it is judged. */
+	/* Handles an event of the capture before the validators judge it. */
 	int (*handle)(void *context, const struct jp_evidence *evidence,
 		      const struct jp_event *event);
 	/* Handles a verdict on @sample, whose address space is in @spaces. */
 	int (*decide)(void *context, const struct jp_evidence *evidence, struct jp_replay *spaces,
 		      const struct jp_event *sample, const struct jp_decision *decision);
-	/* Handles a publication, as the last file that was judged shows it. */
+	/* Handles a function of a jitdump, in the state after the last judged file was read. */
 	int (*publish)(void *context, const struct jp_publication *publication);
-	/* Handles the names, which can be asked for perf maps, once the capture was read. */
+	/* Receives @names after the capture was read, for instance to look up perf maps. */
 	int (*name)(void *context, struct jp_names *names);
 	void *context;
 };

@@ -11,8 +11,8 @@ void jp_losses_see(struct jp_losses *losses, const struct jp_event *event)
 		losses->throttled++;
 	if (event->type != JP_EVENT_LOST && event->type != JP_EVENT_LOST_SAMPLES)
 		return;
-	/* The loss may concern samples or sideband if the event writes both; a stream of
-	 * observations states which. */
+	/* If one event writes both samples and sideband, the loss may concern either: count it as
+	 * lost sideband. A stream of observations states which of them was lost. */
 	lost = event->asked && event->asked->sideband &&
 			       !(event->observed && event->type == JP_EVENT_LOST_SAMPLES)
 		       ? &losses->sideband

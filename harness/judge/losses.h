@@ -4,12 +4,14 @@
 #include "harness/format/event.h"
 #include "harness/format/rundir/capture_info.h"
 
-/* Losses of a capture by its records; starts as all zero. */
+/* Losses that the records of a capture report. Starts as all zero. */
 struct jp_losses {
-	uint64_t sideband, samples; /* LOST and LOST_SAMPLES */
-	uint64_t throttled;         /* how often the kernel stopped an event until the next tick */
+	uint64_t sideband, samples; /* number of lost sideband records, and of lost samples */
+	uint64_t throttled; /* number of times that the kernel stopped an event until the next tick
+			     */
 };
 
 void jp_losses_see(struct jp_losses *losses, const struct jp_event *event);
-/* Adds the losses to @info, which has the capture's own counts: the larger count is valid. */
+/* Replaces the counts in @info, which the capture states itself, by the losses in its records where
+ * the latter are larger. */
 void jp_losses_add(const struct jp_losses *losses, struct jp_capture_info *info);

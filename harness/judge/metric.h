@@ -4,33 +4,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Requirements of a metric that are the same in every case, independent of the expected value. */
+/* Requirements that a metric must meet in every case, whatever value the case expects. */
 struct jp_role {
-	/* Least value that must be reached, or largest allowed value; otherwise the evidence is too
-	 * little. */
+	/* Bound on the metric's value. If it is violated, the case does not have enough
+	 * evidence. */
 	enum jp_bound {
 		JP_UNBOUND,
-		JP_SOME_N,         /* @n is at least 1 */
-		JP_LEAST_N,        /* @n is at least the number of samples that the case needs */
-		JP_LEAST_K,        /* @k is at least the number of samples that the case needs */
-		JP_LEAST_DISTINCT, /* @k is at least the number of distinct places that the case
-				      needs */
-		JP_MOST_UNJUDGED,  /* without an expectation: @k is a small share */
-		JP_MOST_LOST, /* without an expectation: @k is at most the excused number; more than
-				 expected is an ERROR */
+		JP_SOME_N,  /* @n must be at least 1 */
+		JP_LEAST_N, /* @n must be at least the number of samples that the case needs */
+		JP_LEAST_K, /* @k must be at least the number of samples that the case needs */
+		JP_LEAST_DISTINCT, /* @k must be at least the number of distinct places that the
+				      case needs */
+		JP_MOST_UNJUDGED,  /* if the case does not expect a value: @k must be a small share
+				      of @n */
+		JP_MOST_LOST, /* if the case does not expect a value: @k must be at most the excused
+				 number; if it does, a larger value is an ERROR */
 	} bound;
-	const char *lead, *tail; /* texts before and after its value; @lead NULL: "NAME is " */
+	const char *lead, *tail; /* texts before and after the metric's value in messages; @lead
+				    NULL: "NAME is " */
 	const char *column;      /* column of the scoreboard that shows k of n; NULL: none */
-	bool elsewhere; /* @k counts samples outside of the place where the truth puts them */
-	/* Requirements in a control after its omissions were added back: */
-	bool fault;  /* must be 0 */
-	bool steady; /* must not decrease */
+	bool elsewhere; /* @k counts samples outside of the code where the truth expects them */
+	/* Requirements after the events that a control left out were added back: */
+	bool fault;  /* @k must be 0 */
+	bool steady; /* @k must not decrease */
 };
 
-/* A rate that every case has: if its @n is 0, nothing was judged. */
+/* Role of a rate that every case has: if its @n is 0, nothing was judged. */
 extern const struct jp_role jp_counts_some;
 
-/* A count @k of @n with its 95 % Wilson interval, or (n == 0 and !rate) a plain count @k. */
+/* A rate: @k of @n things, with its 95 % Wilson interval. Or a plain count @k, if !@rate; then @n
+ * is 0. */
 struct jp_metric {
 	char name[48];
 	bool rate;

@@ -18,17 +18,17 @@ static bool is_same_mapping(const struct jp_span *span, const struct jp_mapping 
 	       map->ino == span->mapping.ino && map->gen == span->mapping.gen;
 }
 
-/* An open span, by address. */
+/* The address range of a span that has not been closed yet. */
 struct open_span {
 	uint64_t start, end;
-	size_t span; /* index */
+	size_t span; /* index of the span in spans->spans */
 };
 
 static const struct jp_range_kind by_address = {.size = sizeof(struct open_span)};
 
 struct open_spans {
-	struct jp_ranges *ranges; /* struct open_span */
-	uint64_t generation;      /* generation of the space at the last update */
+	struct jp_ranges *ranges; /* contains struct open_span */
+	uint64_t generation; /* jp_replay_generation() of the address space at the last update */
 };
 
 static void close_span(struct jp_span *span, uint64_t before, uint64_t after)
@@ -37,8 +37,8 @@ static void close_span(struct jp_span *span, uint64_t before, uint64_t after)
 	span->close_after = after;
 }
 
-/* Moves the open spans of @extent to @taken, and extends @extent to cover them. Returns 0 or
- * -ENOMEM. */
+/* Removes the open spans that overlap @extent and appends them to @taken. Extends @extent so that
+ * it covers them. Returns 0 or -ENOMEM. */
 static int remove_open_spans(struct open_spans *open, struct jp_extent *extent,
 			     struct open_span **taken, size_t *count)
 {
@@ -59,8 +59,8 @@ static int remove_open_spans(struct open_spans *open, struct jp_extent *extent,
 	return jp_ranges_clear(&open->ranges, extent->start, extent->end);
 }
 
-/* Notes that the executable mapping @map exists: continues the span @old, or opens a new one.
- * Returns 0 or -ENOMEM. */
+/* Records that the executable mapping @map exists: continues the removed span @old if it is the
+ * same mapping, or opens a new span. Returns 0 or -ENOMEM. */
 static int open_span_for(struct jp_spans *spans, struct open_spans *open,
 			 const struct jp_mapping *map, const struct jp_span *fresh,
 			 const struct open_span *old)
@@ -112,7 +112,8 @@ static int update_process(struct jp_spans *spans, struct jp_replay *spaces, uint
 			continue;
 		while (next < count && was[next].start < map->start)
 			close_span(&spans->spans[was[next++].span], before, after);
-		/* At an equal start, the old span ends before the next mapping. */
+		/* If an old span starts where another mapping starts now, the old span has
+		 * ended. */
 		if (next < count && is_same_mapping(&spans->spans[was[next].span], map))
 			old = &was[next++];
 		if (open_span_for(spans, open, map, &fresh, old))
@@ -158,14 +159,14 @@ const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
 	return jp_boxes_next(&spans->boxes, pid, box, at, &item) ? &spans->spans[item] : NULL;
 }
 
-/* Updates all processes that share the changed address space. When a process joins or leaves the
- * space, the others' memory does not change. */
+/* Updates the spans of all processes that share the changed address space. If the event makes a
+ * process join or leave the space, the memory of the other processes does not change. */
 static int update_after_act(struct jp_spans *spans, const struct jp_event *act)
 {
 	const bool shared = act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT ||
 			    act->type == JP_EVENT_REMAP || act->type == JP_EVENT_UNMAP;
-	/* Memory that ends with its process is never stale: no thread is left to be sampled in
-	 * it. */
+	/* A mapping that ends with its process cannot be stale: no thread is left that could be
+	 * sampled in it. */
 	const uint64_t after = act->type == JP_EVENT_END ? UINT64_MAX : act->after;
 	uint32_t one = act->pid;
 	int failed;
@@ -222,7 +223,7 @@ bool jp_spans_has_opened(const struct jp_spans *spans, uint32_t pid, uint64_t ad
 	for (size_t at = 0; (span = jp_spans_next(spans, pid, &box, &at));)
 		if (span->open_before >= from)
 			return true;
-	/* Look at the spans that were added after the index was built. */
+	/* The index lacks the spans that were added after it was built: search these one by one. */
 	for (size_t i = spans->boxes.count; i < spans->count; i++) {
 		span = &spans->spans[i];
 		if (span->pid == pid && addr >= span->mapping.start && addr < span->mapping.end &&

@@ -7,7 +7,8 @@
 
 #include "harness/base/search.h"
 
-/* Returns when the image of @pid at @time began, by the truth; 0: it is not known. */
+/* Returns the time at which @pid began to execute the program (image) that it executes at @time,
+ * according to the truth; 0: unknown. */
 static uint64_t find_image_start(const struct jp_truth *truth, uint32_t pid, uint64_t time)
 {
 	const struct jp_truth_incarnation *all = truth->incarnations;
@@ -18,7 +19,8 @@ static uint64_t find_image_start(const struct jp_truth *truth, uint32_t pid, uin
 	return i && all[i - 1].pid == pid ? all[i - 1].before : 0;
 }
 
-/* Returns the last operation on @ip until @time in the image that @pid has then, or NULL. */
+/* Returns the last event of the truth until @time that mapped memory at @ip or changed its
+ * protection, in the image that @pid has at @time, or NULL. */
 static const struct jp_event *find_last(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
 					uint64_t time)
 {
@@ -27,7 +29,8 @@ static const struct jp_event *find_last(const struct jp_truth *truth, uint32_t p
 	return last && last->before >= find_image_start(truth, pid, time) ? last : NULL;
 }
 
-/* Returns since when @ip of @pid has its state of @time, by the truth. */
+/* Returns the time since which the memory at @ip of @pid is in its state of @time, minus the
+ * clocks' difference. @last: result of find_last(). */
 static uint64_t find_state_start(const struct jp_evidence *evidence, const struct jp_event *last,
 				 uint32_t pid, uint64_t time)
 {
@@ -36,8 +39,8 @@ static uint64_t find_state_start(const struct jp_evidence *evidence, const struc
 	return start < evidence->info.slack ? 0 : start - evidence->info.slack;
 }
 
-/* Returns whether a snapshot that was read after @act and before @time shows executable memory at
- * @ip. */
+/* Returns whether a snapshot of the process's maps, read after @act and before @time, contains
+ * executable memory at @ip. */
 static bool snapshot_has(const struct jp_evidence *evidence, const struct jp_event *act,
 			 uint64_t ip, uint64_t time)
 {
@@ -51,8 +54,8 @@ static bool snapshot_has(const struct jp_evidence *evidence, const struct jp_eve
 	return false;
 }
 
-/* Returns whether @pid is a process that the workload started before an attach, which watches the
- * workload's first process alone: the capture has no mapping of it. */
+/* Returns whether the workload started @pid before the capture attached. An attach watches only the
+ * workload's first process, so the capture has no mapping of @pid. */
 static bool is_unwatched(const struct jp_evidence *evidence, const struct jp_spans *known,
 			 uint32_t pid, uint64_t time)
 {
@@ -62,8 +65,8 @@ static bool is_unwatched(const struct jp_evidence *evidence, const struct jp_spa
 	return jp_evidence_is_older(evidence, pid, time);
 }
 
-/* Returns the process that forked @pid before *@time, and stores in *@time when; 0: @pid has had an
- * image of its own since then. */
+/* Returns the process that forked @pid before *@time, and stores the time of the fork in *@time.
+ * Returns 0 if @pid has called exec since the fork. */
 static uint32_t find_parent(const struct jp_truth *truth, uint32_t pid, uint64_t *time)
 {
 	const struct jp_event *start = NULL;
@@ -83,8 +86,8 @@ static uint32_t find_parent(const struct jp_truth *truth, uint32_t pid, uint64_t
 	return start->task.ppid;
 }
 
-/* Returns whether a policy left out the mapping of @left_out->ip of an ancestor, from which
- * @left_out->pid has it, and fills @left_out. */
+/* Returns whether a control left out the mapping at @left_out->ip in an ancestor from which
+ * @left_out->pid inherited it. If so, fills @left_out. */
 static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_spans *known,
 			      uint64_t time)
 {
@@ -92,7 +95,7 @@ static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_span
 	struct jp_left_out above = *left_out;
 
 	while ((above.pid = find_parent(truth, above.pid, &time))) {
-		/* What the process did itself after the fork is not inherited. */
+		/* The child does not inherit what the ancestor mapped after the fork. */
 		if (above.act && above.act->before >= time)
 			return false;
 		above.act = find_last(truth, above.pid, above.ip, time);
