@@ -10,14 +10,14 @@
 
 enum { X8 = 8, SP = 31, PC = 32 };
 
-/* A thread that stopped within a system call stands at it: do_signal() of arch/arm64 sets it back
- * before it stops. */
+/* A thread that stopped within a system call needs no check of its own: do_signal() of arch/arm64
+ * sets its pc back to the system call instruction before it stops. */
 bool jp_registers_read(pid_t tid, struct jp_regs *regs)
 {
 	struct user_regs_struct user;
 	struct iovec to = {&user, sizeof(user)};
 
-	/* 32-bit code has fewer registers. */
+	/* 32-bit code has fewer registers, so the size differs. */
 	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &to) || to.iov_len != sizeof(user))
 		return false;
 	*regs = (struct jp_regs){.machine = jp_machine_find(EM_AARCH64),

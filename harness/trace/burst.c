@@ -7,7 +7,7 @@
 
 enum { CODE_SIZE = 16 }; /* no instruction is longer than 15 bytes */
 
-/* A thread before an instruction. */
+/* State of a thread before it executes an instruction. */
 struct moment {
 	struct jp_regs regs;
 	struct jp_shadow_state state;
@@ -35,7 +35,8 @@ static bool read_moment(const struct jp_burst *burst, struct moment *moment)
 	return moment->state.size;
 }
 
-/* Doubts the innermost frame if its return address was overwritten. */
+/* Marks the innermost frame of the shadow stack as uncertain if the program overwrote its return
+ * address. */
 static void check_return_address(const struct jp_burst *burst)
 {
 	const struct jp_shadow_frame *top = jp_shadow_top(burst->shadow);
@@ -45,7 +46,8 @@ static void check_return_address(const struct jp_burst *burst)
 		jp_shadow_doubt(burst->shadow, JP_SHADOW_CHANGED);
 }
 
-/* Recognizes a jump from one emitted function into another. */
+/* Counts a tail call, or marks the innermost frame as uncertain, if the instruction jumped from one
+ * emitted function into another. */
 static void check_jump(const struct jp_burst *burst, const struct moment *from,
 		       const struct moment *to)
 {
@@ -78,7 +80,8 @@ static enum jp_trace_place find_place(const struct jp_shadow *shadow,
 	return insn->ip == insn->start && insn->sp == insn->at ? JP_PLACE_ENTRY : JP_PLACE_BODY;
 }
 
-/* Applies the instruction at @from, which led to @to, to the shadow stack, and judges it. */
+/* Applies the instruction between the states @from and @to to the shadow stack, and checks what the
+ * process publishes about it. */
 static void apply_instruction(struct jp_burst *burst, const struct moment *from,
 			      const struct moment *to, bool sample)
 {

@@ -6,15 +6,17 @@
 
 struct jp_burst {
 	struct jp_threads *threads;
-	struct jp_checks *checks; /* checks that have begun */
-	struct jp_shadow *shadow; /* an empty shadow stack */
-	pid_t tid;                /* a stopped thread of the stopped process */
-	uint32_t number, steps;   /* at most @steps instructions */
+	struct jp_checks *checks; /* checks after jp_checks_begin() of the process */
+	struct jp_shadow *shadow; /* empty at the start of the burst */
+	pid_t tid;                /* the thread to execute; its process is stopped */
+	uint32_t number,
+		steps; /* @number: number of the burst; @steps: largest number of instructions */
 	jp_trace_visit *visit;
 	void *context;
 };
 
-/* Executes instructions of one thread and hands each of emitted code, and each of a function that
- * was entered meanwhile, to burst->visit. Ends early before a system call that may wait for the
- * stopped threads or change files: until then what the process publishes stays the same. */
+/* Executes instructions of one thread, one by one. Calls burst->visit for each instruction in
+ * emitted code, and for each one in a function that the thread entered by a call during the burst.
+ * Ends early before a system call that may wait for the stopped threads or change files, so that
+ * what the process publishes stays the same during a burst. */
 void jp_burst_run(struct jp_burst *burst);

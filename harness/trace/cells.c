@@ -8,7 +8,7 @@ static void add_cell(struct jp_cells *cells, const char *name, const char *quest
 		cells->list[cells->count++] = (struct jp_cell){name, question, bad, of};
 }
 
-/* Returns the number of instructions for which the process has a file. */
+/* Returns the number of instructions whose process has a file of this kind. */
 static uint64_t count_with_file(const uint64_t names[JP_NAMES])
 {
 	uint64_t sum = 0;
@@ -95,7 +95,7 @@ static void add_frame_pointers(struct jp_cells *cells, const struct jp_tally *ta
 		 calls[JP_CALLER_SKIPPED] + calls[JP_CALLER_WRONG] + calls[JP_CALLER_RIGHT]);
 }
 
-/* Returns in how many of the instructions no source has a file. */
+/* Returns the number of instructions whose process has neither a perf map nor a jitdump. */
 static uint64_t count_unpublished(const struct jp_tally *tally)
 {
 	const uint64_t map = tally->names[JP_SOURCE_MAP][JP_NAME_NONE],
@@ -113,7 +113,8 @@ static uint64_t count_forked(const struct jp_tally *tally)
 	return sum;
 }
 
-/* Returns in how many of the forked processes' instructions no source has a name. */
+/* Returns the number of instructions in forked processes that neither a perf map nor a jitdump
+ * names. */
 static uint64_t count_forked_unnamed(const struct jp_tally *tally)
 {
 	uint64_t least = UINT64_MAX;
@@ -143,7 +144,7 @@ void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally)
 		 tally->execed_unnamed[JP_SOURCE_DUMP], tally->execed[JP_SOURCE_DUMP]);
 }
 
-/* Adds a cell about the names of @source in a run that ended by a signal. */
+/* Adds a cell about the names of @source that are missing after a signal ended the program. */
 static void add_killed(struct jp_cells *cells, const struct jp_tally *tally,
 		       const struct jp_tally *whole, enum jp_trace_source source, const char *name,
 		       const char *question)

@@ -6,26 +6,28 @@
 
 #include "harness/trace/tally.h"
 
-/* The answer to one question about what a JIT publishes. */
+/* The answer to one question about what a JIT publishes: a cell of the table that `jitproof trial`
+ * prints. */
 struct jp_cell {
-	const char *name;     /* "map.late" */
-	const char *question; /* what should never happen */
-	uint64_t bad, of;     /* of 0: the question does not arise */
+	const char *name;     /* such as "map.late" */
+	const char *question; /* description of what should never happen */
+	uint64_t bad,
+		of; /* number of bad cases among the examined ones; @of 0: nothing was examined */
 };
 
 enum { JP_CELLS = 32 };
 
-/* The cells of one program. Each of its runs adds some. */
+/* The cells of one program, which is run several times. Each run adds some cells. */
 struct jp_cells {
 	struct jp_cell list[JP_CELLS];
 	size_t count;
 };
 
-/* Adds the cells of a whole run. */
+/* Adds the cells of a run in which the program ended by itself. */
 void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally);
-/* Adds the cells of a run that ended by a signal: @map_name and @dump_name, about names that are
- * missing afterwards. @whole: a run that ended by itself, which shows whether there should be a
- * file. */
+/* Adds the cells of a run that a signal ended, about names that are missing afterwards: @map_name
+ * for the perf map and @dump_name for the jitdump. @whole: counts of a run that ended by itself,
+ * which show whether the program writes such a file. */
 void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally,
 			 const struct jp_tally *whole, const char *map_name, const char *dump_name);
 /* Returns the number of cells with bad > 0. */

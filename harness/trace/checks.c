@@ -10,19 +10,21 @@
 #include "harness/base/clock.h"
 #include "harness/trace/memory.h"
 
-/* The names of an address during a burst. */
+/* The names that the files of the process give to an address, looked up once in a burst. */
 struct named {
 	struct jp_published_name by[JP_SOURCES];
 };
 
-/* The first byte of an instruction when a line of a perf map was first seen to name it. */
+/* The first byte of an instruction when line number @entry of a perf map was first seen to name
+ * it. */
 struct first {
 	size_t entry;
 	unsigned char byte;
 };
 
-/* How often an instruction ran: with a name; without one, which a later entry may hold; and while
- * there was no file, which may come later. */
+/* How often an instruction ran while the process's file named it (@named), while the file had no
+ * entry for it (@missing), and while there was no file (@absent). An entry or file may still be
+ * written later. */
 struct ran {
 	struct jp_runs named, missing, absent;
 };
@@ -50,7 +52,7 @@ static struct jp_checked_process *find_process(struct jp_checks *checks, uint32_
 	return added;
 }
 
-/* Counts runs that had the name @from as @to, and empties them. */
+/* Moves @runs in @tally from the count of @from to that of @to, and sets @runs to 0. */
 static void move_runs(struct jp_tally *tally, enum jp_trace_source source, struct jp_runs *runs,
 		      enum jp_trace_name from, enum jp_trace_name to)
 {
@@ -75,7 +77,8 @@ static bool has_file(const struct jp_checks *checks, enum jp_trace_source source
 	return source == JP_SOURCE_MAP ? checks->published->has_map : checks->published->has_dump;
 }
 
-/* Counts names of @source that were missing when the code ran, and are there now, as late. */
+/* Counts as late the names of @source that were missing when the code ran and that the file
+ * contains now. */
 static void count_late(struct jp_checks *checks, enum jp_trace_source source)
 {
 	struct jp_published_name name;
@@ -95,7 +98,7 @@ static void count_late(struct jp_checks *checks, enum jp_trace_source source)
 	}
 }
 
-/* Counts what is wrong with the times of the jitdumps' records. */
+/* Counts the records of the jitdumps, and those with a wrong time. */
 static int count_times(struct jp_checks *checks)
 {
 	const struct jp_code_loads *loads = &checks->published->loads;
@@ -117,7 +120,7 @@ static int count_times(struct jp_checks *checks)
 	return 0;
 }
 
-/* Counts what the files of @process show by now. */
+/* Counts late names and wrong times in the files of @process. */
 static int count_process(struct jp_checks *checks, struct jp_checked_process *process)
 {
 	checks->now = process;
@@ -163,7 +166,8 @@ size_t jp_checks_function(struct jp_checks *checks, uint64_t addr)
 	return named ? named->by[JP_SOURCE_DUMP].entry ?: named->by[JP_SOURCE_MAP].entry : 0;
 }
 
-/* Returns whether the code under a line changed since the line was first seen. */
+/* Returns whether the instruction at @ip, which line @entry of the perf map names, has another
+ * first byte than when that line was first seen. */
 static bool is_stale_line(struct jp_checks *checks, uint64_t ip, unsigned char byte, size_t entry)
 {
 	struct first *first = jp_map_at(&checks->now->first, ip, sizeof(*first));
@@ -174,8 +178,8 @@ static bool is_stale_line(struct jp_checks *checks, uint64_t ip, unsigned char b
 	return false;
 }
 
-/* Returns whether the jitdump has another byte at @ip. Relocation changes operands alone, so the
- * first byte of an instruction shows whether the code is the same. */
+/* Returns whether the jitdump has another byte at @ip than the memory has. Relocation changes only
+ * operands, so the first byte of an instruction shows whether the code is the same. */
 static bool is_stale_load(const struct jp_code_load *load, uint64_t ip, unsigned char byte)
 {
 	return load->code && load->code[ip - load->addr] != byte;
@@ -212,7 +216,8 @@ static enum jp_trace_name judge_name(struct jp_checks *checks, enum jp_trace_sou
 	return JP_NAME_RIGHT;
 }
 
-/* Compares the bytes of a jitdump's function with memory, once in a burst. */
+/* Compares the bytes of the function in the jitdump with memory, once in a burst for each
+ * function. */
 static void compare_bytes(struct jp_checks *checks, const struct jp_published_name *name,
 			  uint32_t tid)
 {
@@ -233,7 +238,7 @@ static void compare_bytes(struct jp_checks *checks, const struct jp_published_na
 		checks->tally->differ++;
 }
 
-/* Returns whether a step led to the caller of @insn. */
+/* Returns whether @regs, after a step of an unwinder, are those of the true caller of @insn. */
 static bool is_caller(const struct jp_regs *regs, const struct jp_trace_insn *insn)
 {
 	const struct jp_machine *machine = regs->machine;
@@ -309,7 +314,7 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 		judge_caller(checks, named, insn, step);
 }
 
-/* Returns whether @process called exec, and was traced afterwards, too. */
+/* Returns whether @process called exec later, and was traced after that, too. */
 static bool has_execed(const struct jp_checks *checks, const struct jp_checked_process *process)
 {
 	for (size_t i = 0; i < checks->nr_processes; i++)
@@ -319,7 +324,8 @@ static bool has_execed(const struct jp_checks *checks, const struct jp_checked_p
 	return false;
 }
 
-/* Counts the instructions whose names the files hold no longer, or never held. */
+/* Counts at the end of the trace the instructions whose names the files no longer contain or never
+ * contained. */
 static void count_gone(struct jp_checks *checks, enum jp_trace_source source)
 {
 	const bool execed = has_execed(checks, checks->now);

@@ -6,7 +6,8 @@
 uint64_t jp_memory_read(pid_t tid, uint64_t addr, void *bytes, uint64_t size)
 {
 	enum { PAGE = 4096 };
-	/* A transfer ends at the first iovec that is not readable as a whole: one for each page. */
+	/* Use one iovec for each page, because a transfer ends at the first iovec that is not
+	 * readable as a whole. */
 	const uint64_t first = PAGE - addr % PAGE;
 	struct iovec local = {bytes, size},
 		     remote[] = {

@@ -8,7 +8,7 @@
 
 /* Prints the counts of a trace as tables. */
 void jp_tally_print(const struct jp_tally *tally, FILE *out);
-/* Writes them as members of the open object. */
+/* Writes the counts of a trace as members of the JSON object that is open in @json. */
 void jp_tally_json(const struct jp_tally *tally, struct jp_json *json);
-/* Writes an instruction as an object. */
+/* Writes an instruction as a JSON object. */
 void jp_trace_insn_json(const struct jp_trace_insn *insn, struct jp_json *json);

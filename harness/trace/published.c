@@ -15,8 +15,8 @@
 #include "harness/lint/code.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Returns the time of CLOCK_REALTIME, in s, of @monotonic (CLOCK_MONOTONIC, ns), or a second
- * earlier. */
+/* Converts @monotonic (CLOCK_MONOTONIC, ns) to a time of CLOCK_REALTIME in s, which is up to 2 s
+ * too early but never too late. Returns 0 for 0. */
 static int64_t convert_time(uint64_t monotonic)
 {
 	return monotonic ? (int64_t)time(NULL) -
@@ -58,7 +58,7 @@ static int read_dumps(struct jp_published_files *published, struct jp_error *err
 static int read_files(struct jp_published_files *published, struct jp_error *err)
 {
 	const struct jp_lint_process *process = &published->process;
-	char usual[32]; /* runtimes may write it at their end */
+	char usual[32]; /* some runtimes write the perf map only when they exit */
 	int failed = read_dumps(published, err);
 
 	if (failed)
@@ -89,8 +89,8 @@ static void free_files(struct jp_published_files *published)
 	published->has_map = published->has_dump = false;
 }
 
-/* Returns whether perf recognizes a mapping as that of the process's jitdump: by its protection and
- * its name, jit-PID.dump (jit_detect(), tools/perf/util/jitdump.c). */
+/* Returns whether perf recognizes @mapping as the one that announces the process's jitdump, by its
+ * protection and its name jit-PID.dump (jit_detect(), tools/perf/util/jitdump.c). */
 static bool is_marker(const struct jp_lint_process *process, const struct jp_procmap *map)
 {
 	const char *slash = strrchr(map->name, '/');
@@ -122,7 +122,8 @@ int jp_published_read_again(struct jp_published_files *published, struct jp_erro
 
 struct newest {
 	uint64_t addr;
-	size_t line, at; /* number of the last line; of that with @name */
+	size_t line,
+		at; /* @line: number of the last line so far; @at: number of the line with @name */
 	const char *name;
 };
 

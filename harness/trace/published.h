@@ -13,35 +13,37 @@
 struct jp_published_files {
 	struct jp_lint_process process;
 	struct jp_code_loads loads;
-	struct jp_jit_cfi *cfi;    /* of @loads */
-	struct jp_perf_map **maps; /* process.nr_perf_maps, and the usual one; NULL: not readable */
-	int64_t since; /* files that were last written before this are another process's (s) */
+	struct jp_jit_cfi *cfi; /* unwind tables of @loads */
+	struct jp_perf_map *
+		*maps; /* process.nr_perf_maps maps, then /tmp/perf-PID.map; NULL: not readable */
+	int64_t since; /* files last written before this time (CLOCK_REALTIME, s) belong to another
+			  process with the same pid */
 	bool has_map, has_dump;
-	bool has_marker; /* an executable mapping by which perf finds the jitdump */
+	bool has_marker; /* the process has an executable mapping by which perf finds the jitdump */
 };
 
-/* A name for an address, by one source. */
+/* The name that a perf map or a jitdump gives to an address. */
 struct jp_published_name {
-	const char *name;                /* perf's choice; NULL: none */
-	const char *newest;              /* the name that the process wrote last; else as @name */
+	const char *name;                /* the name that perf chooses; NULL: none */
+	const char *newest;              /* the name that the process wrote last for the address */
 	size_t entry;                    /* number of the newest entry, from 1; 0: none */
-	const struct jp_code_load *load; /* of a jitdump */
+	const struct jp_code_load *load; /* the entry in a jitdump; NULL for perf maps */
 };
 
-/* Reads mappings and files of @pid, which was started at @launched (CLOCK_MONOTONIC, ns; 0:
- * unknown): older files with its name are those of another process that had the pid. A file that is
- * not the process's user's, or not readable, names nothing. Returns 0, or -errno and a message.
- * Free it in both cases. */
+/* Reads the mappings, perf maps and jitdumps of process @pid, which was started at @launched
+ * (CLOCK_MONOTONIC, ns; 0: unknown). Ignores files that were last written before that, since
+ * another process had the pid then, and files that are unreadable or belong to another user.
+ * Returns 0, or -errno and a message. The caller frees @published in both cases. */
 int jp_published_read(uint32_t pid, uint64_t launched, struct jp_published_files *published,
 		      struct jp_error *err);
-/* Reads the same files again, whose paths published->process holds, such as after the process's
- * end. Returns 0, or -errno and a message. */
+/* Reads the files at the paths in published->process again, for instance after the process has
+ * ended. Returns 0, or -errno and a message. */
 int jp_published_read_again(struct jp_published_files *published, struct jp_error *err);
-/* Finds the name of @addr in the perf maps, or in the jitdumps. */
+/* Stores in @name the name of @addr, from the perf maps or from the jitdumps. */
 void jp_published_in_map(const struct jp_published_files *published, uint64_t addr,
 			 struct jp_published_name *name);
 void jp_published_in_dump(const struct jp_published_files *published, uint64_t addr,
 			  struct jp_published_name *name);
-/* Returns whether @addr lies in executable memory that is no file's. */
+/* Returns whether @addr lies in executable memory that maps no file. */
 bool jp_published_is_emitted(const struct jp_published_files *published, uint64_t addr);
 void jp_published_free(struct jp_published_files *published);

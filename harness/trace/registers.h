@@ -7,12 +7,12 @@
 
 #include "harness/model/machine/machine.h"
 
-/* What single steps need of an architecture; one file for each. */
+/* Access to registers for single-stepping; each architecture implements it in its own file. */
 
-/* Reads the registers of the stopped thread @tid. Returns false if it is gone, in a system call, or
- * runs code of another machine, such as 32-bit code. */
+/* Reads the registers of the stopped thread @tid. Returns false if the thread is gone, is in a
+ * system call, or runs code of another machine, such as 32-bit code. */
 bool jp_registers_read(pid_t tid, struct jp_regs *regs);
-/* Returns whether the @size bytes of @code begin with a system call that may wait, or change
- * mappings or files, for a thread with @regs. */
+/* Returns whether the code @code, of @size bytes, begins with a system call that may block, or
+ * change mappings or files, given the arguments in @regs. */
 bool jp_registers_at_system_call(const struct jp_regs *regs, const unsigned char *code,
 				 uint64_t size);

@@ -10,8 +10,8 @@
 
 enum { A7 = 17, PC = 32 };
 
-/* A thread that stopped within a system call stands at it: do_signal() of arch/riscv sets it back
- * before it stops. */
+/* A thread that stopped within a system call needs no check of its own: do_signal() of arch/riscv
+ * sets its pc back to the system call instruction before it stops. */
 bool jp_registers_read(pid_t tid, struct jp_regs *regs)
 {
 	struct user_regs_struct user;

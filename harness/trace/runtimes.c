@@ -5,10 +5,10 @@
 
 #include "harness/base/built_in.h"
 
-/* harness/trace/runtimes/ */
+/* the files of harness/trace/runtimes/ */
 extern const struct jp_built_in jp_runtime_files[];
 
-/* The file whose functions all scripts use. */
+/* Name of the file with the functions that all scripts use. */
 static const char prelude[] = "prelude";
 
 static const struct jp_built_in *find_file(const char *name)

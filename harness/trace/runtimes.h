@@ -3,11 +3,11 @@
 
 #include <stdio.h>
 
-/* A runtime that `jitproof trial NAME` tries: a shell script of harness/trace/runtimes/, which the
- * Makefile puts into the binary. */
+/* The runtimes that `jitproof trial NAME` can try. Each is a shell script of
+ * harness/trace/runtimes/, which the Makefile puts into the binary. */
 
 /* Returns the text of the script @name with the prelude before it, which the caller frees, or NULL
  * if there is no such runtime. */
 char *jp_runtime_script(const char *name);
-/* Prints the names of all runtimes to @out, a line each. */
+/* Prints the names of all runtimes to @out, one per line. */
 void jp_runtimes_print(FILE *out);

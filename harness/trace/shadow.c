@@ -8,7 +8,7 @@
 
 enum {
 	LONGEST = 15,     /* bytes of the longest instruction (Intel SDM, volume 2, 2.3.11) */
-	FRAMES = 1 << 16, /* limit for a thread that calls without end */
+	FRAMES = 1 << 16, /* largest number of frames, in case a thread calls without end */
 };
 
 static const struct {
@@ -92,7 +92,8 @@ static void push_entered(struct jp_shadow *shadow, const struct jp_shadow_state 
 			   });
 }
 
-/* Returns whether @before's instruction was a call: it pushed the address behind itself. */
+/* Returns whether the instruction between @before and @after was a call: it pushed the address of
+ * the instruction after it. */
 static bool was_call(const struct jp_shadow *shadow, const struct jp_shadow_state *before,
 		     const struct jp_shadow_state *after)
 {
@@ -102,9 +103,10 @@ static bool was_call(const struct jp_shadow *shadow, const struct jp_shadow_stat
 	       size <= before->size && shadow->machine->after_call(before->code, size);
 }
 
-/* Removes the frames whose return addresses lie below @sp. Each was left without a return, so the
- * code that runs now may be in the middle of unwinding: the frame above them is uncertain. A call
- * to the next instruction only reads its own address. */
+/* Removes the frames whose return addresses lie below @sp. These functions were left without a
+ * return, for instance by an exception, so the code that runs now may be in the middle of
+ * unwinding: marks the innermost remaining frame as uncertain. Exception: a call to the next
+ * instruction, which code uses to read its own address. */
 static void leave_frames(struct jp_shadow *shadow, uint64_t sp)
 {
 	bool left = false;
@@ -134,8 +136,8 @@ static void apply_return(struct jp_shadow *shadow, const struct jp_shadow_state 
 		jp_shadow_doubt(shadow, JP_SHADOW_CHANGED);
 }
 
-/* Returns whether the thread returned from the handler of the innermost signal frame to the
- * interrupted stack pointer. */
+/* Returns whether the thread returned from a signal handler to the interrupted code: the innermost
+ * frame is a signal frame, and the stack pointer is the interrupted one. */
 static bool leaves_handler(const struct jp_shadow *shadow, const struct jp_shadow_state *after)
 {
 	const struct jp_shadow_frame *top = innermost(shadow);
@@ -166,7 +168,8 @@ void jp_shadow_signal(struct jp_shadow *shadow, const struct jp_shadow_state *be
 		      const struct jp_shadow_state *after)
 {
 	shadow->events[JP_SHADOW_SIGNAL]++;
-	/* On a higher stack of its own the handler hides which frames are left. */
+	/* If the handler runs on its own stack at a higher address, stack pointers no longer show
+	 * which frames were left. */
 	if (after->sp >= before->sp)
 		jp_shadow_clear(shadow);
 	push_frame(shadow, &(struct jp_shadow_frame){

@@ -21,7 +21,8 @@
 #include "harness/base/proc_stat.h"
 #include "harness/base/untrusted_file.h"
 
-/* New threads and children are traced, and an exec stops without SIGTRAP. */
+/* Options of ptrace(): new threads and child processes are traced too, and an exec stops the thread
+ * without SIGTRAP. */
 #define OPTIONS                                                                                    \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
 
@@ -50,7 +51,7 @@ static pid_t read_process(pid_t tid)
 	return (pid_t)pid;
 }
 
-/* Returns the thread, which is new if it is not in the list; NULL without memory. */
+/* Returns the list's entry of @tid, added if it is not in the list, or NULL without memory. */
 static struct jp_thread *add_thread(struct jp_threads *threads, pid_t tid)
 {
 	struct jp_thread *thread = jp_threads_find(threads, tid);
@@ -73,7 +74,8 @@ static void remove_thread(struct jp_threads *threads, pid_t tid)
 		*thread = threads->list[--threads->count];
 }
 
-/* An exec ends the other threads, and its thread gets the process's id. */
+/* After an exec of process @pid: removes its other threads. The thread that called exec now has the
+ * tid @pid. */
 static void keep_only(struct jp_threads *threads, pid_t pid)
 {
 	for (size_t i = threads->count; i; i--) {
@@ -92,7 +94,7 @@ static void resume_thread(struct jp_thread *thread)
 	thread->signal = 0;
 }
 
-/* Adds the new thread or process that @tid's event names. */
+/* Adds the new thread or process that ptrace event @event of @tid reports. */
 static void add_started(struct jp_threads *threads, pid_t tid, int event)
 {
 	struct jp_thread *started;
@@ -102,7 +104,7 @@ static void add_started(struct jp_threads *threads, pid_t tid, int event)
 	     event != PTRACE_EVENT_VFORK) ||
 	    ptrace(PTRACE_GETEVENTMSG, tid, 0, &other))
 		return;
-	/* The end of a short thread may be reported before its start. */
+	/* The end of a short-lived thread may be reported before its start: then do not add it. */
 	if (!read_process((pid_t)other))
 		return;
 	started = add_thread(threads, (pid_t)other);
@@ -114,7 +116,7 @@ static void add_started(struct jp_threads *threads, pid_t tid, int event)
 	}
 }
 
-/* Notes what @status states of a stopped thread. */
+/* Stores in @thread what @status reports about its stop. */
 static void note_stop(struct jp_threads *threads, struct jp_thread *thread, int status)
 {
 	const int number = WSTOPSIG(status), event = status >> 16;
@@ -131,7 +133,7 @@ static void note_stop(struct jp_threads *threads, struct jp_thread *thread, int 
 	add_started(threads, tid, event);
 }
 
-/* Handles one change of state, as waitpid() reports it. */
+/* Handles one change of a thread's state, @status, as waitpid() reports it. */
 static void handle_change(struct jp_threads *threads, pid_t tid, int status)
 {
 	struct jp_thread *thread;
@@ -152,9 +154,9 @@ static void handle_change(struct jp_threads *threads, pid_t tid, int status)
 		resume_thread(thread);
 }
 
-/* Waits until the thread stops or ends, and handles the changes of others meanwhile: the end of a
- * process's first thread is reported only after those of its other threads. Returns false if there
- * is no such thread. */
+/* Waits until thread @tid stops or ends, and handles the changes of other threads meanwhile: the
+ * end of a process's first thread is reported only after the ends of its other threads. Returns
+ * false if there is no such thread. */
 static bool wait_for_thread(struct jp_threads *threads, pid_t tid, int *status)
 {
 	pid_t changed;
@@ -168,7 +170,7 @@ static bool wait_for_thread(struct jp_threads *threads, pid_t tid, int *status)
 	return true;
 }
 
-/* Handles all changes so far. */
+/* Handles all changes of threads that waitpid() can report now. */
 static void handle_changes(struct jp_threads *threads)
 {
 	struct signalfd_siginfo info;
@@ -181,7 +183,8 @@ static void handle_changes(struct jp_threads *threads)
 		handle_change(threads, tid, status);
 }
 
-/* Waits for a change, a signal of ours, or @time. Returns whether @time was reached. */
+/* Waits for a change of a thread, an interrupting signal to this process, or @time. Returns whether
+ * @time was reached. */
 static bool wait_for_change(struct jp_threads *threads, uint64_t time)
 {
 	struct pollfd fds[] = {{.fd = threads->children, .events = POLLIN},
@@ -215,7 +218,8 @@ char jp_threads_state(const struct jp_thread *thread)
 	return jp_proc_stat_read(path, &stat) ? stat.state : 0;
 }
 
-/* Returns whether the first thread ended before the others: it never stops again. */
+/* Returns whether @thread is the first of its process and ended before the others. Such a thread
+ * never stops again. */
 static bool is_zombie(const struct jp_thread *thread)
 {
 	return thread->tid == thread->pid && jp_threads_state(thread) == 'Z';
@@ -255,18 +259,19 @@ void jp_threads_resume(struct jp_threads *threads)
 			resume_thread(&threads->list[i]);
 }
 
-/* Returns how a stop by SIGTRAP came about: after the instruction, before a handler, or by the
- * program. */
+/* Returns why a thread stopped by SIGTRAP: it executed the instruction, it is about to run a signal
+ * handler, or the program itself sent the signal. */
 static enum jp_stepped explain_trap(pid_t tid)
 {
 	siginfo_t info;
 
 	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info))
 		return JP_STEPPED_GONE;
-	/* TRAP_BRKPT: after a system call (user_single_step_report()); int3 is SI_KERNEL. */
+	/* The kernel reports TRAP_BRKPT after a step over a system call
+	 * (user_single_step_report()). The instruction int3 has SI_KERNEL. */
 	if (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT)
 		return JP_STEPPED;
-	/* ptrace_notify(SIGTRAP) of the kernel's signal_setup_done(). */
+	/* The kernel's signal_setup_done() calls ptrace_notify(SIGTRAP) before a handler runs. */
 	return info.si_code == SIGTRAP ? JP_STEPPED_HANDLER : JP_STEPPED_STOPPED;
 }
 
@@ -305,7 +310,8 @@ static int watch_children(struct jp_threads *threads, struct jp_error *err)
 	return threads->children < 0 ? jp_fail(err, errno, "signalfd: %s", strerror(errno)) : 0;
 }
 
-/* Traces a thread. It may be gone, or traced already as the child of a traced thread. */
+/* Starts tracing thread @tid. No error if the thread is gone, or is traced already as the child of
+ * a traced thread. */
 static int seize_thread(struct jp_threads *threads, pid_t tid, struct jp_error *err)
 {
 	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS)) {
@@ -326,7 +332,7 @@ static bool is_tid(const char *name)
 	return jp_number(name, 1, INT32_MAX, &tid);
 }
 
-/* Traces the threads of @pid that are not traced yet. Stores their number in *@added. */
+/* Starts tracing the threads of @pid that are not traced yet. Stores their number in *@added. */
 static int seize_new(struct jp_threads *threads, pid_t pid, size_t *added, struct jp_error *err)
 {
 	const size_t before = threads->count;
@@ -352,13 +358,14 @@ int jp_threads_attach(struct jp_threads *threads, pid_t pid, struct jp_error *er
 	size_t added = 1;
 	int failed = watch_children(threads, err);
 
-	/* A thread that is not traced yet may start others. */
+	/* Threads that are not traced yet may start others meanwhile: repeat until there is
+	 * none. */
 	while (!failed && added)
 		failed = seize_new(threads, pid, &added, err);
 	return failed;
 }
 
-/* The child: waits until it is traced, then becomes the command. */
+/* Runs in the forked child: waits until the child is traced, then executes the command. */
 static void become_command(int ready, char *const *command)
 {
 	sigset_t none;
@@ -397,7 +404,8 @@ int jp_threads_launch(struct jp_threads *threads, char *const *command, struct j
 	return seize_thread(threads, threads->launched, err) ?: jp_file_write(write_end, "", 1);
 }
 
-/* Stops a thread and lets it go. Returns false if it ended instead. */
+/* Detaches from @thread, which is stopped for that if it runs. Returns false, and stores *@status,
+ * if it ended or changed its state otherwise. */
 static bool release_thread(struct jp_threads *threads, struct jp_thread *thread, int *status)
 {
 	const pid_t tid = thread->tid;
@@ -406,7 +414,7 @@ static bool release_thread(struct jp_threads *threads, struct jp_thread *thread,
 		return true;
 	if (!thread->stopped) {
 		if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
-			return true; /* it ended */
+			return true; /* the thread ended */
 		if (!wait_for_thread(threads, tid, status) || !WIFSTOPPED(*status))
 			return false;
 		note_stop(threads, jp_threads_find(threads, tid), *status);
@@ -435,8 +443,9 @@ void jp_threads_await(struct jp_threads *threads)
 {
 	while (threads->launched && !jp_interrupt_signal()) {
 		int status;
-		/* Also children that started or ended while their parent was let go: until the
-		 * tracer has seen their end, their parent does not. */
+		/* Wait for all processes, also children that started or ended while their parent
+		 * was being detached: a parent sees the end of its child only after the tracer
+		 * has. */
 		const pid_t tid = waitpid(-1, &status, __WALL);
 
 		if (tid > 0 && WIFSTOPPED(status))

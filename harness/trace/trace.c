@@ -7,8 +7,8 @@
 #include "harness/base/clock.h"
 #include "harness/trace/burst.h"
 
-/* Attempts for each wanted burst: often nothing of the process runs. Bursts for each wanted one:
- * programs begin without emitted code. */
+/* ATTEMPTS: attempts per requested burst, since often no thread of the process runs. BURSTS: bursts
+ * per requested one, since programs begin without emitted code. */
 enum { ATTEMPTS = 20, BURSTS = 5 };
 
 /* Returns the next number of a xorshift generator. */
@@ -22,8 +22,8 @@ static uint64_t draw(struct jp_trace *trace)
 	return trace->random = x;
 }
 
-/* Returns a random thread that wants a CPU, or NULL. One that waits would stay in its system
- * call. */
+/* Returns a random thread that runs or waits for a CPU, or NULL. Any other thread would only stay
+ * in its system call. */
 static const struct jp_thread *choose_thread(struct jp_trace *trace,
 					     const struct jp_threads *threads)
 {
@@ -45,11 +45,12 @@ static int burst_in(struct jp_burst *burst, const struct jp_thread *thread, stru
 		jp_shadow_clear(burst->shadow);
 		jp_burst_run(burst);
 	}
-	/* A process that is gone by now is no error. */
+	/* It is no error if the process has ended by now. */
 	return failed == -ENOMEM ? failed : 0;
 }
 
-/* Tries one burst. Returns 1 if there was one, 0 if nothing ran, or -errno and a message. */
+/* Tries to make one burst. Returns 1 if it was made, 0 if no thread ran or the process did not
+ * stop, or -errno and a message. */
 static int try_burst(struct jp_trace *trace, struct jp_burst *burst, struct jp_error *err)
 {
 	const struct jp_thread *thread = choose_thread(trace, burst->threads);

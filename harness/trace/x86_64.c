@@ -10,8 +10,8 @@
 enum { RAX = 0, USER_CS = 0x33 };
 
 /* Returns whether the thread stopped within a system call, which it would continue or repeat. The
- * kernel shows such a call's number, and -ENOSYS or one of ERESTARTSYS (512) to
- * ERESTART_RESTARTBLOCK (516) as its result (include/linux/errno.h). */
+ * registers then contain the call's number, and as result -ENOSYS or an error from ERESTARTSYS
+ * (512) to ERESTART_RESTARTBLOCK (516) (include/linux/errno.h). */
 static bool is_waiting(const struct user_regs_struct *user)
 {
 	const int64_t result = -(int64_t)user->rax;
@@ -26,7 +26,7 @@ bool jp_registers_read(pid_t tid, struct jp_regs *regs)
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &user) || user.cs != USER_CS || is_waiting(&user))
 		return false;
-	/* By DWARF's numbers. */
+	/* Indices are DWARF's register numbers. */
 	*regs = (struct jp_regs){
 		.machine = jp_machine_find(EM_X86_64),
 		.known = (1 << 17) - 1,
@@ -37,7 +37,8 @@ bool jp_registers_read(pid_t tid, struct jp_regs *regs)
 	return regs->machine;
 }
 
-/* Returns whether the system call waits for nobody, and changes neither mappings nor files. */
+/* Returns whether system call @number never waits for another thread, and changes neither mappings
+ * nor files. */
 static bool is_harmless(uint64_t number)
 {
 	switch (number) {
