@@ -16,17 +16,17 @@ struct jp_acts_at {
 	struct jp_act_place {
 		uint32_t pid;
 		uint64_t addr;
-	} * places; /* by pid, addr */
+	} * places; /* sorted by pid, addr */
 	size_t nr_places;
 	struct jp_act_stand {
 		size_t node, act;
-	} * stands; /* by node, then in the order of acts */
+	} * stands; /* sorted by node, then in the order of acts */
 	size_t nr_stands, stands_capacity;
 	/* @pid and @other share an address space since the FORK @act. */
 	struct jp_act_sharer {
 		uint32_t pid, other;
 		size_t act;
-	} * sharers; /* by pid, then in the order of acts */
+	} * sharers; /* sorted by pid, then in the order of acts */
 	size_t nr_sharers, sharers_capacity;
 };
 
@@ -37,5 +37,5 @@ void jp_acts_at_free(struct jp_acts_at *at);
  * NULL. */
 const struct jp_event *jp_acts_at_last(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
 				       uint64_t time);
-/* Returns another process with @pid's address space whose act mapped @ip, or 0. */
+/* Returns a process that shares @pid's address space and whose act mapped @ip, or 0. */
 uint32_t jp_acts_at_sharer(const struct jp_acts_at *at, uint32_t pid, uint64_t ip, uint64_t time);

@@ -7,8 +7,9 @@
 /* The acts of each process and thread, as indices sorted by time. */
 struct jp_acts_of {
 	struct jp_groups processes; /* all acts, by pid */
-	struct jp_groups lives;     /* starts and ends of processes and of their images, by pid */
-	struct jp_groups threads;   /* FORKs, by the new tid */
+	struct jp_groups
+		lives; /* acts that start or end a process or its program (image), by pid */
+	struct jp_groups threads; /* FORK acts, by the tid of the new thread */
 };
 
 /* Indexes @acts, which are sorted by time. Returns 0 or -ENOMEM. */

@@ -7,9 +7,9 @@
 #include "harness/model/space/processes.h"
 #include "harness/model/space/ranges.h"
 
-/* Private to harness/model/oracle/: state while the events of a truth are replayed. Arrays may move
- * while they grow, so elements are known by index until the end. Lists and maps hold index + 1; 0
- * is none. */
+/* Private to harness/model/oracle/: the state while the events of a truth are replayed into tables.
+ * Arrays may move while they grow, so elements are referred to by index until the end. Lists and
+ * maps hold index + 1, where 0 means none. */
 
 /* Bounds on the memory and time that a hostile file with few records can cost. */
 enum {
@@ -26,11 +26,12 @@ struct jp_truth_ending {
 
 struct jp_truth_open_activation {
 	struct jp_truth_activation activation;
-	uint32_t path; /* index of the version */
+	uint32_t path; /* index of the path's version */
 	bool interrupted;
 };
 
-/* The codes of a path in one process, valid until any code moves. */
+/* The codes that the functions of a path have in one process, valid until any of these codes
+ * moves. */
 struct jp_truth_version {
 	uint32_t generation, id, depth;
 	uint32_t *codes; /* indices of truth->codes */
@@ -40,10 +41,11 @@ struct jp_truth_process {
 	struct jp_process process;
 	uint32_t codes;       /* head of its list, linked by `next` */
 	uint32_t incarnation; /* index + 1 in truth->incarnations; 0: the process ended */
-	uint32_t over;        /* index + 1 of the last incarnation that ended */
-	uint32_t generation;  /* changes with the process's code: paths must be resolved again */
-	uint64_t
-		ended; /* start of the bracket in which the last incarnation ended; 0: none ended */
+	uint32_t over;        /* index + 1 of the last incarnation of this pid that ended */
+	uint32_t generation;  /* number that changes with the process's code: the functions of paths
+				 must then be looked up again */
+	uint64_t ended; /* start of the bracket in which the pid's last incarnation ended; 0: none
+			   ended */
 	struct jp_ranges *files; /* all mapped files; NULL: no file was mapped */
 	struct jp_ranges *own;   /* files that this process mapped itself; NULL: none */
 	size_t nr_files;
@@ -63,8 +65,8 @@ struct jp_truth_collector {
 	size_t inherited_capacity;
 	size_t files;             /* number of files of all processes, inherited files included */
 	uint64_t failed_at;       /* offset of the record at which collecting failed */
-	struct jp_map code_of;    /* pid, function id -> loaded code */
-	struct jp_map version_of; /* pid, path id */
+	struct jp_map code_of;    /* (pid, function id) -> loaded code */
+	struct jp_map version_of; /* (pid, path id) -> current version of the path */
 	struct jp_map activation_of; /* tid -> open activation */
 };
 
@@ -73,7 +75,7 @@ static inline uint64_t jp_truth_pair(uint32_t pid, uint32_t id)
 	return (uint64_t)pid << 32 | id;
 }
 
-/* Counts an event that contradicts earlier events; it is ignored. */
+/* Counts an event that contradicts earlier events. The caller then ignores the event. */
 static inline void jp_truth_contradicts(struct jp_truth *truth)
 {
 	truth->torn++;
@@ -96,7 +98,7 @@ uint32_t jp_truth_live_code(const struct jp_truth_collector *collector, uint32_t
 int jp_truth_build_codes(struct jp_truth_collector *collector);
 
 /* Counts a contradiction for each code that stays loaded although its memory was unmapped or other
- * code was loaded over it. Call when acts and codes are complete. */
+ * code was loaded over it. Call it when all acts and codes are collected. */
 int jp_truth_check_places(struct jp_truth_collector *collector);
 
 int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_event *event);
@@ -112,5 +114,5 @@ int jp_truth_inherit_files(struct jp_truth_collector *collector, struct jp_truth
 /* Frees the files of @process. */
 void jp_truth_drop_files(struct jp_truth_process *process);
 void jp_truth_free_files(struct jp_truth *truth);
-/* Sets `in_file` of each code. Call when codes and files are complete. */
+/* Sets `in_file` of each code. Call it when all codes and files are collected. */
 int jp_truth_find_files(struct jp_truth_collector *collector);

@@ -4,8 +4,8 @@
 #include "harness/model/machine/machine.h"
 #include "harness/model/oracle/oracle.h"
 
-/* Private to harness/model/oracle/: finds a thread's position in its path, and walks its stack. S
- * of a function is the stack pointer at its entry. */
+/* Private to harness/model/oracle/: finds the position of a thread in its path, and walks the
+ * thread's stack. In comments, S of a function is the stack pointer at its entry. */
 
 /* Returns the instruction of @layout that starts at @offset, or NULL. Samples are at instruction
  * starts. */
@@ -14,19 +14,21 @@ const struct jp_truth_insn *jp_truth_insn_at(const struct jp_truth_layout *layou
 const struct jp_truth_insn *jp_truth_return_insn(const struct jp_truth_code *code);
 /* Returns whether @code jumps, without a call, to the next function of a path. */
 bool jp_truth_leaves(const struct jp_truth_code *code);
-/* Returns S of the next function of the path, for @code with S @entry. */
+/* Returns S of the next function of the path. @entry: S of @code. */
 uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_truth_code *code,
 			     uint64_t entry);
-/* Returns the instruction of (@ip, @sp) in @activation's path and stores its @depth, or returns
- * NULL. */
+/* Returns the instruction of @activation's path that (@ip, @sp) allows, and stores in *@depth the
+ * index of its function, or returns NULL. */
 const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
 					   const struct jp_truth_activation *activation,
 					   uint64_t ip, uint64_t sp, uint32_t *depth);
-/* Does the same as jp_truth_place() for @guess, advances @guess, and sets its ip. */
+/* Does the same as jp_truth_place() without a stack pointer, for the next position that @guess
+ * allows. Advances @guess and sets its ip. */
 const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activation *activation,
 						 struct jp_truth_guess *guess);
-/* Builds both stacks in @stack for instruction @insn at @ip and @depth of @activation. Returns
- * false if there is no memory, or if signal handlers nest. */
+/* Builds the true stack and the stack that the method must find in @stack, for a thread at
+ * instruction @insn (address @ip) of function @depth of @activation. Returns false if memory ran
+ * out, or if signal handlers nest. */
 bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		   uint64_t time, uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
 		   enum jp_method method, struct jp_truth_stack *stack);

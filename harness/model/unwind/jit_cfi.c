@@ -12,13 +12,15 @@
 
 enum {
 	ALIGN = 16,          /* bytes between the starts of functions */
-	PACK_MOST = 1 << 30, /* bytes of code with tables, whose distances have 32 bits */
-	ANCESTORS = 64,      /* generations of ancestors searched for inherited code */
+	PACK_MOST = 1 << 30, /* largest number of bytes of code with tables, whose distances have 32
+				bits */
+	ANCESTORS =
+		64, /* number of generations of ancestors that are searched for inherited code */
 	BELOW_MOST =
 		1024, /* largest number of starts examined below an address, for hostile jitdumps */
 };
 
-/* The start of a process as a copy of @parent, or (0) as a new program. */
+/* The start of a process as a copy of process @parent, or with a new program (@parent 0). */
 struct start {
 	uint32_t pid, parent;
 	uint64_t time; /* time of the exec or fork; 0: unknown */
@@ -26,9 +28,9 @@ struct start {
 
 struct jp_jit_cfi {
 	const struct jp_code_loads *loads;
-	uint64_t *reach; /* for loads[i]: the largest end in loads[..i] of the same pid */
-	/* For loads[i]: address of its code in @cfi, where all functions follow each other; 0: its
-	 * tables are unusable. */
+	uint64_t *reach; /* reach[i] is the largest end address of loads[0..i] of the same pid */
+	/* Address of the code of loads[i] in @cfi, where all functions follow each other; 0: the
+	 * tables of that load are unusable. */
 	uint64_t *vaddr;
 	struct jp_cfi *cfi;   /* NULL: no tables */
 	struct start *starts; /* sorted by time */
@@ -113,7 +115,7 @@ static size_t find_first_behind(const struct jp_code_loads *loads, size_t high, 
 	return i;
 }
 
-/* Returns the load at @addr that @pid itself published until @time, or NULL. */
+/* Returns the code load at @addr that @pid itself published until @time, or NULL. */
 static const struct jp_code_load *find_own_load(const struct jp_jit_cfi *jit, uint32_t pid,
 						uint64_t addr, uint64_t time)
 {

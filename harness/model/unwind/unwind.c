@@ -12,7 +12,7 @@
 
 /* Bound on the nested signal stacks of a walk. */
 enum { MOST_FALLS = 64 };
-/* Bytes; a frame may be as far above sp as a stack may grow by default. */
+/* Largest distance in bytes of a frame above sp: the default limit of a stack's growth. */
 enum { MOST_STACK = 8 << 20 };
 
 struct jp_unwinder {
@@ -34,7 +34,7 @@ struct unwinding {
 	uint64_t space; /* generation of the address space */
 	bool in_file;   /* the last address is in a file */
 	bool called;    /* the ip in @regs is a return address, so it follows the call */
-	unsigned falls; /* steps out of signal frames that did not go upwards */
+	unsigned falls; /* number of steps out of signal frames that did not go upwards */
 	bool by_cfi;    /* the last step used call frame information */
 	enum jp_unwind_stop stop;
 	uint64_t where;
@@ -105,8 +105,8 @@ static bool stop_walk(struct unwinding *walk, enum jp_unwind_stop why)
 	return false;
 }
 
-/* Stops because memory outside of the dump is needed, or with @bad if no caller's frame can be
- * there. */
+/* Stops the walk because it needs memory outside of the dump; with reason @bad if no caller's frame
+ * can be there. */
 static bool stop_beyond_dump(struct unwinding *walk, enum jp_unwind_stop bad)
 {
 	const struct jp_stack_dump *dump = &walk->dump;
@@ -193,8 +193,8 @@ bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *repl
 	return row.kind == JP_ROW_NONE;
 }
 
-/* Stores the rules for @addr in a file's @mapping in @step. Returns false and sets walk->stop on
- * error. */
+/* Looks up the rules for @addr in the call frame information of @mapping's file and stores them in
+ * @step. Returns false and sets walk->stop on error. */
 static bool find_rules(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr,
 		       struct jp_known_step *step)
 {
@@ -231,8 +231,8 @@ static bool is_return(struct unwinding *walk, uint64_t ip)
 	       walk->machine->frames->after_call(code->code, ip - code->addr);
 }
 
-/* Steps by the emitter's unwind information; NO_CFI if it has none. A step that leads to no code
- * shows that the information is wrong. */
+/* Steps by the unwind information of the JIT, or stops with NO_CFI if there is none. A step that
+ * leads to no code shows that the information is wrong. */
 static bool step_jit(struct unwinding *walk, uint64_t addr)
 {
 	struct jp_unwinder *unwinder = walk->unwinder;
@@ -286,7 +286,7 @@ static bool step_by_either(struct unwinding *walk, uint64_t addr)
 	return false;
 }
 
-/* Steps with @by from the frame at regs' ip to its caller's. */
+/* Steps by the function @by from the frame of the current ip to the caller's frame. */
 static inline bool step_mapped(struct unwinding *walk,
 			       bool (*by)(struct unwinding *walk, uint64_t addr))
 {
@@ -328,7 +328,7 @@ static bool step_fp(struct unwinding *walk)
 	return step_frame(walk);
 }
 
-/* Makes all known steps from here. Returns their number. */
+/* Makes all steps from here whose rules are cached (known steps). Returns their number. */
 static uint32_t walk_known_steps(struct unwinding *walk, uint64_t *frames, uint32_t size)
 {
 	const uint32_t count = jp_known_steps_walk(&walk->unwinder->steps, walk->space, &walk->regs,
@@ -419,7 +419,7 @@ enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 	uint64_t capacity[256];
 	struct jp_unwound own = {.frames = capacity};
 
-	/* An empty dump explains nothing. */
+	/* Without a dump the end cannot be explained. */
 	if (chain->stop != JP_UNWIND_KERNEL || !sample->sample.stack_size || !chain->count ||
 	    chain->count > sizeof(capacity) / sizeof(*capacity))
 		return chain->stop;

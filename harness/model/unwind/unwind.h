@@ -6,13 +6,13 @@
 #include "harness/model/space/replay.h"
 
 /*
- * Unwinding like profilers. Each method (harness/model/unwind/methods.h) is a strategy behind one
- * interface:
+ * Unwinds the stack of a sample as profilers do. Each method (harness/model/unwind/methods.h) is a
+ * strategy behind one interface:
  *
  * - chain: the callchain that the kernel recorded with the sample.
  * - dump: registers and stack dump, with the capture's mappings. Uses call frame information for
- *   ELF files; for code without a file the emitter's unwind information, or else the frame-pointer
- *   rule. Stops at unmapped addresses.
+ * ELF files; for code without a file the unwind information of the JIT, or else the frame-pointer
+ * rule. Stops at unmapped addresses.
  * - dump_fp: the kernel's frame-pointer rule over registers and stack dump; ignores mappings.
  * - dump_cfi: call frame information only; stops in code without it.
  */
@@ -24,13 +24,12 @@ enum jp_unwind_stop {
 	JP_UNWIND_BAD_FRAME, /* invalid frame pointer: not above sp, unaligned, or too far away */
 	JP_UNWIND_BAD_CFI,  /* wrong call frame information: it leads downwards, too far away, or to
 			       an address that no call returns to */
-	JP_UNWIND_DUMP_END, /* the dump is full, and more was needed */
-	JP_UNWIND_DUMP_SHORT, /* the kernel dumped less than the requested size, because the stack
-				 ended or a page was never touched, and more was needed */
-	JP_UNWIND_MAX_STACK, /* chain: it has the largest number of addresses that the kernel stores
-			      */
+	JP_UNWIND_DUMP_END, /* the walk needs memory above the dump, which has the requested size */
+	JP_UNWIND_DUMP_SHORT, /* the walk needs memory above the dump, which is smaller than
+				 requested because the stack ended or a page was never touched */
+	JP_UNWIND_MAX_STACK, /* chain: it contains as many addresses as the kernel stores at most */
 	JP_UNWIND_KERNEL,    /* chain: the kernel stopped for an unknown reason */
-	JP_UNWIND_NOT_CAME,  /* chain: the deferred part was never recorded */
+	JP_UNWIND_NOT_CAME,  /* chain: the deferred user part was never recorded */
 	JP_UNWIND_MAX,       /* the caller's buffer is full */
 	JP_UNWIND_NO_DATA,   /* the sample has no registers or no stack */
 	JP_UNWIND_STOPS
@@ -43,9 +42,9 @@ struct jp_unwound {
 	uint32_t count;
 	bool cut; /* the capture shows that frames are missing: a full chain or dump */
 	enum jp_unwind_stop stop;
-	/* For UNMAPPED, NO_ELF, NO_CFI: the address that was looked up, which is one less than a
-	 * return address in @frames. For BAD_CFI: the target of the step, which is not in @frames;
-	 * 0: none. */
+	/* Address that belongs to @stop. For UNMAPPED, NO_ELF, NO_CFI: the address that was looked
+	 * up, which is one less than a return address in @frames. For BAD_CFI: the target of the
+	 * step, which is not in @frames. 0: none. */
 	uint64_t where;
 };
 
@@ -71,20 +70,21 @@ void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses);
 bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *replay, uint32_t pid,
 			    uint64_t addr);
 
-/* Returns the file that walks needed and lacked after @after (NULL: the first one), or NULL after
- * the last. */
+/* Returns the next file, after @after (NULL: the first one), that walks needed and that is missing,
+ * or NULL after the last. */
 struct jp_elf_entry;
 const struct jp_elf_entry *jp_unwinder_missing(struct jp_unwinder *unwinder,
 					       const struct jp_elf_entry *after);
 
-/* Walks @sample by @method. @capacity has room for @size frames; out->frames points there, or into
- * the sample. Mappings of a replay point into the unwinder: use one unwinder per replay, and free
- * the unwinder after the last walk. */
+/* Walks the stack of @sample by @method. @capacity has room for @size addresses; out->frames points
+ * there, or into the sample. Mappings of a replay point into the unwinder: use one unwinder per
+ * replay, and free the unwinder after the last walk. */
 void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
 	       const struct jp_event *sample, enum jp_method method, uint64_t *capacity,
 	       uint32_t size, struct jp_unwound *out);
-/* Returns why the kernel's walk of @sample ended with @chain, if its rule over registers and dump
- * explains it: BAD_FRAME, or ROOT if the frame pointer was zero; else chain->stop. */
+/* Returns why the kernel's walk @chain of @sample ended. If the same frame-pointer rule over
+ * registers and dump explains the end, this is BAD_FRAME, or ROOT if the frame pointer was zero;
+ * else chain->stop. */
 enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 					 const struct jp_event *sample,
 					 const struct jp_unwound *chain);
