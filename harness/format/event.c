@@ -9,10 +9,10 @@ uint64_t jp_event_user_chain(const struct jp_event *event, const uint64_t **user
 		*user = event->sample.deferred;
 		return event->sample.nr_deferred;
 	}
-	/* Only the first marker counts: an equal value after it is garbage from the user stack. */
+	/* Stop at the first marker: an equal value after it is garbage from the user stack. */
 	for (uint64_t i = 0; chain && i < event->sample.nr_chain; i++) {
-		/* The kernel unwinds later (since 6.19): a cookie follows the marker, and no
-		 * address. */
+		/* The kernel unwinds the user part later (since 6.19): a cookie follows the marker,
+		 * and no address. */
 		if (chain[i] == JP_CONTEXT_USER_DEFERRED)
 			break;
 		if (chain[i] != JP_CONTEXT_USER)

@@ -8,34 +8,36 @@
 /*
  * The common form of everything that a capture recorded or that a workload did. The readers of
  * perf.data and of the truth produce these events; replay, unwinding and validators consume them.
- * Pointers lead into the reader's buffers: those of perf.data are valid until the visit returns,
- * those of the truth as long as the truth. Does not include linux/perf_event.h, so validators do
- * not depend on it either.
+ * Pointers in an event lead into the reader's buffers: they are valid until the visit returns
+ * (perf.data), or as long as the truth is loaded. Does not include linux/perf_event.h, so that
+ * validators do not depend on it.
  */
 enum jp_event_type {
 	JP_EVENT_SAMPLE,
-	JP_EVENT_MAP,  /* MMAP or MMAP2; in the truth with the name that the kernel records */
-	JP_EVENT_COMM, /* in the truth: the thread's current name */
+	JP_EVENT_MAP,  /* perf.data: MMAP or MMAP2; truth: a mapping, with the name that the kernel
+			  would record */
+	JP_EVENT_COMM, /* perf.data: COMM; truth: the thread's current name */
 	JP_EVENT_FORK, /* a new process, or a new thread if task.ppid is its own pid */
-	JP_EVENT_EXIT, /* of one thread */
+	JP_EVENT_EXIT, /* the end of one thread */
 	JP_EVENT_LOST, /* PERF_RECORD_LOST: lost events of any kind */
 	JP_EVENT_LOST_SAMPLES, /* PERF_RECORD_LOST_SAMPLES */
 	JP_EVENT_THROTTLE,
 	JP_EVENT_DEFERRED, /* PERF_RECORD_CALLCHAIN_DEFERRED: user callchain of earlier samples */
 	JP_EVENT_BUILD_ID, /* build id of a file in perf's header: @map.name, @map.build_id */
-	JP_EVENT_OTHER,    /* not used here; @record_type has its type */
+	JP_EVENT_OTHER,    /* any other record, of type @record_type */
 
 	/* Only in the truth. */
-	JP_EVENT_EXEC, /* a workload's first image, or the next of a process; perf: COMM */
+	JP_EVENT_EXEC, /* a process starts its first program or another one (perf.data has COMM for
+			  that) */
 	JP_EVENT_END,  /* the process exited or was killed */
 	JP_EVENT_PROTECT,
 	JP_EVENT_REMAP,
 	JP_EVENT_UNMAP,
-	JP_EVENT_FILE, /* a file whose code lies in a mapping */
+	JP_EVENT_FILE, /* a mapping of a file that contains code */
 	JP_EVENT_CODE_LOAD,
 	JP_EVENT_CODE_MOVE,
 	JP_EVENT_CODE_UNLOAD,
-	JP_EVENT_ENTER, /* a thread entered a path */
+	JP_EVENT_ENTER, /* a thread entered a path, a chain of emitted functions */
 	JP_EVENT_LEAVE,
 	JP_EVENT_MARK,
 	JP_EVENT_WAIT, /* a thread waited at an address that was not executable */
@@ -43,22 +45,23 @@ enum jp_event_type {
 	JP_EVENT_MAPS, /* executable lines of the process's /proc/PID/maps, in @maps.text */
 };
 
-/* How a process or its image starts. The truth file holds these numbers. */
+/* How a process or a new program (image) in it starts. The numbers are those in the truth file. */
 enum jp_truth_how {
 	JP_HOW_LAUNCH,
 	JP_HOW_FORK,
-	JP_HOW_VFORK, /* only calls exec */
+	JP_HOW_VFORK, /* vfork(): the child only calls exec */
 	JP_HOW_EXEC,
 	JP_HOW_SHARE, /* clone(CLONE_VM): continues in the parent's address space */
 	JP_HOWS
 };
 
 struct jp_truth_leave {
-	uint32_t path;     /* id */
-	uint32_t entering; /* ns from its ENTER to the call of the path; 0 before truth version 3 */
+	uint32_t path;      /* id of the path */
+	uint32_t entering;  /* ns from the ENTER record to the call of the path; 0 before truth
+			       version 3 */
 	uint64_t flags : 8; /* JP_LEAVE_* */
-	uint64_t cpu : 56;  /* ns of CPU time since its ENTER; 0 before truth version 3 */
-	uint64_t ip, sp;    /* of the interrupted instruction */
+	uint64_t cpu : 56;  /* ns of CPU time since the ENTER record; 0 before truth version 3 */
+	uint64_t ip, sp;    /* registers at the instruction that a signal interrupted */
 };
 
 struct jp_truth_frames;
@@ -70,32 +73,33 @@ struct jp_machine;
 /* User registers by DWARF number, independent of their order in the capture. */
 enum { JP_REGS = 33 };
 struct jp_regs {
-	const struct jp_machine *machine; /* machine that they belong to */
+	const struct jp_machine *machine; /* machine of the registers */
 	uint64_t known;                   /* bit i: r[i] is known */
 	uint64_t r[JP_REGS];
 };
 
-/* What an event counts. */
+/* What a perf event counts. */
 enum jp_clock {
 	JP_CLOCK_NONE, /* something else */
 	JP_CLOCK_CPU,
 	JP_CLOCK_TASK,
-	JP_CLOCK_BREAKPOINT, /* executions of an address; no clock */
+	JP_CLOCK_BREAKPOINT, /* executions of an instruction; not a clock */
 };
 
-/* What the attr of an event requests. */
+/* What the attr of a perf event requests. */
 struct jp_event_asked {
 	uint64_t regs;      /* mask of user registers by perf's numbers */
-	uint64_t stack;     /* bytes of the user stack */
-	uint32_t max_stack; /* most addresses in a callchain; 0: kernel.perf_event_max_stack */
-	uint64_t period;    /* period of every sample; 0: it varies, or samples do not state it */
+	uint64_t stack;     /* number of bytes of the user stack to dump */
+	uint32_t max_stack; /* largest number of addresses in a callchain; 0:
+			       kernel.perf_event_max_stack */
+	uint64_t period;    /* period of all samples; 0: it varies and samples do not record it */
 	enum jp_clock clock;
-	bool sideband;     /* mappings, processes, names */
-	bool data;         /* also mappings that are not executable */
-	bool chain;        /* callchains */
-	bool user_chain;   /* their user part */
-	bool kernel_chain; /* their kernel part */
-	bool user, kernel; /* which code is sampled */
+	bool sideband;     /* records of mappings, processes and names */
+	bool data;         /* also records of mappings that are not executable */
+	bool chain;        /* samples have callchains */
+	bool user_chain;   /* callchains contain user addresses */
+	bool kernel_chain; /* callchains contain kernel addresses */
+	bool user, kernel; /* user code is sampled; kernel code is sampled */
 	bool timed;        /* every record has a CLOCK_MONOTONIC time */
 	bool threads;      /* every record has a pid and tid */
 	bool ids;          /* every record has an event id */
@@ -104,7 +108,8 @@ struct jp_event_asked {
 	uint32_t records;  /* mask of the PERF_RECORD types that the kernel writes for it */
 };
 
-/* What a stream of observations states about a sample besides its addresses. */
+/* What a stream of observations (docs/observations.md) records about a sample besides its
+ * addresses. */
 struct jp_observed {
 	/* Name of each frame, innermost first, with or without addresses. NULL: the profiler does
 	 * not know the name. */
@@ -115,41 +120,48 @@ struct jp_observed {
 
 struct jp_event {
 	enum jp_event_type type;
-	uint32_t record_type;   /* as in the file */
-	uint16_t misc;          /* as in the file */
+	uint32_t record_type;   /* PERF_RECORD_* type, as in the file */
+	uint16_t misc;          /* misc field of the record's header */
 	const void *record;     /* the whole record, or NULL */
-	union {                 /* ns */
-		uint64_t time;  /* 0: the file has none */
-		uint64_t after; /* truth: the act happened in [before, after] */
+	union {                 /* time in ns */
+		uint64_t time;  /* 0: the record has no time */
+		uint64_t after; /* truth: the event happened within [before, after] */
 	};
-	uint64_t before; /* perf.data: equal to time */
-	uint64_t at;     /* file offset of the record, or of the compressed one around it */
+	uint64_t before; /* truth: see @after; perf.data: equal to @time */
+	uint64_t at; /* file offset of the record, or of the compressed record that contains it */
 	uint32_t pid, tid, cpu;
-	uint32_t reserved;       /* the 32 bits after the CPU; the kernel writes 0 */
-	uint32_t by_pid, by_tid; /* the task that ran at the write; not set for samples */
-	uint64_t id;             /* event id; 0: the file has none */
-	uint32_t attr;           /* index of its attr in the file */
-	const struct jp_event_asked *asked; /* what that attr requests; NULL: not from a file */
-	const struct jp_observed *observed; /* for samples of a stream of observations, else NULL */
-	bool kernel_map; /* MAP of the kernel or a module (pid -1 or kernel cpumode) */
+	uint32_t reserved; /* the 32 bits after the CPU number in the record; the kernel writes 0 */
+	uint32_t by_pid, by_tid; /* pid and tid of the thread that ran when the kernel wrote the
+				    record; not set for samples */
+	uint64_t id;             /* id of the perf event; 0: the record has none */
+	uint32_t attr;           /* index of the event's attr in the file */
+	const struct jp_event_asked *
+		asked; /* what the event's attr requests; NULL: the event is not from a perf.data */
+	const struct jp_observed
+		*observed; /* set for samples of a stream of observations, else NULL */
+	bool kernel_map;   /* a MAP of the kernel or of a module (pid -1 or kernel cpumode) */
 	union {
 		struct {
-			uint64_t ip;           /* PERF_SAMPLE_IP; may be the kernel's */
-			bool user;             /* the CPU mode makes @ip a user address */
-			const uint64_t *chain; /* with PERF_CONTEXT_*, as in the file */
+			uint64_t ip; /* PERF_SAMPLE_IP; may be the kernel's */
+			bool user;   /* @ip is a user address, according to the CPU mode */
+			const uint64_t *chain; /* callchain as in the file, including PERF_CONTEXT_*
+						  markers */
 			uint64_t nr_chain;
-			bool kernel_chain;   /* @chain lacks the user part: the attr excludes it */
-			bool chain_deferred; /* @chain ends with a cookie for the user part */
-			/* That user part. NULL: never written, or the input is a stream, where the
-			 * reader cannot look ahead. */
+			bool kernel_chain; /* @chain lacks the user part, because the attr excludes
+					      it */
+			bool chain_deferred; /* @chain ends with a cookie, and the user part is in a
+						later record */
+			/* The deferred user part of the callchain. NULL: it was never written, or
+			 * the input is a pipe, in which the reader cannot look ahead. */
 			const uint64_t *deferred;
 			uint64_t nr_deferred;
 			const struct jp_regs *regs; /* NULL: none */
 			uint64_t regs_abi;          /* 0: no registers, 1: 32 bits, 2: 64 bits */
 			bool regs_impossible; /* no user thread can have these flags or segments */
 			const unsigned char *stack; /* from the user sp upwards, or NULL */
-			uint64_t stack_size;        /* copied bytes (dyn_size) */
-			/* Reserved bytes. If equal to stack_size, the stack may be truncated. */
+			uint64_t stack_size; /* number of bytes that the kernel copied (dyn_size) */
+			/* Number of bytes that the record reserves. If @stack_size is equal, the
+			 * stack may be longer than the dump. */
 			uint64_t stack_asked;
 			uint64_t period;
 		} sample;
@@ -161,23 +173,27 @@ struct jp_event {
 			uint32_t build_id_size;
 			uint32_t prot; /* MMAP: PROT_EXEC, or 0 for data */
 			uint32_t flags;
-			bool code; /* no MMAP_DATA: holds code for perf, whatever @prot states */
+			bool code; /* the record lacks MMAP_DATA: perf assumes code there, whatever
+				      @prot is */
 			bool has_identity;   /* maj, min, ino, gen are valid */
 			const char *name;    /* NUL-terminated */
-			uint64_t to, to_len; /* REMAP: new range */
+			uint64_t to, to_len; /* REMAP: the range after the move */
 		} map;                       /* MAP, PROTECT, REMAP, UNMAP */
 		struct {
 			const char *name;
 			bool exec;
 		} comm;
 		struct {
-			uint32_t ppid, ptid; /* in the truth: the forking thread; 0: unknown */
-			uint64_t time; /* in the record's body; @time above is its sample id's */
+			uint32_t ppid, ptid; /* pid and tid of the parent; truth: of the thread that
+						forked; 0: unknown */
+			uint64_t time; /* time in the record's body; jp_event.time is that of its
+					  sample id */
 			enum jp_truth_how how; /* only in the truth */
-			/* FORK: synthesized by the recorder for a task that was there before. It
-			 * states the parent, but the memory was not copied. */
+			/* FORK: the recorder synthesized the record for a task that existed
+			 * already. It states the parent, but no memory was copied. */
 			bool there;
-			uint32_t by; /* truth: tid that called exec; 0: the first thread */
+			uint32_t by; /* truth: tid of the thread that called exec; 0: the first
+					thread */
 		} task;              /* FORK, EXIT, EXEC */
 		struct {
 			uint64_t lost;
@@ -193,7 +209,8 @@ struct jp_event {
 		struct {
 			uint64_t addr, len, ino;
 			uint32_t maj, min;
-			const char *build_id; /* hexadecimal or "-"; a blank and the path follow */
+			const char *build_id; /* hexadecimal, or "-" for none; a blank and the path
+						 follow */
 			const char *path;
 		} file;
 		struct {
@@ -201,12 +218,12 @@ struct jp_event {
 			const struct jp_truth_layout *layout;
 			const struct jp_truth_frames *frames; /* NULL: unknown */
 			const char *name;
-		} code; /* LOAD; MOVE: only id and addr; UNLOAD: only id */
+		} code; /* CODE_LOAD; CODE_MOVE: only id and addr; CODE_UNLOAD: only id */
 		struct {
-			/* NULL: missing in the file, or torn. */
+			/* NULL: the path is missing in the file, or torn (incomplete). */
 			const struct jp_truth_path_item *path;
 			const struct jp_truth_root *chain, *dump;
-			uint64_t sp, bp; /* at the first instruction of the path */
+			uint64_t sp, bp; /* registers at the first instruction of the path */
 			uint32_t flags;  /* JP_ENTER_* */
 		} enter;
 		struct jp_truth_leave leave;
@@ -216,10 +233,11 @@ struct jp_event {
 		} mark;
 		struct {
 			uint64_t addr;
-			uint64_t handled; /* start of its signal handler; 0 before version 3 */
+			uint64_t handled; /* time at which the thread's signal handler started; 0
+					     before truth version 3 */
 		} wait;
 		struct {
-			const char *text; /* lines of /proc/PID/maps */
+			const char *text; /* executable lines of /proc/PID/maps */
 		} maps;
 	};
 };
@@ -277,7 +295,7 @@ typedef int (*jp_event_visit)(void *context, const struct jp_event *event);
 #define JP_CONTEXT_MAX           ((uint64_t)-4095)
 
 /* Finds the user part of a sample's callchain: the addresses after PERF_CONTEXT_USER, or the
- * deferred ones. Stores their start in *@user and returns their number. Values >= JP_CONTEXT_MAX in
- * it are garbage that resembles a marker: neither addresses nor an end, so callers skip them when
- * counting (results/FINDINGS.md). */
+ * deferred ones. Stores its start in *@user and returns the number of its entries. Entries >=
+ * JP_CONTEXT_MAX resemble a marker but are garbage from the user's stack: callers must skip them
+ * (results/FINDINGS.md). */
 uint64_t jp_event_user_chain(const struct jp_event *event, const uint64_t **user);

@@ -33,7 +33,7 @@ static const struct field {
 	const char *key;
 	size_t at;
 	enum kind kind;
-	bool needed; /* if it were missing, it would read as "nothing was lost" */
+	bool needed; /* the field must exist: without it, a loss would read as "nothing was lost" */
 } fields[] = {
 	{"policy", AT(policy), TEXT, true},
 	{"enabled", AT(enabled), NUMBER, true},

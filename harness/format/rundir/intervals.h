@@ -6,20 +6,21 @@
 
 #include "harness/base/error.h"
 
-/* Contents of the file `intervals` of a gated capture (docs/gate-protocol.md): processes that
- * announced themselves, and the intervals in which each was sampled. A pid may announce itself
- * again after an exec. */
+/* Contents of the file `intervals` of a gated capture, which samples only while processes that
+ * announced themselves ask for it (docs/gate-protocol.md): these processes, and the intervals in
+ * which each was sampled. A pid may announce itself again after an exec. */
 struct jp_interval {
-	uint32_t process;           /* index of its announcement */
+	uint32_t process;           /* index of the announcement in jp_intervals.processes */
 	uint32_t pid;               /* the process that announced itself */
-	uint64_t enabling, enabled; /* ns around the enabling */
+	uint64_t enabling, enabled; /* times in ns before and after the events were enabled */
 	uint64_t disabling, disabled;
 };
 
 struct jp_announced {
 	uint32_t pid;
-	uint64_t asked, answered; /* ns by the gatekeeper's clock */
-	char comm[64];            /* from /proc; "?": the process had ended already */
+	uint64_t asked, answered; /* times of the announcement and of the answer, in ns by the
+				     gatekeeper's clock */
+	char comm[64];            /* name from /proc; "?": the process had ended already */
 };
 
 struct jp_intervals {
@@ -34,12 +35,12 @@ struct jp_intervals {
 int jp_intervals_parse(struct jp_intervals *intervals, const char *name, char *text,
 		       struct jp_error *err);
 void jp_intervals_free(struct jp_intervals *intervals);
-/* Returns the interval that may contain a sample of @time, if brackets and @slack are included, or
- * NULL. */
+/* Returns the interval that may contain a sample of @time if its brackets and @slack are included,
+ * or NULL. */
 const struct jp_interval *jp_intervals_find(const struct jp_intervals *intervals, uint64_t time,
 					    uint64_t slack);
-/* Returns the announcement that is valid for @pid at @time: the last one up to then, else the first
- * one. NULL: the process never announced itself. */
+/* Returns the last announcement of @pid until @time, or else its first one. NULL: the process never
+ * announced itself. */
 const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *intervals,
 						     uint32_t pid, uint64_t time);
 /* Returns the time of the records that a backfill writes at @process, an announcement of

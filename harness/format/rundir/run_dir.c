@@ -16,8 +16,8 @@
 #include "harness/base/path.h"
 #include "harness/base/trusted_path.h"
 
-/* Permissions of created folders, whatever the umask is. Others must not write: such a folder is no
- * evidence, and root does not read it. */
+/* Permissions of created folders, regardless of the umask. Other users must not be able to write:
+ * the contents of such a folder would be no evidence, and root refuses to read it. */
 enum { FOLDER = 0775 };
 
 static bool is_empty(const char *path)
@@ -179,7 +179,7 @@ char *jp_run_dir_read(const char *dir, const char *name, size_t *size)
 {
 	char path[4096];
 
-	/* Another user may have created the file: follow no link, and do not wait for a FIFO. */
+	/* Another user may have created the file: do not follow a link or wait for a FIFO. */
 	return jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, name)
 		       ? NULL
 		       : jp_file_read_regular(path, 1 << 20, size, NULL);

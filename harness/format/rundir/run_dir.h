@@ -9,7 +9,7 @@
 /* The folder into which a run writes its results. */
 struct jp_run_dir {
 	char path[3072];
-	bool temporary; /* the user did not request it: it is removed if all cases passed */
+	bool temporary; /* the user did not name it: it is removed if all cases passed */
 };
 
 /* Creates @path, which must not exist or be an empty directory; NULL: a new folder in TMPDIR.

@@ -58,7 +58,7 @@ int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const c
 
 	while (!failed && at < text + size)
 		failed = parse_snapshot(snapshots, name, &at, text, text + size, err);
-	/* Order by time decides which snapshot of a process is its first. */
+	/* Sort by time, because the first snapshot of a process has a special meaning. */
 	if (snapshots->count)
 		qsort(snapshots->list, snapshots->count, sizeof(*snapshots->list), by_time);
 	return failed;

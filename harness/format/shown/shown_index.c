@@ -31,7 +31,8 @@ static int build_path(char *path, const char *dir, const char *name, struct jp_e
 			     *name ? "/" : "", name);
 }
 
-/* Reads the reading @name of @dir with its digest. Returns its text, or NULL and a message. */
+/* Reads the file @name in folder @dir and computes its digest. Returns its text, or NULL and a
+ * message. */
 static char *read_reading(const char *dir, const char *name, size_t *size, uint64_t *digest,
 			  struct jp_error *err)
 {
@@ -98,7 +99,7 @@ int jp_shown_index_write(const char *dir, const struct jp_arguments *gone, struc
 	return ret;
 }
 
-/* Reads "gone DIGEST PATH". */
+/* Parses a line "gone DIGEST PATH" of the index. */
 static int load_gone(struct jp_shown_files *all, const char *dir, const char *line,
 		     struct jp_error *err)
 {
@@ -113,7 +114,7 @@ static int load_gone(struct jp_shown_files *all, const char *dir, const char *li
 	return jp_map_at(&all->gone, digest, 1) ? 0 : jp_fail(err, ENOMEM, "%s: no memory", dir);
 }
 
-/* Reads the next reading, by @line of the index. */
+/* Reads the file that @line of the index names. */
 static int load_line(struct jp_shown_files *all, const char *dir, char *line, struct jp_error *err)
 {
 	char *name = strchr(line, ' '), wanted[24], path[PATH_SIZE], *text;
@@ -152,7 +153,7 @@ static int load_line(struct jp_shown_files *all, const char *dir, char *line, st
 	return ret;
 }
 
-/* Fails if the folder holds other readings than the index. */
+/* Fails if the folder contains files that are not in the index, or the reverse. */
 static int check_names(const struct jp_shown_files *all, const char *dir, struct jp_error *err)
 {
 	struct jp_folder_names names = {0};

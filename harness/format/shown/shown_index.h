@@ -7,10 +7,11 @@
 #include "harness/format/shown/shown.h"
 
 /*
- * The folder with a case's readings, and its file `index`: lines "DIGEST NAME", sorted by name, one
- * for each other file there but `messages`. The runner writes it behind the last reading, so that
- * judging notices a missing or altered one. Lines "gone DIGEST PATH" name the mapped files that no
- * reader could find any more, by the digest of the recorded path.
+ * The folder `shown` of a case contains a file for each other program that read the case's captures
+ * (a reading: what the program shows), and the file `index` with a line "DIGEST NAME" for each file
+ * except `messages`, sorted by name. The runner writes the index after the last reading, so that
+ * judging notices a missing or altered one. Lines "gone DIGEST PATH" in it name the mapped files
+ * that no program could find any more, by the digest of the recorded path.
  */
 #define JP_SHOWN_FOLDER "shown"
 
@@ -18,16 +19,16 @@
 struct jp_shown_files {
 	struct jp_shown *files; /* in the order of the index */
 	size_t count, capacity;
-	struct jp_map gone; /* digest of a recorded path -> nothing */
+	struct jp_map gone; /* set of digests of recorded paths */
 };
 
 /* Writes the index of @dir/shown. @gone: recorded paths of files that are gone. Returns 0, or
  * -errno and a message. */
 int jp_shown_index_write(const char *dir, const struct jp_arguments *gone, struct jp_error *err);
-/* Returns whether the file with the recorded path @name was gone. */
+/* Returns whether the file with the recorded path @name was gone when the programs ran. */
 bool jp_shown_is_gone(const struct jp_shown_files *all, const char *name);
-/* Reads all readings of case folder @dir; none if it has no folder for them. Returns 0, or -errno
- * and a message if one is missing, not in the index, altered or malformed. Free @all in any case.
- */
+/* Reads all readings of case folder @dir; none if the case has no folder `shown`. Returns 0, or
+ * -errno and a message if one is missing, not in the index, altered or malformed. The caller frees
+ * @all in any case. */
 int jp_shown_files_load(struct jp_shown_files *all, const char *dir, struct jp_error *err);
 void jp_shown_files_free(struct jp_shown_files *all);

@@ -11,8 +11,8 @@
  * slot whose seal does not match its bytes is torn, and the reader ignores it. */
 #define JP_TRUTH_MAGIC   "JPTRUTH1"
 #define JP_TRUTH_VERSION 3
-/* First versions in which LEAVE has the CPU time, and in which every process records its maps and
- * names. */
+/* First version in which LEAVE has the CPU time, and first version in which every process records
+ * its maps and names. */
 #define JP_TRUTH_VERSION_CPU  3
 #define JP_TRUTH_VERSION_MAPS 3
 #define JP_TRUTH_PAGE         4096
@@ -21,12 +21,13 @@ struct jp_truth_header {
 	char magic[8];
 	uint32_t version;
 	uint32_t record_size; /* 64 */
-	uint64_t capacity;    /* slots */
+	uint64_t capacity;    /* number of slots */
 	uint32_t e_machine;   /* EM_X86_64 ... */
 	uint32_t clockid;     /* CLOCK_MONOTONIC */
-	/* atomic; above capacity: records were lost, the case is an ERROR */
+	/* Added to atomically. Above @capacity: records were lost, and the case is an ERROR. */
 	_Alignas(8) uint64_t next_slot;
-	/* atomic; one sequence for the ids of texts, layouts, functions, paths and roots */
+	/* Added to atomically. One sequence for the ids of texts, layouts, functions, paths and
+	 * roots. */
 	_Alignas(8) uint64_t next_id;
 };
 
@@ -39,30 +40,31 @@ enum jp_truth_type {
 	JP_TRUTH_PROTECT,           /* protect */
 	JP_TRUTH_REMAP,             /* remap */
 	JP_TRUTH_UNMAP,             /* unmap */
-	JP_TRUTH_TEXT,              /* item of 24 bytes a part */
-	JP_TRUTH_LAYOUT,            /* item of two struct jp_truth_insn a part */
+	JP_TRUTH_TEXT,              /* item, each part with 24 bytes */
+	JP_TRUTH_LAYOUT,            /* item, each part with two struct jp_truth_insn */
 	JP_TRUTH_CODE_LOAD,         /* load */
 	JP_TRUTH_CODE_MOVE,         /* move */
 	JP_TRUTH_CODE_UNLOAD,       /* move */
-	JP_TRUTH_PATH,              /* item of six u32 function ids a part, outermost first */
-	JP_TRUTH_ROOT,              /* three addresses in each part; total: method | frames << 8 */
-	JP_TRUTH_ENTER,             /* enter */
-	JP_TRUTH_LEAVE,             /* leave */
-	JP_TRUTH_MARK,              /* mark */
-	JP_TRUTH_WAIT,              /* wait */
-	JP_TRUTH_FILE,              /* file */
-	JP_TRUTH_FRAMES,            /* frames */
-	JP_TRUTH_MAPS,              /* text */
-	JP_TRUTH_COMM,              /* text */
-	JP_TRUTH_GONE,              /* - */
+	JP_TRUTH_PATH,              /* item, each part with six u32 function ids, outermost first */
+	JP_TRUTH_ROOT,   /* item, each part with three addresses; @total: method | frames << 8 */
+	JP_TRUTH_ENTER,  /* enter */
+	JP_TRUTH_LEAVE,  /* leave */
+	JP_TRUTH_MARK,   /* mark */
+	JP_TRUTH_WAIT,   /* wait */
+	JP_TRUTH_FILE,   /* file */
+	JP_TRUTH_FRAMES, /* frames */
+	JP_TRUTH_MAPS,   /* text */
+	JP_TRUTH_COMM,   /* text */
+	JP_TRUTH_GONE,   /* - */
 	JP_TRUTH_TYPES
 };
 
-/* Ids come from next_id and are never reused. Id 0 of a text is the empty text. */
+/* One record. Comments in enum jp_truth_type name the member of the union that each type uses. Ids
+ * come from next_id and are never reused; id 0 of a text is the empty text. */
 struct jp_truth_record {
 	uint32_t seal; /* jp_truth_seal() of the other 60 bytes, never 0 */
 	uint16_t type; /* enum jp_truth_type */
-	uint16_t part; /* number of the record within a fact of several records */
+	uint16_t part; /* number of the record in a fact that consists of several records */
 	uint32_t pid;  /* pid in the outer pid namespace */
 	uint32_t tid;
 	uint64_t before; /* CLOCK_MONOTONIC ns: the act happened in [before, after] */
@@ -70,10 +72,11 @@ struct jp_truth_record {
 	union {
 		uint64_t a[4];
 		struct {
-			uint32_t parent, parent_tid; /* the forking thread; 0: unknown */
-			uint64_t how;                /* enum jp_truth_how */
-			uint64_t by;                 /* tid that called exec; 0: the first thread */
-		} start;                             /* THREAD_START: only parent_tid */
+			uint32_t parent,
+				parent_tid; /* pid and tid of the thread that forked; 0: unknown */
+			uint64_t how;       /* enum jp_truth_how */
+			uint64_t by; /* tid of the thread that called exec; 0: the first thread */
+		} start;             /* a THREAD_START uses only parent_tid */
 		struct jp_truth_mapping {
 			uint64_t addr, len;
 			uint8_t prot, backing; /* enum jp_prot, enum jp_backing */
@@ -91,21 +94,23 @@ struct jp_truth_record {
 			uint64_t addr, len;
 		} unmap;
 		struct {
-			uint32_t id, total; /* total: number of elements of @data in all parts */
+			uint32_t id, total; /* @total: number of elements of @data in all parts
+					       together */
 			uint64_t data[3];
 		} item;
 		struct jp_truth_load {
 			uint64_t addr, size;
-			uint32_t layout, name; /* ids */
+			uint32_t layout, name; /* ids of the layout and of the name */
 			uint32_t function, frames;
 		} load;
 		struct {
 			uint64_t function, addr;
 		} move;
 		struct jp_truth_entry {
-			uint32_t path, flags; /* id, JP_ENTER_* */
-			uint64_t sp, bp;      /* at the first instruction of the path */
-			uint32_t chain, dump; /* ids of roots */
+			uint32_t path, flags; /* @path: id; @flags: JP_ENTER_* */
+			uint64_t sp, bp;      /* registers at the first instruction of the path */
+			uint32_t chain, dump; /* ids of the roots (native frames) that JP_CHAIN and
+						 JP_DUMP find */
 		} enter;
 		struct jp_truth_leave leave;
 		struct {
@@ -115,8 +120,9 @@ struct jp_truth_record {
 			uint64_t id;
 		} text;
 		struct {
-			uint64_t addr;    /* where the thread waited until it was executable */
-			uint64_t handled; /* when its signal handler started */
+			uint64_t addr;    /* address that was not executable when the thread jumped
+					     there */
+			uint64_t handled; /* time at which the thread's signal handler started */
 		} wait;
 		struct {
 			uint64_t addr, len, ino;
@@ -126,7 +132,7 @@ struct jp_truth_record {
 		struct {
 			uint32_t id, cfi_status; /* enum jp_cfi_status */
 			uint64_t word;
-			uint64_t detour, flags; /* id of a root, JP_FRAMES_* */
+			uint64_t detour, flags; /* @detour: id of a root; @flags: JP_FRAMES_* */
 		} frames;
 	};
 };
@@ -142,9 +148,9 @@ enum jp_backing {
 	JP_BACKING_HEAP,
 	JP_BACKING_FILE,
 };
-/* Methods to unwind a stack (harness/model/unwind/methods.h). The truth holds native stacks as the
- * first two methods find them: by frame pointers, and by call frame information. The other methods
- * give the result of one of these two. */
+/* Methods to unwind a stack (harness/model/unwind/methods.h). The truth contains native stacks as
+ * JP_CHAIN finds them, by frame pointers, and as JP_DUMP finds them, by call frame information.
+ * Each other method finds one of these two. */
 enum jp_method {
 	JP_CHAIN, /* the kernel's callchain */
 	JP_DUMP,  /* the dumped stack by call frame information, or by frame pointers if there is
@@ -157,12 +163,12 @@ enum jp_method {
 
 /*
  * The frame of a function when its instruction at @offset is about to execute. S is the stack
- * pointer at the function's first instruction (on x86-64 it points to the return address), C the
- * canonical frame address: S plus what a call pushes.
- *	sp = ((S - pre) & -(1 << align)) - post
- * bp: JP_BP_CALLER: it still has the caller's value. JP_BP_OWN: it is C - 16 (on riscv64 C); the
- * caller's value is at C - 16, and the return address above it. JP_BP_OTHER: it is no frame
- * pointer, and the caller's value is at C - 16.
+ * pointer at the function's first instruction (on x86-64 it points to the return address). C is the
+ * canonical frame address: S plus the bytes that a call pushes.
+ * sp = ((S - pre) & -(1 << align)) - post
+ * bp: JP_BP_CALLER: the frame pointer register still has the caller's value. JP_BP_OWN: it is C -
+ * 16 (on riscv64 C); the caller's value is stored at C - 16, and the return address above that.
+ * JP_BP_OTHER: it is used as a general register, and the caller's value is stored at C - 16.
  */
 struct jp_truth_insn {
 	uint16_t offset;
@@ -174,8 +180,8 @@ struct jp_truth_insn {
 enum jp_bp { JP_BP_CALLER, JP_BP_OWN, JP_BP_OTHER, JP_BPS };
 /* Flag in @bp: the call of the next function of a path returns to this instruction. */
 #define JP_INSN_RETURN 0x80
-/* Flag in @bp: this instruction jumps to the next function of the path, whose S is this sp. No
- * frame of this function remains on the stack. */
+/* Flag in @bp: this instruction jumps to the next function of the path. The stack pointer here is
+ * that function's S, and no frame of this function remains on the stack. */
 #define JP_INSN_TAIL 0x40
 /* Flag in @bp: the call frame information is wrong for this instruction. According to it, the
  * function's `word` is the return address, bp is unchanged, and the stack pointer is somewhere
@@ -185,23 +191,23 @@ enum jp_bp { JP_BP_CALLER, JP_BP_OWN, JP_BP_OTHER, JP_BPS };
 #define JP_INSN_SIGNED 0x10
 #define JP_INSN_FLAGS  0xf0
 enum {
-	JP_LEAVE_CHANGED = 1,     /* the native frames above changed during the activation */
+	JP_LEAVE_CHANGED = 1,     /* the native callers changed during the activation */
 	JP_LEAVE_INTERRUPTED = 2, /* a signal handler interrupted the activation */
 };
 enum {
 	JP_ENTER_OTHER_STACK = 1, /* the caller is on another stack */
-	/* Entered from the signal handler that interrupted the thread's last activation: the dump's
-	 * root ends there. */
+	/* A signal handler entered the path while it interrupted the thread's last activation: the
+	 * root of JP_DUMP ends there. */
 	JP_ENTER_INTERRUPTED = 2,
 };
-/* Flag of FRAMES: code of the vDSO. Its layout was measured and may lack instructions, and it also
- * runs outside of paths. */
+/* Flag of a FRAMES record: the function is code of the vDSO. Its layout was measured and may lack
+ * instructions, and it also runs outside of paths. */
 #define JP_FRAMES_VDSO 1
-/* What a function's file contains about its frames. */
+/* The call frame information that the file of a function contains. */
 enum jp_cfi_status {
 	JP_CFI_NO_FILE, /* the function has no file */
-	JP_CFI_RIGHT,   /* call frame information, correct except at JP_INSN_MISLED */
-	JP_CFI_ABSENT,  /* the file has no call frame information for it */
+	JP_CFI_RIGHT,   /* correct call frame information, except at JP_INSN_MISLED */
+	JP_CFI_ABSENT,  /* the file has no call frame information for the function */
 	JP_CFI_STATUSES
 };
 

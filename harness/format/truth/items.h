@@ -18,8 +18,8 @@ struct jp_truth_item {
 	union {
 		struct {
 			const char *text;
-			const char *memfd; /* mapping name of a memfd with the name @text; NULL: not
-					      built yet */
+			const char *memfd; /* name that a mapping of a memfd called @text has; NULL:
+					      not built yet */
 		};
 		struct jp_truth_layout *layout;
 		struct jp_truth_root *root;
@@ -30,16 +30,16 @@ struct jp_truth_item {
 
 struct jp_truth_items {
 	struct jp_truth_region *region;
-	struct jp_truth_record *slots;    /* freed after the visit */
+	struct jp_truth_record *slots;    /* all slots of the file; freed after the visit */
 	struct jp_truth_record **records; /* valid records, by time; freed after the visit */
 	size_t nr_records;
-	struct jp_truth_item *items; /* by id */
+	struct jp_truth_item *items; /* sorted by id */
 	size_t nr_items;
 };
 
 /* Allocates zeroed memory that lives as long as the reader. Returns NULL without memory. */
 void *jp_truth_alloc(struct jp_truth_items *items, size_t count, size_t size);
-/* Counts a committed fact that contradicts the format. */
+/* Counts a committed fact that contradicts the format of the truth file. */
 void jp_truth_mark_corrupt(struct jp_truth_reader *reader);
 /* Assembles all facts that have an id. Returns 0 or -ENOMEM. */
 int jp_truth_items_build(struct jp_truth_reader *reader);

@@ -14,15 +14,16 @@
 #include "harness/format/truth/items.h"
 
 struct paired_thread {
-	bool alive, image;    /* its last start was an exec or a launch */
+	bool alive, image;    /* @image: its last start was an exec or a launch */
 	uint16_t expected;    /* record type that it must write next; 0: any */
-	uint64_t exits, gone; /* exits in its own records; GONE records of other threads */
+	uint64_t exits, gone; /* @exits: exits in its own records; @gone: GONE records written by
+				 other threads */
 };
 
 /* Counts over all processes that had the same pid. */
 struct paired_process {
 	uint64_t starts, execs, exits, killed, gone;
-	uint32_t parent, how; /* from its last start record */
+	uint32_t parent, how; /* facts of its last start record */
 };
 
 struct pairing {

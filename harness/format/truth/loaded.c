@@ -11,7 +11,7 @@
 #include "harness/base/search.h"
 #include "harness/format/truth/format.h"
 
-/* Records per read. */
+/* Number of records per read. */
 enum { BATCH = 256 };
 
 /* Returns the index of the first range that ends at @addr or above. */

@@ -12,12 +12,14 @@
 #include "harness/format/truth/items.h"
 
 enum {
-	INSTANT = 1,    /* before equals after */
-	NO_ACT = 2,     /* not an act but data, such as the text of the next record */
-	AFTER_TEXT = 4, /* ends before its text is written, which is in the previous record */
-	WRAPS = 8,      /* an act on code: written last, and its bracket contains acts on memory */
-	BETWEEN = 16,   /* its time never lies within the bracket of another record */
-	MEMORY = 32,    /* an act on memory: ends before the record of its code */
+	INSTANT = 1,    /* @before equals @after */
+	NO_ACT = 2,     /* not an act, but data such as the text of the next record */
+	AFTER_TEXT = 4, /* its bracket ends before its text, the previous record, is written */
+	WRAPS = 8, /* an act on code: its record is written last, and its bracket contains those of
+		      acts on memory */
+	BETWEEN = 16, /* its time never lies within the bracket of another record */
+	MEMORY = 32,  /* an act on memory: its bracket ends before the record of its code is written
+		       */
 };
 
 static const uint8_t traits[JP_TRUTH_TYPES] = {
@@ -47,7 +49,7 @@ static const uint8_t traits[JP_TRUTH_TYPES] = {
 
 /* State of a thread according to its records so far. */
 struct thread_past {
-	/* Latest end of all records, and of the records with each trait or type. */
+	/* Latest end (@after) among all records, and among those with each trait or type. */
 	uint64_t all, acts, memory, between, waits;
 	uint64_t entered; /* start of its last activation */
 	const struct jp_truth_record *last;
@@ -89,10 +91,10 @@ static bool is_in_order(const struct jp_truth_record *record, const struct threa
 		       past->last->type == JP_TRUTH_TEXT && record->after <= past->last->before;
 	if (is & WRAPS)
 		return record->before >= past->between && record->after >= past->memory;
-	/* The record with the mapping's name comes before. */
+	/* The text record with the mapping's name comes first. */
 	if (record->type == JP_TRUTH_MAP)
 		return record->before >= past->acts;
-	/* Nothing records the start of a wait, except that the previous wait was over. */
+	/* No record states when a wait began, only that the previous wait was over. */
 	if (record->type == JP_TRUTH_WAIT)
 		return record->before >= past->waits && record->after >= past->all &&
 		       record->wait.handled >= record->before &&

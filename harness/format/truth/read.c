@@ -26,7 +26,7 @@ static int by_time(const void *a, const void *b)
 				  other); /* equal times: file order, since both are in one array */
 }
 
-/* By version: the first record type that the version does not have. */
+/* types_of[version] is the first record type that the version does not have. */
 static const uint16_t types_of[JP_TRUTH_VERSION + 1] = {
 	[1] = JP_TRUTH_FRAMES, [2] = JP_TRUTH_MAPS, [3] = JP_TRUTH_TYPES};
 
@@ -34,7 +34,8 @@ static const uint16_t types_of[JP_TRUTH_VERSION + 1] = {
 static bool is_overfull(const struct jp_truth_record *record)
 {
 	enum { WORDS = sizeof(record->a) / sizeof(*record->a) };
-	/* By type: number of used words plus 1; 0: all words are used. */
+	/* used[type] is 1 + the number of words of the union that the type uses; 0: it uses all
+	 * words. */
 	static const uint8_t used[JP_TRUTH_TYPES] = {
 		[JP_TRUTH_PROCESS_START] = 4, [JP_TRUTH_PROCESS_EXIT] = 1,
 		[JP_TRUTH_THREAD_START] = 2,  [JP_TRUTH_THREAD_EXIT] = 1,
@@ -103,7 +104,7 @@ static int collect_records(struct jp_truth_reader *reader, size_t count)
 		else
 			items->records[items->nr_records++] = record;
 	}
-	reader->torn += torn; /* a killed writer left them: no gap */
+	reader->torn += torn; /* a writer that was killed left them, so they are no gap */
 	reader->records = items->nr_records;
 	if (reader->version >= JP_TRUTH_VERSION_MAPS &&
 	    (jp_truth_count_disorder(reader) || jp_truth_count_unpaired(reader)))
@@ -142,7 +143,7 @@ static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,
 			       path, header.clockid, CLOCK_MONOTONIC);
 	used = header.next_slot < header.capacity ? header.next_slot : header.capacity;
 	reader->overflow = header.next_slot - used;
-	/* The unused tail may be missing. */
+	/* The file may lack slots at its end that were never used. */
 	if (used > UINT32_MAX / 2 || st.st_size < JP_TRUTH_PAGE ||
 	    used > ((uint64_t)st.st_size - JP_TRUTH_PAGE) / size)
 		return jp_fail(

@@ -10,22 +10,28 @@
 
 struct jp_truth_layout {
 	uint32_t id, count;
-	struct jp_truth_insn *insns; /* by offset; bp has neither JP_INSN_RETURN nor JP_INSN_TAIL */
-	uint32_t returns; /* index of the insn to which the next call returns; UINT32_MAX: none */
-	uint32_t tail;    /* index of the insn that jumps to the next function; UINT32_MAX: none */
+	struct jp_truth_insn
+		*insns;   /* sorted by offset; @bp has neither JP_INSN_RETURN nor JP_INSN_TAIL */
+	uint32_t returns; /* index of the instruction to which the call of the next function
+			     returns; UINT32_MAX: none */
+	uint32_t tail; /* index of the instruction that jumps to the next function; UINT32_MAX: none
+			*/
 };
 
-/* How to unwind from a function's frames. */
+/* Facts about unwinding a function's frames that its layout does not contain. */
 struct jp_truth_frames {
 	uint32_t id;
 	enum jp_cfi_status cfi_status;
-	bool vdso;     /* the layout may lack instructions; the code also runs outside of paths */
-	uint64_t word; /* the false return address at JP_INSN_MISLED */
-	/* The stack that the frame-pointer method finds where bp is JP_BP_OTHER; NULL: none. */
+	bool vdso;     /* code of the vDSO: the layout may lack instructions, and the code also runs
+			  outside of paths */
+	uint64_t word; /* the false return address that call frame information gives at
+			  JP_INSN_MISLED */
+	/* The stack that the frame-pointer method finds at instructions where bp is JP_BP_OTHER;
+	 * NULL: none. */
 	const struct jp_truth_root *detour;
 };
 
-/* A path: function ids, outermost first. */
+/* A path: ids of functions that call each other, outermost first. */
 struct jp_truth_path_item {
 	uint32_t id, depth;
 	const uint32_t *functions;
@@ -40,13 +46,14 @@ struct jp_truth_root {
 	uint64_t *frames;
 };
 
-/* A truth file as events. */
+/* A truth file that is read as events. */
 struct jp_truth_reader {
 	uint32_t version, e_machine;
-	/* torn: ignored slots and facts. gaps: those of them that a committed record follows, or
-	 * that another fact needs. overflow: records lost because the file was full. strangers:
-	 * records of threads without a start record. disorder: records out of order within their
-	 * thread. unpaired: starts and exits without their counterpart. */
+	/* @torn: slots and facts that are incomplete and ignored. @gaps: the part of @torn that
+	 * a committed record follows, or that another fact needs. @overflow: records lost
+	 * because the file was full. @strangers: records of threads without a start record.
+	 * @disorder: records out of order within their thread. @unpaired: starts and exits
+	 * without their counterpart. */
 	uint64_t records, torn, gaps, overflow, strangers, disorder, unpaired;
 	struct jp_truth_items *items; /* private */
 };

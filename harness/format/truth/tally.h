@@ -16,17 +16,17 @@ enum jp_act {
 	JP_ACT_PROTECT,
 	JP_ACT_REMAP,
 	JP_ACT_UNMAP,
-	JP_ACT_LOAD, /* of a function; so are the next two */
+	JP_ACT_LOAD, /* LOAD, MOVE and UNLOAD of a function */
 	JP_ACT_MOVE,
 	JP_ACT_UNLOAD,
-	JP_ACT_ENTER, /* of a path */
-	JP_ACTS,      /* another event */
+	JP_ACT_ENTER, /* a thread entered a path */
+	JP_ACTS,      /* none of these kinds */
 };
 
-/* "process", "thread", and so on; NULL at the end. */
+/* Names of the kinds: "process", "thread", and so on; NULL at the end. */
 extern const char *const jp_act_text[JP_ACTS + 1];
 
-/* Returns the kind of act that the truth's event @event is; JP_ACTS: none of them. */
+/* Returns the kind of act of the truth's event @event, or JP_ACTS if it has none of these kinds. */
 enum jp_act jp_act_of(const struct jp_event *event);
 /* Counts the acts in the truth file @path, which may still grow, from @since to @until (ns).
  * Returns 0, or -1 and a message. */

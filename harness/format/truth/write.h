@@ -8,17 +8,18 @@
 #include "harness/base/error.h"
 #include "harness/format/truth/format.h"
 
-/* Writes the truth, for workloads. There is one truth per process, which its threads and forked
- * children share. A full file never stops the workload: next_slot exceeds the capacity, and the
- * reader reports it. */
+/* Writes the truth file, for workloads. A process writes one truth file, which its threads and
+ * forked children share. A full file never stops the workload: next_slot exceeds the capacity, and
+ * the reader reports it. */
 
-/* Opens the truth @path. @slots > 0: creates it with so many slots; it must not exist. 0: continues
- * the file of an earlier image of this process (exec). Returns 0, or -errno and a message. */
+/* Opens the truth file @path. @slots > 0: creates it, with that number of slots; it must not exist.
+ * @slots 0: continues the file that an earlier program of this process (before an exec) wrote.
+ * Returns 0, or -errno and a message. */
 int jp_truth_open(const char *path, uint64_t slots, struct jp_error *err);
 /* Reserves @count adjacent slots for the records of one fact. Returns the number of the first
  * slot. */
 uint64_t jp_truth_reserve(uint64_t count);
-/* Fills the slot and commits it. */
+/* Writes @record to slot @slot, and commits the slot by storing the seal last. */
 void jp_truth_commit(uint64_t slot, struct jp_truth_record *record);
 /* Returns a new id, unique in the file. */
 uint32_t jp_truth_id(void);
@@ -29,12 +30,13 @@ void jp_truth_append(struct jp_truth_record *record);
 /* Acts of a workload (harness/format/truth/acts.c). Each act happened in [@before, @after];
  * functions without a bracket record the current time. harness/format/truth/format.h declares the
  * structures. */
-/* Ids in the outer pid namespace; 0: unknown. */
+/* Pid and tid in the outer pid namespace; 0: unknown. */
 struct jp_truth_task_ids {
 	uint32_t pid, tid;
 };
-/* Records the first act of a new process or image, which must call this itself, and the name of its
- * thread. @by: tid of the thread that called exec; 0: the process's first thread. */
+/* Records the start of a process or of a new program in it, and the name of its thread. The new
+ * process or program must call this itself, before other acts. @by: tid of the thread that called
+ * exec; 0: the process's first thread. */
 void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
 			    uint32_t by);
 void jp_truth_process_exit(void);
@@ -44,15 +46,15 @@ void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after);
  * cached pid and tid. Thread @by created it after @before. */
 void jp_truth_thread_start(uint64_t before, uint32_t by);
 void jp_truth_thread_exit(void);
-/* Records that the kernel has released another thread, or a process (@tid equals @pid), which
- * exited. */
+/* Records that the kernel has released another thread, or a process (@tid equals @pid), after its
+ * exit. */
 void jp_truth_gone(uint32_t pid, uint32_t tid);
 void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping);
 void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, unsigned prot);
 void jp_truth_remap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, uint64_t to,
 		    uint64_t to_len);
 void jp_truth_unmap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len);
-/* Records which file a range of memory maps. @text: "BUILDID PATH". */
+/* Records that the range maps a file with code. @text: "BUILDID PATH". */
 void jp_truth_file(uint64_t addr, uint64_t len, uint64_t ino, uint32_t maj, uint32_t min,
 		   const char *text);
 void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_load *load);
@@ -61,8 +63,8 @@ void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function);
 void jp_truth_enter(const struct jp_truth_entry *entry);
 /* Reads the clocks when an activation begins: after jp_truth_enter(), directly before the call. */
 void jp_truth_begin_activation(void);
-/* The clocks when a thread leaves a path, read before anything else happens: CLOCK_MONOTONIC and
- * the thread's CPU time, in ns. */
+/* The clocks when a thread leaves a path: CLOCK_MONOTONIC and the thread's CPU time, in ns. Read
+ * before anything else happens. */
 struct jp_truth_clocks {
 	uint64_t time, cpu;
 };
@@ -86,7 +88,7 @@ void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t v
  * handler started. */
 void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr, uint64_t handled);
 
-/* Facts. Each function returns the new id. */
+/* Facts, to which acts refer by id. Each function returns the new id. */
 
 uint32_t jp_truth_text(const char *text);
 uint32_t jp_truth_layout(const struct jp_truth_insn *insns, uint32_t count);
