@@ -12,8 +12,8 @@
 #include "harness/format/observations/read.h"
 #include "harness/format/perfdata/read.h"
 
-/* Returns whether @path is a stream of observations. Does not read pipes, since their bytes would
- * be lost; jp_perfdata_read() reports any error. */
+/* Returns whether @path is a stream of observations. Does not read from a pipe, since that would
+ * consume its bytes; jp_perfdata_read() reports any error. */
 static bool is_observations(const char *path)
 {
 	char magic[sizeof(JP_OBSERVATIONS_MAGIC) - 1];

@@ -10,9 +10,9 @@
  * Calls jp_perfdata_read() or jp_observations_read(), which declare the arguments and errors. */
 int jp_capture_read(const char *path, jp_event_visit visit, void *context,
 		    struct jp_perfdata_summary *summary, struct jp_error *err);
-/* Decides about the result @ret of reading a capture. Returns 0 if the capture is only cut short
- * and @partial allows that. Otherwise returns @ret; for a capture cut short, adds to @err how to
- * judge it. */
+/* Handles the result @ret of reading a capture. If the capture is only cut short and @partial
+ * accepts that, returns 0. Otherwise returns @ret, and for a capture cut short adds to @err how to
+ * judge it anyway. */
 int jp_capture_accept_partial(int ret, const struct jp_perfdata_summary *summary, bool partial,
 			      struct jp_error *err);
 /* Reads what the header of @path declares. Returns 0, or -errno and a message. */

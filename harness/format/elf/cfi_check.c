@@ -6,12 +6,13 @@
 #include <string.h>
 
 enum {
-	MAX_REGISTER = 256,  /* libdw's state grows to the highest register number ... */
-	MAX_REMEMBERED = 64, /* ... and each remember_state copies it */
+	MAX_REGISTER = 256,  /* limit of register numbers: libdw's state has an entry for each lower
+				number ... */
+	MAX_REMEMBERED = 64, /* limit of remembered states, each of which is a copy of that state */
 	MAX_EXPRESSION = 1024,
 };
 
-/* Bytes to read from the front. Reading past the end sets @bad and returns zeros. */
+/* Bytes that are read from the front. Reading past the end sets @bad and returns zeros. */
 struct span {
 	const unsigned char *at, *end;
 	bool bad;
@@ -20,13 +21,13 @@ struct span {
 struct cie {
 	bool has_data;     /* augmentation "z": a length precedes the augmentation data */
 	uint8_t pointer;   /* DW_EH_PE encoding of code addresses in its FDEs */
-	unsigned remember; /* states that its own instructions remember */
+	unsigned remember; /* number of states that the CIE's own instructions remember */
 };
 
 struct check {
 	const struct jp_cfi_section *frame;
 	struct jp_cfi_sound *sound;
-	unsigned char *starts; /* a bit per byte of .eh_frame: a record starts here */
+	unsigned char *starts; /* one bit per byte of .eh_frame, set where a record starts */
 };
 
 static inline void skip_bytes(struct span *span, uint64_t count)
@@ -73,7 +74,7 @@ static uint64_t read_uleb_slowly(struct span *span)
 	return 0;
 }
 
-/* Fast path: nearly all numbers have one byte, and a large program has millions. */
+/* Fast path: nearly all numbers have one byte, and a large program has millions of them. */
 static inline uint64_t read_uleb(struct span *span)
 {
 	if (span->at < span->end && *span->at < 0x80)
@@ -118,9 +119,9 @@ static const unsigned char *skip_common(const unsigned char *at, const unsigned 
 	return at;
 }
 
-/* Operands of the instructions that do not contain one in their own byte. 1, 2, 4: bytes; u: a
- * number; r: a register; b: a block of bytes; +: remembers a state; -: restores it. NULL: set_loc
- * and unknown instructions, which no compiler writes. */
+/* Operands of the instructions whose first byte contains none. 1, 2, 4: that many bytes; u: a
+ * LEB128 number; r: a register; b: a block of bytes; +: remembers a state; -: restores one. NULL:
+ * set_loc and unknown instructions, which no compiler writes. */
 static const char *const operands[0x40] = {
 	[0x00] = "",   /* nop */
 	[0x02] = "1",  /* advance_loc1 */
@@ -193,7 +194,8 @@ static void check_instructions(struct span *span, unsigned *remembered, struct j
 			break;
 		op = *span->at++;
 		framed |= op == 0x0c || op == 0x0d; /* def_cfa, def_cfa_register */
-		/* advance_loc and restore contain their operand; offset has another after it. */
+		/* advance_loc and restore contain their operand in the same byte; offset has a
+		 * second one after it. */
 		kinds = op < 0x40 ? operands[op] : (op & 0xc0) == 0x80 ? "u" : "";
 		if (!kinds)
 			span->bad = true;
@@ -286,8 +288,8 @@ static bool is_start(const struct check *check, uint64_t offset)
 	return offset < check->frame->size && check->starts[offset / 8] & 1 << offset % 8;
 }
 
-/* Finds the record at @offset: its bytes after the id, and the id. Returns false if it ends the
- * section or is malformed. */
+/* Finds the record at @offset of .eh_frame: stores its id and its bytes after the id. Returns false
+ * if it is the terminator or malformed. */
 static bool find_record(const struct jp_cfi_section *frame, size_t offset, struct span *body,
 			uint32_t *id)
 {
@@ -333,7 +335,8 @@ static int read_records(struct check *check, struct jp_error *err)
 			size_t from = offset + 4 - id;
 			struct span other;
 
-			/* Most FDEs follow their CIE. For others, read their CIE again. */
+			/* Most FDEs directly follow their CIE. For the others, read the CIE
+			 * again. */
 			if (id > offset + 4 || !is_start(check, from))
 				return jp_fail(
 					err, EINVAL,

@@ -30,7 +30,8 @@ static bool read_build_id(Elf_Data *data, struct jp_build_id *id)
 	return false;
 }
 
-/* Finds the build id. Sections come first: in the copies, only they locate the note. */
+/* Finds the build id. Searches sections before segments, because in the copies that jp_elf_save()
+ * makes only sections locate the note. */
 static bool find_build_id(struct jp_elf_source *source, struct jp_build_id *id)
 {
 	Elf_Scn *section = NULL;

@@ -39,12 +39,12 @@ static int write_image(const struct jp_elf_parts *parts, struct jp_elf_image *ou
 
 	end = sizeof(head) + parts->nr_segments * sizeof(Elf64_Phdr);
 	for (int i = NOTE; i < SECTIONS; i++) {
-		/* Consumers must not find a missing section by name either. */
+		/* Leave a missing section without a name, so that no reader finds it by name. */
 		heads[i].sh_name = heads[i].sh_type == SHT_NULL ? 0 : name_at[i];
 		heads[i].sh_offset = end;
 		end = jp_whole_words(end + heads[i].sh_size);
 	}
-	head.e_ident[EI_CLASS] = ELFCLASS64; /* also of a 32-bit file */
+	head.e_ident[EI_CLASS] = ELFCLASS64; /* also for a 32-bit file */
 	head.e_phoff = sizeof(head);
 	head.e_phentsize = sizeof(Elf64_Phdr);
 	head.e_phnum = parts->nr_segments;

@@ -6,14 +6,14 @@
 #include "harness/format/elf/cfi_check.h"
 
 struct jp_build_id {
-	uint8_t size; /* 0: the file has none */
+	uint8_t size; /* 0: the file has no build id */
 	unsigned char bytes[20];
 };
 
 /* The small copy of an ELF file: a complete ELF file whose call frame information jp_cfi_check()
  * has checked. libdw reads nothing else. */
 struct jp_elf_segment {
-	uint64_t offset, vaddr, size; /* in the original file, bytes */
+	uint64_t offset, vaddr, size; /* place in the original file, in bytes */
 };
 struct jp_elf_image {
 	unsigned char *bytes;
@@ -22,11 +22,11 @@ struct jp_elf_image {
 	size_t nr_code;
 	uint16_t machine; /* e_machine */
 	struct jp_build_id id;
-	size_t functions, framed; /* as of struct jp_cfi_sound */
+	size_t functions, framed; /* as in struct jp_cfi_sound */
 };
 void jp_elf_image_free(struct jp_elf_image *image);
 
-/* Parts of an ELF file that go into a copy. */
+/* The parts of an ELF file that a copy consists of. */
 struct jp_elf_parts {
 	Elf64_Ehdr head;
 	Elf64_Phdr *segments;
@@ -35,11 +35,11 @@ struct jp_elf_parts {
 };
 
 /* Checks @parts and makes the copy @out, which must be zero except for the build id. Returns 0, or
- * -errno and a message, with @out zeroed. */
+ * -errno and a message, and then sets @out to zero. */
 int jp_elf_image_make(struct jp_elf_parts *parts, struct jp_elf_image *out, struct jp_error *err);
 
-/* Makes a copy from tables that are in no file: @frame and @index (NULL: none) of the code @code.
- * Returns 0, or -errno and a message. */
+/* Makes a copy from tables that are in no file: @frame and @index (NULL: none), which describe the
+ * code segment @code. Returns 0, or -errno and a message. */
 int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
 		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
 		struct jp_elf_image *out, struct jp_error *err);

@@ -13,7 +13,7 @@ int jp_elf_source_open(struct jp_elf_source *source, int fd, const void *image, 
 		       struct jp_error *err)
 {
 	memset(source, 0, sizeof(*source));
-	errno = 0; /* jp_elf_source_close() records a shortage that libelf met */
+	errno = 0; /* so that jp_elf_source_close() can record that libelf ran out of memory */
 	elf_version(EV_CURRENT);
 	source->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : elf_memory((char *)image, size);
 	if (!source->elf || elf_kind(source->elf) != ELF_K_ELF ||
@@ -58,7 +58,8 @@ void jp_elf_source_add_segment(struct jp_elf_source *source)
 	while ((section = elf_nextscn(source->elf, section)) && count++ < JP_ELF_MAX_SECTIONS &&
 	       !source->parts.nr_segments)
 		if (gelf_getshdr(section, &head) && head.sh_type == SHT_PROGBITS &&
-		    head.sh_flags & SHF_EXECINSTR) /* jp_elf_source_open() allocates one more */
+		    head.sh_flags & SHF_EXECINSTR) /* jp_elf_source_open() allocates room for this
+						      segment */
 			source->parts.segments[source->parts.nr_segments++] = (GElf_Phdr){
 				.p_type = PT_LOAD,
 				.p_flags = PF_R | PF_X,

@@ -17,7 +17,7 @@
 
 enum { MAX_NAMES = 1 << 28, PAGE = 4096 };
 
-/* State of reading symbols. Their names belong to libelf until keep_names(). */
+/* State while symbols are read. Until keep_names() copies the names, they belong to libelf. */
 struct symbol_reader {
 	struct jp_elf_source file, runtime;
 	struct jp_elf_symbols *out;
@@ -88,7 +88,7 @@ static int add_symbol(struct symbol_reader *reader, uint64_t offset, uint64_t si
 		return jp_fail(reader->err, ENOMEM, "no memory for symbols");
 	*symbol = (struct jp_elf_symbol){offset, size, name, since};
 	reader->length += strlen(name) + 1;
-	/* Names may overlap, so even a small file can have long ones. */
+	/* The names in a file may overlap, so even a small file can have many long names. */
 	if (reader->length > MAX_NAMES)
 		return jp_fail(reader->err, E2BIG, "ELF symbols: names of more than %d bytes",
 			       MAX_NAMES);
@@ -126,8 +126,8 @@ static bool is_wanted(const struct jp_elf_source *source, const GElf_Sym *symbol
 	}
 }
 
-/* Returns whether labels in @section count: perf uses them only in sections named like code or
- * data. */
+/* Returns whether labels (symbols without a type) in @section are symbols: perf uses labels only in
+ * sections named like code or data. */
 static bool has_labels(const struct jp_elf_source *source, const GElf_Shdr *section)
 {
 	size_t strings;
@@ -206,8 +206,8 @@ static int read_table(struct symbol_reader *reader, const char *called, GElf_Wor
 	return failed;
 }
 
-/* Adds entries of @size bytes in a linkage table: @count of them, or as many as fit, @from bytes
- * after the start of section @head. */
+/* Adds symbols for the entries of a procedure linkage table, of @size bytes each: @count entries,
+ * or as many as fit, from @from bytes after the start of section @head. */
 static int add_plt_entries(struct symbol_reader *reader, const GElf_Shdr *head, uint64_t from,
 			   uint64_t size, uint64_t count, uint16_t since)
 {
@@ -262,8 +262,9 @@ static bool takes_precedence(const struct jp_elf_symbol *a, const struct jp_elf_
 			?: strcmp(a->name, b->name)) < 0;
 }
 
-/* Keeps one symbol per offset, and extends those without a size to the next one. For a perf that
- * does not know the next symbol, they extend over it. */
+/* Keeps one symbol per offset, and extends each symbol without a size to the start of the next one.
+ * For an older perf that does not know the next symbol, the symbol before extends over that one,
+ * too. */
 static void fix_symbols(struct jp_elf_symbols *out)
 {
 	size_t kept = 0;

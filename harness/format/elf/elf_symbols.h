@@ -7,10 +7,10 @@
 
 #include "harness/base/error.h"
 
-/* Symbols of ELF files by which perf names addresses. */
+/* The symbols of ELF files, from which perf takes the names of addresses. */
 
 struct jp_elf_input {
-	int fd;            /* -1: none */
+	int fd;            /* descriptor of the file; -1: none */
 	const void *image; /* the file's @size bytes if @fd is -1; NULL: no file */
 	size_t size;
 };
@@ -28,7 +28,7 @@ struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file);
  * bytes. Returns false if there is none, if it contains a path, or if it is too long. */
 bool jp_elf_debuglink(const struct jp_elf_input *file, char *name, size_t size);
 
-/* A symbol by its file offset, as mappings in a perf.data state file offsets. */
+/* A symbol and its file offset. Mappings in a perf.data state file offsets, too. */
 struct jp_elf_symbol {
 	uint64_t offset, size;
 	const char *name; /* valid until jp_elf_symbols_free() */

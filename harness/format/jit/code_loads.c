@@ -12,9 +12,11 @@
 struct reading {
 	struct jp_code_loads *out;
 	size_t capacity;
-	struct jp_map named; /* code index -> number of its last load in this file, plus 1 */
-	uint32_t owner;      /* pid in the file's header */
-	const unsigned char *eh_frame; /* UNWINDING_INFO of the next LOAD */
+	struct jp_map
+		named;  /* code index -> 1 + number of the last LOAD with that index in this file */
+	uint32_t owner; /* pid in the file's header */
+	const unsigned char
+		*eh_frame; /* tables of an UNWINDING_INFO record, which belong to the next LOAD */
 	uint64_t eh_frame_size, tables;
 };
 
@@ -31,7 +33,7 @@ static int add_load(struct reading *reading, const struct jp_code_load *load)
 	return added->name ? 0 : -ENOMEM;
 }
 
-/* Records the load that was added last as the one with @index. */
+/* Records that the load that was added last has code index @index. */
 static int remember_index(struct reading *reading, uint64_t index)
 {
 	size_t *load = jp_map_at(&reading->named, index, sizeof(*load));
@@ -94,7 +96,7 @@ static int visit_record(void *context, const struct jp_jitdump_header *header,
 
 	if (record)
 		return add_record(reading, record);
-	/* UNWINDING_INFO and code indices apply within their own file. */
+	/* UNWINDING_INFO records and code indices are valid only within one file. */
 	reading->eh_frame_size = reading->tables = 0;
 	reading->owner = header->pid;
 	jp_map_free(&reading->named);
@@ -110,7 +112,7 @@ static int by_place(const void *left, const void *right)
 		       ?: jp_compare(a->time, b->time);
 }
 
-/* Ends the reading, which @failed or not. */
+/* Ends the reading. @failed: its error, or 0. */
 static int finish(struct reading *reading, int failed)
 {
 	struct jp_code_loads *loads = reading->out;

@@ -35,7 +35,7 @@ struct note {
 	unsigned char id[20];
 };
 
-/* A file under construction. */
+/* An ELF file while it is built. */
 struct build {
 	const struct jp_jit_function *const *functions; /* in the order of the file */
 	size_t count;
@@ -74,8 +74,8 @@ static int by_row_addr(const void *left, const void *right)
 	return jp_compare(a->addr, b->addr);
 }
 
-/* Adds the line rows of @function, relocated to the file's addresses. Rows outside the function are
- * dropped. */
+/* Adds the line rows of @function, relocated to its address in the file. Drops rows outside of the
+ * function. */
 static void add_lines(struct build *build, const struct jp_jit_function *function)
 {
 	const struct jp_jitdump_record record = {
@@ -119,9 +119,9 @@ static void add_contents(struct build *build)
 		jp_jit_frames_add(&build->frames, build->functions[i], frame);
 		add_lines(build, build->functions[i]);
 	}
-	/* Write the tables even without records: libunwind follows frame pointers where the tables
-	 * do not cover an address, and stops where there are no tables. V8 writes empty tables for
-	 * that reason. */
+	/* Write the unwinding tables even without a record: libunwind follows frame pointers at
+	 * addresses that tables do not cover, but stops where there are no tables. V8 writes empty
+	 * tables for that reason. */
 	index = (frame + build->frames.frame.size + 4 + 3) & ~UINT64_C(3);
 	jp_jit_frames_end(&build->frames, frame, index);
 	build->contents[FRAME] = build->frames.frame;
@@ -159,8 +159,8 @@ static void add_build_id(struct build *build, struct jp_build_id *id)
 	for (unsigned int lane = 0; lane < 3; lane++) {
 		uint64_t hash = lane + 1;
 
-		/* The first lane hashes everything, each other lane the result of the previous
-		 * one. */
+		/* The first hash covers all bytes; each further one covers the result of the
+		 * previous one. */
 		for (size_t i = 0; lane == 0 && i < build->count; i++) {
 			hash = mix_bytes(hash ^ build->functions[i]->offset,
 					 build->functions[i]->code, build->functions[i]->size);
@@ -308,7 +308,8 @@ static bool has_same_contents(int left, int right, uint64_t size)
 	return true;
 }
 
-/* Accepts an existing file with equal contents, which another run may have written. */
+/* Accepts an existing file called @name if its contents are equal to those in @fd: another run may
+ * have written it. */
 static int accept_existing(const char *name, int fd, struct stat *st, struct jp_error *err)
 {
 	jp_cleanup_close int old = jp_output_folder_existing(name, NULL);

@@ -8,14 +8,14 @@
 #include "harness/format/elf/elf_file.h"
 #include "harness/format/jit/jit_layout.h"
 
-/* A file that jp_jit_elf_write() wrote. */
+/* Properties of an ELF file that jp_jit_elf_write() wrote. */
 struct jp_jit_elf {
-	char name[64]; /* in the output folder */
+	char name[64]; /* file name in the output folder */
 	uint32_t maj, min;
 	uint64_t ino, size;
 	struct jp_build_id id;
-	uint64_t bad_frames; /* functions with an unusable .eh_frame */
-	uint64_t mapped;     /* end of the bytes that may be mapped, tables included */
+	uint64_t bad_frames; /* number of functions with an unusable .eh_frame */
+	uint64_t mapped;     /* file offset of the end of the bytes to map, including the tables */
 };
 /*
  * Writes @functions of process @pid as ELF file number @file into the output folder

@@ -14,14 +14,15 @@ enum {
 	PCREL_SDATA4 = 0x1b,
 	DATAREL_SDATA4 = 0x3b,
 	UDATA4 = 0x03,
-	CIES = 8, /* most CIEs of one function */
+	CIES = 8, /* largest number of CIEs of one function */
 };
 
 struct jp_jit_fde {
-	uint64_t addr, at; /* of the code; of the FDE in the new .eh_frame */
+	uint64_t addr,
+		at; /* @addr: address of the code; @at: address of its FDE in the new .eh_frame */
 };
 
-/* State of copying the records of one function. */
+/* State while the records of one function are copied. */
 struct walk {
 	struct jp_jit_frames *frames;
 	const struct jp_jit_function *function;

@@ -14,9 +14,9 @@ struct jp_jit_frames {
 	uint64_t bad;
 };
 
-/* Adds the records of @function. @addr: address of the new .eh_frame. */
+/* Adds the call frame records of @function. @addr: address of the new .eh_frame. */
 void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_function *function,
 		       uint64_t addr);
-/* Ends .eh_frame and builds the index for @index_addr. */
+/* Completes .eh_frame, at @addr, and builds .eh_frame_hdr, to be placed at @index_addr. */
 void jp_jit_frames_end(struct jp_jit_frames *frames, uint64_t addr, uint64_t index_addr);
 void jp_jit_frames_free(struct jp_jit_frames *frames);

@@ -8,17 +8,18 @@
 #include "harness/base/search.h"
 
 enum {
-	TEXT = 0x1000,      /* offset of the code in a file, after the headers */
-	ALONE = 0x40,       /* offset in a file with a single function, after the ELF header */
-	PAGE = 0x1000,      /* address and offset are equal modulo this, as in a real mapping */
-	ALIGN = 16,         /* alignment of packed functions */
-	GAP = 1 << 14,      /* largest gap within a file, bytes */
-	GENERATIONS = 64,   /* files that grow at the same time */
-	FILES = 4096,       /* most files, packed ones not included */
-	PACK_MOST = 1 << 30 /* bytes of a file: distances in it have 32 bits */
+	TEXT = 0x1000,    /* offset of the code in a file, after the headers */
+	ALONE = 0x40,     /* offset in a file with a single function, after the ELF header */
+	PAGE = 0x1000,    /* address and offset are equal modulo this, as in a real mapping */
+	ALIGN = 16,       /* alignment of packed functions */
+	GAP = 1 << 14,    /* largest gap within a file, bytes */
+	GENERATIONS = 64, /* number of files to which functions can be appended at the same time */
+	FILES = 4096,     /* largest number of files, not counting the packed one */
+	PACK_MOST =
+		1 << 30 /* largest number of bytes in a file, whose tables have 32-bit distances */
 };
 
-/* A file that can still grow and holds the code of [start, end). */
+/* A file to which functions can still be appended. It holds the code of [start, end) so far. */
 struct generation {
 	uint64_t start, end;
 	uint32_t file;
@@ -33,7 +34,8 @@ static int by_addr(const void *left, const void *right)
 		       ?: jp_compare(a, b); /* at equal addresses: jitdump order */
 }
 
-/* Returns the generation to which @function can be appended with the smallest gap, or NULL. */
+/* Returns the file (generation) to which @function can be appended with the smallest gap, or
+ * NULL. */
 static struct generation *find_generation(struct generation *all, unsigned int count,
 					  const struct jp_jit_function *function)
 {
@@ -47,8 +49,9 @@ static struct generation *find_generation(struct generation *all, unsigned int c
 	return best;
 }
 
-/* Returns an unused generation, or the generation with the lowest end. Returns NULL if its end is
- * not more than GAP below @addr: code from @addr on may then still extend any generation. */
+/* Returns an unused generation, or else the one with the lowest end, to be replaced. Returns NULL
+ * if that end is not more than GAP below @addr: then code from @addr on may still extend any
+ * generation. */
 static struct generation *start_generation(struct generation *all, unsigned int *count,
 					   uint64_t addr)
 {

@@ -10,15 +10,16 @@ struct jp_jit_function {
 	const char *name;
 	const unsigned char *code;
 	uint64_t addr, size;
-	const unsigned char *lines; /* entries of its DEBUG_INFO, or NULL */
+	const unsigned char *lines; /* entries of the function's DEBUG_INFO record, or NULL */
 	uint64_t nr_lines, lines_size;
-	uint64_t lines_base;           /* value of @addr on which these entries are based */
-	const unsigned char *eh_frame; /* relative to the next multiple of 8 after the code */
+	uint64_t lines_base; /* the value of @addr for which the addresses in @lines are valid */
+	const unsigned char *eh_frame; /* unwinding table; its addresses are relative to the next
+					  multiple of 8 after the code */
 	uint64_t eh_frame_size;        /* 0: none */
-	/* Bytes of the tables that follow the code in the process; 0: the tables are only in the
-	 * jitdump. */
+	/* Number of bytes of unwinding tables that follow the code in the process's memory; 0: the
+	 * tables are only in the jitdump. */
 	uint64_t tables;
-	/* jp_jit_layout() sets these. */
+	/* Results of jp_jit_layout(): number of the ELF file, and offset in it. */
 	uint32_t file;
 	uint64_t offset;
 };

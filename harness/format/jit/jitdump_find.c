@@ -5,7 +5,7 @@
 
 #include "harness/format/jit/jitdump_format.h"
 
-/* Most records without a pid before their LOAD. */
+/* Largest number of records without a pid (DEBUG_INFO, UNWINDING_INFO) before their LOAD. */
 enum { MOST_BEFORE = 16 };
 
 bool jp_jitdump_begins(const unsigned char *bytes, uint64_t left)
@@ -18,7 +18,7 @@ bool jp_jitdump_begins(const unsigned char *bytes, uint64_t left)
 	return prefix.id < JP_JITDUMP_TYPES && prefix.total_size >= sizeof(prefix);
 }
 
-/* Return whether the @size bytes of a record fit its type. */
+/* Each of these functions returns whether @size bytes of a record fit its type. */
 
 static bool is_load(const unsigned char *bytes, uint64_t size, const struct jp_jitdump_known *known)
 {
@@ -113,7 +113,8 @@ uint64_t jp_jitdump_find(const unsigned char *bytes, uint64_t size, uint64_t fro
 	for (uint64_t at = from; at < to; at++) {
 		if (is_header(bytes + at, size - at, &header) &&
 		    jp_jitdump_begins(bytes + at + sizeof(header), size - at - sizeof(header))) {
-			/* Without memory its records are merely not recognized. */
+			/* If memory is short, the only effect is that records of this pid are not
+			 * recognized. */
 			jp_map_at(&known->pids, header.pid, 1);
 			return at + sizeof(header);
 		}

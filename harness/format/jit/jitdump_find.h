@@ -8,7 +8,7 @@
 
 /* Finds the next record of a jitdump after invalid bytes. */
 
-/* Facts from the records so far; records after damaged bytes must agree with them. */
+/* Facts from the records read so far, which records after damaged bytes must agree with. */
 struct jp_jitdump_known {
 	struct jp_map pids;  /* pids in the header and in each record */
 	uint64_t least_time; /* earliest time of a record; 0: none was read */

@@ -16,7 +16,7 @@ struct jp_jitdump_header {
 	uint32_t total_size; /* bytes of the header: 40, or more in later versions */
 	uint32_t elf_mach;
 	uint32_t pad1;
-	uint32_t pid; /* in the process's own pid namespace */
+	uint32_t pid; /* pid of the writing process in its own pid namespace */
 	uint64_t timestamp;
 	uint64_t flags;
 };

@@ -13,7 +13,8 @@
 /* The file is read into memory piece by piece as records are needed. It is not mapped, since its
  * writer may truncate it at any time. Allocated memory that is not read into costs nothing. */
 #define STEP (UINT64_C(1) << 20)
-/* Far more than any runtime writes; bounds the memory that a hostile file can use. */
+/* Largest size of a jitdump: far more than any runtime writes. Bounds the memory that a hostile
+ * file can use. */
 #define MOST (UINT64_C(4) << 30)
 
 #define SWAPPED_MAGIC __builtin_bswap32(JP_JITDUMP_MAGIC)
@@ -28,10 +29,11 @@ struct jp_jitdump {
 	uint64_t have;     /* number of bytes read so far */
 	uint64_t at;       /* offset of the next record */
 	uint64_t unknown;
-	uint64_t
-		vouched; /* records of unknown types up to this offset are followed by valid ones */
-	uint64_t bad;    /* size of the bad record at @at; 0: none, or its size is bad too */
-	uint64_t last;   /* offset from which a damaged record may hide others */
+	uint64_t vouched; /* records of unknown types before this offset are known to be followed by
+			     a valid record */
+	uint64_t bad;  /* size of the invalid record at @at; 0: none, or its size is invalid too */
+	uint64_t last; /* offset after the start of the last valid record: if that was damaged, it
+			  may hide other records from here on */
 	struct jp_jitdump_known known;
 	struct jp_jitdump_header header;
 };
@@ -194,7 +196,7 @@ int jp_jitdump_skip(struct jp_jitdump *dump, struct jp_jitdump_gap *gap, struct 
 		next = end;
 	} else {
 		next = jp_jitdump_find(dump->bytes, dump->size, dump->last, at, &dump->known);
-		/* A header may begin at the bad place, but no record. */
+		/* A file header may begin at the invalid record, but no other record. */
 		if (next == at)
 			next = jp_jitdump_find(dump->bytes, dump->size, at + !!dump->bad,
 					       dump->size, &dump->known);
@@ -351,8 +353,8 @@ static int parse_unwinding(const struct raw *raw, struct jp_jitdump_record *reco
 	return 0;
 }
 
-/* Checks that the record of an unknown type at @raw, and further ones of unknown types, are
- * followed by a record of a known type or the end of the file. */
+/* Checks that the record of an unknown type at @raw is followed, possibly after others of unknown
+ * types, by a record of a known type or the end of the file. */
 static int check_unknown(struct jp_jitdump *dump, const struct raw *raw)
 {
 	uint64_t at = dump->at;
@@ -387,7 +389,8 @@ static void note_record(struct jp_jitdump *dump, const struct jp_jitdump_record 
 {
 	if (!dump->known.least_time || record->time < dump->known.least_time)
 		dump->known.least_time = record->time;
-	/* Without memory, records of this pid are merely not recognized. */
+	/* If memory is short, the only effect is that records of this pid are not recognized after
+	 * damaged bytes. */
 	if (record->type == JP_JITDUMP_LOAD || record->type == JP_JITDUMP_MOVE)
 		jp_map_at(&dump->known.pids, record->pid, 1);
 	if (dump->last < record->at + 1)
@@ -443,8 +446,8 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 	return 0;
 }
 
-/* A position holds the offset of the next entry and, in the upper 32 bits, that of the last
- * explicit name (never 0): sizes of records have 32 bits. */
+/* The position *@at contains the offset of the next entry and, in the upper 32 bits, that of the
+ * last explicit name (never 0). Sizes of records have 32 bits. */
 _Static_assert(sizeof(size_t) == 8, "two offsets of 32 bits");
 
 bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *at,

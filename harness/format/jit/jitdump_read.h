@@ -7,12 +7,12 @@
 #include "harness/base/error.h"
 #include "harness/format/jit/jitdump_format.h"
 
-/* One checked record: all data that it points to lies within the file, and names end within the
+/* One checked record. All data that it points to lies within the file, and names end within the
  * record. Pointers are valid until jp_jitdump_close(). */
 struct jp_jitdump_record {
 	enum jp_jitdump_type type;
 	uint64_t at;   /* offset in the file */
-	uint64_t time; /* as in the file */
+	uint64_t time; /* time as in the file, not converted */
 	uint32_t pid, tid;
 	union {
 		struct {
@@ -26,10 +26,12 @@ struct jp_jitdump_record {
 		struct {
 			uint64_t addr, count;
 			const unsigned char *entries; /* read by jp_jitdump_next_line() */
-			size_t size, room; /* bytes of the entries; bytes for them in the record */
+			size_t size, room; /* @size: bytes of the entries; @room: bytes that the
+					      record has for them */
 		} debug;
 		struct {
-			const unsigned char *eh_frame, *eh_frame_hdr; /* within @bytes */
+			const unsigned char *eh_frame,
+				*eh_frame_hdr;                /* the two tables in the record */
 			uint64_t size, hdr_size, mapped_size; /* @size: both tables together */
 		} unwinding;
 	};
@@ -56,7 +58,7 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record,
 /* Bytes of a jitdump that are not a valid record. */
 struct jp_jitdump_gap {
 	uint64_t at, size;
-	bool end; /* no valid record follows */
+	bool end; /* no valid record follows these bytes */
 };
 /*
  * Continues at the next believable record (jp_jitdump_find()) after jp_jitdump_next() returned

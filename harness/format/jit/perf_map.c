@@ -13,7 +13,8 @@
  * did not overlap. If they do, the result depends on the shape of the tree, so this file builds the
  * same tree, line by line in file order. */
 
-/* Far more than any runtime writes; bounds the memory that a hostile file can use. */
+/* Largest size of a perf map: far more than any runtime writes. Bounds the memory that a hostile
+ * file can use. */
 #define MOST (UINT64_C(256) << 20)
 
 enum { NONE, LEFT = 0, RIGHT = 1 };
@@ -22,7 +23,7 @@ struct node {
 	uint64_t start, end;
 	uint64_t most; /* greatest end in this subtree, valid after all lines were inserted */
 	const char *name;
-	uint32_t child[2]; /* indices, or NONE */
+	uint32_t child[2]; /* indices of the left and the right child, or NONE */
 	uint32_t parent;
 	bool red;
 };
@@ -40,7 +41,7 @@ static int get_side(const struct node *nodes, uint32_t node)
 	return nodes[nodes[node].parent].child[RIGHT] == node;
 }
 
-/* Rotates @node down to its @side; the child on the other side takes its place. */
+/* Rotates @node down to @side; its child on the other side takes its place. */
 static void rotate_node(struct jp_perf_map *map, uint32_t node, int side)
 {
 	struct node *nodes = map->nodes;
@@ -109,8 +110,8 @@ static int insert_line(struct jp_perf_map *map, uint64_t start, uint64_t size, c
 }
 
 /* Parses a line as perf does: two hexadecimal numbers (with any prefix that strtoull() allows), any
- * one character after each, the name. Ignores names of less than three characters; a malformed
- * number counts as 0. */
+ * one character after each, then the name. Ignores lines with a name of less than three characters;
+ * a malformed number counts as 0. */
 static int parse_line(struct jp_perf_map *map, char *line, size_t length)
 {
 	uint64_t start, size;
@@ -142,7 +143,7 @@ static int parse_lines(struct jp_perf_map *map, size_t size)
 	for (size_t at = 0, next; at < size && !ret; at = next) {
 		char *newline = memchr(map->text + at, '\n', size - at);
 
-		/* A last line without a newline loses its last character. */
+		/* perf drops the last character of a last line without a newline. */
 		next = newline ? (size_t)(newline - map->text) + 1 : size;
 		map->text[next - 1] = '\0';
 		ret = parse_line(map, map->text + at, next - 1 - at);
@@ -240,18 +241,18 @@ bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr)
 
 		if (addr >= node->start && addr < node->end)
 			return true;
-		/* A line on the left that ends after @addr starts before this one: search only
-		 * there. */
+		/* If a line on the left ends after @addr, it also starts before this one: search
+		 * only there. */
 		at = left != NONE && map->nodes[left].most > addr ? left : node->child[RIGHT];
 	}
 	return false;
 }
 
-/* Most lines to visit, since all lines of a hostile map may contain the address. */
+/* Largest number of lines to visit, since all lines of a hostile map may contain the address. */
 enum { MAX_VISITS = 1024 };
 
 /* Returns whether two lines that contain @addr have different names: two lines in the subtree of
- * @at, or one line there and the earlier line with *@name. */
+ * @at, or one line in it and the earlier line called *@name. */
 static bool has_other_name(const struct jp_perf_map *map, uint32_t at, uint64_t addr,
 			   const char **name, int *visits)
 {

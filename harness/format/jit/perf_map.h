@@ -18,7 +18,8 @@ void jp_perf_map_free(struct jp_perf_map *map);
 const char *jp_perf_map_find(const struct jp_perf_map *map, uint64_t addr);
 /* Returns whether any line contains @addr, even if perf does not find it. */
 bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr);
-/* Returns whether lines with different names contain @addr; the map has no times to choose by. */
+/* Returns whether lines with different names contain @addr. The map has no times that could decide
+ * between them. */
 bool jp_perf_map_is_ambiguous(const struct jp_perf_map *map, uint64_t addr);
 /* Returns the number of lines that start in [@start, @end). */
 size_t jp_perf_map_count_lines(const struct jp_perf_map *map, uint64_t start, uint64_t end);

@@ -17,12 +17,13 @@ static const struct {
 	{"no-mappings", JP_LACKS_MAPPINGS},
 	{"no-tasks", JP_LACKS_TASKS},
 	{"no-threads", JP_LACKS_THREADS},
-	/* Counts of samples have no times, so that no mapping can be replayed. */
+	/* A profile that contains only counts of samples has no times, so no mapping can be
+	 * replayed. */
 	{"no-time", JP_LACKS_TIME | JP_LACKS_MAPPINGS | JP_LACKS_TASKS},
 };
 
-/* The unwinding method of a profiler determines the outermost frame and the frames that are
- * missing. */
+/* The unwinding method of a profiler determines which frames it cannot find, and which frame is the
+ * outermost. */
 static const struct {
 	const char *word;
 	enum jp_method method;

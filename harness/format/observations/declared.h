@@ -6,29 +6,29 @@
 
 #include "harness/format/truth/format.h"
 
-/* Facts that a capture does not record, a bit each. */
+/* Kinds of data that a capture may lack, one bit each. */
 enum jp_lack {
-	JP_LACKS_RECORDS = 1 << 0, /* the capture is not a perf.data */
-	JP_LACKS_REGISTERS =
-		1 << 1, /* the stack depth cannot be checked against the stack pointer */
+	JP_LACKS_RECORDS = 1 << 0,   /* the capture is not a perf.data */
+	JP_LACKS_REGISTERS = 1 << 1, /* no registers: the depth of the stack cannot be checked
+					against the stack pointer */
 	JP_LACKS_TIME = 1 << 2,
 	JP_LACKS_ADDRESSES = 1 << 3, /* frames have only names */
 	JP_LACKS_NAMES = 1 << 4,     /* frames have only addresses */
 	JP_LACKS_MAPPINGS = 1 << 5,
-	JP_LACKS_TASKS = 1 << 6,   /* fork, exec, exit, comm */
+	JP_LACKS_TASKS = 1 << 6,   /* no records of fork, exec, exit and comm */
 	JP_LACKS_THREADS = 1 << 7, /* samples have a pid, but no tid */
 };
 enum { JP_LACKS_ALL = (1 << 8) - 1 };
 
-/* What the header of a capture declares. */
+/* What the header of a capture declares about its contents. */
 struct jp_declared {
-	bool observed; /* it is a stream of observations; else it is a perf.data, and the other
-			  fields are 0 */
+	bool observed; /* the capture is a stream of observations; otherwise it is a perf.data, and
+			  the other fields are 0 */
 	uint32_t lacks;
 	bool system_wide;
 	bool no_losses;        /* the profiler does not record losses */
 	bool no_protections;   /* protections are not recorded: all mappings count as executable */
-	enum jp_method method; /* how its stacks were unwound */
+	enum jp_method method; /* method by which the profiler unwinds stacks */
 	uint64_t period;       /* ns of CPU time between two samples of a thread; 0: unknown */
 	char profiler[64];
 };

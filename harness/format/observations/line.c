@@ -36,7 +36,7 @@ bool jp_observation_time(const struct jp_declared *declared, const char *line, s
 	     at++)
 		text[length++] = *at;
 	text[length] = '\0';
-	/* A longer number, with leading zeros, would be truncated and sorted wrongly. */
+	/* A longer number has leading zeros. It would be truncated here and sorted wrongly. */
 	return length < sizeof(text) - 1 && jp_number(text, 0, UINT64_MAX, time);
 }
 
@@ -79,7 +79,7 @@ static bool parse_id(char **line, uint32_t *value)
 	return true;
 }
 
-/* Parses frame number @at: ADDRESS, ADDRESS=NAME or NAME. The name "?" means unknown. */
+/* Parses frame number @at of a stack: ADDRESS, ADDRESS=NAME or NAME. The name "?" means unknown. */
 static const char *parse_frame(struct jp_observation_line *parser, char *text, uint64_t at)
 {
 	const uint32_t lacks = parser->declared->lacks;

@@ -9,7 +9,8 @@
 
 enum { JP_OBSERVATION_FRAMES = 4096 };
 
-/* The event of a line and the memory that it points to, valid until the next line is parsed. */
+/* Parser of lines. Contains the event of the last line and the memory that the event points to,
+ * valid until the next line is parsed. */
 struct jp_observation_line {
 	const struct jp_declared *declared;
 	struct jp_event_asked asked;
@@ -27,7 +28,7 @@ bool jp_observation_is_header(const char *line, size_t size);
  * missing or malformed. */
 bool jp_observation_time(const struct jp_declared *declared, const char *line, size_t size,
 			 uint64_t *time);
-/* Prepares @parser; its @declared must be set. */
+/* Prepares @parser, whose @declared the caller has set. */
 void jp_observation_begin(struct jp_observation_line *parser);
 /* Parses @line, without its newline and with a NUL at the end, into @parser->event. Overwrites
  * parts of @line. Returns NULL, or what was expected. */

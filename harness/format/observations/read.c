@@ -19,7 +19,7 @@
 /* Position and time of one line. */
 struct observation {
 	uint64_t time;
-	uint64_t at, number; /* offset and line, from 1 */
+	uint64_t at, number; /* @at: offset in the file; @number: line number, from 1 */
 };
 
 struct observations {
@@ -50,8 +50,8 @@ static uint64_t get_line_size(const struct observations *all, uint64_t at)
 	return end ? (uint64_t)(end - (all->text + at)) : all->size - at;
 }
 
-/* Fails like fail_at(), and quotes the line at @at, since the file may no longer exist when the
- * profiler's author reads the message. */
+/* Fails like fail_at(), but also quotes the line at @at, since the file may no longer exist when
+ * the author of the profiler reads the message. */
 static int fail_line(const struct observations *all, uint64_t at, uint64_t number,
 		     const char *expected)
 {
@@ -73,7 +73,7 @@ static int copy_line(struct observations *all, uint64_t at, uint64_t number)
 	if (memchr(all->text + at, '\0', size))
 		return fail_at(all, number, "text without NUL");
 	memcpy(all->line, all->text + at, size);
-	/* Clear two bytes: the parser may restore a newline. */
+	/* Clear two bytes after the line, because the parser may put a newline there. */
 	memset(all->line + size, 0, 2);
 	return 0;
 }

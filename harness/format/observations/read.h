@@ -6,7 +6,7 @@
 #include "harness/format/observations/declared.h"
 #include "harness/format/perfdata/summary.h"
 
-/* The start of a stream of observations; its version follows. */
+/* The first bytes of a stream of observations. The version number follows. */
 #define JP_OBSERVATIONS_MAGIC "jitproof-observations "
 
 /* Reads a stream of observations (docs/observations.md), a regular file, and calls @visit with each

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-/* Words of lines that are separated by one blank. */
+/* Splits lines into words, which are separated by one blank. */
 
 /* Returns the next word of *@line, or NULL, and moves *@line past the blank after it. */
 char *jp_word_split(char **line);

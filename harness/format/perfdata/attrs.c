@@ -23,9 +23,9 @@ static enum jp_clock get_clock(const struct jp_perf_attr *attr)
 	return attr->config == JP_PERF_SW_TASK_CLOCK ? JP_CLOCK_TASK : JP_CLOCK_CPU;
 }
 
-/* Returns the period in every sample's record, or 0 if it varies. The period of a clock follows
- * from its frequency (perf_swevent_init_hrtimer(), kernel/events/core.c); that of a counter follows
- * the load. */
+/* Returns the period that every sample of the event has, or 0 if it varies. The period of a clock
+ * follows from its frequency (perf_swevent_init_hrtimer(), kernel/events/core.c); that of a counter
+ * follows the load. */
 static uint64_t get_period(const struct jp_perf_attr *attr)
 {
 	if (!(attr->sample_type & JP_PERF_SAMPLE_PERIOD) || !attr->sample_period)
@@ -143,8 +143,8 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 
 void jp_perf_attrs_set_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 {
-	/* Return early: either all attrs have this machine, or the file has no such feature and
-	 * each attr guesses its own. */
+	/* Return early if the attr has its machine already: then all attrs have it. Or the file has
+	 * no feature that names a machine, and each attr guesses its own. */
 	if (attrs->e_machine == e_machine)
 		return;
 	attrs->e_machine = e_machine;
@@ -152,9 +152,9 @@ void jp_perf_attrs_set_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 		attrs->all[i].layout.machine = jp_machine_find(e_machine);
 }
 
-/* Returns the attr of a record whose id is unknown, or -1. An unfinished file may lack ids. Its
- * samples then belong to the only event that is no dummy; other records can be read if their sample
- * ids have the same layout for all attrs. */
+/* Returns the index of the attr of a record whose id is unknown, or -1. An unfinished file may lack
+ * ids. Its samples then belong to the only event that is no dummy event; other records can be read
+ * if their sample ids have the same layout for all attrs. */
 static int64_t find_attr_without_id(const struct jp_perf_attrs *attrs,
 				    const struct jp_perf_record *record)
 {
@@ -193,7 +193,7 @@ int64_t jp_perf_attrs_find(struct jp_perf_attrs *attrs, const struct jp_perf_rec
 	if (record->type == JP_PERF_RECORD_SAMPLE ? !first->id : !first->end_id)
 		return attrs->differ && record->type == JP_PERF_RECORD_SAMPLE ? -1 : 0;
 	id = jp_perf_record_id(first, record);
-	if (!id) /* perf synthesized the record, so it belongs to no event */
+	if (!id) /* perf synthesized the record, which belongs to no event */
 		return 0;
 	if (id != attrs->last_id) {
 		attr = jp_map_find(&attrs->by_id, id);

@@ -20,13 +20,15 @@ struct jp_perf_attrs {
 	struct jp_perf_attr_entry *all;
 	size_t count, capacity;
 	uint32_t e_machine;
-	bool swapped;         /* attrs that are added have the other byte order */
-	bool ids_missing;     /* some ids of the added attrs are cut off */
-	bool differ;          /* layouts differ: to read a record, find its attr first */
+	bool swapped;     /* the file, and so each added attr, has the other byte order */
+	bool ids_missing; /* some ids of the added attrs are cut off at the end of the file */
+	bool differ; /* the layouts of the attrs differ, so a record can be read only after its attr
+			is found */
 	struct jp_map by_id;  /* event id -> index of the attr */
-	uint64_t last_id;     /* id of the last lookup */
-	size_t last;          /* attr of @last_id */
-	uint64_t unknown_ids; /* records with an id of no attr, read with the first attr */
+	uint64_t last_id;     /* id that was looked up last */
+	size_t last;          /* index of the attr of @last_id */
+	uint64_t unknown_ids; /* number of records whose id belongs to no attr; they are read with
+				 the first attr */
 };
 
 /* Adds the attr in the @size bytes at @bytes, and its @nr_ids ids (u64, unaligned) at @ids. Returns
@@ -35,7 +37,7 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 			      const void *ids, size_t nr_ids);
 /* Sets the machine (elf.h) whose registers the samples hold. */
 void jp_perf_attrs_set_machine(struct jp_perf_attrs *attrs, uint32_t e_machine);
-/* Returns whether the event's times are CLOCK_MONOTONIC. */
+/* Returns whether the times in the event's records are CLOCK_MONOTONIC. */
 bool jp_perf_is_monotonic(const struct jp_perf_attr *attr);
 /* Returns the index of the attr of @record, or -1 if it is unknown. */
 int64_t jp_perf_attrs_find(struct jp_perf_attrs *attrs, const struct jp_perf_record *record);

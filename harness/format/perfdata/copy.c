@@ -15,7 +15,8 @@ struct feature {
 	struct jp_bytes payload;
 };
 
-/* An attr of @size bytes at @at in attrs, and the section of its ids in ids. */
+/* An entry of the attrs section: an attr, of @size bytes at offset @at of copy->attrs, and the
+ * place of its ids in copy->ids. */
 struct attr_entry {
 	size_t at, size;
 	struct jp_perf_section ids;
@@ -30,7 +31,8 @@ struct jp_perf_copy {
 	struct jp_bytes attrs, ids; /* bytes of all @entries */
 	uint64_t data;              /* offset of the first record */
 	struct feature features[JP_PERF_FEATURES];
-	struct jp_bytes aux; /* feature AUXTRACE: offset and size of each AUX record */
+	struct jp_bytes
+		aux; /* contents of the feature AUXTRACE: offset and size of each AUX record */
 };
 
 static int add_bytes(struct jp_bytes *to, const void *from, size_t size)
@@ -51,8 +53,8 @@ static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t
 	return add_bytes(&copy->attrs, attr, size) ?: add_bytes(&copy->ids, ids, ids_size);
 }
 
-/* Reads the @section entry at offset @at. Returns its bytes, or NULL if it is not completely in the
- * file: the reader has reported a file that is cut short, but other users may change the file at
+/* Reads the @section at offset @at. Returns its bytes, or NULL if the file does not contain all of
+ * them: the reader has already rejected truncated files, but another user may change the file at
  * any time. */
 static const unsigned char *find_section(const struct jp_perf_source *source, uint64_t at,
 					 struct jp_perf_section *section)
@@ -223,7 +225,8 @@ int jp_perf_copy_end(struct jp_perf_copy *copy)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++)
 		count += copy->features[i].there;
-	/* The table directly follows the data; it is written when the offsets are known. */
+	/* The table of features directly follows the data. It is written when the offsets of the
+	 * features are known. */
 	jp_output_put(copy->output, table, count * sizeof(*table));
 	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++) {
 		const struct feature *feature = &copy->features[i];

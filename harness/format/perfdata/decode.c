@@ -48,7 +48,8 @@ void jp_perf_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
 
 	if (!(attr->flags & JP_PERF_ATTR_SAMPLE_ID_ALL))
 		return;
-	/* The order is TID TIME ID STREAM_ID CPU IDENTIFIER; offsets count from the end. */
+	/* Fields of a sample id in order: TID TIME ID STREAM_ID CPU IDENTIFIER. Their offsets count
+	 * from the record's end. */
 	identifier = place_field(type, JP_PERF_SAMPLE_IDENTIFIER, &back);
 	layout->end_cpu = place_field(type, JP_PERF_SAMPLE_CPU, &back);
 	place_field(type, JP_PERF_SAMPLE_STREAM_ID, &back);
@@ -118,7 +119,7 @@ static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *
 		regs->known |= UINT64_C(1) << one->number;
 		regs->r[one->number] = value;
 	}
-	/* A writer that does not know flags and segments writes 0 for all. */
+	/* A writer that does not know flags and segments writes 0 for all of them: accept that. */
 	event->sample.regs_impossible &= modes != 0;
 	event->sample.regs = regs;
 	return true;
@@ -178,7 +179,8 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	if (type & JP_PERF_SAMPLE_CALLCHAIN) {
 		if (!jp_perf_take_word(&rest, &event->sample.nr_chain))
 			return "room in the sample for a callchain";
-		/* Aligned, as the record is aligned and only 64-bit words precede the chain. */
+		/* The cast is safe: the record is aligned, and only 64-bit words precede the
+		 * chain. */
 		event->sample.chain = (const uint64_t *)rest.at;
 		if (!jp_perf_skip(&rest, event->sample.nr_chain, sizeof(uint64_t)))
 			return "a callchain that fits into its sample";
@@ -237,7 +239,7 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	unsigned int mode = record->misc & JP_PERF_MISC_CPUMODE;
 
 	event->type = JP_EVENT_MAP;
-	/* Do not clear the whole union, which would double the cost. */
+	/* Set only this member: clearing the whole union would double the cost. */
 	event->map = (typeof(event->map)){.name = find_name(layout, record,
 							    protection ? 72
 							    : two      ? 64

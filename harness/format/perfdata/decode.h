@@ -18,7 +18,7 @@ struct jp_perf_layout {
 	bool deferred;     /* the user part may follow in a later record */
 	/* Offsets from the start of a sample; 0: absent. */
 	uint16_t ip, tid, time, id, cpu, period;
-	uint16_t fixed; /* offset of the first part of variable size */
+	uint16_t fixed; /* offset of the first field of variable size */
 	/* Offsets from the end of every other record (sample_id_all); 0: absent. */
 	uint16_t end_tid, end_time, end_id, end_cpu;
 	uint16_t trailer; /* size of the sample id */
@@ -28,10 +28,11 @@ struct jp_perf_layout {
 void jp_perf_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
 		    struct jp_perf_layout *layout);
 
-/* Returns whether an MMAP2 holds a build id in place of an inode. @record has at least 72 bytes. If
- * two events differ in attr.build_id, kernels 6.1 to 7.1 leave MISC_MMAP_BUILD_ID set on records
- * that hold an inode (fixed in 7.2). The byte where a build id's size would be reveals such
- * records: it is no valid size, and 0 for a device of major number 0 (overlayfs, tmpfs, btrfs). */
+/* Returns whether MMAP2 record @record, which has at least 72 bytes, contains a build id in place
+ * of an inode. If two events differ in attr.build_id, kernels 6.1 to 7.1 leave MISC_MMAP_BUILD_ID
+ * set on records that contain an inode (fixed in 7.2). The byte where a build id has its size
+ * reveals these records: it is no valid size, and 0 for a device of major number 0 (overlayfs,
+ * tmpfs, btrfs). */
 static inline bool jp_perf_has_build_id(const struct jp_perf_record *record)
 {
 	const unsigned char *bytes = (const unsigned char *)record;
@@ -41,10 +42,11 @@ static inline bool jp_perf_has_build_id(const struct jp_perf_record *record)
 }
 
 /*
- * Returns whether an MMAP2 holds protection and flags. Kernels 3.12 to 3.15, and the first kernels
- * of RHEL 7 (3.10), have the name at that offset. A protection is below 8, or the mode of a file in
- * records of perf inject --jit: two of its four bytes are 0 in any byte order. The first four bytes
- * of a name contain no two zeros, because a shorter name is a path or in brackets.
+ * Returns whether an MMAP2 record contains protection and flags. Records of kernels 3.12 to 3.15,
+ * and of the first kernels of RHEL 7 (3.10), have the name at that offset. A protection is below 8,
+ * or the mode of a file in records of perf inject --jit: two of its four bytes are 0 in any byte
+ * order. The first four bytes of a name contain no two zeros, because a shorter name is a path or
+ * in brackets.
  */
 static inline bool jp_perf_has_protection(const struct jp_perf_record *record)
 {

@@ -13,7 +13,8 @@ struct jp_perf_deferred_chain {
 	uint64_t cookie;
 	uint32_t tid;
 	uint32_t count;
-	size_t first; /* index in @ips, also the order of arrival */
+	size_t first; /* index of its first address in @ips, which also shows the order of arrival
+		       */
 };
 
 int jp_perf_deferred_add(struct jp_perf_deferred *deferred, const struct jp_event *event)
@@ -21,7 +22,8 @@ int jp_perf_deferred_add(struct jp_perf_deferred *deferred, const struct jp_even
 	size_t nr_ips = deferred->nr_ips + event->deferred.count;
 	struct jp_perf_deferred_chain *chain;
 
-	/* Reserve space for one more, so that an empty chain has an index of its own. */
+	/* Reserve room for one more address, so that an empty chain also gets an index of its
+	 * own. */
 	if (!jp_array_reserve(&deferred->ips, &deferred->ips_capacity, nr_ips + 1))
 		return -ENOMEM;
 	chain = jp_array_push(&deferred->chains, &deferred->count, &deferred->capacity);
@@ -62,7 +64,7 @@ static bool find_cookie(const struct jp_event *sample, uint64_t *cookie)
 	const uint64_t *chain = sample->sample.chain;
 
 	for (uint64_t i = 0; i + 1 < sample->sample.nr_chain; i++) {
-		/* Values after this marker are user data that may equal a marker. */
+		/* Stop at this marker: values after it are user data that may equal a marker. */
 		if (chain[i] == JP_CONTEXT_USER)
 			return false;
 		*cookie = chain[i + 1];
@@ -81,7 +83,7 @@ void jp_perf_deferred_join(const struct jp_perf_deferred *deferred, struct jp_ev
 	if (!find_cookie(sample, &key.cookie))
 		return;
 	sample->sample.chain_deferred = true;
-	/* Several events may have written the same chain: use the first. */
+	/* Several events may have recorded the same chain: use the first. */
 	jp_search(i, deferred->count, by_cookie(&deferred->chains[i], &key) < 0);
 	if (i == deferred->count)
 		return;

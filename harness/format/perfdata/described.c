@@ -6,7 +6,7 @@
 
 #include "harness/format/perfdata/swap.h"
 
-/* The unread rest of a feature, whose sizes are untrusted. */
+/* The unread rest of a feature. Sizes in it are untrusted. */
 struct feature_rest {
 	const unsigned char *at;
 	uint64_t size;
@@ -49,8 +49,8 @@ static bool is_same_attr(const struct jp_perf_attrs *attrs, const unsigned char 
 	return memcmp(&described, &held, sizeof(held)) == 0;
 }
 
-/* Returns whether @name is the name that our captures, like perf, give the event: with ":u" if no
- * event samples the kernel. */
+/* Returns whether @name is the name that this project's captures, like perf, give the event: with
+ * ":u" if no event samples the kernel. */
 static bool is_own_name(const struct jp_perf_attrs *attrs, const char *name, uint32_t size,
 			const struct jp_perf_attr *attr)
 {

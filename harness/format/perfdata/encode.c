@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The record that is being written. Bytes beyond the capacity are not written, but counted in
- * @used. */
+/* The buffer for the record that is being written. Bytes beyond its capacity are not written, but
+ * counted in @used. */
 struct space {
 	unsigned char *bytes;
 	size_t used, capacity;

@@ -19,5 +19,5 @@
 size_t jp_perf_encode(const struct jp_perf_layout *layout, const struct jp_event *event,
 		      void *record, size_t capacity);
 
-/* Changes only the range of @record, an MMAP or MMAP2. */
+/* Changes address, length and file offset of @record, an MMAP or MMAP2. */
 void jp_perf_encode_range(void *record, uint64_t addr, uint64_t len, uint64_t pgoff);

@@ -5,8 +5,9 @@
 
 /* One register of perf's numbering. */
 struct jp_machine_register {
-	signed char number; /* its DWARF number; -1: not stored (flags) */
-	/* Check of a register that is not stored: its bits in @mask equal @value in user space. */
+	signed char number; /* the register's DWARF number; -1: its value is not stored (flags) */
+	/* Check of a register that is not stored: in user space, its bits in @mask have the value
+	 * @value. */
 	uint64_t mask, value;
 };
 
@@ -18,10 +19,10 @@ struct jp_machine {
 	const struct jp_machine_register *registers; /* indexed by perf's numbers */
 	uint8_t nr_registers;
 	uint8_t ip, sp;  /* DWARF numbers: indices into jp_regs */
-	uint64_t mask;   /* all registers that perf requests, by perf's numbers; 0: captures request
-			    those of another machine */
-	uint16_t kernel; /* number of the machine whose 64-bit kernels run its programs; 0: its own
-			  */
+	uint64_t mask;   /* mask of all registers that perf requests, by perf's numbers; 0: captures
+			    request the registers of the @kernel machine */
+	uint16_t kernel; /* e_machine of the machine whose 64-bit kernels run this machine's
+			    programs; 0: its own kernels */
 	const struct jp_machine_frames *frames; /* rules for unwinding */
 };
 
@@ -31,7 +32,7 @@ const struct jp_machine *jp_machine_find(uint32_t e_machine);
 const struct jp_machine *jp_machine_compat(const struct jp_machine *machine);
 /* Returns the machine called @name, or NULL if it is not built in. */
 const struct jp_machine *jp_machine_named(const char *name);
-/* Returns the machine whose registers @mask requests, or NULL; if several have them, the machine
- * with the fewest others. For files without features, such as those that an old perf records into a
- * pipe. */
+/* Returns the machine that has the registers in @mask, or NULL; if several have them, the one with
+ * the fewest others. For files whose features name no machine, such as those that an old perf
+ * records into a pipe. */
 const struct jp_machine *jp_machine_guess(uint64_t mask);

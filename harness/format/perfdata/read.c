@@ -53,7 +53,7 @@ static void count_sample(struct jp_perfdata_summary *summary, uint64_t time)
 		summary->last_sample = time;
 }
 
-/* Shows that the record at offset @at of a large file is at work. */
+/* Reports progress in a large file: the record at offset @at is read. */
 static void show_progress(const struct jp_perf_reader *reader, uint64_t at)
 {
 	const uint64_t size = reader->source.size;
@@ -109,7 +109,8 @@ static int deliver(void *context, const struct jp_pending *pending)
 	return reader->visit(reader->context, event);
 }
 
-/* A file of a folder, mapped until all are read, since records wait until they are due. */
+/* A file of a folder that perf record --threads wrote. It stays mapped until all files are read,
+ * since records wait in memory for their turn. */
 struct jp_perf_part {
 	struct jp_perf_source source;
 	char path[4096];
@@ -220,7 +221,7 @@ static void free_reader(struct jp_perf_reader *reader)
 	free(reader->parts);
 }
 
-/* A file that changed while it was read explains any other error. */
+/* If the file changed while it was read, reports this instead of any other error. */
 static int check_sources(const struct jp_perf_reader *reader)
 {
 	int ret = jp_source_check(&reader->source, reader->err);

@@ -97,7 +97,7 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 	return ret;
 }
 
-/* Reads features that reading the records does not need. */
+/* Reads a feature that is not needed to read the records. */
 static void read_optional_feature(struct jp_perf_reader *reader, uint64_t feature,
 				  const unsigned char *bytes, uint64_t size)
 {
@@ -194,8 +194,9 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 	return 0;
 }
 
-/* Returns the bytes of @section, or NULL and a message if they are not completely in the file.
- * @named_at: offset of the entry that describes the section; @what: its name in the message. */
+/* Returns the bytes of @section, or NULL and a message if the file does not contain all of them.
+ * @named_at: offset of the entry that describes the section; @what: the section's name in the
+ * message. */
 static const unsigned char *find_section(struct jp_perf_reader *reader,
 					 const struct jp_perf_section *section, uint64_t named_at,
 					 const char *what)
@@ -213,8 +214,8 @@ static const unsigned char *find_section(struct jp_perf_reader *reader,
 	return reader->source.map + section->offset;
 }
 
-/* Returns the ids in the section @ids. The writer may write ids last, so a truncated file may lack
- * them. */
+/* Returns the ids in the section @ids, or as many as the file contains: a writer may write ids
+ * last, so a truncated file may lack them. */
 static const unsigned char *find_ids(struct jp_perf_reader *reader, struct jp_perf_section *ids,
 				     uint64_t named_at)
 {
@@ -316,8 +317,9 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 	return 0;
 }
 
-/* Returns whether a file with a data size of 0 is finished: then the table of features starts where
- * records would, and its first entry holds an offset right after the table. */
+/* Returns whether a file is finished although its header states a data size of 0. Then the table of
+ * features starts where records would start, and its first entry contains an offset right after the
+ * table. */
 static bool is_finished(const struct jp_perf_reader *reader,
 			const struct jp_perf_file_header *header)
 {
@@ -375,7 +377,7 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 }
 
 /* Reads the first 16 bytes, which determine the byte order. Linux up to 3.3 wrote "PERFFILE" in
- * either order; there the header's size decides, which is below 2^32. */
+ * either byte order: for that magic, the header's size decides, which is below 2^32. */
 static int read_magic(struct jp_perf_reader *reader, struct jp_perf_file_header *header)
 {
 	size_t have;

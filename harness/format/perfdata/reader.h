@@ -19,35 +19,38 @@ struct jp_perf_reader {
 	struct jp_perf_rounds rounds;
 	struct jp_perf_attrs attrs;
 	struct jp_zstd *zstd;
-	struct jp_chunk *rest;   /* unpacked bytes of an incomplete record */
+	struct jp_chunk
+		*rest; /* the start of a record whose end is in the next compressed record */
 	struct jp_chunk *copies; /* copies of records that cannot be read in place */
 	jp_event_visit visit;
-	/* Callbacks for tools that rewrite the file, else NULL. @opened: called after the header
-	 * was read. @other: called in file order for each record that makes no event, @size bytes
-	 * with its payload; the end of a round comes after the records that it releases. Compressed
-	 * records are passed unpacked. A value other than 0 stops the reader. */
+	/* Callbacks for tools that rewrite the file; NULL: none. @opened is called after the
+	 * header was read. @other is called in file order for each record that makes no event,
+	 * with the record and its payload, @size bytes; for the end of a round, after the
+	 * records that it releases. Compressed records are passed unpacked. A value other than 0
+	 * stops the reader. */
 	int (*opened)(void *context);
 	int (*other)(void *context, const unsigned char *bytes, uint64_t size);
 	void *context;
 	struct jp_perfdata_summary *summary;
 	struct jp_error *err;
-	/* Only for jp_perfdata_read(): if samples have deferred callchains, the file is first read
-	 * to collect those. */
+	/* Only for jp_perfdata_read(): if samples have deferred callchains, the whole file is read
+	 * first to collect these. */
 	struct jp_perf_deferred deferred;
 	bool join_deferred, deferred_read;
 	struct jp_error cut;   /* message about a truncated file, reported after the file was read;
 				  "": complete */
-	bool report_build_ids; /* reports build ids as JP_EVENT_BUILD_ID */
+	bool report_build_ids; /* report build ids as events JP_EVENT_BUILD_ID */
 	const char *path;
 	struct jp_event event;
 	struct jp_regs regs;
 };
 
-/* Sets a message with the file and @offset. Returns -EINVAL. */
+/* Sets an error message with the file and @offset. Returns -EINVAL. */
 int jp_perf_fail(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int jp_perf_fail_memory(struct jp_perf_reader *reader);
-/* Records that the file is cut short at @offset; the first reason counts. Returns -ENODATA. */
+/* Records that the file is cut short at @offset, and why; only the first reason is kept. Returns
+ * -ENODATA. */
 int jp_perf_fail_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -55,8 +58,8 @@ int jp_perf_fail_cut(struct jp_perf_reader *reader, uint64_t offset, const char 
 uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at);
 uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *at);
 
-/* Reads the header, with attrs and features if it has them; the source is then at the first record.
- * Returns 0, or -errno and a message, like the functions below. */
+/* Reads the header, with attrs and features if the file has them. The source is then at the first
+ * record. Like the functions below, returns 0, or -errno and a message. */
 int jp_perf_read_header(struct jp_perf_reader *reader);
 /* Reads a feature of @size bytes at @bytes, which is at @offset in the file. */
 int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,

@@ -46,7 +46,7 @@ static struct jp_perf_record *copy_record(struct jp_perf_reader *reader, size_t 
 	return copy;
 }
 
-/* Passes on a record that makes no event. */
+/* Passes a record that makes no event to reader->other(). */
 static int pass_other(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size)
 {
 	return reader->other ? reader->other(reader->context, bytes, size) : 0;
@@ -54,7 +54,8 @@ static int pass_other(struct jp_perf_reader *reader, const unsigned char *bytes,
 
 static int finish_round(struct jp_perf_reader *reader, const unsigned char *bytes)
 {
-	/* The files of a folder have no common order. */
+	/* Rounds of one file of a folder say nothing about the other files: do not release
+	 * records. */
 	int ret = reader->nr_parts ? 0 : jp_rounds_finish(&reader->rounds);
 
 	return ret ? ret : pass_other(reader, bytes, sizeof(struct jp_perf_record));
@@ -191,8 +192,8 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 	return ret;
 }
 
-/* Returns the function that reports an incomplete record: if nothing follows the data, as in a
- * stream, the file is truncated; else it is malformed. */
+/* Returns the function that reports an incomplete record. If nothing can follow the data, as in a
+ * stream, the file is truncated; otherwise it is malformed. */
 static typeof(&jp_perf_fail) get_failure(const struct jp_perf_source *source)
 {
 	return !source->map || source->end >= source->size ? jp_perf_fail_cut : jp_perf_fail;
@@ -262,7 +263,7 @@ static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_
 	case JP_PERF_RECORD_AUXTRACE:
 		return skip_payload(reader, record, bytes, word, at);
 	case JP_PERF_RECORD_TRACING_DATA:
-		/* The size has 32 bits, and no padding follows the payload. */
+		/* This record's size field has 32 bits, and no padding follows the payload. */
 		attr_size = 0;
 		if (record->size >= sizeof(*record) + sizeof(attr_size))
 			attr_size = jp_perf_read32(reader, bytes + sizeof(*record));

@@ -16,8 +16,7 @@
 
 enum { MAX_FEATURE = 1 << 20, MAX_NAME = 255 };
 
-/* Returns whether a feature stays: it is in the tool's list, or it does not describe the
- * machine. */
+/* Returns whether the header keeps @feature. */
 static bool is_kept(unsigned feature)
 {
 	static const enum jp_perf_feature kept[] = {
@@ -111,7 +110,7 @@ static size_t match_variable(const unsigned char *text, size_t size, size_t *val
 	for (end = length + 1; end < size && text[end]; end++)
 		if (text[end] < ' ' && text[end] != '\t' && text[end] != '\n' && text[end] != 27)
 			return 0;
-	/* The dump ends within the text: the text contains no address. */
+	/* The text reaches the end of the dump, so it contains no address. */
 	if (end < size &&
 	    (end < sizeof(uint64_t) - 1 || (end < 2 * sizeof(uint64_t) && !is_text(text, end))))
 		return 0;
@@ -119,8 +118,9 @@ static size_t match_variable(const unsigned char *text, size_t size, size_t *val
 	return length;
 }
 
-/* Blanks VALUE, @value bytes after the @length bytes "NAME=" at @text, which are at offset @at in
- * the file. Fails if they are not there, because the dump was compressed. */
+/* Overwrites VALUE with blanks: @value bytes after the @length bytes "NAME=" at @text, which are at
+ * offset @at in the file. Fails if the file does not contain them there, because the dump was
+ * compressed. */
 static int blank_value(struct reducing *reducing, const unsigned char *text, size_t length,
 		       size_t value, uint64_t at)
 {
@@ -135,8 +135,8 @@ static int blank_value(struct reducing *reducing, const unsigned char *text, siz
 		   ?: blank_bytes(reducing, at + length, value, 'x');
 }
 
-/* Blanks values of environment variables in the dump of @size bytes at @stack, which is at @at in
- * the file. */
+/* Overwrites the values of environment variables with blanks in the stack dump of @size bytes at
+ * @stack, which is at offset @at in the file. */
 static int reduce_dump(struct reducing *reducing, const unsigned char *stack, size_t size,
 		       uint64_t at)
 {

@@ -4,9 +4,9 @@
 #include "harness/base/error.h"
 #include "harness/base/word_set.h"
 
-/* Texts in a perf.data that describe the machine where it was recorded. */
+/* Texts that stay in a perf.data and describe the machine where it was recorded. */
 struct jp_reduced {
-	struct jp_word_set processes; /* names */
+	struct jp_word_set processes; /* names of processes */
 	struct jp_word_set paths;     /* names of mappings */
 	struct jp_word_set variables; /* names of environment variables in stack dumps */
 	struct jp_word_set commands;  /* words of the command line in the header */

@@ -16,7 +16,7 @@ static inline uint64_t jp_perf_word(const void *at)
 	return value;
 }
 
-/* The unread rest of a record. Sizes in a file are untrusted and checked against it. */
+/* The unread rest of a record. Sizes that the file states are untrusted and checked against it. */
 struct jp_perf_rest {
 	unsigned char *at, *end;
 };

@@ -9,15 +9,16 @@
 /* A ring buffer into which the kernel writes an event's records; all zero: not mapped. */
 struct jp_perf_ring {
 	void *page;          /* the control page; the records follow it */
-	unsigned char *data; /* the records */
+	unsigned char *data; /* the bytes of the records */
 	size_t size;         /* bytes of @data, a power of two */
-	uint64_t tail, head; /* positions in the stream of bytes: read so far, written so far */
+	uint64_t tail, head; /* positions in the stream of bytes: @tail: read up to here; @head:
+				written up to here */
 };
 
 /* Maps a ring of @size bytes, a power of two of pages, for the event @fd. Returns 0 or -errno. */
 int jp_perf_ring_map(struct jp_perf_ring *ring, int fd, size_t size);
 void jp_perf_ring_unmap(struct jp_perf_ring *ring); /* Also for a ring that is not mapped. */
-/* Returns the address of the stream's byte @at. */
+/* Returns the address in the ring of byte @at of the stream. */
 static inline void *jp_perf_ring_address(const struct jp_perf_ring *ring, uint64_t at)
 {
 	return ring->data + (at & (ring->size - 1));
@@ -25,9 +26,9 @@ static inline void *jp_perf_ring_address(const struct jp_perf_ring *ring, uint64
 
 /* Updates @head with the position up to which the kernel has written. */
 void jp_perf_ring_load_head(struct jp_perf_ring *ring);
-/* Returns the next record before @head, or NULL at the end. The end is premature if @tail differs
- * from @head: then the ring is corrupt, which only a broken kernel causes. The record is in the
- * ring, valid until jp_perf_ring_release(). A record that wraps is copied to @whole:
+/* Returns the next record before @head, or NULL if there is none. If @tail then differs from @head,
+ * the ring is corrupt, which only a broken kernel causes. The record is in the ring and valid until
+ * jp_perf_ring_release(). A record that wraps around the ring's end is copied to @whole:
  * JP_PERF_RECORD_MOST bytes, aligned to 8. */
 struct jp_perf_record *jp_perf_ring_next(struct jp_perf_ring *ring, void *whole);
 /* Lets the kernel overwrite the records read so far. */

@@ -72,8 +72,8 @@ static void sift_down(struct jp_perf_rounds *rounds, size_t at)
 	runs[at] = moved;
 }
 
-/* Finds the runs of records that are due, since the records of each ring are already ordered.
- * Returns 0 or -ENOMEM. */
+/* Divides the due records into runs of ascending times, since the records of each ring are already
+ * ordered. Returns 0 or -ENOMEM. */
 static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 {
 	size_t from, end;
@@ -100,7 +100,7 @@ static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 	return 0;
 }
 
-/* Drops the delivered records; the others keep their order. */
+/* Removes the delivered records from the list; the other records keep their order. */
 static void drop_delivered(struct jp_perf_rounds *rounds, uint64_t limit)
 {
 	size_t kept = 0;

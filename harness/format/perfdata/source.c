@@ -118,7 +118,7 @@ static void populate_pages(struct jp_perf_source *source, uint64_t to)
 
 		if (size > WINDOW)
 			size = WINDOW;
-		/* Ignore errors: this is only an optimization, which old kernels reject. */
+		/* Ignore errors: the call is only an optimization, which old kernels reject. */
 		madvise((void *)(source->map + source->populated), size, MADV_POPULATE_READ);
 		source->populated += size;
 	}
@@ -197,7 +197,7 @@ int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipp
 	for (*skipped = 0; *skipped < size;) {
 		size_t step = size - *skipped < CHUNK ? size - *skipped : CHUNK, have;
 
-		if (source->map) { /* does not touch the pages */
+		if (source->map) { /* skips without reading the pages */
 			uint64_t left = source->end - source->at;
 
 			*skipped = size < left ? size : left;

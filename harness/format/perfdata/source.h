@@ -10,7 +10,7 @@
 /* Reads the bytes of a perf.data. A regular file is mapped and read in place; a stream is read in
  * chunks. Both keep bytes only as long as records need them. */
 
-/* Memory for records outside the mapped file, freed with the last reference. */
+/* Reference-counted memory for records that are not in the mapped file. */
 struct jp_chunk {
 	size_t refs, capacity, used;
 	unsigned char *bytes;
@@ -47,7 +47,7 @@ void jp_source_close(struct jp_perf_source *source);
  * or no memory. */
 const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, size_t *have,
 				    struct jp_error *err);
-/* Consumes @size peeked bytes. */
+/* Consumes @size bytes that jp_source_peek() has returned. */
 void jp_source_advance(struct jp_perf_source *source, size_t size);
 /* Consumes @size bytes, which may be any number. Stores in *@skipped how many of them existed.
  * Returns 0, or -EIO and a message. */

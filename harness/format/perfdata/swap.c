@@ -34,7 +34,7 @@ void jp_perf_swap_record_header(struct jp_perf_record *header)
 
 void jp_perf_swap_file_header(struct jp_perf_file_header *header)
 {
-	enum { HOSTNAME = 3 }; /* always present */
+	enum { HOSTNAME = 3 }; /* bit of this feature, which every file has */
 	struct jp_perf_file_header longs;
 
 	swap_words((unsigned char *)header, (unsigned char *)(header + 1));
@@ -99,7 +99,8 @@ static bool swap_raw(struct jp_perf_rest *rest)
 	return true;
 }
 
-/* Stops at sizes that exceed the sample; the decoder reports them. */
+/* Swaps the fields of a sample. Stops at a size that exceeds the sample; the decoder reports
+ * that. */
 static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_record *record)
 {
 	unsigned char *bytes = (unsigned char *)record, *stack;
@@ -138,7 +139,7 @@ static void swap_mmap2(struct jp_perf_record *record, unsigned char *end)
 {
 	unsigned char *bytes = (unsigned char *)record;
 
-	/* Restore the bytes after offset 40, then swap the fields. */
+	/* Undo the swap of the bytes from offset 40 on, then swap the single fields. */
 	swap_words(bytes + 40, end);
 	if (!jp_perf_has_build_id(record)) {
 		swap_words(bytes + 40, bytes + 64);

@@ -51,7 +51,7 @@ void jp_perfdata_round(struct jp_perfdata_writer *writer)
 	};
 
 	jp_perfdata_put(writer, &round, sizeof(round));
-	/* If the writer is killed, the file can be read up to here. */
+	/* Flush, so that the file can be read up to here if the writer is killed. */
 	jp_output_flush(writer->output);
 }
 
@@ -146,7 +146,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 		free_writer(writer);
 		return NULL;
 	}
-	/* Data size 0, as in a perf.data whose writer died. */
+	/* State a data size of 0, as in a perf.data whose writer died. */
 	write_header(writer, 0, none, 0);
 	jp_output_flush(writer->output);
 	return writer;
@@ -253,8 +253,8 @@ int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_
 	if (jp_output_at(writer->output) == writer->data)
 		jp_perfdata_round(writer);
 	end = table_at = jp_output_at(writer->output);
-	/* The table of features directly follows the data; it is written when the offsets are
-	 * known. */
+	/* The table of features directly follows the data. It is written when the offsets of the
+	 * features are known. */
 	jp_perfdata_put(writer, table, sizeof(table));
 	for (unsigned int i = 0; i < NR; i++) {
 		table[i].offset = jp_output_at(writer->output);

@@ -13,7 +13,7 @@ struct jp_perf_attr;
 struct jp_perfdata_writer;
 
 struct jp_perfdata_event {
-	const struct jp_perf_attr *attr; /* the first 120 bytes are written */
+	const struct jp_perf_attr *attr; /* the attr, whose first 120 bytes are written */
 	const char *name;                /* "cpu-clock:u" */
 };
 
@@ -26,7 +26,8 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id);
 /* Appends complete records. */
 void jp_perfdata_put(struct jp_perfdata_writer *writer, const void *records, size_t size);
-/* Appends FINISHED_ROUND: later records are not older than the newest of the round before. */
+/* Appends FINISHED_ROUND: promises that later records are not older than the newest record of the
+ * previous round. */
 void jp_perfdata_round(struct jp_perfdata_writer *writer);
 /* Returns 0, or -errno of the first failed write. */
 int jp_perfdata_error(const struct jp_perfdata_writer *writer);
@@ -34,5 +35,5 @@ int jp_perfdata_error(const struct jp_perfdata_writer *writer);
  * times of the first and last sample, ns. Returns 0, or -errno and a message. */
 int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_t last,
 		      struct jp_error *err);
-/* Closes and removes the file after a failed recording, and frees @writer. */
+/* Closes and removes the incomplete file after a failed recording, and frees @writer. */
 void jp_perfdata_remove(struct jp_perfdata_writer *writer);

@@ -71,7 +71,7 @@ int jp_zstd_decompress(struct jp_zstd *zstd, const void *in, size_t size, unsign
 		if (ZSTD_isError(hint))
 			return jp_fail(err, EINVAL, "zstd: %s", ZSTD_getErrorName(hint));
 		*used = output.pos;
-		/* Only a completely filled output may leave data inside zstd. */
+		/* zstd may hold back more data only if the output buffer is completely filled. */
 		if (input.pos == input.size && output.pos < output.size)
 			return 0;
 	}

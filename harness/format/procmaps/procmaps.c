@@ -15,7 +15,7 @@ static bool parse_number(struct cursor *line, unsigned int base, uint64_t max, u
 {
 	const char *start = line->at;
 
-	/* The loop ends at the newline at the latest, because it is no digit. */
+	/* The loop ends at the newline at the latest, since a newline is no digit. */
 	for (*value = 0;; line->at++) {
 		unsigned int digit = 99;
 

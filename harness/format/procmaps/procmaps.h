@@ -14,8 +14,8 @@ struct jp_procmap {
 	char shared;  /* 's' or 'p' */
 	uint32_t maj, min;
 	uint64_t ino;
-	/* "" if the line has none. "\012" is decoded to a newline. A " (deleted)" at the end stays,
-	 * as in the kernel's MMAP2 records. */
+	/* Name of the mapping; "" if the line has none. "\012" is decoded to a newline. A "
+	 * (deleted)" at the end stays, as in the kernel's MMAP2 records. */
 	const char *name;
 };
 
@@ -25,6 +25,7 @@ struct jp_procmap {
 int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, size_t *count,
 		      struct jp_error *err);
 bool jp_procmap_same_file(const struct jp_procmap *one, const struct jp_procmap *other);
-/* Returns the end of the file that @maps[0] begins, with the memory behind that the file does not
- * fill. The program loader may map all of that with the protection of the first segment. */
+/* Returns the end of the file whose first mapping is @maps[0], including the memory after it that
+ * the file does not fill; stops before another executable mapping of the file. The program loader
+ * may first map all of this with the protection of the first segment. */
 uint64_t jp_procmap_loaded_end(const struct jp_procmap *maps, size_t count);

@@ -58,7 +58,7 @@ int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const c
 
 	while (!failed && at < text + size)
 		failed = parse_snapshot(snapshots, name, &at, text, text + size, err);
-	/* Sort by time, because the first snapshot of a process has a special meaning. */
+	/* Sort by time, so that the first snapshot of a process is its earliest. */
 	if (snapshots->count)
 		qsort(snapshots->list, snapshots->count, sizeof(*snapshots->list), by_time);
 	return failed;

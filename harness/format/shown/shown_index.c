@@ -153,7 +153,8 @@ static int load_line(struct jp_shown_files *all, const char *dir, char *line, st
 	return ret;
 }
 
-/* Fails if the folder contains files that are not in the index, or the reverse. */
+/* Fails if the folder contains more files than the index lists. All listed files were read
+ * already. */
 static int check_names(const struct jp_shown_files *all, const char *dir, struct jp_error *err)
 {
 	struct jp_folder_names names = {0};
