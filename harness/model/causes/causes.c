@@ -12,14 +12,14 @@ const char *const jp_cause_costs_text[] = {
 };
 
 static const struct jp_cause causes[] = {
-	/* stacks: mappings */
+	/* causes of broken stacks: mappings */
 	{"older-code", "code was mapped before the recording began, and no record announces it",
 	 "preexisting", JP_COSTS_STACKS},
 	{"attach-window", "code was mapped while the profiler attached, and no record announces it",
 	 "attach", JP_COSTS_STACKS},
 	{"exec-while-disabled", "the process called exec while the events were off", "process-tree",
 	 JP_COSTS_STACKS},
-	/* stacks: walks */
+	/* causes of broken stacks: the walk along the stack */
 	{"jit-no-frame-pointer", "emitted code does not keep the frame pointer", "frame-pointers",
 	 JP_COSTS_STACKS},
 	{"library-no-frame-pointer", "the code of a file does not keep the frame pointer",

@@ -8,43 +8,46 @@
 struct jp_control;
 struct jp_replay;
 
-/* A mapping that a capture lacks on purpose, and the evidence for that. */
+/* A mapping that a control made the capture omit on purpose, and the evidence for that. */
 struct jp_left_out {
 	const struct jp_control *control;
 	const struct jp_evidence *evidence;
 	uint32_t pid;
 	uint64_t ip;
 	const struct jp_procmap *map;
-	const struct jp_event *act; /* the act that last gave @ip its mapping; or NULL */
+	const struct jp_event
+		*act; /* the last act of the truth that mapped memory at @ip; or NULL */
 };
 
-/* Events that a capture lacks, by time. */
+/* Events that a control left out, sorted by time. */
 struct jp_extras {
 	struct jp_event *events;
 	size_t count, capacity;
-	struct jp_replay *texts; /* owns their names */
+	struct jp_replay *texts; /* owns the names in @events */
 };
 
-/* A deliberate error of a capture, which judging must catch: every finding names the control as its
- * cause, and after the omissions are added back there is no finding. The functions read only the
- * run directory. A function that is NULL left out nothing of its kind. */
+/* A control is a deliberate error of a capture: the capture leaves out certain records, and judging
+ * must catch that. Every finding then names the control as its cause, and after the left-out events
+ * are added back there is no finding. The functions read only the run directory. NULL in place of a
+ * function: the control leaves out nothing of that kind. */
 struct jp_control {
-	const char *name; /* control=NAME of a case, and the cause */
-	/* Returns whether the control left out the mapping at @what->ip at @time, and fills
-	 * @what. */
+	const char *name; /* name of the control, as in control=NAME of a case; also the cause in
+			     findings */
+	/* Returns whether the control left out the mapping at @what->ip that existed at @time, and
+	 * fills @what. */
 	bool (*mapping)(struct jp_left_out *what, uint64_t time);
 	/* Describes why the capture lacks the mapping in @what. */
 	void (*describe)(const struct jp_left_out *what, char *text, size_t size);
-	/* Returns whether @pid made an exec between @from and @to that the capture was not to
-	 * record. */
+	/* Returns whether @pid called exec between @from and @to and the control left out that
+	 * exec. */
 	bool (*exec)(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to);
 	/* Returns whether the control left out the thread @tid and its name. */
 	bool (*thread)(const struct jp_evidence *evidence, uint32_t tid);
-	/* Adds all that it left out. Returns 0 or -ENOMEM. */
+	/* Adds to @extras all events that the control left out. Returns 0 or -ENOMEM. */
 	int (*add_back)(const struct jp_evidence *evidence, struct jp_extras *extras);
 };
 
-/* Returns the control, first by name, that left out the mapping of @what->ip in @what->pid, or
+/* Returns the first control by name that left out the mapping of @what->ip in @what->pid, or
  * NULL. */
 const struct jp_control *jp_left_out_mapping(struct jp_left_out *what, uint64_t time);
 /* Returns the control that left out an exec of @pid in [@from, @to], or NULL. */
@@ -53,12 +56,13 @@ const struct jp_control *jp_left_out_exec(const struct jp_evidence *evidence, ui
 /* Returns the control that left out thread @tid, or NULL. */
 const struct jp_control *jp_left_out_thread(const struct jp_evidence *evidence, uint32_t tid);
 
-/* Adds all that @control (NULL: none) left out. Returns 0 or -ENOMEM. */
+/* Stores in @extras all events that @control (NULL: none) left out. Returns 0 or -ENOMEM. */
 int jp_extras_of(struct jp_extras *extras, const struct jp_evidence *evidence,
 		 const struct jp_control *control);
 void jp_extras_free(struct jp_extras *extras);
 /* Adds one event and copies its texts; for add_back(). Returns 0 or -ENOMEM. */
 int jp_extras_add(struct jp_extras *extras, const struct jp_event *event);
-/* Adds the event that a record of @map would yield. Returns 0 or -ENOMEM. */
+/* Adds the mapping event that a capture would have recorded for @map of @snapshot. Returns 0 or
+ * -ENOMEM. */
 int jp_extras_add_map(struct jp_extras *extras, const struct jp_snapshot *snapshot,
 		      const struct jp_procmap *map);

@@ -18,8 +18,8 @@
 
 enum { LIMIT = 64 << 20, PATH_SIZE = 4096 };
 
-/* Builds @path of @name in @dir, and refuses links and FIFOs, which the file's reader would follow
- * or wait for. */
+/* Builds @path of file @name in folder @dir. Fails for links and FIFOs, which the file's reader
+ * would follow or wait for. */
 static int check_file(const char *dir, const char *name, char *path, struct jp_error *err)
 {
 	jp_cleanup_close int fd = -1;
@@ -69,8 +69,8 @@ static int load_intervals(struct jp_evidence *evidence, const char *path, struct
 	return jp_intervals_parse(&evidence->intervals, path, text, err);
 }
 
-/* Loads `watched`. Every runner since version 3 of the truth writes it, so beside an older truth it
- * is an alteration. Its times must agree with `capture`. */
+/* Loads the file `watched`. Every runner since version 3 of the truth writes it, so beside an older
+ * truth it was added later. Its times must agree with the file `capture`. */
 static int load_watched(struct jp_evidence *evidence, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;
@@ -100,7 +100,8 @@ static int load_denied(struct jp_evidence *evidence, const char *witness, struct
 	return 0;
 }
 
-/* `watched` states the number of samples, which reveals a missing or exchanged file. */
+/* Loads the file `witness`. The file `watched` states its number of samples, which reveals a
+ * missing or exchanged file. */
 static int load_witness(struct jp_evidence *evidence, const char *path, struct jp_error *err)
 {
 	const uint64_t stated = evidence->watched.witness;
@@ -228,7 +229,7 @@ uint64_t jp_evidence_start(const struct jp_evidence *evidence, uint32_t pid, uin
 
 	jp_search(i, truth->nr_incarnations,
 		  list[i].pid < pid || (list[i].pid == pid && list[i].before <= time));
-	/* A process whose program an exec replaces stays as old as it is. */
+	/* An exec does not make the process younger: go back to its first incarnation. */
 	while (i && !list[i - 1].first)
 		i--;
 	return i && list[i - 1].pid == pid ? list[i - 1].before : 0;

@@ -10,7 +10,8 @@
 /* Longest time until the kernel continues a throttled event, in ns: a tick with CONFIG_HZ=100. */
 enum { JP_THROTTLED_NS = 10000000 };
 
-/* One sample of the witness, the second clock on a workload's threads. */
+/* One sample of the witness, a second clock that samples the workload's threads independently of
+ * the capture. */
 struct jp_witness_sample {
 	uint64_t time, ip; /* ns by CLOCK_MONOTONIC; @ip may be the kernel's */
 	uint32_t pid, tid, cpu;
@@ -22,15 +23,17 @@ struct jp_witness_sample {
 
 /* Contents of the file `witness` of a run directory (harness/capture/witness.h). */
 struct jp_witnessed {
-	struct jp_witness_sample *samples; /* by tid, then time */
+	struct jp_witness_sample *samples; /* sorted by tid, then time */
 	size_t count;
 	uint64_t throttles; /* number of times that the kernel throttled the event in a thread */
-	uint64_t period;    /* ns of thread time between two samples */
-	char denied[256];   /* why the kernel refused, from DIR/witness.denied; "": it did not */
+	uint64_t period;    /* ns of a thread's CPU time between two samples */
+	char denied[256];   /* why the kernel refused the witness's events, from the file
+			       witness.denied; "": it did not */
 };
 
-/* Reads @path. Returns 0, or -errno and a message if it is no perf.data of one event whose samples
- * all have one period, a time, a thread and a CPU. */
+/* Reads the witness's samples from the perf.data @path. Returns 0, or -errno and a message if the
+ * file is no perf.data of one event whose samples all have the same period, and a time, a thread
+ * and a CPU. */
 int jp_witnessed_load(struct jp_witnessed *witnessed, const char *path, struct jp_error *err);
 void jp_witnessed_free(struct jp_witnessed *witnessed);
 /* Returns the index of the first sample of @tid that is not before @time. */

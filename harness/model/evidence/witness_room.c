@@ -3,14 +3,15 @@
 
 #include <math.h>
 
-/* In samples: effect of both clocks' phases at the start and the end of a stretch. */
+/* Number of samples by which the phases of both clocks at the start and the end of a stretch can
+ * change a count. */
 static const double ENDS = 2;
 /* The bounds below fail with a probability of exp(-K * K / 2), which is 5 * 10^-7. */
 static const double K = 5.39;
-/* In samples squared: the largest variance of one interruption. A context switch makes each clock's
- * phase uniform over its period: (1 + ratio^2) / 6. A stall as long as the witness's period delays
- * a sample of the witness for certain, and one of the capture with probability @ratio: ratio * (1 -
- * ratio). */
+/* Largest variance that one interruption adds to the difference of the counts, in samples squared.
+ * A context switch makes each clock's phase uniform over its period: (1 + ratio^2) / 6. A stall as
+ * long as the witness's period delays a sample of the witness for certain, and one of the capture
+ * with probability @ratio: ratio * (1 - ratio). */
 static const double VARIANCE = 0.25;
 /* An interruption shifts a timer's phase by less than a period, so a count changes by one sample at
  * most. Hoeffding's inequality bounds the sum by that range, and Bernstein's by the variance; the
@@ -25,7 +26,7 @@ double jp_witness_room(double steps, double expected, double ratio)
 	return fmax(ratio, 1) * (ENDS + fmin(K * sqrt(count), bernstein));
 }
 
-/* Chernoff's bound of a binomial distribution. */
+/* Uses Chernoff's bound of a binomial distribution. */
 bool jp_witness_exceeds(uint64_t more, uint64_t less, double odds)
 {
 	const double all = (double)more + (double)less, share = odds / (1 + odds);

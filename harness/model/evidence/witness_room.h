@@ -6,14 +6,15 @@
 
 /* Bounds on the chance difference between the sample counts of two clocks on the same threads. */
 
-/* In periods of the witness: a longer interval between two samples of a thread is a gap, in which a
- * switch or a stall may have shifted phases. Any value between one and two periods separates gaps
- * from ordinary intervals. */
+/* Shortest gap, in periods of the witness: a longer interval between two samples of a thread shows
+ * that a switch or a stall may have shifted the clocks' phases. Any value between one and two
+ * periods separates gaps from ordinary intervals. */
 #define JP_WITNESS_GAP 1.25
 
-/* Returns how many samples a count may differ by chance from @expected, which is @ratio times the
- * witness's count over the same time. @steps: number of interruptions of that time. */
+/* Returns by how many samples a count may differ by chance from @expected, which is @ratio times
+ * the witness's count over the same time. @steps: number of interruptions in that time. */
 double jp_witness_room(double steps, double expected, double ratio);
-/* Returns whether chance cannot explain that @more events of one kind occurred beside @less of
- * another kind, if @odds events of the first kind are expected for each event of the second. */
+/* Returns whether chance cannot explain that @more events of one kind occurred together with @less
+ * events of another kind, if @odds events of the first kind are expected for each event of the
+ * second. */
 bool jp_witness_exceeds(uint64_t more, uint64_t less, double odds);

@@ -17,22 +17,23 @@
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
 
-/* Bounds on a hostile tree. */
+/* Bounds on the number of files and the depth of a hostile folder. */
 enum { MOST_FILES = 1 << 20, MOST_DEPTH = 40 };
 
 struct held_file {
 	struct jp_build_id id;
-	char *path;  /* below the folder */
-	size_t name; /* offset of the last component */
+	char *path;  /* path of the file, relative to the folder */
+	size_t name; /* offset of the file's name in @path */
 };
 
 struct jp_elf_folder {
 	int fd;
 	char *path;
-	bool listed, cut;        /* all files were listed; some were left out */
-	struct held_file *by_id; /* sorted */
+	bool listed, cut; /* @listed: the folder was listed; @cut: some files were left out because
+			     of the bounds */
+	struct held_file *by_id; /* the files, sorted by build id */
 	size_t count, capacity;
-	struct held_file **by_name; /* sorted */
+	struct held_file **by_name; /* pointers to the files, sorted by name */
 };
 
 struct jp_elf_folder *jp_elf_folder_open(const char *path, struct jp_error *err)
@@ -73,7 +74,8 @@ void jp_elf_folder_free(struct jp_elf_folder *folder)
 	free(folder);
 }
 
-/* Adds the file @name of directory @dir, which is @path below the folder, if it is ELF. */
+/* Adds the file @name of directory @dir if it is an ELF file. @path: its path relative to the
+ * folder. */
 static int add_file(struct jp_elf_folder *folder, int dir, const char *name, const char *path)
 {
 	struct held_file *file, made = {.name = strlen(path) - strlen(name)};
@@ -162,8 +164,8 @@ static int compare_by_name(const void *left, const void *right)
 		       ?: strcmp((*a)->path, (*b)->path);
 }
 
-/* Lists the folder only once and only if needed: it may be large, and a file at its recorded path
- * is found without a list. */
+/* Lists the folder once, and only if needed: it may be large, and a file at its recorded path is
+ * found without the list. */
 static int list_all(struct jp_elf_folder *folder)
 {
 	int ret;
@@ -198,7 +200,8 @@ static const char *find_id(const struct jp_elf_folder *folder, const struct jp_b
 		       : NULL;
 }
 
-/* Returns the only file called @name; copies with the same build id count as one. */
+/* Returns the path of the only file called @name, or NULL. Copies with the same build id count as
+ * one file. */
 static const char *find_name(const struct jp_elf_folder *folder, const char *name,
 			     struct jp_error *err)
 {

@@ -23,14 +23,15 @@
 #include "harness/model/files/residence.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Limits for the perf maps read from one /tmp: their number, and their bytes. */
+/* Limits for the perf maps that are read from one /tmp: largest number, and largest sum of
+ * bytes. */
 enum { MOST_MAPS = 4096, MOST_OF_MAPS = 64 << 20 };
 
 struct jp_file_finder {
-	char *run;                   /* run directory that contains all files; NULL: this machine */
-	struct jp_elf_folder *given; /* folder of ELF files, or NULL */
+	char *run; /* run directory that contains all files to find; NULL: this machine does */
+	struct jp_elf_folder *given; /* the user's folder of ELF files, or NULL */
 	int root;                    /* copied root directory; -1: this machine's own root */
-	struct jp_text_pool headed;  /* path to its build id in the capture's header */
+	struct jp_text_pool headed;  /* path -> build id in the capture's header */
 	struct jp_map residences;    /* struct jp_residence, by pid */
 };
 
@@ -133,7 +134,7 @@ static const struct jp_residence *find_residence(struct jp_file_finder *finder, 
 	if (!residence)
 		return NULL;
 	*residence = (struct jp_residence){.root = -1, .inner = pid};
-	/* Processes of this machine do not run below a copied root. */
+	/* With a copied root, processes of this machine say nothing about recorded paths. */
 	if (pid && !finder->run && finder->root < 0)
 		jp_residence_of(pid, residence);
 	return residence;
@@ -148,11 +149,11 @@ uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid)
 
 bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path)
 {
-	/* A run directory has no other ELF files. */
+	/* In a run directory, all ELF files are those that inject made. */
 	return finder->run || jp_mapping_injected(path);
 }
 
-/* Returns the descriptor of @pid's root; -1: our own. */
+/* Returns the descriptor of @pid's root directory; -1: this process's own root. */
 static int find_root(struct jp_file_finder *finder, uint32_t pid)
 {
 	const struct jp_residence *residence = find_residence(finder, pid);
@@ -250,7 +251,7 @@ static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted
 		if (failed == -EEXIST && err)
 			ambiguous = *err;
 		if (place > JP_FILE_GIVEN && place < JP_FILE_CACHE)
-			place = JP_FILE_CACHE - 1; /* stop: there are no more candidates */
+			place = JP_FILE_CACHE - 1; /* end the search in the user's folder */
 	}
 	if (*ambiguous.text)
 		*err = ambiguous;

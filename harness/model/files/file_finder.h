@@ -8,21 +8,22 @@
 #include "harness/format/event.h"
 #include "harness/model/files/file_paths.h"
 
-/* Finds the files that a capture names: in a folder that the user gave, then on this machine or
- * below a copied root, in perf's search order. Files are untrusted: only regular files are opened,
- * no link is followed at the end of a path, and a file with another build id than the recorded one
- * is refused. */
+/* Finds the files whose paths a capture records: in a folder that the user names, then on this
+ * machine or below a copied root, in perf's search order. Files are untrusted: opens only regular
+ * files, follows no link at the end of a path, and refuses a file with another build id than the
+ * recorded one. */
 struct jp_file_finder;
 struct jp_file_finder *jp_file_finder_new(void);
 /* Returns a finder of the files of run directory @dir: its perf maps and the files that inject made
  * of jitdumps, and no other file of this machine. Returns NULL if there is no memory. */
 struct jp_file_finder *jp_file_finder_of_run(const char *dir);
 bool jp_file_finder_is_of_run(const struct jp_file_finder *finder);
-/* Returns whether all files are this machine's own. */
+/* Returns whether the finder searches this machine's own files, not a run directory, folder or
+ * copied root. */
 bool jp_file_finder_is_native(const struct jp_file_finder *finder);
-/* Makes the finder search folder @elf first (harness/model/files/elf_folder.h; NULL: none), and
- * below @root instead of this machine's root (NULL: this machine's). No ".." and no link leads out
- * of @root. Returns 0, or -errno and a message if either is not a folder. */
+/* Makes the finder search the user's folder @elf first (harness/model/files/elf_folder.h; NULL:
+ * none), and search below @root instead of this machine's root (NULL: this machine's root). No ".."
+ * and no link leads out of @root. Returns 0, or -errno and a message if either is not a folder. */
 int jp_file_finder_from(struct jp_file_finder *finder, const char *elf, const char *root,
 			struct jp_error *err);
 void jp_file_finder_free(struct jp_file_finder *finder);
@@ -34,37 +35,39 @@ const struct jp_build_id *jp_file_finder_build_id(struct jp_file_finder *finder,
 
 struct jp_found_file {
 	int fd;            /* -1: the file is in memory */
-	const void *image; /* if @fd is -1 */
+	const void *image; /* the file's bytes if @fd is -1 */
 	uint64_t size;
 	enum jp_file_place place;
 	char path[4096];
 };
-/* Finds the first file at @place or later; to continue, pass found->place + 1. Returns 0, or the
- * error for the recorded path itself: -ENOENT; -EACCES ...; -EINVAL or -ELOOP: no regular file;
- * -ESTALE: another build id; -ENODATA: no build id, or no ELF file. */
+/* Finds the first file with the wanted path and build id in @place or a later place; to continue,
+ * pass found->place + 1. Returns 0, or the error for the recorded path itself: -ENOENT; -EACCES
+ * ...; -EINVAL or -ELOOP: not a regular file; -ESTALE: another build id; -ENODATA: no build id, or
+ * not an ELF file. */
 int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
 		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err);
-/* Returns whether this machine's file at the wanted path was created or written after @since, so
- * that it cannot be the recorded file. Checks this only if no build id is known. */
+/* Returns whether the file at the wanted path on this machine was created or written after @since,
+ * so that it cannot be the recorded file. Only checks this if no build id is known; otherwise
+ * returns false. */
 bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
 			    time_t since);
-/* Opens the file at @path as @pid sees it. Returns 0 or -errno. */
+/* Opens the file at @path in the mount namespace of @pid. Returns 0 or -errno. */
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
 		      struct jp_found_file *found, struct jp_error *err);
-/* Opens the perf map of @pid: in its mount namespace under its pid there, else in /tmp. Returns 0
- * or -errno. */
+/* Opens the perf map of @pid: in the mount namespace of @pid, under the pid that it has there, else
+ * in this process's /tmp. Returns 0 or -errno. */
 int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
 		     struct jp_error *err);
-/* Calls @visit for each perf map, up to a limit, in the /tmp that @pid sees, with the pid in the
- * map's name. Stops at and returns the first nonzero result. */
+/* Calls @visit for each perf map, up to a limit, in the /tmp that @pid sees. @named: the pid in the
+ * map's name. Stops if @visit returns another value than 0, and returns that value. */
 int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,
 		      int (*visit)(void *context, uint32_t named,
 				   const struct jp_found_file *found),
 		      void *context);
-/* Returns whether @path has the form of names that inject gives to the files that it makes of
- * jitdumps. */
+/* Returns whether @path looks like the name of an ELF file that inject makes of a jitdump. */
 bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path);
-/* Returns a number that is equal for processes with the same files; 0: this process's files. */
+/* Returns a number that is equal for processes that see the same files; 0: those that this process
+ * sees. */
 uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid);
-/* Closes @found; may be called again. */
+/* Closes @found; a second call does nothing. */
 void jp_found_file_close(struct jp_found_file *found);

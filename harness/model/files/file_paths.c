@@ -20,7 +20,7 @@ int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *r
 	return -ENOENT;
 }
 
-/* Builds @path of the file that a .gnu_debuglink names. */
+/* Builds in @path the path of the file that the .gnu_debuglink of @wanted names. */
 static int build_link_path(enum jp_file_place place, const struct jp_wanted_file *wanted,
 			   char *path, size_t size)
 {

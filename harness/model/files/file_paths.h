@@ -9,14 +9,15 @@
 
 struct jp_wanted_file {
 	const char *path;      /* path as recorded */
-	struct jp_build_id id; /* expected build id; size 0: any */
-	uint64_t ino;          /* expected inode on this machine if no build id is known; 0: any */
-	const char *link;      /* the file's .gnu_debuglink; NULL: unknown */
-	uint32_t pid;          /* process that mapped it, for its mount namespace */
+	struct jp_build_id id; /* expected build id; size 0: any build id */
+	uint64_t ino; /* expected inode on this machine, if no build id is known; 0: any inode */
+	const char *link; /* contents of the file's .gnu_debuglink; NULL: unknown */
+	uint32_t pid;     /* process that mapped the file, whose mount namespace is searched */
 };
 /* Places of an ELF file or of its symbols, in perf's order. */
 enum jp_file_place {
-	JP_FILE_GIVEN, /* in the user's folder; one candidate for each value below the next place */
+	JP_FILE_GIVEN, /* in the user's folder: each value below the next place is one candidate
+			  there */
 	JP_FILE_CACHE = 16,   /* ~/.debug/.build-id/XX/YY/elf */
 	JP_FILE_CACHE_DEBUG,  /* ~/.debug/.build-id/XX/YY/debug */
 	JP_FILE_DEBUG_SUFFIX, /* /usr/lib/debug/PATH.debug */
@@ -25,14 +26,16 @@ enum jp_file_place {
 	JP_FILE_LINK,         /* .gnu_debuglink of PATH, beside it */
 	JP_FILE_LINK_DEBUG,   /* .gnu_debuglink in the folder .debug beside PATH */
 	JP_FILE_LINK_SYSTEM,  /* .gnu_debuglink in PATH's folder below /usr/lib/debug */
-	JP_FILE_ITSELF,       /* PATH; for [vdso] this process's */
+	JP_FILE_ITSELF,       /* PATH; for [vdso] this process's own vDSO */
 	JP_FILE_PLACES
 };
 
-/* Builds @path of @wanted in @place. Returns 0, or -ENOENT if it cannot be in that place. */
+/* Builds in @path the path of file @wanted in @place. Returns 0, or -ENOENT if the file cannot be
+ * in that place. */
 int jp_file_path_in(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
 		    size_t size);
-/* Builds @path of @recorded in run directory @run: inject's files are in jit/, perf's own beside
- * the jitdump. Ignores the recorded directory, since the run may have moved. */
+/* Builds in @path the path of the recorded file @recorded in run directory @run: files of
+ * jitproof's inject are in jit/, those of perf's inject beside the jitdump. Ignores the recorded
+ * directory, since the run directory may have been moved. */
 int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *recorded, char *path,
 			size_t size);

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns whether a confined process may read the file @path, which only root may read and which a
- * capture that belongs to root names: a program, or a jitdump or perf map without another hard link
- * (@alone). @head: the file's first @size bytes. For struct jp_readable
+/* Returns whether a process without root's rights may read @path, a file that only root may read
+ * and that a capture of root refers to: a program, or a jitdump or perf map that has no other hard
+ * link (@alone). @head: the file's first @size bytes. For struct jp_readable
  * (harness/base/delegate_open.h). */
 bool jp_harmless(const char *path, bool alone, const unsigned char *head, size_t size);

@@ -23,8 +23,9 @@ static bool file_holds(int fd, uint64_t offset, const unsigned char *bytes, uint
 	return true;
 }
 
-/* Returns whether the file has @load's .eh_frame where @record maps it: after the code, at a
- * multiple of 8. Ignores the zeros that terminate and pad it. An index is stored elsewhere. */
+/* Returns whether the file contains @load's .eh_frame where @record maps it: after the code, at a
+ * multiple of 8. Ignores the zeros that terminate and pad it. The file's .eh_frame_hdr is
+ * elsewhere. */
 static bool has_tables(int fd, const struct jp_event *record, const struct jp_code_load *load)
 {
 	const uint64_t behind = (load->size + 7) & ~UINT64_C(7);
@@ -47,7 +48,7 @@ const char *jp_injected_bytes_wrong(struct jp_file_finder *finder, const struct 
 	if (!jp_file_finder_injected(finder, record->map.name) ||
 	    jp_file_find(finder, &wanted, JP_FILE_GIVEN, &found, NULL))
 		return NULL;
-	/* A run's file always has a descriptor. */
+	/* A file in a run directory is never in memory only. */
 	if (!file_holds(found.fd, offsetof(Elf64_Ehdr, e_machine), (const unsigned char *)&machine,
 			sizeof(machine)))
 		cause = "other-machine";

@@ -6,18 +6,18 @@
 #include "harness/base/return_address.h"
 #include "harness/model/machine/machine.h"
 
-/* DWARF's numbers, which are also perf's: x0 to x28, the frame pointer x29, the link register x30,
- * sp; perf's pc has the number behind them. */
+/* Register numbers of DWARF, which are also perf's: x0 to x28, the frame pointer x29, the link
+ * register x30, sp. The next number is perf's pc. */
 enum { FP = 29, SP = 31, IP = 32, REGISTERS };
-/* x19 to x28, and the frame pointer. */
+/* Mask of the callee-saved registers: x19 to x28, and the frame pointer. */
 enum { SAVED = 0x7ff << 19 };
 /* A signed address has its signature in bits 48 to 54: Linux ignores the top byte of user
  * addresses, which have 48 bits unless a program asks for more
  * (arch/arm64/include/asm/pointer_auth.h). */
 #define SIGNATURE (UINT64_C(0x7f) << 48)
 
-/* The kernel has loaded as many bytes that it has not stored yet when it meets an absent page
- * (arch/arm64/lib/copy_template.S, from v4.3 on). */
+/* Largest number of bytes that the kernel has loaded but not stored yet when its copy of a stack
+ * meets an absent page (arch/arm64/lib/copy_template.S, from v4.3 on). */
 enum { UNDUMPED = 48 };
 
 /* A frame record is two words: the caller's frame pointer, and the return address above it. */
@@ -96,7 +96,8 @@ static const struct jp_machine_frames frames = {
 	.fp = FP,
 	.saved = SAVED,
 	.signature = SIGNATURE,
-	/* user_backtrace() of arch/arm64/kernel/perf_callchain.c: frames strictly progress. */
+	/* user_backtrace() of arch/arm64/kernel/perf_callchain.c requires that each frame is above
+	 * the last one. */
 	.upwards = true,
 	.undumped = UNDUMPED,
 	.step = step,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* 32-bit programs of x86, which x86-64 kernels run, too: their samples have the register numbers of
- * x86-64's, and their own frames. */
+/* 32-bit programs of x86, which x86-64 kernels also run. Their samples number registers like
+ * x86-64, but their frames have an own layout. */
 #include <elf.h>
 
 #include "harness/base/registry.h"
@@ -39,8 +39,8 @@ static const struct jp_machine_frames frames = {
 	.returns = jp_x86_returns,
 };
 
-/* PERF_REG_X86_*: ax bx cx dx si di bp sp ip, flags and segments (harness/model/machine/x86_64.c).
- * The code segment is that of 32-bit code. */
+/* The registers PERF_REG_X86_* in perf's order: ax bx cx dx si di bp sp ip, flags and segments (see
+ * harness/model/machine/x86_64.c). The code segment has the value of 32-bit code. */
 #define AS(dwarf)                                                                                  \
 	{                                                                                          \
 		.number = dwarf                                                                    \

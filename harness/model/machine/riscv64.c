@@ -5,15 +5,15 @@
 #include "harness/base/registry.h"
 #include "harness/model/machine/machine.h"
 
-/* DWARF's numbers are those of the ISA: x0 to x31, with the stack pointer x2 and the frame pointer
- * x8. They have none for the pc, which gets the number behind them: DWARF's 32 is a floating-point
- * register that no function preserves. */
+/* Register numbers of DWARF are those of the ISA: x0 to x31, with the stack pointer x2 and the
+ * frame pointer x8. DWARF has no number for the pc. It gets 32 here, which is a floating-point
+ * register in DWARF that no function preserves. */
 enum { SP = 2, FP = 8, IP = 32 };
-/* x8, x9, and x18 to x27. */
+/* Mask of the callee-saved registers: x8, x9, and x18 to x27. */
 enum { SAVED = 3 << 8 | 0x3ff << 18 };
 enum { RECORD = 16 }; /* bytes of a frame record */
-/* The kernel has loaded as many bytes that it has not stored yet when it meets an absent page
- * (arch/riscv/lib/uaccess.S, from v5.14 on). */
+/* Largest number of bytes that the kernel has loaded but not stored yet when its copy of a stack
+ * meets an absent page (arch/riscv/lib/uaccess.S, from v5.14 on). */
 enum { UNDUMPED = 56 };
 
 /* The frame pointer is the canonical frame address. The frame record below it is two words: the
@@ -103,7 +103,7 @@ static const struct jp_machine_frames frames = {
 	.fp = FP,
 	.fp_above = RECORD,
 	.saved = SAVED,
-	/* arch_stack_walk_user() of arch/riscv/kernel/stacktrace.c, from 5.15 to 7.3. */
+	/* as in arch_stack_walk_user() of arch/riscv/kernel/stacktrace.c, from 5.15 to 7.3 */
 	.link_first = true,
 	.undumped = UNDUMPED,
 	.step = step,
@@ -117,7 +117,7 @@ static const struct jp_machine_frames frames = {
 		.number = dwarf                                                                    \
 	}
 #define AS4(first) AS(first), AS(first + 1), AS(first + 2), AS(first + 3)
-/* PERF_REG_RISCV_*: pc, and x1 to x31. */
+/* The registers PERF_REG_RISCV_* in perf's order: pc, and x1 to x31. */
 static const struct jp_machine_register registers[] = {
 	AS(IP), AS(1), AS(2), AS(3), AS4(4), AS4(8), AS4(12), AS4(16), AS4(20), AS4(24), AS4(28),
 };

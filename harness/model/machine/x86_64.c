@@ -5,7 +5,7 @@
 #include "harness/base/registry.h"
 #include "harness/model/machine/x86.h"
 
-/* DWARF's numbers: rbx 3, rbp 6, rsp 7, r12..r15, rip 16. */
+/* Register numbers of DWARF: rbx 3, rbp 6, rsp 7, r12..r15, rip 16. */
 enum { FP = 6, SP = 7, IP = 16 };
 enum { SAVED = 1 << 3 | 1 << FP | 0xf << 12 };
 
@@ -27,8 +27,8 @@ static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void 
 	return JP_FRAME_STEPPED;
 }
 
-/* Returns the bytes of an instruction with one opcode byte, the operand byte @modrm and the byte
- * @sib behind it. */
+/* Returns the number of bytes of an instruction that has one opcode byte, the operand byte @modrm,
+ * and the byte @sib after it. */
 static unsigned measure_instruction(uint8_t modrm, uint8_t sib)
 {
 	static const uint8_t displacement[4] = {0, 1, 4, 0};
@@ -79,8 +79,8 @@ bool jp_x86_returns(const unsigned char *code, uint64_t size)
 	return size > prefixed && (code[prefixed] == RET || code[prefixed] == RET_POP);
 }
 
-/* sub, add, and with the stack pointer as operand; lea into it; enter. A push is recognized by its
- * distance. */
+/* Recognizes sub, add, and and with the stack pointer as operand; lea into it; enter. A push is
+ * recognized by its distance instead. */
 static bool allocates(const unsigned char *code, uint64_t size)
 {
 	enum {
@@ -122,10 +122,10 @@ static const struct jp_machine_frames frames = {
 	.allocates = allocates,
 };
 
-/* PERF_REG_X86_*: ax bx cx dx si di bp sp ip, flags and segments, r8 to r15. In user space
- * interrupts are enabled, and of the reserved flags only bit 1 may be set, which the CPU sets when
- * it returns from an exec. Segments are the 64-bit ones, in which Xen sets three more bits
- * (arch/x86/kernel/process_64.c, arch/x86/include/asm/segment.h,
+/* The registers PERF_REG_X86_* in perf's order: ax bx cx dx si di bp sp ip, flags and segments, r8
+ * to r15. In user space interrupts are enabled, and of the reserved flags only bit 1 may be set,
+ * which the CPU sets when it returns from an exec. Segments are the 64-bit ones, in which Xen sets
+ * three more bits (arch/x86/kernel/process_64.c, arch/x86/include/asm/segment.h,
  * xen/include/public/arch-x86/xen-x86_64.h). */
 #define AS(dwarf)                                                                                  \
 	{                                                                                          \
@@ -165,7 +165,7 @@ static const struct jp_machine x86_64 = {
 	.nr_registers = sizeof(registers) / sizeof(*registers),
 	.ip = IP,
 	.sp = SP,
-	.mask = 0xff0fff, /* without the segments */
+	.mask = 0xff0fff, /* all registers that perf requests: not the segments */
 	.frames = &frames,
 };
 JP_REGISTER(machine, x86_64);

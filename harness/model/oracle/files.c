@@ -6,12 +6,13 @@
 
 struct live_file {
 	uint64_t start, end;
-	size_t file; /* index of truth->files */
+	size_t file; /* index in truth->files */
 };
 
 static const struct jp_range_kind by_place = {.size = sizeof(struct live_file)};
 
-/* Ends file @one, which process @pid inherited by a fork, at @time. Returns 0 or -ENOMEM. */
+/* Records that process @pid unmapped file @one, which it had inherited by a fork, at @time. Returns
+ * 0 or -ENOMEM. */
 static int end_inherited(struct jp_truth_collector *collector, uint32_t pid,
 			 struct jp_truth_inherited *inherited, const struct live_file *one,
 			 uint64_t time)
@@ -30,8 +31,8 @@ static int end_inherited(struct jp_truth_collector *collector, uint32_t pid,
 	return jp_ranges_clear(&inherited->files, one->start, one->end);
 }
 
-/* Ends the files of @process that begin or end in [@addr, @addr + @len), each completely. Returns 0
- * or -ENOMEM. */
+/* Ends each file mapping of @process that begins or ends in [@addr, @addr + @len), as a whole.
+ * Returns 0 or -ENOMEM. */
 static int end_files(struct jp_truth_collector *collector, struct jp_truth_process *process,
 		     uint64_t addr, uint64_t len, uint64_t time)
 {

@@ -15,7 +15,8 @@ const struct jp_truth_activation *jp_truth_activation_at(const struct jp_truth *
 					 *end = activations + truth->nr_activations;
 	size_t i;
 
-	/* Samples are sorted by time, so mostly the hint or the activation after it matches. */
+	/* Samples are sorted by time, so mostly the activation @hint or the one after it
+	 * matches. */
 	if ((uintptr_t)hint >= (uintptr_t)activations && (uintptr_t)hint < (uintptr_t)end)
 		for (i = 0; i < 2 && hint < end; i++, hint++)
 			if (hint->tid == tid && hint->enter <= time &&
@@ -36,8 +37,8 @@ static bool same_stack(const struct jp_truth_activation *one,
 	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
 }
 
-/* Returns whether @ip is vDSO code that other code may run without a record. @within: the thread is
- * in a path, so only instructions that the recorded layout lacks count. */
+/* Returns whether @ip is code of the vDSO that other code may run without a record. @within: the
+ * thread is in a path, so this is only possible for instructions that the recorded layout lacks. */
 static bool is_vdso(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time,
 		    bool within)
 {

@@ -21,7 +21,7 @@ struct tasks_walk {
 	struct jp_map named;      /* tid -> its last name */
 };
 
-/* The time of a launch is unknown: it may be any earlier time. */
+/* Returns the start of the bracket of a task's creation; 0 for a launch, whose time is unknown. */
 static uint64_t get_start(const struct jp_event *act)
 {
 	return act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_LAUNCH ? 0 : act->before;
@@ -52,7 +52,7 @@ static struct jp_task *add_task(struct tasks_walk *walk, const struct jp_event *
 	return task;
 }
 
-/* Adds a name, possibly unknown yet, that is set in [@act->before, @act->after]. */
+/* Adds a thread's name, which may still be unknown, set in [@act->before, @act->after]. */
 static struct jp_task_name *add_name(struct tasks_walk *walk, const struct jp_event *act)
 {
 	size_t *last = jp_map_at(&walk->named, act->tid, sizeof(*last));
@@ -80,8 +80,9 @@ static struct jp_task *find_living(const struct tasks_walk *walk, uint32_t tid)
 	return index && *index ? &walk->tasks->tasks[*index - 1] : NULL;
 }
 
-/* Ends all threads at @act, an exec or the end of the process. The threads were certainly gone only
- * if the act has a duration: a process that reports its own end still exists. */
+/* Ends all threads of a process at @act, an exec or the end of the process. The threads are
+ * certainly gone only after an act with a duration: a process that reports its own end still
+ * exists. */
 static int end_tasks(struct tasks_walk *walk, const struct jp_event *act)
 {
 	size_t *head = jp_map_find(&walk->of_process, act->pid);
@@ -120,9 +121,9 @@ static void finish_tasks(struct tasks_walk *walk, const struct jp_event *act)
 			walk->tasks->tasks[at - 1].ended = act->after;
 }
 
-/* Ends the other threads. If a thread other than the main one calls exec, it takes over the main
- * one's tid (de_thread() in fs/exec.c): the main one ends, and the caller's own tid is not used
- * again. */
+/* Handles an exec: ends the other threads of the process. If a thread other than the main one calls
+ * exec, it takes over the tid of the main thread (de_thread() in fs/exec.c): the main thread ends,
+ * and the caller's own tid is not used again. */
 static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 {
 	struct jp_task *first = find_living(walk, act->pid),
@@ -151,7 +152,8 @@ static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 	fresh = add_task(walk, act);
 	if (!fresh)
 		return -ENOMEM;
-	/* It was not forked, unless the exec is the only event of a new process. */
+	/* The task was created by the exec, so not forked, unless the exec is the only event of a
+	 * new process. */
 	fresh->forked = act->task.how == JP_HOW_EXEC && !other;
 	return 0;
 }

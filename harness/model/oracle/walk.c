@@ -14,11 +14,12 @@ static uint64_t get_return_address(const struct jp_truth_code *code)
 	return code->addr + jp_truth_return_insn(code)->offset;
 }
 
-/* How a method steps out of a function, by the status of the function's call frame information. */
+/* How a method steps out of a function, which depends on the status of the function's call frame
+ * information. */
 enum step { BY_BP, BY_CFI, STOP };
 static const struct method {
 	enum step step[JP_CFI_STATUSES];
-	bool anywhere; /* the walk can read all memory, not only the dump */
+	bool anywhere; /* the method can read all memory, not only the dump */
 } methods[JP_METHODS] = {
 	[JP_CHAIN] = {{BY_BP, BY_BP, BY_BP}, true},
 	[JP_DUMP] = {{BY_BP, BY_CFI, STOP}, false},
@@ -34,7 +35,8 @@ struct oracle_walk {
 	const struct method *method;
 	struct jp_truth_stack *stack;
 	enum jp_method of;
-	/* S of each function of the activation, and of the activation that it interrupted. */
+	/* Stack pointer at the entry (S) of each function of the activation, and of each function
+	 * of the activation that it interrupted. */
 	const uint64_t *entries, *over_entries;
 	uint64_t time;
 	int64_t depth;
@@ -68,7 +70,7 @@ static enum step choose_step(const struct oracle_walk *walk, const struct jp_tru
 }
 
 /* Returns the index of the function to which functions[@depth] returns, or -1 for the native entry.
- * Functions that left by a jump have no frame. */
+ * Functions that jumped to the next one (tail calls) have no frame and are skipped. */
 static int64_t find_caller(const struct jp_truth_activation *activation, int64_t depth)
 {
 	do
@@ -85,7 +87,7 @@ static void add_seen(struct oracle_walk *walk, uint64_t address, uint64_t at)
 	stack->seen[stack->nr_seen++] = address;
 }
 
-/* Continues in the interrupted activation, below the handler's. */
+/* Continues the walk in the activation that the handler interrupted. */
 static bool walk_interrupted(struct oracle_walk *walk)
 {
 	const struct jp_truth_activation *interrupted = walk->activation->interrupted;
@@ -114,7 +116,8 @@ static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 	bool goes_on = activation->interrupted && jp_method_root(walk->of) == JP_DUMP;
 	uint32_t count = walk->root->count;
 
-	/* The handler has as many frames by frame pointers as by call frame information. */
+	/* Frame pointers and call frame information find the same number of frames in the
+	 * handler. */
 	if (other_stack)
 		count = activation->interrupted ? activation->root[JP_DUMP]->count : 1;
 	for (uint32_t i = first; i < count && i < walk->root->count; i++) {
@@ -149,7 +152,7 @@ static bool step_to_caller(struct oracle_walk *walk, int64_t from)
 static bool follows_detour(const struct oracle_walk *walk, const struct jp_truth_frames *frames)
 {
 	const struct jp_machine_frames *rule = walk->stack->machine->frames;
-	/* 0: the frame pointer was sampled, not read from the stack. */
+	/* 0 if the frame pointer is the sampled one, not read from the stack */
 	const uint64_t return_at = walk->stack->at[walk->stack->nr_seen - 1];
 
 	return walk->method->anywhere && frames && frames->detour &&
@@ -198,8 +201,8 @@ static bool step_misled(struct oracle_walk *walk)
 		return false;
 	}
 	add_seen(walk, word, 0);
-	/* If the word points into code that was left earlier, that code's rule leads back to true
-	 * frames. */
+	/* If the word points into code of a function that was left earlier, that function's rule
+	 * leads back to true frames. */
 	code = jp_truth_code_at(walk->truth, walk->activation->pid, word - 1, walk->time);
 	if (code && choose_step(walk, code) == BY_BP)
 		return step_bp(walk);
@@ -302,7 +305,7 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 				   .depth = depth,
 				   .insn = insn};
 
-	/* Handlers do not nest. */
+	/* A handler does not interrupt another handler. */
 	if (interrupted &&
 	    (interrupted->interrupted ||
 	     !jp_truth_place(stack->machine, interrupted, interrupted->interrupted_ip,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/oracle/path_position.h"
 
-/* State while walking inwards: the calling function, and its frame pointer. */
+/* State of a walk from the outermost function inwards: the calling function, and its frame
+ * pointer. */
 struct words_walk {
 	const struct jp_machine_frames *frames;
 	jp_truth_word report;
@@ -44,7 +45,7 @@ bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word report, vo
 	for (uint32_t d = 0; d < stack->depth; d++) {
 		const struct jp_truth_insn *insn = jp_truth_return_insn(functions[d]);
 
-		/* A function that left by a jump has no frame. */
+		/* A function that jumped to the next one (tail call) has no frame. */
 		if (!jp_truth_leaves(functions[d])) {
 			report_frame(&walk, insn, entry);
 			walk.caller = functions[d]->addr + insn->offset;

@@ -72,8 +72,8 @@ bool jp_mapping_same_name(const char *one, const char *other)
 {
 	const size_t a = strlen(one), b = strlen(other), shorter = a < b ? a : b;
 
-	/* A file's own name may end with " (deleted)": then one of the names can have that suffix
-	 * twice. */
+	/* The suffix " (deleted)" may also belong to the file's own name: one of the names can then
+	 * have it twice. */
 	return memcmp(one, other, shorter) == 0 &&
 	       (a == b || jp_mapping_name_length(a < b ? other : one) == shorter);
 }

@@ -7,10 +7,10 @@
 #include "harness/format/event.h"
 #include "harness/format/truth/format.h"
 
-/* Returns the backing that the name of a mapping record or maps line shows: "//anon", "",
- * "[anon:x]" -> ANON, "/memfd:..." -> MEMFD, "/dev/zero..." -> ZERO, "/SYSV..." -> SYSV,
- * "/dev/shm/NAME" -> SHM, "/anon_hugepage..." -> HUGETLB, "[heap]" -> HEAP, all else FILE (also
- * "[vdso]": it has call frame information). */
+/* Returns the kind of memory (backing) that the name in a mapping record or in a line of maps
+ * shows: "//anon", "", "[anon:x]" -> ANON, "/memfd:..." -> MEMFD, "/dev/zero..." -> ZERO,
+ * "/SYSV..." -> SYSV, "/dev/shm/NAME" -> SHM, "/anon_hugepage..." -> HUGETLB, "[heap]" -> HEAP, any
+ * other name -> FILE (also "[vdso]", which has call frame information). */
 enum jp_backing jp_mapping_backing(const char *name);
 
 /* Returns the length of @name without the " (deleted)" that follows the name of a file that was
@@ -20,7 +20,7 @@ size_t jp_mapping_name_length(const char *name);
 bool jp_mapping_same_name(const char *one, const char *other);
 /* Returns whether jitproof's or perf's inject creates files with names like @path. */
 bool jp_mapping_injected(const char *path);
-/* Returns whether code can be in the mapping of @event. It can if the mapping is executable. It
- * also can if a record without MISC_MMAP_DATA, as simpleperf writes them, states no protection, or
- * only reading of a file. */
+/* Returns whether code can be in the mapping of @event: the mapping is executable; or it is a
+ * record as simpleperf writes it, without MISC_MMAP_DATA, that states no protection, or only
+ * reading of a file. */
 bool jp_mapping_holds_code(const struct jp_event *event);

@@ -20,7 +20,7 @@ enum jp_place jp_place_of(enum jp_backing backing, const char *name)
 		return JP_PLACE_ANON;
 	case JP_BACKING_MEMFD:
 		return JP_PLACE_MEMFD;
-	case JP_BACKING_SHM: /* a path too, from which programs may run */
+	case JP_BACKING_SHM: /* a path in /dev/shm: programs may run from it */
 	case JP_BACKING_FILE:
 		return *name == '/' ? JP_PLACE_FILE : JP_PLACE_OTHER;
 	default:
@@ -93,7 +93,7 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 
 	found->epoch = process->epoch;
 	found->start = mapped ? mapping->start : before ? before->end : 0;
-	/* An exec removes other code, but a jitdump's times may be from another clock. */
+	/* Code from before an exec is gone, but a jitdump's times may be from another clock. */
 	if (!mapped && (mapping = jp_replay_find_as_perf(places->replay, process->pid, addr)) &&
 	    jp_mapping_injected(mapping->name)) {
 		found->start = jp_max(found->start, mapping->start);
@@ -146,8 +146,9 @@ static bool is_named_after(const char *path, const char *comm)
 	       (length == COMM_MOST || !name[length] || strcmp(name + length, " (deleted)") == 0);
 }
 
-/* Sets the main program: the file that exec maps first. If the process existed before the capture,
- * it is the file with the process's name, or else the first mapped file. */
+/* Sets the main program of a process to @name if that is the file that exec mapped first. If the
+ * process existed before the capture, its main program is the file with the process's name, or else
+ * the first mapped file. */
 static void note_program(struct jp_places *places, struct jp_places_process *process,
 			 const char *name)
 {
@@ -160,7 +161,8 @@ static void note_program(struct jp_places *places, struct jp_places_process *pro
 	start_epoch(places, process);
 }
 
-/* Call this after @event was applied: the replay owns the name. */
+/* Handles a mapping record after the replay has applied it, because the name belongs to the
+ * replay. */
 static int handle_map(struct jp_places *places, const struct jp_event *event)
 {
 	enum jp_place place = jp_place_of(jp_mapping_backing(event->map.name), event->map.name);
@@ -172,7 +174,8 @@ static int handle_map(struct jp_places *places, const struct jp_event *event)
 	process = jp_places_of(places, event->pid);
 	if (!process)
 		return -ENOMEM;
-	/* Exec may map only a program from memory (memfd_create and fexecve). */
+	/* After an exec, memory without a path can only be the program if it is a memfd
+	 * (memfd_create() and fexecve()). */
 	if (process->program_known || !jp_mapping_holds_code(event) ||
 	    event->map.prot == JP_PROT_READ ||
 	    (place != JP_PLACE_FILE && (place != JP_PLACE_MEMFD || !process->execs)))
@@ -200,7 +203,8 @@ static int handle_fork(struct jp_places *places, const struct jp_event *event)
 	child = jp_places_of(places, event->pid);
 	if (!child)
 		return -ENOMEM;
-	/* As in the replay, keep what is known if perf synthesized the FORK at time 0. */
+	/* Like the replay, ignore a FORK at time 0, which perf synthesized, if the child is known
+	 * already. */
 	if (event->time == 0 && child->program)
 		return 0;
 	child->program = event->task.there ? NULL : program;

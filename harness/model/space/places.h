@@ -7,44 +7,44 @@
 #include "harness/base/map.h"
 #include "harness/model/space/replay.h"
 
-/* The kind of memory at an address, by the name of the executable mapping; other mappings have no
- * code. */
+/* The kind of memory at an address, by the name of the executable mapping. Mappings that are not
+ * executable count as unmapped. */
 enum jp_place {
-	JP_PLACE_FILE,  /* a path */
+	JP_PLACE_FILE,  /* a file with a path */
 	JP_PLACE_ANON,  /* //anon, [anon:...], [stack], no name */
 	JP_PLACE_MEMFD, /* /memfd:... */
 	JP_PLACE_OTHER, /* vDSO, heap, /dev/zero, SysV, hugetlb, the kernel's own mappings */
 	JP_PLACE_UNMAPPED,
-	JP_PLACE_KERNEL, /* only for a sampled address: in the kernel */
-	JP_PLACE_GUEST,  /* only for a sampled address: in a virtual machine */
+	JP_PLACE_KERNEL, /* only for a sampled address, which is in the kernel */
+	JP_PLACE_GUEST,  /* only for a sampled address, which is in a virtual machine */
 	JP_PLACES,
-	JP_MAP_PLACES = JP_PLACE_UNMAPPED, /* places that a mapping record can have */
+	JP_MAP_PLACES = JP_PLACE_UNMAPPED, /* number of places that a mapping record can have */
 };
 extern const char *const jp_place_text[JP_PLACES];
 
-/* A process, as the names of its mappings show it. */
+/* A process and what the names of its mappings show about it. */
 struct jp_places_process {
 	uint32_t pid;
-	const char *program; /* file of the main program */
+	const char *program; /* path of the main program */
 	bool program_known;  /* @program is certain */
 	bool execs;          /* the process's exec was recorded */
-	/* State of the cache. */
+	/* State of the cache of stretches for this process. */
 	uint64_t generation; /* generation of its address space when @epoch was assigned */
-	uint64_t checked;    /* number of records applied at the last check */
-	uint32_t epoch;      /* identifies this state of this address space in the cache */
+	uint64_t checked;    /* jp_places.applied at the last check */
+	uint32_t epoch;      /* number of this state of this address space in the cache */
 };
 
-/* A cached range of one address space, mapped or not. */
+/* A stretch: a range of one address space that one mapping covers, or none. Cached. */
 struct jp_stretch {
 	uint64_t start, size;
-	const char *name; /* name of its mapping, valid as long as the replay; NULL: unmapped */
+	const char *name; /* name of the mapping, valid as long as the replay; NULL: unmapped */
 	uint32_t epoch;   /* 0: free entry */
 	uint8_t place;    /* enum jp_place */
 	uint8_t note;     /* a value for the caller; 0: not set yet */
 	bool root; /* threads and programs start in this mapping: main program, libc, ld.so */
 };
 
-/* Cached lookup of addresses in a capture without truth. */
+/* Cached lookup of the kind of memory at addresses, for a capture without truth. */
 struct jp_places {
 	struct jp_replay *replay;
 	struct jp_map processes; /* struct jp_places_process *, by pid */
@@ -58,7 +58,7 @@ struct jp_places *jp_places_new(struct jp_replay *replay);
 void jp_places_free(struct jp_places *places);
 /* Applies @event, which is not a sample, to the replay. Returns 0 or -ENOMEM. */
 int jp_places_apply(struct jp_places *places, const struct jp_event *event);
-/* Returns process @pid, created if it is new; it never moves. Returns NULL if there is no
+/* Returns process @pid, which is added if it is new and never moves, or NULL if there is no
  * memory. */
 struct jp_places_process *jp_places_of(struct jp_places *places, uint32_t pid);
 enum jp_place jp_place_of(enum jp_backing backing, const char *name);
@@ -68,8 +68,8 @@ void jp_places_check(struct jp_places *places, struct jp_places_process *process
 void jp_places_look_up(struct jp_places *places, const struct jp_places_process *process,
 		       uint64_t addr, struct jp_stretch *found);
 
-/* Returns whether @sample belongs to no known process: it is from a guest, whose mappings are not
- * recorded, or from a task that had exited (pid -1). */
+/* Returns whether @sample belongs to no known process: it is from a virtual machine, whose mappings
+ * are not recorded, or from a task that had exited (pid -1). */
 static inline bool jp_places_none(const struct jp_event *sample)
 {
 	const enum jp_cpu_mode mode = jp_event_cpu_mode(sample);
@@ -78,8 +78,9 @@ static inline bool jp_places_none(const struct jp_event *sample)
 	       sample->pid == UINT32_MAX;
 }
 
-/* Returns the range with @addr, valid until the next call. Call jp_places_check() for @process
- * after each applied event. No range includes the values of context markers. */
+/* Returns the stretch that contains @addr, valid until the next call. Call jp_places_check() for
+ * @process first if an event was applied since the last call. No stretch contains the value of a
+ * context marker. */
 static inline struct jp_stretch *
 jp_places_at(struct jp_places *places, const struct jp_places_process *process, uint64_t addr)
 {

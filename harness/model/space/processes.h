@@ -9,14 +9,17 @@
  * incarnation. */
 struct jp_process {
 	uint32_t pid;
-	struct jp_process *shares, *shared_by; /* ring of the processes in the same address space */
+	struct jp_process *shares,
+		*shared_by; /* links of the ring of processes that share an address space */
 };
 
-/* Rules for the per-process data. Each returns 0 or an error for jp_processes_apply(). */
+/* Callbacks for the data that the user of this file keeps per process. Each returns 0, or an error
+ * that jp_processes_apply() returns. */
 struct jp_process_rules {
-	size_t size; /* bytes of the data, which begins with struct jp_process and starts as zeros
-		      */
-	/* Ends the incarnation and drops its data. Called when no other process shares the data. */
+	size_t size; /* number of bytes of the data, which begins with struct jp_process and starts
+			as zeros */
+	/* Frees the data of an incarnation that ended. Called only when no other process shares the
+	 * data. */
 	int (*end)(void *context, struct jp_process *process, const struct jp_event *event);
 	/* Gives @child a copy of @parent's data, or the same data if they share a space. */
 	int (*inherit)(void *context, struct jp_process *child, struct jp_process *parent,
@@ -33,12 +36,12 @@ struct jp_processes {
 /* Returns process @pid, or NULL if there is none yet. Processes never move and are never
  * removed. */
 struct jp_process *jp_processes_find(struct jp_processes *processes, uint32_t pid);
-/* Returns process @pid, created if it is new, or NULL if there is no memory. */
+/* Returns process @pid, which is added if it is new, or NULL if there is no memory. */
 struct jp_process *jp_processes_at(struct jp_processes *processes, uint32_t pid);
 /* Applies EXEC, COMM with exec, FORK (except of a thread) and END to the event's process; ignores
  * other events. Returns 0, -ENOMEM, or the error of a callback. */
 int jp_processes_apply(struct jp_processes *processes, const struct jp_event *event);
-/* Returns each process once, in no order, then NULL; *@at starts as 0. */
+/* Returns the next process, in no particular order, or NULL after the last. *@at starts as 0. */
 struct jp_process *jp_processes_next(const struct jp_processes *processes, size_t *at);
 /* Frees all processes. The caller frees their own data first. */
 void jp_processes_free(struct jp_processes *processes);

@@ -11,20 +11,20 @@
 /* Small nodes keep insertions and copies on write cheap. */
 enum { FEWEST = 2, MOST = 16, MOST_BYTES = 192 };
 
-/* Start of every range. */
+/* The members with which every range begins. */
 struct extent {
 	uint64_t start, end;
 };
 
-/* A node of a B+ tree with ranges or child nodes. A copy shares the nodes that it did not
- * change. */
+/* A node of a B+ tree, which contains ranges or child nodes. Trees that were copied share the nodes
+ * that neither of them changed. */
 struct ranges_node {
 	size_t refs;
 	uint32_t level, count, capacity; /* @level: 0 for ranges; @count: never 0 */
 	uint64_t words[];
 };
 
-/* A child with the end of its last range, so that a search does not read grandchildren. */
+/* A child node, and the end of the last range in it, so that a search reads no grandchildren. */
 struct ranges_child {
 	uint64_t end;
 	struct ranges_node *node;
@@ -175,8 +175,9 @@ static int make_exclusive(struct jp_ranges **ranges)
 	return 0;
 }
 
-/* Makes the node in *@place exclusive, with at least @capacity, which is at most its count + 1. Its
- * children may stay shared. Returns the node, or NULL if there is no memory. */
+/* Makes the node in *@place exclusive, with room for at least @capacity items, which is at most
+ * their present number + 1. Its children may stay shared. Returns the node, or NULL if there is no
+ * memory. */
 static struct ranges_node *own_node(const struct jp_range_kind *kind, struct ranges_node **place,
 				    size_t capacity)
 {
@@ -233,8 +234,9 @@ static void remove_at(const struct jp_range_kind *kind, struct ranges_node *node
 		(node->count - index) * get_item_size(kind, node));
 }
 
-/* Splits the full child @i of @parent before a range is inserted at @addr. mmap() mostly gives
- * ascending or descending addresses: then the old node stays almost full. Else half of it moves. */
+/* Splits the full child @i of @parent before a range is inserted at @addr. mmap() mostly returns
+ * ascending or descending addresses: if @addr is at either end, leaves the old node almost full.
+ * Otherwise moves half of it. */
 static int split_child(const struct jp_range_kind *kind, struct ranges_node *parent, size_t i,
 		       uint64_t addr)
 {
@@ -296,8 +298,8 @@ static int insert_range(struct jp_ranges *ranges, const struct extent *range)
 	return -ENOMEM;
 }
 
-/* Moves the end of the first range below @node that ends above @addr to @end, or removes the range
- * if it becomes empty. All nodes on the path are exclusive. */
+/* Sets to @end the end of the first range below @node that ends above @addr, or removes that range
+ * if it becomes empty. All nodes on the path to it are exclusive. */
 static void shorten_in_node(const struct jp_range_kind *kind, struct ranges_node *node,
 			    uint64_t addr, uint64_t end)
 {

@@ -14,19 +14,20 @@
 struct mapped_space {
 	struct jp_process process;
 	struct jp_ranges *ranges; /* struct jp_mapping; NULL: none yet */
-	struct jp_ranges *older;  /* mappings from before the last exec's COMM; NULL: none */
-	struct jp_mapping *last;  /* last found mapping, or NULL */
+	struct jp_ranges
+		*older; /* mappings from before the last exec, which perf still finds; NULL: none */
+	struct jp_mapping *last; /* mapping that was found last, or NULL */
 	uint64_t generation;
-	uint64_t event,
-		before; /* number of the last event that changed it; generation before that event */
+	uint64_t event, before;  /* @generation: number of the last event that changed the space;
+				    @before: the generation before that event */
 	struct jp_extent change; /* range that the last event changed */
 	char comm[64];           /* 16 in the kernel; up to 64 for a kworker in /proc/PID/comm */
 };
 
 struct jp_replay {
 	struct jp_processes processes;
-	struct jp_text_pool texts;  /* names and build ids are few and repeat */
-	const struct jp_text *kept; /* last interned text */
+	struct jp_text_pool texts;  /* names and build ids, which are few and repeat */
+	const struct jp_text *kept; /* text that was added or found last */
 	uint64_t generations, events;
 };
 
@@ -70,7 +71,7 @@ static const char *intern_bytes(struct jp_replay *replay, const void *bytes, siz
 {
 	const struct jp_text *text = replay->kept;
 
-	/* Optimize consecutive records with the same text. */
+	/* Consecutive records often have the same text. */
 	if (!text || text->size != size || memcmp(text->bytes, bytes, size) != 0)
 		text = replay->kept = jp_text_keep(&replay->texts, bytes, size);
 	return text ? text->bytes : NULL;
@@ -83,7 +84,7 @@ const char *jp_replay_text(struct jp_replay *replay, const char *text)
 
 static struct mapped_space *find_space(const struct jp_replay *replay, uint32_t pid)
 {
-	/* The cast is safe: a lookup changes only the cached last process. */
+	/* The cast is safe: a lookup changes only the cache of the last process. */
 	return (struct mapped_space *)jp_processes_find((struct jp_processes *)&replay->processes,
 							pid);
 }
@@ -112,7 +113,7 @@ static void note_change(struct jp_replay *replay, struct mapped_space *space, ui
 	space->last = NULL;
 }
 
-/* Adjusts file offsets of the rest of a mapping. */
+/* Adjusts the file offset of a mapping after its first @by bytes were cut off. */
 static void advance(void *range, uint64_t by)
 {
 	struct jp_mapping *mapping = range;
@@ -123,13 +124,15 @@ static void advance(void *range, uint64_t by)
 static const struct jp_range_kind mappings = {.size = sizeof(struct jp_mapping),
 					      .advance = advance};
 
-/* Inode numbers are reused after a file is removed. */
+/* Returns whether two inode generations may be of one file. An inode number is reused after its
+ * file is removed. */
 static bool same_generation(uint64_t one, uint64_t other)
 {
 	return !one || !other || one == other;
 }
 
-/* A synthesized and a live record may describe one mapping, known since the first of them. */
+/* Returns whether @mapping describes the same mapping as @known: one record may be synthesized and
+ * the other live. The mapping then counts from the first record on. */
 static bool is_same_mapping(const struct jp_mapping *known, const struct jp_mapping *mapping)
 {
 	return known->start == mapping->start && known->end == mapping->end &&
@@ -139,7 +142,7 @@ static bool is_same_mapping(const struct jp_mapping *known, const struct jp_mapp
 	       known->code == mapping->code && same_generation(known->gen, mapping->gen);
 }
 
-/* Adds to @same the facts that only @mapping contains. Returns 0 or -ENOMEM. */
+/* Adds to the known mapping @same the facts that only @mapping contains. Returns 0 or -ENOMEM. */
 static int join_mapping(struct jp_replay *replay, struct mapped_space *space,
 			struct jp_mapping *same, const struct jp_mapping *mapping)
 {
@@ -150,7 +153,8 @@ static int join_mapping(struct jp_replay *replay, struct mapped_space *space,
 	if (!same)
 		return -ENOMEM;
 	same->pid = mapping->pid;
-	/* The generation may also show that another file has that inode: drop the cached file. */
+	/* The generation may also show that the inode belongs to another file now: drop the cached
+	 * file. */
 	if (!same->gen && mapping->gen) {
 		same->gen = mapping->gen;
 		same->file = NULL;
@@ -220,7 +224,7 @@ static int apply_map(struct jp_replay *replay, const struct jp_event *event)
 	return failed;
 }
 
-/* Merges the mappings of @space into those from before its exec, replacing older ones. */
+/* Before an exec: merges the mappings of @space into @older, where they replace what they cover. */
 static int keep_older(struct mapped_space *space)
 {
 	struct jp_ranges *older = space->older;
@@ -285,8 +289,8 @@ static int apply_fork(struct jp_replay *replay, const struct jp_event *event)
 {
 	const struct mapped_space *child = find_space(replay, event->pid);
 
-	/* perf synthesizes FORK at time 0 for existing tasks. Their maps may precede it in the file
-	 * and are more reliable. */
+	/* perf synthesizes a FORK at time 0 for each existing task. The records of the task's maps
+	 * may precede it in the file and are more reliable than a copy of the parent's. */
 	if (event->time == 0 && child && child->ranges && jp_ranges_from(child->ranges, 0))
 		return 0;
 	return jp_processes_apply(&replay->processes, event);

@@ -5,24 +5,25 @@
 #include "harness/format/truth/format.h"
 
 /* Replays events into the address spaces of processes over time, by the kernel's rules: fork copies
- * (clone(CLONE_VM) shares, which only the truth shows), exec and exit purge, threads share, and a
- * later record replaces earlier mappings in its range. A FORK synthesized at time 0 does not erase
- * what is known. A synthesized and a live record of one mapping count once. */
+ * the space (clone(CLONE_VM) shares it, which only the truth shows), exec and exit remove it,
+ * threads share it, and a later record replaces earlier mappings in its range. A FORK synthesized
+ * at time 0 does not erase what is known. A synthesized and a live record of one mapping count
+ * once. */
 struct jp_mapping {
 	uint64_t start, end, pgoff;
-	uint64_t since; /* time of the record; 0: unknown */
-	uint64_t at;    /* file offset of the record */
-	uint32_t pid;   /* pid in the record; a forked child keeps its parent's */
+	uint64_t since; /* time of the mapping record; 0: unknown */
+	uint64_t at;    /* file offset of the mapping record */
+	uint32_t pid; /* pid in the record; in a forked child the mapping keeps the parent's pid */
 	uint32_t maj, min;
 	uint64_t ino, gen;             /* @gen 0: unknown, as in synthesized records */
 	uint8_t prot;                  /* enum jp_prot */
 	bool code;                     /* result of jp_mapping_holds_code() */
 	uint32_t flags;                /* MAP_*, as recorded */
 	enum jp_backing backing;       /* result of jp_mapping_backing() */
-	const char *name;              /* as recorded; valid as long as the replay */
-	const unsigned char *build_id; /* 20 bytes max, NULL: none */
+	const char *name;              /* name as recorded, valid as long as the replay */
+	const unsigned char *build_id; /* at most 20 bytes; NULL: none */
 	uint8_t build_id_size;
-	void *file; /* the unwinder's cached object of this mapping */
+	void *file; /* for the unwinder: its cached object of the mapped file */
 };
 
 struct jp_replay;
@@ -50,16 +51,17 @@ const struct jp_mapping *jp_replay_find_as_perf(struct jp_replay *replay, uint32
 struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr);
 /* Returns the last mapping that ends at @addr or below, or NULL. */
 struct jp_mapping *jp_replay_before(struct jp_replay *replay, uint32_t pid, uint64_t addr);
-/* Returns the process's name (last COMM of its main thread), or "". */
+/* Returns the name of process @pid (last COMM of its main thread), or "". */
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid);
 /* Returns a copy of @text that is valid as long as @replay, or NULL if there is no memory. */
 const char *jp_replay_text(struct jp_replay *replay, const char *text);
-/* Returns a number that changes with the space of @pid; for the callers' caches. */
+/* Returns a number that changes whenever the address space of @pid changes, so that callers can
+ * cache results. */
 uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid);
-/* The range of a change. */
+/* The address range that a change affected. */
 struct jp_extent {
 	uint64_t start, end;
 };
-/* Returns the range of @pid's space that changed since generation @since: empty if nothing changed;
- * the whole space if more than the last event changed it. */
+/* Returns the range of @pid's address space that changed since generation @since: an empty range if
+ * nothing changed; the whole space if more than one event changed it. */
 struct jp_extent jp_replay_changed(const struct jp_replay *replay, uint32_t pid, uint64_t since);

@@ -31,11 +31,11 @@ const char *const jp_name_how_text[JP_NAME_HOWS] = {
 	[JP_NAME_NO_SYMBOL] = "no-symbol",
 };
 
-/* A file of mapping records; `next` has the same path. */
+/* A file that mapping records name; @next has the same path. */
 struct named_file {
 	struct named_file *next;
 	struct jp_build_id id;
-	uint32_t residence; /* jp_file_finder_residence() of its process */
+	uint32_t residence; /* jp_file_finder_residence() of the process that mapped it */
 	bool injected;
 	struct jp_symbol_file file;
 };
@@ -135,7 +135,7 @@ static enum jp_name_how classify_missing(int missing)
 static struct jp_name find_in_file(const struct named_file *named, const struct jp_mapping *mapping,
 				   uint64_t addr)
 {
-	/* Records have the vDSO's address as its offset; perf ignores it. */
+	/* A mapping record of the vDSO has its address as file offset, which perf ignores. */
 	const uint64_t pgoff = *mapping->name == '[' ? 0 : mapping->pgoff;
 	const struct jp_symbol_file *file = &named->file;
 	const struct jp_elf_symbol *symbol;
@@ -250,7 +250,8 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 	if (!file)
 		return (struct jp_name){.how = JP_NAME_NO_FILE};
 	name = find_in_file(file, mapping, addr);
-	/* A run directory does not contain other files. */
+	/* A missing file is no error in a run directory, which contains only perf maps and files of
+	 * inject. */
 	if (name.how == JP_NAME_NO_FILE &&
 	    (mapping->backing != JP_BACKING_FILE || jp_file_finder_is_of_run(names->finder)))
 		name.how = JP_NAME_NOT_ANONYMOUS;

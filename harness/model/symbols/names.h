@@ -9,11 +9,12 @@
 #include "harness/model/files/file_finder.h"
 #include "harness/model/space/replay.h"
 
-/* Finds the name that a capture yields for an address, by perf's own rules (docs/names.md lists the
- * versions): the latest mapping record decides. If perf considers it anonymous, the name is in the
- * process's perf map; else in the symbols of the mapped file. */
+/* Finds the name that perf gives to an address of a capture, by perf's own rules (docs/names.md
+ * lists the versions). The latest mapping record of the address decides: if perf considers the
+ * mapping anonymous, the name is in the process's perf map, otherwise in the symbols of the mapped
+ * file. */
 struct jp_names;
-/* Creates names without any file read yet. The caller keeps @finder, which finds the files, until
+/* Creates an empty cache of names. The caller keeps @finder, which finds the files, until
  * jp_names_free(). Returns NULL if there is no memory. */
 struct jp_names *jp_names_new(struct jp_file_finder *finder);
 void jp_names_free(struct jp_names *names);
@@ -29,7 +30,8 @@ enum jp_name_how {
 	JP_NAME_NO_MAP,        /* anonymous, but the process has no perf map */
 	JP_NAME_BAD_MAP,       /* the perf map is not a regular file, or unreadable */
 	JP_NAME_NOT_IN_MAP,
-	JP_NAME_OVERLAPPED, /* perf cannot find it because lines overlap */
+	JP_NAME_OVERLAPPED, /* a line of the perf map contains the address, but perf does not find
+			       it because lines overlap */
 	JP_NAME_NO_ELF,     /* the file is not ELF: emitted code, or an image */
 	JP_NAME_NO_FILE,
 	JP_NAME_OTHER_FILE, /* the file has another build id than the recorded one */
@@ -42,7 +44,7 @@ enum jp_name_how {
 extern const char *const jp_name_how_text[JP_NAME_HOWS];
 
 struct jp_name {
-	const char *text; /* NULL: none; valid as long as the names */
+	const char *text; /* the name, valid as long as the cache; NULL: none */
 	enum jp_name_how how;
 	uint16_t since; /* first perf version with this name, JP_PERF_VERSION(); 0: all versions */
 };

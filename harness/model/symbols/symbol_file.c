@@ -3,7 +3,7 @@
 
 #include "harness/format/elf/elf_file.h"
 
-/* Open files for one mapping. */
+/* The files that are open for one mapping: the first with symbols, and the file that ran. */
 struct held {
 	struct jp_found_file files[2];
 	size_t count;
@@ -35,7 +35,8 @@ static void read_links(struct jp_file_finder *finder, struct jp_wanted_file *wan
 	jp_found_file_close(&found);
 }
 
-/* Keeps @found for symbols, as the file that ran, or both. Returns whether it is needed. */
+/* Keeps @found as the file with symbols, as the file that ran, or as both. Returns whether it was
+ * kept. */
 static bool keep_file(struct held *held, const struct jp_found_file *found,
 		      struct jp_elf_tables tables)
 {

@@ -7,11 +7,12 @@
 /* The symbols of one mapped file, from the places where perf searches. */
 struct jp_symbol_file {
 	int missing; /* 0, or the error of jp_file_find() */
-	bool symtab; /* the file is not stripped */
+	bool symtab; /* the file has a .symtab: it is not stripped */
 	bool not_elf;
 	bool broken; /* truncated, or its symbols are unreadable */
 	struct jp_elf_symbols symbols;
 };
-/* Loads @recorded into @file, which must be all zero. @recorded->id is all zero if unknown. */
+/* Loads the symbols of the recorded file @recorded into @file, which must be all zero.
+ * @recorded->id is all zero if unknown. */
 void jp_symbol_file_load(struct jp_symbol_file *file, struct jp_file_finder *finder,
 			 const struct jp_wanted_file *recorded);

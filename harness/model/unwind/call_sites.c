@@ -17,9 +17,9 @@ struct jp_call_sites {
 	struct jp_map known; /* enum call_site, by address and file */
 };
 
-/* LONGEST: bytes to read from a function's entry. LONGEST_CALL: longest direct call of any machine.
- * MOST: largest number of cached call sites; emitted code has few callers, and a hostile file gets
- * no more. */
+/* LONGEST: number of bytes to read from a function's entry. LONGEST_CALL: number of bytes of the
+ * longest direct call on any machine. MOST: largest number of cached call sites; emitted code has
+ * few callers, and a hostile file gets no more. */
 enum { LONGEST = 4096, LONGEST_CALL = 5, MOST = 4096 };
 
 struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder)
@@ -57,8 +57,8 @@ static size_t read_code(struct jp_call_sites *sites, const struct jp_mapping *ma
 	return size;
 }
 
-/* Returns whether the function at @vaddr, with the first @size bytes @code, links a frame at its
- * entry and returns at each place where it drops the frame. */
+/* Returns whether the function at @vaddr, whose first @size bytes are @code, creates a frame (saves
+ * and sets the frame pointer) at its entry, and returns wherever it drops the frame. */
 static bool keeps_frame(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char *code, size_t size)
 {
 	const struct jp_machine *machine = jp_cfi_machine(cfi);

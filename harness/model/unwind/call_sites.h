@@ -8,14 +8,14 @@ struct jp_elf_store;
 struct jp_file_finder;
 struct jp_mapping;
 
-/* Cached analysis of the calls in a file's code. */
+/* A cache of facts about the calls in the code of files. */
 struct jp_call_sites;
 /* Creates an empty cache. The caller keeps @store and @finder until jp_call_sites_free(). Returns
  * NULL if there is no memory. */
 struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder);
 void jp_call_sites_free(struct jp_call_sites *sites);
-/* Returns whether each complete chain through return address @addr in @mapping must contain another
- * frame of the same file. This is so if the call there is a direct call of a function of the file
- * that keeps a frame until it returns, and never leaves by a jump. */
+/* Returns whether each complete callchain with return address @addr in @mapping must contain
+ * another frame of the same file. This is so if the instruction before @addr is a direct call of a
+ * function in the file that keeps its frame until it returns and never leaves by a jump. */
 bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
 				uint64_t addr);

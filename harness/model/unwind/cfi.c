@@ -14,7 +14,7 @@
 #include "harness/model/machine/machine.h"
 
 enum {
-	MAX_OPS = 256, /* operations per expression */
+	MAX_OPS = 256, /* largest number of operations in an expression */
 };
 
 struct jp_cfi {
@@ -39,7 +39,7 @@ static bool translate_op(const Dwarf_Op *from, struct jp_cfi_op *to)
 	case DW_OP_abs ... DW_OP_plus:
 	case DW_OP_shl ... DW_OP_skip:
 	case DW_OP_call_frame_cfa:
-		return true; /* the number stays the same */
+		return true; /* @to has the same operation number as @from */
 	case DW_OP_lit0 ... DW_OP_lit31:
 		to->kind = JP_OP_PUSH;
 		to->value = from->atom - DW_OP_lit0;
@@ -189,14 +189,16 @@ static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *f
 	return rule;
 }
 
-/* Returns whether the rule of a stack pointer gives the CFA, which is its default. */
+/* Returns whether @rule, of the stack pointer, is that its value is the CFA, which is DWARF's
+ * default. */
 static bool gives_cfa(const struct jp_cfi_rule *rule)
 {
 	return rule->kind == JP_RULE_KEPT || rule->kind == JP_RULE_LOST ||
 	       (rule->kind == JP_RULE_CFA && !rule->offset);
 }
 
-/* Returns whether @row is a direct step, and stores the bounds of the offsets of its @rules. */
+/* Returns whether @row is a direct step, whose rules only add offsets to the CFA (struct
+ * jp_cfi_row), and stores the bounds of the offsets of its @rules. */
 static bool find_direct(struct jp_cfi_row *row, const struct jp_cfi_rule *rules, unsigned sp)
 {
 	int64_t low = rules->offset, high = low;
@@ -244,8 +246,8 @@ static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *
 	if (!jp_cfi_rows_add_rule(rows, rule))
 		return;
 	for (int reg = 0; reg < JP_REGS; reg++) {
-		/* A caller's link register no longer has the return address, unless it was
-		 * interrupted. */
+		/* At a caller, the link register no longer has the return address, unless the
+		 * caller was interrupted. */
 		if (reg == machine->ip || (reg == return_address && !signal))
 			continue;
 		rule = register_rule(rows, frame, reg);
@@ -271,8 +273,9 @@ static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *
 	row->direct = find_direct(row, &rows->rules[row->first], machine->sp);
 }
 
-/* Compiles the row of @vaddr with libdw, once per address. All addresses of a range share the row
- * of the last address: libdw's range start is too low after DW_CFA_restore_state. */
+/* Compiles the rules (row) at @vaddr with libdw, once per address. Takes the rules at the last
+ * address of the range that libdw reports: libdw's range start is too low after
+ * DW_CFA_restore_state. */
 static __attribute__((noinline)) void compile_row(struct jp_cfi *cfi, uint64_t vaddr,
 						  struct jp_cfi_row *row)
 {
@@ -346,7 +349,7 @@ uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset)
 	return UINT64_MAX;
 }
 
-/* Opens @image and owns it, also on failure. Returns NULL and a message on error. */
+/* Opens @image, which the result owns; frees it on failure. Returns NULL and a message on error. */
 static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err)
 {
 	struct jp_cfi *cfi = calloc(1, sizeof(*cfi));

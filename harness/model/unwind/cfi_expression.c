@@ -3,7 +3,8 @@
 
 enum {
 	DEPTH = 32,
-	MAX_STEPS = 512, /* operations; an expression may loop for ever */
+	MAX_STEPS = 512, /* largest number of executed operations: an expression may contain an
+			    endless loop */
 };
 
 struct word_stack {
@@ -45,7 +46,8 @@ static bool compare(uint8_t kind, int64_t a, int64_t b, uint64_t *result)
 	}
 }
 
-/* Computes @under op @top. Returns false for an unknown operation. */
+/* Computes "@under OPERATION @top", where the operation is @kind. Returns false for an unknown
+ * operation. */
 static bool apply_binary(uint8_t kind, uint64_t under, uint64_t top, uint64_t *result)
 {
 	int64_t a = under, b = top;
@@ -177,7 +179,7 @@ enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 		case JP_OP_JUMP:
 			good = op->kind == JP_OP_JUMP || top;
 			if (good && (op->kind == JP_OP_JUMP || stack.word[--stack.depth]))
-				at = op->value - 1; /* the loop adds 1 again */
+				at = op->value - 1; /* the loop then adds 1 */
 			break;
 		default:
 			good = apply_stack_op(op, &stack);

@@ -7,21 +7,21 @@
 #include "harness/model/machine/machine.h"
 
 enum jp_cfi_answer {
-	JP_CFI_STEPPED, /* regs are the caller's; ip and sp are known */
-	JP_CFI_END,     /* outermost frame: the return address is undefined */
+	JP_CFI_STEPPED, /* the registers are now the caller's; ip and sp are known */
+	JP_CFI_END,     /* this is the outermost frame: its return address is undefined */
 	JP_CFI_NONE,    /* no usable rule for this address */
 	JP_CFI_STACK,   /* the dump lacks memory that the rule reads */
-	JP_CFI_SIGNAL,  /* stepped out of a signal frame: regs are those of the interrupted code, so
-			   look up their ip without subtracting 1 */
+	JP_CFI_SIGNAL,  /* the step left a signal frame: the registers are those of the interrupted
+			   code, so look up their ip without subtracting 1 */
 };
 
 /* Operations of DWARF expressions in call frame information (PLT stubs, signal frames, realigned
- * stacks), in one canonical form each. The numbers are DWARF's. */
+ * stacks). Each has one canonical form here, with DWARF's number. */
 enum jp_cfi_op_kind {
-	JP_OP_PUSH = 0x10, /* @value */
+	JP_OP_PUSH = 0x10, /* push @value */
 	JP_OP_DUP = 0x12,
 	JP_OP_DROP = 0x13,
-	JP_OP_PICK = 0x15, /* item @value below the top */
+	JP_OP_PICK = 0x15, /* push a copy of the item @value below the top */
 	JP_OP_SWAP = 0x16,
 	JP_OP_ROT = 0x17,
 	JP_OP_ABS = 0x19,
@@ -38,7 +38,7 @@ enum jp_cfi_op_kind {
 	JP_OP_SHR,
 	JP_OP_SHRA,
 	JP_OP_XOR,
-	JP_OP_JUMP_IF, /* JUMP if the top is not zero */
+	JP_OP_JUMP_IF, /* like JP_OP_JUMP, if the top is not zero */
 	JP_OP_EQ,
 	JP_OP_GE,
 	JP_OP_GT,
@@ -46,8 +46,8 @@ enum jp_cfi_op_kind {
 	JP_OP_LT,
 	JP_OP_NE,
 	JP_OP_JUMP,        /* jump to operation @value */
-	JP_OP_REG = 0x92,  /* register @reg + @value */
-	JP_OP_LOAD = 0x94, /* @value bytes */
+	JP_OP_REG = 0x92,  /* push register @reg + @value */
+	JP_OP_LOAD = 0x94, /* replace the address on top by the @value bytes stored there */
 	JP_OP_CFA = 0x9c,
 };
 

@@ -6,42 +6,42 @@
 
 /* Compiled call frame information: the rules at each address. */
 
-/* How a value of the caller is computed. */
+/* How the value of a caller's register is computed. */
 enum jp_cfi_rule_kind {
 	JP_RULE_CFA,     /* the CFA + offset is the value */
 	JP_RULE_AT_CFA,  /* the value is stored at the CFA + offset */
-	JP_RULE_REG,     /* register + offset */
+	JP_RULE_REG,     /* the value is register @reg + offset */
 	JP_RULE_EXPR,    /* the expression's result is the value */
 	JP_RULE_AT_EXPR, /* the value is stored at the expression's result */
-	JP_RULE_LOST,    /* undefined */
-	JP_RULE_UNKNOWN, /* unsupported */
-	JP_RULE_KEPT,    /* unchanged */
+	JP_RULE_LOST,    /* the value is undefined: the caller's register is lost */
+	JP_RULE_UNKNOWN, /* the rule is not supported */
+	JP_RULE_KEPT,    /* the register has the same value in the caller */
 };
 
 struct jp_cfi_rule {
 	uint8_t kind;
-	uint8_t target; /* register of the caller */
+	uint8_t target; /* register of the caller whose value the rule gives */
 	uint8_t reg;    /* JP_RULE_REG: register of the callee */
-	int32_t offset; /* or the index of an expression */
+	int32_t offset; /* offset, or index of an expression */
 };
 
 enum jp_cfi_row_kind { JP_ROW_NONE, JP_ROW_END, JP_ROW_STEP, JP_ROW_SIGNAL };
 
 struct jp_cfi_row {
-	uint32_t first; /* index of @count rules; the first is for the ip */
-	uint32_t kept;  /* mask of registers that stay known and unchanged */
+	uint32_t first; /* index of the first of @count rules; the first is that of the ip */
+	uint32_t kept;  /* mask of registers that are known and equal in the caller */
 	struct jp_cfi_rule cfa;
 	uint8_t count;
 	uint8_t kind;
 	bool sp_is_cfa; /* the caller's stack pointer is the CFA */
-	bool direct;    /* the CFA is a register's, and all rules are AT_CFA: */
-	int32_t low;    /* their lowest offset */
+	bool direct;    /* the CFA is a register + offset, and all rules are AT_CFA, with: */
+	int32_t low;    /* the lowest offset of a rule */
 	uint32_t span;  /* distance from the lowest to the highest offset */
 	uint64_t given; /* mask of registers with a rule */
 };
 
 struct jp_cfi_expression {
-	uint32_t first, count; /* operations */
+	uint32_t first, count; /* index of the first operation, and number of operations */
 };
 
 struct jp_cfi_rows {
@@ -104,9 +104,9 @@ static inline enum jp_cfi_answer jp_cfi_rule_apply(const struct jp_cfi_rows *row
 	}
 }
 
-/* Returns whether @rule may be ignored because an epilogue has popped its register, which compilers
- * do not describe. The rule then names a slot below sp, which no dump contains. Never applied to
- * the return address, which would lead back to the same frame. */
+/* Returns whether @rule may be ignored because the epilogue has popped its register already, which
+ * compilers do not describe. The rule then refers to a stack slot below sp, which no dump contains.
+ * Never true for the return address, which would lead back to the same frame. */
 static inline bool jp_cfi_rule_popped(const struct jp_cfi_rule *rule, const struct jp_regs *regs,
 				      uint64_t cfa, unsigned sp)
 {
@@ -114,7 +114,8 @@ static inline bool jp_cfi_rule_popped(const struct jp_cfi_rule *rule, const stru
 	       regs->known & UINT64_C(1) << rule->target;
 }
 
-/* Steps by @row; @sp: number of the stack pointer. Inline, so that @load can be inlined. */
+/* Steps to the caller by the rules of @row. @sp: number of the stack pointer register. Inline, so
+ * that @load can be inlined. */
 static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows,
 						  const struct jp_cfi_row *row, unsigned sp,
 						  struct jp_regs *regs, jp_stack_load load,

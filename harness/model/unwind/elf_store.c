@@ -17,7 +17,7 @@
 
 enum { MAX_INDEX = 64 << 20 };
 
-/* A looked-up file. */
+/* A file that was looked up. */
 struct entry {
 	struct jp_elf_entry found; /* first member: callers hold pointers to it */
 	struct entry *next;        /* another entry with the same path */
@@ -31,7 +31,7 @@ struct entry {
 struct jp_elf_store {
 	char *dir;
 	struct jp_file_finder *finder; /* NULL: use only the run directory */
-	char *index;                   /* text of the lines */
+	char *index;                   /* text of the index, to which the lines point */
 	struct jp_elf_line *lines;
 	size_t nr_lines, capacity;
 	struct jp_text_pool paths; /* value: list of struct entry */
@@ -63,7 +63,7 @@ static void decode_path(char *path)
 	*to = 0;
 }
 
-/* "MAJ:MIN" */
+/* Parses "MAJ:MIN". */
 static bool parse_device(const char *text, struct jp_elf_line *line)
 {
 	uint64_t maj, min;
@@ -76,7 +76,7 @@ static bool parse_device(const char *text, struct jp_elf_line *line)
 	return true;
 }
 
-/* "INO", "INO.GEN" or "INOs". */
+/* Parses "INO", "INO.GEN", or "INOs" for a mapping that was known from a snapshot. */
 static bool parse_inode(const char *text, struct jp_elf_line *line)
 {
 	if (!jp_number_take(&text, 10, UINT64_MAX, &line->ino))
@@ -89,7 +89,7 @@ static bool parse_inode(const char *text, struct jp_elf_line *line)
 	return !text[line->snapshot];
 }
 
-/* "#DIGEST ", or nothing in older captures. */
+/* Parses "#DIGEST ", which older captures do not have. */
 static bool parse_digest(char **text, struct jp_elf_line *line)
 {
 	const char *at = *text;
@@ -126,7 +126,8 @@ static void parse_index(struct jp_elf_store *store)
 	}
 }
 
-/* Reads the index of a run's elf/, or of an elf/ itself. Any other folder is left to the finder. */
+/* Reads the index of a run directory's elf/, or of @dir itself if it is an elf/ folder. Any other
+ * folder is left to the finder. */
 static int read_index(struct jp_elf_store *store, const char *dir)
 {
 	char path[4096];
@@ -143,7 +144,8 @@ static int read_index(struct jp_elf_store *store, const char *dir)
 	}
 	if (!store->index)
 		return 0;
-	/* Split at a NUL, which no path contains, so that only one line is malformed. */
+	/* Replace each NUL, which no path contains, by a newline, so that only one line is
+	 * malformed. */
 	for (size_t i = 0; i < size; i++)
 		if (!store->index[i])
 			store->index[i] = '\n';

@@ -28,7 +28,7 @@ struct jp_elf_entry {
 	const char *why;
 	const char *path;             /* path as recorded */
 	const struct jp_build_id *id; /* size 0: unknown build id */
-	uint64_t stops;               /* number of walks that ended because it is missing */
+	uint64_t stops;               /* number of walks that ended because the file is missing */
 };
 /* Returns the entry of @mapping, or NULL if there is no memory. The caller may keep it in
  * mapping->file. */
@@ -37,20 +37,20 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
  * last. */
 struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf_entry *after);
 
-/* A line of elf/index: a file that the capture kept. */
+/* A line of elf/index, for a file that the capture kept a copy of. */
 struct jp_elf_line {
-	char *build_id; /* hex */
+	char *build_id; /* hexadecimal */
 	uint32_t maj, min;
 	uint64_t ino, gen; /* @gen 0: unknown, unless @known */
 	bool known;        /* the line has a generation */
-	bool snapshot;     /* the mapping's record has no generation */
+	bool snapshot;     /* the mapping is known from a snapshot, which has no generation */
 	bool digested;     /* the line has a digest of the file's bytes */
 	uint64_t digest;
 	char *path;
 };
 /* Returns line @i, or NULL. */
 const struct jp_elf_line *jp_elf_store_line(const struct jp_elf_store *store, size_t i);
-/* Checks that the file is readable and matches its name and digest. Returns 0, -EINVAL and a
- * message, or -EBADMSG for the digest. */
+/* Checks that the copy of @line's file is readable and matches its name and digest. Returns 0,
+ * -EINVAL and a message, or -EBADMSG if the digest differs. */
 int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_line *line,
 		       struct jp_error *err);

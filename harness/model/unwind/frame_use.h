@@ -11,11 +11,11 @@ struct jp_mapping;
 /* How a function of a file uses the frame pointer, by its call frame information. */
 enum jp_frame_use {
 	JP_FRAME_UNKNOWN, /* no file, or no call frame information at the address */
-	JP_FRAME_LINKED,  /* it points to the function's frame, or will do so within an instruction
-			     or two */
-	JP_FRAME_KEPT,    /* it has the caller's value: the function has no frame */
-	JP_FRAME_USED,    /* it was saved and serves as a general register */
-	JP_FRAME_ROOT,    /* the outermost frame */
+	JP_FRAME_LINKED,  /* the frame pointer points to the function's frame, or will within an
+			     instruction or two */
+	JP_FRAME_KEPT,    /* the frame pointer has the caller's value: the function has no frame */
+	JP_FRAME_USED,    /* the frame pointer was saved and serves as a general register */
+	JP_FRAME_ROOT,    /* the function has the outermost frame */
 };
 
 /* Largest distance in bytes from a function's entry to its frame, and from the frame's end to the

@@ -3,7 +3,8 @@
 
 #include "harness/base/return_address.h"
 
-/* Returns whether @step is the step of @addr in @space, which is not 0, and needs only the CFA. */
+/* Returns whether @step is the cached step of @addr in address space @space, which is not 0, and
+ * needs only the CFA. */
 static inline bool is_direct(const struct jp_known_step *step, uint64_t addr, uint64_t space)
 {
 	return step->addr == addr && step->space == space && step->row.direct;
@@ -14,7 +15,8 @@ static inline uint16_t index_guess(uint64_t sp)
 	return sp / 8 % JP_KNOWN_STEPS;
 }
 
-/* Corrects the guess for @sp. Returns false if no step of @addr is known. */
+/* Stores the cached step of @addr as the guess for stack pointer @sp. Returns false if no step of
+ * @addr is cached. */
 static bool find_step(struct jp_known_steps *steps, uint64_t space, uint64_t addr, uint64_t sp)
 {
 	struct jp_step_guess *guess = &steps->guesses[index_guess(sp)];

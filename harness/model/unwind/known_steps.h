@@ -4,10 +4,10 @@
 #include "harness/model/unwind/cfi_rows.h"
 #include "harness/model/unwind/stack_dump.h"
 
-/* Caches the rules at the addresses of recent walks while an address space stays the same: most
- * frames are those of the previous sample. */
+/* Caches the unwind rules at the addresses of recent walks as long as the address space does not
+ * change: most frames of a sample are those of the previous sample. */
 struct jp_known_step {
-	uint64_t addr, space; /* jp_replay_generation(); 0: free */
+	uint64_t addr, space; /* @space: jp_replay_generation(); 0: free entry */
 	const struct jp_cfi_rows *rows;
 	struct jp_cfi_row row;
 };
@@ -16,14 +16,14 @@ enum { JP_KNOWN_STEPS_BITS = 12, JP_KNOWN_STEPS = 1 << JP_KNOWN_STEPS_BITS };
 /* The step that the last walk made at a stack pointer: a guess that lets the processor continue
  * before it has loaded the return address from the dump. */
 struct jp_step_guess {
-	uint16_t step;   /* index of list */
-	uint16_t caller; /* index of the caller's guess */
+	uint16_t step;   /* index in jp_known_steps.list */
+	uint16_t caller; /* index in jp_known_steps.guesses of the caller's guess */
 };
 
 struct jp_known_steps {
-	const void *replay; /* replay of the generations */
+	const void *replay; /* replay to which the generations belong */
 	struct jp_known_step list[JP_KNOWN_STEPS];
-	struct jp_step_guess guesses[JP_KNOWN_STEPS]; /* guesses by stack pointer */
+	struct jp_step_guess guesses[JP_KNOWN_STEPS]; /* guesses, by a hash of the stack pointer */
 };
 
 /* Returns the slot of @addr, which may hold the step of another address. */
@@ -32,7 +32,7 @@ static inline struct jp_known_step *jp_known_step_at(struct jp_known_steps *step
 	return &steps->list[addr * UINT64_C(0x9e3779b97f4a7c15) >> (64 - JP_KNOWN_STEPS_BITS)];
 }
 
-/* Returns whether @step is the step of @addr in @space. */
+/* Returns whether @step is the cached step of @addr in address space @space. */
 static inline bool jp_known_step_is(const struct jp_known_step *step, uint64_t addr, uint64_t space)
 {
 	return step->addr == addr && step->space == space && space;

@@ -10,10 +10,10 @@
 const char *jp_method_name(enum jp_method method);
 /* Returns a short description. */
 const char *jp_method_text(enum jp_method method);
-/* Returns whose native frames in the truth the method finds: those of JP_CHAIN or JP_DUMP. */
+/* Returns whether the method finds the native frames of the truth like JP_CHAIN or like JP_DUMP. */
 enum jp_method jp_method_root(enum jp_method method);
 
-/* Mask of the methods of a case that selects none. */
+/* Mask of the methods that are used if a case selects none. */
 #define JP_METHODS_USUAL (UINT32_C(1) << JP_CHAIN | UINT32_C(1) << JP_DUMP)
 /* Parses a list like "chain,dump_fp" to a mask. Returns 0 if a method is unknown or repeated. */
 uint32_t jp_methods_parse(const char *list);
