@@ -80,7 +80,7 @@ struct jp_regs {
 
 /* What a perf event counts. */
 enum jp_clock {
-	JP_CLOCK_NONE, /* something else */
+	JP_CLOCK_NONE, /* neither a clock nor a breakpoint */
 	JP_CLOCK_CPU,
 	JP_CLOCK_TASK,
 	JP_CLOCK_BREAKPOINT, /* executions of an instruction; not a clock */
@@ -135,11 +135,11 @@ struct jp_event {
 				    record; not set for samples */
 	uint64_t id;             /* id of the perf event; 0: the record has none */
 	uint32_t attr;           /* index of the event's attr in the file */
-	const struct jp_event_asked *
-		asked; /* what the event's attr requests; NULL: the event is not from a perf.data */
-	const struct jp_observed
-		*observed; /* set for samples of a stream of observations, else NULL */
-	bool kernel_map;   /* a MAP of the kernel or of a module (pid -1 or kernel cpumode) */
+	/* What the event's attr requests; NULL: the event is not from a perf.data. */
+	const struct jp_event_asked *asked;
+	/* Set for samples of a stream of observations, else NULL. */
+	const struct jp_observed *observed;
+	bool kernel_map; /* a MAP of the kernel or of a module (pid -1 or kernel cpumode) */
 	union {
 		struct {
 			uint64_t ip; /* PERF_SAMPLE_IP; may be the kernel's */
@@ -158,7 +158,8 @@ struct jp_event {
 			const struct jp_regs *regs; /* NULL: none */
 			uint64_t regs_abi;          /* 0: no registers, 1: 32 bits, 2: 64 bits */
 			bool regs_impossible; /* no user thread can have these flags or segments */
-			const unsigned char *stack; /* from the user sp upwards, or NULL */
+			const unsigned char *stack; /* copied bytes of the stack, from the user's sp
+						       upwards; NULL: none */
 			uint64_t stack_size; /* number of bytes that the kernel copied (dyn_size) */
 			/* Number of bytes that the record reserves. If @stack_size is equal, the
 			 * stack may be longer than the dump. */
@@ -188,7 +189,7 @@ struct jp_event {
 						forked; 0: unknown */
 			uint64_t time; /* time in the record's body; jp_event.time is that of its
 					  sample id */
-			enum jp_truth_how how; /* only in the truth */
+			enum jp_truth_how how; /* how the task started; only in the truth */
 			/* FORK: the recorder synthesized the record for a task that existed
 			 * already. It states the parent, but no memory was copied. */
 			bool there;

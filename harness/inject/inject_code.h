@@ -17,8 +17,8 @@
 /* A mapping record that shows a jitdump: the process that writes a jitdump maps the file so that
  * perf finds it. Also serves as a template for the records that inject adds to that process. */
 struct jp_marker {
-	uint32_t pid,
-		named; /* @pid: pid in the capture; @named: pid in the file name jit-PID.dump */
+	/* @pid: pid in the capture; @named: pid in the file name jit-PID.dump. */
+	uint32_t pid, named;
 	char *path;
 	bool has_identity;
 	uint64_t ino;
@@ -45,8 +45,8 @@ struct jp_loaded_code {
 struct jp_inject_dumps {
 	struct jp_marker *markers;
 	size_t nr_markers, markers_capacity;
-	struct jp_text_pool
-		known; /* one key for each process and jitdump, to add no marker twice */
+	/* One key for each process and jitdump, to add no marker twice. */
+	struct jp_text_pool known;
 	struct jp_code_file *files;
 	size_t nr_files, files_capacity;
 	struct jp_loaded_code *codes; /* sorted by time once all jitdumps were read */

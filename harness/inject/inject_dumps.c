@@ -35,15 +35,15 @@ struct dump_reading {
 	struct jp_jitdump *file;
 	struct jp_jit_function *functions; /* one for each of the dump's codes */
 	uint64_t *indices;                 /* code_index of each function */
-	size_t count, capacity, indices_capacity,
-		first; /* @first: index of this jitdump's first code in dumps->codes */
+	/* @first: index of this jitdump's first code in dumps->codes. */
+	size_t count, capacity, indices_capacity, first;
 	/* Lookup of the function that a MOVE moves, filled from the first MOVE on. @numbers:
 	 * code_index -> a small number; @places: (that number, pid) -> 1 + the latest function.
 	 * Both contain the first @placed functions. */
 	struct jp_map numbers, places;
 	size_t placed;
-	struct jp_jitdump_record
-		pending[PENDING]; /* DEBUG_INFO records whose LOAD has not come yet */
+	/* DEBUG_INFO records whose LOAD has not come yet. */
+	struct jp_jitdump_record pending[PENDING];
 	unsigned int next_pending;
 	struct dump_tables tables; /* tables of the next LOAD */
 	uint64_t unmapped_pids, unloaded, unused;

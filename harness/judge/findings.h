@@ -6,7 +6,7 @@
 #include "harness/judge/metric.h"
 #include "harness/format/truth/format.h"
 
-/* Findings of a validator, or of all validators of a case. */
+/* Verdict on the stack that a method found for one sample. */
 enum jp_verdict {
 	JP_UNJUDGED,
 	JP_UNMAPPED,

@@ -18,7 +18,7 @@ struct work {
 	struct jp_view view;
 	bool watches; /* the validator still receives events */
 	bool failed;
-	struct jp_error err; /* why it failed */
+	struct jp_error err; /* why the validator failed */
 };
 
 /* One of two judgements of the same files: of the capture as it is, or of the capture with the

@@ -7,11 +7,11 @@
 /* The findings of all validators about one run directory. */
 struct jp_judgement {
 	struct jp_findings findings;
-	struct jp_findings
-		again; /* findings after the events that the control left out were added back */
+	/* Findings after the events that the control left out were added back. */
+	struct jp_findings again;
 	struct jp_perfdata_summary file; /* properties of perf.data */
-	struct jp_capture_info info; /* the capture's own facts; its counts of losses are replaced
-					by those in the records where the latter are larger */
+	struct jp_capture_info info; /* the capture's own facts about itself; counts of losses are
+					raised to those in its records */
 };
 
 /* Judges the run directory of @evidence. Reads perf.data once, and injected.data if @asked, for all

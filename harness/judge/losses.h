@@ -12,6 +12,6 @@ struct jp_losses {
 };
 
 void jp_losses_see(struct jp_losses *losses, const struct jp_event *event);
-/* Replaces the counts in @info, which the capture states itself, by the losses in its records where
- * the latter are larger. */
+/* Raises the counts of losses in @info, which the capture states itself, to those in its records if
+ * these are larger. */
 void jp_losses_add(const struct jp_losses *losses, struct jp_capture_info *info);

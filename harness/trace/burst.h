@@ -9,8 +9,8 @@ struct jp_burst {
 	struct jp_checks *checks; /* checks after jp_checks_begin() of the process */
 	struct jp_shadow *shadow; /* empty at the start of the burst */
 	pid_t tid;                /* the thread to execute; its process is stopped */
-	uint32_t number,
-		steps; /* @number: number of the burst; @steps: largest number of instructions */
+	/* @number: number of the burst; @steps: largest number of instructions. */
+	uint32_t number, steps;
 	jp_trace_visit *visit;
 	void *context;
 };

@@ -11,8 +11,8 @@
 struct jp_cell {
 	const char *name;     /* such as "map.late" */
 	const char *question; /* description of what should never happen */
-	uint64_t bad,
-		of; /* number of bad cases among the examined ones; @of 0: nothing was examined */
+	/* Number of bad cases among the examined ones; @of 0: nothing was examined. */
+	uint64_t bad, of;
 };
 
 enum { JP_CELLS = 32 };

@@ -9,14 +9,14 @@
  * entry. */
 struct jp_checked_process {
 	uint32_t pid, execs; /* @execs: number of its earlier execs */
-	struct jp_published_files
-		published;   /* the files as they were at the process's last burst */
+	/* The files as they were at the process's last burst. */
+	struct jp_published_files published;
 	struct jp_map first; /* address of an instruction -> its first byte, and the line of the
 				perf map that named it */
 	struct jp_map ran[JP_SOURCES]; /* address of an instruction -> how often it ran with and
 					  without a name */
-	uint64_t loads, future, early,
-		disorder; /* number of jitdump records, as in struct jp_tally */
+	/* Number of jitdump records, as in struct jp_tally. */
+	uint64_t loads, future, early, disorder;
 };
 
 /* Compares each executed instruction with what its process publishes about it. Starts as zeros,

@@ -122,8 +122,8 @@ int jp_published_read_again(struct jp_published_files *published, struct jp_erro
 
 struct newest {
 	uint64_t addr;
-	size_t line,
-		at; /* @line: number of the last line so far; @at: number of the line with @name */
+	/* @line: number of the last line so far; @at: number of the line with @name. */
+	size_t line, at;
 	const char *name;
 };
 

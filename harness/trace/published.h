@@ -14,8 +14,8 @@ struct jp_published_files {
 	struct jp_lint_process process;
 	struct jp_code_loads loads;
 	struct jp_jit_cfi *cfi; /* unwind tables of @loads */
-	struct jp_perf_map *
-		*maps; /* process.nr_perf_maps maps, then /tmp/perf-PID.map; NULL: not readable */
+	/* Process.nr_perf_maps maps, then /tmp/perf-PID.map; NULL: not readable. */
+	struct jp_perf_map **maps;
 	int64_t since; /* files last written before this time (CLOCK_REALTIME, s) belong to another
 			  process with the same pid */
 	bool has_map, has_dump;

@@ -38,8 +38,8 @@ struct jp_shadow_frame {
 	uint64_t ret;   /* return address */
 	uint64_t start; /* address of the function's entry */
 	uint64_t fp;    /* frame pointer at the entry */
-	enum jp_shadow_event
-		doubt; /* why the frame is uncertain; JP_SHADOW_NOTHING: it is certain */
+	/* Why the frame is uncertain; JP_SHADOW_NOTHING: it is certain. */
+	enum jp_shadow_event doubt;
 	bool signal; /* not a function, but the registers that the kernel saved for a signal handler
 		      */
 };

@@ -28,9 +28,9 @@ struct jp_tally {
 	uint64_t hidden, dumped; /* @hidden: the process has a jitdump that perf does not find;
 				    @dumped: it has any jitdump */
 	uint64_t by_fp[JP_PLACES][JP_CALLERS], by_dump[JP_PLACES][JP_CALLERS];
-	uint64_t functions,
-		differ; /* @functions: comparisons of the bytes of an executed function in a jitdump
-			   with memory; @differ: those in which the bytes differ */
+	/* @functions: comparisons of the bytes of an executed function in a jitdump with memory;
+	 * @differ: those in which the bytes differ. */
+	uint64_t functions, differ;
 	/* @loads: records of jitdumps; @future: of these, later than the moment of reading; @early:
 	 * earlier than the start of the program; @disorder: earlier than the previous record. */
 	uint64_t loads, future, early, disorder;

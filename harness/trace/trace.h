@@ -5,7 +5,7 @@
 #include "harness/trace/threads.h"
 
 struct jp_trace_options {
-	uint64_t seed;   /* not 0 */
+	uint64_t seed;   /* seed of the random moments; not 0 */
 	uint32_t bursts; /* requested number of bursts that execute emitted code; at most five times
 			    as many bursts are made */
 	uint32_t steps;  /* largest number of instructions in a burst */

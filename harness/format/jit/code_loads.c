@@ -12,11 +12,11 @@
 struct reading {
 	struct jp_code_loads *out;
 	size_t capacity;
-	struct jp_map
-		named;  /* code index -> 1 + number of the last LOAD with that index in this file */
+	/* Code index -> 1 + number of the last LOAD with that index in this file. */
+	struct jp_map named;
 	uint32_t owner; /* pid in the file's header */
-	const unsigned char
-		*eh_frame; /* tables of an UNWINDING_INFO record, which belong to the next LOAD */
+	/* Tables of an UNWINDING_INFO record, which belong to the next LOAD. */
+	const unsigned char *eh_frame;
 	uint64_t eh_frame_size, tables;
 };
 

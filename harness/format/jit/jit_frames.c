@@ -18,8 +18,8 @@ enum {
 };
 
 struct jp_jit_fde {
-	uint64_t addr,
-		at; /* @addr: address of the code; @at: address of its FDE in the new .eh_frame */
+	/* @addr: address of the code; @at: address of its FDE in the new .eh_frame. */
+	uint64_t addr, at;
 };
 
 /* State while the records of one function are copied. */

@@ -30,8 +30,8 @@ struct jp_jitdump_record {
 					      record has for them */
 		} debug;
 		struct {
-			const unsigned char *eh_frame,
-				*eh_frame_hdr;                /* the two tables in the record */
+			/* The two tables in the record. */
+			const unsigned char *eh_frame, *eh_frame_hdr;
 			uint64_t size, hdr_size, mapped_size; /* @size: both tables together */
 		} unwinding;
 	};

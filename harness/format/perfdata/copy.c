@@ -31,8 +31,8 @@ struct jp_perf_copy {
 	struct jp_bytes attrs, ids; /* bytes of all @entries */
 	uint64_t data;              /* offset of the first record */
 	struct feature features[JP_PERF_FEATURES];
-	struct jp_bytes
-		aux; /* contents of the feature AUXTRACE: offset and size of each AUX record */
+	/* Contents of the feature AUXTRACE: offset and size of each AUX record. */
+	struct jp_bytes aux;
 };
 
 static int add_bytes(struct jp_bytes *to, const void *from, size_t size)

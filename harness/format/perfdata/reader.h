@@ -19,8 +19,8 @@ struct jp_perf_reader {
 	struct jp_perf_rounds rounds;
 	struct jp_perf_attrs attrs;
 	struct jp_zstd *zstd;
-	struct jp_chunk
-		*rest; /* the start of a record whose end is in the next compressed record */
+	/* The start of a record whose end is in the next compressed record. */
+	struct jp_chunk *rest;
 	struct jp_chunk *copies; /* copies of records that cannot be read in place */
 	jp_event_visit visit;
 	/* Callbacks for tools that rewrite the file; NULL: none. @opened is called after the

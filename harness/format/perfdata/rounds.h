@@ -36,7 +36,8 @@ struct jp_pending_run {
 
 struct jp_perf_rounds {
 	struct jp_waiting *pending;
-	struct jp_chunk **chunks; /* chunks of the first nr_chunks records; the others have none */
+	struct jp_chunk **chunks; /* chunks of the first @nr_chunks pending records; later records
+				     have no chunk */
 	size_t nr_pending, pending_capacity, nr_chunks, chunks_capacity;
 	struct jp_pending_run *runs; /* heap of runs, used during delivery */
 	size_t nr_runs, runs_capacity;

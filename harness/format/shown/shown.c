@@ -11,7 +11,8 @@
 #include "harness/base/search.h"
 #include "harness/format/observations/word.h"
 
-enum { MOST_FRAMES = 4096 }; /* of one sample: more than any reader is asked for */
+/* Largest number of frames of a sample: more than any program is asked for. */
+enum { MOST_FRAMES = 4096 };
 
 static const char first_line[] = "jitproof-shown 1";
 

@@ -31,31 +31,33 @@ struct jp_truth_header {
 	_Alignas(8) uint64_t next_id;
 };
 
+/* Types of records. A comment names the member of the union in struct jp_truth_record that the
+ * type uses. */
 enum jp_truth_type {
-	JP_TRUTH_PROCESS_START = 1, /* start */
-	JP_TRUTH_PROCESS_EXIT,      /* - */
-	JP_TRUTH_THREAD_START,      /* - */
-	JP_TRUTH_THREAD_EXIT,       /* - */
-	JP_TRUTH_MAP,               /* map */
-	JP_TRUTH_PROTECT,           /* protect */
-	JP_TRUTH_REMAP,             /* remap */
-	JP_TRUTH_UNMAP,             /* unmap */
-	JP_TRUTH_TEXT,              /* item, each part with 24 bytes */
-	JP_TRUTH_LAYOUT,            /* item, each part with two struct jp_truth_insn */
-	JP_TRUTH_CODE_LOAD,         /* load */
-	JP_TRUTH_CODE_MOVE,         /* move */
-	JP_TRUTH_CODE_UNLOAD,       /* move */
-	JP_TRUTH_PATH,              /* item, each part with six u32 function ids, outermost first */
-	JP_TRUTH_ROOT,   /* item, each part with three addresses; @total: method | frames << 8 */
-	JP_TRUTH_ENTER,  /* enter */
-	JP_TRUTH_LEAVE,  /* leave */
-	JP_TRUTH_MARK,   /* mark */
-	JP_TRUTH_WAIT,   /* wait */
-	JP_TRUTH_FILE,   /* file */
-	JP_TRUTH_FRAMES, /* frames */
-	JP_TRUTH_MAPS,   /* text */
-	JP_TRUTH_COMM,   /* text */
-	JP_TRUTH_GONE,   /* - */
+	JP_TRUTH_PROCESS_START = 1, /* uses @start */
+	JP_TRUTH_PROCESS_EXIT,      /* uses no member */
+	JP_TRUTH_THREAD_START,      /* uses @start.parent_tid */
+	JP_TRUTH_THREAD_EXIT,       /* uses no member */
+	JP_TRUTH_MAP,               /* uses @map */
+	JP_TRUTH_PROTECT,           /* uses @protect */
+	JP_TRUTH_REMAP,             /* uses @remap */
+	JP_TRUTH_UNMAP,             /* uses @unmap */
+	JP_TRUTH_TEXT,              /* uses @item, each part with 24 bytes */
+	JP_TRUTH_LAYOUT,            /* uses @item, each part with two struct jp_truth_insn */
+	JP_TRUTH_CODE_LOAD,         /* uses @load */
+	JP_TRUTH_CODE_MOVE,         /* uses @move */
+	JP_TRUTH_CODE_UNLOAD,       /* uses @move */
+	JP_TRUTH_PATH, /* uses @item, each part with six u32 function ids, outermost first */
+	JP_TRUTH_ROOT, /* uses @item, each part with three addresses; total: method | frames << 8 */
+	JP_TRUTH_ENTER,  /* uses @enter */
+	JP_TRUTH_LEAVE,  /* uses @leave */
+	JP_TRUTH_MARK,   /* uses @mark */
+	JP_TRUTH_WAIT,   /* uses @wait */
+	JP_TRUTH_FILE,   /* uses @file */
+	JP_TRUTH_FRAMES, /* uses @frames */
+	JP_TRUTH_MAPS,   /* uses @text */
+	JP_TRUTH_COMM,   /* uses @text */
+	JP_TRUTH_GONE,   /* uses no member */
 	JP_TRUTH_TYPES
 };
 
@@ -72,11 +74,11 @@ struct jp_truth_record {
 	union {
 		uint64_t a[4];
 		struct {
-			uint32_t parent,
-				parent_tid; /* pid and tid of the thread that forked; 0: unknown */
-			uint64_t how;       /* enum jp_truth_how */
-			uint64_t by; /* tid of the thread that called exec; 0: the first thread */
-		} start;             /* a THREAD_START uses only parent_tid */
+			/* Pid and tid of the thread that forked; 0: unknown. */
+			uint32_t parent, parent_tid;
+			uint64_t how; /* enum jp_truth_how */
+			uint64_t by;  /* tid of the thread that called exec; 0: the first thread */
+		} start;              /* a THREAD_START uses only parent_tid */
 		struct jp_truth_mapping {
 			uint64_t addr, len;
 			uint8_t prot, backing; /* enum jp_prot, enum jp_backing */

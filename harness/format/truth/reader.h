@@ -10,8 +10,8 @@
 
 struct jp_truth_layout {
 	uint32_t id, count;
-	struct jp_truth_insn
-		*insns;   /* sorted by offset; @bp has neither JP_INSN_RETURN nor JP_INSN_TAIL */
+	/* Sorted by offset; @bp has neither JP_INSN_RETURN nor JP_INSN_TAIL. */
+	struct jp_truth_insn *insns;
 	uint32_t returns; /* index of the instruction to which the call of the next function
 			     returns; UINT32_MAX: none */
 	uint32_t tail; /* index of the instruction that jumps to the next function; UINT32_MAX: none

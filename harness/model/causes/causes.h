@@ -14,7 +14,7 @@ struct jp_cause {
 		JP_COSTS_STACKS,
 		JP_COSTS_NAMES,
 		JP_COSTS_BOTH,
-		JP_COSTS_SAMPLES, /* it costs samples */
+		JP_COSTS_SAMPLES, /* the cause costs samples */
 	} costs;
 };
 extern const char *const jp_cause_costs_text[];

@@ -15,8 +15,8 @@ struct jp_left_out {
 	uint32_t pid;
 	uint64_t ip;
 	const struct jp_procmap *map;
-	const struct jp_event
-		*act; /* the last act of the truth that mapped memory at @ip; or NULL */
+	/* The last act of the truth that mapped memory at @ip; or NULL. */
+	const struct jp_event *act;
 };
 
 /* Events that a control left out, sorted by time. */

@@ -7,8 +7,8 @@
 /* The acts of each process and thread, as indices sorted by time. */
 struct jp_acts_of {
 	struct jp_groups processes; /* all acts, by pid */
-	struct jp_groups
-		lives; /* acts that start or end a process or its program (image), by pid */
+	/* Acts that start or end a process or its program (image), by pid. */
+	struct jp_groups lives;
 	struct jp_groups threads; /* FORK acts, by the tid of the new thread */
 };
 

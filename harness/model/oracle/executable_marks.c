@@ -23,7 +23,7 @@ struct mark_reading {
 	struct jp_memory_replay *replay;
 	struct jp_memory_space *space;
 	const struct jp_event *mark;
-	uint64_t loaded_end;     /* of the current line */
+	uint64_t loaded_end;     /* jp_memory.loaded_end of the current line */
 	struct touched *touched; /* merged ranges: disjoint and sorted */
 	size_t count, capacity;
 };

@@ -15,15 +15,16 @@ struct jp_task {
 	uint64_t ending, ended;
 	enum jp_truth_how how; /* how it was created, by its first event in the truth */
 	bool forked;           /* the truth contains the fork or clone that created it */
-	bool exits; /* it exits with the tid with which it began (an exec may change the tid) */
+	bool exits; /* the thread exits with the tid with which it began (an exec may change the
+		       tid) */
 };
 
 /* A thread's name in the kernel, set within [before, after]. */
 struct jp_task_name {
 	uint32_t pid, tid;
 	uint64_t before, after;
-	bool exec,
-		launch; /* @exec: an exec set the name; @launch: the launch of the process set it */
+	/* @exec: an exec set the name; @launch: the launch of the process set it. */
+	bool exec, launch;
 	const char *text; /* NULL: unknown */
 };
 

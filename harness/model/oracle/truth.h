@@ -26,8 +26,8 @@ struct jp_truth_code {
 	uint64_t ready;  /* end of the bracket of loading: the code certainly exists from then on */
 	uint64_t ending; /* start of the bracket of unloading; UINT64_MAX: never */
 	const struct jp_truth_layout *layout;
-	const struct jp_truth_frames
-		*frames; /* NULL: the code has no file and no detour (struct jp_truth_frames) */
+	/* NULL: the code has no file and no detour (struct jp_truth_frames). */
+	const struct jp_truth_frames *frames;
 	const char *name;
 	bool in_file;  /* the code is in a mapped file, whose symbols determine its name */
 	uint32_t next; /* private to the collector */
@@ -68,8 +68,8 @@ struct jp_truth_incarnation {
 	uint32_t pid;
 	uint64_t before, after; /* bracket of the start; @before 0: the process was launched */
 	uint64_t until;         /* end of the bracket of the end; UINT64_MAX: it never ended */
-	bool forked;            /* it started by a fork; otherwise by an exec or a launch */
-	bool first;             /* it is the first of its process; false after an exec */
+	bool forked; /* the incarnation started by a fork; otherwise by an exec or a launch */
+	bool first;  /* the incarnation is the first of its process; false after an exec */
 };
 
 /* A mapping of a file that contains code. */
@@ -111,8 +111,8 @@ struct jp_truth {
 	size_t nr_files;
 	struct jp_truth_inherited *inherited;
 	size_t nr_inherited;
-	struct jp_boxes
-		files_at; /* values: indices of @files; from @nr_files on, indices of @inherited */
+	/* Values: indices of @files; from @nr_files on, indices of @inherited. */
+	struct jp_boxes files_at;
 	struct jp_truth_code *codes; /* sorted by pid, addr, loaded */
 	size_t nr_codes;
 	struct jp_truth_activation *activations; /* sorted by tid, enter */
@@ -124,8 +124,8 @@ struct jp_truth {
 	struct jp_truth_reader *reader; /* owns all texts */
 	const struct jp_truth_code **path_functions;
 	struct jp_acts_at acts_at;
-	uint64_t *
-		code_reach; /* reach[i] is the largest end address of codes[0..i] of the same pid */
+	/* Reach[i] is the largest end address of codes[0..i] of the same pid. */
+	uint64_t *code_reach;
 };
 
 /* Loads the truth file @path like jp_truth_reader_open(). Events that contradict earlier events are

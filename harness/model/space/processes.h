@@ -9,8 +9,8 @@
  * incarnation. */
 struct jp_process {
 	uint32_t pid;
-	struct jp_process *shares,
-		*shared_by; /* links of the ring of processes that share an address space */
+	/* Links of the ring of processes that share an address space. */
+	struct jp_process *shares, *shared_by;
 };
 
 /* Callbacks for the data that the user of this file keeps per process. Each returns 0, or an error

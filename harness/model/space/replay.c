@@ -14,8 +14,8 @@
 struct mapped_space {
 	struct jp_process process;
 	struct jp_ranges *ranges; /* struct jp_mapping; NULL: none yet */
-	struct jp_ranges
-		*older; /* mappings from before the last exec, which perf still finds; NULL: none */
+	/* Mappings from before the last exec, which perf still finds; NULL: none. */
+	struct jp_ranges *older;
 	struct jp_mapping *last; /* mapping that was found last, or NULL */
 	uint64_t generation;
 	uint64_t event, before;  /* @generation: number of the last event that changed the space;

@@ -14,8 +14,8 @@ enum {
 	ALIGN = 16,          /* bytes between the starts of functions */
 	PACK_MOST = 1 << 30, /* largest number of bytes of code with tables, whose distances have 32
 				bits */
-	ANCESTORS =
-		64, /* number of generations of ancestors that are searched for inherited code */
+	/* Number of generations of ancestors that are searched for inherited code. */
+	ANCESTORS = 64,
 	BELOW_MOST =
 		1024, /* largest number of starts examined below an address, for hostile jitdumps */
 };
