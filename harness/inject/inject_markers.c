@@ -107,8 +107,8 @@ static struct jp_text *find_first_marker(struct jp_text_pool *files, const struc
 	return jp_text_keep(files, &file, sizeof(file));
 }
 
-/* Returns whether the process mapped another file than the one that is now at the path in @marker.
- * Returns false for copied jitdumps, since a copy has another inode. */
+/* Returns whether the process mapped another file than is now at the path in @marker. Returns false
+ * for copied jitdumps, since a copy has another inode. */
 static bool is_other_file(const struct jp_marker *marker, const struct jp_inject_read *read,
 			  const struct stat *st)
 {

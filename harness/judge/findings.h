@@ -56,8 +56,8 @@ struct jp_findings {
 	uint64_t verdicts[JP_METHODS][JP_VERDICTS];
 	uint64_t in_kernel[JP_METHODS][JP_VERDICTS]; /* the part of @verdicts about samples taken in
 							the kernel */
-	uint64_t predicted[JP_METHODS]; /* number of samples whose walked stack is the one that the
-					   truth predicts for the method */
+	uint64_t predicted[JP_METHODS]; /* number of samples whose walked stack is as the truth
+					   predicts for the method */
 	bool judged[JP_METHODS];
 	struct jp_books books; /* accounts, in which each sample and frame has exactly one class */
 	struct jp_skipped {

@@ -11,7 +11,7 @@
 struct jp_cell {
 	const char *name;     /* such as "map.late" */
 	const char *question; /* description of what should never happen */
-	/* Number of bad cases among the examined ones; @of 0: nothing was examined. */
+	/* @bad: number of bad cases; @of: number of examined cases, which may be 0. */
 	uint64_t bad, of;
 };
 

@@ -89,8 +89,8 @@ static void free_files(struct jp_published_files *published)
 	published->has_map = published->has_dump = false;
 }
 
-/* Returns whether perf recognizes @mapping as the one that announces the process's jitdump, by its
- * protection and its name jit-PID.dump (jit_detect(), tools/perf/util/jitdump.c). */
+/* Returns whether perf recognizes that @map announces the process's jitdump, by its protection and
+ * its name jit-PID.dump (jit_detect(), tools/perf/util/jitdump.c). */
 static bool is_marker(const struct jp_lint_process *process, const struct jp_procmap *map)
 {
 	const char *slash = strrchr(map->name, '/');

@@ -14,7 +14,7 @@
  * about it.
  */
 
-/* Events that are neither a call nor a return, most of which make frames uncertain. */
+/* Events that are neither a call nor a return. Most of them make frames uncertain. */
 enum jp_shadow_event {
 	JP_SHADOW_NOTHING,
 	JP_SHADOW_LEFT, /* functions were left without a return: longjmp, exception, popped return

@@ -8,7 +8,7 @@
 enum {
 	MAX_REGISTER = 256,  /* limit of register numbers: libdw's state has an entry for each lower
 				number ... */
-	MAX_REMEMBERED = 64, /* limit of remembered states, each of which is a copy of that state */
+	MAX_REMEMBERED = 64, /* limit of remembered states: each is a copy of that state */
 	MAX_EXPRESSION = 1024,
 };
 

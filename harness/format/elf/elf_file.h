@@ -24,9 +24,9 @@ int jp_elf_build_id(int fd, const void *image, size_t size, struct jp_build_id *
 /* Name of the vDSO of 32-bit processes in the file elf/index, where "[vdso]" is that of 64-bit
  * processes. */
 #define JP_ELF_COMPAT_VDSO "[vdso32]"
-/* Returns the name in elf/index for the file of a mapping called @name that ends at @end. Tells
- * a 32-bit vDSO by its address: the vDSO of a 64-bit process lies near its stack, so not below 4
- * GiB. */
+/* Returns the name in elf/index for the file of a mapping called @name that ends at @end.
+ * Recognizes a 32-bit vDSO by its address: the vDSO of a 64-bit process lies near its stack, so not
+ * below 4 GiB. */
 const char *jp_elf_index_name(const char *name, uint64_t end);
 /* Writes @id as hexadecimal to @text, of at least 41 bytes, and returns @text. */
 char *jp_build_id_text(const struct jp_build_id *id, char *text);

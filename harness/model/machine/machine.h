@@ -36,8 +36,8 @@ struct jp_machine_frames {
 			       register, regardless of the first frame record */
 	uint8_t undumped; /* largest number of bytes before an absent page that the kernel's copy of
 			     a stack may leave out */
-	/* Steps to the caller by the frame-pointer rule: changes @regs, of which callee-saved
-	 * registers stay known. */
+	/* Steps to the caller by the frame-pointer rule: changes @regs. Callee-saved registers stay
+	 * known. */
 	enum jp_frame_answer (*step)(struct jp_regs *regs, jp_stack_load load, void *context);
 	/* Returns whether the first @at bytes of @code may end with a call instruction. */
 	bool (*after_call)(const unsigned char *code, uint64_t at);
