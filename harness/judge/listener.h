@@ -23,7 +23,7 @@ struct jp_publication {
 	uint64_t time;     /* time of its LOAD record, in ns */
 	uint64_t hidden;   /* time of the first mapping record over the function, in ns, after which
 			      perf no longer finds it; 0: never */
-	const char *hider; /* name of that mapping record; NULL: none */
+	const char *hider; /* name in the mapping record over the function; NULL: none */
 };
 
 /* Callbacks that receive each event and verdict while a case is judged, in order to draw a picture

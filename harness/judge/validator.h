@@ -15,7 +15,7 @@
 /* What the case requests of the judgement. The run directory must contain the data for it. */
 struct jp_asked {
 	bool names;       /* the case publishes or injects names, so names are judged */
-	bool injected;    /* judge names by injected.data */
+	bool injected;    /* names are judged by the contents of injected.data */
 	uint32_t methods; /* bit mask of enum jp_method: the methods that walk stacks; 0: JP_CHAIN
 			     and JP_DUMP */
 	const struct jp_listener *listener; /* receives each event and verdict; NULL: none */

@@ -9,8 +9,8 @@
 /* The answer to one question about what a JIT publishes: a cell of the table that `jitproof trial`
  * prints. */
 struct jp_cell {
-	const char *name;     /* such as "map.late" */
-	const char *question; /* description of what should never happen */
+	const char *name;     /* name of the cell, such as "map.late" */
+	const char *question; /* text that describes the defect */
 	/* @bad: number of bad cases; @of: number of examined cases, which may be 0. */
 	uint64_t bad, of;
 };

@@ -36,8 +36,8 @@ struct jp_checks {
 struct jp_checks_step {
 	const struct jp_regs *regs; /* registers before the instruction */
 	unsigned char first;        /* first byte of the instruction */
-	uint64_t found_at; /* address by which profilers look it up: for a call the return address -
-			      1 */
+	uint64_t found_at; /* address by which profilers look the instruction up: for a call the
+			      return address - 1 */
 	uint64_t fp;       /* frame pointer at the entry of the instruction's function */
 	bool sample; /* the first instruction of a burst; as a burst begins at a random moment, it
 			counts as a sample */

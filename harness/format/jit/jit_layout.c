@@ -15,8 +15,7 @@ enum {
 	GAP = 1 << 14,    /* largest gap within a file, bytes */
 	GENERATIONS = 64, /* number of files to which functions can be appended at the same time */
 	FILES = 4096,     /* largest number of files, not counting the packed one */
-	PACK_MOST =
-		1 << 30 /* largest number of bytes in a file, whose tables have 32-bit distances */
+	PACK_MOST = 1 << 30 /* bytes in a file, at most: its tables have 32-bit distances */
 };
 
 /* A file to which functions can still be appended. It holds the code of [start, end) so far. */

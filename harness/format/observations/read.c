@@ -86,7 +86,7 @@ static int read_header(struct observations *all)
 	if (get_line_size(all, 0) != sizeof(first) - 1 ||
 	    memcmp(all->text, first, sizeof(first) - 1) != 0)
 		return fail_at(all, 1, "\"" JP_OBSERVATIONS_MAGIC "1\"");
-	/* Version 1 has no stack pointers. */
+	/* Version 1 of the format has no stack pointers. */
 	*all->declared = (struct jp_declared){.observed = true,
 					      .lacks = JP_LACKS_RECORDS | JP_LACKS_REGISTERS};
 	for (all->number = 1, all->at = sizeof(first); all->at < all->size; all->number++) {

@@ -185,7 +185,7 @@ int jp_perf_copy_other(struct jp_perf_copy *copy, const unsigned char *bytes, ui
 	struct jp_perf_record record;
 
 	memcpy(&record, bytes, sizeof(record));
-	/* The reader has checked the contents of both types. */
+	/* The reader has checked the contents of records of these two types. */
 	if (copy->pipe && (record.type == JP_PERF_RECORD_HEADER_ATTR ||
 			   record.type == JP_PERF_RECORD_HEADER_FEATURE))
 		return add_pipe_record(copy, record.type, bytes, size);

@@ -98,7 +98,7 @@ int jp_run_dir_newest(char *path, size_t size, struct jp_error *err)
 		char name[PATH_MAX], results[PATH_MAX];
 		struct stat st;
 
-		/* Other users may create folders here. */
+		/* Other users may create folders in this directory, too. */
 		if (strncmp(entry->d_name, "jitproof.", strlen("jitproof.")) != 0 ||
 		    jp_path_build(name, sizeof(name), NULL, "%s/%s", tmp, entry->d_name) ||
 		    jp_path_build(results, sizeof(results), NULL, "%s/results.jsonl", name) ||

@@ -47,7 +47,7 @@ struct named_process {
 
 struct jp_names {
 	struct jp_file_finder *finder;
-	struct jp_text_pool paths; /* value: list of struct named_file */
+	struct jp_text_pool paths; /* path -> list of struct named_file */
 	struct jp_map processes;   /* pid -> struct named_process */
 };
 

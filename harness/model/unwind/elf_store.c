@@ -34,7 +34,7 @@ struct jp_elf_store {
 	char *index;                   /* text of the index, to which the lines point */
 	struct jp_elf_line *lines;
 	size_t nr_lines, capacity;
-	struct jp_text_pool paths; /* value: list of struct entry */
+	struct jp_text_pool paths; /* path -> list of struct entry */
 };
 
 static bool is_hex(const char *text)
