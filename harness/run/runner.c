@@ -116,6 +116,11 @@ static bool find_program(struct running *run)
 	snprintf(file, sizeof(file), "jitproof-%s", name);
 	ret = jp_own_program(run->program, file, &err);
 	run->watch.program = run->program;
+	if (ret == -ENOENT)
+		jp_fail(&err, ENOENT,
+			"%s is missing: `make workload-programs` builds it if a compiler for %s is "
+			"installed",
+			run->program, name);
 	if (ret)
 		end_case(run, ret == -ENOENT ? JP_SKIP : JP_ERROR, err.text);
 	return !ret;

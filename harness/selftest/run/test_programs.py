@@ -39,5 +39,5 @@ class Programs(Folder):
     def test_missing(self) -> None:
         """The case's key goes before the option, and a missing program is a SKIP."""
         for program in ("i386", "absent"):
-            self.assertIn("jitproof-none: No such file", self.run_cases(program, "missing"))
-        self.assertIn("jitproof-absent: No such file", self.run_cases("absent", "anon"))
+            self.assertIn("jitproof-none is missing", self.run_cases(program, "missing"))
+        self.assertIn("jitproof-absent is missing", self.run_cases("absent", "anon"))
