@@ -60,7 +60,8 @@ struct jp_image *jp_image_of(struct jp_images *images, uint32_t pid);
 int jp_images_handle(struct jp_images *images, const struct jp_event *event, bool sampled);
 /* Notes that one chain shows @caller as the file that calls emitted code. */
 void jp_image_vote(struct jp_image *image, const char *caller);
-/* Returns whether @name is the mapping name of the main program of @pid, as far as it is known. */
+/* Returns whether a mapping called @name is the main program of @pid; false if that program is
+ * unknown. */
 bool jp_images_is_program(const struct jp_images *images, uint32_t pid, const char *name);
 void jp_images_free(struct jp_images *images);
 

@@ -21,8 +21,8 @@ struct work {
 	struct jp_error err; /* why the validator failed */
 };
 
-/* One of two judgements of the same files: of the capture as it is, or of the capture with the
- * events added back that a control left out. */
+/* A run of all validators over a case's files. A control is judged twice: as it was recorded, and
+ * with the events added that its capture left out. */
 struct judge_side {
 	struct work *works; /* the validators, sorted by name */
 	size_t nr_works;

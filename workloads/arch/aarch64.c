@@ -88,7 +88,7 @@ static void count_down(struct jp_code *code, unsigned reg)
 	put_insn(code, 0xf1000400 | reg << 5 | reg);
 }
 
-/* Returns @distance (bytes) as it is encoded in a branch or load with 19 bits for the distance. */
+/* Encodes @distance, in bytes, for the instructions that have a field of 19 bits for it. */
 static uint32_t encode_distance(int32_t distance)
 {
 	return ((uint32_t)(distance / 4) & 0x7ffff) << 5;

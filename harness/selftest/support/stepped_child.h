@@ -98,25 +98,6 @@ static inline uint64_t make_trap(uint64_t word)
 	return (word & ~UINT64_C(0xffffffff)) | 0xd4200000;
 }
 
-/* The child stands at the trap. */
-static inline bool leave_trap(pid_t pid, struct registers *regs)
-{
-	return true;
-}
-
-/* Stores the return address of the function whose first instruction is next. */
-static inline bool read_return(pid_t pid, const struct registers *regs, uint64_t *address)
-{
-	*address = regs->link;
-	return true;
-}
-
-/* Returns whether the step from @old was a call: it leaves the address behind it in x30. */
-static inline bool is_call(pid_t pid, const struct registers *old, const struct registers *regs)
-{
-	return regs->link == old->ip + 4 && regs->ip != old->ip + 4;
-}
-
 /* Returns whether the step from @old to @regs was a return. */
 static inline bool is_return(pid_t pid, const struct registers *old, const struct registers *regs)
 {
@@ -141,6 +122,16 @@ static inline uint64_t make_trap(uint64_t word)
 	return (word & ~UINT64_C(0xffffffff)) | 0x100073;
 }
 
+/* Returns whether the step from @old to @regs was a return. */
+static inline bool is_return(pid_t pid, const struct registers *old, const struct registers *regs)
+{
+	uint64_t word;
+
+	return read_words(pid, old->ip, &word, 1) && (uint32_t)word == 0x8067;
+}
+#endif
+
+#ifndef __x86_64__
 /* The child stands at the trap. */
 static inline bool leave_trap(pid_t pid, struct registers *regs)
 {
@@ -154,17 +145,10 @@ static inline bool read_return(pid_t pid, const struct registers *regs, uint64_t
 	return true;
 }
 
-/* Returns whether the step from @old was a call: it leaves the address behind it in ra. */
+/* Returns whether the step from @old was a call: it leaves the address behind it in the link
+ * register. */
 static inline bool is_call(pid_t pid, const struct registers *old, const struct registers *regs)
 {
 	return regs->link == old->ip + 4 && regs->ip != old->ip + 4;
-}
-
-/* Returns whether the step from @old to @regs was a return. */
-static inline bool is_return(pid_t pid, const struct registers *old, const struct registers *regs)
-{
-	uint64_t word;
-
-	return read_words(pid, old->ip, &word, 1) && (uint32_t)word == 0x8067;
 }
 #endif
