@@ -2,6 +2,7 @@
 #include "workloads/emit/frame_walk.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +13,59 @@
 #include "harness/base/return_address.h"
 #include "workloads/emit/arch.h"
 
-/* Reads our own memory by a system call, as if it belonged to another process, so that an unmapped
- * address causes no signal. */
-uint32_t jp_frame_read(const uint64_t *at, uintptr_t (*frames)[2], uint32_t count)
-{
-	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
-	ssize_t got;
+struct stack {
+	uintptr_t low, high;
+};
 
-	for (uint32_t i = 0; i < count; i++)
-		from[i] = (struct iovec){(void *)(uintptr_t)(at[i] - jp_arch_elf.fp_above),
-					 sizeof(*frames)};
+/* Returns the used part of this thread's stack. It is empty if we run on another stack. */
+static struct stack used_stack(void)
+{
+	static _Thread_local struct stack whole;
+	static _Thread_local bool known;
+	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	pthread_attr_t attributes;
+	void *low;
+	size_t size;
+
+	if (!known && !pthread_getattr_np(pthread_self(), &attributes)) {
+		if (!pthread_attr_getstack(&attributes, &low, &size))
+			whole = (struct stack){(uintptr_t)low, (uintptr_t)low + size};
+		pthread_attr_destroy(&attributes);
+	}
+	known = true;
+	return here >= whole.low && here < whole.high ? (struct stack){here, whole.high}
+						      : (struct stack){0};
+}
+
+/* Reads @count frame records. A record outside our stack may be unmapped: read it by a system call,
+ * as if it belonged to another process, so that it causes no signal. Inside, save the call: it is
+ * slow, and security modules of the kernel run in it. */
+static ssize_t read_records(const uint64_t *at, uintptr_t (*frames)[2], uint32_t count)
+{
+	const struct stack stack = used_stack();
+	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
+	bool inside = true;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const uintptr_t record = at[i] - jp_arch_elf.fp_above;
+
+		from[i] = (struct iovec){(void *)record, sizeof(*frames)};
+		inside &= record >= stack.low && record < stack.high &&
+			  stack.high - record >= sizeof(*frames);
+	}
+	for (uint32_t i = 0; inside && i < count; i++)
+		memcpy(frames + i, from[i].iov_base, sizeof(*frames));
+	if (inside)
+		return (ssize_t)to.iov_len;
 	/* Pass the id of this thread, not of the process: once the main thread has exited, the
 	 * process's id leads to no address space. */
-	got = process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
+	return process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
+}
+
+uint32_t jp_frame_read(const uint64_t *at, uintptr_t (*frames)[2], uint32_t count)
+{
+	const ssize_t got = read_records(at, frames, count);
+
 	if (got < 0 && errno != EFAULT) {
 		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",
 			strerror(errno));
