@@ -40,6 +40,7 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
+#include "validators/cpu_times.h"
 #include "validators/sample_class.h"
 #include "validators/two_clocks.h"
 
@@ -77,9 +78,7 @@ struct witness {
 	const struct jp_witnessed *witnessed;
 	struct clock_sample *samples;
 	size_t count, capacity;
-	uint64_t *on_cpu; /* times of samples, sorted by CPU and time */
-	size_t *cpu_from; /* first index of each CPU in @on_cpu; nr_cpus + 1 entries */
-	uint32_t nr_cpus;
+	struct jp_cpu_times capture_times, witness_times;
 	uint64_t period;
 	double ratio; /* samples of the capture per sample of the witness */
 	uint32_t attr;
@@ -131,8 +130,7 @@ static int handle_sample(struct witness *state, const struct jp_event *event)
 	if (!sample)
 		return -ENOMEM;
 	*sample = (struct clock_sample){event->time, event->pid, event->tid, event->cpu};
-	state->nr_cpus = event->cpu >= state->nr_cpus ? event->cpu + 1 : state->nr_cpus;
-	return 0;
+	return jp_cpu_times_add(&state->capture_times, event->cpu, event->time);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -152,45 +150,20 @@ static int by_thread(const void *left, const void *right)
 	return jp_compare(a->tid, b->tid) ?: jp_compare(a->time, b->time);
 }
 
-/* Sorts the capture's samples by thread and their times by CPU. Returns 0 or -ENOMEM. */
+/* Sorts the capture's samples by thread, and the times of both clocks by CPU. Returns 0 or
+ * -ENOMEM. */
 static int sort_samples(struct witness *state)
 {
-	size_t *at = calloc(state->nr_cpus + 1, sizeof(*at));
+	const struct jp_witness_sample *samples = state->witnessed->samples;
+	int failed = 0;
 
-	state->cpu_from = calloc(state->nr_cpus + 2, sizeof(*state->cpu_from));
-	state->on_cpu = calloc(state->count + 1, sizeof(*state->on_cpu));
-	if (!at || !state->cpu_from || !state->on_cpu) {
-		free(at);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < state->count; i++)
-		state->cpu_from[state->samples[i].cpu + 1]++;
-	for (uint32_t cpu = 0; cpu < state->nr_cpus; cpu++) {
-		state->cpu_from[cpu + 1] += state->cpu_from[cpu];
-		at[cpu] = state->cpu_from[cpu];
-	}
-	for (size_t i = 0; i < state->count; i++)
-		state->on_cpu[at[state->samples[i].cpu]++] = state->samples[i].time;
-	free(at);
-	for (uint32_t cpu = 0; cpu < state->nr_cpus; cpu++)
-		qsort(state->on_cpu + state->cpu_from[cpu],
-		      state->cpu_from[cpu + 1] - state->cpu_from[cpu], sizeof(*state->on_cpu),
-		      jp_by_value);
+	for (size_t i = 0; i < state->witnessed->count && !failed; i++)
+		failed = jp_cpu_times_add(&state->witness_times, samples[i].cpu, samples[i].time);
+	jp_cpu_times_sort(&state->witness_times);
+	jp_cpu_times_sort(&state->capture_times);
 	if (state->count)
 		qsort(state->samples, state->count, sizeof(*state->samples), by_thread);
-	return 0;
-}
-
-/* Returns the time of the capture's first sample on @cpu after @time, or UINT64_MAX. */
-static uint64_t next_on_cpu(const struct witness *state, uint32_t cpu, uint64_t time)
-{
-	size_t i, count;
-
-	if (cpu >= state->nr_cpus)
-		return UINT64_MAX;
-	count = state->cpu_from[cpu + 1];
-	jp_search(i, count, i < state->cpu_from[cpu] || state->on_cpu[i] <= time);
-	return i < count ? state->on_cpu[i] : UINT64_MAX;
+	return failed;
 }
 
 /* Returns whether the witness's next sample is of the same thread and CPU, without throttling in
@@ -213,7 +186,8 @@ static uint64_t count_enclosed(const struct witness *state, size_t count)
 static size_t find_hole(const struct witness *state, size_t i)
 {
 	const struct jp_witness_sample *samples = state->witnessed->samples;
-	const uint64_t end = next_on_cpu(state, samples[i].cpu, samples[i].time);
+	const uint64_t end =
+		jp_cpu_times_next(&state->capture_times, samples[i].cpu, samples[i].time);
 	size_t next = i;
 
 	while (next + 1 < state->witnessed->count && stays_on_cpu(&samples[next]) &&
@@ -235,27 +209,23 @@ static bool are_periods(const struct witness *state, uint64_t time, uint64_t per
  * period apart enclose this time. */
 static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t from, uint64_t to)
 {
-	uint64_t last = 0, time = 0;
-	size_t i;
+	const struct jp_cpu_times *capture = &state->capture_times;
+	size_t i = jp_cpu_times_after(capture, cpu, from);
+	uint64_t last;
 
-	if (cpu >= state->nr_cpus)
+	if (!i || capture->times[i - 1].cpu != cpu)
 		return false;
-	jp_search(i, state->cpu_from[cpu + 1],
-		  i < state->cpu_from[cpu] || state->on_cpu[i] <= from);
-	if (i == state->cpu_from[cpu])
-		return false;
-	for (last = state->on_cpu[i - 1]; i < state->cpu_from[cpu + 1] && last < to; last = time) {
-		time = state->on_cpu[i++];
-		if (!are_periods(state, time - last, state->period))
+	for (last = capture->times[i - 1].time; last < to; last = capture->times[i++].time)
+		if (i == capture->count || capture->times[i].cpu != cpu ||
+		    !are_periods(state, capture->times[i].time - last, state->period))
 			return false;
-	}
-	return last >= to;
+	return true;
 }
 
 /* Returns whether the witness's next sample comes @periods periods after sample @i, and both are in
- * time, because the samples before and after them are one period away. If the capture also shows
- * that nothing was interrupted, then for 2 periods: the timer expired in between, but the kernel
- * took no sample. */
+ * time, because the samples before and after them are one period away. If nothing interrupted the
+ * capture and no other thread has the witness's sample in between, then for 2 periods: the timer
+ * expired in between, but the kernel took no sample. */
 static bool is_next_after(const struct witness *state, size_t i, unsigned periods)
 {
 	const struct jp_witness_sample *sample = &state->witnessed->samples[i];
@@ -266,9 +236,9 @@ static bool is_next_after(const struct witness *state, size_t i, unsigned period
 	       are_periods(state, sample->time - sample[-1].time, period) &&
 	       are_periods(state, sample[1].time - sample->time, periods * period) &&
 	       are_periods(state, sample[2].time - sample[1].time, period) &&
-	       (is_uninterrupted(state, sample->cpu, sample->time, sample[1].time) ||
-		!jp_clock_watched(state->view->evidence, sample->pid, sample->time,
-				  sample[1].time));
+	       jp_cpu_times_next(&state->witness_times, sample->cpu, sample->time) ==
+		       sample[1].time &&
+	       is_uninterrupted(state, sample->cpu, sample->time, sample[1].time);
 }
 
 /* Returns the tally of a thread, which may be new, or NULL if out of memory. */
@@ -628,8 +598,8 @@ static void free_witness(void *context)
 	jp_map_free(&state->indices);
 	free(state->tallies);
 	free(state->samples);
-	free(state->on_cpu);
-	free(state->cpu_from);
+	jp_cpu_times_free(&state->capture_times);
+	jp_cpu_times_free(&state->witness_times);
 }
 
 static const struct jp_validator witness = {

@@ -205,6 +205,24 @@ static void test_missing_at_random(void)
 	      caught, excused);
 }
 
+static void test_other_thread(void)
+{
+	struct jp_witness_sample taken;
+	uint64_t random = 7;
+	bool skipped;
+
+	make_streams(0, &random);
+	taken = made.witness[400];
+	made.nr_witness--;
+	memmove(&made.witness[400], &made.witness[401],
+		(made.nr_witness - 400) * sizeof(made.witness[0]));
+	judge_streams(&skipped);
+	check(skipped, "a sample that no thread has is a skipped sample");
+	put_witness(PID + 1, taken.cpu, taken.time);
+	judge_streams(&skipped);
+	check(!skipped, "a sample that another thread has is not a skipped sample");
+}
+
 static void test_other_faults(void)
 {
 	uint64_t random = 3;
@@ -290,6 +308,7 @@ int main(void)
 	test_few_missing();
 	test_missing_in_a_row();
 	test_missing_at_random();
+	test_other_thread();
 	test_other_faults();
 	test_throttling();
 	return check_done();

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/cpu_times.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/base/search.h"
+
+int jp_cpu_times_add(struct jp_cpu_times *times, uint32_t cpu, uint64_t time)
+{
+	struct jp_cpu_time *added = jp_array_push(&times->times, &times->count, &times->capacity);
+
+	if (!added)
+		return -ENOMEM;
+	*added = (struct jp_cpu_time){cpu, time};
+	return 0;
+}
+
+static int by_cpu(const void *left, const void *right)
+{
+	const struct jp_cpu_time *a = left, *b = right;
+
+	return jp_compare(a->cpu, b->cpu) ?: jp_compare(a->time, b->time);
+}
+
+void jp_cpu_times_sort(struct jp_cpu_times *times)
+{
+	if (times->count)
+		qsort(times->times, times->count, sizeof(*times->times), by_cpu);
+}
+
+size_t jp_cpu_times_after(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time)
+{
+	const struct jp_cpu_time limit = {cpu, time};
+	size_t i;
+
+	jp_search(i, times->count, by_cpu(&times->times[i], &limit) <= 0);
+	return i;
+}
+
+uint64_t jp_cpu_times_next(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time)
+{
+	const size_t i = jp_cpu_times_after(times, cpu, time);
+
+	return i < times->count && times->times[i].cpu == cpu ? times->times[i].time : UINT64_MAX;
+}
+
+void jp_cpu_times_free(struct jp_cpu_times *times)
+{
+	free(times->times);
+	*times = (struct jp_cpu_times){0};
+}
