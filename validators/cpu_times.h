@@ -9,7 +9,7 @@ struct jp_cpu_times {
 	struct jp_cpu_time {
 		uint32_t cpu;
 		uint64_t time;
-	} *times;
+	} * times;
 	size_t count, capacity;
 };
 

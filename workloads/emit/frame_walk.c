@@ -13,14 +13,14 @@
 #include "harness/base/return_address.h"
 #include "workloads/emit/arch.h"
 
-struct stack {
+struct used_stack {
 	uintptr_t low, high;
 };
 
 /* Returns the used part of this thread's stack. It is empty if we run on another stack. */
-static struct stack used_stack(void)
+static struct used_stack find_used_stack(void)
 {
-	static _Thread_local struct stack whole;
+	static _Thread_local struct used_stack whole;
 	static _Thread_local bool known;
 	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	pthread_attr_t attributes;
@@ -29,12 +29,12 @@ static struct stack used_stack(void)
 
 	if (!known && !pthread_getattr_np(pthread_self(), &attributes)) {
 		if (!pthread_attr_getstack(&attributes, &low, &size))
-			whole = (struct stack){(uintptr_t)low, (uintptr_t)low + size};
+			whole = (struct used_stack){(uintptr_t)low, (uintptr_t)low + size};
 		pthread_attr_destroy(&attributes);
 	}
 	known = true;
-	return here >= whole.low && here < whole.high ? (struct stack){here, whole.high}
-						      : (struct stack){0};
+	return here >= whole.low && here < whole.high ? (struct used_stack){here, whole.high}
+						      : (struct used_stack){0};
 }
 
 /* Reads @count frame records. A record outside our stack may be unmapped: read it by a system call,
@@ -42,7 +42,7 @@ static struct stack used_stack(void)
  * slow, and security modules of the kernel run in it. */
 static ssize_t read_records(const uint64_t *at, uintptr_t (*frames)[2], uint32_t count)
 {
-	const struct stack stack = used_stack();
+	const struct used_stack stack = find_used_stack();
 	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
 	bool inside = true;
 
