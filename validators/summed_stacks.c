@@ -22,9 +22,6 @@
 #include "validators/two_clocks.h"
 
 enum { FRAMES = JP_FRAME_MOST };
-/* Least share of the witness's samples that the stream must have for names to be judged: missing
- * samples may have had any name. */
-static const double ENOUGH = 0.9;
 
 /* Samples that no thread can have produced. */
 static const struct jp_role impossible_samples = {.column = "invented"};
@@ -383,17 +380,15 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	return count_verdict(summed, event);
 }
 
-/* Returns how many samples that the witness has in emitted code have no name of an emitted function
- * in the stream. */
+/* Returns how many samples of the stream, at least, are in emitted code without the name of an
+ * emitted function: as many as it lacks there, less those that it may lack altogether. */
 static uint64_t count_misnamed(const struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;
 	const double lack = jp_summed_least(all, summed->weights.ratio) -
 			    (double)(all->inside + summed->unnamed + summed->stackless);
 
-	if (lack <= 0 || (double)(all->inside + all->unknown) < ENOUGH * all->least)
-		return 0;
-	return (uint64_t)lack;
+	return (uint64_t)fmax(lack - jp_summed_missing(all, summed->weights.ratio), 0);
 }
 
 /* Reports that no name is an emitted function's. */

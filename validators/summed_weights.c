@@ -9,11 +9,12 @@
 
 static const struct jp_role seen_samples = {.column = "seen"};
 
-static void add_expected(struct jp_summed_weight *weight, double least, double most, double steps)
+static void add_expected(struct jp_summed_weight *weight, const struct jp_summed_weight *more)
 {
-	weight->least += least;
-	weight->most += most;
-	weight->steps += steps;
+	weight->least += more->least;
+	weight->most += more->most;
+	weight->all += more->all;
+	weight->steps += more->steps;
 }
 
 static struct jp_summed_weight *get_thread(struct jp_summed_weights *weights, uint32_t pid,
@@ -36,15 +37,20 @@ int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evi
 	for (size_t at = 0; !failed && (clock = jp_map_next(&clocks, &at, &key));) {
 		struct jp_summed_weight *thread =
 			get_thread(weights, (uint32_t)(key >> 32), has_threads ? (uint32_t)key : 0);
-		const double most = ratio * ((double)clock->inside + clock->unseen);
-		/* Each visit to native code or to the kernel interrupts the counted time. */
-		const double steps = (double)(clock->gaps + clock->samples - clock->user);
+		const struct jp_summed_weight expected = {
+			.least = ratio * (double)clock->user,
+			.most = ratio * ((double)clock->inside + clock->unseen),
+			.all = ratio * ((double)clock->samples + clock->unseen),
+			/* Each visit to native code or to the kernel interrupts the counted
+			 * time. */
+			.steps = (double)(clock->gaps + clock->samples - clock->user),
+		};
 
 		if (!thread)
 			failed = -ENOMEM;
 		else
-			add_expected(thread, ratio * (double)clock->user, most, steps);
-		add_expected(&weights->all, ratio * (double)clock->user, most, steps);
+			add_expected(thread, &expected);
+		add_expected(&weights->all, &expected);
 	}
 	jp_map_free(&clocks);
 	return failed;
@@ -57,6 +63,8 @@ int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint3
 
 	if (!thread)
 		return -ENOMEM;
+	thread->samples += weight;
+	weights->all.samples += weight;
 	thread->inside += inside ? weight : 0;
 	thread->unknown += unknown ? weight : 0;
 	weights->all.inside += inside ? weight : 0;
@@ -67,6 +75,13 @@ int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint3
 double jp_summed_least(const struct jp_summed_weight *weight, double ratio)
 {
 	return weight->least - jp_witness_room(weight->steps, weight->least, ratio);
+}
+
+double jp_summed_missing(const struct jp_summed_weight *weight, double ratio)
+{
+	return fmax(weight->all + jp_witness_room(weight->steps, weight->all, ratio) -
+			    (double)weight->samples,
+		    0);
 }
 
 /* Returns the largest number of samples that a stream can have by chance. */

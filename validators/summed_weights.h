@@ -7,11 +7,13 @@
 
 /* Samples of a thread, or of all threads, and the range that the witness expects. */
 struct jp_summed_weight {
+	uint64_t samples;   /* all samples */
 	uint64_t inside;    /* samples with emitted code anywhere on the stack */
 	uint64_t unknown;   /* samples that may have emitted code on the stack: they have no frames,
 			       or no name of an emitted function */
 	double least, most; /* samples that the witness expects: least, those surely in user space
 			       within the window; most, all */
+	double all;         /* samples that the witness expects in any code */
 	double steps;       /* interruptions of the sampled time: each may add or lose a sample */
 };
 
@@ -32,6 +34,8 @@ int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint3
 			  uint64_t weight, bool inside, bool unknown);
 /* Returns the least number of samples that a stream can have by chance. */
 double jp_summed_least(const struct jp_summed_weight *weight, double ratio);
+/* Returns how many samples the stream may lack, in any code. */
+double jp_summed_missing(const struct jp_summed_weight *weight, double ratio);
 /* Compares the range of samples that may have been in activations with the range that the witness
  * expects, reports a difference beyond chance, and adds the metrics. Returns 0 or -ENOMEM. */
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings);

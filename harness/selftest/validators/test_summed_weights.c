@@ -51,8 +51,21 @@ static void test_moved(void)
 	}
 }
 
+/* Samples that a stream lacks may have had any name. */
+static void test_missing(void)
+{
+	const struct jp_summed_weight weight = {.samples = 900, .all = 1000, .steps = 0};
+	const struct jp_summed_weight more = {.samples = 1100, .all = 1000, .steps = 0};
+	const double missing = jp_summed_missing(&weight, 1);
+
+	check(missing >= 100 && missing < 110, "900 of 1000 samples: at most %.1f are missing",
+	      missing);
+	check(jp_summed_missing(&more, 1) == 0, "1100 of 1000 samples: none is missing");
+}
+
 int main(void)
 {
 	test_moved();
+	test_missing();
 	return check_done();
 }
