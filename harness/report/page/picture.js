@@ -10,11 +10,20 @@ const LOOKS = {
 	outside: ["#aaaaaa", "dot"], kernel: ["#aaaaaa", "dot"], file: ["#0072b2", "dot"],
 	anon: ["#009e73", "square"], memfd: ["#e69f00", "triangle"], other: ["#888888", "ring"],
 };
+// What a verdict says of a stack (docs/reading-results.md).
+const MEANINGS = {
+	exact: "as the truth", gap: "without callers that this method cannot see there: no error",
+	unmapped: "broken, address in no known mapping", single: "broken, only the sampled address",
+	short: "broken before the root", hole: "broken, lacks a caller", wrong: "has a frame that cannot be",
+	extra: "has an invented frame", unjudged: "while a mapping changed", outside: "not in emitted code",
+};
 const MARKS = { fork: "+", exec: "▶", exit: "■", loss: "✖", throttle: "✖", gate: "◆", capture: "●" };
 // Widths in pixels: of the strip for marks, and of the strip at the left for perf maps, which have no times.
 const MARK_STRIP = 16, MAP_STRIP = 6;
 // If fewer samples than this are in view, all of them are drawn.
 const ALWAYS_DRAWN = 20000;
+// If fewer samples than this are in view, dots are larger.
+const FEW = 3000;
 // FINER: how many more levels are drawn at rest than while the view moves. REST_MS: pause that is a rest.
 const FINER = 2, REST_MS = 150;
 let resting = 0;
@@ -69,9 +78,10 @@ function findArea(scale, box, from = box[BOX.from]) {
 		Math.max(scale.y(findHeight(box[BOX.band], box[BOX.offset])) - top, 1)];
 }
 
-function drawShape(context, shape, x, y) {
+// Draws a sample; a dot extends @half pixels from its centre.
+function drawShape(context, shape, x, y, half = 2) {
 	if (shape === "dot")
-		return context.fillRect(x - 1, y - 1, 2, 2);
+		return context.fillRect(x - half, y - half, 2 * half, 2 * half);
 	context.beginPath();
 	switch (shape) {
 	case "cross": context.moveTo(x - 3, y - 3); context.lineTo(x + 3, y + 3);
@@ -210,7 +220,7 @@ function drawSamples(context, scale, moving) {
 	const { strings } = state.picture, first = findRow(state.view.from), end = findRow(state.view.to + 1);
 	// Show all rows of a selected stack, even those that would cover rows of other stacks.
 	const level = end - first < ALWAYS_DRAWN || state.stack ? Infinity : findLevel() + (moving ? 0 : FINER);
-	const rows = state.shown.slice(first, end).filter((row) => row[LEVEL] <= level);
+	const rows = state.shown.slice(first, end).filter((row) => row[LEVEL] <= level), half = rows.length < FEW ? 2 : 1;
 	// Draw the samples of one verdict together, because setting a colour takes longer than drawing a dot.
 	const verdicts = [...new Set(rows.map((row) => row[VERDICT]))];
 	// Draw broken stacks last, so that whole stacks do not cover them.
@@ -220,7 +230,7 @@ function drawSamples(context, scale, moving) {
 		context.fillStyle = context.strokeStyle = look[0];
 		for (const row of rows)
 			if (row[VERDICT] === verdict)
-				drawShape(context, look[1], scale.x(row[TIME]), scale.y(findHeight(row[BAND], row[OFFSET])));
+				drawShape(context, look[1], scale.x(row[TIME]), scale.y(findHeight(row[BAND], row[OFFSET])), half);
 	}
 }
 

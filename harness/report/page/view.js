@@ -75,7 +75,7 @@ function makeLegend(verdicts) {
 	const maps = loads.filter(isMap).length, dumps = loads.length - maps;
 	const swatch = (name, text) => make("span", {}, make("i", { class: `swatch ${name}` }), " " + text);
 	return [...verdicts.map(([name, text]) => make("span", { class: BAD.has(name) ? "bad" : "" },
-		makeSymbol(name), " " + text)),
+		makeSymbol(name), ` ${text}${name in MEANINGS ? `, ${MEANINGS[name]}` : ""}`)),
 	...truth.length ? [swatch("true", "true code")] : [], swatch("record", "mapping record, from when it came"),
 	...dumps ? [swatch("load", `code published in a jitdump: ${dumps}`)] : [],
 	...hidden.length ? [make("b", { class: "bad" }, swatch("hidden", `hidden by a later record: ${hidden.length}`))] : [],
