@@ -123,7 +123,7 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 	at_once.deferred = false;
 	if (options->deferred) {
 		jp_attr_sampling(&attr, options, &least, 1);
-		try_event(&list, "attr.defer_callchain (deferred callchains)", &attr, pid);
+		try_event(&list, "attr.defer_callchain (since Linux 6.19)", &attr, pid);
 	}
 	event->attr(&attr, &at_once, &least);
 	try_event(&list, event->thing, &attr, pid);

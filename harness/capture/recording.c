@@ -30,7 +30,7 @@ static const char *find_blamed(const struct jp_session *session)
 	options.deferred = false;
 	return jp_abilities_try(&options, &abilities)
 		       ? ""
-		       : " with attr.defer_callchain (deferred callchains)";
+		       : " with attr.defer_callchain (since Linux 6.19)";
 }
 
 static int find_abilities(struct jp_session *session, struct jp_error *err)
