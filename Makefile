@@ -429,6 +429,9 @@ scoreboard: all ## run every workload under each profiler that is here: results/
 pages: $(O)/page.head $(O)/page.tail ## write static pages of the stored results to $(O)/pages
 	@O='$(O)' $(PYTHON) ci/pages -o '$(O)/pages'
 
+pictures: all pages ## take the pictures of the docs, in headless Chromium
+	@$(PYTHON) ci/pages/pictures.py --jitproof '$(O)/jitproof' --pages '$(O)/pages'
+
 FAULTS	?=
 faults: all ## let the Nth allocation, open, read, write ... fail, in every command
 	@$(PYTHON) ci/faults --jitproof '$(O)/jitproof' $(FAULTS)

@@ -39,6 +39,16 @@ static uint32_t find_sibling(const struct jp_name_case *name_case, uint32_t name
 	return 0;
 }
 
+/* Returns whether a line of @map starts in the memory of @loss. A line from another process's
+ * memory covers any address if its size is wrong. */
+static bool has_lines_in(const struct jp_perf_map *map, const struct jp_name_loss *loss)
+{
+	for (size_t i = 0; i < loss->nr_ranges; i++)
+		if (jp_perf_map_count_lines(map, loss->ranges[i].start, loss->ranges[i].end))
+			return true;
+	return false;
+}
+
 /* Tries the perf map @found with pid @named in its name. If its lines cover most of the addresses,
  * the process itself wrote it, under another pid, because memory lies at random addresses. */
 static int try_map(void *context, uint32_t named, const struct jp_found_file *found)
@@ -52,7 +62,7 @@ static int try_map(void *context, uint32_t named, const struct jp_found_file *fo
 	map = jp_perf_map_read(found->fd, found->path, found->size, NULL);
 	if (!map)
 		return 0;
-	search->covers = jp_name_covers(loss, map);
+	search->covers = has_lines_in(map, loss) ? jp_name_covers(loss, map) : 0;
 	jp_perf_map_free(map);
 	if (search->covers * 2 <= loss->nr_addrs)
 		return 0;

@@ -126,31 +126,31 @@ static bool may_be_attach_window(const struct unannounced *one, const char *id)
 static const char *describe_reason(const char *id, const struct jp_image *image)
 {
 	if (strcmp(id, "lost-records") == 0)
-		return "records were lost before these samples came: perf report --stats";
+		return "records were lost before these samples: perf report --stats shows how many";
 	if (strcmp(id, "exec-while-disabled") == 0)
-		return image->files ? "what is known of the process is another program's: neither "
-				      "its libraries nor its program fit"
-				    : "no file of the process is known, nor its name: its exec was "
-				      "not recorded";
+		return image->files
+			       ? "the recorded files are another program's: neither the libraries "
+				 "nor the program fit"
+			       : "the recording has no file and no name of the process: its exec "
+				 "was not recorded";
 	if (strcmp(id, "map-partial") == 0)
-		return "all that is known of the process's emitted code are files that inject made "
-		       "of "
-		       "a jitdump: perf inject takes the records of its memory away, and the "
-		       "jitdump "
-		       "lacks this code";
+		return "the recording knows only files that inject made of a jitdump: perf inject "
+		       "removes the records of that memory, and the jitdump lacks this code";
 	if (strcmp(id, "attach-window") == 0)
-		return image->exec ? "its exec and mappings since then were recorded: the events "
-				     "were off for a while, or mremap moved the code, of which "
-				     "there is no record; perf record from the start tells"
-				   : "what it had mapped before is known, emitted code too where "
-				     "there was any";
-	return image->synthesized ? "files that it had mapped before are known, and no anonymous "
-				    "memory: either the profiler skipped lines of /proc/PID/maps "
-				    "(older-code), or there was none, and this was mapped before "
-				    "the first event (attach-window); perf record -p, which skips "
-				    "none, tells"
-				  : "nothing that it had mapped before is known: the profiler did "
-				    "not read /proc/PID/maps";
+		return image->exec ? "the process's exec and later mappings were recorded: either "
+				     "the events were off for a while, or mremap moved the code, "
+				     "which the kernel does not record; perf record from the "
+				     "start shows which"
+				   : "the recording knows the mappings from before it began, "
+				     "emitted code too where there was any";
+	return image->synthesized ? "the recording knows the files that the process had mapped "
+				    "before, but no anonymous memory: either the profiler skips "
+				    "such lines of /proc/PID/maps (older-code), or the process "
+				    "mapped this memory between that reading and the first event "
+				    "(attach-window); perf record -p, which skips no line, shows "
+				    "which"
+				  : "the recording knows no mapping from before it began: the "
+				    "profiler did not read /proc/PID/maps";
 }
 
 static const char *find_remedy(const char *id)

@@ -9,6 +9,11 @@ function makeText(text) {
 	return parts.map((part, i) => i % 2 ? make("a", { href: part }, part.replace(/^https?:\/\//, "")) : part);
 }
 
+// Returns the parts of a long name, with places where a line may end.
+function breakName(name) {
+	return name.split(/(?<=[._])/).flatMap((part) => [make("wbr"), part]);
+}
+
 // Shows the cause of a cell, the command that shows it, and where people discuss it.
 function openCell(table, row, column, element) {
 	const cell = row.cells[column], detail = find("cell");
@@ -54,8 +59,8 @@ function makeBoard(table) {
 	return [make("p", {}, `${rows.length} of ${countWords(table.rows.length, "row")}, ` +
 		`${rows.filter((row) => differs(row, columns)).length} differ.`),
 	make("div", { class: "board" }, make("table", {}, make("tr", {}, make("th", {}, table.head),
-		...columns.map((i) => make("th", {}, table.columns[i]))), ...rows.map((row) => make("tr", {},
-		make("th", {}, row.name), ...columns.map((i) => makeCell(table, row, i))))))];
+		...columns.map((i) => make("th", {}, ...breakName(table.columns[i])))), ...rows.map((row) => make("tr", {},
+		make("th", {}, ...breakName(row.name)), ...columns.map((i) => makeCell(table, row, i))))))];
 }
 
 function showBoards() {

@@ -178,9 +178,13 @@ function drawMarks(context, scale, ink) {
 }
 
 function nameBand(i) {
-	const { bands, records, strings } = state.picture;
-	const inside = records.filter((box) => box[BOX.band] === i && isOfProcess(box[BOX.pid]));
-	const record = inside.find((box) => strings[box[BOX.kind]] !== "file") || inside[0];
+	const { bands, records, truth, loads, strings } = state.picture;
+	const isInside = (box) => box[BOX.band] === i && isOfProcess(box[BOX.pid]);
+	const inside = records.filter(isInside), code = [...truth, ...loads].find(isInside);
+	// Several records may share a band: prefer the name of the record with the band's code.
+	const record = inside.find((box) => code && box[BOX.offset] <= code[BOX.offset] &&
+		code[BOX.offset] < box[BOX.offset] + box[BOX.size]) ||
+		inside.find((box) => strings[box[BOX.kind]] !== "file") || inside[0];
 	return `0x${bands[i].start} ` + (record ? strings[record[BOX.name]] : "no mapping record covers this code");
 }
 

@@ -223,6 +223,12 @@ class PerfMaps(Explained):
         self.add_memory()
         self.expect_cause("pid-namespace-map", file="/tmp/perf-1.map")
 
+    def test_map_with_wrong_sizes(self) -> None:
+        """A line of another process's memory, whose size is an end, covers any later address."""
+        self.write_map((CODE - 0x100000, CODE, "ends"), pid=OTHER)
+        self.add_memory()
+        self.expect_cause("no-name-source")
+
     def expect_inherited(self, sibling: int = 0) -> None:
         found = self.expect_cause("map-partial", file="/tmp/perf-1.map")
         self.assertIn("names 1 of 1 sampled", found["evidence"][1])

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from typing import Any
+from typing import Any, Sequence
 
 CHROMIUM = shutil.which("chromium")
 
@@ -25,7 +25,8 @@ class Browser:
         # Chromium reads descriptor 3 and writes descriptor 4.
         self.process = subprocess.Popen(
             ["sh", "-c", 'exec "$@" 3<&%d 4>&%d' % (requests, answers), "sh", CHROMIUM or "",
-             "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+             "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+             "--remote-debugging-pipe",
              "--user-data-dir=" + self.profile.name], pass_fds=(requests, answers),
             env={**os.environ, "TMPDIR": self.profile.name},
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -114,9 +115,22 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
-    def take_screenshot(self, path: str) -> None:
-        """Writes the whole page as PNG."""
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+    def find_area(self, selectors: Sequence[str], height: int = 0) -> dict[str, float]:
+        """Returns the smallest area of the page that holds the first elements of the selectors,
+        cut at @height pixels unless that is 0."""
+        boxes = [self.evaluate("(() => { const box = document.querySelector(%s)."
+                               "getBoundingClientRect(); return [box.x + scrollX, box.y + scrollY,"
+                               "box.right + scrollX, box.bottom + scrollY]; })()" %
+                               json.dumps(selector)) for selector in selectors]
+        left, top, right, bottom = (least_or_most(box[i] for box in boxes) for i, least_or_most
+                                    in enumerate((min, min, max, max)))
+        return {"x": left, "y": top, "width": right - left,
+                "height": min(bottom - top, height or bottom)}
+
+    def take_screenshot(self, path: str, selectors: Sequence[str] = (), height: int = 0) -> None:
+        """Writes the whole page, or the area of find_area(), as PNG."""
+        size = (self.find_area(selectors, height) if selectors
+                else self.call("Page.getLayoutMetrics")["cssContentSize"])
         shot = self.call("Page.captureScreenshot", captureBeyondViewport=True,
                          clip={**size, "scale": 1})
         with open(path, "wb") as file:
