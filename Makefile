@@ -121,7 +121,7 @@ STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
 	$(addprefix format/truth/,acts seal write)) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec \
 	$(addprefix emit/,arena backing code eh_frame emitter frame_walk handshake image maps \
-	noexec path path_thread plan program publish region thread) arch/$(ARCH)) \
+	noexec path path_thread plan program publish region shapes thread) arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
 # All workloads alone, as 32-bit programs and with another C library: key `program` of a case. Both

@@ -254,7 +254,7 @@ static enum jp_trace_caller judge_frame_pointer(const struct jp_checks *checks,
 	struct jp_regs regs = *step->regs;
 	pid_t tid = (pid_t)insn->tid;
 
-	if (regs.machine->frames->step(&regs, jp_memory_load, &tid) == JP_FRAME_STEPPED &&
+	if (jp_machine_step(&regs, jp_memory_load, &tid) == JP_FRAME_STEPPED &&
 	    is_caller(&regs, insn))
 		return JP_CALLER_RIGHT;
 	return insn->fp == step->fp ? JP_CALLER_SKIPPED : JP_CALLER_WRONG;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "workloads/emit/code.h"
+#include "workloads/emit/arch_code.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static void put_insn(struct jp_code *code, uint32_t insn)
 
 /* Emits the first instruction of a function. In memory with PROT_BTI, calls through a register may
  * reach only this instruction and paciasp. */
-static void emit_landing_pad(struct jp_code *code)
+void jp_arch_landing_pad(struct jp_code *code)
 {
 	put_insn(code, 0xd503245f); /* bti c */
 }
@@ -37,7 +37,7 @@ static void lower_sp(struct jp_code *code, uint32_t insn, int32_t by)
 
 /* Emits `sub sp, sp, @by`, or `add sp, sp, -@by` if @by is negative. The immediate has 12 bits, and
  * can be shifted by 12. */
-static void adjust_sp(struct jp_code *code, int32_t by)
+void jp_arch_adjust_sp(struct jp_code *code, int32_t by)
 {
 	uint32_t amount = by < 0 ? -by : by, shifted = amount > 0xfff;
 
@@ -82,10 +82,9 @@ static void add_value(struct jp_code *code, unsigned reg, unsigned base, uint32_
 	put_insn(code, 0x91000000 | value << 10 | base << 5 | reg);
 }
 
-/* Emits `subs @reg, @reg, 1`. */
-static void count_down(struct jp_code *code, unsigned reg)
+static void count_down(struct jp_code *code)
 {
-	put_insn(code, 0xf1000400 | reg << 5 | reg);
+	put_insn(code, 0xf1000400 | COUNT << 5 | COUNT); /* subs x9, x9, 1 */
 }
 
 /* Encodes @distance, in bytes, for the instructions that have a field of 19 bits for it. */
@@ -100,27 +99,7 @@ static void branch_back_to(struct jp_code *code, uint32_t target)
 	put_insn(code, 0x54000001 | encode_distance((int32_t)(target - code->emitted->size)));
 }
 
-/* Emits room for a branch over later instructions. Returns its offset. */
-static uint32_t reserve_branch(struct jp_code *code)
-{
-	const uint32_t at = code->emitted->size;
-
-	put_insn(code, 0);
-	return at;
-}
-
-/* Turns the instruction at offset @at into `cbz @reg` to the end of the code so far. */
-static void skip_if_zero(struct jp_code *code, uint32_t at, unsigned reg)
-{
-	const uint32_t insn =
-		0xb4000000 | encode_distance((int32_t)(code->emitted->size - at)) | reg;
-
-	jp_code_patch(code, at, &insn, sizeof(insn));
-}
-
-/* Emits a loop whose iteration count is at x0 + @field. An iteration takes several cycles, most of
- * them in the multiplication, so that a timer can hit each of its instructions. */
-static void emit_loop(struct jp_code *code, size_t field)
+void jp_arch_loop(struct jp_code *code, size_t field)
 {
 	uint32_t top;
 
@@ -129,25 +108,34 @@ static void emit_loop(struct jp_code *code, size_t field)
 	put_insn(code, 0x8b09014a); /* add x10, x10, x9 */
 	put_insn(code, 0x9b097d4a); /* mul x10, x10, x9 */
 	put_insn(code, 0xca09014a); /* eor x10, x10, x9 */
-	count_down(code, COUNT);
+	count_down(code);
 	branch_back_to(code, top);
 }
 
-/* Reserves an instruction to load the function's word, which put_word() writes. */
-static void load_word(struct jp_code *code)
+static const uint8_t word_registers[] = {
+	[JP_WORD_FP] = FP, [JP_WORD_STORED] = COUNT, [JP_WORD_CALLED] = TARGET};
+
+/* Reserves an instruction to load the function's word, which jp_arch_put_word() writes. */
+void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
 {
-	reserve_branch(code);
+	put_insn(code, 0);
 	code->loads_word = code->emitted->size;
 }
 
-/* Appends the word, and makes the reserved load `ldr @reg, word`. */
-static void put_word(struct jp_code *code, unsigned reg)
+/* Makes the reserved instruction `ldr`. */
+void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 {
 	const int32_t distance = jp_code_word(code, 0);
-	const uint32_t size = sizeof(uint32_t),
-		       insn = 0x58000000 | encode_distance(distance + (int32_t)size) | reg;
+	const uint32_t size = sizeof(uint32_t), insn = 0x58000000 |
+						       encode_distance(distance + (int32_t)size) |
+						       word_registers[use];
 
 	jp_code_patch(code, code->loads_word - size, &insn, size);
+}
+
+void jp_arch_store_word(struct jp_code *code)
+{
+	store(code, COUNT, STACK, 16);
 }
 
 static void call_register(struct jp_code *code, unsigned reg)
@@ -155,165 +143,132 @@ static void call_register(struct jp_code *code, unsigned reg)
 	put_insn(code, 0xd63f0000 | reg << 5);
 }
 
-/* Emits the body of a step: `repeat` times the loop `before` and a call of the next step, then the
- * loop `after`. The remaining repetitions are at [sp], and the step at [sp + 8]. */
-static void emit_body(struct jp_code *code)
+void jp_arch_begin_body(struct jp_code *code)
 {
-	uint32_t top, skip;
-
 	load(code, COUNT, STEP, offsetof(struct jp_path_step, repeat));
 	store(code, COUNT, STACK, 0);
 	store(code, STEP, STACK, 8);
-	top = code->emitted->size;
-	emit_loop(code, offsetof(struct jp_path_step, before));
+}
+
+/* Reserves an instruction, which jp_arch_end_branch() makes a branch if TARGET is 0. */
+uint32_t jp_arch_branch_at_end(struct jp_code *code)
+{
 	load(code, TARGET, STEP, sizeof(struct jp_path_step));
-	skip = reserve_branch(code); /* the path ends here */
+	put_insn(code, 0);
+	return code->emitted->size - sizeof(uint32_t);
+}
+
+void jp_arch_end_branch(struct jp_code *code, uint32_t at)
+{
+	const uint32_t insn =
+		0xb4000000 | encode_distance((int32_t)(code->emitted->size - at)) | TARGET;
+
+	jp_code_patch(code, at, &insn, sizeof(insn));
+}
+
+void jp_arch_call_next(struct jp_code *code)
+{
 	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
 	call_register(code, TARGET);
 	code->now.bp |= JP_INSN_RETURN;
 	load(code, STEP, STACK, 8);
 	code->now.bp &= ~JP_INSN_RETURN;
-	skip_if_zero(code, skip, TARGET);
-	load(code, COUNT, STACK, 0);
-	count_down(code, COUNT);
-	store(code, COUNT, STACK, 0);
+}
+
+void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
+{
+	load(code, COUNT, STACK, at);
+	count_down(code);
+	store(code, COUNT, STACK, at);
 	branch_back_to(code, top);
-	emit_loop(code, offsetof(struct jp_path_step, after));
 }
 
 _Static_assert(offsetof(struct jp_path_step, code) == 0,
-	       "emit_body() and jump_to_next() load the next step's code");
+	       "the instructions load the next step's code");
 
-static void emit_ret(struct jp_code *code)
+void jp_arch_ret(struct jp_code *code)
 {
 	put_insn(code, 0xd65f03c0);
 }
 
-/* Emits code that stores the frame record and makes the frame pointer point to it. */
-static void push_record(struct jp_code *code)
+void jp_arch_save_fp(struct jp_code *code)
 {
 	push_pair(code, FP, LR);
-	add_value(code, FP, STACK, 0); /* mov x29, sp */
-	code->now.bp = JP_BP_OWN;
 }
 
-static void pop_record(struct jp_code *code)
+void jp_arch_set_fp(struct jp_code *code)
+{
+	add_value(code, FP, STACK, 0); /* mov x29, sp */
+	code->now.bp |= JP_BP_OWN;
+}
+
+void jp_arch_reset_sp(struct jp_code *code)
+{
+	add_value(code, STACK, FP, 0); /* mov sp, x29 */
+	code->now = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = 16};
+}
+
+void jp_arch_restore_fp(struct jp_code *code)
 {
 	pop_pair(code, FP, LR);
 	code->now = (struct jp_truth_insn){.bp = JP_BP_CALLER};
 }
 
-/* Emits the prologue of a frame with a frame pointer and @locals bytes of locals. */
-static void emit_prologue(struct jp_code *code, int32_t locals)
+void jp_arch_leave(struct jp_code *code)
 {
-	emit_landing_pad(code);
-	push_record(code);
-	adjust_sp(code, locals);
+	jp_arch_reset_sp(code);
+	jp_arch_restore_fp(code);
 }
 
-/* Emits code that removes the locals from the stack, and then the frame record. */
-static void emit_leave(struct jp_code *code)
+void jp_arch_push_return(struct jp_code *code)
 {
-	add_value(code, STACK, FP, 0); /* mov sp, x29 */
-	code->now = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = 16};
-	pop_record(code);
-}
-
-static void emit_fp(struct jp_code *code)
-{
-	emit_prologue(code, 32);
-	emit_body(code);
-	emit_leave(code);
-	emit_ret(code);
-}
-
-/* A leaf does not store its return address: it is in the link register only. */
-static void emit_leaf(struct jp_code *code)
-{
-	emit_landing_pad(code);
-	emit_loop(code, offsetof(struct jp_path_step, before));
-	emit_loop(code, offsetof(struct jp_path_step, after));
-	emit_ret(code);
-}
-
-/* Emits code that begins a frame without a frame pointer and stores x30 where a frame record would
- * have it. */
-static void push_return(struct jp_code *code, int32_t locals)
-{
-	emit_landing_pad(code);
 	push_pair(code, ZERO, LR);
-	adjust_sp(code, locals);
 }
 
-static void pop_return(struct jp_code *code, int32_t locals)
+void jp_arch_pop_return(struct jp_code *code)
 {
-	adjust_sp(code, -locals);
 	pop_pair(code, COUNT, LR);
-	emit_ret(code);
 }
 
-static void emit_no_fp(struct jp_code *code)
+void jp_arch_align_sp(struct jp_code *code)
 {
-	push_return(code, 48);
-	emit_body(code);
-	pop_return(code, 48);
+	add_value(code, COUNT, STACK, 0); /* mov x9, sp */
+	put_insn(code, 0x927ae53f);       /* and sp, x9, -64 */
 }
 
-/* Emits further instructions between those of the prologue and those of the epilogue, as compilers
- * do. Signs the return address; on processors without signatures, paciasp and autiasp do nothing.
- */
-static void emit_long(struct jp_code *code)
+/* Signs the return address: without signatures, paciasp and autiasp do nothing. */
+void jp_arch_begin_long(struct jp_code *code)
 {
 	put_insn(code, 0xd503233f); /* paciasp: also a landing pad */
 	code->now.bp |= JP_INSN_SIGNED;
 	add_value(code, VALUE, STACK, 0);
 	put_insn(code, 0xf13f814b); /* subs x11, x10, 4064: a stack check */
 	load(code, COUNT, STEP, 0);
-	push_pair(code, FP, LR);
+	jp_arch_save_fp(code);
 	load(code, VALUE, STEP, 8);
-	put_insn(code, 0x8b09014a);    /* add x10, x10, x9 */
-	add_value(code, FP, STACK, 0); /* mov x29, sp */
-	code->now.bp |= JP_BP_OWN;
+	put_insn(code, 0x8b09014a); /* add x10, x10, x9 */
+	jp_arch_set_fp(code);
 	push_pair(code, 19, 20);
 	push_pair(code, 21, 22);
-	adjust_sp(code, 48);
-	emit_body(code);
-	adjust_sp(code, -48);
+	jp_arch_adjust_sp(code, 48);
+}
+
+void jp_arch_end_long(struct jp_code *code)
+{
+	jp_arch_adjust_sp(code, -48);
 	pop_pair(code, 21, 22);
 	put_insn(code, 0x8b09014a); /* add x10, x10, x9 */
 	pop_pair(code, 19, 20);
-	pop_record(code);
+	jp_arch_restore_fp(code);
 	code->now.bp |= JP_INSN_SIGNED;
 	put_insn(code, 0xca09014a); /* eor x10, x10, x9 */
 	put_insn(code, 0xd50323bf); /* autiasp */
 	code->now.bp &= ~JP_INSN_SIGNED;
 	put_insn(code, 0xd503201f); /* nop */
-	emit_ret(code);
+	jp_arch_ret(code);
 }
 
-static void emit_large(struct jp_code *code)
-{
-	emit_prologue(code, 3072);
-	emit_body(code);
-	emit_leave(code);
-	emit_ret(code);
-}
-
-static void emit_realign(struct jp_code *code)
-{
-	emit_landing_pad(code);
-	push_record(code);
-	add_value(code, COUNT, STACK, 0); /* mov x9, sp */
-	put_insn(code, 0x927ae53f);       /* and sp, x9, -64 */
-	code->now.align = 6;
-	adjust_sp(code, 192);
-	emit_body(code);
-	emit_leave(code);
-	emit_ret(code);
-}
-
-/* Emits code that writes to each page of the locals, as compilers do to detect a stack overflow. */
-static void touch_pages(struct jp_code *code)
+void jp_arch_touch_pages(struct jp_code *code)
 {
 	uint32_t top;
 
@@ -322,42 +277,11 @@ static void touch_pages(struct jp_code *code)
 	top = code->emitted->size;
 	put_insn(code, 0x9140056b); /* add x11, x11, 1, lsl 12 */
 	put_insn(code, 0x381ff17f); /* sturb wzr, [x11, -1] */
-	count_down(code, COUNT);
+	count_down(code);
 	branch_back_to(code, top);
 }
 
-static void emit_hollow(struct jp_code *code)
-{
-	emit_prologue(code, 128 << 10);
-	emit_body(code);
-	emit_leave(code);
-	emit_ret(code);
-}
-
-static void emit_huge(struct jp_code *code)
-{
-	emit_prologue(code, 128 << 10);
-	touch_pages(code);
-	emit_body(code);
-	emit_leave(code);
-	emit_ret(code);
-}
-
-static void emit_other_bp(struct jp_code *code)
-{
-	emit_landing_pad(code);
-	push_pair(code, FP, LR);
-	adjust_sp(code, 48);
-	load_word(code);
-	code->now.bp = JP_BP_OTHER;
-	emit_body(code);
-	adjust_sp(code, -48);
-	pop_record(code);
-	emit_ret(code);
-	put_word(code, FP);
-}
-
-static void jump_to_next(struct jp_code *code)
+void jp_arch_jump_to_next(struct jp_code *code)
 {
 	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
 	code->now.bp |= JP_INSN_TAIL;
@@ -365,112 +289,42 @@ static void jump_to_next(struct jp_code *code)
 	code->now.bp &= ~JP_INSN_TAIL;
 }
 
-static void emit_tail(struct jp_code *code)
-{
-	struct jp_truth_insn within;
-	uint32_t skip;
-
-	emit_prologue(code, 32);
-	emit_loop(code, offsetof(struct jp_path_step, before));
-	load(code, TARGET, STEP, sizeof(struct jp_path_step));
-	skip = reserve_branch(code);
-	within = code->now;
-	emit_leave(code);
-	jump_to_next(code);
-	code->now = within;
-	skip_if_zero(code, skip, TARGET);
-	emit_loop(code, offsetof(struct jp_path_step, after));
-	emit_leave(code);
-	emit_ret(code);
-}
-
 /* Emits a stub. A veneer, which linkers and runtimes put between a branch and a function that is
  * more than 128 MiB away, has the same code. */
-static void emit_stub(struct jp_code *code)
+void jp_arch_stub(struct jp_code *code)
 {
-	emit_landing_pad(code);
+	jp_arch_landing_pad(code);
 	load(code, TARGET, STEP, sizeof(struct jp_path_step));
-	jump_to_next(code);
+	jp_arch_jump_to_next(code);
 }
 
-/* The return address is at [sp + 56], but call frame information places it at [sp + 16]. */
-static void emit_misled(struct jp_code *code)
+void jp_arch_begin_calls(struct jp_code *code)
 {
-	push_return(code, 48);
-	load_word(code);
-	store(code, COUNT, STACK, 16);
-	code->now.bp |= JP_INSN_MISLED;
-	emit_body(code);
-	adjust_sp(code, -48);
-	code->now.bp &= ~JP_INSN_MISLED;
-	pop_pair(code, COUNT, LR);
-	emit_ret(code);
-	put_word(code, COUNT);
-}
-
-/* Emits the beginning of a function that makes `before` calls: a frame of @locals bytes that keeps
- * x0 at [sp + 16] and the number of remaining calls at [sp + 24]. Returns the offset of the
- * loop. */
-static uint32_t begin_calls(struct jp_code *code, int32_t locals)
-{
-	emit_prologue(code, locals);
 	store(code, STEP, STACK, 16);
 	load(code, COUNT, STEP, offsetof(struct jp_path_step, before));
 	store(code, COUNT, STACK, 24);
-	return code->emitted->size;
 }
 
-static void end_calls(struct jp_code *code, uint32_t top)
+void jp_arch_call_kernel(struct jp_code *code)
 {
-	load(code, COUNT, STACK, 24);
-	count_down(code, COUNT);
-	store(code, COUNT, STACK, 24);
-	branch_back_to(code, top);
-	emit_loop(code, offsetof(struct jp_path_step, after));
-	emit_leave(code);
-	emit_ret(code);
-}
-
-/* Emits `before` calls of getrandom() for 1 KiB. Each call takes microseconds in the kernel. */
-static void emit_syscall(struct jp_code *code)
-{
-	uint32_t top = begin_calls(code, 1104);
-
 	add_value(code, 0, STACK, 64);
 	move_value(code, 1, 1024);
 	move_value(code, 2, 0);
 	move_value(code, 8, 278);
 	put_insn(code, 0xd4000001); /* svc 0 */
 	load(code, STEP, STACK, 16);
-	end_calls(code, top);
 }
 
-/* Emits `before` calls of clock_gettime(CLOCK_MONOTONIC, sp + 64). The function's word is the
- * address of clock_gettime(). */
-static void emit_clock(struct jp_code *code)
+void jp_arch_call_clock(struct jp_code *code)
 {
-	uint32_t top = begin_calls(code, 80);
-
 	add_value(code, 1, STACK, 64);
 	move_value(code, 0, 1);
-	load_word(code);
+	jp_arch_load_word(code, JP_WORD_CALLED);
 	call_register(code, TARGET);
 	code->now.bp |= JP_INSN_RETURN;
 	load(code, STEP, STACK, 16);
 	code->now.bp &= ~JP_INSN_RETURN;
-	end_calls(code, top);
-	put_word(code, TARGET);
 }
-
-void (*const jp_arch_shapes[JP_SHAPES])(struct jp_code *code) = {
-	[JP_SHAPE_FP] = emit_fp,         [JP_SHAPE_LEAF] = emit_leaf,
-	[JP_SHAPE_NO_FP] = emit_no_fp,   [JP_SHAPE_LONG] = emit_long,
-	[JP_SHAPE_LARGE] = emit_large,   [JP_SHAPE_REALIGN] = emit_realign,
-	[JP_SHAPE_CLOCK] = emit_clock,   [JP_SHAPE_HUGE] = emit_huge,
-	[JP_SHAPE_HOLLOW] = emit_hollow, [JP_SHAPE_OTHER_BP] = emit_other_bp,
-	[JP_SHAPE_TAIL] = emit_tail,     [JP_SHAPE_STUB] = emit_stub,
-	[JP_SHAPE_MISLED] = emit_misled, [JP_SHAPE_SYSCALL] = emit_syscall,
-};
 
 const struct jp_arch_elf jp_arch_elf = {.machine = EM_AARCH64,
 					.sp = STACK,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "workloads/emit/code.h"
+#include "workloads/emit/arch_code.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -72,7 +72,7 @@ static void lower_sp(struct jp_code *code, uint32_t insn, int32_t by)
 }
 
 /* Emits code that lowers sp by @by bytes, or raises it if @by is negative. */
-static void adjust_sp(struct jp_code *code, int32_t by)
+void jp_arch_adjust_sp(struct jp_code *code, int32_t by)
 {
 	if (by >= -NEAR && by <= NEAR) {
 		lower_sp(code, encode_add(STACK, STACK, -by), by);
@@ -101,7 +101,7 @@ static void store(struct jp_code *code, unsigned reg, unsigned base, uint32_t of
 static void push_pair(struct jp_code *code, unsigned low, unsigned high)
 {
 	store(code, ZERO, STACK, (uint32_t)-RECORD);
-	adjust_sp(code, RECORD);
+	jp_arch_adjust_sp(code, RECORD);
 	store(code, high, STACK, 8);
 	store(code, low, STACK, 0);
 }
@@ -112,7 +112,7 @@ static void pop_pair(struct jp_code *code, unsigned low, unsigned high)
 	load(code, low, STACK, 0);
 	if (low == FP)
 		code->now.bp = JP_BP_CALLER;
-	adjust_sp(code, -RECORD);
+	jp_arch_adjust_sp(code, -RECORD);
 }
 
 static void count_down(struct jp_code *code)
@@ -133,30 +133,11 @@ static void branch_back_to(struct jp_code *code, uint32_t target)
 	put_insn(code, encode_branch(0x1063, COUNT, target - code->emitted->size));
 }
 
-/* Emits room for a branch over later instructions. Returns its offset. */
-static uint32_t reserve_branch(struct jp_code *code)
-{
-	const uint32_t at = code->emitted->size;
-
-	put_insn(code, 0);
-	return at;
-}
-
-/* Turns the instruction at offset @at into `beqz @reg` to the end of the code so far. */
-static void skip_if_zero(struct jp_code *code, uint32_t at, unsigned reg)
-{
-	const uint32_t insn = encode_branch(0x63, reg, code->emitted->size - at);
-
-	jp_code_patch(code, at, &insn, sizeof(insn));
-}
-
-/* Emits a loop whose iteration count is at a0 + @field. An iteration takes several cycles, most of
- * them in the multiplication, so that a timer can hit each of its instructions. */
-static void emit_loop(struct jp_code *code, int32_t field)
+void jp_arch_loop(struct jp_code *code, size_t field)
 {
 	uint32_t top;
 
-	load(code, COUNT, STEP, field);
+	load(code, COUNT, STEP, (int32_t)field);
 	top = code->emitted->size;
 	put_insn(code, 0x006383b3); /* add t2, t2, t1 */
 	put_insn(code, 0x026383b3); /* mul t2, t2, t1 */
@@ -165,22 +146,28 @@ static void emit_loop(struct jp_code *code, int32_t field)
 	branch_back_to(code, top);
 }
 
-/* Emits the load of the function's word into @reg, which put_word() completes. */
-static void load_word(struct jp_code *code, unsigned reg)
+static const uint8_t word_registers[] = {
+	[JP_WORD_FP] = FP, [JP_WORD_STORED] = COUNT, [JP_WORD_CALLED] = TARGET};
+
+void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
 {
 	put_insn(code, 0x17 | FAR << 7); /* auipc t4, 0 */
-	load(code, reg, FAR, 0);
+	load(code, word_registers[use], FAR, 0);
 	code->loads_word = code->emitted->size;
 }
 
-/* Appends the function's word, and completes the instructions that load it into @reg. */
-static void put_word(struct jp_code *code, unsigned reg)
+void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 {
 	const uint32_t size = sizeof(uint32_t);
 	const int32_t distance = jp_code_word(code, 0) + 2 * (int32_t)size;
-	const uint32_t insn = encode_immediate(0x3003, reg, FAR, distance);
+	const uint32_t insn = encode_immediate(0x3003, word_registers[use], FAR, distance);
 
 	jp_code_patch(code, code->loads_word - size, &insn, size);
+}
+
+void jp_arch_store_word(struct jp_code *code)
+{
+	store(code, COUNT, STACK, 16);
 }
 
 /* Emits a call of the function whose address is in @reg, and loads the link register again. */
@@ -194,148 +181,126 @@ static void call_register(struct jp_code *code, unsigned reg)
 	code->now.bp &= ~JP_INSN_RETURN;
 }
 
-/* Emits the body of a step: `repeat` times the loop `before` and a call of the next step, then the
- * loop `after`. The remaining repetitions are at [sp], and the step at [sp + 8]. */
-static void emit_body(struct jp_code *code)
+void jp_arch_begin_body(struct jp_code *code)
 {
-	uint32_t top, skip;
-
 	load(code, COUNT, STEP, offsetof(struct jp_path_step, repeat));
 	store(code, COUNT, STACK, 0);
 	store(code, STEP, STACK, 8);
-	top = code->emitted->size;
-	emit_loop(code, offsetof(struct jp_path_step, before));
+}
+
+/* Reserves an instruction, which jp_arch_end_branch() makes a branch if TARGET is 0. */
+uint32_t jp_arch_branch_at_end(struct jp_code *code)
+{
 	load(code, TARGET, STEP, sizeof(struct jp_path_step));
-	skip = reserve_branch(code); /* the path ends here */
+	put_insn(code, 0);
+	return code->emitted->size - sizeof(uint32_t);
+}
+
+void jp_arch_end_branch(struct jp_code *code, uint32_t at)
+{
+	const uint32_t insn = encode_branch(0x63, TARGET, code->emitted->size - at);
+
+	jp_code_patch(code, at, &insn, sizeof(insn));
+}
+
+void jp_arch_call_next(struct jp_code *code)
+{
 	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
 	call_register(code, TARGET);
 	load(code, STEP, STACK, 8);
-	skip_if_zero(code, skip, TARGET);
-	load(code, COUNT, STACK, 0);
+}
+
+void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
+{
+	load(code, COUNT, STACK, at);
 	count_down(code);
-	store(code, COUNT, STACK, 0);
+	store(code, COUNT, STACK, at);
 	branch_back_to(code, top);
-	emit_loop(code, offsetof(struct jp_path_step, after));
 }
 
 _Static_assert(offsetof(struct jp_path_step, code) == 0,
-	       "emit_body() and jump_to_next() load the next step's code");
+	       "the instructions load the next step's code");
 
-static void emit_ret(struct jp_code *code)
+void jp_arch_ret(struct jp_code *code)
 {
 	put_insn(code, 0x8067);
 }
 
-/* Emits code that stores the frame record and makes the frame pointer point above it. */
-static void push_record(struct jp_code *code)
+void jp_arch_landing_pad(struct jp_code *code)
+{
+}
+
+void jp_arch_save_fp(struct jp_code *code)
 {
 	push_pair(code, FP, LR);
 	code->emitted->saved_at = code->emitted->size;
+}
+
+void jp_arch_set_fp(struct jp_code *code)
+{
 	add_value(code, FP, STACK, RECORD);
 	code->now.bp = JP_BP_OWN;
 }
 
-/* Emits the prologue of a frame with a frame pointer and @locals bytes of locals. */
-static void emit_prologue(struct jp_code *code, int32_t locals)
-{
-	push_record(code);
-	adjust_sp(code, locals);
-}
-
-/* Emits code that removes the locals from the stack, and then the frame record. */
-static void emit_leave(struct jp_code *code)
+void jp_arch_reset_sp(struct jp_code *code)
 {
 	add_value(code, STACK, FP, -RECORD);
 	code->now = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = RECORD};
+}
+
+void jp_arch_restore_fp(struct jp_code *code)
+{
 	pop_pair(code, FP, LR);
 }
 
-static void emit_fp(struct jp_code *code)
+void jp_arch_leave(struct jp_code *code)
 {
-	emit_prologue(code, 32);
-	emit_body(code);
-	emit_leave(code);
-	emit_ret(code);
+	jp_arch_reset_sp(code);
+	jp_arch_restore_fp(code);
 }
 
-/* A leaf does not store its return address: it is in the link register only. */
-static void emit_leaf(struct jp_code *code)
-{
-	emit_loop(code, offsetof(struct jp_path_step, before));
-	emit_loop(code, offsetof(struct jp_path_step, after));
-	emit_ret(code);
-}
-
-/* Emits code that begins a frame without a frame pointer and stores ra where a frame record would
- * have it. */
-static void push_return(struct jp_code *code, int32_t locals)
+void jp_arch_push_return(struct jp_code *code)
 {
 	push_pair(code, ZERO, LR);
 	code->emitted->saved_at = code->emitted->size;
-	adjust_sp(code, locals);
 }
 
-static void pop_return(struct jp_code *code, int32_t locals)
+void jp_arch_pop_return(struct jp_code *code)
 {
-	adjust_sp(code, -locals);
 	pop_pair(code, COUNT, LR);
-	emit_ret(code);
 }
 
-static void emit_no_fp(struct jp_code *code)
+void jp_arch_align_sp(struct jp_code *code)
 {
-	push_return(code, 48);
-	emit_body(code);
-	pop_return(code, 48);
+	put_insn(code, encode_immediate(0x7013, STACK, STACK, -64)); /* andi sp, sp, -64 */
 }
 
-/* Emits further instructions between those of the prologue and those of the epilogue, as compilers
- * do. */
-static void emit_long(struct jp_code *code)
+void jp_arch_begin_long(struct jp_code *code)
 {
 	add_value(code, VALUE, STACK, -2048); /* a stack check */
 	load(code, COUNT, STEP, 0);
-	push_pair(code, FP, LR);
-	code->emitted->saved_at = code->emitted->size;
+	jp_arch_save_fp(code);
 	load(code, VALUE, STEP, 8);
 	put_insn(code, 0x006383b3); /* add t2, t2, t1 */
-	add_value(code, FP, STACK, RECORD);
-	code->now.bp = JP_BP_OWN;
+	jp_arch_set_fp(code);
 	push_pair(code, 9, 18);
 	push_pair(code, 19, 20);
-	adjust_sp(code, 48);
-	emit_body(code);
-	adjust_sp(code, -48);
+	jp_arch_adjust_sp(code, 48);
+}
+
+void jp_arch_end_long(struct jp_code *code)
+{
+	jp_arch_adjust_sp(code, -48);
 	pop_pair(code, 19, 20);
 	put_insn(code, 0x006383b3); /* add t2, t2, t1 */
 	pop_pair(code, 9, 18);
-	pop_pair(code, FP, LR);
+	jp_arch_restore_fp(code);
 	put_insn(code, 0x0063c3b3); /* xor t2, t2, t1 */
 	put_insn(code, 0x13);       /* nop */
-	emit_ret(code);
+	jp_arch_ret(code);
 }
 
-static void emit_large(struct jp_code *code)
-{
-	emit_prologue(code, 3072);
-	emit_body(code);
-	emit_leave(code);
-	emit_ret(code);
-}
-
-static void emit_realign(struct jp_code *code)
-{
-	push_record(code);
-	put_insn(code, encode_immediate(0x7013, STACK, STACK, -64)); /* andi sp, sp, -64 */
-	code->now.align = 6;
-	adjust_sp(code, 192);
-	emit_body(code);
-	emit_leave(code);
-	emit_ret(code);
-}
-
-/* Emits code that writes to each page of the locals, as compilers do to detect a stack overflow. */
-static void touch_pages(struct jp_code *code)
+void jp_arch_touch_pages(struct jp_code *code)
 {
 	uint32_t top;
 
@@ -349,38 +314,7 @@ static void touch_pages(struct jp_code *code)
 	branch_back_to(code, top);
 }
 
-static void emit_hollow(struct jp_code *code)
-{
-	emit_prologue(code, 128 << 10);
-	emit_body(code);
-	emit_leave(code);
-	emit_ret(code);
-}
-
-static void emit_huge(struct jp_code *code)
-{
-	emit_prologue(code, 128 << 10);
-	touch_pages(code);
-	emit_body(code);
-	emit_leave(code);
-	emit_ret(code);
-}
-
-static void emit_other_bp(struct jp_code *code)
-{
-	push_pair(code, FP, LR);
-	code->emitted->saved_at = code->emitted->size;
-	adjust_sp(code, 48);
-	load_word(code, FP);
-	code->now.bp = JP_BP_OTHER;
-	emit_body(code);
-	adjust_sp(code, -48);
-	pop_pair(code, FP, LR);
-	emit_ret(code);
-	put_word(code, FP);
-}
-
-static void jump_to_next(struct jp_code *code)
+void jp_arch_jump_to_next(struct jp_code *code)
 {
 	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
 	code->now.bp |= JP_INSN_TAIL;
@@ -388,105 +322,37 @@ static void jump_to_next(struct jp_code *code)
 	code->now.bp &= ~JP_INSN_TAIL;
 }
 
-static void emit_tail(struct jp_code *code)
-{
-	struct jp_truth_insn within;
-	uint32_t skip;
-
-	emit_prologue(code, 32);
-	emit_loop(code, offsetof(struct jp_path_step, before));
-	load(code, TARGET, STEP, sizeof(struct jp_path_step));
-	skip = reserve_branch(code);
-	within = code->now;
-	emit_leave(code);
-	jump_to_next(code);
-	code->now = within;
-	skip_if_zero(code, skip, TARGET);
-	emit_loop(code, offsetof(struct jp_path_step, after));
-	emit_leave(code);
-	emit_ret(code);
-}
-
-static void emit_stub(struct jp_code *code)
+void jp_arch_stub(struct jp_code *code)
 {
 	load(code, TARGET, STEP, sizeof(struct jp_path_step));
-	jump_to_next(code);
+	jp_arch_jump_to_next(code);
 }
 
-/* The return address is at sp + 56, but call frame information places it at sp + 16. */
-static void emit_misled(struct jp_code *code)
+void jp_arch_begin_calls(struct jp_code *code)
 {
-	push_return(code, 48);
-	load_word(code, COUNT);
-	store(code, COUNT, STACK, 16);
-	code->now.bp |= JP_INSN_MISLED;
-	emit_body(code);
-	adjust_sp(code, -48);
-	code->now.bp &= ~JP_INSN_MISLED;
-	pop_pair(code, COUNT, LR);
-	emit_ret(code);
-	put_word(code, COUNT);
-}
-
-/* Emits the beginning of a function that makes `before` calls: a frame of @locals bytes that keeps
- * a0 at sp + 16 and the number of remaining calls at sp + 24. Returns the offset of the loop. */
-static uint32_t begin_calls(struct jp_code *code, int32_t locals)
-{
-	emit_prologue(code, locals);
 	store(code, STEP, STACK, 16);
 	load(code, COUNT, STEP, offsetof(struct jp_path_step, before));
 	store(code, COUNT, STACK, 24);
-	return code->emitted->size;
 }
 
-static void end_calls(struct jp_code *code, uint32_t top)
+void jp_arch_call_kernel(struct jp_code *code)
 {
-	load(code, STEP, STACK, 16);
-	load(code, COUNT, STACK, 24);
-	count_down(code);
-	store(code, COUNT, STACK, 24);
-	branch_back_to(code, top);
-	emit_loop(code, offsetof(struct jp_path_step, after));
-	emit_leave(code);
-	emit_ret(code);
-}
-
-/* Emits `before` calls of getrandom() for 1 KiB. Each call takes microseconds in the kernel. */
-static void emit_syscall(struct jp_code *code)
-{
-	uint32_t top = begin_calls(code, 1104);
-
 	add_value(code, STEP, STACK, 64);
 	move_value(code, 11, 1024);
 	move_value(code, 12, 0);
 	move_value(code, 17, 278);
 	put_insn(code, 0x73); /* ecall */
-	end_calls(code, top);
+	load(code, STEP, STACK, 16);
 }
 
-/* Emits `before` calls of clock_gettime(CLOCK_MONOTONIC, sp + 64). The function's word is the
- * address of clock_gettime(). */
-static void emit_clock(struct jp_code *code)
+void jp_arch_call_clock(struct jp_code *code)
 {
-	uint32_t top = begin_calls(code, 80);
-
 	add_value(code, 11, STACK, 64);
 	move_value(code, STEP, 1);
-	load_word(code, TARGET);
+	jp_arch_load_word(code, JP_WORD_CALLED);
 	call_register(code, TARGET);
-	end_calls(code, top);
-	put_word(code, TARGET);
+	load(code, STEP, STACK, 16);
 }
-
-void (*const jp_arch_shapes[JP_SHAPES])(struct jp_code *code) = {
-	[JP_SHAPE_FP] = emit_fp,         [JP_SHAPE_LEAF] = emit_leaf,
-	[JP_SHAPE_NO_FP] = emit_no_fp,   [JP_SHAPE_LONG] = emit_long,
-	[JP_SHAPE_LARGE] = emit_large,   [JP_SHAPE_REALIGN] = emit_realign,
-	[JP_SHAPE_CLOCK] = emit_clock,   [JP_SHAPE_HUGE] = emit_huge,
-	[JP_SHAPE_HOLLOW] = emit_hollow, [JP_SHAPE_OTHER_BP] = emit_other_bp,
-	[JP_SHAPE_TAIL] = emit_tail,     [JP_SHAPE_STUB] = emit_stub,
-	[JP_SHAPE_MISLED] = emit_misled, [JP_SHAPE_SYSCALL] = emit_syscall,
-};
 
 const struct jp_arch_elf jp_arch_elf = {.machine = EM_RISCV,
 					.flags = EF_RISCV_FLOAT_ABI_DOUBLE,

@@ -48,9 +48,6 @@ struct jp_emitted {
 	struct jp_truth_insn insns[256];
 	uint32_t nr_insns;
 };
-struct jp_code;
-/* Functions that write the code of each shape with the helpers of workloads/emit/code.h. */
-extern void (*const jp_arch_shapes[JP_SHAPES])(struct jp_code *code);
 /* The ELF machine and its flags, the DWARF numbers of its registers, the bytes of stack that a call
  * itself uses, from the called function's sp to its canonical frame address, the bytes from a frame
  * record to the address in the frame pointer, whether a return address of 0 ends the kernel's

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "workloads/emit/code.h"
 
-#include <errno.h>
 #include <string.h>
 
 void jp_code_patch(struct jp_code *code, uint32_t at, const void *bytes, uint32_t count)
@@ -40,16 +39,4 @@ int32_t jp_code_word(struct jp_code *code, uint8_t padding)
 	emitted->word = at;
 	emitted->size = at + 8;
 	return (int32_t)(at - code->loads_word);
-}
-
-int jp_shape_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
-		  struct jp_emitted *emitted)
-{
-	struct jp_code code = {.out = out, .capacity = capacity, .emitted = emitted};
-
-	emitted->size = 0;
-	emitted->word = emitted->saved_at = 0;
-	emitted->nr_insns = 0;
-	jp_arch_shapes[shape](&code);
-	return out && emitted->size > capacity ? -ENOSPC : 0;
 }

@@ -22,7 +22,3 @@ void jp_code_patch(struct jp_code *code, uint32_t at, const void *bytes, uint32_
 /* Appends the function's word (workloads/emit/arch.h) to the code, aligned to 8 with bytes of value
  * @padding. Returns its distance from the end of the instruction that loads the word. */
 int32_t jp_code_word(struct jp_code *code, uint8_t padding);
-
-/* Writes the code of @shape to @out (@capacity bytes; NULL: only measure). Returns 0 or -ENOSPC. */
-int jp_shape_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
-		  struct jp_emitted *emitted);

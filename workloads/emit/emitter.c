@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "workloads/emit/code.h"
+#include "workloads/emit/shapes.h"
 #include "workloads/emit/emitter.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/maps.h"
-#include "workloads/emit/code.h"
+#include "workloads/emit/shapes.h"
 #include "workloads/emit/eh_frame.h"
 #include "workloads/emit/workload.h"
 

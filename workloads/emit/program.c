@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "harness/format/truth/write.h"
-#include "workloads/emit/code.h"
+#include "workloads/emit/shapes.h"
 
 enum { ARENA = 64 << 10, PATHS = 8 };
 

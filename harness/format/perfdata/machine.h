@@ -11,6 +11,12 @@ struct jp_machine_register {
 	uint64_t mask, value;
 };
 
+/* A register whose value is stored under the DWARF number @dwarf. */
+#define JP_DWARF(dwarf)                                                                            \
+	{                                                                                          \
+		.number = dwarf                                                                    \
+	}
+
 /* An architecture and the order of its user registers in a perf.data. harness/model/machine/ has a
  * file for each, which registers it with JP_REGISTER(machine, ...). */
 struct jp_machine {

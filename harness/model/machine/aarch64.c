@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "harness/base/registry.h"
-#include "harness/base/return_address.h"
 #include "harness/model/machine/machine.h"
 
 /* Register numbers of DWARF, which are also perf's: x0 to x28, the frame pointer x29, the link
@@ -19,24 +18,6 @@ enum { SAVED = 0x7ff << 19 };
 /* Largest number of bytes that the kernel has loaded but not stored yet when its copy of a stack
  * meets an absent page (arch/arm64/lib/copy_template.S, from v4.3 on). */
 enum { UNDUMPED = 48 };
-
-/* A frame record is two words: the caller's frame pointer, and the return address above it. */
-static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void *context)
-{
-	uint64_t fp = regs->r[FP], caller, ip;
-
-	if (regs->known & UINT64_C(1) << FP && !fp)
-		return JP_FRAME_END;
-	if (!(regs->known & UINT64_C(1) << FP) || fp < regs->r[SP] || fp % 8)
-		return JP_FRAME_BAD;
-	if (!load(context, fp, &caller) || !load(context, fp + 8, &ip))
-		return JP_FRAME_BEYOND;
-	regs->r[FP] = caller;
-	regs->r[SP] = fp + 16;
-	regs->r[IP] = jp_return_address(ip, SIGNATURE);
-	regs->known &= SAVED | UINT64_C(1) << SP | UINT64_C(1) << IP;
-	return JP_FRAME_STEPPED;
-}
 
 enum { INSN_SIZE = 4 };
 
@@ -100,21 +81,16 @@ static const struct jp_machine_frames frames = {
 	 * the last one. */
 	.upwards = true,
 	.undumped = UNDUMPED,
-	.step = step,
 	.after_call = after_call,
 	.after_direct_call = after_direct_call,
 	.returns = returns,
 };
 
-#define AS(dwarf)                                                                                  \
-	{                                                                                          \
-		.number = dwarf                                                                    \
-	}
 #define AS8(first)                                                                                 \
-	AS(first), AS(first + 1), AS(first + 2), AS(first + 3), AS(first + 4), AS(first + 5),      \
-		AS(first + 6), AS(first + 7)
+	JP_DWARF(first), JP_DWARF(first + 1), JP_DWARF(first + 2), JP_DWARF(first + 3),            \
+		JP_DWARF(first + 4), JP_DWARF(first + 5), JP_DWARF(first + 6), JP_DWARF(first + 7)
 static const struct jp_machine_register registers[REGISTERS] = {AS8(0), AS8(8), AS8(16), AS8(24),
-								AS(IP)};
+								JP_DWARF(IP)};
 
 static const struct jp_machine aarch64 = {
 	.name = "aarch64",

@@ -10,30 +10,11 @@
 enum { SP = 4, FP = 5, IP = 8 };
 enum { SAVED = 1 << 3 | 1 << FP | 1 << 6 | 1 << 7 };
 
-/* A frame is two words: the caller's ebp, and the return address above it. */
-static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void *context)
-{
-	uint64_t fp = regs->r[FP], caller, ip;
-
-	if (regs->known & 1 << FP && !fp)
-		return JP_FRAME_END;
-	if (!(regs->known & 1 << FP) || fp < regs->r[SP] || fp % 4)
-		return JP_FRAME_BAD;
-	if (!load(context, fp, &caller) || !load(context, fp + 4, &ip))
-		return JP_FRAME_BEYOND;
-	regs->r[FP] = caller;
-	regs->r[SP] = fp + 8;
-	regs->r[IP] = ip;
-	regs->known &= SAVED | 1 << SP | 1 << IP;
-	return JP_FRAME_STEPPED;
-}
-
 static const struct jp_machine_frames frames = {
 	.narrow = true,
 	.pushed = 4,
 	.fp = FP,
 	.saved = SAVED,
-	.step = step,
 	.after_call = jp_x86_after_call,
 	.after_direct_call = jp_x86_after_direct_call,
 	.returns = jp_x86_returns,
@@ -41,20 +22,16 @@ static const struct jp_machine_frames frames = {
 
 /* The registers PERF_REG_X86_* in perf's order: ax bx cx dx si di bp sp ip, flags and segments (see
  * harness/model/machine/x86_64.c). The code segment has the value of 32-bit code. */
-#define AS(dwarf)                                                                                  \
-	{                                                                                          \
-		.number = dwarf                                                                    \
-	}
 static const struct jp_machine_register registers[] = {
-	AS(0),
-	AS(3),
-	AS(1),
-	AS(2),
-	AS(6),
-	AS(7),
-	AS(FP),
-	AS(SP),
-	AS(IP),
+	JP_DWARF(0),
+	JP_DWARF(3),
+	JP_DWARF(1),
+	JP_DWARF(2),
+	JP_DWARF(6),
+	JP_DWARF(7),
+	JP_DWARF(FP),
+	JP_DWARF(SP),
+	JP_DWARF(IP),
 	{.number = -1, .mask = ~UINT64_C(0x3d7dd7), .value = 0x200},
 	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x23},
 	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x2b},

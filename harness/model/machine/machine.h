@@ -36,9 +36,6 @@ struct jp_machine_frames {
 			       register, regardless of the first frame record */
 	uint8_t undumped; /* largest number of bytes before an absent page that the kernel's copy of
 			     a stack may leave out */
-	/* Steps to the caller by the frame-pointer rule: changes @regs. Callee-saved registers stay
-	 * known. */
-	enum jp_frame_answer (*step)(struct jp_regs *regs, jp_stack_load load, void *context);
 	/* Returns whether the first @at bytes of @code may end with a call instruction. */
 	bool (*after_call)(const unsigned char *code, uint64_t at);
 	/* Returns whether the first @at bytes of @code may end with a direct call. Stores in
@@ -51,6 +48,10 @@ struct jp_machine_frames {
 	 * another stack. */
 	bool (*allocates)(const unsigned char *code, uint64_t size);
 };
+
+/* Steps to the caller by the frame-pointer rule: changes @regs. Callee-saved registers stay
+ * known. */
+enum jp_frame_answer jp_machine_step(struct jp_regs *regs, jp_stack_load load, void *context);
 
 /* Returns the number of bytes in a word. */
 static inline uint64_t jp_machine_word(const struct jp_machine_frames *frames)

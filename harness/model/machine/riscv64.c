@@ -16,25 +16,6 @@ enum { RECORD = 16 }; /* bytes of a frame record */
  * meets an absent page (arch/riscv/lib/uaccess.S, from v5.14 on). */
 enum { UNDUMPED = 56 };
 
-/* The frame pointer is the canonical frame address. The frame record below it is two words: the
- * caller's frame pointer, and the return address above it. */
-static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void *context)
-{
-	uint64_t fp = regs->r[FP], caller, ip;
-
-	if (regs->known & 1 << FP && !fp)
-		return JP_FRAME_END;
-	if (!(regs->known & 1 << FP) || fp < RECORD || fp - RECORD < regs->r[SP] || fp % 8)
-		return JP_FRAME_BAD;
-	if (!load(context, fp - RECORD, &caller) || !load(context, fp - 8, &ip))
-		return JP_FRAME_BEYOND;
-	regs->r[FP] = caller;
-	regs->r[SP] = fp;
-	regs->r[IP] = ip;
-	regs->known &= SAVED | 1 << SP | UINT64_C(1) << IP;
-	return JP_FRAME_STEPPED;
-}
-
 enum { SHORT_SIZE = 2, INSN_SIZE = 4 };
 
 static uint32_t read_insn(const unsigned char *code)
@@ -106,20 +87,16 @@ static const struct jp_machine_frames frames = {
 	/* as in arch_stack_walk_user() of arch/riscv/kernel/stacktrace.c, from 5.15 to 7.3 */
 	.link_first = true,
 	.undumped = UNDUMPED,
-	.step = step,
 	.after_call = after_call,
 	.after_direct_call = after_direct_call,
 	.returns = returns,
 };
 
-#define AS(dwarf)                                                                                  \
-	{                                                                                          \
-		.number = dwarf                                                                    \
-	}
-#define AS4(first) AS(first), AS(first + 1), AS(first + 2), AS(first + 3)
+#define AS4(first) JP_DWARF(first), JP_DWARF(first + 1), JP_DWARF(first + 2), JP_DWARF(first + 3)
 /* The registers PERF_REG_RISCV_* in perf's order: pc, and x1 to x31. */
 static const struct jp_machine_register registers[] = {
-	AS(IP), AS(1), AS(2), AS(3), AS4(4), AS4(8), AS4(12), AS4(16), AS4(20), AS4(24), AS4(28),
+	JP_DWARF(IP), JP_DWARF(1), JP_DWARF(2), JP_DWARF(3), AS4(4),  AS4(8),
+	AS4(12),      AS4(16),     AS4(20),     AS4(24),     AS4(28),
 };
 
 static const struct jp_machine riscv64 = {

@@ -9,24 +9,6 @@
 enum { FP = 6, SP = 7, IP = 16 };
 enum { SAVED = 1 << 3 | 1 << FP | 0xf << 12 };
 
-/* A frame is two words: the caller's rbp, and the return address above it. */
-static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void *context)
-{
-	uint64_t fp = regs->r[FP], caller, ip;
-
-	if (regs->known & 1 << FP && !fp)
-		return JP_FRAME_END;
-	if (!(regs->known & 1 << FP) || fp < regs->r[SP] || fp % 8)
-		return JP_FRAME_BAD;
-	if (!load(context, fp, &caller) || !load(context, fp + 8, &ip))
-		return JP_FRAME_BEYOND;
-	regs->r[FP] = caller;
-	regs->r[SP] = fp + 16;
-	regs->r[IP] = ip;
-	regs->known &= SAVED | 1 << SP | 1 << IP;
-	return JP_FRAME_STEPPED;
-}
-
 /* Returns the number of bytes of an instruction that has one opcode byte, the operand byte @modrm,
  * and the byte @sib after it. */
 static unsigned measure_instruction(uint8_t modrm, uint8_t sib)
@@ -115,7 +97,6 @@ static const struct jp_machine_frames frames = {
 	.pushed = 8,
 	.fp = FP,
 	.saved = SAVED,
-	.step = step,
 	.after_call = jp_x86_after_call,
 	.after_direct_call = jp_x86_after_direct_call,
 	.returns = jp_x86_returns,
@@ -127,35 +108,31 @@ static const struct jp_machine_frames frames = {
  * which the CPU sets when it returns from an exec. Segments are the 64-bit ones, in which Xen sets
  * three more bits (arch/x86/kernel/process_64.c, arch/x86/include/asm/segment.h,
  * xen/include/public/arch-x86/xen-x86_64.h). */
-#define AS(dwarf)                                                                                  \
-	{                                                                                          \
-		.number = dwarf                                                                    \
-	}
 static const struct jp_machine_register registers[] = {
-	AS(0),
-	AS(3),
-	AS(2),
-	AS(1),
-	AS(4),
-	AS(5),
-	AS(FP),
-	AS(SP),
-	AS(IP),
+	JP_DWARF(0),
+	JP_DWARF(3),
+	JP_DWARF(2),
+	JP_DWARF(1),
+	JP_DWARF(4),
+	JP_DWARF(5),
+	JP_DWARF(FP),
+	JP_DWARF(SP),
+	JP_DWARF(IP),
 	{.number = -1, .mask = ~UINT64_C(0x3d7dd7), .value = 0x200},
 	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x33},
 	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x2b},
-	AS(-1),
-	AS(-1),
-	AS(-1),
-	AS(-1),
-	AS(8),
-	AS(9),
-	AS(10),
-	AS(11),
-	AS(12),
-	AS(13),
-	AS(14),
-	AS(15),
+	JP_DWARF(-1),
+	JP_DWARF(-1),
+	JP_DWARF(-1),
+	JP_DWARF(-1),
+	JP_DWARF(8),
+	JP_DWARF(9),
+	JP_DWARF(10),
+	JP_DWARF(11),
+	JP_DWARF(12),
+	JP_DWARF(13),
+	JP_DWARF(14),
+	JP_DWARF(15),
 };
 
 static const struct jp_machine x86_64 = {

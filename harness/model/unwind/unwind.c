@@ -121,7 +121,7 @@ static bool stop_beyond_dump(struct unwinding *walk, enum jp_unwind_stop bad)
 /* Steps by the frame-pointer rule. Returns false and sets walk->stop if it cannot. */
 static bool step_frame(struct unwinding *walk)
 {
-	switch (walk->machine->frames->step(&walk->regs, jp_stack_dump_load, &walk->dump)) {
+	switch (jp_machine_step(&walk->regs, jp_stack_dump_load, &walk->dump)) {
 	case JP_FRAME_STEPPED:
 		walk->called = true;
 		walk->by_cfi = false;

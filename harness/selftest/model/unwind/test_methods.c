@@ -8,7 +8,7 @@
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_events.h"
 #include "harness/model/unwind/unwind.h"
-#include "workloads/emit/code.h"
+#include "workloads/emit/shapes.h"
 #include "workloads/emit/eh_frame.h"
 
 enum { RBP = 6, RSP = 7, RIP = 16, PID = 9, WORDS = 64, ROOM = 32, DEEP = 1024 };

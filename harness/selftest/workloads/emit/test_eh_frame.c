@@ -9,7 +9,7 @@
 #include "harness/model/unwind/cfi.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_elf.h"
-#include "workloads/emit/code.h"
+#include "workloads/emit/shapes.h"
 #include "workloads/emit/eh_frame.h"
 #include "workloads/emit/emitter.h"
 

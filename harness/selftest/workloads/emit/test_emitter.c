@@ -18,7 +18,7 @@
 #include "harness/model/oracle/truth.h"
 #include "harness/selftest/support/scratch.h"
 #include "harness/selftest/support/stepped_child.h"
-#include "workloads/emit/code.h"
+#include "workloads/emit/shapes.h"
 #include "workloads/emit/path.h"
 
 enum { MOST = 1024, DEEP = 300, NOT_TRACED = 77 };

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "harness/selftest/support/check.h"
-#include "workloads/emit/code.h"
+#include "workloads/emit/shapes.h"
 #include "workloads/emit/emitter.h"
 
 #ifndef PROT_BTI
