@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include <elf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
-#if defined(__riscv)
-#include <asm/ptrace.h>
-#endif
+
+#include "harness/trace/registers.h"
+#include "workloads/emit/arch.h"
 
 /* Registers, traps and calls of a child that is traced by single steps, for each machine. */
 struct registers {
@@ -25,40 +25,43 @@ static inline bool read_words(pid_t pid, uint64_t at, uint64_t *words, size_t co
 	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)(count * 8);
 }
 
-static inline bool exchange_registers(pid_t pid, int request, struct user_regs_struct *regs)
-{
-	struct iovec to = {regs, sizeof(*regs)};
-
-	return !ptrace(request, pid, NT_PRSTATUS, &to);
-}
-
-#if defined(__x86_64__)
 static inline bool read_registers(pid_t pid, struct registers *regs)
 {
-	struct user_regs_struct from;
+	const struct jp_machine *machine;
+	struct jp_regs all;
 
-	if (!exchange_registers(pid, PTRACE_GETREGSET, &from))
+	if (!jp_registers_read(pid, &all))
 		return false;
-	*regs = (struct registers){from.rip, from.rsp, from.rbp, 0};
+	machine = all.machine;
+	*regs = (struct registers){
+		.ip = all.r[machine->ip],
+		.sp = all.r[machine->sp],
+		.bp = all.r[machine->frames->fp],
+		.link = machine->frames->pushed ? 0 : all.r[jp_arch_elf.return_address],
+	};
 	return true;
 }
 
-/* Returns @word of code with a trap (int3) as its first instruction. */
+#if defined(__x86_64__)
+static const uint64_t trap_bits = 8, trap = 0xcc; /* int3 */
+#elif defined(__aarch64__)
+static const uint64_t trap_bits = 32, trap = 0xd4200000; /* brk 0 */
+#elif defined(__riscv)
+static const uint64_t trap_bits = 32, trap = 0x100073; /* ebreak */
+#endif
+
+/* Returns @word of code with a trap as its first instruction. */
 static inline uint64_t make_trap(uint64_t word)
 {
-	return (word & ~UINT64_C(0xff)) | 0xcc;
+	return word >> trap_bits << trap_bits | trap;
 }
 
+#if defined(__x86_64__)
 /* Steps back to a trap that the child ran into. */
 static inline bool leave_trap(pid_t pid, struct registers *regs)
 {
-	struct user_regs_struct all;
-
 	regs->ip--;
-	if (!exchange_registers(pid, PTRACE_GETREGSET, &all))
-		return false;
-	all.rip = regs->ip;
-	return exchange_registers(pid, PTRACE_SETREGSET, &all);
+	return !ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, regs.rip), regs->ip);
 }
 
 /* Stores the return address of the function whose first instruction is next. */
@@ -81,57 +84,7 @@ static inline bool is_return(pid_t pid, const struct registers *old, const struc
 {
 	return regs->sp == old->sp + 8;
 }
-#elif defined(__aarch64__)
-static inline bool read_registers(pid_t pid, struct registers *regs)
-{
-	struct user_regs_struct from;
-
-	if (!exchange_registers(pid, PTRACE_GETREGSET, &from))
-		return false;
-	*regs = (struct registers){from.pc, from.sp, from.regs[29], from.regs[30]};
-	return true;
-}
-
-/* Returns @word of code with a trap (brk) as its first instruction. */
-static inline uint64_t make_trap(uint64_t word)
-{
-	return (word & ~UINT64_C(0xffffffff)) | 0xd4200000;
-}
-
-/* Returns whether the step from @old to @regs was a return. */
-static inline bool is_return(pid_t pid, const struct registers *old, const struct registers *regs)
-{
-	uint64_t word;
-
-	return read_words(pid, old->ip, &word, 1) && (word & 0xfffffc1f) == 0xd65f0000;
-}
-#elif defined(__riscv)
-static inline bool read_registers(pid_t pid, struct registers *regs)
-{
-	struct user_regs_struct from;
-
-	if (!exchange_registers(pid, PTRACE_GETREGSET, &from))
-		return false;
-	*regs = (struct registers){from.pc, from.sp, from.s0, from.ra};
-	return true;
-}
-
-/* Returns @word of code with a trap (ebreak) as its first instruction. */
-static inline uint64_t make_trap(uint64_t word)
-{
-	return (word & ~UINT64_C(0xffffffff)) | 0x100073;
-}
-
-/* Returns whether the step from @old to @regs was a return. */
-static inline bool is_return(pid_t pid, const struct registers *old, const struct registers *regs)
-{
-	uint64_t word;
-
-	return read_words(pid, old->ip, &word, 1) && (uint32_t)word == 0x8067;
-}
-#endif
-
-#ifndef __x86_64__
+#else
 /* The child stands at the trap. */
 static inline bool leave_trap(pid_t pid, struct registers *regs)
 {
@@ -150,5 +103,15 @@ static inline bool read_return(pid_t pid, const struct registers *regs, uint64_t
 static inline bool is_call(pid_t pid, const struct registers *old, const struct registers *regs)
 {
 	return regs->link == old->ip + 4 && regs->ip != old->ip + 4;
+}
+
+/* Returns whether the step from @old to @regs was a return. */
+static inline bool is_return(pid_t pid, const struct registers *old, const struct registers *regs)
+{
+	const struct jp_machine *machine = jp_machine_find(jp_arch_elf.machine);
+	uint64_t word;
+
+	return read_words(pid, old->ip, &word, 1) &&
+	       machine->frames->returns((const unsigned char *)&word, sizeof(word));
 }
 #endif
