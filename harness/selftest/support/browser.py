@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Drives a headless Chromium by the DevTools protocol, over two pipes."""
 
-import base64
 import json
 import os
 import shutil
@@ -115,7 +114,7 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
-    def find_area(self, selectors: Sequence[str], height: int = 0) -> dict[str, float]:
+    def find_area(self, selectors: Sequence[str], height: int) -> dict[str, float]:
         """Returns the smallest area of the page that holds the first elements of the selectors,
         cut at @height pixels unless that is 0."""
         boxes = [self.evaluate("(() => { const box = document.querySelector(%s)."
@@ -127,11 +126,9 @@ class Browser:
         return {"x": left, "y": top, "width": right - left,
                 "height": min(bottom - top, height or bottom)}
 
-    def take_screenshot(self, path: str, selectors: Sequence[str] = (), height: int = 0) -> None:
-        """Writes the whole page, or the area of find_area(), as PNG."""
-        size = (self.find_area(selectors, height) if selectors
-                else self.call("Page.getLayoutMetrics")["cssContentSize"])
+    def take_screenshot(self, path: str, selectors: Sequence[str], height: int = 0) -> None:
+        """Writes the area of find_area() as PNG."""
         shot = self.call("Page.captureScreenshot", captureBeyondViewport=True,
-                         clip={**size, "scale": 1})
+                         clip={**self.find_area(selectors, height), "scale": 1})
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))

@@ -48,6 +48,12 @@ def bits_of(mask: int) -> tuple[int, ...]:
     return tuple(bit for bit in range(64) if mask >> bit & 1)
 
 
+def make_field(buffer: str, layout: str, at: int) -> Any:
+    """Returns a property: the value at offset @at of the attribute @buffer."""
+    return property(lambda self: struct.unpack_from(layout, getattr(self, buffer), at)[0],
+                    lambda self, value: struct.pack_into(layout, getattr(self, buffer), at, value))
+
+
 class Attr:
     """A perf_event_attr with its ids; sample_type and register mask give the layout of samples."""
 
@@ -63,10 +69,9 @@ class Attr:
         struct.pack_into("<QI", raw, 80, regs, stack)
         return cls(raw, ids)
 
-    sample_type = property(lambda self: struct.unpack_from("<Q", self.raw, 24)[0])
-    flags = property(lambda self: struct.unpack_from("<Q", self.raw, 40)[0],
-                     lambda self, value: struct.pack_into("<Q", self.raw, 40, value))
-    regs_mask = property(lambda self: struct.unpack_from("<Q", self.raw, 80)[0])
+    sample_type = make_field("raw", "<Q", 24)
+    flags = make_field("raw", "<Q", 40)
+    regs_mask = make_field("raw", "<Q", 80)
 
     def registers(self) -> tuple[int, ...]:
         return bits_of(self.regs_mask)
@@ -405,37 +410,10 @@ class Truth:
             used = min(self.next_slot, self.capacity)
             self.slots = [bytearray(file.read(Truth.SLOT)) for _ in range(used)]
 
-    @property
-    def capacity(self) -> int:
-        return struct.unpack_from("<Q", self.header, 16)[0]
-
-    @capacity.setter
-    def capacity(self, value: int) -> None:
-        struct.pack_into("<Q", self.header, 16, value)
-
-    @property
-    def next_slot(self) -> int:
-        return struct.unpack_from("<Q", self.header, 32)[0]
-
-    @next_slot.setter
-    def next_slot(self, value: int) -> None:
-        struct.pack_into("<Q", self.header, 32, value)
-
-    @property
-    def version(self) -> int:
-        return struct.unpack_from("<I", self.header, 8)[0]
-
-    @version.setter
-    def version(self, value: int) -> None:
-        struct.pack_into("<I", self.header, 8, value)
-
-    @property
-    def next_id(self) -> int:
-        return struct.unpack_from("<Q", self.header, 40)[0]
-
-    @next_id.setter
-    def next_id(self, value: int) -> None:
-        struct.pack_into("<Q", self.header, 40, value)
+    version = make_field("header", "<I", 8)
+    capacity = make_field("header", "<Q", 16)
+    next_slot = make_field("header", "<Q", 32)
+    next_id = make_field("header", "<Q", 40)
 
     @staticmethod
     def seal_of(slot: bytes) -> int:
@@ -461,6 +439,12 @@ class Truth:
         return [index for index, slot in enumerate(self.slots)
                 if struct.unpack_from("<H", slot, 4)[0] == kind]
 
+    def find_leave(self, tid: int, time: int) -> int:
+        """Returns the index of the first LEAVE of @tid after @time."""
+        return min((index for index in self.find(self.LEAVE)
+                    if self.get(index)[3] == tid and self.get(index)[5] > time),
+                   key=lambda index: self.get(index)[5])
+
     def get(self, index: int) -> tuple[int, ...]:
         """Returns type, part, pid, tid, before, after, a[0..3] of a slot."""
         return struct.unpack_from("<HHIIQQ4Q", self.slots[index], 4)
@@ -473,6 +457,10 @@ class Truth:
 
     def set(self, index: int, *fields: int) -> None:
         Truth.pack(self.slots[index], fields)
+
+    def change(self, index: int, fields: dict[int, int]) -> None:
+        """Writes the values of @fields, by index into the result of get()."""
+        self.set(index, *(fields.get(at, value) for at, value in enumerate(self.get(index))))
 
     def append(self, *fields: int) -> None:
         self.slots.append(bytearray(Truth.SLOT))

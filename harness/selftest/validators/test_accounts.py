@@ -178,10 +178,9 @@ class Attached(Recorded):
             gone = self.find_records(kind)[-1]
             tid = struct.unpack_from("<I", gone.body, 4 if kind == COMM else 8)[0]
             for index in self.truth.find(rd.Truth.THREAD_EXIT):
-                slot = list(self.truth.get(index))
-                if slot[3] == tid:
-                    slot[4] = slot[5] = int(self.facts["sampling"]) - 1
-                    self.truth.set(index, *slot)
+                if self.truth.get(index)[3] == tid:
+                    time = int(self.facts["sampling"]) - 1
+                    self.truth.change(index, {4: time, 5: time})
             where = self.perf.records.index(gone)
             self.perf.records.remove(gone)
             self.assertIn("%s: 1 with cause no-record" % missing, self.judge()[1])
@@ -261,9 +260,7 @@ class Launched(Recorded):
 
     def test_unmapping_what_nothing_mapped(self) -> None:
         index = self.truth.find(rd.Truth.UNMAP)[0]
-        slot = list(self.truth.get(index))
-        slot[6] -= 1 << 30
-        self.truth.set(index, *slot)
+        self.truth.change(index, {6: self.truth.get(index)[6] - (1 << 30)})
         self.expect_error(r"pid \d+ unmaps \S+ at \d+, and nothing mapped ")
 
     def test_sample_of_an_unknown_thread(self) -> None:
@@ -341,9 +338,7 @@ class Launched(Recorded):
         # After the process exit another file may have the inode number.
         pid, = {self.truth.get(index)[2] for index in self.truth.find(rd.Truth.PROCESS_EXIT)}
         for index in self.truth.find(rd.Truth.PROCESS_EXIT):
-            slot = list(self.truth.get(index))
-            slot[4] = slot[5] = again.time - 1
-            self.truth.set(index, *slot)
+            self.truth.change(index, {4: again.time - 1, 5: again.time - 1})
         self.assertEqual(pid, again.pid)
         self.assertNotIn("mappings.generation: ", self.judge()[1])
 

@@ -186,13 +186,7 @@ class Evidence(Recorded):
         """One of 40 samples is more than 2 %: its native frames changed while it was in its
         path."""
         sample = self.perf.samples()[20]
-        index = min((index for index in self.truth.find(rd.Truth.LEAVE)
-                     if self.truth.get(index)[3] == sample.tid
-                     and self.truth.get(index)[5] > sample.time),
-                    key=lambda index: self.truth.get(index)[5])
-        fields = list(self.truth.get(index))
-        fields[7] = 1
-        self.truth.set(index, *fields)
+        self.truth.change(self.truth.find_leave(sample.tid, sample.time), {7: 1})
         self.expect_error("too little evidence: unjudged is .*1 of 40.*, at most 2 % are usual")
 
     def test_empty_perf_data(self) -> None:
@@ -233,8 +227,8 @@ class Evidence(Recorded):
                             (rd.Truth.UNMAP, 8), (rd.Truth.PROCESS_EXIT, 6)):
             with self.subTest(kind=kind):
                 for index in self.truth.find(kind)[:1]:
-                    right = list(self.truth.get(index))
-                    self.truth.set(index, *right[:field], 1, *right[field + 1:])
+                    right = self.truth.get(index)
+                    self.truth.change(index, {field: 1})
                     self.expect_error("the truth has 1 gaps")
                     self.truth.set(index, *right)
 
@@ -243,8 +237,8 @@ class Evidence(Recorded):
         for field in (2, 3):
             with self.subTest(field=field):
                 index = self.truth.find(rd.Truth.TEXT)[0]
-                right = list(self.truth.get(index))
-                self.truth.set(index, *right[:field], right[field] + 70_000, *right[field + 1:])
+                right = self.truth.get(index)
+                self.truth.change(index, {field: right[field] + 70_000})
                 self.expect_error("the truth has 1 records of threads that it never lets begin")
                 self.truth.set(index, *right)
 
@@ -253,8 +247,7 @@ class Evidence(Recorded):
         neighbours."""
         self.copy_fixture("clock")
         index = self.truth.find(rd.Truth.MAP)[0]
-        right = list(self.truth.get(index))
-        self.truth.set(index, *right[:5], right[5] + 10**12, *right[6:])
+        self.truth.change(index, {5: self.truth.get(index)[5] + 10**12})
         self.expect_error(r"the truth has \d+ records whose times no thread can have written there")
 
     def test_code_that_outlives_its_memory(self) -> None:
@@ -268,16 +261,13 @@ class Evidence(Recorded):
         for kind in (rd.Truth.PROCESS_EXIT, rd.Truth.THREAD_EXIT):
             with self.subTest(kind=kind):
                 index = self.truth.find(kind)[0]
-                right = list(self.truth.get(index))
-                self.truth.set(index, rd.Truth.TEXT, *right[1:])
+                right = self.truth.get(index)
+                self.truth.change(index, {0: rd.Truth.TEXT})
                 self.expect_error("the truth has 1 beginnings and ends of threads and processes")
                 self.truth.set(index, *right)
 
     def test_foreign_ids_in_an_enter(self) -> None:
-        index = self.truth.find(rd.Truth.ENTER)[0]
-        slot = list(self.truth.get(index))
-        slot[6] = 0xfffffff
-        self.truth.set(index, *slot)
+        self.truth.change(self.truth.find(rd.Truth.ENTER)[0], {6: 0xfffffff})
         self.expect_error(r"the truth has \d+ gaps")
 
 

@@ -115,10 +115,9 @@ class Mappings(Recorded):
                  if self.truth.get(index)[6] == record.start][0]
         gone = self.truth.get(index)
         for at in (index, *self.truth.find(rd.Truth.CODE_UNLOAD)):
-            slot = list(self.truth.get(at))
+            slot, time = self.truth.get(at), int(self.facts["stopped"]) - 1000
             if slot[4] <= gone[5] and slot[5] >= gone[4]:  # code in the unmapped memory
-                slot[4] = slot[5] = int(self.facts["stopped"]) - 1000
-                self.truth.set(at, *slot)
+                self.truth.change(at, {4: time, 5: time})
         self.assertIn(record.range(), self.expect_excused(1, "coverage.stale", "munmap"))
 
     def add_protect(self, pid: int, start: int, size: int, prot: int, before: int,
@@ -406,8 +405,7 @@ class EqualMappings(Recorded):
 
     def test_truth_without_maps(self) -> None:
         for at in self.find_maps_records():
-            slot = self.truth.get(at)
-            self.truth.set(at, rd.Truth.MARK, *slot[1:])
+            self.truth.change(at, {0: rd.Truth.MARK})
         self.expect_error("ran code while it was watched, and the truth has no maps of it")
 
     def test_act_missing_in_maps(self) -> None:

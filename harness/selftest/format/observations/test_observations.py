@@ -364,13 +364,7 @@ class Wrong(Observed):
         self.make_stream("reuse", "no-addresses", "no-mappings", names=True)
         words = re.findall(r"(?m)^sample .*", self.stream)[20].split()
         truth = rd.Truth(os.path.join(self.dir, "truth"))
-        index = min((index for index in truth.find(rd.Truth.LEAVE)
-                     if truth.get(index)[3] == int(words[3])
-                     and truth.get(index)[5] > int(words[1])),
-                    key=lambda index: truth.get(index)[5])
-        fields = list(truth.get(index))
-        fields[7] = 1
-        truth.set(index, *fields)
+        truth.change(truth.find_leave(int(words[3]), int(words[1])), {7: 1})
         truth.save(os.path.join(self.dir, "truth"))
         result = self.judge()
         self.assertEqual(result["verdicts"]["chain"]["unjudged"], 1)
