@@ -19,7 +19,7 @@ static struct {
 	unsigned how, generation;
 } reuse = {.heap = JP_CODE_HEAP(1)};
 
-static int compile_pages(void *context, unsigned n)
+static int compile_pages(unsigned n)
 {
 	int ret = 0;
 
@@ -32,7 +32,7 @@ static int compile_pages(void *context, unsigned n)
 static int fill_heap(void)
 {
 	struct jp_code_heap *heap = &reuse.heap;
-	int ret = jp_code_heap_compile(heap, compile_pages, NULL);
+	int ret = jp_code_heap_compile(heap, compile_pages);
 
 	reuse.generation++;
 	if (!ret && reuse.how != OVERWRITE)
@@ -77,7 +77,7 @@ static int act_reuse(void *context, const char *arg)
 	return ret;
 }
 
-static int begin(void *context)
+static int begin(void)
 {
 	return jp_code_heap_open(&reuse.heap) ?: map_heap(NULL) ?: fill_heap();
 }
@@ -92,7 +92,7 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "jitproof workload %s: the heap cannot be mapped again\n", argv[0]);
 		return 2;
 	}
-	return jp_code_heap_run(argv[0], &reuse.heap, begin, steps, NULL);
+	return jp_code_heap_run(argv[0], &reuse.heap, begin, steps);
 }
 
 static const struct jp_option options[] = {

@@ -69,7 +69,7 @@ static int process_pages(unsigned first, int operation)
 	return ret;
 }
 
-static int grow_unit(void *context, unsigned n)
+static int grow_unit(unsigned n)
 {
 	unsigned first;
 	int ret = 0;
@@ -96,10 +96,10 @@ static int grow_unit(void *context, unsigned n)
 
 static int act_grow(void *context, const char *arg)
 {
-	return jp_code_heap_compile(&growth.heap, grow_unit, NULL);
+	return jp_code_heap_compile(&growth.heap, grow_unit);
 }
 
-static int begin(void *context)
+static int begin(void)
 {
 	struct jp_code_heap *heap = &growth.heap;
 	unsigned units = heap->pages / growth.unit;
@@ -111,7 +111,7 @@ static int begin(void *context)
 				    growth.manner == RESERVE ? PROT_NONE
 							     : jp_code_heap_prot_write(heap));
 	while (!ret && growth.grown < start)
-		ret = grow_unit(NULL, 0);
+		ret = grow_unit(0);
 	return ret;
 }
 
@@ -128,7 +128,7 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "jitproof workload %s: the program break only grows up\n", argv[0]);
 		return 2;
 	}
-	return jp_code_heap_run(argv[0], &growth.heap, begin, steps, NULL);
+	return jp_code_heap_run(argv[0], &growth.heap, begin, steps);
 }
 
 static const struct jp_option options[] = {

@@ -27,7 +27,7 @@ static int record_move(unsigned page, const struct jp_region *to)
 				      jp_clock_now());
 }
 
-static int copy_pages(void *context, unsigned n)
+static int copy_pages(unsigned n)
 {
 	const struct jp_code_heap *heap = &moving.heap;
 	int ret = 0;
@@ -54,7 +54,7 @@ static int act_move(void *context, const char *arg)
 	jp_schedule_close_group(&heap->schedule, 0);
 	moving.before = jp_clock_now();
 	if (moving.how == COPY) {
-		ret = jp_code_heap_compile(heap, copy_pages, NULL);
+		ret = jp_code_heap_compile(heap, copy_pages);
 		heap->region = moving.other;
 		moving.other = from;
 	} else {
@@ -66,7 +66,7 @@ static int act_move(void *context, const char *arg)
 	return ret;
 }
 
-static int begin(void *context)
+static int begin(void)
 {
 	struct jp_code_heap *heap = &moving.heap;
 	int ret = jp_code_heap_open(heap)
@@ -86,7 +86,7 @@ static int begin(void *context)
 static int run(int argc, char **argv)
 {
 	static const struct jp_step steps[] = {{"move", act_move}, {NULL, NULL}};
-	int status = jp_code_heap_run(argv[0], &moving.heap, begin, steps, NULL);
+	int status = jp_code_heap_run(argv[0], &moving.heap, begin, steps);
 
 	jp_region_close(&moving.other);
 	return status;

@@ -35,7 +35,7 @@ static int make_side(struct frame_side *side, enum jp_shape shape, unsigned turn
 {
 	struct jp_function function;
 	const struct jp_function *order[DEPTH];
-	int ret = jp_arena_map(&side->arena, JP_PROTECT_FLIP, 4096, NULL, NULL);
+	int ret = jp_arena_map(&side->arena, JP_PROTECT_FLIP, 4096, NULL);
 
 	if (ret)
 		return ret;

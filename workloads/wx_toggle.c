@@ -62,7 +62,7 @@ static void wait_for_exec(int number, siginfo_t *info, void *context)
 }
 
 /* Writes a program to the next free page of the group, if any. */
-static int write_program(void *context, unsigned n)
+static int write_program(unsigned n)
 {
 	unsigned page;
 
@@ -102,7 +102,7 @@ static int toggle_pages(void)
 	for (unsigned page = from; page < from + pages && !ret; page += each)
 		ret = jp_region_protect(&heap->region, page, each, jp_code_heap_prot_write(heap));
 	if (!ret)
-		ret = jp_code_heap_compile(heap, write_program, NULL);
+		ret = jp_code_heap_compile(heap, write_program);
 	for (unsigned page = from; page < from + pages && !ret; page += each)
 		ret = jp_region_protect(&heap->region, page, each, PROT_READ | PROT_EXEC);
 	return ret;
@@ -129,7 +129,7 @@ static int act_toggle(void *context, const char *arg)
 }
 
 /* Fills half of the pages with code. */
-static int begin(void *context)
+static int begin(void)
 {
 	struct jp_code_heap *heap = &toggling.heap;
 	unsigned groups = toggling.stop == IDLE_PAGES ? JP_SCHEDULE_GROUPS : 1;
@@ -141,7 +141,7 @@ static int begin(void *context)
 
 	for (unsigned i = 0; i < groups * ((count_group_pages() + 1) / 2) && !ret; i++) {
 		toggling.group = i % groups;
-		ret = write_program(NULL, 0);
+		ret = write_program(0);
 		toggling.filled[toggling.group] += toggling.fresh;
 		toggling.fresh = 0;
 	}
@@ -165,7 +165,7 @@ static int run(int argc, char **argv)
 
 	if (toggling.stop == IDLE_PAGES && toggling.heap.pages < JP_SCHEDULE_GROUPS)
 		toggling.heap.pages = JP_SCHEDULE_GROUPS;
-	return jp_code_heap_run(argv[0], &toggling.heap, begin, steps, NULL);
+	return jp_code_heap_run(argv[0], &toggling.heap, begin, steps);
 }
 
 static const struct jp_option options[] = {

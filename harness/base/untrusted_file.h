@@ -21,8 +21,8 @@ int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t ow
 /* Opens the folder @name in @dir for listing. @dir AT_FDCWD: @name is a path; otherwise @name must
  * be no symbolic link. Returns the descriptor or -errno. */
 int jp_untrusted_folder(int dir, const char *name);
-/* Returns 0 if a file of any type exists at @path, or -errno and a message. */
-int jp_untrusted_there(const char *path, struct jp_error *err);
+/* Returns 0 if a file of any type exists at @path, or -errno. */
+int jp_untrusted_there(const char *path);
 
 /* The sorted names in a folder that pass a filter. Free them by jp_folder_names_free(), also after
  * an error. */

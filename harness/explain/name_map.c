@@ -95,7 +95,7 @@ void jp_note_owner(struct jp_explain_view *view, const struct jp_name_process *p
 
 	/* A recording of root contains processes of all users, so their maps are no surprise. */
 	if (!process->named || !jp_recording_stat(view, &recording) || !recording.st_uid ||
-	    jp_file_find_map(view->finder, process->pid, &found, NULL))
+	    jp_file_find_map(view->finder, process->pid, &found))
 		return;
 	others = !fstat(found.fd, &map) && map.st_uid && map.st_uid != recording.st_uid;
 	jp_found_file_close(&found);
@@ -144,7 +144,7 @@ static double count_seconds_before(const struct jp_name_case *name_case)
 	struct stat map, recording;
 	double before = 0;
 
-	if (jp_file_find_map(name_case->view->finder, name_case->loss->pid, &found, NULL))
+	if (jp_file_find_map(name_case->view->finder, name_case->loss->pid, &found))
 		return 0;
 	if (!fstat(found.fd, &map) && jp_recording_stat(name_case->view, &recording))
 		before = difftime(recording.st_mtime, map.st_mtime) -

@@ -69,10 +69,10 @@ static void write_answers(struct jp_json *json, const struct jp_explanation *exp
 	jp_json_end(json);
 }
 
-void jp_explain_report_write(struct jp_json *json, const char *key,
-			     const struct jp_explanation *explanation, const char *file)
+void jp_explain_report_write(struct jp_json *json, const struct jp_explanation *explanation,
+			     const char *file)
 {
-	jp_json_object(json, key);
+	jp_json_object(json, NULL);
 	jp_json_string(json, "file", file);
 	jp_json_bool(json, "healthy", jp_explain_healthy(explanation));
 	jp_json_u64(json, "samples", explanation->summary.samples);
@@ -98,5 +98,5 @@ void jp_explain_report_json(const struct jp_explanation *explanation, const char
 	struct jp_json json;
 
 	jp_json_begin(&json, stdout);
-	jp_explain_report_write(&json, NULL, explanation, file);
+	jp_explain_report_write(&json, explanation, file);
 }

@@ -12,8 +12,8 @@ struct jp_explain_shown {
 /* Writes the explanation of @file to standard output, as text. */
 void jp_explain_report_text(const struct jp_explanation *explanation, const char *file,
 			    const struct jp_explain_shown *shown);
-/* Adds to @json the same object as jp_explain_report_json() writes, as the value of @key. */
-void jp_explain_report_write(struct jp_json *json, const char *key,
-			     const struct jp_explanation *explanation, const char *file);
+/* Adds to @json the same object as jp_explain_report_json() writes. */
+void jp_explain_report_write(struct jp_json *json, const struct jp_explanation *explanation,
+			     const char *file);
 /* Writes the explanation of @file to standard output, as one JSON object (docs/explain.md). */
 void jp_explain_report_json(const struct jp_explanation *explanation, const char *file);

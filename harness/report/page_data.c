@@ -58,7 +58,7 @@ int jp_page_data_add_case(struct jp_page_data *page, const struct jp_result *res
 int jp_page_data_add_file(struct jp_page_data *page, const struct jp_explanation *explanation,
 			  const char *path)
 {
-	jp_explain_report_write(&page->answers_json, NULL, explanation, path);
+	jp_explain_report_write(&page->answers_json, explanation, path);
 	return jp_picture_write(&page->picture, path, &page->pictures_json);
 }
 

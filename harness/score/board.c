@@ -161,7 +161,7 @@ static void print_worst(FILE *out, const struct jp_score *score, unsigned int wi
 	free(all);
 }
 
-void jp_score_verdict(const struct jp_score *score, char *text, size_t size)
+static void format_verdict(const struct jp_score *score, char *text, size_t size)
 {
 	size_t judged = 0, all_good = 0, good[JP_SCORE_COLUMNS] = {0},
 	       known[JP_SCORE_COLUMNS] = {0};
@@ -203,7 +203,7 @@ void jp_score_print(FILE *out, const struct jp_score *score)
 	for (size_t i = 0; i < score->nr_rows; i++)
 		print_row(out, score->rows[i].scene, &score->rows[i]);
 	print_worst(out, score, width);
-	jp_score_verdict(score, verdict, sizeof(verdict));
+	format_verdict(score, verdict, sizeof(verdict));
 	fputc('\n', out);
 	jp_terminal_put_words(out, verdict, 0, width);
 }
@@ -259,7 +259,7 @@ void jp_score_json(FILE *out, const struct jp_score *score)
 	jp_json_string(&json, "profiler", score->profiler);
 	jp_json_string(&json, "version", score->version);
 	jp_json_string(&json, "way", score->launches ? "launch" : "attach");
-	jp_score_verdict(score, verdict, sizeof(verdict));
+	format_verdict(score, verdict, sizeof(verdict));
 	jp_json_string(&json, "verdict", verdict);
 	jp_json_array(&json, "workloads");
 	for (size_t i = 0; i < score->nr_rows; i++)
@@ -288,8 +288,8 @@ void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_sco
 		print_row(out, other->profiler, b);
 	}
 	fputc('\n', out);
-	jp_score_verdict(one, verdict, sizeof(verdict));
+	format_verdict(one, verdict, sizeof(verdict));
 	jp_terminal_put_words(out, verdict, 0, width);
-	jp_score_verdict(other, verdict, sizeof(verdict));
+	format_verdict(other, verdict, sizeof(verdict));
 	jp_terminal_put_words(out, verdict, 0, width);
 }

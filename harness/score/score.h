@@ -61,7 +61,6 @@ bool jp_score_failed(const struct jp_score *score);
 void jp_score_print_line(FILE *out, const struct jp_score_row *row);
 /* Prints the table, the worst samples and the verdict. */
 void jp_score_print(FILE *out, const struct jp_score *score);
-void jp_score_verdict(const struct jp_score *score, char *text, size_t size);
 /* Writes the whole score as one JSON object. */
 void jp_score_json(FILE *out, const struct jp_score *score);
 /* Prints the workloads in which two scores differ. */

@@ -138,9 +138,9 @@ void jp_arch_store_word(struct jp_code *code)
 	store(code, COUNT, STACK, 16);
 }
 
-static void call_register(struct jp_code *code, unsigned reg)
+static void call_target(struct jp_code *code)
 {
-	put_insn(code, 0xd63f0000 | reg << 5);
+	put_insn(code, 0xd63f0000 | TARGET << 5);
 }
 
 void jp_arch_begin_body(struct jp_code *code)
@@ -169,7 +169,7 @@ void jp_arch_end_branch(struct jp_code *code, uint32_t at)
 void jp_arch_call_next(struct jp_code *code)
 {
 	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
-	call_register(code, TARGET);
+	call_target(code);
 	code->now.bp |= JP_INSN_RETURN;
 	load(code, STEP, STACK, 8);
 	code->now.bp &= ~JP_INSN_RETURN;
@@ -320,7 +320,7 @@ void jp_arch_call_clock(struct jp_code *code)
 	add_value(code, 1, STACK, 64);
 	move_value(code, 0, 1);
 	jp_arch_load_word(code, JP_WORD_CALLED);
-	call_register(code, TARGET);
+	call_target(code);
 	code->now.bp |= JP_INSN_RETURN;
 	load(code, STEP, STACK, 16);
 	code->now.bp &= ~JP_INSN_RETURN;

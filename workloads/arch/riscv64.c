@@ -170,12 +170,12 @@ void jp_arch_store_word(struct jp_code *code)
 	store(code, COUNT, STACK, 16);
 }
 
-/* Emits a call of the function whose address is in @reg, and loads the link register again. */
-static void call_register(struct jp_code *code, unsigned reg)
+/* Emits a call of the function whose address is in TARGET, and loads the link register again. */
+static void call_target(struct jp_code *code)
 {
 	const bool own = code->now.bp == JP_BP_OWN;
 
-	put_insn(code, encode_immediate(0x67, LR, reg, 0));
+	put_insn(code, encode_immediate(0x67, LR, TARGET, 0));
 	code->now.bp |= JP_INSN_RETURN;
 	load(code, LR, own ? FP : STACK, own ? -8 : (int32_t)code->now.pre - 8);
 	code->now.bp &= ~JP_INSN_RETURN;
@@ -206,7 +206,7 @@ void jp_arch_end_branch(struct jp_code *code, uint32_t at)
 void jp_arch_call_next(struct jp_code *code)
 {
 	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
-	call_register(code, TARGET);
+	call_target(code);
 	load(code, STEP, STACK, 8);
 }
 
@@ -350,7 +350,7 @@ void jp_arch_call_clock(struct jp_code *code)
 	add_value(code, 11, STACK, 64);
 	move_value(code, STEP, 1);
 	jp_arch_load_word(code, JP_WORD_CALLED);
-	call_register(code, TARGET);
+	call_target(code);
 	load(code, STEP, STACK, 16);
 }
 

@@ -11,8 +11,7 @@ static void copy_addresses(struct jp_arena *arena)
 	arena->size = arena->region.size;
 }
 
-int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, const char *name,
-		 void *at)
+int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, const char *name)
 {
 	static const int prots[] = {
 		[JP_PROTECT_RWX] = PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -26,7 +25,7 @@ int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, c
 	arena->protect = protect;
 	arena->executable = protect != JP_PROTECT_FLIP;
 	ret = jp_region_open_bytes(&arena->region, jp_backing_find(backing), size, name)
-		      ?: jp_region_map_at(&arena->region, prots[protect], at);
+		      ?: jp_region_map_at(&arena->region, prots[protect], NULL);
 	if (ret)
 		jp_region_close(&arena->region);
 	copy_addresses(arena);

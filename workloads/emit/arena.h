@@ -19,10 +19,9 @@ struct jp_arena {
 	struct jp_region region;
 };
 
-/* Maps an arena of @size bytes at address @at, or anywhere if @at is NULL. @name: name of the memfd
- * for JP_PROTECT_VIEWS ("doublemapper" in .NET). Returns 0 or -errno. */
-int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, const char *name,
-		 void *at);
+/* Maps an arena of @size bytes. @name: name of the memfd for JP_PROTECT_VIEWS ("doublemapper" in
+ * .NET). Returns 0 or -errno. */
+int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, const char *name);
 /* Makes @arena of the @count pages from page @first on of @region, which the caller maps and
  * protects. */
 void jp_arena_use_region(struct jp_arena *arena, const struct jp_region *region, size_t first,

@@ -99,8 +99,7 @@ int jp_code_heap_prot_all(const struct jp_code_heap *heap)
 
 struct compiler {
 	pthread_t thread;
-	int (*act)(void *context, unsigned n);
-	void *context;
+	int (*act)(unsigned n);
 	unsigned n;
 	int ret;
 };
@@ -109,22 +108,20 @@ static void *run_compiler(void *arg)
 {
 	struct compiler *compiler = arg;
 
-	compiler->ret = compiler->act(compiler->context, compiler->n);
+	compiler->ret = compiler->act(compiler->n);
 	return NULL;
 }
 
-int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(void *context, unsigned n),
-			 void *context)
+int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(unsigned n))
 {
 	struct compiler compilers[MOST_COMPILERS];
 	unsigned started = 0;
 	int ret = 0;
 
 	if (heap->compilers == 1)
-		return act(context, 0);
+		return act(0);
 	for (; started < heap->compilers && !ret; started++) {
-		compilers[started] =
-			(struct compiler){.act = act, .context = context, .n = started};
+		compilers[started] = (struct compiler){.act = act, .n = started};
 		ret = jp_thread_make(&compilers[started].thread, run_compiler, &compilers[started]);
 	}
 	if (ret)
@@ -147,19 +144,19 @@ static void close_heap(struct jp_code_heap *heap)
 	jp_schedule_free(&heap->schedule);
 }
 
-int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begin)(void *context),
-		     const struct jp_step *steps, void *context)
+int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begin)(void),
+		     const struct jp_step *steps)
 {
 	const char *missing;
 	int ret;
 
 	jp_schedule_open(&heap->schedule);
-	ret = begin(context);
+	ret = begin();
 	for (unsigned i = 0; i < heap->plan.threads && !ret; i++)
 		ret = jp_schedule_start_thread(&heap->schedule);
 	missing = ret && ret == heap->backing->error ? heap->backing->missing : NULL;
 	if (!ret)
-		ret = jp_handshake_every(heap->period * UINT64_C(1000000), steps, context);
+		ret = jp_handshake_every(heap->period * UINT64_C(1000000), steps, NULL);
 	jp_path_stop(NULL);
 	close_heap(heap);
 	if (missing)

@@ -44,12 +44,11 @@ int jp_code_heap_prot_write(const struct jp_code_heap *heap);
  * executable view is never writable. */
 int jp_code_heap_prot_all(const struct jp_code_heap *heap);
 
-/* Runs act(context, n) for each n below heap->compilers at the same time, each call on a thread of
+/* Runs act(n) for each n below heap->compilers at the same time, each call on a thread of
  * its own. Returns 0 or the first error. */
-int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(void *context, unsigned n),
-			 void *context);
+int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(unsigned n));
 
 /* Calls @begin, which creates the first code, starts the threads, and serves the handshake with
  * @steps, as jp_handshake_every() does. Closes the heap at the end. Returns the exit status. */
-int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begin)(void *context),
-		     const struct jp_step *steps, void *context);
+int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begin)(void),
+		     const struct jp_step *steps);

@@ -22,7 +22,7 @@ static const char letters[JP_SHAPES] = {
 int jp_mix_open(struct jp_mix *mix)
 {
 	memset(mix, 0, sizeof(*mix));
-	return jp_arena_map(&mix->arena, JP_PROTECT_RWX, ARENA, NULL, NULL);
+	return jp_arena_map(&mix->arena, JP_PROTECT_RWX, ARENA, NULL);
 }
 
 int jp_mix_add_library(struct jp_mix *mix, const struct jp_object_kind *kind)

@@ -168,9 +168,9 @@ int jp_program_make(struct jp_program *program, const struct jp_plan *plan)
 	int ret;
 
 	memset(program, 0, sizeof(*program));
-	ret = jp_arena_map(&program->arena, plan->protect, ARENA, plan->name, NULL);
+	ret = jp_arena_map(&program->arena, plan->protect, ARENA, plan->name);
 	if (ret == -EPERM && plan->instead != plan->protect)
-		ret = jp_arena_map(&program->arena, plan->instead, ARENA, plan->name, NULL);
+		ret = jp_arena_map(&program->arena, plan->instead, ARENA, plan->name);
 	if (!ret)
 		ret = jp_program_write(program, 0)
 			      ?: jp_program_load(program)

@@ -176,7 +176,7 @@ int jp_shown_files_load(struct jp_shown_files *all, const char *dir, struct jp_e
 	int ret = build_path(path, dir, "", err);
 
 	*all = (struct jp_shown_files){0};
-	if (ret || jp_untrusted_there(path, NULL) == -ENOENT)
+	if (ret || jp_untrusted_there(path) == -ENOENT)
 		return ret;
 	ret = build_path(path, dir, "index", err);
 	index = ret ? NULL : jp_file_read_regular(path, MOST_INDEX, NULL, err);

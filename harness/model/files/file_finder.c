@@ -301,8 +301,7 @@ int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *p
 		       ?: open_below(find_root(finder, pid), found, err);
 }
 
-int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
-		     struct jp_error *err)
+int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found)
 {
 	const struct jp_residence *residence = find_residence(finder, pid);
 	char path[64];
@@ -310,13 +309,13 @@ int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_foun
 
 	if (residence && residence->root >= 0) {
 		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", residence->inner);
-		if (!jp_file_find_path(finder, pid, path, found, err))
+		if (!jp_file_find_path(finder, pid, path, found, NULL))
 			return 0;
 	}
 	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
-	ret = jp_path_build(found->path, sizeof(found->path), err, "%s/perf-%" PRIu32 ".map",
+	ret = jp_path_build(found->path, sizeof(found->path), NULL, "%s/perf-%" PRIu32 ".map",
 			    finder->run ?: "/tmp", pid);
-	return ret ?: open_below(finder->root, found, err);
+	return ret ?: open_below(finder->root, found, NULL);
 }
 
 /* Returns the pid in "perf-PID.map", or 0 for another name. */

@@ -56,8 +56,7 @@ int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *p
 		      struct jp_found_file *found, struct jp_error *err);
 /* Opens the perf map of @pid: in the mount namespace of @pid, under the pid that it has there, else
  * in this process's /tmp. Returns 0 or -errno. */
-int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
-		     struct jp_error *err);
+int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found);
 /* Calls @visit for each perf map, up to a limit, in the /tmp that @pid sees. @named: the pid in the
  * map's name. Stops if @visit returns another value than 0, and returns that value. */
 int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,

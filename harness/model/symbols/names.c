@@ -164,7 +164,7 @@ static const struct named_process *find_process(struct jp_names *names, uint32_t
 	process = jp_map_at(&names->processes, pid, sizeof(*process));
 	if (!process)
 		return NULL;
-	process->missing = jp_file_find_map(names->finder, pid, &found, NULL);
+	process->missing = jp_file_find_map(names->finder, pid, &found);
 	if (process->missing)
 		return process;
 	process->map = jp_perf_map_read(found.fd, found.path, found.size, NULL);

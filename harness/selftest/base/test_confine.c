@@ -67,8 +67,7 @@ static void try_reading(void)
 		    "a file in a folder that anyone can write is refused");
 	note_result(is_refused(scratch_path("in-other/secret")),
 		    "a folder whose name only begins like the input's is refused");
-	note_result(jp_untrusted_there(scratch_path("in/none"), NULL) == -ENOENT,
-		    "no file: ENOENT");
+	note_result(jp_untrusted_there(scratch_path("in/none")) == -ENOENT, "no file: ENOENT");
 }
 
 static void try_acting(pid_t parent)

@@ -217,7 +217,7 @@ static void test_copied_root(void)
 	jp_found_file_close(&found);
 	check(jp_file_find_path(copied, 1, "/../../etc/passwd", &found, NULL) == -ENOENT,
 	      "paths never lead out of the root");
-	check(!jp_file_find_map(copied, 77, &found, NULL), "a perf map of the root is found");
+	check(!jp_file_find_map(copied, 77, &found), "a perf map of the root is found");
 	jp_found_file_close(&found);
 	check(jp_file_find(copied, &vdso, JP_FILE_ITSELF, &found, &err) == -ENOENT &&
 		      strstr(err.text, "[vdso]: not of this machine"),
@@ -268,15 +268,14 @@ static void test_perf_maps(void)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	check(jp_file_find_map(finder, (uint32_t)getpid(), &found, NULL) == -ENOENT,
+	check(jp_file_find_map(finder, (uint32_t)getpid(), &found) == -ENOENT,
 	      "a missing perf map is an error");
 	check(!mkfifo(path, 0600) &&
-		      jp_file_find_map(finder, (uint32_t)getpid(), &found, NULL) == -EINVAL,
+		      jp_file_find_map(finder, (uint32_t)getpid(), &found) == -EINVAL,
 	      "a FIFO in its place is refused");
 	unlink(path);
 	check(scratch_write(path, "1 2 abc\n", 8) &&
-		      !jp_file_find_map(finder, (uint32_t)getpid(), &found, NULL) &&
-		      found.size == 8,
+		      !jp_file_find_map(finder, (uint32_t)getpid(), &found) && found.size == 8,
 	      "a perf map is found");
 	jp_found_file_close(&found);
 	unlink(path);

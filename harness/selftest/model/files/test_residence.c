@@ -78,7 +78,7 @@ static void test_residence(uint32_t pid)
 	check(jp_file_find_path(finder, (uint32_t)getpid(), "/tmp/only-here", &found, NULL) ==
 		      -ENOENT,
 	      "that file is not found for this process");
-	check(!jp_file_find_map(finder, pid, &found, NULL) && found.size == strlen(MAP) &&
+	check(!jp_file_find_map(finder, pid, &found) && found.size == strlen(MAP) &&
 		      pread(found.fd, there, sizeof(there), 0) == (ssize_t)found.size &&
 		      !strcmp(there, MAP),
 	      "its perf map is found by its inner pid");
@@ -89,16 +89,16 @@ static void test_residence(uint32_t pid)
 	/* Without a perf map in its namespace, a map in our /tmp may belong to it. */
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
 	finder = jp_file_finder_new();
-	check(scratch_write(path, "1 2 outer\n", 10) &&
-		      !jp_file_find_map(finder, pid, &found, NULL) && found.size == strlen(MAP),
+	check(scratch_write(path, "1 2 outer\n", 10) && !jp_file_find_map(finder, pid, &found) &&
+		      found.size == strlen(MAP),
 	      "its own perf map is preferred to ours");
 	jp_found_file_close(&found);
 	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-1.map", pid);
-	check(!unlink(path) && !jp_file_find_map(finder, pid, &found, NULL) && found.size == 10,
+	check(!unlink(path) && !jp_file_find_map(finder, pid, &found) && found.size == 10,
 	      "without its own, the perf map by its outer pid is found");
 	jp_found_file_close(&found);
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-	check(!unlink(path) && jp_file_find_map(finder, pid, &found, NULL) == -ENOENT,
+	check(!unlink(path) && jp_file_find_map(finder, pid, &found) == -ENOENT,
 	      "without either, there is no perf map");
 	jp_file_finder_free(finder);
 	close(residence.root);

@@ -157,7 +157,7 @@ static void run_child(const char *truth_path, struct notes *notes, int out)
 	uint64_t place[2 + JP_SHAPES];
 
 	if (jp_truth_open(truth_path, 1 << 16, &err) ||
-	    jp_arena_map(&arena, JP_PROTECT_RWX, 1 << 16, NULL, NULL)) {
+	    jp_arena_map(&arena, JP_PROTECT_RWX, 1 << 16, NULL)) {
 		fprintf(stderr, "%s\n", err.text);
 		_exit(2);
 	}

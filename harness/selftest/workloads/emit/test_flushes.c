@@ -30,7 +30,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(protections) / sizeof(*protections); i++) {
 		struct jp_function function = {.size = 0};
 		struct jp_arena arena;
-		int ret = jp_arena_map(&arena, protections[i], 1 << 16, "doublemapper", NULL)
+		int ret = jp_arena_map(&arena, protections[i], 1 << 16, "doublemapper")
 				  ?: jp_emit_write(&arena, JP_SHAPE_LONG, &function);
 
 		check(!ret && from == function.code && to == function.code + function.size,
