@@ -65,6 +65,9 @@ static void test_steps(const struct machine_case *walk)
 	*fp = regs.r[machine->sp] - word + above;
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_BAD,
 	      "%s: a record below the stack pointer is refused", walk->machine);
+	*fp = word;
+	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_BAD,
+	      "%s: a frame pointer near 0 is refused", walk->machine);
 	*fp = STACK + above;
 	regs.r[machine->sp] = STACK;
 	regs.known &= ~(UINT64_C(1) << frames->fp);
