@@ -137,6 +137,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		event->type == JP_EVENT_EXIT || (event->type == JP_EVENT_COMM && event->comm.exec);
 	struct newborn *newborn;
 
+	state->view = view;
 	if (event->type == JP_EVENT_SAMPLE)
 		return handle_sample(state, event);
 	if (event->pid != event->tid || (event->type != JP_EVENT_FORK && !left))
@@ -163,14 +164,6 @@ static int end(struct jp_view *view, struct jp_error *err)
 	return failed;
 }
 
-static int begin(struct jp_view *view, struct jp_error *err)
-{
-	struct chain_dump *state = view->state;
-
-	state->view = view;
-	return 0;
-}
-
 static void free_chain_dump(void *state)
 {
 	struct chain_dump *chain_dump = state;
@@ -182,7 +175,6 @@ static const struct jp_validator chain_dump = {
 	.name = "chain_dump",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.state_size = sizeof(struct chain_dump),
-	.begin = begin,
 	.handle = handle_event,
 	.end = end,
 	.free = free_chain_dump,

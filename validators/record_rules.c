@@ -282,6 +282,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	const char *cause;
 	int failed = 0;
 
+	rules->view = view;
 	if (!event->asked || !event->record || event->record_type >= JP_PERF_RECORD_USER)
 		return 0;
 	rules->records++;
@@ -301,14 +302,6 @@ static int end(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
-static int begin(struct jp_view *view, struct jp_error *err)
-{
-	struct record_rules *rules = view->state;
-
-	rules->view = view;
-	return 0;
-}
-
 static void free_rules(void *state)
 {
 	struct record_rules *rules = state;
@@ -322,7 +315,6 @@ static void free_rules(void *state)
 static const struct jp_validator record_rules = {
 	.name = "record_rules",
 	.state_size = sizeof(struct record_rules),
-	.begin = begin,
 	.handle = handle_event,
 	.end = end,
 	.free = free_rules,

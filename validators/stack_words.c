@@ -75,6 +75,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	bool is_known;
 	int failed = 0;
 
+	words->view = view;
 	if (event->type != JP_EVENT_SAMPLE ||
 	    !jp_machine_user(view->machine, event, &ip, &dump.stack.sp) || !event->sample.regs ||
 	    jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
@@ -104,14 +105,6 @@ static int end(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
-static int begin(struct jp_view *view, struct jp_error *err)
-{
-	struct stack_words *words = view->state;
-
-	words->view = view;
-	return 0;
-}
-
 static void free_words(void *state)
 {
 	struct stack_words *words = state;
@@ -123,7 +116,6 @@ static const struct jp_validator stack_words = {
 	.name = "stack_words",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.state_size = sizeof(struct stack_words),
-	.begin = begin,
 	.handle = handle_event,
 	.end = end,
 	.free = free_words,
