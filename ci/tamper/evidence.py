@@ -281,7 +281,7 @@ def replace_feature(bit: int, raw: bytes) -> Callable[[Case], Changes]:
 
 
 add("watched.cpus", require_own_capture(change_number("watched", b"cpus", lambda old: 64)))
-add("feature.release", replace_feature(4, struct.pack("<I64s", 64, b"5.10.0-other")))
+add("feature.release", replace_feature(4, rd.pack_string("5.10.0-other")))
 add("feature.cpus", replace_feature(7, struct.pack("<II", 1, 1)))
 
 

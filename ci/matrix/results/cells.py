@@ -41,6 +41,15 @@ def find_cells(folder: str) -> list[str]:
             if os.path.isfile(os.path.join(folder, name, CELL))]
 
 
+def find_cells_of_runs(folders: list[str]) -> Iterator[str]:
+    """Yields the folders of cells of each run; each must have a cell."""
+    for folder in folders:
+        found = find_cells(folder)
+        if not found:
+            raise Partial("%s: no %s is in it or one level below" % (folder, CELL))
+        yield from found
+
+
 def make_header(path: str, cell: dict[str, Any]) -> dict[str, Any]:
     """Makes the header of a stored file from the content of cell.json."""
     kind = cell.get("kind", "kernel")

@@ -16,14 +16,10 @@ made. Nothing is written if any cell is incomplete."""
 def merge_runs(dirs: list[str], before: list[scores.Kernel]) -> dict[str, str]:
     """Merges the runs of @dirs into the stored kernels. Returns the text of each changed file."""
     known, changed = {kernel.label: kernel for kernel in before}, set[str]()
-    for folder in dirs:
-        found = cells.find_cells(folder)
-        if not found:
-            raise cells.Partial("%s: no %s is in it or one level below" % (folder, cells.CELL))
-        for cell in found:
-            kernel = scores.load_cell(cell)
-            changed.add(kernel.label)
-            known[kernel.label] = scores.merge_kernels(known.get(kernel.label, kernel), kernel)
+    for cell in cells.find_cells_of_runs(dirs):
+        kernel = scores.load_cell(cell)
+        changed.add(kernel.label)
+        known[kernel.label] = scores.merge_kernels(known.get(kernel.label, kernel), kernel)
     return {label + ".jsonl": scores.format_kernel(known[label]) for label in sorted(changed)}
 
 

@@ -3,7 +3,6 @@
 
 import argparse
 import os
-from typing import Iterator
 
 from ci.base import files, status
 from ci.matrix.option_types import Subparsers
@@ -15,17 +14,9 @@ summed, the worst outcome counts. If any run was lost or is incomplete, or a fil
 nothing is written and the exit status is 99. The same runs always give the same bytes."""
 
 
-def load_all(dirs: list[str]) -> Iterator[stored.Stored]:
-    """Loads every cell of the runs."""
-    for folder in dirs:
-        found = cells.find_cells(folder)
-        if not found:
-            raise cells.Partial("%s: no %s is in it or one level below" % (folder, cells.CELL))
-        yield from map(cells.load_whole, found)
-
-
 def run(options: argparse.Namespace) -> int:
-    several = cells.group_by_label(load_all(options.dirs), cells.merge_seeds)
+    several = cells.group_by_label(
+        map(cells.load_whole, cells.find_cells_of_runs(options.dirs)), cells.merge_seeds)
     texts = {made.label + ".jsonl": stored.format_stored(made) for made in several}
     files.replace(options.to, texts, stored.load)
     for made in several:

@@ -30,26 +30,20 @@ class Made(Folder):
     def setUp(self) -> None:
         super().setUp()
         self.path = self.place("perf.data")
-        self.perf = rd.PerfData([rd.Attr.make(KIND, [7])], [], {6: self.pack_string("x86_64")})
+        self.perf = rd.PerfData([rd.Attr.make(KIND, [7])], [], {6: rd.pack_string("x86_64")})
         self.add_records(self.perf.comm(PID, PID, "made", 5),
                          self.perf.map(PID, MAIN, 0x1000, "/usr/bin/made", 10),
                          self.perf.map(PID, LIBC, 0x1000, "/usr/lib/libc.so.6", 10),
                          self.perf.map(PID, ANON, 0x1000, "//anon", 10))
-
-    @staticmethod
-    def pack_string(text: str) -> bytes:
-        return struct.pack("<I64s", 64, text.encode())
 
     def add_records(self, *records: Any) -> None:
         self.perf.records += records
 
     def add_sample(self, *user: int, pid: int = PID, time: int = 100,
                    kernel: tuple[int, ...] = ()) -> rd.Sample:
-        chain = ([rd.CONTEXT_KERNEL, *kernel] if kernel else []) + \
-            ([rd.CONTEXT_USER, *user] if user else [])
-        made = rd.Sample.make(self.perf.attrs[0], pid=pid, tid=pid, chain=chain)
-        made.ip, made.time, made.id = (kernel or user or (ANON,))[0], time, 7
-        made.misc = rd.KERNEL if kernel else rd.USER
+        made = rd.Sample.make_stack(self.perf.attrs[0], pid, time, user or (ANON,), kernel)
+        if not user:
+            made.chain = made.chain[:-2]
         self.add_records(made)
         return made
 

@@ -115,19 +115,13 @@ class PerfMaps(Names):
 class Elf(Names):
     def setUp(self) -> None:
         super().setUp()
-        compiler = shutil.which("cc") or shutil.which("gcc")
-        if not compiler:
-            self.skipTest("no compiler")
         self.library = self.place("lib.so")
-        done = process.run([compiler, "-shared", "-fPIC", "-O1", "-o", self.library, "-xc",
-                            self.write(SOURCE, "lib.c"), "-Wl,--build-id=0x" + BUILD_ID])
-        self.assertEqual(done.returncode, 0, done.stderr)
+        process.compile_c(SOURCE, self.library, "-shared", "-fPIC", "-O1",
+                          "-Wl,--build-id=0x" + BUILD_ID)
 
     def find_symbol(self, name: str) -> int:
         """Returns the file offset of a symbol, which is its address in this library."""
-        listed = process.run(["readelf", "-sW", self.library]).stdout
-        return [int(line.split()[1], 16) for line in listed.splitlines()
-                if line.split()[-1:] == [name]][-1]
+        return process.read_symbols(self.library)[name]
 
     def set_build_id(self, path: str, build_id: str) -> None:
         self.perf.features[2] = judged.pack_build_id(path, build_id)

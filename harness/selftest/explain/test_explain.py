@@ -33,7 +33,7 @@ class Recording(Folder):
     def setUp(self) -> None:
         super().setUp()
         self.path = self.place("perf.data")
-        self.perf = rd.PerfData([self.make_attr()], [], {6: self.pack_string("x86_64")})
+        self.perf = rd.PerfData([self.make_attr()], [], {6: rd.pack_string("x86_64")})
         self.time = START
         if not self.attached:
             self.add_records(self.perf.comm(PID, PID, "made", 5, executed=True))
@@ -42,10 +42,6 @@ class Recording(Folder):
 
     def make_attr(self) -> rd.Attr:
         return rd.Attr.make(KIND, [7])
-
-    @staticmethod
-    def pack_string(text: str) -> bytes:
-        return struct.pack("<I64s", 64, text.encode())
 
     def add_records(self, *records: Any) -> None:
         self.perf.records += records
@@ -67,13 +63,8 @@ class Recording(Folder):
     def add_samples(self, *user: int, count: int = 1, pid: int = PID,
                     kernel: tuple[int, ...] = ()) -> None:
         for _ in range(count):
-            chain = ([rd.CONTEXT_KERNEL, *kernel] if kernel else []) + \
-                ([rd.CONTEXT_USER, *user] if user else [])
-            made = rd.Sample.make(self.perf.attrs[0], pid=pid, tid=pid, chain=chain)
-            made.ip, made.time, made.id = (kernel or user)[0], self.time, 7
-            made.misc = rd.KERNEL if kernel else rd.USER
+            self.add_records(rd.Sample.make_stack(self.perf.attrs[0], pid, self.time, user, kernel))
             self.time += 10
-            self.add_records(made)
 
     def run_explain(self, *options: str) -> subprocess.CompletedProcess[str]:
         self.perf.save(self.path)
@@ -583,7 +574,7 @@ class Records(Recording):
     def test_perf_reads_all(self) -> None:
         """perf records all older mappings, so an unknown mapping is newer than the time when perf
         read the maps."""
-        self.perf.features[5] = self.pack_string("6.12.1")
+        self.perf.features[5] = rd.pack_string("6.12.1")
         self.add_known_files()
         self.add_samples(ANON + 8, MAIN, ROOT, count=100)
         self.expect_cause("attach-window", 1)

@@ -550,18 +550,11 @@ class Protections(Explained):
 class Files(Explained):
     def setUp(self) -> None:
         super().setUp()
-        compiler = shutil.which("cc") or shutil.which("gcc")
-        if not compiler:
-            self.skipTest("no compiler")
         self.library = self.write_below_root("/lib/made.so", "")
-        done = process.run([compiler, "-shared", "-nostdlib", "-fPIC", "-o", self.library, "-xc",
-                            self.write("static __attribute__((used)) int f(void) { return 1; }",
-                                       "made.c"), "-Wl,--build-id=0x" + "ab" * 20])
-        self.assertEqual(done.returncode, 0, done.stderr)
+        process.compile_c("static __attribute__((used)) int f(void) { return 1; }", self.library,
+                          "-shared", "-nostdlib", "-fPIC", "-Wl,--build-id=0x" + "ab" * 20)
         self.add_map("/lib/made.so", FILE, 0x10000)
-        listed = process.run(["readelf", "-sW", self.library]).stdout
-        place = [line.split()[1] for line in listed.splitlines() if line.endswith(" f")][0]
-        self.add_samples(FILE + int(place, 16))
+        self.add_samples(FILE + process.read_symbols(self.library)["f"])
 
     def set_build_id(self, build_id: str, path: str = "/lib/made.so") -> None:
         self.perf.features[2] = judged.pack_build_id(path, build_id)
@@ -590,7 +583,7 @@ class Files(Explained):
                      self.library])
         for version, cause in (("6.14.9", "stripped-symbols"), ("6.15.0", None),
                                ("7.3.4", None), ("made", None)):
-            self.perf.features[5] = struct.pack("<I64s", 64, version.encode())
+            self.perf.features[5] = rd.pack_string(version)
             with self.subTest(version):
                 self.assertEqual([one["id"] for one in self.find_causes()],
                                  [cause] if cause else [])

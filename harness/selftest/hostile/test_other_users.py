@@ -43,9 +43,8 @@ class Outputs(other_users.OtherUsers):
         self.assertEqual(os.listdir(self.attacker_path("empty")), [])
 
     def test_run_directory_swapped(self) -> None:
-        self.make_victim_folder("ours")
         self.make_shared_folder("dir")
-        self.plant_file("other", lambda path: os.symlink(self.place("ours"), path))
+        self.plant_folder_link("other")
         with self.swap_paths(self.attacker_path("dir"), self.attacker_path("other")):
             for _ in range(20):
                 self.expect_refusal("run", "-o", self.attacker_path("dir"), "exact/anon")
@@ -87,9 +86,8 @@ class Outputs(other_users.OtherUsers):
 
     def test_folder_swapped(self) -> None:
         """Output into the attacker's folder does not reach the target of a link in its place."""
-        self.make_victim_folder("ours")
         self.make_shared_folder("dir")
-        self.plant_file("other", lambda path: os.symlink(self.place("ours"), path))
+        self.plant_folder_link("other")
         with self.swap_paths(self.attacker_path("dir"), self.attacker_path("other")):
             for _, arguments in self.list_writers():
                 for _ in range(8):
@@ -113,8 +111,7 @@ class Outputs(other_users.OtherUsers):
         command = ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data", "-o"]
         os.mkdir(self.attacker_path("a.jit"), 0o777)
         self.hand_over(self.attacker_path("a.jit"))
-        self.make_victim_folder("ours")
-        self.plant_file("b.jit", lambda path: os.symlink(self.place("ours"), path))
+        self.plant_folder_link("b.jit")
         os.mkdir(self.attacker_path("c.jit"))
         os.chmod(self.attacker_path("c.jit"), 0o777)
         for name in "abc":
@@ -153,21 +150,18 @@ class Folders(other_users.OtherUsers):
 
     def test_below_a_link(self) -> None:
         """The attacker's link points to a private folder of the victim."""
-        self.make_victim_folder("ours")
-        self.plant_file("link", lambda path: os.symlink(self.place("ours"), path))
+        self.plant_folder_link("link")
         self.check_refused(self.attacker_path("link", "new"))
 
     def test_up_from_a_link(self) -> None:
         """".." after such a link is the parent of its target."""
-        self.make_victim_folder("ours")
-        self.plant_file("link", lambda path: os.symlink(self.place("ours"), path))
+        self.plant_folder_link("link")
         self.check_refused(self.attacker_path("link", "..", "ours", "new"))
 
     def test_workload_below_a_link(self) -> None:
         """A workload's truth and published files below a link."""
-        self.make_victim_folder("ours")
         self.make_victim_folder("truths")
-        self.plant_file("link", lambda path: os.symlink(self.place("ours"), path))
+        self.plant_folder_link("link")
         there = self.attacker_path("link")
         for words in (["--truth", there + "/truth"],
                       ["--truth", self.place("truths", "a"), "--publish=map", "--publish-dir",
@@ -223,8 +217,7 @@ class Folders(other_users.OtherUsers):
 
     def test_temporary_link(self) -> None:
         """TMPDIR is the attacker's link to a folder of the victim."""
-        self.make_victim_folder("ours")
-        self.plant_file("link", lambda path: os.symlink(self.place("ours"), path))
+        self.plant_folder_link("link")
         self.check_temporary(self.attacker_path("link"))
 
 

@@ -162,16 +162,15 @@ class Changing(other_users.OtherUsers):
         os.chown(path, self.victim, self.victim)
         return path
 
-    @contextlib.contextmanager
-    def run_publisher(self, code: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
-        """Runs a process of the attacker with a perf map `path`, and `one` beside it, which @code
-        changes."""
+    def check_publisher(self, code: str, *words: str) -> None:
+        """Reads the names of a process of the attacker with a perf map `path`, and `one` beside it,
+        which @code changes."""
         with self.run_attacker(
                 "path = '/tmp/perf-%d.map' % os.getpid()\none = path + '.one'\n"
                 "open(path, 'w').write('1000 10 name\\n' * 1000)\n"
                 + code, *words) as child:
             try:
-                yield child
+                self.read_all(child.pid, self.make_capture(child.pid))
             finally:
                 for end in ("", ".one"):
                     with contextlib.suppress(FileNotFoundError):
@@ -180,24 +179,19 @@ class Changing(other_users.OtherUsers):
     def test_perf_map_swapped(self) -> None:
         """The map is exchanged for a link or hard link to the secret, or a FIFO."""
         for make in ("os.symlink(a[0], one)", "os.mkfifo(one)", "os.link(a[0], one)"):
-            with self.run_publisher(f"{make}\non()\nwhile True:\n    libc.renameat2(-100, "
-                                    "path.encode(), -100, one.encode(), 2)\n",
-                                    self.secret) as child:
-                self.read_all(child.pid, self.make_capture(child.pid))
+            self.check_publisher(f"{make}\non()\nwhile True:\n    libc.renameat2(-100, "
+                                 "path.encode(), -100, one.encode(), 2)\n", self.secret)
 
     def test_perf_map_cut(self) -> None:
         """The map is truncated and grows again."""
-        with self.run_publisher("on()\nwhile True:\n    os.truncate(path, 0)\n"
-                                "    open(path, 'a').write('7f0000000000 10 name\\n' * 2000)\n"
-                                ) as child:
-            self.read_all(child.pid, self.make_capture(child.pid))
+        self.check_publisher("on()\nwhile True:\n    os.truncate(path, 0)\n"
+                             "    open(path, 'a').write('7f0000000000 10 name\\n' * 2000)\n")
 
     def test_perf_map_endless(self) -> None:
         """The map grows faster than it is read."""
-        with self.run_publisher("on()\nout = open(path, 'a')\nwhile True:\n"
-                                "    out.write('7f0000000000 10 name\\n' * 100)\n"
-                                "    if out.tell() > 6 << 20:\n        signal.pause()\n") as child:
-            self.read_all(child.pid, self.make_capture(child.pid))
+        self.check_publisher("on()\nout = open(path, 'a')\nwhile True:\n"
+                             "    out.write('7f0000000000 10 name\\n' * 100)\n"
+                             "    if out.tell() > 6 << 20:\n        signal.pause()\n")
 
     def check_truncated(self, name: str, *commands: list[str]) -> None:
         """Runs each command on PATH, a file that the attacker truncates and restores."""

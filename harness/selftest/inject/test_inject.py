@@ -331,7 +331,7 @@ class Records(Injecting):
     def test_all_stay(self) -> None:
         """The output keeps ids, features and records of the input, and adds records between."""
         perf = self.make_one_load(lambda perf: perf.comm(PID, PID, "name", 120))
-        perf.features[11] = b"\1\0\0\0" + struct.pack("<I64s", 64, b"perf")
+        perf.features[11] = b"\1\0\0\0" + rd.pack_string("perf")
         perf.records.append(rd.Record(rd.FINISHED_ROUND, 0, b""))
         perf.save(self.input)
         self.run_inject()

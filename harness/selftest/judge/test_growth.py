@@ -21,6 +21,12 @@ class Growth(Folder):
         seconds, peak = usage.measure_command([JITPROOF, "judge", "--json", path])
         return seconds, peak * KIB, os.path.getsize(path)
 
+    def expect_bytes_each(self, kind: str, count: int, most: int) -> None:
+        """Compares the memory that judging @count of a kind takes with that of 1000."""
+        _, least, _ = self.measure_judge(kind, 1000)
+        _, peak, _ = self.measure_judge(kind, count)
+        self.assertLess((peak - least) / count, most)
+
     def test_samples_in_one_round(self) -> None:
         """Samples take less memory than 1.4 times the file, which is mapped."""
         _, least, _ = self.measure_judge("samples in one round", 1000)
@@ -29,22 +35,16 @@ class Growth(Folder):
 
     def test_processes(self) -> None:
         """A process that does not end takes less than 1300 bytes, for its names and mappings."""
-        _, least, _ = self.measure_judge("processes alive", 1000)
-        _, peak, _ = self.measure_judge("processes alive", PROCESSES)
-        self.assertLess((peak - least) / PROCESSES, 1300)
+        self.expect_bytes_each("processes alive", PROCESSES, 1300)
 
     def test_mappings_below_others(self) -> None:
         """A mapping takes less than 500 bytes, for its record in the mapped file and the data that
         judge keeps."""
-        _, least, _ = self.measure_judge("mappings, ascending below others", 1000)
-        _, peak, _ = self.measure_judge("mappings, ascending below others", PROCESSES)
-        self.assertLess((peak - least) / PROCESSES, 500)
+        self.expect_bytes_each("mappings, ascending below others", PROCESSES, 500)
 
     def test_forks_of_many(self) -> None:
         """A child copies only the mappings next to the changed one."""
-        _, least, _ = self.measure_judge("forks of many mappings, each with another", 1000)
-        _, peak, _ = self.measure_judge("forks of many mappings, each with another", FORKS)
-        self.assertLess((peak - least) / FORKS, 5000)
+        self.expect_bytes_each("forks of many mappings, each with another", FORKS, 5000)
 
     def test_nothing_is_quadratic(self) -> None:
         for kind in growth.KINDS:

@@ -68,4 +68,4 @@ def capture(kind: int = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME,
     if monotonic:
         attr.flags |= 1 << 25
         struct.pack_into("<i", attr.raw, 92, 1)
-    return rd.PerfData([attr], [], {6: struct.pack("<I64s", 64, b"x86_64")})
+    return rd.PerfData([attr], [], {6: rd.pack_string("x86_64")})

@@ -120,6 +120,11 @@ class OtherUsers(Folder):
             os.lchown(path, USER, USER)
         return path
 
+    def plant_folder_link(self, name: str) -> None:
+        """Replaces a file of the attacker by a link to `ours`, a new folder of the victim."""
+        self.make_victim_folder("ours")
+        self.plant_file(name, lambda path: os.symlink(self.place("ours"), path))
+
     def plant_link(self, path: str) -> None:
         os.symlink(self.secret, path)
 

@@ -120,6 +120,17 @@ class Recorded(Folder):
             self.assertRegex(text, pattern)
         return text
 
+    def expect_error_with_fact(self, key: str, value: str | None, message: str) -> None:
+        """Expects an ERROR if `capture` states another @value of @key, or, if None, lacks it."""
+        right = dict(self.facts)
+        with self.subTest(key=key, value=value):
+            if value is None:
+                del self.facts[key]
+            else:
+                self.facts[key] = value
+            self.expect_error(message)
+        self.facts = right
+
     def read_results(self, number: int = 1) -> str:
         """Returns the text of results.jsonl of judging the folder."""
         out = self.place(f"results{number}")
@@ -129,6 +140,11 @@ class Recorded(Folder):
     def state_cpus(self) -> None:
         """Adds the lines to `watched` that older runners did not write, for two CPUs."""
         self.put_text("watched", self.read_text("watched").split("cpus")[0] + WATCHED_SINCE_CPUS)
+
+    def complete_watched(self) -> None:
+        """Adds the lines that older runners did not write, and `silent`, to `watched`."""
+        self.put_text("watched", self.read_text("watched") + WATCHED_SINCE_CPUS +
+                      "silent %s\n" % self.read_watched()["ended"])
 
     @staticmethod
     def match_count(count: int | str, metric: str, cause: str) -> str:

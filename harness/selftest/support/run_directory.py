@@ -54,6 +54,11 @@ def make_field(buffer: str, layout: str, at: int) -> Any:
                     lambda self, value: struct.pack_into(layout, getattr(self, buffer), at, value))
 
 
+def pack_string(text: str) -> bytes:
+    """Returns a text as features of perf.data hold it."""
+    return struct.pack("<I64s", 64, text.encode())
+
+
 class Attr:
     """A perf_event_attr with its ids; sample_type and register mask give the layout of samples."""
 
@@ -205,6 +210,16 @@ class Sample(Record):
         made = cls(USER, None, attr)
         for name, value in fields.items():
             setattr(made, name, value)
+        return made
+
+    @classmethod
+    def make_stack(cls, attr: Attr, pid: int, time: int, user: Sequence[int],
+                   kernel: Sequence[int] = ()) -> Sample:
+        """Returns a sample with the callchain @kernel, @user at the first of their addresses."""
+        made = cls.make(attr, pid=pid, tid=pid, misc=KERNEL if kernel else USER)
+        made.chain = ([CONTEXT_KERNEL, *kernel] if kernel else []) + \
+            ([CONTEXT_USER, *user] if user else [])
+        made.ip, made.time, made.id = (*kernel, *user)[0], time, attr.ids[0]
         return made
 
     ip = property(lambda self: self.one[IP], lambda self, value: self.one.update({IP: value}))

@@ -69,11 +69,7 @@ class Attached(Recorded):
                 ("counted", str(most + 1),
                  "its events counted %d ns; the CPUs had %d" % (most + 1, most)),
                 ("first_enabled", "1", "states first_enabled 1; its window began at")):
-            with self.subTest(key):
-                before = self.facts[key]
-                self.facts[key] = value
-                self.expect_error(message)
-                self.facts[key] = before
+            self.expect_error_with_fact(key, value, message)
         self.expect_pass()
 
     def test_another_policy(self) -> None:

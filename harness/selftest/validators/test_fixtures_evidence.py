@@ -19,10 +19,7 @@ class Evidence(Recorded):
                 ("lost_sideband", "3", "3 sideband records .* were lost"),
                 ("slack", "100001", "the clocks of truth and capture differ by 100001 ns"),
                 ("settled", "no", "threads were started faster than they could be listed")):
-            with self.subTest(fact):
-                right, self.facts[fact] = self.facts[fact], value
-                self.expect_error(message)
-                self.facts[fact] = right
+            self.expect_error_with_fact(fact, value, message)
 
     def test_window_without_the_samples(self) -> None:
         """Impossible windows, and windows before, after and beside the samples."""
@@ -278,18 +275,7 @@ class Stated(Recorded):
 
     def setUp(self) -> None:
         super().setUp()
-        self.put_text("watched", self.read_text("watched") + WATCHED_SINCE_CPUS +
-                      "silent %s\n" % self.read_watched()["ended"])
-
-    def expect_error_with_fact(self, key: str, value: str | None, message: str) -> None:
-        right = dict(self.facts)
-        with self.subTest(key=key, value=value):
-            if value is None:
-                del self.facts[key]
-            else:
-                self.facts[key] = value
-            self.expect_error(message)
-        self.facts = right
+        self.complete_watched()
 
     def test_statements_that_contradict_the_case(self) -> None:
         self.expect_pass()
@@ -317,7 +303,7 @@ class Stated(Recorded):
         features = dict(self.perf.features)
         self.perf.features[7] = struct.pack("<II", 1, 1)
         self.expect_error("the runner saw 2 CPUs, .* by perf.data the machine has 1")
-        self.perf.features = {**features, 4: struct.pack("<I64s", 64, b"5.10.0-other")}
+        self.perf.features = {**features, 4: rd.pack_string("5.10.0-other")}
         self.put_text("env.json", '{"kernel": "6.1.0"}')
         self.expect_error("env.json states kernel 6.1.0, perf.data 5.10.0-other")
         del self.perf.features[4], self.perf.features[7]

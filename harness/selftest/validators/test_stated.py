@@ -8,7 +8,7 @@ import re
 import struct
 
 from harness.selftest.support import run_directory as rd
-from harness.selftest.support.recorded import WATCHED_SINCE_CPUS, Recorded
+from harness.selftest.support.recorded import Recorded
 
 EVENT_DESC, SAMPLE_TIME, CLOCKID = 12, 21, 23
 ATTR_AT = 8  # offset of the first attr in EVENT_DESC
@@ -21,8 +21,7 @@ class OwnCapture(Recorded):
 
     def setUp(self) -> None:
         super().setUp()
-        self.put_text("watched", self.read_text("watched") + WATCHED_SINCE_CPUS +
-                      "silent %s\n" % self.read_watched()["ended"])
+        self.complete_watched()
         times = [sample.time for sample in self.perf.samples()]
         self.perf.features.update({SAMPLE_TIME: struct.pack("<QQ", min(times), max(times)),
                                    EVENT_DESC: self.pack_descriptions(b"cpu-clock", b"dummy"),
@@ -50,15 +49,9 @@ class Figures(OwnCapture):
                 ("snapshots", "0"), ("snapshots", "2"), ("snapshot_readings", "1"),
                 ("snapshots_unstable", "2"), ("breakpoints_hit", "1"),
                 ("ring_sampling", "4097"), ("ring_sideband", "2048"), ("ring_sideband", "0")):
-            with self.subTest(key=key, value=value):
-                right, self.facts[key] = self.facts[key], value
-                self.expect_error("the capture states %s %s" % (key, value))
-                self.facts[key] = right
+            self.expect_error_with_fact(key, value, "the capture states %s %s" % (key, value))
         for key in ("threads", "cpus"):
-            with self.subTest(key=key):
-                right, self.facts[key] = self.facts[key], "1"
-                self.expect_error("the capture states cpus of each thread")
-                self.facts[key] = right
+            self.expect_error_with_fact(key, "1", "the capture states cpus of each thread")
         self.facts["format_lost"] = "no"
         self.expect_error("states format_lost no; the events of perf.data count what was lost")
 

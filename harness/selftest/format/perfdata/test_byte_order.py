@@ -71,7 +71,7 @@ class Swapped(Folder):
 
     def test_every_part_of_a_sample(self) -> None:
         attr = make_full_attr()
-        perf = rd.PerfData([attr], [], {6: struct.pack("<I64s", 64, b"x86_64")})
+        perf = rd.PerfData([attr], [], {6: rd.pack_string("x86_64")})
         perf.records += [perf.comm(PID, PID, "made", 5),
                          perf.map(PID, CODE, 0x1000, "//anon", 10)]
         perf.records += [sample_of_everything(time) for time in (20, 30)]
@@ -81,7 +81,7 @@ class Swapped(Folder):
     def test_every_record(self) -> None:
         kind = rd.IP | rd.TID | rd.TIME | rd.ID | rd.STREAM_ID | rd.CPU | rd.CALLCHAIN
         perf = rd.PerfData([rd.Attr.make(kind, [7]), rd.Attr.make(kind | rd.PERIOD, [8, 9])], [],
-                           {6: struct.pack("<I64s", 64, b"ppc64")})
+                           {6: rd.pack_string("ppc64")})
         build_id = perf.map(PID, CODE, 0x1000, "/usr/bin/made", 12)
         build_id.misc |= rd.BUILD_ID
         build_id.body[32:56] = bytes([20, 0, 0, 0]) + bytes(range(20))
@@ -174,7 +174,7 @@ class Old(Swapped):
         """The bitmap consists of longs: in a file of a 32-bit machine the halves have the opposite
         order."""
         perf = self.make_perf_with_sample(rd.MMAP, b"/usr/bin/old")
-        perf.features = {3: struct.pack("<I64s", 64, b"host"),
+        perf.features = {3: rd.pack_string("host"),
                          6: struct.pack("<I64s", 0xffffff, b"ppc")}
         raw = bytearray(byte_order.swap_file(perf))
         self.assertIn("a string of at most", self.judge(bytes(raw), status=99))

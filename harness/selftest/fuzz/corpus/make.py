@@ -27,35 +27,29 @@ PID, CODE = 100, 0x10000
 TRACING_DATA, AUXTRACE, HEADER_FEATURE, FINISHED_INIT = 66, 71, 80, 82
 
 
-def make_sample(perf: rd.PerfData, attr: rd.Attr, time: int, chain: list[int]) -> rd.Sample:
-    made = rd.Sample.make(attr, pid=PID, tid=PID, chain=[rd.CONTEXT_USER, *chain])
-    made.ip, made.time, made.id, made.misc = chain[0], time, attr.ids[0], rd.USER
-    return made
-
-
 def odd_data() -> None:
     kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN | rd.PERIOD | rd.CPU
     attrs = [rd.Attr.make(kind, [7]), rd.Attr.make(kind | rd.ADDR, [8, 9])]
-    perf = rd.PerfData(attrs, [], {6: struct.pack("<I64s", 64, b"x86_64")})
-    name = struct.pack("<I64s", 64, b"odd")
+    perf = rd.PerfData(attrs, [], {6: rd.pack_string("x86_64")})
+    name = rd.pack_string("odd")
     perf.records += [
         rd.Record(HEADER_FEATURE, 0, struct.pack("<Q", 3) + name),
         rd.Record(FINISHED_INIT, 0, b""),
         perf.comm(PID, PID, "odd", 5),
         perf.map(PID, CODE, 0x1000, "/usr/bin/odd", 10),
         perf.map(PID, CODE + 0x4000, 0x1000, "//anon", 11),
-        make_sample(perf, attrs[0], 20, [CODE, CODE + 8]),
+        rd.Sample.make_stack(attrs[0], PID, 20, [CODE, CODE + 8]),
         rd.Record(rd.FINISHED_ROUND, 0, b""),
         perf.side(rd.LOST, struct.pack("<QQ", 7, 12), 30),
         perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 5), 31),
         perf.fork(PID + 1, PID, 32),
         perf.comm(PID + 1, PID + 1, "child", 33, True),
-        make_sample(perf, attrs[1], 19, [CODE + 0x4000]),
+        rd.Sample.make_stack(attrs[1], PID, 19, [CODE + 0x4000]),
         rd.Record(200, 0, bytes(24)),
         rd.Record(TRACING_DATA, 0, struct.pack("<II", 0, 0)),
         rd.Record(AUXTRACE, 0, struct.pack("<QQQIIII", 0, 0, 0, 0, 0, 0, 0)),
         rd.Record(rd.FINISHED_ROUND, 0, b""),
-        make_sample(perf, attrs[0], 40, [CODE + 0x9000, 2**64 - 1]),
+        rd.Sample.make_stack(attrs[0], PID, 40, [CODE + 0x9000, 2**64 - 1]),
     ]
     perf.save(os.path.join(HERE, "odd.data"))
 
@@ -105,7 +99,7 @@ def deferred_data() -> None:
     kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
     attr = rd.Attr.make(kind, [7])
     attr.flags |= 3 << 38
-    perf = rd.PerfData([attr], [], {6: struct.pack("<I64s", 64, b"x86_64")})
+    perf = rd.PerfData([attr], [], {6: rd.pack_string("x86_64")})
     perf.records += [perf.comm(PID, PID, "deferred", 5),
                      perf.map(PID, CODE, 0x1000, "/usr/bin/deferred", 10)]
     for time, cookie in ((20, 1 << 32), (30, 1 << 32), (40, 3 << 32)):
@@ -150,7 +144,7 @@ def names_map() -> bytes:
 def short_records() -> None:
     """Makes a file for each kind of record, whose last record is too short for its fields."""
     for kind in (rd.MMAP, rd.LOST, rd.COMM, rd.EXIT, rd.FORK, rd.SAMPLE, rd.MMAP2, rd.LOST_SAMPLES):
-        perf = rd.PerfData([rd.Attr.make(rd.IP, [7])], [], {6: struct.pack("<I64s", 64, b"x86_64")})
+        perf = rd.PerfData([rd.Attr.make(rd.IP, [7])], [], {6: rd.pack_string("x86_64")})
         perf.records.append(rd.Record(kind, 0, bytes(8)))
         perf.save(os.path.join(HERE, "perfdata", f"short-{kind}.data"))
 

@@ -228,7 +228,7 @@ class Reported(Finding):
         self.assertIn(IDS[PROGRAM], self.run_judge().stdout)
 
     def test_other_machine(self) -> None:
-        self.perf.features[6] = struct.pack("<I64s", 64, b"sparc64")
+        self.perf.features[6] = rd.pack_string("sparc64")
         self.assertIn("not unwound: 40 dumps of sparc64", self.run_judge().stdout)
         found = self.judge_unwind()
         self.assertEqual((found["samples"], found["not_unwound"]["other_machine"]), (0, 40))
@@ -239,7 +239,7 @@ class Reported(Finding):
             attr.flags |= 1 << 22
         for sample in self.perf.samples():
             sample.chain = []
-        self.perf.features[6] = struct.pack("<I64s", 64, b"sparc64")
+        self.perf.features[6] = rd.pack_string("sparc64")
         self.perf.save(self.place("perf.data"))
         done = process.run([JITPROOF, "explain", self.place("perf.data")])
         self.assertEqual(done.returncode, 1)
@@ -253,5 +253,5 @@ class Reported(Finding):
         for sample in self.perf.samples():
             sample.abi = 1
         self.assertNotIn("not unwound", self.run_judge().stdout)
-        self.perf.features[6] = struct.pack("<I64s", 64, b"aarch64")
+        self.perf.features[6] = rd.pack_string("aarch64")
         self.assertIn("not unwound: 40 dumps of 32-bit tasks", self.run_judge().stdout)
