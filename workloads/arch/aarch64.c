@@ -25,7 +25,7 @@ static void put_insn(struct jp_code *code, uint32_t insn)
 
 /* Emits the first instruction of a function. In memory with PROT_BTI, calls through a register may
  * reach only this instruction and paciasp. */
-void jp_arch_landing_pad(struct jp_code *code)
+void jp_arch_emit_landing_pad(struct jp_code *code)
 {
 	put_insn(code, 0xd503245f); /* bti c */
 }
@@ -99,7 +99,7 @@ static void branch_back_to(struct jp_code *code, uint32_t target)
 	put_insn(code, 0x54000001 | encode_distance((int32_t)(target - code->emitted->size)));
 }
 
-void jp_arch_loop(struct jp_code *code, size_t field)
+void jp_arch_emit_loop(struct jp_code *code, size_t field)
 {
 	uint32_t top;
 
@@ -186,7 +186,7 @@ void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
 _Static_assert(offsetof(struct jp_path_step, code) == 0,
 	       "the instructions load the next step's code");
 
-void jp_arch_ret(struct jp_code *code)
+void jp_arch_emit_ret(struct jp_code *code)
 {
 	put_insn(code, 0xd65f03c0);
 }
@@ -265,7 +265,7 @@ void jp_arch_end_long(struct jp_code *code)
 	put_insn(code, 0xd50323bf); /* autiasp */
 	code->now.bp &= ~JP_INSN_SIGNED;
 	put_insn(code, 0xd503201f); /* nop */
-	jp_arch_ret(code);
+	jp_arch_emit_ret(code);
 }
 
 void jp_arch_touch_pages(struct jp_code *code)
@@ -291,9 +291,9 @@ void jp_arch_jump_to_next(struct jp_code *code)
 
 /* Emits a stub. A veneer, which linkers and runtimes put between a branch and a function that is
  * more than 128 MiB away, has the same code. */
-void jp_arch_stub(struct jp_code *code)
+void jp_arch_emit_stub(struct jp_code *code)
 {
-	jp_arch_landing_pad(code);
+	jp_arch_emit_landing_pad(code);
 	load(code, TARGET, STEP, sizeof(struct jp_path_step));
 	jp_arch_jump_to_next(code);
 }

@@ -47,7 +47,7 @@ static void jump_back_to(struct jp_code *code, uint32_t target)
 	jp_code_insn(code, bytes, sizeof(bytes));
 }
 
-void jp_arch_loop(struct jp_code *code, size_t field)
+void jp_arch_emit_loop(struct jp_code *code, size_t field)
 {
 	char load[3] = {(char)0x8b, 0x4a, (char)field}; /* mov ecx, [edx + field] */
 	uint32_t top;
@@ -158,7 +158,7 @@ void jp_arch_restore_fp(struct jp_code *code)
 	code->now.bp = JP_BP_CALLER;
 }
 
-void jp_arch_ret(struct jp_code *code)
+void jp_arch_emit_ret(struct jp_code *code)
 {
 	JP_INSN(code, "\xc3");
 }
@@ -188,7 +188,7 @@ void jp_arch_end_long(struct jp_code *code)
 	jp_arch_restore_fp(code);
 	JP_INSN(code, "\x31\xc8");         /* xor eax, ecx */
 	JP_INSN(code, "\x0f\x1f\x40\x00"); /* nop */
-	jp_arch_ret(code);
+	jp_arch_emit_ret(code);
 }
 
 void jp_arch_touch_pages(struct jp_code *code)
@@ -212,7 +212,7 @@ void jp_arch_jump_to_next(struct jp_code *code)
 	code->now.bp &= ~JP_INSN_TAIL;
 }
 
-void jp_arch_stub(struct jp_code *code)
+void jp_arch_emit_stub(struct jp_code *code)
 {
 	JP_INSN(code, "\xf3\x0f\x1e\xfb"); /* endbr32 */
 	jp_arch_jump_to_next(code);
@@ -249,7 +249,7 @@ void jp_arch_call_clock(struct jp_code *code)
 	code->now.bp &= ~JP_INSN_RETURN;
 }
 
-void jp_arch_landing_pad(struct jp_code *code)
+void jp_arch_emit_landing_pad(struct jp_code *code)
 {
 }
 

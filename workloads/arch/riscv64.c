@@ -133,7 +133,7 @@ static void branch_back_to(struct jp_code *code, uint32_t target)
 	put_insn(code, encode_branch(0x1063, COUNT, target - code->emitted->size));
 }
 
-void jp_arch_loop(struct jp_code *code, size_t field)
+void jp_arch_emit_loop(struct jp_code *code, size_t field)
 {
 	uint32_t top;
 
@@ -221,12 +221,12 @@ void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
 _Static_assert(offsetof(struct jp_path_step, code) == 0,
 	       "the instructions load the next step's code");
 
-void jp_arch_ret(struct jp_code *code)
+void jp_arch_emit_ret(struct jp_code *code)
 {
 	put_insn(code, 0x8067);
 }
 
-void jp_arch_landing_pad(struct jp_code *code)
+void jp_arch_emit_landing_pad(struct jp_code *code)
 {
 }
 
@@ -297,7 +297,7 @@ void jp_arch_end_long(struct jp_code *code)
 	jp_arch_restore_fp(code);
 	put_insn(code, 0x0063c3b3); /* xor t2, t2, t1 */
 	put_insn(code, 0x13);       /* nop */
-	jp_arch_ret(code);
+	jp_arch_emit_ret(code);
 }
 
 void jp_arch_touch_pages(struct jp_code *code)
@@ -322,7 +322,7 @@ void jp_arch_jump_to_next(struct jp_code *code)
 	code->now.bp &= ~JP_INSN_TAIL;
 }
 
-void jp_arch_stub(struct jp_code *code)
+void jp_arch_emit_stub(struct jp_code *code)
 {
 	load(code, TARGET, STEP, sizeof(struct jp_path_step));
 	jp_arch_jump_to_next(code);
@@ -415,25 +415,21 @@ asm(".macro begin_frame\n"
     "	.cfi_def_cfa_offset 0\n"
     "	ret\n"
     ".endm\n"
-    ".pushsection .text\n"
-    JP_ASM_BEGIN("jp_arch_enter")
-    "	beqz a3, 1f\n"
-    "	mv sp, a3\n"
-    "1:	addi sp, sp, -16\n"
-    "	sd a0, 0(sp)\n"
-    "	mv t1, a1\n"
-    "	mv a0, a2\n"
-    "	mv a1, sp\n"
-    "	mv a2, s0\n"
-    "	jalr t1\n"
-    "	ld a0, 0(sp)\n"
-    "	ld t3, 0(a0)\n"
-    "	jalr t3\n"
-    JP_ASM_RETURN_LABEL
-    "	addi sp, s0, -16\n"
-    JP_ASM_END("jp_arch_enter")
-    JP_ASM_BEGIN("jp_arch_call_out")
-    "	ld t1, 8(a0)\n"
-    "	jalr t1\n"
-    JP_ASM_END("jp_arch_call_out")
-    ".popsection\n");
+    ".pushsection .text\n" JP_ASM_BEGIN(
+	    "jp_arch_enter") "	beqz a3, 1f\n"
+			     "	mv sp, a3\n"
+			     "1:	addi sp, sp, -16\n"
+			     "	sd a0, 0(sp)\n"
+			     "	mv t1, a1\n"
+			     "	mv a0, a2\n"
+			     "	mv a1, sp\n"
+			     "	mv a2, s0\n"
+			     "	jalr t1\n"
+			     "	ld a0, 0(sp)\n"
+			     "	ld t3, 0(a0)\n"
+			     "	jalr t3\n" JP_ASM_RETURN_LABEL
+			     "	addi sp, s0, -16\n" JP_ASM_END("jp_arch_enter") JP_ASM_BEGIN(
+				     "jp_arch_call_out") "	ld t1, 8(a0)\n"
+							 "	jalr t1\n" JP_ASM_END(
+								 "jp_arch_call_out") ".popsection"
+										     "\n");

@@ -7,8 +7,8 @@
  * workloads/emit/shapes.c. A function's argument is the address of its own step. */
 
 /* Emits what must come first in a function that is called through a register, if anything. */
-void jp_arch_landing_pad(struct jp_code *code);
-void jp_arch_ret(struct jp_code *code);
+void jp_arch_emit_landing_pad(struct jp_code *code);
+void jp_arch_emit_ret(struct jp_code *code);
 /* Lowers the stack pointer by @by bytes, or raises it if @by is negative. */
 void jp_arch_adjust_sp(struct jp_code *code, int32_t by);
 /* Aligns the stack pointer down to 64 bytes. */
@@ -27,7 +27,7 @@ void jp_arch_pop_return(struct jp_code *code);
 /* Emits a loop whose iteration count is in the field of the step at offset @field. An iteration
  * takes several cycles, most of them in a multiplication, so that a timer can hit each of its
  * instructions. */
-void jp_arch_loop(struct jp_code *code, size_t field);
+void jp_arch_emit_loop(struct jp_code *code, size_t field);
 /* Stores the step's `repeat` at the stack pointer, and the step's address in the next word. */
 void jp_arch_begin_body(struct jp_code *code);
 /* Stores the step's address 16 bytes above the stack pointer, and its `before` 24 bytes above. */
@@ -63,7 +63,7 @@ void jp_arch_call_clock(struct jp_code *code);
 /* Emits what is before and after the body of JP_SHAPE_LONG. */
 void jp_arch_begin_long(struct jp_code *code);
 void jp_arch_end_long(struct jp_code *code);
-void jp_arch_stub(struct jp_code *code);
+void jp_arch_emit_stub(struct jp_code *code);
 
 /* Beginning and end of a function with call frame information, in assembly; "begin_frame" and
  * "end_frame", macros of the machine, make its frame and return. */

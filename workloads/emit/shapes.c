@@ -14,18 +14,18 @@ static void emit_body(struct jp_code *code)
 
 	jp_arch_begin_body(code);
 	top = code->emitted->size;
-	jp_arch_loop(code, offsetof(struct jp_path_step, before));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, before));
 	branch = jp_arch_branch_at_end(code);
 	jp_arch_call_next(code);
 	jp_arch_end_branch(code, branch);
 	jp_arch_repeat(code, 0, top);
-	jp_arch_loop(code, offsetof(struct jp_path_step, after));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, after));
 }
 
 /* Emits the prologue of a frame with a frame pointer and @locals bytes of locals. */
 static void emit_prologue(struct jp_code *code, int32_t locals)
 {
-	jp_arch_landing_pad(code);
+	jp_arch_emit_landing_pad(code);
 	jp_arch_save_fp(code);
 	jp_arch_set_fp(code);
 	if (locals)
@@ -35,7 +35,7 @@ static void emit_prologue(struct jp_code *code, int32_t locals)
 static void emit_epilogue(struct jp_code *code)
 {
 	jp_arch_leave(code);
-	jp_arch_ret(code);
+	jp_arch_emit_ret(code);
 }
 
 /* Emits an epilogue with an instruction for each step, even where one instruction does both. */
@@ -43,7 +43,7 @@ static void emit_slow_epilogue(struct jp_code *code)
 {
 	jp_arch_reset_sp(code);
 	jp_arch_restore_fp(code);
-	jp_arch_ret(code);
+	jp_arch_emit_ret(code);
 }
 
 static void emit_fp(struct jp_code *code)
@@ -56,33 +56,33 @@ static void emit_fp(struct jp_code *code)
 /* If a call does not push the return address, a leaf leaves it in the link register. */
 static void emit_leaf(struct jp_code *code)
 {
-	jp_arch_landing_pad(code);
-	jp_arch_loop(code, offsetof(struct jp_path_step, before));
-	jp_arch_loop(code, offsetof(struct jp_path_step, after));
-	jp_arch_ret(code);
+	jp_arch_emit_landing_pad(code);
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, before));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, after));
+	jp_arch_emit_ret(code);
 }
 
-/* Returns the bytes of locals of a frame without a frame pointer, so that the frame with its return
- * address, or a whole record, is aligned to 16 bytes. */
-static int32_t plain_locals(void)
+/* Returns the bytes of locals of a frame without a frame pointer. With the pushed return address,
+ * or else a frame record of 16 bytes, the frame has 64 bytes; on i386, 60. */
+static int32_t get_plain_locals(void)
 {
 	return jp_arch_elf.pushed ? 56 : 48;
 }
 
-static void begin_plain(struct jp_code *code)
+static void begin_plain_frame(struct jp_code *code)
 {
-	jp_arch_landing_pad(code);
+	jp_arch_emit_landing_pad(code);
 	jp_arch_push_return(code);
-	jp_arch_adjust_sp(code, plain_locals());
+	jp_arch_adjust_sp(code, get_plain_locals());
 }
 
 static void emit_no_fp(struct jp_code *code)
 {
-	begin_plain(code);
+	begin_plain_frame(code);
 	emit_body(code);
-	jp_arch_adjust_sp(code, -plain_locals());
+	jp_arch_adjust_sp(code, -get_plain_locals());
 	jp_arch_pop_return(code);
-	jp_arch_ret(code);
+	jp_arch_emit_ret(code);
 }
 
 /* Emits more instructions than a prologue and an epilogue need, as compilers do. */
@@ -127,7 +127,7 @@ static void emit_huge(struct jp_code *code)
 
 static void emit_other_bp(struct jp_code *code)
 {
-	jp_arch_landing_pad(code);
+	jp_arch_emit_landing_pad(code);
 	jp_arch_save_fp(code);
 	jp_arch_adjust_sp(code, 48);
 	jp_arch_load_word(code, JP_WORD_FP);
@@ -135,7 +135,7 @@ static void emit_other_bp(struct jp_code *code)
 	emit_body(code);
 	jp_arch_adjust_sp(code, -48);
 	jp_arch_restore_fp(code);
-	jp_arch_ret(code);
+	jp_arch_emit_ret(code);
 	jp_arch_put_word(code, JP_WORD_FP);
 }
 
@@ -145,28 +145,28 @@ static void emit_tail(struct jp_code *code)
 	uint32_t branch;
 
 	emit_prologue(code, 32);
-	jp_arch_loop(code, offsetof(struct jp_path_step, before));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, before));
 	branch = jp_arch_branch_at_end(code);
 	within = code->now;
 	jp_arch_leave(code);
 	jp_arch_jump_to_next(code);
 	code->now = within;
 	jp_arch_end_branch(code, branch);
-	jp_arch_loop(code, offsetof(struct jp_path_step, after));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, after));
 	emit_epilogue(code);
 }
 
 static void emit_misled(struct jp_code *code)
 {
-	begin_plain(code);
+	begin_plain_frame(code);
 	jp_arch_load_word(code, JP_WORD_STORED);
 	jp_arch_store_word(code);
 	code->now.bp |= JP_INSN_MISLED;
 	emit_body(code);
-	jp_arch_adjust_sp(code, -plain_locals());
+	jp_arch_adjust_sp(code, -get_plain_locals());
 	code->now.bp &= ~JP_INSN_MISLED;
 	jp_arch_pop_return(code);
-	jp_arch_ret(code);
+	jp_arch_emit_ret(code);
 	jp_arch_put_word(code, JP_WORD_STORED);
 }
 
@@ -181,7 +181,7 @@ static void emit_calls(struct jp_code *code, int32_t locals, void (*call)(struct
 	top = code->emitted->size;
 	call(code);
 	jp_arch_repeat(code, 24, top);
-	jp_arch_loop(code, offsetof(struct jp_path_step, after));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, after));
 	emit_epilogue(code);
 }
 
@@ -204,7 +204,7 @@ static void (*const shapes[JP_SHAPES])(struct jp_code *code) = {
 	[JP_SHAPE_LARGE] = emit_large,   [JP_SHAPE_REALIGN] = emit_realign,
 	[JP_SHAPE_CLOCK] = emit_clock,   [JP_SHAPE_HUGE] = emit_huge,
 	[JP_SHAPE_HOLLOW] = emit_hollow, [JP_SHAPE_OTHER_BP] = emit_other_bp,
-	[JP_SHAPE_TAIL] = emit_tail,     [JP_SHAPE_STUB] = jp_arch_stub,
+	[JP_SHAPE_TAIL] = emit_tail,     [JP_SHAPE_STUB] = jp_arch_emit_stub,
 	[JP_SHAPE_MISLED] = emit_misled, [JP_SHAPE_SYSCALL] = emit_syscall,
 };
 
