@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Drives a headless Chromium by the DevTools protocol, over two pipes."""
 
+import base64
 import json
 import os
 import shutil
