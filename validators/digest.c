@@ -11,7 +11,7 @@ static uint64_t digest_attributes(const struct jp_event_asked *asked)
 		asked->user,  asked->kernel, asked->timed,      asked->inherit,
 	};
 
-	return jp_digest(0, words, sizeof(words));
+	return jp_digest_bytes(0, words, sizeof(words));
 }
 
 uint64_t jp_sample_digest(const struct jp_event *event)
@@ -30,14 +30,14 @@ uint64_t jp_sample_digest(const struct jp_event *event)
 		event->sample.stack_asked,
 	};
 	const struct jp_regs *regs = event->sample.regs;
-	uint64_t digest = jp_digest(0, words, sizeof(words));
+	uint64_t digest = jp_digest_bytes(0, words, sizeof(words));
 
 	if (event->sample.chain)
-		digest = jp_digest(digest, event->sample.chain,
-				   event->sample.nr_chain * sizeof(uint64_t));
+		digest = jp_digest_bytes(digest, event->sample.chain,
+					 event->sample.nr_chain * sizeof(uint64_t));
 	for (int i = 0; regs && i < JP_REGS; i++)
 		if (regs->known >> i & 1)
-			digest = jp_digest(digest, &regs->r[i], sizeof(regs->r[i]));
-	return jp_digest(digest, event->sample.stack ?: (const void *)"",
-			 event->sample.stack ? event->sample.stack_size : 0);
+			digest = jp_digest_bytes(digest, &regs->r[i], sizeof(regs->r[i]));
+	return jp_digest_bytes(digest, event->sample.stack ?: (const void *)"",
+			       event->sample.stack ? event->sample.stack_size : 0);
 }

@@ -352,7 +352,8 @@ static int collect_pieces(struct equal *equal, const struct jp_mapping_point *po
 			failed = add_borders(equal, known->start, known->end);
 		}
 	if (equal->nr_borders)
-		qsort(equal->borders, equal->nr_borders, sizeof(*equal->borders), jp_by_value);
+		qsort(equal->borders, equal->nr_borders, sizeof(*equal->borders),
+		      jp_compare_by_value);
 	return failed;
 }
 

@@ -327,7 +327,7 @@ static uint64_t *list_pids(const struct jp_truth *truth)
 		pids[i] = i < truth->nr_files ? truth->files[i].pid
 					      : truth->inherited[i - truth->nr_files].pid;
 	if (pids && count)
-		qsort(pids, count, sizeof(*pids), jp_by_value);
+		qsort(pids, count, sizeof(*pids), jp_compare_by_value);
 	return pids;
 }
 

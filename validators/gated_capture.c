@@ -216,7 +216,7 @@ static void add_times(struct gated *gated, const char *what, uint64_t *times, si
 
 	if (!count)
 		return;
-	qsort(times, count, sizeof(*times), jp_by_value);
+	qsort(times, count, sizeof(*times), jp_compare_by_value);
 	snprintf(name, sizeof(name), "gate.%s_us.median", what);
 	jp_findings_add_count(gated->findings, name, times[count / 2] / 1000);
 	snprintf(name, sizeof(name), "gate.%s_us.max", what);

@@ -48,16 +48,16 @@ static uint64_t digest_record(const struct jp_event *event)
 		event->map.prot, event->map.flags};
 
 	if (event->type == JP_EVENT_MAP)
-		return jp_digest(jp_digest(event->record_type, map, sizeof(map)), event->map.name,
-				 strlen(event->map.name));
-	return jp_digest(0, record, record->size);
+		return jp_digest_bytes(jp_digest_bytes(event->record_type, map, sizeof(map)),
+				       event->map.name, strlen(event->map.name));
+	return jp_digest_bytes(0, record, record->size);
 }
 
 static uint64_t digest_file(const struct jp_event *event)
 {
 	const uint64_t file[] = {event->map.maj, event->map.min, event->map.ino, event->map.gen};
 
-	return event->map.has_identity ? jp_digest(0, file, sizeof(file)) : 0;
+	return event->map.has_identity ? jp_digest_bytes(0, file, sizeof(file)) : 0;
 }
 
 static int report(struct injected_records *state, const struct same_records *one, const char *cause,

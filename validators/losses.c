@@ -49,7 +49,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct loss_state *state = view->state;
 
-	jp_losses_see(&state->losses, event);
+	jp_losses_count_event(&state->losses, event);
 	if (event->type == JP_EVENT_SAMPLE) {
 		state->period = state->samples++ ? state->period : event->sample.period;
 		state->steady &= event->sample.period == state->period;

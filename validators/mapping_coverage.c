@@ -140,7 +140,7 @@ static int judge_window(struct jp_coverage *coverage, const struct jp_span *trut
 			if (ends[i] > truth->mapping.start && ends[i] < truth->mapping.end)
 				borders[nr_borders++] = ends[i];
 	}
-	qsort(borders, nr_borders, sizeof(*borders), jp_by_value);
+	qsort(borders, nr_borders, sizeof(*borders), jp_compare_by_value);
 	for (size_t i = 0; !failed && i + 1 < nr_borders; i++)
 		if (borders[i] < borders[i + 1])
 			failed = judge_piece(coverage, truth, borders[i], borders[i + 1], from, to);
@@ -240,8 +240,8 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 		return 0;
 	coverage->stale++;
 	cause = found.recorded_later ? "invented"
-				     : jp_unmapped_late(evidence, known->pid, found.start,
-							found.ended->close_before, from);
+				     : jp_unmapped_why_stale(evidence, known->pid, found.start,
+							     found.ended->close_before, from);
 	return report(coverage, "coverage.stale", cause, found.ended, found.start, found.end, from,
 		      "still known as executable after its end");
 }

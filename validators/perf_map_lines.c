@@ -39,9 +39,10 @@ static struct line_count *get_line_count(struct process_map *map, uint64_t start
 {
 	const uint64_t place[] = {start, size};
 
-	return jp_map_at(&map->counts,
-			 jp_digest(jp_digest(0, place, sizeof(place)), name, strlen(name)),
-			 sizeof(struct line_count));
+	return jp_map_at(
+		&map->counts,
+		jp_digest_bytes(jp_digest_bytes(0, place, sizeof(place)), name, strlen(name)),
+		sizeof(struct line_count));
 }
 
 static void count_line(void *context, uint64_t start, uint64_t size, const char *name)

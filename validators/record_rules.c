@@ -177,7 +177,8 @@ static const char *find_disorder(const struct record_rules *rules, struct record
 	if (task && event->task.time < event->time)
 		return "other-time";
 	order->wrote = task ? event->task.time : 0;
-	digest = jp_digest(0, event->record, ((const struct jp_perf_record *)event->record)->size);
+	digest = jp_digest_bytes(0, event->record,
+				 ((const struct jp_perf_record *)event->record)->size);
 	if (event->time == order->time && digest == order->digest)
 		return "twice";
 	order->time = event->time;

@@ -79,7 +79,7 @@ static uint64_t digest_line(uint32_t pid, uint64_t start, uint64_t end, uint64_t
 {
 	const uint64_t words[] = {pid, start, end, offset, prot, shared, maj, min, ino};
 
-	return jp_digest(jp_digest(0, words, sizeof(words)), name, strlen(name));
+	return jp_digest_bytes(jp_digest_bytes(0, words, sizeof(words)), name, strlen(name));
 }
 
 /* Stores the digests of synthesized records: they have time 0 or the time of the snapshot, and no

@@ -136,7 +136,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	uint64_t distinct = 0, instructions = 0;
 
 	if (counts->nr_places)
-		qsort(counts->places, counts->nr_places, sizeof(uint64_t), jp_by_value);
+		qsort(counts->places, counts->nr_places, sizeof(uint64_t), jp_compare_by_value);
 	for (size_t i = 0; i < counts->nr_places; i++)
 		distinct += !i || counts->places[i] != counts->places[i - 1];
 	jp_findings_add_as(findings, &distinct_places, jp_metric_count("distinct", distinct));

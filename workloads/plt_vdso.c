@@ -70,7 +70,7 @@ static int find_clock(struct jp_function *function)
 	ret = jp_measure_function(function->code, function->size, call_clock, &emitted);
 	if (ret)
 		return ret;
-	jp_clock_around_vdso();
+	jp_clock_avoid_vdso();
 	record_mapping();
 	jp_emit_record_measured(function, &emitted, "__vdso_clock_gettime");
 	return 0;

@@ -157,7 +157,7 @@ void jp_boxes_free(struct jp_boxes *boxes)
 	*boxes = (struct jp_boxes){0};
 }
 
-static bool boxes_meet(const struct jp_box *one, const struct jp_box *other)
+static bool do_boxes_overlap(const struct jp_box *one, const struct jp_box *other)
 {
 	return one->start < other->end && other->start < one->end && one->from <= other->until &&
 	       other->from <= one->until;
@@ -169,10 +169,10 @@ bool jp_boxes_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp
 	while (*at < boxes->count) {
 		const struct jp_boxes_node *node = &boxes->nodes[*at];
 		const bool below = owner >= node->lowest && owner <= node->highest &&
-				   boxes_meet(&node->bounds, box);
+				   do_boxes_overlap(&node->bounds, box);
 
 		*at += below ? 1 : node->size;
-		if (below && node->owner == owner && boxes_meet(&node->box, box)) {
+		if (below && node->owner == owner && do_boxes_overlap(&node->box, box)) {
 			*item = node->item;
 			return true;
 		}

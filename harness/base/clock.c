@@ -9,7 +9,7 @@ enum { HOUR_MS = 3600000 };
 
 static bool around_vdso;
 
-void jp_clock_around_vdso(void)
+void jp_clock_avoid_vdso(void)
 {
 	around_vdso = true;
 }
@@ -35,7 +35,7 @@ uint64_t jp_clock_now(void)
 	return jp_clock_ns(CLOCK_MONOTONIC);
 }
 
-int jp_clock_left_ms(uint64_t deadline)
+int jp_clock_ms_until(uint64_t deadline)
 {
 	uint64_t now = jp_clock_now(), left = now < deadline ? deadline - now : 0;
 	uint64_t ms = left / JP_NS_PER_MS + (left % JP_NS_PER_MS != 0);

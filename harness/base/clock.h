@@ -12,14 +12,14 @@
 uint64_t jp_clock_ns(clockid_t clock);
 /* Makes this process read clocks by system calls instead of the vDSO, for a workload that counts
  * the executions of vDSO code. */
-void jp_clock_around_vdso(void);
+void jp_clock_avoid_vdso(void);
 /* Returns CLOCK_MONOTONIC in ns: the clock of all times and deadlines. */
 uint64_t jp_clock_now(void);
 /* Returns the CPU time of the calling thread, user and kernel, in ns. */
 uint64_t jp_clock_thread_cpu(void);
 /* Returns the milliseconds for poll() until @deadline, rounded up, so that the deadline is not
  * reported early; 0 if it has passed; at most an hour. */
-int jp_clock_left_ms(uint64_t deadline);
+int jp_clock_ms_until(uint64_t deadline);
 /* Returns a struct timeval, such as a time of getrusage(), in ns. */
 uint64_t jp_clock_of_timeval(struct timeval time);
 struct timespec jp_clock_timespec(uint64_t ns);

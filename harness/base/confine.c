@@ -36,7 +36,7 @@ static void enter_child(const struct jp_delegate *delegate, int channel, int oth
 {
 	struct jp_error err;
 
-	jp_interrupt_let_go();
+	jp_interrupt_restore_defaults();
 	jp_delegate_begin(channel);
 	if (jp_rights_drop(find_owner(delegate), channel, other, &err))
 		fprintf(stderr, "jitproof: %s\n", err.text);
@@ -48,7 +48,7 @@ static void enter_child(const struct jp_delegate *delegate, int channel, int oth
 
 /* Waits for @pid. Returns its exit status, or JP_EXIT_BROKEN and prints a message if it was
  * killed. */
-static int reap(pid_t pid)
+static int wait_for_child(pid_t pid)
 {
 	int status;
 
@@ -70,7 +70,7 @@ static int reap(pid_t pid)
 static void drop_outputs(struct jp_delegate *delegate)
 {
 	jp_delegate_close(delegate);
-	jp_new_file_drop_all();
+	jp_new_file_discard_all();
 	jp_output_folder_end();
 }
 
@@ -106,7 +106,7 @@ int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_er
 		ret = jp_fail(err, errno, "fork: %s", strerror(errno));
 	} else {
 		jp_delegate_serve(&delegate, ends[0]);
-		*status = reap(pid);
+		*status = wait_for_child(pid);
 		if (confine->after)
 			*status = confine->after(confine->context, *status);
 		ret = 1;

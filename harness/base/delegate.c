@@ -8,7 +8,7 @@
 
 static int to_parent = -1;
 
-bool jp_delegated(void)
+bool jp_is_confined(void)
 {
 	return to_parent >= 0;
 }

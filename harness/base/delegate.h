@@ -16,7 +16,7 @@ enum jp_delegated {
 	JP_DELEGATED_FILE,   /* open a regular file */
 	JP_DELEGATED_FOLDER, /* open a folder, to list it */
 	JP_DELEGATED_ROOT,   /* open the root directory of a process, given its pid */
-	JP_DELEGATED_KEEP,   /* jp_new_file_keep() */
+	JP_DELEGATED_KEEP,   /* jp_new_file_publish() */
 	/* jp_output_folder_create(), _publish() and _existing() */
 	JP_DELEGATED_CREATE,
 	JP_DELEGATED_PUBLISH,
@@ -34,7 +34,7 @@ struct jp_delegate_answer {
 };
 
 /* Returns whether this process is confined. */
-bool jp_delegated(void);
+bool jp_is_confined(void);
 /* Marks this process as confined; @channel leads to the waiting process. */
 void jp_delegate_begin(int channel);
 /* Requests @what with @path. Returns a descriptor (0 if the request yields none), or -errno and a

@@ -107,7 +107,7 @@ int jp_delegate_input(const struct jp_delegate *delegate, const char *path, stru
 	if (!delegate->readable->input || strcmp(path, delegate->readable->input) != 0)
 		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
 	if (!fstat(delegate->input, &st) && S_ISREG(st.st_mode))
-		fd = jp_named_again(delegate->input, O_NONBLOCK);
+		fd = jp_reopen_descriptor(delegate->input, O_NONBLOCK);
 	else if ((fd = fcntl(delegate->input, F_DUPFD_CLOEXEC, 3)) < 0)
 		fd = -errno;
 	return fd < 0 ? jp_fail(err, -fd, "%s: %s", path, strerror(-fd)) : fd;
@@ -143,7 +143,7 @@ static int open_below(int folder, const char *rest, const char **last)
 }
 
 /* Returns the part of @path below @folder, or NULL if @path is not below it or @folder is NULL. */
-static const char *find_rest(const char *path, const char *folder)
+static const char *skip_folder(const char *path, const char *folder)
 {
 	size_t length = folder ? strlen(folder) : 0;
 
@@ -158,8 +158,8 @@ static const char *find_rest(const char *path, const char *folder)
 static int open_folder_of(const struct jp_delegate *delegate, const char *path, const char **last)
 {
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
-		const char *rest = find_rest(path, delegate->folders[i].path)
-					   ?: find_rest(path, delegate->folders[i].real);
+		const char *rest = skip_folder(path, delegate->folders[i].path)
+					   ?: skip_folder(path, delegate->folders[i].real);
 
 		if (rest && delegate->folders[i].fd >= 0)
 			return open_below(delegate->folders[i].fd, rest, last);
@@ -179,7 +179,7 @@ int jp_delegate_folder(const struct jp_delegate *delegate, const char *path, str
 	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
 }
 
-static bool input_is_roots(const struct jp_delegate *delegate)
+static bool is_input_owned_by_root(const struct jp_delegate *delegate)
 {
 	struct stat st;
 
@@ -193,7 +193,7 @@ int jp_delegate_root(const struct jp_delegate *delegate, const char *pid, struct
 	uint64_t number;
 	int fd = -1;
 
-	if (input_is_roots(delegate) && jp_number(pid, 1, INT32_MAX, &number)) {
+	if (is_input_owned_by_root(delegate) && jp_number(pid, 1, INT32_MAX, &number)) {
 		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)number);
 		size = readlink("/proc/self/ns/mnt", own, sizeof(own));
 		length = readlink(path, other, sizeof(other));
@@ -206,7 +206,8 @@ int jp_delegate_root(const struct jp_delegate *delegate, const char *pid, struct
 
 /* Opens a file of a harmless kind for an input that belongs to root: a capture made by root names
  * programs and dumps that only root may read. */
-static int open_harmless(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
+static int open_input_of_root(const struct jp_delegate *delegate, const char *path,
+			      struct jp_error *err)
 {
 	unsigned char head[HEAD];
 	uint64_t size;
@@ -214,7 +215,7 @@ static int open_harmless(const struct jp_delegate *delegate, const char *path, s
 	jp_cleanup_close int fd = -1;
 	ssize_t got;
 
-	if (!delegate->readable->harmless || !input_is_roots(delegate) || *path != '/')
+	if (!delegate->readable->harmless || !is_input_owned_by_root(delegate) || *path != '/')
 		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
 	fd = jp_untrusted_open(path, -1, &size, err);
 	if (fd < 0)
@@ -231,7 +232,7 @@ static int open_harmless(const struct jp_delegate *delegate, const char *path, s
 
 /* Opens @file. If it has a required owner, refuses a file with several hard links, because another
  * user could have linked it there. */
-static int open_one_of(const struct jp_readable_file *file, struct jp_error *err)
+static int open_readable_file(const struct jp_readable_file *file, struct jp_error *err)
 {
 	uint64_t size;
 	jp_cleanup_close int fd = jp_untrusted_open(file->path, file->owner, &size, err);
@@ -254,10 +255,10 @@ int jp_delegate_file(const struct jp_delegate *delegate, const char *path, struc
 
 	jp_search(i, readable->nr_files, strcmp(readable->files[i].path, path) < 0);
 	if (i < readable->nr_files && strcmp(readable->files[i].path, path) == 0)
-		return open_one_of(&readable->files[i], err);
+		return open_readable_file(&readable->files[i], err);
 	above = open_folder_of(delegate, path, &last);
 	if (above == -EACCES)
-		return open_harmless(delegate, path, err);
+		return open_input_of_root(delegate, path, err);
 	if (above < 0)
 		return jp_fail(err, -above, "%s: %s", path, strerror(-above));
 	return jp_untrusted_open_at(above, last, path, -1, &size, err);

@@ -25,7 +25,7 @@ static int handle_request(const struct jp_delegate *delegate, enum jp_delegated 
 	case JP_DELEGATED_ROOT:
 		return jp_delegate_root(delegate, path, err);
 	case JP_DELEGATED_KEEP:
-		return jp_new_file_keep_path(path, err);
+		return jp_new_file_publish_path(path, err);
 	case JP_DELEGATED_CREATE:
 		return jp_output_folder_create(path, err);
 	case JP_DELEGATED_PUBLISH:

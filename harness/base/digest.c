@@ -25,7 +25,7 @@ static uint64_t mix_words(uint64_t digest, const char *bytes, size_t size)
 	return digest;
 }
 
-uint64_t jp_digest(uint64_t digest, const void *bytes, size_t size)
+uint64_t jp_digest_bytes(uint64_t digest, const void *bytes, size_t size)
 {
 	uint64_t word = 0;
 	size_t at = size / 32 * 32;

@@ -18,7 +18,7 @@
 enum { STEP = 4096, BLOCK = 1 << 16 };
 
 /* Reads as read() does, without EINTR. */
-static ssize_t read_some(int fd, void *to, size_t size)
+static ssize_t read_uninterrupted(int fd, void *to, size_t size)
 {
 	ssize_t got;
 
@@ -30,7 +30,7 @@ static ssize_t read_some(int fd, void *to, size_t size)
 	return got;
 }
 
-static char *fail_with(struct jp_error *err, int code, const char *name, const char *what)
+static char *fail_reading(struct jp_error *err, int code, const char *name, const char *what)
 {
 	jp_fail(err, code, "%s: %s", name, what);
 	errno = code;
@@ -52,10 +52,10 @@ char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, stru
 
 	do {
 		if (!jp_array_reserve(&text, &capacity, used + STEP))
-			return fail_with(err, ENOMEM, name, "no memory");
-		got = read_some(fd, text + used, capacity - used);
+			return fail_reading(err, ENOMEM, name, "no memory");
+		got = read_uninterrupted(fd, text + used, capacity - used);
 		if (got < 0)
-			return fail_with(err, errno, name, strerror(errno));
+			return fail_reading(err, errno, name, strerror(errno));
 		used += (size_t)got;
 		if (used > limit)
 			return fail_too_large(err, name, limit);
@@ -70,7 +70,7 @@ char *jp_file_read(const char *path, size_t limit, size_t *size, struct jp_error
 {
 	jp_cleanup_close int fd = jp_named_input(path, err);
 
-	if (fd == -EACCES && jp_delegated())
+	if (fd == -EACCES && jp_is_confined())
 		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
 	if (fd < 0) {
 		errno = -fd;
@@ -94,7 +94,7 @@ char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct 
 		return fail_too_large(err, path, limit);
 	text = malloc(have + 1);
 	if (!text)
-		return fail_with(err, ENOMEM, path, "no memory");
+		return fail_reading(err, ENOMEM, path, "no memory");
 	ret = jp_file_read_at(fd, path, text, have, 0, err);
 	if (ret) {
 		errno = -ret;
@@ -125,7 +125,7 @@ FILE *jp_file_create(const char *path, bool replace, struct jp_error *err)
 ssize_t jp_file_text(const char *path, char *text, size_t size)
 {
 	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read_some(fd, text, size - 1);
+	ssize_t got = fd < 0 ? -1 : read_uninterrupted(fd, text, size - 1);
 
 	text[got < 0 ? 0 : got] = '\0';
 	return got < 0 ? -errno : got;
@@ -184,7 +184,8 @@ int jp_file_copy(int from, int to, uint64_t size)
 	int ret = 0;
 
 	for (uint64_t left = size; left && !ret;) {
-		ssize_t got = read_some(from, block, left < sizeof(block) ? left : sizeof(block));
+		ssize_t got = read_uninterrupted(from, block,
+						 left < sizeof(block) ? left : sizeof(block));
 
 		if (got <= 0)
 			return got ? -errno : size == UINT64_MAX ? 0 : -ENODATA;

@@ -27,17 +27,17 @@ static bool is_name(const char *word, const struct jp_arguments *names)
 
 /* Compares the word with @name and with both sides of its first slash, because users also type only
  * the study of a case. */
-static void offer_parts(struct jp_nearest *nearest, const char *name)
+static void compare_name_and_parts(struct jp_nearest *nearest, const char *name)
 {
 	const size_t first = strcspn(name, "/");
 	char part[80];
 
-	jp_nearest_offer(nearest, name);
+	jp_nearest_compare(nearest, name);
 	if (!name[first])
 		return;
 	snprintf(part, sizeof(part), "%.*s", (int)first, name);
-	jp_nearest_offer(nearest, part);
-	jp_nearest_offer(nearest, name + first + 1);
+	jp_nearest_compare(nearest, part);
+	jp_nearest_compare(nearest, name + first + 1);
 }
 
 const char *jp_globs_hint(const char *word, const struct jp_arguments *names, char *text,
@@ -46,7 +46,7 @@ const char *jp_globs_hint(const char *word, const struct jp_arguments *names, ch
 	struct jp_nearest nearest = {.word = word};
 
 	for (size_t i = 0; i < names->count; i++)
-		offer_parts(&nearest, names->list[i]);
+		compare_name_and_parts(&nearest, names->list[i]);
 	return jp_nearest_hint(&nearest, text, size);
 }
 

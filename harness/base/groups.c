@@ -22,7 +22,7 @@ int jp_groups_add(struct jp_groups *groups, uint32_t number, size_t index)
 void jp_groups_sort(struct jp_groups *groups)
 {
 	if (groups->count)
-		qsort(groups->pairs, groups->count, sizeof(*groups->pairs), jp_by_value);
+		qsort(groups->pairs, groups->count, sizeof(*groups->pairs), jp_compare_by_value);
 }
 
 void jp_groups_free(struct jp_groups *groups)

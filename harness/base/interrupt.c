@@ -40,7 +40,7 @@ int jp_interrupt_watch(void)
 	return 0;
 }
 
-int jp_interrupt_own(void)
+int jp_interrupt_watch_in_child(void)
 {
 	if (wake >= 0)
 		close(wake);
@@ -48,7 +48,7 @@ int jp_interrupt_own(void)
 	return jp_interrupt_watch();
 }
 
-void jp_interrupt_inherited(void)
+void jp_interrupt_reset_inherited(void)
 {
 	sigset_t open;
 
@@ -65,13 +65,13 @@ void jp_interrupt_ignore_size_limit(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-void jp_interrupt_as_usual(void)
+void jp_interrupt_restore_pipe_signals(void)
 {
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 }
 
-void jp_interrupt_let_go(void)
+void jp_interrupt_restore_defaults(void)
 {
 	for (size_t i = 0; wake >= 0 && i < sizeof(signals) / sizeof(signals[0]); i++)
 		signal(signals[i], SIG_DFL);

@@ -3,23 +3,23 @@
 
 /* Resets signal settings that this process inherited: a parent may have ignored SIGCHLD, which
  * would hide the exits of children, or blocked the signals that end this process. */
-void jp_interrupt_inherited(void);
+void jp_interrupt_reset_inherited(void);
 /* Makes a write beyond the file size limit fail, as on a full disk, instead of ending the
  * process. */
 void jp_interrupt_ignore_size_limit(void);
 /* Restores the default actions of SIGPIPE and SIGXFSZ in a child before its exec. */
-void jp_interrupt_as_usual(void);
+void jp_interrupt_restore_pipe_signals(void);
 
 /* Restores the default action of SIGINT, SIGTERM and SIGHUP, in a child that must end at once on
  * these signals. */
-void jp_interrupt_let_go(void);
+void jp_interrupt_restore_defaults(void);
 
 /* Turns SIGINT, SIGTERM and SIGHUP into an event for poll(), so that a run can clean up first.
  * Returns 0 or -errno. */
 int jp_interrupt_watch(void);
 /* Watches signals in a forked child as jp_interrupt_watch() does, with an event of the child's own.
  * Returns 0 or -errno. */
-int jp_interrupt_own(void);
+int jp_interrupt_watch_in_child(void);
 /* Returns a descriptor that is readable after a watched signal arrived; -1 if no signal is
  * watched. */
 int jp_interrupt_fd(void);

@@ -10,7 +10,7 @@
 #include "harness/base/utf8.h"
 
 /* Returns the length up to a byte that needs escaping or checking. */
-static size_t count_plain(const unsigned char *s)
+static size_t count_unescaped_bytes(const unsigned char *s)
 {
 	size_t length = 0;
 
@@ -25,7 +25,7 @@ static void put_string(FILE *out, const char *text)
 
 	putc('"', out);
 	while (*s) {
-		size_t plain = count_plain(s);
+		size_t plain = count_unescaped_bytes(s);
 		unsigned int length;
 
 		if (plain) {

@@ -20,7 +20,7 @@ static int wait_for_data(int fd, int pidfd, uint64_t deadline)
 				{.fd = pidfd, .events = POLLIN}};
 
 	for (;;) {
-		int ret = poll(fds, 3, jp_clock_left_ms(deadline));
+		int ret = poll(fds, 3, jp_clock_ms_until(deadline));
 
 		if (ret > 0 && fds[0].revents)
 			return 0;

@@ -14,7 +14,7 @@ const void *jp_mapped_file(int fd, const char *name, uint64_t size, struct jp_er
 	const struct jp_lost_page lost = {.name = name,
 					  .trouble =
 						  "became shorter or unreadable while it was read",
-					  .leave = jp_new_file_drop_all};
+					  .leave = jp_new_file_discard_all};
 	void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	int failed = map == MAP_FAILED ? -errno : jp_lost_page_watch(map, size, &lost);
 

@@ -14,7 +14,7 @@
 #include "harness/base/delegate.h"
 #include "harness/base/trusted_user.h"
 
-int jp_named_again(int fd, int flags)
+int jp_reopen_descriptor(int fd, int flags)
 {
 	char again[40];
 
@@ -53,11 +53,11 @@ int jp_named_input(const char *path, struct jp_error *err)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISFIFO(st.st_mode))
 		return jp_fail(err, EINVAL, "%s: expected a file, a folder or a pipe", path);
-	if (S_ISFIFO(st.st_mode) && (jp_delegated() || !jp_trusted_user(st.st_uid)) &&
+	if (S_ISFIFO(st.st_mode) && (jp_is_confined() || !jp_trusted_user(st.st_uid)) &&
 	    (fstatfs(seen, &system) || system.f_type != PIPEFS_MAGIC))
 		return jp_fail(err, EPERM, "%s: another user's FIFO, which is not waited for",
 			       path);
-	fd = jp_named_again(seen, S_ISREG(st.st_mode) ? O_NONBLOCK : 0);
+	fd = jp_reopen_descriptor(seen, S_ISREG(st.st_mode) ? O_NONBLOCK : 0);
 	if (fd == -ENOENT && !S_ISFIFO(st.st_mode))
 		fd = open_by_name(seen, path);
 	if (fd == -EWOULDBLOCK)

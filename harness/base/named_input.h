@@ -9,4 +9,4 @@
 int jp_named_input(const char *path, struct jp_error *err);
 /* Opens the file of @fd again, to read from its start. @flags: for open(). Returns the descriptor
  * or -errno. */
-int jp_named_again(int fd, int flags);
+int jp_reopen_descriptor(int fd, int flags);

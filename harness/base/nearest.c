@@ -37,7 +37,7 @@ static size_t measure_distance(const char *word, const char *name)
 	return left[from][to];
 }
 
-void jp_nearest_offer(struct jp_nearest *nearest, const char *name)
+void jp_nearest_compare(struct jp_nearest *nearest, const char *name)
 {
 	const size_t distance = measure_distance(nearest->word, name);
 

@@ -12,7 +12,7 @@ struct jp_nearest {
 
 /* Compares @name with the word, and keeps the nearest name. Of equally near names the first
  * wins. */
-void jp_nearest_offer(struct jp_nearest *nearest, const char *name);
+void jp_nearest_compare(struct jp_nearest *nearest, const char *name);
 /* Stores a question such as "; did you mean 'run'?" in @text, or "" if no name is near. Returns
  * @text. */
 const char *jp_nearest_hint(const struct jp_nearest *nearest, char *text, size_t size);

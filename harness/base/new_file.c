@@ -14,7 +14,7 @@
 #include "harness/base/named_folder.h"
 #include "harness/base/path.h"
 
-/* Most files that jp_new_file_drop_all() can discard. */
+/* Most files that jp_new_file_discard_all() can discard. */
 enum { MOST = 8 };
 /* Length of the suffix of a temporary name in bytes. */
 enum { BEHIND = sizeof(".01234567") - 1 };
@@ -36,7 +36,7 @@ static int create_temporary(const struct jp_new_file *file, mode_t mode)
 		      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 
-static int link_as(const struct jp_new_file *file, const char *name)
+static int link_held_file(const struct jp_new_file *file, const char *name)
 {
 	char held[40];
 
@@ -47,7 +47,7 @@ static int link_as(const struct jp_new_file *file, const char *name)
 static int link_temporary(const struct jp_new_file *file, mode_t none)
 {
 	(void)none;
-	return link_as(file, file->temporary);
+	return link_held_file(file, file->temporary);
 }
 
 /* Calls @make with a name that no other file has, and returns its result. */
@@ -120,7 +120,7 @@ static int open_file(struct jp_new_file *file, const char *path, mode_t mode, bo
 	if (fd >= 0)
 		replace_open_file(NULL, file);
 	else
-		jp_new_file_drop(file);
+		jp_new_file_discard(file);
 	return fd;
 }
 
@@ -129,18 +129,18 @@ int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, st
 	return open_file(file, path, mode, true, err);
 }
 
-int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err)
+int jp_new_file_create_named(const char *path, mode_t mode, struct jp_error *err)
 {
 	struct jp_new_file file;
 	int fd = open_file(&file, path, mode, false, err);
-	int failed = fd < 0 ? fd : jp_new_file_keep(&file, err);
+	int failed = fd < 0 ? fd : jp_new_file_publish(&file, err);
 
 	if (fd >= 0 && failed)
 		close(fd);
 	return failed ?: fd;
 }
 
-void jp_new_file_undo(const char *path, int fd)
+void jp_new_file_remove_if_same(const char *path, int fd)
 {
 	const char *name = jp_path_base(path);
 	int folder = jp_named_folder(path, (size_t)(name - path));
@@ -162,23 +162,23 @@ FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_e
 	if (fd >= 0 && !stream) {
 		jp_fail(err, errno, "%s: %s", path, strerror(errno));
 		close(fd);
-		jp_new_file_drop(file);
+		jp_new_file_discard(file);
 	}
 	return stream;
 }
 
-int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
+int jp_new_file_publish(struct jp_new_file *file, struct jp_error *err)
 {
 	int failed;
 
-	if (jp_delegated()) {
-		/* The waiting process keeps or removes the file; jp_new_file_drop() must not. */
+	if (jp_is_confined()) {
+		/* The waiting process keeps or removes the file; jp_new_file_discard() must not. */
 		*file->temporary = '\0';
 		return jp_delegate_ask(JP_DELEGATED_KEEP, file->path, err);
 	}
 	/* If the name is free, link it at once: a kill here leaves no other name. */
-	if (file->held >= 0 && !link_as(file, file->name)) {
-		jp_new_file_drop(file);
+	if (file->held >= 0 && !link_held_file(file, file->name)) {
+		jp_new_file_discard(file);
 		return 0;
 	}
 	failed = file->held < 0 ? 0 : make_with_own_name(file, link_temporary, 0, err);
@@ -186,15 +186,15 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 		failed = jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
 	if (!failed)
 		*file->temporary = '\0';
-	jp_new_file_drop(file);
+	jp_new_file_discard(file);
 	return failed;
 }
 
-int jp_new_file_keep_path(const char *path, struct jp_error *err)
+int jp_new_file_publish_path(const char *path, struct jp_error *err)
 {
 	for (size_t i = 0; i < MOST; i++)
 		if (open_files[i] && !strcmp(open_files[i]->path, path))
-			return jp_new_file_keep(open_files[i], err);
+			return jp_new_file_publish(open_files[i], err);
 	return jp_fail(err, ENOENT, "%s: no such file is being written", path);
 }
 
@@ -204,7 +204,7 @@ static void remove_temporary(struct jp_new_file *file)
 		unlinkat(file->folder, file->temporary, 0);
 }
 
-void jp_new_file_drop(struct jp_new_file *file)
+void jp_new_file_discard(struct jp_new_file *file)
 {
 	int error = errno;
 
@@ -220,7 +220,7 @@ void jp_new_file_drop(struct jp_new_file *file)
 	errno = error;
 }
 
-void jp_new_file_drop_all(void)
+void jp_new_file_discard_all(void)
 {
 	for (size_t i = 0; i < MOST; i++)
 		if (open_files[i])

@@ -22,18 +22,18 @@ struct jp_new_file {
 int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err);
 /* Returns a descriptor of an empty file that has its name @path at once, for data that cannot be
  * produced again and is useful even if incomplete. */
-int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err);
+int jp_new_file_create_named(const char *path, mode_t mode, struct jp_error *err);
 /* Removes the file at @path if it is the file of @fd. */
-void jp_new_file_undo(const char *path, int fd);
+void jp_new_file_remove_if_same(const char *path, int fd);
 /* Opens a new file as a text stream. Returns NULL and a message on errors. */
 FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_error *err);
 /* Gives the complete, closed file its name, replacing an existing file. On failure deletes it, and
  * returns -errno and a message. */
-int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err);
-/* Does the same as jp_new_file_keep() for the open file whose path is @path, at the request of a
+int jp_new_file_publish(struct jp_new_file *file, struct jp_error *err);
+/* Does the same as jp_new_file_publish() for the open file whose path is @path, at the request of a
  * confined process (delegate.h). */
-int jp_new_file_keep_path(const char *path, struct jp_error *err);
+int jp_new_file_publish_path(const char *path, struct jp_error *err);
 /* Discards an incomplete file. Does nothing for a struct that is all zero. */
-void jp_new_file_drop(struct jp_new_file *file);
+void jp_new_file_discard(struct jp_new_file *file);
 /* Discards all incomplete files; a signal handler may call it. */
-void jp_new_file_drop_all(void);
+void jp_new_file_discard_all(void);

@@ -176,10 +176,10 @@ static int check_modes(struct command_line *line, const struct jp_option *option
 }
 
 /* Offers an option that the help shows. */
-static bool offer_name(const struct jp_option *option, void *nearest)
+static bool compare_option_name(const struct jp_option *option, void *nearest)
 {
 	if (option->name && option->help && !is_operand(option))
-		jp_nearest_offer(nearest, option->name);
+		jp_nearest_compare(nearest, option->name);
 	return false;
 }
 
@@ -190,7 +190,7 @@ static int refuse_option(const struct jp_option *options, const char *text, stru
 
 	/* Truncate a long text: it matches no name. */
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "="), text);
-	find_row(options, offer_name, &nearest);
+	find_row(options, compare_option_name, &nearest);
 	return jp_fail(err, EINVAL, "unknown option '%s'%s", text,
 		       jp_nearest_hint(&nearest, hint, sizeof(hint)));
 }
@@ -215,7 +215,7 @@ static int read_option(struct command_line *line, struct jp_error *err)
 }
 
 /* Visitor of find_row() that finds the row of operand number *@left. */
-static bool is_its_row(const struct jp_option *option, void *left)
+static bool is_row_of_option(const struct jp_option *option, void *left)
 {
 	int *count = left;
 
@@ -226,7 +226,7 @@ static int read_operand(struct command_line *line, struct jp_error *err)
 {
 	char *text = line->argv[line->at], **place = &line->argv[1 + line->operands];
 	int before = line->operands;
-	const struct jp_option *option = find_row(line->options, is_its_row, &before);
+	const struct jp_option *option = find_row(line->options, is_row_of_option, &before);
 
 	if (!option)
 		return jp_fail(err, EINVAL, "one operand too many: '%s'", text);
@@ -357,7 +357,7 @@ void jp_options_complete(const struct jp_option *options, int argc, char **argv)
 		word.text = argv[argc - 1];
 	option = line.verbatim ? NULL : find_row(options, is_named, &word);
 	if (!option || (line.at < argc && !word.value)) {
-		option = find_row(options, is_its_row, &line.operands);
+		option = find_row(options, is_row_of_option, &line.operands);
 		if (!line.verbatim && (word.text[0] == '-' || !option)) {
 			puts("--help\tshow all options");
 			find_row(options, print_name, &line);

@@ -47,7 +47,7 @@ struct jp_output *jp_output_create(const char *path, struct jp_error *err)
 
 	if (!output)
 		return NULL;
-	output->fd = jp_new_file_at_once(path, 0600, err);
+	output->fd = jp_new_file_create_named(path, 0600, err);
 	if (output->fd >= 0)
 		return output;
 	jp_output_abandon(output);
@@ -99,7 +99,7 @@ void jp_output_put(struct jp_output *output, const void *bytes, size_t size)
 void jp_output_pad(struct jp_output *output, uint64_t at)
 {
 	static const char zeros[4096];
-	uint64_t missing = at > jp_output_at(output) ? at - jp_output_at(output) : 0;
+	uint64_t missing = at > jp_output_offset(output) ? at - jp_output_offset(output) : 0;
 
 	if (missing > sizeof(zeros)) {
 		jp_output_flush(output);
@@ -109,7 +109,7 @@ void jp_output_pad(struct jp_output *output, uint64_t at)
 	}
 }
 
-uint64_t jp_output_at(const struct jp_output *output)
+uint64_t jp_output_offset(const struct jp_output *output)
 {
 	return output->at + output->used;
 }
@@ -141,7 +141,7 @@ int jp_output_close(struct jp_output *output, struct jp_error *err)
 
 void jp_output_remove(struct jp_output *output)
 {
-	jp_new_file_undo(output->path, output->fd);
+	jp_new_file_remove_if_same(output->path, output->fd);
 	jp_output_abandon(output);
 }
 

@@ -24,7 +24,7 @@ void jp_output_flush(struct jp_output *output);
  * file. */
 void jp_output_pad(struct jp_output *output, uint64_t at);
 /* Returns the offset of the next byte. */
-uint64_t jp_output_at(const struct jp_output *output);
+uint64_t jp_output_offset(const struct jp_output *output);
 /* Overwrites bytes at offset @at. */
 void jp_output_rewrite(struct jp_output *output, uint64_t at, const void *bytes, size_t size);
 /* Returns 0, or -errno of the first failed write. */

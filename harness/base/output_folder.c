@@ -104,7 +104,7 @@ int jp_output_folder_create(const char *name, struct jp_error *err)
 {
 	int fd, ret;
 
-	if (jp_delegated())
+	if (jp_is_confined())
 		return jp_delegate_ask(JP_DELEGATED_CREATE, name, err);
 	ret = check_name(name, err) ?: open_folder(err);
 	if (ret)
@@ -128,7 +128,7 @@ int jp_output_folder_publish(const char *name, struct jp_error *err)
 {
 	int ret = 0;
 
-	if (jp_delegated())
+	if (jp_is_confined())
 		return jp_delegate_ask(JP_DELEGATED_PUBLISH, name, err);
 	ret = check_name(name, err);
 	if (!ret && !*folder.temporary)
@@ -143,7 +143,7 @@ int jp_output_folder_existing(const char *name, struct jp_error *err)
 {
 	uint64_t size;
 
-	if (jp_delegated())
+	if (jp_is_confined())
 		return jp_delegate_ask(JP_DELEGATED_EXISTING, name, err);
 	return check_name(name, err)
 		       ?: jp_untrusted_open_at(folder.dir, name, name, -1, &size, err);

@@ -26,7 +26,7 @@ unsigned int jp_printable_length(const char *s)
 	return length;
 }
 
-const char *jp_printable_run(FILE *out, const char *text)
+const char *jp_printable_put_prefix(FILE *out, const char *text)
 {
 	const char *end = text;
 	unsigned int length;
@@ -39,7 +39,7 @@ const char *jp_printable_run(FILE *out, const char *text)
 
 void jp_printable_put(FILE *out, const char *text)
 {
-	for (; *(text = jp_printable_run(out, text)); text++)
+	for (; *(text = jp_printable_put_prefix(out, text)); text++)
 		fputc('?', out);
 }
 

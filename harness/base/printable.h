@@ -12,7 +12,7 @@
 unsigned int jp_printable_length(const char *s);
 /* Prints @text up to the first byte that must not be printed. Returns that byte's position, or the
  * end. */
-const char *jp_printable_run(FILE *out, const char *text);
+const char *jp_printable_put_prefix(FILE *out, const char *text);
 /* Prints @text with '?' for each byte that must not be printed, line feeds included. */
 void jp_printable_put(FILE *out, const char *text);
 /* Replaces each byte that must not be printed by '?' in place, except line feeds. Returns @text. */

@@ -79,6 +79,6 @@ const char *jp_registry_hint(enum jp_kind kind, const char *word, char *text, si
 	const void *entry = NULL;
 
 	while ((entry = jp_registry_next(kind, entry)))
-		jp_nearest_offer(&nearest, get_name(entry));
+		jp_nearest_compare(&nearest, get_name(entry));
 	return jp_nearest_hint(&nearest, text, size);
 }

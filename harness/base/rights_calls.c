@@ -125,7 +125,7 @@ static void add_load(struct filter *program, size_t offset)
 	add_instruction(program, BPF_LD | BPF_W | BPF_ABS, (unsigned int)offset, 0, 0);
 }
 
-static void add_answer(struct filter *program, unsigned int what)
+static void add_return(struct filter *program, unsigned int what)
 {
 	add_instruction(program, BPF_RET | BPF_K, what, 0, 0);
 }
@@ -139,7 +139,7 @@ static void allow_call(struct filter *program, const struct call *call)
 	if (call->condition == ALWAYS) {
 		add_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)call->number, 0,
 				1);
-		add_answer(program, SECCOMP_RET_ALLOW);
+		add_return(program, SECCOMP_RET_ALLOW);
 		return;
 	}
 	add_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)call->number, 0, 4);
@@ -148,7 +148,7 @@ static void allow_call(struct filter *program, const struct call *call)
 		add_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, call->value, 0, 1);
 	else
 		add_instruction(program, BPF_JMP | BPF_JSET | BPF_K, call->value, 1, 0);
-	add_answer(program, SECCOMP_RET_ALLOW);
+	add_return(program, SECCOMP_RET_ALLOW);
 	add_load(program, offsetof(struct seccomp_data, nr));
 }
 
@@ -172,13 +172,13 @@ int jp_rights_calls(int channel, int other, bool openat2)
 #endif
 	add_load(&program, offsetof(struct seccomp_data, arch));
 	add_instruction(&program, BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0);
-	add_answer(&program, SECCOMP_RET_ERRNO | EPERM);
+	add_return(&program, SECCOMP_RET_ERRNO | EPERM);
 	add_load(&program, offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		allow_call(&program, &calls[i]);
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		allow_call(&program, &more[i]);
-	add_answer(&program, SECCOMP_RET_ERRNO | EPERM);
+	add_return(&program, SECCOMP_RET_ERRNO | EPERM);
 	filter.len = program.count;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) ? -errno : 0;
 }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 /* Returns the size in bytes of the whole 8-byte words that hold @size bytes. */
-static inline uint64_t jp_whole_words(uint64_t size)
+static inline uint64_t jp_round_up_to_words(uint64_t size)
 {
 	return (size + 7) & ~UINT64_C(7);
 }

@@ -14,7 +14,7 @@
 #include "harness/base/printable.h"
 #include "harness/base/trusted_path.h"
 
-static void report_left_out(const char *text, const char *of, const struct jp_error *err)
+static void report_untrusted_entry(const char *text, const char *of, const struct jp_error *err)
 {
 	fputs("jitproof: '", stderr);
 	jp_printable_put(stderr, text);
@@ -29,7 +29,7 @@ static bool is_usable(const char *folder)
 	int ret = *folder == '/' ? jp_trusted_programs(folder, real, sizeof(real), &err) : -EPERM;
 
 	if (ret == -EPERM)
-		report_left_out(folder, " of PATH", &err);
+		report_untrusted_entry(folder, " of PATH", &err);
 	return !ret;
 }
 
@@ -39,7 +39,7 @@ static bool has_prefix(const char *text, const char *with)
 }
 
 /* Checks the folder that ci/peers makes: its programs are in bin. */
-static int check_bin(const char *peers, struct jp_error *err)
+static int check_peers_folder(const char *peers, struct jp_error *err)
 {
 	char bin[PATH_MAX], real[PATH_MAX];
 	int ret = jp_path_build(bin, sizeof(bin), err, "%s/bin", peers);
@@ -49,7 +49,7 @@ static int check_bin(const char *peers, struct jp_error *err)
 
 /* Returns whether no other user can change the program, or the folder of programs, that one of our
  * variables names, or rename files in TMPDIR. */
-static bool is_kept(const char *variable)
+static bool is_trusted_variable(const char *variable)
 {
 	const char *value = strchr(variable, '=');
 	char real[PATH_MAX];
@@ -64,9 +64,9 @@ static bool is_kept(const char *variable)
 		ret = (has_prefix(variable, "TMPDIR=") ? jp_trusted_folder : jp_trusted_programs)(
 			value + 1, real, sizeof(real), &err);
 	if (!ret && has_prefix(variable, "JITPROOF_PEERS="))
-		ret = check_bin(value + 1, &err);
+		ret = check_peers_folder(value + 1, &err);
 	if (ret == -EPERM)
-		report_left_out(variable, "", &err);
+		report_untrusted_entry(variable, "", &err);
 	return ret != -EPERM;
 }
 
@@ -103,7 +103,7 @@ char **jp_search_path_environment(void)
 		count++;
 	made = calloc(count + 1, sizeof(*made));
 	for (size_t i = 0; made && i < count; i++) {
-		if (!is_kept(environ[i]))
+		if (!is_trusted_variable(environ[i]))
 			continue;
 		made[kept] = environ[i];
 		if (has_prefix(environ[i], "PATH=") && !(made[kept] = filter_path(path))) {

@@ -35,7 +35,7 @@ void jp_shortage_note(int error)
 		atomic_compare_exchange_strong(&noted, &none, error);
 }
 
-int jp_shortage(char *text, size_t size)
+int jp_shortage_describe(char *text, size_t size)
 {
 	int error = atomic_load(&noted);
 

@@ -21,7 +21,7 @@ void jp_shortage_begin(void);
 void jp_shortage_note(int error);
 /* Returns 0, or -errno of the first noted shortage with a sentence in @text, as in struct
  * jp_error. */
-int jp_shortage(char *text, size_t size);
+int jp_shortage_describe(char *text, size_t size);
 /* Closes @memory, a stream of open_memstream() with the buffer *@text. Returns 0, or -ENOMEM if
  * memory ran out: *@text is then incomplete or NULL. */
 int jp_shortage_close(FILE *memory, char *const *text);

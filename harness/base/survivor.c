@@ -33,7 +33,7 @@ void jp_survivor_signals(void (*handler)(int number))
 }
 
 /* Forks as fork() does. The child gets SIGTERM when the parent ends. */
-static pid_t fork_bound(struct jp_error *err)
+static pid_t fork_child_that_dies_with_us(struct jp_error *err)
 {
 	const pid_t own = getpid();
 	pid_t pid;
@@ -63,7 +63,7 @@ int jp_survivor_wait_alone(void)
 
 pid_t jp_survivor_fork_alone(struct jp_error *err)
 {
-	const pid_t pid = fork_bound(err);
+	const pid_t pid = fork_child_that_dies_with_us(err);
 
 	if (pid > 0) {
 		acting = pid;
@@ -75,7 +75,7 @@ pid_t jp_survivor_fork_alone(struct jp_error *err)
 /* Protects children from before this program's exec, and their descendants, from jp_children_end().
  * If there are any, forks a process, which does not have them and returns 0 here; this process
  * waits for it and exits with its status. */
-static int leave_inherited(struct jp_error *err)
+static int separate_from_inherited_children(struct jp_error *err)
 {
 	siginfo_t info;
 	pid_t pid;
@@ -98,7 +98,7 @@ static int leave_inherited(struct jp_error *err)
 
 pid_t jp_survivor_fork(int *channel, struct jp_error *err)
 {
-	int ends[2], ret = leave_inherited(err);
+	int ends[2], ret = separate_from_inherited_children(err);
 	pid_t pid;
 
 	if (ret)
@@ -106,7 +106,7 @@ pid_t jp_survivor_fork(int *channel, struct jp_error *err)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return jp_fail(err, errno, "socketpair: %s", strerror(errno));
 	jp_children_adopt();
-	pid = fork_bound(err);
+	pid = fork_child_that_dies_with_us(err);
 	if (pid < 0) {
 		close(ends[0]);
 		close(ends[1]);

@@ -58,7 +58,7 @@ bool jp_trusted_open(int fd)
 	return !find_foreign_access(&st, mount.f_type == FUSE_SUPER_MAGIC);
 }
 
-static bool leads_to(const char *path, int fd)
+static bool is_path_of_descriptor(const char *path, int fd)
 {
 	struct stat st, there;
 
@@ -81,7 +81,9 @@ static int resolve_path(const char *path, char *to, size_t size, struct jp_error
 	snprintf(held, sizeof(held), "/proc/self/fd/%d", at);
 	length = readlink(held, real, sizeof(real));
 	if (length < 0 && errno == ENOENT) /* /proc is not mounted */
-		length = realpath(path, real) && leads_to(real, at) ? (ssize_t)strlen(real) : -1;
+		length = realpath(path, real) && is_path_of_descriptor(real, at)
+				 ? (ssize_t)strlen(real)
+				 : -1;
 	if (length < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	return jp_path_build(to, size, err, "%.*s", (int)length, real) ? -ENAMETOOLONG : 0;

@@ -38,7 +38,7 @@ static const char *describe_kind(mode_t mode)
 
 /* Opens the file of @seen (O_PATH), whose status is @st, for reading: through /proc, or, if that is
  * not mounted, by @name in @dir (@name NULL: not possible). */
-static int reopen(int seen, int dir, const char *name, const struct stat *st)
+static int reopen_for_reading(int seen, int dir, const char *name, const struct stat *st)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	jp_cleanup_close int fd = -1;
@@ -60,7 +60,7 @@ enum { LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC, MOST_RENAMES = 1000 };
 
 /* Returns whether a regular file belongs to the kernel: reading it may have effects, as for
  * /proc/kmsg or tracefs' trace_pipe, or never end. */
-static bool is_kernels(int seen)
+static bool is_on_kernel_filesystem(int seen)
 {
 	static const uint32_t magics[] = {
 		PROC_SUPER_MAGIC,
@@ -96,9 +96,9 @@ static bool is_kernels(int seen)
 }
 
 /* Checks the file of @seen (O_PATH; -1: opening failed with errno), which messages call @path, and
- * opens it for reading. @dir, @name: as for reopen(). */
-static int open_seen(int seen, int dir, const char *name, const char *path, int64_t owner,
-		     uint64_t *size, struct jp_error *err)
+ * opens it for reading. @dir, @name: as for reopen_for_reading(). */
+static int open_checked(int seen, int dir, const char *name, const char *path, int64_t owner,
+			uint64_t *size, struct jp_error *err)
 {
 	struct stat st;
 	int fd;
@@ -113,7 +113,7 @@ static int open_seen(int seen, int dir, const char *name, const char *path, int6
 	if (!S_ISREG(st.st_mode))
 		return jp_fail(err, EINVAL, "%s: %s where a regular file was expected", path,
 			       describe_kind(st.st_mode));
-	if (is_kernels(seen))
+	if (is_on_kernel_filesystem(seen))
 		return jp_fail(err, EINVAL,
 			       "%s: a file of the kernel's where one on a disk or in memory was "
 			       "expected",
@@ -121,7 +121,7 @@ static int open_seen(int seen, int dir, const char *name, const char *path, int6
 	if (owner >= 0 && st.st_uid != owner)
 		return jp_fail(err, EPERM, "%s: belongs to user %u, expected user %lld", path,
 			       st.st_uid, (long long)owner);
-	fd = reopen(seen, dir, name, &st);
+	fd = reopen_for_reading(seen, dir, name, &st);
 	if (fd < 0)
 		return jp_fail(err, -fd, "%s: %s", path, strerror(-fd));
 	*size = st.st_size;
@@ -133,7 +133,7 @@ int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t ow
 {
 	jp_cleanup_close int seen = openat(dir, name, LOOK);
 
-	return open_seen(seen, dir, name, path, owner, size, err);
+	return open_checked(seen, dir, name, path, owner, size, err);
 }
 
 /* Asks the parent of a confined process (confine.h) to open the file, with the same checks as
@@ -181,7 +181,7 @@ int jp_untrusted_folder(int dir, const char *name)
 	int fd = openat(dir, name, flags);
 	char path[PATH_MAX];
 
-	if (fd >= 0 || errno != EACCES || !jp_delegated())
+	if (fd >= 0 || errno != EACCES || !jp_is_confined())
 		return fd < 0 ? -errno : fd;
 	if (dir != AT_FDCWD && build_path_below(dir, name, path))
 		return -EACCES;
@@ -244,10 +244,10 @@ int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *si
 			 struct jp_error *err)
 {
 	jp_cleanup_close int seen = open_path_below(root, path);
-	int fd = open_seen(seen, -1, NULL, path, owner, size, err);
+	int fd = open_checked(seen, -1, NULL, path, owner, size, err);
 
 	/* EACCES: this process may not enter a folder on the way (seen < 0) or read the file. */
-	if (fd != -EACCES || !jp_delegated())
+	if (fd != -EACCES || !jp_is_confined())
 		return fd;
 	return seen < 0 ? open_below_through_parent(root, path, owner, size, err)
 			: reopen_through_parent(seen, owner, size, err);
@@ -257,17 +257,17 @@ int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp
 {
 	int fd = jp_untrusted_open_at(AT_FDCWD, path, path, owner, size, err);
 
-	return fd == -EACCES && jp_delegated() ? open_through_parent(path, owner, size, err) : fd;
+	return fd == -EACCES && jp_is_confined() ? open_through_parent(path, owner, size, err) : fd;
 }
 
-int jp_untrusted_there(const char *path)
+int jp_untrusted_check_exists(const char *path)
 {
 	struct stat st;
 	int fd;
 
 	if (!lstat(path, &st))
 		return 0;
-	if (errno != EACCES || !jp_delegated())
+	if (errno != EACCES || !jp_is_confined())
 		return -errno;
 	fd = jp_delegate_ask(JP_DELEGATED_FILE, path, NULL);
 	if (fd >= 0)
@@ -320,7 +320,7 @@ int jp_named_open(const char *path, struct jp_error *err)
 
 	if (fd < 0)
 		fd = jp_named_input(path, err);
-	if (fd == -EACCES && jp_delegated()) {
+	if (fd == -EACCES && jp_is_confined()) {
 		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
 		if (fd < 0)
 			fd = jp_delegate_ask(JP_DELEGATED_FOLDER, path, NULL);
@@ -334,7 +334,7 @@ int jp_named_open_regular(const char *path)
 	jp_cleanup_close int seen = fd < 0 ? open(path, O_PATH | O_CLOEXEC) : -1;
 	struct stat st;
 
-	if (fd < 0 && seen < 0 && (errno != EACCES || !jp_delegated()))
+	if (fd < 0 && seen < 0 && (errno != EACCES || !jp_is_confined()))
 		return -errno;
 	if (fd < 0 && seen < 0)
 		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, NULL);

@@ -22,7 +22,7 @@ int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t ow
  * be no symbolic link. Returns the descriptor or -errno. */
 int jp_untrusted_folder(int dir, const char *name);
 /* Returns 0 if a file of any type exists at @path, or -errno. */
-int jp_untrusted_there(const char *path);
+int jp_untrusted_check_exists(const char *path);
 
 /* The sorted names in a folder that pass a filter. Free them by jp_folder_names_free(), also after
  * an error. */

@@ -52,7 +52,7 @@ void jp_profilers_folder(char *path, size_t size)
 }
 
 /* Sets the environment variable that names the folder of the modules that all adapters share. */
-static int export_shipped(struct jp_error *err)
+static int export_adapter_modules(struct jp_error *err)
 {
 	char path[4096], real[4096];
 	int ret;
@@ -87,7 +87,7 @@ static int export_folder(const char *variable, const char *folder, const char *n
 
 /* Sets the environment variables for the folders into which ci/peers and ci/peer/perf_tools.py put
  * programs. */
-static int export_peers(struct jp_error *err)
+static int export_peers_folder(struct jp_error *err)
 {
 	return export_folder("JITPROOF_PEERS", "/peers", "/bin", err)
 		       ?: export_folder("JITPROOF_PERFS", "/perf", "", err);
@@ -114,7 +114,7 @@ static _Noreturn void exec_adapter(char *const *argv, char **environment, int in
 				   int words, const int *keep_fds)
 {
 	setpgid(0, 0);
-	jp_interrupt_as_usual();
+	jp_interrupt_restore_pipe_signals();
 	if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(words, 2) < 0)
 		_exit(126);
 	for (; keep_fds && *keep_fds >= 0; keep_fds++)
@@ -145,8 +145,8 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	*adapter =
 		(struct jp_adapter){.name = name, .pidfd = -1, .in = -1, .out = -1, .words_fd = -1};
 	ret = find_adapter(name, path, sizeof(path), err)
-		      ?: export_shipped(err)
-		      ?: export_peers(err);
+		      ?: export_adapter_modules(err)
+		      ?: export_peers_folder(err);
 	if (ret)
 		return ret;
 	add_command(&command, path, args);

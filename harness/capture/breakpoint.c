@@ -43,7 +43,7 @@ struct job {
 	uint64_t limit; /* time limit in ns for the breakpoints that are set together */
 };
 
-static int by_number(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
 	return jp_compare(*(const uint64_t *)a, *(const uint64_t *)b);
 }
@@ -92,7 +92,8 @@ static int list_instructions(struct job *job, struct jp_error *err)
 	jp_truth_free(truth);
 	if (ret)
 		return jp_fail(err, -ret, "no memory for the instructions");
-	qsort(job->addrs + job->tried, job->nr_addrs - job->tried, sizeof(*job->addrs), by_number);
+	qsort(job->addrs + job->tried, job->nr_addrs - job->tried, sizeof(*job->addrs),
+	      compare_addresses);
 	return job->nr_addrs ? 0
 			     : jp_fail(err, ENODATA, "%s: no path with emitted functions", path);
 }

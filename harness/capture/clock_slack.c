@@ -25,7 +25,7 @@ struct measurement {
 	const char *what;
 };
 
-static int fail(struct measurement *m, int error, const char *what)
+static int fail_measurement(struct measurement *m, int error, const char *what)
 {
 	m->error = error;
 	m->what = what;
@@ -44,10 +44,10 @@ static int measure_once(struct measurement *m, struct jp_perf_ring *ring,
 	after = jp_clock_now();
 	jp_perf_ring_load_head(ring);
 	if (ring->head == ring->tail)
-		return fail(m, ENODATA, "no COMM record came");
+		return fail_measurement(m, ENODATA, "no COMM record came");
 	record = jp_perf_ring_next(ring, whole);
 	if (!record || jp_perf_decode(layout, record, &event, NULL) || event.type != JP_EVENT_COMM)
-		return fail(m, EPROTO, "a COMM record was expected");
+		return fail_measurement(m, EPROTO, "a COMM record was expected");
 	if (event.time < before)
 		outside = before - event.time;
 	else if (event.time > after)
@@ -68,7 +68,7 @@ static int measure_cpu(struct measurement *m, int cpu)
 	int fd, ret = 0;
 
 	if (!set)
-		return fail(m, ENOMEM, "no memory");
+		return fail_measurement(m, ENOMEM, "no memory");
 	CPU_ZERO_S(CPU_ALLOC_SIZE((size_t)cpu + 1), set);
 	CPU_SET_S((size_t)cpu, CPU_ALLOC_SIZE((size_t)cpu + 1), set);
 	ret = sched_setaffinity(0, CPU_ALLOC_SIZE((size_t)cpu + 1), set);
@@ -81,11 +81,11 @@ static int measure_cpu(struct measurement *m, int cpu)
 	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 	fd = jp_perf_open(&attr, 0, cpu);
 	if (fd < 0)
-		return fail(m, -fd, "perf_event_open");
+		return fail_measurement(m, -fd, "perf_event_open");
 	jp_attr_layout(&attr, &layout);
 	ret = jp_perf_ring_map(&ring, fd, RECORDS);
 	if (ret)
-		fail(m, -ret, "mmap of a ring of 8 KiB");
+		fail_measurement(m, -ret, "mmap of a ring of 8 KiB");
 	for (int i = 0; i < TURNS && !ret; i++)
 		ret = measure_once(m, &ring, &layout);
 	jp_perf_ring_unmap(&ring);

@@ -26,7 +26,7 @@ enum {
 
 /* Returns whether poll() reports a hang-up for every event: its thread and all threads that
  * inherited the event have exited. */
-static bool all_ended(struct jp_session *session)
+static bool have_all_threads_exited(struct jp_session *session)
 {
 	const struct jp_opened_events *opened = &session->recorder->opened;
 	struct pollfd *fds;
@@ -80,7 +80,7 @@ static bool drain_once(struct jp_session *session)
 
 	/* Do this before draining, because polling an event clears its ring's wake-up mark. */
 	if (recorder->drain.gone && !session->exited)
-		session->exited = all_ended(session);
+		session->exited = have_all_threads_exited(session);
 	if (!recorder->writer)
 		return false;
 	settled = jp_grace_passed(&recorder->drain.grace);
@@ -91,7 +91,7 @@ static bool drain_once(struct jp_session *session)
 	return any;
 }
 
-static void handle_wakes(struct jp_session *session, const struct epoll_event *events, int count)
+static void handle_wakeups(struct jp_session *session, const struct epoll_event *events, int count)
 {
 	struct jp_drain *drain = &session->recorder->drain;
 	bool woken = false;
@@ -131,7 +131,7 @@ static void *drain_thread(void *context)
 		pthread_mutex_lock(&session->lock);
 		wanted = drain->passes_wanted;
 		stop = drain->stopping;
-		handle_wakes(session, events, count);
+		handle_wakeups(session, events, count);
 		any = drain_once(session);
 		drain->passes_done = wanted;
 		pthread_cond_broadcast(&session->changed);

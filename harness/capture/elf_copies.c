@@ -248,7 +248,7 @@ static uint64_t hash_mapping(const struct jp_procmap *map, uint64_t gen)
 }
 
 /* Hands @file to the copying thread. */
-static void want_file(struct jp_elf_copies *copies, struct wanted *file)
+static void request_copy(struct jp_elf_copies *copies, struct wanted *file)
 {
 	pthread_mutex_lock(&copies->lock);
 	*copies->last = file;
@@ -292,7 +292,7 @@ static void want_compat_vdso(struct jp_elf_copies *copies, pid_t pid, const stru
 	*seen = true;
 	*file = (struct wanted){.fd = -1, .image = image, .size = size};
 	strcpy(file->name, JP_ELF_COMPAT_VDSO);
-	want_file(copies, file);
+	request_copy(copies, file);
 }
 
 void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
@@ -324,7 +324,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 		file->known = read_generation(fd, &file->gen);
 	file->fd = jp_steal_fd(&fd);
 	memcpy(file->name, map->name, length);
-	want_file(copies, file);
+	request_copy(copies, file);
 }
 
 int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err)

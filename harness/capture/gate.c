@@ -214,7 +214,7 @@ static int watch_process(struct jp_gate *gate, struct jp_error *err)
 	return ret;
 }
 
-static int announce(struct jp_gate *gate, const char *text, struct jp_error *err)
+static int announce_process(struct jp_gate *gate, const char *text, struct jp_error *err)
 {
 	uint64_t pid;
 	int ret;
@@ -279,7 +279,7 @@ static int handle_request(struct jp_gate *gate, struct jp_error *err)
 	gate->used = 0;
 	gate->overlong = false;
 	if (strncmp(line, "announce ", 9) == 0)
-		return announce(gate, line + 9, err);
+		return announce_process(gate, line + 9, err);
 	if (strcmp(line, "start") == 0)
 		return open_gate(gate, err);
 	if (strcmp(line, "stop") == 0)

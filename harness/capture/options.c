@@ -16,7 +16,7 @@
  * samples in a tick (__perf_event_account_interrupt()). A tick may contain one sample more than its
  * share of the frequency.
  */
-static uint32_t highest_frequency(void)
+static uint32_t get_highest_frequency(void)
 {
 	const uint64_t rate = (uint64_t)jp_max(
 		jp_file_number("/proc/sys/kernel/perf_event_max_sample_rate", 100000), 1);
@@ -37,7 +37,7 @@ struct jp_capture_options jp_capture_defaults(void)
 		.chain = true,
 		.frequency =
 			997, /* a prime, so that it is not in step with timers of the workload */
-		.limit = highest_frequency(),
+		.limit = get_highest_frequency(),
 		.kernel = true,
 	};
 }

@@ -159,7 +159,7 @@ static void put_span(struct jp_perfdata_writer *writer, const struct jp_perf_rin
  * since 6.18). Our record has an inode, which perf 6.1 and 6.12 would read as a build id of, say,
  * 254 bytes, and abort.
  */
-static bool is_spoilt(const struct jp_perf_record *record)
+static bool has_wrong_build_id_bit(const struct jp_perf_record *record)
 {
 	return record->type == JP_PERF_RECORD_MMAP2 && record->misc & JP_PERF_MISC_MMAP_BUILD_ID;
 }
@@ -167,8 +167,8 @@ static bool is_spoilt(const struct jp_perf_record *record)
 /* Writes a copy of @record without the wrong bit. It cannot be corrected in the ring, because a
  * write to the ring's data causes SIGBUS (perf_mmap_fault(), since 6.14 perf_mmap_pfn_mkwrite(), in
  * kernel/events/core.c). */
-static void keep_spoilt(struct jp_session *session, enum jp_stream stream,
-			const struct jp_perf_record *record)
+static void keep_without_build_id_bit(struct jp_session *session, enum jp_stream stream,
+				      const struct jp_perf_record *record)
 {
 	uint64_t copy[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
 	struct jp_perf_record *mended = (void *)copy;
@@ -189,13 +189,13 @@ static bool drain_ring(struct jp_session *session, struct jp_ring *ring)
 	while (records->tail != records->head) {
 		const uint64_t at = records->tail;
 		const struct jp_perf_record *record = jp_perf_ring_next(records, whole);
-		const bool spoilt = record && is_spoilt(record);
+		const bool spoilt = record && has_wrong_build_id_bit(record);
 
 		if (record && !spoilt && keep_record(session, ring->stream, record))
 			continue;
 		put_span(recorder->writer, records, kept, at);
 		if (spoilt)
-			keep_spoilt(session, ring->stream, record);
+			keep_without_build_id_bit(session, ring->stream, record);
 		if (!record) {
 			recorder->received.lost[ring->stream]++;
 			records->tail = records->head;

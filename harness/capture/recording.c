@@ -20,7 +20,7 @@
 #include "harness/format/perfdata/format.h"
 
 /* Returns a text that names the option without which the kernel would accept the events, or "". */
-static const char *find_blamed(const struct jp_session *session)
+static const char *find_refused_option(const struct jp_session *session)
 {
 	struct jp_capture_options options = session->options;
 	struct jp_abilities abilities;
@@ -41,7 +41,8 @@ static int find_abilities(struct jp_session *session, struct jp_error *err)
 
 	if (ret) {
 		jp_perf_reason(-ret, reason, sizeof(reason));
-		return jp_fail(err, -ret, "perf_event_open%s: %s", find_blamed(session), reason);
+		return jp_fail(err, -ret, "perf_event_open%s: %s", find_refused_option(session),
+			       reason);
 	}
 	if (session->options.need_kernel && !abilities->kernel)
 		return jp_fail(err, EOPNOTSUPP,

@@ -148,8 +148,8 @@ int jp_reading_apply(struct jp_session *session, pid_t pid, const struct jp_read
 	return ret ? jp_fail(err, -ret, "no memory for the recorded mappings") : 0;
 }
 
-static int want_all(struct jp_session *session, void *context, pid_t pid,
-		    const struct jp_procmap *maps, size_t count, uint64_t date)
+static int request_copies_of_all(struct jp_session *session, void *context, pid_t pid,
+				 const struct jp_procmap *maps, size_t count, uint64_t date)
 {
 	for (size_t i = 0; i < count && session->copies; i++)
 		if (maps[i].prot & JP_PROT_EXEC)
@@ -160,13 +160,13 @@ static int want_all(struct jp_session *session, void *context, pid_t pid,
 int jp_reading_want_files(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 			  struct jp_error *err)
 {
-	return jp_reading_apply(session, pid, reading, want_all, NULL, err);
+	return jp_reading_apply(session, pid, reading, request_copies_of_all, NULL, err);
 }
 
 static int write_all(struct jp_session *session, void *context, pid_t pid,
 		     const struct jp_procmap *maps, size_t count, uint64_t date)
 {
-	want_all(session, NULL, pid, maps, count, date);
+	request_copies_of_all(session, NULL, pid, maps, count, date);
 	/*
 	 * @date is 0, as in perf: readers apply such records first. A mapping that was made while
 	 * the maps were read also has a kernel record with a later time, which takes precedence.

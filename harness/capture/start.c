@@ -39,7 +39,7 @@ static _Noreturn void exec_command(struct jp_session *session, int ours, int the
 		size = read(theirs, &byte, 1);
 	} while (size < 0 && errno == EINTR);
 	if (size == 1) {
-		jp_interrupt_as_usual();
+		jp_interrupt_restore_pipe_signals();
 		execvpe(target->command[0], target->command, environment);
 		error = errno;
 		send(theirs, &error, sizeof(error), MSG_NOSIGNAL);

@@ -50,7 +50,7 @@ int jp_tids_list(const char *path, struct jp_tids *tids)
 	return 0;
 }
 
-static bool is_opened(const struct jp_received *received, enum jp_stream stream, pid_t tid)
+static bool has_open_event(const struct jp_received *received, enum jp_stream stream, pid_t tid)
 {
 	const struct jp_event_owner *life = jp_map_find(&received->owners[stream], (uint64_t)tid);
 
@@ -85,7 +85,7 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 		bool known, explained;
 
 		pthread_mutex_lock(&session->lock);
-		known = is_opened(&session->recorder->received, stream, tids.tids[i]);
+		known = has_open_event(&session->recorder->received, stream, tids.tids[i]);
 		explained = has_fork_record(&session->recorder->received, tids.tids[i], since);
 		pthread_mutex_unlock(&session->lock);
 		if (known)

@@ -174,7 +174,7 @@ static void open_events(struct jp_witness *witness, pid_t pid)
 
 /* Handles the message by which the workload states that it waits, or the end of file if the
  * workload has ended. */
-static void answer_workload(struct jp_witness *witness)
+static void handle_workload_message(struct jp_witness *witness)
 {
 	pid_t pid;
 
@@ -242,7 +242,7 @@ static void *watch_rings(void *context)
 			poll(fds, stop ? 2 : count, stop ? 0 : IDLE_MS);
 		}
 		if (witness->hold[0] >= 0 && fds && fds[1].revents)
-			answer_workload(witness);
+			handle_workload_message(witness);
 		stop = __atomic_load_n(&witness->stopping, __ATOMIC_ACQUIRE);
 		any = read_rings(witness);
 	}

@@ -138,5 +138,5 @@ struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const c
  * 0, or -errno and a message. */
 int jp_cases_check(struct jp_cases *cases, struct jp_error *err);
 /* Adds the names of all cases to @names. */
-void jp_cases_names(const struct jp_cases *cases, struct jp_arguments *names);
+void jp_cases_list_names(const struct jp_cases *cases, struct jp_arguments *names);
 const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *name);

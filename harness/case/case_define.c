@@ -67,7 +67,7 @@ static int put_header(struct jp_case_parser *p, char **words, int count)
 	p->line = p->block.line;
 	for (int at = 0; at < 2; at++)
 		if (!ours.counts[at] && !defaults.counts[at])
-			return jp_case_bad(p, "case", words[1], JP_CASE_FORM);
+			return jp_case_refuse(p, "case", words[1], JP_CASE_FORM);
 	fprintf(p->out, "case %s%s%s %s", p->study ? p->study : "", p->study ? "/" : "", words[1],
 		words[2]);
 	for (int at = 0; at < JP_CASE_PARTS; at++)
@@ -108,11 +108,12 @@ static int put_line(struct jp_case_parser *p, const char *written, bool set)
 		jp_case_cut_comment(copy);
 		also = set ? NULL : find_set(p, jp_case_trim(copy + 5));
 		return also ? put_lines(p, also, true)
-			    : jp_case_bad(p, "also", copy + 5, "the name of an expect line above");
+			    : jp_case_refuse(p, "also", copy + 5,
+					     "the name of an expect line above");
 	}
 	fprintf(p->out, "\t%s\n", line);
 	if (ftell(p->out) > JP_CASE_TEXT)
-		return jp_case_bad(p, "case", p->cas->name, "at most 65536 bytes of a case");
+		return jp_case_refuse(p, "case", p->cas->name, "at most 65536 bytes of a case");
 	return jp_case_expect(p, copy);
 }
 
@@ -187,12 +188,12 @@ static int keep_expectations(struct jp_case_parser *p, const char *text)
 static int check_names(struct jp_case_parser *p, char **words, int count)
 {
 	if (count < 3)
-		return jp_case_bad(p, "case", count > 1 ? words[1] : "", JP_CASE_FORM);
+		return jp_case_refuse(p, "case", count > 1 ? words[1] : "", JP_CASE_FORM);
 	if (!jp_case_name_ok(words[1], !p->study))
-		return jp_case_bad(p, "case name", words[1],
-				   p->study ? "letters, digits, . _ + and -" : "STUDY/NAME");
+		return jp_case_refuse(p, "case name", words[1],
+				      p->study ? "letters, digits, . _ + and -" : "STUDY/NAME");
 	if (strcmp(words[2], "check") != 0 && strcmp(words[2], "full") != 0)
-		return jp_case_bad(p, "set", words[2], "check or full");
+		return jp_case_refuse(p, "set", words[2], "check or full");
 	return 0;
 }
 

@@ -55,10 +55,10 @@ static int add_expectation(struct jp_case_parser *p, const struct jp_expectation
 		if (strcmp(p->expectations[i].metric, e->metric) == 0 &&
 		    strcmp(p->expectations[i].allow, e->allow) == 0 &&
 		    memcmp(&p->expectations[i].scope, &e->scope, sizeof(e->scope)) == 0)
-			return jp_case_bad(p, "second expectation of", e->metric,
-					   "one of each metric");
+			return jp_case_refuse(p, "second expectation of", e->metric,
+					      "one of each metric");
 	if (p->nr_expectations == JP_MAX_EXPECTATIONS)
-		return jp_case_bad(p, "expectation", e->metric, "at most 64 of one case");
+		return jp_case_refuse(p, "expectation", e->metric, "at most 64 of one case");
 	p->expectations[p->nr_expectations++] = *e;
 	return 0;
 }
@@ -70,12 +70,12 @@ static int parse_allowance(struct jp_case_parser *p, const char *cause, char *bo
 			   struct jp_expectation *e)
 {
 	if (!cause || !jp_case_name_ok(cause, false) || strlen(cause) >= sizeof(e->allow))
-		return jp_case_bad(p, "cause", cause ? cause : "", "one cause after allow");
+		return jp_case_refuse(p, "cause", cause ? cause : "", "one cause after allow");
 	if (!e->reason[0])
-		return jp_case_bad(p, "allow", cause, "a reason after #");
+		return jp_case_refuse(p, "allow", cause, "a reason after #");
 	strcpy(e->allow, cause);
 	if (!bound)
-		return p->study ? jp_case_bad(p, "allow", cause, "a bound: " BOUNDS) : 0;
+		return p->study ? jp_case_refuse(p, "allow", cause, "a bound: " BOUNDS) : 0;
 	if (strcmp(bound, "predicted") == 0) {
 		e->predicted = true;
 		return 0;
@@ -86,7 +86,7 @@ static int parse_allowance(struct jp_case_parser *p, const char *cause, char *bo
 		return 0;
 	}
 	if (!parse_range(bound, e) || isinf(e->max) || (e->percent && e->max >= 1 && e->min < 1))
-		return jp_case_bad(p, "bound", bound, BOUNDS);
+		return jp_case_refuse(p, "bound", bound, BOUNDS);
 	return 0;
 }
 
@@ -107,11 +107,11 @@ static int parse_expectation(struct jp_case_parser *p, char *text, const struct 
 	bound = cause ? strtok_r(NULL, " \t", &save) : NULL;
 	more = bound ? strtok_r(NULL, " \t", &save) : NULL;
 	if (!what || more)
-		return jp_case_bad(p, "expectation", metric ? metric : "",
-				   "METRIC RANGE or METRIC allow CAUSE BOUND");
+		return jp_case_refuse(p, "expectation", metric ? metric : "",
+				      "METRIC RANGE or METRIC allow CAUSE BOUND");
 	if (!jp_case_name_ok(metric, false) || strlen(metric) >= sizeof(e.metric))
-		return jp_case_bad(p, "metric", metric,
-				   "a name of at most 47 letters, digits, . and -");
+		return jp_case_refuse(p, "metric", metric,
+				      "a name of at most 47 letters, digits, . and -");
 	strcpy(e.metric, metric);
 	if (strcmp(what, "allow") == 0) {
 		ret = parse_allowance(p, cause, bound, &e);
@@ -119,11 +119,11 @@ static int parse_expectation(struct jp_case_parser *p, char *text, const struct 
 			return ret;
 		if (jp_cause_is_of(metric) && !jp_cause_word(metric, cause) &&
 		    !jp_cause_find(cause))
-			return jp_case_bad(p, "cause", cause,
-					   "one that jitproof explain --causes lists");
+			return jp_case_refuse(p, "cause", cause,
+					      "one that jitproof explain --causes lists");
 	} else if (cause || !parse_range(what, &e)) {
-		return jp_case_bad(p, "range", what,
-				   "=X, <=X, >=X, X..Y or any (X: a count, or a percentage)");
+		return jp_case_refuse(p, "range", what,
+				      "=X, <=X, >=X, X..Y or any (X: a count, or a percentage)");
 	}
 	return add_expectation(p, &e);
 }
@@ -134,15 +134,15 @@ static int parse_scope(struct jp_case_parser *p, char **text, struct jp_scope *s
 	char *colon = strchr(*text, ':'), *save, *tool, *range, *more;
 
 	if (!colon)
-		return jp_case_bad(p, "line", *text, "when TOOL VERSIONS: METRIC ...");
+		return jp_case_refuse(p, "line", *text, "when TOOL VERSIONS: METRIC ...");
 	*colon = '\0';
 	strtok_r(*text, " \t", &save);
 	tool = strtok_r(NULL, " \t", &save);
 	range = tool ? strtok_r(NULL, " \t", &save) : NULL;
 	more = range ? strtok_r(NULL, " \t", &save) : NULL;
 	if (!range || more || !jp_scope_parse(tool, range, scope))
-		return jp_case_bad(p, "scope", range ? range : "",
-				   "when TOOL VERSIONS:, the versions X..Y, X.., ..Y or X");
+		return jp_case_refuse(p, "scope", range ? range : "",
+				      "when TOOL VERSIONS:, the versions X..Y, X.., ..Y or X");
 	*text = colon + 1;
 	return 0;
 }
@@ -155,7 +155,7 @@ int jp_case_expect(struct jp_case_parser *p, char *line)
 
 	if (strcmp(text, "xfail") == 0) {
 		if (!reason[0])
-			return jp_case_bad(p, "line", text, "a reason after #");
+			return jp_case_refuse(p, "line", text, "a reason after #");
 		p->cas->xfail = reason;
 		return 0;
 	}
@@ -172,7 +172,8 @@ int jp_case_expect(struct jp_case_parser *p, char *line)
 
 /* Returns whether an expectation of the case demands predicted.METHOD =100% for all tools to which
  * @allow, an expectation with METHOD, applies. */
-static bool demands_predicted(const struct jp_case_parser *p, const struct jp_expectation *allow)
+static bool demands_all_predicted(const struct jp_case_parser *p,
+				  const struct jp_expectation *allow)
 {
 	const char *method = strrchr(allow->metric, '.');
 
@@ -192,11 +193,11 @@ int jp_case_check_predicted(struct jp_case_parser *p)
 	for (size_t i = 0; i < p->nr_expectations; i++) {
 		const struct jp_expectation *allow = &p->expectations[i];
 
-		if (!allow->predicted || demands_predicted(p, allow))
+		if (!allow->predicted || demands_all_predicted(p, allow))
 			continue;
 		p->line = allow->line;
-		return jp_case_bad(p, "predicted", allow->metric,
-				   "predicted.METHOD =100% in the same case");
+		return jp_case_refuse(p, "predicted", allow->metric,
+				      "predicted.METHOD =100% in the same case");
 	}
 	return 0;
 }

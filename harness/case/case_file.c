@@ -31,10 +31,10 @@ static int keep_set(struct jp_case_parser *p)
 	name += strspn(name, " \t");
 	p->line = p->block.line;
 	if (!jp_case_name_ok(name, false))
-		return jp_case_bad(p, "expect", name, "a name of letters, digits, . _ + and -");
+		return jp_case_refuse(p, "expect", name, "a name of letters, digits, . _ + and -");
 	for (size_t i = 0; i < p->nr_sets; i++)
 		if (strcmp(p->sets[i].header, name) == 0)
-			return jp_case_bad(p, "second expect", name, "one of each name");
+			return jp_case_refuse(p, "second expect", name, "one of each name");
 	set = jp_array_push(&p->sets, &p->nr_sets, &p->sets_capacity);
 	if (!set)
 		return jp_case_no_memory(p);
@@ -70,8 +70,8 @@ static int add_indented(struct jp_case_parser *p, char *line)
 	struct jp_case_indented *kept;
 
 	if (!p->block.header)
-		return jp_case_bad(p, "indented line", line + strspn(line, " \t"),
-				   "a case above it");
+		return jp_case_refuse(p, "indented line", line + strspn(line, " \t"),
+				      "a case above it");
 	kept = jp_array_push(&p->block.lines, &p->block.nr_lines, &p->block.capacity);
 	if (!kept)
 		return jp_case_no_memory(p);
@@ -90,7 +90,7 @@ static int parse_first_line(struct jp_case_parser *p, char *line)
 	if (ret)
 		return ret;
 	if (!p->study && !starts_with_word(line, "case"))
-		return jp_case_bad(p, "line", line, "only cases here");
+		return jp_case_refuse(p, "line", line, "only cases here");
 	if (table || row)
 		return jp_case_table_line(p, skip_word(line, row ? "row" : "table"), row);
 	p->in_table = false;
@@ -98,9 +98,9 @@ static int parse_first_line(struct jp_case_parser *p, char *line)
 		return jp_case_axis_line(p, skip_word(line, "axis"));
 	if (!starts_with_word(line, "case") && !starts_with_word(line, "defaults") &&
 	    !starts_with_word(line, "expect"))
-		return jp_case_bad(p, "word", line,
-				   "case, defaults, expect, axis, table, row, a comment or an "
-				   "indented line");
+		return jp_case_refuse(p, "word", line,
+				      "case, defaults, expect, axis, table, row, a comment or an "
+				      "indented line");
 	p->block.header = line;
 	p->block.line = number;
 	return 0;
@@ -112,7 +112,7 @@ static int parse_line(struct jp_case_parser *p, const char *from, size_t length)
 
 	p->line++;
 	if (length > JP_CASE_LINE || memchr(from, '\0', length))
-		return jp_case_bad(p, "line", "(binary?)", "text of at most 4096 bytes a line");
+		return jp_case_refuse(p, "line", "(binary?)", "text of at most 4096 bytes a line");
 	line = jp_case_store_print(p->store, "%.*s", (int)length, from);
 	copy = line ? jp_case_store_print(p->store, "%s", line) : NULL;
 	if (!copy)

@@ -24,14 +24,14 @@ static int parse_injector(struct jp_case_parser *p, char *value)
 	if (rest)
 		*rest++ = '\0';
 	if (!jp_case_name_ok(value, false))
-		return jp_case_bad(p, "inject", value,
-				   "keep, strip, cut or the name of a profiler");
+		return jp_case_refuse(p, "inject", value,
+				      "keep, strip, cut or the name of a profiler");
 	p->cas->inject = value;
 	if (!rest)
 		return 0;
 	for (char *word; (word = strsep(&rest, ",")) && count < JP_CASE_WORDS; count++) {
 		if (*word != '-')
-			return jp_case_bad(p, "inject", word, "an option after each comma");
+			return jp_case_refuse(p, "inject", word, "an option after each comma");
 		words[count] = word;
 	}
 	p->cas->inject_with = store_words(p, words, count);
@@ -53,7 +53,7 @@ static int parse_acts(struct jp_case_parser *p, char *value)
 		p->cas->acts.count = (unsigned)count;
 		return 0;
 	}
-	return jp_case_bad(
+	return jp_case_refuse(
 		p, "acts", value,
 		"KIND:N; KIND is process, exec, thread, map, protect, remap, unmap, load, "
 		"move, unload or enter");
@@ -76,23 +76,23 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 	uint64_t number;
 
 	if (!value)
-		return jp_case_bad(p, "word", word, "KEY=VALUE");
+		return jp_case_refuse(p, "word", word, "KEY=VALUE");
 	*value++ = '\0';
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		if (strcmp(word, numbers[i].key) != 0)
 			continue;
 		if (!jp_number(value, 1, numbers[i].max, &number))
-			return jp_case_bad(p, word, value, numbers[i].expected);
+			return jp_case_refuse(p, word, value, numbers[i].expected);
 		*numbers[i].to = (unsigned)number;
 		return 0;
 	}
 	if (strcmp(word, "control") == 0) {
 		if (!jp_case_name_ok(value, false))
-			return jp_case_bad(p, "control", value, "the name of a control");
+			return jp_case_refuse(p, "control", value, "the name of a control");
 		cas->control = value;
 	} else if (strcmp(word, "program") == 0) {
 		if (!jp_case_name_ok(value, false))
-			return jp_case_bad(p, "program", value, "NAME of jitproof-NAME");
+			return jp_case_refuse(p, "program", value, "NAME of jitproof-NAME");
 		cas->program = value;
 	} else if (strcmp(word, "publish") == 0) {
 		cas->publish = value;
@@ -103,12 +103,12 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 	} else if (strcmp(word, "methods") == 0) {
 		cas->methods = jp_methods_parse(value);
 		if (!cas->methods)
-			return jp_case_bad(p, "methods", value,
-					   "chain, dump, dump_fp, dump_cfi, with commas");
+			return jp_case_refuse(p, "methods", value,
+					      "chain, dump, dump_fp, dump_cfi, with commas");
 	} else if (strcmp(word, "at") == 0) {
 		command = strchr(value, ':');
 		if (!command || command == value || !command[1])
-			return jp_case_bad(p, "at", value, "BOUNDARY:STEP");
+			return jp_case_refuse(p, "at", value, "BOUNDARY:STEP");
 		*command++ = '\0';
 		cas->step.boundary = value;
 		/* "at=before-open:map=4096" sends the step "map 4096". */
@@ -117,9 +117,9 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 			*blank = ' ';
 		cas->step.command = command;
 	} else {
-		return jp_case_bad(p, "key", word,
-				   "samples, distinct, acts, seconds, inside, control, program, "
-				   "publish, inject, methods or at");
+		return jp_case_refuse(p, "key", word,
+				      "samples, distinct, acts, seconds, inside, control, program, "
+				      "publish, inject, methods or at");
 	}
 	return 0;
 }
@@ -127,7 +127,7 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 static int store_name(struct jp_case_parser *p, const char *name, struct jp_case *cas)
 {
 	if (!jp_case_name_ok(name, true))
-		return jp_case_bad(p, "case name", name, "STUDY/NAME");
+		return jp_case_refuse(p, "case name", name, "STUDY/NAME");
 	cas->name = name;
 	cas->study = jp_case_store_print(p->store, "%.*s", (int)strcspn(name, "/"), name);
 	return cas->study ? 0 : jp_case_no_memory(p);
@@ -142,10 +142,10 @@ int jp_case_split(struct jp_case_parser *p, char **words, int from, int count,
 	for (int i = from; i < count; i++) {
 		if (strcmp(words[i], ":") == 0) {
 			if (++at == JP_CASE_PARTS)
-				return jp_case_bad(p, "fourth", ":", JP_CASE_FORM);
+				return jp_case_refuse(p, "fourth", ":", JP_CASE_FORM);
 			parts->words[at] = words + i + 1;
 		} else if (at < 0) {
-			return jp_case_bad(p, words[0], words[i], JP_CASE_FORM);
+			return jp_case_refuse(p, words[0], words[i], JP_CASE_FORM);
 		} else {
 			parts->counts[at]++;
 		}

@@ -30,17 +30,17 @@ static int parse_metrics(struct jp_case_parser *p, char *title, struct jp_table 
 		if (none)
 			*none++ = '\0';
 		if (!jp_case_name_ok(part, false) || (some && (!none || !*some || !*none)))
-			return jp_case_bad(p, "metric", part, "METRIC or METRIC:WORD/WORD");
+			return jp_case_refuse(p, "metric", part, "METRIC or METRIC:WORD/WORD");
 		*metric = (struct jp_table_metric){part, some, none};
 	}
 	if (!table->nr_metrics)
-		return jp_case_bad(p, "metric", "", "METRIC or METRIC:WORD/WORD");
+		return jp_case_refuse(p, "metric", "", "METRIC or METRIC:WORD/WORD");
 	table->metrics = metrics;
 	return 0;
 }
 
 /* Cuts ": RULE" off @text. Returns false if there is a colon without a rule. */
-static bool cut_rule(char *text, const char **rule)
+static bool split_off_rule(char *text, const char **rule)
 {
 	char *colon = strchr(text, ':');
 
@@ -65,14 +65,14 @@ static int open_table(struct jp_case_parser *p, char **parts, size_t count)
 	if (!p->in_table || p->in_rows)
 		p->first_table = p->store->cases.nr_tables - 1;
 	else if (table[-1].nr_columns != count - 1)
-		return jp_case_bad(p, "table", parts[0],
-				   "as many columns as the table above, whose rows it shares");
+		return jp_case_refuse(p, "table", parts[0],
+				      "as many columns as the table above, whose rows it shares");
 	p->in_table = true;
 	p->in_rows = false;
 	for (size_t i = 0; i < count - 1; i++) {
 		columns[i] = parts[i + 1];
-		if (!cut_rule(parts[i + 1], &rules[i]))
-			return jp_case_bad(p, "column", columns[i], "a rule after the colon");
+		if (!split_off_rule(parts[i + 1], &rules[i]))
+			return jp_case_refuse(p, "column", columns[i], "a rule after the colon");
 	}
 	table->study = p->study;
 	table->title = parts[0];
@@ -87,15 +87,15 @@ static int parse_cell(struct jp_case_parser *p, char *text, struct jp_table_cell
 {
 	const char *rule;
 
-	if (!cut_rule(text, &rule))
-		return jp_case_bad(p, "cell", text, "a rule after the colon");
+	if (!split_off_rule(text, &rule))
+		return jp_case_refuse(p, "cell", text, "a rule after the colon");
 	*cell = (struct jp_table_cell){text, rule};
 	if (strcmp(text, "impossible") == 0)
-		return rule ? 0 : jp_case_bad(p, "cell", text, "impossible: RULE");
+		return rule ? 0 : jp_case_refuse(p, "cell", text, "impossible: RULE");
 	if (strcmp(text, "-") == 0)
 		return 0;
 	if (!jp_case_name_ok(text, false))
-		return jp_case_bad(p, "case", text, "a case of this study, or -");
+		return jp_case_refuse(p, "case", text, "a case of this study, or -");
 	cell->name = jp_case_store_print(p->store, "%s/%s", p->study, text);
 	return cell->name ? 0 : jp_case_no_memory(p);
 }
@@ -124,9 +124,9 @@ static int add_row(struct jp_case_parser *p, char **parts, size_t count)
 	int ret = 0;
 
 	if (!p->in_table)
-		return jp_case_bad(p, "row", parts[0], "a table line above it");
+		return jp_case_refuse(p, "row", parts[0], "a table line above it");
 	if (count - 1 != cases->tables[p->first_table].nr_columns)
-		return jp_case_bad(p, "row", parts[0], "as many cases as the table has columns");
+		return jp_case_refuse(p, "row", parts[0], "as many cases as the table has columns");
 	p->in_rows = true;
 	for (size_t i = 0; !ret && i < count - 1; i++)
 		ret = parse_cell(p, parts[i + 1], &cells[i]);
@@ -142,15 +142,15 @@ static int parse_line(struct jp_case_parser *p, char *text, bool row)
 
 	for (part = strtok_r(text, "|", &save); part; part = strtok_r(NULL, "|", &save)) {
 		if (count == JP_CASE_WORDS)
-			return jp_case_bad(p, "cell", part, "at most 64 cells");
+			return jp_case_refuse(p, "cell", part, "at most 64 cells");
 		parts[count] = jp_case_trim(part);
 		if (!parts[count++][0])
-			return jp_case_bad(p, "cell", part, "text in each cell");
+			return jp_case_refuse(p, "cell", part, "text in each cell");
 	}
 	if (count < 2)
-		return jp_case_bad(p, row ? "row" : "table", text,
-				   row ? "row LABEL | CASE | CASE..."
-				       : "table TITLE | COLUMN | COLUMN...");
+		return jp_case_refuse(p, row ? "row" : "table", text,
+				      row ? "row LABEL | CASE | CASE..."
+					  : "table TITLE | COLUMN | COLUMN...");
 	return row ? add_row(p, parts, count) : open_table(p, parts, count);
 }
 

@@ -6,7 +6,8 @@
 
 #include "harness/case/case_parser.h"
 
-int jp_case_bad(struct jp_case_parser *p, const char *what, const char *found, const char *expected)
+int jp_case_refuse(struct jp_case_parser *p, const char *what, const char *found,
+		   const char *expected)
 {
 	return jp_fail(p->err, EINVAL, "%s:%u: %s '%s'; expected %s", p->file, p->line, what, found,
 		       expected);
@@ -53,7 +54,7 @@ int jp_case_words(struct jp_case_parser *p, char *text, char *words[JP_CASE_WORD
 
 	for (char *word = strtok_r(text, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
 		if (count == JP_CASE_WORDS)
-			return jp_case_bad(p, "word", word, "at most 64 words");
+			return jp_case_refuse(p, "word", word, "at most 64 words");
 		words[count++] = word;
 	}
 	return count;

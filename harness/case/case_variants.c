@@ -35,14 +35,14 @@ int jp_case_axis_line(struct jp_case_parser *p, char *text)
 	if (count < 0)
 		return count;
 	if (count < 2 || count > JP_CASE_VALUES + 1)
-		return jp_case_bad(p, "axis", count ? words[0] : "",
-				   "axis NAME VALUE..., at most 32 values");
+		return jp_case_refuse(p, "axis", count ? words[0] : "",
+				      "axis NAME VALUE..., at most 32 values");
 	for (int i = 0; i < count; i++)
 		if (!jp_case_name_ok(words[i], false))
-			return jp_case_bad(p, i ? "value" : "axis", words[i],
-					   "letters, digits, . _ + and -");
+			return jp_case_refuse(p, i ? "value" : "axis", words[i],
+					      "letters, digits, . _ + and -");
 	if (find_axis(p, words[0], strlen(words[0])))
-		return jp_case_bad(p, "second axis", words[0], "one of each name");
+		return jp_case_refuse(p, "second axis", words[0], "one of each name");
 	axis = jp_array_push(&p->axes, &p->nr_axes, &p->axes_capacity);
 	if (!axis)
 		return jp_case_no_memory(p);
@@ -52,7 +52,7 @@ int jp_case_axis_line(struct jp_case_parser *p, char *text)
 		return jp_case_no_memory(p);
 	for (int i = 1; i < count; i++) {
 		if (find_value(axis, words[i], strlen(words[i])))
-			return jp_case_bad(p, "second value", words[i], "each value once");
+			return jp_case_refuse(p, "second value", words[i], "each value once");
 		axis->values[axis->nr_values++] = words[i];
 	}
 	return 0;
@@ -84,7 +84,8 @@ static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis,
 	for (size_t length; text <= end; text += length + 1) {
 		length = measure_item(text, end);
 		if (!find_value(axis, text, length))
-			return jp_case_bad(p, "values", text, "values of that axis, with commas");
+			return jp_case_refuse(p, "values", text,
+					      "values of that axis, with commas");
 	}
 	return 0;
 }
@@ -101,8 +102,8 @@ static const struct jp_case_axis *parse_placeholder(struct jp_case_parser *p, co
 	*end = strchr(text, '}');
 	axis = *end ? find_axis(p, text + 1, (size_t)(*list - text - 1)) : NULL;
 	if (!axis)
-		jp_case_bad(p, "placeholder", text,
-			    "{AXIS}, {AXIS:VALUE,...} or {AXIS!VALUE,...} of an axis above");
+		jp_case_refuse(p, "placeholder", text,
+			       "{AXIS}, {AXIS:VALUE,...} or {AXIS!VALUE,...} of an axis above");
 	return axis;
 }
 
@@ -122,7 +123,7 @@ static int add_axis(struct jp_case_parser *p, const struct jp_case_axis *axis, c
 	size_t at = variants->nr_axes;
 
 	if (at == JP_CASE_AXES)
-		return jp_case_bad(p, "axis", axis->name, "at most 4 axes in a line");
+		return jp_case_refuse(p, "axis", axis->name, "at most 4 axes in a line");
 	variants->nr_axes++;
 	variants->axes[at].axis = axis;
 	if (*list != '}' && check_list(p, axis, list + 1, end))
@@ -131,7 +132,7 @@ static int add_axis(struct jp_case_parser *p, const struct jp_case_axis *axis, c
 		if (*list == '}' || is_listed(list + 1, end, axis->values[i]) == (*list == ':'))
 			variants->axes[at].values[variants->axes[at].nr_values++] = axis->values[i];
 	if (!variants->axes[at].nr_values)
-		return jp_case_bad(p, "axis", axis->name, "at least one of its values");
+		return jp_case_refuse(p, "axis", axis->name, "at least one of its values");
 	return 0;
 }
 
@@ -151,8 +152,8 @@ int jp_case_vary(struct jp_case_parser *p, const char *text)
 			return -EINVAL;
 		if (find_variant(&p->variants, axis) < p->variants.nr_axes) {
 			if (*list != '}')
-				return jp_case_bad(p, "values", text,
-						   "them where the axis first appears");
+				return jp_case_refuse(p, "values", text,
+						      "them where the axis first appears");
 			continue;
 		}
 		ret = add_axis(p, axis, list, end);
@@ -163,7 +164,7 @@ int jp_case_vary(struct jp_case_parser *p, const char *text)
 	p->made += count;
 	return p->made <= JP_CASE_LIMIT
 		       ? 0
-		       : jp_case_bad(p, "line", line, "at most 4096 cases and rows in a file");
+		       : jp_case_refuse(p, "line", line, "at most 4096 cases and rows in a file");
 }
 
 bool jp_case_next_variant(struct jp_case_parser *p)
@@ -187,7 +188,7 @@ static const char *get_current_value(struct jp_case_parser *p, const char **text
 	if (!axis)
 		return NULL;
 	if (at == p->variants.nr_axes) {
-		jp_case_bad(p, "placeholder", *text, "an axis that the first line varies");
+		jp_case_refuse(p, "placeholder", *text, "an axis that the first line varies");
 		return NULL;
 	}
 	*text = end + 1;
@@ -211,7 +212,7 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
 			length = strlen(from);
 		}
 		if (size + length > JP_CASE_LINE) {
-			jp_case_bad(p, "line", from, "at most 4096 bytes, axes replaced");
+			jp_case_refuse(p, "line", from, "at most 4096 bytes, axes replaced");
 			return NULL;
 		}
 		memcpy(line + size, from, length);
@@ -231,10 +232,10 @@ static int check_condition(struct jp_case_parser *p, const char *word)
 	const char *list = word + length + 1, *end = word + strlen(word);
 
 	if (!axis)
-		return jp_case_bad(p, "condition", word, "AXIS=VALUE,VALUE... of an axis above");
+		return jp_case_refuse(p, "condition", word, "AXIS=VALUE,VALUE... of an axis above");
 	at = find_variant(&p->variants, axis);
 	if (at == p->variants.nr_axes)
-		return jp_case_bad(p, "condition", word, "an axis that the first line varies");
+		return jp_case_refuse(p, "condition", word, "an axis that the first line varies");
 	if (check_list(p, axis, list, end))
 		return -EINVAL;
 	return is_listed(list, end, p->variants.axes[at].values[p->variants.axes[at].now]);
@@ -249,12 +250,12 @@ int jp_case_where(struct jp_case_parser *p, char **text)
 		return 1;
 	colon = strchr(line, ':');
 	if (!colon)
-		return jp_case_bad(p, "line", line, "where AXIS=VALUE,VALUE...: METRIC ...");
+		return jp_case_refuse(p, "line", line, "where AXIS=VALUE,VALUE...: METRIC ...");
 	*colon = '\0';
 	*text = colon + 1;
 	count = jp_case_words(p, line + 6, words);
 	if (!count)
-		return jp_case_bad(p, "condition", "", "AXIS=VALUE,VALUE...");
+		return jp_case_refuse(p, "condition", "", "AXIS=VALUE,VALUE...");
 	for (int i = 0; ret > 0 && i < count; i++)
 		ret = check_condition(p, words[i]);
 	return count < 0 ? count : ret;

@@ -20,7 +20,7 @@ static int compare_by_name(const void *a, const void *b)
 	return strcmp(((const struct jp_case *)a)->name, ((const struct jp_case *)b)->name);
 }
 
-void jp_cases_names(const struct jp_cases *cases, struct jp_arguments *names)
+void jp_cases_list_names(const struct jp_cases *cases, struct jp_arguments *names)
 {
 	for (size_t i = 0; i < cases->nr_cases; i++)
 		jp_arguments_add(names, "%s", cases->cases[i].name);

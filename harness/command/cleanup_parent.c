@@ -30,7 +30,7 @@ static int remove_folders(const char *command, int end)
 	return jp_survivor_status(command, waited);
 }
 
-bool jp_stay_behind(const char *command, int *status)
+bool jp_fork_and_clean_up(const char *command, int *status)
 {
 	struct jp_error err;
 	int end;
@@ -38,7 +38,7 @@ bool jp_stay_behind(const char *command, int *status)
 
 	*status = JP_EXIT_BROKEN;
 	if (pid < 0)
-		jp_command_broken(command, &err);
+		jp_command_fail(command, &err);
 	else if (pid > 0)
 		*status = remove_folders(command, end);
 	else
@@ -47,7 +47,7 @@ bool jp_stay_behind(const char *command, int *status)
 }
 
 /* Runs in the child, which can remove the folder even if SIGKILL ends the parent. */
-int jp_stay_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err)
+int jp_make_removable_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
 	static int made;
 	int ret = !path && made == MOST ? jp_fail(err, ENOSPC, "too many folders")

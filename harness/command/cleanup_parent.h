@@ -13,7 +13,7 @@
 
 /* Forks the child. Returns false in the child. Returns true in the parent after the child has
  * ended, or on errors; the caller must then exit with *@status. */
-bool jp_stay_behind(const char *command, int *status);
+bool jp_fork_and_clean_up(const char *command, int *status);
 /* Makes a run directory as jp_run_dir_make() does. The parent removes a temporary directory that
  * the child leaves behind. */
-int jp_stay_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err);
+int jp_make_removable_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err);

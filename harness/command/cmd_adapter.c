@@ -93,8 +93,8 @@ static bool judge_row(const char *way, int number, const char *dir, struct jp_sc
 	exit(jp_reading_end("adapter", status));
 }
 
-static bool check_way(struct jp_score_plan *plan, const struct jp_runner *runner, bool launches,
-		      int number)
+static bool check_way_of_starting(struct jp_score_plan *plan, const struct jp_runner *runner,
+				  bool launches, int number)
 {
 	struct jp_score score = {0};
 	struct jp_run_dir dir;
@@ -102,8 +102,8 @@ static bool check_way(struct jp_score_plan *plan, const struct jp_runner *runner
 	bool good = false;
 
 	plan->launches = launches;
-	if (jp_stay_folder(&dir, NULL, &err)) {
-		jp_command_broken("adapter", &err);
+	if (jp_make_removable_folder(&dir, NULL, &err)) {
+		jp_command_fail("adapter", &err);
 		return false;
 	}
 	plan->dir = dir.path;
@@ -124,13 +124,13 @@ static int check_protocol(struct jp_score_plan *plan, const struct jp_operands *
 	bool good;
 	int ret, status;
 
-	if (!jp_command_can_record("adapter", &status) || jp_stay_behind("adapter", &status))
+	if (!jp_command_can_record("adapter", &status) || jp_fork_and_clean_up("adapter", &status))
 		return status;
 	ret = jp_score_choose(plan, workload, &err);
 	if (ret == -ENOENT)
-		return jp_command_misused("adapter", "%s", err.text);
+		return jp_command_fail_usage("adapter", "%s", err.text);
 	if (ret)
-		return jp_command_broken("adapter", &err);
+		return jp_command_fail("adapter", &err);
 	printf("TAP version 13\n1..3\n");
 	ret = jp_profiler_version(plan->profiler, version, sizeof(version), &err);
 	if (ret) {
@@ -140,10 +140,10 @@ static int check_protocol(struct jp_score_plan *plan, const struct jp_operands *
 		return ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BAD;
 	}
 	printf("ok 1 version: %s\n", version);
-	if (jp_runner_open(&runner, jp_seed(), (const char *[]){plan->profiler, NULL}, &err))
-		return jp_command_broken("adapter", &err);
-	good = check_way(plan, &runner, false, 2);
-	good &= check_way(plan, &runner, true, 3);
+	if (jp_runner_open(&runner, jp_draw_seed(), (const char *[]){plan->profiler, NULL}, &err))
+		return jp_command_fail("adapter", &err);
+	good = check_way_of_starting(plan, &runner, false, 2);
+	good &= check_way_of_starting(plan, &runner, true, 3);
 	jp_runner_close(&runner);
 	jp_interrupt_die();
 	return good ? JP_EXIT_OK : JP_EXIT_BAD;
@@ -165,7 +165,7 @@ static int check_adapter(const char *name, char *workload)
 	int status;
 
 	if (!lines)
-		return jp_command_broken("adapter", &err);
+		return jp_command_fail("adapter", &err);
 	status = check_protocol(&plan, &(struct jp_operands){&workload, 1});
 	jp_arguments_free(&plan.globs);
 	jp_cases_free(lines);

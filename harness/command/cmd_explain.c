@@ -109,7 +109,7 @@ static int explain_file(const struct explain_request *request)
 	if (jp_reading_begin("explain", file, request->explain.elf, request->explain.root, &status))
 		return status;
 	if (jp_explain(file, &request->explain, &explanation, &err)) {
-		status = jp_command_broken("explain", &err);
+		status = jp_command_fail("explain", &err);
 	} else {
 		if (explanation.summary.cut_short)
 			fprintf(stderr, "jitproof explain: note: %s\n", err.text);

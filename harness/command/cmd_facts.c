@@ -80,7 +80,7 @@ static int ask_fact(const struct jp_fact *fact, unsigned int limit, bool as_json
 	/* Flush before the fork, otherwise the child would print the buffered output again. */
 	fflush(stdout);
 	if (jp_fact_ask(fact, limit, &answer, &err))
-		return jp_command_broken("facts", &err);
+		return jp_command_fail("facts", &err);
 	/* A probe gives one value unless its answer is a list. */
 	if (!answer.missing[0] && !answer.is_list && answer.count != 1)
 		jp_answer_missing(&answer, "a value: the probe gave %u", answer.count);

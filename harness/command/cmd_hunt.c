@@ -11,7 +11,7 @@
 #include "harness/command/command_line.h"
 
 /* Passes an option with its value on to the program ci/hunt, which checks the value. */
-static int pass_on(const struct jp_option *option, const char *text, struct jp_error *err)
+static int pass_option_on(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	jp_arguments_add(option->context, "%s", option->name);
 	jp_arguments_add(option->context, "%s", text);
@@ -21,21 +21,21 @@ static int pass_on(const struct jp_option *option, const char *text, struct jp_e
 static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *status)
 {
 	const struct jp_option options[] = {
-		{"--minutes", NULL, "N", .take = pass_on, .context = arguments,
+		{"--minutes", NULL, "N", .take = pass_option_on, .context = arguments,
 		 .help = "start no crossing after this time (10)"},
-		{"--crossings", NULL, "N", .take = pass_on, .context = arguments,
+		{"--crossings", NULL, "N", .take = pass_option_on, .context = arguments,
 		 .help = "end after so many crossings"},
-		{"--seed", NULL, "N", .take = pass_on, .context = arguments,
+		{"--seed", NULL, "N", .take = pass_option_on, .context = arguments,
 		 .help = "chooses the crossings and varies loop lengths (default: that of DIR, "
 			 "else a random one, which hunt prints)"},
-		{"-o", NULL, "DIR", .take = pass_on, .context = arguments,
+		{"-o", NULL, "DIR", .take = pass_option_on, .context = arguments,
 		 .help = "stores the progress, and continues from there (build/hunt)"},
-		{"--jobs", "-j", "N", .take = pass_on, .context = arguments,
+		{"--jobs", "-j", "N", .take = pass_option_on, .context = arguments,
 		 .help = "run N crossings at once (default: a CPU each)"},
-		{"--perf", NULL, "WANTED", .take = pass_on, .context = arguments,
+		{"--perf", NULL, "WANTED", .take = pass_option_on, .context = arguments,
 		 .help = "also cross with this perf, repeatable: a Debian suite, a version or "
 			 "installed (default: our own capture and inject alone)"},
-		{"--perf-dir", NULL, "DIR", .take = pass_on, .context = arguments,
+		{"--perf-dir", NULL, "DIR", .take = pass_option_on, .context = arguments,
 		 .help = "the folder of the suites' perfs (build/perf)"},
 		{0}};
 
@@ -73,12 +73,12 @@ static int hunt(int argc, char **argv)
 	if (!parse(&arguments, argc, argv, &status))
 		return status;
 	if (!program[0])
-		return jp_command_broken("hunt", &err);
+		return jp_command_fail("hunt", &err);
 	if (arguments.failed)
-		return jp_command_broken("hunt", &(struct jp_error){"no memory"});
+		return jp_command_fail("hunt", &(struct jp_error){"no memory"});
 	execvp("python3", arguments.list);
 	jp_fail(&err, errno, "python3: %s", strerror(errno));
-	return jp_command_broken("hunt", &err);
+	return jp_command_fail("hunt", &err);
 }
 
 static const struct jp_command hunt_command = {

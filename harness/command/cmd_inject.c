@@ -30,7 +30,7 @@ static int merge_dumps(const struct jp_inject_options *options)
 		ret = jp_injection_run(injection, &summary, print_message, NULL, &err);
 	jp_injection_close(injection);
 	if (ret)
-		return jp_command_broken("inject", &err);
+		return jp_command_fail("inject", &err);
 	jp_printable_put(stdout, options->output);
 	printf(": %" PRIu64 " jitdumps, %" PRIu64 " loads, %" PRIu64 " moves, %" PRIu64
 	       " bad records; anonymous executable records: %" PRIu64 " before, %" PRIu64

@@ -80,7 +80,7 @@ static int judge_folders(const struct jp_case_folders *folders, size_t plan,
 	}
 	status = jp_report_end(&report);
 	if (jp_report_written(&report, &err))
-		status = jp_command_broken("judge", &err);
+		status = jp_command_fail("judge", &err);
 	if (folders->count < plan) {
 		jp_report_cut_short(&report, "cases are missing that ktap.txt has announced");
 		status = JP_EXIT_BAD;
@@ -104,23 +104,23 @@ static int judge_dir(const char *dir, const char *expected, const char *results,
 	int status = JP_EXIT_BROKEN;
 
 	if (results && !(out = jp_new_file_stream(&file, results, &err)))
-		jp_command_broken("judge", &err);
+		jp_command_fail("judge", &err);
 	else if (jp_case_folders_find(&folders, dir)) {
 		jp_fail(&err, errno, "%s: %s", dir, strerror(errno));
-		jp_command_broken("judge", &err);
+		jp_command_fail("judge", &err);
 	} else if (!folders.count) {
 		jp_fail(&err, ENOENT,
 			"%s: no case is in it; expected a run directory or a case's folder", dir);
-		jp_command_broken("judge", &err);
+		jp_command_fail("judge", &err);
 	} else if (jp_reading_begin("judge", dir, expected, NULL, &status))
 		goto out;
 	else if (!(known = jp_cases_load(expected, &err)))
-		jp_command_broken("judge", &err);
+		jp_command_fail("judge", &err);
 	else
 		status = judge_folders(&folders, read_plan(dir), known, expected, screen, out);
-	if (status != JP_EXIT_BROKEN && out && jp_new_file_keep(&file, &err))
-		status = jp_command_broken("judge", &err);
-	jp_new_file_drop(&file);
+	if (status != JP_EXIT_BROKEN && out && jp_new_file_publish(&file, &err))
+		status = jp_command_fail("judge", &err);
+	jp_new_file_discard(&file);
 out:
 	jp_case_folders_free(&folders);
 	jp_cases_free(known);
@@ -129,7 +129,7 @@ out:
 
 /* Returns whether @path is a run directory. A perf.data may be a folder too, but then contains a
  * file that no run directory has. */
-static bool is_run(const char *path)
+static bool is_run_directory(const char *path)
 {
 	struct stat status;
 	char data[4096];
@@ -221,7 +221,7 @@ static int judge(int argc, char **argv)
 	}
 	/* Options that only a file can have go to jp_judge_file(), which rejects a run
 	 * directory. */
-	if (expected || results || verbose || (argc == 2 && is_run(file.file))) {
+	if (expected || results || verbose || (argc == 2 && is_run_directory(file.file))) {
 		jp_screen_begin(&screen, verbose);
 		screen.dir = file.file;
 		return judge_dir(file.file, expected, results, &screen);

@@ -28,7 +28,7 @@ static void report(struct linting *linting, const char *name, struct jp_lint_fin
 		   int failed, const struct jp_error *err)
 {
 	if (failed) {
-		linting->status = jp_command_broken("lint", err);
+		linting->status = jp_command_fail("lint", err);
 	} else {
 		if (linting->json)
 			jp_lint_json(&linting->out, name, findings);
@@ -110,7 +110,7 @@ static int lint_all(struct linting *linting, const struct jp_operands *files)
 	int status;
 
 	if (linting->pid && jp_lint_process_read(linting->pid, &linting->process, &err))
-		return jp_command_broken("lint", &err);
+		return jp_command_fail("lint", &err);
 	if (begin_reading(linting, files, &status))
 		return status;
 	if (linting->json) {
@@ -170,7 +170,7 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 		return JP_EXIT_OK;
 	}
 	if (!files.count && !linting->pid)
-		return jp_command_misused("lint", "expected FILE or --pid PID");
+		return jp_command_fail_usage("lint", "expected FILE or --pid PID");
 	linting->most = all ? SIZE_MAX : SHOWN;
 	return lint_all(linting, &files);
 }

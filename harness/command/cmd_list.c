@@ -63,7 +63,7 @@ static int list(int argc, char **argv)
 		jp_cases_free(cases);
 		return JP_EXIT_OK;
 	}
-	jp_cases_names(cases, &names);
+	jp_cases_list_names(cases, &names);
 	if (jp_globs_read(&globs, &words, &names, "case", &err)) {
 		fprintf(stderr, "jitproof list: %s\n", err.text);
 		jp_cases_free(cases);

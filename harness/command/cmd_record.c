@@ -53,7 +53,7 @@ static bool parse(struct record_request *request, int argc, char **argv, int *st
 		return false;
 	if (request->pid || request->command.count || request->options.system_wide)
 		return true;
-	*status = jp_command_misused("record", "expected --pid PID, -a or a command");
+	*status = jp_command_fail_usage("record", "expected --pid PID, -a or a command");
 	return false;
 }
 
@@ -180,7 +180,7 @@ static int record(int argc, char **argv)
 			status = reap_command(target.pid);
 	}
 	if (!session || finish_session(session, &request, &err)) {
-		jp_command_broken("record", &err);
+		jp_command_fail("record", &err);
 		return JP_EXIT_BAD;
 	}
 	if (caught) {

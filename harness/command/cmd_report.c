@@ -102,14 +102,14 @@ static int write_report(struct report_request *request, const struct jp_case_fol
 	jp_cleanup_free char *text = make_report(request, folders);
 
 	if (!text)
-		return jp_command_broken("report", &request->err);
+		return jp_command_fail("report", &request->err);
 	if (request->json)
 		fputs(text, out);
 	else
 		jp_page_write(out, text);
 	if (fflush(out) || ferror(out)) {
 		jp_fail(&request->err, EIO, "the report could not be written");
-		return jp_command_broken("report", &request->err);
+		return jp_command_fail("report", &request->err);
 	}
 	return jp_reading_end("report", JP_EXIT_OK);
 }
@@ -138,16 +138,16 @@ static int report(int argc, char **argv)
 	/* A perf.data may be a folder, too, but contains no case folder. */
 	if (jp_case_folders_find(&folders, request.input) && errno != ENOTDIR) {
 		jp_fail(&request.err, errno, "%s: %s", request.input, strerror(errno));
-		jp_command_broken("report", &request.err);
+		jp_command_fail("report", &request.err);
 	} else if (request.output &&
 		   !(out = jp_new_file_stream(&file, request.output, &request.err))) {
-		jp_command_broken("report", &request.err);
+		jp_command_fail("report", &request.err);
 	} else if (!jp_reading_begin("report", request.input, request.expected, NULL, &status)) {
 		status = write_report(&request, &folders, out);
 		if (status != JP_EXIT_BROKEN && request.output &&
-		    jp_new_file_keep(&file, &request.err))
-			status = jp_command_broken("report", &request.err);
-		jp_new_file_drop(&file);
+		    jp_new_file_publish(&file, &request.err))
+			status = jp_command_fail("report", &request.err);
+		jp_new_file_discard(&file);
 	}
 	jp_case_folders_free(&folders);
 	return status;

@@ -47,7 +47,7 @@ static bool parse(struct repro_request *request, int argc, char **argv, int *sta
 		{"--seed", .value = "N", .wide = &request->seed, .help = "the seed of that run"},
 		{0}};
 
-	request->seed = jp_seed();
+	request->seed = jp_draw_seed();
 	return jp_command_line(options, argc, argv, status);
 }
 
@@ -172,9 +172,10 @@ static int prepare_packing(struct packing *packing, const char *from, const char
 	packing->output = jp_new_file_open(&packing->file, packing->options->output, 0600, err);
 	/* Report a shortage of memory or disk space now, because judging resets the note about
 	 * it. */
-	ret = packing->output < 0 ? packing->output : jp_shortage(err->text, sizeof(err->text));
+	ret = packing->output < 0 ? packing->output
+				  : jp_shortage_describe(err->text, sizeof(err->text));
 	if (ret)
-		jp_new_file_drop(&packing->file);
+		jp_new_file_discard(&packing->file);
 	return ret;
 }
 
@@ -210,7 +211,7 @@ static int pack(struct packing *packing, const char *original, struct jp_error *
 
 static int report_status(int ret, const struct jp_error *err)
 {
-	return ret ? jp_command_broken("repro", err) : JP_EXIT_OK;
+	return ret ? jp_command_fail("repro", err) : JP_EXIT_OK;
 }
 
 /* Continues in a confined process, as jp_reading_begin() does. Returns as it does. */
@@ -233,8 +234,8 @@ static bool begin_reading(const struct packing *packing, const char *original, i
 
 /* Packs the case's folder in @from. @stage: an empty folder for the copy. Returns the exit
  * status. */
-static int pack_from(const struct repro_request *options, const struct jp_cases *cases,
-		     const char *from, const char *stage)
+static int pack_case_folder(const struct repro_request *options, const struct jp_cases *cases,
+			    const char *from, const char *stage)
 {
 	static struct packing packing;
 	struct jp_error err = {""};
@@ -271,27 +272,27 @@ static int repro(int argc, char **argv)
 		jp_cleanup_arguments struct jp_arguments names = {0};
 		char hint[120];
 
-		jp_cases_names(cases, &names);
+		jp_cases_list_names(cases, &names);
 		jp_fail(&err, ENOENT, "no case '%s'%s", options.name,
 			jp_globs_hint(options.name, &names, hint, sizeof(hint)));
 		fprintf(stderr, "jitproof repro: %s (see jitproof list)\n", err.text);
 		jp_cases_free(cases);
 		return JP_EXIT_USAGE;
 	}
-	if (cases && jp_stay_behind("repro", &status)) {
+	if (cases && jp_fork_and_clean_up("repro", &status)) {
 		jp_cases_free(cases);
 		return status;
 	}
 	ret = cases ? 0 : -EINVAL;
 	if (!ret && !options.from)
-		ret = jp_stay_folder(&ran, NULL, &err)
+		ret = jp_make_removable_folder(&ran, NULL, &err)
 			      ?: run_first(&options, jp_cases_find(cases, options.name), &ran,
 					   &err);
-	ret = ret ?: jp_stay_folder(&work, NULL, &err);
+	ret = ret ?: jp_make_removable_folder(&work, NULL, &err);
 	status = report_status(ret, &err);
 	if (!ret)
-		status = pack_from(&options, cases, options.from ? options.from : ran.path,
-				   work.path);
+		status = pack_case_folder(&options, cases, options.from ? options.from : ran.path,
+					  work.path);
 	if (ran.path[0])
 		jp_run_dir_remove(ran.path);
 	if (work.path[0])

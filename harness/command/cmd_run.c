@@ -66,7 +66,7 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 			 "every case was tried"},
 		{0}};
 
-	request->seed = jp_seed();
+	request->seed = jp_draw_seed();
 	request->jobs = 1;
 	request->readers = "own";
 	if (!jp_command_line(options, argc, argv, status))
@@ -226,7 +226,7 @@ static int run_plan(const struct run_request *options, const struct jp_cases *ca
 
 	if (open_runner(options, cases, &runner, &err) ||
 	    jp_jobs_open(&jobs, &runner, plan, options->jobs, &err))
-		jp_command_broken("run", &err);
+		jp_command_fail("run", &err);
 	else
 		there = run_all(options, cases, judge, &jobs, dir);
 	jp_jobs_close(&jobs);
@@ -270,7 +270,7 @@ static int run_cases(const struct run_request *options, const struct jp_cases *c
 
 	ret = jp_run_judge_start(&judge, &start, &status, &err);
 	if (ret < 0)
-		jp_command_broken("run", &err);
+		jp_command_fail("run", &err);
 	return ret ? status : run_plan(options, cases, plan, &judge, &dir);
 }
 
@@ -281,7 +281,7 @@ static int run_wanted(struct run_request *options, const struct jp_cases *cases)
 	struct jp_error err = {""};
 	size_t plan = 0;
 
-	jp_cases_names(cases, &names);
+	jp_cases_list_names(cases, &names);
 	/* A GLOB that matches no case is an error, even among good ones: a misspelling must not
 	 * cause a smaller run. */
 	if (jp_globs_read(&options->globs, &options->words, &names, "case", &err)) {

@@ -75,19 +75,20 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		 .help = JP_GLOB_HELP " (default: all)"},
 		{0}};
 
-	request->seed = jp_seed();
+	request->seed = jp_draw_seed();
 	if (!jp_command_line(options, argc, argv, status))
 		return false;
 	if (plan->launches && request->attaches) {
-		*status = jp_command_misused("score", "--launch does not go with --attach");
+		*status = jp_command_fail_usage("score", "--launch does not go with --attach");
 		return false;
 	}
 	if (request->unjudged && !request->output) {
-		*status = jp_command_misused("score", "--no-judge needs -o DIR");
+		*status = jp_command_fail_usage("score", "--no-judge needs -o DIR");
 		return false;
 	}
 	if (request->kept && request->wanted.count) {
-		*status = jp_command_misused("score", "--again judges all that was kept: no SCENE");
+		*status = jp_command_fail_usage("score",
+						"--again judges all that was kept: no SCENE");
 		return false;
 	}
 	return true;
@@ -123,7 +124,7 @@ static int run_profilers(struct score_request *request, const struct jp_runner *
 		ret = ret ?: jp_score_take(&request->plan, runner, &scores[i], &err);
 		jp_progress_clear();
 		if (ret)
-			jp_command_broken("score", &err);
+			jp_command_fail("score", &err);
 	}
 	return ret;
 }
@@ -185,7 +186,7 @@ static int rejudge(const struct score_request *request, const struct jp_case_fol
 
 	if (jp_score_again(&folders[0], &scores[0], &err) ||
 	    jp_score_again(&folders[1], &scores[1], &err)) {
-		status = jp_command_broken("score", &err);
+		status = jp_command_fail("score", &err);
 	} else {
 		again.profilers[1] = folders[1].count ? scores[1].profiler : NULL;
 		print_scores(&again, scores);
@@ -207,7 +208,7 @@ static int judge_again(const struct score_request *request)
 
 	if (find_kept(request->kept, folders) || !folders[0].count) {
 		jp_fail(&err, ENOENT, "%s: no case is in it", request->kept);
-		jp_command_broken("score", &err);
+		jp_command_fail("score", &err);
 	} else if (!jp_reading_begin("score", request->kept, NULL, NULL, &status))
 		status = jp_reading_end("score", rejudge(request, folders));
 	jp_case_folders_free(&folders[0]);
@@ -224,12 +225,12 @@ static int run_and_judge(struct score_request *request)
 	struct jp_run_dir dir;
 	int ret, status;
 
-	if (!jp_command_can_record("score", &status) || jp_stay_behind("score", &status))
+	if (!jp_command_can_record("score", &status) || jp_fork_and_clean_up("score", &status))
 		return status;
 	if (jp_runner_open(&runner, request->seed, request->profilers, &err) ||
-	    jp_stay_folder(&dir, request->output, &err)) {
+	    jp_make_removable_folder(&dir, request->output, &err)) {
 		jp_runner_close(&runner);
-		return jp_command_broken("score", &err);
+		return jp_command_fail("score", &err);
 	}
 	ret = run_profilers(request, &runner, &dir, scores);
 	/* After an interruption, judge the scenes that were run. A further signal ends the
@@ -255,12 +256,12 @@ static int list_or_run(struct score_request *request)
 	const int ret = jp_score_choose(&request->plan, &request->wanted, &err);
 
 	if (ret == -ENOENT)
-		return jp_command_misused("score", "%s (see --list)", err.text);
+		return jp_command_fail_usage("score", "%s (see --list)", err.text);
 	if (ret)
-		return jp_command_broken("score", &err);
+		return jp_command_fail("score", &err);
 	if (!request->lists)
 		return run_and_judge(request);
-	return jp_score_list(&request->plan, stdout, &err) ? jp_command_broken("score", &err)
+	return jp_score_list(&request->plan, stdout, &err) ? jp_command_fail("score", &err)
 							   : JP_EXIT_OK;
 }
 
@@ -285,7 +286,7 @@ static int score(int argc, char **argv)
 		request.plan.ran = print_unjudged;
 	request.plan.lines = lines = jp_score_lines(request.scenes, &err);
 	if (!lines)
-		return jp_command_broken("score", &err);
+		return jp_command_fail("score", &err);
 	status = list_or_run(&request);
 	jp_arguments_free(&request.plan.globs);
 	jp_cases_free(lines);

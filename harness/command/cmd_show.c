@@ -52,7 +52,7 @@ static int show_folder(const char *folder, struct jp_error *err)
 		return status;
 	cases = jp_case_folder_definition(folder, err);
 	if (!cases)
-		return jp_command_broken("show", err);
+		return jp_command_fail("show", err);
 	jp_case_folder_judge(&cases->cases[0], folder, &result);
 	jp_story_print(&result, folder, width);
 	jp_findings_free(&result.findings);
@@ -78,11 +78,11 @@ static int show(int argc, char **argv)
 	if (!jp_command_line(options, argc, argv, &status))
 		return status;
 	if (!dir && jp_run_dir_newest(newest, sizeof(newest), &err))
-		return jp_command_misused("show", "%s", err.text);
+		return jp_command_fail_usage("show", "%s", err.text);
 	dir = dir ?: newest;
 	if (jp_case_folders_find(&folders, dir)) {
 		jp_fail(&err, errno, "%s: %s", dir, strerror(errno));
-		return jp_command_broken("show", &err);
+		return jp_command_fail("show", &err);
 	}
 	folder = find_case(&folders, dir, (char *)name, &err);
 	if (folder) {

@@ -44,7 +44,7 @@ static bool parse(struct trace_request *request, int argc, char **argv, int *sta
 	request->program.command = request->command.list;
 	if (request->program.pid || request->command.count)
 		return true;
-	*status = jp_command_misused("trace", "expected --pid PID or a command");
+	*status = jp_command_fail_usage("trace", "expected --pid PID or a command");
 	return false;
 }
 
@@ -105,13 +105,13 @@ static int trace_to_file(struct trace_request *request, struct jp_error *err)
 	failed = trace_program(request, err);
 	if (fclose(request->out) && !failed)
 		failed = jp_fail(err, errno, "%s: %s", request->output, strerror(errno));
-	failed = failed ?: jp_new_file_keep(&file, err);
-	jp_new_file_drop(&file);
+	failed = failed ?: jp_new_file_publish(&file, err);
+	jp_new_file_discard(&file);
 	return failed;
 }
 
 /* Runs in the tracing process and does the command's work. @context: the struct trace_request. */
-static int act(void *context)
+static int trace_with_request(void *context)
 {
 	struct trace_request *request = context;
 	struct jp_error err = {""};
@@ -119,7 +119,7 @@ static int act(void *context)
 
 	jp_comparison_free(&request->comparison);
 	if (failed)
-		return jp_command_broken("trace", &err);
+		return jp_command_fail("trace", &err);
 	return request->comparison.wrong ? JP_EXIT_BAD : JP_EXIT_OK;
 }
 
@@ -132,7 +132,7 @@ static int trace(int argc, char **argv)
 	if (!parse(&request, argc, argv, &status))
 		return status;
 	request.program.context = &request;
-	return jp_trace_guarded("trace", act, &request);
+	return jp_trace_guarded("trace", trace_with_request, &request);
 }
 
 static const struct jp_command trace_command = {

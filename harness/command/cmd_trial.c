@@ -173,7 +173,7 @@ static void write_result(const struct trial_request *request)
 	jp_json_end(&json);
 }
 
-static int act(void *context)
+static int run_trial(void *context)
 {
 	struct trial_request *request = context;
 	const struct jp_tally *whole = &request->tallies[RUNS - 1];
@@ -184,7 +184,7 @@ static int act(void *context)
 	for (size_t i = first; i < RUNS && !failed; i++)
 		failed = run_once(request, &runs[i], &err);
 	if (failed)
-		return failed == -ECANCELED ? JP_EXIT_SKIPPED : jp_command_broken("trial", &err);
+		return failed == -ECANCELED ? JP_EXIT_SKIPPED : jp_command_fail("trial", &err);
 	jp_cells_add_run(&request->cells, whole);
 	for (size_t i = first; i < RUNS - 1; i++)
 		jp_cells_add_killed(&request->cells, &request->tallies[i], whole, runs[i].map_name,
@@ -224,11 +224,11 @@ static int trial(int argc, char **argv)
 		return JP_EXIT_OK;
 	}
 	if (!request.command.count && !request.pid)
-		return jp_command_misused("trial", "expected --pid PID, a command or a runtime");
+		return jp_command_fail_usage("trial", "expected --pid PID, a command or a runtime");
 	if (request.command.count == 1)
 		script = request.script = jp_runtime_script(request.command.list[0]);
 	request.once |= request.pid > 0;
-	return jp_trace_guarded("trial", act, &request);
+	return jp_trace_guarded("trial", run_trial, &request);
 }
 
 static const struct jp_command trial_command = {

@@ -174,7 +174,7 @@ static bool parse(int argc, char **argv, int *status)
 	if (!jp_command_line(options, argc, argv, status))
 		return false;
 	if (!request.workload) {
-		*status = jp_command_misused("workload", "expected NAME");
+		*status = jp_command_fail_usage("workload", "expected NAME");
 		return false;
 	}
 	request.setup.resumed = resumed != 0;
@@ -205,7 +205,7 @@ static int open_truth(const char *path, bool resumed, char *option, size_t size)
 		}
 	}
 	if (ret)
-		jp_command_broken("workload", &err);
+		jp_command_fail("workload", &err);
 	return ret;
 }
 

@@ -38,7 +38,7 @@ bool jp_command_line(const struct jp_option *options, int argc, char **argv, int
 	if (ret > 0)
 		print_help(jp_registry_find(JP_COMMAND, argv[0]), options);
 	else if (ret)
-		*status = jp_command_misused(argv[0], "%s", err.text);
+		*status = jp_command_fail_usage(argv[0], "%s", err.text);
 	return !ret;
 }
 
@@ -54,7 +54,7 @@ bool jp_command_can_record(const char *command, int *status)
 	return false;
 }
 
-int jp_command_misused(const char *name, const char *fmt, ...)
+int jp_command_fail_usage(const char *name, const char *fmt, ...)
 {
 	const struct jp_command *command = jp_registry_find(JP_COMMAND, name);
 	va_list ap;
@@ -67,13 +67,13 @@ int jp_command_misused(const char *name, const char *fmt, ...)
 	return JP_EXIT_USAGE;
 }
 
-int jp_command_broken(const char *command, const struct jp_error *err)
+int jp_command_fail(const char *command, const struct jp_error *err)
 {
 	fprintf(stderr, "jitproof %s: %s\n", command, err->text);
 	return JP_EXIT_BROKEN;
 }
 
-uint64_t jp_seed(void)
+uint64_t jp_draw_seed(void)
 {
 	uint64_t seed;
 

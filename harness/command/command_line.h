@@ -15,11 +15,11 @@ void jp_command_complete(const struct jp_command *command, int argc, char **argv
  * records would name wrong processes, prints that and sets *@status. */
 bool jp_command_can_record(const char *command, int *status);
 /* Prints a message about an error in the command line of @command. Returns JP_EXIT_USAGE. */
-int jp_command_misused(const char *command, const char *fmt, ...)
+int jp_command_fail_usage(const char *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Prints why @command failed. Returns JP_EXIT_BROKEN. */
-int jp_command_broken(const char *command, const struct jp_error *err);
+int jp_command_fail(const char *command, const struct jp_error *err);
 /* Help text of operands that jp_globs_read() reads. */
 #define JP_GLOB_HELP "a name, a part of names, or a pattern of whole names"
 /* Returns a random seed, short enough to type again. */
-uint64_t jp_seed(void);
+uint64_t jp_draw_seed(void);

@@ -124,7 +124,7 @@ static const char *judge_cause(const struct truth_causes *all, size_t i)
 	return found <= count_explained(all) ? "covered" : "missed";
 }
 
-static bool is_agreed(const struct truth_causes *all)
+static bool do_causes_agree(const struct truth_causes *all)
 {
 	for (size_t i = 0; jp_cause_at(i); i++) {
 		const char *verdict = judge_cause(all, i);
@@ -138,7 +138,7 @@ static bool is_agreed(const struct truth_causes *all)
 static bool print_comparison(const struct truth_causes *all)
 {
 	struct jp_json json;
-	const bool agree = is_agreed(all);
+	const bool agree = do_causes_agree(all);
 
 	if (all->json) {
 		jp_json_begin(&json, stdout);

@@ -190,17 +190,17 @@ static int judge_capture(struct judgement *judgement, const struct jp_judge_requ
 	if (!ret && judgement->report.summary.cut_short)
 		fprintf(stderr, "jitproof judge: note: %s\n", err->text);
 	if (judgement->stacks && (ferror(judgement->stacks) | fclose(judgement->stacks))) {
-		jp_new_file_drop(&judgement->stacks_file);
+		jp_new_file_discard(&judgement->stacks_file);
 		return ret ?: jp_fail(err, EIO, "%s: cannot be written", options->stacks);
 	}
 	/* Keep the stacks of the readable part of a damaged file. */
-	if (judgement->stacks && jp_new_file_keep(&judgement->stacks_file, ret ? NULL : err))
+	if (judgement->stacks && jp_new_file_publish(&judgement->stacks_file, ret ? NULL : err))
 		return ret ?: -EIO;
 	if (ret && !*err->text)
 		return jp_fail(err, -ret, "%s: %s", options->file, strerror(-ret));
 	if (!ret)
 		jp_file_figures_total(judgement->report.figures, &judgement->report.total);
-	return ret ?: jp_shortage(err->text, sizeof(err->text));
+	return ret ?: jp_shortage_describe(err->text, sizeof(err->text));
 }
 
 static int check_limit(const struct judgement *judgement, const struct jp_judge_request *options)
@@ -220,12 +220,12 @@ int jp_judge_file(const struct jp_judge_request *options, bool confined)
 
 	if (options->stacks &&
 	    !(judgement.stacks = jp_new_file_stream(&judgement.stacks_file, options->stacks, &err)))
-		return jp_command_broken("judge", &err);
+		return jp_command_fail("judge", &err);
 	if (confined &&
 	    jp_reading_begin("judge", options->file, options->elf, options->root, &status))
 		return status;
 	if (judge_capture(&judgement, options, &err)) {
-		status = jp_command_broken("judge", &err);
+		status = jp_command_fail("judge", &err);
 	} else {
 		if (options->json)
 			jp_file_report_json(&judgement.report);

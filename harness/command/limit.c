@@ -38,6 +38,6 @@ int jp_limit_check(const struct jp_limit *limit, const char *command, const char
 		return JP_EXIT_OK;
 	jp_fail(&over, 0, "%s: %s is %.17g%s, above %.17g", file, limit->name, value,
 		limit->percent ? " %" : "", limit->above);
-	jp_command_broken(command, &over);
+	jp_command_fail(command, &over);
 	return JP_EXIT_BAD;
 }

@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	fill_standard_descriptors();
 	if (!has_stack())
 		return JP_EXIT_BROKEN;
-	jp_interrupt_inherited();
+	jp_interrupt_reset_inherited();
 	jp_interrupt_ignore_size_limit();
 	if (!jp_registry_next(JP_COMMAND, NULL)) {
 		fputs("jitproof: no command is registered: the build is broken\n", stderr);

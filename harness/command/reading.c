@@ -11,7 +11,7 @@ bool jp_reading_begin_with(const char *command, const struct jp_confine *confine
 	int ret = jp_confine_enter(confine, status, &err);
 
 	if (ret < 0)
-		*status = jp_command_broken(command, &err);
+		*status = jp_command_fail(command, &err);
 	return ret;
 }
 
@@ -19,7 +19,9 @@ bool jp_reading_begin(const char *command, const char *input, const char *folder
 		      int *status)
 {
 	const struct jp_confine confine = {
-		.readable = {.input = input, .folders = {folder, other}, .harmless = jp_harmless},
+		.readable = {.input = input,
+			     .folders = {folder, other},
+			     .harmless = jp_file_may_be_shown},
 	};
 
 	return jp_reading_begin_with(command, &confine, status);
@@ -29,5 +31,6 @@ int jp_reading_end(const char *command, int status)
 {
 	struct jp_error err;
 
-	return jp_shortage(err.text, sizeof(err.text)) ? jp_command_broken(command, &err) : status;
+	return jp_shortage_describe(err.text, sizeof(err.text)) ? jp_command_fail(command, &err)
+								: status;
 }

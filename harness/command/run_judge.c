@@ -77,7 +77,7 @@ static int keep_page(struct jp_report *report, const char *dir, struct jp_new_fi
 		return failed;
 	fclose(report->html);
 	report->html = NULL;
-	return jp_new_file_keep(page, err);
+	return jp_new_file_publish(page, err);
 }
 
 static int end_report(struct jp_report *report, const char *dir, int junit,
@@ -93,7 +93,7 @@ static int end_report(struct jp_report *report, const char *dir, int junit,
 	if (!report->unjudged && !report->junit)
 		status = JP_EXIT_BROKEN;
 	if (keep_page(report, dir, page, &err))
-		status = jp_command_broken("run", &err);
+		status = jp_command_fail("run", &err);
 	return status;
 }
 
@@ -104,7 +104,7 @@ static void cut_report_short(struct jp_report *report, const char *dir, const ch
 
 	jp_report_cut_short(report, why);
 	if (keep_page(report, dir, page, &err))
-		jp_command_broken("run", &err);
+		jp_command_fail("run", &err);
 }
 
 /* Handles the runner's requests until the runner ends. Returns the exit status of the judge
@@ -140,7 +140,7 @@ static int serve_runner(const struct jp_run_start *start, int channel, struct jp
 	}
 	if (!whole)
 		cut_report_short(report, dir, "the runner is gone", page);
-	jp_new_file_drop(page);
+	jp_new_file_discard(page);
 	jp_report_free(report);
 	return JP_EXIT_OK;
 }
@@ -202,7 +202,7 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 	}
 	if (ret < 0) {
 		jp_survivor_end();
-		*status = clean_up((void *)start, jp_command_broken("run", err));
+		*status = clean_up((void *)start, jp_command_fail("run", err));
 	}
 	return 1;
 }

@@ -10,7 +10,7 @@
 struct jp_trace_options jp_trace_defaults(void)
 {
 	return (struct jp_trace_options){
-		.seed = jp_seed(), .bursts = 50, .steps = 2000, .interval_ms = 20};
+		.seed = jp_draw_seed(), .bursts = 50, .steps = 2000, .interval_ms = 20};
 }
 
 const struct jp_option *jp_trace_rows(void *context)
@@ -38,7 +38,7 @@ int jp_trace_guarded(const char *command, int (*act)(void *context), void *conte
 	const pid_t pid = jp_survivor_fork_alone(&err);
 
 	if (pid < 0)
-		return jp_command_broken(command, &err);
+		return jp_command_fail(command, &err);
 	if (pid)
 		return jp_survivor_status(command, jp_survivor_wait_alone());
 	jp_interrupt_watch();

@@ -43,16 +43,16 @@ int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *jud
 	struct jp_error err = {""};
 	char dir[4096];
 
-	if (jp_stay_behind(request->command, &status))
+	if (jp_fork_and_clean_up(request->command, &status))
 		return status;
-	if (jp_stay_folder(&run, request->keep, &err))
-		return jp_command_broken(request->command, &err);
+	if (jp_make_removable_folder(&run, request->keep, &err))
+		return jp_command_fail(request->command, &err);
 	if (!jp_run_dir_case(&run, "truth/gathered", dir, sizeof(dir), &err) &&
 	    !jp_gather(ask, dir, &err) &&
 	    !jp_reading_begin(request->command, input, dir, NULL, &status))
 		status = judge(request, dir, &err);
 	if (*err.text)
-		status = jp_command_broken(request->command, &err);
+		status = jp_command_fail(request->command, &err);
 	if (!request->keep)
 		jp_run_dir_remove(run.path);
 	jp_interrupt_die();

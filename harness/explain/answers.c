@@ -43,7 +43,7 @@ static uint64_t count_repairs(const struct jp_blamed *cause, const struct jp_cau
 	return repairs;
 }
 
-static bool repairs_others(const struct jp_blamed *cause)
+static bool repairs_other_causes(const struct jp_blamed *cause)
 {
 	bool repairs = false;
 
@@ -56,7 +56,7 @@ static bool repairs_others(const struct jp_blamed *cause)
  * it, if there is such a cause. */
 static void find_cause_above(const struct jp_explanation *explanation, struct jp_blamed *cause)
 {
-	if (repairs_others(cause))
+	if (repairs_other_causes(cause))
 		return;
 	for (size_t i = 0; i < explanation->nr_accused; i++) {
 		const struct jp_blamed *above = &explanation->causes[i];

@@ -102,7 +102,7 @@ void jp_blame_remedy(struct jp_blame *blame, const char *fmt, ...)
 	va_end(ap);
 }
 
-void jp_blame_repairs(struct jp_blame *blame, const char *id, uint64_t samples)
+void jp_blame_note_repair(struct jp_blame *blame, const char *id, uint64_t samples)
 {
 	blame->repaired = jp_cause_find(id);
 	blame->repairs += samples;
@@ -162,7 +162,7 @@ static void split_samples(struct jp_blame *blame)
 	blame->samples = jp_max(blame->stacks, blame->samples);
 }
 
-static uint64_t count_once(const struct jp_blame *blame, uint64_t samples)
+static uint64_t count_each_sample_once(const struct jp_blame *blame, uint64_t samples)
 {
 	return samples - jp_min(blame->again, samples);
 }
@@ -186,10 +186,10 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, siz
 			last->cause = blame->cause;
 			last->places = &blames->list[i];
 		}
-		last->samples += count_once(blame, blame->samples);
-		last->names += count_once(blame, blame->names);
+		last->samples += count_each_sample_once(blame, blame->samples);
+		last->names += count_each_sample_once(blame, blame->names);
 		last->stacks += blame->cause->costs == JP_COSTS_STACKS
-					? count_once(blame, blame->stacks)
+					? count_each_sample_once(blame, blame->stacks)
 					: blame->stacks;
 		last->absent += blame->absent;
 		last->nr_places++;

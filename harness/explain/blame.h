@@ -59,7 +59,7 @@ void jp_blame_evidence(struct jp_blame *blame, const char *fmt, ...)
 void jp_blame_remedy(struct jp_blame *blame, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Notes that the remedy of @blame restores the stacks of @samples that the cause @id breaks. */
-void jp_blame_repairs(struct jp_blame *blame, const char *id, uint64_t samples);
+void jp_blame_note_repair(struct jp_blame *blame, const char *id, uint64_t samples);
 void jp_blames_free(struct jp_blames *blames);
 
 /* One cause in all its places, the worst place first. */

@@ -72,7 +72,7 @@ static bool is_this_machine(const struct jp_changed_files *files, const struct j
 	return false;
 }
 
-static bool is_before(const struct timespec *one, const struct timespec *other)
+static bool is_earlier(const struct timespec *one, const struct timespec *other)
 {
 	return one->tv_sec < other->tv_sec ||
 	       (one->tv_sec == other->tv_sec && one->tv_nsec < other->tv_nsec);
@@ -87,7 +87,7 @@ static bool had_another_file(const struct jp_changed_files *files, const struct 
 	struct stat st;
 
 	return stat_recorded_path(files, mapping, &st) && st.st_ino != mapping->ino &&
-	       is_before(&st.st_ctim, &files->recorded) && is_this_machine(files, mapping);
+	       is_earlier(&st.st_ctim, &files->recorded) && is_this_machine(files, mapping);
 }
 
 static bool is_changed(const struct jp_changed_files *files, const struct jp_mapping *mapping)

@@ -161,9 +161,9 @@ static struct jp_culprit *find_culprit(const struct jp_culprits *culprits, const
 
 /* Returns the culprit that broke chains which end at @here, or NULL. It must be emitted code if
  * @lacking is, else code of a file. */
-static const struct jp_culprit *find_breaker(const struct jp_culprits *culprits,
-					     const struct jp_end *here,
-					     const struct jp_culprit *lacking)
+static const struct jp_culprit *find_breaking_culprit(const struct jp_culprits *culprits,
+						      const struct jp_end *here,
+						      const struct jp_culprit *lacking)
 {
 	const bool emitted = lacking->code == JP_CODE_EMITTED;
 	const struct jp_culprit *breaker;
@@ -188,7 +188,7 @@ void jp_culprits_join(const struct jp_ends *ends, struct jp_culprits *culprits)
 
 		if (!lacking || !lacking->lacks)
 			continue;
-		breaker = find_breaker(culprits, &ends->list[key >> 32], lacking);
+		breaker = find_breaking_culprit(culprits, &ends->list[key >> 32], lacking);
 		if (breaker == lacking)
 			lacking->both += *samples;
 		else if (breaker)

@@ -76,7 +76,7 @@ static bool is_possible(uint64_t addr)
 
 /* Returns whether the frames are so far apart that they cannot all be one JIT's code. They are no
  * garbage either, which rarely contains three possible addresses. */
-static bool is_far(const struct jp_stack *stack)
+static bool is_spread_too_far(const struct jp_stack *stack)
 {
 	enum { LEAST = 3 };
 	const uint64_t far = UINT64_C(1) << 40;
@@ -106,7 +106,7 @@ static bool is_unknown(struct jp_codes *codes, const struct jp_places_process *p
 enum { PERIODS = 4 };
 
 /* Returns whether the outer half of @stack, or more, repeats a sequence of a few addresses. */
-static bool is_circle(const struct jp_stack *stack)
+static bool repeats_in_circle(const struct jp_stack *stack)
 {
 	for (uint64_t period = 1; period <= PERIODS; period++) {
 		uint64_t i = stack->count;
@@ -150,7 +150,7 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 		ending->addr = stack->frames[0];
 		if (stack->count > 1 && is_possible(stack->frames[1]))
 			ending->next = stack->frames[1];
-		ending->far = is_far(stack) && is_unknown(codes, process, stack);
+		ending->far = is_spread_too_far(stack) && is_unknown(codes, process, stack);
 		return;
 	}
 	ending->addr = stack->frames[nr_good - 1];
@@ -165,7 +165,8 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 		ending->kind = JP_END_FULL;
 	else
 		ending->kind = JP_END_HERE;
-	ending->circle = ending->kind == JP_END_FULL && code == JP_CODE_EMITTED && is_circle(stack);
+	ending->circle =
+		ending->kind == JP_END_FULL && code == JP_CODE_EMITTED && repeats_in_circle(stack);
 	ending->recursion = ending->kind == JP_END_HERE && ending->emitted && is_recursion(stack);
 }
 

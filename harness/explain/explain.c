@@ -128,7 +128,7 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 		ret = rank_causes(reading->explanation, err);
 	if (ret && !*err->text)
 		return jp_fail(err, -ret, "%s: %s", path, strerror(-ret));
-	return ret ?: jp_shortage(err->text, sizeof(err->text));
+	return ret ?: jp_shortage_describe(err->text, sizeof(err->text));
 }
 
 /* Returns the time at which the file @path was last written; 0: unknown. */

@@ -130,7 +130,7 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 /* Returns whether the code keeps no frame pointers. Prologues, epilogues and a few hand-written
  * functions occur everywhere; a file that states that it keeps frame pointers needs more
  * evidence. */
-static bool keeps_none(const struct jp_culprit *culprit)
+static bool lacks_frame_pointers(const struct jp_culprit *culprit)
 {
 	enum { SOME = 10, MANY = 3 };
 	const uint64_t all = culprit->broken + culprit->passing;
@@ -141,7 +141,7 @@ static bool keeps_none(const struct jp_culprit *culprit)
 /* Returns whether a healthy program has as many broken chains in the code of @culprit. On most
  * systems libc has no frame pointers, and every program calls it, mostly at its start, in less than
  * a twentieth of its samples. */
-static bool is_usual(const struct jp_culprit *culprit, uint64_t samples)
+static bool is_usual_share(const struct jp_culprit *culprit, uint64_t samples)
 {
 	enum { SOME = 20, FEW = 5 };
 	/* Few samples prove little: accept a larger share as usual. */
@@ -171,10 +171,10 @@ static void judge_culprit(struct jp_culprit *culprit)
 {
 	const bool emitted = culprit->code == JP_CODE_EMITTED;
 
-	culprit->breaks = keeps_none(culprit);
+	culprit->breaks = lacks_frame_pointers(culprit);
 	/* Leaves of libc lack their callers on most systems. */
 	culprit->lacks = emitted ? lacks_callers(culprit) : culprit->code != JP_CODE_LIBC;
-	if (!emitted && is_usual(culprit, count_cost(culprit)))
+	if (!emitted && is_usual_share(culprit, count_cost(culprit)))
 		culprit->breaks = culprit->lacks = false;
 }
 

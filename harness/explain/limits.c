@@ -138,8 +138,8 @@ static void describe_dump(struct jp_explain_view *view, const struct jp_end *end
 			end->dump * 4 > 65528 ? 65528u : (unsigned)(end->dump * 4));
 }
 
-static void describe_hollow(struct jp_explain_view *view, const struct jp_end *end,
-			    struct jp_blame *blame)
+static void describe_short_dump(struct jp_explain_view *view, const struct jp_end *end,
+				struct jp_blame *blame)
 {
 	jp_blame_evidence(blame,
 			  "the dump holds %" PRIu64
@@ -198,8 +198,8 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 				end->file);
 }
 
-static void describe_missing(struct jp_explain_view *view, const struct jp_end *end,
-			     struct jp_blame *blame)
+static void describe_missing_file(struct jp_explain_view *view, const struct jp_end *end,
+				  struct jp_blame *blame)
 {
 	jp_blame_evidence(blame,
 			  "%s cannot be opened, or is not the file that was recorded: perf "
@@ -213,16 +213,17 @@ static void describe_missing(struct jp_explain_view *view, const struct jp_end *
 			view->path);
 }
 
-static void describe(struct jp_explain_view *view, const struct jp_end *end, struct jp_blame *blame)
+static void describe_cause(struct jp_explain_view *view, const struct jp_end *end,
+			   struct jp_blame *blame)
 {
 	static const struct {
 		const char *id;
 		void (*describe)(struct jp_explain_view *view, const struct jp_end *end,
 				 struct jp_blame *blame);
 	} causes[] = {
-		{"depth-limit", describe_depth},    {"dump-too-small", describe_dump},
-		{"empty-dump", describe_hollow},    {"no-cfi-for-jit", describe_no_cfi},
-		{"missing-file", describe_missing}, {"jit-no-frame-pointer", describe_circle},
+		{"depth-limit", describe_depth},         {"dump-too-small", describe_dump},
+		{"empty-dump", describe_short_dump},     {"no-cfi-for-jit", describe_no_cfi},
+		{"missing-file", describe_missing_file}, {"jit-no-frame-pointer", describe_circle},
 	};
 
 	if (blame->nr_evidence)
@@ -245,7 +246,7 @@ static void blame_end(struct jp_explain_view *view, const struct jp_end *end, co
 
 	blame->stacks += samples;
 	jp_blame_range(blame, end->start, end->end);
-	describe(view, end, blame);
+	describe_cause(view, end, blame);
 }
 
 /* Blames a second cause for the stacks at @end: even with call frame information for the emitted

@@ -34,7 +34,7 @@ bool jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named, si
 			uint32_t sibling);
 /* Adds a note about the perf map of @process if it names code and belongs to another user than the
  * recording: perf does not check the owner. */
-void jp_note_owner(struct jp_explain_view *view, const struct jp_name_process *process);
+void jp_note_map_owner(struct jp_explain_view *view, const struct jp_name_process *process);
 
 /* Returns the blame of cause @id in @file (may be NULL) for the samples of the loss, and adds the
  * address ranges of the loss to it. */

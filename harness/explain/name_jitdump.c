@@ -80,7 +80,7 @@ static void note_repairs(struct jp_blame *blame, const struct dump_facts *facts)
 {
 	if (!facts->repairs || blame->repaired)
 		return;
-	jp_blame_repairs(blame, "no-cfi-for-jit", facts->repairs);
+	jp_blame_note_repair(blame, "no-cfi-for-jit", facts->repairs);
 	jp_blame_evidence(blame,
 			  "its unwinding information continues %" PRIu64 " of %" PRIu64
 			  " stacks that end in emitted code without call frame information",
@@ -208,7 +208,7 @@ static bool blame_hidden(const struct jp_name_case *name_case)
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-hidden", NULL);
 
 	if (stacks) {
-		jp_blame_repairs(blame, "no-cfi-for-jit", stacks);
+		jp_blame_note_repair(blame, "no-cfi-for-jit", stacks);
 		jp_blame_evidence(blame,
 				  "%" PRIu64 " stacks end there, although the injected file has "
 				  "call frame information",

@@ -286,7 +286,7 @@ static int handle_sample(struct jp_name_losses *losses, const struct jp_event *e
 	const uint64_t generation = jp_replay_generation(losses->replay, event->pid);
 	struct jp_name_process *process = get_process(losses, event->pid);
 	const uint64_t same =
-		jp_same_frames(&losses->last, generation, stack->frames, stack->count);
+		jp_count_same_frames(&losses->last, generation, stack->frames, stack->count);
 	const uint64_t news = stack->count - (same < losses->clean ? same : losses->clean);
 	int failed = process ? 0 : -ENOMEM;
 	size_t set = 0;
@@ -396,8 +396,8 @@ const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *loss
 	return get_process(losses, pid);
 }
 
-bool jp_name_process_apart(const struct jp_name_losses *losses,
-			   const struct jp_name_process *process)
+bool jp_name_process_is_in_other_namespace(const struct jp_name_losses *losses,
+					   const struct jp_name_process *process)
 {
 	return process->pid_namespace && (process->pid_namespace != losses->pid_namespace ||
 					  process->mount_namespace != losses->mount_namespace);

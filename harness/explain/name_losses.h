@@ -55,8 +55,8 @@ struct jp_name_process {
 /* Returns whether @process is in another pid or mount namespace than the first recorded process,
  * which is the recorder or the system's first process. */
 struct jp_name_losses;
-bool jp_name_process_apart(const struct jp_name_losses *losses,
-			   const struct jp_name_process *process);
+bool jp_name_process_is_in_other_namespace(const struct jp_name_losses *losses,
+					   const struct jp_name_process *process);
 /* Returns new state, or NULL if out of memory. The caller owns the arguments. */
 struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder,
 					  struct jp_names *names, struct jp_changed_files *changed,

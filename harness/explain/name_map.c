@@ -86,7 +86,7 @@ static bool blame_owner(const struct jp_name_case *name_case, const struct map_f
 	return true;
 }
 
-void jp_note_owner(struct jp_explain_view *view, const struct jp_name_process *process)
+void jp_note_map_owner(struct jp_explain_view *view, const struct jp_name_process *process)
 {
 	struct jp_found_file found;
 	struct stat recording, map;

@@ -159,7 +159,7 @@ bool jp_blame_no_source(const struct jp_name_case *name_case)
 			       : blame_namespace(name_case, &search);
 	}
 	if (loss->fault == JP_NAME_NO_MAP &&
-	    jp_name_process_apart(name_case->losses, name_case->process))
+	    jp_name_process_is_in_other_namespace(name_case->losses, name_case->process))
 		return blame_unseen(name_case);
 	blame = jp_blame_names(name_case, "no-name-source", NULL);
 	jp_blame_evidence(blame,

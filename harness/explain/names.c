@@ -22,7 +22,7 @@ static int blame_losses(struct jp_explain_view *view, struct jp_error *err)
 	struct jp_name_loss *loss;
 
 	for (size_t at = 0; (process = jp_name_losses_next_process(view->state, &at));)
-		jp_note_owner(view, process);
+		jp_note_map_owner(view, process);
 	for (size_t at = 0; (loss = jp_name_losses_next(view->state, &at));) {
 		const struct jp_name_case name_case = {
 			.view = view,

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-uint64_t jp_same_frames(struct jp_same_frames *last, uint64_t space, const uint64_t *frames,
-			uint64_t count)
+uint64_t jp_count_same_frames(struct jp_same_frames *last, uint64_t space, const uint64_t *frames,
+			      uint64_t count)
 {
 	const uint64_t kept = count < JP_SAME_FRAMES ? count : JP_SAME_FRAMES;
 	const uint64_t most = last->space != space || !space ? 0

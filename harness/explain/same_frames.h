@@ -14,5 +14,5 @@ struct jp_same_frames {
 
 /* Returns how many of the outermost @frames equal those of the previous call; 0 if @space has
  * changed since. Stores @frames for the next call. @count: number of @frames. */
-uint64_t jp_same_frames(struct jp_same_frames *last, uint64_t space, const uint64_t *frames,
-			uint64_t count);
+uint64_t jp_count_same_frames(struct jp_same_frames *last, uint64_t space, const uint64_t *frames,
+			      uint64_t count);

@@ -22,7 +22,7 @@ static void probe_size(struct jp_answer *answer)
 
 	if (!jp_trial_is_allowed(answer))
 		return;
-	large.attr = jp_trial_dummy();
+	large.attr = jp_trial_make_dummy_attr();
 	large.attr.size = sizeof(large);
 	large.bytes[sizeof(large) - 1] = 1;
 	fd = syscall(SYS_perf_event_open, &large, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -52,7 +52,7 @@ static void try_clocks(struct jp_answer *answer)
 		return;
 	jp_answer_list(answer);
 	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
-		struct perf_event_attr attr = jp_trial_dummy();
+		struct perf_event_attr attr = jp_trial_make_dummy_attr();
 
 		attr.clockid = tried[i].clock;
 		jp_answer_text(answer, "%s %s", tried[i].name,
@@ -68,7 +68,7 @@ static void try_stack_sizes(struct jp_answer *answer)
 		return;
 	jp_answer_list(answer);
 	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
-		struct perf_event_attr attr = jp_trial_dummy();
+		struct perf_event_attr attr = jp_trial_make_dummy_attr();
 
 		attr.sample_type |= PERF_SAMPLE_STACK_USER;
 		attr.sample_stack_user = tried[i];
@@ -86,7 +86,7 @@ static void try_max_stacks(struct jp_answer *answer)
 		jp_answer_missing(answer, "kernel.perf_event_max_stack");
 	jp_answer_list(answer);
 	for (long more = 0; more < 2; more++) {
-		struct perf_event_attr attr = jp_trial_dummy();
+		struct perf_event_attr attr = jp_trial_make_dummy_attr();
 
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		attr.sample_max_stack = (uint16_t)(limit + more);

@@ -11,7 +11,7 @@ enum { BITS = 64 };
 
 static void try_flags(struct jp_answer *answer)
 {
-	struct perf_event_attr attr = jp_trial_dummy();
+	struct perf_event_attr attr = jp_trial_make_dummy_attr();
 	unsigned int other = answer->how >> 8 & 0xff;
 
 	if (!jp_trial_is_allowed(answer))
@@ -28,7 +28,7 @@ enum part { FLAG, SAMPLE_TYPE, READ_FORMAT, BRANCH_TYPE, SOFTWARE };
 
 static struct perf_event_attr make_attr(enum part part, unsigned int bit)
 {
-	struct perf_event_attr attr = jp_trial_dummy();
+	struct perf_event_attr attr = jp_trial_make_dummy_attr();
 
 	if (part == FLAG)
 		jp_attr_set_bit(&attr, bit);

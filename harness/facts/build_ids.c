@@ -4,7 +4,7 @@
 #include "harness/facts/state_maps.h"
 #include "harness/facts/tiny_program.h"
 
-static void answer_marks(struct jp_answer *answer, struct jp_watch *watch)
+static void answer_build_id_bits(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct jp_event event;
 
@@ -19,7 +19,7 @@ static void answer_marks(struct jp_answer *answer, struct jp_watch *watch)
 	}
 }
 
-static void map_both(struct jp_answer *answer, int program)
+static void map_file_and_anonymous(struct jp_answer *answer, int program)
 {
 	jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, program, 0);
 	jp_test_region_map(answer, 4, 1, JP_RX);
@@ -31,8 +31,8 @@ static void map_with_ids(struct jp_answer *answer, struct jp_watch *watch)
 
 	if (program < 0)
 		return;
-	map_both(answer, program);
-	answer_marks(answer, watch);
+	map_file_and_anonymous(answer, program);
+	answer_build_id_bits(answer, watch);
 }
 
 static void read_id_size(struct jp_answer *answer, struct jp_watch *watch)
@@ -73,8 +73,8 @@ static void open_two_events(struct jp_answer *answer)
 			 jp_watch_open(&other, &asking, 16, answer);
 	if (!opened)
 		return;
-	map_both(answer, program);
-	answer_marks(answer, &watch);
+	map_file_and_anonymous(answer, program);
+	answer_build_id_bits(answer, &watch);
 }
 
 static const struct jp_fact facts[] = {

@@ -55,7 +55,7 @@ static void query_procmap(struct jp_answer *answer)
 		jp_answer_call(answer, "", ioctl(fd, _IOWR('f', 17, query), query));
 }
 
-static void flip_sealed(struct jp_answer *answer, struct jp_watch *watch)
+static void protect_sealed_pages(struct jp_answer *answer, struct jp_watch *watch)
 {
 	size_t page = jp_test_region_page();
 
@@ -156,7 +156,7 @@ static const struct jp_fact facts[] = {
 	{"call.mseal",
 	 "Two pages r-x are sealed, then made rwx, then one is mapped r-x above: what mprotect "
 	 "says, and the ranges of all records.",
-	 .watched = flip_sealed},
+	 .watched = protect_sealed_pages},
 	{"call.madvise.guard_install",
 	 "A guard is installed in four pages rwx, then one is mapped above: what madvise says, and "
 	 "the ranges of all records.",

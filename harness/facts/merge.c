@@ -27,7 +27,7 @@ static void map_in_child(struct jp_answer *answer, struct jp_watch *watch)
 	jp_answer_maps(answer, watch, JP_TELL_RANGE);
 }
 
-static void flip_over_userfault(struct jp_answer *answer, struct jp_watch *watch)
+static void protect_pages_over_userfault(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct uffdio_register part = {.mode = UFFDIO_REGISTER_MODE_MISSING};
 	struct uffdio_api api = {.api = UFFD_API};
@@ -116,6 +116,6 @@ static const struct jp_fact facts[] = {
 	{"merge.flip.userfault",
 	 "One mprotect makes six pages r-x of which two in the middle are userfaultfd's; ranges of "
 	 "the records.",
-	 .watched = flip_over_userfault},
+	 .watched = protect_pages_over_userfault},
 };
 JP_REGISTER_ROWS(fact, facts);

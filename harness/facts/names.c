@@ -126,7 +126,7 @@ static void protect_heap_page(struct jp_answer *answer, struct jp_watch *watch)
 static void grow_new_heap(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	int program = jp_tiny_make_brk(answer);
+	int program = jp_tiny_make_brk_caller(answer);
 	struct jp_event event;
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	struct jp_watch watch;

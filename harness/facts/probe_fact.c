@@ -78,7 +78,8 @@ static int wait_for_end(pid_t pid, unsigned int limit)
 	return ready < 0 ? errno : ready == 0 ? ETIMEDOUT : 0;
 }
 
-static void state_end(struct jp_answer *answer, int late, int status, unsigned int limit)
+static void answer_how_probe_ended(struct jp_answer *answer, int late, int status,
+				   unsigned int limit)
 {
 	if (late == ETIMEDOUT)
 		jp_answer_missing(answer, "an end of the probe within %u ms", limit);
@@ -121,7 +122,7 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 		;
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
-	state_end(shared, late, status, limit);
+	answer_how_probe_ended(shared, late, status, limit);
 	*answer = *shared;
 	munmap(shared, sizeof(*shared));
 	return 0;

@@ -88,7 +88,7 @@ struct pid_labels {
 	unsigned int count;
 };
 
-static char label_of(struct pid_labels *labels, uint32_t id)
+static char get_label(struct pid_labels *labels, uint32_t id)
 {
 	for (unsigned int i = 0; i < labels->count; i++)
 		if (labels->ids[i] == id)
@@ -103,11 +103,11 @@ static char label_of(struct pid_labels *labels, uint32_t id)
  * "A/B". */
 static void format_task(struct pid_labels *labels, uint32_t pid, uint32_t tid, char *text)
 {
-	text[0] = label_of(labels, pid);
+	text[0] = get_label(labels, pid);
 	text[1] = '\0';
 	if (pid != tid) {
 		text[1] = '/';
-		text[2] = label_of(labels, tid);
+		text[2] = get_label(labels, tid);
 		text[3] = '\0';
 	}
 }

@@ -76,7 +76,7 @@ int jp_tiny_make(struct jp_answer *answer)
 	return make_program(answer, jp_code_exit, jp_code_exit_end);
 }
 
-int jp_tiny_make_brk(struct jp_answer *answer)
+int jp_tiny_make_brk_caller(struct jp_answer *answer)
 {
 	return make_program(answer, jp_code_brk, jp_code_brk_end);
 }

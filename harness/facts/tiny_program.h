@@ -14,7 +14,7 @@
 int jp_tiny_make(struct jp_answer *answer);
 /* Makes a program that calls brk(0), and brk() with one, two and three pages more. Returns as
  * jp_tiny_make(). */
-int jp_tiny_make_brk(struct jp_answer *answer);
+int jp_tiny_make_brk_caller(struct jp_answer *answer);
 /* Ways to execute the program of descriptor @program: jp_tiny_run() by its path in /proc,
  * jp_tiny_run_descriptor() by execveat(). If that fails, they exit. */
 typedef void (*jp_tiny_way)(int program);

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-struct perf_event_attr jp_trial_dummy(void)
+struct perf_event_attr jp_trial_make_dummy_attr(void)
 {
 	struct perf_event_attr attr;
 
@@ -22,7 +22,7 @@ int jp_trial_open(struct perf_event_attr *attr)
 
 bool jp_trial_is_allowed(struct jp_answer *answer)
 {
-	struct perf_event_attr attr = jp_trial_dummy();
+	struct perf_event_attr attr = jp_trial_make_dummy_attr();
 	int error = jp_trial_open(&attr);
 	char reason[128];
 

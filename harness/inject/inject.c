@@ -280,8 +280,8 @@ static int write_output(struct jp_injection *inject)
 		jp_output_abandon(inject->output);
 	else
 		ret = jp_output_close(inject->output, inject->err);
-	ret = ret ?: jp_shortage(inject->err->text, sizeof(inject->err->text));
-	return ret ?: jp_new_file_keep(&inject->file, inject->err);
+	ret = ret ?: jp_shortage_describe(inject->err->text, sizeof(inject->err->text));
+	return ret ?: jp_new_file_publish(&inject->file, inject->err);
 }
 
 /* Rejects an input that is not a regular file, or that is the output. */
@@ -370,7 +370,7 @@ void jp_injection_close(struct jp_injection *inject)
 		return;
 	if (inject->fd >= 0)
 		close(inject->fd);
-	jp_new_file_drop(&inject->file);
+	jp_new_file_discard(&inject->file);
 	jp_output_folder_end();
 	jp_inject_spaces_free(inject->spaces);
 	jp_inject_dumps_free(&inject->dumps);

@@ -225,7 +225,7 @@ static int sort_processes(struct jp_file_figures *all)
 	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, &pid));)
 		if (*process && has_figures(&(*process)->figures))
 			keys[count++] = pid;
-	qsort(keys, count, sizeof(*keys), jp_by_value);
+	qsort(keys, count, sizeof(*keys), jp_compare_by_value);
 	for (size_t i = 0; i < count; i++)
 		all->sorted[i] =
 			*(struct jp_process_figures **)jp_map_find(&all->processes, keys[i]);

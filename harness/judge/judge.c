@@ -158,7 +158,7 @@ static int handle_event(void *context, const struct jp_event *event)
 	if (judging->evidence->declared.lacks & JP_LACKS_REGISTERS)
 		event = drop_registers(event, &copy);
 	if (!judging->in_injected)
-		jp_losses_see(&judging->losses, event);
+		jp_losses_count_event(&judging->losses, event);
 	if (listener && !judging->in_injected)
 		failed = listener->handle(listener->context, judging->evidence, event);
 	for (size_t i = 0; !failed && i < judging->nr_sides; i++) {

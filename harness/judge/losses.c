@@ -3,7 +3,7 @@
 
 #include "harness/base/order.h"
 
-void jp_losses_see(struct jp_losses *losses, const struct jp_event *event)
+void jp_losses_count_event(struct jp_losses *losses, const struct jp_event *event)
 {
 	uint64_t *lost;
 

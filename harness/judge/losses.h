@@ -11,7 +11,7 @@ struct jp_losses {
 			     */
 };
 
-void jp_losses_see(struct jp_losses *losses, const struct jp_event *event);
+void jp_losses_count_event(struct jp_losses *losses, const struct jp_event *event);
 /* Raises the counts of losses in @info, which the capture states itself, to those in its records if
  * these are larger. */
 void jp_losses_add(const struct jp_losses *losses, struct jp_capture_info *info);

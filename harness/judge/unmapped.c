@@ -164,8 +164,8 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
 	return text;
 }
 
-const char *jp_unmapped_late(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
-			     uint64_t before, uint64_t time)
+const char *jp_unmapped_why_stale(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
+				  uint64_t before, uint64_t time)
 {
 	const struct jp_control *control = jp_left_out_exec(evidence, pid, before, time);
 	const struct jp_truth *truth = evidence->truth;

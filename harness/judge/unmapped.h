@@ -30,5 +30,5 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
  * beginning at @before had ended. The cause is the name of the control that left out an exec, if
  * only the exec ended the mapping; "munmap", "mremap" or "mprotect", for which the kernel writes no
  * record; or "stale". */
-const char *jp_unmapped_late(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
-			     uint64_t before, uint64_t time);
+const char *jp_unmapped_why_stale(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
+				  uint64_t before, uint64_t time);

@@ -18,7 +18,7 @@ static const char *get_place_name(const struct jp_lint_findings *findings)
 /* Escapes control characters: names come from the JIT, and a terminal must not obey them. */
 static void put_text(const char *text)
 {
-	for (; text && *(text = jp_printable_run(stdout, text)); text++)
+	for (; text && *(text = jp_printable_put_prefix(stdout, text)); text++)
 		printf("\\x%02x", (unsigned char)*text);
 }
 

@@ -48,7 +48,7 @@ static bool is_watched(const char *dir)
 	char path[4096];
 
 	return !jp_path_build(path, sizeof(path), NULL, "%s/watched", dir) &&
-	       jp_untrusted_there(path) != -ENOENT;
+	       jp_untrusted_check_exists(path) != -ENOENT;
 }
 
 /* Reads the outcome that the runner recorded for a case that left nothing to judge. Returns whether

@@ -182,7 +182,7 @@ static void check_shortage(struct jp_result *result)
 {
 	struct jp_error err;
 
-	if (!jp_shortage(err.text, sizeof(err.text)))
+	if (!jp_shortage_describe(err.text, sizeof(err.text)))
 		return;
 	*result->why = '\0';
 	result->outcome = JP_ERROR;

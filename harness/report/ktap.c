@@ -16,7 +16,7 @@ void jp_ktap_head(FILE *out, size_t plan)
 /* Writes @separator and @prefix between the lines of @text. */
 static void put_lines(FILE *out, const char *text, const char *separator, const char *prefix)
 {
-	for (; *(text = jp_printable_run(out, text)); text++) {
+	for (; *(text = jp_printable_put_prefix(out, text)); text++) {
 		if (*text == '\n')
 			fprintf(out, "%s%s", separator, prefix);
 		else

@@ -59,7 +59,7 @@ static void merge_bands(struct jp_picture_bands *bands)
 
 	/* The start is the first member. */
 	if (bands->count)
-		qsort(bands->list, bands->count, sizeof(*bands->list), jp_by_value);
+		qsort(bands->list, bands->count, sizeof(*bands->list), jp_compare_by_value);
 	for (size_t i = 0; i < bands->count; i++) {
 		const struct jp_picture_band next = bands->list[i];
 		struct jp_picture_band *last = kept ? &bands->list[kept - 1] : NULL;

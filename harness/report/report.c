@@ -54,7 +54,7 @@ struct jp_result *jp_report_next(struct jp_report *report)
 static void note_shortage(struct jp_report *report)
 {
 	if (!*report->shortage.text)
-		jp_shortage(report->shortage.text, sizeof(report->shortage.text));
+		jp_shortage_describe(report->shortage.text, sizeof(report->shortage.text));
 }
 
 void jp_report_add(struct jp_report *report, int alone)

@@ -157,8 +157,8 @@ int jp_repro_pack(const struct jp_repro *repro, const char *adapters, struct jp_
 		return -ENOMEM;
 	ret = pack_all(&pack, adapters);
 	jp_tar_end(&pack.tar);
-	*size = jp_output_at(pack.tar.output);
+	*size = jp_output_offset(pack.tar.output);
 	closed = jp_output_close(pack.tar.output, ret ? NULL : err);
-	ret = ret ?: closed ?: jp_shortage(err->text, sizeof(err->text));
-	return ret ?: jp_new_file_keep(file, err);
+	ret = ret ?: closed ?: jp_shortage_describe(err->text, sizeof(err->text));
+	return ret ?: jp_new_file_publish(file, err);
 }

@@ -10,7 +10,7 @@
 /* Writes untrusted text without line ends and terminal control characters. */
 static void put_text(FILE *out, const char *text)
 {
-	for (; *(text = jp_printable_run(out, text)); text++) {
+	for (; *(text = jp_printable_put_prefix(out, text)); text++) {
 		if (*text == '\t')
 			fputc(*text, out);
 		else

@@ -66,7 +66,7 @@ __attribute__((noreturn)) static void run_job(const struct jp_runner *runner,
 					      const struct jp_job *job, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || jp_interrupt_own())
+	if (getppid() != parent || jp_interrupt_watch_in_child())
 		_exit(JP_EXIT_BROKEN);
 	job->shared->watched = jp_runner_run(runner, job->cas, job->dir, &job->shared->result);
 	fflush(NULL);

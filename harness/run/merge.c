@@ -41,7 +41,8 @@ static void inject_and_exit(struct jp_injection *injection, FILE *words, struct 
 
 	jp_injection_close(injection);
 	fflush(words);
-	_exit(ret || jp_shortage(err->text, sizeof(err->text)) ? JP_EXIT_BROKEN : JP_EXIT_OK);
+	_exit(ret || jp_shortage_describe(err->text, sizeof(err->text)) ? JP_EXIT_BROKEN
+									: JP_EXIT_OK);
 }
 
 /* Injects without privileges, as the workload's published files are untrusted
@@ -50,7 +51,7 @@ static int inject_confined(const struct jp_inject_options *options, FILE *words,
 			   struct jp_error *err)
 {
 	const struct jp_confine confine = {
-		.readable = {.input = options->input, .harmless = jp_harmless}};
+		.readable = {.input = options->input, .harmless = jp_file_may_be_shown}};
 	struct jp_error *theirs = mmap(NULL, sizeof(*theirs), PROT_READ | PROT_WRITE,
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct jp_injection *injection;

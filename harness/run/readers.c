@@ -161,7 +161,8 @@ static void list_and_exit(const char *path, FILE *list)
  * the start of the list, or NULL and a message. */
 static FILE *list_files_of(const char *path, struct jp_error *err)
 {
-	const struct jp_confine confine = {.readable = {.input = path, .harmless = jp_harmless}};
+	const struct jp_confine confine = {
+		.readable = {.input = path, .harmless = jp_file_may_be_shown}};
 	int fd = memfd_create("mapped", MFD_CLOEXEC), status, ret;
 	jp_cleanup_fclose FILE *list = fd < 0 ? NULL : fdopen(fd, "w+");
 

@@ -188,7 +188,7 @@ static bool run_case(struct running *run)
 
 	jp_shortage_begin();
 	watched = try_case(run);
-	if (!jp_shortage(why, sizeof(why)))
+	if (!jp_shortage_describe(why, sizeof(why)))
 		return watched;
 	if (watched || run->result->outcome != JP_ERROR)
 		end_case(run, JP_ERROR, why);

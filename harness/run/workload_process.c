@@ -46,7 +46,7 @@ __attribute__((noreturn)) static void exec_workload(const struct jp_workload_pro
 	setpgid(0, 0);
 	/* Kill the workload if the runner itself is killed. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	jp_interrupt_as_usual();
+	jp_interrupt_restore_pipe_signals();
 	if (dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
 		_exit(127);
 	for (int i = 0; i < 2; i++)

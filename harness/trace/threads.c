@@ -371,7 +371,7 @@ static void become_command(int ready, char *const *command)
 	sigset_t none;
 	char byte;
 
-	jp_interrupt_as_usual();
+	jp_interrupt_restore_pipe_signals();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (read(ready, &byte, 1) == 1)

@@ -78,7 +78,7 @@ int jp_capture_path(const char *dir, char *path, size_t size, struct jp_error *e
 {
 	int ret = jp_path_build(path, size, err, "%s/observations", dir);
 
-	if (!ret && jp_untrusted_there(path))
+	if (!ret && jp_untrusted_check_exists(path))
 		ret = jp_path_build(path, size, err, "%s/perf.data", dir);
 	return ret;
 }

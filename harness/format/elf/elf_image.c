@@ -42,7 +42,7 @@ static int write_image(const struct jp_elf_parts *parts, struct jp_elf_image *ou
 		/* Leave a missing section without a name, so that no reader finds it by name. */
 		heads[i].sh_name = heads[i].sh_type == SHT_NULL ? 0 : name_at[i];
 		heads[i].sh_offset = end;
-		end = jp_whole_words(end + heads[i].sh_size);
+		end = jp_round_up_to_words(end + heads[i].sh_size);
 	}
 	head.e_ident[EI_CLASS] = ELFCLASS64; /* also for a 32-bit file */
 	head.e_phoff = sizeof(head);

@@ -42,8 +42,8 @@ static int write_copy(const struct jp_elf_image *image, const char *path, struct
 	if (close(fd) && ret == 0)
 		ret = -errno;
 	if (ret == 0)
-		return jp_new_file_keep(&file, err);
-	jp_new_file_drop(&file);
+		return jp_new_file_publish(&file, err);
+	jp_new_file_discard(&file);
 	return jp_fail(err, -ret, "%s: %s", path, strerror(-ret));
 }
 
@@ -81,6 +81,6 @@ int jp_elf_digest(const char *dir, const char *build_id, uint64_t *digest, struc
 	bytes = jp_file_read_regular(path, MAX_COPY, &size, err);
 	if (!bytes)
 		return -EIO;
-	*digest = jp_digest(0, bytes, size);
+	*digest = jp_digest_bytes(0, bytes, size);
 	return 0;
 }

@@ -112,7 +112,7 @@ static void add_lines(struct build *build, const struct jp_jit_function *functio
 
 static void add_contents(struct build *build)
 {
-	const uint64_t frame = jp_whole_words(build->end);
+	const uint64_t frame = jp_round_up_to_words(build->end);
 	uint64_t index;
 
 	for (size_t i = 0; i < build->count; i++) {
@@ -224,7 +224,7 @@ static uint64_t assign_offsets(struct build *build)
 		if (head->sh_flags & SHF_ALLOC)
 			head->sh_addr = head->sh_offset;
 	}
-	return jp_whole_words(at);
+	return jp_round_up_to_words(at);
 }
 
 static Elf64_Phdr make_segment(uint32_t type, uint32_t flags, uint64_t offset, uint64_t size,
@@ -340,7 +340,7 @@ static int publish_file(const struct build *build, uint16_t machine, uint64_t he
 	if (!output)
 		return -ENOMEM;
 	write_file(build, machine, heads, output);
-	elf->size = jp_output_at(output);
+	elf->size = jp_output_offset(output);
 	ret = jp_output_close(output, err);
 	if (ret)
 		return ret;

@@ -155,7 +155,7 @@ void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_functio
 		.frames = frames,
 		.function = function,
 		.addr = addr,
-		.frame_addr = jp_whole_words(function->size),
+		.frame_addr = jp_round_up_to_words(function->size),
 	};
 	struct jp_cfi_section section = {function->eh_frame, function->eh_frame_size,
 					 walk.frame_addr},

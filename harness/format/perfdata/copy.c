@@ -102,13 +102,13 @@ static int copy_header(struct jp_perf_copy *copy, const struct jp_perf_reader *r
 static void write_attrs(struct jp_perf_copy *copy)
 {
 	static const unsigned char zeros[8];
-	uint64_t ids = jp_output_at(copy->output);
+	uint64_t ids = jp_output_offset(copy->output);
 	size_t widest = JP_PERF_ATTR_SIZE_0;
 
 	for (size_t i = 0; i < copy->nr_entries; i++)
 		widest = jp_max(widest, copy->entries[i].size);
 	jp_output_put(copy->output, copy->ids.bytes, copy->ids.size);
-	copy->header.attrs.offset = jp_output_at(copy->output);
+	copy->header.attrs.offset = jp_output_offset(copy->output);
 	for (size_t i = 0; i < copy->nr_entries; i++) {
 		const struct attr_entry *entry = &copy->entries[i];
 		unsigned char *attr = copy->attrs.bytes + entry->at;
@@ -123,7 +123,7 @@ static void write_attrs(struct jp_perf_copy *copy)
 		section.offset += ids;
 		jp_output_put(copy->output, &section, sizeof(section));
 	}
-	copy->header.attrs.size = jp_output_at(copy->output) - copy->header.attrs.offset;
+	copy->header.attrs.size = jp_output_offset(copy->output) - copy->header.attrs.offset;
 	copy->header.attr_size = widest + sizeof(struct jp_perf_section);
 }
 
@@ -158,7 +158,7 @@ struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
 	jp_output_put(output, &copy->header, sizeof(copy->header));
 	if (!copy->pipe)
 		write_attrs(copy);
-	copy->data = jp_output_at(output);
+	copy->data = jp_output_offset(output);
 	return copy;
 }
 
@@ -190,7 +190,7 @@ int jp_perf_copy_other(struct jp_perf_copy *copy, const unsigned char *bytes, ui
 			   record.type == JP_PERF_RECORD_HEADER_FEATURE))
 		return add_pipe_record(copy, record.type, bytes, size);
 	if (record.type == JP_PERF_RECORD_AUXTRACE) {
-		const uint64_t place[2] = {jp_output_at(copy->output), record.size};
+		const uint64_t place[2] = {jp_output_offset(copy->output), record.size};
 
 		if (add_bytes(&copy->aux, place, sizeof(place)))
 			return -ENOMEM;
@@ -217,7 +217,7 @@ static int rebuild_aux(struct jp_perf_copy *copy)
 int jp_perf_copy_end(struct jp_perf_copy *copy)
 {
 	struct jp_perf_section table[JP_PERF_FEATURES] = {0};
-	uint64_t end = jp_output_at(copy->output);
+	uint64_t end = jp_output_offset(copy->output);
 	unsigned int count = 0, next = 0;
 
 	copy->features[JP_PERF_FEATURE_COMPRESSED].there = false;
@@ -233,9 +233,9 @@ int jp_perf_copy_end(struct jp_perf_copy *copy)
 
 		if (!feature->there)
 			continue;
-		table[next].offset = jp_output_at(copy->output);
+		table[next].offset = jp_output_offset(copy->output);
 		jp_output_put(copy->output, feature->payload.bytes, feature->payload.size);
-		table[next].size = jp_output_at(copy->output) - table[next].offset;
+		table[next].size = jp_output_offset(copy->output) - table[next].offset;
 		next++;
 		copy->header.features[i / 64] |= UINT64_C(1) << i % 64;
 	}

@@ -76,7 +76,7 @@ static bool skip_raw(struct jp_perf_rest *rest)
 	if (rest->end - rest->at < 4)
 		return false;
 	/* The kernel's size already includes the padding to 8 bytes. */
-	size = jp_whole_words((uint64_t)read_word32(rest->at) + 4);
+	size = jp_round_up_to_words((uint64_t)read_word32(rest->at) + 4);
 	return jp_perf_skip(rest, size, 1);
 }
 

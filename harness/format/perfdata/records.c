@@ -28,7 +28,7 @@ static struct jp_perf_record read_record_header(const struct jp_perf_reader *rea
 static struct jp_perf_record *copy_record(struct jp_perf_reader *reader, size_t record_size,
 					  struct jp_pending *pending)
 {
-	const size_t size = jp_whole_words(record_size);
+	const size_t size = jp_round_up_to_words(record_size);
 	struct jp_chunk *chunk = reader->copies;
 	struct jp_perf_record *copy;
 

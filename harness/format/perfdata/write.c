@@ -97,7 +97,7 @@ static void write_header(struct jp_perfdata_writer *writer, uint64_t data_size,
 		head.attrs[i].ids = ids[i];
 	}
 	writer->data = head.header.data.offset;
-	if (jp_output_at(writer->output))
+	if (jp_output_offset(writer->output))
 		jp_output_rewrite(writer->output, 0, &head, writer->data);
 	else
 		jp_output_put(writer->output, &head, writer->data);
@@ -250,20 +250,20 @@ int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_
 	int error;
 
 	/* A data size of 0 would mean that the writer died. */
-	if (jp_output_at(writer->output) == writer->data)
+	if (jp_output_offset(writer->output) == writer->data)
 		jp_perfdata_round(writer);
-	end = table_at = jp_output_at(writer->output);
+	end = table_at = jp_output_offset(writer->output);
 	/* The table of features directly follows the data. It is written when the offsets of the
 	 * features are known. */
 	jp_perfdata_put(writer, table, sizeof(table));
 	for (unsigned int i = 0; i < NR; i++) {
-		table[i].offset = jp_output_at(writer->output);
+		table[i].offset = jp_output_offset(writer->output);
 		put_feature(writer, features[i], times);
-		table[i].size = jp_output_at(writer->output) - table[i].offset;
+		table[i].size = jp_output_offset(writer->output) - table[i].offset;
 		mask |= UINT64_C(1) << features[i];
 	}
 	for (unsigned int i = 0; i < writer->nr_events; i++) {
-		ids[i].offset = jp_output_at(writer->output);
+		ids[i].offset = jp_output_offset(writer->output);
 		ids[i].size = writer->events[i].nr_ids * sizeof(uint64_t);
 		jp_perfdata_put(writer, writer->events[i].ids, ids[i].size);
 	}

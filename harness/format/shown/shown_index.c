@@ -42,7 +42,7 @@ static char *read_reading(const char *dir, const char *name, size_t *size, uint6
 		return NULL;
 	text = jp_file_read_regular(path, MOST_BYTES, size, err);
 	if (text)
-		*digest = jp_digest(0, text, *size);
+		*digest = jp_digest_bytes(0, text, *size);
 	return text;
 }
 
@@ -59,7 +59,7 @@ static int write_line(FILE *index, const char *dir, const char *name, struct jp_
 
 static uint64_t digest_path(const char *path)
 {
-	return jp_digest(0, path, strlen(path));
+	return jp_digest_bytes(0, path, strlen(path));
 }
 
 static int write_lines(const char *dir, const struct jp_folder_names *names,
@@ -75,8 +75,8 @@ static int write_lines(const char *dir, const struct jp_folder_names *names,
 		ret = write_line(index, dir, names->names[i], err);
 	for (size_t i = 0; i < gone->count && !ret; i++) {
 		fprintf(index, "gone %016" PRIx64 " ", digest_path(gone->list[i]));
-		for (const char *text = gone->list[i]; *(text = jp_printable_run(index, text));
-		     text++)
+		for (const char *text = gone->list[i];
+		     *(text = jp_printable_put_prefix(index, text)); text++)
 			fputc('?', index);
 		fputc('\n', index);
 	}
@@ -176,7 +176,7 @@ int jp_shown_files_load(struct jp_shown_files *all, const char *dir, struct jp_e
 	int ret = build_path(path, dir, "", err);
 
 	*all = (struct jp_shown_files){0};
-	if (ret || jp_untrusted_there(path) == -ENOENT)
+	if (ret || jp_untrusted_check_exists(path) == -ENOENT)
 		return ret;
 	ret = build_path(path, dir, "index", err);
 	index = ret ? NULL : jp_file_read_regular(path, MOST_INDEX, NULL, err);

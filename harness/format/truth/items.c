@@ -276,7 +276,7 @@ void *jp_truth_alloc(struct jp_truth_items *items, size_t count, size_t size)
 
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
 		return NULL;
-	bytes = jp_whole_words(bytes);
+	bytes = jp_round_up_to_words(bytes);
 	if (!region || region->size - region->used < bytes) {
 		if (chunk < bytes)
 			chunk = bytes;

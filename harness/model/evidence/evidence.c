@@ -59,7 +59,7 @@ static int load_intervals(struct jp_evidence *evidence, const char *path, struct
 	jp_cleanup_free char *text = NULL;
 	size_t size;
 
-	if (jp_untrusted_there(path) == -ENOENT)
+	if (jp_untrusted_check_exists(path) == -ENOENT)
 		return 0;
 	text = jp_file_read_regular(path, LIMIT, &size, err);
 	if (!text)
@@ -76,7 +76,7 @@ static int load_watched(struct jp_evidence *evidence, const char *path, struct j
 	jp_cleanup_free char *text = NULL;
 
 	if (evidence->truth->version < JP_TRUTH_VERSION_CPU)
-		return jp_untrusted_there(path) == -ENOENT
+		return jp_untrusted_check_exists(path) == -ENOENT
 			       ? 0
 			       : jp_fail(err, EINVAL,
 					 "%s: a truth of version %u has none, expected version %d",
@@ -91,7 +91,7 @@ static int load_denied(struct jp_evidence *evidence, const char *witness, struct
 	char path[PATH_SIZE];
 	int ret = jp_path_build(path, sizeof(path), err, "%s.denied", witness);
 
-	if (ret || jp_untrusted_there(path) == -ENOENT)
+	if (ret || jp_untrusted_check_exists(path) == -ENOENT)
 		return ret;
 	text = jp_file_read_regular(path, sizeof(evidence->witnessed.denied), NULL, err);
 	if (!text)

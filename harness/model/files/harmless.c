@@ -5,7 +5,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-bool jp_harmless(const char *path, bool alone, const unsigned char *head, size_t size)
+bool jp_file_may_be_shown(const char *path, bool alone, const unsigned char *head, size_t size)
 {
 	Elf64_Ehdr elf;
 

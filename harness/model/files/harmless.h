@@ -8,4 +8,4 @@
  * and that a capture of root refers to: a program, or a jitdump or perf map that has no other hard
  * link (@alone). @head: the file's first @size bytes. For struct jp_readable
  * (harness/base/delegate_open.h). */
-bool jp_harmless(const char *path, bool alone, const unsigned char *head, size_t size);
+bool jp_file_may_be_shown(const char *path, bool alone, const unsigned char *head, size_t size);

@@ -44,7 +44,7 @@ void jp_residence_of(uint32_t pid, struct jp_residence *residence)
 {
 	char path[64];
 
-	if (jp_delegated()) {
+	if (jp_is_confined()) {
 		snprintf(path, sizeof(path), "%" PRIu32, pid);
 		residence->root = jp_delegate_ask(JP_DELEGATED_ROOT, path, NULL);
 	}

@@ -67,7 +67,8 @@ static void try_reading(void)
 		    "a file in a folder that anyone can write is refused");
 	note_result(is_refused(scratch_path("in-other/secret")),
 		    "a folder whose name only begins like the input's is refused");
-	note_result(jp_untrusted_there(scratch_path("in/none")) == -ENOENT, "no file: ENOENT");
+	note_result(jp_untrusted_check_exists(scratch_path("in/none")) == -ENOENT,
+		    "no file: ENOENT");
 }
 
 static void try_acting(pid_t parent)
@@ -98,7 +99,7 @@ static void try_outputs(struct jp_new_file *file)
 	struct jp_error err = {""};
 	int fd;
 
-	note_result(!jp_new_file_keep(file, &err), "an output file gets its name");
+	note_result(!jp_new_file_publish(file, &err), "an output file gets its name");
 	fd = jp_output_folder_create("one", &err);
 	note_result(fd >= 0 && write(fd, "1", 1) == 1 && !jp_output_folder_publish("one", &err),
 		    "a file in the output folder is published");

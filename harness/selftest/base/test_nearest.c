@@ -29,7 +29,7 @@ static const char *hint_for(const char *word, char *text, size_t size)
 	struct jp_nearest nearest = {.word = word};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		jp_nearest_offer(&nearest, names[i]);
+		jp_nearest_compare(&nearest, names[i]);
 	return jp_nearest_hint(&nearest, text, size);
 }
 

@@ -38,12 +38,12 @@ static void test_replacement(const char *path)
 	      "a new file is written beside the old %s", err.text);
 	check(file_has(path, "old") && count_entries() == 1,
 	      "the old file stays and no temporary file is visible");
-	check(!jp_new_file_keep(&file, &err) && file_has(path, "new") && count_entries() == 1,
+	check(!jp_new_file_publish(&file, &err) && file_has(path, "new") && count_entries() == 1,
 	      "the new file replaces the old");
 	check(!jp_file_write(other, "more", 4) && file_has(path, "new") && !stat(path, &st) &&
 		      (st.st_mode & 07777) == 0640,
 	      "writing to the old file does not change the new, and the mode is as requested");
-	jp_new_file_drop(&file);
+	jp_new_file_discard(&file);
 	check(file_has(path, "new"), "dropping a kept file does nothing");
 }
 
@@ -58,7 +58,7 @@ static void test_no_temporary_name(const char *path)
 	ssize_t size;
 
 	check(seen >= 0 && fd >= 0 && inotify_add_watch(seen, scratch, IN_CREATE | IN_MOVE) >= 0 &&
-		      !jp_new_file_keep(&file, &err),
+		      !jp_new_file_publish(&file, &err),
 	      "a watched file is made %s", err.text);
 	size = read(seen, events, sizeof(events));
 	if (size < (ssize_t)sizeof(struct inotify_event)) {
@@ -79,7 +79,7 @@ static void test_drop(const char *path)
 	jp_cleanup_close int fd = jp_new_file_open(&file, path, 0600, &err);
 
 	check(fd >= 0 && !jp_file_write(fd, "half", 4), "an incomplete file is written");
-	jp_new_file_drop(&file);
+	jp_new_file_discard(&file);
 	check(file_has(path, "new") && count_entries() == 1, "the old file is back, alone");
 }
 
@@ -88,7 +88,7 @@ static void test_at_once(const char *path)
 {
 	struct jp_error err = {""};
 	jp_cleanup_close int old = open(path, O_RDONLY | O_CLOEXEC);
-	jp_cleanup_close int fd = jp_new_file_at_once(path, 0600, &err);
+	jp_cleanup_close int fd = jp_new_file_create_named(path, 0600, &err);
 	char byte;
 
 	check(fd >= 0 && count_entries() == 1 && file_has(path, ""),
@@ -101,16 +101,16 @@ static void test_undo(void)
 {
 	const char *path = scratch_path("undone");
 	struct jp_error err = {""};
-	jp_cleanup_close int lost = jp_new_file_at_once(path, 0600, &err);
-	jp_cleanup_close int fd = jp_new_file_at_once(path, 0600, &err);
+	jp_cleanup_close int lost = jp_new_file_create_named(path, 0600, &err);
+	jp_cleanup_close int fd = jp_new_file_create_named(path, 0600, &err);
 
 	check(lost >= 0 && fd >= 0 && !jp_file_write(fd, "new", 3),
 	      "a second file replaces the first %s", err.text);
-	jp_new_file_undo(path, lost);
+	jp_new_file_remove_if_same(path, lost);
 	check(file_has(path, "new"), "undoing the first keeps the second");
-	jp_new_file_undo(path, fd);
+	jp_new_file_remove_if_same(path, fd);
 	check(access(path, F_OK), "undoing the second removes it");
-	jp_new_file_undo(path, fd);
+	jp_new_file_remove_if_same(path, fd);
 }
 
 static void test_longest_name(void)
@@ -121,12 +121,12 @@ static void test_longest_name(void)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%0*d", scratch, NAME_MAX, 1);
-	fd = jp_new_file_at_once(path, 0600, &err);
+	fd = jp_new_file_create_named(path, 0600, &err);
 	check(fd >= 0 && !close(fd) && file_has(path, ""),
 	      "a name of NAME_MAX bytes works at once %s", err.text);
 	fd = jp_new_file_open(&file, path, 0600, &err);
 	check(fd >= 0 && !jp_file_write(fd, "new", 3) && !close(fd) &&
-		      !jp_new_file_keep(&file, &err) && file_has(path, "new"),
+		      !jp_new_file_publish(&file, &err) && file_has(path, "new"),
 	      "a name of NAME_MAX bytes works on completion %s", err.text);
 	check(!unlink(path) && count_entries() == 1, "the folder is clean again");
 	snprintf(path, sizeof(path), "%s/%0*d", scratch, NAME_MAX + 1, 1);
@@ -147,7 +147,7 @@ static void test_swapped_folder(void)
 	check(fd >= 0 && !jp_file_write(fd, "new", 3) && !close(fd) && !rename(folder, moved) &&
 		      !mkdir(folder, 0700),
 	      "another folder takes its path %s", err.text);
-	check(!jp_new_file_keep(&file, &err) && access(path, F_OK) &&
+	check(!jp_new_file_publish(&file, &err) && access(path, F_OK) &&
 		      file_has(scratch_path("moved/file"), "new"),
 	      "the file lands in the first folder");
 	check(!unlink(scratch_path("moved/file")) && !rmdir(moved) && !rmdir(folder),
@@ -173,7 +173,7 @@ static void test_refusals(const char *path)
 	      err.text);
 	check(jp_new_file_open(&file, scratch_path("none/file"), 0600, &err) == -ENOENT,
 	      "a missing folder is an error: %s", err.text);
-	jp_new_file_drop(&file);
+	jp_new_file_discard(&file);
 	check(file_has(path, "more") && count_entries() == 3, "no other file is left behind");
 }
 

@@ -134,10 +134,10 @@ static void test_clocks(void)
 {
 	uint64_t before = jp_clock_now(), after = jp_clock_now(), hour = 3600 * JP_NS_PER_S;
 	struct timespec now, half = jp_clock_timespec(2 * JP_NS_PER_S + 999999999);
-	int left = jp_clock_left_ms(jp_clock_now() + 60 * JP_NS_PER_S);
+	int left = jp_clock_ms_until(jp_clock_now() + 60 * JP_NS_PER_S);
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	jp_clock_around_vdso();
+	jp_clock_avoid_vdso();
 	check(jp_clock_now() >= after && jp_clock_now() - after < 60 * JP_NS_PER_S,
 	      "the system call and the vDSO give the same time");
 	check(before <= after && before / JP_NS_PER_S >= (uint64_t)now.tv_sec - 60 &&
@@ -147,15 +147,15 @@ static void test_clocks(void)
 	      "the CPU time of the process is less than the time since boot");
 	check(half.tv_sec == 2 && half.tv_nsec == 999999999, "a timespec has both of its parts");
 	check(left > 50000 && left <= 60000, "until a deadline in a minute %d ms are left", left);
-	check(jp_clock_left_ms(before) == 0 && jp_clock_left_ms(0) == 0, "a past deadline: 0 ms");
-	check(jp_clock_left_ms(jp_clock_now() + 2 * hour) == 3600000 &&
-		      jp_clock_left_ms(UINT64_MAX) == 3600000,
+	check(jp_clock_ms_until(before) == 0 && jp_clock_ms_until(0) == 0, "a past deadline: 0 ms");
+	check(jp_clock_ms_until(jp_clock_now() + 2 * hour) == 3600000 &&
+		      jp_clock_ms_until(UINT64_MAX) == 3600000,
 	      "at most an hour is left");
 	/* Repeat if the thread was preempted past the deadline. */
 	for (;;) {
 		uint64_t deadline = jp_clock_now() + JP_NS_PER_MS / 2;
 
-		left = jp_clock_left_ms(deadline);
+		left = jp_clock_ms_until(deadline);
 		if (jp_clock_now() < deadline)
 			break;
 	}
@@ -187,12 +187,12 @@ static void test_order(void)
 
 	check(jp_min(least, most) == least && jp_min(most, least) == least &&
 		      jp_max(least, most) == most && jp_max(most, least) == most &&
-		      jp_by_value(&least, &most) < 0 && jp_by_value(&most, &least) > 0 &&
-		      !jp_by_value(&most, &most),
+		      jp_compare_by_value(&least, &most) < 0 &&
+		      jp_compare_by_value(&most, &least) > 0 && !jp_compare_by_value(&most, &most),
 	      "minimum, maximum and comparison of the extremes");
-	check(jp_whole_words(0) == 0 && jp_whole_words(1) == 8 && jp_whole_words(8) == 8 &&
-		      jp_whole_words(9) == 16 &&
-		      jp_whole_words(UINT64_C(1) << 40) == UINT64_C(1) << 40,
+	check(jp_round_up_to_words(0) == 0 && jp_round_up_to_words(1) == 8 &&
+		      jp_round_up_to_words(8) == 8 && jp_round_up_to_words(9) == 16 &&
+		      jp_round_up_to_words(UINT64_C(1) << 40) == UINT64_C(1) << 40,
 	      "sizes are rounded up to whole words");
 }
 

@@ -40,7 +40,7 @@ static char *write_to_memory(void (*put)(FILE *out, const char *text), const cha
 
 static void put_run(FILE *out, const char *text)
 {
-	const char *end = jp_printable_run(out, text);
+	const char *end = jp_printable_put_prefix(out, text);
 
 	fprintf(out, "|%d", (int)(end - text));
 }

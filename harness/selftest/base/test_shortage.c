@@ -10,7 +10,7 @@
 static int noted_error(void)
 {
 	struct jp_error err = {""};
-	int found = -jp_shortage(err.text, sizeof(err.text));
+	int found = -jp_shortage_describe(err.text, sizeof(err.text));
 
 	jp_shortage_begin();
 	check(!found == !*err.text, "noted: %s", *err.text ? err.text : "nothing");

@@ -13,18 +13,19 @@ static void test_shapes(void)
 	static struct jp_same_frames last;
 	const uint64_t deep[] = {9, 5, 4, 3, 2, 1}, other[] = {7, 8, 3, 2, 1}, far[] = {3, 2, 0};
 
-	check(!jp_same_frames(&last, 0, deep, 6) && !jp_same_frames(&last, 0, deep, 6),
+	check(!jp_count_same_frames(&last, 0, deep, 6) && !jp_count_same_frames(&last, 0, deep, 6),
 	      "space 0 has no earlier stack");
-	check(!jp_same_frames(&last, 1, deep, 6), "the first stack of a space has no equal frames");
-	check(jp_same_frames(&last, 1, deep, 6) == 6, "an equal stack has all frames equal");
-	check(jp_same_frames(&last, 1, other, 5) == 3, "other inner frames leave 3 equal");
-	check(jp_same_frames(&last, 1, deep, 6) == 3, "a deeper stack has 3 equal");
-	check(jp_same_frames(&last, 1, deep + 3, 3) == 3, "its outer part alone has 3 equal");
-	check(jp_same_frames(&last, 1, deep, 6) == 3, "after that only 3 frames are known");
-	check(!jp_same_frames(&last, 1, far, 3), "another outermost frame has none equal");
-	check(!jp_same_frames(&last, 1, far, 0) && !jp_same_frames(&last, 1, far, 3),
+	check(!jp_count_same_frames(&last, 1, deep, 6),
+	      "the first stack of a space has no equal frames");
+	check(jp_count_same_frames(&last, 1, deep, 6) == 6, "an equal stack has all frames equal");
+	check(jp_count_same_frames(&last, 1, other, 5) == 3, "other inner frames leave 3 equal");
+	check(jp_count_same_frames(&last, 1, deep, 6) == 3, "a deeper stack has 3 equal");
+	check(jp_count_same_frames(&last, 1, deep + 3, 3) == 3, "its outer part alone has 3 equal");
+	check(jp_count_same_frames(&last, 1, deep, 6) == 3, "after that only 3 frames are known");
+	check(!jp_count_same_frames(&last, 1, far, 3), "another outermost frame has none equal");
+	check(!jp_count_same_frames(&last, 1, far, 0) && !jp_count_same_frames(&last, 1, far, 3),
 	      "an empty stack has none equal, nor the next");
-	check(!jp_same_frames(&last, 2, far, 3), "another space has no earlier stack");
+	check(!jp_count_same_frames(&last, 2, far, 3), "another space has no earlier stack");
 }
 
 /* Compares random stacks of all depths frame by frame. */
@@ -49,7 +50,7 @@ static void test_random_stacks(void)
 		while (same < most_same && now[MOST - 1 - same] == before[MOST - 1 - same])
 			same++;
 		kept = same < JP_SAME_FRAMES ? same : JP_SAME_FRAMES;
-		found = jp_same_frames(&last, 7, now + MOST - count, count);
+		found = jp_count_same_frames(&last, 7, now + MOST - count, count);
 		bad += found != kept;
 		most = found > most ? found : most;
 		memcpy(before, now, sizeof(now));

@@ -67,7 +67,7 @@ static const char *fail_once(const struct subject *subject, enum failing_kind ki
 	failing_begin(kind, nth);
 	ret = subject->run(subject->path, &err);
 	failing_end();
-	failed = jp_shortage(noted.text, sizeof(noted.text));
+	failed = jp_shortage_describe(noted.text, sizeof(noted.text));
 	if (failing.live != live)
 		return "memory leaks";
 	if (ret < 0 && !*err.text)

@@ -319,7 +319,8 @@ static void test_stale_errno(void)
 	jp_shortage_begin();
 	errno = ENOMEM;
 	read = jp_jitdump_open(path, -1, &err);
-	check(read && jp_jitdump_next(read, &record, &err) == 1 && !jp_shortage(text, sizeof(text)),
+	check(read && jp_jitdump_next(read, &record, &err) == 1 &&
+		      !jp_shortage_describe(text, sizeof(text)),
 	      "a stale ENOMEM is no shortage");
 	jp_jitdump_close(read);
 }
