@@ -146,7 +146,7 @@ static const char *find_contradiction(const struct act_records *state, size_t at
 	return !acts.several && is_repeated(state, at, acts.act) ? "twice" : NULL;
 }
 
-static int by_time(const void *left, const void *right)
+static int compare_by_time(const void *left, const void *right)
 {
 	const struct exec_record *a = left, *b = right;
 
@@ -225,7 +225,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	int failed = 0;
 
 	if (state->nr_records)
-		qsort(state->records, state->nr_records, sizeof(*state->records), by_time);
+		qsort(state->records, state->nr_records, sizeof(*state->records), compare_by_time);
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
 		bool made = false,
@@ -235,7 +235,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		if (covered)
 			continue;
 		missing++;
-		failed = jp_findings_except(
+		failed = jp_findings_count_failure(
 			&view->findings, "acts.records",
 			jp_evidence_is_older(view->evidence, act->pid, act->before) ? "not-watched"
 										    : "no-record",
@@ -252,11 +252,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 		if (!cause)
 			continue;
 		invented++;
-		failed = jp_findings_except(&view->findings, "records.acts", cause,
-					    "pid %u, thread %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64
-					    ": the workload did not do so then",
-					    record->pid, record->tid, record->start, record->end,
-					    record->time);
+		failed = jp_findings_count_failure(
+			&view->findings, "records.acts", cause,
+			"pid %u, thread %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64
+			": the workload did not do so then",
+			record->pid, record->tid, record->start, record->end, record->time);
 	}
 	jp_findings_add_rate(&view->findings, "acts.records", missing, acts);
 	jp_findings_add_rate(&view->findings, "records.acts", invented, records);

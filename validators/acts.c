@@ -16,7 +16,7 @@ struct ended_span {
 	uint64_t reach; /* largest end address of this span and those before it in the list */
 };
 
-static int by_end(const void *left, const void *right)
+static int compare_by_end(const void *left, const void *right)
 {
 	const struct ended_span *a = left, *b = right;
 
@@ -36,7 +36,7 @@ static struct ended_span *list_ended_spans(const struct jp_spans *spans)
 					     span->mapping.end};
 	}
 	if (all)
-		qsort(all, spans->count, sizeof(*all), by_end);
+		qsort(all, spans->count, sizeof(*all), compare_by_end);
 	for (size_t i = 1; all && i < spans->count; i++)
 		if (all[i].pid == all[i - 1].pid && all[i].time == all[i - 1].time)
 			all[i].reach = jp_max(all[i].reach, all[i - 1].reach);
@@ -50,7 +50,7 @@ static bool has_ended_span(const struct ended_span *all, size_t count, const str
 	const struct ended_span end = {act->pid, act->before, start + len, 0};
 	size_t i;
 
-	jp_search(i, count, by_end(&all[i], &end) < 0);
+	jp_search(i, count, compare_by_end(&all[i], &end) < 0);
 	return i && all[i - 1].pid == act->pid && all[i - 1].time == act->before &&
 	       all[i - 1].reach > start;
 }

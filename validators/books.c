@@ -228,8 +228,8 @@ static int add_shares(struct accounting *state)
 		       ?: add_share(state, JP_SAMPLE_KERNEL, all, kernel)
 		       ?: add_share(state, JP_SAMPLE_UNWATCHED, all, unwatched);
 
-	jp_findings_add_as(&state->view->findings, &impossible,
-			   jp_metric_count("samples.impossible", state->impossible));
+	jp_findings_add_with_role(&state->view->findings, &impossible,
+				  jp_metric_count("samples.impossible", state->impossible));
 	return failed;
 }
 
@@ -243,15 +243,16 @@ static int compare_injected(struct accounting *state)
 		uint64_t after = state->samples[INJECTED][class].count;
 
 		if (before != after)
-			failed = jp_findings_except(&state->view->findings, "samples.injected",
-						    "changed",
-						    "perf.data has %" PRIu64
-						    " samples of class %s, injected.data %" PRIu64,
-						    before, jp_sample_class_text(class), after);
+			failed = jp_findings_count_failure(
+				&state->view->findings, "samples.injected", "changed",
+				"perf.data has %" PRIu64
+				" samples of class %s, injected.data %" PRIu64,
+				before, jp_sample_class_text(class), after);
 	}
 	if (!failed && state->digest[CAPTURED] != state->digest[INJECTED])
-		failed = jp_findings_except(&state->view->findings, "samples.injected", "altered",
-					    "the samples of injected.data say something else");
+		failed = jp_findings_count_failure(
+			&state->view->findings, "samples.injected", "altered",
+			"the samples of injected.data say something else");
 	return failed;
 }
 

@@ -80,10 +80,10 @@ static bool find_difference(const struct chain_dump *state, const struct jp_even
 static int report(struct chain_dump *state, uint32_t pid, uint32_t tid, struct differing one)
 {
 	state->bad++;
-	return jp_findings_except(&state->view->findings, "chain.dump", "other-caller",
-				  "at %" PRIu64 ", %u/%u, ip %" PRIx64 ": caller %" PRIu64
-				  " by the dump is %" PRIx64 ", and not in the callchain",
-				  one.time, pid, tid, one.ip, one.at, one.known);
+	return jp_findings_count_failure(&state->view->findings, "chain.dump", "other-caller",
+					 "at %" PRIu64 ", %u/%u, ip %" PRIx64 ": caller %" PRIu64
+					 " by the dump is %" PRIx64 ", and not in the callchain",
+					 one.time, pid, tid, one.ip, one.at, one.known);
 }
 
 /* Reports the stored sample of @pid: the process neither exec'd nor exited after it. */

@@ -111,12 +111,13 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 								       : NULL;
 	comm->wrong_records += cause != NULL;
 	return !cause ? 0
-		      : jp_findings_except(&comm->view->findings, "comm.records", cause,
-					   "thread %u/%u at %" PRIu64
-					   ": the capture calls it '%.20s'%s, it was '%.20s'",
-					   event->pid, event->tid, event->time, event->comm.name,
-					   event->comm.exec ? " by an exec" : "",
-					   name && name->text ? name->text : "");
+		      : jp_findings_count_failure(
+				&comm->view->findings, "comm.records", cause,
+				"thread %u/%u at %" PRIu64
+				": the capture calls it '%.20s'%s, it was '%.20s'",
+				event->pid, event->tid, event->time, event->comm.name,
+				event->comm.exec ? " by an exec" : "",
+				name && name->text ? name->text : "");
 }
 
 static int set_name(struct comm *comm, uint32_t tid, const char *text)
@@ -157,12 +158,12 @@ static int judge_sample(struct comm *comm, const struct jp_event *event)
 	control =
 		name ? jp_left_out_exec(comm->view->evidence, name->pid, name->before, name->after)
 		     : NULL;
-	return jp_findings_except(&comm->view->findings, "comm.threads",
-				  control ? control->name : "other-text",
-				  "thread %u/%u, sampled at %" PRIu64
-				  ": the capture calls it '%.20s', it was '%.20s'",
-				  event->pid, event->tid, event->time, known->text,
-				  name && name->text ? name->text : "");
+	return jp_findings_count_failure(&comm->view->findings, "comm.threads",
+					 control ? control->name : "other-text",
+					 "thread %u/%u, sampled at %" PRIu64
+					 ": the capture calls it '%.20s', it was '%.20s'",
+					 event->pid, event->tid, event->time, known->text,
+					 name && name->text ? name->text : "");
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -197,10 +198,12 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct comm *comm = view->state;
 
-	jp_findings_add_as(&view->findings, &wrong_names,
-			   jp_metric_rate("comm.records", comm->wrong_records, comm->records));
-	jp_findings_add_as(&view->findings, &wrong_names,
-			   jp_metric_rate("comm.threads", comm->wrong_threads, comm->threads));
+	jp_findings_add_with_role(
+		&view->findings, &wrong_names,
+		jp_metric_rate("comm.records", comm->wrong_records, comm->records));
+	jp_findings_add_with_role(
+		&view->findings, &wrong_names,
+		jp_metric_rate("comm.threads", comm->wrong_threads, comm->threads));
 	return 0;
 }
 

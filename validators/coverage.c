@@ -34,7 +34,7 @@ bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mappi
 	       addr - truth->start + truth->pgoff == addr - known->start + known->pgoff;
 }
 
-static int by_place(const void *left, const void *right)
+static int compare_by_place(const void *left, const void *right)
 {
 	const struct jp_span *a = *(const struct jp_span *const *)left;
 	const struct jp_span *b = *(const struct jp_span *const *)right;
@@ -57,7 +57,8 @@ int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans,
 		*added = span;
 	}
 	if (coverage->nr_found)
-		qsort(coverage->found, coverage->nr_found, sizeof(*coverage->found), by_place);
+		qsort(coverage->found, coverage->nr_found, sizeof(*coverage->found),
+		      compare_by_place);
 	return 0;
 }
 

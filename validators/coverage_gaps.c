@@ -44,7 +44,7 @@ static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const st
 	while (!failed && piece.end < span->mapping.end) {
 		const uint64_t start = piece.end;
 
-		piece = *(const struct covered *)jp_ranges_from(*covered, start);
+		piece = *(const struct covered *)jp_ranges_find_at_or_above(*covered, start);
 		piece.start = start;
 		piece.end = jp_min(piece.end, span->mapping.end);
 		if (piece.until < from)
@@ -58,10 +58,10 @@ static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const st
 
 static int add_last_gaps(struct jp_gaps *gaps, uint32_t pid, const struct jp_ranges *covered)
 {
-	const struct covered *one = jp_ranges_from(covered, 0);
+	const struct covered *one = jp_ranges_find_at_or_above(covered, 0);
 	int failed = 0;
 
-	for (; one && !failed; one = jp_ranges_from(covered, one->end))
+	for (; one && !failed; one = jp_ranges_find_at_or_above(covered, one->end))
 		if (one->until != UINT64_MAX)
 			failed = add_gap(
 				gaps, pid,

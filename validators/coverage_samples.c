@@ -30,9 +30,9 @@ static int report_stray(struct jp_coverage *coverage, const struct jp_event *eve
 			const char *cause, const char *what)
 {
 	coverage->stray++;
-	return jp_findings_except(&coverage->by_samples, "coverage.stray", cause,
-				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s", event->time,
-				  event->pid, event->tid, ip, what);
+	return jp_findings_count_failure(&coverage->by_samples, "coverage.stray", cause,
+					 "sample at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s",
+					 event->time, event->pid, event->tid, ip, what);
 }
 
 /* Returns whether the thread was in the kernel for a page fault at @ip: samples of the kernel's

@@ -17,7 +17,7 @@ int jp_cpu_times_add(struct jp_cpu_times *times, uint32_t cpu, uint64_t time)
 	return 0;
 }
 
-static int by_cpu(const void *left, const void *right)
+static int compare_by_cpu(const void *left, const void *right)
 {
 	const struct jp_cpu_time *a = left, *b = right;
 
@@ -27,7 +27,7 @@ static int by_cpu(const void *left, const void *right)
 void jp_cpu_times_sort(struct jp_cpu_times *times)
 {
 	if (times->count)
-		qsort(times->times, times->count, sizeof(*times->times), by_cpu);
+		qsort(times->times, times->count, sizeof(*times->times), compare_by_cpu);
 }
 
 size_t jp_cpu_times_after(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time)
@@ -35,7 +35,7 @@ size_t jp_cpu_times_after(const struct jp_cpu_times *times, uint32_t cpu, uint64
 	const struct jp_cpu_time limit = {cpu, time};
 	size_t i;
 
-	jp_search(i, times->count, by_cpu(&times->times[i], &limit) <= 0);
+	jp_search(i, times->count, compare_by_cpu(&times->times[i], &limit) <= 0);
 	return i;
 }
 

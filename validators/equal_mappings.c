@@ -148,7 +148,7 @@ static int report(struct equal *equal, const struct jp_mapping_point *point,
 			 " %.60s of %" PRIu64,
 			 known->start, known->end, known->prot, known->flags, known->ino,
 			 known->name, known->since);
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		&equal->view->findings, different->metric, different->cause,
 		"pid %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64 ": there is %s; the capture has %s",
 		point->pid, different->start, different->end, point->time, there, held);
@@ -271,7 +271,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 		loaded = find_loaded(equal, point->pid, known, end, point->time);
 	/* The program loader changes mappings later without a record; the truth lacks this, too. */
 	possible |= loaded &&
-		    jp_executable_possibly(loaded, point->time, point->time, evidence->info.slack);
+		    jp_executable_may_exist(loaded, point->time, point->time, evidence->info.slack);
 	if (!truth && possible) {
 		equal->unjudged += equal->injected ? 0 : end - start;
 		return 0;
@@ -337,16 +337,16 @@ static int collect_pieces(struct equal *equal, const struct jp_mapping_point *po
 	equal->nothing = true;
 	while (!failed &&
 	       (one = jp_executables_next(&equal->truth, point->pid, 0, UINT64_MAX, &at))) {
-		if (!jp_executable_possibly(one, point->time, point->time,
-					    equal->evidence->info.slack))
+		if (!jp_executable_may_exist(one, point->time, point->time,
+					     equal->evidence->info.slack))
 			continue;
 		if (!jp_array_reserve(&equal->now, &equal->now_capacity, equal->nr_now + 1))
 			return -ENOMEM;
 		equal->now[equal->nr_now++] = one;
 		failed = add_borders(equal, one->start, one->end);
 	}
-	for (known = jp_replay_from(equal->spaces, point->pid, 0); !failed && known;
-	     known = jp_replay_from(equal->spaces, point->pid, known->end))
+	for (known = jp_replay_find_at_or_above(equal->spaces, point->pid, 0); !failed && known;
+	     known = jp_replay_find_at_or_above(equal->spaces, point->pid, known->end))
 		if (known->prot & JP_PROT_EXEC) {
 			equal->nothing = false;
 			failed = add_borders(equal, known->start, known->end);
@@ -438,9 +438,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 		return jp_fail(err, ENODATA, "no mapping was compared at any of %zu moments",
 			       equal->points.count);
 	if (equal->evidence->declared.observed) {
-		jp_findings_add_as(findings, &stated_mappings,
-				   jp_metric_rate("mappings.told", equal->stated - equal->untrue,
-						  equal->stated));
+		jp_findings_add_with_role(findings, &stated_mappings,
+					  jp_metric_rate("mappings.told",
+							 equal->stated - equal->untrue,
+							 equal->stated));
 		return 0;
 	}
 	/* in KiB */

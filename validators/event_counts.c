@@ -45,9 +45,9 @@ static int judge_written(struct jp_view *view)
 	/* Other profilers may not state the number. */
 	if ((!info->samples && !info->first_enabled) || counts->samples == info->samples)
 		return 0;
-	return jp_findings_except(&view->findings, "event.samples", "not-written",
-				  "%" PRIu64 " samples; the capture wrote %" PRIu64,
-				  counts->samples, info->samples);
+	return jp_findings_count_failure(&view->findings, "event.samples", "not-written",
+					 "%" PRIu64 " samples; the capture wrote %" PRIu64,
+					 counts->samples, info->samples);
 }
 
 static int judge_counted(struct jp_view *view)
@@ -73,11 +73,12 @@ static int judge_counted(struct jp_view *view)
 							 : NULL;
 	if (!cause)
 		return 0;
-	return jp_findings_except(&view->findings, "event.samples", cause,
-				  "%" PRIu64 " samples, and %" PRIu64
-				  " that were lost; by what the events counted there are %.1f to "
-				  "%.1f",
-				  counts->samples, lost, least, most);
+	return jp_findings_count_failure(
+		&view->findings, "event.samples", cause,
+		"%" PRIu64 " samples, and %" PRIu64
+		" that were lost; by what the events counted there are %.1f to "
+		"%.1f",
+		counts->samples, lost, least, most);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)

@@ -33,7 +33,7 @@ struct jp_files {
 #define DELETED " (deleted)"
 
 /* Sorts files by the time at which they were mapped, inherited files first. */
-static int by_from(const void *left, const void *right)
+static int compare_by_from(const void *left, const void *right)
 {
 	const struct jp_truth_file *a = left, *b = right;
 
@@ -42,7 +42,7 @@ static int by_from(const void *left, const void *right)
 		       ?: jp_compare(a->addr, b->addr);
 }
 
-static int by_path(const void *left, const void *right)
+static int compare_by_path(const void *left, const void *right)
 {
 	const struct jp_truth_file *a = left, *b = right;
 
@@ -132,7 +132,8 @@ static const char *find_identity_cause(struct jp_files *files, const struct jp_t
 	const size_t length = strlen(known->name), end = strlen(DELETED);
 	struct process_files *all = jp_map_at(&files->by_path, file->pid, sizeof(*all));
 
-	if (!all || (!all->count && list_files(files->evidence->truth, file->pid, by_path, all)))
+	if (!all ||
+	    (!all->count && list_files(files->evidence->truth, file->pid, compare_by_path, all)))
 		return NULL;
 	/* @known is the program from before the last exec, usually the parent's. */
 	if (is_earlier_file(all, known, length, file->from) ||
@@ -187,27 +188,28 @@ static int judge_window(struct jp_files *files, const struct jp_truth_file *file
 		cause = find_identity_cause(files, file, &wrong->mapping, difference);
 		if (!cause)
 			return -ENOMEM;
-		return jp_findings_except(&files->view->findings, "files.identity", cause,
-					  "pid %u, %" PRIx64 ": inode %" PRIu64
-					  " of %x:%x, %s; the capture has "
-					  "inode %" PRIu64 " of %x:%x, %s",
-					  file->pid, file->addr, file->ino, file->maj, file->min,
-					  file->build_id, wrong->mapping.ino, wrong->mapping.maj,
-					  wrong->mapping.min, wrong->mapping.name);
+		return jp_findings_count_failure(
+			&files->view->findings, "files.identity", cause,
+			"pid %u, %" PRIx64 ": inode %" PRIu64 " of %x:%x, %s; the capture has "
+			"inode %" PRIu64 " of %x:%x, %s",
+			file->pid, file->addr, file->ino, file->maj, file->min, file->build_id,
+			wrong->mapping.ino, wrong->mapping.maj, wrong->mapping.min,
+			wrong->mapping.name);
 	}
 	if (known == to - from)
 		return 0;
 	unmapped = jp_unmapped(files->evidence, files->view->known, file->pid, file->addr, from);
 	if (!known) {
 		files->missing++;
-		return jp_findings_except(&files->view->findings, "files.missing", unmapped.cause,
-					  "pid %u, %" PRIx64 " from %" PRIu64 ": %s; %s", file->pid,
-					  file->addr, file->from, file->build_id,
-					  jp_unmapped_text(&unmapped, what, sizeof(what)));
+		return jp_findings_count_failure(&files->view->findings, "files.missing",
+						 unmapped.cause,
+						 "pid %u, %" PRIx64 " from %" PRIu64 ": %s; %s",
+						 file->pid, file->addr, file->from, file->build_id,
+						 jp_unmapped_text(&unmapped, what, sizeof(what)));
 	}
 	files->late++;
 	files->late_ns = jp_max(files->late_ns, to - from - known);
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		&files->view->findings, "files.late", unmapped.cause,
 		"pid %u, %" PRIx64 ": %s: not known for %" PRIu64 " ns of %" PRIu64, file->pid,
 		file->addr, file->build_id, to - from - known, to - from);
@@ -274,7 +276,7 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 		cause = unmapped.cause;
 		jp_unmapped_text(&unmapped, what, sizeof(what));
 	}
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		&files->by_samples, "files.credited", cause,
 		"sample at %" PRIu64 ", %u/%u, ip %" PRIx64 " is in %s; the capture says %s",
 		event->time, event->pid, event->tid, ip, file.build_id, known ? known->name : what);
@@ -308,7 +310,7 @@ static int judge_process(struct jp_files *files, uint32_t pid, jp_files_seen see
 			 const void *context)
 {
 	struct process_files all = {0};
-	int failed = list_files(files->evidence->truth, pid, by_from, &all);
+	int failed = list_files(files->evidence->truth, pid, compare_by_from, &all);
 
 	for (size_t i = 0; !failed && i < all.count; i++)
 		if (seen(context, pid, all.list[i].from))

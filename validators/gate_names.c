@@ -109,11 +109,12 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->comm.exec == anew)
 		return 0;
 	gate->wrong_records++;
-	return jp_findings_except(&view->findings, "gated.anew", anew ? "no-exec" : "exec",
-				  "thread %u/%u, '%.20s' as read at %" PRIu64 ": %s", event->pid,
-				  event->tid, event->comm.name, event->time,
-				  anew ? "nothing was known of it, and its record is of no exec"
-				       : "it was known, and its record is of an exec");
+	return jp_findings_count_failure(
+		&view->findings, "gated.anew", anew ? "no-exec" : "exec",
+		"thread %u/%u, '%.20s' as read at %" PRIu64 ": %s", event->pid, event->tid,
+		event->comm.name, event->time,
+		anew ? "nothing was known of it, and its record is of no exec"
+		     : "it was known, and its record is of an exec");
 }
 
 /* Returns the latest time at which the gate can have read the name of @process: the time of its
@@ -162,10 +163,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 		if (strcmp(process->comm, "?") == 0 || had_listed_name(gate, i))
 			continue;
 		gate->wrong++;
-		failed = jp_findings_except(&view->findings, "gated.listed", "other-text",
-					    "process %zu, pid %u, which asked at %" PRIu64
-					    ", is listed as '%.20s', and was never called so",
-					    i + 1, process->pid, process->asked, process->comm);
+		failed = jp_findings_count_failure(
+			&view->findings, "gated.listed", "other-text",
+			"process %zu, pid %u, which asked at %" PRIu64
+			", is listed as '%.20s', and was never called so",
+			i + 1, process->pid, process->asked, process->comm);
 	}
 	jp_findings_add_rate(&view->findings, "gated.listed", gate->wrong, intervals->nr_processes);
 	jp_findings_add_rate(&view->findings, "gated.anew", gate->wrong_records, gate->records);

@@ -97,19 +97,19 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 		}
 		unmapped = jp_unmapped(evidence, gated->view->known, interval->pid, map->start,
 				       interval->enabled);
-		failed =
-			jp_findings_except(gated->findings, "gated.older", unmapped.cause,
-					   "%" PRIx64 "-%" PRIx64 " %s of pid %u is not known when "
-					   "its interval begins; %s",
-					   map->start, map->end, map->name, interval->pid,
-					   jp_unmapped_text(&unmapped, why, sizeof(why)));
+		failed = jp_findings_count_failure(gated->findings, "gated.older", unmapped.cause,
+						   "%" PRIx64 "-%" PRIx64
+						   " %s of pid %u is not known when "
+						   "its interval begins; %s",
+						   map->start, map->end, map->name, interval->pid,
+						   jp_unmapped_text(&unmapped, why, sizeof(why)));
 	}
 	if (failed || *jp_replay_comm(gated->view->spaces, interval->pid))
 		return failed;
 	unnamed = jp_left_out_thread(evidence, interval->pid);
-	return jp_findings_except(gated->findings, "gated.named",
-				  unnamed ? unnamed->name : "nothing",
-				  "pid %u has no name when its interval begins", interval->pid);
+	return jp_findings_count_failure(
+		gated->findings, "gated.named", unnamed ? unnamed->name : "nothing",
+		"pid %u has no name when its interval begins", interval->pid);
 }
 
 /* Counts memory that became executable during the interval: with every gate, the capture must have

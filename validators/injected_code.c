@@ -33,7 +33,7 @@ struct injected_code {
 				an added record */
 };
 
-static int by_captured(const void *left, const void *right)
+static int compare_by_captured(const void *left, const void *right)
 {
 	const struct captured *a = left, *b = right;
 
@@ -115,8 +115,8 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 		*recorded += !state->recorded[i];
 		state->recorded[i] = found = true;
 		fits |= fits_load(&loads[i], record);
-		other = jp_injected_bytes_wrong(state->finder, record, &loads[i],
-						state->evidence->truth->e_machine);
+		other = jp_injected_bytes_compare(state->finder, record, &loads[i],
+						  state->evidence->truth->e_machine);
 	}
 	if (found)
 		*cause = fits ? other : "longer";
@@ -149,11 +149,11 @@ static int judge_added(struct injected_code *state, const struct jp_event *recor
 	if (!cause)
 		return 0;
 	state->no_code++;
-	return jp_findings_except(&state->view->findings, "injected.mappings", cause,
-				  "pid %u, injected record of %" PRIu64 ": %" PRIx64 "-%" PRIx64
-				  " %.120s",
-				  record->pid, record->time, record->map.addr,
-				  record->map.addr + record->map.len, record->map.name);
+	return jp_findings_count_failure(&state->view->findings, "injected.mappings", cause,
+					 "pid %u, injected record of %" PRIu64 ": %" PRIx64
+					 "-%" PRIx64 " %.120s",
+					 record->pid, record->time, record->map.addr,
+					 record->map.addr + record->map.len, record->map.name);
 }
 
 static int note_captured(struct injected_code *state, const struct jp_event *record)
@@ -179,7 +179,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (!view->in_injected)
 		return note_captured(state, event);
 	if (!state->sorted && state->nr_captured)
-		qsort(state->captured, state->nr_captured, sizeof(*state->captured), by_captured);
+		qsort(state->captured, state->nr_captured, sizeof(*state->captured),
+		      compare_by_captured);
 	state->sorted = true;
 	return judge_added(state, event);
 }
@@ -199,10 +200,11 @@ static int judge_absent(struct injected_code *state)
 		if (state->recorded[i])
 			continue;
 		absent++;
-		failed = jp_findings_except(&state->view->findings, "injected.absent", "no-record",
-					    "%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
-					    ": its dump was injected, and no record tells of it",
-					    load->name, load->pid, load->addr, load->time);
+		failed = jp_findings_count_failure(
+			&state->view->findings, "injected.absent", "no-record",
+			"%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
+			": its dump was injected, and no record tells of it",
+			load->name, load->pid, load->addr, load->time);
 	}
 	jp_findings_add_rate(&state->view->findings, "injected.absent", absent, all);
 	return failed;

@@ -64,9 +64,9 @@ static int report(struct injected_records *state, const struct same_records *one
 		  const char *what)
 {
 	state->bad++;
-	return jp_findings_except(&state->view->findings, "injected.records", cause,
-				  "pid %u, record of type %u at %" PRIu64 ": %s", one->pid,
-				  one->kind, one->time, what);
+	return jp_findings_count_failure(&state->view->findings, "injected.records", cause,
+					 "pid %u, record of type %u at %" PRIu64 ": %s", one->pid,
+					 one->kind, one->time, what);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)

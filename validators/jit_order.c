@@ -244,7 +244,7 @@ static int judge_injected(struct jit_order_state *order, const struct jp_event *
 			return 0;
 	}
 	order->misplaced++;
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		order->findings, "inject.stray",
 		name && jp_incarnations_has_other(all, event->pid, name) ? "wrong-owner"
 									 : "no-code",
@@ -265,7 +265,7 @@ static int count_hidden(struct jit_order_state *order)
 		order->side->hidden++;
 		if (!order->last)
 			continue;
-		failed = jp_findings_except(
+		failed = jp_findings_count_failure(
 			order->findings, "order.hidden", hider->cause,
 			"%s of pid %u at %" PRIx64 ", loaded at %" PRIu64 ": %" PRIx64 "-%" PRIx64
 			" %.100s of %" PRIu64 " (offset %" PRIu64 ") hides it",
@@ -323,7 +323,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	return order->last ? judge_touched(order, event) : 0;
 }
 
-static int by_begin(const void *left, const void *right, void *context)
+static int compare_by_begin(const void *left, const void *right, void *context)
 {
 	const struct jp_incarnation *incarnations = context;
 	uint64_t a = incarnations[*(const size_t *)left].begin,
@@ -339,12 +339,12 @@ static int report_strays(struct jit_order_state *order, const struct jp_strays *
 	int failed = 0;
 
 	for (uint64_t i = 0; !failed && i < strays->count; i++)
-		failed = jp_findings_except(order->findings, "order.stray", cause,
-					    "%.100s of pid %u at %" PRIx64 ", %" PRIu64
-					    " bytes, loaded at %" PRIu64
-					    ", in the dump of pid %u: %s",
-					    stray->name, stray->pid, stray->addr, stray->size,
-					    stray->time, stray->owner, why);
+		failed = jp_findings_count_failure(order->findings, "order.stray", cause,
+						   "%.100s of pid %u at %" PRIx64 ", %" PRIu64
+						   " bytes, loaded at %" PRIu64
+						   ", in the dump of pid %u: %s",
+						   stray->name, stray->pid, stray->addr,
+						   stray->size, stray->time, stray->owner, why);
 	return failed;
 }
 
@@ -357,8 +357,8 @@ static int judge_dumps(struct jit_order_state *order)
 					      "it is another process's");
 
 	for (uint64_t i = 0; !failed && i < order->loads.folder.bad; i++)
-		failed = jp_findings_except(order->findings, "order.bad", "jitdump", "%.380s",
-					    order->loads.folder.why.text);
+		failed = jp_findings_count_failure(order->findings, "order.bad", "jitdump",
+						   "%.380s", order->loads.folder.why.text);
 	return failed;
 }
 
@@ -394,7 +394,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		order->in_files |= evidence->truth->codes[i].in_file;
 		order->in_memory |= !evidence->truth->codes[i].in_file;
 	}
-	qsort_r(order->by_begin, count, sizeof(*order->by_begin), by_begin,
+	qsort_r(order->by_begin, count, sizeof(*order->by_begin), compare_by_begin,
 		order->incarnations.incarnations);
 	return judge_dumps(order);
 }
@@ -411,8 +411,9 @@ static void add_names(struct jp_findings *findings, const struct order_side *sid
 		char name[48];
 
 		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[named], suffix);
-		jp_findings_add_as(findings, role,
-				   jp_metric_rate(name, side->named[named], side->samples.count));
+		jp_findings_add_with_role(
+			findings, role,
+			jp_metric_rate(name, side->named[named], side->samples.count));
 	}
 }
 
@@ -442,14 +443,15 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 		  !order->in_memory  ? &any_named_samples
 		  : !order->in_files ? &named_samples
 				     : &some_named_samples);
-	jp_findings_add_as(findings, &unjudged_samples,
-			   jp_metric_rate("names.unjudged", side->unjudged,
-					  side->unjudged + side->samples.count));
+	jp_findings_add_with_role(findings, &unjudged_samples,
+				  jp_metric_rate("names.unjudged", side->unjudged,
+						 side->unjudged + side->samples.count));
 	jp_findings_add_rate(findings, "names.elf", side->elf, side->samples.count);
 	jp_findings_add_rate(findings, "names.map", side->map, side->samples.count);
 	jp_findings_add_count(findings, "names.twice", twice);
-	jp_findings_add_as(findings, order->in_memory ? &jp_counts_some : NULL,
-			   jp_metric_rate("load.right", order->load_right, order->load_judged));
+	jp_findings_add_with_role(
+		findings, order->in_memory ? &jp_counts_some : NULL,
+		jp_metric_rate("load.right", order->load_right, order->load_judged));
 	add_failed(order, "load.wrong");
 	add_failed(order, "load.unnamed");
 	jp_findings_add_count(findings, "order.loads", order->incarnations.loads);
@@ -465,8 +467,8 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 			     order->incarnations.loads);
 	add_names(findings, &order->before, ".before", NULL);
 	jp_findings_add_rate(findings, "names.covered", change->covered_bad, change->covered);
-	jp_findings_add_as(findings, &jp_counts_some,
-			   jp_metric_rate("inject.better", change->better, change->both));
+	jp_findings_add_with_role(findings, &jp_counts_some,
+				  jp_metric_rate("inject.better", change->better, change->both));
 	jp_findings_add_rate(findings, "inject.worse", change->worse, change->both);
 	jp_findings_add_count(findings, "inject.lost", change->lost);
 	jp_findings_add_rate(findings, "inject.stray", order->misplaced, order->injected);

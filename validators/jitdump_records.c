@@ -39,9 +39,9 @@ static int report(struct jitdump_records *state, const struct jp_jitdump_record 
 		  const char *cause, const char *name)
 {
 	state->bad++;
-	return jp_findings_except(&state->view->findings, "jitdump.records", cause,
-				  "offset %" PRIu64 " of a jitdump, of %" PRIu64 ": %.100s",
-				  record->at, record->time, name);
+	return jp_findings_count_failure(&state->view->findings, "jitdump.records", cause,
+					 "offset %" PRIu64 " of a jitdump, of %" PRIu64 ": %.100s",
+					 record->at, record->time, name);
 }
 
 /* Returns the index of the first code of @pid in the truth that lies at @addr or above. */
@@ -309,11 +309,11 @@ static int judge_absent(struct jitdump_records *state)
 		if (state->described[i])
 			continue;
 		state->absent++;
-		failed =
-			jp_findings_except(&state->view->findings, "jitdump.absent", "no-record",
-					   "%.100s of pid %u at %" PRIx64 ", there from %" PRIu64
-					   ": the process has a jitdump, and no record tells of it",
-					   code->name, code->pid, code->addr, code->loaded);
+		failed = jp_findings_count_failure(
+			&state->view->findings, "jitdump.absent", "no-record",
+			"%.100s of pid %u at %" PRIx64 ", there from %" PRIu64
+			": the process has a jitdump, and no record tells of it",
+			code->name, code->pid, code->addr, code->loaded);
 	}
 	return failed;
 }

@@ -124,11 +124,12 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 	if (!wrong)
 		return 0;
 	kept->wrong++;
-	return jp_findings_except(&kept->view->findings, "mappings.generation", "other-generation",
-				  "pid %u at %" PRIu64 ": inode %" PRIu64 " of %x:%x is told with "
-				  "generation %" PRIu64 ": %.100s",
-				  map->pid, map->time, map->map.ino, map->map.maj, map->map.min,
-				  map->map.gen, map->map.name);
+	return jp_findings_count_failure(
+		&kept->view->findings, "mappings.generation", "other-generation",
+		"pid %u at %" PRIu64 ": inode %" PRIu64 " of %x:%x is told with "
+		"generation %" PRIu64 ": %.100s",
+		map->pid, map->time, map->map.ino, map->map.maj, map->map.min, map->map.gen,
+		map->map.name);
 }
 
 /* Marks the index lines of a file that is mapped up to @end. @has_identity: the record has @ino
@@ -174,10 +175,10 @@ static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *li
 	if (!line->gen || line->snapshot || known)
 		return 0;
 	kept->wrong++;
-	return jp_findings_except(&kept->view->findings, "mappings.generation", "not-told",
-				  "no record tells generation %" PRIu64 " of inode %" PRIu64
-				  ": %.100s",
-				  line->gen, line->ino, line->path);
+	return jp_findings_count_failure(&kept->view->findings, "mappings.generation", "not-told",
+					 "no record tells generation %" PRIu64 " of inode %" PRIu64
+					 ": %.100s",
+					 line->gen, line->ino, line->path);
 }
 
 static int judge_kept_file(struct kept *kept, const struct jp_elf_line *line, bool mapped)
@@ -191,11 +192,11 @@ static int judge_kept_file(struct kept *kept, const struct jp_elf_line *line, bo
 	if (!ret)
 		return 0;
 	kept->bad++;
-	return jp_findings_except(&kept->view->findings, "elf.files",
-				  ret == -ENOENT    ? "not-mapped"
-				  : ret == -EBADMSG ? "altered"
-						    : "unreadable",
-				  "%.80s: %s", line->path, why.text);
+	return jp_findings_count_failure(&kept->view->findings, "elf.files",
+					 ret == -ENOENT    ? "not-mapped"
+					 : ret == -EBADMSG ? "altered"
+							   : "unreadable",
+					 "%.80s: %s", line->path, why.text);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -210,8 +211,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 				 ?: judge_kept_file(kept, line, kept->support[i].mapped);
 	/* Every run keeps at least the vDSO, with any profiler. */
 	if (!kept->files && view->evidence->watched.started)
-		failed = jp_findings_except(&view->findings, "elf.files", "none",
-					    "elf/index names no file");
+		failed = jp_findings_count_failure(&view->findings, "elf.files", "none",
+						   "elf/index names no file");
 	jp_findings_add_rate(&view->findings, "elf.files", kept->bad, kept->files);
 	jp_findings_add_rate(&view->findings, "mappings.generation", kept->wrong, kept->records);
 	return failed;

@@ -78,10 +78,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_losses_add(&state->losses, &info);
 	if (__builtin_add_overflow(info.lost_samples, state->samples, &all))
 		all = UINT64_MAX;
-	jp_findings_add_as(&view->findings, &lost,
-			   jp_metric_rate("lost.samples", info.lost_samples, all));
-	jp_findings_add_as(&view->findings, witnessed ? NULL : &lost,
-			   jp_metric_count("lost.throttled", state->losses.throttled));
+	jp_findings_add_with_role(&view->findings, &lost,
+				  jp_metric_rate("lost.samples", info.lost_samples, all));
+	jp_findings_add_with_role(&view->findings, witnessed ? NULL : &lost,
+				  jp_metric_count("lost.throttled", state->losses.throttled));
 	return 0;
 }
 

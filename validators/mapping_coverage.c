@@ -36,9 +36,9 @@ static int report(struct jp_coverage *coverage, const char *metric, const char *
 		jp_unmapped_text(&unmapped, why, sizeof(why));
 	}
 	describe(span, text, sizeof(text));
-	return jp_findings_except(coverage->findings, metric, cause,
-				  "%" PRIx64 "-%" PRIx64 " of mapping %s: %s%s%s", start, end, text,
-				  what, *why ? "; " : "", why);
+	return jp_findings_count_failure(coverage->findings, metric, cause,
+					 "%" PRIx64 "-%" PRIx64 " of mapping %s: %s%s%s", start,
+					 end, text, what, *why ? "; " : "", why);
 }
 
 /* Stores in *@uncovered for how many ns of [@from, @to) no right span contains all of [@start,
@@ -347,15 +347,15 @@ static int end(struct jp_view *view, struct jp_error *err)
 		failed = jp_findings_append(findings, &coverage->by_samples);
 	if (failed)
 		return failed;
-	jp_findings_add_as(
+	jp_findings_add_with_role(
 		findings, &mapped_samples,
 		jp_metric_rate("coverage.samples", coverage->samples_known, coverage->samples));
 	jp_findings_add_count(findings, "coverage.unmapped",
 			      coverage->samples - coverage->samples_known);
 	/* in KiB x ms: counts exactly, and is still small enough to add up */
-	jp_findings_add_as(findings, &jp_counts_some,
-			   jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
-					  coverage->true_area * 1e3 / 1024));
+	jp_findings_add_with_role(findings, &jp_counts_some,
+				  jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
+						 coverage->true_area * 1e3 / 1024));
 	jp_findings_add_count(findings, "coverage.stray", coverage->stray);
 	jp_findings_add_count(findings, "coverage.missing", coverage->missing);
 	jp_findings_add_count(findings, "coverage.late", coverage->late);

@@ -153,7 +153,7 @@ static int require_acts(const struct jp_mapping_points *points, struct jp_error 
 	return 0;
 }
 
-static int by_time(const void *left, const void *right)
+static int compare_by_time(const void *left, const void *right)
 {
 	const struct jp_mapping_point *a = left, *b = right;
 
@@ -168,6 +168,6 @@ int jp_mapping_points_find(struct jp_mapping_points *points, struct jp_error *er
 	for (size_t i = 0; !failed && i < truth->nr_incarnations; i++)
 		failed = find_points(points, &truth->incarnations[i]);
 	if (points->count)
-		qsort(points->list, points->count, sizeof(*points->list), by_time);
+		qsort(points->list, points->count, sizeof(*points->list), compare_by_time);
 	return failed;
 }

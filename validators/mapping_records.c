@@ -77,7 +77,7 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &at))) {
 		const char *differs;
 
-		if (!jp_executable_possibly(one, from, to, state->evidence->info.slack))
+		if (!jp_executable_may_exist(one, from, to, state->evidence->info.slack))
 			continue;
 		differs = jp_mapping_record_differs(&state->truth.memories[one->memory], one,
 						    record, live, addr);
@@ -98,8 +98,8 @@ static const struct jp_procmap *find_line(const struct mapping_records *state,
 	const struct jp_memory *memory = &state->truth.memories[one->memory];
 
 	return memory->line && memory->line->prot == one->prot &&
-			       jp_executable_possibly(one, time, time,
-						      state->evidence->info.slack) &&
+			       jp_executable_may_exist(one, time, time,
+						       state->evidence->info.slack) &&
 			       memory->read > time && memory->read < one->close_before
 		       ? memory->line
 		       : NULL;
@@ -152,8 +152,8 @@ static bool is_possibly_within(const struct mapping_records *state, const struct
 	size_t at = SIZE_MAX;
 
 	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &at)))
-		if (one->start < addr && jp_executable_possibly(one, record->time, record->time,
-								state->evidence->info.slack))
+		if (one->start < addr && jp_executable_may_exist(one, record->time, record->time,
+								 state->evidence->info.slack))
 			return true;
 	return false;
 }
@@ -229,7 +229,7 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 		return 0;
 	if (!watched) {
 		state->unknown++;
-		return jp_findings_except(
+		return jp_findings_count_failure(
 			&state->view->findings, "mappings.unknown", "unwatched",
 			"pid %u, of which the truth has nothing: record of %" PRIu64 ": %" PRIx64
 			"-%" PRIx64 " %.80s",
@@ -257,7 +257,7 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 		cause = "part";
 	}
 	state->invented++;
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		&state->view->findings, "mappings.invented", cause,
 		"pid %u, record of %" PRIu64 ": %" PRIx64 "-%" PRIx64 " offset %" PRIx64
 		" prot %u flags %x inode %" PRIu64 " %.80s: not so from %" PRIx64 " on",

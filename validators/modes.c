@@ -234,7 +234,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (!cause)
 		return 0;
 	modes->bad++;
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		&view->findings, "modes.bad", cause,
 		"at %" PRIu64 ", %u/%u: mode %d, ip %" PRIx64 ", registers of abi %" PRIu64
 		" with ip %" PRIx64 ", a chain of %" PRIu64 ", period %" PRIu64,

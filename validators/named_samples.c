@@ -26,7 +26,7 @@ void jp_named_samples_free(struct jp_named_samples *samples)
 	free(samples->samples);
 }
 
-static int by_sample(const void *left, const void *right)
+static int compare_by_sample(const void *left, const void *right)
 {
 	const struct jp_named_sample *a = left, *b = right;
 	return jp_compare(a->time, b->time)
@@ -38,16 +38,17 @@ static int by_sample(const void *left, const void *right)
 static void sort_samples(struct jp_named_samples *samples)
 {
 	if (samples->count)
-		qsort(samples->samples, samples->count, sizeof(*samples->samples), by_sample);
+		qsort(samples->samples, samples->count, sizeof(*samples->samples),
+		      compare_by_sample);
 }
 
 static int report_lost(struct jp_findings *findings, struct jp_names_change *change,
 		       const struct jp_named_sample *sample, const char *cause)
 {
 	change->lost++;
-	return jp_findings_except(findings, "inject.lost", cause,
-				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64, sample->time,
-				  sample->pid, sample->tid, sample->ip);
+	return jp_findings_count_failure(findings, "inject.lost", cause,
+					 "sample at %" PRIu64 ", %u/%u, ip %" PRIx64, sample->time,
+					 sample->pid, sample->tid, sample->ip);
 }
 
 static int report_worse(struct jp_findings *findings, const struct jp_incarnations *incarnations,
@@ -55,7 +56,7 @@ static int report_worse(struct jp_findings *findings, const struct jp_incarnatio
 {
 	static const char *const causes[JP_NAMES] = {"was-wrong", "was-unnamed", "was-right"};
 
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		findings, "inject.worse", causes[was->named],
 		"at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now", is->time, is->pid, is->tid,
 		is->ip, jp_incarnations_at(incarnations, is->pid, is->ip, is->time)->code->name,
@@ -73,7 +74,9 @@ int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *a
 	sort_samples(after);
 	while (!failed && (i < before->count || j < after->count)) {
 		const struct jp_named_sample *was = &before->samples[i], *is = &after->samples[j];
-		int way = i == before->count ? 1 : j == after->count ? -1 : by_sample(was, is);
+		int way = i == before->count  ? 1
+			  : j == after->count ? -1
+					      : compare_by_sample(was, is);
 
 		if (way) {
 			failed = way < 0 ? report_lost(findings, change, was, "dropped")

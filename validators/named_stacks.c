@@ -179,9 +179,10 @@ static int count_unnamed(struct named_stacks *stacks, const struct jp_event *eve
 	stacks->unnamed++;
 	if (!stacks->view->asked->names)
 		return 0;
-	return jp_findings_except(&stacks->view->findings, "names.unnamed", "no-name",
-				  "at %" PRIu64 ", %u/%u: %u frames, and no name of the innermost",
-				  event->time, event->pid, event->tid, stacks->nr_seen);
+	return jp_findings_count_failure(&stacks->view->findings, "names.unnamed", "no-name",
+					 "at %" PRIu64
+					 ", %u/%u: %u frames, and no name of the innermost",
+					 event->time, event->pid, event->tid, stacks->nr_seen);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -242,31 +243,34 @@ static int end(struct jp_view *view, struct jp_error *err)
 	int failed = jp_stack_counts_add(&stacks->counts, view);
 
 	if (!failed && astray)
-		failed = jp_findings_except(&view->findings, "samples", "astray",
-					    "%" PRIu64 " stacks with emitted code have a native "
-					    "function innermost",
-					    astray);
+		failed = jp_findings_count_failure(&view->findings, "samples", "astray",
+						   "%" PRIu64
+						   " stacks with emitted code have a native "
+						   "function innermost",
+						   astray);
 	if (!failed && unwatched)
-		failed = jp_findings_except(&view->findings, "samples", "unwatched",
-					    "%" PRIu64 " of %" PRIu64
-					    " samples are of processes that were not there",
-					    unwatched, stacks->samples);
-	jp_findings_add_as(&view->findings, &impossible,
-			   jp_metric_count("samples.impossible", astray + unwatched));
+		failed = jp_findings_count_failure(&view->findings, "samples", "unwatched",
+						   "%" PRIu64 " of %" PRIu64
+						   " samples are of processes that were not there",
+						   unwatched, stacks->samples);
+	jp_findings_add_with_role(&view->findings, &impossible,
+				  jp_metric_count("samples.impossible", astray + unwatched));
 	if (failed || !view->asked->names)
 		return failed;
 	if (renamed)
-		failed = jp_findings_except(&view->findings, "names.unnamed", "other-name",
-					    "%" PRIu64 " stacks of threads in a path have no "
-					    "emitted function's name",
-					    renamed);
-	jp_findings_add_as(&view->findings, &named_samples,
-			   jp_metric_rate("names.right", right, all));
-	jp_findings_add_as(&view->findings, &named_callers,
-			   jp_metric_rate("callers.right", stacks->callers - stacks->nameless,
-					  stacks->callers));
-	jp_findings_add_as(&view->findings, &misnamed_samples,
-			   jp_metric_rate("names.wrong", stacks->misnamed, all));
+		failed =
+			jp_findings_count_failure(&view->findings, "names.unnamed", "other-name",
+						  "%" PRIu64 " stacks of threads in a path have no "
+						  "emitted function's name",
+						  renamed);
+	jp_findings_add_with_role(&view->findings, &named_samples,
+				  jp_metric_rate("names.right", right, all));
+	jp_findings_add_with_role(&view->findings, &named_callers,
+				  jp_metric_rate("callers.right",
+						 stacks->callers - stacks->nameless,
+						 stacks->callers));
+	jp_findings_add_with_role(&view->findings, &misnamed_samples,
+				  jp_metric_rate("names.wrong", stacks->misnamed, all));
 	jp_findings_add_rate(&view->findings, "names.unnamed", stacks->unnamed + renamed, all);
 	return failed;
 }

@@ -88,13 +88,13 @@ static int judge_name(struct observed_names *names, const struct jp_event *event
 	names->counts[place][answer]++;
 	if (answer == RIGHT)
 		return 0;
-	return jp_findings_except(&names->view->findings, metrics[place][answer],
-				  name ? find_cause(names, code, ip, name) : "no-name",
-				  "at %" PRIu64 ", %u/%u, %" PRIx64 " in %s+%#" PRIx64
-				  ", loaded at %" PRIu64 ": %s%.100s",
-				  event->time, event->pid, event->tid, ip, code->name,
-				  ip - code->addr, code->loaded, name ? "named " : "no name",
-				  name ?: "");
+	return jp_findings_count_failure(&names->view->findings, metrics[place][answer],
+					 name ? find_cause(names, code, ip, name) : "no-name",
+					 "at %" PRIu64 ", %u/%u, %" PRIx64 " in %s+%#" PRIx64
+					 ", loaded at %" PRIu64 ": %s%.100s",
+					 event->time, event->pid, event->tid, ip, code->name,
+					 ip - code->addr, code->loaded, name ? "named " : "no name",
+					 name ?: "");
 }
 
 /* Reports an address outside of emitted code that has the name of emitted code. */
@@ -112,10 +112,10 @@ static int judge_native(struct observed_names *names, const struct jp_event *eve
 	if (!name || !is_function(names, name) || (at && strcmp(at->name, name) == 0))
 		return 0;
 	names->invented++;
-	return jp_findings_except(&names->view->findings, "names.invented", "native",
-				  "at %" PRIu64 ", %u/%u: %" PRIx64
-				  " is in no emitted code then, and is named %.100s",
-				  event->time, event->pid, event->tid, ip, name);
+	return jp_findings_count_failure(&names->view->findings, "names.invented", "native",
+					 "at %" PRIu64 ", %u/%u: %" PRIx64
+					 " is in no emitted code then, and is named %.100s",
+					 event->time, event->pid, event->tid, ip, name);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -160,8 +160,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct observed_names *names = view->state;
 	struct jp_findings *findings = &view->findings;
 
-	jp_findings_add_as(findings, &unjudged_names,
-			   jp_metric_rate("names.unjudged", names->unjudged, names->all));
+	jp_findings_add_with_role(findings, &unjudged_names,
+				  jp_metric_rate("names.unjudged", names->unjudged, names->all));
 	for (int place = 0; place < PLACES; place++) {
 		const uint64_t *counts = names->counts[place];
 		uint64_t n = counts[RIGHT] + counts[WRONG] + counts[UNNAMED];
@@ -170,12 +170,12 @@ static int end(struct jp_view *view, struct jp_error *err)
 			char name[32];
 
 			snprintf(name, sizeof(name), "%s.%s", text[place], of[answer]);
-			jp_findings_add_as(findings, roles[place][answer],
-					   jp_metric_rate(name, counts[answer], n));
+			jp_findings_add_with_role(findings, roles[place][answer],
+						  jp_metric_rate(name, counts[answer], n));
 		}
 	}
-	jp_findings_add_as(findings, &invented_names,
-			   jp_metric_rate("names.invented", names->invented, names->native));
+	jp_findings_add_with_role(findings, &invented_names,
+				  jp_metric_rate("names.invented", names->invented, names->native));
 	return 0;
 }
 

@@ -67,10 +67,11 @@ static void judge_line(void *context, uint64_t start, uint64_t size, const char 
 	if (map->failed || (count && count->code))
 		return;
 	map->all->invented++;
-	map->failed = jp_findings_except(&map->all->view->findings, "published.invented", "no-code",
-					 "perf map of pid %u: %.100s at %" PRIx64 ", %" PRIu64
-					 " bytes: the process never had such code",
-					 map->pid, name, start, size);
+	map->failed = jp_findings_count_failure(
+		&map->all->view->findings, "published.invented", "no-code",
+		"perf map of pid %u: %.100s at %" PRIx64 ", %" PRIu64
+		" bytes: the process never had such code",
+		map->pid, name, start, size);
 }
 
 /* Returns whether the process loaded, and so published, @code after its start @begun. Inherited and
@@ -94,10 +95,10 @@ static int judge_load(struct process_map *map, const struct jp_truth_code *code)
 		return 0;
 	}
 	map->all->absent++;
-	return jp_findings_except(&map->all->view->findings, "published.absent", "no-line",
-				  "%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
-				  ": the process has a perf map, and no line tells of it",
-				  code->name, map->pid, code->addr, code->loaded);
+	return jp_findings_count_failure(&map->all->view->findings, "published.absent", "no-line",
+					 "%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
+					 ": the process has a perf map, and no line tells of it",
+					 code->name, map->pid, code->addr, code->loaded);
 }
 
 /* Marks the lines that describe code of the process, and stores when each id was first loaded. */

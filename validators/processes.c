@@ -185,7 +185,7 @@ static int judge_images(struct processes *processes)
 		incarnations += image->of->first;
 		if (!image->seen) {
 			unseen++;
-			failed = jp_findings_except(
+			failed = jp_findings_count_failure(
 				findings, "processes.unseen",
 				jp_evidence_is_older(processes->evidence, image->of->pid,
 						     image->of->before)
@@ -195,7 +195,7 @@ static int judge_images(struct processes *processes)
 				image->of->pid, image->of->after);
 		} else if (!image->named) {
 			nameless++;
-			failed = jp_findings_except(
+			failed = jp_findings_count_failure(
 				findings, "processes.nameless",
 				find_nameless_cause(processes, image),
 				"pid %u from %" PRIu64 ": %s, and no record gave its name",
@@ -231,13 +231,13 @@ static int judge_threads(struct processes *processes)
 		if (why && why == processes->view->added_back)
 			continue;
 		nameless++;
-		failed = jp_findings_except(
+		failed = jp_findings_count_failure(
 			processes->findings, "threads.nameless", why ? why->name : "no-record",
 			"thread %u: %" PRIu64 " samples from %" PRIu64 " on, and no record of it",
 			thread->tid, thread->samples, thread->first);
 	}
-	jp_findings_add_as(processes->findings, &jp_counts_some,
-			   jp_metric_rate("threads.nameless", nameless, threads));
+	jp_findings_add_with_role(processes->findings, &jp_counts_some,
+				  jp_metric_rate("threads.nameless", nameless, threads));
 	return failed;
 }
 

@@ -268,12 +268,12 @@ static int check_live(struct record_rules *rules, const struct jp_event *event, 
 static int report(struct record_rules *rules, const char *cause, const struct jp_event *event)
 {
 	rules->bad++;
-	return jp_findings_except(&rules->view->findings, "records.bad", cause,
-				  "record of type %" PRIu32 " at %" PRIu64 " of %" PRIu32
-				  "/%" PRIu32 ", event %" PRIu32 " with id %" PRIu64
-				  " on CPU %" PRIu32,
-				  event->record_type, event->time, event->pid, event->tid,
-				  event->attr, event->id, event->cpu);
+	return jp_findings_count_failure(&rules->view->findings, "records.bad", cause,
+					 "record of type %" PRIu32 " at %" PRIu64 " of %" PRIu32
+					 "/%" PRIu32 ", event %" PRIu32 " with id %" PRIu64
+					 " on CPU %" PRIu32,
+					 event->record_type, event->time, event->pid, event->tid,
+					 event->attr, event->id, event->cpu);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)

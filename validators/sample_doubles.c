@@ -49,11 +49,11 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		return -ENOMEM;
 	if (last->time == now.time && last->attr == now.attr) {
 		state->doubles++;
-		return jp_findings_except(&view->findings, "samples",
-					  was_written_twice(last, &now, event) ? "written-twice"
-									       : "double",
-					  "at %" PRIu64 ", %u/%u: two samples of one event",
-					  event->time, event->pid, event->tid);
+		return jp_findings_count_failure(
+			&view->findings, "samples",
+			was_written_twice(last, &now, event) ? "written-twice" : "double",
+			"at %" PRIu64 ", %u/%u: two samples of one event", event->time, event->pid,
+			event->tid);
 	}
 	*last = now;
 	return 0;
@@ -63,8 +63,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct sample_doubles *state = view->state;
 
-	jp_findings_add_as(&view->findings, &impossible,
-			   jp_metric_count("samples.doubles", state->doubles));
+	jp_findings_add_with_role(&view->findings, &impossible,
+				  jp_metric_count("samples.doubles", state->doubles));
 	return 0;
 }
 

@@ -32,7 +32,7 @@ struct sample_places {
  * no record. */
 static const struct jp_role elsewhere = {.bound = JP_MOST_UNJUDGED};
 
-static int by_start(const void *one, const void *other)
+static int compare_by_start(const void *one, const void *other)
 {
 	const struct sample_range *a = one, *b = other;
 	return jp_compare(a->start, b->start);
@@ -46,7 +46,7 @@ static int find_places(struct sample_places *state, const struct jp_executables 
 	for (size_t i = 0; i < truth->count; i++)
 		state->places[i] = (struct sample_range){truth->list[i].start, truth->list[i].end};
 	state->count = truth->count;
-	qsort(state->places, state->count, sizeof(*state->places), by_start);
+	qsort(state->places, state->count, sizeof(*state->places), compare_by_start);
 	for (size_t i = 1; i < state->count; i++)
 		state->places[i].end = jp_max(state->places[i].end, state->places[i - 1].end);
 	return 0;
@@ -101,9 +101,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (is_executable(state, ip))
 		return 0;
 	state->nowhere++;
-	return jp_findings_except(&view->findings, "samples.nowhere", "not-executable",
-				  "at %" PRIu64 ", %u/%u: nothing executable is at %" PRIx64,
-				  event->time, event->pid, event->tid, ip);
+	return jp_findings_count_failure(&view->findings, "samples.nowhere", "not-executable",
+					 "at %" PRIu64 ", %u/%u: nothing executable is at %" PRIx64,
+					 event->time, event->pid, event->tid, ip);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -111,8 +111,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct sample_places *state = view->state;
 
 	jp_findings_add_rate(&view->findings, "samples.nowhere", state->nowhere, state->samples);
-	jp_findings_add_as(&view->findings, &elsewhere,
-			   jp_metric_rate("kernel.elsewhere", state->elsewhere, state->all));
+	jp_findings_add_with_role(&view->findings, &elsewhere,
+				  jp_metric_rate("kernel.elsewhere", state->elsewhere, state->all));
 	return 0;
 }
 

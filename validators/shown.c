@@ -68,10 +68,10 @@ static int report(struct shown_comparison *comparison, enum shown_metric metric,
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	return jp_findings_except(&comparison->state->view->findings, metric_names[metric], cause,
-				  "%s, %s: at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s",
-				  shown->reader, shown->of, event->time, event->pid, event->tid,
-				  comparison->held->ip, text);
+	return jp_findings_count_failure(&comparison->state->view->findings, metric_names[metric],
+					 cause, "%s, %s: at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s",
+					 shown->reader, shown->of, event->time, event->pid,
+					 event->tid, comparison->held->ip, text);
 }
 
 static int compare_top(struct shown_comparison *comparison)
@@ -228,12 +228,12 @@ static int report_absent(struct shown_state *state, const struct jp_shown_readin
 	int failed = 0;
 
 	for (uint64_t i = 0; i < process->absent && !failed; i++)
-		failed = jp_findings_except(&state->view->findings, metric_names[SAMPLES], cause,
-					    "%s, %s: at %" PRIu64 ", %u/%u: not shown, as %" PRIu64
-					    " of %" PRIu64 " samples of the process%s%.180s",
-					    shown->reader, shown->of, process->time, pid,
-					    process->tid, process->absent, process->samples,
-					    shown->failed ? ": " : "", shown->failed ?: "");
+		failed = jp_findings_count_failure(
+			&state->view->findings, metric_names[SAMPLES], cause,
+			"%s, %s: at %" PRIu64 ", %u/%u: not shown, as %" PRIu64 " of %" PRIu64
+			" samples of the process%s%.180s",
+			shown->reader, shown->of, process->time, pid, process->tid, process->absent,
+			process->samples, shown->failed ? ": " : "", shown->failed ?: "");
 	return failed;
 }
 
@@ -251,15 +251,15 @@ static int judge_reading(struct shown_state *state, struct jp_shown_reading *rea
 		failed = report_absent(state, reading, (uint32_t)pid, process);
 	for (at = 0; !failed && (sample = jp_shown_reading_invented(reading, &at));
 	     reading->invented++)
-		failed = jp_findings_except(&state->view->findings, metric_names[SAMPLES],
-					    "invented",
-					    "%s, %s: line %zu: no such sample in the file",
-					    shown->reader, shown->of, sample->line);
+		failed = jp_findings_count_failure(&state->view->findings, metric_names[SAMPLES],
+						   "invented",
+						   "%s, %s: line %zu: no such sample in the file",
+						   shown->reader, shown->of, sample->line);
 	if (!failed && shown->failed && !reading->missing) {
 		reading->missing++;
-		failed = jp_findings_except(&state->view->findings, metric_names[SAMPLES],
-					    "reader-failed", "%s, %s: %.250s", shown->reader,
-					    shown->of, shown->failed);
+		failed = jp_findings_count_failure(&state->view->findings, metric_names[SAMPLES],
+						   "reader-failed", "%s, %s: %.250s", shown->reader,
+						   shown->of, shown->failed);
 	}
 	state->bad[SAMPLES] += reading->missing + reading->invented;
 	state->judged[SAMPLES] += reading->held;

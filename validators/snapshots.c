@@ -120,11 +120,11 @@ static int report(struct shown *shown, const char *metric, const char *cause,
 		  const struct jp_snapshot *snapshot, uint64_t start, uint64_t end,
 		  uint64_t reached)
 {
-	return jp_findings_except(&shown->view->findings, metric, cause,
-				  "pid %u, read from %" PRIu64 " to %" PRIu64 ": %" PRIx64
-				  "-%" PRIx64 " from %" PRIx64 " on",
-				  snapshot->pid, snapshot->before, snapshot->after, start, end,
-				  reached);
+	return jp_findings_count_failure(&shown->view->findings, metric, cause,
+					 "pid %u, read from %" PRIu64 " to %" PRIu64 ": %" PRIx64
+					 "-%" PRIx64 " from %" PRIx64 " on",
+					 snapshot->pid, snapshot->before, snapshot->after, start,
+					 end, reached);
 }
 
 static int judge_snapshot(struct shown *shown, const struct jp_snapshot *snapshot)
@@ -188,10 +188,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 	if (snapshots->count < evidence->info.snapshots) {
 		shown->missing++;
 		shown->stretches++;
-		failed = jp_findings_except(&view->findings, "snapshots.missing", "no-snapshot",
-					    "the capture read %" PRIu64
-					    " snapshots of maps, the case has %zu",
-					    evidence->info.snapshots, snapshots->count);
+		failed = jp_findings_count_failure(
+			&view->findings, "snapshots.missing", "no-snapshot",
+			"the capture read %" PRIu64 " snapshots of maps, the case has %zu",
+			evidence->info.snapshots, snapshots->count);
 	}
 	for (size_t i = 0; !failed && i < snapshots->count; i++)
 		if (has_mark(shown, &snapshots->list[i]))

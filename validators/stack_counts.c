@@ -139,7 +139,8 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 		qsort(counts->places, counts->nr_places, sizeof(uint64_t), jp_compare_by_value);
 	for (size_t i = 0; i < counts->nr_places; i++)
 		distinct += !i || counts->places[i] != counts->places[i - 1];
-	jp_findings_add_as(findings, &distinct_places, jp_metric_count("distinct", distinct));
+	jp_findings_add_with_role(findings, &distinct_places,
+				  jp_metric_count("distinct", distinct));
 	if (!evidence->info.breakpoints)
 		return;
 	if (distinct > evidence->info.breakpoints)
@@ -168,9 +169,10 @@ static void add_causes(const struct jp_stack_counts *counts, struct jp_findings 
 			continue;
 		snprintf(name, sizeof(name), "broken.%s.%.24s", jp_method_name(exception->method),
 			 exception->cause);
-		jp_findings_add_as(findings, &broken,
-				   jp_metric_rate(name, exception->count,
-						  counts->methods[exception->method].judged));
+		jp_findings_add_with_role(
+			findings, &broken,
+			jp_metric_rate(name, exception->count,
+				       counts->methods[exception->method].judged));
 	}
 }
 
@@ -198,9 +200,10 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 	memcpy(findings->verdicts[method], count->verdicts, sizeof(count->verdicts));
 	memcpy(findings->in_kernel[method], count->in_kernel, sizeof(count->in_kernel));
 	snprintf(name, sizeof(name), "judged.%s", jp_method_name(method));
-	jp_findings_add_as(findings, &judged_samples, jp_metric_count(name, count->judged));
+	jp_findings_add_with_role(findings, &judged_samples, jp_metric_count(name, count->judged));
 	snprintf(name, sizeof(name), "broken.%s", jp_method_name(method));
-	jp_findings_add_as(findings, &broken, jp_metric_rate(name, count->broken, count->judged));
+	jp_findings_add_with_role(findings, &broken,
+				  jp_metric_rate(name, count->broken, count->judged));
 	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) - (chosen ? 0 : 2); i++) {
 		snprintf(name, sizeof(name), "%s.%s", rates[i].name, jp_method_name(method));
 		jp_findings_add_rate(findings, name, rates[i].k, rates[i].n);
@@ -275,12 +278,12 @@ int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 	bool chosen = view->asked->methods;
 	int failed = 0;
 
-	jp_findings_add_as(findings, &unjudged_samples,
-			   jp_metric_rate("unjudged", counts->unjudged, counts->samples));
-	jp_findings_add_as(findings, &off_code,
-			   jp_metric_count("elsewhere.code", counts->off_code));
-	jp_findings_add_as(findings, &foreign,
-			   jp_metric_count("elsewhere.process", counts->foreign));
+	jp_findings_add_with_role(findings, &unjudged_samples,
+				  jp_metric_rate("unjudged", counts->unjudged, counts->samples));
+	jp_findings_add_with_role(findings, &off_code,
+				  jp_metric_count("elsewhere.code", counts->off_code));
+	jp_findings_add_with_role(findings, &foreign,
+				  jp_metric_count("elsewhere.process", counts->foreign));
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		const struct jp_method_count *count = &counts->methods[method];
 

@@ -15,7 +15,7 @@ struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth)
 	const struct jp_truth_path *path = truth->activation->path;
 	const struct jp_truth_code *code = path->functions[truth->depth];
 	/* A function that jumps to the next one instead of calling it has no return address. */
-	const bool above = truth->depth + 1 < path->depth && !jp_truth_leaves(code);
+	const bool above = truth->depth + 1 < path->depth && !jp_truth_is_tail_call(code);
 
 	return (struct jp_stack_leaf){
 		.above = above,

@@ -56,7 +56,7 @@ static int judge_fp(struct stack_words *words, const struct jp_event *event, uin
 
 	words->fps++;
 	words->bad_fps += is_bad;
-	return is_bad ? jp_findings_except(
+	return is_bad ? jp_findings_count_failure(
 				&words->view->findings, "registers.fp", "other-frame",
 				"at %" PRIu64 ", %u/%u: it is %" PRIx64 "; the truth has %" PRIx64,
 				event->time, event->pid, event->tid, dumped, known ? *known : 0)
@@ -82,7 +82,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 			      evidence->info.slack, ip, dump.stack.sp, JP_DUMP,
 			      &words->stack) != JP_STACK_FOUND)
 		return 0;
-	is_known = jp_truth_words(&words->stack, compare_word, &dump, &fp);
+	is_known = jp_truth_visit_stack_words(&words->stack, compare_word, &dump, &fp);
 	if (event->sample.regs->known >> number & 1)
 		failed = judge_fp(words, event, event->sample.regs->r[number],
 				  is_known ? &fp : NULL);
@@ -90,7 +90,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (!dump.at || failed)
 		return failed;
 	words->bad_dumps++;
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		&view->findings, "dump.words", "other-word",
 		"at %" PRIu64 ", %u/%u: at %" PRIx64 " is %" PRIx64 "; the truth has %" PRIx64,
 		event->time, event->pid, event->tid, dump.at, dump.dumped, dump.known);

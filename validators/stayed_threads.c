@@ -65,11 +65,11 @@ static int report(struct jp_view *view, const char *cause, const struct thread_r
 	struct stayed_threads *state = view->state;
 
 	state->bad++;
-	return jp_findings_except(&view->findings, "samples.cpu", cause,
-				  "thread %u at %" PRIu64 " on CPU %u, thread %u at %" PRIu64
-				  " on CPU %u: one of them was on its CPU all the time",
-				  other->tid, other->time, other->cpu, sample->tid, sample->time,
-				  sample->cpu);
+	return jp_findings_count_failure(&view->findings, "samples.cpu", cause,
+					 "thread %u at %" PRIu64 " on CPU %u, thread %u at %" PRIu64
+					 " on CPU %u: one of them was on its CPU all the time",
+					 other->tid, other->time, other->cpu, sample->tid,
+					 sample->time, sample->cpu);
 }
 
 /* Judges @event, a sample or live record, which proves that thread @tid ran on its CPU. */

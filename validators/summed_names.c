@@ -30,12 +30,12 @@ static int judge_name(struct summed_names *names, const struct jp_event *event, 
 	const struct jp_truth *truth = names->view->evidence->truth;
 	const uint64_t weight = event->observed->weight;
 	const bool known = name && jp_frame_number(&names->functions, name) >= JP_FRAME_FIRST;
-	const bool emitted = jp_truth_code_ever(truth, event->pid, ip - caller, NULL);
-	const bool right = name && (jp_truth_code_ever(truth, event->pid, ip - caller, name) ||
-				    jp_truth_code_ever(truth, event->pid, ip, name));
+	const bool emitted = jp_truth_was_code_at(truth, event->pid, ip - caller, NULL);
+	const bool right = name && (jp_truth_was_code_at(truth, event->pid, ip - caller, name) ||
+				    jp_truth_was_code_at(truth, event->pid, ip, name));
 
 	/* Code in files may have any name. */
-	if (!known && jp_truth_file_code_ever(truth, event->pid, ip - caller))
+	if (!known && jp_truth_was_file_code_at(truth, event->pid, ip - caller))
 		return 0;
 	if (emitted) {
 		names->emitted += weight;
@@ -47,16 +47,16 @@ static int judge_name(struct summed_names *names, const struct jp_event *event, 
 	if (right || (!emitted && !known))
 		return 0;
 	names->invented += emitted ? 0 : weight;
-	return jp_findings_except(&names->view->findings,
-				  !emitted ? "names.invented"
-				  : name   ? "names.wrong"
-					   : "names.unnamed",
-				  !emitted ? "native"
-				  : name   ? "other-name"
-					   : "no-name",
-				  "%" PRIu64 " samples of pid %u at %" PRIx64 "%s: %s%.100s",
-				  weight, event->pid, ip, emitted ? "" : ", in no emitted code",
-				  name ? "named " : "no name", name ?: "");
+	return jp_findings_count_failure(
+		&names->view->findings,
+		!emitted ? "names.invented"
+		: name   ? "names.wrong"
+			 : "names.unnamed",
+		!emitted ? "native"
+		: name   ? "other-name"
+			 : "no-name",
+		"%" PRIu64 " samples of pid %u at %" PRIx64 "%s: %s%.100s", weight, event->pid, ip,
+		emitted ? "" : ", in no emitted code", name ? "named " : "no name", name ?: "");
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -78,14 +78,14 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct summed_names *names = view->state;
 	struct jp_findings *findings = &view->findings;
 
-	jp_findings_add_as(findings, &right_names,
-			   jp_metric_rate("names.right", names->right, names->emitted));
-	jp_findings_add_as(findings, &wrong_names,
-			   jp_metric_rate("names.wrong",
-					  names->emitted - names->right - names->unnamed,
-					  names->emitted));
-	jp_findings_add_as(findings, &invented_names,
-			   jp_metric_rate("names.invented", names->invented, names->native));
+	jp_findings_add_with_role(findings, &right_names,
+				  jp_metric_rate("names.right", names->right, names->emitted));
+	jp_findings_add_with_role(findings, &wrong_names,
+				  jp_metric_rate("names.wrong",
+						 names->emitted - names->right - names->unnamed,
+						 names->emitted));
+	jp_findings_add_with_role(findings, &invented_names,
+				  jp_metric_rate("names.invented", names->invented, names->native));
 	return 0;
 }
 

@@ -58,7 +58,7 @@ struct summed {
 };
 
 /* Compares activations: equal paths, entered from equal frames, have equal stacks. */
-static int by_kind(const void *left, const void *right)
+static int compare_by_kind(const void *left, const void *right)
 {
 	const struct jp_truth_activation *a = *(const struct jp_truth_activation *const *)left;
 	const struct jp_truth_activation *b = *(const struct jp_truth_activation *const *)right;
@@ -83,9 +83,10 @@ static int list_kinds(struct summed *summed)
 	for (size_t i = 0; i < truth->nr_activations; i++)
 		summed->kinds[i] = &truth->activations[i];
 	if (truth->nr_activations)
-		qsort(summed->kinds, truth->nr_activations, sizeof(*summed->kinds), by_kind);
+		qsort(summed->kinds, truth->nr_activations, sizeof(*summed->kinds),
+		      compare_by_kind);
 	for (size_t i = 0; i < truth->nr_activations; i++) {
-		if (!count || by_kind(&summed->kinds[count - 1], &summed->kinds[i]))
+		if (!count || compare_by_kind(&summed->kinds[count - 1], &summed->kinds[i]))
 			summed->kinds[count++] = summed->kinds[i];
 		summed->witnessed[count - 1] +=
 			jp_clock_activation(evidence, summed->kinds[i], jp_clock_runtime(evidence));
@@ -235,11 +236,11 @@ static int count_excess(struct summed *summed, const struct jp_event *event, uin
 	if ((double)weight <= most)
 		return 0;
 	summed->excess += weight - (uint64_t)most;
-	return jp_findings_except(&summed->view->findings, "samples", "too-many",
-				  "%" PRIu64 " samples of one stack of pid %u at %" PRIx64
-				  " %.100s: the witness expects %.0f of its activations",
-				  weight, event->pid, event->sample.ip,
-				  event->observed->names[0] ?: "", due);
+	return jp_findings_count_failure(&summed->view->findings, "samples", "too-many",
+					 "%" PRIu64 " samples of one stack of pid %u at %" PRIx64
+					 " %.100s: the witness expects %.0f of its activations",
+					 weight, event->pid, event->sample.ip,
+					 event->observed->names[0] ?: "", due);
 }
 
 static int count_verdict(struct summed *summed, const struct jp_event *event)
@@ -276,8 +277,8 @@ static bool is_emitted(struct summed *summed, const struct jp_event *event)
 		return false;
 	if (summed->by_name)
 		return summed->seen[0] >= JP_FRAME_FIRST;
-	return jp_truth_code_ever(summed->view->evidence->truth, event->pid, event->sample.ip,
-				  NULL);
+	return jp_truth_was_code_at(summed->view->evidence->truth, event->pid, event->sample.ip,
+				    NULL);
 }
 
 /* Returns the index of the first frame in emitted code, or the number of frames. */
@@ -287,8 +288,8 @@ static uint32_t first_emitted(const struct summed *summed, const struct jp_event
 
 	while (i < summed->nr_seen &&
 	       !(summed->by_name ? summed->seen[i] >= JP_FRAME_FIRST
-				 : jp_truth_code_ever(summed->view->evidence->truth, event->pid,
-						      summed->seen[i] - !!i, NULL)))
+				 : jp_truth_was_code_at(summed->view->evidence->truth, event->pid,
+							summed->seen[i] - !!i, NULL)))
 		i++;
 	return i;
 }
@@ -324,10 +325,11 @@ static int judge_below(struct summed *summed, const struct jp_event *event)
 		return 0;
 	}
 	summed->impossible += event->observed->weight;
-	return jp_findings_except(&summed->view->findings, "samples", "astray",
-				  "%" PRIu64 " samples of pid %u: %u native frames, and then a "
-				  "stack that cannot be; a stream has the innermost frame first",
-				  event->observed->weight, event->pid, summed->first);
+	return jp_findings_count_failure(
+		&summed->view->findings, "samples", "astray",
+		"%" PRIu64 " samples of pid %u: %u native frames, and then a "
+		"stack that cannot be; a stream has the innermost frame first",
+		event->observed->weight, event->pid, summed->first);
 }
 
 /* Stores the innermost name of the largest sum, as an example of the profiler's names. */
@@ -399,11 +401,12 @@ static int report_misnamed(struct summed *summed)
 
 	if (!lack || summed->weights.all.inside || !truth->nr_codes)
 		return 0;
-	return jp_findings_except(&summed->view->findings, "samples", "misnamed",
-				  "%" PRIu64 " samples at least were in emitted code, and no frame "
-				  "has the name of an emitted function, such as %.100s; the "
-				  "largest sum has %s innermost",
-				  lack, truth->codes[0].name, summed->innermost);
+	return jp_findings_count_failure(&summed->view->findings, "samples", "misnamed",
+					 "%" PRIu64
+					 " samples at least were in emitted code, and no frame "
+					 "has the name of an emitted function, such as %.100s; the "
+					 "largest sum has %s innermost",
+					 lack, truth->codes[0].name, summed->innermost);
 }
 
 /* Adds the share of right names, unless most stacks are impossible, which proves nothing about
@@ -417,10 +420,10 @@ static void add_functions(const struct summed *summed)
 		summed->emitted - impossible + summed->unnamed + count_misnamed(summed);
 
 	if (judged >= impossible)
-		jp_findings_add_as(&summed->view->findings, &named_samples,
-				   jp_metric_rate("names.right",
-						  summed->emitted - impossible - summed->never,
-						  judged));
+		jp_findings_add_with_role(
+			&summed->view->findings, &named_samples,
+			jp_metric_rate("names.right", summed->emitted - impossible - summed->never,
+				       judged));
 }
 
 /* Reports and returns @count if its share of @n exceeds @usual beyond chance, else returns 0. */
@@ -431,9 +434,10 @@ static uint64_t report_unusual(struct summed *summed, uint64_t count, uint64_t n
 
 	if (!n || share.lo <= usual)
 		return 0;
-	jp_findings_except(&summed->view->findings, "samples", cause,
-			   "%" PRIu64 " of %" PRIu64 " samples %s; at most %.1f %% are usual",
-			   count, n, what, 100 * usual);
+	jp_findings_count_failure(&summed->view->findings, "samples", cause,
+				  "%" PRIu64 " of %" PRIu64
+				  " samples %s; at most %.1f %% are usual",
+				  count, n, what, 100 * usual);
 	return count;
 }
 
@@ -448,10 +452,11 @@ static uint64_t judge_native(struct summed *summed)
 
 	if (ratio <= 0 || (double)native <= most)
 		return 0;
-	jp_findings_except(&summed->view->findings, "samples", "too-many",
-			   "%" PRIu64 " samples without an emitted function; the witness expects "
-			   "%.0f of any code",
-			   native, all);
+	jp_findings_count_failure(&summed->view->findings, "samples", "too-many",
+				  "%" PRIu64
+				  " samples without an emitted function; the witness expects "
+				  "%.0f of any code",
+				  native, all);
 	return native - (uint64_t)most;
 }
 
@@ -512,8 +517,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 				 ?: judge_stackless(summed);
 	failed = failed ?: jp_stack_leaves_judge(&summed->leaves, &summed->counts, view)
 			 ?: jp_stack_counts_add(&summed->counts, view);
-	jp_findings_add_as(&view->findings, &impossible_samples,
-			   jp_metric_count("samples.impossible", count_impossible(summed)));
+	jp_findings_add_with_role(&view->findings, &impossible_samples,
+				  jp_metric_count("samples.impossible", count_impossible(summed)));
 	if (summed->by_name && view->asked->names && summed->all_named) {
 		add_functions(summed);
 		failed = failed ?: report_misnamed(summed);

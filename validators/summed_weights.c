@@ -118,7 +118,7 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 	weights->moved = (uint64_t)fmin(excess, lack);
 	if (!worst || !weights->moved)
 		return 0;
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		findings, "cpu.samples", "other-thread",
 		"pid %" PRIu64 ", thread %" PRIu64 " has %" PRIu64
 		" samples, by the witness there are %.1f at most, and others lack %.0f",
@@ -137,21 +137,23 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 
 	jp_findings_add_count(findings, "cpu.samples", (uint64_t)(seen + 0.5));
 	jp_findings_add_count(findings, "cpu.expected", (uint64_t)(due + 0.5));
-	jp_findings_add_as(findings, &seen_samples,
-			   jp_metric_rate("witness.seen", (uint64_t)fmax(due - lack + 0.5, 0),
-					  (uint64_t)(due + 0.5)));
+	jp_findings_add_with_role(findings, &seen_samples,
+				  jp_metric_rate("witness.seen",
+						 (uint64_t)fmax(due - lack + 0.5, 0),
+						 (uint64_t)(due + 0.5)));
 	if (failed)
 		return failed;
 	if (few)
-		return jp_findings_except(findings, "cpu.samples", "too-few",
-					  "%.0f samples, by the witness there are %.1f at least",
-					  most_inside(all), all->least);
+		return jp_findings_count_failure(
+			findings, "cpu.samples", "too-few",
+			"%.0f samples, by the witness there are %.1f at least", most_inside(all),
+			all->least);
 	weights->surplus = (uint64_t)fmax(surplus, 0);
 	if (surplus > 0)
-		return jp_findings_except(findings, "cpu.samples", "too-many",
-					  "%" PRIu64
-					  " samples, by the witness there are %.1f at most",
-					  all->inside, all->most);
+		return jp_findings_count_failure(findings, "cpu.samples", "too-many",
+						 "%" PRIu64
+						 " samples, by the witness there are %.1f at most",
+						 all->inside, all->most);
 	return 0;
 }
 

@@ -65,10 +65,10 @@ static const struct jp_task *previous_task(const struct task_state *state,
 static int report(struct task_state *state, const char *kind, const char *cause,
 		  const struct jp_event *event)
 {
-	return jp_findings_except(&state->view->findings, kind, cause,
-				  "%s of %u/%u by %u/%u at %" PRIu64,
-				  event->type == JP_EVENT_FORK ? "FORK" : "EXIT", event->pid,
-				  event->tid, event->task.ppid, event->task.ptid, event->time);
+	return jp_findings_count_failure(
+		&state->view->findings, kind, cause, "%s of %u/%u by %u/%u at %" PRIu64,
+		event->type == JP_EVENT_FORK ? "FORK" : "EXIT", event->pid, event->tid,
+		event->task.ppid, event->task.ptid, event->time);
 }
 
 static const char *stranger_cause(const struct task_state *state, const struct jp_event *event)
@@ -197,7 +197,7 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 	    !jp_sample_is_watched(state->view->evidence, event->pid, UINT64_MAX))
 		return 0;
 	state->strangers++;
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		&state->view->findings, "tasks.strangers", stranger_cause(state, event),
 		"a sample of thread %u/%u at %" PRIu64 ": the workload has no such thread then",
 		event->pid, event->tid, event->time);
@@ -317,7 +317,7 @@ static bool must_be_synthesized(const struct task_state *state, const struct jp_
 static int report_missing(struct task_state *state, const char *kind, const struct jp_task *task,
 			  uint64_t from, uint64_t to)
 {
-	return jp_findings_except(
+	return jp_findings_count_failure(
 		&state->view->findings, kind,
 		jp_evidence_is_older(state->view->evidence, task->pid, from) ? "not-watched"
 									     : "no-record",
@@ -386,8 +386,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 		     {"tasks.strangers", state->strangers, state->samples, NULL}};
 
 	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++)
-		jp_findings_add_as(&view->findings, rates[i].role,
-				   jp_metric_rate(rates[i].name, rates[i].k, rates[i].n));
+		jp_findings_add_with_role(&view->findings, rates[i].role,
+					  jp_metric_rate(rates[i].name, rates[i].k, rates[i].n));
 	return failed;
 }
 

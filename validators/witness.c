@@ -143,7 +143,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		       : 0;
 }
 
-static int by_thread(const void *left, const void *right)
+static int compare_by_thread(const void *left, const void *right)
 {
 	const struct clock_sample *a = left, *b = right;
 
@@ -162,7 +162,7 @@ static int sort_samples(struct witness *state)
 	jp_cpu_times_sort(&state->witness_times);
 	jp_cpu_times_sort(&state->capture_times);
 	if (state->count)
-		qsort(state->samples, state->count, sizeof(*state->samples), by_thread);
+		qsort(state->samples, state->count, sizeof(*state->samples), compare_by_thread);
 	return failed;
 }
 
@@ -446,23 +446,23 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 	if (many)
 		state->surplus += fmax(fmax(drift.many - drift.most, 1),
 				       (double)near_beyond_chance(state, tally));
-	return jp_findings_except(&state->view->findings, "cpu.samples",
-				  unwatched ? "not-watched"
-				  : few     ? "too-few"
-					    : "too-many",
-				  "%s %u: %.0f samples; the witness expects %.1f and has %" PRIu64
-				  " gaps, which may change that by %.1f; %" PRIu64
-				  " are missing between its samples, the first after %" PRIu64
-				  ", at most %" PRIu64 " in a row; %" PRIu64
-				  " come less than half a period after the last, of the witness's "
-				  "%" PRIu64,
-				  what, number, few ? drift.few : drift.many,
-				  few ? drift.least : drift.most, tally->witness.gaps,
-				  few ? drift.few_room : drift.many_room, tally->missing,
-				  tally->hole, tally->row, tally->near, tally->witness.near);
+	return jp_findings_count_failure(
+		&state->view->findings, "cpu.samples",
+		unwatched ? "not-watched"
+		: few     ? "too-few"
+			  : "too-many",
+		"%s %u: %.0f samples; the witness expects %.1f and has %" PRIu64
+		" gaps, which may change that by %.1f; %" PRIu64
+		" are missing between its samples, the first after %" PRIu64 ", at most %" PRIu64
+		" in a row; %" PRIu64
+		" come less than half a period after the last, of the witness's "
+		"%" PRIu64,
+		what, number, few ? drift.few : drift.many, few ? drift.least : drift.most,
+		tally->witness.gaps, few ? drift.few_room : drift.many_room, tally->missing,
+		tally->hole, tally->row, tally->near, tally->witness.near);
 }
 
-static int by_process(const void *left, const void *right)
+static int compare_by_process(const void *left, const void *right)
 {
 	const struct tally *a = left, *b = right;
 
@@ -516,11 +516,13 @@ static void add_metrics(struct witness *state, const struct tally *all)
 
 	jp_findings_add_count(findings, "cpu.samples", samples);
 	jp_findings_add_count(findings, "cpu.expected", due);
-	jp_findings_add_as(findings, &seen_samples,
-			   jp_metric_rate("witness.seen",
-					  due - jp_min((uint64_t)ceil(state->lack), due), due));
-	jp_findings_add_as(findings, &surplus_samples,
-			   jp_metric_count("witness.surplus", (uint64_t)ceil(state->surplus)));
+	jp_findings_add_with_role(findings, &seen_samples,
+				  jp_metric_rate("witness.seen",
+						 due - jp_min((uint64_t)ceil(state->lack), due),
+						 due));
+	jp_findings_add_with_role(
+		findings, &surplus_samples,
+		jp_metric_count("witness.surplus", (uint64_t)ceil(state->surplus)));
 	jp_findings_add_rate(findings, "witness.missing", all->missing,
 			     all->missing + state->count);
 	jp_findings_add_rate(findings, "witness.near", all->near, state->count);
@@ -539,7 +541,8 @@ static int judge_streams(struct witness *state)
 	if (failed)
 		return failed;
 	if (state->nr_tallies)
-		qsort(state->tallies, state->nr_tallies, sizeof(*state->tallies), by_process);
+		qsort(state->tallies, state->nr_tallies, sizeof(*state->tallies),
+		      compare_by_process);
 	failed = judge_threads(state) ?: judge_sums(state, &all);
 	add_metrics(state, &all);
 	return failed;
@@ -580,8 +583,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	struct witness *state = view->state;
 
 	if (*view->evidence->witnessed.denied)
-		return jp_findings_skip(&view->findings, "witness",
-					view->evidence->witnessed.denied)
+		return jp_findings_note_skipped_validator(&view->findings, "witness",
+							  view->evidence->witnessed.denied)
 			       ?: 1;
 	if (!jp_evidence_is_witnessed(view->evidence))
 		return 1;

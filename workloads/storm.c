@@ -93,7 +93,7 @@ static void *make_forks(void *context)
 	while (!jp_handshake_stopping()) {
 		owed += read_ticks(timer) * storm.forks;
 		for (; owed >= 1000 && !jp_handshake_stopping(); owed -= 1000) {
-			const struct jp_truth_task_ids self = jp_truth_self();
+			const struct jp_truth_task_ids self = jp_truth_get_own_ids();
 			uint64_t before = jp_clock_now();
 			pid_t pid = fork();
 
@@ -104,7 +104,7 @@ static void *make_forks(void *context)
 			}
 			if (pid <= 0 || waitpid(pid, NULL, 0) != pid)
 				continue;
-			jp_truth_gone(pid, pid);
+			jp_truth_task_released(pid, pid);
 			atomic_fetch_add(&storm.forked, 1);
 		}
 	}

@@ -57,7 +57,7 @@ static void wait_for_exec(int number, siginfo_t *info, void *context)
 	}
 	while (atomic_load(&closed))
 		syscall(SYS_futex, &closed, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
-	jp_truth_wait(last, jp_clock_now(), (uintptr_t)at, handled);
+	jp_truth_waited_for_exec(last, jp_clock_now(), (uintptr_t)at, handled);
 	last = jp_clock_now();
 }
 

@@ -157,7 +157,7 @@ void jp_attr_layout(const struct perf_event_attr *attr, struct jp_perf_layout *l
 	struct jp_perf_attr same = {0};
 
 	memcpy(&same, attr, attr->size < sizeof(same) ? attr->size : sizeof(same));
-	jp_perf_layout(&same, jp_own_machine(), layout);
+	jp_perf_compute_layout(&same, jp_own_machine(), layout);
 }
 
 static int try_open(struct perf_event_attr *attr, const struct jp_capture_options *options)

@@ -48,7 +48,7 @@ static int merge_dumps(const struct jp_inject_options *options)
 
 static int parse_anon(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	if (jp_anon_find(text, option->context))
+	if (jp_anon_parse(text, option->context))
 		return 0;
 	return jp_fail(err, EINVAL, "--anon=%s: expected strip, keep or cut", text);
 }

@@ -41,7 +41,7 @@ static size_t find_index(const struct jp_cause *cause)
 
 static uint64_t count_in_code(const struct jp_findings *findings)
 {
-	const struct jp_metric *below = jp_findings_metric(findings, "samples.below");
+	const struct jp_metric *below = jp_findings_find_metric(findings, "samples.below");
 
 	return below ? below->n : 0;
 }

@@ -62,10 +62,10 @@ static bool is_file(const struct jp_mapping *mapping)
  * unchanged here. */
 static bool is_this_machine(const struct jp_changed_files *files, const struct jp_mapping *mapping)
 {
-	const struct jp_mapping *other = jp_replay_from(files->replay, mapping->pid, 0);
+	const struct jp_mapping *other = jp_replay_find_at_or_above(files->replay, mapping->pid, 0);
 	struct stat st;
 
-	for (; other; other = jp_replay_from(files->replay, mapping->pid, other->end))
+	for (; other; other = jp_replay_find_at_or_above(files->replay, mapping->pid, other->end))
 		if (is_file(other) && other->ino != mapping->ino &&
 		    stat_recorded_path(files, other, &st) && st.st_ino == other->ino)
 			return true;

@@ -319,14 +319,14 @@ static int handle_sample(struct jp_ends *ends, const struct jp_event *event,
 
 	if (!ends->first_sample)
 		ends->first_sample = event->time;
-	if (!stack->count || jp_places_none(event))
+	if (!stack->count || jp_places_has_no_process(event))
 		return 0;
-	process = jp_places_of(ends->places, event->pid);
+	process = jp_places_get_process(ends->places, event->pid);
 	image = process ? jp_image_of(&ends->images, event->pid) : NULL;
 	if (!image)
 		return -ENOMEM;
 	if (process->checked != ends->places->applied)
-		jp_places_check(ends->places, process);
+		jp_places_update_epoch(ends->places, process);
 	if (stack->method == JP_CHAIN)
 		jp_end_of_chain(&ends->codes, process, stack, &ending);
 	else

@@ -161,9 +161,9 @@ static int handle_event(struct jp_explain_view *view, const struct jp_event *eve
 	int place, ret;
 	bool looped;
 
-	if (!stack || !stack->count || jp_places_none(event))
+	if (!stack || !stack->count || jp_places_has_no_process(event))
 		return 0;
-	process = jp_places_of(view->ends->places, event->pid);
+	process = jp_places_get_process(view->ends->places, event->pid);
 	if (!process)
 		return -ENOMEM;
 	if (process->program != state->program) {

@@ -21,7 +21,7 @@
 #include "harness/inject/inject_markers.h"
 #include "harness/inject/inject_spaces.h"
 
-bool jp_anon_find(const char *text, enum jp_anon *anon)
+bool jp_anon_parse(const char *text, enum jp_anon *anon)
 {
 	static const char *const names[] = {
 		[JP_ANON_KEEP] = "keep", [JP_ANON_STRIP] = "strip", [JP_ANON_CUT] = "cut"};
@@ -87,9 +87,9 @@ static int find_time_conv(void *context, const unsigned char *bytes, uint64_t si
 	if (record.type == JP_PERF_RECORD_TIME_CONV &&
 	    size >= sizeof(record) + 3 * sizeof(uint64_t))
 		inject->conv = (struct jp_time_conv){.known = true,
-						     .shift = jp_perf_word(bytes + 8),
-						     .mult = jp_perf_word(bytes + 16),
-						     .zero = jp_perf_word(bytes + 24)};
+						     .shift = jp_perf_load_word(bytes + 8),
+						     .mult = jp_perf_load_word(bytes + 16),
+						     .zero = jp_perf_load_word(bytes + 24)};
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static void put_record(struct jp_injection *inject, const struct jp_event *event
 
 	jp_output_put(inject->output, record, record->size);
 	if (event->type == JP_EVENT_MAP && event->map.prot & PROT_EXEC &&
-	    jp_inject_anonymous(event))
+	    jp_inject_is_anonymous(event))
 		inject->summary->anon_after++;
 }
 
@@ -179,7 +179,8 @@ static int put_pieces(struct jp_injection *inject, const struct jp_event *event)
 
 static int put_map(struct jp_injection *inject, const struct jp_event *event)
 {
-	const bool anonymous = jp_inject_anonymous(event), executable = event->map.prot & PROT_EXEC;
+	const bool anonymous = jp_inject_is_anonymous(event),
+		   executable = event->map.prot & PROT_EXEC;
 	const bool hides =
 		anonymous && inject->options->anon != JP_ANON_KEEP &&
 		jp_inject_spaces_alive(inject->spaces, event->pid, event->map.addr, event->map.len);

@@ -16,7 +16,7 @@ enum jp_anon {
 	JP_ANON_CUT,   /* copy the record without the ranges of the code */
 };
 /* Finds a treatment by its name: "keep", "strip" or "cut". Returns false if there is none. */
-bool jp_anon_find(const char *text, enum jp_anon *anon);
+bool jp_anon_parse(const char *text, enum jp_anon *anon);
 
 struct jp_inject_options {
 	enum jp_anon anon;

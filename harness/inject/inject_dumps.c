@@ -15,7 +15,7 @@
 enum {
 	PENDING = 16,    /* largest number of DEBUG_INFO records whose LOAD has not come yet */
 	MOST_GAPS = 8,   /* number of damaged places of a jitdump that are reported one by one */
-	V8_SHIFT = 0x40, /* size of an ELF header, see attach_lines() */
+	V8_SHIFT = 0x40, /* size of an ELF header, see attach_line_table() */
 };
 
 #define ANY UINT32_MAX /* in place of a pid: the function of any process */
@@ -52,7 +52,7 @@ struct dump_reading {
 };
 
 /* Converts a time as perf does (util/tsc.c, tsc_to_perf_time()). */
-static uint64_t to_capture_time(const struct dump_reading *dump, uint64_t time)
+static uint64_t convert_to_capture_time(const struct dump_reading *dump, uint64_t time)
 {
 	const struct jp_time_conv *conv = &dump->read->conv;
 	uint64_t low;
@@ -143,7 +143,8 @@ static int64_t find_latest(struct dump_reading *dump, uint32_t pid, uint64_t ind
 }
 
 /* Gives @function the line table of the last pending DEBUG_INFO record for @addr. */
-static void attach_lines(struct dump_reading *dump, uint64_t addr, struct jp_jit_function *function)
+static void attach_line_table(struct dump_reading *dump, uint64_t addr,
+			      struct jp_jit_function *function)
 {
 	for (unsigned int i = 1; i <= PENDING; i++) {
 		struct jp_jitdump_record *debug =
@@ -170,7 +171,7 @@ static int add_load(struct dump_reading *dump, const struct jp_jitdump_record *r
 {
 	const struct dump_tables tables = dump->tables;
 	struct jp_loaded_code code = {
-		.time = to_capture_time(dump, record->time),
+		.time = convert_to_capture_time(dump, record->time),
 		.addr = record->load.addr,
 		.size = record->load.size,
 	};
@@ -195,7 +196,7 @@ static int add_load(struct dump_reading *dump, const struct jp_jitdump_record *r
 		.eh_frame_size = tables.size,
 		.tables = tables.mapped ? (-code.size & 7) + tables.mapped : 0,
 	};
-	attach_lines(dump, code.addr, function);
+	attach_line_table(dump, code.addr, function);
 	dump->read->summary->loads++;
 	return 0;
 }
@@ -203,7 +204,7 @@ static int add_load(struct dump_reading *dump, const struct jp_jitdump_record *r
 static int add_move(struct dump_reading *dump, const struct jp_jitdump_record *record)
 {
 	struct jp_loaded_code code = {
-		.time = to_capture_time(dump, record->time),
+		.time = convert_to_capture_time(dump, record->time),
 		.addr = record->move.to,
 		.from = record->move.from,
 	};

@@ -26,7 +26,7 @@ static int add_file(struct jp_inject_dumps *dumps, const struct jp_jit_elf *elf)
 	return 0;
 }
 
-static int by_place(const void *left, const void *right)
+static int compare_by_place(const void *left, const void *right)
 {
 	const struct jp_jit_function *a = *(const struct jp_jit_function *const *)left;
 	const struct jp_jit_function *b = *(const struct jp_jit_function *const *)right;
@@ -94,6 +94,6 @@ int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inj
 		return jp_fail(err, ENOMEM, "%s: no memory", code->path);
 	for (size_t i = 0; i < code->count; i++)
 		sorted[i] = &code->functions[i];
-	qsort(sorted, code->count, sizeof(*sorted), by_place);
+	qsort(sorted, code->count, sizeof(*sorted), compare_by_place);
 	return write_sorted(code, sorted, read, err);
 }

@@ -199,7 +199,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 	return ret;
 }
 
-static int by_time(const void *left, const void *right)
+static int compare_by_time(const void *left, const void *right)
 {
 	const struct jp_loaded_code *a = left, *b = right;
 
@@ -212,9 +212,9 @@ static void sort_codes(struct jp_inject_dumps *dumps)
 	bool sorted = true;
 
 	for (size_t i = 1; i < dumps->nr_codes; i++)
-		sorted &= by_time(&dumps->codes[i - 1], &dumps->codes[i]) <= 0;
+		sorted &= compare_by_time(&dumps->codes[i - 1], &dumps->codes[i]) <= 0;
 	if (!sorted)
-		qsort(dumps->codes, dumps->nr_codes, sizeof(*dumps->codes), by_time);
+		qsort(dumps->codes, dumps->nr_codes, sizeof(*dumps->codes), compare_by_time);
 }
 
 int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,

@@ -125,8 +125,8 @@ int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_
 	if (there)
 		return jp_ranges_set(&space->code, addr, end, true);
 	/* Clear only the mappings in the ranges with code, not those between them. */
-	for (one = jp_ranges_from(space->code, addr); one && one->start < end;
-	     one = jp_ranges_from(space->code, one->end))
+	for (one = jp_ranges_find_at_or_above(space->code, addr); one && one->start < end;
+	     one = jp_ranges_find_at_or_above(space->code, one->end))
 		if (jp_ranges_clear(&space->mappings, jp_max(one->start, addr),
 				    jp_min(one->end, end)))
 			return -ENOMEM;
@@ -142,7 +142,7 @@ int jp_inject_spaces_task(struct jp_inject_spaces *spaces, const struct jp_event
 	return jp_processes_apply(&spaces->processes, event);
 }
 
-bool jp_inject_anonymous(const struct jp_event *event)
+bool jp_inject_is_anonymous(const struct jp_event *event)
 {
 	return !event->kernel_map && (jp_mapping_backing(event->map.name) != JP_BACKING_FILE ||
 				      event->map.flags & MAP_IS_HUGETLB);
@@ -159,7 +159,7 @@ bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint6
 {
 	const struct code_space *space = find_space(spaces, pid);
 	const struct jp_range *one =
-		space && space->code ? jp_ranges_from(space->code, addr) : NULL;
+		space && space->code ? jp_ranges_find_at_or_above(space->code, addr) : NULL;
 
 	return addr < addr + size && one && one->start < addr + size;
 }
@@ -185,7 +185,7 @@ static uint32_t number_mapping(struct jp_inject_spaces *spaces, const struct jp_
 int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event, bool yields)
 {
 	const uint64_t start = event->map.addr, end = start + event->map.len;
-	const bool anonymous = jp_inject_anonymous(event);
+	const bool anonymous = jp_inject_is_anonymous(event);
 	struct code_space *space = find_event_space(spaces, event);
 	uint32_t number = 0;
 

@@ -30,7 +30,7 @@ int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_
 int jp_inject_spaces_task(struct jp_inject_spaces *spaces, const struct jp_event *event);
 
 /* Returns whether the mapping record @event is of anonymous memory, on any backing. */
-bool jp_inject_anonymous(const struct jp_event *event);
+bool jp_inject_is_anonymous(const struct jp_event *event);
 /* Returns whether [@addr, @addr + @size) of @pid overlaps living code. */
 bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
 			    uint64_t size);

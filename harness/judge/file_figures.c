@@ -58,7 +58,7 @@ static struct jp_process_figures *get_process(struct jp_file_figures *all, uint3
 	if (!known)
 		return NULL;
 	if (!*known) {
-		struct jp_places_process *places = jp_places_of(all->places, pid);
+		struct jp_places_process *places = jp_places_get_process(all->places, pid);
 
 		*known = places ? calloc(1, sizeof(**known)) : NULL;
 		if (!*known)
@@ -69,7 +69,7 @@ static struct jp_process_figures *get_process(struct jp_file_figures *all, uint3
 	return all->last = *known;
 }
 
-static void count_nobody(struct jp_file_figures *all, const struct jp_event *event)
+static void count_sample_without_process(struct jp_file_figures *all, const struct jp_event *event)
 {
 	const enum jp_cpu_mode mode = jp_event_cpu_mode(event);
 	const bool guest = mode == JP_CPU_GUEST_KERNEL || mode == JP_CPU_GUEST_USER;
@@ -88,15 +88,15 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 	struct jp_figures *figures;
 	const uint64_t *user;
 
-	if (jp_places_none(event)) {
-		count_nobody(all, event);
+	if (jp_places_has_no_process(event)) {
+		count_sample_without_process(all, event);
 		return 0;
 	}
 	process = get_process(all, event->pid);
 	if (!process)
 		return -ENOMEM;
 	if (process->places->checked != all->places->applied)
-		jp_places_check(all->places, process->places);
+		jp_places_update_epoch(all->places, process->places);
 	figures = &process->figures;
 	figures->samples++;
 	figures->sampled[event->sample.user

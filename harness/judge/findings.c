@@ -53,8 +53,8 @@ void jp_findings_add_count(struct jp_findings *findings, const char *name, uint6
 	jp_findings_add(findings, jp_metric_count(name, k));
 }
 
-void jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
-			struct jp_metric metric)
+void jp_findings_add_with_role(struct jp_findings *findings, const struct jp_role *role,
+			       struct jp_metric metric)
 {
 	metric.role = role;
 	jp_findings_add(findings, metric);
@@ -76,7 +76,8 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 	if (jp_books_append(&findings->books, &more->books))
 		return -ENOMEM;
 	for (size_t i = 0; i < more->nr_skipped; i++)
-		if (jp_findings_skip(findings, more->skipped[i].validator, more->skipped[i].lack))
+		if (jp_findings_note_skipped_validator(findings, more->skipped[i].validator,
+						       more->skipped[i].lack))
 			return -ENOMEM;
 	for (size_t i = 0; i < more->nr_readers; i++)
 		if (jp_findings_add_reader(findings, &more->readers[i]))
@@ -92,7 +93,8 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 	return 0;
 }
 
-int jp_findings_skip(struct jp_findings *findings, const char *validator, const char *lack)
+int jp_findings_note_skipped_validator(struct jp_findings *findings, const char *validator,
+				       const char *lack)
 {
 	struct jp_skipped *skipped = jp_array_push(&findings->skipped, &findings->nr_skipped,
 						   &findings->skipped_capacity);
@@ -121,7 +123,8 @@ int jp_findings_add_reader(struct jp_findings *findings, const struct jp_reader 
 	return 0;
 }
 
-const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, const char *name)
+const struct jp_metric *jp_findings_find_metric(const struct jp_findings *findings,
+						const char *name)
 {
 	for (size_t i = 0; i < findings->nr_metrics; i++)
 		if (strcmp(findings->metrics[i].name, name) == 0)
@@ -159,8 +162,8 @@ struct jp_exception *jp_findings_count(struct jp_findings *findings, const char 
 	return exception;
 }
 
-int jp_findings_except(struct jp_findings *findings, const char *kind, const char *cause,
-		       const char *first, ...)
+int jp_findings_count_failure(struct jp_findings *findings, const char *kind, const char *cause,
+			      const char *first, ...)
 {
 	struct jp_exception *exception = jp_findings_count(findings, kind, JP_METHODS, cause);
 	va_list ap;

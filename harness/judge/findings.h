@@ -84,20 +84,22 @@ void jp_findings_add_count(struct jp_findings *findings, const char *name, uint6
 /* Appends all findings of @more, which must not contain an exception (metric and cause) of
  * @findings. Returns 0, or -ENOMEM, also if memory ran out earlier for @more. */
 int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more);
-const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, const char *name);
+const struct jp_metric *jp_findings_find_metric(const struct jp_findings *findings,
+						const char *name);
 /* Adds @metric with the requirements @role, which must be a constant. */
-void jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
-			struct jp_metric metric);
+void jp_findings_add_with_role(struct jp_findings *findings, const struct jp_role *role,
+			       struct jp_metric metric);
 /* Counts one failure of @kind and @method with @cause, and returns its entry. If the entry's count
  * is 1, the caller must describe this first occurrence in it. Returns NULL if out of memory. */
 struct jp_exception *jp_findings_count(struct jp_findings *findings, const char *kind,
 				       enum jp_method method, const char *cause);
 /* Records that @validator does not judge this case, because the capture declares that it lacks
  * @lack. Returns 0 or -ENOMEM. */
-int jp_findings_skip(struct jp_findings *findings, const char *validator, const char *lack);
+int jp_findings_note_skipped_validator(struct jp_findings *findings, const char *validator,
+				       const char *lack);
 /* Adds the result of another program, @reader. Returns 0 or -ENOMEM. */
 int jp_findings_add_reader(struct jp_findings *findings, const struct jp_reader *reader);
 /* Counts one failure of @kind with @cause, without a method. Stores the text @first (as for printf)
  * if it is the first failure of this kind. Returns 0 or -ENOMEM. */
-int jp_findings_except(struct jp_findings *findings, const char *kind, const char *cause,
-		       const char *first, ...) __attribute__((format(printf, 4, 5)));
+int jp_findings_count_failure(struct jp_findings *findings, const char *kind, const char *cause,
+			      const char *first, ...) __attribute__((format(printf, 4, 5)));

@@ -58,8 +58,8 @@ static int begin_work(struct work *work, uint32_t lacks)
 	int status = 0;
 
 	if (lacks & ~validator->traits)
-		return jp_findings_skip(&work->view.findings, validator->name,
-					jp_lack_text(lacks & ~validator->traits));
+		return jp_findings_note_skipped_validator(&work->view.findings, validator->name,
+							  jp_lack_text(lacks & ~validator->traits));
 	work->view.state = calloc(1, validator->state_size ?: 1);
 	if (!work->view.state)
 		return -ENOMEM;
@@ -118,7 +118,7 @@ static int apply_event(struct judging *judging, struct judge_side *side,
 	if (event->type != JP_EVENT_SAMPLE)
 		failed = jp_replay_apply(spaces, event);
 	if (!failed && !judging->in_injected)
-		failed = jp_spans_follow(&side->known, spaces, event);
+		failed = jp_spans_apply_event(&side->known, spaces, event);
 	for (struct work *work = side->works; !failed && work < side->works + side->nr_works;
 	     work++)
 		if (work->watches && work->validator->handle(&work->view, event))
@@ -283,7 +283,8 @@ static int judge_sides(struct judging *judging, const struct jp_control *control
 	if (!judging->machine)
 		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
 			       evidence->dir, evidence->truth->e_machine);
-	failed = jp_spans_of_truth(evidence->truth, &judging->truth) ?: begin_side(judging, NULL);
+	failed = jp_spans_collect_from_truth(evidence->truth, &judging->truth)
+			 ?: begin_side(judging, NULL);
 	if (!failed && control)
 		failed = begin_side(judging, control);
 	if (failed)

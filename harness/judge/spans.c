@@ -42,12 +42,13 @@ static void close_span(struct jp_span *span, uint64_t before, uint64_t after)
 static int remove_open_spans(struct open_spans *open, struct jp_extent *extent,
 			     struct open_span **taken, size_t *count)
 {
-	const struct open_span *one = jp_ranges_from(open->ranges, extent->start);
+	const struct open_span *one = jp_ranges_find_at_or_above(open->ranges, extent->start);
 	size_t capacity = 0;
 
 	if (one)
 		extent->start = jp_min(extent->start, one->start);
-	for (; one && one->start < extent->end; one = jp_ranges_from(open->ranges, one->end)) {
+	for (; one && one->start < extent->end;
+	     one = jp_ranges_find_at_or_above(open->ranges, one->end)) {
 		struct open_span *copy = jp_array_push(taken, count, &capacity);
 
 		if (!copy)
@@ -97,15 +98,16 @@ static int update_process(struct jp_spans *spans, struct jp_replay *spaces, uint
 
 	if (!open || (!open->ranges && !(open->ranges = jp_ranges_of(&by_address))))
 		return -ENOMEM;
-	extent = jp_replay_changed(spaces, pid, open->generation);
+	extent = jp_replay_get_changed_range(spaces, pid, open->generation);
 	if (extent.start >= extent.end)
 		return 0;
 	open->generation = jp_replay_generation(spaces, pid);
 	if (remove_open_spans(open, &extent, &was, &count))
 		return -ENOMEM;
 	/* Both lists are sorted by address. */
-	for (map = jp_replay_from(spaces, pid, extent.start); map && map->start < extent.end;
-	     map = jp_replay_from(spaces, pid, map->end)) {
+	for (map = jp_replay_find_at_or_above(spaces, pid, extent.start);
+	     map && map->start < extent.end;
+	     map = jp_replay_find_at_or_above(spaces, pid, map->end)) {
 		const struct open_span *old = NULL;
 
 		if (!(map->prot & JP_PROT_EXEC))
@@ -178,7 +180,7 @@ static int update_after_act(struct jp_spans *spans, const struct jp_event *act)
 	return failed;
 }
 
-int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
+int jp_spans_collect_from_truth(const struct jp_truth *truth, struct jp_spans *spans)
 {
 	int failed = 0;
 
@@ -193,7 +195,8 @@ int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 	return failed ?: jp_spans_index(spans);
 }
 
-int jp_spans_follow(struct jp_spans *spans, struct jp_replay *spaces, const struct jp_event *event)
+int jp_spans_apply_event(struct jp_spans *spans, struct jp_replay *spaces,
+			 const struct jp_event *event)
 {
 	if (event->type != JP_EVENT_MAP && event->type != JP_EVENT_COMM &&
 	    event->type != JP_EVENT_FORK)

@@ -30,10 +30,11 @@ struct jp_spans {
 };
 
 /* Stores all spans of @truth in @spans and builds the index. Returns 0 or -ENOMEM. */
-int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans);
+int jp_spans_collect_from_truth(const struct jp_truth *truth, struct jp_spans *spans);
 /* Updates @spans after @event of a capture was applied to @spaces. @spans starts as all zero; the
  * caller keeps @spaces as long as @spans. Returns 0 or -ENOMEM. */
-int jp_spans_follow(struct jp_spans *spans, struct jp_replay *spaces, const struct jp_event *event);
+int jp_spans_apply_event(struct jp_spans *spans, struct jp_replay *spaces,
+			 const struct jp_event *event);
 /* Sorts the spans and builds the index. Called after the last event. Returns 0 or -ENOMEM. */
 int jp_spans_index(struct jp_spans *spans);
 void jp_spans_free(struct jp_spans *spans);

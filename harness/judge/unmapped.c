@@ -21,16 +21,16 @@ static uint64_t find_image_start(const struct jp_truth *truth, uint32_t pid, uin
 
 /* Returns the last event of the truth until @time that mapped memory at @ip or changed its
  * protection, in the image that @pid has at @time, or NULL. */
-static const struct jp_event *find_last(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
-					uint64_t time)
+static const struct jp_event *find_last_change(const struct jp_truth *truth, uint32_t pid,
+					       uint64_t ip, uint64_t time)
 {
-	const struct jp_event *last = jp_acts_at_last(&truth->acts_at, pid, ip, time);
+	const struct jp_event *last = jp_acts_at_find_last(&truth->acts_at, pid, ip, time);
 
 	return last && last->before >= find_image_start(truth, pid, time) ? last : NULL;
 }
 
 /* Returns the time since which the memory at @ip of @pid is in its state of @time, minus the
- * clocks' difference. @last: result of find_last(). */
+ * clocks' difference. @last: result of find_last_change(). */
 static uint64_t find_state_start(const struct jp_evidence *evidence, const struct jp_event *last,
 				 uint32_t pid, uint64_t time)
 {
@@ -41,8 +41,8 @@ static uint64_t find_state_start(const struct jp_evidence *evidence, const struc
 
 /* Returns whether a snapshot of the process's maps, read after @act and before @time, contains
  * executable memory at @ip. */
-static bool snapshot_has(const struct jp_evidence *evidence, const struct jp_event *act,
-			 uint64_t ip, uint64_t time)
+static bool is_in_later_snapshot(const struct jp_evidence *evidence, const struct jp_event *act,
+				 uint64_t ip, uint64_t time)
 {
 	for (size_t i = 0; i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
@@ -98,7 +98,7 @@ static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_span
 		/* The child does not inherit what the ancestor mapped after the fork. */
 		if (above.act && above.act->before >= time)
 			return false;
-		above.act = find_last(truth, above.pid, above.ip, time);
+		above.act = find_last_change(truth, above.pid, above.ip, time);
 		if (jp_spans_has_opened(
 			    known, above.pid, above.ip,
 			    find_state_start(above.evidence, above.act, above.pid, time), time))
@@ -114,7 +114,7 @@ static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_span
 struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
 			       uint32_t pid, uint64_t ip, uint64_t time)
 {
-	const struct jp_event *last = find_last(evidence->truth, pid, ip, time);
+	const struct jp_event *last = find_last_change(evidence->truth, pid, ip, time);
 	struct jp_unmapped found = {
 		.cause = "no-record",
 		.left_out = {.evidence = evidence, .pid = pid, .ip = ip, .act = last}};
@@ -127,10 +127,10 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 		   is_left_out_above(&found.left_out, known, time)) {
 		found.cause = found.left_out.control->name;
 	} else if (last) {
-		if (last->type == JP_EVENT_REMAP && !snapshot_has(evidence, last, ip, time))
+		if (last->type == JP_EVENT_REMAP && !is_in_later_snapshot(evidence, last, ip, time))
 			found.cause = "mremap";
 	} else {
-		found.sharer = jp_acts_at_sharer(&evidence->truth->acts_at, pid, ip, time);
+		found.sharer = jp_acts_at_find_sharer(&evidence->truth->acts_at, pid, ip, time);
 		if (jp_spans_has_opened(known, found.sharer, ip, 0, time))
 			found.cause = "shared-mm";
 		else if (found.sharer && is_unwatched(evidence, known, found.sharer, time))

@@ -64,7 +64,7 @@ struct jp_lint_code *jp_lint_code_of_map(const struct jp_lint_map *map, size_t *
 	return codes;
 }
 
-static int by_place(const void *left, const void *right)
+static int compare_by_place(const void *left, const void *right)
 {
 	const struct jp_lint_code *a = left, *b = right;
 
@@ -73,10 +73,10 @@ static int by_place(const void *left, const void *right)
 
 void jp_lint_code_sort(struct jp_lint_code *codes, size_t count)
 {
-	qsort(codes, count, sizeof(*codes), by_place);
+	qsort(codes, count, sizeof(*codes), compare_by_place);
 }
 
-const struct jp_procmap *jp_lint_mapping(const struct jp_lint_process *process, uint64_t addr)
+const struct jp_procmap *jp_lint_find_mapping(const struct jp_lint_process *process, uint64_t addr)
 {
 	size_t i;
 

@@ -21,4 +21,4 @@ struct jp_lint_code *jp_lint_code_of_map(const struct jp_lint_map *map, size_t *
 /* Sorts @codes by start address, then by place in the file. */
 void jp_lint_code_sort(struct jp_lint_code *codes, size_t count);
 /* Returns the mapping of @process that contains @addr, or NULL. */
-const struct jp_procmap *jp_lint_mapping(const struct jp_lint_process *process, uint64_t addr);
+const struct jp_procmap *jp_lint_find_mapping(const struct jp_lint_process *process, uint64_t addr);

@@ -9,7 +9,7 @@
 #include "harness/base/search.h"
 #include "harness/lint/code.h"
 
-static int by_time(const void *left, const void *right)
+static int compare_by_time(const void *left, const void *right)
 {
 	const struct jp_lint_code *a = left, *b = right;
 
@@ -24,7 +24,7 @@ static void check_overlap(const struct jp_lint_dump *dump, struct jp_lint_findin
 
 	if (!codes)
 		return;
-	qsort(codes, count, sizeof(*codes), by_time);
+	qsort(codes, count, sizeof(*codes), compare_by_time);
 	for (struct jp_lint_code *code = codes + 1; code < codes + count; code++) {
 		if (code->time == widest->time && code->start < widest->end)
 			jp_lint_found(findings, code->at,

@@ -160,7 +160,7 @@ int jp_lint_process_read(uint32_t pid, struct jp_lint_process *process, struct j
 	return add_files(process) ? jp_fail(err, ENOMEM, "%s: no memory", path) : 0;
 }
 
-static int by_start(const void *left, const void *right)
+static int compare_by_start(const void *left, const void *right)
 {
 	const struct jp_lint_range *a = left, *b = right;
 
@@ -176,7 +176,7 @@ int jp_lint_process(struct jp_lint_process *process, struct jp_lint_findings *fi
 	findings->entries = process->nr_maps;
 	if (process->nr_published)
 		qsort(process->published, process->nr_published, sizeof(*process->published),
-		      by_start);
+		      compare_by_start);
 	while ((rule = jp_registry_next(JP_LINT_RULE, rule)))
 		if (rule->process && jp_lint_begin_rule(findings, rule))
 			rule->process(process, findings);

@@ -101,7 +101,7 @@ static void check_mapped(const struct jp_lint_process *process, struct jp_lint_c
 			 size_t count, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct jp_procmap *map = jp_lint_mapping(process, codes[i].start);
+		const struct jp_procmap *map = jp_lint_find_mapping(process, codes[i].start);
 
 		if (!map || !(map->prot & JP_PROT_EXEC) || codes[i].end > map->end)
 			jp_lint_found(findings, codes[i].at,

@@ -36,7 +36,7 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 	for (size_t i = 0; i < again->nr_metrics; i++) {
 		const struct jp_metric *metric = &again->metrics[i];
 		const struct jp_metric *before =
-			jp_findings_metric(&result->findings, metric->name);
+			jp_findings_find_metric(&result->findings, metric->name);
 
 		if (metric->role && metric->role->fault && metric->k)
 			jp_note(result, JP_FAIL,

@@ -87,7 +87,7 @@ static bool applies(const struct jp_excuse *excuse, const struct jp_case *cas,
 static void set_bound(struct jp_expectation *one, const char *most,
 		      const struct jp_findings *findings)
 {
-	const struct jp_metric *metric = jp_findings_metric(findings, one->metric);
+	const struct jp_metric *metric = jp_findings_find_metric(findings, one->metric);
 	unsigned int part, whole;
 
 	one->predicted = most && strcmp(most, "predicted") == 0;
@@ -130,7 +130,7 @@ static bool is_predicted(const struct jp_excuse *excuse, const struct jp_finding
 	char name[60];
 
 	snprintf(name, sizeof(name), "predicted%s", method ?: "");
-	predicted = jp_findings_metric(findings, name);
+	predicted = jp_findings_find_metric(findings, name);
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *other = &findings->exceptions[i];
 

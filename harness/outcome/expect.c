@@ -165,7 +165,7 @@ const char *jp_expect_bound(const struct jp_expectation *allow, char *text, size
 enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
 				  const struct jp_findings *findings, char *why, size_t size)
 {
-	const struct jp_metric *all = jp_findings_metric(findings, allow->metric);
+	const struct jp_metric *all = jp_findings_find_metric(findings, allow->metric);
 	struct jp_metric some = jp_metric_count(allow->metric, 0);
 	char range[80], figure[160];
 	const char *note = "";
@@ -178,7 +178,7 @@ enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
 	if (allow->predicted || (!some.k && allow->min <= 0))
 		return JP_PASS;
 	if (allow->most[0]) {
-		const struct jp_metric *most = jp_findings_metric(findings, allow->most);
+		const struct jp_metric *most = jp_findings_find_metric(findings, allow->most);
 
 		if (most && some.k <= most->k)
 			return JP_PASS;

@@ -24,7 +24,7 @@ static void check_expectations(const struct jp_case *cas, struct jp_result *resu
 	for (size_t i = 0; i < cas->nr_expectations; i++) {
 		const struct jp_expectation *expectation = &cas->expectations[i];
 		const struct jp_metric *metric =
-			jp_findings_metric(&result->findings, expectation->metric);
+			jp_findings_find_metric(&result->findings, expectation->metric);
 		enum jp_outcome outcome;
 		char why[512];
 

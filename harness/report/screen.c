@@ -99,7 +99,7 @@ static const struct jp_expectation *find_missed(const struct jp_result *result)
 		const struct jp_expectation *one = &result->cas->expectations[i];
 
 		if (!one->allow[0] && !(result->out_of_scope >> i & 1) &&
-		    jp_expect(one, jp_findings_metric(&result->findings, one->metric), why,
+		    jp_expect(one, jp_findings_find_metric(&result->findings, one->metric), why,
 			      sizeof(why)) == JP_FAIL)
 			return one;
 	}
@@ -114,7 +114,7 @@ static const char *describe_fault(const struct jp_result *result, char *text, si
 	const struct jp_cause *cause = fault ? jp_cause_of_word(fault->metric, fault->cause) : NULL;
 	const struct jp_expectation *missed = find_missed(result);
 	const struct jp_metric *metric =
-		missed ? jp_findings_metric(&result->findings, missed->metric) : NULL;
+		missed ? jp_findings_find_metric(&result->findings, missed->metric) : NULL;
 	char range[80], of[40] = "";
 
 	if (metric && metric->rate)

@@ -39,7 +39,7 @@ __attribute__((format(printf, 3, 4))) static void put(unsigned int width, unsign
 
 static int count_act(void *context, const struct jp_event *event)
 {
-	const enum jp_act act = jp_act_of(event);
+	const enum jp_act act = jp_act_find_kind(event);
 	struct story_acts *acts = context;
 
 	if (!acts->from || event->before < acts->from)

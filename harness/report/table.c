@@ -109,7 +109,7 @@ static void fill_metrics(char *cell, const struct jp_result *result, const struc
 	for (size_t i = 0; i < table->nr_metrics && used < CELL; i++) {
 		const struct jp_table_metric *wanted = &table->metrics[i];
 		const struct jp_metric *metric =
-			jp_findings_metric(&result->findings, wanted->name);
+			jp_findings_find_metric(&result->findings, wanted->name);
 
 		if (!metric)
 			continue;

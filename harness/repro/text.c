@@ -92,7 +92,7 @@ static void put_expected(FILE *out, const struct jp_repro *repro)
 	for (size_t i = 0; i < repro->cas->nr_expectations; i++) {
 		const struct jp_expectation *wanted = &repro->cas->expectations[i];
 		const struct jp_metric *metric =
-			jp_findings_metric(&result->findings, wanted->metric);
+			jp_findings_find_metric(&result->findings, wanted->metric);
 
 		if (wanted->allow[0])
 			continue;

@@ -25,7 +25,7 @@ const char *jp_merge_profiler(const struct jp_case *cas)
 {
 	enum jp_anon ours;
 
-	return cas->inject && !jp_anon_find(cas->inject, &ours) ? cas->inject : NULL;
+	return cas->inject && !jp_anon_parse(cas->inject, &ours) ? cas->inject : NULL;
 }
 
 static void write_message(void *context, const char *text)
@@ -88,7 +88,7 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 		return -ENAMETOOLONG;
 	if (strcmp(strrchr(input, '/'), "/perf.data") != 0)
 		return jp_fail(err, EINVAL, "%s: expected a perf.data to inject into", input);
-	if (!jp_anon_find(cas->inject, &options.anon))
+	if (!jp_anon_parse(cas->inject, &options.anon))
 		return jp_profiler_inject(cas->inject, cas->inject_with, dir,
 					  jp_clock_now() + INJECT_NS, err);
 	ret = jp_path_build(input, sizeof(input), err, "%s/perf.data", dir)

@@ -177,7 +177,7 @@ void jp_published_in_dump(const struct jp_published_files *published, uint64_t a
 
 bool jp_published_is_emitted(const struct jp_published_files *published, uint64_t addr)
 {
-	const struct jp_procmap *map = jp_lint_mapping(&published->process, addr);
+	const struct jp_procmap *map = jp_lint_find_mapping(&published->process, addr);
 
 	return map && map->prot & JP_PROT_EXEC && jp_mapping_backing(map->name) != JP_BACKING_FILE;
 }

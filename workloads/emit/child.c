@@ -116,7 +116,7 @@ int jp_child_reap(struct jp_child *process, uint64_t since)
 	if (WIFSIGNALED(status) && process->outside)
 		jp_truth_process_died(process->outside, since, jp_clock_now());
 	else if (process->outside)
-		jp_truth_gone(process->outside, process->outside);
+		jp_truth_task_released(process->outside, process->outside);
 	pthread_mutex_lock(&lock);
 	for (struct jp_child **at = &alive; *at; at = &(*at)->next) {
 		if (*at == process) {

@@ -49,7 +49,7 @@ static pid_t fork_with(const struct jp_fork *wanted)
 int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		    int (*body)(void *context), void *context)
 {
-	struct jp_truth_task_ids parent = jp_truth_self();
+	struct jp_truth_task_ids parent = jp_truth_get_own_ids();
 	int theirs[2], ret;
 	pid_t pid;
 
@@ -100,7 +100,7 @@ static int run_sharing(void *context)
 
 int jp_process_share(int (*body)(void *context), void *context)
 {
-	struct sharing sharing = {body, context, .parent = jp_truth_self()};
+	struct sharing sharing = {body, context, .parent = jp_truth_get_own_ids()};
 	int status;
 	char *stack = mmap(NULL, SHARED_STACK, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -116,7 +116,7 @@ int jp_process_share(int (*body)(void *context), void *context)
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid > 0 && WIFEXITED(status) && jp_truth_outer_proc() < 0)
-		jp_truth_gone(pid, pid);
+		jp_truth_task_released(pid, pid);
 	munmap(stack, SHARED_STACK);
 	if (pid < 0)
 		return status;

@@ -81,7 +81,7 @@ static int describe_image(struct next_image *image, const char *file, const char
 			  const int theirs[2])
 {
 	const struct jp_handshake_setup *setup = jp_handshake_setup();
-	const struct jp_truth_task_ids self = jp_truth_self();
+	const struct jp_truth_task_ids self = jp_truth_get_own_ids();
 	struct jp_arguments *arguments = &image->arguments;
 
 	jp_arguments_add(arguments, "jitproof");
@@ -116,7 +116,7 @@ static void *exec_image(void *arg)
 	struct next_image *image = arg;
 	int code;
 
-	fill_placeholders(image, jp_truth_self().tid);
+	fill_placeholders(image, jp_truth_get_own_ids().tid);
 	execv(image->file, image->arguments.list);
 	code = errno;
 	if (write(image->error[1], &code, sizeof(code)) != sizeof(code))
@@ -168,7 +168,7 @@ static pid_t spawn_image(struct next_image *image, const int theirs[2])
 
 static pid_t start_image(struct next_image *image, enum jp_birth birth, const int theirs[2])
 {
-	struct jp_truth_task_ids parent = jp_truth_self();
+	struct jp_truth_task_ids parent = jp_truth_get_own_ids();
 	uint64_t before = jp_clock_now();
 	pid_t pid;
 

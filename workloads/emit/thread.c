@@ -42,7 +42,7 @@ static void *run_thread(void *arg)
 	void *(*body)(void *context) = args->body, *context = args->context, *result;
 
 	jp_truth_thread_start(args->before, args->by);
-	args->known->ids = jp_truth_self();
+	args->known->ids = jp_truth_get_own_ids();
 	args->known->tid = syscall(SYS_gettid);
 	sem_post(&args->taken);
 	result = body(context);
@@ -63,7 +63,7 @@ static void record_gone_threads(void)
 			at = &entry->next;
 			continue;
 		}
-		jp_truth_gone(entry->ids.pid, entry->ids.tid);
+		jp_truth_task_released(entry->ids.pid, entry->ids.tid);
 		*at = entry->next;
 		free(entry);
 	}
@@ -77,7 +77,7 @@ void jp_thread_forked(void)
 
 int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *context)
 {
-	struct thread_args args = {body, context, .by = jp_truth_self().tid};
+	struct thread_args args = {body, context, .by = jp_truth_get_own_ids().tid};
 	pthread_attr_t attr;
 	int error;
 

@@ -283,7 +283,7 @@ static void mark_start(struct check *check, size_t offset)
 	check->starts[offset / 8] |= 1 << offset % 8;
 }
 
-static bool is_start(const struct check *check, uint64_t offset)
+static bool is_record_start(const struct check *check, uint64_t offset)
 {
 	return offset < check->frame->size && check->starts[offset / 8] & 1 << offset % 8;
 }
@@ -337,7 +337,7 @@ static int read_records(struct check *check, struct jp_error *err)
 
 			/* Most FDEs directly follow their CIE. For the others, read the CIE
 			 * again. */
-			if (id > offset + 4 || !is_start(check, from))
+			if (id > offset + 4 || !is_record_start(check, from))
 				return jp_fail(
 					err, EINVAL,
 					".eh_frame+%#zx: an FDE whose CIE, %#x bytes before, "
@@ -383,7 +383,7 @@ static bool is_index_sound(const struct check *check, const struct jp_cfi_sectio
 
 		memcpy(entry, index->bytes + 12 + 8 * (size_t)i, 8);
 		offset = index->addr + (int64_t)entry[1] - check->frame->addr;
-		if (entry[0] < before || !is_start(check, offset))
+		if (entry[0] < before || !is_record_start(check, offset))
 			return false;
 		before = entry[0];
 	}

@@ -248,7 +248,7 @@ static int read_plt(struct symbol_reader *reader)
 	return failed;
 }
 
-static int by_offset(const void *left, const void *right)
+static int compare_by_offset(const void *left, const void *right)
 {
 	const struct jp_elf_symbol *a = left, *b = right;
 
@@ -272,7 +272,7 @@ static void fix_symbols(struct jp_elf_symbols *out)
 
 	if (!out->count)
 		return;
-	qsort(out->symbols, out->count, sizeof(*out->symbols), by_offset);
+	qsort(out->symbols, out->count, sizeof(*out->symbols), compare_by_offset);
 	for (size_t i = 0; i < out->count; i++) {
 		struct jp_elf_symbol *symbol = &out->symbols[i];
 		struct jp_elf_symbol *last = kept ? &out->symbols[kept - 1] : NULL;

@@ -103,7 +103,7 @@ static int visit_record(void *context, const struct jp_jitdump_header *header,
 	return 0;
 }
 
-static int by_place(const void *left, const void *right)
+static int compare_by_place(const void *left, const void *right)
 {
 	const struct jp_code_load *a = left, *b = right;
 
@@ -121,7 +121,7 @@ static int finish(struct reading *reading, int failed)
 	if (failed)
 		jp_code_loads_free(loads);
 	else if (loads->count)
-		qsort(loads->loads, loads->count, sizeof(*loads->loads), by_place);
+		qsort(loads->loads, loads->count, sizeof(*loads->loads), compare_by_place);
 	return failed;
 }
 

@@ -67,7 +67,7 @@ static void add_symbols(struct build *build)
 	}
 }
 
-static int by_row_addr(const void *left, const void *right)
+static int compare_by_row_addr(const void *left, const void *right)
 {
 	const struct jp_line_row *a = left, *b = right;
 
@@ -105,7 +105,7 @@ static void add_lines(struct build *build, const struct jp_jit_function *functio
 		count++;
 	}
 	if (!sorted)
-		qsort(rows, count, sizeof(*rows), by_row_addr);
+		qsort(rows, count, sizeof(*rows), compare_by_row_addr);
 	jp_debug_line_add(&build->lines, function->offset, function->size, rows, count);
 	free(rows);
 }

@@ -173,7 +173,7 @@ void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_functio
 	frames->count = count;
 }
 
-static int by_addr(const void *left, const void *right)
+static int compare_by_addr(const void *left, const void *right)
 {
 	const struct jp_jit_fde *a = left, *b = right;
 
@@ -186,7 +186,7 @@ void jp_jit_frames_end(struct jp_jit_frames *frames, uint64_t addr, uint64_t ind
 
 	jp_bytes_add32(&frames->frame, 0);
 	if (frames->count)
-		qsort(frames->fdes, frames->count, sizeof(*frames->fdes), by_addr);
+		qsort(frames->fdes, frames->count, sizeof(*frames->fdes), compare_by_addr);
 	jp_bytes_add8(index, 1);
 	jp_bytes_add8(index, PCREL_SDATA4);
 	jp_bytes_add8(index, UDATA4);

@@ -24,7 +24,7 @@ struct generation {
 	uint32_t file;
 };
 
-static int by_addr(const void *left, const void *right)
+static int compare_by_addr(const void *left, const void *right)
 {
 	const struct jp_jit_function *a = *(struct jp_jit_function *const *)left;
 	const struct jp_jit_function *b = *(struct jp_jit_function *const *)right;
@@ -109,10 +109,10 @@ int jp_jit_layout(struct jp_jit_function *functions, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		functions[i].offset = 0;
 		sorted[i] = &functions[i];
-		in_order &= !i || by_addr(&sorted[i - 1], &sorted[i]) <= 0;
+		in_order &= !i || compare_by_addr(&sorted[i - 1], &sorted[i]) <= 0;
 	}
 	if (!in_order)
-		qsort(sorted, count, sizeof(struct jp_jit_function *), by_addr);
+		qsort(sorted, count, sizeof(struct jp_jit_function *), compare_by_addr);
 	files = assign_files(sorted, count);
 	free(sorted);
 	for (size_t i = 0; i < count; i++) {

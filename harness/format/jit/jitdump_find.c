@@ -67,8 +67,8 @@ static bool is_unwinding(const unsigned char *bytes, uint64_t size)
 	       unwinding.eh_frame_hdr_size <= unwinding.unwinding_size;
 }
 
-static bool is_believable(const unsigned char *bytes, uint64_t left,
-			  const struct jp_jitdump_known *known)
+static bool is_plausible_record(const unsigned char *bytes, uint64_t left,
+				const struct jp_jitdump_known *known)
 {
 	struct jp_jitdump_prefix prefix;
 
@@ -118,7 +118,7 @@ uint64_t jp_jitdump_find(const unsigned char *bytes, uint64_t size, uint64_t fro
 			jp_map_at(&known->pids, header.pid, 1);
 			return at + sizeof(header);
 		}
-		if (is_believable(bytes + at, size - at, known))
+		if (is_plausible_record(bytes + at, size - at, known))
 			return at;
 	}
 	return to;

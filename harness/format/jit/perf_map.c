@@ -152,13 +152,13 @@ static int parse_lines(struct jp_perf_map *map, size_t size)
 }
 
 /* Sets `most` in the subtree of @at. The recursion is shallow, since the tree is balanced. */
-static uint64_t set_most(struct jp_perf_map *map, uint32_t at)
+static uint64_t set_highest_end(struct jp_perf_map *map, uint32_t at)
 {
 	uint64_t most = map->nodes[at].end;
 
 	for (int side = LEFT; side <= RIGHT; side++) {
 		uint32_t child = map->nodes[at].child[side];
-		uint64_t below = child == NONE ? 0 : set_most(map, child);
+		uint64_t below = child == NONE ? 0 : set_highest_end(map, child);
 
 		if (below > most)
 			most = below;
@@ -188,7 +188,7 @@ static int read_map(struct jp_perf_map *map, int fd, const char *path, uint64_t 
 	if (ret)
 		return jp_fail(err, -ret, "%s: out of memory", path);
 	if (map->root != NONE)
-		set_most(map, map->root);
+		set_highest_end(map, map->root);
 	return 0;
 }
 

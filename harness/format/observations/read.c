@@ -131,7 +131,7 @@ static int list_events(struct observations *all)
 	return 0;
 }
 
-static int by_time(const void *left, const void *right)
+static int compare_by_time(const void *left, const void *right)
 {
 	const struct observation *a = left, *b = right;
 
@@ -217,7 +217,7 @@ int jp_observations_read(const char *path, jp_event_visit visit, void *context,
 		*summary = (struct jp_perfdata_summary){.bytes = all.size, .monotonic = true};
 		ret = list_events(&all);
 		if (!ret && all.count)
-			qsort(all.list, all.count, sizeof(*all.list), by_time);
+			qsort(all.list, all.count, sizeof(*all.list), compare_by_time);
 		if (!ret)
 			ret = visit_events(&all, visit, context);
 	}

@@ -77,7 +77,7 @@ static uint32_t get_records(const struct jp_perf_attr *attr)
 	return records;
 }
 
-static struct jp_event_asked get_asked(const struct jp_perf_attr *attr)
+static struct jp_event_asked describe_request(const struct jp_perf_attr *attr)
 {
 	const uint64_t sideband =
 		JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 | JP_PERF_ATTR_COMM | JP_PERF_ATTR_TASK;
@@ -124,12 +124,12 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	memcpy(&entry->attr, bytes, size < sizeof(entry->attr) ? size : sizeof(entry->attr));
 	if (attrs->swapped)
 		jp_perf_swap_attr(&entry->attr);
-	jp_perf_layout(&entry->attr, attrs->e_machine, &entry->layout);
-	entry->asked = get_asked(&entry->attr);
+	jp_perf_compute_layout(&entry->attr, attrs->e_machine, &entry->layout);
+	entry->asked = describe_request(&entry->attr);
 	if (memcmp(&entry->layout, &attrs->all[0].layout, sizeof(entry->layout)) != 0)
 		attrs->differ = true;
 	for (size_t i = 0; i < nr_ids; i++) {
-		uint64_t word = jp_perf_word((const unsigned char *)ids + i * sizeof(word));
+		uint64_t word = jp_perf_load_word((const unsigned char *)ids + i * sizeof(word));
 		uint64_t id = attrs->swapped ? __builtin_bswap64(word) : word;
 		size_t *attr = id ? jp_map_at(&attrs->by_id, id, sizeof(*attr)) : NULL;
 

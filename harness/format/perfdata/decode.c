@@ -17,8 +17,8 @@ static uint16_t place_field(uint64_t sample_type, uint64_t bit, uint16_t *offset
 	return at;
 }
 
-void jp_perf_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
-		    struct jp_perf_layout *layout)
+void jp_perf_compute_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
+			    struct jp_perf_layout *layout)
 {
 	uint64_t type = attr->sample_type;
 	uint16_t offset = sizeof(struct jp_perf_record), identifier, back = sizeof(uint64_t);
@@ -77,7 +77,7 @@ static bool skip_raw(struct jp_perf_rest *rest)
 		return false;
 	/* The kernel's size already includes the padding to 8 bytes. */
 	size = jp_round_up_to_words((uint64_t)read_word32(rest->at) + 4);
-	return jp_perf_skip(rest, size, 1);
+	return jp_perf_skip_words(rest, size, 1);
 }
 
 enum { ABI_32 = 1, ABI_64 = 2 };
@@ -95,7 +95,7 @@ static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *
 	if (!abi) /* a kernel thread: no user registers */
 		return true;
 	values = rest->at;
-	if (!jp_perf_skip(rest, __builtin_popcountll(mask), sizeof(uint64_t)))
+	if (!jp_perf_skip_words(rest, __builtin_popcountll(mask), sizeof(uint64_t)))
 		return false;
 	/* The registers of a 32-bit task have other numbers and rules. */
 	if (abi == ABI_32)
@@ -107,7 +107,7 @@ static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *
 	for (; mask; mask &= mask - 1, values += sizeof(uint64_t)) {
 		unsigned int bit = __builtin_ctzll(mask);
 		const struct jp_machine_register *one;
-		uint64_t value = jp_perf_word(values);
+		uint64_t value = jp_perf_load_word(values);
 
 		if (bit >= machine->nr_registers)
 			continue;
@@ -135,7 +135,8 @@ static bool decode_stack(struct jp_perf_rest *rest, struct jp_event *event)
 	if (!size)
 		return true;
 	stack = rest->at;
-	if (!jp_perf_skip(rest, size, 1) || !jp_perf_take_word(rest, &copied) || copied > size)
+	if (!jp_perf_skip_words(rest, size, 1) || !jp_perf_take_word(rest, &copied) ||
+	    copied > size)
 		return false;
 	event->sample.stack = stack;
 	event->sample.stack_size = copied;
@@ -164,12 +165,12 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	event->tid = layout->tid ? read_word32(bytes + layout->tid + 4) : 0;
 	event->cpu = layout->cpu ? read_word32(bytes + layout->cpu) : 0;
 	event->reserved = layout->cpu ? read_word32(bytes + layout->cpu + 4) : 0;
-	event->id = layout->id ? jp_perf_word(bytes + layout->id) : 0;
-	set_time(event, layout->time ? jp_perf_word(bytes + layout->time) : 0);
+	event->id = layout->id ? jp_perf_load_word(bytes + layout->id) : 0;
+	set_time(event, layout->time ? jp_perf_load_word(bytes + layout->time) : 0);
 	event->sample = (typeof(event->sample)){
-		.ip = layout->ip ? jp_perf_word(bytes + layout->ip) : 0,
+		.ip = layout->ip ? jp_perf_load_word(bytes + layout->ip) : 0,
 		.user = (record->misc & JP_PERF_MISC_CPUMODE) == JP_PERF_MISC_USER,
-		.period = layout->period ? jp_perf_word(bytes + layout->period) : 0,
+		.period = layout->period ? jp_perf_load_word(bytes + layout->period) : 0,
 		.stack_asked = layout->stack_asked,
 		.kernel_chain = layout->kernel_chain,
 	};
@@ -182,7 +183,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 		/* The cast is safe: the record is aligned, and only 64-bit words precede the
 		 * chain. */
 		event->sample.chain = (const uint64_t *)rest.at;
-		if (!jp_perf_skip(&rest, event->sample.nr_chain, sizeof(uint64_t)))
+		if (!jp_perf_skip_words(&rest, event->sample.nr_chain, sizeof(uint64_t)))
 			return "a callchain that fits into its sample";
 	}
 	if (!(type & (JP_PERF_SAMPLE_REGS_USER | JP_PERF_SAMPLE_STACK_USER)))
@@ -226,8 +227,8 @@ static void decode_identity(const struct jp_perf_record *record, struct jp_event
 	event->map.has_identity = true;
 	event->map.maj = read_word32(bytes + 40);
 	event->map.min = read_word32(bytes + 44);
-	event->map.ino = jp_perf_word(bytes + 48);
-	event->map.gen = jp_perf_word(bytes + 56);
+	event->map.ino = jp_perf_load_word(bytes + 48);
+	event->map.gen = jp_perf_load_word(bytes + 56);
 }
 
 static const char *decode_map(const struct jp_perf_layout *layout,
@@ -250,9 +251,9 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	event->tid = read_word32(bytes + 12);
 	event->kernel_map = event->pid == UINT32_MAX || mode == JP_PERF_MISC_KERNEL ||
 			    mode == CPUMODE_GUEST_KERNEL;
-	event->map.addr = jp_perf_word(bytes + 16);
-	event->map.len = jp_perf_word(bytes + 24);
-	event->map.pgoff = jp_perf_word(bytes + 32);
+	event->map.addr = jp_perf_load_word(bytes + 16);
+	event->map.len = jp_perf_load_word(bytes + 24);
+	event->map.pgoff = jp_perf_load_word(bytes + 32);
 	if (!event->kernel_map && event->map.len > UINT64_MAX - event->map.addr)
 		return "a mapping that ends within the address space";
 	event->map.prot = protection                              ? read_word32(bytes + 64)
@@ -278,7 +279,7 @@ static const char *decode_task(const struct jp_perf_layout *layout,
 	event->task.ppid = read_word32(bytes + 12);
 	event->tid = read_word32(bytes + 16);
 	event->task.ptid = read_word32(bytes + 20);
-	event->task.time = jp_perf_word(bytes + 24);
+	event->task.time = jp_perf_load_word(bytes + 24);
 	/* perf since 4.20 sets this bit in synthesized records; the kernel in no FORK. */
 	event->task.there = event->type == JP_EVENT_FORK && record->misc & JP_PERF_MISC_FORK_EXEC;
 	event->task.how = JP_HOW_FORK; /* records do not show clone(CLONE_VM) */
@@ -310,13 +311,13 @@ static void decode_namespaces(const struct jp_perf_layout *layout,
 	const uint64_t least = FIRST + layout->trailer;
 
 	event->type = JP_EVENT_OTHER;
-	event->namespaces.count = record->size >= least ? jp_perf_word(bytes + 16) : 0;
+	event->namespaces.count = record->size >= least ? jp_perf_load_word(bytes + 16) : 0;
 	event->namespaces.pid = event->namespaces.mnt = 0;
 	if (event->namespaces.count <= MNT || record->size < least + (MNT + 1) * EACH)
 		return;
 	event->pid = read_word32(bytes + 8);
-	event->namespaces.pid = jp_perf_word(bytes + FIRST + PID * EACH + 8);
-	event->namespaces.mnt = jp_perf_word(bytes + FIRST + MNT * EACH + 8);
+	event->namespaces.pid = jp_perf_load_word(bytes + FIRST + PID * EACH + 8);
+	event->namespaces.mnt = jp_perf_load_word(bytes + FIRST + MNT * EACH + 8);
 }
 
 static const char *decode_lost(const struct jp_perf_layout *layout,
@@ -327,7 +328,7 @@ static const char *decode_lost(const struct jp_perf_layout *layout,
 
 	if (record->size < at + 8 + layout->trailer)
 		return "a LOST record that holds its count";
-	event->lost.lost = jp_perf_word((const unsigned char *)record + at);
+	event->lost.lost = jp_perf_load_word((const unsigned char *)record + at);
 	/* Samples that a BPF filter dropped on purpose are not lost. */
 	event->type = JP_EVENT_OTHER;
 	if (samples && (record->misc & JP_PERF_MISC_LOST_SAMPLES_BPF))
@@ -348,7 +349,7 @@ static const char *decode_deferred(const struct jp_perf_layout *layout,
 	    !jp_perf_take_word(&rest, &event->deferred.count))
 		return "a deferred callchain that holds its cookie and its length";
 	event->deferred.ips = (const uint64_t *)rest.at;
-	if (!jp_perf_skip(&rest, event->deferred.count, sizeof(uint64_t)))
+	if (!jp_perf_skip_words(&rest, event->deferred.count, sizeof(uint64_t)))
 		return "a deferred callchain that fits into its record";
 	return NULL;
 }
@@ -356,7 +357,7 @@ static const char *decode_deferred(const struct jp_perf_layout *layout,
 static void decode_trailer(const struct jp_perf_layout *layout, const unsigned char *end,
 			   struct jp_event *event)
 {
-	const uint64_t task = layout->end_tid ? jp_perf_word(end - layout->end_tid) : 0;
+	const uint64_t task = layout->end_tid ? jp_perf_load_word(end - layout->end_tid) : 0;
 
 	event->pid = (uint32_t)task;
 	event->tid = task >> 32;
@@ -364,8 +365,8 @@ static void decode_trailer(const struct jp_perf_layout *layout, const unsigned c
 	event->by_tid = event->tid;
 	event->cpu = layout->end_cpu ? read_word32(end - layout->end_cpu) : 0;
 	event->reserved = layout->end_cpu ? read_word32(end - layout->end_cpu + 4) : 0;
-	event->id = layout->end_id ? jp_perf_word(end - layout->end_id) : 0;
-	set_time(event, layout->end_time ? jp_perf_word(end - layout->end_time) : 0);
+	event->id = layout->end_id ? jp_perf_load_word(end - layout->end_id) : 0;
+	set_time(event, layout->end_time ? jp_perf_load_word(end - layout->end_time) : 0);
 }
 
 const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_perf_record *record,

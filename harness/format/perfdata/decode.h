@@ -25,8 +25,8 @@ struct jp_perf_layout {
 };
 
 /* Computes @layout from @attr. @e_machine: the machine of its registers (elf.h); 0: unknown. */
-void jp_perf_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
-		    struct jp_perf_layout *layout);
+void jp_perf_compute_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
+			    struct jp_perf_layout *layout);
 
 /* Returns whether MMAP2 record @record, which has at least 72 bytes, contains a build id in place
  * of an inode. If two events differ in attr.build_id, kernels 6.1 to 7.1 leave MISC_MMAP_BUILD_ID
@@ -68,10 +68,10 @@ static inline uint64_t jp_perf_field(const struct jp_perf_layout *layout,
 
 	if (record->type == JP_PERF_RECORD_SAMPLE)
 		return from_start && record->size >= layout->fixed
-			       ? jp_perf_word(bytes + from_start)
+			       ? jp_perf_load_word(bytes + from_start)
 			       : 0;
 	return from_end && record->size >= sizeof(*record) + layout->trailer
-		       ? jp_perf_word(bytes + record->size - from_end)
+		       ? jp_perf_load_word(bytes + record->size - from_end)
 		       : 0;
 }
 

@@ -43,7 +43,7 @@ int jp_perf_deferred_add(struct jp_perf_deferred *deferred, const struct jp_even
 	return 0;
 }
 
-static int by_cookie(const void *left, const void *right)
+static int compare_by_cookie(const void *left, const void *right)
 {
 	const struct jp_perf_deferred_chain *a = left, *b = right;
 
@@ -55,7 +55,8 @@ static int by_cookie(const void *left, const void *right)
 void jp_perf_deferred_sort(struct jp_perf_deferred *deferred)
 {
 	if (deferred->count)
-		qsort(deferred->chains, deferred->count, sizeof(*deferred->chains), by_cookie);
+		qsort(deferred->chains, deferred->count, sizeof(*deferred->chains),
+		      compare_by_cookie);
 }
 
 /* Stores in *@cookie the cookie of @sample's chain. Returns false if it has none. */
@@ -84,7 +85,7 @@ void jp_perf_deferred_join(const struct jp_perf_deferred *deferred, struct jp_ev
 		return;
 	sample->sample.chain_deferred = true;
 	/* Several events may have recorded the same chain: use the first. */
-	jp_search(i, deferred->count, by_cookie(&deferred->chains[i], &key) < 0);
+	jp_search(i, deferred->count, compare_by_cookie(&deferred->chains[i], &key) < 0);
 	if (i == deferred->count)
 		return;
 	chain = &deferred->chains[i];

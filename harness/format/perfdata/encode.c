@@ -165,8 +165,8 @@ static void put_trailer(struct space *space, const struct jp_perf_layout *layout
 
 /* Appends the fields between the header and the sample id. Returns false for events that cannot be
  * encoded. */
-static bool put_body(struct space *space, const struct jp_event *event,
-		     struct jp_perf_record *header)
+static bool put_record_fields(struct space *space, const struct jp_event *event,
+			      struct jp_perf_record *header)
 {
 	switch (event->type) {
 	case JP_EVENT_MAP:
@@ -226,7 +226,7 @@ size_t jp_perf_encode(const struct jp_perf_layout *layout, const struct jp_event
 		if (!put_sample(&space, layout, event))
 			return 0;
 	} else {
-		if (!put_body(&space, event, &header))
+		if (!put_record_fields(&space, event, &header))
 			return 0;
 		put_trailer(&space, layout, event);
 	}

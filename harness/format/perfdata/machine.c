@@ -30,7 +30,7 @@ const struct jp_machine *jp_machine_named(const char *name)
 	return jp_registry_find(JP_MACHINE, name);
 }
 
-static bool is_mask_of(const struct jp_machine *machine, uint64_t mask)
+static bool is_register_mask_of(const struct jp_machine *machine, uint64_t mask)
 {
 	uint64_t pointers = 0;
 
@@ -46,7 +46,7 @@ const struct jp_machine *jp_machine_guess(uint64_t mask)
 	const struct jp_machine *machine = NULL, *found = NULL;
 
 	while ((machine = jp_registry_next(JP_MACHINE, machine)))
-		if (is_mask_of(machine, mask) &&
+		if (is_register_mask_of(machine, mask) &&
 		    (!found ||
 		     __builtin_popcountll(machine->mask) < __builtin_popcountll(found->mask)))
 			found = machine;

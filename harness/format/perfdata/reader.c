@@ -58,7 +58,7 @@ uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at)
 
 uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *at)
 {
-	uint64_t value = jp_perf_word(at);
+	uint64_t value = jp_perf_load_word(at);
 
 	return reader->attrs.swapped ? __builtin_bswap64(value) : value;
 }

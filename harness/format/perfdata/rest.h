@@ -8,7 +8,7 @@
 
 #include "harness/format/perfdata/format.h"
 
-static inline uint64_t jp_perf_word(const void *at)
+static inline uint64_t jp_perf_load_word(const void *at)
 {
 	uint64_t value;
 
@@ -21,7 +21,7 @@ struct jp_perf_rest {
 	unsigned char *at, *end;
 };
 
-static inline bool jp_perf_skip(struct jp_perf_rest *rest, uint64_t count, uint64_t bytes)
+static inline bool jp_perf_skip_words(struct jp_perf_rest *rest, uint64_t count, uint64_t bytes)
 {
 	uint64_t left = rest->end - rest->at;
 
@@ -35,7 +35,7 @@ static inline bool jp_perf_take_word(struct jp_perf_rest *rest, uint64_t *value)
 {
 	if (rest->end - rest->at < (ptrdiff_t)sizeof(*value))
 		return false;
-	*value = jp_perf_word(rest->at);
+	*value = jp_perf_load_word(rest->at);
 	rest->at += sizeof(*value);
 	return true;
 }
@@ -50,8 +50,8 @@ static inline bool jp_perf_skip_read(struct jp_perf_rest *rest, uint64_t format)
 
 	if ((format & JP_PERF_FORMAT_GROUP) && !jp_perf_take_word(rest, &count))
 		return false;
-	return jp_perf_skip(rest, times, sizeof(uint64_t)) &&
-	       jp_perf_skip(rest, count, each * sizeof(uint64_t));
+	return jp_perf_skip_words(rest, times, sizeof(uint64_t)) &&
+	       jp_perf_skip_words(rest, count, each * sizeof(uint64_t));
 }
 
 static inline bool jp_perf_skip_branches(struct jp_perf_rest *rest, uint64_t type)
@@ -60,9 +60,10 @@ static inline bool jp_perf_skip_branches(struct jp_perf_rest *rest, uint64_t typ
 
 	if (!jp_perf_take_word(rest, &count))
 		return false;
-	if ((type & JP_PERF_BRANCH_HW_INDEX) && !jp_perf_skip(rest, 1, sizeof(uint64_t)))
+	if ((type & JP_PERF_BRANCH_HW_INDEX) && !jp_perf_skip_words(rest, 1, sizeof(uint64_t)))
 		return false;
-	if (!jp_perf_skip(rest, count, 3 * sizeof(uint64_t)))
+	if (!jp_perf_skip_words(rest, count, 3 * sizeof(uint64_t)))
 		return false;
-	return !(type & JP_PERF_BRANCH_COUNTERS) || jp_perf_skip(rest, count, sizeof(uint64_t));
+	return !(type & JP_PERF_BRANCH_COUNTERS) ||
+	       jp_perf_skip_words(rest, count, sizeof(uint64_t));
 }

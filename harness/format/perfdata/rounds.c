@@ -52,7 +52,8 @@ static size_t find_run_end(const struct jp_waiting *all, size_t from, size_t cou
 }
 
 /* Returns whether the next record of @left precedes that of @right. Equal times keep file order. */
-static bool precedes(const struct jp_pending_run *left, const struct jp_pending_run *right)
+static bool is_delivered_first(const struct jp_pending_run *left,
+			       const struct jp_pending_run *right)
 {
 	return left->time < right->time || (left->time == right->time && left->next < right->next);
 }
@@ -63,9 +64,10 @@ static void sift_down(struct jp_perf_rounds *rounds, size_t at)
 	struct jp_pending_run *runs = rounds->runs, moved = runs[at];
 
 	for (size_t child; (child = 2 * at + 1) < rounds->nr_runs; at = child) {
-		if (child + 1 < rounds->nr_runs && precedes(&runs[child + 1], &runs[child]))
+		if (child + 1 < rounds->nr_runs &&
+		    is_delivered_first(&runs[child + 1], &runs[child]))
 			child++;
-		if (!precedes(&runs[child], &moved))
+		if (!is_delivered_first(&runs[child], &moved))
 			break;
 		runs[at] = runs[child];
 	}

@@ -14,13 +14,13 @@ static void store_word(unsigned char *at, uint64_t value)
 static void swap_words(unsigned char *at, const unsigned char *end)
 {
 	for (; end - at >= (ptrdiff_t)sizeof(uint64_t); at += sizeof(uint64_t))
-		store_word(at, __builtin_bswap64(jp_perf_word(at)));
+		store_word(at, __builtin_bswap64(jp_perf_load_word(at)));
 }
 
 /* Exchanges the halves of a swapped word that is a pair of 32-bit fields. */
 static void swap_halves(unsigned char *at)
 {
-	uint64_t word = jp_perf_word(at);
+	uint64_t word = jp_perf_load_word(at);
 
 	store_word(at, word << 32 | word >> 32);
 }
@@ -86,14 +86,14 @@ static bool swap_raw(struct jp_perf_rest *rest)
 	unsigned char *raw = rest->at;
 	uint32_t size;
 
-	if (!jp_perf_skip(rest, 1, sizeof(uint64_t)))
+	if (!jp_perf_skip_words(rest, 1, sizeof(uint64_t)))
 		return false;
 	swap_words(raw, rest->at);
 	memcpy(&size, raw, sizeof(size));
 	size = __builtin_bswap32(size);
 	memcpy(raw, &size, sizeof(size));
 	raw = rest->at;
-	if (size > 4 && !jp_perf_skip(rest, ((uint64_t)size - 4 + 7) / 8, sizeof(uint64_t)))
+	if (size > 4 && !jp_perf_skip_words(rest, ((uint64_t)size - 4 + 7) / 8, sizeof(uint64_t)))
 		return false;
 	swap_words(raw, rest->at);
 	return true;
@@ -116,7 +116,8 @@ static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_reco
 	if ((type & JP_PERF_SAMPLE_READ) && !jp_perf_skip_read(&rest, layout->read_format))
 		return;
 	if ((type & JP_PERF_SAMPLE_CALLCHAIN) &&
-	    (!jp_perf_take_word(&rest, &count) || !jp_perf_skip(&rest, count, sizeof(uint64_t))))
+	    (!jp_perf_take_word(&rest, &count) ||
+	     !jp_perf_skip_words(&rest, count, sizeof(uint64_t))))
 		return;
 	if ((type & JP_PERF_SAMPLE_RAW) && !swap_raw(&rest))
 		return;
@@ -125,13 +126,13 @@ static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_reco
 		return;
 	if ((type & JP_PERF_SAMPLE_REGS_USER) &&
 	    (!jp_perf_take_word(&rest, &count) ||
-	     (count &&
-	      !jp_perf_skip(&rest, __builtin_popcountll(layout->regs_mask), sizeof(uint64_t)))))
+	     (count && !jp_perf_skip_words(&rest, __builtin_popcountll(layout->regs_mask),
+					   sizeof(uint64_t)))))
 		return;
 	if (!(type & JP_PERF_SAMPLE_STACK_USER) || !jp_perf_take_word(&rest, &count))
 		return;
 	stack = rest.at;
-	if (jp_perf_skip(&rest, count, 1))
+	if (jp_perf_skip_words(&rest, count, 1))
 		swap_words(stack, rest.at);
 }
 

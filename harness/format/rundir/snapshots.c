@@ -42,7 +42,7 @@ static int parse_snapshot(struct jp_snapshots *snapshots, const char *name, cons
 	return 0;
 }
 
-static int by_time(const void *left, const void *right)
+static int compare_by_time(const void *left, const void *right)
 {
 	const struct jp_snapshot *a = left, *b = right;
 
@@ -60,7 +60,7 @@ int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const c
 		failed = parse_snapshot(snapshots, name, &at, text, text + size, err);
 	/* Sort by time, so that the first snapshot of a process is its earliest. */
 	if (snapshots->count)
-		qsort(snapshots->list, snapshots->count, sizeof(*snapshots->list), by_time);
+		qsort(snapshots->list, snapshots->count, sizeof(*snapshots->list), compare_by_time);
 	return failed;
 }
 

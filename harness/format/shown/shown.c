@@ -120,7 +120,7 @@ static const char *parse_line(struct jp_shown *shown, char *line, size_t number)
 	return "sample, or one of each of reader, file, failed and older";
 }
 
-static int by_time(const void *left, const void *right)
+static int compare_by_time(const void *left, const void *right)
 {
 	const struct jp_shown_sample *a = left, *b = right;
 
@@ -151,7 +151,7 @@ int jp_shown_parse(struct jp_shown *shown, const char *path, char *text, size_t 
 	if (!*shown->reader || !*shown->of)
 		return jp_fail(err, EINVAL, "%s: expected a reader and a file", path);
 	if (shown->count)
-		qsort(shown->samples, shown->count, sizeof(*shown->samples), by_time);
+		qsort(shown->samples, shown->count, sizeof(*shown->samples), compare_by_time);
 	return 0;
 }
 

@@ -51,7 +51,7 @@ void jp_truth_thread_start(uint64_t before, uint32_t by)
 	name_task();
 }
 
-void jp_truth_gone(uint32_t pid, uint32_t tid)
+void jp_truth_task_released(uint32_t pid, uint32_t tid)
 {
 	APPEND_NOW(GONE, .pid = pid, .tid = tid);
 }
@@ -151,7 +151,7 @@ void jp_truth_maps(uint64_t before, uint64_t after, const char *text)
 	APPEND(MAPS, before, after, .text = {jp_truth_text(text)});
 }
 
-void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr, uint64_t handled)
+void jp_truth_waited_for_exec(uint64_t before, uint64_t after, uint64_t addr, uint64_t handled)
 {
 	APPEND(WAIT, before, after, .wait = {addr, handled});
 }

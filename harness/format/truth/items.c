@@ -32,7 +32,7 @@ static bool has_id(const struct jp_truth_record *record)
 	}
 }
 
-static int by_id_and_part(const void *a, const void *b)
+static int compare_by_id_and_part(const void *a, const void *b)
 {
 	const struct jp_truth_record *one = *(struct jp_truth_record *const *)a;
 	const struct jp_truth_record *other = *(struct jp_truth_record *const *)b;
@@ -122,7 +122,7 @@ static void build_detours(struct jp_truth_reader *reader, struct jp_truth_record
 }
 
 /* Returns whether a part exists twice, which killing a writer cannot cause. */
-static bool is_doubled(struct jp_truth_record **part, size_t count)
+static bool has_repeated_part(struct jp_truth_record **part, size_t count)
 {
 	for (size_t i = 1; i < count; i++)
 		if (part[i]->part == part[i - 1]->part)
@@ -232,14 +232,14 @@ int jp_truth_items_build(struct jp_truth_reader *reader)
 	for (size_t i = 0; i < items->nr_records; i++)
 		if (has_id(items->records[i]))
 			parts[count++] = items->records[i];
-	qsort(parts, count, sizeof(*parts), by_id_and_part);
+	qsort(parts, count, sizeof(*parts), compare_by_id_and_part);
 	for (size_t i = 0, n; i < count && ret >= 0; i += n) {
 		for (n = 1; i + n < count && get_id(parts[i + n]) == get_id(parts[i]);)
 			n++;
 		ret = assemble_item(items, parts + i, n, &items->items[items->nr_items]);
 		if (ret > 0)
 			items->nr_items++;
-		else if (!ret && is_doubled(parts + i, n))
+		else if (!ret && has_repeated_part(parts + i, n))
 			jp_truth_mark_corrupt(reader);
 		else if (!ret)
 			reader->torn++; /* counts as a gap only if another record refers to it */

@@ -44,7 +44,7 @@ static bool is_killed(const struct jp_truth_record *record)
 	return record->type == JP_TRUTH_PROCESS_EXIT && record->before < record->after;
 }
 
-static bool is_image(const struct jp_truth_record *record)
+static bool starts_program_image(const struct jp_truth_record *record)
 {
 	return record->type == JP_TRUTH_PROCESS_START &&
 	       (record->start.how == JP_HOW_LAUNCH || record->start.how == JP_HOW_EXEC);
@@ -79,7 +79,7 @@ static bool update_thread(struct paired_thread *thread, const struct jp_truth_re
 	}
 	if (is_start(record)) {
 		thread->alive = true;
-		thread->image = is_image(record);
+		thread->image = starts_program_image(record);
 		thread->expected = JP_TRUTH_COMM;
 	} else {
 		thread->expected =

@@ -15,7 +15,7 @@
 #include "harness/base/untrusted_file.h"
 #include "harness/format/truth/order.h"
 
-static int by_time(const void *a, const void *b)
+static int compare_by_time(const void *a, const void *b)
 {
 	const struct jp_truth_record *one = *(struct jp_truth_record *const *)a;
 	const struct jp_truth_record *other = *(struct jp_truth_record *const *)b;
@@ -31,7 +31,7 @@ static const uint16_t types_of[JP_TRUTH_VERSION + 1] = {
 	[1] = JP_TRUTH_FRAMES, [2] = JP_TRUTH_MAPS, [3] = JP_TRUTH_TYPES};
 
 /* Returns whether a word that records of its type do not use is not 0. */
-static bool is_overfull(const struct jp_truth_record *record)
+static bool has_unused_word_set(const struct jp_truth_record *record)
 {
 	enum { WORDS = sizeof(record->a) / sizeof(*record->a) };
 	/* used[type] is 1 + the number of words of the union that the type uses; 0: it uses all
@@ -53,7 +53,7 @@ static bool is_overfull(const struct jp_truth_record *record)
 }
 
 /* Counts records of threads that no record starts. The start record may be later in the file. */
-static int count_strangers(struct jp_truth_reader *reader)
+static int count_records_of_unstarted_threads(struct jp_truth_reader *reader)
 {
 	const struct jp_truth_items *items = reader->items;
 	struct jp_map began = {0};
@@ -99,7 +99,7 @@ static int collect_records(struct jp_truth_reader *reader, size_t count)
 		reader->gaps += torn;
 		torn = 0;
 		if (!record->type || record->type >= types_of[reader->version] ||
-		    record->before > record->after || is_overfull(record))
+		    record->before > record->after || has_unused_word_set(record))
 			jp_truth_mark_corrupt(reader);
 		else
 			items->records[items->nr_records++] = record;
@@ -109,8 +109,8 @@ static int collect_records(struct jp_truth_reader *reader, size_t count)
 	if (reader->version >= JP_TRUTH_VERSION_MAPS &&
 	    (jp_truth_count_disorder(reader) || jp_truth_count_unpaired(reader)))
 		return -ENOMEM;
-	qsort(items->records, items->nr_records, sizeof(*items->records), by_time);
-	return count_strangers(reader);
+	qsort(items->records, items->nr_records, sizeof(*items->records), compare_by_time);
+	return count_records_of_unstarted_threads(reader);
 }
 
 static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,

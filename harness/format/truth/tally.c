@@ -13,7 +13,7 @@ const char *const jp_act_text[JP_ACTS + 1] = {
 	[JP_ACT_UNLOAD] = "unload",   [JP_ACT_ENTER] = "enter",
 };
 
-enum jp_act jp_act_of(const struct jp_event *event)
+enum jp_act jp_act_find_kind(const struct jp_event *event)
 {
 	switch (event->type) {
 	case JP_EVENT_EXEC:
@@ -48,7 +48,7 @@ struct act_tally {
 
 static int count_act(void *context, const struct jp_event *event)
 {
-	const enum jp_act act = jp_act_of(event);
+	const enum jp_act act = jp_act_find_kind(event);
 	const struct act_tally *tally = context;
 
 	if (act != JP_ACTS && event->before >= tally->since && event->after <= tally->until)

@@ -27,7 +27,7 @@ enum jp_act {
 extern const char *const jp_act_text[JP_ACTS + 1];
 
 /* Returns the kind of act of the truth's event @event, or JP_ACTS if it has none of these kinds. */
-enum jp_act jp_act_of(const struct jp_event *event);
+enum jp_act jp_act_find_kind(const struct jp_event *event);
 /* Counts the acts in the truth file @path, which may still grow, from @since to @until (ns).
  * Returns 0, or -1 and a message. */
 int jp_acts_count(const char *path, uint64_t since, uint64_t until, uint64_t counts[JP_ACTS],

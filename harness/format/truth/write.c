@@ -99,7 +99,7 @@ int64_t jp_truth_outer_pid(int pidfd, pid_t pid)
 	return found;
 }
 
-struct jp_truth_task_ids jp_truth_self(void)
+struct jp_truth_task_ids jp_truth_get_own_ids(void)
 {
 	if (!own_tid && (outer_proc < 0 || read_outer_ids(outer_proc, &own_pid, &own_tid))) {
 		own_pid = getpid();
@@ -115,7 +115,7 @@ void jp_truth_commit(uint64_t slot, struct jp_truth_record *record)
 	if (!header || slot >= header->capacity)
 		return; /* next_slot counts the lost records */
 	if (!record->pid) {
-		struct jp_truth_task_ids self = jp_truth_self();
+		struct jp_truth_task_ids self = jp_truth_get_own_ids();
 
 		record->pid = self.pid;
 		record->tid = self.tid;

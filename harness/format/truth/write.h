@@ -48,7 +48,7 @@ void jp_truth_thread_start(uint64_t before, uint32_t by);
 void jp_truth_thread_exit(void);
 /* Records that the kernel has released another thread, or a process (@tid equals @pid), after its
  * exit. */
-void jp_truth_gone(uint32_t pid, uint32_t tid);
+void jp_truth_task_released(uint32_t pid, uint32_t tid);
 void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping);
 void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, unsigned prot);
 void jp_truth_remap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, uint64_t to,
@@ -86,7 +86,7 @@ void jp_truth_maps(uint64_t before, uint64_t after, const char *text);
 void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t value);
 /* Records that the thread waited until @addr was executable. @handled: time (ns) when its signal
  * handler started. */
-void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr, uint64_t handled);
+void jp_truth_waited_for_exec(uint64_t before, uint64_t after, uint64_t addr, uint64_t handled);
 
 /* Facts, to which acts refer by id. Each function returns the new id. */
 
@@ -109,7 +109,7 @@ int jp_truth_outer_proc(void);
 /* Returns the outer pid of the process @pidfd, whose pid here is @pid, or -errno. */
 int64_t jp_truth_outer_pid(int pidfd, pid_t pid);
 /* Returns the calling thread's outer ids. */
-struct jp_truth_task_ids jp_truth_self(void);
+struct jp_truth_task_ids jp_truth_get_own_ids(void);
 /* Resets the cached pid and tid. To be called in the child after fork, and in a parent that shared
  * its memory with a child. */
 void jp_truth_new_task(void);

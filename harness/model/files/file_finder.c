@@ -136,7 +136,7 @@ static const struct jp_residence *find_residence(struct jp_file_finder *finder, 
 	*residence = (struct jp_residence){.root = -1, .inner = pid};
 	/* With a copied root, processes of this machine say nothing about recorded paths. */
 	if (pid && !finder->run && finder->root < 0)
-		jp_residence_of(pid, residence);
+		jp_residence_read(pid, residence);
 	return residence;
 }
 

@@ -37,8 +37,8 @@ static bool has_tables(int fd, const struct jp_event *record, const struct jp_co
 	       file_holds(fd, record->map.pgoff + behind, load->eh_frame, size);
 }
 
-const char *jp_injected_bytes_wrong(struct jp_file_finder *finder, const struct jp_event *record,
-				    const struct jp_code_load *load, uint32_t e_machine)
+const char *jp_injected_bytes_compare(struct jp_file_finder *finder, const struct jp_event *record,
+				      const struct jp_code_load *load, uint32_t e_machine)
 {
 	const struct jp_wanted_file wanted = {.path = record->map.name, .pid = record->pid};
 	const Elf64_Half machine = (Elf64_Half)e_machine;

@@ -40,7 +40,7 @@ static uint32_t read_inner_pid(uint32_t pid)
 	return last ? strtoul(last + 1, NULL, 10) : pid;
 }
 
-void jp_residence_of(uint32_t pid, struct jp_residence *residence)
+void jp_residence_read(uint32_t pid, struct jp_residence *residence)
 {
 	char path[64];
 

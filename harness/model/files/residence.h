@@ -12,4 +12,4 @@ struct jp_residence {
 /* Stores the root and pid of process @pid in @residence, which the caller initializes with this
  * process's own. Does nothing if the process is gone or may not be inspected. The caller closes
  * @residence's root. */
-void jp_residence_of(uint32_t pid, struct jp_residence *residence);
+void jp_residence_read(uint32_t pid, struct jp_residence *residence);

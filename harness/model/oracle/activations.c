@@ -18,8 +18,9 @@ static int resolve_path(struct jp_truth_collector *collector,
 			const struct jp_truth_process *process,
 			const struct jp_truth_path_item *path, uint32_t *version)
 {
-	uint32_t *known = jp_map_at(&collector->version_of,
-				    jp_truth_pair(process->process.pid, path->id), sizeof(*known));
+	uint32_t *known =
+		jp_map_at(&collector->version_of, jp_truth_make_key(process->process.pid, path->id),
+			  sizeof(*known));
 	struct jp_truth_version *fresh;
 	uint32_t *codes;
 
@@ -73,7 +74,7 @@ static void close_open_activation(struct jp_truth_collector *collector, uint32_t
 	if (old->pid != event->pid)
 		old->leave = event->before;
 	else if (process->ended < old->enter)
-		jp_truth_contradicts(collector->truth);
+		jp_truth_count_contradiction(collector->truth);
 	*open = 0;
 }
 
@@ -96,7 +97,7 @@ int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_
 	close_open_activation(collector, open, process, event);
 	if (!version || !chain || !dump || chain->method != JP_CHAIN || dump->method != JP_DUMP ||
 	    !chain->count || !dump->count) {
-		jp_truth_contradicts(collector->truth);
+		jp_truth_count_contradiction(collector->truth);
 		return 0;
 	}
 	fresh = jp_array_push(&collector->activations, &collector->nr_activations,
@@ -128,7 +129,7 @@ int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_
 
 	if (!left || left->activation.pid != event->pid ||
 	    collector->versions[left->path].id != event->leave.path) {
-		jp_truth_contradicts(collector->truth);
+		jp_truth_count_contradiction(collector->truth);
 		return 0;
 	}
 	left->activation.leave = event->after;
@@ -184,7 +185,7 @@ static void build_interrupted(struct jp_truth *truth)
 		if (activation->interrupted) {
 			activation->interrupted = last;
 			if (!last)
-				jp_truth_contradicts(truth);
+				jp_truth_count_contradiction(truth);
 		}
 		if (activation->was_interrupted)
 			last = activation;

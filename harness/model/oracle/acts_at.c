@@ -144,8 +144,8 @@ void jp_acts_at_free(struct jp_acts_at *at)
 	free(at->sharers);
 }
 
-const struct jp_event *jp_acts_at_last(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
-				       uint64_t time)
+const struct jp_event *jp_acts_at_find_last(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
+					    uint64_t time)
 {
 	const struct jp_act_place place = {pid, ip};
 	const struct jp_event *last = NULL;
@@ -167,7 +167,8 @@ const struct jp_event *jp_acts_at_last(const struct jp_acts_at *at, uint32_t pid
 	return last;
 }
 
-uint32_t jp_acts_at_sharer(const struct jp_acts_at *at, uint32_t pid, uint64_t ip, uint64_t time)
+uint32_t jp_acts_at_find_sharer(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
+				uint64_t time)
 {
 	size_t i;
 
@@ -175,7 +176,8 @@ uint32_t jp_acts_at_sharer(const struct jp_acts_at *at, uint32_t pid, uint64_t i
 	for (; i < at->nr_sharers && at->sharers[i].pid == pid; i++) {
 		const struct jp_act_sharer *one = &at->sharers[i];
 
-		if (at->acts[one->act].before <= time && jp_acts_at_last(at, one->other, ip, time))
+		if (at->acts[one->act].before <= time &&
+		    jp_acts_at_find_last(at, one->other, ip, time))
 			return one->other;
 	}
 	return 0;

@@ -60,12 +60,12 @@ static bool has_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t i
 	return false;
 }
 
-bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name)
+bool jp_truth_was_code_at(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name)
 {
 	return has_code_ever(truth, pid, ip, name, false);
 }
 
-bool jp_truth_file_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip)
+bool jp_truth_was_file_code_at(const struct jp_truth *truth, uint32_t pid, uint64_t ip)
 {
 	return has_code_ever(truth, pid, ip, NULL, true);
 }
@@ -136,7 +136,7 @@ static int check_overwritten(struct jp_truth *truth, size_t from, size_t to)
 		if (code->by_pid == code->pid && is_certain(code))
 			while (jp_boxes_next(&boxes, 0, &box, &at, &other))
 				if (other < i || truth->codes[other].by_pid != code->pid) {
-					jp_truth_contradicts(truth);
+					jp_truth_count_contradiction(truth);
 					break;
 				}
 	}
@@ -161,7 +161,7 @@ static int check_all_overwritten(struct jp_truth *truth)
 	return failed;
 }
 
-int jp_truth_check_places(struct jp_truth_collector *collector)
+int jp_truth_check_code_is_mapped(struct jp_truth_collector *collector)
 {
 	struct jp_truth *truth = collector->truth;
 	int ret = check_all_overwritten(truth);
@@ -170,7 +170,7 @@ int jp_truth_check_places(struct jp_truth_collector *collector)
 		ret = removes_memory(&truth->acts[i]) ? unmaps_live_code(collector, &truth->acts[i])
 						      : 0;
 		if (ret > 0)
-			jp_truth_contradicts(truth);
+			jp_truth_count_contradiction(truth);
 	}
 	return ret < 0 ? ret : 0;
 }

@@ -16,7 +16,7 @@ static int add_code(struct jp_truth_collector *collector, struct jp_truth_proces
 
 	if (truth->nr_codes >= JP_TRUTH_MOST_CODES)
 		return -E2BIG;
-	index = jp_map_at(&collector->code_of, jp_truth_pair(process->process.pid, code->id),
+	index = jp_map_at(&collector->code_of, jp_truth_make_key(process->process.pid, code->id),
 			  sizeof(*index));
 	added = index ? jp_array_push(&truth->codes, &truth->nr_codes, &collector->codes_capacity)
 		      : NULL;
@@ -32,7 +32,8 @@ static int add_code(struct jp_truth_collector *collector, struct jp_truth_proces
 uint32_t jp_truth_live_code(const struct jp_truth_collector *collector, uint32_t pid, uint64_t id)
 {
 	const uint32_t *index =
-		id <= UINT32_MAX ? jp_map_find(&collector->code_of, jp_truth_pair(pid, id)) : NULL;
+		id <= UINT32_MAX ? jp_map_find(&collector->code_of, jp_truth_make_key(pid, id))
+				 : NULL;
 
 	return index ? *index : 0;
 }
@@ -64,17 +65,18 @@ static void end_code(struct jp_truth_code *code, const struct jp_event *event)
 static int move_or_unload_code(struct jp_truth_collector *collector,
 			       struct jp_truth_process *process, const struct jp_event *event)
 {
-	uint32_t *index = event->code.id <= UINT32_MAX
-				  ? jp_map_find(&collector->code_of,
-						jp_truth_pair(process->process.pid, event->code.id))
-				  : NULL;
+	uint32_t *index =
+		event->code.id <= UINT32_MAX
+			? jp_map_find(&collector->code_of,
+				      jp_truth_make_key(process->process.pid, event->code.id))
+			: NULL;
 	struct jp_truth_code *code = index && *index ? &collector->truth->codes[*index - 1] : NULL;
 	struct jp_truth_code moved;
 
 	if (!code || (event->type == JP_EVENT_CODE_MOVE &&
 		      (event->code.addr + code->size < event->code.addr ||
 		       event->code.addr == code->addr))) {
-		jp_truth_contradicts(collector->truth);
+		jp_truth_count_contradiction(collector->truth);
 		return 0;
 	}
 	process->generation++;
@@ -116,7 +118,7 @@ int jp_truth_end_codes(struct jp_truth_collector *collector, struct jp_truth_pro
 	for (uint32_t at = process->codes; at; at = collector->truth->codes[at - 1].next) {
 		struct jp_truth_code *code = &collector->truth->codes[at - 1];
 		uint32_t *index =
-			jp_map_find(&collector->code_of, jp_truth_pair(code->pid, code->id));
+			jp_map_find(&collector->code_of, jp_truth_make_key(code->pid, code->id));
 
 		if (code->unloaded == UINT64_MAX)
 			end_code(code, event);

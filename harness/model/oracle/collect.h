@@ -70,13 +70,13 @@ struct jp_truth_collector {
 	struct jp_map activation_of; /* tid -> open activation */
 };
 
-static inline uint64_t jp_truth_pair(uint32_t pid, uint32_t id)
+static inline uint64_t jp_truth_make_key(uint32_t pid, uint32_t id)
 {
 	return (uint64_t)pid << 32 | id;
 }
 
 /* Counts an event that contradicts earlier events. The caller then ignores the event. */
-static inline void jp_truth_contradicts(struct jp_truth *truth)
+static inline void jp_truth_count_contradiction(struct jp_truth *truth)
 {
 	truth->torn++;
 	truth->gaps++;
@@ -99,7 +99,7 @@ int jp_truth_build_codes(struct jp_truth_collector *collector);
 
 /* Counts a contradiction for each code that stays loaded although its memory was unmapped or other
  * code was loaded over it. Call it when all acts and codes are collected. */
-int jp_truth_check_places(struct jp_truth_collector *collector);
+int jp_truth_check_code_is_mapped(struct jp_truth_collector *collector);
 
 int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_event *event);
 int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_event *event);

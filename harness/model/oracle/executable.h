@@ -74,8 +74,8 @@ static inline bool jp_executable_is_loaded(const struct jp_executables *all,
 }
 /* Returns whether @one may have existed at some time of [@from, @to], in ns, if the clocks differ
  * by up to @slack. */
-static inline bool jp_executable_possibly(const struct jp_executable *one, uint64_t from,
-					  uint64_t to, uint64_t slack)
+static inline bool jp_executable_may_exist(const struct jp_executable *one, uint64_t from,
+					   uint64_t to, uint64_t slack)
 {
 	return one->open_before <= to + slack &&
 	       (one->close_after == UINT64_MAX || from <= one->close_after + slack);

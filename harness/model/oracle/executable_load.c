@@ -88,7 +88,7 @@ static int apply_act(struct jp_memory_replay *replay, const struct jp_event *act
 	size_t memory = 0;
 	int failed = 0;
 
-	if (!jp_memory_acted(act) && act->type != JP_EVENT_MAPS)
+	if (!jp_memory_is_changed_by(act) && act->type != JP_EVENT_MAPS)
 		return jp_processes_apply(&replay->processes, act);
 	first = space = (struct jp_memory_space *)jp_processes_at(&replay->processes, act->pid);
 	if (!first)

@@ -78,7 +78,7 @@ static int find_running(struct jp_memory_replay *replay, const struct jp_event *
 	for (; &replay->truth->acts[replay->nr_seen] < mark; replay->nr_seen++) {
 		const struct jp_event *act = &replay->truth->acts[replay->nr_seen], **added;
 
-		if (!jp_memory_acted(act) || act->after < mark->before)
+		if (!jp_memory_is_changed_by(act) || act->after < mark->before)
 			continue;
 		added = jp_array_push(&replay->running, &replay->nr_running,
 				      &replay->running_capacity);
@@ -127,7 +127,7 @@ static int find_touched(struct mark_reading *reading)
 		failed = add_touched_by(reading, replay->running[i]);
 	for (const struct jp_event *act = mark + 1;
 	     !failed && act < end && act->before <= mark->after; act++)
-		if (jp_memory_acted(act))
+		if (jp_memory_is_changed_by(act))
 			failed = add_touched_by(reading, act);
 	merge_touched(reading);
 	return failed;
@@ -159,7 +159,8 @@ static int fail_contradiction(const struct mark_reading *reading, uint64_t start
 
 /* Returns whether an act of this process created @part. An act about the time of its fork does not
  * count, because it may belong to the parent. */
-static bool comes_from_act(const struct mark_reading *reading, const struct jp_memory_piece *part)
+static bool was_created_by_act(const struct mark_reading *reading,
+			       const struct jp_memory_piece *part)
 {
 	const struct jp_memory_space *space = reading->space;
 
@@ -191,7 +192,7 @@ static int close_missing(const struct mark_reading *reading, uint64_t start, uin
 			continue;
 		}
 		part.end = to;
-		if (comes_from_act(reading, &part))
+		if (was_created_by_act(reading, &part))
 			return fail_contradiction(reading, part.start, part.end,
 						  "mapped executable, but not in its maps");
 		failed = jp_memory_add(reading->replay, space, &part, reading->mark,
@@ -227,10 +228,10 @@ static int apply_to_piece(const struct mark_reading *reading, const struct jp_me
 			store_line(reading, part->memory, line, part->moved);
 			return 0;
 		}
-		if (comes_from_act(reading, part))
+		if (was_created_by_act(reading, part))
 			return fail_contradiction(reading, part->start, part->end,
 						  "another file in its maps than before");
-	} else if (comes_from_act(reading, part)) {
+	} else if (was_created_by_act(reading, part)) {
 		return fail_contradiction(reading, part->start, part->end,
 					  "another protection in its maps");
 	}

@@ -10,7 +10,7 @@
 
 static const struct jp_range_kind pieces = {.size = sizeof(struct jp_memory_piece)};
 
-bool jp_memory_acted(const struct jp_event *act)
+bool jp_memory_is_changed_by(const struct jp_event *act)
 {
 	return act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT ||
 	       act->type == JP_EVENT_REMAP || act->type == JP_EVENT_UNMAP;
@@ -44,7 +44,8 @@ bool jp_memory_next(const struct jp_memory_space *space, uint64_t start, uint64_
 		    struct jp_memory_piece *part)
 {
 	const struct jp_memory_piece *piece =
-		space->pieces && start < end ? jp_ranges_from(space->pieces, start) : NULL;
+		space->pieces && start < end ? jp_ranges_find_at_or_above(space->pieces, start)
+					     : NULL;
 
 	if (!piece || piece->start >= end)
 		return false;

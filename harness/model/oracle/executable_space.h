@@ -39,7 +39,7 @@ struct jp_memory_replay {
 };
 
 /* Returns whether @act changes mappings. */
-bool jp_memory_acted(const struct jp_event *act);
+bool jp_memory_is_changed_by(const struct jp_event *act);
 /* Adds @piece to all->list. @act ended it in [@before, @after]; NULL: it did not end. Returns 0 or
  * -ENOMEM, like all functions here that return int. */
 int jp_memory_add(struct jp_memory_replay *replay, const struct jp_memory_space *space,

@@ -40,11 +40,12 @@ static int end_files(struct jp_truth_collector *collector, struct jp_truth_proce
 	const struct live_file *found, *own;
 	int failed = 0;
 
-	while (!failed && process->files && (found = jp_ranges_from(process->files, addr)) &&
+	while (!failed && process->files &&
+	       (found = jp_ranges_find_at_or_above(process->files, addr)) &&
 	       found->start < addr + len) {
 		const struct live_file one = *found;
 
-		own = process->own ? jp_ranges_from(process->own, one.start) : NULL;
+		own = process->own ? jp_ranges_find_at_or_above(process->own, one.start) : NULL;
 		if (own && own->start == one.start) {
 			truth->files[one.file].until = time;
 			failed = jp_ranges_clear(&process->own, one.start, one.end);
@@ -112,9 +113,10 @@ void jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_pr
 			const struct jp_event *event)
 {
 	struct jp_truth *truth = collector->truth;
-	const struct live_file *one = process->own ? jp_ranges_from(process->own, 0) : NULL;
+	const struct live_file *one =
+		process->own ? jp_ranges_find_at_or_above(process->own, 0) : NULL;
 
-	for (; one; one = jp_ranges_from(process->own, one->end))
+	for (; one; one = jp_ranges_find_at_or_above(process->own, one->end))
 		truth->files[one->file].until = event->before;
 	if (process->inherited)
 		truth->inherited[process->inherited - 1].until = event->before;
@@ -198,7 +200,7 @@ void jp_truth_free_files(struct jp_truth *truth)
 static bool next_inherited(const struct jp_truth *truth, const struct jp_box *box,
 			   struct jp_truth_files_at *at, struct jp_truth_file *file)
 {
-	const struct live_file *one = jp_ranges_from(at->inherited->files, at->addr);
+	const struct live_file *one = jp_ranges_find_at_or_above(at->inherited->files, at->addr);
 
 	if (!one || one->start >= box->end) {
 		at->inherited = NULL;
@@ -246,7 +248,7 @@ int jp_truth_find_files(struct jp_truth_collector *collector)
 
 		code->in_file = jp_truth_next_file(truth, code->pid, &box, &at, &file);
 		if (lacks_its_file(truth, code))
-			jp_truth_contradicts(truth);
+			jp_truth_count_contradiction(truth);
 	}
 	return failed;
 }

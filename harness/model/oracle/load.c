@@ -159,7 +159,7 @@ static int collect(struct jp_truth *truth, const char *path, struct jp_error *er
 		      ?: jp_truth_build_activations(&collector)
 		      ?: jp_acts_at_index(&truth->acts_at, truth->acts, truth->nr_acts)
 		      ?: jp_acts_of_index(&truth->acts_of, truth->acts, truth->nr_acts)
-		      ?: jp_truth_check_places(&collector);
+		      ?: jp_truth_check_code_is_mapped(&collector);
 	sort_incarnations(truth);
 	if (ret == -E2BIG)
 		jp_fail(err, E2BIG,

@@ -67,7 +67,8 @@ enum jp_stack_answer {
 
 /* Finds the function of the path in which @tid of @pid was at @time by (@ip, @sp), and builds the
  * true stack and the stack that @method must find. Ignores the sampled frame pointer, which
- * jp_truth_words() predicts. @slack: largest difference of the clocks of capture and truth, ns.
+ * jp_truth_visit_stack_words() predicts. @slack: largest difference of the clocks of capture and
+ * truth, ns.
  * @stack starts as zeros, except for the fields that the caller sets, and is reused from call to
  * call: the search starts at its last activation. Free it with jp_truth_stack_free(). */
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
@@ -97,8 +98,8 @@ typedef void (*jp_truth_word)(void *context, uint64_t at, uint64_t value, uint64
 /* Calls @report for each return address and each saved frame pointer that emitted code keeps on the
  * found @stack, and stores the expected frame pointer in *@fp. The results are the same for all
  * methods. Returns false if the function uses the frame pointer register for something else. */
-bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word report, void *context,
-		    uint64_t *fp);
+bool jp_truth_visit_stack_words(const struct jp_truth_stack *stack, jp_truth_word report,
+				void *context, uint64_t *fp);
 void jp_truth_stack_free(struct jp_truth_stack *stack);
 /* Returns whether @tid was inside a path at @time, for any clock difference up to @slack ns. */
 bool jp_truth_is_inside(const struct jp_truth *truth, uint32_t tid, uint64_t time, uint64_t slack);

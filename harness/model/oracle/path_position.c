@@ -23,7 +23,7 @@ const struct jp_truth_insn *jp_truth_return_insn(const struct jp_truth_code *cod
 	return &code->layout->insns[code->layout->returns];
 }
 
-bool jp_truth_leaves(const struct jp_truth_code *code)
+bool jp_truth_is_tail_call(const struct jp_truth_code *code)
 {
 	return code->layout->tail != UINT32_MAX;
 }
@@ -33,7 +33,7 @@ uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_t
 {
 	const struct jp_truth_layout *layout = code->layout;
 
-	return jp_truth_leaves(code)
+	return jp_truth_is_tail_call(code)
 		       ? compute_sp(&layout->insns[layout->tail], entry)
 		       : compute_sp(jp_truth_return_insn(code), entry) - machine->frames->pushed;
 }
@@ -56,7 +56,7 @@ static const struct jp_truth_insn *find_place_by_name(const struct jp_truth_code
 	return NULL;
 }
 
-const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activation *activation,
+const struct jp_truth_insn *jp_truth_guess_place(const struct jp_truth_activation *activation,
 						 struct jp_truth_guess *guess)
 {
 	const struct jp_truth_path *path = activation->path;
@@ -79,9 +79,9 @@ const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activatio
 }
 
 /* Deeper frames have lower stack addresses: stop below @sp. */
-const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
-					   const struct jp_truth_activation *activation,
-					   uint64_t ip, uint64_t sp, uint32_t *depth)
+const struct jp_truth_insn *jp_truth_find_place(const struct jp_machine *machine,
+						const struct jp_truth_activation *activation,
+						uint64_t ip, uint64_t sp, uint32_t *depth)
 {
 	const struct jp_truth_path *path = activation->path;
 	uint64_t entry = activation->sp;

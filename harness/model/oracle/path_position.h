@@ -13,18 +13,18 @@ const struct jp_truth_insn *jp_truth_insn_at(const struct jp_truth_layout *layou
 /* Returns the instruction to which the call in @code returns; @code must have a call. */
 const struct jp_truth_insn *jp_truth_return_insn(const struct jp_truth_code *code);
 /* Returns whether @code jumps, without a call, to the next function of a path. */
-bool jp_truth_leaves(const struct jp_truth_code *code);
+bool jp_truth_is_tail_call(const struct jp_truth_code *code);
 /* Returns S of the next function of the path. @entry: S of @code. */
 uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_truth_code *code,
 			     uint64_t entry);
 /* Returns the instruction of @activation's path that (@ip, @sp) allows, and stores in *@depth the
  * index of its function, or returns NULL. */
-const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
-					   const struct jp_truth_activation *activation,
-					   uint64_t ip, uint64_t sp, uint32_t *depth);
-/* Does the same as jp_truth_place() without a stack pointer, for the next position that @guess
+const struct jp_truth_insn *jp_truth_find_place(const struct jp_machine *machine,
+						const struct jp_truth_activation *activation,
+						uint64_t ip, uint64_t sp, uint32_t *depth);
+/* Does the same as jp_truth_find_place() without a stack pointer, for the next position that @guess
  * allows. Advances @guess and sets its ip. */
-const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activation *activation,
+const struct jp_truth_insn *jp_truth_guess_place(const struct jp_truth_activation *activation,
 						 struct jp_truth_guess *guess);
 /* Builds the true stack and the stack that the method must find in @stack, for a thread at
  * instruction @insn (address @ip) of function @depth of @activation. Returns false if memory ran

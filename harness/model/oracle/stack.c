@@ -80,7 +80,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		within |= sp < activation->sp && !activation->other_stack &&
 			  !activation->was_interrupted && activation->inside <= from &&
 			  activation->leave > to;
-		found = jp_truth_place(stack->machine, activation, ip, sp, &at);
+		found = jp_truth_find_place(stack->machine, activation, ip, sp, &at);
 		if (!found)
 			continue;
 		if (activation->roots_changed && jp_method_root(method) == JP_CHAIN)
@@ -120,7 +120,7 @@ enum jp_stack_answer jp_truth_stack_guess(const struct jp_truth *truth, uint32_t
 		if (activation->pid != pid)
 			continue;
 		guess->any = true;
-		insn = jp_truth_place_guess(activation, guess);
+		insn = jp_truth_guess_place(activation, guess);
 		if (!insn)
 			continue;
 		if (activation->roots_changed && jp_method_root(method) == JP_CHAIN)

@@ -152,7 +152,8 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 					     uint64_t ip, uint64_t time);
 /* Returns whether an emitted function was at @ip of @pid at any time; @name: its name, or NULL for
  * any function. */
-bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name);
-/* Does the same as jp_truth_code_ever(), but only for functions in mapped files and with any
+bool jp_truth_was_code_at(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
+			  const char *name);
+/* Does the same as jp_truth_was_code_at(), but only for functions in mapped files and with any
  * name. */
-bool jp_truth_file_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip);
+bool jp_truth_was_file_code_at(const struct jp_truth *truth, uint32_t pid, uint64_t ip);

@@ -75,7 +75,7 @@ static int64_t find_caller(const struct jp_truth_activation *activation, int64_t
 {
 	do
 		depth--;
-	while (depth >= 0 && jp_truth_leaves(activation->path->functions[depth]));
+	while (depth >= 0 && jp_truth_is_tail_call(activation->path->functions[depth]));
 	return depth;
 }
 
@@ -98,7 +98,8 @@ static bool walk_interrupted(struct oracle_walk *walk)
 	walk->activation = interrupted;
 	walk->entries = walk->over_entries;
 	walk->root = interrupted->root[jp_method_root(walk->of)];
-	walk->insn = jp_truth_place(walk->stack->machine, interrupted, interrupted->interrupted_ip,
+	walk->insn =
+		jp_truth_find_place(walk->stack->machine, interrupted, interrupted->interrupted_ip,
 				    interrupted->interrupted_sp, &depth);
 	walk->depth = depth;
 	if (!other_stack)
@@ -161,7 +162,7 @@ static bool follows_detour(const struct oracle_walk *walk, const struct jp_truth
 
 /* The frame-pointer rule finds the return address of the function whose frame bp points to, and
  * skips the callers of inner functions without a frame. */
-static bool step_bp(struct oracle_walk *walk)
+static bool follow_frame_pointer(struct oracle_walk *walk)
 {
 	const struct jp_truth_code *const *functions = walk->activation->path->functions;
 	const struct jp_truth_frames *frames;
@@ -188,7 +189,7 @@ static bool step_bp(struct oracle_walk *walk)
 }
 
 /* Follows wrong call frame information to a word that is not a return address. */
-static bool step_misled(struct oracle_walk *walk)
+static bool follow_wrong_cfi(struct oracle_walk *walk)
 {
 	const struct jp_truth_frames *frames =
 		walk->activation->path->functions[walk->depth]->frames;
@@ -205,7 +206,7 @@ static bool step_misled(struct oracle_walk *walk)
 	 * leads back to true frames. */
 	code = jp_truth_code_at(walk->truth, walk->activation->pid, word - 1, walk->time);
 	if (code && choose_step(walk, code) == BY_BP)
-		return step_bp(walk);
+		return follow_frame_pointer(walk);
 	walk->stack->end = JP_END_WORD;
 	return false;
 }
@@ -225,16 +226,16 @@ static uint64_t find_link(const struct jp_truth_activation *activation, uint32_t
 			  : get_return_address(activation->path->functions[caller]);
 }
 
-static bool step_outwards(struct oracle_walk *walk)
+static bool step_to_next_frame(struct oracle_walk *walk)
 {
 	const struct jp_truth_code *code = walk->activation->path->functions[walk->depth];
 
 	switch (choose_step(walk, code)) {
 	case BY_BP:
-		return step_bp(walk);
+		return follow_frame_pointer(walk);
 	case BY_CFI:
 		if (walk->insn->bp & JP_INSN_MISLED)
-			return step_misled(walk);
+			return follow_wrong_cfi(walk);
 		return step_to_caller(walk, walk->depth);
 	default:
 		walk->stack->faithful = false;
@@ -308,8 +309,8 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	/* A handler does not interrupt another handler. */
 	if (interrupted &&
 	    (interrupted->interrupted ||
-	     !jp_truth_place(stack->machine, interrupted, interrupted->interrupted_ip,
-			     interrupted->interrupted_sp, &over_depth)))
+	     !jp_truth_find_place(stack->machine, interrupted, interrupted->interrupted_ip,
+				  interrupted->interrupted_sp, &over_depth)))
 		return false;
 	if (!jp_array_reserve(&stack->buf, &stack->buf_size, 3 * most + depth + over_depth + 2))
 		return false;
@@ -332,7 +333,7 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	stack->nr_seen = 0;
 	stack->faithful = true;
 	add_seen(&walk, ip, 0);
-	while (step_outwards(&walk))
+	while (step_to_next_frame(&walk))
 		;
 	if (walk.method->anywhere && stack->machine->frames->link_first && stack->nr_seen > 1) {
 		stack->seen[1] = find_link(activation, depth, insn, root);

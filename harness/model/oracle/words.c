@@ -29,8 +29,8 @@ static void report_frame(struct words_walk *walk, const struct jp_truth_insn *in
 	walk->fp = own + walk->frames->fp_above;
 }
 
-bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word report, void *context,
-		    uint64_t *fp)
+bool jp_truth_visit_stack_words(const struct jp_truth_stack *stack, jp_truth_word report,
+				void *context, uint64_t *fp)
 {
 	const struct jp_truth_activation *activation = stack->activation;
 	const struct jp_truth_code *const *functions = activation->path->functions;
@@ -46,7 +46,7 @@ bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word report, vo
 		const struct jp_truth_insn *insn = jp_truth_return_insn(functions[d]);
 
 		/* A function that jumped to the next one (tail call) has no frame. */
-		if (!jp_truth_leaves(functions[d])) {
+		if (!jp_truth_is_tail_call(functions[d])) {
 			report_frame(&walk, insn, entry);
 			walk.caller = functions[d]->addr + insn->offset;
 		}

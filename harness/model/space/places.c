@@ -63,7 +63,7 @@ void jp_places_free(struct jp_places *places)
 	free(places);
 }
 
-struct jp_places_process *jp_places_of(struct jp_places *places, uint32_t pid)
+struct jp_places_process *jp_places_get_process(struct jp_places *places, uint32_t pid)
 {
 	struct jp_places_process *process = places->last, **known;
 
@@ -85,8 +85,9 @@ struct jp_places_process *jp_places_of(struct jp_places *places, uint32_t pid)
 void jp_places_look_up(struct jp_places *places, const struct jp_places_process *process,
 		       uint64_t addr, struct jp_stretch *found)
 {
-	const struct jp_mapping *mapping = jp_replay_from(places->replay, process->pid, addr);
-	const struct jp_mapping *before = jp_replay_before(places->replay, process->pid, addr);
+	const struct jp_mapping *mapping =
+		jp_replay_find_at_or_above(places->replay, process->pid, addr);
+	const struct jp_mapping *before = jp_replay_find_below(places->replay, process->pid, addr);
 
 	bool mapped = mapping && mapping->start <= addr;
 	uint64_t end = mapped ? mapping->end : mapping ? mapping->start : JP_CONTEXT_MAX;
@@ -125,7 +126,7 @@ static void start_epoch(struct jp_places *places, struct jp_places_process *proc
 	process->epoch = places->epochs;
 }
 
-void jp_places_check(struct jp_places *places, struct jp_places_process *process)
+void jp_places_update_epoch(struct jp_places *places, struct jp_places_process *process)
 {
 	uint64_t generation = jp_replay_generation(places->replay, process->pid);
 
@@ -171,7 +172,7 @@ static int handle_map(struct jp_places *places, const struct jp_event *event)
 
 	if (event->kernel_map)
 		return 0;
-	process = jp_places_of(places, event->pid);
+	process = jp_places_get_process(places, event->pid);
 	if (!process)
 		return -ENOMEM;
 	/* After an exec, memory without a path can only be the program if it is a memfd
@@ -195,12 +196,12 @@ static int handle_fork(struct jp_places *places, const struct jp_event *event)
 
 	if (event->pid == event->task.ppid)
 		return 0;
-	parent = jp_places_of(places, event->task.ppid);
+	parent = jp_places_get_process(places, event->task.ppid);
 	if (!parent)
 		return -ENOMEM;
 	program = parent->program;
 	known = parent->program_known;
-	child = jp_places_of(places, event->pid);
+	child = jp_places_get_process(places, event->pid);
 	if (!child)
 		return -ENOMEM;
 	/* Like the replay, ignore a FORK at time 0, which perf synthesized, if the child is known
@@ -228,7 +229,7 @@ int jp_places_apply(struct jp_places *places, const struct jp_event *event)
 	case JP_EVENT_FORK:
 		return handle_fork(places, event);
 	case JP_EVENT_COMM:
-		process = jp_places_of(places, event->pid);
+		process = jp_places_get_process(places, event->pid);
 		if (!process)
 			return -ENOMEM;
 		if (event->comm.exec) {

@@ -60,17 +60,17 @@ void jp_places_free(struct jp_places *places);
 int jp_places_apply(struct jp_places *places, const struct jp_event *event);
 /* Returns process @pid, which is added if it is new and never moves, or NULL if there is no
  * memory. */
-struct jp_places_process *jp_places_of(struct jp_places *places, uint32_t pid);
+struct jp_places_process *jp_places_get_process(struct jp_places *places, uint32_t pid);
 enum jp_place jp_place_of(enum jp_backing backing, const char *name);
 /* Assigns a new epoch if the address space of @process changed since the last check. */
-void jp_places_check(struct jp_places *places, struct jp_places_process *process);
+void jp_places_update_epoch(struct jp_places *places, struct jp_places_process *process);
 /* Looks @addr up in the replay and fills @found. */
 void jp_places_look_up(struct jp_places *places, const struct jp_places_process *process,
 		       uint64_t addr, struct jp_stretch *found);
 
 /* Returns whether @sample belongs to no known process: it is from a virtual machine, whose mappings
  * are not recorded, or from a task that had exited (pid -1). */
-static inline bool jp_places_none(const struct jp_event *sample)
+static inline bool jp_places_has_no_process(const struct jp_event *sample)
 {
 	const enum jp_cpu_mode mode = jp_event_cpu_mode(sample);
 
@@ -78,7 +78,8 @@ static inline bool jp_places_none(const struct jp_event *sample)
 	       sample->pid == UINT32_MAX;
 }
 
-/* Returns the stretch that contains @addr, valid until the next call. Call jp_places_check() for
+/* Returns the stretch that contains @addr, valid until the next call. Call jp_places_update_epoch()
+ * for
  * @process first if an event was applied since the last call. No stretch contains the value of a
  * context marker. */
 static inline struct jp_stretch *

@@ -113,7 +113,7 @@ static size_t find_item(const struct jp_range_kind *kind, const struct ranges_no
 	return i;
 }
 
-void *jp_ranges_from(const struct jp_ranges *ranges, uint64_t addr)
+void *jp_ranges_find_at_or_above(const struct jp_ranges *ranges, uint64_t addr)
 {
 	const struct ranges_node *node = ranges->root;
 	size_t i = node ? find_item(ranges->kind, node, addr) : 0;
@@ -125,7 +125,7 @@ void *jp_ranges_from(const struct jp_ranges *ranges, uint64_t addr)
 	return node && i < node->count ? get_item(ranges->kind, node, i) : NULL;
 }
 
-void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr)
+void *jp_ranges_find_below(const struct jp_ranges *ranges, uint64_t addr)
 {
 	const struct ranges_node *node = ranges->root, *before = NULL;
 	size_t last = 0;
@@ -206,7 +206,7 @@ void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr)
 {
 	struct ranges_node **place, *node;
 
-	if (!jp_ranges_from(*ranges, addr) || make_exclusive(ranges))
+	if (!jp_ranges_find_at_or_above(*ranges, addr) || make_exclusive(ranges))
 		return NULL;
 	for (place = &(*ranges)->root; (node = own_node((*ranges)->kind, place, 0));) {
 		const size_t i = find_item((*ranges)->kind, node, addr);
@@ -362,7 +362,8 @@ int jp_ranges_clear(struct jp_ranges **ranges, uint64_t start, uint64_t end)
 {
 	struct extent *range;
 
-	while (start < end && (range = jp_ranges_from(*ranges, start)) && range->start < end) {
+	while (start < end && (range = jp_ranges_find_at_or_above(*ranges, start)) &&
+	       range->start < end) {
 		range = jp_ranges_own(ranges, start);
 		if (!range)
 			return -ENOMEM;
@@ -390,8 +391,8 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 	failed = jp_ranges_clear(ranges, range->start, range->end);
 	if (failed || !kind->same)
 		return failed ?: make_exclusive(ranges) ?: insert_range(*ranges, range);
-	before = jp_ranges_before(*ranges, range->start);
-	after = jp_ranges_from(*ranges, range->end);
+	before = jp_ranges_find_below(*ranges, range->start);
+	after = jp_ranges_find_at_or_above(*ranges, range->end);
 	if (before && before->end == range->start && kind->same(before, range))
 		range->start = before->start;
 	if (after && after->start == range->end && kind->same(range, after))
@@ -421,7 +422,7 @@ int jp_ranges_set(struct jp_ranges **ranges, uint64_t start, uint64_t end, uint3
 
 struct jp_range jp_ranges_at(const struct jp_ranges *ranges, uint64_t addr)
 {
-	const struct jp_range *range = jp_ranges_from(ranges, addr);
+	const struct jp_range *range = jp_ranges_find_at_or_above(ranges, addr);
 
 	if (!range)
 		return (struct jp_range){addr, UINT64_MAX, 0};

@@ -29,11 +29,11 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *range);
 /* Clears [@start, @end). Replaces *@ranges by a copy if it was shared. Returns 0 or -ENOMEM. */
 int jp_ranges_clear(struct jp_ranges **ranges, uint64_t start, uint64_t end);
 /* Returns the first range that ends above @addr, valid until the next change, or NULL. */
-void *jp_ranges_from(const struct jp_ranges *ranges, uint64_t addr);
+void *jp_ranges_find_at_or_above(const struct jp_ranges *ranges, uint64_t addr);
 /* Returns the last range that ends at @addr or below, valid until the next change, or NULL. */
-void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr);
-/* Returns the same range as jp_ranges_from(), but writable: copies shared nodes if needed. Returns
- * NULL if there is no such range, or no memory. */
+void *jp_ranges_find_below(const struct jp_ranges *ranges, uint64_t addr);
+/* Returns the same range as jp_ranges_find_at_or_above(), but writable: copies shared nodes if
+ * needed. Returns NULL if there is no such range, or no memory. */
 void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr);
 
 /* A range with a value, for jp_ranges_set(). Value 0 means no range. Neighbours with the same value

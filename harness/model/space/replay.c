@@ -114,7 +114,7 @@ static void note_change(struct jp_replay *replay, struct mapped_space *space, ui
 }
 
 /* Adjusts the file offset of a mapping after its first @by bytes were cut off. */
-static void advance(void *range, uint64_t by)
+static void advance_file_offset(void *range, uint64_t by)
 {
 	struct jp_mapping *mapping = range;
 
@@ -122,7 +122,7 @@ static void advance(void *range, uint64_t by)
 }
 
 static const struct jp_range_kind mappings = {.size = sizeof(struct jp_mapping),
-					      .advance = advance};
+					      .advance = advance_file_offset};
 
 /* Returns whether two inode generations may be of one file. An inode number is reused after its
  * file is removed. */
@@ -225,7 +225,7 @@ static int apply_map(struct jp_replay *replay, const struct jp_event *event)
 }
 
 /* Before an exec: merges the mappings of @space into @older, where they replace what they cover. */
-static int keep_older(struct mapped_space *space)
+static int keep_mappings_before_exec(struct mapped_space *space)
 {
 	struct jp_ranges *older = space->older;
 	int failed = 0;
@@ -235,8 +235,8 @@ static int keep_older(struct mapped_space *space)
 		space->ranges = NULL;
 		return 0;
 	}
-	for (struct jp_mapping *one = jp_ranges_from(space->ranges, 0); one && !failed;
-	     one = one->end ? jp_ranges_from(space->ranges, one->end) : NULL)
+	for (struct jp_mapping *one = jp_ranges_find_at_or_above(space->ranges, 0); one && !failed;
+	     one = one->end ? jp_ranges_find_at_or_above(space->ranges, one->end) : NULL)
 		failed = jp_ranges_put(&space->older, one);
 	return failed;
 }
@@ -247,7 +247,7 @@ static int end_process(void *context, struct jp_process *process, const struct j
 	int failed = 0;
 
 	if (event->type == JP_EVENT_COMM && space->ranges) {
-		failed = keep_older(space);
+		failed = keep_mappings_before_exec(space);
 	} else if (event->type == JP_EVENT_FORK) {
 		jp_ranges_free(space->older);
 		space->older = NULL;
@@ -291,7 +291,8 @@ static int apply_fork(struct jp_replay *replay, const struct jp_event *event)
 
 	/* perf synthesizes a FORK at time 0 for each existing task. The records of the task's maps
 	 * may precede it in the file and are more reliable than a copy of the parent's. */
-	if (event->time == 0 && child && child->ranges && jp_ranges_from(child->ranges, 0))
+	if (event->time == 0 && child && child->ranges &&
+	    jp_ranges_find_at_or_above(child->ranges, 0))
 		return 0;
 	return jp_processes_apply(&replay->processes, event);
 }
@@ -301,7 +302,7 @@ static int apply_protect(struct jp_replay *replay, const struct jp_event *event)
 	uint64_t end = event->map.addr + event->map.len, next;
 
 	for (uint64_t addr = event->map.addr; addr < end; addr = next) {
-		const struct jp_mapping *old = jp_replay_from(replay, event->pid, addr);
+		const struct jp_mapping *old = jp_replay_find_at_or_above(replay, event->pid, addr);
 		struct jp_event one = *event;
 		int failed;
 
@@ -332,7 +333,7 @@ static int apply_remap(struct jp_replay *replay, const struct jp_event *event)
 	one.map.pgoff = old->pgoff + (event->map.addr - old->start);
 	one.map.prot = old->prot;
 	one.map.name = old->name;
-	return jp_replay_cut(replay, event->pid, event->map.addr, event->map.len)
+	return jp_replay_unmap(replay, event->pid, event->map.addr, event->map.len)
 		       ?: apply_map(replay, &one);
 }
 
@@ -347,7 +348,7 @@ int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event)
 	case JP_EVENT_REMAP:
 		return apply_remap(replay, event);
 	case JP_EVENT_UNMAP:
-		return jp_replay_cut(replay, event->pid, event->map.addr, event->map.len);
+		return jp_replay_unmap(replay, event->pid, event->map.addr, event->map.len);
 	case JP_EVENT_COMM:
 		return apply_comm(replay, event);
 	case JP_EVENT_FORK:
@@ -357,7 +358,7 @@ int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event)
 	}
 }
 
-int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len)
+int jp_replay_unmap(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len)
 {
 	struct mapped_space *first = find_space(replay, pid), *space = first;
 
@@ -379,18 +380,18 @@ uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid)
 	return space ? space->process.shares->pid : pid;
 }
 
-struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr)
+struct jp_mapping *jp_replay_find_at_or_above(struct jp_replay *replay, uint32_t pid, uint64_t addr)
 {
 	const struct mapped_space *space = find_space(replay, pid);
 
-	return space && space->ranges ? jp_ranges_from(space->ranges, addr) : NULL;
+	return space && space->ranges ? jp_ranges_find_at_or_above(space->ranges, addr) : NULL;
 }
 
-struct jp_mapping *jp_replay_before(struct jp_replay *replay, uint32_t pid, uint64_t addr)
+struct jp_mapping *jp_replay_find_below(struct jp_replay *replay, uint32_t pid, uint64_t addr)
 {
 	const struct mapped_space *space = find_space(replay, pid);
 
-	return space && space->ranges ? jp_ranges_before(space->ranges, addr) : NULL;
+	return space && space->ranges ? jp_ranges_find_below(space->ranges, addr) : NULL;
 }
 
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr)
@@ -402,7 +403,7 @@ struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64
 		return NULL;
 	if (mapping && addr >= mapping->start && addr < mapping->end)
 		return mapping;
-	mapping = jp_ranges_from(space->ranges, addr);
+	mapping = jp_ranges_find_at_or_above(space->ranges, addr);
 	if (!mapping || addr < mapping->start)
 		return NULL;
 	return space->last = mapping;
@@ -416,7 +417,7 @@ const struct jp_mapping *jp_replay_find_as_perf(struct jp_replay *replay, uint32
 
 	if (mapping || !space || !space->older)
 		return mapping;
-	mapping = jp_ranges_from(space->older, addr);
+	mapping = jp_ranges_find_at_or_above(space->older, addr);
 	return mapping && mapping->start <= addr ? mapping : NULL;
 }
 
@@ -434,7 +435,8 @@ uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid)
 	return space ? space->generation : 0;
 }
 
-struct jp_extent jp_replay_changed(const struct jp_replay *replay, uint32_t pid, uint64_t since)
+struct jp_extent jp_replay_get_changed_range(const struct jp_replay *replay, uint32_t pid,
+					     uint64_t since)
 {
 	const struct mapped_space *space = find_space(replay, pid);
 

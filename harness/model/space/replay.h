@@ -35,12 +35,12 @@ void jp_replay_free(struct jp_replay *replay);
 int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event);
 /* Removes [@addr, @addr + @len) of @pid, for streams with unmapping, such as the truth. Returns 0
  * or -ENOMEM. */
-int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len);
+int jp_replay_unmap(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len);
 /* Returns the next pid in the ring of processes that share @pid's space; @pid itself if none
  * does. */
 uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid);
 /* Returns the mapping of @pid that covers @addr, valid until the next jp_replay_apply() or
- * jp_replay_cut(), or NULL. Takes constant time near the last found address. */
+ * jp_replay_unmap(), or NULL. Takes constant time near the last found address. */
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr);
 /* Does the same as jp_replay_find(), but also finds mappings from before an exec where no newer
  * mapping exists. perf does so, because its ____thread__set_comm() drops no maps
@@ -48,9 +48,10 @@ struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64
 const struct jp_mapping *jp_replay_find_as_perf(struct jp_replay *replay, uint32_t pid,
 						uint64_t addr);
 /* Returns the mapping of @pid that covers @addr, else the first one above it, or NULL. */
-struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr);
+struct jp_mapping *jp_replay_find_at_or_above(struct jp_replay *replay, uint32_t pid,
+					      uint64_t addr);
 /* Returns the last mapping that ends at @addr or below, or NULL. */
-struct jp_mapping *jp_replay_before(struct jp_replay *replay, uint32_t pid, uint64_t addr);
+struct jp_mapping *jp_replay_find_below(struct jp_replay *replay, uint32_t pid, uint64_t addr);
 /* Returns the name of process @pid (last COMM of its main thread), or "". */
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid);
 /* Returns a copy of @text that is valid as long as @replay, or NULL if there is no memory. */
@@ -64,4 +65,5 @@ struct jp_extent {
 };
 /* Returns the range of @pid's address space that changed since generation @since: an empty range if
  * nothing changed; the whole space if more than one event changed it. */
-struct jp_extent jp_replay_changed(const struct jp_replay *replay, uint32_t pid, uint64_t since);
+struct jp_extent jp_replay_get_changed_range(const struct jp_replay *replay, uint32_t pid,
+					     uint64_t since);

@@ -121,7 +121,7 @@ static void put_sample(struct jp_perfdata_writer *writer, uint64_t id, uint64_t 
 	struct jp_perf_layout layout;
 	uint64_t record[16];
 
-	jp_perf_layout(&attr, 0, &layout);
+	jp_perf_compute_layout(&attr, 0, &layout);
 	jp_perfdata_put(writer, record, jp_perf_encode(&layout, &sample, record, sizeof(record)));
 }
 

@@ -257,7 +257,7 @@ static void run_backfill(bool some, struct backfilled *backfilled, const void *r
 
 	pthread_mutex_init(&session.lock, NULL);
 	jp_attr_sideband((struct perf_event_attr *)&attr, &session.options, &recorder.abilities);
-	jp_perf_layout(&attr, 0, &recorder.layout[JP_SIDEBAND]);
+	jp_perf_compute_layout(&attr, 0, &recorder.layout[JP_SIDEBAND]);
 	recorder.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
 	known = jp_backfill_new(&err);
 	recorder.opened.some_id[JP_SIDEBAND] = 7;

@@ -68,7 +68,7 @@ static void test_program(void)
 		MADE_EVENT(MAP, PID + 1, 3,
 			   MADE_MAP(3 * CODE, SIZE, JP_PROT_READ | JP_PROT_EXEC, "/bin/a")),
 	};
-	struct jp_places_process *other = jp_places_of(codes.places, PID + 1);
+	struct jp_places_process *other = jp_places_get_process(codes.places, PID + 1);
 	struct jp_stretch found;
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
@@ -86,10 +86,10 @@ int main(void)
 		MAP, PID, 1, MADE_MAP(CODE, SIZE, JP_PROT_READ | JP_PROT_EXEC, "//anon"));
 
 	codes.places = jp_places_new(spaces);
-	process = codes.places ? jp_places_of(codes.places, PID) : NULL;
+	process = codes.places ? jp_places_get_process(codes.places, PID) : NULL;
 	if (!process || jp_places_apply(codes.places, &map))
 		return 99;
-	jp_places_check(codes.places, process);
+	jp_places_update_epoch(codes.places, process);
 	test_circles();
 	test_program();
 	jp_map_free(&codes.files);

@@ -41,7 +41,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	if (!truth)
 		return;
 	query_truth(truth);
-	if (!jp_spans_of_truth(truth, &spans))
+	if (!jp_spans_collect_from_truth(truth, &spans))
 		jp_spans_free(&spans);
 	jp_tasks_of(truth, &tasks);
 	jp_tasks_free(&tasks);

@@ -80,7 +80,7 @@ static int change_ranges(const char *path, struct jp_error *err)
 	for (uint64_t i = 0; i < MANY && !ret; i++)
 		ret = jp_ranges_clear(&other, i * APART + 2, i * APART + 4);
 	for (const struct jp_range *range = NULL; !ret; mix(range->start)) {
-		range = jp_ranges_from(other, range ? range->end : 0);
+		range = jp_ranges_find_at_or_above(other, range ? range->end : 0);
 		if (!range)
 			break;
 	}

@@ -105,7 +105,8 @@ static bool spans_agree(const struct jp_spans *spans, struct jp_replay *space, u
 
 	for (const struct jp_span *one = first; one < end; one++)
 		open += one->open_before <= time && time < one->close_before;
-	for (map = jp_replay_from(space, pid, 0); map; map = jp_replay_from(space, pid, map->end)) {
+	for (map = jp_replay_find_at_or_above(space, pid, 0); map;
+	     map = jp_replay_find_at_or_above(space, pid, map->end)) {
 		executable += !!(map->prot & JP_PROT_EXEC);
 		for (const struct jp_span *one = first; one < end; one++)
 			found += (map->prot & JP_PROT_EXEC) && one->open_before <= time &&
@@ -127,7 +128,7 @@ static void test_random_acts(uint64_t seed)
 
 	for (size_t i = 0; i < ACTS; i++)
 		acts[i] = draw_act(&seed, i + 1);
-	check(space && !jp_spans_of_truth(&truth, &spans) && spans.count > ACTS / 2,
+	check(space && !jp_spans_collect_from_truth(&truth, &spans) && spans.count > ACTS / 2,
 	      "many acts make many spans");
 	for (size_t i = 0; i < ACTS; i++)
 		bad += jp_replay_apply(space, &acts[i]) ||
@@ -149,7 +150,7 @@ static void make_spans(size_t count)
 			MAP, PID, PID, i + 1, i + 1,
 			MADE_MAP((count - i) * 2 * PAGE, PAGE, RX, "//anon"));
 	start_cost();
-	check(!jp_spans_of_truth(&truth, &spans) && spans.count == count,
+	check(!jp_spans_collect_from_truth(&truth, &spans) && spans.count == count,
 	      "each mapping makes a span");
 	jp_spans_free(&spans);
 	end_cost();
@@ -173,7 +174,7 @@ static void make_spans_of_sharers(size_t count)
 	/* Take the least cost: the first run also gets memory from the kernel. */
 	for (int i = 0; i < 3; i++) {
 		start_cost();
-		check(!jp_spans_of_truth(&truth, &spans) && spans.count == count + 1,
+		check(!jp_spans_collect_from_truth(&truth, &spans) && spans.count == count + 1,
 		      "each mapping makes a span");
 		jp_spans_free(&spans);
 		end_cost();
@@ -197,7 +198,7 @@ int main(void)
 	struct jp_truth truth = {.acts = acts, .nr_acts = sizeof(acts) / sizeof(*acts) - 1};
 	struct jp_spans spans;
 
-	if (check(jp_spans_of_truth(&truth, &spans) == 0, "five acts make spans")) {
+	if (check(jp_spans_collect_from_truth(&truth, &spans) == 0, "five acts make spans")) {
 		test_list(&spans);
 		test_known_spans(&spans);
 	}

@@ -17,8 +17,8 @@ static struct jp_score_cell fill_cell(uint64_t wrong, uint64_t judged, uint64_t 
 	findings->judged[0] = true;
 	findings->verdicts[0][JP_WRONG] = wrong;
 	findings->verdicts[0][JP_EXACT] = judged - wrong;
-	jp_findings_add_as(findings, &invented_role,
-			   jp_metric_count("samples.impossible", impossible));
+	jp_findings_add_with_role(findings, &invented_role,
+				  jp_metric_count("samples.impossible", impossible));
 	jp_score_fill(&row);
 	*share = jp_score_share(&row, JP_SCORE_INVENTED);
 	jp_findings_free(findings);

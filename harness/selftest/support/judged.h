@@ -59,18 +59,18 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	view.state = calloc(1, validator->state_size ?: 1);
 	if (!view.state)
 		exit(99);
-	failed = jp_spans_of_truth(evidence->truth, &truth);
+	failed = jp_spans_collect_from_truth(evidence->truth, &truth);
 	if (!failed && validator->begin)
 		failed = validator->begin(&view, &err);
 	for (size_t i = 0; i < count && !failed; i++) {
 		held.samples += events[i].type == JP_EVENT_SAMPLE;
 		failed = validator->advance_to ? validator->advance_to(&view, events[i].time) : 0;
 		failed = failed ?: jp_replay_apply(view.spaces, &events[i]);
-		failed = failed ?: jp_spans_follow(&known, view.spaces, &events[i]);
+		failed = failed ?: jp_spans_apply_event(&known, view.spaces, &events[i]);
 		failed = failed ?: validator->handle(&view, &events[i]);
 	}
 	failed = failed ?: jp_spans_index(&known) ?: validator->end(&view, &err);
-	metric = failed ? NULL : jp_findings_metric(&view.findings, name);
+	metric = failed ? NULL : jp_findings_find_metric(&view.findings, name);
 	if (metric)
 		found = *metric;
 	exceptions = view.findings.nr_exceptions;

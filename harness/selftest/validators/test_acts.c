@@ -109,7 +109,7 @@ static void end_spans(size_t count)
 		acts[unmapped].type = JP_EVENT_UNMAP;
 		acts[unmapped].before = acts[unmapped].after = unmapped;
 	}
-	check(!jp_spans_of_truth(&truth, &spans), "each mapping makes a span");
+	check(!jp_spans_collect_from_truth(&truth, &spans), "each mapping makes a span");
 	start_cost();
 	found = count_acts(&truth, &spans);
 	end_cost();

@@ -20,7 +20,7 @@ static uint64_t count_distinct(const uint32_t (*places)[2], size_t count)
 			exit(99);
 	metric = jp_stack_counts_add(&counts, &view)
 			 ? NULL
-			 : jp_findings_metric(&view.findings, "distinct");
+			 : jp_findings_find_metric(&view.findings, "distinct");
 	if (metric)
 		found = metric->k;
 	jp_stack_counts_free(&counts);

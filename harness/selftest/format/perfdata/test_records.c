@@ -83,7 +83,7 @@ static struct jp_perf_layout make_layout(uint64_t sample_type, bool sample_id)
 	};
 	struct jp_perf_layout layout;
 
-	jp_perf_layout(&attr, EM_X86_64, &layout);
+	jp_perf_compute_layout(&attr, EM_X86_64, &layout);
 	return layout;
 }
 

@@ -48,7 +48,7 @@ static void check_sample(const char *what, struct jp_perf_attr attr, const uint6
 
 	attr.sample_type |= JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_REGS_USER;
 	attr.sample_regs_user = 1 << 7;
-	jp_perf_layout(&attr, EM_X86_64, &layout);
+	jp_perf_compute_layout(&attr, EM_X86_64, &layout);
 	begin_record(JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER);
 	put_word(0x1000);
 	for (size_t i = 0; i < nr_skipped; i++)
@@ -123,7 +123,7 @@ static struct jp_perf_layout plain_layout(void)
 {
 	struct jp_perf_layout layout;
 
-	jp_perf_layout(&plain, EM_X86_64, &layout);
+	jp_perf_compute_layout(&plain, EM_X86_64, &layout);
 	return layout;
 }
 

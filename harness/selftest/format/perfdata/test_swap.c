@@ -149,7 +149,7 @@ static void test_samples(void)
 	unsigned int kept = 0, good = 0, cuts = 0;
 	struct jp_perf_layout layout;
 
-	jp_perf_layout(&attr, 0, &layout);
+	jp_perf_compute_layout(&attr, 0, &layout);
 	swap_record(&layout, &whole, head);
 	check(memcmp(whole.ours, whole.theirs, whole.size) == 0, "a sample's parts are swapped");
 	for (size_t size = 8; size < whole.size; size += 8, cuts++) {

@@ -99,7 +99,7 @@ static void test_outer_ids(void)
 	check(jp_truth_set_outer_proc(other) == -ENOENT && jp_truth_outer_proc() == -1,
 	      "a folder that is not /proc is refused");
 	check(!jp_truth_set_outer_proc(proc) && jp_truth_outer_proc() == proc, "/proc is accepted");
-	self = jp_truth_self();
+	self = jp_truth_get_own_ids();
 	check(self.pid == (uint32_t)getpid() && self.tid == (uint32_t)gettid(),
 	      "our ids are right");
 	check(jp_truth_outer_pid(pidfd, 77) == getpid(), "a pidfd gives the outer pid");

@@ -65,7 +65,7 @@ static void test_residence(uint32_t pid)
 	struct jp_found_file found;
 	char path[64], there[16] = "";
 
-	jp_residence_of(pid, &residence);
+	jp_residence_read(pid, &residence);
 	check(residence.root >= 0 && residence.inner == 1,
 	      "the process has a root, and pid %u inside", residence.inner);
 	close(STDIN_FILENO); /* so that descriptor 0 is used for its root */
@@ -108,7 +108,7 @@ static void test_missing_process(uint32_t pid)
 {
 	struct jp_residence residence = {.root = -1, .inner = pid};
 
-	jp_residence_of(pid, &residence);
+	jp_residence_read(pid, &residence);
 	check(residence.root == -1 && residence.inner == pid, "an exited process lives here");
 }
 

@@ -86,9 +86,9 @@ static void test_random_acts(uint64_t seed)
 	for (uint32_t pid = PID - 1; pid <= PID + PIDS; pid++) {
 		for (uint64_t time = 0; time <= 2 + count / 2; time++) {
 			for (uint64_t ip = 0; ip <= 2 * PAGES * PAGE; ip += PAGE / 2 - 1) {
-				bad_acts += jp_acts_at_last(&at, pid, ip, time) !=
+				bad_acts += jp_acts_at_find_last(&at, pid, ip, time) !=
 					    scan_for_last(&at, pid, ip, time);
-				bad_sharers += jp_acts_at_sharer(&at, pid, ip, time) !=
+				bad_sharers += jp_acts_at_find_sharer(&at, pid, ip, time) !=
 					       scan_for_sharer(&at, pid, ip, time);
 			}
 		}
@@ -112,8 +112,8 @@ static void find_each(size_t count)
 	start_cost();
 	check(!jp_acts_at_index(&at, acts, count), "acts are indexed");
 	for (size_t i = 1; i < count; i++)
-		bad += jp_acts_at_last(&at, PID, 2 * i * PAGE, count) != &acts[i] ||
-		       jp_acts_at_last(&at, PID, 2 * i * PAGE + PAGE, count) != &acts[0];
+		bad += jp_acts_at_find_last(&at, PID, 2 * i * PAGE, count) != &acts[i] ||
+		       jp_acts_at_find_last(&at, PID, 2 * i * PAGE + PAGE, count) != &acts[0];
 	end_cost();
 	check(!bad, "each act is the last on its page, and the first elsewhere");
 	jp_acts_at_free(&at);

@@ -42,7 +42,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		uint32_t depth = 0;
 
-		check(jp_truth_place(machine, &activation, rows[i].ip, rows[i].sp, &depth) ==
+		check(jp_truth_find_place(machine, &activation, rows[i].ip, rows[i].sp, &depth) ==
 				      rows[i].insn &&
 			      depth == rows[i].depth,
 		      "%s %s", rows[i].what, rows[i].insn ? "is found" : "is no place");

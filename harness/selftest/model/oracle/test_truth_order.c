@@ -68,7 +68,7 @@ static void write_child(void)
 	}
 	waitpid(pid, NULL, 0);
 	if (fault != NO_GONE)
-		jp_truth_gone(pid, pid);
+		jp_truth_task_released(pid, pid);
 }
 
 static void write_family(void)
@@ -101,9 +101,9 @@ static void write_family(void)
 		put_at(JP_TRUTH_LEAVE, jp_clock_now(), 0, UINT64_C(1000000000) << 8, 0, 0);
 	}
 	handled = jp_clock_now();
-	jp_truth_wait(0, jp_clock_now(), 0x1000, handled);
+	jp_truth_waited_for_exec(0, jp_clock_now(), 0x1000, handled);
 	if (fault == WAIT_TOO_LONG)
-		jp_truth_wait(begin, jp_clock_now(), 0x1000, handled);
+		jp_truth_waited_for_exec(begin, jp_clock_now(), 0x1000, handled);
 	write_child();
 	if (fault == KILLED)
 		jp_truth_process_died(getpid(), begin, jp_clock_now());

@@ -362,8 +362,8 @@ static void test_words(void)
 		uint64_t fp = 0;
 		bool found = jp_truth_stack_at(truth, pid, pid, table[i].time, 0, table[i].ip,
 					       table[i].sp, JP_DUMP, &stack) == JP_STACK_FOUND;
-		bool known =
-			found && (*words_found = 0, jp_truth_words(&stack, append_word, NULL, &fp));
+		bool known = found && (*words_found = 0,
+				       jp_truth_visit_stack_words(&stack, append_word, NULL, &fp));
 
 		check(found && !strcmp(words_found, table[i].words) &&
 			      known == (table[i].fp != 1) &&
@@ -397,7 +397,7 @@ static void test_upwards(void)
 			      frames_equal(stack.seen, stack.nr_seen, table[i].seen),
 		      "arm64: %s", table[i].what);
 	*words_found = 0;
-	jp_truth_words(&stack, append_word, NULL, &fp);
+	jp_truth_visit_stack_words(&stack, append_word, NULL, &fp);
 	check(strstr(words_found, "-48:200c signed -56:") && !strstr(words_found, "500 signed"),
 	      "arm64: the layout states which return address is signed: %s", words_found);
 	stack.machine = machine;

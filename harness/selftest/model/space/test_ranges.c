@@ -40,7 +40,7 @@ static bool ranges_agree(const struct mirrored_ranges *both)
 	while (addr < ADDRESSES) {
 		const struct jp_range want = find_run(both, addr);
 		const struct jp_range got = jp_ranges_at(both->ranges, addr);
-		const struct jp_range *before = jp_ranges_before(both->ranges, addr);
+		const struct jp_range *before = jp_ranges_find_below(both->ranges, addr);
 
 		if (got.start != want.start || got.end != want.end || got.value != want.value)
 			return false;
@@ -69,7 +69,7 @@ static void test_in_order(bool ascending)
 		good &= set_range(both, 4 * (uint64_t)i + 3, 4 * (uint64_t)i + 4, i + 2);
 	check(good && ranges_agree(both), "gaps are filled");
 	check(set_range(both, 0, ADDRESSES, 0) && ranges_agree(both) &&
-		      !jp_ranges_from(both->ranges, 0),
+		      !jp_ranges_find_at_or_above(both->ranges, 0),
 	      "all ranges are cleared");
 	jp_ranges_free(both->ranges);
 }
@@ -99,7 +99,7 @@ static void test_random(void)
 		if (step % 101 == 0) {
 			struct jp_range *own = jp_ranges_own(&both->ranges, start);
 
-			owned &= !own || own == jp_ranges_from(both->ranges, start);
+			owned &= !own || own == jp_ranges_find_at_or_above(both->ranges, start);
 		}
 		if (step % 500 == 0)
 			for (size_t i = 0; i < COPIES; i++)

@@ -79,8 +79,9 @@ static void check_mappings(uint32_t pid, const char *expected, const char *what)
 	char text[256] = "";
 	size_t used = 0;
 
-	for (const struct jp_mapping *add_map = jp_replay_from(replay, pid, 0);
-	     add_map && used < sizeof(text); add_map = jp_replay_from(replay, pid, add_map->end))
+	for (const struct jp_mapping *add_map = jp_replay_find_at_or_above(replay, pid, 0);
+	     add_map && used < sizeof(text);
+	     add_map = jp_replay_find_at_or_above(replay, pid, add_map->end))
 		used += snprintf(text + used, sizeof(text) - used, "%s%lx-%lx+%lx%s",
 				 used ? " " : "", (long)add_map->start, (long)add_map->end,
 				 (long)add_map->pgoff, add_map->name);
@@ -91,8 +92,8 @@ static size_t count_mappings(uint32_t pid)
 {
 	size_t nr = 0;
 
-	for (const struct jp_mapping *add_map = jp_replay_from(replay, pid, 0); add_map;
-	     add_map = jp_replay_from(replay, pid, add_map->end))
+	for (const struct jp_mapping *add_map = jp_replay_find_at_or_above(replay, pid, 0); add_map;
+	     add_map = jp_replay_find_at_or_above(replay, pid, add_map->end))
 		nr++;
 	return nr;
 }
@@ -151,13 +152,13 @@ static void test_cut(void)
 static void test_unmap(void)
 {
 	add_map(1, 0x10000, 0x4000, 0x7000, "/a", 1);
-	jp_replay_cut(replay, 1, 0x11000, PAGE);
+	jp_replay_unmap(replay, 1, 0x11000, PAGE);
 	check_mappings(1, "10000-11000+7000/a 12000-14000+9000/a", "unmapping leaves a hole");
-	jp_replay_cut(replay, 2, 0x10000, PAGE);
-	jp_replay_cut(replay, 1, 0x10000, 0);
+	jp_replay_unmap(replay, 2, 0x10000, PAGE);
+	jp_replay_unmap(replay, 1, 0x10000, 0);
 	check_mappings(1, "10000-11000+7000/a 12000-14000+9000/a",
 		       "unmapping in another process, or nothing, changes nothing");
-	jp_replay_cut(replay, 1, 0, UINT64_MAX);
+	jp_replay_unmap(replay, 1, 0, UINT64_MAX);
 	check_mappings(1, "", "unmapping all removes all");
 }
 
@@ -316,7 +317,7 @@ static void test_against_pages(void)
 		size = 1 + (state >> 16) % (PAGES - start);
 		snprintf(name, sizeof(name), "/%u", round % 100);
 		if (state >> 60 < 3) {
-			jp_replay_cut(replay, 1, start * PAGE, (uint64_t)size * PAGE);
+			jp_replay_unmap(replay, 1, start * PAGE, (uint64_t)size * PAGE);
 			memset(name_of + start, FREE, size);
 		} else {
 			add_map(1, start * PAGE, (uint64_t)size * PAGE, pgoff, name, round);
@@ -360,7 +361,7 @@ static void test_forks_against_pages(void)
 			add_fork(1 + pid, 1 + pid, 1 + parent, round);
 			memcpy(pgoff_of[pid], pgoff_of[parent], sizeof(pgoff_of[pid]));
 		} else if (state >> 60 < 3) {
-			jp_replay_cut(replay, 1 + pid, start * PAGE, (uint64_t)size * PAGE);
+			jp_replay_unmap(replay, 1 + pid, start * PAGE, (uint64_t)size * PAGE);
 			memset(pgoff_of[pid] + start, 0, size * sizeof(**pgoff_of));
 		} else {
 			uint64_t pgoff = (uint64_t)round << 32;
@@ -406,7 +407,7 @@ static void test_shared_space(void)
 	check(is_mapped(1, 0x3000, 0x3000, 0x4000, 0, "/child's"), "the first shares it");
 	add_map(1, 0x5000, PAGE, 0, "/later", 3);
 	check(is_mapped(2, 0x5000, 0x5000, 0x6000, 0, "/later"), "the second shares it");
-	jp_replay_cut(replay, 1, 0x1000, PAGE);
+	jp_replay_unmap(replay, 1, 0x1000, PAGE);
 	check(is_unmapped(2, 0x1000), "a mapping that one unmaps is gone from both");
 	add_task(JP_EVENT_FORK, 3, 2);
 	add_map(3, 0x7000, PAGE, 0, "/third", 4);
