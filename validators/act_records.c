@@ -211,7 +211,7 @@ static bool is_watched(const struct act_records *state, const struct jp_event *a
 
 	if (!jp_evidence_gates_records(evidence))
 		return act->before > from + slack && act->after + slack < to;
-	for (size_t at = 0; jp_evidence_window(evidence, act->pid, &at, &from, &to);)
+	for (size_t at = 0; jp_evidence_next_window(evidence, act->pid, &at, &from, &to);)
 		if (act->before > from + slack && act->after + slack < to)
 			return true;
 	return false;
@@ -237,8 +237,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 		missing++;
 		failed = jp_findings_count_failure(
 			&view->findings, "acts.records",
-			jp_evidence_is_older(view->evidence, act->pid, act->before) ? "not-watched"
-										    : "no-record",
+			jp_evidence_is_process_older(view->evidence, act->pid, act->before)
+				? "not-watched"
+				: "no-record",
 			"pid %u, %s of %" PRIx64 "-%" PRIx64 " at %" PRIu64
 			": no record of then tells all of it",
 			act->pid, act->type == JP_EVENT_MAP ? "mmap" : "mprotect", act->map.addr,

@@ -54,7 +54,7 @@ struct accounting {
 	uint64_t digest[FILES]; /* sum of the digests of all samples */
 };
 
-static void count_switching(struct accounting *state, const struct jp_event *event)
+static void count_samples_while_switching(struct accounting *state, const struct jp_event *event)
 {
 	const uint64_t slack = state->evidence->info.slack;
 
@@ -88,7 +88,7 @@ static void count_sample(struct accounting *state, const struct jp_event *event)
 	facts = jp_sample_facts(&state->facts_of, event, has_user, ip, sp);
 	class = jp_sample_class_of(&facts);
 	if (class == JP_SAMPLE_OUTSIDE)
-		count_switching(state, event);
+		count_samples_while_switching(state, event);
 	state->digest[state->view->in_injected ? INJECTED : CAPTURED] += jp_sample_digest(event);
 	found = &state->samples[state->view->in_injected ? INJECTED : CAPTURED][class];
 	if (!found->count++)
@@ -216,7 +216,7 @@ static int add_shares(struct accounting *state)
 	uint64_t within =
 		jp_max(samples[JP_SAMPLE_CODE].count + samples[JP_SAMPLE_ASTRAY].count +
 			       samples[JP_SAMPLE_EDGE].count + samples[JP_SAMPLE_BELOW].count,
-		       jp_clock_due(state->evidence));
+		       jp_clock_count_expected_samples(state->evidence));
 	uint64_t all = state->view->held->samples;
 	double edge = truth->version < JP_TRUTH_VERSION_CPU
 			      ? old_edge

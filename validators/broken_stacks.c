@@ -107,8 +107,9 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 						      truth->whole[0]);
 		seen->verdict = JP_UNMAPPED;
 	} else if (seen->verdict == JP_SINGLE || seen->verdict == JP_SHORT) {
-		seen->fault = jp_stack_fault_end(stacks->evidence, stacks->view->known, truth,
-						 stacks->unwinder, event, &seen->unwound);
+		seen->fault =
+			jp_stack_fault_find_at_end(stacks->evidence, stacks->view->known, truth,
+						   stacks->unwinder, event, &seen->unwound);
 		if (stopped_at_moved_code(stacks, event, &seen->unwound))
 			seen->fault = jp_stack_fault_unmapped(stacks->evidence, stacks->view->known,
 							      event, seen->unwound.where);
@@ -116,8 +117,8 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 }
 
 /* Reports a verdict to the listener, if there is one. Returns 0 or -ENOMEM. */
-static int inform_listener(struct stacks *stacks, const struct jp_event *event,
-			   const struct jp_decision *decision)
+static int report_to_listener(struct stacks *stacks, const struct jp_event *event,
+			      const struct jp_decision *decision)
 {
 	const struct jp_view *view = stacks->view;
 	const struct jp_listener *listener = view->asked->listener;
@@ -153,7 +154,8 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 		 jp_verdict_text(seen->verdict), event->time, event->pid, event->tid,
 		 truth->whole[0], code->name, truth->offset, truth->depth + 1,
 		 truth->activation->path->depth, unwound->count, truth->nr_seen,
-		 jp_stack_same(unwound->frames, unwound->count, truth->seen, truth->nr_seen),
+		 jp_stack_count_same_frames(unwound->frames, unwound->count, truth->seen,
+					    truth->nr_seen),
 		 jp_stack_fault_text(&seen->fault, stacks->evidence, event, unwound, text,
 				     sizeof(text)));
 	return 0;
@@ -209,8 +211,8 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	jp_unwind(stacks->unwinder, stacks->view->spaces, event, held, buf, MAX_FRAMES,
 		  &seen.unwound);
 	decide_verdict(stacks, event, &seen);
-	predicted = jp_stack_predicted(&stacks->truth, held, &seen.unwound, sp,
-				       event->sample.stack_size);
+	predicted = jp_stack_is_predicted(&stacks->truth, held, &seen.unwound, sp,
+					  event->sample.stack_size);
 	count->predicted += predicted;
 	if (event->observed)
 		jp_stack_leaves_add(&stacks->leaves, jp_stack_leaf_of(&stacks->truth), seen.verdict,
@@ -220,7 +222,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;
 	count->perfview += is_broken_in_perfview(stacks->view, event, &seen.unwound);
 	count_process(stacks, event, &seen);
-	return inform_listener(stacks, event,
+	return report_to_listener(stacks, event,
 			       &(struct jp_decision){method, seen.verdict, seen.fault.cause,
 						     seen.unwound.frames, seen.unwound.count,
 						     &stacks->truth})
@@ -243,10 +245,10 @@ static int report_forbidden(struct stacks *stacks, const struct jp_event *event,
 			 event->pid, event->tid, ip, sp,
 			 no_activation ? "in emitted code while the thread was in no path"
 				       : "fits no depth of the path");
-	return exception ? inform_listener(stacks, event,
-					   &(struct jp_decision){.method = method,
-								 .verdict = JP_WRONG,
-								 .cause = exception->cause})
+	return exception ? report_to_listener(stacks, event,
+					      &(struct jp_decision){.method = method,
+								    .verdict = JP_WRONG,
+								    .cause = exception->cause})
 			 : -ENOMEM;
 }
 
@@ -297,7 +299,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	uint64_t buf[MAX_FRAMES], ip, sp;
 	bool noted = false;
 
-	if (jp_sample_is_stackless(evidence, event))
+	if (jp_sample_has_no_frame(evidence, event))
 		return jp_stack_counts_stackless(&stacks->counts, stacks->view, event);
 	if (!jp_machine_user(stacks->view->machine, event, &ip, &sp) ||
 	    !jp_truth_code_at(evidence->truth, event->pid, ip, event->time)) {
@@ -318,9 +320,9 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 			continue;
 		}
 		answer = event->observed
-				 ? jp_stack_guess(evidence, event, method,
-						  (struct jp_truth_guess){.ip = ip},
-						  compare_with_truth, (void *)event, truth)
+				 ? jp_stack_guess_best_fit(evidence, event, method,
+							   (struct jp_truth_guess){.ip = ip},
+							   compare_with_truth, (void *)event, truth)
 				 : jp_truth_stack_at(evidence->truth, event->pid, event->tid,
 						     event->time, evidence->info.slack, ip, sp,
 						     method, truth);
@@ -330,7 +332,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 				jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 			stacks->counts.unjudged += !noted;
 			noted = true;
-			failed = inform_listener(
+			failed = report_to_listener(
 				stacks, event,
 				&(struct jp_decision){.method = method, .verdict = JP_UNJUDGED});
 			if (failed)

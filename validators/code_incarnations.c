@@ -9,26 +9,26 @@
 #include "harness/base/search.h"
 
 /* Returns @time minus @slack, but not less than 0. Returns UINT64_MAX unchanged. */
-static uint64_t subtract_range(uint64_t time, uint64_t slack)
+static uint64_t subtract_from_time(uint64_t time, uint64_t slack)
 {
 	return time == UINT64_MAX ? time : time - jp_min(time, slack);
 }
 
-size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,
-			    uint64_t start)
+size_t jp_incarnations_find_from(const struct jp_incarnations *incarnations, uint32_t pid,
+				 uint64_t start)
 {
 	const struct jp_incarnation *list = incarnations->incarnations;
 	size_t i;
 
-	start = subtract_range(start, incarnations->largest);
+	start = subtract_from_time(start, incarnations->largest);
 	jp_search(i, incarnations->count,
 		  list[i].code->pid < pid ||
 			  (list[i].code->pid == pid && list[i].code->addr < start));
 	return i;
 }
 
-struct jp_incarnation *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
-					  uint64_t ip, uint64_t time)
+struct jp_incarnation *jp_incarnations_find_at(const struct jp_incarnations *incarnations,
+					       uint32_t pid, uint64_t ip, uint64_t time)
 {
 	const struct jp_truth *truth = incarnations->evidence->truth;
 	const struct jp_truth_code *code = jp_truth_code_at(truth, pid, ip, time);
@@ -44,7 +44,7 @@ static struct jp_incarnation *find_incarnation(const struct jp_incarnations *inc
 {
 	uint64_t slack = incarnations->evidence->info.slack;
 	struct jp_incarnation *found = NULL;
-	for (size_t i = jp_incarnations_from(incarnations, load->pid, load->addr);
+	for (size_t i = jp_incarnations_find_from(incarnations, load->pid, load->addr);
 	     i < incarnations->count; i++) {
 		struct jp_incarnation *incarnation = &incarnations->incarnations[i];
 		const struct jp_truth_code *code = incarnation->code;
@@ -54,7 +54,7 @@ static struct jp_incarnation *find_incarnation(const struct jp_incarnations *inc
 
 		if (code->addr == load->addr && code->size == load->size &&
 		    strcmp(code->name, load->name) == 0 &&
-		    (!found || load->time >= subtract_range(code->loaded, slack)))
+		    (!found || load->time >= subtract_from_time(code->loaded, slack)))
 			found = incarnation;
 	}
 	return found;
@@ -133,7 +133,7 @@ static void add_stray(struct jp_incarnations *incarnations, const struct jp_code
  * before the fork. */
 static void inherit_publication(struct jp_incarnations *incarnations, const struct jp_event *start)
 {
-	for (size_t i = jp_incarnations_from(incarnations, start->pid, 0);
+	for (size_t i = jp_incarnations_find_from(incarnations, start->pid, 0);
 	     i < incarnations->count && incarnations->incarnations[i].code->pid == start->pid;
 	     i++) {
 		struct jp_incarnation *incarnation = &incarnations->incarnations[i];
@@ -142,8 +142,8 @@ static void inherit_publication(struct jp_incarnations *incarnations, const stru
 		if (incarnation->published != UINT64_MAX ||
 		    incarnation->code->loaded != start->before)
 			continue;
-		from = jp_incarnations_at(incarnations, start->task.ppid, incarnation->code->addr,
-					  start->before);
+		from = jp_incarnations_find_at(incarnations, start->task.ppid,
+					       incarnation->code->addr, start->before);
 		if (!from || from->published > start->after ||
 		    from->code->id != incarnation->code->id)
 			continue;
@@ -171,8 +171,8 @@ static void delay_until_executable(const struct jp_incarnations *incarnations,
 			jp_max(incarnation->begin, first + incarnations->evidence->info.slack);
 }
 
-int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *loads,
-		       struct jp_incarnations *incarnations)
+int jp_incarnations_collect(const struct jp_view *view, const struct jp_code_loads *loads,
+			    struct jp_incarnations *incarnations)
 {
 	const struct jp_evidence *evidence = view->evidence;
 	const struct jp_truth *truth = evidence->truth;
@@ -192,7 +192,7 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 			.code = code,
 			.published = UINT64_MAX,
 			.begin = jp_max(code->ready + info->slack, info->sampling),
-			.end = jp_min(subtract_range(code->ending, info->slack), info->stopped),
+			.end = jp_min(subtract_from_time(code->ending, info->slack), info->stopped),
 		};
 		delay_until_executable(incarnations, view->truth, incarnation);
 		incarnations->largest = jp_max(incarnations->largest, code->size);
@@ -224,7 +224,7 @@ void jp_incarnations_free(struct jp_incarnations *incarnations)
 	memset(incarnations, 0, sizeof(*incarnations));
 }
 
-void jp_incarnations_uncover(struct jp_incarnations *incarnations)
+void jp_incarnations_reset_covered(struct jp_incarnations *incarnations)
 {
 	for (size_t i = 0; i < incarnations->count; i++) {
 		incarnations->incarnations[i].hider = (struct jp_hider){0};
@@ -232,7 +232,7 @@ void jp_incarnations_uncover(struct jp_incarnations *incarnations)
 	}
 }
 
-/* Returns the cause why @map covers @code; causes: see jp_incarnations_cover(). */
+/* Returns the cause why @map covers @code; causes: see jp_incarnations_mark_covered(). */
 static const char *find_cause(const struct jp_evidence *evidence, const struct jp_event *map,
 			      const struct jp_truth_code *code)
 {
@@ -265,14 +265,14 @@ static const char *find_cause(const struct jp_evidence *evidence, const struct j
 	return cause;
 }
 
-void jp_incarnations_cover(struct jp_incarnations *incarnations, const struct jp_event *map,
-			   const char *name)
+void jp_incarnations_mark_covered(struct jp_incarnations *incarnations, const struct jp_event *map,
+				  const char *name)
 {
 	uint64_t start = map->map.addr, end = start + map->map.len;
 
 	if (map->kernel_map || end <= start)
 		return;
-	for (size_t i = jp_incarnations_from(incarnations, map->pid, start);
+	for (size_t i = jp_incarnations_find_from(incarnations, map->pid, start);
 	     i < incarnations->count; i++) {
 		struct jp_incarnation *incarnation = &incarnations->incarnations[i];
 		const struct jp_truth_code *code = incarnation->code;

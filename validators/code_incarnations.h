@@ -10,7 +10,7 @@
 struct jp_hider {
 	uint64_t time, start, end, at;
 	const char *name;  /* as recorded; valid as long as the replay */
-	const char *cause; /* why the kernel wrote it: jp_incarnations_cover() */
+	const char *cause; /* why the kernel wrote it: jp_incarnations_mark_covered() */
 };
 
 /* One function at one address, from its load or move to its unload or next move. */
@@ -39,26 +39,27 @@ struct jp_incarnations {
 };
 
 /* Fills @incarnations from the truth and @loads. Returns 0 or -ENOMEM. */
-int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *loads,
-		       struct jp_incarnations *incarnations);
+int jp_incarnations_collect(const struct jp_view *view, const struct jp_code_loads *loads,
+			    struct jp_incarnations *incarnations);
 void jp_incarnations_free(struct jp_incarnations *incarnations);
-/* Resets the effects of all jp_incarnations_cover() calls, before another pass over the records. */
-void jp_incarnations_uncover(struct jp_incarnations *incarnations);
+/* Resets the effects of all jp_incarnations_mark_covered() calls, before another pass over the
+ * records. */
+void jp_incarnations_reset_covered(struct jp_incarnations *incarnations);
 /* Returns the incarnation that contained address @ip of process @pid at @time, or NULL. */
-struct jp_incarnation *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
-					  uint64_t ip, uint64_t time);
+struct jp_incarnation *jp_incarnations_find_at(const struct jp_incarnations *incarnations,
+					       uint32_t pid, uint64_t ip, uint64_t time);
 /* Returns whether another process has a function called @name and @pid has only functions with
  * other names. */
 bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint32_t pid,
 			       const char *name);
 /* Returns the index of the first incarnation of @pid that may contain addresses from @start on. The
  * further incarnations of @pid follow in address order. */
-size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,
-			    uint64_t start);
+size_t jp_incarnations_find_from(const struct jp_incarnations *incarnations, uint32_t pid,
+				 uint64_t start);
 /* Marks code as covered by mapping record @map, which leads to no injected file: all code in its
  * range that was published before and still exists. @name must outlive the incarnations. Causes:
  * "coalesced": the operation changed other memory, and the kernel reported the merged mapping;
  * "remapped" and "reprotected": it changed this memory; "snapshot": read from /proc; "no-act": the
  * truth has no such operation. */
-void jp_incarnations_cover(struct jp_incarnations *incarnations, const struct jp_event *map,
-			   const char *name);
+void jp_incarnations_mark_covered(struct jp_incarnations *incarnations, const struct jp_event *map,
+				  const char *name);

@@ -33,7 +33,7 @@ static const char *find_time_cause(const struct jp_incarnations *incarnations,
 {
 	const struct jp_truth_code *own = name->incarnation->code;
 
-	for (size_t i = jp_incarnations_from(incarnations, own->pid, name->ip);
+	for (size_t i = jp_incarnations_find_from(incarnations, own->pid, name->ip);
 	     i < incarnations->count; i++) {
 		const struct jp_truth_code *code = incarnations->incarnations[i].code;
 
@@ -58,8 +58,8 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 	if (name->found && jp_incarnations_has_other(naming->incarnations,
 						     name->incarnation->code->pid, name->found))
 		return "wrong-owner";
-	if (!name->mapping &&
-	    jp_evidence_is_older(naming->view->evidence, name->incarnation->code->pid, time))
+	if (!name->mapping && jp_evidence_is_process_older(naming->view->evidence,
+							   name->incarnation->code->pid, time))
 		return "not-watched";
 	if (!name->mapping)
 		return jp_name_how_text[name->how];

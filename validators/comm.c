@@ -34,8 +34,8 @@ struct comm {
 
 /* Returns whether thread @tid may have had the name @text at @time: its name at that time or,
  * within the bracket of a change, the previous name. Stores the later name in *@name. */
-static bool had_name(const struct comm *comm, uint32_t tid, uint64_t time, const char *text,
-		     const struct jp_task_name **name)
+static bool may_have_had_name(const struct comm *comm, uint32_t tid, uint64_t time,
+			      const char *text, const struct jp_task_name **name)
 {
 	const uint64_t slack = comm->view->evidence->info.slack;
 	const struct jp_task_name *at = jp_tasks_name(&comm->tasks, tid, time + slack);
@@ -93,10 +93,10 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 	bool synthesized = event->time < (info->first_enabled ?: 1);
 	const struct jp_task_name *name;
 	const char *cause;
-	bool right = had_name(comm, event->tid,
-			      synthesized ? info->sampling
-					  : jp_gate_reported_time(comm->view->evidence, event),
-			      event->comm.name, &name);
+	bool right = may_have_had_name(
+		comm, event->tid,
+		synthesized ? info->sampling : jp_gate_reported_time(comm->view->evidence, event),
+		event->comm.name, &name);
 
 	for (const struct jp_task_name *at = name;
 	     at && synthesized && !right && at > comm->tasks.names && at[-1].tid == event->tid;
@@ -148,16 +148,16 @@ static int judge_sample(struct comm *comm, const struct jp_event *event)
 		known->wrong = false;
 		comm->threads++;
 	}
-	if (known->wrong || had_name(comm, event->tid, event->time, known->text, &name))
+	if (known->wrong || may_have_had_name(comm, event->tid, event->time, known->text, &name))
 		return 0;
 	/* An exec enables events before it sets the name (begin_new_exec() in fs/exec.c). */
 	if (is_launcher(name, known->text) && event->time <= name->after + slack)
 		return 0;
 	known->wrong = true;
 	comm->wrong_threads++;
-	control =
-		name ? jp_left_out_exec(comm->view->evidence, name->pid, name->before, name->after)
-		     : NULL;
+	control = name ? jp_control_without_exec(comm->view->evidence, name->pid, name->before,
+						 name->after)
+		       : NULL;
 	return jp_findings_count_failure(&comm->view->findings, "comm.threads",
 					 control ? control->name : "other-text",
 					 "thread %u/%u, sampled at %" PRIu64

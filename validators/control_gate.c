@@ -67,7 +67,7 @@ static bool omits_mapping(struct jp_left_out *what, uint64_t time)
 
 	if (!process || is_gate(evidence, "sideband"))
 		return false;
-	snapshot = jp_evidence_announced(evidence, process);
+	snapshot = jp_evidence_find_snapshot_at_announcement(evidence, process);
 	if (what->act && !was_disabled(evidence, what->act))
 		return false;
 	if (what->act && snapshot && what->act->before > snapshot->after)
@@ -100,7 +100,8 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 
 	for (size_t i = 0; i < intervals->nr_processes && !failed; i++) {
 		const struct jp_announced *process = &intervals->processes[i];
-		const struct jp_snapshot *snapshot = jp_evidence_announced(evidence, process);
+		const struct jp_snapshot *snapshot =
+			jp_evidence_find_snapshot_at_announcement(evidence, process);
 		struct jp_event comm = {.type = JP_EVENT_COMM,
 					.pid = process->pid,
 					.tid = process->pid,
@@ -109,7 +110,7 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 		if (!snapshot)
 			continue;
 		comm.time = snapshot->before;
-		failed = jp_extras_add(extras, &comm);
+		failed = jp_extras_add_event(extras, &comm);
 		for (size_t j = 0; j < snapshot->count && !failed; j++)
 			if (snapshot->maps[j].prot & JP_PROT_EXEC)
 				failed = jp_extras_add_map(extras, snapshot, &snapshot->maps[j]);

@@ -8,8 +8,8 @@
 #include "harness/model/evidence/control.h"
 
 /* Returns whether the capture used @policy and @policy skips @map. */
-static bool skips(const struct jp_evidence *evidence, enum jp_synth policy,
-		  const struct jp_procmap *map)
+static bool is_skipped_by_policy(const struct jp_evidence *evidence, enum jp_synth policy,
+				 const struct jp_procmap *map)
 {
 	return map->prot & JP_PROT_EXEC &&
 	       strcmp(evidence->info.policy, jp_synth_text(policy)) == 0 &&
@@ -38,7 +38,7 @@ static bool omits_mapping(struct jp_left_out *what, enum jp_synth policy)
 		for (size_t j = 0; j < snapshot->count; j++) {
 			what->map = &snapshot->maps[j];
 			if (what->ip >= what->map->start && what->ip < what->map->end &&
-			    skips(evidence, policy, what->map))
+			    is_skipped_by_policy(evidence, policy, what->map))
 				return true;
 		}
 	}
@@ -65,7 +65,7 @@ static int add_back(const struct jp_evidence *evidence, enum jp_synth policy,
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
 
 		for (size_t j = 0; !failed && j < snapshot->count; j++)
-			if (skips(evidence, policy, &snapshot->maps[j]))
+			if (is_skipped_by_policy(evidence, policy, &snapshot->maps[j]))
 				failed = jp_extras_add_map(extras, snapshot, &snapshot->maps[j]);
 	}
 	return failed;

@@ -10,7 +10,7 @@
 
 /* Returns whether @act happened between the start of its process's first snapshot and the time at
  * which the process's events were enabled. */
-static bool in_window(const struct jp_evidence *evidence, const struct jp_event *act)
+static bool happened_before_enabling(const struct jp_evidence *evidence, const struct jp_event *act)
 {
 	const struct jp_snapshot *snapshot = jp_snapshots_find(&evidence->snapshots, act->pid);
 
@@ -31,7 +31,8 @@ static bool omits_mapping(struct jp_left_out *what, uint64_t time)
 
 	/* A snapshot may contain the result of an operation that happened while it was read. */
 	return what->act && !jp_evidence_gated(what->evidence) && makes_executable(what->act) &&
-	       in_window(what->evidence, what->act) && !jp_snapshot_executable(snapshot, what->ip);
+	       happened_before_enabling(what->evidence, what->act) &&
+	       !jp_snapshot_executable(snapshot, what->ip);
 }
 
 static void describe(const struct jp_left_out *what, char *text, size_t size)
@@ -75,7 +76,7 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 		struct jp_event event = {.type = JP_EVENT_MAP, .time = act->after};
 		const struct jp_mapping *map;
 
-		if (!makes_executable(act) || !in_window(evidence, act))
+		if (!makes_executable(act) || !happened_before_enabling(evidence, act))
 			continue;
 		map = jp_replay_find(replay, act->pid,
 				     act->type == JP_EVENT_REMAP ? act->map.to : act->map.addr);
@@ -87,7 +88,7 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 		event.map.pgoff = map->pgoff;
 		event.map.prot = map->prot;
 		event.map.name = map->name;
-		failed = jp_extras_add(extras, &event);
+		failed = jp_extras_add_event(extras, &event);
 	}
 	jp_replay_free(replay);
 	return failed;

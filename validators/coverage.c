@@ -20,8 +20,8 @@ static bool have_same_name(const struct jp_mapping *truth, const struct jp_mappi
 					strcmp(known->name + length, " (deleted)") == 0);
 }
 
-bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mapping *known,
-			   uint64_t addr)
+bool jp_coverage_is_same_mapping(const struct jp_mapping *truth, const struct jp_mapping *known,
+				 uint64_t addr)
 {
 	/* Before v6.6 the kernel named only the whole heap [heap], and a part of it //anon. */
 	if (truth->backing == JP_BACKING_HEAP && known->backing == JP_BACKING_ANON)
@@ -62,8 +62,8 @@ int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans,
 	return 0;
 }
 
-const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint32_t pid,
-					uint64_t addr, uint64_t time)
+const struct jp_span *jp_coverage_find_ended(const struct jp_coverage *coverage, uint32_t pid,
+					     uint64_t addr, uint64_t time)
 {
 	struct jp_box box = {addr, addr + 1, 0, time};
 	const struct jp_span *span, *last = NULL;

@@ -34,14 +34,14 @@ struct jp_coverage {
 /* Returns whether both mappings have the same backing at @addr, and the same name and offset if
  * that kind of backing has a name and an offset. The truth has no inodes: only offsets distinguish
  * two memfds of one name. */
-bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mapping *known,
-			   uint64_t addr);
+bool jp_coverage_is_same_mapping(const struct jp_mapping *truth, const struct jp_mapping *known,
+				 uint64_t addr);
 /* Stores in @coverage->found the spans of @pid that overlap @box, in their order in @spans. Returns
  * 0 or -ENOMEM. */
 int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans, uint32_t pid,
 		     const struct jp_box *box);
 /* Returns the truth's last mapping of @addr in @pid that ended before @time, or NULL. */
-const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint32_t pid,
-					uint64_t addr, uint64_t time);
+const struct jp_span *jp_coverage_find_ended(const struct jp_coverage *coverage, uint32_t pid,
+					     uint64_t addr, uint64_t time);
 /* Judges the mapping in which a sample lies. Returns 0 or -ENOMEM. */
 int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *event);

@@ -14,13 +14,13 @@ struct covered {
 	uint64_t start, end, until;
 };
 
-static bool is_covered_equally(const void *one, const void *next)
+static bool is_covered_until_same_time(const void *one, const void *next)
 {
 	return ((const struct covered *)one)->until == ((const struct covered *)next)->until;
 }
 
 static const struct jp_range_kind by_address = {.size = sizeof(struct covered),
-						.same = is_covered_equally};
+						.same = is_covered_until_same_time};
 
 static int add_gap(struct jp_gaps *gaps, uint32_t pid, const struct jp_box *box)
 {
@@ -90,7 +90,7 @@ static int add_process(struct jp_gaps *gaps, const struct jp_spans *spans, size_
 	return failed;
 }
 
-int jp_gaps_of(const struct jp_spans *spans, uint64_t slack, struct jp_gaps *gaps)
+int jp_gaps_compute(const struct jp_spans *spans, uint64_t slack, struct jp_gaps *gaps)
 {
 	int failed = 0;
 

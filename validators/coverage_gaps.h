@@ -13,7 +13,7 @@ struct jp_gaps {
 
 /* Computes the gaps of @spans. Each span begins @slack ns before its open_before. Returns 0 or
  * -ENOMEM; free @gaps in both cases. */
-int jp_gaps_of(const struct jp_spans *spans, uint64_t slack, struct jp_gaps *gaps);
+int jp_gaps_compute(const struct jp_spans *spans, uint64_t slack, struct jp_gaps *gaps);
 /* Returns the first address of [@start, @end) in no span of @pid at @time, or @end. @pid must have
  * spans. */
 uint64_t jp_gaps_first(const struct jp_gaps *gaps, uint32_t pid, uint64_t start, uint64_t end,

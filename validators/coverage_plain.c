@@ -102,7 +102,7 @@ static int index_all(struct jp_plains *plains)
 	return failed;
 }
 
-int jp_plains_of(const struct jp_truth *truth, struct jp_plains *plains)
+int jp_plains_collect(const struct jp_truth *truth, struct jp_plains *plains)
 {
 	struct jp_map processes = {0}; /* pid -> struct later_acts */
 	struct later_acts *next;

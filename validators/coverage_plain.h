@@ -19,5 +19,5 @@ struct jp_plains {
 
 /* Stores in @plains all memory that @truth mapped without PROT_EXEC. Returns 0 or -ENOMEM; free
  * @plains in both cases. */
-int jp_plains_of(const struct jp_truth *truth, struct jp_plains *plains);
+int jp_plains_collect(const struct jp_truth *truth, struct jp_plains *plains);
 void jp_plains_free(struct jp_plains *plains);

@@ -19,7 +19,7 @@ static const struct jp_span *find_span(const struct jp_coverage *coverage, uint3
 		if (!last || span > last)
 			last = span;
 		if ((!identical || span < identical) && known &&
-		    jp_coverage_identical(&span->mapping, known, ip))
+		    jp_coverage_is_same_mapping(&span->mapping, known, ip))
 			identical = span;
 	}
 	return identical ?: last;
@@ -37,8 +37,8 @@ static int report_stray(struct jp_coverage *coverage, const struct jp_event *eve
 
 /* Returns whether the thread was in the kernel for a page fault at @ip: samples of the kernel's
  * fault handler have the thread's user registers. */
-static bool is_waiting(const struct jp_coverage *coverage, const struct jp_event *event,
-		       uint64_t ip)
+static bool is_in_page_fault(const struct jp_coverage *coverage, const struct jp_event *event,
+			     uint64_t ip)
 {
 	const struct jp_truth *truth = coverage->evidence->truth;
 	uint64_t slack = coverage->evidence->info.slack;
@@ -73,7 +73,8 @@ static bool has_protect_at(const struct jp_truth *truth, uint32_t pid, uint64_t 
 static const char *find_unmapped_cause(struct jp_coverage *coverage, const struct jp_event *event,
 				       uint64_t ip)
 {
-	const struct jp_span *closed = jp_coverage_ended(coverage, event->pid, ip, event->time);
+	const struct jp_span *closed =
+		jp_coverage_find_ended(coverage, event->pid, ip, event->time);
 	bool was_closed = closed && has_protect_at(coverage->evidence->truth, event->pid,
 						   closed->close_before);
 	struct jp_closed_sample *sample;
@@ -115,7 +116,7 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 		return report_stray(coverage, event, ip, "no-code",
 				    "in emitted code's memory, where the truth has no function");
 	}
-	if (!span && is_waiting(coverage, event, ip))
+	if (!span && is_in_page_fault(coverage, event, ip))
 		return 0;
 	coverage->samples++;
 	if (!span) {
@@ -125,7 +126,8 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 					     "in a function for which the truth has no mapping");
 	}
 	/* If @known differs, judge_piece() in mapping_coverage.c reports the mapping. */
-	if (known && known->prot & JP_PROT_EXEC && jp_coverage_identical(&span->mapping, known, ip))
+	if (known && known->prot & JP_PROT_EXEC &&
+	    jp_coverage_is_same_mapping(&span->mapping, known, ip))
 		coverage->samples_known++;
 	return 0;
 }

@@ -67,7 +67,7 @@ static const char *find_extra_cause(const struct equal *equal, const struct jp_e
 
 	if (!last || known->since > last->close_after + equal->evidence->info.slack)
 		return "invented";
-	control = jp_left_out_exec(equal->evidence, last->pid, last->close_before, time);
+	control = jp_control_without_exec(equal->evidence, last->pid, last->close_before, time);
 	if (control)
 		return control->name;
 	switch (last->closed_by) {
@@ -90,8 +90,8 @@ static const char *find_extra_cause(const struct equal *equal, const struct jp_e
  * operation that caused it, because cases bound it by the number of operations. Without an
  * operation it counts once for each piece, once for a process without any mapping in the capture,
  * or once for each record. Returns 0 or -ENOMEM. */
-static int mark_listed(struct equal *equal, uint32_t pid,
-		       const struct mapping_difference *different, bool *first)
+static int mark_difference_counted(struct equal *equal, uint32_t pid,
+				   const struct mapping_difference *different, bool *first)
 {
 	const struct jp_executable *truth = different->truth, *last = different->last;
 	const bool extra = !truth && last && strcmp(different->cause, "invented") != 0;
@@ -132,7 +132,7 @@ static int report(struct equal *equal, const struct jp_mapping_point *point,
 	const struct jp_procmap *line = truth ? equal->truth.memories[truth->memory].line : NULL;
 	char there[128] = "nothing", held[128] = "nothing";
 	bool first;
-	int failed = mark_listed(equal, point->pid, different, &first);
+	int failed = mark_difference_counted(equal, point->pid, different, &first);
 
 	if (failed || !first)
 		return failed;
@@ -154,7 +154,8 @@ static int report(struct equal *equal, const struct jp_mapping_point *point,
 		point->pid, different->start, different->end, point->time, there, held);
 }
 
-static bool surely_exists(const struct equal *equal, const struct jp_executable *one, uint64_t time)
+static bool certainly_exists(const struct equal *equal, const struct jp_executable *one,
+			     uint64_t time)
 {
 	const uint64_t slack = equal->evidence->info.slack;
 
@@ -223,15 +224,15 @@ static int judge_removed(struct equal *equal, const struct jp_mapping_point *poi
 
 	equal->removed += different->end - different->start;
 	if (memory->act || !memory->line || *memory->line->name != '/' ||
-	    jp_evidence_is_older(equal->evidence, point->pid, point->time))
+	    jp_evidence_is_process_older(equal->evidence, point->pid, point->time))
 		return 0;
 	return report(equal, point, different, &equal->removed_files);
 }
 
 /* Judges a piece of a mapping that a profiler's stream contains. A stream record that is older than
  * the truth's mapping describes another mapping. Its time 0 means the start of the capture. */
-static int judge_stated(struct equal *equal, const struct jp_mapping_point *point,
-			struct mapping_difference *stated)
+static int judge_recorded_piece(struct equal *equal, const struct jp_mapping_point *point,
+				struct mapping_difference *stated)
 {
 	const uint64_t since = stated->known->since ?: equal->evidence->watched.started;
 	bool is_untrue = stated->cause && strcmp(stated->cause, "invented") == 0;
@@ -260,7 +261,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 		if (equal->now[i]->end <= start)
 			continue;
 		possible = true;
-		if (surely_exists(equal, equal->now[i], point->time))
+		if (certainly_exists(equal, equal->now[i], point->time))
 			truth = equal->now[i];
 	}
 	if (known && !(known->prot & JP_PROT_EXEC))
@@ -291,14 +292,14 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 			different.last = find_last(equal, known->pid, start, point->time);
 		different.cause = find_extra_cause(equal, different.last, known, point->time);
 		if (equal->evidence->declared.observed)
-			return judge_stated(equal, point, &different);
+			return judge_recorded_piece(equal, point, &different);
 		return report(equal, point, &different, &equal->extra);
 	}
 	if (known)
 		different.cause = jp_mapping_differs(&equal->truth.memories[truth->memory], truth,
 						     known, start);
 	if (equal->evidence->declared.observed)
-		return known ? judge_stated(equal, point, &different) : 0;
+		return known ? judge_recorded_piece(equal, point, &different) : 0;
 	if (known && !different.cause) {
 		equal->equal += end - start;
 		return 0;

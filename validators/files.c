@@ -110,8 +110,8 @@ static int compare_path(const char *path, const char *name, size_t length)
 
 /* Returns whether @known maps one of @files that was no longer mapped at @time. @length: bytes of
  * its name without DELETED. */
-static bool is_earlier_file(const struct process_files *files, const struct jp_mapping *known,
-			    size_t length, uint64_t time)
+static bool is_earlier_mapped_file(const struct process_files *files,
+				   const struct jp_mapping *known, size_t length, uint64_t time)
 {
 	const struct jp_truth_file *list = files->list;
 	size_t i;
@@ -136,9 +136,9 @@ static const char *find_identity_cause(struct jp_files *files, const struct jp_t
 	    (!all->count && list_files(files->evidence->truth, file->pid, compare_by_path, all)))
 		return NULL;
 	/* @known is the program from before the last exec, usually the parent's. */
-	if (is_earlier_file(all, known, length, file->from) ||
+	if (is_earlier_mapped_file(all, known, length, file->from) ||
 	    (length >= end && !strcmp(known->name + length - end, DELETED) &&
-	     is_earlier_file(all, known, length - end, file->from)))
+	     is_earlier_mapped_file(all, known, length - end, file->from)))
 		return "earlier-program";
 	return difference;
 }
@@ -223,8 +223,9 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 	uint64_t from, to;
 	int failed = 0;
 
-	for (size_t at = 0; !failed && jp_evidence_known_window(evidence, file->pid, file->from,
-								file->from, &at, &from, &to);) {
+	for (size_t at = 0;
+	     !failed && jp_evidence_next_known_window(evidence, file->pid, file->from, file->from,
+						      &at, &from, &to);) {
 		to = jp_min(to, end);
 		if (from < to)
 			failed = judge_window(files, file, from, to);

@@ -83,7 +83,7 @@ enum jp_verdict jp_frame_verdict(uint64_t *seen, uint32_t nr_seen, const uint64_
 	return unnamed && (one == JP_WRONG || one == JP_EXTRA) ? JP_HOLE : one;
 }
 
-bool jp_frame_all_named(const struct jp_truth *truth)
+bool jp_frame_has_all_code_named(const struct jp_truth *truth)
 {
 	for (size_t i = 0; i < truth->nr_codes; i++)
 		if (truth->codes[i].in_file)

@@ -29,5 +29,5 @@ void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 enum jp_verdict jp_frame_verdict(uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole);
 /* Returns whether all emitted code in memory has a name. Code in a file may lack a name. */
-bool jp_frame_all_named(const struct jp_truth *truth);
+bool jp_frame_has_all_code_named(const struct jp_truth *truth);
 void jp_frame_names_free(struct jp_frame_names *names);

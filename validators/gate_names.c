@@ -31,7 +31,8 @@ static const struct jp_announced *find_announced(const struct jp_evidence *evide
 		return NULL;
 	for (size_t i = 0; i < intervals->nr_processes; i++) {
 		const struct jp_announced *one = &intervals->processes[i];
-		const struct jp_snapshot *snapshot = jp_evidence_announced(evidence, one);
+		const struct jp_snapshot *snapshot =
+			jp_evidence_find_snapshot_at_announcement(evidence, one);
 
 		if (one->pid == event->pid && snapshot &&
 		    (event->time == snapshot->before ||
@@ -46,7 +47,7 @@ const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
 {
 	const struct jp_announced *process = find_announced(evidence, event);
 
-	return process ? jp_evidence_announced(evidence, process) : NULL;
+	return process ? jp_evidence_find_snapshot_at_announcement(evidence, process) : NULL;
 }
 
 uint64_t jp_gate_reported_time(const struct jp_evidence *evidence, const struct jp_event *event)
@@ -66,7 +67,7 @@ static bool is_known_mapping(struct jp_replay *spaces, uint32_t pid, const struc
 	       known->min == map->min && (!map->ino || known->pgoff == map->offset);
 }
 
-static bool begins_anew(const struct gate_names *gate, const struct jp_snapshot *snapshot)
+static bool has_no_known_mapping(const struct gate_names *gate, const struct jp_snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->count; i++)
 		/* [vsyscall] has no record. */
@@ -85,11 +86,12 @@ static int advance_to(struct jp_view *view, uint64_t time)
 
 	for (; gate->passed < intervals->nr_processes; gate->passed++) {
 		const struct jp_announced *process = &intervals->processes[gate->passed];
-		const struct jp_snapshot *snapshot = jp_evidence_announced(view->evidence, process);
+		const struct jp_snapshot *snapshot =
+			jp_evidence_find_snapshot_at_announcement(view->evidence, process);
 
 		if (jp_intervals_date(intervals, process, view->evidence->info.enabled) > time)
 			break;
-		gate->anew[gate->passed] = snapshot && begins_anew(gate, snapshot);
+		gate->anew[gate->passed] = snapshot && has_no_known_mapping(gate, snapshot);
 	}
 	return 0;
 }
@@ -119,7 +121,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 /* Returns the latest time at which the gate can have read the name of @process: the time of its
  * next action. */
-static uint64_t latest_reading(const struct jp_intervals *intervals, size_t process)
+static uint64_t get_latest_reading_time(const struct jp_intervals *intervals, size_t process)
 {
 	uint64_t until = process + 1 < intervals->nr_processes
 				 ? intervals->processes[process + 1].asked
@@ -137,7 +139,7 @@ static bool had_listed_name(const struct gate_names *gate, size_t process)
 	const struct jp_evidence *evidence = gate->view->evidence;
 	const struct jp_announced *one = &evidence->intervals.processes[process];
 	const uint64_t slack = evidence->info.slack;
-	const uint64_t until = latest_reading(&evidence->intervals, process);
+	const uint64_t until = get_latest_reading_time(&evidence->intervals, process);
 	const struct jp_task_name *name =
 		jp_tasks_name(&gate->tasks, one->pid, until == UINT64_MAX ? until : until + slack);
 

@@ -52,7 +52,7 @@ static struct process *find_process(struct gated *gated, uint32_t pid, uint64_t 
 }
 
 /* Returns whether @known may be the file of @map. A record with a build id has no inode. */
-static bool may_be_file_of(const struct jp_mapping *known, const struct jp_procmap *map)
+static bool may_be_same_file(const struct jp_mapping *known, const struct jp_procmap *map)
 {
 	return known->build_id ||
 	       (known->ino == map->ino && known->maj == map->maj && known->min == map->min);
@@ -66,18 +66,18 @@ static bool has_mapping(struct gated *gated, uint32_t pid, const struct jp_procm
 	const struct jp_mapping *known = jp_replay_find(gated->view->spaces, pid, map->start);
 
 	return known && (known->prot & JP_PROT_EXEC) && known->start == map->start &&
-	       known->end >= map->end && known->end <= loaded_end && may_be_file_of(known, map) &&
+	       known->end >= map->end && known->end <= loaded_end && may_be_same_file(known, map) &&
 	       (!map->ino || known->pgoff == map->offset) &&
 	       known->backing == jp_mapping_backing(map->name) &&
 	       (!map->ino || jp_mapping_same_name(known->name, map->name));
 }
 
 /* Judges the mappings and the name that the process had when its interval began. */
-static int judge_older(struct gated *gated, const struct jp_interval *interval)
+static int judge_memory_before_interval(struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_evidence *evidence = gated->evidence;
-	const struct jp_snapshot *snapshot =
-		jp_evidence_announced(evidence, &evidence->intervals.processes[interval->process]);
+	const struct jp_snapshot *snapshot = jp_evidence_find_snapshot_at_announcement(
+		evidence, &evidence->intervals.processes[interval->process]);
 	const struct jp_control *unnamed;
 	char why[256];
 	int failed = 0;
@@ -106,7 +106,7 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 	}
 	if (failed || *jp_replay_comm(gated->view->spaces, interval->pid))
 		return failed;
-	unnamed = jp_left_out_thread(evidence, interval->pid);
+	unnamed = jp_control_without_thread(evidence, interval->pid);
 	return jp_findings_count_failure(
 		gated->findings, "gated.named", unnamed ? unnamed->name : "nothing",
 		"pid %u has no name when its interval begins", interval->pid);
@@ -114,7 +114,7 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 
 /* Counts memory that became executable during the interval: with every gate, the capture must have
  * a record of such memory. */
-static void judge_inside(struct gated *gated, const struct jp_interval *interval)
+static void judge_new_memory_in_interval(struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_truth *truth = gated->evidence->truth;
 	size_t i;
@@ -152,9 +152,9 @@ static int judge_intervals(struct gated *gated, uint64_t time)
 		if ((next == &gated->begun ? interval->enabled : interval->disabling) >= time)
 			return 0;
 		if (next == &gated->begun)
-			failed = judge_older(gated, interval);
+			failed = judge_memory_before_interval(gated, interval);
 		else
-			judge_inside(gated, interval);
+			judge_new_memory_in_interval(gated, interval);
 		++*next;
 	}
 	return failed;
@@ -341,10 +341,11 @@ static void check_consistency(struct gated *gated)
 		snprintf(findings->error, sizeof(findings->error), "no process announced itself");
 	for (size_t i = 0; i < intervals->nr_processes; i++) {
 		const struct jp_announced *process = &intervals->processes[i];
-		const char *lacks = !gated->processes[i].end ? "had no interval"
-				    : !jp_evidence_announced(gated->evidence, process)
-					    ? "has no maps"
-					    : NULL;
+		const char *lacks =
+			!gated->processes[i].end ? "had no interval"
+			: !jp_evidence_find_snapshot_at_announcement(gated->evidence, process)
+				? "has no maps"
+				: NULL;
 
 		if (lacks && !*findings->error)
 			snprintf(findings->error, sizeof(findings->error),

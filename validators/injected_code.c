@@ -33,7 +33,7 @@ struct injected_code {
 				an added record */
 };
 
-static int compare_by_captured(const void *left, const void *right)
+static int compare_by_captured_record(const void *left, const void *right)
 {
 	const struct captured *a = left, *b = right;
 
@@ -180,7 +180,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		return note_captured(state, event);
 	if (!state->sorted && state->nr_captured)
 		qsort(state->captured, state->nr_captured, sizeof(*state->captured),
-		      compare_by_captured);
+		      compare_by_captured_record);
 	state->sorted = true;
 	return judge_added(state, event);
 }

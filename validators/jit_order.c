@@ -125,7 +125,8 @@ static int judge_sample(struct jit_order_state *order, const struct jp_event *ev
 
 	if (!get_user_ip(order, event, &sample.ip))
 		return 0;
-	incarnation = jp_incarnations_at(&order->incarnations, event->pid, sample.ip, event->time);
+	incarnation =
+		jp_incarnations_find_at(&order->incarnations, event->pid, sample.ip, event->time);
 	if (!incarnation)
 		return 0;
 	if (event->time <= incarnation->code->ready + slack ||
@@ -204,12 +205,12 @@ static int begin_incarnations(struct jit_order_state *order, uint64_t time)
 }
 
 /* Judges the names of all loads in the range of @map again, because @map may have changed them. */
-static int judge_touched(struct jit_order_state *order, const struct jp_event *map)
+static int judge_loads_below_map(struct jit_order_state *order, const struct jp_event *map)
 {
 	uint64_t start = map->map.addr, end = start + map->map.len;
 	int failed = 0;
 
-	for (size_t i = jp_incarnations_from(&order->incarnations, map->pid, start);
+	for (size_t i = jp_incarnations_find_from(&order->incarnations, map->pid, start);
 	     !failed && i < order->incarnations.count; i++) {
 		struct jp_incarnation *incarnation = &order->incarnations.incarnations[i];
 
@@ -232,7 +233,7 @@ static int judge_injected(struct jit_order_state *order, const struct jp_event *
 	const struct jp_incarnations *all = &order->incarnations;
 
 	order->injected++;
-	for (size_t i = jp_incarnations_from(all, event->pid, event->map.addr); i < all->count;
+	for (size_t i = jp_incarnations_find_from(all, event->pid, event->map.addr); i < all->count;
 	     i++) {
 		const struct jp_truth_code *code = all->incarnations[i].code;
 
@@ -284,7 +285,7 @@ static int switch_to_injected(struct jit_order_state *order)
 	if (!order->view->in_injected || order->side == &order->after)
 		return 0;
 	failed = count_hidden(order);
-	jp_incarnations_uncover(&order->incarnations);
+	jp_incarnations_reset_covered(&order->incarnations);
 	order->side = &order->after;
 	order->last = true;
 	return failed;
@@ -316,11 +317,11 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		if (failed)
 			return failed;
 	} else {
-		jp_incarnations_cover(&order->incarnations, event, known->name);
+		jp_incarnations_mark_covered(&order->incarnations, event, known->name);
 		order->side->anon +=
 			event->map.prot & JP_PROT_EXEC && known->backing != JP_BACKING_FILE;
 	}
-	return order->last ? judge_touched(order, event) : 0;
+	return order->last ? judge_loads_below_map(order, event) : 0;
 }
 
 static int compare_by_begin(const void *left, const void *right, void *context)
@@ -387,7 +388,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (failed)
 		return failed;
 	if (!order->finder || !order->naming.names || !order->state || !order->by_begin ||
-	    jp_incarnations_of(view, &order->loads, &order->incarnations))
+	    jp_incarnations_collect(view, &order->loads, &order->incarnations))
 		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
 	for (size_t i = 0; i < count; i++) {
 		order->by_begin[i] = i;
@@ -501,8 +502,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	int failed = advance_to(view, UINT64_MAX) ?: count_hidden(order) ?: inform_listener(order);
 
 	if (!failed && view->asked->injected)
-		failed = jp_names_compare(&order->before.samples, &order->after.samples,
-					  &order->incarnations, order->findings, &change);
+		failed = jp_names_compare_around_inject(&order->before.samples,
+							&order->after.samples, &order->incarnations,
+							order->findings, &change);
 	if (!failed)
 		add_metrics(order, &change);
 	return failed;

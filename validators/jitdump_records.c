@@ -301,7 +301,7 @@ static int judge_absent(struct jitdump_records *state)
 		const struct jp_truth_code *code = &truth->codes[i];
 
 		if (!i || code->pid != code[-1].pid)
-			image_start = jp_last_image(truth, code->pid);
+			image_start = jp_find_last_exec(truth, code->pid);
 		if (code->by_pid != code->pid || code->in_file || code->loaded < image_start ||
 		    !jp_map_find(&state->dumps, code->pid))
 			continue;

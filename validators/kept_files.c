@@ -57,8 +57,8 @@ static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint6
 }
 
 /* Returns whether the mapping of @known, and so its file, surely existed at @time. */
-static bool surely_exists(const struct kept *kept, const struct inode_generation *known,
-			  uint64_t time)
+static bool certainly_exists(const struct kept *kept, const struct inode_generation *known,
+			     uint64_t time)
 {
 	const uint64_t slack = kept->view->evidence->info.slack;
 	const struct jp_executable *one;
@@ -117,7 +117,7 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 	wrong = synthesized ? map->map.gen != 0
 			    : has_other_generation(kept, map) ||
 				      (known->pid && known->gen != map->map.gen &&
-				       surely_exists(kept, known, map->time));
+				       certainly_exists(kept, known, map->time));
 	if (!synthesized)
 		*known =
 			(struct inode_generation){map->map.gen, map->time, map->map.addr, map->pid};

@@ -6,7 +6,7 @@
 
 /* Returns the start of the last exec of @pid, in ns, or 0. Each exec begins a new perf map and
  * jitdump. */
-static inline uint64_t jp_last_image(const struct jp_truth *truth, uint32_t pid)
+static inline uint64_t jp_find_last_exec(const struct jp_truth *truth, uint32_t pid)
 {
 	const struct jp_truth_incarnation *all = truth->incarnations;
 	size_t i;

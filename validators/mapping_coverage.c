@@ -59,7 +59,7 @@ static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *tr
 		if (span->mapping.start > start || span->mapping.end < end ||
 		    span->close_before <= from || span->open_before >= to)
 			continue;
-		if (!jp_coverage_identical(&truth->mapping, &span->mapping, start)) {
+		if (!jp_coverage_is_same_mapping(&truth->mapping, &span->mapping, start)) {
 			*other = true;
 			continue;
 		}
@@ -155,8 +155,8 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 	int failed = 0;
 
 	for (size_t at = 0;
-	     !failed && jp_evidence_known_window(evidence, truth->pid, truth->open_before,
-						 truth->open_after, &at, &from, &to);) {
+	     !failed && jp_evidence_next_known_window(evidence, truth->pid, truth->open_before,
+						      truth->open_after, &at, &from, &to);) {
 		to = jp_min(to, end == UINT64_MAX ? end : end - jp_min(end, slack));
 		if (from < to)
 			failed = judge_window(coverage, truth, from, to);
@@ -200,7 +200,7 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 	start = jp_gaps_first(&coverage->gaps, truth->pid, start, end, gone);
 	if (start == end)
 		return false;
-	truth = jp_coverage_ended(coverage, truth->pid, start, gone);
+	truth = jp_coverage_find_ended(coverage, truth->pid, start, gone);
 	/* A record that came after the end of @truth is wrong, unless it describes a later mapping.
 	 * A record from before the end is stale, even if a part of its mapping is younger. */
 	recorded_later = since > truth->close_after + slack;
@@ -248,8 +248,8 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 
 /* Returns whether @known may describe executable memory that existed before @act. If so, @known is
  * stale but not wrong. */
-static bool describes_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
-			      const struct jp_event *act)
+static bool may_describe_earlier_memory(const struct jp_coverage *coverage,
+					const struct jp_span *known, const struct jp_event *act)
 {
 	const uint64_t slack = coverage->evidence->info.slack, since = known->mapping.since;
 	const struct jp_box box = {act->map.addr, act->map.addr + act->map.len,
@@ -284,7 +284,7 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 		to = jp_min(to - (to == UINT64_MAX ? 0 : jp_min(to, slack)), end_of_window);
 		if (i < first &&
 		    jp_max(from, act->after + slack) < jp_min(to, known->close_before) &&
-		    !describes_earlier(coverage, known, act))
+		    !may_describe_earlier_memory(coverage, known, act))
 			first = i;
 	}
 	if (first == plains->count)
@@ -302,13 +302,13 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 		      "known as executable, which it never was");
 }
 
-static int judge_known(struct jp_coverage *coverage, const struct jp_span *known)
+static int judge_recorded_mapping(struct jp_coverage *coverage, const struct jp_span *known)
 {
 	uint64_t from, to;
 	int failed = 0;
 
 	for (size_t at = 0;
-	     !failed && jp_evidence_window(coverage->evidence, known->pid, &at, &from, &to);)
+	     !failed && jp_evidence_next_window(coverage->evidence, known->pid, &at, &from, &to);)
 		failed = judge_stale(coverage, known, from, to)
 				 ?: judge_invented(coverage, known, from, to);
 	return failed;
@@ -322,7 +322,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	coverage->view = view;
 	coverage->evidence = evidence;
 	coverage->findings = &view->findings;
-	return jp_plains_of(evidence->truth, &coverage->plains);
+	return jp_plains_collect(evidence->truth, &coverage->plains);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -340,9 +340,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	for (size_t i = 0; !failed && i < view->truth->count; i++)
 		failed = judge_span(coverage, &view->truth->spans[i]);
-	failed = failed ?: jp_gaps_of(view->truth, coverage->evidence->info.slack, &coverage->gaps);
+	failed = failed
+			 ?: jp_gaps_compute(view->truth, coverage->evidence->info.slack,
+					    &coverage->gaps);
 	for (size_t i = 0; !failed && i < view->known->count; i++)
-		failed = judge_known(coverage, &view->known->spans[i]);
+		failed = judge_recorded_mapping(coverage, &view->known->spans[i]);
 	if (!failed)
 		failed = jp_findings_append(findings, &coverage->by_samples);
 	if (failed)

@@ -29,8 +29,8 @@ static bool next_window(const struct jp_mapping_points *points,
 			const struct jp_truth_incarnation *image, size_t *at, uint64_t *from,
 			uint64_t *to)
 {
-	return jp_evidence_known_window(points->evidence, image->pid, image->before, image->after,
-					at, from, to);
+	return jp_evidence_next_known_window(points->evidence, image->pid, image->before,
+					     image->after, at, from, to);
 }
 
 static int find_points(struct jp_mapping_points *points, const struct jp_truth_incarnation *image)

@@ -159,7 +159,8 @@ static bool is_wanted(const struct modes *modes, enum jp_clock clock)
 }
 
 /* Returns whether the event's period contradicts the frequency that the capture states. */
-static bool is_other_period(const struct jp_capture_info *info, const struct jp_event_asked *asked)
+static bool contradicts_stated_frequency(const struct jp_capture_info *info,
+					 const struct jp_event_asked *asked)
 {
 	return (asked->clock == JP_CLOCK_CPU || asked->clock == JP_CLOCK_TASK) && asked->period &&
 	       info->frequency && asked->period != UINT64_C(1000000000) / info->frequency;
@@ -187,7 +188,7 @@ static const char *find_unrequested(const struct modes *modes, const struct jp_e
 		return "user registers";
 	if (!is_wanted(modes, asked->clock))
 		return "the clock, or the breakpoints, that the runner wanted";
-	if (is_other_period(&modes->evidence->info, asked))
+	if (contradicts_stated_frequency(&modes->evidence->info, asked))
 		return "the frequency that the capture states";
 	return watched->user_only && asked->kernel ? "user space alone" : NULL;
 }

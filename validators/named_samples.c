@@ -59,13 +59,14 @@ static int report_worse(struct jp_findings *findings, const struct jp_incarnatio
 	return jp_findings_count_failure(
 		findings, "inject.worse", causes[was->named],
 		"at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now", is->time, is->pid, is->tid,
-		is->ip, jp_incarnations_at(incarnations, is->pid, is->ip, is->time)->code->name,
+		is->ip,
+		jp_incarnations_find_at(incarnations, is->pid, is->ip, is->time)->code->name,
 		jp_named_text[is->named]);
 }
 
-int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *after,
-		     const struct jp_incarnations *incarnations, struct jp_findings *findings,
-		     struct jp_names_change *change)
+int jp_names_compare_around_inject(struct jp_named_samples *before, struct jp_named_samples *after,
+				   const struct jp_incarnations *incarnations,
+				   struct jp_findings *findings, struct jp_names_change *change)
 {
 	size_t i = 0, j = 0;
 	int failed = 0;

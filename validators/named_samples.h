@@ -39,6 +39,6 @@ struct jp_names_change {
 /* Compares the samples before and after inject, and reports inject.lost (not in both files) and
  * inject.worse. Sorts both lists. Every sample must lie in one of @incarnations. Returns 0 or
  * -ENOMEM. */
-int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *after,
-		     const struct jp_incarnations *incarnations, struct jp_findings *findings,
-		     struct jp_names_change *change);
+int jp_names_compare_around_inject(struct jp_named_samples *before, struct jp_named_samples *after,
+				   const struct jp_incarnations *incarnations,
+				   struct jp_findings *findings, struct jp_names_change *change);

@@ -91,8 +91,8 @@ static int report(struct named_stacks *stacks, const struct jp_event *event, con
 			 "to frame %u",
 			 jp_verdict_text(verdict), event->time, event->pid, event->tid,
 			 event->observed->names[0], stacks->nr_seen, stacks->nr_must,
-			 jp_stack_same(stacks->seen, stacks->nr_seen, stacks->must,
-				       stacks->nr_must));
+			 jp_stack_count_same_frames(stacks->seen, stacks->nr_seen, stacks->must,
+						    stacks->nr_must));
 	return exception ? 0 : -ENOMEM;
 }
 
@@ -197,7 +197,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		stacks->unwatched++;
 		return 0;
 	}
-	if (jp_sample_is_stackless(evidence, event)) {
+	if (jp_sample_has_no_frame(evidence, event)) {
 		stacks->stackless++;
 		return jp_stack_counts_stackless(&stacks->counts, view, event);
 	}
@@ -207,9 +207,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	stacks->counts.samples++;
 	return count_verdict(
 		stacks, event,
-		jp_stack_guess(evidence, event, evidence->declared.method,
-			       (struct jp_truth_guess){.name = event->observed->names[0]},
-			       compare_with_truth, stacks, &stacks->truth));
+		jp_stack_guess_best_fit(evidence, event, evidence->declared.method,
+					(struct jp_truth_guess){.name = event->observed->names[0]},
+					compare_with_truth, stacks, &stacks->truth));
 }
 
 /* Returns @count if its share of @n exceeds the usual share beyond chance, else 0. */
@@ -223,7 +223,7 @@ static uint64_t count_unusual_in_paths(const struct named_stacks *stacks, uint64
 {
 	return count_unusual(count,
 			     jp_max(stacks->counts.samples + stacks->counts.off_code,
-				    jp_clock_due(stacks->view->evidence)),
+				    jp_clock_count_expected_samples(stacks->view->evidence)),
 			     USUAL);
 }
 

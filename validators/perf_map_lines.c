@@ -122,7 +122,7 @@ static int note_codes(struct process_map *map, const struct jp_truth_code *codes
 static int judge_map(struct process_map *map, const struct jp_truth_code *codes, size_t count,
 		     const struct jp_perf_map *lines)
 {
-	const uint64_t begun = jp_last_image(map->all->view->evidence->truth, map->pid);
+	const uint64_t begun = jp_find_last_exec(map->all->view->evidence->truth, map->pid);
 
 	map->failed = note_codes(map, codes, count);
 	if (!map->failed)

@@ -146,7 +146,7 @@ static bool was_recordable(const struct processes *processes, const struct image
 	if (!jp_evidence_gates_records(evidence))
 		return image->of->after + slack < evidence->info.stopped &&
 		       image->of->until > evidence->info.enabled + slack;
-	for (size_t at = 0; jp_evidence_window(evidence, image->of->pid, &at, &from, &to);)
+	for (size_t at = 0; jp_evidence_next_window(evidence, image->of->pid, &at, &from, &to);)
 		if (image->of->after + slack < to && image->of->until > from + slack)
 			return true;
 	return false;
@@ -155,12 +155,12 @@ static bool was_recordable(const struct processes *processes, const struct image
 /* Returns the name of the control that left out the name, or "no-comm". */
 static const char *find_nameless_cause(const struct processes *processes, const struct image *image)
 {
-	const struct jp_control *control = jp_left_out_exec(processes->evidence, image->of->pid,
-							    image->of->before, image->of->until);
+	const struct jp_control *control = jp_control_without_exec(
+		processes->evidence, image->of->pid, image->of->before, image->of->until);
 
 	/* A thread's record from after the exec could have named the process, too, so the control
 	 * is the cause only if it left out both records. */
-	return control && control == jp_left_out_thread(processes->evidence, image->of->pid)
+	return control && control == jp_control_without_thread(processes->evidence, image->of->pid)
 		       ? control->name
 		       : "no-comm";
 }
@@ -187,8 +187,8 @@ static int judge_images(struct processes *processes)
 			unseen++;
 			failed = jp_findings_count_failure(
 				findings, "processes.unseen",
-				jp_evidence_is_older(processes->evidence, image->of->pid,
-						     image->of->before)
+				jp_evidence_is_process_older(processes->evidence, image->of->pid,
+							     image->of->before)
 					? "not-watched"
 					: "no-record",
 				"pid %u from %" PRIu64 ": the capture has nothing of it",
@@ -227,7 +227,7 @@ static int judge_threads(struct processes *processes)
 		threads += thread->samples > 0;
 		if (!thread->samples || thread->named)
 			continue;
-		why = jp_left_out_thread(processes->evidence, thread->tid);
+		why = jp_control_without_thread(processes->evidence, thread->tid);
 		if (why && why == processes->view->added_back)
 			continue;
 		nameless++;

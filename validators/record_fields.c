@@ -125,7 +125,7 @@ static const char *check_kernel_map(const struct jp_event *event)
 		       : NULL;
 }
 
-const char *jp_record_field(const struct jp_event *event, bool ours)
+const char *jp_record_check_fields(const struct jp_event *event, bool ours)
 {
 	const char *cause = check_content(event);
 
@@ -136,7 +136,7 @@ const char *jp_record_field(const struct jp_event *event, bool ours)
 	return !cause && ours ? check_end(event) : cause;
 }
 
-const char *jp_record_live_field(const struct jp_event *event)
+const char *jp_record_check_live_fields(const struct jp_event *event)
 {
 	/* A file with one event has no ids; the kernel writes all samples. */
 	if (!event->id)

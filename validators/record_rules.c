@@ -252,7 +252,7 @@ static int check_live(struct record_rules *rules, const struct jp_event *event, 
 		event->asked->cpus && (sample ? event->asked->ids : is_live(rules, event));
 	int failed;
 
-	*cause = jp_record_live_field(event)
+	*cause = jp_record_check_live_fields(event)
 			 ?: (sample ? check_dump(rules, event)
 				    : check_task(event)); /* perf_event_mmap_match() */
 	if (!*cause && event->type == JP_EVENT_MAP && !(event->map.prot & JP_PROT_EXEC) &&
@@ -287,7 +287,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (!event->asked || !event->record || event->record_type >= JP_PERF_RECORD_USER)
 		return 0;
 	rules->records++;
-	cause = check_type(event) ?: jp_record_field(event, evidence->info.first_enabled);
+	cause = check_type(event) ?: jp_record_check_fields(event, evidence->info.first_enabled);
 	if (!cause && !event->id && has_event(rules, event))
 		cause = "no-event";
 	if (!cause && is_from_kernel(event))

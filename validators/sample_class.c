@@ -130,8 +130,9 @@ static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activ
 
 /* Returns whether native code is entering or leaving the activation: @sp, if known, is not below
  * the path's first frame, or [@from, @to] reaches beyond the activation's begin or end. */
-static bool is_at_border(const struct jp_truth *truth, const struct jp_truth_activation *activation,
-			 uint64_t from, uint64_t to, bool has_user, uint64_t sp)
+static bool is_near_activation_border(const struct jp_truth *truth,
+				      const struct jp_truth_activation *activation, uint64_t from,
+				      uint64_t to, bool has_user, uint64_t sp)
 {
 	const uint64_t near = truth->version < JP_TRUTH_VERSION_CPU ? OLD_BORDER_NS : 0;
 
@@ -145,7 +146,7 @@ static bool runs_code(const struct jp_evidence *evidence,
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
 
-	for (size_t i = jp_witnessed_from(witnessed, activation->tid, from + 1);
+	for (size_t i = jp_witnessed_find_first_from(witnessed, activation->tid, from + 1);
 	     i < witnessed->count && witnessed->samples[i].tid == activation->tid &&
 	     witnessed->samples[i].time < to;
 	     i++)
@@ -160,8 +161,8 @@ static bool runs_code(const struct jp_evidence *evidence,
  * sample in emitted code between @time and that border of the activation. A sample can be far from
  * the recorded border: the thread reads the time only after the sample's interrupt, and the kernel
  * may run other tasks first. A run without a witness has no such evidence. */
-static bool may_be_at_border(const struct jp_evidence *evidence,
-			     const struct jp_truth_activation *activation, uint64_t time)
+static bool may_be_near_border(const struct jp_evidence *evidence,
+			       const struct jp_truth_activation *activation, uint64_t time)
 {
 	return (evidence->witnessed.count || evidence->witnessed.denied[0]) &&
 	       (!runs_code(evidence, activation, activation->inside, time) ||
@@ -191,7 +192,7 @@ void jp_sample_facts_end(struct jp_sample_facts_of *of)
 	free(of->waits);
 }
 
-bool jp_sample_is_stackless(const struct jp_evidence *evidence, const struct jp_event *event)
+bool jp_sample_has_no_frame(const struct jp_evidence *evidence, const struct jp_event *event)
 {
 	return evidence->declared.observed && event->observed && !event->observed->nr_names &&
 	       jp_truth_is_inside(evidence->truth, event->tid, event->time, evidence->info.slack);
@@ -207,7 +208,7 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 	const struct jp_truth_activation *activation;
 	struct jp_sample_facts facts = {
 		.code = has_user ? jp_truth_code_at(truth, event->pid, ip, time) != NULL
-				 : jp_sample_is_stackless(evidence, event),
+				 : jp_sample_has_no_frame(evidence, event),
 		.in_window = jp_sample_is_in_window(evidence, time),
 		.watched = jp_sample_is_watched(evidence, event->pid, time),
 		.user_part = has_user,
@@ -218,14 +219,14 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 	if (!activation || activation->leave < from)
 		return facts;
 	facts.ended = activation->cpu == UINT64_MAX;
-	if (is_at_border(truth, activation, from, to, has_user, sp))
+	if (is_near_activation_border(truth, activation, from, to, has_user, sp))
 		facts.where = JP_IN_EDGE;
 	else if (activation->pid != event->pid)
 		facts.where = JP_IN_OTHERS;
 	else if (has_user && (is_handler(truth, activation, sp) ||
 			      is_handler_waiting(of, event->tid, from, to)))
 		facts.where = JP_IN_HANDLER;
-	else if (has_user && may_be_at_border(evidence, activation, time))
+	else if (has_user && may_be_near_border(evidence, activation, time))
 		facts.where = JP_IN_EDGE;
 	else
 		facts.where = JP_INSIDE;

@@ -58,7 +58,7 @@ int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidenc
 void jp_sample_facts_end(struct jp_sample_facts_of *of);
 /* Returns whether @event is a sample of a profiler's stream without any frame, taken while its
  * thread ran a path. */
-bool jp_sample_is_stackless(const struct jp_evidence *evidence, const struct jp_event *event);
+bool jp_sample_has_no_frame(const struct jp_evidence *evidence, const struct jp_event *event);
 /* Returns the facts of @event. @ip, @sp: its user registers if @has_user; @sp 0: unknown. */
 struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const struct jp_event *event,
 				       bool has_user, uint64_t ip, uint64_t sp);

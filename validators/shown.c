@@ -42,7 +42,7 @@ struct shown_comparison {
 	const char *first; /* cause of the first difference */
 };
 
-static bool is_of_injected(const struct jp_shown *shown)
+static bool is_reading_of_injected_file(const struct jp_shown *shown)
 {
 	return strcmp(shown->of, "injected.data") == 0;
 }
@@ -62,7 +62,7 @@ static int report(struct shown_comparison *comparison, enum shown_metric metric,
 
 	difference.reader = shown->reader;
 	difference.held = comparison->held;
-	cause = jp_shown_known(&difference);
+	cause = jp_shown_find_known_defect(&difference);
 	comparison->state->bad[metric]++;
 	comparison->first = comparison->first ?: cause;
 	va_start(args, fmt);
@@ -86,9 +86,10 @@ static int compare_top(struct shown_comparison *comparison)
 	if (user && !top->placed)
 		return report(comparison, TOP, (struct jp_shown_difference){.cause = "no-address"},
 			      "no address shown");
-	if (user ? jp_shown_is(top, held->ip, false,
-			       jp_replay_find_as_perf(comparison->state->view->spaces,
-						      held->event->pid, held->ip))
+	if (user ? jp_shown_frame_has_address(
+			   top, held->ip, false,
+			   jp_replay_find_as_perf(comparison->state->view->spaces, held->event->pid,
+						  held->ip))
 		 : !top->placed)
 		return 0;
 	return report(comparison, TOP, (struct jp_shown_difference){.cause = "other-address"},
@@ -201,12 +202,12 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	struct jp_held held;
 	int failed = 0;
 
-	failed = jp_holder_apply(&state->holder, event);
+	failed = jp_holder_apply_event(&state->holder, event);
 	if (failed || event->type != JP_EVENT_SAMPLE || !event->record || event->observed)
 		return failed;
 	jp_holder_find(&state->holder, event, &held);
 	for (size_t i = 0; i < state->files.count && !failed; i++)
-		if (is_of_injected(&state->files.files[i]) == view->in_injected &&
+		if (is_reading_of_injected_file(&state->files.files[i]) == view->in_injected &&
 		    !state->files.files[i].older)
 			failed = compare_sample(state, &state->readings[i],
 						&view->findings.books.books[i], &held);
@@ -224,7 +225,7 @@ static int report_absent(struct shown_state *state, const struct jp_shown_readin
 							       : "absent",
 		.failed = shown->failed,
 		.is_folder = shown->folder};
-	const char *cause = jp_shown_known(&difference);
+	const char *cause = jp_shown_find_known_defect(&difference);
 	int failed = 0;
 
 	for (uint64_t i = 0; i < process->absent && !failed; i++)
@@ -249,7 +250,7 @@ static int judge_reading(struct shown_state *state, struct jp_shown_reading *rea
 
 	while (!failed && (process = jp_map_next(&reading->absent, &at, &pid)))
 		failed = report_absent(state, reading, (uint32_t)pid, process);
-	for (at = 0; !failed && (sample = jp_shown_reading_invented(reading, &at));
+	for (at = 0; !failed && (sample = jp_shown_reading_next_invented(reading, &at));
 	     reading->invented++)
 		failed = jp_findings_count_failure(&state->view->findings, metric_names[SAMPLES],
 						   "invented",
@@ -279,8 +280,8 @@ static int end_reading(struct shown_state *state, size_t index)
 	snprintf(reader.name, sizeof(reader.name), "%s", shown->reader);
 	snprintf(reader.file, sizeof(reader.file), "%s", shown->of);
 	if (!shown->older) {
-		book->total =
-			is_of_injected(shown) ? view->held_injected->samples : view->held->samples;
+		book->total = is_reading_of_injected_file(shown) ? view->held_injected->samples
+								 : view->held->samples;
 		failed = judge_reading(state, reading);
 		reader.samples = reading->held;
 		reader.answer =
@@ -344,7 +345,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	state->readings = calloc(state->files.count, sizeof(*state->readings));
 	if (!state->finder || !state->naming.names || !state->readings ||
 	    jp_holder_init(&state->holder) ||
-	    jp_incarnations_of(view, &state->loads, &state->incarnations))
+	    jp_incarnations_collect(view, &state->loads, &state->incarnations))
 		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
 	for (size_t i = 0; i < state->files.count && !failed; i++)
 		failed = begin_reading(state, i);

@@ -3,8 +3,8 @@
 
 #include "harness/base/order.h"
 
-bool jp_shown_is(const struct jp_shown_frame *frame, uint64_t addr, bool caller,
-		 const struct jp_mapping *mapping)
+bool jp_shown_frame_has_address(const struct jp_shown_frame *frame, uint64_t addr, bool caller,
+				const struct jp_mapping *mapping)
 {
 	const uint64_t shift = mapping ? mapping->start - mapping->pgoff : 0;
 
@@ -31,7 +31,7 @@ static bool is_same(const struct comparison *all, uint32_t i, uint32_t j)
 	if (!all->shown[i].placed)
 		return true;
 	mapping = jp_replay_find_as_perf(all->spaces, all->pid, all->held[j] - (j > 0));
-	return jp_shown_is(&all->shown[i], all->held[j], j > 0, mapping);
+	return jp_shown_frame_has_address(&all->shown[i], all->held[j], j > 0, mapping);
 }
 
 /* Compares all frames. @ends: no further shown frame may follow those of the file. */

@@ -15,8 +15,8 @@ struct jp_shown_fault {
 /* Returns whether @frame shows @addr. Readers show a caller's frame at its return address or at the
  * address before, and perf 6.1 shows addresses relative to their file (results/FINDINGS.md).
  * @caller: @frame is not the innermost frame. @mapping: the mapping of @addr, or NULL. */
-bool jp_shown_is(const struct jp_shown_frame *frame, uint64_t addr, bool caller,
-		 const struct jp_mapping *mapping);
+bool jp_shown_frame_has_address(const struct jp_shown_frame *frame, uint64_t addr, bool caller,
+				const struct jp_mapping *mapping);
 /* Compares @count @frames that a reader shows with @held. A reader shows the callchain, the unwound
  * stack dump, or one after the other. */
 struct jp_shown_fault jp_shown_compare(struct jp_replay *spaces, const struct jp_held *held,

@@ -38,7 +38,7 @@ void jp_holder_free(struct jp_holder *holder)
 	jp_jit_cfi_free(holder->jit);
 }
 
-int jp_holder_apply(struct jp_holder *holder, const struct jp_event *event)
+int jp_holder_apply_event(struct jp_holder *holder, const struct jp_event *event)
 {
 	if (holder->view->in_injected && !holder->in_injected) {
 		holder->in_injected = true;
@@ -52,8 +52,8 @@ int jp_holder_apply(struct jp_holder *holder, const struct jp_event *event)
 
 /* Returns how many frames of @truth a walk of the stack dump of @event can find. @sp: the sampled
  * stack pointer. perf cannot read the last word of a dump (results/FINDINGS.md). */
-static uint32_t count_dumped(const struct jp_truth_stack *truth, const struct jp_event *event,
-			     uint64_t sp)
+static uint32_t count_dumped_entries(const struct jp_truth_stack *truth,
+				     const struct jp_event *event, uint64_t sp)
 {
 	const bool whole = event->sample.stack_size < event->sample.stack_asked;
 	uint32_t count = truth->nr_seen ? 1 : 0;
@@ -78,7 +78,7 @@ static void find_dump(struct jp_holder *holder, struct jp_held *held, uint64_t i
 		return;
 	held->dump = truth->seen;
 	held->nr_dump = truth->end == JP_END_ROOT || truth->end == JP_END_NO_CFI
-				? count_dumped(truth, event, sp)
+				? count_dumped_entries(truth, event, sp)
 				: 1;
 	held->ends = truth->end == JP_END_ROOT && held->nr_dump == truth->nr_seen;
 }

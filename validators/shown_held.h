@@ -35,6 +35,6 @@ struct jp_holder {
 int jp_holder_init(struct jp_holder *holder);
 void jp_holder_free(struct jp_holder *holder);
 /* Updates the processes and their mappings by @event. Returns 0 or -ENOMEM. */
-int jp_holder_apply(struct jp_holder *holder, const struct jp_event *event);
+int jp_holder_apply_event(struct jp_holder *holder, const struct jp_event *event);
 /* Stores in @held what the current file holds for the sample @event, valid until the next call. */
 void jp_holder_find(struct jp_holder *holder, const struct jp_event *event, struct jp_held *held);

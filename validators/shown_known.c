@@ -86,7 +86,7 @@ static bool has_defect(const struct known_defect *defect, const char *reader)
 	       version <= (defect->last[0] << 16 | defect->last[1]);
 }
 
-const char *jp_shown_known(const struct jp_shown_difference *difference)
+const char *jp_shown_find_known_defect(const struct jp_shown_difference *difference)
 {
 	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++)
 		if (has_defect(&defects[i], difference->reader) && defects[i].fits(difference))

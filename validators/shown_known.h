@@ -18,4 +18,4 @@ struct jp_shown_difference {
 
 /* Returns the id of the finding (results/FINDINGS.md) that explains @difference, or, if there is
  * none, difference->cause. */
-const char *jp_shown_known(const struct jp_shown_difference *difference);
+const char *jp_shown_find_known_defect(const struct jp_shown_difference *difference);

@@ -10,7 +10,7 @@ static const struct jp_incarnation *find_function(const struct jp_naming *naming
 {
 	const uint64_t slack = naming->view->evidence->info.slack;
 	const struct jp_incarnation *incarnation =
-		jp_incarnations_at(naming->incarnations, event->pid, addr, event->time);
+		jp_incarnations_find_at(naming->incarnations, event->pid, addr, event->time);
 
 	if (!incarnation || incarnation->code->in_file ||
 	    event->time <= incarnation->code->ready + slack ||

@@ -48,8 +48,8 @@ int jp_shown_reading_find(struct jp_shown_reading *reading, const struct jp_even
 	return 0;
 }
 
-const struct jp_shown_sample *jp_shown_reading_invented(const struct jp_shown_reading *reading,
-							size_t *from)
+const struct jp_shown_sample *jp_shown_reading_next_invented(const struct jp_shown_reading *reading,
+							     size_t *from)
 {
 	while (*from < reading->shown->count)
 		if (!reading->used[(*from)++])

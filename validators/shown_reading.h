@@ -30,5 +30,5 @@ int jp_shown_reading_find(struct jp_shown_reading *reading, const struct jp_even
 			  const struct jp_shown_sample **found);
 /* Returns the first shown sample, from index *@from on, that the file does not have, or NULL.
  * Advances *@from. */
-const struct jp_shown_sample *jp_shown_reading_invented(const struct jp_shown_reading *reading,
-							size_t *from);
+const struct jp_shown_sample *jp_shown_reading_next_invented(const struct jp_shown_reading *reading,
+							     size_t *from);

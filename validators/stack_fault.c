@@ -17,11 +17,10 @@ struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence
 	return fault;
 }
 
-struct jp_stack_fault jp_stack_fault_end(const struct jp_evidence *evidence,
-					 const struct jp_spans *known,
-					 const struct jp_truth_stack *truth,
-					 struct jp_unwinder *unwinder, const struct jp_event *event,
-					 const struct jp_unwound *unwound)
+struct jp_stack_fault
+jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_spans *known,
+			   const struct jp_truth_stack *truth, struct jp_unwinder *unwinder,
+			   const struct jp_event *event, const struct jp_unwound *unwound)
 {
 	enum jp_unwind_stop stop = jp_unwind_chain_stop(unwinder, event, unwound);
 	const char *cause = jp_unwind_stop_text(stop);

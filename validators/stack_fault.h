@@ -20,11 +20,10 @@ struct jp_stack_fault {
 };
 
 /* Returns the fault of @unwound, which ends before the root. */
-struct jp_stack_fault jp_stack_fault_end(const struct jp_evidence *evidence,
-					 const struct jp_spans *known,
-					 const struct jp_truth_stack *truth,
-					 struct jp_unwinder *unwinder, const struct jp_event *event,
-					 const struct jp_unwound *unwound);
+struct jp_stack_fault
+jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_spans *known,
+			   const struct jp_truth_stack *truth, struct jp_unwinder *unwinder,
+			   const struct jp_event *event, const struct jp_unwound *unwound);
 /* Returns the fault for an @ip that is in no executable mapping of the capture. */
 struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence,
 					      const struct jp_spans *known,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "validators/stack_guess.h"
 
-enum jp_stack_answer jp_stack_guess(const struct jp_evidence *evidence,
-				    const struct jp_event *event, enum jp_method method,
-				    struct jp_truth_guess guess, jp_stack_fit fit, void *context,
-				    struct jp_truth_stack *truth)
+enum jp_stack_answer jp_stack_guess_best_fit(const struct jp_evidence *evidence,
+					     const struct jp_event *event, enum jp_method method,
+					     struct jp_truth_guess guess, jp_stack_fit fit,
+					     void *context, struct jp_truth_stack *truth)
 {
 	const uint64_t slack = evidence->info.slack;
 	struct jp_truth_guess before = guess, best = guess;

@@ -24,8 +24,8 @@ struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth)
 	};
 }
 
-static void count_once(struct jp_stack_once *once, enum jp_verdict verdict, bool predicted,
-		       uint64_t weight)
+static void count_sample_once(struct jp_stack_once *once, enum jp_verdict verdict, bool predicted,
+			      uint64_t weight)
 {
 	once->all += weight;
 	once->verdicts[verdict] += weight;
@@ -40,13 +40,13 @@ void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf le
 	leaves->good += weight;
 	leaves->above += leaf.above ? weight : 0;
 	if (leaf.returned)
-		count_once(&leaves->returned, verdict, predicted, weight);
+		count_sample_once(&leaves->returned, verdict, predicted, weight);
 	if (leaf.begins)
-		count_once(&leaves->begins, verdict, predicted, weight);
+		count_sample_once(&leaves->begins, verdict, predicted, weight);
 }
 
-static int judge_once(const struct jp_stack_once *once, uint64_t of, enum jp_verdict now,
-		      const char *what, struct jp_stack_counts *counts, struct jp_view *view)
+static int judge_sample_once(const struct jp_stack_once *once, uint64_t of, enum jp_verdict now,
+			     const char *what, struct jp_stack_counts *counts, struct jp_view *view)
 {
 	const struct jp_metric share = jp_metric_rate("", once->all, of);
 
@@ -70,14 +70,16 @@ static int judge_once(const struct jp_stack_once *once, uint64_t of, enum jp_ver
 int jp_stack_leaves_judge(const struct jp_stack_leaves *leaves, struct jp_stack_counts *counts,
 			  struct jp_view *view)
 {
-	return judge_once(&leaves->returned, leaves->above, JP_HOLE,
-			  "in functions that call another are where that call returns to: the "
-			  "innermost "
-			  "frame is left out",
-			  counts, view)
-		       ?: judge_once(&leaves->begins, leaves->good, JP_WRONG,
-				     "are where a function begins: that is no place that a thread "
-				     "stays "
-				     "at",
-				     counts, view);
+	return judge_sample_once(
+		       &leaves->returned, leaves->above, JP_HOLE,
+		       "in functions that call another are where that call returns to: the "
+		       "innermost "
+		       "frame is left out",
+		       counts, view)
+		       ?: judge_sample_once(
+				  &leaves->begins, leaves->good, JP_WRONG,
+				  "are where a function begins: that is no place that a thread "
+				  "stays "
+				  "at",
+				  counts, view);
 }

@@ -19,8 +19,8 @@ static bool is_subsequence(const uint64_t *part, uint32_t nr_part, const uint64_
 	return i == nr_part;
 }
 
-uint32_t jp_stack_same(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
-		       uint32_t nr_must)
+uint32_t jp_stack_count_same_frames(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
+				    uint32_t nr_must)
 {
 	uint32_t same = 0;
 
@@ -29,8 +29,8 @@ uint32_t jp_stack_same(const uint64_t *seen, uint32_t nr_seen, const uint64_t *m
 	return same;
 }
 
-bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method method,
-			const struct jp_unwound *unwound, uint64_t sp, uint64_t dumped)
+bool jp_stack_is_predicted(const struct jp_truth_stack *truth, enum jp_method method,
+			   const struct jp_unwound *unwound, uint64_t sp, uint64_t dumped)
 {
 	uint32_t count = unwound->count;
 

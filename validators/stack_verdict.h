@@ -14,10 +14,10 @@
 enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole);
 /* Returns how many innermost frames of @seen equal those of @must. */
-uint32_t jp_stack_same(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
-		       uint32_t nr_must);
+uint32_t jp_stack_count_same_frames(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
+				    uint32_t nr_must);
 /* Returns whether @unwound is the stack that the truth predicts for @method, or the innermost part
  * of that stack up to a limit: the largest permitted chain, or the end of the dump (@dumped bytes
  * from @sp on). */
-bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method method,
-			const struct jp_unwound *unwound, uint64_t sp, uint64_t dumped);
+bool jp_stack_is_predicted(const struct jp_truth_stack *truth, enum jp_method method,
+			   const struct jp_unwound *unwound, uint64_t sp, uint64_t dumped);

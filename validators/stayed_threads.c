@@ -51,8 +51,8 @@ static const struct jp_truth_activation *enclosing_activation(struct jp_view *vi
 }
 
 /* Returns whether @other surely lies in the pinned activation of @sample. */
-static bool is_concurrent(const struct thread_run *sample, const struct thread_run *other,
-			  uint64_t slack)
+static bool is_in_same_activation(const struct thread_run *sample, const struct thread_run *other,
+				  uint64_t slack)
 {
 	const struct jp_truth_activation *one = sample->activation;
 
@@ -86,10 +86,11 @@ static int judge_run(struct jp_view *view, uint32_t tid, const struct jp_event *
 	if (!thread || !cpu)
 		return -ENOMEM;
 	state->samples += event->type == JP_EVENT_SAMPLE && sample.activation;
-	if (is_concurrent(&sample, thread, slack) && thread->cpu != sample.cpu)
+	if (is_in_same_activation(&sample, thread, slack) && thread->cpu != sample.cpu)
 		failed = report(view, "two-cpus", &sample, thread);
 	else if (cpu->tid && cpu->tid != sample.tid &&
-		 (is_concurrent(&sample, cpu, slack) || is_concurrent(cpu, &sample, slack)))
+		 (is_in_same_activation(&sample, cpu, slack) ||
+		  is_in_same_activation(cpu, &sample, slack)))
 		failed = report(view, "shared-cpu", &sample, cpu);
 	*thread = *cpu = sample;
 	return failed;

@@ -88,8 +88,8 @@ static int list_kinds(struct summed *summed)
 	for (size_t i = 0; i < truth->nr_activations; i++) {
 		if (!count || compare_by_kind(&summed->kinds[count - 1], &summed->kinds[i]))
 			summed->kinds[count++] = summed->kinds[i];
-		summed->witnessed[count - 1] +=
-			jp_clock_activation(evidence, summed->kinds[i], jp_clock_runtime(evidence));
+		summed->witnessed[count - 1] += jp_clock_count_witness_samples(
+			evidence, summed->kinds[i], jp_clock_runtime(evidence));
 	}
 	summed->nr_kinds = count;
 	return 0;
@@ -114,7 +114,8 @@ static const uint64_t *encode_frames(struct summed *summed, const uint64_t *fram
 /* Notes how similar a possible stack is, for the description of the observed stack. */
 static void note_similarity(struct summed *summed, const uint64_t *frames, uint32_t count)
 {
-	const uint32_t same = jp_stack_same(summed->seen, summed->nr_seen, frames, count);
+	const uint32_t same =
+		jp_stack_count_same_frames(summed->seen, summed->nr_seen, frames, count);
 
 	if (summed->nr_must && same <= summed->same)
 		return;
@@ -230,7 +231,8 @@ static int report(struct summed *summed, const struct jp_event *event, const cha
 static int count_excess(struct summed *summed, const struct jp_event *event, uint64_t possible)
 {
 	const double ratio = summed->weights.ratio, due = ratio * (double)possible;
-	const double most = ratio > 0 ? due + jp_witness_room(INFINITY, due, ratio) : INFINITY;
+	const double most =
+		ratio > 0 ? due + jp_witness_compute_chance_bound(INFINITY, due, ratio) : INFINITY;
 	const uint64_t weight = event->observed->weight;
 
 	if ((double)weight <= most)
@@ -309,7 +311,7 @@ static bool has_native_leaf(const struct summed *summed)
 
 /* Judges a stack whose innermost frames are native, with emitted callers: the frames from the first
  * emitted one on must be possible. */
-static int judge_below(struct summed *summed, const struct jp_event *event)
+static int judge_emitted_callers(struct summed *summed, const struct jp_event *event)
 {
 	const bool native = has_native_leaf(summed);
 	uint32_t function;
@@ -374,7 +376,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 					  (summed->by_name || !summed->nr_seen)))
 		return -ENOMEM;
 	if (summed->first && summed->first < summed->nr_seen)
-		return judge_below(summed, event);
+		return judge_emitted_callers(summed, event);
 	if (!is_emitted(summed, event))
 		return 0;
 	summed->emitted += observed->weight;
@@ -448,7 +450,7 @@ static uint64_t judge_native(struct summed *summed)
 	const uint64_t native = summed->all - summed->unwatched - summed->weights.all.inside;
 	const double ratio = summed->weights.ratio;
 	const double all = ratio * (double)summed->view->evidence->witnessed.count;
-	const double most = all + jp_witness_room(INFINITY, all, ratio);
+	const double most = all + jp_witness_compute_chance_bound(INFINITY, all, ratio);
 
 	if (ratio <= 0 || (double)native <= most)
 		return 0;
@@ -537,7 +539,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	summed->view = view;
 	summed->by_name = evidence->declared.lacks & JP_LACKS_ADDRESSES;
-	summed->all_named = jp_frame_all_named(evidence->truth);
+	summed->all_named = jp_frame_has_all_code_named(evidence->truth);
 	return jp_frame_names_init(&summed->names, evidence->truth)
 		       ?: list_kinds(summed)
 		       ?: jp_summed_weights_due(&summed->weights, evidence);

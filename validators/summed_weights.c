@@ -26,7 +26,7 @@ static struct jp_summed_weight *get_thread(struct jp_summed_weights *weights, ui
 
 int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evidence *evidence)
 {
-	const double ratio = jp_clock_ratio(evidence, evidence->declared.period);
+	const double ratio = jp_clock_compute_ratio(evidence, evidence->declared.period);
 	const bool has_threads = !(evidence->declared.lacks & JP_LACKS_THREADS);
 	const struct jp_clock_thread *clock;
 	struct jp_map clocks = {0};
@@ -74,25 +74,26 @@ int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint3
 
 double jp_summed_least(const struct jp_summed_weight *weight, double ratio)
 {
-	return weight->least - jp_witness_room(weight->steps, weight->least, ratio);
+	return weight->least - jp_witness_compute_chance_bound(weight->steps, weight->least, ratio);
 }
 
 double jp_summed_missing(const struct jp_summed_weight *weight, double ratio)
 {
-	return fmax(weight->all + jp_witness_room(weight->steps, weight->all, ratio) -
+	return fmax(weight->all +
+			    jp_witness_compute_chance_bound(weight->steps, weight->all, ratio) -
 			    (double)weight->samples,
 		    0);
 }
 
 /* Returns the largest number of samples that a stream can have by chance. */
-static double count_most(const struct jp_summed_weight *weight, double ratio)
+static double count_most_possible_samples(const struct jp_summed_weight *weight, double ratio)
 {
-	return weight->most + jp_witness_room(weight->steps, weight->most, ratio) +
+	return weight->most + jp_witness_compute_chance_bound(weight->steps, weight->most, ratio) +
 	       fmax(1 - ratio, 0) * weight->steps;
 }
 
 /* Returns the most samples that can have been in activations. */
-static double most_inside(const struct jp_summed_weight *weight)
+static double find_longest_time_inside(const struct jp_summed_weight *weight)
 {
 	return (double)(weight->inside + weight->unknown);
 }
@@ -106,10 +107,12 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 	uint64_t key, whose = 0;
 
 	for (size_t at = 0; (one = jp_map_next(&weights->threads, &at, &key));) {
-		const double more = (double)one->inside - count_most(one, weights->ratio);
+		const double more =
+			(double)one->inside - count_most_possible_samples(one, weights->ratio);
 
 		excess += fmax(more, 0);
-		lack += fmax(jp_summed_least(one, weights->ratio) - most_inside(one), 0);
+		lack += fmax(jp_summed_least(one, weights->ratio) - find_longest_time_inside(one),
+			     0);
 		if (more <= 0 || (worst && one->inside <= worst->inside))
 			continue;
 		worst = one;
@@ -128,12 +131,15 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
 	const struct jp_summed_weight *all = &weights->all;
-	const bool few = most_inside(all) < jp_summed_least(all, weights->ratio);
-	const double surplus = (double)all->inside - count_most(all, weights->ratio);
-	const double seen = fmin(fmax((double)all->inside, all->least), most_inside(all));
+	const bool few = find_longest_time_inside(all) < jp_summed_least(all, weights->ratio);
+	const double surplus =
+		(double)all->inside - count_most_possible_samples(all, weights->ratio);
+	const double seen =
+		fmin(fmax((double)all->inside, all->least), find_longest_time_inside(all));
 	const double due = fmin(fmax(seen, all->least), all->most);
 	int failed = judge_threads(weights, findings);
-	const double lack = (few ? all->least - most_inside(all) : 0) + (double)weights->moved;
+	const double lack =
+		(few ? all->least - find_longest_time_inside(all) : 0) + (double)weights->moved;
 
 	jp_findings_add_count(findings, "cpu.samples", (uint64_t)(seen + 0.5));
 	jp_findings_add_count(findings, "cpu.expected", (uint64_t)(due + 0.5));
@@ -146,8 +152,8 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 	if (few)
 		return jp_findings_count_failure(
 			findings, "cpu.samples", "too-few",
-			"%.0f samples, by the witness there are %.1f at least", most_inside(all),
-			all->least);
+			"%.0f samples, by the witness there are %.1f at least",
+			find_longest_time_inside(all), all->least);
 	weights->surplus = (uint64_t)fmax(surplus, 0);
 	if (surplus > 0)
 		return jp_findings_count_failure(findings, "cpu.samples", "too-many",

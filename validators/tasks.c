@@ -29,7 +29,7 @@ struct task_state {
 	uint64_t forks, wrong_forks, exits, wrong_exits, samples, strangers;
 };
 
-static const struct jp_capture_info *get_info(const struct task_state *state)
+static const struct jp_capture_info *get_capture_info(const struct task_state *state)
 {
 	return &state->view->evidence->info;
 }
@@ -43,7 +43,7 @@ static struct task_records *get_records(const struct task_state *state, const st
  * for other profilers, any record with a time counts as the kernel's. */
 static bool is_live(const struct task_state *state, const struct jp_event *event)
 {
-	const struct jp_capture_info *info = get_info(state);
+	const struct jp_capture_info *info = get_capture_info(state);
 
 	return event->time >= (info->first_enabled ?: 1);
 }
@@ -51,7 +51,7 @@ static bool is_live(const struct task_state *state, const struct jp_event *event
 /* Returns whether @time may lie in [@from, @to], all in ns. */
 static bool is_within(const struct task_state *state, uint64_t time, uint64_t from, uint64_t to)
 {
-	const uint64_t slack = get_info(state)->slack;
+	const uint64_t slack = get_capture_info(state)->slack;
 
 	return time + slack >= from && (to == UINT64_MAX || time <= to + slack);
 }
@@ -87,7 +87,7 @@ static bool is_parent(uint32_t recorded, uint32_t known)
 static bool has_synthesized_time(const struct task_state *state, const struct jp_event *event,
 				 const struct jp_task *task)
 {
-	const uint64_t first = get_info(state)->first_enabled;
+	const uint64_t first = get_capture_info(state)->first_enabled;
 
 	if (event->time && !is_within(state, event->time, task->before, task->ended))
 		return false;
@@ -100,7 +100,7 @@ static bool has_synthesized_time(const struct task_state *state, const struct jp
 static const char *check_synthesized(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, get_info(state)->sampling);
+		jp_tasks_at(&state->tasks, event->tid, get_capture_info(state)->sampling);
 	uint32_t parent;
 
 	if (!task || task->pid != event->pid)
@@ -118,8 +118,8 @@ static const char *check_synthesized(struct task_state *state, const struct jp_e
 
 static const char *check_fork(struct task_state *state, const struct jp_event *event)
 {
-	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, event->time + get_info(state)->slack);
+	const struct jp_task *task = jp_tasks_at(&state->tasks, event->tid,
+						 event->time + get_capture_info(state)->slack);
 
 	/* The brackets of two tasks with the same tid may overlap. */
 	while (task && !(task->forked && !get_records(state, task)->fork) &&
@@ -151,13 +151,13 @@ static uint32_t find_parent(const struct task_state *state, const struct jp_task
 	if (!first || first->pid != task->pid)
 		return 0;
 	parent = jp_tasks_at(&state->tasks, first->ppid, time);
-	return parent && parent->ending <= time + get_info(state)->slack ? 0 : first->ppid;
+	return parent && parent->ending <= time + get_capture_info(state)->slack ? 0 : first->ppid;
 }
 
 static const char *check_exit(struct task_state *state, const struct jp_event *event)
 {
-	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, event->time + get_info(state)->slack);
+	const struct jp_task *task = jp_tasks_at(&state->tasks, event->tid,
+						 event->time + get_capture_info(state)->slack);
 	const struct jp_task *last = task;
 	uint32_t parent;
 
@@ -182,8 +182,8 @@ static const char *check_exit(struct task_state *state, const struct jp_event *e
 
 static int judge_sample(struct task_state *state, const struct jp_event *event)
 {
-	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, event->time + get_info(state)->slack);
+	const struct jp_task *task = jp_tasks_at(&state->tasks, event->tid,
+						 event->time + get_capture_info(state)->slack);
 
 	state->samples++;
 	while (task && !is_within(state, event->time, task->before, task->ended))
@@ -207,7 +207,7 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
  * record of the first enabled event. */
 static void note_name(struct task_state *state, const struct jp_event *event)
 {
-	const struct jp_capture_info *info = get_info(state);
+	const struct jp_capture_info *info = get_capture_info(state);
 	const struct jp_task *task = jp_tasks_at(&state->tasks, event->tid, info->sampling);
 
 	if (event->time < (info->first_enabled ?: info->enabled) && task && task->pid == event->pid)
@@ -219,16 +219,17 @@ static void note_name(struct task_state *state, const struct jp_event *event)
 static void note_exec(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_intervals *intervals = &state->view->evidence->intervals;
-	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, event->time + get_info(state)->slack);
-	const struct jp_task_name *name =
-		jp_tasks_name(&state->tasks, event->tid, event->time + get_info(state)->slack);
+	const struct jp_task *task = jp_tasks_at(&state->tasks, event->tid,
+						 event->time + get_capture_info(state)->slack);
+	const struct jp_task_name *name = jp_tasks_name(
+		&state->tasks, event->tid, event->time + get_capture_info(state)->slack);
 	bool switched = false;
 
 	/* A synthesized name has another time. */
 	if (!name || !name->exec || !is_within(state, event->time, name->before, name->after))
 		return;
-	if (!task || task->before <= get_info(state)->enabled + get_info(state)->slack)
+	if (!task ||
+	    task->before <= get_capture_info(state)->enabled + get_capture_info(state)->slack)
 		return;
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		switched |= (intervals->intervals[i].enabled >= task->before &&
@@ -295,7 +296,7 @@ static bool is_watched(struct task_state *state, const struct jp_task *task, uns
 
 	if (!state->attached)
 		return true;
-	if (task->after <= get_info(state)->enabled)
+	if (task->after <= get_capture_info(state)->enabled)
 		return task->pid == state->target;
 	maker = jp_tasks_at(&state->tasks, task->ptid ?: task->ppid, task->before);
 	return maker && maker != task && depth < 64 && is_watched(state, maker, depth + 1);
@@ -305,7 +306,7 @@ static bool is_watched(struct task_state *state, const struct jp_task *task, uns
  * records must be synthesized. */
 static bool must_be_synthesized(const struct task_state *state, const struct jp_task *task)
 {
-	const struct jp_capture_info *info = get_info(state);
+	const struct jp_capture_info *info = get_capture_info(state);
 	uint64_t first = info->first_enabled ?: info->enabled;
 
 	if (strcmp(info->order, "snapshot-first") == 0)
@@ -319,8 +320,8 @@ static int report_missing(struct task_state *state, const char *kind, const stru
 {
 	return jp_findings_count_failure(
 		&state->view->findings, kind,
-		jp_evidence_is_older(state->view->evidence, task->pid, from) ? "not-watched"
-									     : "no-record",
+		jp_evidence_is_process_older(state->view->evidence, task->pid, from) ? "not-watched"
+										     : "no-record",
 		"thread %u/%u, from %" PRIu64 " to %" PRIu64 " at most: no record states it",
 		task->pid, task->tid, from, to);
 }
@@ -338,16 +339,17 @@ static int end(struct jp_view *view, struct jp_error *err)
 			    (records->owed || are_events_enabled(state, task->before, task->after));
 		/* Our capture synthesizes a FORK for each thread that it finds and opens events
 		 * for. */
-		bool found = task->forked && records->sampled && get_info(state)->first_enabled &&
-			     strcmp(get_info(state)->order, "enable-first") == 0 &&
+		bool found = task->forked && records->sampled &&
+			     get_capture_info(state)->first_enabled &&
+			     strcmp(get_capture_info(state)->order, "enable-first") == 0 &&
 			     !jp_evidence_gated(view->evidence);
 		bool named = must_be_synthesized(state, task);
 		/* At an attach, perf synthesizes only names. */
-		bool synthesized = named && get_info(state)->first_enabled;
+		bool synthesized = named && get_capture_info(state)->first_enabled;
 		bool exit = task->exits && are_events_enabled(state, task->ending, task->ended);
 		/* Our capture synthesizes both records for each thread that it finds. */
 		bool both = state->attached && (records->synthesized || records->named) &&
-			    get_info(state)->first_enabled;
+			    get_capture_info(state)->first_enabled;
 
 		synthesized |= both;
 		named |= both;

@@ -6,18 +6,20 @@
 #include "harness/base/order.h"
 #include "harness/model/oracle/oracle.h"
 
-bool jp_clock_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to)
+bool jp_clock_was_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from,
+			  uint64_t to)
 {
 	const uint64_t slack = evidence->info.slack, since = evidence->watched.witness_since;
-	const uint64_t start = jp_evidence_start(evidence, pid, from);
+	const uint64_t start = jp_evidence_get_process_start(evidence, pid, from);
 	uint64_t begin, end;
 
 	/* An attach samples no process that began before the sampling. Its pid may be that of a
 	 * later process, which the attach samples. */
 	if (start && start < evidence->info.sampling &&
-	    jp_evidence_start(evidence, pid, UINT64_MAX) >= evidence->info.sampling)
+	    jp_evidence_get_process_start(evidence, pid, UINT64_MAX) >= evidence->info.sampling)
 		return false;
-	for (size_t at = 0; from >= since && jp_evidence_window(evidence, pid, &at, &begin, &end);)
+	for (size_t at = 0;
+	     from >= since && jp_evidence_next_window(evidence, pid, &at, &begin, &end);)
 		if (from >= begin + slack && to + slack <= end)
 			return true;
 	return false;
@@ -32,7 +34,7 @@ static bool is_contiguous(const struct jp_witnessed *witnessed, const struct jp_
 
 /* Returns for how many ns the kernel throttled the witness after its sample @i. Times shorter than
  * a gap count as 0. */
-static uint64_t throttled_after(const struct jp_witnessed *witnessed, size_t i)
+static uint64_t get_throttled_time_after(const struct jp_witnessed *witnessed, size_t i)
 {
 	const uint64_t time = jp_witnessed_throttled(witnessed, i);
 
@@ -42,10 +44,11 @@ static uint64_t throttled_after(const struct jp_witnessed *witnessed, size_t i)
 bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64_t time)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
-	const size_t next = jp_witnessed_from(witnessed, tid, time);
+	const size_t next = jp_witnessed_find_first_from(witnessed, tid, time);
 	const struct jp_witness_sample *last = next ? &witnessed->samples[next - 1] : NULL;
 
-	return last && last->tid == tid && time - last->time < throttled_after(witnessed, next - 1);
+	return last && last->tid == tid &&
+	       time - last->time < get_throttled_time_after(witnessed, next - 1);
 }
 
 struct jp_clock_time jp_clock_runtime(const struct jp_evidence *evidence)
@@ -67,9 +70,9 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 		struct jp_clock_thread *thread =
 			jp_map_at(threads, jp_clock_key(one->pid, one->tid), sizeof(*thread));
 		/* Do not count the first sample after throttling: its time is left out. */
-		const bool counts =
-			!i || one[-1].tid != one->tid || !throttled_after(witnessed, i - 1);
-		const bool watched = jp_clock_watched(evidence, one->pid, one->time, one->time);
+		const bool counts = !i || one[-1].tid != one->tid ||
+				    !get_throttled_time_after(witnessed, i - 1);
+		const bool watched = jp_clock_was_watched(evidence, one->pid, one->time, one->time);
 
 		if (!thread)
 			return -ENOMEM;
@@ -77,10 +80,11 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 						    one->time + slack);
 		thread->samples += watched && counts;
 		thread->gaps += watched && (!i || !is_contiguous(witnessed, one - 1, one));
-		thread->unseen += (double)throttled_after(witnessed, i) / (double)witnessed->period;
-		thread->near += watched && i && one[-1].tid == one->tid &&
-				one[-1].pid == one->pid &&
-				jp_clock_is_near(one->time - one[-1].time, witnessed->period);
+		thread->unseen +=
+			(double)get_throttled_time_after(witnessed, i) / (double)witnessed->period;
+		thread->near +=
+			watched && i && one[-1].tid == one->tid && one[-1].pid == one->pid &&
+			jp_clock_are_samples_near(one->time - one[-1].time, witnessed->period);
 		if (!counts || !activation || one->time > activation->leave + slack)
 			continue;
 		thread->inside +=
@@ -102,33 +106,34 @@ void jp_clock_add(struct jp_clock_thread *sum, const struct jp_clock_thread *mor
 	sum->unseen += more->unseen;
 }
 
-uint64_t jp_clock_activation(const struct jp_evidence *evidence,
-			     const struct jp_truth_activation *activation,
-			     struct jp_clock_time time)
+uint64_t jp_clock_count_witness_samples(const struct jp_evidence *evidence,
+					const struct jp_truth_activation *activation,
+					struct jp_clock_time time)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
 	const uint64_t from = jp_max(time.from, activation->enter);
 	const uint64_t to = jp_min(time.to, activation->leave);
 
 	return to <= from ? 0
-			  : jp_witnessed_from(witnessed, activation->tid, to) -
-				    jp_witnessed_from(witnessed, activation->tid, from);
+			  : jp_witnessed_find_first_from(witnessed, activation->tid, to) -
+				    jp_witnessed_find_first_from(witnessed, activation->tid, from);
 }
 
-double jp_clock_ratio(const struct jp_evidence *evidence, uint64_t period)
+double jp_clock_compute_ratio(const struct jp_evidence *evidence, uint64_t period)
 {
 	return period && evidence->watched.witness_since
 		       ? (double)evidence->witnessed.period / (double)period
 		       : 0;
 }
 
-uint64_t jp_clock_due(const struct jp_evidence *evidence)
+uint64_t jp_clock_count_expected_samples(const struct jp_evidence *evidence)
 {
 	const struct jp_clock_time window = {evidence->info.sampling, evidence->info.stopped};
 	const struct jp_truth *truth = evidence->truth;
 	uint64_t samples = 0;
 
 	for (size_t i = 0; i < truth->nr_activations; i++)
-		samples += jp_clock_activation(evidence, &truth->activations[i], window);
-	return (uint64_t)((double)samples * jp_clock_ratio(evidence, evidence->declared.period));
+		samples += jp_clock_count_witness_samples(evidence, &truth->activations[i], window);
+	return (uint64_t)((double)samples *
+			  jp_clock_compute_ratio(evidence, evidence->declared.period));
 }

@@ -12,7 +12,7 @@
 struct jp_clock_thread {
 	uint64_t samples; /* within the windows */
 	uint64_t gaps;    /* samples after a gap, in which the thread or its CPU did not run */
-	uint64_t near;    /* samples near the previous sample: jp_clock_is_near() */
+	uint64_t near;    /* samples near the previous sample: jp_clock_are_samples_near() */
 	uint64_t inside;  /* samples in activations, within the windows or, if the capture has no
 			     times, within jp_clock_runtime() */
 	uint64_t user;    /* samples surely in activations, in user space, within the windows */
@@ -30,7 +30,8 @@ static inline uint64_t jp_clock_key(uint32_t pid, uint32_t tid)
 	return (uint64_t)pid << 32 | tid;
 }
 /* Returns whether capture and witness sampled @pid throughout from @from to @to, in ns. */
-bool jp_clock_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to);
+bool jp_clock_was_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from,
+			  uint64_t to);
 /* Returns whether the kernel throttled the witness's event of thread @tid at @time. */
 bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64_t time);
 /* Counts the witness's samples of each thread in @threads, which maps jp_clock_key() to struct
@@ -41,18 +42,18 @@ void jp_clock_add(struct jp_clock_thread *sum, const struct jp_clock_thread *mor
 /* Returns the time in which the profiler may have sampled: from its start to its end. */
 struct jp_clock_time jp_clock_runtime(const struct jp_evidence *evidence);
 /* Returns the number of the witness's samples of @activation in @time. */
-uint64_t jp_clock_activation(const struct jp_evidence *evidence,
-			     const struct jp_truth_activation *activation,
-			     struct jp_clock_time time);
+uint64_t jp_clock_count_witness_samples(const struct jp_evidence *evidence,
+					const struct jp_truth_activation *activation,
+					struct jp_clock_time time);
 /* Returns how many samples a clock of @period ns has for each sample of the witness, or 0 if
  * @period is 0 or the run has no witness. */
-double jp_clock_ratio(const struct jp_evidence *evidence, uint64_t period);
+double jp_clock_compute_ratio(const struct jp_evidence *evidence, uint64_t period);
 /* Returns whether two samples of a thread, @apart ns, are near each other. A clock of @period ns
  * has such samples only if a timer was late or changed its phase. */
-static inline bool jp_clock_is_near(uint64_t apart, uint64_t period)
+static inline bool jp_clock_are_samples_near(uint64_t apart, uint64_t period)
 {
 	return apart < period / 2;
 }
 /* Returns how many samples of a stream the witness expects in activations, at the declared period.
  * Returns 0 if the stream declares none or the run has no witness. */
-uint64_t jp_clock_due(const struct jp_evidence *evidence);
+uint64_t jp_clock_count_expected_samples(const struct jp_evidence *evidence);

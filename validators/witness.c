@@ -64,8 +64,9 @@ struct tally {
 	uint32_t pid, tid;
 	struct jp_clock_thread witness;
 	uint64_t capture;
-	uint64_t inside;  /* samples of @capture in activations */
-	uint64_t near;    /* samples of @capture near the previous sample: jp_clock_is_near() */
+	uint64_t inside; /* samples of @capture in activations */
+	uint64_t near; /* samples of @capture near the previous sample: jp_clock_are_samples_near()
+			*/
 	uint64_t missing; /* number of missing samples, over all holes */
 	uint64_t row;     /* largest number of missing samples in one hole */
 	uint64_t longest; /* largest number of the witness's samples in one hole */
@@ -192,8 +193,8 @@ static size_t find_hole(const struct witness *state, size_t i)
 
 	while (next + 1 < state->witnessed->count && stays_on_cpu(&samples[next]) &&
 	       samples[next + 1].time < end &&
-	       jp_clock_watched(state->view->evidence, samples[i].pid, samples[i].time,
-				samples[next + 1].time))
+	       jp_clock_was_watched(state->view->evidence, samples[i].pid, samples[i].time,
+				    samples[next + 1].time))
 		next++;
 	return next - i + 1;
 }
@@ -242,7 +243,7 @@ static bool is_next_after(const struct witness *state, size_t i, unsigned period
 }
 
 /* Returns the tally of a thread, which may be new, or NULL if out of memory. */
-static struct tally *tally_of(struct witness *state, uint32_t pid, uint32_t tid)
+static struct tally *get_tally(struct witness *state, uint32_t pid, uint32_t tid)
 {
 	uint64_t *index = jp_map_at(&state->indices, jp_clock_key(pid, tid), sizeof(*index));
 	struct tally *tally;
@@ -268,7 +269,7 @@ static int tally_witness(struct witness *state)
 	int failed = jp_clock_threads(state->view->evidence, &threads);
 
 	for (size_t at = 0; !failed && (thread = jp_map_next(&threads, &at, &key));) {
-		tally = tally_of(state, (uint32_t)(key >> 32), (uint32_t)key);
+		tally = get_tally(state, (uint32_t)(key >> 32), (uint32_t)key);
 		if (tally)
 			tally->witness = *thread;
 		failed = tally ? 0 : -ENOMEM;
@@ -286,7 +287,7 @@ static int tally_holes(struct witness *state)
 		state->taken += is_next_after(state, i, 1);
 	}
 	for (size_t i = 0, count; i < state->witnessed->count; i += count) {
-		struct tally *tally = tally_of(state, samples[i].pid, samples[i].tid);
+		struct tally *tally = get_tally(state, samples[i].pid, samples[i].tid);
 		uint64_t missing;
 
 		if (!tally)
@@ -314,16 +315,17 @@ static int tally_capture(struct witness *state)
 		struct tally *tally;
 
 		/* A capture of all CPUs also has samples of other processes. */
-		if (!jp_clock_watched(evidence, one->pid, one->time, one->time) ||
+		if (!jp_clock_was_watched(evidence, one->pid, one->time, one->time) ||
 		    jp_clock_throttled(evidence, one->tid, one->time) ||
 		    (!jp_map_find(&state->indices, jp_clock_key(one->pid, one->tid)) &&
 		     !jp_sample_is_watched(evidence, one->pid, UINT64_MAX)))
 			continue;
-		tally = tally_of(state, one->pid, one->tid);
+		tally = get_tally(state, one->pid, one->tid);
 		if (!tally)
 			return -ENOMEM;
 		tally->capture++;
-		tally->near += follows && jp_clock_is_near(one->time - one[-1].time, state->period);
+		tally->near += follows &&
+			       jp_clock_are_samples_near(one->time - one[-1].time, state->period);
 		activation = jp_truth_activation_at(evidence->truth, activation, one->tid,
 						    one->time + slack);
 		tally->inside += activation && one->time <= activation->leave + slack;
@@ -357,13 +359,13 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 	struct drift drift = {
 		.few = (double)tally->capture,
 		.least = all,
-		.few_room = jp_witness_room(gaps, all, state->ratio),
+		.few_room = jp_witness_compute_chance_bound(gaps, all, state->ratio),
 		.many = (double)tally->capture,
 		.most = all,
 		/* A timer that was late by many periods takes one sample. Such a sample of the
 		 * witness corresponds to only a part of a sample of the capture. */
-		.many_room =
-			jp_witness_room(gaps, all, state->ratio) + fmax(1 - state->ratio, 0) * gaps,
+		.many_room = jp_witness_compute_chance_bound(gaps, all, state->ratio) +
+			     fmax(1 - state->ratio, 0) * gaps,
 	};
 
 	if (state->observed) {
@@ -372,7 +374,7 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 
 		drift.few = (double)tally->inside;
 		drift.least = state->ratio * (double)tally->witness.user;
-		drift.few_room = jp_witness_room(steps, drift.least, state->ratio);
+		drift.few_room = jp_witness_compute_chance_bound(steps, drift.least, state->ratio);
 	}
 	return drift;
 }
@@ -380,7 +382,7 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 /* Returns by how many samples the longest row of missing samples exceeds the allowed number: one,
  * or two if the kernel skipped several samples of the witness. Two missing samples leave a gap of
  * three periods of the capture. */
-static double row_beyond_chance(const struct witness *state, const struct tally *tally)
+static double count_row_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	if (state->skipped > 1)
 		return fmax((double)tally->longest - (floor(3 / state->ratio) + 1), 0);
@@ -388,44 +390,44 @@ static double row_beyond_chance(const struct witness *state, const struct tally 
 }
 
 /* Returns how many samples are missing in holes, beyond chance. */
-static double missing_beyond_chance(const struct witness *state, const struct tally *tally)
+static double count_missing_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const double missing = (double)tally->missing - ALLOWED_MISSING * (double)tally->threads;
-	const double row = row_beyond_chance(state, tally);
+	const double row = count_row_beyond_chance(state, tally);
 	const double odds =
 		(double)tally->capture / (double)jp_max(state->taken + state->skipped, 1);
 
-	if (state->skipped && !jp_witness_exceeds(tally->missing, state->skipped, odds))
+	if (state->skipped && !jp_witness_is_beyond_chance(tally->missing, state->skipped, odds))
 		return row;
 	return fmax(missing, row);
 }
 
 /* Returns how many samples are missing beyond chance. */
-static double lack_beyond_chance(const struct witness *state, const struct tally *tally)
+static double count_lack_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const struct drift drift = compute_drift(state, tally);
 	const double counted = drift.least - drift.few - drift.few_room;
 
-	return fmax(counted, missing_beyond_chance(state, tally));
+	return fmax(counted, count_missing_beyond_chance(state, tally));
 }
 
 /* Returns how many samples are too near to their predecessor, beyond chance. Interruptions have
  * this effect on both clocks equally often; late timers affect the witness, whose period is
  * shorter, at least as often. */
-static uint64_t near_beyond_chance(const struct witness *state, const struct tally *tally)
+static uint64_t count_near_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	return state->ratio <= 1 && jp_witness_exceeds(tally->near, tally->witness.near, 1)
+	return state->ratio <= 1 && jp_witness_is_beyond_chance(tally->near, tally->witness.near, 1)
 		       ? tally->near - tally->witness.near
 		       : 0;
 }
 
 /* Returns how many samples the capture has too many, beyond chance. */
-static double surplus_beyond_chance(const struct witness *state, const struct tally *tally)
+static double count_surplus_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const struct drift drift = compute_drift(state, tally);
 
 	return fmax(fmax(drift.many - drift.most - drift.many_room, 0),
-		    (double)near_beyond_chance(state, tally));
+		    (double)count_near_beyond_chance(state, tally));
 }
 
 /* Reports if @tally has too few samples, apart from @lost lost samples, or too many. @what,
@@ -434,10 +436,11 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		       const char *what, uint32_t number)
 {
 	const struct drift drift = compute_drift(state, tally);
-	const bool few = lack_beyond_chance(state, tally) > lost;
-	const bool many = surplus_beyond_chance(state, tally) > 0;
-	const bool unwatched = !tally->capture &&
-			       jp_evidence_is_older(state->view->evidence, tally->pid, UINT64_MAX);
+	const bool few = count_lack_beyond_chance(state, tally) > lost;
+	const bool many = count_surplus_beyond_chance(state, tally) > 0;
+	const bool unwatched =
+		!tally->capture &&
+		jp_evidence_is_process_older(state->view->evidence, tally->pid, UINT64_MAX);
 
 	if (!few && !many)
 		return 0;
@@ -445,7 +448,7 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		state->lack += fmax(fmax(drift.least - drift.few, (double)tally->missing), 1);
 	if (many)
 		state->surplus += fmax(fmax(drift.many - drift.most, 1),
-				       (double)near_beyond_chance(state, tally));
+				       (double)count_near_beyond_chance(state, tally));
 	return jp_findings_count_failure(
 		&state->view->findings, "cpu.samples",
 		unwatched ? "not-watched"
@@ -477,7 +480,7 @@ static int judge_threads(struct witness *state)
 	int failed = 0;
 
 	for (size_t i = 0; i < state->nr_tallies; i++)
-		lack += lack_beyond_chance(state, &state->tallies[i]);
+		lack += count_lack_beyond_chance(state, &state->tallies[i]);
 	for (size_t i = 0; i < state->nr_tallies && !failed; i++)
 		failed =
 			judge_tally(state, &state->tallies[i], lack > state->lost ? 0 : state->lost,
@@ -550,7 +553,7 @@ static int judge_streams(struct witness *state)
 
 /* Returns how many samples a slower capture may lack because of throttling: the kernel throttles it
  * only if it throttles the witness, too. */
-static double most_throttled(const struct witness *state)
+static double compute_most_throttled(const struct witness *state)
 {
 	return (double)state->witnessed->throttles * JP_THROTTLED_NS / (double)(state->period ?: 1);
 }
@@ -571,9 +574,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 		snprintf(view->findings.error, sizeof(view->findings.error),
 			 "the witness has no sample, the capture %zu", state->count);
 	}
-	state->ratio = state->steady ? jp_clock_ratio(evidence, state->period) : 0;
+	state->ratio = state->steady ? jp_clock_compute_ratio(evidence, state->period) : 0;
 	state->lost += state->task && state->ratio <= 1
-			       ? fmin(state->unsampled, most_throttled(state))
+			       ? fmin(state->unsampled, compute_most_throttled(state))
 			       : state->unsampled;
 	return state->ratio > 0 ? judge_streams(state) : 0;
 }

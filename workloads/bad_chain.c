@@ -49,7 +49,7 @@ static int run(int argc, char **argv)
 				  point_to(down[3]),
 				  point_to(&data[2])};
 	static struct jp_mix mix;
-	int ret = jp_mix_make(&mix, &kind);
+	int ret = jp_mix_open_with_library(&mix, &kind);
 
 	fill_frames();
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words) && !ret; i++)

@@ -19,7 +19,7 @@ static int run(int argc, char **argv)
 			   JP_SHAPE_NO_FP, JP_SHAPE_HOLLOW, JP_SHAPE_LEAF}};
 
 	if (!sparse)
-		jp_path_touch(MOST_STACK);
+		jp_path_touch_stack(MOST_STACK);
 	return jp_mix_run_paths(argv[0], &kind, sparse ? hollow : touched);
 }
 

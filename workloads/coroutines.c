@@ -110,7 +110,7 @@ static int make_coroutines(void)
 		for (uint32_t d = 0; d < path->depth; d++)
 			path->steps[d].before *= more;
 		path->steps[0].repeat = YIELDS;
-		jp_path_call_out(path, switch_coroutine);
+		jp_path_make_call_out(path, switch_coroutine);
 	}
 	return ret;
 }
@@ -132,7 +132,7 @@ static int run(int argc, char **argv)
 
 	if (!managed && !makecontext)
 		return jp_handshake_skip("a C library with makecontext()");
-	ret = jp_mix_make(&scene.mix, &kind) ?: jp_mix_paths(&scene.mix, paths, 0);
+	ret = jp_mix_open_with_library(&scene.mix, &kind) ?: jp_mix_paths(&scene.mix, paths, 0);
 
 	if (!ret && managed) {
 		char *stack = map_stack();

@@ -40,8 +40,8 @@ static int run(int argc, char **argv)
 	int ret;
 
 	/* A sample whose sp is in a new stack page has an empty dump until the page is written. */
-	jp_path_touch(MOST_STACK);
-	ret = jp_mix_make(&mix, &kind) ?: make_paths(&mix, large ? "gFlfF" : "fllFf");
+	jp_path_touch_stack(MOST_STACK);
+	ret = jp_mix_open_with_library(&mix, &kind) ?: make_paths(&mix, large ? "gFlfF" : "fllFf");
 
 	return jp_mix_run(argv[0], &mix, NULL, ret);
 }

@@ -136,7 +136,7 @@ static int run_task(unsigned task)
 	int at = 6, ret = 0;
 
 	snprintf(number, sizeof(number), "--task=%u", task);
-	snprintf(how, sizeof(how), "--how=%s", jp_birth_text(scene.how));
+	snprintf(how, sizeof(how), "--how=%s", jp_birth_get_name(scene.how));
 	snprintf(busy, sizeof(busy), "--busy=%u", scene.busy);
 	snprintf(tasks, sizeof(tasks), "--tasks=%u", scene.tasks);
 	snprintf(protect, sizeof(protect), "--protect=%s", protects[scene.protect]);
@@ -158,7 +158,7 @@ static int run_task(unsigned task)
 }
 
 /* Makes this process the next task by an exec without a fork. */
-static int become_next(void)
+static int exec_next_task(void)
 {
 	char next[32];
 
@@ -168,7 +168,7 @@ static int become_next(void)
 
 static int start_chain(void *context)
 {
-	return become_next() ? EXIT_FAILURE : EXIT_SUCCESS;
+	return exec_next_task() ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int run_tasks(void)
@@ -186,7 +186,8 @@ static int run_tasks(void)
 	return ret;
 }
 
-static int parse_how(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_way_of_starting(const struct jp_option *option, const char *text,
+				 struct jp_error *err)
 {
 	scene.how = jp_birth_find(text);
 	if (scene.how != JP_BIRTHS || !strcmp(text, "exec"))
@@ -205,7 +206,7 @@ static int run(int argc, char **argv)
 	int ret;
 
 	scene.name = argv[0];
-	if (scene.replace && jp_noexec_skips(dirname(strdupa(jp_handshake_setup()->truth))))
+	if (scene.replace && jp_noexec_skip_workload(dirname(strdupa(jp_handshake_setup()->truth))))
 		return EXIT_SUCCESS;
 	if (scene.how == HOW_EXEC && scene.replace) {
 		fprintf(stderr, "jitproof workload %s: --replace needs a new process\n", argv[0]);
@@ -218,7 +219,7 @@ static int run(int argc, char **argv)
 	if (scene.task) {
 		ret = scene.task <= scene.tasks ? run_benchmark() : 0;
 		if (!ret && scene.how == HOW_EXEC && scene.task < scene.tasks)
-			ret = become_next();
+			ret = exec_next_task();
 	} else {
 		ret = run_tasks();
 		if (!ret)
@@ -228,7 +229,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--how", .take = parse_how, .print_values = print_ways,
+	{"--how", .take = parse_way_of_starting, .print_values = print_ways,
 	 .help = "fork+exec, vfork+exec, posix_spawn, thread-exec, or exec: without a fork, each "
 		 "task becomes the next (fork+exec)"},
 	{"--tasks", .value = "N", .number = &scene.tasks, .least = 1, .most = 10000,

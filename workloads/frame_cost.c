@@ -40,7 +40,7 @@ static int make_side(struct frame_side *side, enum jp_shape shape, unsigned turn
 	if (ret)
 		return ret;
 	ret = jp_emit(&side->arena, shape, jp_shape_text(shape), &function)
-		      ?: jp_arena_seal(&side->arena);
+		      ?: jp_arena_make_executable(&side->arena);
 	for (int i = 0; i < DEPTH; i++)
 		order[i] = &function;
 	if (!ret)

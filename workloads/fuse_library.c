@@ -200,7 +200,7 @@ static int use_library(void *context)
 			      ?: jp_program_make(&program, &plan)
 			      ?: jp_path_thread(loaded.paths, JP_OBJECT_PATHS)
 			      ?: jp_path_thread(program.paths, program.nr_paths);
-	return jp_path_serve("fuse_library: inside", ret, NULL, NULL);
+	return jp_path_serve_handshake("fuse_library: inside", ret, NULL, NULL);
 }
 
 /* Tries to mount a FUSE file system, in a process of its own. Returns errno as exit status. */

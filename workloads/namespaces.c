@@ -100,7 +100,7 @@ static int run_nested(void *context)
 	if (!ret)
 		ret = jp_path_thread(program.paths, program.nr_paths)
 			      ?: jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
-	ret = jp_path_serve("namespaces: inside", ret, NULL, NULL);
+	ret = jp_path_serve_handshake("namespaces: inside", ret, NULL, NULL);
 	return jp_process_stop(&deeper) ? EXIT_FAILURE : ret;
 }
 

@@ -32,7 +32,7 @@ static int run_next_path(void *context)
 	return 0;
 }
 
-static bool is_last(void)
+static bool is_last_incarnation(void)
 {
 	return incarnations.count && incarnations.number + 1 == incarnations.count;
 }
@@ -49,7 +49,7 @@ static int run_incarnation(void *context)
 	plan.depth = 5 + incarnations.number % 5;
 	if (jp_program_make(&state.program, &plan))
 		return EXIT_FAILURE;
-	if (is_last())
+	if (is_last_incarnation())
 		return jp_handshake_rounds(run_next_path, &state) ? EXIT_FAILURE : EXIT_SUCCESS;
 	jp_paths_run(state.program.paths, state.program.nr_paths, LIFE_NS);
 	return EXIT_SUCCESS;
@@ -66,7 +66,7 @@ static int start_incarnation(void *context)
 		incarnations.pid = 0;
 		return 0;
 	}
-	if (!ret && is_last()) {
+	if (!ret && is_last_incarnation()) {
 		ret = jp_process_wait_ready(&process) ?: jp_handshake(NULL, NULL);
 		jp_process_send_stop(&process);
 	}

@@ -101,7 +101,7 @@ static int run(int argc, char **argv)
 
 	if (partly)
 		kind.frames = JP_FRAMES_LAST;
-	ret = jp_mix_make(&mix, &kind);
+	ret = jp_mix_open_with_library(&mix, &kind);
 	if (!ret)
 		ret = vdso ? make_vdso_paths(&mix) : jp_mix_paths(&mix, paths, 0);
 	/* clock_gettime() starts again whenever the kernel updates the clock, so it may never end

@@ -55,7 +55,7 @@ static int act_toggle(void *context, const char *arg)
 
 /* Makes the process idle before a SIGKILL: a process killed while it writes leaves a torn record in
  * the truth. */
-static int act_rest(void *context, const char *arg)
+static int act_stop_before_kill(void *context, const char *arg)
 {
 	jp_path_stop(NULL);
 	return 0;
@@ -64,7 +64,7 @@ static int act_rest(void *context, const char *arg)
 static int run_child(void *context)
 {
 	static const struct jp_step steps[] = {
-		{"toggle", act_toggle}, {"rest", act_rest}, {NULL, NULL}};
+		{"toggle", act_toggle}, {"rest", act_stop_before_kill}, {NULL, NULL}};
 	struct jp_program *inherited = &family.inherited, own;
 	int ret;
 
@@ -75,7 +75,7 @@ static int run_child(void *context)
 		ret = jp_program_make(&own, &family.plan)
 			      ?: jp_path_thread(inherited->paths, inherited->nr_paths)
 			      ?: jp_path_thread(own.paths, own.nr_paths);
-	return jp_path_serve("prefork: a child", ret, steps, NULL);
+	return jp_path_serve_handshake("prefork: a child", ret, steps, NULL);
 }
 
 static int act_fork(void *context, const char *arg)

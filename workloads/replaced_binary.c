@@ -66,7 +66,7 @@ static int replace_library(void)
 	return jp_object_unload(&old) ?: jp_object_unload(&new);
 }
 
-static void run_own(void)
+static void run_paths_in_program(void)
 {
 	jp_paths_run(scene.own.paths, scene.own.nr_paths, USE_NS);
 }
@@ -83,12 +83,12 @@ static int replace_program(void)
 
 	if (ret)
 		return ret;
-	run_own();
+	run_paths_in_program();
 	ret = replace_file(scene.program, &object);
-	run_own();
+	run_paths_in_program();
 	if (!ret && unlink(scene.program))
 		ret = -errno;
-	run_own();
+	run_paths_in_program();
 	return jp_process_stop(&process) ?: ret;
 }
 

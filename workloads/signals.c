@@ -120,7 +120,8 @@ static int run(int argc, char **argv)
 #endif
 	if (scene.own_stack)
 		action.sa_flags |= SA_ONSTACK;
-	ret = sigaction(SIGUSR1, &action, NULL) ? -errno : jp_mix_make(&scene.mix, &kind);
+	ret = sigaction(SIGUSR1, &action, NULL) ? -errno
+						: jp_mix_open_with_library(&scene.mix, &kind);
 	if (!ret)
 		ret = jp_mix_paths(&scene.mix, outer, 0);
 	for (int i = 0; inner[i] && !ret; i++)

@@ -134,7 +134,7 @@ static int run(int argc, char **argv)
 				     started < storm.threads ? make_mappings : make_forks, NULL);
 		started += !ret;
 	}
-	ret = jp_path_serve(argv[0], ret, NULL, NULL);
+	ret = jp_path_serve_handshake(argv[0], ret, NULL, NULL);
 	for (unsigned i = 0; i < started; i++)
 		jp_thread_join(threads[i], NULL);
 	printf("%llu mappings, %llu forks in %.3f s\n", storm.done, storm.forked,

@@ -71,7 +71,7 @@ static void *replace_workers(void *context)
 			at = (at + 1) % churn.threads;
 			alive++;
 		}
-		jp_maps_mark_seldom();
+		jp_maps_record_seldom();
 	}
 	if (ret)
 		exit(jp_handshake_status("thread_churn", ret));
@@ -90,7 +90,7 @@ static void *run_without_main(void *context)
 		exit(jp_handshake_status("thread_churn", ret));
 	jp_handshake(NULL, NULL);
 	jp_thread_join(turner, NULL);
-	jp_maps_mark();
+	jp_maps_record_all();
 	jp_truth_process_exit();
 	exit(EXIT_SUCCESS);
 }

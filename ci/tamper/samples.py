@@ -179,7 +179,7 @@ def filter_unbroken(samples: list[rd.Sample]) -> list[rd.Sample]:
 def require_noticeable(case: Case, gone: list[rd.Sample]) -> list[rd.Sample]:
     """Raises Unobservable if the kernel skipped samples of the witness too, and so many that chance
     explains as many missing samples of the capture as @gone (Chernoff's bound of a binomial
-    distribution: jp_witness_exceeds() in the harness)."""
+    distribution: jp_witness_is_beyond_chance() in the harness)."""
     skipped, all_due = case.find_skipped()
     odds = len(get_witnessed_samples(case)) / max(all_due, 1)
     more, total, share = len(gone), len(gone) + skipped, odds / (1 + odds)

@@ -153,7 +153,8 @@ static void print_figures(const struct jp_findings *findings)
 
 		if (findings->metrics[i].k || findings->metrics[i].n)
 			printf("# %s: %s\n", findings->metrics[i].name,
-			       jp_expect_figure(&findings->metrics[i], figure, sizeof(figure)));
+			       jp_expect_format_metric(&findings->metrics[i], figure,
+						       sizeof(figure)));
 	}
 }
 

@@ -177,7 +177,7 @@ static bool run_all(const struct run_request *options, const struct jp_cases *ca
 			continue;
 		there = judge_job(options, judge, dir, job, (size_t)(job->cas - cases->cases));
 		progress.judged++;
-		progress.failures += jp_screen_fails(job->shared->result.outcome);
+		progress.failures += jp_screen_is_failure(job->shared->result.outcome);
 		job++;
 		if (progress.judged < progress.plan)
 			show_progress(&progress);

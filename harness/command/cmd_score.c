@@ -184,8 +184,8 @@ static int rejudge(const struct score_request *request, const struct jp_case_fol
 	struct jp_error err = {""};
 	int status = JP_EXIT_OK;
 
-	if (jp_score_again(&folders[0], &scores[0], &err) ||
-	    jp_score_again(&folders[1], &scores[1], &err)) {
+	if (jp_score_judge_folders(&folders[0], &scores[0], &err) ||
+	    jp_score_judge_folders(&folders[1], &scores[1], &err)) {
 		status = jp_command_fail("score", &err);
 	} else {
 		again.profilers[1] = folders[1].count ? scores[1].profiler : NULL;

@@ -217,7 +217,7 @@ static int begin_publishing(void)
 	jp_publish_children(request.publish_children);
 	if (!ret)
 		ret = jp_publish_begin(request.publish, request.publish_dir);
-	if (ret == -EPERM && request.publish_dir && jp_noexec_skips(request.publish_dir))
+	if (ret == -EPERM && request.publish_dir && jp_noexec_skip_workload(request.publish_dir))
 		return EXIT_SUCCESS;
 	if (ret == -EPERM)
 		return jp_handshake_skip("files of another user's: only root can make them");
@@ -254,17 +254,17 @@ static int run_workload(void)
 	}
 	if (record_start())
 		return JP_EXIT_BROKEN;
-	jp_maps_mark();
+	jp_maps_record_all();
 	jp_handshake_begin(&request.setup);
 	if (!request.execed)
-		jp_handshake_hold();
+		jp_handshake_wait_for_watcher();
 	status = begin_publishing();
 	if (!status && !jp_handshake_stopping()) {
 		status = request.workload->run(1, argv);
 		if (jp_publish_end() && !status)
 			status = EXIT_FAILURE;
 	}
-	jp_maps_mark();
+	jp_maps_record_all();
 	jp_truth_process_exit();
 	/* The command line was wrong, so nothing was run. */
 	if (status == JP_EXIT_USAGE && !request.execed)

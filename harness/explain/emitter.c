@@ -25,8 +25,8 @@ static const struct jp_image *find_image(const struct jp_ends *ends, uint32_t pi
 	return found;
 }
 
-const struct jp_runtime *jp_emitter_of(const struct jp_ends *ends, uint32_t pid, const char *memory,
-				       const char *comm, const char **caller)
+const struct jp_runtime *jp_emitter_find(const struct jp_ends *ends, uint32_t pid,
+					 const char *memory, const char *comm, const char **caller)
 {
 	const struct jp_image *image = find_image(ends, pid);
 	const struct jp_runtime *runtime = NULL;

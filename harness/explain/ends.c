@@ -56,8 +56,9 @@ void jp_ends_free(struct jp_ends *ends)
 
 /* Returns whether the caller in @stack keeps the frame pointer and is in the same file as @leaf.
  * Then the other functions of the file probably keep the frame pointer, too, except leaves. */
-static bool caller_keeps(struct jp_ends *ends, const struct jp_end *leaf,
-			 const struct jp_places_process *process, const struct jp_stack *stack)
+static bool does_caller_keep_frame_pointer(struct jp_ends *ends, const struct jp_end *leaf,
+					   const struct jp_places_process *process,
+					   const struct jp_stack *stack)
 {
 	const uint64_t caller = stack->frames[1] - 1;
 	struct jp_mapping text;
@@ -112,7 +113,8 @@ static struct jp_end *add_new_end(struct jp_ends *ends, const struct jp_places_p
 	    (kind == JP_END_SINGLE || kind == JP_END_HERE || kind == JP_END_LEAF)) {
 		end->use = jp_frame_use(ends->store, mapping, addr - (kind == JP_END_HERE));
 		end->keeps = jp_frame_kept(ends->store, mapping) ||
-			     (kind == JP_END_LEAF && caller_keeps(ends, end, process, stack));
+			     (kind == JP_END_LEAF &&
+			      does_caller_keep_frame_pointer(ends, end, process, stack));
 	}
 	return end;
 }

@@ -28,7 +28,7 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 	const struct jp_image *image = culprit->image;
 	const char *caller;
 	const struct jp_runtime *runtime =
-		jp_emitter_of(view->ends, image->pid, culprit->file, image->process, &caller);
+		jp_emitter_find(view->ends, image->pid, culprit->file, image->process, &caller);
 	struct jp_blame *blame = jp_blame(view->blames, "jit-no-frame-pointer", image->pid,
 					  image->process, culprit->file, samples);
 

@@ -156,8 +156,8 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 			    struct jp_blame *blame)
 {
 	const char *caller;
-	const struct jp_runtime *runtime =
-		jp_emitter_of(view->ends, end->image->pid, end->file, end->image->process, &caller);
+	const struct jp_runtime *runtime = jp_emitter_find(view->ends, end->image->pid, end->file,
+							   end->image->process, &caller);
 	const char *frames = runtime ? runtime->frames : NULL,
 		   *unwinding = runtime ? runtime->unwinding : NULL;
 

@@ -36,8 +36,8 @@ const char *jp_name_option(const struct jp_name_case *name_case, char text[JP_OP
 {
 	const char *caller;
 	const struct jp_runtime *runtime =
-		jp_emitter_of(name_case->view->ends, name_case->loss->pid, name_case->loss->name,
-			      jp_name_case_comm(name_case), &caller);
+		jp_emitter_find(name_case->view->ends, name_case->loss->pid, name_case->loss->name,
+				jp_name_case_comm(name_case), &caller);
 
 	if (runtime)
 		return runtime->names;

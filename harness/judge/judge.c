@@ -73,7 +73,7 @@ static int begin_work(struct work *work, uint32_t lacks)
 static int begin_side(struct judging *judging, const struct jp_control *control)
 {
 	struct judge_side *side = &judging->sides[judging->nr_sides++];
-	int failed = jp_extras_of(&side->extras, judging->evidence, control);
+	int failed = jp_extras_collect(&side->extras, judging->evidence, control);
 	const struct jp_validator *validator = NULL;
 	size_t count = 0;
 

@@ -29,11 +29,12 @@ void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfda
 void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct jp_result *result);
 /* Fails a capture with enough samples if most of them lie at places that the truth excludes. Such a
  * capture is wrong (FAIL); it is not a lack of evidence (ERROR). */
-void jp_check_elsewhere(struct jp_result *result);
+void jp_check_samples_elsewhere(struct jp_result *result);
 /* Checks that the classes of each account (struct jp_books) add up to its total. */
-void jp_check_books(struct jp_result *result);
+void jp_check_balance(struct jp_result *result);
 /* Checks that the workload of @dir performed the acts that the case needs (acts=KIND:N). */
-void jp_check_acts(const struct jp_evidence *evidence, const char *dir, struct jp_result *result);
+void jp_check_enough_acts(const struct jp_evidence *evidence, const char *dir,
+			  struct jp_result *result);
 /* Checks that there is enough evidence for the validators. */
 void jp_check_evidence(struct jp_result *result);
 

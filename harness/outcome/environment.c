@@ -89,8 +89,8 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 
 /* Checks that the events of a capture with samples counted, too, unless the kernel's clock events
  * do not count (env.json states that). */
-static void check_counted(const struct jp_capture_info *info, const char *environment,
-			  struct jp_result *result)
+static void check_event_was_counted(const struct jp_capture_info *info, const char *environment,
+				    struct jp_result *result)
 {
 	static const char *const path[] = {"clocks_count", NULL};
 	const bool ours = info->first_enabled != 0;
@@ -120,7 +120,7 @@ void jp_check_environment(const struct jp_evidence *evidence,
 		return;
 	}
 	check_runner(evidence, environment, result);
-	check_counted(&evidence->info, environment, result);
+	check_event_was_counted(&evidence->info, environment, result);
 	if (evidence->watched.silent)
 		check_file(evidence, file, environment, result);
 }

@@ -90,7 +90,7 @@ static bool has_expectation(const struct jp_result *result, const char *metric)
 	return false;
 }
 
-void jp_check_elsewhere(struct jp_result *result)
+void jp_check_samples_elsewhere(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
 	uint64_t elsewhere = 0, here = count_judged(findings);
@@ -111,7 +111,7 @@ void jp_check_elsewhere(struct jp_result *result)
 				findings->metrics[i].role->tail);
 }
 
-static void check_least(enum jp_bound bound, struct jp_result *result)
+static void check_enough_samples(enum jp_bound bound, struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
 	unsigned needed = bound == JP_SOME_N           ? 1
@@ -143,12 +143,13 @@ static void check_lost(struct jp_result *result)
 		if (metric->role && metric->role->bound == JP_MOST_LOST &&
 		    metric->k > metric->excused && !has_expectation(result, metric->name))
 			jp_note(result, JP_ERROR, "%s is %s, and the case states none",
-				metric->name, jp_expect_figure(metric, figure, sizeof(figure)));
+				metric->name,
+				jp_expect_format_metric(metric, figure, sizeof(figure)));
 	}
 }
 
 /* Limits the share of unjudged samples, which cannot fail, even if enough samples are judged. */
-static void check_most(struct jp_result *result)
+static void check_upper_limits(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
 
@@ -161,12 +162,13 @@ static void check_most(struct jp_result *result)
 		    (double)metric->k * 100 > (double)metric->n * MAX_UNJUDGED)
 			jp_note(result, JP_ERROR,
 				"too little evidence: %s is %s, at most %d %% are usual",
-				metric->name, jp_expect_figure(metric, figure, sizeof(figure)),
+				metric->name,
+				jp_expect_format_metric(metric, figure, sizeof(figure)),
 				MAX_UNJUDGED);
 	}
 }
 
-void jp_check_books(struct jp_result *result)
+void jp_check_balance(struct jp_result *result)
 {
 	const struct jp_books *books = &result->findings.books;
 
@@ -184,7 +186,8 @@ void jp_check_books(struct jp_result *result)
 	}
 }
 
-void jp_check_acts(const struct jp_evidence *evidence, const char *dir, struct jp_result *result)
+void jp_check_enough_acts(const struct jp_evidence *evidence, const char *dir,
+			  struct jp_result *result)
 {
 	const struct jp_case *cas = result->cas;
 	uint64_t counts[JP_ACTS];
@@ -207,15 +210,15 @@ void jp_check_evidence(struct jp_result *result)
 {
 	bool any = false;
 
-	check_least(JP_LEAST_N, result);
-	check_least(JP_LEAST_K, result);
+	check_enough_samples(JP_LEAST_N, result);
+	check_enough_samples(JP_LEAST_K, result);
 	for (enum jp_method method = 0; method < JP_METHODS; method++)
 		any |= result->findings.judged[method];
 	if (!any)
 		jp_note(result, JP_ERROR, "nothing was checked: no sample was judged");
-	check_least(JP_LEAST_DISTINCT, result);
+	check_enough_samples(JP_LEAST_DISTINCT, result);
 	if (any)
-		check_least(JP_SOME_N, result);
-	check_most(result);
+		check_enough_samples(JP_SOME_N, result);
+	check_upper_limits(result);
 	check_lost(result);
 }

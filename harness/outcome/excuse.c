@@ -15,7 +15,7 @@
 /* Capacity of the table of excuses as `allow` lines: one for each metric and cause. */
 enum { MOST = 512 };
 
-static bool is_in(const char *pattern, char *const *words)
+static bool is_word_in(const char *pattern, char *const *words)
 {
 	for (; words && *words; words++)
 		if (fnmatch(pattern, *words, 0) == 0)
@@ -37,8 +37,9 @@ static bool has_word(const char *pattern, const void *context)
 
 	if (*pattern == '!')
 		return !has_word(pattern + 1, context);
-	return is_in(pattern, cas->workload_argv) || is_in(pattern, cas->capture_argv) ||
-	       is_in(pattern, cas->inject_with) || has_value(pattern, "publish=", cas->publish) ||
+	return is_word_in(pattern, cas->workload_argv) || is_word_in(pattern, cas->capture_argv) ||
+	       is_word_in(pattern, cas->inject_with) ||
+	       has_value(pattern, "publish=", cas->publish) ||
 	       has_value(pattern, "inject=", cas->inject);
 }
 
@@ -72,8 +73,8 @@ static unsigned count_words(const char *list, bool (*holds)(const char *word, co
 	return count;
 }
 
-static bool applies(const struct jp_excuse *excuse, const struct jp_case *cas,
-		    const struct jp_exception *exception)
+static bool is_excuse_for(const struct jp_excuse *excuse, const struct jp_case *cas,
+			  const struct jp_exception *exception)
 {
 	unsigned all = 0, ignored = 0;
 
@@ -153,7 +154,7 @@ const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 	if (cas->control || !jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
 		return NULL;
 	while ((excuse = jp_registry_next(JP_EXCUSE, excuse))) {
-		if (!applies(excuse, cas, exception))
+		if (!is_excuse_for(excuse, cas, exception))
 			continue;
 		allow = make_allowance(excuse, findings, exception);
 		/* Several excuses may apply: one without a bound permits any number. */

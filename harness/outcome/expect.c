@@ -9,7 +9,7 @@
 #include "harness/model/causes/causes.h"
 #include "harness/outcome/excuse.h"
 
-const char *jp_expect_figure(const struct jp_metric *metric, char *text, size_t size)
+const char *jp_expect_format_metric(const struct jp_metric *metric, char *text, size_t size)
 {
 	if (!metric->rate)
 		snprintf(text, size, "%" PRIu64, metric->k);
@@ -23,13 +23,13 @@ const char *jp_expect_figure(const struct jp_metric *metric, char *text, size_t 
 	return text;
 }
 
-const char *jp_expect_seen(const struct jp_expectation *expectation, const struct jp_metric *metric,
-			   char *text, size_t size)
+const char *jp_expect_format_beside_range(const struct jp_expectation *expectation,
+					  const struct jp_metric *metric, char *text, size_t size)
 {
 	bool any = isinf(expectation->min) && isinf(expectation->max);
 
 	if (expectation->percent || any || !metric->rate)
-		return jp_expect_figure(metric, text, size);
+		return jp_expect_format_metric(metric, text, size);
 	snprintf(text, size, "%" PRIu64 " of %" PRIu64, metric->k, metric->n);
 	return text;
 }
@@ -100,7 +100,7 @@ enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct
 	}
 	outcome = compare_metric(expectation, metric, &note);
 	snprintf(why, size, "%s: %s; expected %s%s%s%s%s", expectation->metric,
-		 jp_expect_seen(expectation, metric, figure, sizeof(figure)), range,
+		 jp_expect_format_beside_range(expectation, metric, figure, sizeof(figure)), range,
 		 expectation->reason[0] ? " (" : "", expectation->reason,
 		 expectation->reason[0] ? ")" : "", note);
 	return outcome;
@@ -123,8 +123,9 @@ static bool means_exception(const struct jp_expectation *allow,
 	       jp_cause_names(exception->metric, allow->allow, exception->cause);
 }
 
-const struct jp_expectation *jp_expect_allowance(const struct jp_case *cas, uint64_t out_of_scope,
-						 const struct jp_exception *exception)
+const struct jp_expectation *jp_expect_find_allowance(const struct jp_case *cas,
+						      uint64_t out_of_scope,
+						      const struct jp_exception *exception)
 {
 	for (size_t i = 0; i < cas->nr_expectations; i++)
 		if (cas->expectations[i].allow[0] && !(out_of_scope >> i & 1) &&
@@ -133,14 +134,15 @@ const struct jp_expectation *jp_expect_allowance(const struct jp_case *cas, uint
 	return NULL;
 }
 
-const struct jp_expectation *jp_expect_permission(const struct jp_result *result,
-						  const struct jp_exception *exception)
+const struct jp_expectation *jp_expect_find_permission(const struct jp_result *result,
+						       const struct jp_exception *exception)
 {
-	return jp_expect_allowance(result->cas, result->out_of_scope, exception)
+	return jp_expect_find_allowance(result->cas, result->out_of_scope, exception)
 		       ?: jp_excuse_find(result->cas, &result->findings, exception);
 }
 
-const struct jp_expectation *jp_expect_of(const struct jp_result *result, const char *metric)
+const struct jp_expectation *jp_expect_find_range(const struct jp_result *result,
+						  const char *metric)
 {
 	const struct jp_case *cas = result->cas;
 
@@ -162,8 +164,9 @@ const char *jp_expect_bound(const struct jp_expectation *allow, char *text, size
 	return text;
 }
 
-enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
-				  const struct jp_findings *findings, char *why, size_t size)
+enum jp_outcome jp_expect_compare_with_bound(const struct jp_expectation *allow,
+					     const struct jp_findings *findings, char *why,
+					     size_t size)
 {
 	const struct jp_metric *all = jp_findings_find_metric(findings, allow->metric);
 	struct jp_metric some = jp_metric_count(allow->metric, 0);
@@ -184,7 +187,7 @@ enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
 			return JP_PASS;
 		snprintf(why, size, "%s: %" PRIu64 " with cause %s; allowed at most the %s %s (%s)",
 			 allow->metric, some.k, allow->allow,
-			 most ? jp_expect_figure(most, figure, sizeof(figure)) : "missing",
+			 most ? jp_expect_format_metric(most, figure, sizeof(figure)) : "missing",
 			 allow->most, allow->reason);
 		return most ? JP_FAIL : JP_ERROR;
 	}
@@ -192,7 +195,7 @@ enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
 		some = jp_metric_rate(allow->metric, some.k, all->n);
 	outcome = compare_metric(allow, &some, &note);
 	snprintf(why, size, "%s: %s with cause %s; allowed %s (%s)%s", allow->metric,
-		 jp_expect_seen(allow, &some, figure, sizeof(figure)), allow->allow,
+		 jp_expect_format_beside_range(allow, &some, figure, sizeof(figure)), allow->allow,
 		 jp_expect_range(allow, range, sizeof(range)), allow->reason, note);
 	return outcome;
 }

@@ -72,7 +72,7 @@ static void check_capture(const struct jp_evidence *evidence,
 /* Returns whether the feature with the times of the first and last sample is wrong. perf finds
  * these times when it reads its file again at the end, in the order of the file, and writes 0 if it
  * does not read it again (process_sample_event() in tools/perf/builtin-record.c). */
-static bool is_other_times(const struct jp_perfdata_summary *file, bool ours)
+static bool are_sample_times_wrong(const struct jp_perfdata_summary *file, bool ours)
 {
 	const uint64_t *times = file->sample_times;
 
@@ -92,7 +92,7 @@ void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct
 	    (ours && file->described == JP_DESCRIBED_OTHER_NAME))
 		jp_note(result, JP_ERROR, "perf.data describes other events than it has%s",
 			file->described == JP_DESCRIBED_OTHER ? "" : ", by their names");
-	if (file->has_sample_times && is_other_times(file, ours))
+	if (file->has_sample_times && are_sample_times_wrong(file, ours))
 		jp_note(result, JP_ERROR,
 			"perf.data states samples from %" PRIu64 " to %" PRIu64 "; they are from "
 			"%" PRIu64 " to %" PRIu64,

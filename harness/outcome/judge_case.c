@@ -40,11 +40,11 @@ static void check_expectations(const struct jp_case *cas, struct jp_result *resu
 	}
 }
 
-static void check_bound(const struct jp_expectation *allow, struct jp_result *result)
+static void check_allowance_bound(const struct jp_expectation *allow, struct jp_result *result)
 {
 	char why[512];
 	const enum jp_outcome outcome =
-		jp_expect_bounded(allow, &result->findings, why, sizeof(why));
+		jp_expect_compare_with_bound(allow, &result->findings, why, sizeof(why));
 
 	if (outcome != JP_PASS)
 		jp_note(result, outcome, "%s", why);
@@ -54,12 +54,12 @@ static void check_exceptions(const struct jp_case *cas, struct jp_result *result
 {
 	for (size_t i = 0; i < result->findings.nr_exceptions; i++) {
 		const struct jp_exception *exception = &result->findings.exceptions[i];
-		const struct jp_expectation *allow = jp_expect_permission(result, exception);
+		const struct jp_expectation *allow = jp_expect_find_permission(result, exception);
 		char cause[80];
 
 		if (allow && (allow < cas->expectations ||
 			      allow >= cas->expectations + cas->nr_expectations))
-			check_bound(allow, result); /* an excuse */
+			check_allowance_bound(allow, result); /* an excuse */
 		if (!allow)
 			jp_note(result, JP_FAIL,
 				"%s: %" PRIu64 " with cause %s, which nothing allows",
@@ -69,7 +69,7 @@ static void check_exceptions(const struct jp_case *cas, struct jp_result *result
 	}
 	for (size_t i = 0; i < cas->nr_expectations; i++)
 		if (cas->expectations[i].allow[0] && !(result->out_of_scope >> i & 1))
-			check_bound(&cas->expectations[i], result);
+			check_allowance_bound(&cas->expectations[i], result);
 }
 
 static void apply_xfail(const struct jp_case *cas, struct jp_result *result)
@@ -131,7 +131,7 @@ static bool find_evidence(const struct jp_case *cas, const char *dir, const char
 		jp_check_stated(evidence, &judgement.file, environment, result);
 		result->contradicted = result->outcome == JP_ERROR || result->findings.contradicted;
 		jp_check_files(evidence->truth, &judgement, result);
-		jp_check_acts(evidence, dir, result);
+		jp_check_enough_acts(evidence, dir, result);
 		check_bounds(cas, evidence->truth->version, result);
 		result->sampled = (double)(evidence->watched.ending - evidence->watched.begun) /
 				  (double)JP_NS_PER_S;
@@ -158,11 +158,11 @@ static void judge_findings(const struct jp_case *cas, struct jp_result *result,
 			   const struct jp_findings *again)
 {
 	if (result->outcome != JP_ERROR)
-		jp_check_elsewhere(result);
+		jp_check_samples_elsewhere(result);
 	if (*result->findings.error)
 		jp_note(result, JP_ERROR, "%s", result->findings.error);
 	else
-		jp_check_books(result);
+		jp_check_balance(result);
 	/* An ERROR stays an ERROR: FAIL would blame the kernel for bad evidence. */
 	if (result->outcome == JP_ERROR)
 		return;

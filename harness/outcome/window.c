@@ -12,8 +12,8 @@ struct bounds {
 
 /* Checks what only our captures state: dropped duplicates, the time at which the first event was
  * enabled, the CPUs, and what the events counted, which cannot exceed the CPUs' time. */
-static void check_own(const struct jp_capture_info *info, const struct jp_watched_info *watched,
-		      struct jp_result *result)
+static void check_own_capture(const struct jp_capture_info *info,
+			      const struct jp_watched_info *watched, struct jp_result *result)
 {
 	const uint64_t most = (watched->ended - watched->started) * watched->cpus;
 
@@ -58,7 +58,7 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 
 	if (!watched->started)
 		return;
-	check_own(info, watched, result);
+	check_own_capture(info, watched, result);
 	if (watched->cpus &&
 	    strcmp(info->policy, jp_synth_text((enum jp_synth)watched->synth)) != 0)
 		jp_note(result, JP_ERROR,

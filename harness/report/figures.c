@@ -51,7 +51,7 @@ void jp_figures_print(FILE *out, const struct jp_result *result, const char *mar
 {
 	for (size_t i = 0; i < result->findings.nr_metrics; i++) {
 		const struct jp_metric *metric = &result->findings.metrics[i];
-		const struct jp_expectation *of = jp_expect_of(result, metric->name);
+		const struct jp_expectation *of = jp_expect_find_range(result, metric->name);
 		char range[80], line[512], shown[1024];
 		int used;
 

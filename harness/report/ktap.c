@@ -32,7 +32,7 @@ void jp_ktap_comment(FILE *out, const char *prefix, const char *text)
 }
 
 /* Writes the reason of a SKIP or XFAIL, which must stay on its line. */
-static void put_one_line(FILE *out, const char *text)
+static void put_on_one_line(FILE *out, const char *text)
 {
 	fputc(' ', out);
 	put_lines(out, text, "; ", "");
@@ -106,11 +106,11 @@ void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result)
 	if (directive[result->outcome])
 		fprintf(out, " # %s", directive[result->outcome]);
 	if (result->outcome == JP_SKIP)
-		put_one_line(out, result->why);
+		put_on_one_line(out, result->why);
 	else if (result->outcome == JP_CRASH)
-		put_one_line(out, result->crashed);
+		put_on_one_line(out, result->crashed);
 	else if (result->outcome == JP_XFAIL)
-		put_one_line(out, result->cas->xfail ? result->cas->xfail : "");
+		put_on_one_line(out, result->cas->xfail ? result->cas->xfail : "");
 	fputc('\n', out);
 	fflush(out);
 }

@@ -13,7 +13,7 @@
 static void write_metric(struct jp_json *json, const struct jp_result *result,
 			 const struct jp_metric *metric)
 {
-	const struct jp_expectation *expectation = jp_expect_of(result, metric->name);
+	const struct jp_expectation *expectation = jp_expect_find_range(result, metric->name);
 
 	jp_json_object(json, metric->name);
 	jp_json_u64(json, "k", metric->k);
@@ -39,7 +39,7 @@ static void write_exceptions(struct jp_json *json, const struct jp_result *resul
 	jp_json_array(json, "exceptions");
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
-		const struct jp_expectation *allow = jp_expect_permission(result, exception);
+		const struct jp_expectation *allow = jp_expect_find_permission(result, exception);
 		const struct jp_cause *cause =
 			jp_cause_of_word(exception->metric, exception->cause);
 		char bound[80];

@@ -25,7 +25,7 @@ void jp_screen_begin(struct jp_screen *screen, bool verbose)
 	screen->begun = jp_clock_now();
 }
 
-bool jp_screen_fails(enum jp_outcome outcome)
+bool jp_screen_is_failure(enum jp_outcome outcome)
 {
 	return outcome != JP_PASS && outcome != JP_SKIP && outcome != JP_XFAIL;
 }
@@ -84,14 +84,14 @@ static const struct jp_exception *find_fault(const struct jp_result *result)
 	for (size_t i = 0; i < result->findings.nr_exceptions; i++) {
 		const struct jp_exception *exception = &result->findings.exceptions[i];
 
-		if (!jp_expect_permission(result, exception))
+		if (!jp_expect_find_permission(result, exception))
 			return exception;
 	}
 	return NULL;
 }
 
 /* Returns the first expectation whose range does not contain its metric, or NULL. */
-static const struct jp_expectation *find_missed(const struct jp_result *result)
+static const struct jp_expectation *find_missed_expectation(const struct jp_result *result)
 {
 	char why[512];
 
@@ -112,7 +112,7 @@ static const char *describe_fault(const struct jp_result *result, char *text, si
 	const struct jp_exception *fault =
 		result->outcome == JP_FAIL && !result->cas->control ? find_fault(result) : NULL;
 	const struct jp_cause *cause = fault ? jp_cause_of_word(fault->metric, fault->cause) : NULL;
-	const struct jp_expectation *missed = find_missed(result);
+	const struct jp_expectation *missed = find_missed_expectation(result);
 	const struct jp_metric *metric =
 		missed ? jp_findings_find_metric(&result->findings, missed->metric) : NULL;
 	char range[80], of[40] = "";
@@ -150,7 +150,7 @@ static void put_lines(const struct jp_screen *screen, const char *text, int most
 
 void jp_screen_result(const struct jp_screen *screen, const struct jp_result *result)
 {
-	const bool failed = jp_screen_fails(result->outcome);
+	const bool failed = jp_screen_is_failure(result->outcome);
 	char mark[INDENT + 1];
 
 	if (!failed && !screen->verbose)
@@ -200,7 +200,7 @@ static void put_failures(const struct jp_screen *screen, const struct jp_result 
 	for (size_t i = 0; i < count; i++) {
 		const struct jp_result *result = &results[i];
 
-		if (!jp_screen_fails(result->outcome))
+		if (!jp_screen_is_failure(result->outcome))
 			continue;
 		if (rows >= MOST_ROWS) {
 			more++;
@@ -258,7 +258,7 @@ void jp_screen_summary(const struct jp_screen *screen, const struct jp_result *r
 	const char *dir;
 
 	for (size_t i = 0; i < count; i++)
-		failed |= jp_screen_fails(results[i].outcome);
+		failed |= jp_screen_is_failure(results[i].outcome);
 	dir = screen->temporary && (!failed || cut_short) ? NULL : screen->dir;
 	if (cut_short)
 		put_line(screen, "cut short: %s", cut_short);

@@ -25,4 +25,4 @@ void jp_screen_result(const struct jp_screen *screen, const struct jp_result *re
 void jp_screen_summary(const struct jp_screen *screen, const struct jp_result *results,
 		       size_t count, size_t plan, const char *cut_short);
 /* Returns whether @outcome fails a run. */
-bool jp_screen_fails(enum jp_outcome outcome);
+bool jp_screen_is_failure(enum jp_outcome outcome);

@@ -138,7 +138,7 @@ static void put_exceptions(const struct jp_result *result, unsigned int width)
 	printf("\nExceptions: %zu kinds\n", findings->nr_exceptions);
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *one = &findings->exceptions[i];
-		const struct jp_expectation *allow = jp_expect_permission(result, one);
+		const struct jp_expectation *allow = jp_expect_find_permission(result, one);
 		const struct jp_cause *cause = jp_cause_of_word(one->metric, one->cause);
 		char word[80], bound[80];
 

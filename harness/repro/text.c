@@ -98,7 +98,9 @@ static void put_expected(FILE *out, const struct jp_repro *repro)
 			continue;
 		fprintf(out, "%s* %s: expected %s, seen %s%s\n", i ? "" : "\n", wanted->metric,
 			jp_expect_range(wanted, range, sizeof(range)),
-			metric ? jp_expect_seen(wanted, metric, figure, sizeof(figure)) : "nothing",
+			metric ? jp_expect_format_beside_range(wanted, metric, figure,
+							       sizeof(figure))
+			       : "nothing",
 			result->out_of_scope >> i & 1 ? " (not about these tools)" : "");
 	}
 }

@@ -81,7 +81,7 @@ static int check_publisher(const struct jp_case *cas, struct jp_error *err)
 {
 	char known[200];
 
-	if (!cas->publish || jp_publish_known(cas->publish, known, sizeof(known)))
+	if (!cas->publish || jp_publish_is_valid(cas->publish, known, sizeof(known)))
 		return 0;
 	return jp_fail(err, EINVAL, "%s:%u: publish '%s'; expected %s, maybe with :FAULT",
 		       cas->file, cas->line, cas->publish, known);
@@ -89,8 +89,8 @@ static int check_publisher(const struct jp_case *cas, struct jp_error *err)
 
 /* Checks that this binary has an entry of @kind called @name. @what: word for the kind in
  * messages. */
-static int check_entry(const struct jp_case *cas, enum jp_kind kind, const char *what,
-		       const char *name, struct jp_error *err)
+static int check_registered_name(const struct jp_case *cas, enum jp_kind kind, const char *what,
+				 const char *name, struct jp_error *err)
 {
 	char hint[120];
 
@@ -104,9 +104,9 @@ static int check_case(const struct jp_case *cas, struct jp_error *err)
 {
 	const char *const capture = cas->capture_argv[0];
 
-	return check_entry(cas, JP_WORKLOAD, "workload", cas->workload_argv[0], err)
-		       ?: check_entry(cas, JP_CAPTURE, "capture", capture, err)
-		       ?: check_entry(cas, JP_CONTROL, "control", cas->control, err)
+	return check_registered_name(cas, JP_WORKLOAD, "workload", cas->workload_argv[0], err)
+		       ?: check_registered_name(cas, JP_CAPTURE, "capture", capture, err)
+		       ?: check_registered_name(cas, JP_CONTROL, "control", cas->control, err)
 		       ?: check_options(cas, err)
 		       ?: check_boundary(cas, jp_registry_find(JP_CAPTURE, capture), err)
 		       ?: check_intervals(cas, jp_registry_find(JP_CAPTURE, capture), err)

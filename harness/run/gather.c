@@ -184,7 +184,7 @@ static int check_times(const struct gathered *all)
 	return 0;
 }
 
-static void find_slack(struct gathered *all)
+static void measure_clock_slack(struct gathered *all)
 {
 	jp_cleanup_free int *cpus = NULL;
 	int count;
@@ -318,7 +318,7 @@ static int gather(struct gathered *all)
 	if (ret || late)
 		return ret ?: late;
 	copy_perf_maps(all);
-	find_slack(all);
+	measure_clock_slack(all);
 	return copy_input(all, all->ask->truth, "truth")
 		       ?: copy_input(all, all->ask->capture, "perf.data")
 				  ?: write_statements(all)

@@ -82,7 +82,7 @@ static void ask_adapter(struct readers_request *request, const char *name, const
 }
 
 /* Lets each profiler of @cas read the file that it wrote. */
-static void ask_own(struct readers_request *request, const struct jp_case *cas)
+static void ask_profiler_of_case(struct readers_request *request, const struct jp_case *cas)
 {
 	const struct jp_capture *capture = jp_registry_find(JP_CAPTURE, cas->capture_argv[0]);
 	const char *merges = jp_merge_profiler(cas);
@@ -99,7 +99,7 @@ static void ask_own(struct readers_request *request, const struct jp_case *cas)
 	}
 }
 
-static void ask_any(const char *name, void *context)
+static void ask_any_reader(const char *name, void *context)
 {
 	struct readers_request *request = context;
 
@@ -108,7 +108,7 @@ static void ask_any(const char *name, void *context)
 
 /* Lets the readers named by --readers read all files. Each word is an adapter's name, maybe with a
  * version behind a hyphen. */
-static void ask_named(struct readers_request *request)
+static void ask_named_readers(struct readers_request *request)
 {
 	jp_cleanup_free char *words = strdup(request->words);
 	char *next, name[64];
@@ -181,7 +181,7 @@ static FILE *list_files_of(const char *path, struct jp_error *err)
 
 /* Notes the file in @entry, a line INODE PATH of list_mapped(), if it no longer exists, so that no
  * reader can find it. */
-static int note_gone(struct readers_request *request, const char *entry)
+static int note_removed_file(struct readers_request *request, const char *entry)
 {
 	const char *name = entry;
 	struct stat st;
@@ -202,7 +202,7 @@ static int note_gone(struct readers_request *request, const char *entry)
 }
 
 /* Notes the mapped files of the capture @path that no longer exist. */
-static int note_gone_files(struct readers_request *request, const char *path)
+static int note_removed_files(struct readers_request *request, const char *path)
 {
 	jp_cleanup_fclose FILE *list = list_files_of(path, request->err);
 	jp_cleanup_free char *entry = NULL;
@@ -210,7 +210,7 @@ static int note_gone_files(struct readers_request *request, const char *path)
 	int ret = list ? 0 : -EIO;
 
 	while (!ret && getdelim(&entry, &size, '\0', list) > 0)
-		ret = note_gone(request, entry);
+		ret = note_removed_file(request, entry);
 	return ret;
 }
 
@@ -222,7 +222,7 @@ static int write_index(struct readers_request *request)
 
 	for (const char **file = request->there; *file && !ret; file++)
 		ret = jp_path_build(path, sizeof(path), request->err, "%s/%s", request->dir, *file)
-			      ?: note_gone_files(request, path);
+			      ?: note_removed_files(request, path);
 	ret = ret ?: jp_shown_index_write(request->dir, &request->gone, request->err);
 	jp_arguments_free(&request->gone);
 	return ret;
@@ -238,10 +238,10 @@ int jp_readers_ask(const char *words, const struct jp_case *cas, const char *dir
 		return 0;
 	request.optional = strcmp(words, "all") == 0 || strcmp(words, "own") == 0;
 	if (strcmp(words, "own") == 0)
-		ask_own(&request, cas);
+		ask_profiler_of_case(&request, cas);
 	else if (strcmp(words, "all") == 0)
-		jp_profilers_visit(ask_any, &request);
+		jp_profilers_visit(ask_any_reader, &request);
 	else
-		ask_named(&request);
+		ask_named_readers(&request);
 	return request.failed || !request.asked ? request.failed : write_index(&request);
 }

@@ -109,8 +109,8 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 		(double)tally.period * jp_session_frequency(session) / (double)JP_NS_PER_S;
 	const double by_period = in_code * ratio;
 	const double by_share = tally.samples ? taken * in_code / (double)tally.samples : 0;
-	const double surely =
-		fmin(by_period, by_share) - jp_witness_room((double)tally.gaps, by_period, ratio);
+	const double surely = fmin(by_period, by_share) -
+			      jp_witness_compute_chance_bound((double)tally.gaps, by_period, ratio);
 	const uint64_t without = count_lacking_without_witness(watch, taken);
 	uint64_t lacking;
 

@@ -18,7 +18,7 @@ static bool was_judged(const struct jp_score_row *row)
 
 static bool is_good(const struct jp_score_row *row, enum jp_score_column column)
 {
-	const double share = jp_score_share(row, column);
+	const double share = jp_score_rate_cell(row, column);
 
 	return share < 0 || share >= 1;
 }

@@ -44,8 +44,8 @@ static int judge_folder(struct jp_score *score, const char *dir, struct jp_error
 	return 0;
 }
 
-int jp_score_again(const struct jp_case_folders *folders, struct jp_score *score,
-		   struct jp_error *err)
+int jp_score_judge_folders(const struct jp_case_folders *folders, struct jp_score *score,
+			   struct jp_error *err)
 {
 	int ret = 0;
 

@@ -89,7 +89,7 @@ void jp_score_fill(struct jp_score_row *row)
 				       lost, add_saturated(lost, info->samples)};
 }
 
-double jp_score_share(const struct jp_score_row *row, enum jp_score_column column)
+double jp_score_rate_cell(const struct jp_score_row *row, enum jp_score_column column)
 {
 	const struct jp_score_cell *cell = &row->cells[column];
 	double share;

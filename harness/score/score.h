@@ -51,7 +51,7 @@ struct jp_score {
 /* Fills the cells of @row from its judged result. */
 void jp_score_fill(struct jp_score_row *row);
 /* Returns how good the cell of @row in @column is: 0 to 1 (1: no fault), or -1 if unknown. */
-double jp_score_share(const struct jp_score_row *row, enum jp_score_column column);
+double jp_score_rate_cell(const struct jp_score_row *row, enum jp_score_column column);
 void jp_score_free(struct jp_score *score);
 
 /* Returns whether rows failed (ERROR, TIMEOUT, CRASH) and no row was judged. */

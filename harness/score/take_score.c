@@ -15,7 +15,7 @@
 #include "harness/capture/profilers.h"
 #include "harness/score/scenes.h"
 
-static bool is_ours(const struct jp_score_plan *plan)
+static bool is_own_capture(const struct jp_score_plan *plan)
 {
 	return !plan->profiler || strcmp(plan->profiler, "jitproof") == 0;
 }
@@ -24,7 +24,7 @@ static struct jp_cases *make_scenes(const struct jp_score_plan *plan, struct jp_
 {
 	char options[64], keys[256];
 	struct jp_score_way way = {
-		.profiler = is_ours(plan) ? NULL : plan->profiler,
+		.profiler = is_own_capture(plan) ? NULL : plan->profiler,
 		.launches = plan->launches,
 		.options = options,
 		.keys = keys,
@@ -113,7 +113,7 @@ static void run_case(const struct jp_score_plan *plan, const struct jp_runner *r
 	row->watched = jp_runner_run(runner, cas, path, &row->result);
 	if (!row->watched)
 		return;
-	row->cpu = is_ours(plan) ? get_own_cpu() - before : read_profiler_cpu(path);
+	row->cpu = is_own_capture(plan) ? get_own_cpu() - before : read_profiler_cpu(path);
 	row->watch = jp_clock_now() - started;
 }
 
@@ -123,9 +123,10 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 	int ret = 0;
 
 	*score = (struct jp_score){.profiler = plan->profiler, .launches = plan->launches};
-	snprintf(score->version, sizeof(score->version), "%s", is_ours(plan) ? "itself" : "");
+	snprintf(score->version, sizeof(score->version), "%s",
+		 is_own_capture(plan) ? "itself" : "");
 	snprintf(score->dir, sizeof(score->dir), "%s", plan->dir);
-	if (!is_ours(plan))
+	if (!is_own_capture(plan))
 		ret = jp_profiler_version(plan->profiler, score->version, sizeof(score->version),
 					  err);
 	if (!ret)

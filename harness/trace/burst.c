@@ -15,7 +15,7 @@ struct moment {
 	uint64_t time;
 };
 
-static bool read_moment(const struct jp_burst *burst, struct moment *moment)
+static bool read_current_state(const struct jp_burst *burst, struct moment *moment)
 {
 	const struct jp_machine *machine;
 
@@ -39,11 +39,11 @@ static bool read_moment(const struct jp_burst *burst, struct moment *moment)
  * address. */
 static void check_return_address(const struct jp_burst *burst)
 {
-	const struct jp_shadow_frame *top = jp_shadow_top(burst->shadow);
+	const struct jp_shadow_frame *top = jp_shadow_get_innermost(burst->shadow);
 	uint64_t word;
 
 	if (top && (!jp_memory_load((void *)&burst->tid, top->at, &word) || word != top->ret))
-		jp_shadow_doubt(burst->shadow, JP_SHADOW_CHANGED);
+		jp_shadow_mark_uncertain(burst->shadow, JP_SHADOW_CHANGED);
 }
 
 /* Counts a tail call, or marks the innermost frame as uncertain, if the instruction jumped from one
@@ -52,7 +52,7 @@ static void check_jump(const struct jp_burst *burst, const struct moment *from,
 		       const struct moment *to)
 {
 	const struct jp_published_files *published = burst->checks->published;
-	const struct jp_shadow_frame *top = jp_shadow_top(burst->shadow);
+	const struct jp_shadow_frame *top = jp_shadow_get_innermost(burst->shadow);
 	size_t one, other;
 
 	if (!top || (to->state.ip > from->state.ip && to->state.ip - from->state.ip < CODE_SIZE) ||
@@ -66,7 +66,7 @@ static void check_jump(const struct jp_burst *burst, const struct moment *from,
 	if (to->state.sp == top->at)
 		burst->shadow->events[JP_SHADOW_TAIL]++;
 	else
-		jp_shadow_doubt(burst->shadow, JP_SHADOW_REPLACED);
+		jp_shadow_mark_uncertain(burst->shadow, JP_SHADOW_REPLACED);
 }
 
 static enum jp_trace_place find_place(const struct jp_shadow *shadow,
@@ -86,7 +86,7 @@ static void apply_instruction(struct jp_burst *burst, const struct moment *from,
 			      const struct moment *to, bool sample)
 {
 	struct jp_shadow *shadow = burst->shadow;
-	const struct jp_shadow_frame *top = jp_shadow_top(shadow);
+	const struct jp_shadow_frame *top = jp_shadow_get_innermost(shadow);
 	const uint64_t calls = shadow->calls, returns = shadow->returns;
 	struct jp_trace_insn insn = {
 		.pid = burst->checks->now->pid,
@@ -128,7 +128,7 @@ void jp_burst_run(struct jp_burst *burst)
 	struct moment moments[2], *from = &moments[0], *to = &moments[1], *swapped;
 	bool sample = true;
 
-	if (!read_moment(burst, from))
+	if (!read_current_state(burst, from))
 		return;
 	for (uint32_t i = 0; i < burst->steps; i++) {
 		enum jp_stepped stepped;
@@ -137,7 +137,7 @@ void jp_burst_run(struct jp_burst *burst)
 			return;
 		check_return_address(burst);
 		stepped = jp_threads_step(burst->threads, burst->tid);
-		if (stepped == JP_STEPPED_GONE || !read_moment(burst, to))
+		if (stepped == JP_STEPPED_GONE || !read_current_state(burst, to))
 			return;
 		if (stepped == JP_STEPPED_HANDLER) {
 			jp_shadow_signal(burst->shadow, &from->state, &to->state);

@@ -53,8 +53,9 @@ static struct jp_checked_process *find_process(struct jp_checks *checks, uint32_
 }
 
 /* Moves @runs in @tally from the count of @from to that of @to, and sets @runs to 0. */
-static void move_runs(struct jp_tally *tally, enum jp_trace_source source, struct jp_runs *runs,
-		      enum jp_trace_name from, enum jp_trace_name to)
+static void move_counts_between_names(struct jp_tally *tally, enum jp_trace_source source,
+				      struct jp_runs *runs, enum jp_trace_name from,
+				      enum jp_trace_name to)
 {
 	tally->names[source][from] -= runs->insns;
 	tally->names[source][to] += runs->insns;
@@ -89,12 +90,14 @@ static void count_late(struct jp_checks *checks, enum jp_trace_source source)
 	while (has_file(checks, source) &&
 	       (ran = jp_map_next(&checks->now->ran[source], &at, &ip))) {
 		add_runs(&ran->missing, &ran->absent);
-		move_runs(checks->tally, source, &ran->absent, JP_NAME_NONE, JP_NAME_MISSING);
+		move_counts_between_names(checks->tally, source, &ran->absent, JP_NAME_NONE,
+					  JP_NAME_MISSING);
 		find[source](checks->published, ip, &name);
 		if (!ran->missing.insns || !name.name)
 			continue;
 		add_runs(&ran->named, &ran->missing);
-		move_runs(checks->tally, source, &ran->missing, JP_NAME_MISSING, JP_NAME_LATE);
+		move_counts_between_names(checks->tally, source, &ran->missing, JP_NAME_MISSING,
+					  JP_NAME_LATE);
 	}
 }
 

@@ -35,21 +35,21 @@ const char *jp_shadow_event_word(enum jp_shadow_event event)
 	return events[event].word;
 }
 
-static struct jp_shadow_frame *innermost(const struct jp_shadow *shadow)
+static struct jp_shadow_frame *get_innermost_frame(const struct jp_shadow *shadow)
 {
 	return shadow->count ? &shadow->frames[shadow->count - 1] : NULL;
 }
 
-const struct jp_shadow_frame *jp_shadow_top(const struct jp_shadow *shadow)
+const struct jp_shadow_frame *jp_shadow_get_innermost(const struct jp_shadow *shadow)
 {
-	const struct jp_shadow_frame *top = innermost(shadow);
+	const struct jp_shadow_frame *top = get_innermost_frame(shadow);
 
 	return top && !top->doubt ? top : NULL;
 }
 
-void jp_shadow_doubt(struct jp_shadow *shadow, enum jp_shadow_event event)
+void jp_shadow_mark_uncertain(struct jp_shadow *shadow, enum jp_shadow_event event)
 {
-	struct jp_shadow_frame *top = innermost(shadow);
+	struct jp_shadow_frame *top = get_innermost_frame(shadow);
 
 	shadow->events[event]++;
 	if (top && !top->doubt)
@@ -111,36 +111,36 @@ static void leave_frames(struct jp_shadow *shadow, uint64_t sp)
 {
 	bool left = false;
 
-	for (; shadow->count && innermost(shadow)->at < sp; shadow->count--)
-		left |= innermost(shadow)->ret != innermost(shadow)->start;
+	for (; shadow->count && get_innermost_frame(shadow)->at < sp; shadow->count--)
+		left |= get_innermost_frame(shadow)->ret != get_innermost_frame(shadow)->start;
 	if (left)
-		jp_shadow_doubt(shadow, JP_SHADOW_LEFT);
+		jp_shadow_mark_uncertain(shadow, JP_SHADOW_LEFT);
 }
 
 /* Applies a return instruction. */
 static void apply_return(struct jp_shadow *shadow, const struct jp_shadow_state *before,
 			 const struct jp_shadow_state *after)
 {
-	const struct jp_shadow_frame *top = innermost(shadow);
+	const struct jp_shadow_frame *top = get_innermost_frame(shadow);
 
 	if (!top)
 		return;
 	if (top->at != before->sp) {
 		leave_frames(shadow, after->sp);
-		jp_shadow_doubt(shadow, JP_SHADOW_JUMP);
+		jp_shadow_mark_uncertain(shadow, JP_SHADOW_JUMP);
 		return;
 	}
 	shadow->returns++;
 	shadow->count--;
 	if (top->ret != after->ip)
-		jp_shadow_doubt(shadow, JP_SHADOW_CHANGED);
+		jp_shadow_mark_uncertain(shadow, JP_SHADOW_CHANGED);
 }
 
 /* Returns whether the thread returned from a signal handler to the interrupted code: the innermost
  * frame is a signal frame, and the stack pointer is the interrupted one. */
 static bool leaves_handler(const struct jp_shadow *shadow, const struct jp_shadow_state *after)
 {
-	const struct jp_shadow_frame *top = innermost(shadow);
+	const struct jp_shadow_frame *top = get_innermost_frame(shadow);
 
 	return top && top->signal && after->sp == top->at;
 }

@@ -60,7 +60,7 @@ struct jp_shadow_state {
 };
 
 /* Returns the innermost frame if it is certain, else NULL. */
-const struct jp_shadow_frame *jp_shadow_top(const struct jp_shadow *shadow);
+const struct jp_shadow_frame *jp_shadow_get_innermost(const struct jp_shadow *shadow);
 /* Applies one executed instruction: the thread was in state @before and is now in state @after. */
 void jp_shadow_step(struct jp_shadow *shadow, const struct jp_shadow_state *before,
 		    const struct jp_shadow_state *after);
@@ -69,7 +69,7 @@ void jp_shadow_step(struct jp_shadow *shadow, const struct jp_shadow_state *befo
 void jp_shadow_signal(struct jp_shadow *shadow, const struct jp_shadow_state *before,
 		      const struct jp_shadow_state *after);
 /* Makes the innermost frame uncertain because of @event, and counts @event. */
-void jp_shadow_doubt(struct jp_shadow *shadow, enum jp_shadow_event event);
+void jp_shadow_mark_uncertain(struct jp_shadow *shadow, enum jp_shadow_event event);
 /* Removes all frames, but keeps the counts of events. */
 void jp_shadow_clear(struct jp_shadow *shadow);
 void jp_shadow_free(struct jp_shadow *shadow);

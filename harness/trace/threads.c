@@ -76,7 +76,7 @@ static void remove_thread(struct jp_threads *threads, pid_t tid)
 
 /* After an exec of process @pid: removes its other threads. The thread that called exec now has the
  * tid @pid. */
-static void keep_only(struct jp_threads *threads, pid_t pid)
+static void remove_other_threads(struct jp_threads *threads, pid_t pid)
 {
 	for (size_t i = threads->count; i; i--) {
 		const struct jp_thread *one = &threads->list[i - 1];
@@ -128,7 +128,7 @@ static void note_stop(struct jp_threads *threads, struct jp_thread *thread, int 
 	if (event == PTRACE_EVENT_EXEC) {
 		thread->forked = false;
 		thread->execs++;
-		keep_only(threads, tid);
+		remove_other_threads(threads, tid);
 	}
 	add_started(threads, tid, event);
 }

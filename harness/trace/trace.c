@@ -12,7 +12,7 @@
 enum { ATTEMPTS = 20, BURSTS = 5 };
 
 /* Returns the next number of a xorshift generator. */
-static uint64_t draw(struct jp_trace *trace)
+static uint64_t draw_random_number(struct jp_trace *trace)
 {
 	uint64_t x = trace->random;
 
@@ -31,12 +31,14 @@ static const struct jp_thread *choose_thread(struct jp_trace *trace,
 	uint64_t running = 0;
 
 	for (size_t i = 0; i < threads->count; i++)
-		if (jp_threads_state(&threads->list[i]) == 'R' && draw(trace) % ++running == 0)
+		if (jp_threads_state(&threads->list[i]) == 'R' &&
+		    draw_random_number(trace) % ++running == 0)
 			chosen = &threads->list[i];
 	return chosen;
 }
 
-static int burst_in(struct jp_burst *burst, const struct jp_thread *thread, struct jp_error *err)
+static int step_through_thread(struct jp_burst *burst, const struct jp_thread *thread,
+			       struct jp_error *err)
 {
 	const int failed =
 		jp_checks_begin(burst->checks, (uint32_t)thread->pid, thread->execs, err);
@@ -66,7 +68,7 @@ static int try_burst(struct jp_trace *trace, struct jp_burst *burst, struct jp_e
 		return 0;
 	thread = jp_threads_find(threads, burst->tid);
 	if (thread && !thread->group_stop)
-		failed = burst_in(burst, thread, err);
+		failed = step_through_thread(burst, thread, err);
 	jp_threads_resume(threads);
 	return failed ?: thread != NULL;
 }
@@ -94,7 +96,8 @@ int jp_trace_run(struct jp_trace *trace, struct jp_threads *threads,
 				    tally->bursts < (uint64_t)options->bursts * BURSTS &&
 				    attempts < (uint64_t)options->bursts * ATTEMPTS;
 	     attempts++) {
-		const uint64_t gap = draw(trace) % (2000000 * (uint64_t)options->interval_ms);
+		const uint64_t gap =
+			draw_random_number(trace) % (2000000 * (uint64_t)options->interval_ms);
 		const uint64_t emitted = tally->emitted;
 
 		if (!jp_threads_run(threads, jp_clock_now() + gap))

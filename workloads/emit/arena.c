@@ -43,7 +43,7 @@ void jp_arena_use_region(struct jp_arena *arena, const struct jp_region *region,
 				   .region = {.fd = -1}};
 }
 
-int jp_arena_seal(struct jp_arena *arena)
+int jp_arena_make_executable(struct jp_arena *arena)
 {
 	int ret;
 

@@ -27,7 +27,7 @@ int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, c
 void jp_arena_use_region(struct jp_arena *arena, const struct jp_region *region, size_t first,
 			 size_t count);
 /* Makes all emitted code executable: with mprotect() for FLIP; does nothing for other kinds. */
-int jp_arena_seal(struct jp_arena *arena);
+int jp_arena_make_executable(struct jp_arena *arena);
 /* Moves the arena to a new address and @size by mremap(MAYMOVE). */
 int jp_arena_remap(struct jp_arena *arena, size_t size);
 void jp_arena_unmap(struct jp_arena *arena);

@@ -51,7 +51,7 @@ const char *jp_folder(void)
 		return NULL;
 	}
 	*end = '\0';
-	if (jp_noexec_skips(*truth ? truth : "/"))
+	if (jp_noexec_skip_workload(*truth ? truth : "/"))
 		return NULL;
 	snprintf(folder, sizeof(folder), "%.*s/files-%d", (int)(end - truth), truth, getpid());
 	if (has_trusted_parent(folder)) {

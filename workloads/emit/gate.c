@@ -98,12 +98,12 @@ int jp_gate_start(void)
 {
 	int ret = send_request("gate.start", "start");
 
-	jp_maps_mark();
+	jp_maps_record_all();
 	return ret;
 }
 
 int jp_gate_stop(void)
 {
-	jp_maps_mark();
+	jp_maps_record_all();
 	return send_request("gate.stop", "stop");
 }

@@ -86,7 +86,7 @@ int jp_handshake_forked(int ready_fd, int control_fd)
 	return 0;
 }
 
-void jp_handshake_hold(void)
+void jp_handshake_wait_for_watcher(void)
 {
 	const pid_t pid = getpid();
 	char byte;
@@ -182,7 +182,7 @@ static void run_step(const struct jp_step *steps, void *context, char *line)
 	}
 	ret = step->act(context, arg);
 	/* Mark the maps before the answer: the watcher may kill us after it. */
-	jp_maps_mark();
+	jp_maps_record_all();
 	if (ret < 0)
 		send_line("failed %s: %s\n", name, strerror(-ret));
 	else
@@ -200,7 +200,7 @@ int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *conte
 	char line[256];
 	int ret = 0;
 
-	jp_maps_mark();
+	jp_maps_record_all();
 	if (current.resumed)
 		send_line("done exec\n");
 	else
@@ -213,7 +213,7 @@ int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *conte
 		if (!due)
 			continue;
 		ret = steps[0].act(context, NULL);
-		(ret ? jp_maps_mark : jp_maps_mark_seldom)();
+		(ret ? jp_maps_record_all : jp_maps_record_seldom)();
 		due = ret ? 0 : jp_clock_now() + period;
 		ret = ret == -ENOSPC ? 0 : ret;
 	}
@@ -233,7 +233,7 @@ static void *run_rounds(void *context)
 
 	while (!ret && !jp_handshake_stopping()) {
 		ret = rounds->round(rounds->context);
-		jp_maps_mark_seldom();
+		jp_maps_record_seldom();
 	}
 	if (ret)
 		exit(jp_handshake_status("round", ret));
@@ -301,7 +301,7 @@ int jp_handshake_exec(const char *extra)
 	if (extra)
 		argv[kept++] = (char *)extra;
 	argv[kept] = resumed;
-	jp_maps_mark();
+	jp_maps_record_all();
 	/* The new image records the exec, because only it knows when the exec was complete. */
 	snprintf(resumed, sizeof(resumed), "--resumed=%llu", (unsigned long long)jp_clock_now());
 	execv(self, argv);

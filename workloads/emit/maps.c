@@ -13,9 +13,10 @@
 #include "harness/format/truth/write.h"
 
 /* MOST: largest text in the truth, in bytes. LINE: longest line, with an escaped path of PATH_MAX.
- * RARER: jp_maps_mark_seldom() uses at most 1/RARER of the time. */
+ * RARER: jp_maps_record_seldom() uses at most 1/RARER of the time. */
 enum { MOST = 24 << 16, LINE = 17 << 10, RARER = 50 };
-static const uint64_t least_distance = 20000000; /* ns between two marks of jp_maps_mark_seldom() */
+static const uint64_t least_distance =
+	20000000; /* ns between two marks of jp_maps_record_seldom() */
 
 /* State of the last reading. It is static, because allocated memory would add a mapping. Only one
  * thread reads at a time. */
@@ -117,14 +118,14 @@ static void record_maps(void)
 	maps.cost = maps.marked - before;
 }
 
-void jp_maps_mark(void)
+void jp_maps_record_all(void)
 {
 	pthread_mutex_lock(&maps.lock);
 	record_maps();
 	pthread_mutex_unlock(&maps.lock);
 }
 
-void jp_maps_mark_seldom(void)
+void jp_maps_record_seldom(void)
 {
 	uint64_t since;
 

@@ -4,10 +4,10 @@
 /* Marks: records all executable mappings of this process in the truth, as /proc shows them.
  * Operations on emitted code are in the truth one by one; marks add the libraries, the program, the
  * vDSO and the name that the kernel itself gives to each mapping. */
-void jp_maps_mark(void);
-/* Calls jp_maps_mark() unless the last call was recent in relation to its duration. For callers
- * that would otherwise mark too often. */
-void jp_maps_mark_seldom(void);
-/* Makes the lock of jp_maps_mark() usable in a forked child: another thread of the parent may have
- * held it. Call this first in the child. */
+void jp_maps_record_all(void);
+/* Calls jp_maps_record_all() unless the last call was recent in relation to its duration. For
+ * callers that would otherwise mark too often. */
+void jp_maps_record_seldom(void);
+/* Makes the lock of jp_maps_record_all() usable in a forked child: another thread of the parent may
+ * have held it. Call this first in the child. */
 void jp_maps_forked(void);

@@ -33,7 +33,7 @@ int jp_mix_add_library(struct jp_mix *mix, const struct jp_object_kind *kind)
 		       ?: jp_object_load(&mix->object, path, 0, &mix->loaded);
 }
 
-int jp_mix_make(struct jp_mix *mix, const struct jp_object_kind *kind)
+int jp_mix_open_with_library(struct jp_mix *mix, const struct jp_object_kind *kind)
 {
 	return jp_mix_open(mix) ?: jp_mix_add_library(mix, kind);
 }
@@ -139,7 +139,7 @@ int jp_mix_run_paths(const char *workload, const struct jp_object_kind *kind,
 		     const char *const *spellings)
 {
 	static struct jp_mix mix;
-	int ret = jp_mix_make(&mix, kind) ?: jp_mix_paths(&mix, spellings, 0);
+	int ret = jp_mix_open_with_library(&mix, kind) ?: jp_mix_paths(&mix, spellings, 0);
 
 	return jp_mix_run(workload, &mix, NULL, ret);
 }
@@ -149,7 +149,7 @@ int jp_mix_run(const char *workload, struct jp_mix *mix, jp_path_next next, int 
 	if (!failed)
 		failed = next ? jp_path_thread_by(next, NULL)
 			      : jp_path_thread(mix->paths, mix->nr_paths);
-	failed = jp_path_serve(workload, failed, NULL, NULL);
+	failed = jp_path_serve_handshake(workload, failed, NULL, NULL);
 	for (unsigned i = 0; i < mix->nr_paths; i++)
 		jp_path_free(&mix->paths[i]);
 	if (mix->loaded.handle)

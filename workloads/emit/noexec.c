@@ -6,7 +6,7 @@
 
 #include "workloads/emit/workload.h"
 
-bool jp_noexec_skips(const char *path)
+bool jp_noexec_skip_workload(const char *path)
 {
 	struct statvfs mount;
 	char why[400];

@@ -5,4 +5,4 @@
 
 /* Returns whether the directory @path is mounted noexec. If so, answers the handshake with "skip"
  * and the remedy. */
-bool jp_noexec_skips(const char *path);
+bool jp_noexec_skip_workload(const char *path);

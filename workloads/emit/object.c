@@ -332,7 +332,7 @@ int jp_object_load(const struct jp_object *object, const char *path, int again,
 	loaded->addr = map->l_addr + object->text_addr;
 	loaded->size = object->text_size;
 	ret = record_code(object, path, before, after, loaded);
-	jp_maps_mark();
+	jp_maps_record_all();
 	if (ret)
 		jp_object_unload(loaded);
 	return ret;
@@ -349,7 +349,7 @@ int jp_object_unload(struct jp_loaded *loaded)
 	after = jp_clock_now();
 	if (COPIES)
 		jp_truth_unmap(before, after, loaded->addr, loaded->size);
-	jp_maps_mark();
+	jp_maps_record_all();
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
 		if (loaded->functions[i].id)
 			jp_truth_code_unload(before, after, loaded->functions[i].id);

@@ -176,7 +176,7 @@ static void record_roots(uint64_t bp)
 /* Returns whether the frame-pointer rule now finds other frames than the recorded frames: in frames
  * of the C library it may read any data, which changes. @fp: frame pointer of the function that
  * called jp_arch_enter(), whose own frame no longer exists. */
-static bool chain_changed(uint64_t fp)
+static bool has_chain_changed(uint64_t fp)
 {
 	const struct jp_frame_walk *chain = &native.chain;
 	uintptr_t frames[16][2];
@@ -207,7 +207,7 @@ static void record_entry(void *context, uint64_t sp, uint64_t bp)
 
 	/* The same frame address may have another caller now. */
 	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != read_caller(bp) ||
-	    chain_changed(get_record(bp)[0]))
+	    has_chain_changed(get_record(bp)[0]))
 		record_roots(bp);
 	native.activation = (struct jp_truth_entry){
 		.path = path->id,
@@ -230,7 +230,7 @@ void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 
 	jp_arch_enter(path->steps, record_entry, (void *)path, path->stack);
 	left = jp_truth_read_clocks();
-	changed = chain_changed((uintptr_t)__builtin_frame_address(0));
+	changed = has_chain_changed((uintptr_t)__builtin_frame_address(0));
 	if (changed)
 		native.root[JP_CHAIN] = 0;
 	jp_truth_leave(&left, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
@@ -252,7 +252,7 @@ void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns)
 		jp_path_run(&paths[i % count]);
 }
 
-void jp_path_call_out(struct jp_path *path, void (*out)(void))
+void jp_path_make_call_out(struct jp_path *path, void (*out)(void))
 {
 	path->steps[path->depth] = (struct jp_path_step){.code = (uintptr_t)jp_arch_call_out,
 							 .before = (uintptr_t)out};

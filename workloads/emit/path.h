@@ -31,7 +31,7 @@ void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns);
 
 /* Makes the innermost function of @path, whose shape must make calls, call @out where others call
  * the next function. */
-void jp_path_call_out(struct jp_path *path, void (*out)(void));
+void jp_path_make_call_out(struct jp_path *path, void (*out)(void));
 
 /* A paused activation. Native code that interrupts a path, or that a path calls, and that runs
  * paths itself or switches to another stack, ends the activation first. jp_path_resume() begins it
@@ -40,14 +40,14 @@ struct jp_paused;
 /* Ends the activation that a signal handler interrupted at @ip with stack pointer @sp. Call it in
  * the handler. @apart: the handler has a stack of its own. Exits the process if out of memory. */
 struct jp_paused *jp_path_interrupt(uint64_t ip, uint64_t sp, int apart);
-/* Ends the activation in which emitted code calls the function that jp_path_call_out() set. Call it
- * in that function. Exits the process if out of memory. */
+/* Ends the activation in which emitted code calls the function that jp_path_make_call_out() set.
+ * Call it in that function. Exits the process if out of memory. */
 struct jp_paused *jp_path_pause(void);
 void jp_path_resume(struct jp_paused *paused);
 
 /* Makes each new thread write to @bytes of its stack before its first path, so that none of its
  * frames is on an untouched page. */
-void jp_path_touch(size_t bytes);
+void jp_path_touch_stack(size_t bytes);
 /* Starts a thread that runs @paths in turn until jp_handshake_stopping(), and records its start and
  * end. Returns 0 once the thread is inside its first path, or -errno. */
 int jp_path_thread(const struct jp_path *paths, size_t count);
@@ -62,4 +62,5 @@ void jp_path_forked(void);
 struct jp_step;
 /* Unless @failed (-errno; printed to stderr) is set, serves the handshake with @steps while threads
  * run paths. Then joins the threads. Returns the workload's exit status. */
-int jp_path_serve(const char *workload, int failed, const struct jp_step *steps, void *context);
+int jp_path_serve_handshake(const char *workload, int failed, const struct jp_step *steps,
+			    void *context);

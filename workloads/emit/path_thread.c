@@ -32,7 +32,7 @@ static const struct jp_path *next_path(struct runner *runner, size_t turn)
 /* Bytes of stack that each thread writes to before its first path. */
 static size_t touched;
 
-void jp_path_touch(size_t bytes)
+void jp_path_touch_stack(size_t bytes)
 {
 	touched = bytes;
 }
@@ -116,7 +116,8 @@ unsigned jp_path_stop(const struct jp_path *paths)
 	return stopped;
 }
 
-int jp_path_serve(const char *workload, int failed, const struct jp_step *steps, void *context)
+int jp_path_serve_handshake(const char *workload, int failed, const struct jp_step *steps,
+			    void *context)
 {
 	if (!failed)
 		jp_handshake(steps, context);

@@ -14,7 +14,7 @@ struct plan_scene {
 	struct jp_program *oldest;
 };
 
-static int take_shapes(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_shapes(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	struct jp_plan *plan = option->context;
 	const char *value = text;
@@ -49,7 +49,7 @@ const struct jp_option *jp_path_options(void *context)
 		 .help = "busy threads (1)"},
 		{"--depth", .value = "N", .number = &plan->depth, .least = 1, .most = 1000,
 		 .help = "functions in a path (8)"},
-		{"--shapes", .value = "A,B...", .take = take_shapes, .context = plan,
+		{"--shapes", .value = "A,B...", .take = parse_shapes, .context = plan,
 		 .help = "their shapes, outermost first: fp, leaf (only innermost), no_fp, long, "
 			 "large, realign (all, mixed)"},
 		{"--turns", .value = "N", .wide = &plan->turns, .least = 1, .most = UINT32_MAX,
@@ -183,7 +183,7 @@ int jp_plan_run(const char *workload, const struct jp_plan *plan)
 		ret = jp_path_thread(program->paths, program->nr_paths);
 		program = program->next ? program->next : scene.oldest;
 	}
-	ret = jp_path_serve(workload, ret, steps, &scene);
+	ret = jp_path_serve_handshake(workload, ret, steps, &scene);
 	while ((program = scene.oldest)) {
 		scene.oldest = program->next;
 		jp_program_end(program);

@@ -24,7 +24,7 @@ enum { SHARED_STACK = 1 << 20 };
 /* Completes the files of publishers and ends a forked child. */
 static void __attribute__((noreturn)) exit_child(int status)
 {
-	jp_maps_mark();
+	jp_maps_record_all();
 	if (jp_publish_end() && !status)
 		status = EXIT_FAILURE;
 	fflush(NULL);
@@ -65,7 +65,7 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		jp_path_forked();
 		jp_emit_forked();
 		jp_maps_forked();
-		jp_maps_mark();
+		jp_maps_record_all();
 		jp_child_close(process);
 		jp_children_forget();
 		/* Keep the descriptors open if the child execs, as in the first process. */
@@ -92,9 +92,9 @@ static int run_sharing(void *context)
 	int status;
 
 	jp_child_begin(sharing->before, sharing->parent, JP_HOW_SHARE);
-	jp_maps_mark();
+	jp_maps_record_all();
 	status = sharing->body(sharing->context);
-	jp_maps_mark();
+	jp_maps_record_all();
 	jp_child_end(status);
 }
 

@@ -17,7 +17,7 @@ enum jp_birth {
 	JP_BIRTHS
 };
 /* Returns "fork+exec", "vfork+exec", "posix_spawn" or "thread-exec". */
-const char *jp_birth_text(enum jp_birth birth);
+const char *jp_birth_get_name(enum jp_birth birth);
 /* Returns the value for @text, or JP_BIRTHS if there is none. */
 enum jp_birth jp_birth_find(const char *text);
 /* Prints the names of all values of enum jp_birth, a line each. */

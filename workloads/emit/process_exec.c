@@ -26,7 +26,7 @@ static const char *const birth_names[JP_BIRTHS] = {
 	[JP_BIRTH_THREAD_EXEC] = "thread-exec",
 };
 
-const char *jp_birth_text(enum jp_birth birth)
+const char *jp_birth_get_name(enum jp_birth birth)
 {
 	return birth < JP_BIRTHS ? birth_names[birth] : "?";
 }
@@ -97,9 +97,9 @@ static int describe_image(struct next_image *image, const char *file, const char
 	image->started = add_placeholder(arguments);
 	image->by = add_placeholder(arguments);
 	jp_arguments_add(arguments, "--parent=%u:%u", self.pid, self.tid);
-	if (jp_publish_choice())
-		jp_arguments_add(arguments, "--publish=%s", jp_publish_choice());
-	if (jp_publish_choice() && jp_publish_dir())
+	if (jp_publish_get_choice())
+		jp_arguments_add(arguments, "--publish=%s", jp_publish_get_choice());
+	if (jp_publish_get_choice() && jp_publish_dir())
 		jp_arguments_add(arguments, "--publish-dir=%s", jp_publish_dir());
 	jp_arguments_add_all(arguments, (char *const *)argv + 1);
 	return arguments->failed ? -ENOMEM : find_file(image, file);

@@ -174,7 +174,7 @@ int jp_program_make(struct jp_program *program, const struct jp_plan *plan)
 	if (!ret)
 		ret = jp_program_write(program, 0)
 			      ?: jp_program_load(program)
-			      ?: jp_arena_seal(&program->arena)
+			      ?: jp_arena_make_executable(&program->arena)
 			      ?: jp_program_make_paths(program, plan);
 	if (ret)
 		jp_program_end(program);

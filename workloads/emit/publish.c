@@ -113,7 +113,7 @@ static int choose_writers(const char *how, struct writer found[MOST])
 	return (count || none) && (!fault || faulty) ? count : -EINVAL;
 }
 
-bool jp_publish_known(const char *how, char *known, size_t size)
+bool jp_publish_is_valid(const char *how, char *known, size_t size)
 {
 	const struct jp_publisher *publisher = NULL;
 	struct writer found[MOST];
@@ -171,7 +171,7 @@ void jp_publish_children(const char *how)
 	for_children = how;
 }
 
-const char *jp_publish_choice(void)
+const char *jp_publish_get_choice(void)
 {
 	return for_children ? for_children : chosen;
 }

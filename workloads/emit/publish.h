@@ -64,7 +64,7 @@ int jp_publish_forked(void);
  * NULL: like the parent. Call before any fork. Keeps the pointer @how. */
 void jp_publish_children(const char *how);
 /* Returns the value of --publish for a child that execs; NULL: the child does not publish. */
-const char *jp_publish_choice(void);
+const char *jp_publish_get_choice(void);
 /* Returns the value of --publish-dir for a child that execs, or NULL. */
 const char *jp_publish_dir(void);
 /* Publishes loaded code. Threads may call this at the same time. Returns 0 or -errno. */

@@ -55,15 +55,15 @@ struct jp_handshake_setup {
 	uint64_t seed;            /* value of --seed, with which loop lengths vary */
 	uint64_t shorter;         /* value of --shorter, by which loop lengths are divided */
 	int ready_fd, control_fd; /* control_fd -1: only signals stop the workload */
-	int hold_fd;              /* for jp_handshake_hold(); -1: no watcher opens a witness */
-	int resumed;              /* a step "exec" created this image */
-	const char *truth;        /* path of the truth */
+	int hold_fd;       /* for jp_handshake_wait_for_watcher(); -1: no watcher opens a witness */
+	int resumed;       /* a step "exec" created this image */
+	const char *truth; /* path of the truth */
 };
 void jp_handshake_begin(const struct jp_handshake_setup *setup);
 const struct jp_handshake_setup *jp_handshake_setup(void);
 /* Sends the pid to setup->hold_fd, waits for an answer and closes the descriptor. Meanwhile the
  * watcher opens its events on this process, which has one thread and has not run emitted code. */
-void jp_handshake_hold(void);
+void jp_handshake_wait_for_watcher(void);
 /* Starts the handshake of a forked child with its parent (workloads/emit/process.h). The child
  * calls it. Returns 0 or -ENOMEM. */
 int jp_handshake_forked(int ready_fd, int control_fd);
@@ -75,4 +75,4 @@ int jp_handshake_exec(const char *extra);
 
 /* Returns whether @how is a valid value of --publish (workloads/emit/publish.h). Stores "none, A, B
  * or both" in @known. */
-bool jp_publish_known(const char *how, char *known, size_t size);
+bool jp_publish_is_valid(const char *how, char *known, size_t size);

@@ -170,7 +170,7 @@ static int dump_open(const char *dir, const char *fault)
 	}
 	snprintf(dump.path, sizeof(dump.path), "%s/jit-%d.dump", real, getpid());
 	free(real);
-	dump.fd = jp_own_file(dump.path);
+	dump.fd = jp_create_own_file(dump.path);
 	if (dump.fd < 0)
 		return dump.fd;
 	/* If children append to the file, offsets that each process counts for itself are wrong:
@@ -223,7 +223,7 @@ static int put_debug(const struct jp_published *code, uint64_t time)
 }
 
 /* Inserts the selected fault into tables that jp_eh_frame() wrote: one CIE, one FDE. */
-static void spoil_tables(unsigned char *tables)
+static void insert_fault_into_tables(unsigned char *tables)
 {
 	/* Offsets in the CIE (slot of the return address) and in the FDE (begin and size of its
 	 * code, which must not extend past the code's end). */
@@ -260,7 +260,7 @@ static int put_unwinding(const struct jp_published *code, uint64_t time)
 				{zeros, get_padding(unwinding.prefix.total_size)}};
 
 	memcpy(tables, code->unwinding, code->unwinding_size);
-	spoil_tables(tables);
+	insert_fault_into_tables(tables);
 	unwinding.prefix.total_size += parts[2].iov_len;
 	return append_parts(parts, 3);
 }

@@ -11,7 +11,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/named_folder.h"
 
-int jp_own_file(const char *path)
+int jp_create_own_file(const char *path)
 {
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

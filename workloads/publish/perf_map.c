@@ -61,7 +61,7 @@ static int map_open(const char *dir, const char *fault)
 	map.loads = 0;
 	/* perf looks only in /tmp. */
 	snprintf(path, sizeof(path), "%s/perf-%d.map", dir ? dir : "/tmp", getpid());
-	map.fd = jp_own_file(path);
+	map.fd = jp_create_own_file(path);
 	if (map.fd < 0)
 		return map.fd;
 	if (map.fault == OWNER && fchown(map.fd, NOBODY, NOBODY))

@@ -8,7 +8,7 @@
 #include "harness/base/array.h"
 #include "harness/model/space/replay.h"
 
-const struct jp_control *jp_left_out_mapping(struct jp_left_out *what, uint64_t time)
+const struct jp_control *jp_control_without_mapping(struct jp_left_out *what, uint64_t time)
 {
 	const struct jp_control *control = NULL;
 
@@ -21,8 +21,8 @@ const struct jp_control *jp_left_out_mapping(struct jp_left_out *what, uint64_t 
 	return what->control = NULL;
 }
 
-const struct jp_control *jp_left_out_exec(const struct jp_evidence *evidence, uint32_t pid,
-					  uint64_t from, uint64_t to)
+const struct jp_control *jp_control_without_exec(const struct jp_evidence *evidence, uint32_t pid,
+						 uint64_t from, uint64_t to)
 {
 	const struct jp_control *control = NULL;
 
@@ -32,7 +32,7 @@ const struct jp_control *jp_left_out_exec(const struct jp_evidence *evidence, ui
 	return control;
 }
 
-const struct jp_control *jp_left_out_thread(const struct jp_evidence *evidence, uint32_t tid)
+const struct jp_control *jp_control_without_thread(const struct jp_evidence *evidence, uint32_t tid)
 {
 	const struct jp_control *control = NULL;
 
@@ -42,8 +42,8 @@ const struct jp_control *jp_left_out_thread(const struct jp_evidence *evidence, 
 	return control;
 }
 
-int jp_extras_of(struct jp_extras *extras, const struct jp_evidence *evidence,
-		 const struct jp_control *control)
+int jp_extras_collect(struct jp_extras *extras, const struct jp_evidence *evidence,
+		      const struct jp_control *control)
 {
 	*extras = (struct jp_extras){0};
 	if (!control)
@@ -59,7 +59,7 @@ void jp_extras_free(struct jp_extras *extras)
 	*extras = (struct jp_extras){0};
 }
 
-int jp_extras_add(struct jp_extras *extras, const struct jp_event *event)
+int jp_extras_add_event(struct jp_extras *extras, const struct jp_event *event)
 {
 	struct jp_event *last = jp_array_push(&extras->events, &extras->count, &extras->capacity);
 	struct jp_event copy = *event;
@@ -94,5 +94,5 @@ int jp_extras_add_map(struct jp_extras *extras, const struct jp_snapshot *snapsh
 			.name = *map->name ? map->name : "//anon"},
 	};
 
-	return jp_extras_add(extras, &event);
+	return jp_extras_add_event(extras, &event);
 }

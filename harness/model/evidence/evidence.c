@@ -163,8 +163,9 @@ void jp_evidence_free(struct jp_evidence *evidence)
 	free(evidence);
 }
 
-const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *evidence,
-						const struct jp_announced *process)
+const struct jp_snapshot *
+jp_evidence_find_snapshot_at_announcement(const struct jp_evidence *evidence,
+					  const struct jp_announced *process)
 {
 	for (size_t i = 0; i < evidence->snapshots.count; i++)
 		if (evidence->snapshots.list[i].pid == process->pid &&
@@ -173,8 +174,8 @@ const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *eviden
 	return NULL;
 }
 
-bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t *at,
-			uint64_t *from, uint64_t *to)
+bool jp_evidence_next_window(const struct jp_evidence *evidence, uint32_t pid, size_t *at,
+			     uint64_t *from, uint64_t *to)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
 
@@ -194,8 +195,8 @@ bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t
 	return false;
 }
 
-uint64_t jp_evidence_known_from(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
-				uint64_t after)
+uint64_t jp_evidence_get_time_known_from(const struct jp_evidence *evidence, uint32_t pid,
+					 uint64_t before, uint64_t after)
 {
 	uint64_t from = after + evidence->info.slack;
 
@@ -207,21 +208,23 @@ uint64_t jp_evidence_known_from(const struct jp_evidence *evidence, uint32_t pid
 	return from;
 }
 
-bool jp_evidence_known_window(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
-			      uint64_t after, size_t *at, uint64_t *from, uint64_t *to)
+bool jp_evidence_next_known_window(const struct jp_evidence *evidence, uint32_t pid,
+				   uint64_t before, uint64_t after, size_t *at, uint64_t *from,
+				   uint64_t *to)
 {
 	if (!jp_evidence_gates_records(evidence)) {
-		*from = jp_evidence_known_from(evidence, pid, before, after);
+		*from = jp_evidence_get_time_known_from(evidence, pid, before, after);
 		*to = evidence->info.stopped;
 		return !(*at)++;
 	}
-	if (!jp_evidence_window(evidence, pid, at, from, to))
+	if (!jp_evidence_next_window(evidence, pid, at, from, to))
 		return false;
 	*from = jp_max(*from, after + evidence->info.slack);
 	return true;
 }
 
-uint64_t jp_evidence_start(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
+uint64_t jp_evidence_get_process_start(const struct jp_evidence *evidence, uint32_t pid,
+				       uint64_t time)
 {
 	const struct jp_truth *truth = evidence->truth;
 	const struct jp_truth_incarnation *list = truth->incarnations;
@@ -235,9 +238,9 @@ uint64_t jp_evidence_start(const struct jp_evidence *evidence, uint32_t pid, uin
 	return i && list[i - 1].pid == pid ? list[i - 1].before : 0;
 }
 
-bool jp_evidence_is_older(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
+bool jp_evidence_is_process_older(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
 {
-	const uint64_t start = jp_evidence_start(evidence, pid, time);
+	const uint64_t start = jp_evidence_get_process_start(evidence, pid, time);
 
 	return start && start < evidence->info.enabled;
 }

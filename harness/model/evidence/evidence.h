@@ -48,27 +48,30 @@ static inline bool jp_evidence_is_witnessed(const struct jp_evidence *evidence)
 	return evidence->watched.witness_since && !evidence->info.breakpoints;
 }
 /* Returns the maps that the capture read when @process announced itself, or NULL. */
-const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *evidence,
-						const struct jp_announced *process);
+const struct jp_snapshot *
+jp_evidence_find_snapshot_at_announcement(const struct jp_evidence *evidence,
+					  const struct jp_announced *process);
 /* Stores the next time window, in ns, in which the capture watched @pid. *@at starts as 0. In a
  * gated capture each interval, without its brackets, is a window. Any other capture has a single
  * window, from the start of sampling to the stop. Returns false after the last. */
-bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t *at,
-			uint64_t *from, uint64_t *to);
+bool jp_evidence_next_window(const struct jp_evidence *evidence, uint32_t pid, size_t *at,
+			     uint64_t *from, uint64_t *to);
 /* Returns the time in ns from which the capture can know a change of @pid that happened between
  * @before and @after. The kernel records a change at once while events are enabled; the capture
  * knows an older change from the snapshot. */
-uint64_t jp_evidence_known_from(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
-				uint64_t after);
+uint64_t jp_evidence_get_time_known_from(const struct jp_evidence *evidence, uint32_t pid,
+					 uint64_t before, uint64_t after);
 /* Stores the next time range in which the capture can know such a change (see
- * jp_evidence_known_from()), like jp_evidence_window(). If a gate stops records, each interval
- * starts with its own snapshot and is such a range. */
-bool jp_evidence_known_window(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
-			      uint64_t after, size_t *at, uint64_t *from, uint64_t *to);
+ * jp_evidence_get_time_known_from()), like jp_evidence_next_window(). If a gate stops records, each
+ * interval starts with its own snapshot and is such a range. */
+bool jp_evidence_next_known_window(const struct jp_evidence *evidence, uint32_t pid,
+				   uint64_t before, uint64_t after, size_t *at, uint64_t *from,
+				   uint64_t *to);
 /* Returns the time at which the process started that has @pid at @time (UINT64_MAX: the last
  * process with that pid). Returns 0 if it is the workload's first process, or unknown. */
-uint64_t jp_evidence_start(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);
+uint64_t jp_evidence_get_process_start(const struct jp_evidence *evidence, uint32_t pid,
+				       uint64_t time);
 /* Returns whether the process that has @pid at @time (UINT64_MAX: the last one) started before the
  * capture was enabled and is not the workload's first process. A capture that attaches does not
  * watch such a process. */
-bool jp_evidence_is_older(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);
+bool jp_evidence_is_process_older(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);

@@ -39,7 +39,7 @@ static int note_change(struct loading *loading, const struct jp_event *event)
 	return 0;
 }
 
-static int visit(void *context, const struct jp_event *event)
+static int visit_record(void *context, const struct jp_event *event)
 {
 	struct loading *loading = context;
 	struct jp_witnessed *witnessed = loading->witnessed;
@@ -86,7 +86,7 @@ static void mark_throttled(const struct loading *loading)
 
 	for (size_t n = 0; n < loading->nr_changes; n++) {
 		const struct change *change = &loading->changes[n];
-		size_t i = jp_witnessed_from(witnessed, change->tid, change->time);
+		size_t i = jp_witnessed_find_first_from(witnessed, change->tid, change->time);
 
 		witnessed->throttles += change->stops;
 		if (!change->stops && i-- == 0)
@@ -101,7 +101,7 @@ int jp_witnessed_load(struct jp_witnessed *witnessed, const char *path, struct j
 	struct loading loading = {.witnessed = witnessed, .path = path, .err = err};
 	struct jp_perfdata_summary summary;
 	int ret = jp_capture_check(path, err)
-			  ?: jp_perfdata_read(path, visit, &loading, &summary, err);
+			  ?: jp_perfdata_read(path, visit_record, &loading, &summary, err);
 
 	if (!ret && witnessed->count)
 		qsort(witnessed->samples, witnessed->count, sizeof(*witnessed->samples),
@@ -117,7 +117,8 @@ void jp_witnessed_free(struct jp_witnessed *witnessed)
 	free(witnessed->samples);
 }
 
-size_t jp_witnessed_from(const struct jp_witnessed *witnessed, uint32_t tid, uint64_t time)
+size_t jp_witnessed_find_first_from(const struct jp_witnessed *witnessed, uint32_t tid,
+				    uint64_t time)
 {
 	const struct jp_witness_sample *samples = witnessed->samples;
 	size_t i;

@@ -37,6 +37,7 @@ struct jp_witnessed {
 int jp_witnessed_load(struct jp_witnessed *witnessed, const char *path, struct jp_error *err);
 void jp_witnessed_free(struct jp_witnessed *witnessed);
 /* Returns the index of the first sample of @tid that is not before @time. */
-size_t jp_witnessed_from(const struct jp_witnessed *witnessed, uint32_t tid, uint64_t time);
+size_t jp_witnessed_find_first_from(const struct jp_witnessed *witnessed, uint32_t tid,
+				    uint64_t time);
 /* Returns for how many ns after sample @i the kernel throttled the thread's witness, or 0. */
 uint64_t jp_witnessed_throttled(const struct jp_witnessed *witnessed, size_t i);

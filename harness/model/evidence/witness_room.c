@@ -17,7 +17,7 @@ static const double VARIANCE = 0.25;
  * most. Hoeffding's inequality bounds the sum by that range, and Bernstein's by the variance; the
  * smaller bound applies. The samples in a time span are a sum of events whose variance is at most
  * their mean, so interruptions beyond the number of samples add nothing. */
-double jp_witness_room(double steps, double expected, double ratio)
+double jp_witness_compute_chance_bound(double steps, double expected, double ratio)
 {
 	const double count = fmin(steps, (1 + ratio) * expected) + 1;
 	const double range = K * K * (1 + fmin(ratio, 1)) / 3;
@@ -27,7 +27,7 @@ double jp_witness_room(double steps, double expected, double ratio)
 }
 
 /* Uses Chernoff's bound of a binomial distribution. */
-bool jp_witness_exceeds(uint64_t more, uint64_t less, double odds)
+bool jp_witness_is_beyond_chance(uint64_t more, uint64_t less, double odds)
 {
 	const double all = (double)more + (double)less, share = odds / (1 + odds);
 	double exponent = 0;

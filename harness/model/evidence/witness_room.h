@@ -13,8 +13,8 @@
 
 /* Returns by how many samples a count may differ by chance from @expected, which is @ratio times
  * the witness's count over the same time. @steps: number of interruptions in that time. */
-double jp_witness_room(double steps, double expected, double ratio);
+double jp_witness_compute_chance_bound(double steps, double expected, double ratio);
 /* Returns whether chance cannot explain that @more events of one kind occurred together with @less
  * events of another kind, if @odds events of the first kind are expected for each event of the
  * second. */
-bool jp_witness_exceeds(uint64_t more, uint64_t less, double odds);
+bool jp_witness_is_beyond_chance(uint64_t more, uint64_t less, double odds);

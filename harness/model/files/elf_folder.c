@@ -166,7 +166,7 @@ static int compare_by_name(const void *left, const void *right)
 
 /* Lists the folder once, and only if needed: it may be large, and a file at its recorded path is
  * found without the list. */
-static int list_all(struct jp_elf_folder *folder)
+static int list_folder_once(struct jp_elf_folder *folder)
 {
 	int ret;
 
@@ -247,7 +247,7 @@ int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const str
 	/* Try the recorded path before listing the whole folder. */
 	if (!nth)
 		return *path == '/' ? open_below(folder, path, found, size, err) : -ENOENT;
-	if (list_all(folder))
+	if (list_folder_once(folder))
 		return jp_fail(err, ENOMEM, "no memory");
 	if (id->size)
 		held = find_id(folder, id, nth - 1);

@@ -221,10 +221,11 @@ static int find_in_place(struct jp_file_finder *finder, const struct jp_wanted_f
 					       &found->size, err);
 		ret = found->fd < 0 ? found->fd : 0;
 	} else {
-		ret = finder->run ? jp_file_path_in_run(finder->run, found->place, wanted->path,
-							found->path, sizeof(found->path))
-				  : jp_file_path_in(found->place, wanted, found->path,
-						    sizeof(found->path));
+		ret = finder->run
+			      ? jp_file_build_path_in_run(finder->run, found->place, wanted->path,
+							  found->path, sizeof(found->path))
+			      : jp_file_build_path(found->place, wanted, found->path,
+						   sizeof(found->path));
 		if (ret)
 			jp_fail(err, -ret, "%s: not the path of a file", wanted->path);
 		else

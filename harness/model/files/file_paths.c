@@ -8,8 +8,8 @@
 #include "harness/base/path.h"
 #include "harness/format/elf/elf_file.h"
 
-int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *recorded, char *path,
-			size_t size)
+int jp_file_build_path_in_run(const char *run, enum jp_file_place place, const char *recorded,
+			      char *path, size_t size)
 {
 	const char *base = jp_path_base(recorded);
 
@@ -34,8 +34,8 @@ static int build_link_path(enum jp_file_place place, const struct jp_wanted_file
 			     wanted->link);
 }
 
-int jp_file_path_in(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
-		    size_t size)
+int jp_file_build_path(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
+		       size_t size)
 {
 	const bool vdso = strcmp(wanted->path, "[vdso]") == 0;
 	const char *home = getenv("HOME");

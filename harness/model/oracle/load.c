@@ -104,7 +104,7 @@ static int add_act(struct jp_truth_collector *collector, const struct jp_event *
 	return act ? 0 : -ENOMEM;
 }
 
-static int visit(void *context, const struct jp_event *event)
+static int visit_record(void *context, const struct jp_event *event)
 {
 	struct jp_truth_collector *collector = context;
 	int ret = 0;
@@ -135,17 +135,17 @@ static int visit(void *context, const struct jp_event *event)
 }
 
 /* Records the offset at which collecting failed. */
-static int visit_checked(void *context, const struct jp_event *event)
+static int visit_known_record(void *context, const struct jp_event *event)
 {
 	struct jp_truth_collector *collector = context;
-	int ret = visit(context, event);
+	int ret = visit_record(context, event);
 
 	if (ret)
 		collector->failed_at = event->at;
 	return ret;
 }
 
-static int collect(struct jp_truth *truth, const char *path, struct jp_error *err)
+static int collect_records(struct jp_truth *truth, const char *path, struct jp_error *err)
 {
 	struct jp_truth_collector collector = {.truth = truth};
 	struct jp_truth_process *process;
@@ -153,7 +153,7 @@ static int collect(struct jp_truth *truth, const char *path, struct jp_error *er
 
 	collector.processes.rules = &rules;
 	collector.processes.context = &collector;
-	ret = jp_truth_reader_visit(truth->reader, visit_checked, &collector)
+	ret = jp_truth_reader_visit(truth->reader, visit_known_record, &collector)
 		      ?: jp_truth_build_codes(&collector)
 		      ?: jp_truth_find_files(&collector)
 		      ?: jp_truth_build_activations(&collector)
@@ -197,7 +197,7 @@ struct jp_truth *jp_truth_load(const char *path, struct jp_error *err)
 	}
 	truth->reader = reader;
 	truth->version = reader->version;
-	if (collect(truth, path, err)) {
+	if (collect_records(truth, path, err)) {
 		jp_truth_free(truth);
 		return NULL;
 	}

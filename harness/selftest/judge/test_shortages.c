@@ -110,7 +110,7 @@ static int find_plains(const char *path, struct jp_error *err)
 		acts[3 * i + 2] = (struct jp_event)MADE_ACT(MAP, 1, 1, time + 4, time + 5,
 							    MADE_MAP(from, PAGE, JP_PROT_READ, ""));
 	}
-	ret = jp_plains_of(&truth, &all);
+	ret = jp_plains_collect(&truth, &all);
 	for (size_t i = 0; i < all.count && !ret; i++)
 		mix(all.list[i].untouched);
 	jp_plains_free(&all);

@@ -91,8 +91,8 @@ static enum jp_outcome judge_share(uint64_t count, uint64_t all)
 	jp_findings_add_rate(&findings, "made.share", count, all);
 	for (uint64_t i = 0; i < count; i++)
 		jp_findings_count_failure(&findings, "made.share", "lost", "one");
-	outcome = jp_expect_bounded(find(&cas, "made.share", "lost", &findings), &findings, why,
-				    sizeof(why));
+	outcome = jp_expect_compare_with_bound(find(&cas, "made.share", "lost", &findings),
+					       &findings, why, sizeof(why));
 	jp_findings_free(&findings);
 	return outcome;
 }

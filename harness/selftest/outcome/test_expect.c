@@ -173,8 +173,8 @@ static void test_bounds(void)
 		for (size_t j = 0; j < 2; j++)
 			strcpy(exceptions[j].metric, method ? "m.x" : "m");
 		if (cases)
-			outcome = jp_expect_bounded(cases->cases[0].expectations, &findings, why,
-						    sizeof(why));
+			outcome = jp_expect_compare_with_bound(cases->cases[0].expectations,
+							       &findings, why, sizeof(why));
 		check(outcome == table[i].outcome, "'%s' for %d of %d gives %s (%s)", table[i].line,
 		      (int)table[i].k, (int)table[i].n, jp_outcome_text(outcome),
 		      cases ? why : err.text);
@@ -207,7 +207,7 @@ static void test_exceeded_bounds(void)
 		char why[512] = "", bound[80] = "";
 
 		if (allow) {
-			jp_expect_bounded(allow, &findings, why, sizeof(why));
+			jp_expect_compare_with_bound(allow, &findings, why, sizeof(why));
 			jp_expect_bound(allow, bound, sizeof(bound));
 		}
 		check(!strcmp(why, table[i].why) && !strcmp(bound, table[i].bound),
@@ -394,24 +394,26 @@ static void test_good_file(void)
 	      "words of workload and capture are read");
 	check(!strcmp(one->expectations[1].reason, "why so"),
 	      "a reason applies to each expectation of its line");
-	check(jp_expect_allowance(one, 0, &exception), "an allowed cause is allowed");
+	check(jp_expect_find_allowance(one, 0, &exception), "an allowed cause is allowed");
 	fewer = *one;
 	while (fewer.nr_expectations && !fewer.expectations[fewer.nr_expectations - 1].allow[0])
 		fewer.nr_expectations--;
 	fewer.nr_expectations--;
-	check(!jp_expect_allowance(&fewer, 0, &exception), "without the line it is not allowed");
+	check(!jp_expect_find_allowance(&fewer, 0, &exception),
+	      "without the line it is not allowed");
 	exception.cause = "short";
-	check(!jp_expect_allowance(one, 0, &exception), "another cause is not allowed");
+	check(!jp_expect_find_allowance(one, 0, &exception), "another cause is not allowed");
 	exception.cause = "max-stack";
 	strcpy(exception.metric, "broken.dump");
-	check(!jp_expect_allowance(one, 0, &exception), "a cause of another metric is not allowed");
+	check(!jp_expect_find_allowance(one, 0, &exception),
+	      "a cause of another metric is not allowed");
 	again = parse_case("case a/b check : w : c\n\tbroken.chain allow depth-limit =1 # r\n",
 			   &err);
 	strcpy(exception.metric, "broken.chain");
-	check(again && jp_expect_allowance(&again->cases[0], 0, &exception),
+	check(again && jp_expect_find_allowance(&again->cases[0], 0, &exception),
 	      "a cause's id allows the validators' words for it %s", err.text);
 	exception.cause = "dump-end";
-	check(again && !jp_expect_allowance(&again->cases[0], 0, &exception),
+	check(again && !jp_expect_find_allowance(&again->cases[0], 0, &exception),
 	      "a cause's id allows no other word");
 	jp_cases_free(again);
 	check(!cases->cases[1].check && cases->cases[1].samples == 2000, "defaults are set");
@@ -438,10 +440,10 @@ static void test_good_file(void)
 	exception.cause = "max-stack";
 	strcpy(exception.metric, "broken.chain");
 	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"6.1.170\"}}") == 0 &&
-		      jp_expect_allowance(three, 0, &exception),
+		      jp_expect_find_allowance(three, 0, &exception),
 	      "a scope that holds is used");
 	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"7.2\"}}") == 3 &&
-		      !jp_expect_allowance(three, 3, &exception),
+		      !jp_expect_find_allowance(three, 3, &exception),
 	      "a scope that does not hold is not used");
 	again = parse_case(one->text, &err);
 	check(again && again->nr_cases == 1 && !strcmp(again->cases[0].name, "study/one") &&

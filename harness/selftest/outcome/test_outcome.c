@@ -107,7 +107,7 @@ static void test_misplaced_samples(void)
 		result.findings.verdicts[JP_CHAIN][JP_WRONG] = table[i].here / 2;
 		result.findings.verdicts[JP_CHAIN][JP_UNJUDGED] = (table[i].here + 1) / 2;
 		result.findings.verdicts[JP_DUMP][JP_EXACT] = table[i].here / 3;
-		jp_check_elsewhere(&result);
+		jp_check_samples_elsewhere(&result);
 		snprintf(what, sizeof(what), "%d samples in place and %d elsewhere",
 			 (int)table[i].here, (int)table[i].there);
 		check_outcome(what, &result, table[i].outcome,

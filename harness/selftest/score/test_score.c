@@ -20,7 +20,7 @@ static struct jp_score_cell fill_cell(uint64_t wrong, uint64_t judged, uint64_t 
 	jp_findings_add_with_role(findings, &invented_role,
 				  jp_metric_count("samples.impossible", impossible));
 	jp_score_fill(&row);
-	*share = jp_score_share(&row, JP_SCORE_INVENTED);
+	*share = jp_score_rate_cell(&row, JP_SCORE_INVENTED);
 	jp_findings_free(findings);
 	return row.cells[JP_SCORE_INVENTED];
 }

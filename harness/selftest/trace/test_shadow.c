@@ -43,15 +43,15 @@ static void test_calls(void)
 	const struct jp_shadow_frame *top;
 
 	start();
-	check(!jp_shadow_top(&shadow), "nothing is known before the first call");
+	check(!jp_shadow_get_innermost(&shadow), "nothing is known before the first call");
 	make_call(CODE, STACK);
-	top = jp_shadow_top(&shadow);
+	top = jp_shadow_get_innermost(&shadow);
 	check(top && top->at == STACK - 8 && top->ret == CODE + 5 && top->start == OTHER,
 	      "a call enters a function with its return address");
 	step(AT(OTHER, STACK - 8, CODE + 5, sub), AT(OTHER + 4, STACK - 40, 0, nop));
 	make_call(OTHER + 4, STACK - 40);
 	step(AT(OTHER, STACK - 48, OTHER + 9, ret), AT(OTHER + 9, STACK - 40, 0, nop));
-	top = jp_shadow_top(&shadow);
+	top = jp_shadow_get_innermost(&shadow);
 	check(top && top->ret == CODE + 5 && shadow.calls == 2 && shadow.returns == 1,
 	      "a return leads back to the caller");
 	step(AT(CODE, STACK - 40, 0, call), AT(OTHER, STACK - 48, 1, nop));
@@ -64,7 +64,8 @@ static void test_next_instruction(void)
 	make_call(CODE, STACK);
 	step(AT(OTHER, STACK - 8, CODE + 5, call), AT(OTHER + 5, STACK - 16, OTHER + 5, pop));
 	step(AT(OTHER + 5, STACK - 16, OTHER + 5, pop), AT(OTHER + 6, STACK - 8, CODE + 5, nop));
-	check(jp_shadow_top(&shadow) && jp_shadow_top(&shadow)->ret == CODE + 5 &&
+	check(jp_shadow_get_innermost(&shadow) &&
+		      jp_shadow_get_innermost(&shadow)->ret == CODE + 5 &&
 		      !shadow.events[JP_SHADOW_LEFT],
 	      "a call to the next instruction leaves no doubt");
 }
@@ -76,10 +77,11 @@ static void test_left(void)
 	make_call(OTHER, STACK - 8);
 	make_call(OTHER, STACK - 16);
 	step(AT(OTHER, STACK - 24, OTHER + 5, move), AT(OTHER + 3, STACK - 8, CODE + 5, jump));
-	check(shadow.count == 1 && !jp_shadow_top(&shadow) && shadow.events[JP_SHADOW_LEFT] == 1,
+	check(shadow.count == 1 && !jp_shadow_get_innermost(&shadow) &&
+		      shadow.events[JP_SHADOW_LEFT] == 1,
 	      "after longjmp nothing is claimed of the function that it leads to");
 	make_call(OTHER, STACK - 8);
-	check(jp_shadow_top(&shadow), "but of the functions that it calls");
+	check(jp_shadow_get_innermost(&shadow), "but of the functions that it calls");
 }
 
 static void test_popped(void)
@@ -88,7 +90,7 @@ static void test_popped(void)
 	make_call(CODE, STACK);
 	make_call(OTHER, STACK - 8);
 	step(AT(OTHER, STACK - 16, OTHER + 5, pop), AT(OTHER + 1, STACK - 8, CODE + 5, nop));
-	check(!jp_shadow_top(&shadow) && shadow.events[JP_SHADOW_LEFT] == 1,
+	check(!jp_shadow_get_innermost(&shadow) && shadow.events[JP_SHADOW_LEFT] == 1,
 	      "a popped return address leaves doubt");
 }
 
@@ -98,12 +100,13 @@ static void test_returns_elsewhere(void)
 	make_call(CODE, STACK);
 	make_call(OTHER, STACK - 8);
 	step(AT(OTHER, STACK - 16, CODE, ret), AT(CODE, STACK - 8, CODE + 5, nop));
-	check(!jp_shadow_top(&shadow) && shadow.events[JP_SHADOW_CHANGED] == 1,
+	check(!jp_shadow_get_innermost(&shadow) && shadow.events[JP_SHADOW_CHANGED] == 1,
 	      "a return to another address than the call's leaves doubt");
 	start();
 	make_call(CODE, STACK);
 	step(AT(OTHER, STACK - 16, CODE, ret), AT(CODE, STACK - 8, CODE + 5, nop));
-	check(shadow.count == 1 && !jp_shadow_top(&shadow) && shadow.events[JP_SHADOW_JUMP] == 1,
+	check(shadow.count == 1 && !jp_shadow_get_innermost(&shadow) &&
+		      shadow.events[JP_SHADOW_JUMP] == 1,
 	      "a pushed address and a return are a jump");
 }
 
@@ -116,7 +119,7 @@ static void test_switch(void)
 	      "a lower stack pointer from a register is another stack");
 	make_call(CODE, STACK);
 	step(AT(OTHER, STACK - 8, CODE + 5, sub), AT(OTHER + 4, STACK - 0x10000, 0, nop));
-	check(jp_shadow_top(&shadow), "an allocation of the same size is not");
+	check(jp_shadow_get_innermost(&shadow), "an allocation of the same size is not");
 }
 
 static void test_signal(void)
@@ -127,20 +130,22 @@ static void test_signal(void)
 	start();
 	make_call(CODE, STACK);
 	jp_shadow_signal(&shadow, &in, &handler);
-	check(jp_shadow_top(&shadow) && jp_shadow_top(&shadow)->ret == 0x9900,
+	check(jp_shadow_get_innermost(&shadow) && jp_shadow_get_innermost(&shadow)->ret == 0x9900,
 	      "a signal enters a handler, which returns to the restorer");
 	step(handler, AT(0x9900, STACK - 0x4f8, 0, nop));
-	check(!jp_shadow_top(&shadow) && shadow.count == 2, "in the restorer nothing is claimed");
+	check(!jp_shadow_get_innermost(&shadow) && shadow.count == 2,
+	      "in the restorer nothing is claimed");
 	step(AT(0x9900, STACK - 0x4f8, 0, nop), in);
-	check(jp_shadow_top(&shadow) && jp_shadow_top(&shadow)->ret == CODE + 5 &&
+	check(jp_shadow_get_innermost(&shadow) &&
+		      jp_shadow_get_innermost(&shadow)->ret == CODE + 5 &&
 		      !shadow.events[JP_SHADOW_LEFT],
 	      "after the handler the interrupted function is known again");
 	handler.sp = STACK + 0x10000;
 	jp_shadow_signal(&shadow, &in, &handler);
 	step(handler, AT(0x9900, handler.sp + 8, 0, nop));
-	check(!jp_shadow_top(&shadow), "a handler on a higher stack hides the frames");
+	check(!jp_shadow_get_innermost(&shadow), "a handler on a higher stack hides the frames");
 	step(AT(0x9900, handler.sp + 8, 0, nop), in);
-	check(!jp_shadow_top(&shadow), "and they stay unknown");
+	check(!jp_shadow_get_innermost(&shadow), "and they stay unknown");
 }
 
 static void test_depth(void)
@@ -148,7 +153,7 @@ static void test_depth(void)
 	start();
 	for (uint64_t i = 0; i < 1 << 17; i++)
 		make_call(OTHER, STACK - 8 * i);
-	check(shadow.events[JP_SHADOW_FULL] && jp_shadow_top(&shadow),
+	check(shadow.events[JP_SHADOW_FULL] && jp_shadow_get_innermost(&shadow),
 	      "endless recursion is bounded");
 }
 

@@ -33,7 +33,7 @@ static void test_loads(void)
 		struct jp_incarnations lives;
 		const bool second = time >= 2990;
 
-		if (jp_incarnations_of(&view, &all, &lives))
+		if (jp_incarnations_collect(&view, &all, &lives))
 			exit(99);
 		check(lives.incarnations[second].published == time &&
 			      lives.incarnations[!second].published == UINT64_MAX &&
@@ -103,7 +103,7 @@ static void test_cover(void)
 			MADE_EVENT(MAP, PID, 100 + i,
 				   .map = {.addr = rows[i].from, .len = rows[i].to - rows[i].from});
 
-		jp_incarnations_cover(&lives, &map, "//anon");
+		jp_incarnations_mark_covered(&lives, &map, "//anon");
 		check(incarnation.low == rows[i].low && incarnation.high == rows[i].high,
 		      "records cover the code from %x to %x", (int)incarnation.low,
 		      (int)incarnation.high);
@@ -132,7 +132,7 @@ static void cover_each(size_t count)
 		const struct jp_event map =
 			MADE_EVENT(MAP, PID, 100 + i, .map = {.addr = i * SIZE, .len = SIZE});
 
-		jp_incarnations_cover(&lives, &map, "//anon");
+		jp_incarnations_mark_covered(&lives, &map, "//anon");
 	}
 	end_cost();
 	for (size_t i = 0; i < count; i++)
@@ -274,10 +274,10 @@ static void find_images(size_t count)
 		all[i] = (struct jp_truth_incarnation){.pid = (uint32_t)(i / 2 + 1), .before = i};
 	start_cost();
 	for (size_t i = 0; i < count; i++)
-		right += jp_last_image(&truth, (uint32_t)(i + 1)) == 2 * i + 1;
+		right += jp_find_last_exec(&truth, (uint32_t)(i + 1)) == 2 * i + 1;
 	end_cost();
-	check(right == count && !jp_last_image(&truth, 0) &&
-		      !jp_last_image(&truth, (uint32_t)(count + 1)),
+	check(right == count && !jp_find_last_exec(&truth, 0) &&
+		      !jp_find_last_exec(&truth, (uint32_t)(count + 1)),
 	      "the last image of each process is found, and none of other pids");
 	free(all);
 }

@@ -60,7 +60,7 @@ static size_t count_differences(uint64_t *chance)
 	size_t differ = 0;
 
 	add_spans(&spans, chance);
-	if (jp_spans_index(&spans) || jp_gaps_of(&spans, slack, &gaps))
+	if (jp_spans_index(&spans) || jp_gaps_compute(&spans, slack, &gaps))
 		exit(99);
 	for (size_t i = 0; i < QUERIES; i++) {
 		const uint32_t pid = check_random(chance) % PIDS;

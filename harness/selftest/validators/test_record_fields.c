@@ -185,7 +185,7 @@ static void test_data_mark(void)
 			MAP, PID, 1000, .id = 1, .misc = JP_PERF_MISC_USER | JP_PERF_MISC_MMAP_DATA,
 			MADE_MAP(0x1000, 0x1000, executable ? RX : JP_PROT_READ, "//anon\0\0"));
 
-		check(!jp_record_live_field(&event) == !executable,
+		check(!jp_record_check_live_fields(&event) == !executable,
 		      "MMAP_DATA in a record of %s is judged", executable ? "code" : "data");
 	}
 }

@@ -229,8 +229,8 @@ static void test_predicted(void)
 						   .stop = table[i].stop,
 						   .cut = table[i].cut};
 
-		check(jp_stack_predicted(&truth, table[i].method, &unwound, 1000,
-					 table[i].dumped) == table[i].predicted,
+		check(jp_stack_is_predicted(&truth, table[i].method, &unwound, 1000,
+					    table[i].dumped) == table[i].predicted,
 		      "%s: %s", table[i].what, table[i].predicted ? "predicted" : "not predicted");
 	}
 }

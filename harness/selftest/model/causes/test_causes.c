@@ -324,7 +324,7 @@ static void test_gated_threads(void)
 		const struct jp_control *control;
 
 		check(!jp_acts_of_index(&truth.acts_of, &act, 1), "acts are indexed");
-		control = jp_left_out_thread(&evidence, PID);
+		control = jp_control_without_thread(&evidence, PID);
 		jp_acts_of_free(&truth.acts_of);
 		check(!control == (started == 30), "a thread started at %d is left out by %s",
 		      (int)started, control ? control->name : "none");
@@ -345,8 +345,8 @@ static void test_earliest_time(void)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct jp_evidence evidence = {.snapshots = {.list = snapshots, .count = 2},
 					       .info = {.enabled = 100, .slack = table[i].slack}};
-		uint64_t from =
-			jp_evidence_known_from(&evidence, PID, table[i].before, table[i].after);
+		uint64_t from = jp_evidence_get_time_known_from(&evidence, PID, table[i].before,
+								table[i].after);
 
 		check(from == table[i].from, "a mapping made from %d to %d can be known from %d on",
 		      (int)table[i].before, (int)table[i].after, (int)from);
@@ -376,12 +376,14 @@ static void test_known_windows(void)
 		bool known;
 
 		strcpy(evidence.intervals.gate, rows[i].gate);
-		known = jp_evidence_known_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to);
+		known = jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &at, &from,
+						      &to);
 		check(known == !!rows[i].to &&
 			      (!known || (from == rows[i].from && to == rows[i].to)),
 		      "gate '%s': pid %u can be known from %d to %d", rows[i].gate, rows[i].pid,
 		      (int)from, (int)to);
-		check(!jp_evidence_known_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to),
+		check(!jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &at, &from,
+						     &to),
 		      "and at no other time");
 	}
 }
@@ -417,8 +419,8 @@ static void test_ends_of_walks(void)
 						   .count = table[i].count,
 						   .stop = JP_UNWIND_BAD_CFI,
 						   .where = table[i].where};
-		struct jp_stack_fault fault =
-			jp_stack_fault_end(&evidence, &known, &stack, NULL, &event, &unwound);
+		struct jp_stack_fault fault = jp_stack_fault_find_at_end(&evidence, &known, &stack,
+									 NULL, &event, &unwound);
 
 		check(strcmp(fault.cause, table[i].cause) == 0, "a walk that led %s: %s",
 		      table[i].what, fault.cause);
@@ -464,7 +466,7 @@ static void test_identical(void)
 						 .name = table[i].known,
 						 .backing = table[i].known_is};
 
-		check(jp_coverage_identical(&truth, &known, CODE + 64) == table[i].identical,
+		check(jp_coverage_is_same_mapping(&truth, &known, CODE + 64) == table[i].identical,
 		      "%s at %d, known as %s at %d: %s", table[i].truth, (int)table[i].truth_offset,
 		      table[i].known, (int)table[i].known_offset,
 		      table[i].identical ? "the same" : "another");

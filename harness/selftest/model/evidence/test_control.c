@@ -38,7 +38,8 @@ static void test_gate(void)
 	struct jp_extras extras;
 	const struct jp_event *events;
 
-	if (!check(control && jp_extras_of(&extras, &evidence, control) == 0 && extras.count == 3,
+	if (!check(control && jp_extras_collect(&extras, &evidence, control) == 0 &&
+			   extras.count == 3,
 		   "a name and two mappings are added back"))
 		return;
 	events = extras.events;
@@ -69,7 +70,7 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 		const struct jp_event event = MADE_EVENT(COMM, 0, times[i], .comm = {name, false});
 
 		name[5] = (char)('0' + i);
-		if (jp_extras_add(extras, &event))
+		if (jp_extras_add_event(extras, &event))
 			return -1;
 	}
 	memset(name, 'x', sizeof(name) - 1);
@@ -82,9 +83,11 @@ static void test_order(void)
 	static const char *const names[] = {"name 1", "name 2", "name 0", "name 3"};
 	struct jp_extras extras;
 
-	check(!jp_extras_of(&extras, NULL, NULL) && !extras.count, "without control nothing comes");
+	check(!jp_extras_collect(&extras, NULL, NULL) && !extras.count,
+	      "without control nothing comes");
 	jp_extras_free(&extras);
-	check(!jp_extras_of(&extras, NULL, &control) && extras.count == 5, "five are added back");
+	check(!jp_extras_collect(&extras, NULL, &control) && extras.count == 5,
+	      "five are added back");
 	for (size_t i = 0; i < 4; i++)
 		check(!strcmp(extras.events[i].comm.name, names[i]), "%s comes at its time %lu",
 		      names[i], (unsigned long)extras.events[i].time);
@@ -146,7 +149,8 @@ static void test_snapshot(void)
 	const struct jp_event act = MADE_ACT(MAP, PID, PID, 100, 0);
 	struct jp_extras extras;
 
-	if (!check(control && jp_extras_of(&extras, &evidence, control) == 0 && extras.count == 4,
+	if (!check(control && jp_extras_collect(&extras, &evidence, control) == 0 &&
+			   extras.count == 4,
 		   "two mappings of each of two snapshots are added back"))
 		return;
 	jp_extras_free(&extras);
@@ -211,9 +215,9 @@ static void ask_each(size_t count)
 	set_acts(&truth, 2 * count);
 	start_cost();
 	for (size_t i = 0; i < count; i++) {
-		found += !!jp_left_out_thread(&evidence, (uint32_t)(PID + 1 + i));
-		found += !!jp_left_out_exec(&evidence, PID, 2 * i, 2 * i + 1);
-		found += !!jp_left_out_exec(&open, PID, 0, UINT64_MAX);
+		found += !!jp_control_without_thread(&evidence, (uint32_t)(PID + 1 + i));
+		found += !!jp_control_without_exec(&evidence, PID, 2 * i, 2 * i + 1);
+		found += !!jp_control_without_exec(&open, PID, 0, UINT64_MAX);
 	}
 	end_cost();
 	check(found == 2 * count, "a shut gate leaves out all, an open gate nothing");
