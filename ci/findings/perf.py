@@ -168,7 +168,7 @@ def record_three_times(version: str, recorder: Recorder, path: str) -> Shown:
             ", ".join(str(missing) for _, missing in tries))
 
 
-def attach_window(context: Context) -> Iterator[Shown]:
+def show_attach_window(context: Context) -> Iterator[Shown]:
     path = context.path("attach.data")
     for perf in context.list_perfs():
         yield record_three_times(perf.version, lambda pid: run_record(
@@ -206,7 +206,7 @@ def record_steps(perf: Perf, context: Context, path: str, *commands: str) -> Non
             os.unlink(fifo)
 
 
-def exec_disabled(context: Context) -> Iterator[Shown]:
+def show_exec_disabled(context: Context) -> Iterator[Shown]:
     path = context.path("control.data")
     for perf in context.list_perfs():
         record_steps(perf, context, path, "go", "enable")
@@ -271,7 +271,7 @@ def show_memfd_map(context: Context) -> Iterator[Shown]:
                 anon[1], anon[0], memfd[1], memfd[0])
 
 
-def main_thread_gone(context: Context) -> Iterator[Shown]:
+def show_main_thread_gone(context: Context) -> Iterator[Shown]:
     path, truth = context.path("gone.data"), context.path("gone.truth")
     for perf in context.list_perfs():
         with subprocess.Popen([context.jitproof, "workload", "thread_churn", "--truth", truth],
@@ -316,9 +316,9 @@ def record_twice(context: Context) -> Iterator[Shown]:
 
 
 FINDINGS = {
-    "perf.attach-window": attach_window,
-    "perf.attach-thread-gone": main_thread_gone,
-    "perf.exec-disabled": exec_disabled,
+    "perf.attach-window": show_attach_window,
+    "perf.attach-thread-gone": show_main_thread_gone,
+    "perf.exec-disabled": show_exec_disabled,
     "perf.marker": show_marker,
     "perf.memfd-map": show_memfd_map,
     "perf.anon-name": show_anon_name,

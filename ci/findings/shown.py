@@ -26,7 +26,7 @@ def shown_after_inject(context: Context, perf: Perf, place: str) -> tuple[int, i
             os.unlink(path)
 
 
-def outside_tmp(context: Context) -> Iterator[Shown]:
+def show_dump_outside_tmp(context: Context) -> Iterator[Shown]:
     for perf in context.list_perfs():
         inside = shown_after_inject(context, perf, "/tmp")
         outside = shown_after_inject(context, perf, ".")
@@ -35,7 +35,7 @@ def outside_tmp(context: Context) -> Iterator[Shown]:
                 outside[1], outside[0], inside[1], inside[0])
 
 
-def without_elf(context: Context) -> Iterator[Shown]:
+def show_no_jit_elf(context: Context) -> Iterator[Shown]:
     for perf in context.list_perfs():
         folder, _ = files.record_workloads(context, perf, "none", graph="dwarf")
         samples, bare = recording.count_stacks(perf, os.path.join(folder, "perf.data"))
@@ -67,7 +67,7 @@ def show_aslr(context: Context) -> Iterator[Shown]:
                 len(kept), len(real), ours["sampled"]["unmapped"], ours["samples"])
 
 
-def threads_folder(context: Context) -> Iterator[Shown]:
+def show_threads_folder(context: Context) -> Iterator[Shown]:
     path, injected = context.path("threads.data"), context.path("threads.injected")
     for perf in context.list_perfs():
         for old in (path, injected):
@@ -84,7 +84,7 @@ def threads_folder(context: Context) -> Iterator[Shown]:
             "%d samples; inject ends with %d, then %d" % (whole, done.returncode, left)
 
 
-def convert_refused(context: Context) -> Iterator[Shown]:
+def show_convert_refused(context: Context) -> Iterator[Shown]:
     path, converted = context.path("plain.data"), context.path("converted.data")
     for perf in context.list_perfs():
         recording.run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program,
@@ -104,7 +104,7 @@ def count_frames(perf: Perf, path: str) -> int:
                           re.MULTILINE))
 
 
-def dump_alone(context: Context) -> Iterator[Shown]:
+def show_dump_alone(context: Context) -> Iterator[Shown]:
     alone, both = context.path("alone.data"), context.path("both.data")
     for path, *more in ((alone, "--no-chain"), (both,)):
         process.run_or_raise([context.jitproof, "record", "--stack=8192", *more, "-o", path, "--",
@@ -116,10 +116,10 @@ def dump_alone(context: Context) -> Iterator[Shown]:
 
 
 FINDINGS = {
-    "perf.unwind-no-chain": dump_alone,
+    "perf.unwind-no-chain": show_dump_alone,
     "perf.inject-aslr": show_aslr,
-    "perf.inject-threads": threads_folder,
-    "perf.inject-convert": convert_refused,
-    "perf.inject-outside-tmp": outside_tmp,
-    "perf.unwind-no-elf": without_elf,
+    "perf.inject-threads": show_threads_folder,
+    "perf.inject-convert": show_convert_refused,
+    "perf.inject-outside-tmp": show_dump_outside_tmp,
+    "perf.unwind-no-elf": show_no_jit_elf,
 }

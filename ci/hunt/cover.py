@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 from ci.hunt.line import drop_orphans
-from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, pairs_of
+from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, iterate_pairs
 
 Pair = tuple[Item, Item]
 TRIES = 12  # random completions of an uncovered pair; the one with most new pairs is taken
@@ -24,7 +24,7 @@ class Cover:
 
     def add(self, crossing: Crossing) -> None:
         """Counts the pairs of a crossing that was judged."""
-        pairs = set(pairs_of(crossing)) & (self.open | self.covered)
+        pairs = set(iterate_pairs(crossing)) & (self.open | self.covered)
         self.covered |= pairs
         self.open -= pairs
 
@@ -81,7 +81,7 @@ class Cover:
             if made is None or self.is_impossible(made):
                 continue
             made = self.fill(made)
-            count = sum(pair in self.open for pair in pairs_of(made))
+            count = sum(pair in self.open for pair in iterate_pairs(made))
             if count > most:
                 best, most = made, count
         if best is None:

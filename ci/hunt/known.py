@@ -28,7 +28,7 @@ class Known:
     first: tuple[int, ...] = ()
     last: tuple[int, ...] = ()
 
-    def explains(self, signature: Signature) -> bool:
+    def is_cause_of(self, signature: Signature) -> bool:
         if (self.metric, self.cause) != (signature.metric, signature.cause.split(" ")[0]):
             return False
         tool, _, version = signature.tools.partition(" ")
@@ -65,4 +65,4 @@ def find_id(known: Iterable[Known], signature: Signature) -> str:
     a reader shows is such an id."""
     if ID.fullmatch(signature.cause):
         return signature.cause
-    return next((one.finding for one in known if one.explains(signature)), "")
+    return next((one.finding for one in known if one.is_cause_of(signature)), "")

@@ -34,7 +34,7 @@ def list_twins(crossing: Crossing) -> Iterator[tuple[str, Crossing]]:
                 {key: crossing[key] for key in crossing if key != name}
 
 
-def are_apart(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+def are_intervals_disjoint(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
     """Returns whether the confidence intervals of two rates do not overlap."""
     return min(one.get("n", 0), other.get("n", 0)) >= LEAST and (
         one["lo"] > other["hi"] or other["lo"] > one["hi"])
@@ -45,7 +45,7 @@ def find_differences(one: Trial, other: Trial) -> set[str]:
     if not one.is_judged or not other.is_judged:
         return set()
     return {name for name in {*one.metrics} & {*other.metrics} if name.startswith(QUALITIES)
-            and are_apart(one.metrics[name], other.metrics[name])}
+            and are_intervals_disjoint(one.metrics[name], other.metrics[name])}
 
 
 def compare_merged(ours: Metrics, others: Metrics) -> set[str]:

@@ -138,5 +138,5 @@ class Space:
                 yield one, other
 
 
-def pairs_of(crossing: Crossing) -> Iterator[tuple[Item, Item]]:
+def iterate_pairs(crossing: Crossing) -> Iterator[tuple[Item, Item]]:
     return itertools.combinations(sorted(crossing.items()), 2)

@@ -30,7 +30,7 @@ class Progress:
             self.unjudged[reason] = self.unjudged.get(reason, 0) + 1
 
 
-def as_pair(stored: Any) -> Any:
+def parse_crossing(stored: Any) -> Any:
     return tuple((str(name), str(value)) for name, value in stored)
 
 
@@ -50,11 +50,11 @@ def read(folder: str) -> dict[str, Any] | None:
 def restore(folder: str, stored: dict[str, Any], cover: Cover, clusters: Clusters) -> Progress:
     """Continues a stored hunt; pairs that the space no longer has are dropped."""
     try:
-        covered = {as_pair(pair) for pair in stored["covered"]} & cover.open
+        covered = {parse_crossing(pair) for pair in stored["covered"]} & cover.open
         cover.covered |= covered
         cover.open -= covered
         for items in stored["impossible"]:
-            cover.exclude(dict(as_pair(items)))
+            cover.exclude(dict(parse_crossing(items)))
         for one in stored["clusters"]:
             cluster = Cluster.load(one)
             clusters.found[cluster.signature] = cluster

@@ -59,7 +59,7 @@ RECURSION = f"55  48 89 e5  85 ff  74 16  {SPIN_SHORTLY}  ff cf  e8 e2 ff ff ff 
 
 def add_emitter(name: str, label: str, version: str, code: str) -> None:
     @register_recipe(name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         source = EMITTER.replace("CODE", ", ".join("0x" + byte for byte in code.split()))
         bench.launch(version, get_chain_options(version), [bench.build(
             "emitter", source, "-O1", "-fno-omit-frame-pointer")])
@@ -74,7 +74,7 @@ add_emitter("recursion-6.12", "depth-limit", "6.12", RECURSION)
 def add_packed(name: str, label: str, version: str) -> None:
     """Adds a recipe for a program that contains its symbols as a compressed file, as in Fedora."""
     @register_recipe(name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         program, symbols = bench.build_chain(), bench.place("symbols")
         bench.must(["objcopy", "--only-keep-debug", program, symbols])
         bench.must(["xz", "--format=xz", symbols])

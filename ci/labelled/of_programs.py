@@ -31,7 +31,7 @@ def build_family(bench: Bench) -> str:
 
 def add_family(version: str) -> None:
     @register_recipe("healthy-family-" + version, "healthy")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.launch(version, get_chain_options(version),
                      [build_family(bench), "800", bench.build_chain()])
 
@@ -60,7 +60,7 @@ def make_idle(bench: Bench) -> None:
 
 def add_coroutine(name: str, label: str, version: str, record: tuple[str, ...]) -> None:
     @register_recipe(name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.launch(version, record, [bench.build("coroutine", programs.COROUTINE, *WITH_FP)])
 
 
@@ -71,7 +71,7 @@ add_coroutine("healthy-coroutine-ours", "healthy", "ours", get_dump_options("our
 
 def add_cplusplus(version: str, size: int) -> None:
     @register_recipe("healthy-c++-" + version, "healthy")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         sorts = bench.build("sorts", programs.SORTS, "-O2", "-g1", language="c++")
         bench.launch(version, get_dump_options(version, size), [sorts, "1500"])
 
@@ -83,7 +83,7 @@ add_cplusplus("ours", 4096)
 
 def add_deep(name: str, label: str, version: str, *options: str) -> None:
     @register_recipe(name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.launch(version, get_chain_options(version), [
             bench.build("deep", programs.DEEP, *WITH_FP, *options)])
 
@@ -96,7 +96,7 @@ add_deep("depth-program-6.1", "depth-limit", "6.1", "-DDEPTH=300", "-DSIZE=16")
 def add_library(name: str, version: str, use: str, label: str = "library-no-frame-pointer",
                 *options: str) -> None:
     @register_recipe(name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         lib = bench.build("libwork.so", programs.LIBRARY, "-O2", "-shared", "-fPIC",
                           *(options or ("-fomit-frame-pointer",)))
         uses = bench.build("uses", programs.USES_LIBRARY, *WITH_FP, "-DUSE=" + use, lib)
@@ -121,7 +121,7 @@ def make_program_without(bench: Bench) -> None:
 
 def add_deep_dump(name: str, label: str, version: str, granted: int, *options: str) -> None:
     @register_recipe(name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         deep_ = bench.build("deep", programs.DEEP, "-O1", "-fomit-frame-pointer", *options)
         bench.launch(version, get_dump_options(version, granted), [deep_])
 
@@ -139,7 +139,7 @@ add_deep_dump("healthy-dump-7.2", "healthy", "7.2", 8192, "-DDEPTH=10", "-DSIZE=
 def add_missing(name: str, version: str, *options: str, dump: bool) -> None:
     """Adds a recipe whose recorded program is deleted before the capture is read."""
     @register_recipe(name, "missing-file")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         if dump:
             program = bench.build("sorts", programs.SORTS, "-O2", *options, language="c++")
             record = get_dump_options(version, 4096)
@@ -165,7 +165,7 @@ def make_replaced(bench: Bench) -> None:
 
 def add_stripped(version: str, *options: str) -> None:
     @register_recipe("stripped-%s%s" % (version, "-static" if options else ""), "stripped-symbols")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         program = bench.build_chain("chain", "-fno-omit-frame-pointer", *options)
         bench.must(["strip", "--strip-all", program])
         bench.launch(version, get_chain_options(version), [program])
@@ -190,7 +190,7 @@ def make_kernel_chains(bench: Bench) -> None:
 def add_lost_samples(version: str, *options: str) -> None:
     """Adds a recipe whose ring has room for a few dozen samples only."""
     @register_recipe("lost-samples-" + version, "lost-samples")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.launch(version, options, [build_family(bench), "400"])
 
 
@@ -202,7 +202,7 @@ def add_lost_records(version: str, *options: str) -> None:
     """Adds a recipe whose ring has room for a few dozen mapping records, and whose reader has the
     lowest priority on the only CPU."""
     @register_recipe("lost-records-" + version, "lost-records")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         storm = bench.build("storm", programs.STORM, *WITH_FP)
         bench.launch(version, options, ["nice", "-n", "-19", storm, "1500"],
                      before=["taskset", "-c", "0", "nice", "-n", "19"])
@@ -219,7 +219,7 @@ def add_throttled(version: str) -> None:
     """Adds a recipe that requests three times as many samples as the kernel allows, which is set to
     30,000 a second for the recording."""
     @register_recipe("throttled-" + version, "throttled")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         program, before = bench.build_chain(), files.read(SAMPLE_RATE)
         bench.steps.append("# sysctl kernel.perf_event_max_sample_rate=30000")
         files.write(SAMPLE_RATE, "30000")
@@ -259,7 +259,7 @@ def add_delayed_attach(version: str) -> None:
     """Adds a recipe in which perf reads /proc, waits a second, and only then gets mapping
     records."""
     @register_recipe("attach-window-delay-" + version, "attach-window")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         mapper = bench.build("mapper", programs.MAPPER, *WITH_FP)
         bench.attach(version, (*CHAINS, "-D", "1000"), [mapper], seconds=2)
 

@@ -32,7 +32,7 @@ def write_javascript(bench: Bench) -> str:
 def add_node(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
              inject: str = "", without_dump: bool = False, source: str = "") -> None:
     @register_runtime("node-" + name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         command = [find_program("node", "apt-get install nodejs"), *options,
                    bench.write("hot.js", source) if source else write_javascript(bench)]
         bench.launch(version, record or get_chain_options(version, 799), command, inject=inject)
@@ -62,7 +62,7 @@ add_node("large-pages-dwarf-7.3", "no-cfi-for-jit", "7.3", *LARGE, source=script
 def add_java(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
              perf_map: bool = False, attach: bool = True) -> None:
     @register_runtime("java-" + name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         binary = find_program("java", "apt-get install openjdk-17-jdk-headless")
         bench.write("Hot.java", scripts.JAVA)
         bench.must([os.path.join(os.path.dirname(os.path.realpath(binary)), "javac"), "Hot.java"])
@@ -99,7 +99,7 @@ def add_script(name: str, label: str, version: str, program: str, package: str, 
                inject: str = "") -> None:
     """Adds a recipe for a runtime whose arguments are a file and a number of milliseconds."""
     @register_runtime(name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         command = [find_program(program, package), *options, bench.write(file, source), "1500"]
         if attach:
             bench.attach(version, record or get_chain_options(version, 799), command)
@@ -165,7 +165,7 @@ add_python("3.13-jitdump-7.3", "healthy", "3.13.0", "7.3", "-X", "perf_jit",
 
 def add_erlang(name: str, label: str, version: str, *options: str) -> None:
     @register_runtime("erlang-" + name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         erl = find_program("erl", "apt-get install erlang-base")
         bench.write("hot.erl", scripts.ERLANG)
         bench.must([find_program("erlc", "apt-get install erlang-base"), "hot.erl"])
@@ -180,7 +180,7 @@ add_erlang("map-6.12", "jit-no-frame-pointer library-no-frame-pointer", "6.12", 
 
 def add_mono(name: str, label: str, version: str, *options: str, debug: str = "") -> None:
     @register_recipe("mono-" + name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         if debug:
             bench.set_variable("MONO_DEBUG", debug)
         bench.write("Hot.cs", scripts.CSHARP)
@@ -227,7 +227,7 @@ def install_qemu_user(bench: Bench) -> str:
 def add_new_qemu(name: str, label: str, version: str, *options: str, record: Sequence[str] = CHAINS,
                  inject: str = "") -> None:
     @register_runtime("qemu-" + name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.launch(version, record, [
             install_qemu_user(bench), *options, bench.build_chain("chain", "-static"), "1500"],
             inject=inject)
@@ -255,7 +255,7 @@ def add_npm(name: str, label: str, version: str, package: str, binary: str, *opt
     """Adds a recipe for a program of an npm package. The tree does not keep the capture, since the
     program has 100 MB."""
     @register_runtime(name, label)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         path = install_npm_binary(bench, package, binary)
         bench.launch(version, get_chain_options(version, 799),
                      [path, *options, write_javascript(bench)])

@@ -27,7 +27,7 @@ def add_postgres(name: str, label: str, version: str, *options: str, record: Seq
     name = "postgres-" + name
 
     @register_recipe(name, label, name in KEPT)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         folder = os.path.dirname(find_program(POSTGRES + "initdb", "apt-get install postgresql-15"))
         data = bench.place("data")
         bench.must([*SOMEBODY, folder + "/initdb", "--no-sync", "--no-instructions",
@@ -55,7 +55,7 @@ def add_dotnet(name: str, label: str, version: str, *settings: str,
     name = "dotnet-" + name
 
     @register_recipe(name, label, name in KEPT)
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         program = install_npm_binary(bench, "@azure/mcp-linux-x64",
                                      "@azure/mcp-linux-x64/dist/azmcp")
         client = bench.write("ask.py", scripts.ASK)

@@ -15,26 +15,26 @@ CHAINS = ("-g", "-F", "999")
 def add_launched(name: str, label: str, version: str, workload: str, *options: str,
                  clock: bool = True) -> None:
     """Records a workload from its start, with callchains."""
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.launch(version, get_chain_options(version), bench.workload(workload, *options),
                      clock=clock)
-    add(name, label, make)
+    add(name, label, make_capture)
 
 
 def add_attached(name: str, label: str, version: str, record: tuple[str, ...], workload: str,
                  *options: str) -> None:
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.attach(version, (*get_chain_options(version), *record),
                      bench.workload(workload, *options))
-    add(name, label, make)
+    add(name, label, make_capture)
 
 
 def add_dumped(name: str, label: str, version: str, size: int, workload: str,
                *options: str) -> None:
     """Records a workload from its start, with stack dumps."""
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.launch(version, get_dump_options(version, size), bench.workload(workload, *options))
-    add(name, label, make)
+    add(name, label, make_capture)
 
 
 # Code named by a perf map or by an injected jitdump; frame pointers everywhere.
@@ -135,7 +135,7 @@ add_launched("wrong-clock-7.3", "jitdump-wrong-clock", "7.3", "memfd_double", FP
 
 def add_dump_gone(version: str, workload: str) -> None:
     @register_recipe("dump-gone-" + version, "jitdump-file-gone")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.launch(version, get_chain_options(version),
                      bench.workload(workload, FP, JITDUMP))
         bench.remove_jitdumps()
@@ -148,7 +148,7 @@ add_dump_gone("ours", "memfd_double")
 def add_hidden(version: str, *options: str, inject: tuple[str, ...] = ()) -> None:
     @register_recipe("hidden-" + (options[0].rpartition("=")[2] + "-" if options else "") + version,
                      "jitdump-hidden")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         recorder = "7.3" if version == "ours" else version
         bench.launch(recorder, CHAINS, bench.workload(
             "coalesced_growth", FP, JITDUMP, "--period=10", *options))
@@ -162,7 +162,7 @@ add_hidden("6.1", "--backing=heap", "--manner=mprotect")
 
 def add_map_partial(version: str, kept: slice, what: str, *options: str) -> None:
     @register_recipe("map-partial-" + version, "map-partial")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.attach(version, get_chain_options(version), bench.workload(
             "anon_exec", FP, *options, MAP))
         path = "/tmp/perf-%d.map" % bench.pid
@@ -197,7 +197,7 @@ add_launched("map-stale-reuse-6.1", "map-stale", "6.1", "address_reuse", "--how=
 
 def add_fifo(version: str, workload: str) -> None:
     @register_recipe("map-fifo-" + version, "map-wrong-owner")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         bench.attach(version, get_chain_options(version), bench.workload(workload, FP))
         path = "/tmp/perf-%d.map" % bench.pid
         if os.path.lexists(path):
@@ -211,7 +211,7 @@ add_fifo("ours", "coalesced_growth")
 
 def add_in_namespace(version: str, *spaces: str) -> None:
     @register_recipe("pid-namespace-" + version, "pid-namespace-map")
-    def make(bench: Bench) -> None:
+    def make_capture(bench: Bench) -> None:
         record = get_chain_options(version) if version == "ours" else (*CHAINS, "--namespaces")
         started = bench.start(["unshare", "--pid", "--fork", *spaces, *bench.workload(
             "anon_exec", FP, MAP, "--control-fd", "none")])
@@ -229,7 +229,7 @@ def add_in_namespace(version: str, *spaces: str) -> None:
             process.run(["kill", outer])
             started.communicate(timeout=20)
         bench.extra.append("/tmp/perf-%s.map" % inner[-1])
-    del make
+    del make_capture
 
 
 add_in_namespace("6.1")

@@ -54,7 +54,7 @@ def check_files(tree: Tree, source: Source, names: set[str]) -> Iterator[Found]:
             name = match.group(1)
             if re.search(r"[A-Z]{4}", name) and not name.endswith(".md"):
                 continue  # a placeholder
-            exists = tree.has(name) if "/" in name else name in names
+            exists = tree.path_exists(name) if "/" in name else name in names
             if not exists:
                 yield source.found(line + text.count("\n", 0, match.start()),
                                    f"comment names {name}", "no such file is in the tree")
@@ -73,7 +73,7 @@ def check_parameters(tree: Tree, source: Source) -> Iterator[Found]:
     or the next comment."""
     text, members = source.text, find_members(source.text)
     for _, name in find_includes(text):
-        if name.startswith(C_FOLDERS) and tree.has(name):
+        if name.startswith(C_FOLDERS) and tree.path_exists(name):
             members |= find_members(read_text(tree.root, name))
     for comment in re.finditer(r"^/\*.*?\*/", text, re.M | re.S):
         named = re.findall(r"(?<![\w@])@(\w+)", comment.group())

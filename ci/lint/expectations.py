@@ -13,7 +13,7 @@ ID = re.compile(r"\b[a-z]+(?:-[a-z]+)*\.[a-z0-9]+(?:-[a-z0-9]+)*\b")
 
 def find_ids(tree: Tree) -> set[str]:
     """Returns the ids in the page of findings: words in backticks, or arguments of a command."""
-    text = read_text(tree.root, FINDINGS) if tree.has(FINDINGS) else ""
+    text = read_text(tree.root, FINDINGS) if tree.path_exists(FINDINGS) else ""
     return {one for code in re.findall(r"`([^`]+)`", text) for one in ID.findall(code)}
 
 

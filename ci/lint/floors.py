@@ -114,7 +114,7 @@ def make_graph(tree: Tree, node: Callable[[str], str]) -> Graph:
         if source.is_selftest:
             continue
         for _, name in find_includes(source.text):
-            if tree.has(name) and node(name) != node(source.path):
+            if tree.path_exists(name) and node(name) != node(source.path):
                 graph[node(source.path)].add(node(name))
     return graph
 

@@ -66,7 +66,7 @@ def check_target(tree: Tree, path: str, target: str) -> str:
     """Returns the problem with a link of the page @path, or ""."""
     name, _, place = urllib.parse.unquote(target).partition("#")
     linked = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
-    if name.startswith("/") or linked.split("/")[0] == ".." or not tree.has(linked):
+    if name.startswith("/") or linked.split("/")[0] == ".." or not tree.path_exists(linked):
         return "no such file in the tree"
     if not os.path.isfile(os.path.join(tree.root, linked)):
         return ""

@@ -41,7 +41,7 @@ def parse_findings(tree: Tree, command: Sequence[str], what: str) -> Iterator[Fo
 def check_types(tree: Tree) -> Iterator[Found]:
     cache = os.path.join(os.environ.get("O", "build"), "mypy")
     files = [source.path for source in tree.sources if source.is_python]
-    if files and tree.has("mypy.ini"):
+    if files and tree.path_exists("mypy.ini"):
         yield from parse_findings(tree, ["mypy", "--no-error-summary", "--hide-error-context",
                                          "--cache-dir", cache, *files], "mypy")
 

@@ -66,7 +66,7 @@ class Tree:
                         if not re.search(r"/(golden|fixtures|corpus)/", path)]
         self.c = [source for source in self.sources if source.is_c]
 
-    def has(self, path: str) -> bool:
+    def path_exists(self, path: str) -> bool:
         return os.path.exists(os.path.join(self.root, path))
 
 

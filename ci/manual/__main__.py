@@ -90,11 +90,11 @@ def format_options(text: str) -> Iterator[str]:
             yield from roff.make_literal([line[2:] for line in lines])
 
 
-def help_of(jitproof: str, *command: str) -> str:
+def read_help(jitproof: str, *command: str) -> str:
     return process.run_or_raise([jitproof, *command, "--help"])
 
 
-def see_also(names: list[str], but: str) -> list[str]:
+def list_see_also(names: list[str], but: str) -> list[str]:
     shown = [roff.make_bold(name) + f"({section})" for name, section in
              [*((name, 1) for name in names), *(("jitproof-" + name, 5) for name in roff.FORMATS)]
              if name != but]
@@ -109,12 +109,12 @@ def main() -> None:
     asked = parser.parse_args()
     about, text = read_page("manual")
     sections = read_sections(text)
-    commands = dict(re.findall(r"^  (\w+) +(.*)", help_of(asked.jitproof), flags=re.M))
+    commands = dict(re.findall(r"^  (\w+) +(.*)", read_help(asked.jitproof), flags=re.M))
     names = ["jitproof", *("jitproof-" + command for command in commands)]
     pages: dict[str, list[str]] = {}
     usages = []
     for command, sentence in commands.items():
-        usage, _, rest = help_of(asked.jitproof, command).split("\n", 2)
+        usage, _, rest = read_help(asked.jitproof, command).split("\n", 2)
         usages.append(usage.removeprefix("usage: "))
         name = "jitproof-" + command
         pages[f"man1/{name}.1"] = [
@@ -123,7 +123,7 @@ def main() -> None:
             *roff.convert(sections.pop(command, sentence[0].upper() + sentence[1:] + ".")),
             ".SH OPTIONS", *format_options(rest.split("\n\n", 1)[1]),
             ".PP", f"Exit statuses and environment: {roff.make_bold('jitproof')}(1).",
-            *see_also(names, name)]
+            *list_see_also(names, name)]
     first = sections.pop("Description")
     pages["man1/jitproof.1"] = [
         *begin_page("jitproof", 1, about), ".SH SYNOPSIS", "\n.br\n".join(map(format_synopsis,
@@ -133,12 +133,12 @@ def main() -> None:
                           for line in (".TP", roff.make_bold(command),
                                        *roff.fill_markdown(sentence))),
         *(line for title, rest in sections.items() for line in roff.convert(f"## {title}\n{rest}")),
-        *see_also(names, "jitproof")]
+        *list_see_also(names, "jitproof")]
     for page in roff.FORMATS:
         title, text = read_page(page)
         pages[f"man5/jitproof-{page}.5"] = [
             *begin_page("jitproof-" + page, 5, title), ".SH DESCRIPTION",
-            *roff.convert(text), *see_also(names[:1], "jitproof-" + page)]
+            *roff.convert(text), *list_see_also(names[:1], "jitproof-" + page)]
     for folder in ("man1", "man5"):
         files.replace(os.path.join(asked.output, folder), {
             os.path.basename(path): roff.join(lines)

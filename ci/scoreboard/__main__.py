@@ -32,7 +32,7 @@ def report(boards: list[page.Board]) -> None:
     """Prints the cells that vary, and wrong cells without a known cause."""
     cells = [(board, scene, cell) for board in boards for scene, cell in board.cells.items()]
     repeated = sum(len(cell.rows) > 1 for _, _, cell in cells)
-    vary = [one for one in cells if one[2].varies]
+    vary = [one for one in cells if one[2].do_rounds_differ]
     for board, scene, cell in vary:
         print("%s %s %s" % (board.profiler, scene, cell))
     print("%d of %d cells that were asked more than once vary" % (len(vary), repeated))

@@ -45,7 +45,7 @@ class Cell:
         self.judged = any(map(was_judged, rows))
 
     @property
-    def varies(self) -> bool:
+    def do_rounds_differ(self) -> bool:
         return len(self.verdicts) > 1
 
     @property
@@ -67,7 +67,7 @@ class Cell:
         if not self.measured:
             return "-"
         text = " / ".join(map(self.describe, self.verdicts))
-        return "varies: " + text if self.varies else text
+        return "varies: " + text if self.do_rounds_differ else text
 
     def count_causes(self) -> Iterator[tuple[str, int]]:
         """Yields ("METRIC: CAUSE", count) of the exceptions, the most frequent first."""

@@ -64,7 +64,7 @@ class Board:
         self.cells = {scene: Cell(rows[scene]) for scene in sorted(rows)}
         self.doubtful: set[str] = set()
 
-    def doubt(self, known: Known) -> None:
+    def find_doubtful_scenes(self, known: Known) -> None:
         """Stores in `doubtful` the scenes whose cells have an unconfirmed cause."""
         self.doubtful = {scene for scene, _, why in explain_scenes(self, known)
                          if not all(is_confirmed(text) for text, _ in why)}
@@ -184,7 +184,7 @@ def render_variations(boards: list[Board], reasons: Known) -> Iterator[str]:
     for board in boards:
         for scene, cell in board.cells.items():
             asked += len(cell.rows) > 1
-            if cell.varies:
+            if cell.do_rounds_differ:
                 why = explain_variation(board.profiler, scene, reasons)
                 found.setdefault((board.profiler, why), []).append(scene)
     if found:
@@ -282,7 +282,7 @@ def render(boards: list[Board], missing: dict[str, str], day: str, kernel: str,
            machine: str) -> str:
     known = read_known("known")
     for board in boards:
-        board.doubt(known)
+        board.find_doubtful_scenes(known)
     lines = [HEAD % (day, kernel, machine, describe_rounds(boards)), *render_summary(boards),
              *render_tables(boards),
              *render_variations(boards, read_known("varies"))]

@@ -42,7 +42,7 @@ class Run:
     errors: str = ""
 
     @property
-    def chance(self) -> random.Random:
+    def generator(self) -> random.Random:
         return random.Random(self.seed)
 
     def execute(self) -> None:

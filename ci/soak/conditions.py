@@ -110,7 +110,7 @@ def limit_memory(run: Run) -> None:
 
 def stop_at_random(run: Run) -> None:
     run.drivers.append(lambda pid, ended: drivers.stop_at_random(
-        functools.partial(drivers.find_session, pid), run.chance, (5, 50), ended))
+        functools.partial(drivers.find_session, pid), run.generator, (5, 50), ended))
 
 
 def freeze(share: float) -> Callable[[Run], None]:
@@ -212,7 +212,7 @@ def run_in_stopped_guest(run: Run) -> None:
     build = os.path.dirname(os.path.abspath(run.jitproof))
     if not os.path.exists(build + "/vm/init"):
         raise Missing("%s/vm/init is not built: make vm-init" % os.path.basename(build))
-    kernel = run.chance.choice(configuration.load(configuration.FILE)["kernels"]["versions"])
+    kernel = run.generator.choice(configuration.load(configuration.FILE)["kernels"]["versions"])
     cases = suites.list_cases(run.jitproof, tuple(run.arguments[1:]))
     if run.arguments[0] == "--set=check":
         lines = process.run_or_raise([run.jitproof, "list", *run.arguments[1:]]).splitlines()

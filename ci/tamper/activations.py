@@ -61,13 +61,13 @@ def group_by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
 def replace_samples(case: Case, new: dict[int, Any]) -> Changes:
     """Replaces samples in perf.data and injected.data. @new: {make_key() of a sample: function that
     returns its replacements}."""
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         records: list[Any] = []
         for one in capture.records:
             change = new.get(make_key(one)) if isinstance(one, rd.Sample) else None
             records += [one] if change is None else change(one)
         return capture.copy_with(sort_by_time(records))
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)
 
 
 def make_key(sample: rd.Sample) -> int:
@@ -172,7 +172,7 @@ def swap_times(case: Case) -> Changes:
 
 def change_times(case: Case, where: Where, time: Callable[[int], int],
                  what: str) -> Changes:
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         records: list[Any] = []
         count = 0
         for one in capture.records:
@@ -184,7 +184,7 @@ def change_times(case: Case, where: Where, time: Callable[[int], int],
         if not count:
             raise Absent("the case holds no " + what)
         return capture.copy_with(sort_by_time(records))
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)
 
 
 def delay_records(case: Case, where: Where, by: int) -> Changes:
@@ -233,14 +233,14 @@ def has_contradicting_samples(perf: rd.PerfData) -> bool:
 
 def require_contradiction(make: Make) -> Make:
     """Makes a kind that is unobservable unless samples contradict each other's events."""
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         changes = make(case)
         if not has_contradicting_samples(rd.PerfData.parse(changes["perf.data"] or b"",
                                                            "perf.data")):
             raise Unobservable("each event has samples of one CPU still, and no thread two events "
                                "of one kind there")
         return changes
-    return alter
+    return alter_case
 
 
 for share_name, share in (("all", 1.0), ("some", SHARE)):

@@ -58,7 +58,7 @@ def delete_and_double_period(case: Case) -> Changes:
     gone_times = set(times)
     gone = sum(one.time in gone_times for one in case.capture("perf.data").samples())
 
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         wanted = find_sampling_attr(capture)
         old = capture.attrs[wanted]
         new = rd.Attr(bytes(old.raw), old.ids)
@@ -79,7 +79,7 @@ def delete_and_double_period(case: Case) -> Changes:
         return capture.copy_with(records, [new if attr is old else attr for attr in capture.attrs])
     if "breakpoints" in case.facts and int(case.facts["breakpoints"]):
         raise Absent("the case samples by breakpoints")
-    return adjust_facts(case, case.rewrite(alter), samples=-gone)
+    return adjust_facts(case, case.rewrite(alter_capture), samples=-gone)
 
 
 @kind("balanced.deleted.lost")
@@ -89,13 +89,13 @@ def delete_and_report_lost(case: Case) -> Changes:
     gone = sum(one.time in times for one in case.capture("perf.data").samples())
     time = get_window_samples(case)[-1].time
 
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         kept = capture.copy_with(one for one in capture.records
                                  if not (isinstance(one, rd.Sample) and one.time in times))
         attr = capture.attrs[find_sampling_attr(capture)]
         body = struct.pack("<QQ", attr.ids[0] if attr.ids else 0, gone)
         return kept.insert_records(rd.PerfData([attr]).side(rd.LOST, body, time, 0))
-    return adjust_facts(case, case.rewrite(alter), samples=-gone, lost_samples=gone)
+    return adjust_facts(case, case.rewrite(alter_capture), samples=-gone, lost_samples=gone)
 
 
 def shrink_window(case: Case, early: bool) -> Changes:
@@ -229,14 +229,14 @@ def shift_thread(case: Case) -> Changes:
     """Moves all samples and records of a thread to 1 ms earlier."""
     tid = find_main_thread(case)
 
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         records: list[Any] = []
         for one in capture.records:
             if isinstance(one, (rd.Sample, rd.Side)) and one.time and get_owner(one)[1] == tid:
                 one = clone(one, time=one.time - MS)
             records.append(one)
         return capture.copy_with(sort_by_time(records))
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)
 
 
 @kind("balanced.copied")
@@ -254,10 +254,10 @@ def copy_samples(case: Case) -> Changes:
     if not new:
         raise Absent("no thread has ten samples with different callchains")
 
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         times = {samples_of.time: copy for samples_of, copy in
                  ((one, new[id(one)]) for one in samples if id(one) in new)}
         return capture.copy_with(
             times[one.time] if isinstance(one, rd.Sample) and one.time in times and
             one.tid == times[one.time].tid else one for one in capture.records)
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)

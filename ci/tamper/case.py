@@ -163,7 +163,7 @@ class Case:
         return (max(int(facts.get("enabled", 0)), int(facts.get("sampling", 0))),
                 int(facts.get("stopped", 0)) or 2**64 - 1)
 
-    def demand_present(self, slots: Iterable[int]) -> None:
+    def require_image_until_sampling(self, slots: Iterable[int]) -> None:
         """Raises Unobservable if an exec replaced the process image of all truth records at @slots
         before sampling."""
         execs = [self.truth.get(at) for at in self.truth.find(self.truth.PROCESS_START)]
@@ -274,7 +274,7 @@ class Case:
         """Alters a share of the records for which @where is true. @change: returns one or several
         records, or None to delete the record. @what: describes the records. @proof: returns why the
         alteration of a record is unobservable, or None."""
-        def alter(capture: Capture) -> Capture:
+        def alter_capture(capture: Capture) -> Capture:
             found = [record for record in capture.records if where(record)]
             if not found:
                 raise Absent("the case holds no " + what)
@@ -291,7 +291,7 @@ class Case:
                 new = change(record)
                 records += [] if new is None else new if isinstance(new, list) else [new]
             return capture.copy_with(records)
-        return self.rewrite(alter, *names)
+        return self.rewrite(alter_capture, *names)
 
 
 class Bench:

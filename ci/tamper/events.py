@@ -37,7 +37,7 @@ def change_attr(change: Callable[[bytearray], None],
                 which: Callable[[Capture], int] = find_sampling_attr) \
         -> Callable[[Case], Changes]:
     """Changes an attr, but not its samples. @which: returns the index of the attr."""
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         wanted = which(capture)
 
         def change_wanted(index: int, attr: rd.Attr) -> rd.Attr | None:
@@ -46,7 +46,7 @@ def change_attr(change: Callable[[bytearray], None],
             change(attr.raw)
             return attr
         return capture.change_attrs(change_wanted)
-    return lambda case: case.rewrite(alter)
+    return lambda case: case.rewrite(alter_capture)
 
 
 def change_field(at: int, layout: str, value: Callable[[int], int]) -> Callable[[bytearray], None]:
@@ -58,7 +58,7 @@ def change_field(at: int, layout: str, value: Callable[[int], int]) -> Callable[
 
 def remove_sample_parts(bits: int) -> Callable[[Case], Changes]:
     """Removes parts of the event's samples and their bits of sample_type from its attr."""
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         wanted = find_sampling_attr(capture)
         old = capture.attrs[wanted]
         if not old.sample_type & bits:
@@ -71,7 +71,7 @@ def remove_sample_parts(bits: int) -> Callable[[Case], Changes]:
             mine = isinstance(record, (rd.Sample, rd.Side)) and record.attr is old
             records.append(clone(record, attr=new) if mine else record)
         return capture.copy_with(records, attrs)
-    return lambda case: case.rewrite(alter)
+    return lambda case: case.rewrite(alter_capture)
 
 
 add("attr.without.callchain", remove_sample_parts(CHAIN))
@@ -136,12 +136,12 @@ def insert_report(which: Callable[[Capture], int], kind_of: int,
     def make(case: Case) -> Changes:
         pid, time = find_busiest_process(case)
 
-        def alter(capture: Capture) -> Capture:
+        def alter_capture(capture: Capture) -> Capture:
             attr = capture.attrs[which(capture)]
             identity = attr.ids[0] if attr.ids else 0
             one = rd.PerfData([attr]).side(kind_of, body(identity, time), time, 0, pid, pid)
             return capture.insert_records(one)
-        return case.rewrite(alter)
+        return case.rewrite(alter_capture)
     return make
 
 

@@ -16,12 +16,12 @@ T = rd.Truth
 
 
 def add_to_header(at: int, layout: str, by: int) -> Callable[[Case], Changes]:
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         changed = bytearray(case.truth.header)
         old = struct.unpack_from("<" + layout, changed, at)[0]
         struct.pack_into("<" + layout, changed, at, old + by)
         return {"truth": bytes(changed) + b"".join(case.truth.slots)}
-    return alter
+    return alter_case
 
 
 add("truth.header.magic", add_to_header(0, "B", 1))
@@ -93,7 +93,7 @@ def change_field(case: Case, number: int, field: int, change: Callable[[int], in
     if all(bytes(case.truth.slots[index]) == slot for index, slot in new.items()):
         raise Absent("the records have this value already")
     if number == T.FILE:
-        case.demand_present(new)
+        case.require_image_until_sampling(new)
     maps = [case.truth.get(index) for index in new] if number == T.MAP else []
     if maps and field == ADDRESS and all(is_replaced(case, one) for one in maps):
         raise Unobservable(REPLACED)
@@ -145,12 +145,12 @@ def double_loads(case: Case) -> Changes:
 
 
 def edit_lines(name: str, change: Callable[[bytes], bytes]) -> Callable[[Case], Changes]:
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         new = [change(line) for line in read_lines(case, name)]
         if new == read_lines(case, name):
             raise Absent("the case's %s has these lines already" % name)
         return {name: b"".join(new)}
-    return alter
+    return alter_case
 
 
 def edit_executable_line(change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
@@ -248,11 +248,11 @@ for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples",
 
 def require_own_capture(make: Callable[[Case], Changes]) -> Callable[[Case], Changes]:
     """Makes a kind for jitproof's own captures only."""
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         if "first_enabled" not in case.facts:
             raise Absent("another profiler captured")
         return make(case)
-    return alter
+    return alter_case
 
 
 def change_statement(pattern: bytes, new: bytes) -> Callable[[Case], Changes]:
@@ -272,12 +272,12 @@ add("capture.frequency_asked", require_clock(NO_CLOCK, change_number(
 
 
 def replace_feature(bit: int, raw: bytes) -> Callable[[Case], Changes]:
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         if bit not in case.capture("perf.data").features:
             raise Absent("perf.data has no such feature")
         return case.rewrite(lambda capture: capture.copy_with(
             features={**capture.features, bit: raw}), "perf.data")
-    return alter
+    return alter_case
 
 
 add("watched.cpus", require_own_capture(change_number("watched", b"cpus", lambda old: 64)))
@@ -286,11 +286,11 @@ add("feature.cpus", replace_feature(7, struct.pack("<II", 1, 1)))
 
 
 def invent_published_file(name: str) -> Callable[[Case], Changes]:
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         if b" publish=" in case.read("case") and b" publish=none" not in case.read("case"):
             raise Absent("the case publishes")
         return {name: b""}
-    return alter
+    return alter_case
 
 
 add("published.perf-map.invented", require_own_capture(invent_published_file("perf-77.map")))

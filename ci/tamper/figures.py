@@ -68,11 +68,11 @@ for name, count in (("witness", 2), ("silent", 3), ("cpus", 6)):
 
 
 def change_environment(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         made = json.loads(case.read("env.json"))
         change(made)
         return {"env.json": json.dumps(made).encode()}
-    return alter
+    return alter_case
 
 
 add("env.gone", lambda case: {"env.json": None} if case.read("env.json") else {})
@@ -85,7 +85,7 @@ add("env.cpus", change_environment(lambda made: made.update(cpus=made["cpus"] + 
 
 
 def change_feature(number: int, change: Callable[[bytearray], Any]) -> Callable[[Case], Changes]:
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         capture = case.capture("perf.data")
         if number not in capture.features:
             raise Absent("perf.data has no such feature")
@@ -93,7 +93,7 @@ def change_feature(number: int, change: Callable[[bytearray], Any]) -> Callable[
         change(raw)
         return case.rewrite(lambda old: old.copy_with(
             features={**old.features, number: bytes(raw)}), "perf.data")
-    return alter
+    return alter_case
 
 
 def add_to_number(at: int, layout: str, by: int) -> Callable[[bytearray], None]:

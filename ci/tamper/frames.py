@@ -23,10 +23,10 @@ def add_shares(name: str, change: Callable[[Case, rd.Sample], rd.Sample]) -> Non
 def change_callers(least: int, change: Callable[[Case, User, rd.Sample], User]) \
         -> Callable[[Case, rd.Sample], rd.Sample]:
     """Changes the user callchain of samples that have at least @least addresses."""
-    def alter(case: Case, sample: rd.Sample) -> rd.Sample:
+    def alter_case(case: Case, sample: rd.Sample) -> rd.Sample:
         return change_user_chain(lambda user, one: change(case, user, one) if len(user) >= least
                                  else user)(case, sample)
-    return alter
+    return alter_case
 
 
 def find_other_function(case: Case, user: User) -> int:
@@ -97,12 +97,12 @@ for name, change in (
 
 
 def change_markers(change: Callable[[User, int], User]) -> Callable[[Case, rd.Sample], rd.Sample]:
-    def alter(case: Case, sample: rd.Sample) -> rd.Sample:
+    def alter_case(case: Case, sample: rd.Sample) -> rd.Sample:
         begin = sample.user()
         if begin is None:
             raise Absent("samples hold no user callchain")
         return clone(sample, chain=change(sample.chain, begin))
-    return alter
+    return alter_case
 
 
 add_shares("chain.marker.doubled", change_markers(lambda chain,
@@ -216,12 +216,12 @@ add("dump.borrowed.one", partial(copy_other_dumps, share=0.0))
 
 def change_registers(change: Callable[[dict[int, int]], dict[int, int]]) \
         -> Callable[[Case, rd.Sample], rd.Sample]:
-    def alter(case: Case, sample: rd.Sample) -> rd.Sample:
+    def alter_case(case: Case, sample: rd.Sample) -> rd.Sample:
         if not sample.regs:
             raise Absent("samples have no registers")
         changed = change(sample.regs)
         return clone(sample, regs={**sample.regs, **changed}) if changed else sample
-    return alter
+    return alter_case
 
 
 def change_frame_pointer(value: Callable[[int], int]) -> Callable[[dict[int, int]], dict[int, int]]:

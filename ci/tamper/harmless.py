@@ -191,7 +191,7 @@ def compress_records(case: Case) -> Changes:
     if not shutil.which("zstd"):
         raise Absent("zstd is not installed")
 
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         if any(one.kind in (COMPRESSED, 83) for one in capture.records):
             raise Absent("the file is compressed already")
         head = [one for one in capture.records if one.kind >= 64 and one.kind != rd.FINISHED_ROUND]
@@ -204,7 +204,7 @@ def compress_records(case: Case) -> Changes:
         info = struct.pack("<5I", 1, 1, 1, 3, 528384)
         return capture.copy_with(
             records, features={**capture.features, COMPRESSED_FEATURE: info})
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)
 
 
 @kind("harmless.kernel-map.time", harmless=True)

@@ -57,19 +57,19 @@ def inject(case: Case, alter: dict[str, bytes]) -> Changes:
 
 def alter_dumps(change: Callable[[Case, rd.Jitdump], None]) -> Callable[[Case], Changes]:
     """Alters each jitdump, and injects the altered jitdumps."""
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         read_mode(case)
-        alter = {}
+        alter_case = {}
         for name in find_dumps(case):
             one = Dump(case.path(name))
             change(case, one)
             raw = one.header + b"".join(one.records)
             if raw != case.read(name):
-                alter[name] = raw
-        if not alter:
+                alter_case[name] = raw
+        if not alter_case:
             raise Absent("the jitdumps hold nothing of the kind")
-        return inject(case, alter)
-    return alter
+        return inject(case, alter_case)
+    return alter_case
 
 
 def choose_loads(one: rd.Jitdump, share: float) -> list[bytearray]:
@@ -78,10 +78,10 @@ def choose_loads(one: rd.Jitdump, share: float) -> list[bytearray]:
 
 
 def alter_loads(change: Callable[[bytearray], None]) -> Callable[[Case, rd.Jitdump], None]:
-    def alter(case: Case, one: rd.Jitdump) -> None:
+    def alter_case(case: Case, one: rd.Jitdump) -> None:
         for record in choose_loads(one, 0.3):
             change(record)
-    return alter
+    return alter_case
 
 
 def fill_code(record: bytearray) -> None:
@@ -157,7 +157,7 @@ add("jitdump.doubled", alter_dumps(double_loads))
 
 
 def alter_perf_maps(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[Case], Changes]:
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         found = [name for name in case.list_files() if re.match(r"perf-\d+\.map$", name)]
         if not found:
             raise Absent("the case has no perf map")
@@ -170,7 +170,7 @@ def alter_perf_maps(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[C
         if not changes:
             raise Absent("the perf maps hold nothing of the kind")
         return changes
-    return alter
+    return alter_case
 
 
 def split_line(line: bytes) -> list[bytes]:

@@ -56,9 +56,9 @@ def register_rewrite(name: str, *names: str, harmless: bool = False) -> Callable
 
 def require_clock(why: str, make: Make) -> Make:
     """Makes a kind that is unobservable, for the reason @why, if breakpoints sample."""
-    def alter(case: "Case") -> Changes:
+    def alter_case(case: "Case") -> Changes:
         changes = make(case)
         if int(case.facts.get("breakpoints", 0)):
             raise Unobservable(why)
         return changes
-    return alter
+    return alter_case

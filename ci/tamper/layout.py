@@ -20,7 +20,7 @@ def is_timed(record: Any) -> bool:
 
 def move_behind(case: Case, where: Callable[[Case, Any], bool], what: str) -> Changes:
     """Moves records to the end of the file, after the rounds that they belong to."""
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         found = [record for record in capture.records if where(case, record)]
         if not found:
             raise Absent("the case holds no " + what)
@@ -32,7 +32,7 @@ def move_behind(case: Case, where: Callable[[Case, Any], bool], what: str) -> Ch
         return capture.copy_with(
             early + [FINISHED, FINISHED] +
             [record for record in capture.records if id(record) in late] + [FINISHED])
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)
 
 
 # name: (where, what it is)
@@ -59,14 +59,14 @@ for type_name, number in (("aux", AUX), ("itrace", ITRACE_START), ("unknown", 60
 
 def drop_last_records(case: Case, part: float) -> Changes:
     """Drops the last records of a valid file, as if the writer had stopped early."""
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         times = sorted(one.time for one in capture.samples() if case.is_in_code(one))
         if not times:
             raise Absent("the case holds no " + CODE)
         end = times[int(len(times) * part)]
         return capture.copy_with(
             one for one in capture.records if not is_timed(one) or one.time <= end)
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)
 
 
 add("file.ends.half", lambda case: drop_last_records(case, 0.5))

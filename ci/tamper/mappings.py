@@ -228,11 +228,11 @@ def make_map(case: Case, start: int, size: int, name: str, time: int, pid: int) 
 def insert_record(make: Callable[[Case, Capture, int, int], Any], *names: str) \
         -> Callable[[Case], Changes]:
     """Inserts the record that @make(case, capture, pid, time) returns for the busiest process."""
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         pid, time = find_busiest_process(case)
         return case.rewrite(lambda capture: capture.insert_records(make(case, capture, pid, time)),
                             *names)
-    return alter
+    return alter_case
 
 
 def invent_anonymous(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:

@@ -41,13 +41,13 @@ def add_shares(name: str, where: Callable[[Case, Any], bool], change: Change, wh
 def change_chain(change: Callable[[rd.Sample, list[int]], list[int]]) -> Change:
     """Changes the user callchain of samples whose dump contains a frame. @change: returns the new
     chain for a sample and its user callchain."""
-    def alter(_: Case, sample: rd.Sample) -> rd.Sample:
+    def alter_sample(_: Case, sample: rd.Sample) -> rd.Sample:
         begin = sample.user()
         if begin is None or not sample.stack or len(sample.chain) - begin < 2 or \
                 sample.word(sample.regs[rd.X86_BP] + 8) is None:
             return sample
         return clone(sample, chain=sample.chain[:begin] + change(sample, sample.chain[begin:]))
-    return alter
+    return alter_sample
 
 
 NATIVE = "sample outside of emitted code"
@@ -104,7 +104,7 @@ for misc_name, bit in (("exact-ip", EXACT_IP), ("bit-3", 1 << 3), ("bit-12", BUS
 
 def change_kernel_chain(value: int, entry: int) -> Change:
     """Replaces an entry of the kernel callchain by @value, or inserts it if it is a marker."""
-    def alter(_: Case, sample: rd.Sample) -> rd.Sample:
+    def alter_sample(_: Case, sample: rd.Sample) -> rd.Sample:
         end = (sample.user() or len(sample.chain) + 1) - 1
         if not sample.chain or end <= entry:
             return sample
@@ -117,7 +117,7 @@ def change_kernel_chain(value: int, entry: int) -> Change:
         if entry == 1:
             made.ip = value
         return made
-    return alter
+    return alter_sample
 
 
 KERNEL = "sample in the kernel"
@@ -152,7 +152,7 @@ def move_to_one_cpu(_: Case, capture: Capture) -> Capture:
 
 def move_outside_events(key: str, where: str, by: int) -> Callable[[Case], Changes]:
     """Moves a sample outside of emitted code, or any sample, before or after the event @key."""
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         facts = dict(line.split(" ", 1) for line in files.read(case.path(where)).splitlines())
         if key not in facts or "first_enabled" not in case.facts:
             raise Absent("the capture does not record when its events were on")
@@ -166,7 +166,7 @@ def move_outside_events(key: str, where: str, by: int) -> Callable[[Case], Chang
             new.insert(made)
             return new
         return case.rewrite(change)
-    return alter
+    return alter_case
 
 
 def is_live_map(case: Case, one: Any) -> bool:
@@ -237,11 +237,11 @@ def add_attr_kind(name: str, there: Callable[[Case, Capture], bool], at: int, la
                   value: Callable[[int], int]) -> None:
     make = change_attr(change_field(at, layout, value))
 
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         if not there(case, case.capture("perf.data")):
             raise Absent("no sample needs it")
         return make(case)
-    add(name, alter)
+    add(name, alter_case)
 
 
 add_attr_kind("attr.max-stack.2", lambda case, capture: any(

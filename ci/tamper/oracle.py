@@ -9,7 +9,7 @@ from ci.tamper.evidence import MS, find_slots
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, Unobservable, add
 from ci.tamper.tasks import read_head
-from ci.tamper.window import REPLACED, is_over, is_replaced, pack_truth
+from ci.tamper.window import REPLACED, is_process_over, is_replaced, pack_truth
 from harness.selftest.support import run_directory as rd
 
 T = rd.Truth
@@ -106,7 +106,7 @@ def require_needed(case: Case, at: int) -> None:
     """Raises Unobservable if no other file shows that the record is missing."""
     old, truth = case.truth.get(at), case.truth
     if old[0] == T.MAP:
-        if is_over(case, old):
+        if is_process_over(case, old):
             raise Unobservable("what was mapped was gone before samples were taken")
         if is_replaced(case, old):
             raise Unobservable(REPLACED)
@@ -117,7 +117,7 @@ def require_needed(case: Case, at: int) -> None:
     if old[0] == T.UNMAP and not was_ever_executable(case, old):
         raise Unobservable("what was unmapped was never executable, and held no code")
     if old[0] == T.CODE_LOAD:
-        case.demand_present([at])
+        case.require_image_until_sampling([at])
         if is_unused(case, old):
             raise Unobservable("no path calls the function, nobody saw it, and none published it")
     if old[0] == T.CODE_UNLOAD and old[4] > case.window[1] and not any(
@@ -276,7 +276,7 @@ def is_contradicted(case: Case, at: int, cpu: int) -> bool:
 
 
 def change_cpu_time(change: Callable[[int], int], every: bool) -> Callable[[Case], Changes]:
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         alone = choose_record_of_type(case, T.LEAVE)
         new = [bytearray(slot) for slot in case.truth.slots]
         if not every and not is_contradicted(case, alone, change(case.truth.get(alone)[7] >> 8)):
@@ -286,7 +286,7 @@ def change_cpu_time(change: Callable[[int], int], every: bool) -> Callable[[Case
             fields[7] = change(fields[7] >> 8) << 8 | fields[7] & 0xff
             T.pack(new[at], fields)
         return pack_truth(case.truth, new)
-    return alter
+    return alter_case
 
 
 for share, every in (("one", False), ("all", True)):

@@ -47,11 +47,11 @@ def swap_addresses(case: Case, one: rd.Jitdump) -> None:
 
 def change_middle_record(number: int, change: Callable[[list[bytearray], int], list[bytearray]]) \
         -> Callable[[Case, rd.Jitdump], None]:
-    def alter(case: Case, one: rd.Jitdump) -> None:
+    def alter_case(case: Case, one: rd.Jitdump) -> None:
         found = [index for index, record in enumerate(one.records) if Dump.kind(record) == number]
         if found:
             one.records = change(one.records, found[len(found) // 2])
-    return alter
+    return alter_case
 
 
 def remove_at(records: list[bytearray], index: int) -> list[bytearray]:
@@ -106,11 +106,11 @@ def change_field(at: int, layout: str, value: Callable[[int], int]) -> Callable[
 
 def change_each(number: int, change: Callable[[bytearray], None]) \
         -> Callable[[Case, rd.Jitdump], None]:
-    def alter(case: Case, one: rd.Jitdump) -> None:
+    def alter_case(case: Case, one: rd.Jitdump) -> None:
         for record in one.records:
             if Dump.kind(record) == number:
                 change(record)
-    return alter
+    return alter_case
 
 
 def without_close_records(one: rd.Jitdump) -> list[bytearray]:
@@ -156,11 +156,11 @@ def invent_move(case: Case, one: rd.Jitdump) -> None:
 
 def change_header(at: int, layout: str, value: Callable[[int], int]) \
         -> Callable[[Case, rd.Jitdump], None]:
-    def alter(case: Case, one: rd.Jitdump) -> None:
+    def alter_case(case: Case, one: rd.Jitdump) -> None:
         raw = bytearray(one.header)
         change_field(at, layout, value)(raw)
         one.header = bytes(raw)
-    return alter
+    return alter_case
 
 
 def change_last_byte(case: Case, one: rd.Jitdump) -> None:
@@ -304,7 +304,7 @@ def find_code_sections(raw: bytearray) -> list[slice]:
 
 def alter_jit_files(change: Callable[[bytearray], None]) -> Callable[[Case], Changes]:
     """Alters each ELF file that the injector wrote."""
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         changes = {}
         for name in find_jit_files(case, 1):
             raw = bytearray(case.read(name))
@@ -314,7 +314,7 @@ def alter_jit_files(change: Callable[[bytearray], None]) -> Callable[[Case], Cha
         if not changes:
             raise Absent("the ELF files hold nothing of the kind")
         return changes
-    return alter
+    return alter_case
 
 
 def change_code(raw: bytearray) -> None:

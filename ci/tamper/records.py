@@ -163,7 +163,7 @@ def alter_two_records(case: Case, target: str,
     """Alters two different records of a process with @change."""
     where, what = TARGETS[target]
 
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         found = [one for one in capture.maps() if where(case, one)]
         for first in found:
             for second in found:
@@ -174,7 +174,7 @@ def alter_two_records(case: Case, target: str,
                         continue
                     return capture.replace_records({id(first): new[0], id(second): new[1]})
         raise Absent("no two records differ: " + what)
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)
 
 
 def swap_names(first: rd.Map, second: rd.Map) -> tuple[rd.Map, rd.Map]:
@@ -304,7 +304,7 @@ def swap_task_times(case: Case, number: int, processes: bool) -> Changes:
     """Swaps the times of two records of a type, of different tasks."""
     where = match_tasks(number, processes)
 
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         found = [one for one in capture.records if where(case, one) and one.time]
         others = [one for one in found if read_head(one, 4) != read_head(found[0], 4)]
         if not others:
@@ -313,7 +313,7 @@ def swap_task_times(case: Case, number: int, processes: bool) -> Changes:
         new = {id(first): shift_time(last, first.time - last.time),
                id(last): shift_time(first, last.time - first.time)}
         return capture.replace_records(new)
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)
 
 
 for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):

@@ -24,7 +24,7 @@ def add_harmless(name: str, make: Callable[[Case], Changes]) -> None:
 @kind("harmless.cpus.swapped", harmless=True)
 def swap_cpus(case: Case) -> Changes:
     """Swaps the numbers of the two CPUs in every record."""
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         records: list[Any] = []
         for one in capture.records:
             if isinstance(one, rd.Sample) and one.attr.sample_type & rd.CPU:
@@ -39,16 +39,16 @@ def swap_cpus(case: Case) -> Changes:
     cpus = {one.cpu for one in case.capture("perf.data").samples()}
     if not cpus <= {0, 1} or len(cpus) < 2:
         raise Absent("there are not two CPUs")
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)
 
 
 def reverse_lines(name: str) -> Callable[[Case], Changes]:
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         lines = read_lines(case, name)
         if len(lines) < 2:
             raise Absent("the case's %s has one line" % name)
         return {name: b"".join(reversed(lines))}
-    return alter
+    return alter_case
 
 
 add_harmless("capture.order", reverse_lines("capture"))

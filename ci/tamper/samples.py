@@ -115,13 +115,13 @@ add("sample.doubled.some", alter_samples(lambda case, one: [one, one]))
 
 
 def remove_samples(case: Case, gone: Callable[[rd.Sample], bool], what: str) -> Changes:
-    def alter(capture: Capture) -> Capture:
+    def alter_capture(capture: Capture) -> Capture:
         kept = [record for record in capture.records
                 if not (isinstance(record, rd.Sample) and gone(record))]
         if len(kept) == len(capture.records):
             raise Absent("the case holds no " + what)
         return capture.copy_with(kept)
-    return case.rewrite(alter)
+    return case.rewrite(alter_capture)
 
 
 def forget_samples(case: Case, times: set[int], what: str) -> Changes:
@@ -142,7 +142,7 @@ def get_window_samples(case: Case) -> list[rd.Sample]:
 
 
 @kind("sample.deleted.every-5th")
-def delete_every_fifth(case: Case) -> Changes:
+def delete_every_fifth_sample(case: Case) -> Changes:
     return forget_samples(case, {one.time for one in get_window_samples(case)[4::5]},
                           "five samples")
 
@@ -158,7 +158,7 @@ def get_witnessed_samples(case: Case) -> list[rd.Sample]:
 
 
 @kind("sample.deleted.2-percent")
-def delete_two_percent(case: Case) -> Changes:
+def delete_two_percent_of_samples(case: Case) -> Changes:
     """Deletes random samples of a thread."""
     samples = get_witnessed_samples(case)
     if len(samples) < 400:

@@ -32,11 +32,11 @@ add("sample.regs.ip.alone.+1", alter_samples(add_to_register(X86_IP, 1)))
 
 
 def change_dump(change: Callable[[bytearray], bytearray]) -> Callable[[Case, rd.Sample], rd.Sample]:
-    def alter(case: Case, sample: rd.Sample) -> rd.Sample:
+    def alter_case(case: Case, sample: rd.Sample) -> rd.Sample:
         if not sample.stack:
             raise Absent("samples hold no dump of the stack")
         return clone(sample, stack=change(sample.stack))
-    return alter
+    return alter_case
 
 
 add("sample.dump.cut.64", alter_samples(change_dump(lambda raw: raw[:64])))
@@ -51,12 +51,12 @@ add("sample.dump.shifted.-8", alter_samples(change_dump(lambda raw: bytearray(8)
 def change_user_chain(change: Callable[[list[int], rd.Sample], list[int]]) \
         -> Callable[[Case, rd.Sample], rd.Sample]:
     """Changes the user callchain. @change: returns the new one for the old one and the sample."""
-    def alter(case: Case, sample: rd.Sample) -> rd.Sample:
+    def alter_case(case: Case, sample: rd.Sample) -> rd.Sample:
         begin = sample.user()
         if begin is None:
             raise Absent("samples hold no user callchain")
         return clone(sample, chain=sample.chain[:begin] + change(sample.chain[begin:], sample))
-    return alter
+    return alter_case
 
 
 def swap_callers(user: list[int]) -> list[int]:

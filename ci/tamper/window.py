@@ -16,13 +16,13 @@ Facts = dict[str, str]
 
 
 def change_facts(change: Callable[[Case, Facts], None]) -> Callable[[Case], Changes]:
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         facts = dict(case.facts)
         change(case, facts)
         if facts == case.facts:
             raise Absent("the file `capture` has these values already")
         return make_capture_file(facts)
-    return alter
+    return alter_case
 
 
 def set_facts(**values: object) -> Callable[[Case], Changes]:
@@ -82,7 +82,7 @@ def find_folders(top: str, name: str) -> list[str]:
 
 def take_other_file(name: str) -> Callable[[Case], Changes]:
     """Replaces a file by that of the next case."""
-    def alter(case: Case) -> Changes:
+    def alter_case(case: Case) -> Changes:
         folders = find_folders(case.top, name)
         if case.name not in folders:
             raise Absent("the case has no %s" % name)
@@ -92,7 +92,7 @@ def take_other_file(name: str) -> Callable[[Case], Changes]:
             truth = rd.Truth(path)
             return pack_truth(truth, truth.slots)
         return {name: files.read_bytes(path)}
-    return alter
+    return alter_case
 
 
 add("capture.of-another", take_other_file("capture"))
@@ -111,7 +111,7 @@ def cut_truth(case: Case) -> Changes:
     return pack_truth(case.truth, case.truth.slots[:len(case.truth.slots) // 2])
 
 
-def is_over(case: Case, mapped: tuple[int, ...]) -> bool:
+def is_process_over(case: Case, mapped: tuple[int, ...]) -> bool:
     truth = case.truth
     ends = [truth.get(index) for index in truth.find(truth.UNMAP)]
     return any(end[2] == mapped[2] and mapped[5] < end[5] < case.window[0] and
@@ -159,12 +159,12 @@ def remove_records_of_type(case: Case, kind_of: int, share: float) -> Changes:
     if not found:
         raise Absent("the truth holds no such record")
     gone = set(found[::max(1, round(1 / share))])
-    if kind_of == truth.MAP and all(is_over(case, truth.get(index)) for index in gone):
+    if kind_of == truth.MAP and all(is_process_over(case, truth.get(index)) for index in gone):
         raise Unobservable("what was mapped was gone before samples were taken")
     if kind_of == truth.MAP and all(is_replaced(case, truth.get(index)) for index in gone):
         raise Unobservable(REPLACED)
     if kind_of == truth.PROCESS_START:
-        case.demand_present(gone)
+        case.require_image_until_sampling(gone)
     return pack_truth(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
 
 

@@ -17,7 +17,8 @@ from ci.base.status import Malformed
 from ci.hunt import known, line, probing, relations, report, state
 from ci.hunt.clusters import Clusters, Reduction
 from ci.hunt.cover import Cover
-from ci.hunt.space import CAPTURE, INJECT, PUBLISH, WORKLOAD, Crossing, Request, Space, pairs_of
+from ci.hunt.space import (CAPTURE, INJECT, PUBLISH, WORKLOAD, Crossing, Request, Space,
+                           iterate_pairs)
 from ci.hunt.trial import REJECTED, Runner, Signature, Trial, find_signatures, make_trial
 from harness.selftest.support.scratch import JITPROOF
 
@@ -121,7 +122,7 @@ class Covers(unittest.TestCase):
         for _ in range(400):
             crossing = cover.choose()
             self.assertTrue(all(space.is_possible(item, crossing) for item in crossing.items()))
-            self.assertNotIn(excluded, set(pairs_of(crossing)))
+            self.assertNotIn(excluded, set(iterate_pairs(crossing)))
             cover.add(crossing)
         self.assertEqual(cover.open, set())
         self.assertEqual(len(cover.covered), len(list(space.list_pairs())) - 1)

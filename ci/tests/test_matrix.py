@@ -170,8 +170,8 @@ class Initramfs(unittest.TestCase):
         archive = initramfs.Archive()
         archive.add("proc", initramfs.FOLDER)
         archive.add("a/b/c", initramfs.TEXT, b"text")
-        data = archive.data()
-        self.assertEqual(data, archive.data())
+        data = archive.build_archive()
+        self.assertEqual(data, archive.build_archive())
         listed = subprocess.run("gzip -dc | cpio -t --quiet", shell=True, input=data,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         if listed.returncode == 127:

@@ -136,7 +136,7 @@ class Suite(unittest.TestCase):
         names = suites.list_names(self.CONFIG, "profilers", JITPROOF)
         self.assertIn("otel/prefork", names)
         found = suites.make_groups(self.CONFIG, names, "profilers", [])
-        self.assertEqual([(group.profiler, group.scenes) for group in found],
+        self.assertEqual([(group.profiler, group.scene_names) for group in found],
                          [("perf", ["anon_exec"]), ("otel", ["anon_exec", "prefork"])])
         found = suites.make_groups(self.CONFIG, names, "profilers", ["*/prefork"])
         self.assertEqual([group.cases for group in found], [("otel/prefork",)])

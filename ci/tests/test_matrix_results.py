@@ -409,7 +409,7 @@ class Versions(unittest.TestCase):
         labels = ["6.12", "perf-6.1", "6.9", "perf-5.10", "5.10"]
         made = [stored.Stored("", {"label": label, "kind": "tool" if "perf" in label else "kernel"},
                               {}, {}) for label in labels]
-        self.assertEqual([one.label for one in sorted(made, key=lambda one: one.order)],
+        self.assertEqual([one.label for one in sorted(made, key=lambda one: one.sort_key)],
                          ["5.10", "6.9", "6.12", "perf-5.10", "perf-6.1"])
 
 

@@ -77,10 +77,11 @@ def try_runtime(jitproof: str, name: str, may_install: bool) -> Tried:
 
 def print_result(tried: Tried) -> None:
     red = ["%s %d of %d" % (cell, tried.rounds[0][cell]["bad"], tried.rounds[0][cell]["of"])
-           for cell in tried.red]
+           for cell in tried.red_cells]
     print("%s: %s%s" % (tried.name, ", ".join(red) or (
         "no red cell" if tried.rounds[0]["published"]["of"] else "no emitted code ran in a burst"),
-        "; differs between rounds: " + ", ".join(tried.unsteady) if tried.unsteady else ""),
+        "; differs between rounds: " + ", ".join(tried.unsteady_cells)
+        if tried.unsteady_cells else ""),
         flush=True)
 
 

@@ -31,12 +31,12 @@ class Tried(NamedTuple):
         return [cells[cell]["bad"] > 0 for cells in self.rounds if cells[cell]["of"]]
 
     @property
-    def red(self) -> list[str]:
+    def red_cells(self) -> list[str]:
         """The cells that are red in the first round."""
         return [cell for cell, count in self.rounds[0].items() if count["bad"]]
 
     @property
-    def unsteady(self) -> list[str]:
+    def unsteady_cells(self) -> list[str]:
         return [cell for cell in self.rounds[0] if len(set(self.list_verdicts(cell))) > 1]
 
 
@@ -45,7 +45,7 @@ def describe(tried: Tried, cell: str) -> str:
     count = max((cells[cell] for cells in tried.rounds), key=lambda one: one["bad"] > 0)
     share = 100 * count["bad"] / count["of"]
     text = "%s %s" % (cell, "%.3g %%" % share if share >= 0.1 else "< 0.1 %")
-    return "(%s)" % text if cell in tried.unsteady else text
+    return "(%s)" % text if cell in tried.unsteady_cells else text
 
 
 def make_row(tried: Tried) -> str:
@@ -56,7 +56,7 @@ def make_row(tried: Tried) -> str:
 
 
 def make_page(results: Sequence[Tried], skipped: Mapping[str, str]) -> str:
-    steady = sum(not tried.unsteady for tried in results)
+    steady = sum(not tried.unsteady_cells for tried in results)
     minutes = sum(one.seconds for one in results) / 60
     lines = [HEAD, "%d runtimes were tried in %.0f minutes; both rounds agree in each cell of %d."
              % (len(results), minutes, steady), TABLE,

@@ -26,7 +26,7 @@ FRAME = re.compile(r"\s+([0-9a-f]+) (.*) \((.*)\)$")
 LOST = re.compile(r"Lost (\d+) events")
 
 
-def clock_difference() -> int:
+def measure_clock_difference() -> int:
     """Returns bpftrace's `nsecs` (CLOCK_BOOTTIME) minus CLOCK_MONOTONIC in ns: the time that the
     machine was suspended."""
     best = None
@@ -47,7 +47,7 @@ def format_predicate(pid: int) -> str:
     return " || ".join("%s == %d" % (what, pid) for what in ("pid", *parents))
 
 
-def frame_of(line: str) -> tuple[int, str | None, str] | None:
+def parse_frame(line: str) -> tuple[int, str | None, str] | None:
     """Returns (address, name or None, file) of a stack's line, or None for any other line."""
     found = FRAME.match(line)
     if not found:
@@ -95,7 +95,7 @@ class Bpftrace(Program):
         # On SIGINT bpftrace drops the content of its rings, so wait until it has read them. It
         # reads all rings in turn, so the second tick comes after all that they held at the first
         # tick.
-        self.await_ticks("print what it sampled", self.stopped + clock_difference(), 2)
+        self.await_ticks("print what it sampled", self.stopped + measure_clock_difference(), 2)
         super().end()
 
     def stacks(self) -> Iterator[tuple[int, int, int, list[Frame]]]:
@@ -106,7 +106,7 @@ class Bpftrace(Program):
                 if sample:
                     yield sample
                 sample = (int(words[1]), int(words[2]), int(words[3]), [])
-            elif sample and (found := frame_of(line)):
+            elif sample and (found := parse_frame(line)):
                 sample[3].append(found[:2])
             elif lost := LOST.search(line):
                 self.lost += int(lost[1])
@@ -114,7 +114,7 @@ class Bpftrace(Program):
             yield sample
 
     def write(self, file: IO[str]) -> None:
-        difference = clock_difference()
+        difference = measure_clock_difference()
         stream = self.stream(file, ["no-mappings", "no-tasks"],
                              period=10**9 // self.options.freq)
         for when, pid, tid, frames in self.stacks():

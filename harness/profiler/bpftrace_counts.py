@@ -22,7 +22,7 @@ MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) ..x. \S+ \S+ \d+ +(\S.*)$", re.M
 Mappings = list[tuple[range, str]]
 
 
-def mappings_of(pid: int) -> Mappings:
+def read_mappings(pid: int) -> Mappings:
     """Returns a process's named executable mappings, or [] if it is gone."""
     try:
         with open("/proc/%d/maps" % pid, encoding="utf-8", errors="surrogateescape") as file:
@@ -49,7 +49,7 @@ class Counts(bpftrace.Bpftrace):
 
     def end(self) -> None:
         super().end()
-        self.mappings = {pid: mappings_of(pid) for pid in {row[0] for row in self.sums()}}
+        self.mappings = {pid: read_mappings(pid) for pid in {row[0] for row in self.sums()}}
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, ["no-time", "no-addresses", "no-losses"],
@@ -61,7 +61,7 @@ class Counts(bpftrace.Bpftrace):
     def frames(stack: str, mappings: Mappings) -> Iterator[Frame]:
         """Yields the names of a stack's frames. Names an unnamed frame by its file, which bpftrace
         does not print."""
-        for address, name, _ in filter(None, map(bpftrace.frame_of, stack.splitlines())):
+        for address, name, _ in filter(None, map(bpftrace.parse_frame, stack.splitlines())):
             paths = (path for where, path in mappings if address in where)
             yield name or name_in(next(paths, ""))
 

@@ -30,7 +30,7 @@ class CodSpeed(perf_script.Script):
     def start(self) -> None:
         super().start()
         if self.options.command and not self.options.gated:
-            self.command("enable")
+            self.send_command("enable")
 
 
 if __name__ == "__main__":

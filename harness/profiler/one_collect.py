@@ -13,7 +13,7 @@ from typing import IO, Iterator, Sequence
 from urllib.parse import unquote
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from adapting.family import other_processes
+from adapting.family import list_other_processes
 from adapting.observations import Frame, Stream
 from adapting.program import Program
 from adapting.protocol import main
@@ -41,7 +41,7 @@ class OneCollect(Program):
 
     def begin(self) -> None:
         super().begin()
-        self.others = other_processes(self.pid) | {NOBODY}
+        self.others = list_other_processes(self.pid) | {NOBODY}
 
     def command(self) -> Sequence[str]:
         return self.program(), str(self.options.freq), str(self.pid)

@@ -16,7 +16,7 @@ from typing import IO, Iterator, Sequence
 from urllib.parse import unquote
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from adapting.family import other_processes
+from adapting.family import list_other_processes
 from adapting.observations import Frame
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, main
@@ -25,7 +25,7 @@ TRACING = "/sys/kernel/tracing"
 SAMPLE = re.compile(r"^(\d+) (\d+) (\d+)((?: \S+)*)$", re.M)
 
 
-def samples_of(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
+def parse_samples(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
     """Yields (time in ns, pid, tid, frames). Leaves out a trailing "!", which is no frame but marks
     a failed stack walk."""
     for found in SAMPLE.finditer(text):
@@ -36,7 +36,7 @@ def samples_of(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
                ["?" if word == "!" else unquote(word, errors="surrogateescape") for word in words])
 
 
-def tracefs_wrapper() -> Sequence[str]:
+def make_tracefs_wrapper() -> Sequence[str]:
     """Returns a command prefix that mounts tracefs for the profiler alone, or () if it is
     mounted."""
     if os.listdir(TRACING):
@@ -63,18 +63,18 @@ class Otel(Program):
         finally:
             last.kill()
             last.wait()
-        self.others = other_processes(self.pid)
+        self.others = list_other_processes(self.pid)
 
     def samples(self) -> int:
         return sum(int(found[2]) not in self.others for found in SAMPLE.finditer(self.words()))
 
     def command(self) -> Sequence[str]:
-        return (*tracefs_wrapper(), self.program(), str(self.options.freq))
+        return (*make_tracefs_wrapper(), self.program(), str(self.options.freq))
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, ("no-addresses", "no-mappings", "no-tasks", "no-losses",
                                     "system-wide"), "cfi", 10**9 // self.options.freq)
-        for sample in samples_of(self.words()):
+        for sample in parse_samples(self.words()):
             stream.sample(*sample)
 
 

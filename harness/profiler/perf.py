@@ -69,10 +69,10 @@ def try_options(options: argparse.Namespace) -> None:
     if done.returncode > 0 and (options.verb_for != "inject" or done.returncode == 129):
         raise Missing("perf %s %s %s: %s" % (
             version_of(perf), options.verb_for, " ".join(options.with_words),
-            first_error(done.stderr.decode(errors="replace"))))
+            find_first_error(done.stderr.decode(errors="replace"))))
 
 
-def first_error(text: str) -> str:
+def find_first_error(text: str) -> str:
     """Returns perf's error message: the first line before its usage."""
     lines = (line.strip() for line in text.splitlines())
     return next((line for line in lines if line and line != "Error:"), "it fails")
@@ -169,7 +169,7 @@ class Recording:
         if not self.options.command:
             # perf answers only after it has enabled the events, so the answer gives a time for
             # that.
-            self.command("enable")
+            self.send_command("enable")
             self.enabled = time.monotonic_ns()
             self.count_records()
             self.before = self.file.count.samples  # sampled before self.enabled
@@ -191,7 +191,7 @@ class Recording:
             return Crashed("perf record", status, words)
         return Failed("perf record %s: %s" % (when, one_line(words)))
 
-    def command(self, word: str) -> None:
+    def send_command(self, word: str) -> None:
         """Sends an order to perf and waits for the answer."""
         # All answers are alike, so wait for the answers to earlier pings first.
         self.await_acks(self.pings)
@@ -219,14 +219,14 @@ class Recording:
                                            *map(int, file.read().split())}
         self.file.read_more()
 
-    def ping(self) -> None:
+    def flush_rings(self) -> None:
         """Makes perf write the content of its rings, which it otherwise does when a ring is half
         full."""
         os.write(self.fds[0], b"ping\n")
         # perf before 5.12 does not know "ping": it writes its rings, but does not answer.
         self.pings += self.number >= (5, 12)
 
-    def watch(self) -> bytes:
+    def pass_orders(self) -> bytes:
         """Passes jitproof's orders on to perf and reports the number of samples, until the order
         "stop". Returns the bytes read after this order."""
         orders, reported = b"", None
@@ -235,7 +235,7 @@ class Recording:
                 word, orders = orders.split(b"\n", 1)
                 if word == b"stop":
                     return orders
-                self.command(word.decode())
+                self.send_command(word.decode())
                 report(word.decode() + "d")
             ready = select.select([0, self.pidfd], [], [], TICK_MS / 1000)[0]
             if 0 in ready:
@@ -248,7 +248,7 @@ class Recording:
             else:
                 self.read_acks()
                 if self.pings - self.acks < 8:
-                    self.ping()
+                    self.flush_rings()
                 self.count_records()
                 if reported != self.file.count.samples:
                     reported = self.file.count.samples
@@ -257,7 +257,7 @@ class Recording:
     def stop(self) -> None:
         self.stopped = time.monotonic_ns()
         if not self.ended():
-            self.command("disable")
+            self.send_command("disable")
         report("stopped")
 
     def finish(self) -> None:
@@ -298,7 +298,7 @@ def record(recording: Recording) -> None:
     try:
         recording.start()
         report("sampling")
-        rest = recording.watch()
+        rest = recording.pass_orders()
         recording.stop()
         while b"finish" not in rest:
             rest += read_orders()

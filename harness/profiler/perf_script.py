@@ -13,7 +13,7 @@ from adapting.native import name_in
 from adapting.observations import Stream
 from adapting.reading import Reader
 
-def name_of(place: script.Place) -> str:
+def find_name(place: script.Place) -> str:
     return name_in(place.file or "") if place.name is None else place.name
 
 
@@ -25,7 +25,7 @@ class Script(Reader):
         for sample in script.parse(self.output_of(self.perf, "script", "--no-inline", "--ns", "-F",
                                                   script.FIELDS + ",dso", "-i", self.file.path)):
             stream.sample(sample.time, sample.pid, sample.tid,
-                          [name_of(place) for place in sample.frames if not place.in_kernel()])
+                          [find_name(place) for place in sample.frames if not place.in_kernel()])
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 LOST = re.compile(r"^Lost (\d+) events", re.M)
 
 
-def paranoid_wrapper(folder: str) -> Sequence[str]:
+def make_paranoid_wrapper(folder: str) -> Sequence[str]:
     """Returns a command prefix that makes samply read 1 in perf_event_paranoid, or (). Without a
     hardware counter, samply 0.13.1 reports missing rights and ends if it reads more than 1
     (results/FINDINGS.md); root has the rights whatever the file contains."""
@@ -36,7 +36,7 @@ def paranoid_wrapper(folder: str) -> Sequence[str]:
 
 
 def write_samples(stream: Stream, profile: str, symbols: gecko.Symbols | None = None) -> None:
-    for when, pid, tid, frames in gecko.samples_of(gecko.load(profile), symbols):
+    for when, pid, tid, frames in gecko.parse_samples(gecko.load(profile), symbols):
         stream.sample(round(when * 10**6), pid, tid, frames)
 
 
@@ -47,7 +47,7 @@ class Samply(Program):
     more: Sequence[str] = ()  # further options of samply
 
     def command(self) -> Sequence[str]:
-        return (*paranoid_wrapper(self.options.dir), self.program(), "record", "--save-only",
+        return (*make_paranoid_wrapper(self.options.dir), self.program(), "record", "--save-only",
                 "--no-open", "-r", str(self.options.freq), "-o", self.path("profile.json.gz"),
                 *self.more, "-p", str(self.pid))
 

@@ -14,7 +14,7 @@ import time
 from typing import IO, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from adapting.family import threads_of
+from adapting.family import list_threads
 from adapting.observations import Stream
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, Failed, Missing, main, output_of
@@ -79,7 +79,7 @@ class Sysprof(Program):
     def begin(self) -> None:
         self.spawn()
         self.capture = Capture(self.path("sysprof.syscap"))
-        self.ours = {self.pid, *threads_of(self.pid)}
+        self.ours = {self.pid, *list_threads(self.pid)}
         self.counted = self.count = 0
         # Wait for samples: sysprof prints "Recording" seconds before it samples.
         self.await_samples("begin", 0)

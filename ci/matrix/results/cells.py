@@ -334,4 +334,4 @@ def group_by_label(several: Iterable[stored.Stored],
     found: dict[str, list[stored.Stored]] = {}
     for made in several:
         found.setdefault(made.label, []).append(made)
-    return sorted(map(merge, found.values()), key=lambda made: made.order)
+    return sorted(map(merge, found.values()), key=lambda made: made.sort_key)

@@ -144,7 +144,7 @@ def find_spreads(board: Board, scene: str) -> Iterator[str]:
 def needs_explanation(board: Board, scene: str, there: str) -> bool:
     """Returns whether a scene differs between kernels, or from the cell @there of PROFILERS.md."""
     cell = board.cells[scene]
-    return cell.varies or any(find_spreads(board, scene)) or \
+    return cell.do_rounds_differ or any(find_spreads(board, scene)) or \
         (there != "-" and not set(cell.verdicts) <= parse_verdicts(there))
 
 

@@ -138,7 +138,7 @@ class Stored:
         return self.header["label"]
 
     @property
-    def order(self) -> tuple[int, tuple[int, ...], str]:
+    def sort_key(self) -> tuple[int, tuple[int, ...], str]:
         """A key to sort by: the kind, then the version (6.9 before 6.12)."""
         return (KINDS.index(self.header["kind"]), parse_numbers(self.label), self.label)
 
@@ -209,7 +209,7 @@ def load_folder(folder: str) -> list[Stored]:
     except OSError as error:
         raise Malformed(folder, 0, error.strerror) from error
     found = [load(os.path.join(folder, name)) for name in names if name.endswith(".jsonl")]
-    return sorted(found, key=lambda stored: stored.order)
+    return sorted(found, key=lambda stored: stored.sort_key)
 
 
 # Shares of an area of bytes and time. They count no trials, so they have no confidence interval.

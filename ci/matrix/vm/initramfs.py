@@ -49,7 +49,7 @@ class Archive:
         with open(source, "rb") as file:
             self.add(path, PROGRAM, file.read())
 
-    def data(self, plain: bool = False) -> bytes:
+    def build_archive(self, plain: bool = False) -> bytes:
         """Returns the archive's bytes, compressed by gzip unless @plain."""
         parts = [pack_entry(inode, path, *content)
                  for inode, (path, content) in enumerate(sorted(self.entries.items()), 1)]
@@ -106,4 +106,4 @@ def build(init: str, content: Content) -> bytes:
         archive.add(path, TEXT, data)
     for path, target in content.links.items():
         archive.add(path, LINK, target.encode())
-    return archive.data(content.plain)
+    return archive.build_archive(content.plain)

@@ -36,7 +36,8 @@ def make_commands(group: suites.Group, seed: int, facts: bool) -> dict[str, str]
     commands = {FACTS: "/bin/jitproof facts --json"} if facts else {}
     if group.profiler:
         commands[RUN] = " ".join(("/bin/jitproof score --no-judge -o /out/scores --profiler",
-                                  group.profiler, *OPTIONS, "--seed", str(seed), *group.scenes))
+                                  group.profiler, *OPTIONS, "--seed", str(seed),
+                                  *group.scene_names))
     elif group.cases:
         commands[RUN] = " ".join(("/bin/jitproof run --no-judge -o /out/cases --seed", str(seed),
                                   *group.cases))

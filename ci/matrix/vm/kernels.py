@@ -39,14 +39,14 @@ class Package:
     signed: bool
 
     @property
-    def upstream(self) -> tuple[int, ...]:
+    def upstream_version(self) -> tuple[int, ...]:
         """The numbers of the kernel's version, such as (6, 12, 117)."""
         return parse_numbers(self.version)
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def sort_key(self) -> tuple[Any, ...]:
         """A key to sort by: the upstream version, then the archive's build."""
-        return (self.upstream, [int(part) for part in re.findall(r"\d+", self.version)],
+        return (self.upstream_version, [int(part) for part in re.findall(r"\d+", self.version)],
                 self.signed, self.name)
 
 
@@ -100,8 +100,9 @@ def parse_packages(stanzas: Iterable[Mapping[str, str]]) -> Iterator[Package]:
 def find_newest(packages: Iterable[Package], wanted: str) -> Package | None:
     """Returns the newest package of the version @wanted ("6.12", "6.12.107"), or None."""
     upstream = parse_numbers(wanted)
-    fitting = [package for package in packages if package.upstream[:len(upstream)] == upstream]
-    return max(fitting, key=lambda package: package.order) if fitting else None
+    fitting = [package for package in packages
+               if package.upstream_version[:len(upstream)] == upstream]
+    return max(fitting, key=lambda package: package.sort_key) if fitting else None
 
 
 class Kernels:

@@ -48,7 +48,7 @@ class ScoreCell(Cell):
                 scenes = [row["workload"] for row in score["workloads"]]
             except (ValueError, KeyError, TypeError):
                 scenes = []
-            if sorted(scenes) != sorted(group.scenes):
+            if sorted(scenes) != sorted(group.scene_names):
                 cell["outcome"] = "ERROR"
                 cell["reason"] = "%s: status %d, scenes %s: %s" % (
                     group.name, done.returncode, " ".join(scenes) or "none",

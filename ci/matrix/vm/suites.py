@@ -23,7 +23,7 @@ class Group:
     profiler: str = ""  # name of the adapter; "": the capture that each case declares
 
     @property
-    def scenes(self) -> list[str]:
+    def scene_names(self) -> list[str]:
         return [name.partition("/")[2] for name in self.cases]
 
 

@@ -27,7 +27,7 @@ class Debian:
                 raise Missing("%s has %s %s now" % (self.suite, self.package, has))
             debian_packages.unpack(archive.download(self.package), os.path.join(home, "root"))
 
-    def command(self, home: str, program: str) -> str:
+    def make_command(self, home: str, program: str) -> str:
         """Starts @program with its own loader: LD_LIBRARY_PATH would affect its children, too."""
         libraries = os.path.join(home, "root/usr/lib", platform.machine() + "-linux-gnu")
         with open(os.path.join(home, program), "rb") as file:

@@ -17,12 +17,12 @@ class GoProgram(OwnProgram):
     def fetch(self, version: str, home: str) -> None:
         build = os.path.join(home, "build")
         os.mkdir(build)
-        shutil.copy(os.path.join(self.ours, "main.go"), build)
+        shutil.copy(os.path.join(self.source_path, "main.go"), build)
         self.run_go(build, "mod", "init", "jitproof/" + self.program)
         self.run_go(build, "get", "%s@%s" % (self.name, version))
         self.run_go(build, "mod", "vendor")
         for theirs, name in self.instead.items():
-            shutil.copy(os.path.join(self.ours, name),
+            shutil.copy(os.path.join(self.source_path, name),
                         os.path.join(build, "vendor", self.name, theirs))
         self.run_go(build, "build", "-mod=vendor", "-o", os.path.join(home, self.program), ".")
         shutil.rmtree(build)

@@ -22,5 +22,5 @@ class Jar(Maven):
         os.unlink(os.path.join(home, jar))
         files.write(os.path.join(home, "version"), version + "\n")
 
-    def command(self, home: str, program: str) -> str:
-        return "echo " + super().command(home, program)
+    def make_command(self, home: str, program: str) -> str:
+        return "echo " + super().make_command(home, program)

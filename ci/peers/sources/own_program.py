@@ -17,12 +17,12 @@ class OwnProgram(Registry):
     program: str
 
     @property
-    def ours(self) -> str:
+    def source_path(self) -> str:
         return os.path.join(PROGRAMS, self.program)
 
     def __str__(self) -> str:
         """A text that changes with the files of our program, so that a change is installed."""
         digest = hashlib.sha256()
-        for name in sorted(os.listdir(self.ours)):
-            digest.update(files.read_bytes(os.path.join(self.ours, name)))
+        for name in sorted(os.listdir(self.source_path)):
+            digest.update(files.read_bytes(os.path.join(self.source_path, name)))
         return "%s by %s" % (super().__str__(), digest.hexdigest()[:12])

@@ -18,7 +18,7 @@ class Source(Protocol):
     def fetch(self, version: str, home: str) -> None:
         """Fills the empty folder @home. Raises Missing if that is impossible."""
 
-    def command(self, home: str, program: str) -> str:
+    def make_command(self, home: str, program: str) -> str:
         """Returns the shell command that starts @program, a path below @home."""
 
 
@@ -33,7 +33,7 @@ class Shelf:
     def __init__(self, folder: str) -> None:
         self.folder = os.path.abspath(folder)
 
-    def holds(self, name: str, peer: Peer) -> bool:
+    def has_installed(self, name: str, peer: Peer) -> bool:
         try:
             known = json.loads(files.read(os.path.join(self.folder, name, "installed.json")))
         except (OSError, ValueError):
@@ -48,7 +48,7 @@ class Shelf:
     def install(self, name: str, peer: Peer) -> bool:
         """Installs a peer and writes installed.json last. Returns False if it is installed
         already."""
-        if self.holds(name, peer):
+        if self.has_installed(name, peer):
             return False
         home = os.path.join(self.folder, name)
         shutil.rmtree(home, ignore_errors=True)
@@ -57,7 +57,7 @@ class Shelf:
         for command, program in peer.programs.items():
             if not os.path.exists(os.path.join(home, program)):
                 raise Missing("its package has no %s" % program)
-            self.write_command(command, peer.source.command(home, program))
+            self.write_command(command, peer.source.make_command(home, program))
         files.write(os.path.join(home, "installed.json"),
                     json.dumps(self.describe(peer), indent=1) + "\n")
         return True

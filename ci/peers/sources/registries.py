@@ -23,7 +23,7 @@ class Registry:
     def fetch(self, version: str, home: str) -> None:
         raise NotImplementedError
 
-    def command(self, home: str, program: str) -> str:
+    def make_command(self, home: str, program: str) -> str:
         return shlex.quote(os.path.join(home, program))
 
     def run(self, command: Sequence[str], home: str, **more: str) -> None:
@@ -46,7 +46,7 @@ class Pypi(Registry):
         self.run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check",
                   "--target", home, "%s==%s" % (self.name, version)], home)
 
-    def command(self, home: str, program: str) -> str:
+    def make_command(self, home: str, program: str) -> str:
         return "env PYTHONPATH=%s %s" % (shlex.quote(home),
                                          shlex.quote(os.path.join(home, program)))
 

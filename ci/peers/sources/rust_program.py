@@ -14,7 +14,7 @@ class RustProgram(OwnProgram):
 
     def fetch(self, version: str, home: str) -> None:
         build = os.path.join(home, "build")
-        shutil.copytree(self.ours, build)
+        shutil.copytree(self.source_path, build)
         self.run(["cargo", "update", "-q", "-p", self.name, "--precise", version], build)
         self.run(["cargo", "build", "-q", "--release"], build, JITPROOF_PEER_VERSION=version)
         shutil.copy(os.path.join(build, "target", "release", self.program), home)

@@ -5,7 +5,7 @@ import os
 from typing import Iterator
 
 
-def threads_of(pid: int) -> Iterator[int]:
+def list_threads(pid: int) -> Iterator[int]:
     """Yields the tids of a process and of its descendants."""
     try:
         for thread in map(int, os.listdir("/proc/%d/task" % pid)):
@@ -13,11 +13,11 @@ def threads_of(pid: int) -> Iterator[int]:
             with open("/proc/%d/task/%d/children" % (pid, thread), encoding="ascii") as file:
                 children = [int(child) for child in file.read().split()]
             for child in children:
-                yield from threads_of(child)
+                yield from list_threads(child)
     except OSError:
         return  # the process ended
 
 
-def other_processes(pid: int) -> set[int]:
+def list_other_processes(pid: int) -> set[int]:
     """Returns the pids of all present processes except @pid and its descendants."""
-    return {int(name) for name in os.listdir("/proc") if name.isdigit()} - {pid, *threads_of(pid)}
+    return {int(name) for name in os.listdir("/proc") if name.isdigit()} - {pid, *list_threads(pid)}

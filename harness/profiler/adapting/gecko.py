@@ -82,7 +82,7 @@ class Tables:
         return frames
 
 
-def sample_times(samples: dict[str, Any]) -> Iterator[float]:
+def list_sample_times(samples: dict[str, Any]) -> Iterator[float]:
     """Yields the time of each sample in ms of the profile's clock."""
     if "time" in samples:
         yield from samples["time"]
@@ -93,14 +93,14 @@ def sample_times(samples: dict[str, Any]) -> Iterator[float]:
         yield now
 
 
-def samples_of(profile: dict[str, Any], symbols: Symbols | None = None) -> Iterator[Sample]:
+def parse_samples(profile: dict[str, Any], symbols: Symbols | None = None) -> Iterator[Sample]:
     """Yields (time in ms, pid, tid, frames) of each sample that took CPU time."""
     try:
         for thread in profile["threads"]:
             tables, samples = Tables(profile, thread, symbols), thread["samples"]
             pid, tid = parse_id(thread["pid"]), parse_id(thread["tid"])
             weights = samples.get("weight") or [1] * len(samples["stack"])
-            for time, stack, weight in zip(sample_times(samples), samples["stack"], weights):
+            for time, stack, weight in zip(list_sample_times(samples), samples["stack"], weights):
                 if weight > 0:
                     yield time, pid, tid, tables.stack(stack)
     except (KeyError, IndexError, TypeError, ValueError) as error:

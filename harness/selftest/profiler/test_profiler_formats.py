@@ -48,18 +48,18 @@ class Gecko(Folder):
                 (3, 7, 8, [])]
 
     def test_samples(self) -> None:
-        self.assertEqual(list(gecko.samples_of(make_profile(TABLES))), self.expected)
+        self.assertEqual(list(gecko.parse_samples(make_profile(TABLES))), self.expected)
 
     def test_shared_tables_and_deltas(self) -> None:
         samples = {"stack": SAMPLES["stack"][:3], "timeDeltas": [1, 1.5, 0.5]}
-        found = list(gecko.samples_of(make_profile({"samples": samples}, shared=TABLES)))
+        found = list(gecko.parse_samples(make_profile({"samples": samples}, shared=TABLES)))
         self.assertEqual([time for time, _, _, _ in found], [1, 2.5, 3])
         self.assertEqual([sample[1:] for sample in found],
                          [sample[1:] for sample in self.expected])
 
     def test_other_layout(self) -> None:
         with self.assertRaisesRegex(Failed, "version 49: KeyError"):
-            list(gecko.samples_of(make_profile({})))
+            list(gecko.parse_samples(make_profile({})))
 
     def test_what_samply_wrote(self) -> None:
         """Three samples of a profile of samply 0.13.1, with and without its symbol file."""
@@ -73,7 +73,7 @@ class Gecko(Folder):
         above = [root, root, root[1:]]
         for symbols in (None, gecko.Symbols(stored["symbols"])):
             with mock.patch.object(native, "is_program", return_value=False):
-                found = list(gecko.samples_of(stored["profile"], symbols))
+                found = list(gecko.parse_samples(stored["profile"], symbols))
             self.assertEqual([sample[:3] for sample in found], [
                 (time, 31258, 31282) for time in (49165155.503895, 49165158.727391,
                                                   49165165.667167)])
@@ -91,7 +91,7 @@ class Gecko(Folder):
                            (os.path.join(GOLDEN, "samply-0.13.1.json"), "?"), ("/dev/zero", "?"),
                            ("/memfd:code (deleted)", "?"), ("", "?")):
             made = {**make_profile(TABLES), "libs": [{"codeId": None, "path": path}]}
-            self.assertEqual(list(gecko.samples_of(made))[0][3][-1], name)
+            self.assertEqual(list(gecko.parse_samples(made))[0][3][-1], name)
 
     def test_samply(self) -> None:
         with gzip.open(os.path.join(self.home, "profile.json.gz"), "wt") as file:
@@ -129,11 +129,11 @@ class Family(unittest.TestCase):
                 output += os.read(process.stdout.fileno(), 100)
             child = max(map(int, output.split()))
             self.assertLessEqual({process.pid, child}, {process.pid,
-                                                        *family.threads_of(process.pid)})
-            other_processes = family.other_processes(process.pid)
-            self.assertFalse({process.pid, child} & other_processes)
-            self.assertIn(os.getpid(), other_processes)
-            self.assertNotIn(os.getpid(), family.other_processes(os.getpid()))
+                                                        *family.list_threads(process.pid)})
+            list_other_processes = family.list_other_processes(process.pid)
+            self.assertFalse({process.pid, child} & list_other_processes)
+            self.assertIn(os.getpid(), list_other_processes)
+            self.assertNotIn(os.getpid(), family.list_other_processes(os.getpid()))
             process.stdin.close()
 
 
@@ -169,9 +169,9 @@ class Formats(Folder):
     def test_otel_and_tracefs(self) -> None:
         """Without a mounted tracefs the profiler gets its own mount."""
         with mock.patch.object(os, "listdir", return_value=[]):
-            self.assertIn("mount -t tracefs", " ".join(otel.tracefs_wrapper()))
+            self.assertIn("mount -t tracefs", " ".join(otel.make_tracefs_wrapper()))
         with mock.patch.object(os, "listdir", return_value=["events"]):
-            self.assertEqual(otel.tracefs_wrapper(), ())
+            self.assertEqual(otel.make_tracefs_wrapper(), ())
 
     def test_py_spy(self) -> None:
         self.assertEqual(self.read_samples(py_spy.PySpy, "profile.txt",

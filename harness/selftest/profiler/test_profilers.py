@@ -119,12 +119,12 @@ class Parsing(Folder):
 
     def test_mappings(self) -> None:
         """The adapters read the mappings of a process; a process that has ended has none."""
-        found = {path: where for where, path in bpftrace_counts.mappings_of(os.getpid())}
+        found = {path: where for where, path in bpftrace_counts.read_mappings(os.getpid())}
         with open("/proc/self/auxv", "rb") as file:
             vectors = {key: value for key, value in struct.iter_unpack("QQ", file.read())}
         self.assertEqual(found["[vdso]"].start, vectors[33])  # AT_SYSINFO_EHDR
         self.assertIn(os.path.realpath(sys.executable), found)
-        self.assertEqual(bpftrace_counts.mappings_of(2 ** 22 + os.getpid()), [])
+        self.assertEqual(bpftrace_counts.read_mappings(2 ** 22 + os.getpid()), [])
 
     def test_libbpf_profile(self) -> None:
         with mock.patch.object(libbpf_profile.Profile, "version", return_value="1"):
@@ -209,7 +209,7 @@ class Parsing(Folder):
                   (0x82f0, None, None, "/memfd:a (b) (deleted)"), (0x92f0, None, None, "[vdso]")]
         samples = list(script.parse(SCRIPT))
         self.assertEqual(samples, [(1000000250, 7, 8, frames), (1000000260, 7, 8, [])])
-        self.assertEqual([perf_script.name_of(place) for place in samples[0].frames[1:]],
+        self.assertEqual([perf_script.find_name(place) for place in samples[0].frames[1:]],
                          ["jit_a", "?", "[vdso]"])
         self.assertEqual(list(script.parse("7/8 1.000000250: 7f10 a (b)+0x21 (/c (d))\n")),
                          [(1000000250, 7, 8, [(0x7f10, "a (b)", 0x21, "/c (d)")])])

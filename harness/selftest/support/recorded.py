@@ -137,7 +137,7 @@ class Recorded(Folder):
         process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
         return files.read(out)
 
-    def state_cpus(self) -> None:
+    def add_watched_cpus(self) -> None:
         """Adds the lines to `watched` that older runners did not write, for two CPUs."""
         self.put_text("watched", self.read_text("watched").split("cpus")[0] + WATCHED_SINCE_CPUS)
 

@@ -44,7 +44,7 @@ ARM64_SP, ARM64_IP = 31, 32  # PERF_REG_ARM64_*; x86-64 has no register 32
 
 
 @functools.cache
-def bits_of(mask: int) -> tuple[int, ...]:
+def list_bits(mask: int) -> tuple[int, ...]:
     return tuple(bit for bit in range(64) if mask >> bit & 1)
 
 
@@ -79,7 +79,7 @@ class Attr:
     regs_mask = make_field("raw", "<Q", 80)
 
     def registers(self) -> tuple[int, ...]:
-        return bits_of(self.regs_mask)
+        return list_bits(self.regs_mask)
 
 
 class Cursor:

@@ -125,7 +125,7 @@ class Switching(Recorded):
             sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.find_libc()
         self.facts["sampling"] = str(samples[early].time - 1)
         self.substitute("watched", "^begun .*$", "begun " + self.facts["sampling"])
-        self.state_cpus()
+        self.add_watched_cpus()
         self.facts["enabled"] = self.facts["sampling"]
         for on, excused in ((samples[early].time - 1, False), (first - 1, True),
                             (first + 1_000_000, False)):
@@ -142,7 +142,7 @@ class Switching(Recorded):
         for sample in samples[-late:]:
             sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.find_libc()
         self.facts["stopped"] = str(samples[-late].time - 1)
-        self.state_cpus()
+        self.add_watched_cpus()
         self.substitute("watched", "^ending .*$", "ending " + self.facts["stopped"])
         path, text = self.get_path("watched"), self.read_text("watched")
         self.expect_only(self.expect_fail(self.match_count(late, "samples", "outside")), "samples")
