@@ -25,6 +25,7 @@ SECTION(machine)
 SECTION(explainer)
 SECTION(lint_rule)
 SECTION(excuse)
+SECTION(metric_text)
 
 static const struct {
 	const struct jp_registered *const *start, *const *stop;
@@ -34,7 +35,7 @@ static const struct {
 	[JP_CONTROL] = RANGE(control),     [JP_PUBLISHER] = RANGE(publisher),
 	[JP_FACT] = RANGE(fact),           [JP_MACHINE] = RANGE(machine),
 	[JP_EXPLAINER] = RANGE(explainer), [JP_LINT_RULE] = RANGE(lint_rule),
-	[JP_EXCUSE] = RANGE(excuse),
+	[JP_EXCUSE] = RANGE(excuse),       [JP_METRIC_TEXT] = RANGE(metric_text),
 };
 
 static const char *get_name(const void *entry)

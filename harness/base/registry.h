@@ -5,7 +5,7 @@
 
 /*
  * Commands, workloads, publishers, captures, validators, controls, facts, machines, explainers,
- * lint rules and excuses register themselves as const data, below the function that they name, in a
+ * lint rules, excuses and texts of metrics register themselves as const data, below the function that they name, in a
  * linker section of their own. The core walks the section and names none of them. Objects must be
  * linked directly: an archive would drop registrations silently.
  *
@@ -37,6 +37,7 @@ enum jp_kind {
 	JP_EXPLAINER,
 	JP_LINT_RULE,
 	JP_EXCUSE,
+	JP_METRIC_TEXT,
 	JP_KINDS
 };
 

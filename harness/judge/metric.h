@@ -43,5 +43,11 @@ struct jp_metric {
 	uint64_t excused;           /* JP_MOST_LOST: part of @k that is excused */
 };
 
+/* Describes what a metric counts, for output. Registered as JP_METRIC_TEXT. @name has no METHOD at
+ * its end, and N in place of a number. */
+struct jp_metric_text {
+	const char *name, *text;
+};
+
 struct jp_metric jp_metric_rate(const char *name, uint64_t k, uint64_t n);
 struct jp_metric jp_metric_count(const char *name, uint64_t k);

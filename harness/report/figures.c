@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/registry.h"
 #include "harness/base/search.h"
 #include "harness/base/terminal.h"
 #include "harness/outcome/expect.h"
+
+enum { MOST_TEXTS = 64 }; /* more than all classes that have a text */
 
 static int compare_by_count(const void *a, const void *b)
 {
@@ -25,7 +28,7 @@ void jp_books_print(FILE *out, const struct jp_books *books, const char *mark, u
 		if (!book->nr_classes)
 			continue;
 		qsort(book->classes, book->nr_classes, sizeof(*book->classes), compare_by_count);
-		column = (unsigned int)fprintf(out, "%sbooks: %s:", mark, book->name);
+		column = (unsigned int)fprintf(out, "%s%s by class:", mark, book->name);
 		for (size_t class = 0; class <= book->nr_classes; class ++) {
 			const bool all = class == book->nr_classes;
 			char text[80];
@@ -46,13 +49,78 @@ void jp_books_print(FILE *out, const struct jp_books *books, const char *mark, u
 	}
 }
 
+/* Returns what the class @name of @book contains, or NULL. The account "injected samples" has the
+ * classes of "samples", "stacks.chain" those of "stacks"; "mmap2.kernel" is a class "kernel". */
+static const struct jp_metric_text *find_class_text(const struct jp_book *book, const char *name)
+{
+	const char *space = strrchr(book->name, ' '), *dot = strrchr(name, '.');
+	const char *stem = space ? space + 1 : book->name;
+	char metric[sizeof(book->name) + sizeof(book->classes->name)];
+
+	snprintf(metric, sizeof(metric), "%.*s.%s", (int)strcspn(stem, "."), stem,
+		 dot ? dot + 1 : name);
+	return jp_registry_find(JP_METRIC_TEXT, metric);
+}
+
+/* Prints @line, cut to @width columns unless @width is 0. */
+static void put_line(FILE *out, const char *line, unsigned int width)
+{
+	char shown[1024];
+
+	fprintf(out, "%s\n",
+		width ? jp_terminal_shorten(line, width, JP_CUT_END, shown, sizeof(shown)) : line);
+}
+
+void jp_books_explain(FILE *out, const struct jp_books *books, const char *mark, unsigned int width)
+{
+	const struct jp_metric_text *text, *printed[MOST_TEXTS];
+	size_t count = 0;
+	char line[200];
+
+	for (size_t i = 0; i < books->count; i++)
+		for (size_t class = 0; class < books->books[i].nr_classes; class ++) {
+			bool known = false;
+
+			text = find_class_text(&books->books[i],
+					       books->books[i].classes[class].name);
+			for (size_t j = 0; j < count; j++)
+				known |= printed[j] == text;
+			if (!text || known || count == MOST_TEXTS)
+				continue;
+			printed[count++] = text;
+			snprintf(line, sizeof(line), "%sclass %s: %s", mark,
+				 strchr(text->name, '.') + 1, text->text);
+			put_line(out, line, width);
+		}
+}
+
+const char *jp_figures_text(const char *metric)
+{
+	const size_t number = strcspn(metric, "0123456789");
+	const size_t digits = strspn(metric + number, "0123456789");
+	char stem[sizeof(((struct jp_metric *)NULL)->name)];
+	const struct jp_metric_text *found;
+	char *dot;
+
+	snprintf(stem, sizeof(stem), "%.*s%s%s", (int)number, metric, digits ? "N" : "",
+		 metric + number + digits);
+	found = jp_registry_find(JP_METRIC_TEXT, stem);
+	dot = strrchr(stem, '.');
+	if (!found && dot) {
+		*dot = '\0';
+		found = jp_registry_find(JP_METRIC_TEXT, stem);
+	}
+	return found ? found->text : "";
+}
+
 void jp_figures_print(FILE *out, const struct jp_result *result, const char *mark,
 		      unsigned int width)
 {
 	for (size_t i = 0; i < result->findings.nr_metrics; i++) {
 		const struct jp_metric *metric = &result->findings.metrics[i];
 		const struct jp_expectation *of = jp_expect_find_range(result, metric->name);
-		char range[80], line[512], shown[1024];
+		const char *text = jp_figures_text(metric->name);
+		char range[80], line[512];
 		int used;
 
 		if (!metric->k && !metric->n && !of)
@@ -60,14 +128,16 @@ void jp_figures_print(FILE *out, const struct jp_result *result, const char *mar
 		used = snprintf(line, sizeof(line), "%s%-21s %" PRIu64, mark, metric->name,
 				metric->k);
 		if (metric->rate)
-			used += snprintf(line + used, sizeof(line) - (size_t)used,
-					 " of %" PRIu64 " (%.2f to %.2f %%)", metric->n,
-					 100 * metric->lo, 100 * metric->hi);
+			used += snprintf(line + used, sizeof(line) - (size_t)used, " of %" PRIu64,
+					 metric->n);
 		if (of)
-			snprintf(line + used, sizeof(line) - (size_t)used, "; expected %s",
-				 jp_expect_range(of, range, sizeof(range)));
-		fprintf(out, "%s\n",
-			width ? jp_terminal_shorten(line, width, JP_CUT_END, shown, sizeof(shown))
-			      : line);
+			used += snprintf(line + used, sizeof(line) - (size_t)used, "; expected %s",
+					 jp_expect_range(of, range, sizeof(range)));
+		used += snprintf(line + used, sizeof(line) - (size_t)used, "%s%s",
+				 *text ? ": " : "", text);
+		if (metric->rate)
+			snprintf(line + used, sizeof(line) - (size_t)used, " (%.2f to %.2f %%)",
+				 100 * metric->lo, 100 * metric->hi);
+		put_line(out, line, width);
 	}
 }

@@ -79,11 +79,12 @@ static void put_diagnostics(FILE *out, const struct jp_result *result)
 		return;
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
+		const char *text = jp_figures_text(exception->metric);
 		char cause[80];
 
-		fprintf(out, "# %s: %" PRIu64 " with cause %s, the first:\n", exception->metric,
-			exception->count,
-			jp_cause_text(exception->metric, exception->cause, cause, sizeof(cause)));
+		jp_cause_text(exception->metric, exception->cause, cause, sizeof(cause));
+		fprintf(out, "# %s: %" PRIu64 " with cause %s, the first%s%s:\n", exception->metric,
+			exception->count, cause, *text ? " of the " : "", text);
 		jp_ktap_comment(out, "  ", exception->first);
 	}
 	jp_books_print(out, &findings->books, "# ", 0);

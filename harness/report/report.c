@@ -39,6 +39,8 @@ int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size
 		jp_ktap_head(get_output(report, i), plan);
 		fflush(get_output(report, i));
 	}
+	if (report->screen.verbose)
+		printf("%s%s\n", report->screen.used ? "" : "# ", JP_FIGURES_HEAD);
 	return 0;
 }
 
@@ -111,12 +113,14 @@ int jp_report_end(struct jp_report *report)
 			" ns.\n",
 			slack);
 		jp_books_print(out, &books, "# ", 0);
+		jp_books_explain(out, &books, "# ", 0);
 		jp_ktap_totals(out, counts);
 		fflush(out);
 	}
 	if (report->screen.used && report->screen.verbose) {
 		jp_table_print(stdout, report->cases, report->results, report->count, "", width);
 		jp_books_print(stdout, &books, "", width);
+		jp_books_explain(stdout, &books, "", width);
 	}
 	jp_books_free(&books);
 	if (report->screen.used)

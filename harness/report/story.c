@@ -135,7 +135,7 @@ static void put_exceptions(const struct jp_result *result, unsigned int width)
 {
 	const struct jp_findings *findings = &result->findings;
 
-	printf("\nExceptions: %zu kinds\n", findings->nr_exceptions);
+	printf("\nExceptions: %zu kinds of metric and cause\n", findings->nr_exceptions);
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *one = &findings->exceptions[i];
 		const struct jp_expectation *allow = jp_expect_find_permission(result, one);
@@ -199,9 +199,11 @@ void jp_story_print(const struct jp_result *result, const char *dir, unsigned in
 		put(width, INDENT, "known failure: %s", cas->xfail);
 	put_workload(result, dir, width);
 	put_capture(result, width);
-	puts("\nFigures: count, total (95 % interval), expectation");
+	putchar('\n');
+	put(width, 0, "%s", JP_FIGURES_HEAD);
 	jp_figures_print(stdout, result, "    ", width);
 	jp_books_print(stdout, (struct jp_books *)&result->findings.books, "    ", width);
+	jp_books_explain(stdout, &result->findings.books, "    ", width);
 	put_exceptions(result, width);
 	put_files(dir, width);
 }

@@ -99,8 +99,9 @@ class Pages(unittest.TestCase):
         self.assertGreater(checked, 50)
 
     def test_metrics(self) -> None:
-        """The tables of metrics contain each metric that a validator counts."""
-        rows = set()
+        """The tables of metrics contain each metric that a validator counts, and `run -v` prints a
+        text for it."""
+        rows, texts = set(), set()
         for page in ("results-format.md", "gate-protocol.md", "readers.md"):
             with open(os.path.join(TOP, "docs", page), encoding="utf-8") as file:
                 for row in re.findall(r"^\| (`.*?) \|", file.read(), re.M):
@@ -110,7 +111,11 @@ class Pages(unittest.TestCase):
         counted = set()
         for path in glob.glob(os.path.join(TOP, "validators", "*.c")):
             with open(path, encoding="utf-8") as source:
-                counted |= set(re.findall(r'"([a-z]+(?:\.[a-z_0-9]+)+)"', source.read()))
+                text = source.read()
+            if "struct jp_metric_text " in text:
+                texts |= set(re.findall(r'\{"([^"]+)",', text))
+            if not path.endswith("/metric_texts.c"):
+                counted |= set(re.findall(r'"([a-z]+(?:\.[a-z_0-9]+)+)"', text))
         self.assertGreater(len(counted), 80)
         # Exclude the marks of a process at its gate, which are not metrics.
         with open(os.path.join(TOP, "workloads", "emit", "gate.c"), encoding="utf-8") as source:
@@ -119,6 +124,8 @@ class Pages(unittest.TestCase):
         # The suffix .before: the same metric of the first of two captures.
         self.assertEqual({name for name in counted - rows
                           if name.removesuffix(".before") not in rows}, set())
+        self.assertEqual({name for name in counted - texts - {"injected.data"}
+                          if name.rpartition(".")[0] not in texts}, set())
 
     def test_make(self) -> None:
         with open(os.path.join(TOP, "Makefile"), encoding="utf-8") as file:

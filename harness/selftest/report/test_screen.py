@@ -70,7 +70,7 @@ More: \S*jitproof-selftest judge -v(?: \\
         shown = self.run_cases("-v", "-o", self.place("run"), "s/good", "s/wrong")
         self.check_width(shown.out)
         self.assertRegex(shown.out, r"(?m)^PASS  s/good\n(?:      .*\n)*      broken\.dump +0 of ")
-        self.assertRegex(shown.out, r"(?m)^      books: samples: \d+ code")
+        self.assertRegex(shown.out, r"(?m)^      samples by class: \d+ code")
         self.assertRegex(shown.out, r"(?m)^ +a label +0.0 % broken .* FAIL$")
 
     def test_passing_run(self) -> None:
@@ -85,7 +85,7 @@ More: \S*jitproof-selftest judge -v(?: \\
         if plain.returncode == 4:
             self.skipTest("perf is denied here")
         self.assertRegex(plain.stdout, r"^KTAP version 1\n1\.\.1\n# seed \d+\nok 1 s/good\n")
-        self.assertRegex(verbose.stdout, r"(?m)^# broken\.dump +0 of \d+ .*\n(?:# .*\n)*ok 1 ")
+        self.assertRegex(verbose.stdout, r"(?m)^# broken\.dump +0 of \d+.*\n(?:# .*\n)*ok 1 ")
 
     def test_tables(self) -> None:
         """Columns that do not fit stand below; a table with too wide a column becomes a list."""

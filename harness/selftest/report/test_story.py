@@ -32,8 +32,9 @@ class Story(Folder):
                          r"    processes: 1 launched, ")
         self.assertRegex(story, r"functions: [1-9]\d* loaded \([1-9]\d* bytes\)")
         self.assertRegex(story, r"How it was watched\n    attach --synth=paths")
-        self.assertRegex(story, r"(?m)^    broken\.dump +[1-9]\d* of \d+ \(.* %\)")
-        self.assertRegex(story, r"Exceptions: [1-9]\d* kinds\n    broken\.\w+: \d+ with cause ")
+        self.assertRegex(story, r"(?m)^    broken\.dump +[1-9]\d* of \d+; expected =100%: broken")
+        self.assertRegex(story, r"Exceptions: [1-9]\d* kinds of metric and cause\n"
+                         r"    broken\.\w+: \d+ with cause ")
         self.assertRegex(story, r"(?m)^        first: unmapped at ")
         self.assertRegex(story, r"Files\n(?:.*\n)*.*\btruth\b")
 
@@ -58,7 +59,7 @@ class Story(Folder):
     def test_refusals(self) -> None:
         for words, error in ((["x", self.place("run")], "no case matches 'x' in "),
                              (["s/oen", self.place("run")], "did you mean 's/one'?"),
-                             (["s/", self.place("run")], "'s/' means s/another and others"),
+                             (["s/", self.place("run")], "'s/' matches s/another and others"),
                              (["one"], "no run of yours is there"),
                              (["one", self.place("none")], "No such file")):
             with self.subTest(" ".join(words)):

@@ -25,7 +25,7 @@ COREUTILS = ("ls", "cat", "mkdir", "env", "head")
 
 def get_verdict_lines(text: str) -> list[str]:
     """Returns the lines of KTAP that are about cases."""
-    of_none = r"# (seed|run directory:|books:|Totals|The clocks|A host took)|#$|$"
+    of_none = r"# (seed|run directory:|class|.* by class:|Totals|The clocks|A host took)|#$|$"
     return [line for line in text.splitlines() if not re.match(of_none, line)]
 
 
@@ -325,7 +325,7 @@ class Hostile(Packing):
     def test_link_as_study(self) -> None:
         os.rename(self.place("run", "fixture"), self.place("ours"))
         os.symlink(self.place("ours"), self.place("run", "fixture"))
-        self.expect_refusal("'fixture/anon' is not in it")
+        self.expect_refusal("does not contain the case 'fixture/anon'")
 
     def test_other_names_of_a_file(self) -> None:
         self.replace_file("maps", os.link, self.place("mine"))

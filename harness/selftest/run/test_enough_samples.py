@@ -41,7 +41,7 @@ class Enough(Folder):
     def test_scarce(self) -> None:
         metrics, text = self.run_case("scarce")
         self.assertGreaterEqual(metrics["judged.dump"]["k"], 300)
-        samples = re.search(r"(?m)^# books: samples: .* = (\d+)$", text)
+        samples = re.search(r"(?m)^# samples by class: .* = (\d+)$", text)
         assert samples
         self.assertGreater(int(samples[1]), metrics["judged.dump"]["k"] * 1.3, text)
         self.assertNotIn("# sampled for", text)

@@ -27,7 +27,8 @@ def remove_figures(text: str) -> str:
     text = re.sub(r"^#   .*(?:, ip | of mapping |: there is ).*$", "#   FIRST", text, flags=re.M)
     text = re.sub(r"\d+\.\d % broken \(\d+ of \d+\)", "BROKEN", text)
     text = re.sub(r"differed by at most \d+ ns", "differed by at most N ns", text)
-    text = re.sub(r"^# (run directory:|seed|books:|the host|A host) .*\n", "", text, flags=re.M)
+    text = re.sub(r"^# (?:run directory:|seed|class|the host|A host|.* by class:) .*\n", "", text,
+                  flags=re.M)
     text = re.sub(r"\bits pid is \d+", "its pid is N", text)
     text = re.sub(r": \d+(?: of \d+)? with cause", ": N with cause", text)
     text = re.sub(r"caught: \d+ ", "caught: N ", text)
