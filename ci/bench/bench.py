@@ -320,7 +320,8 @@ def bench_inject(jitproof: str, perf: str, folder: str, loads: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jitproof", default="build/jitproof")
+    parser.add_argument("--jitproof", default="build/jitproof",
+                        help="the program to measure (default: build/jitproof)")
     parser.add_argument("--perf", default=shutil.which("perf"))
     parser.add_argument("--node", default=shutil.which("node") or shutil.which("nodejs"))
     parser.add_argument("--samples", type=int, default=500000)

@@ -197,14 +197,17 @@ def measure_command(options: argparse.Namespace, shim: str, command: Command,
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jitproof", default="build/jitproof")
+    parser.add_argument("--jitproof", default="build/jitproof",
+                        help="the program to test (default: build/jitproof)")
     parser.add_argument("--most", type=int, default=2000,
                         help="maximum of runs for each command and kind")
     parser.add_argument("--seconds", type=float, default=3600,
                         help="time limit for each command and kind")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1,
+                        help="number that chooses the failing calls (default: 1)")
     parser.add_argument("--command", default="", help="only commands whose name contains this")
-    parser.add_argument("--kind", action="append", choices=KINDS)
+    parser.add_argument("--kind", action="append", choices=KINDS,
+                        help="only calls of this kind fail; repeatable")
     options = parser.parse_args()
     options.jitproof = os.path.abspath(options.jitproof)
     # Become the parent of processes that a run leaves behind.

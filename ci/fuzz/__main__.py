@@ -115,11 +115,14 @@ def show_coverage(targets: list[str], profiles: list[str], build: str, folder: s
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default="build")
+    parser.add_argument("--build", default="build",
+                        help="the build folder (default: build)")
     parser.add_argument("--seconds", type=int, default=60,
-                        help="of all targets together; 0: only tell what is covered")
-    parser.add_argument("-j", type=int, default=1, dest="jobs")
-    parser.add_argument("targets", nargs="*")
+                        help="time for all targets together; 0: only measure the coverage")
+    parser.add_argument("-j", type=int, default=1, dest="jobs",
+                        help="targets at the same time (default: 1)")
+    parser.add_argument("targets", nargs="*",
+                        help="fuzz targets (default: all)")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     targets = [os.path.abspath(str(target)) for target in options.targets]

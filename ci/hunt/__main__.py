@@ -130,9 +130,9 @@ def main() -> int:
     parser.add_argument("--jitproof", default=os.path.join(os.environ.get("O", "build"),
                                                            "jitproof"), help="default: %(default)s")
     parser.add_argument("--minutes", type=float, default=10, metavar="N",
-                        help="start no crossing after this time (%(default)g)")
+                        help="start no crossing after N minutes (%(default)g)")
     parser.add_argument("--crossings", type=int, default=0, metavar="N",
-                        help="end after so many crossings")
+                        help="end after N crossings")
     parser.add_argument("--seed", type=int, help="of the choice of crossings and of the loop "
                         "lengths (default: that of the stored hunt, else a random one)")
     parser.add_argument("-o", dest="folder", default=os.path.join(os.environ.get("O", "build"),

@@ -15,18 +15,19 @@ from ci.hunt.state import Progress
 
 def print_progress(progress: Progress, cover: Cover, clusters: Clusters) -> None:
     total = len(cover.covered) + len(cover.open)
-    print("# %d crossings, %d of %d pairs, %d clusters" % (
+    print("# %d crossings tried, %d of %d pairs of values covered, %d kinds of failures" % (
         progress.tried, len(cover.covered), total, len(clusters.found)), flush=True)
 
 
 def print_impossible(items: Crossing, why: str) -> None:
-    print("# impossible: %s: %s" % (
+    print("# cannot be combined: %s: %s" % (
         ", ".join(" ".join(filter(None, item)) for item in sorted(items.items())),
         why.split("\n")[0]), flush=True)
 
 
 def print_new(cluster: Cluster, finding: str) -> None:
-    print("# %s: %s" % ("known as " + finding if finding else "new", cluster.signature), flush=True)
+    print("# %s failure: %s" % ("known " + finding if finding else "new", cluster.signature),
+          flush=True)
 
 
 def print_finding(cluster: Cluster) -> None:
@@ -43,17 +44,17 @@ def print_all(progress: Progress, cover: Cover, clusters: Clusters,
     ids = [known.find_id(explained, one.signature) for one in found]
     for cluster, finding in zip(found, ids):
         if finding:
-            print("known as %s: %s, %d times" % (finding, cluster.signature, cluster.count))
+            print("known failure %s: %s, %d times" % (finding, cluster.signature, cluster.count))
     fresh = [cluster for cluster, finding in zip(found, ids) if not finding]
     for cluster in fresh:
         print_finding(cluster)
     for reason, count in sorted(progress.unjudged.items(), key=lambda item: -item[1]):
-        print("# no verdict, %d times: %s" % (count, reason))
+        print("# not judged, %d times: %s" % (count, reason))
     total = len(cover.covered) + len(cover.open)
     print("# outcomes: %s" % ", ".join("%s %d" % item for item in
                                        sorted(progress.outcomes.items())))
-    print("%d crossings, %d of %d feasible pairs covered (%.0f %%), %d impossible combinations, "
-          "%d new findings, %d known" % (
+    print("%d crossings tried, %d of %d pairs of values covered (%.0f %%), "
+          "%d combinations impossible, %d new findings, %d known" % (
               progress.tried, len(cover.covered), total, 100 * len(cover.covered) / (total or 1),
               len(cover.impossible), len(fresh), len(found) - len(fresh)))
     judged = sum(progress.outcomes.get(name, 0) for name in ("PASS", "FAIL", "CRASH"))

@@ -55,7 +55,8 @@ def main() -> int:
     parser.add_argument("--pack", metavar="DIR", help="only make the archives of FOLDER in DIR, "
                         "which replaces those in DIR")
     parser.add_argument("--add", action="store_true", help="with --pack: keep the other archives")
-    parser.add_argument("--only", metavar="GLOB", action="append", help="may repeat")
+    parser.add_argument("--only", metavar="GLOB", action="append",
+                        help="only these recipes; repeatable")
     parser.add_argument("folder", nargs="?", default="build/labelled", help="default: %(default)s")
     options = parser.parse_args()
     chosen = [one for name, one in sorted(RECIPES.items())

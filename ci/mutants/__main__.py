@@ -96,7 +96,7 @@ def try_mutants(options: argparse.Namespace, waiting: list[Mutant], progress: ta
                                                          one.new.strip()))
                 lost.append(one)
     if late:
-        print("out of time: %d not tried" % late)
+        print("out of time: %d mutants not tried" % late)
     return lost
 
 
@@ -143,7 +143,8 @@ def run_mutants(options: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
-    parser.add_argument("--build", default="build", metavar="O")
+    parser.add_argument("--build", default="build", metavar="O",
+                        help="the build folder (default: build)")
     parser.add_argument("--run", metavar="DIR", help="a recorded run (default: record one)")
     parser.add_argument("-n", "--count", type=int, default=400, help="number of mutants, the same "
                         "ones each time (400)")
@@ -153,7 +154,8 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], metavar="TEXT",
                         help="instead, all mutants of files whose name contains TEXT, or of "
                         "FILE:LINE; may be repeated")
-    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(),
+                        help="mutants at the same time (default: one for each CPU)")
     parser.add_argument("--seconds", type=float, default=0, help="stop after this time")
     parser.add_argument("--most", type=float, default=0, metavar="S", help="of recorded runs and "
                         "Python tests, use only the fastest, which take S seconds together")

@@ -63,7 +63,8 @@ def main() -> int:
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--scratch", default="/tmp/labelled",
                         help="where runtimes run and perfs are kept (default: %(default)s)")
-    parser.add_argument("globs", nargs="*", default=["*"])
+    parser.add_argument("globs", nargs="*", default=["*"],
+                        help="names of checks (default: all)")
     options = parser.parse_args()
     ranges = tomllib.loads(files.read(RANGES))
     chosen = [name for name in ranges if any(fnmatch.fnmatch(name, glob) for glob in options.globs)]

@@ -74,7 +74,8 @@ def run(options: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--profiler", action="append", default=[])
+    parser.add_argument("--profiler", action="append", default=[],
+                        help="measure only this profiler; repeatable (default: all)")
     parser.add_argument("--minutes", type=float, default=float("inf"),
                         help="stop after this time; the next call continues")
     parser.add_argument("-j", dest="jobs", type=int, default=1, metavar="N",

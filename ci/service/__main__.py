@@ -73,7 +73,8 @@ def main() -> int:
     parser.add_argument("--profiler", default="", metavar="NAME", help="score it, too (none)")
     parser.add_argument("--skip-ok", action="store_true",
                         help="accept a machine that skips every case")
-    parser.add_argument("output", metavar="DIR")
+    parser.add_argument("output", metavar="DIR",
+                        help="the new folder for the results")
     parser.add_argument("cases", metavar="GLOB", nargs="*", help="only these cases of the set")
     asked = parser.parse_args()
     os.makedirs(asked.output)

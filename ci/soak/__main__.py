@@ -94,7 +94,7 @@ def kill_orphans() -> None:
 
 
 def print_run(line: dict[str, Any]) -> None:
-    print("%s %d: %d cases, %d unexpected, %.0f s" % (
+    print("%s, run %d: %d cases, %d unexpected outcomes, %.0f s" % (
         line["condition"], line["number"], len(line["outcomes"]), len(line["unexpected"]),
         line["seconds"]), flush=True)
     for bad in line["unexpected"]:
@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
         if known.name in skipped or (known.name, number) in progress.runs:
             continue
         if options.minutes and time.monotonic() - begin > options.minutes * 60:
-            print("time is up")
+            print("out of time: the other runs were not started")
             break
         try:
             line = run_once(known, number, options, progress)
@@ -147,18 +147,19 @@ def run(options: argparse.Namespace) -> int:
         page.write_page(os.path.join(TREE, "results/SOAK.md"), text)
     runs = [run for one in chosen for run in progress.get_runs(one.name)]
     bad = sum(len(run["unexpected"]) for run in runs)
-    print("%d runs, %d cases, %d unexpected, %d conditions skipped" % (
+    print("%d runs, %d cases, %d unexpected outcomes, %d conditions skipped" % (
         len(runs), page.count_cases(runs), bad, len(skipped)))
     return 1 if bad else 0 if runs else 4
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
-    parser.add_argument("--build", default="build", metavar="O")
+    parser.add_argument("--build", default="build", metavar="O",
+                        help="the build folder (default: build)")
     parser.add_argument("--jitproof", help="O/jitproof")
     parser.add_argument("--list", action="store_true", help="list the conditions, run nothing")
     parser.add_argument("--only", action="append", default=[], metavar="CONDITION",
-                        help="may be repeated")
+                        help="only this condition; repeatable")
     parser.add_argument("--runs", type=int, default=13, metavar="N",
                         help="runs under each condition (%(default)s)")
     parser.add_argument("--set", choices=("check", "full"), default="check")

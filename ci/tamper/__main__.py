@@ -219,7 +219,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="tamper", description=__doc__)
     parser.add_argument("dir", nargs="?", metavar="DIR",
                         help="a run directory (default: record the set check)")
-    parser.add_argument("--jitproof", default="build/jitproof")
+    parser.add_argument("--jitproof", default="build/jitproof",
+                        help="the program that judges (default: build/jitproof)")
     parser.add_argument("-k", "--kind", action="append", default=[], metavar="GLOB",
                         help="only these kinds of alterations")
     parser.add_argument("-c", "--case", action="append", default=[], metavar="GLOB",

@@ -24,7 +24,8 @@ class Compare(Made):
         return self.compare(*self.store_two(None, other), status, *says, arguments=arguments)
 
     def test_equal_runs(self) -> None:
-        self.compare_change(0, "^1 compared, 0 differences, 0 figures, 0 regressions\n$")
+        self.compare_change(0, "^1 pairs compared, 0 differences, 0 changed figures, "
+                               "0 regressions\n$")
 
     def test_altered_fact(self) -> None:
         self.compare_change(1, r"REGRESSION: changed facts \(1\):\n  6.1: merge.anon: 2 -> 4\n",
@@ -122,16 +123,16 @@ class Compare(Made):
         after = self.run_dir("other", outcome="SPLAT", groups=[])
         self.run_dir("other", label="6.12", outcome="SPLAT", groups=[])
         self.compare(self.store_dir, after, 1, "  6.1: DONE -> SPLAT\n", "  6.12: SPLAT\n",
-                     "1 compared, 3 differences")
+                     "1 pairs compared, 3 differences")
 
     def test_lost_runs(self) -> None:
         lost = self.run_dir("lost", outcome="LOST", reason="panic")
         self.compare(lost, lost, 1, "6.1: LOST: panic",
-                     "0 compared, 1 differences, 0 figures, 1 regressions")
+                     "0 pairs compared, 1 differences, 0 changed figures, 1 regressions")
         # With both lost, the names of the cases are unknown.
         self.compare(lost, lost, 1, "1 regressions", arguments=["--case", "a/one"])
         self.store(self.run_dir("one"))
-        self.compare(lost, "6.1", 0, "0 compared, ")
+        self.compare(lost, "6.1", 0, "0 pairs compared, ")
 
     def test_no_case_matches(self) -> None:
         one, other = self.store_two(None, {"cases": [make_case("a/one")]})
@@ -163,9 +164,9 @@ class Compare(Made):
         self.compare_change(1, "2 regressions", arguments=["--exact"], cases=cases)
         # With the wall clock, one of a thousand is chance, a hundred are a difference.
         clock = {"accelerator": "kvm"}
-        self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 0 figures")
+        self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 0 changed figures")
         cases = [make_case("a/one", k=100), make_case("a/two")]
-        self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 1 figures")
+        self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 1 changed figures")
 
     def test_exact_reports_every_figure(self) -> None:
         # Now with different labels and seeds, and with the wall clock.
@@ -174,9 +175,9 @@ class Compare(Made):
                                    "cases": [make_case("a/one", n=999)]}
         one = self.run_dir("one", **clock, cases=[make_case("a/one")])
         other = self.run_dir("other", **changed)
-        self.compare(one, other, 0, " 0 figures, 0 regressions")
+        self.compare(one, other, 0, " 0 changed figures, 0 regressions")
         self.compare(one, other, 1, "judged.chain: 1000 -> 999", "verdict.chain.exact: 1000 -> 999",
-                     " 3 figures, 3 regressions", arguments=["--exact"])
+                     " 3 changed figures, 3 regressions", arguments=["--exact"])
 
     def test_counts_of_different_runs_are_not_compared(self) -> None:
         cases = [make_case("a/one", n=999), make_case("a/two")]
@@ -184,16 +185,16 @@ class Compare(Made):
         others: tuple[dict[str, Any], ...] = ({"seed": 2}, {"suite": "full"}, {"label": "6.2"})
         for other in others:
             one, after = self.run_dir("one"), self.run_dir("other%s" % other, cases=cases, **other)
-            self.compare(one, after, 0, " 0 figures")
-        self.compare_change(0, " 0 figures", cases=[*cases, make_case("a/x")])
+            self.compare(one, after, 0, " 0 changed figures")
+        self.compare_change(0, " 0 changed figures", cases=[*cases, make_case("a/x")])
         # Selecting cases does not make the runs equal.
-        self.compare_change(0, " 0 figures", cases=[*cases, make_case("a/x")],
+        self.compare_change(0, " 0 changed figures", cases=[*cases, make_case("a/x")],
                             arguments=["--case", "a/one"])
         one = self.run_dir("one")
         self.run_dir("two", seed=2)
         both = self.place("both")
         self.store(one, self.place("two"), to=both)
-        self.compare(one, both, 0, " 0 figures")
+        self.compare(one, both, 0, " 0 changed figures")
 
     def test_folders_labels_and_runs(self) -> None:
         self.run_dir("one", label="6.12")
@@ -203,16 +204,16 @@ class Compare(Made):
                      "6.12: LOST: panic in boot")
         self.compare("6.12", lost, 1, "lost: no result at all")
         self.compare("6.1", os.path.join(self.place("one"), "6.1"), 0, "0 regressions")
-        self.compare("6.1", "6.12", 0, "^1 compared, 0 differences")
-        self.compare(self.store_dir, self.store_dir, 0, "^2 compared, 0 differences")
+        self.compare("6.1", "6.12", 0, "^1 pairs compared, 0 differences")
+        self.compare(self.store_dir, self.store_dir, 0, "^2 pairs compared, 0 differences")
 
     def test_run_of_kernels_has_lost_no_tool(self) -> None:
         kernel = self.run_dir("kernels")
         tool = self.run_dir("tools", label="perf-6.1", kind="tool", facts=[])
         self.store(kernel, tool, self.run_dir("more", label="6.12"))
-        self.compare(self.store_dir, tool, 0, "^1 compared, 0 differences")
+        self.compare(self.store_dir, tool, 0, "^1 pairs compared, 0 differences")
         self.compare(self.store_dir, kernel, 1, "6.12: there before, not any more",
-                     "1 compared, 1 differences")
+                     "1 pairs compared, 1 differences")
 
 
 class Kinds(unittest.TestCase):

@@ -111,7 +111,8 @@ def main() -> int:
                         help="install missing packages of npm, PyPI and Debian 13 into "
                         "$JITPROOF_RUNTIMES (build/runtimes)")
     parser.add_argument("--page", help="write the table to this file")
-    parser.add_argument("globs", nargs="*", default=["*"])
+    parser.add_argument("globs", nargs="*", default=["*"],
+                        help="names of runtimes (default: all)")
     options = parser.parse_args()
     jitproof = os.path.abspath(options.jitproof)
     runtimes = os.path.abspath(os.environ.setdefault("JITPROOF_RUNTIMES", "build/runtimes"))

@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     if options.exact:
         bad += figures
     compared = sum(all(made and not made.lost for made in pair) for pair in pairs)
-    print("%d compared, %d differences, %d figures, %d regressions" % (
+    print("%d pairs compared, %d differences, %d changed figures, %d regressions" % (
         compared, len(found) - figures, figures, bad))
     return 1 if bad else 0
 

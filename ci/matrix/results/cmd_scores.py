@@ -45,7 +45,8 @@ def run(options: argparse.Namespace) -> int:
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("scores", help="store scores and make results/GUESTS.md",
                                    description=DESCRIPTION)
-    parser.add_argument("dirs", metavar="DIR", nargs="*")
+    parser.add_argument("dirs", metavar="DIR", nargs="*",
+                        help="folders of runs")
     parser.add_argument("--folder", default=scores.FOLDER, help="default: results/matrix/scores")
     parser.add_argument("-o", "--output", metavar="FILE",
                         default=os.path.join(stored.ROOT, "results", "GUESTS.md"),

@@ -30,7 +30,8 @@ def run(options: argparse.Namespace) -> int:
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("store", help="store the results of runs in results/matrix/",
                                    description=DESCRIPTION)
-    parser.add_argument("dirs", metavar="DIR", nargs="+")
+    parser.add_argument("dirs", metavar="DIR", nargs="+",
+                        help="folders of runs")
     parser.add_argument("--to", default=stored.FOLDER, metavar="FOLDER",
                         help="default: results/matrix")
     parser.set_defaults(run=status.guard_command("ci/matrix store", run))
