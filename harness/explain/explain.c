@@ -51,7 +51,7 @@ static int begin_explainers(struct explain_reading *reading, const char *path, s
 		};
 		reading->explainers[reading->count++] = explainer;
 		if (explainer->state_size && !(view->state = calloc(1, explainer->state_size)))
-			return jp_fail(err, ENOMEM, "no memory");
+			return jp_fail(err, ENOMEM, "out of memory");
 		ret = explainer->begin ? explainer->begin(view, err) : 0;
 		if (ret)
 			return ret;
@@ -91,7 +91,7 @@ static int rank_causes(struct jp_explanation *explanation, struct jp_error *err)
 	explanation->causes = jp_blames_rank(&explanation->blames, explanation->summary.samples,
 					     &explanation->nr_causes);
 	if (!explanation->causes || explanation->blames.failed)
-		return jp_fail(err, ENOMEM, "no memory");
+		return jp_fail(err, ENOMEM, "out of memory");
 	/* Causes differ in the number of all samples (with absent ones), so that one of two equal
 	 * shares may be certain and the other uncertain: check each cause. */
 	for (size_t i = 0; i < explanation->nr_causes; i++) {
@@ -104,7 +104,7 @@ static int rank_causes(struct jp_explanation *explanation, struct jp_error *err)
 		*first = one;
 		explanation->nr_accused++;
 	}
-	return jp_answers_find(explanation) ? jp_fail(err, ENOMEM, "no memory") : 0;
+	return jp_answers_find(explanation) ? jp_fail(err, ENOMEM, "out of memory") : 0;
 }
 
 static int read_and_explain(struct explain_reading *reading, const char *path, bool partial,
@@ -150,7 +150,7 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 	};
 	int ret = -ENOMEM;
 
-	*err = (struct jp_error){"no memory"};
+	*err = (struct jp_error){"out of memory"};
 	if (reading.finder)
 		reading.names = jp_names_new(reading.finder);
 	if (reading.spaces && reading.names)

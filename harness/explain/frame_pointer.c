@@ -199,7 +199,7 @@ static int blame_culprits(struct jp_explain_view *view, struct jp_error *err)
 	for (size_t i = 0; i < culprits.count && !ret; i++)
 		blame_culprit(view, &culprits.list[i]);
 	jp_culprits_free(&culprits);
-	return ret ? jp_fail(err, -ret, "no memory") : 0;
+	return ret ? jp_fail(err, -ret, "out of memory") : 0;
 }
 
 static const struct jp_explainer frame_pointer = {

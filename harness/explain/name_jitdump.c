@@ -159,11 +159,12 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 	if (name_case->process->marker)
 		describe_marker(name_case, blame);
 	else
-		jp_blame_evidence(blame,
-				  "it is where perf searches, and no record maps it: `ls -l %s`",
-				  facts->path);
+		jp_blame_evidence(
+			blame,
+			"the jitdump is where perf searches, but no record maps it: `ls -l %s`",
+			facts->path);
 	if (facts->missing)
-		jp_blame_evidence(blame, "it cannot be read: %.400s", facts->why.text);
+		jp_blame_evidence(blame, "the jitdump cannot be read: %.400s", facts->why.text);
 	else if (!name_case->loss->nr_addrs)
 		jp_blame_evidence(blame, "it holds %" PRIu64 " loads", facts->loads);
 	else

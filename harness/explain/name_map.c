@@ -78,7 +78,7 @@ static bool blame_owner(const struct jp_name_case *name_case, const struct map_f
 			  facts->path);
 	jp_blame_evidence(blame, "%" PRIu64 " samples have frames without a name in %s",
 			  name_case->loss->samples, name_case->loss->name);
-	jp_blame_evidence(blame, "perf would open it, and wait for ever if it is a FIFO");
+	jp_blame_evidence(blame, "perf would open the perf map, and wait for ever if it is a FIFO");
 	jp_blame_remedy(blame,
 			"remove it (rm -r %s), see who put it there, and let the runtime write its "
 			"map again: %s",
@@ -103,7 +103,8 @@ void jp_note_map_owner(struct jp_explain_view *view, const struct jp_name_proces
 		return;
 	blame = jp_blame(view->blames, "map-wrong-owner", process->pid,
 			 jp_replay_comm(view->spaces, process->pid), found.path, 0);
-	jp_blame_evidence(blame, "it belongs to user %u, the recording to user %u: `ls -ln %s`",
+	jp_blame_evidence(blame,
+			  "the perf map belongs to user %u, the recording to user %u: `ls -ln %s`",
 			  map.st_uid, recording.st_uid, found.path);
 	jp_blame_evidence(blame, "it names frames of %" PRIu64 " samples", process->named);
 	jp_blame_evidence(blame,

@@ -133,8 +133,9 @@ static bool blame_remapped(const struct jp_name_case *name_case)
 			  "%" PRIu64 " samples have frames in %s that took the place of the text "
 			  "of %s, which lies on both sides: `perf script -i %s --show-mmap-events`",
 			  loss->samples, loss->name, loss->file, name_case->view->path);
-	jp_blame_evidence(blame, "so do programs that copy their text for large pages; perf asks a "
-				 "file for names where a record maps it, and nowhere else");
+	jp_blame_evidence(
+		blame, "programs that copy their text to large pages look like this; perf asks a "
+		       "file for names where a record maps it, and nowhere else");
 	jp_blame_evidence(blame,
 			  "for example 0x%" PRIx64 " is in no line of /tmp/perf-%" PRIu32
 			  ".map, which perf asks for such memory",
@@ -165,11 +166,12 @@ bool jp_blame_no_source(const struct jp_name_case *name_case)
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in %s, which no file's symbols name",
 			  loss->samples, loss->name);
-	jp_blame_evidence(blame,
-			  "there is no perf map (none that can be seen, if it ran in a container "
-			  "that is gone: perf record --namespaces tells): "
-			  "`ls -l /tmp/perf-%" PRIu32 ".map`",
-			  loss->pid);
+	jp_blame_evidence(
+		blame,
+		"there is no perf map (or none visible here, if the process ran in a container "
+		"that has exited: perf record --namespaces records that): "
+		"`ls -l /tmp/perf-%" PRIu32 ".map`",
+		loss->pid);
 	jp_blame_evidence(blame,
 			  "no record maps a jit-PID.dump: `perf script -i %s --show-mmap-events | "
 			  "grep 'jit-.*dump'`",

@@ -37,7 +37,7 @@ static void describe_present_file(const struct jp_name_case *name_case, struct j
 	if (is_memory(loss)) {
 		jp_blame_evidence(
 			blame,
-			"it was never a file: the program ran from memory "
+			"the mapping never was a file: the program ran from memory "
 			"(memfd_create): `perf script -i %s --show-mmap-events | grep memfd`",
 			recording);
 		return;
@@ -47,7 +47,7 @@ static void describe_present_file(const struct jp_name_case *name_case, struct j
 		if (id)
 			jp_blame_evidence(
 				blame,
-				"what lies there has another inode than the mapping record, and "
+				"the file there has another inode than the mapping record, and "
 				"lay there when the recording ended: the process ran the one "
 				"before, or that of its mount namespace: `ls -i '%s'; "
 				"perf script -i %s --show-mmap-events`",
@@ -68,7 +68,7 @@ static void describe_present_file(const struct jp_name_case *name_case, struct j
 				  loss->name);
 		return;
 	default:
-		jp_blame_evidence(blame, "it is not there: `ls -l '%s'`", loss->name);
+		jp_blame_evidence(blame, "the file does not exist: `ls -l '%s'`", loss->name);
 	}
 }
 
@@ -84,14 +84,15 @@ static void describe_build_id(const struct jp_name_case *name_case, struct jp_bl
 				  id);
 	else if (id)
 		jp_blame_evidence(blame,
-				  "its build id is %s, and ~/.debug/.build-id and "
+				  "the build id of the file is %s, and ~/.debug/.build-id and "
 				  "/usr/lib/debug/.build-id have no file of it: "
 				  "`perf buildid-list -i %s`",
 				  id, recording);
 	else
-		jp_blame_evidence(blame,
-				  "the recording has no build id of it: `perf buildid-list -i %s`",
-				  recording);
+		jp_blame_evidence(
+			blame,
+			"the recording has no build id of the file: `perf buildid-list -i %s`",
+			recording);
 }
 
 static bool blame_missing(const struct jp_name_case *name_case)
@@ -117,7 +118,7 @@ static bool blame_missing(const struct jp_name_case *name_case)
 	else
 		jp_blame_remedy(blame,
 				"put the file back; and record with --buildid-mmap, which keeps "
-				"build ids of files that go meanwhile");
+				"build ids of files that are deleted meanwhile");
 	return true;
 }
 
@@ -171,12 +172,14 @@ static bool blame_stripped(const struct jp_name_case *name_case)
 			  "%" PRIu64 " samples lie in it at addresses without a symbol: "
 			  "`perf report -i %s --no-children --sort dso,sym`",
 			  loss->samples, name_case->view->path);
-	jp_blame_evidence(blame, "it has no .symtab: `readelf -S '%s' | grep symtab`", loss->name);
+	jp_blame_evidence(blame, "the file has no .symtab: `readelf -S '%s' | grep symtab`",
+			  loss->name);
 	if (packed)
-		jp_blame_evidence(blame, "its functions' names are in .gnu_debugdata, which perf "
-					 "reads since 6.15, and explain does not");
+		jp_blame_evidence(
+			blame, "the function names of the file are in .gnu_debugdata, which perf "
+			       "reads since 6.15, and explain does not");
 	jp_blame_evidence(
-		blame, "there is no debug file of it: `ls /usr/lib/debug/.build-id/%.2s/%s.debug`",
+		blame, "there is no debug file for it: `ls /usr/lib/debug/.build-id/%.2s/%s.debug`",
 		id ?: "XX", id ? id + 2 : "...");
 	if (packed)
 		jp_blame_remedy(blame, "report with perf 6.15 or later; or install its debug "
@@ -197,7 +200,7 @@ static bool blame_not_there(const struct jp_name_case *name_case)
 
 	jp_blame_evidence(blame, "%" PRIu64 " samples have frames in files that inject made",
 			  loss->samples);
-	jp_blame_evidence(blame, "one of them is not there: `ls -l '%s'`", loss->name);
+	jp_blame_evidence(blame, "one of these files does not exist: `ls -l '%s'`", loss->name);
 	jp_blame_evidence(blame,
 			  "they belong to the %" PRIu64 " injected mapping records of pid %" PRIu32,
 			  name_case->process->injected, loss->pid);

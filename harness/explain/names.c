@@ -7,7 +7,7 @@ static int make_state(struct jp_explain_view *view, struct jp_error *err)
 {
 	view->state = jp_name_losses_new(view->spaces, view->finder, view->names, view->changed,
 					 view->ends);
-	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
+	return view->state ? 0 : jp_fail(err, ENOMEM, "out of memory");
 }
 
 static int handle_event(struct jp_explain_view *view, const struct jp_event *event,
@@ -34,7 +34,7 @@ static int blame_losses(struct jp_explain_view *view, struct jp_error *err)
 		if (!loss->samples)
 			continue;
 		if (!name_case.process)
-			return jp_fail(err, ENOMEM, "no memory");
+			return jp_fail(err, ENOMEM, "out of memory");
 		if (!jp_blame_symbols(&name_case) && !jp_blame_jitdump(&name_case) &&
 		    !jp_blame_perf_map(&name_case))
 			jp_blame_no_source(&name_case);
@@ -46,7 +46,7 @@ static int blame_losses(struct jp_explain_view *view, struct jp_error *err)
 			.loss = &(struct jp_name_loss){.pid = process->pid, .name = "memory"},
 			.process = process,
 		});
-	return jp_name_losses_join(view->state) ? jp_fail(err, ENOMEM, "no memory") : 0;
+	return jp_name_losses_join(view->state) ? jp_fail(err, ENOMEM, "out of memory") : 0;
 }
 
 static void free_losses(void *losses)

@@ -111,7 +111,7 @@ static void print_first(FILE *out, const struct jp_explanation *explanation,
 	if (first)
 		fprintf(out, "%s for %.1f %%, because %s (%s)%s\n", questions[question],
 			100 * get_share(explanation, first, question), first->cause->text,
-			first->cause->id, others ? ", and there is more" : "");
+			first->cause->id, others ? ", and for other reasons" : "");
 }
 
 static void print_verdict(FILE *out, const struct jp_explanation *explanation, const char *file)

@@ -471,7 +471,8 @@ class Questions(Explained):
         lines = self.explain().splitlines()
         self.assertIn("100.0 % of the 100 samples", lines[0])
         self.assertRegex(lines[1], r"^stacks end for 100.0 %.*\(library-no-frame-pointer\)$")
-        self.assertRegex(lines[2], r"^names are missing for 100.0 %.*\(missing-file\), and there")
+        self.assertRegex(lines[2],
+                         r"^names are missing for 100.0 %.*\(missing-file\), and for other")
         self.assertLess(lines.index("why stacks end:"), lines.index("why names are missing:"))
 
     def test_code_in_no_mapping(self) -> None:
