@@ -375,7 +375,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return 1;
 	gated->processes = calloc(intervals->nr_processes + 1, sizeof(*gated->processes));
 	if (!gated->processes)
-		return jp_fail(err, ENOMEM, "%s: no memory", view->evidence->dir);
+		return jp_fail(err, ENOMEM, "%s: out of memory", view->evidence->dir);
 	gated->evidence = view->evidence;
 	gated->view = view;
 	gated->findings = &view->findings;
@@ -395,7 +395,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		check_consistency(gated);
 		failed = add_waits(gated);
 	}
-	return failed ? jp_fail(err, ENOMEM, "%s: no memory", view->evidence->dir) : 0;
+	return failed ? jp_fail(err, ENOMEM, "%s: out of memory", view->evidence->dir) : 0;
 }
 
 static void free_gated(void *state)

@@ -389,7 +389,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return failed;
 	if (!order->finder || !order->naming.names || !order->state || !order->by_begin ||
 	    jp_incarnations_collect(view, &order->loads, &order->incarnations))
-		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+		return jp_fail(err, ENOMEM, "%s: out of memory", evidence->dir);
 	for (size_t i = 0; i < count; i++) {
 		order->by_begin[i] = i;
 		order->in_files |= evidence->truth->codes[i].in_file;

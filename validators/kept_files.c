@@ -188,7 +188,7 @@ static int judge_kept_file(struct kept *kept, const struct jp_elf_line *line, bo
 
 	kept->files++;
 	ret = mapped ? jp_elf_store_check(kept->store, line, &why)
-		     : jp_fail(&why, ENOENT, "nothing of that inode was mapped");
+		     : jp_fail(&why, ENOENT, "no mapping has its inode");
 	if (!ret)
 		return 0;
 	kept->bad++;

@@ -146,7 +146,7 @@ static int require_acts(const struct jp_mapping_points *points, struct jp_error 
 			continue;
 		return jp_fail(err, ENODATA,
 			       "pid %u has %" PRIx64 "-%" PRIx64 " %.200s executable in its maps,"
-			       " and the truth does not tell who mapped it",
+			       " but no operation of the truth mapped it",
 			       one->pid, one->start, one->end,
 			       *memory->line->name ? memory->line->name : "(no name)");
 	}

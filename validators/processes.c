@@ -191,7 +191,7 @@ static int judge_images(struct processes *processes)
 							     image->of->before)
 					? "not-watched"
 					: "no-record",
-				"pid %u from %" PRIu64 ": the capture has nothing of it",
+				"pid %u from %" PRIu64 ": the capture has no record of it",
 				image->of->pid, image->of->after);
 		} else if (!image->named) {
 			nameless++;

@@ -346,7 +346,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!state->finder || !state->naming.names || !state->readings ||
 	    jp_holder_init(&state->holder) ||
 	    jp_incarnations_collect(view, &state->loads, &state->incarnations))
-		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+		return jp_fail(err, ENOMEM, "%s: out of memory", evidence->dir);
 	for (size_t i = 0; i < state->files.count && !failed; i++)
 		failed = begin_reading(state, i);
 	return failed;

@@ -105,7 +105,7 @@ static const struct jp_option options[] = {
 
 static const struct jp_workload address_reuse = {
 	.name = "address_reuse",
-	.help = "generations of code, each at the address of the one before",
+	.help = "generations of code, each at the address of the previous one",
 	.options = options,
 	.run = run,
 };

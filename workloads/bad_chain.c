@@ -59,7 +59,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_workload bad_chain = {
 	.name = "bad_chain",
-	.help = "bp is no frame pointer: zero, a number, a cycle, downwards, data",
+	.help = "the frame pointer register holds no frame pointer: zero, a number, a cycle, data",
 	.run = run,
 };
 JP_REGISTER(workload, bad_chain);

@@ -145,7 +145,7 @@ static const struct jp_option options[] = {
 
 static const struct jp_workload coalesced_growth = {
 	.name = "coalesced_growth",
-	.help = "a code heap that grows page by page and is reported as a whole",
+	.help = "a code heap that grows page by page, which the kernel records as a whole",
 	.options = options,
 	.run = run,
 };

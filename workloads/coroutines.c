@@ -154,7 +154,7 @@ static const struct jp_option options[] = {
 
 static const struct jp_workload coroutines = {
 	.name = "coroutines",
-	.help = "stacks that are switched under emitted code",
+	.help = "emitted code that switches between several stacks",
 	.options = options,
 	.run = run,
 };

@@ -123,12 +123,12 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--turns", .value = "N", .number = &scene.turns, .least = 1, .most = 1000000,
-	 .help = "iterations of each of a function's two loops (1)"},
+	 .help = "iterations of each of a function's two loops (default: 1)"},
 	{0}};
 
 static const struct jp_workload frame_cost = {
 	.name = "frame_cost",
-	.help = "the same calls with a frame pointer and without, timed",
+	.help = "measures the cost of frame pointers: the same calls with and without",
 	.options = options,
 	.run = run,
 };

@@ -155,7 +155,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {{"--depth", .value = "N", .number = &scene.depth,
 					    .least = 1, .most = 15,
-					    .help = "levels of namespaces (1)"},
+					    .help = "levels of namespaces (default: 1)"},
 					   {0}};
 
 static const struct jp_workload namespaces = {

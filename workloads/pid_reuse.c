@@ -108,7 +108,7 @@ static const struct jp_option options[] = {
 
 static const struct jp_workload pid_reuse = {
 	.name = "pid_reuse",
-	.help = "one pid, many processes after each other, each with its own code",
+	.help = "one pid that many processes use in turn, each with its own code",
 	.options = options,
 	.run = run,
 };

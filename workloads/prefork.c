@@ -160,7 +160,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--children", .value = "N", .number = &children,
-	 .help = "children to fork before \"ready\" (3)"},
+	 .help = "children to fork before \"ready\" (default: 3)"},
 	{.help = "Steps: fork (one more child), kill (the oldest), toggle (W^X in each child)"},
 	{.more = jp_plan_options, .context = &family.plan},
 	{0}};

@@ -102,16 +102,17 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--life", .value = "MS", .number = &crowd.life, .help = "duration of each process (50)"},
+	{"--life", .value = "MS", .number = &crowd.life,
+	 .help = "duration of each process (default: 50)"},
 	{"--count", .value = "N", .number = &crowd.count,
-	 .help = "processes before \"ready\"; more follow (0)"},
+	 .help = "processes before \"ready\"; more follow (default: 0)"},
 	{"--then-none", .set = &then_none, .help = "start no further processes after --count"},
 	{"--once", .set = &once, .help = "run as one of these processes"},
 	{0}};
 
 static const struct jp_workload short_lived = {
 	.name = "short_lived",
-	.help = "processes of 50 ms after each other, started in every way",
+	.help = "processes that live 50 ms, one after the other, started in every way",
 	.options = options,
 	.run = run,
 };

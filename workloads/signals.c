@@ -136,7 +136,7 @@ static const struct jp_option options[] = {{"--stack", .set = &scene.own_stack,
 
 static const struct jp_workload signals = {
 	.name = "signals",
-	.help = "signals over emitted code, whose handler runs emitted code",
+	.help = "signals that interrupt emitted code, and whose handler runs emitted code",
 	.options = options,
 	.run = run,
 };

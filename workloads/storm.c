@@ -144,16 +144,16 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--acts", .value = "N", .number = &storm.acts, .most = 100000000,
-	 .help = "mapping records a second, 0: as many as it can (10000)"},
+	 .help = "mapping records a second, 0: as many as it can (default: 10000)"},
 	{"--threads", .value = "N", .number = &storm.threads, .least = 1, .most = 64,
-	 .help = "threads that make mapping records (1)"},
+	 .help = "threads that make mapping records (default: 1)"},
 	{"--forks", .value = "N", .number = &storm.forks, .most = 100000,
-	 .help = "processes a second that end at once (0)"},
+	 .help = "processes a second that end at once (default: 0)"},
 	{0}};
 
 static const struct jp_workload storm_workload = {
 	.name = "storm",
-	.help = "code beside a storm of forks and of mapping records; these are not in the truth",
+	.help = "code beside many forks and mappings, which the truth does not contain",
 	.options = options,
 	.run = run,
 };

@@ -16,7 +16,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_workload syscalls = {
 	.name = "syscalls",
-	.help = "system calls under emitted code: samples in the kernel",
+	.help = "emitted code that makes system calls: samples in the kernel",
 	.run = run,
 };
 JP_REGISTER(workload, syscalls);

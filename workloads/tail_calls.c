@@ -17,7 +17,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_workload tail_calls = {
 	.name = "tail_calls",
-	.help = "functions that jump to the next one and leave the stack",
+	.help = "functions that end with a jump to the next function (tail calls)",
 	.run = run,
 };
 JP_REGISTER(workload, tail_calls);

@@ -112,14 +112,14 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--threads", .value = "N", .number = &churn.threads, .least = 1, .most = MOST,
-	 .help = "threads at a time, at most 64 (4)"},
+	 .help = "threads at a time, at most 64 (default: 4)"},
 	{"--runs", .value = "N", .number = &churn.runs, .least = 1,
-	 .help = "runs of a path by each thread (20)"},
+	 .help = "runs of a path by each thread (default: 20)"},
 	{0}};
 
 static const struct jp_workload thread_churn = {
 	.name = "thread_churn",
-	.help = "without main thread; other threads map code, run it, unmap it",
+	.help = "the main thread exits; other threads map code, run it, unmap it",
 	.options = options,
 	.run = run,
 };

@@ -201,7 +201,8 @@ int jp_delegate_root(const struct jp_delegate *delegate, const char *pid, struct
 		if (size > 0 && length > 0 && (size != length || memcmp(own, other, (size_t)size)))
 			fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
-	return fd < 0 ? jp_fail(err, ENOENT, "%s: no process with other mounts", pid) : fd;
+	return fd < 0 ? jp_fail(err, ENOENT, "process %s: is not in another mount namespace", pid)
+		      : fd;
 }
 
 /* Opens a file of a harmless kind for an input that belongs to root: a capture made by root names

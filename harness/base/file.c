@@ -52,7 +52,7 @@ char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, stru
 
 	do {
 		if (!jp_array_reserve(&text, &capacity, used + STEP))
-			return fail_reading(err, ENOMEM, name, "no memory");
+			return fail_reading(err, ENOMEM, name, "out of memory");
 		got = read_uninterrupted(fd, text + used, capacity - used);
 		if (got < 0)
 			return fail_reading(err, errno, name, strerror(errno));
@@ -94,7 +94,7 @@ char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct 
 		return fail_too_large(err, path, limit);
 	text = malloc(have + 1);
 	if (!text)
-		return fail_reading(err, ENOMEM, path, "no memory");
+		return fail_reading(err, ENOMEM, path, "out of memory");
 	ret = jp_file_read_at(fd, path, text, have, 0, err);
 	if (ret) {
 		errno = -ret;

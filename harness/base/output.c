@@ -26,7 +26,7 @@ static struct jp_output *allocate(const char *path, struct jp_error *err)
 	if (output && (output->path = strdup(path)))
 		return output;
 	free(output);
-	jp_fail(err, ENOMEM, "%s: no memory to write it", path);
+	jp_fail(err, ENOMEM, "%s: out of memory while writing it", path);
 	return NULL;
 }
 

@@ -35,7 +35,7 @@ int jp_output_folder_begin(const char *path, struct jp_error *err)
 	int ret;
 
 	if (!above)
-		return jp_fail(err, ENOMEM, "%s: no memory", path);
+		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	for (size_t length = strlen(above); length > 1 && above[length - 1] == '/';)
 		above[--length] = '\0';
 	slash = strrchr(above, '/');

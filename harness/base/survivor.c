@@ -122,7 +122,7 @@ pid_t jp_survivor_fork(int *channel, struct jp_error *err)
 	/* Children that this process starts later would survive it, so signals must not end it
 	 * before it cleans up. */
 	if (jp_interrupt_watch())
-		return jp_fail(err, errno, "signals: %s", strerror(errno));
+		return jp_fail(err, errno, "cannot watch signals: %s", strerror(errno));
 	return 0;
 }
 

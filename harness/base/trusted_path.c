@@ -101,7 +101,7 @@ static int check_path(const char *path, mode_t type, char *to, size_t size, stru
 		return ret;
 	real = strdup(to);
 	if (!real)
-		return jp_fail(err, ENOMEM, "%s: no memory", path);
+		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	for (;; type = S_IFDIR) {
 		const char *at = *real ? real : "/", *why;
 

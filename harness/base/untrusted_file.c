@@ -299,7 +299,7 @@ int jp_untrusted_list(const char *path, struct jp_folder_names *names,
 			continue;
 		name = jp_array_push(&names->names, &names->count, &names->capacity);
 		if (!name || !(*name = strdup(entry->d_name)))
-			return jp_fail(err, ENOMEM, "%s: no memory", path);
+			return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	}
 	if (names->count)
 		qsort(names->names, names->count, sizeof(*names->names), compare_by_name);

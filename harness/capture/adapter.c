@@ -202,7 +202,7 @@ static int fail_ended(const struct jp_adapter *adapter, struct jp_error *came)
 	jp_wait_readable(adapter->pidfd, jp_clock_now() + JP_NS_PER_S);
 	switch (read_exit(adapter, &status)) {
 	case 0:
-		return jp_fail(came, EPIPE, "closed its standard output and lived on");
+		return jp_fail(came, EPIPE, "closed its standard output and did not exit");
 	case CLD_EXITED:
 		return jp_fail(came, EPIPE, "ended with status %d", status);
 	default:
@@ -224,15 +224,16 @@ int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_
 	int ret = jp_lines_next(&adapter->lines, adapter->out, deadline, text, size);
 
 	if (ret == -EPROTO)
-		return jp_fail(came, EPROTO, "said %zu bytes without a newline",
+		return jp_fail(came, EPROTO, "wrote %zu bytes without a newline",
 			       adapter->lines.filled);
 	if (ret == -EBADMSG)
-		return jp_fail(came, EPROTO, "said '%.300s' and a NUL byte", text);
+		return jp_fail(came, EPROTO, "wrote '%.300s' and a NUL byte", text);
 	if (ret == -ETIMEDOUT)
-		return jp_fail(came, ETIMEDOUT, "said nothing in time");
+		return jp_fail(came, ETIMEDOUT, "did not answer in time");
 	if (ret == -EPIPE)
 		return fail_ended(adapter, came);
-	return ret ? jp_fail(came, -ret, "cannot be heard: %s", strerror(-ret)) : 0;
+	return ret ? jp_fail(came, -ret, "its standard output cannot be read: %s", strerror(-ret))
+		   : 0;
 }
 
 int jp_adapter_send(struct jp_adapter *adapter, const char *word)
@@ -251,8 +252,8 @@ int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct 
 	if (ret == -EPIPE && jp_adapter_exited(adapter))
 		return 0;
 	if (ret == -ETIMEDOUT)
-		return jp_fail(came, ETIMEDOUT, "lived on");
-	return ret ?: jp_fail(came, EPROTO, "said '%.300s'", line);
+		return jp_fail(came, ETIMEDOUT, "did not exit");
+	return ret ?: jp_fail(came, EPROTO, "wrote '%.300s'", line);
 }
 
 static void append_log(const struct jp_adapter *adapter, struct jp_error *err)

@@ -97,10 +97,11 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	for (int i = 1; i < argc; i++) {
 		snapshot_first = strcmp(argv[i], "--order=snapshot-first") == 0;
 		if (!snapshot_first && strcmp(argv[i], "--order=enable-first") != 0)
-			return jp_fail(err, EINVAL,
-				       "attach: unknown option '%s' (--order=enable-first or "
-				       "--order=snapshot-first was expected)",
-				       argv[i]);
+			return jp_fail(
+				err, EINVAL,
+				"attach: unknown option '%s'; expected --order=enable-first or "
+				"--order=snapshot-first",
+				argv[i]);
 	}
 	return jp_recorder_begin(session, false, err)
 		       ?: jp_attach(session, snapshot_first, true, err);

@@ -36,7 +36,7 @@ struct jp_backfill *jp_backfill_new(struct jp_error *err)
 	if (backfill && backfill->known)
 		return backfill;
 	free(backfill);
-	jp_fail(err, ENOMEM, "no memory for the recorded mappings");
+	jp_fail(err, ENOMEM, "out of memory for the recorded mappings");
 	return NULL;
 }
 

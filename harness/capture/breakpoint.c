@@ -91,7 +91,7 @@ static int list_instructions(struct job *job, struct jp_error *err)
 			ret = add_function(job, truth->paths[i].functions[j]);
 	jp_truth_free(truth);
 	if (ret)
-		return jp_fail(err, -ret, "no memory for the instructions");
+		return jp_fail(err, -ret, "out of memory for the instructions");
 	qsort(job->addrs + job->tried, job->nr_addrs - job->tried, sizeof(*job->addrs),
 	      compare_addresses);
 	return job->nr_addrs ? 0
@@ -104,7 +104,7 @@ static int list_threads(struct job *job, struct jp_error *err)
 
 	job->tids = calloc(opened->count ? opened->count : 1, sizeof(*job->tids));
 	if (!job->tids)
-		return jp_fail(err, ENOMEM, "no memory for the threads");
+		return jp_fail(err, ENOMEM, "out of memory for the threads");
 	for (size_t i = 0; i < opened->count; i++)
 		if (opened->list[i].stream == JP_SIDEBAND &&
 		    opened->list[i].cpu == job->session->cpus[0])
@@ -122,7 +122,7 @@ static int arm_event(struct job *job, const struct jp_opened *event, struct jp_e
 	memory = jp_map_at(&job->hits, event->id, sizeof(uint64_t)) != NULL;
 	pthread_mutex_unlock(&session->lock);
 	if (!memory)
-		return jp_fail(err, ENOMEM, "no memory for a breakpoint");
+		return jp_fail(err, ENOMEM, "out of memory for a breakpoint");
 	if (ioctl(event->fd, PERF_EVENT_IOC_REFRESH, HITS))
 		return jp_fail(err, errno, "a breakpoint cannot be armed: %s", strerror(errno));
 	return 0;
@@ -244,7 +244,7 @@ static int parse_options(struct job *job, int argc, char **argv, struct jp_error
 		if (strncmp(argv[i], "--limit=", 8) != 0 ||
 		    !jp_number(argv[i] + 8, 1, 60000, &limit))
 			return jp_fail(err, EINVAL,
-				       "breakpoint: '%s': --limit=MS, 1 to 60000, was expected",
+				       "breakpoint: '%s': expected --limit=MS with 1 to 60000 ms",
 				       argv[i]);
 	job->limit = limit * JP_NS_PER_MS;
 	if (job->session->options.system_wide)
@@ -277,7 +277,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	int ret;
 
 	if (!job)
-		return jp_fail(err, ENOMEM, "no memory for the breakpoints");
+		return jp_fail(err, ENOMEM, "out of memory for the breakpoints");
 	session->state = job;
 	session->by_complete = true;
 	job->session = session;

@@ -68,7 +68,7 @@ static int measure_cpu(struct measurement *m, int cpu)
 	int fd, ret = 0;
 
 	if (!set)
-		return fail_measurement(m, ENOMEM, "no memory");
+		return fail_measurement(m, ENOMEM, "out of memory");
 	CPU_ZERO_S(CPU_ALLOC_SIZE((size_t)cpu + 1), set);
 	CPU_SET_S((size_t)cpu, CPU_ALLOC_SIZE((size_t)cpu + 1), set);
 	ret = sched_setaffinity(0, CPU_ALLOC_SIZE((size_t)cpu + 1), set);

@@ -44,7 +44,7 @@ int jp_cpus_online(int **cpus, struct jp_error *err)
 	int count = 0;
 
 	if (!list)
-		return jp_fail(err, ENOMEM, "no memory for %zu CPU numbers", capacity);
+		return jp_fail(err, ENOMEM, "out of memory for %zu CPU numbers", capacity);
 	if (jp_file_text(path, text, sizeof(text)) >= 0) {
 		count = parse_cpus(text, list, capacity);
 	} else {
@@ -54,7 +54,7 @@ int jp_cpus_online(int **cpus, struct jp_error *err)
 			list[count] = count;
 	}
 	if (count <= 0)
-		return jp_fail(err, EINVAL, "%s: a list of CPUs was expected", path);
+		return jp_fail(err, EINVAL, "%s: expected a list of CPUs", path);
 	*cpus = jp_steal(&list);
 	return count;
 }

@@ -48,7 +48,7 @@ static int write_ids(struct jp_session *session, size_t from, struct jp_error *e
 		opened->some_id[event->stream] = event->id;
 	}
 	pthread_mutex_unlock(&session->lock);
-	return ret ? jp_fail(err, -ret, "no memory for the ids of events") : 0;
+	return ret ? jp_fail(err, -ret, "out of memory for the ids of events") : 0;
 }
 
 /* Returns a text with the remedy if the result @fd of perf_event_open() is an error with a known
@@ -89,7 +89,7 @@ static int open_event(struct jp_session *session, struct perf_event_attr *attr,
 	} else {
 		ret = remember_event(session, &event);
 		if (ret)
-			jp_fail(err, -ret, "no memory for the events");
+			jp_fail(err, -ret, "out of memory for the events");
 	}
 	if (ret)
 		close(event.fd);
@@ -165,7 +165,7 @@ int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_
 		if (!ret)
 			ret = note_owner(session, stream, event);
 		if (ret)
-			return jp_fail(err, -ret, "no memory for thread %d", event->tid);
+			return jp_fail(err, -ret, "out of memory for thread %d", event->tid);
 	}
 	return 0;
 }

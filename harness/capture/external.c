@@ -107,7 +107,7 @@ static void handle_line(struct jp_external *external, const char *line)
 			jp_fail(&external->err, EIO, "%s", line + 6);
 			return;
 		}
-		jp_fail(&came, EPROTO, "said '%.300s'", line);
+		jp_fail(&came, EPROTO, "wrote '%.300s'", line);
 		refuse_line(external, came.text);
 	}
 }
@@ -165,7 +165,7 @@ enum { ANSWER_S = 60, END_S = 10, LAST_WORD_S = 1 }; /* time limits */
 
 static int wait_for_answer(struct jp_external *external, struct jp_error *err)
 {
-	return wait_for_adapter(external, false, ANSWER_S, "said nothing in time", err);
+	return wait_for_adapter(external, false, ANSWER_S, "did not answer in time", err);
 }
 
 /* Sends an order to the adapter and waits for its answer. */
@@ -238,7 +238,7 @@ static int start_adapter(struct jp_external *external, char **argv, char *enviro
 		jp_arguments_add(&arguments, "--pid=%d", target->pid);
 	}
 	if (arguments.failed)
-		return jp_fail(err, ENOMEM, "no memory for arguments");
+		return jp_fail(err, ENOMEM, "out of memory for arguments");
 	return jp_adapter_start(&external->adapter, argv[0], arguments.list, words,
 				launches ? target->inherit_fds : NULL, err);
 }
@@ -249,10 +249,11 @@ static int check_request(const struct jp_session *session, int argc, char **argv
 	if (argc < 2)
 		return jp_fail(err, EINVAL, "%s: expected the profiler's name", argv[0]);
 	if (session->options.system_wide || session->options.all_maps)
-		return jp_fail(err, EINVAL, "%s: --system-wide and --all-maps are not for it",
+		return jp_fail(err, EINVAL,
+			       "%s: this profiler cannot take --system-wide or --all-maps",
 			       argv[0]);
 	if (!session->dir)
-		return jp_fail(err, EINVAL, "%s: only for cases: it writes a run directory",
+		return jp_fail(err, EINVAL, "%s: works only in cases, which have a run directory",
 			       argv[0]);
 	return 0;
 }
@@ -269,7 +270,7 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 		return -EINVAL;
 	external = session->external = calloc(1, sizeof(*external));
 	if (!external)
-		return jp_fail(err, ENOMEM, "no memory for a profiler");
+		return jp_fail(err, ENOMEM, "out of memory for a profiler");
 	external->session = session;
 	external->order = &orders[BEGIN];
 	external->adapter = (struct jp_adapter){.pidfd = -1, .in = -1, .out = -1, .words_fd = -1};
@@ -314,7 +315,7 @@ int jp_external_finish(struct jp_session *session, struct jp_error *err)
 		return ret;
 	close(external->adapter.in);
 	external->adapter.in = -1;
-	return wait_for_adapter(external, true, END_S, "lived on", err);
+	return wait_for_adapter(external, true, END_S, "did not exit", err);
 }
 
 /* Writes the CPU time of the adapter and the profiler to @dir/cost, for `jitproof score`. */

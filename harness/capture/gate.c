@@ -65,7 +65,7 @@ struct jp_gate *jp_gate_new(struct jp_session *session, const struct jp_gate_pol
 	char path[4096];
 
 	if (!gate) {
-		jp_fail(err, ENOMEM, "no memory for the gate");
+		jp_fail(err, ENOMEM, "out of memory for the gate");
 		return NULL;
 	}
 	*gate = (struct jp_gate){
@@ -284,7 +284,7 @@ static int handle_request(struct jp_gate *gate, struct jp_error *err)
 		return open_gate(gate, err);
 	if (strcmp(line, "stop") == 0)
 		return stop_gate(gate, err);
-	send_answer(gate, "failed announce PID, start or stop was expected");
+	send_answer(gate, "failed expected announce PID, start or stop");
 	return 0;
 }
 

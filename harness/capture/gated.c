@@ -121,10 +121,11 @@ static int make_gate(struct jp_session *session, const struct jp_gate_policy *po
 	struct gated_state *gated;
 
 	if (session->options.system_wide || !session->dir)
-		return jp_fail(err, EINVAL, "gated: watches what it starts, for a run directory");
+		return jp_fail(err, EINVAL,
+			       "gated: works only in cases, which have a run directory");
 	gated = session->state = calloc(1, sizeof(*gated));
 	if (!gated)
-		return jp_fail(err, ENOMEM, "no memory for the gate");
+		return jp_fail(err, ENOMEM, "out of memory for the gate");
 	/* A gated workload reports "ready" only after its last interval, so when the runner begins
 	 * to wait for samples, the capture is complete. */
 	session->complete = true;

@@ -109,7 +109,7 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 	int ret;
 
 	if (!session) {
-		jp_fail(err, ENOMEM, "no memory for a session");
+		jp_fail(err, ENOMEM, "out of memory for a session");
 		return NULL;
 	}
 	session->capture = capture;
@@ -121,7 +121,7 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 	init_locks(session);
 	raise_file_limit(session);
 	if (name_files(session, dir, output))
-		ret = jp_fail(err, ENOMEM, "no memory for a session");
+		ret = jp_fail(err, ENOMEM, "out of memory for a session");
 	else
 		ret = begin_capture(session, argc, argv, err);
 	if (!ret)

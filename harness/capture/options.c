@@ -93,15 +93,16 @@ const struct jp_option *jp_capture_rows(void *context)
 	static struct jp_option rows[14];
 	const struct jp_option filled[] = {
 		{"--system-wide", "-a", .set = &options->system_wide,
-		 .help = "watch everything; with a command, while it runs"},
+		 .help = "watch all processes; with COMMAND, only while it runs"},
 		{"--freq", "-F", "HZ", .number = &options->frequency, .least = 1, .most = 1000000,
-		 .help = "samples per second and thread (997)"},
+		 .help = "samples per second and thread (default: 997)"},
 		{"--stack", NULL, "N", .take = parse_stack, .context = options,
-		 .help = "bytes of user stack with each sample (0)"},
-		{"--no-chain", .clear = &options->chain, .help = "no callchains from the kernel"},
+		 .help = "bytes of user stack with each sample (default: 0)"},
+		{"--no-chain", .clear = &options->chain, .help = "do not record callchains"},
 		{"--callchain", .set = &options->deferred, .words = callchains,
-		 .help = "when to walk the user part of callchains: sample (default) at once, "
-			 "deferred as the thread returns to user space, from Linux 6.19 on"},
+		 .help = "when the kernel walks the user part of callchains: sample (default): at "
+			 "once; deferred: when the thread returns to user space (since Linux "
+			 "6.19)"},
 		{"--synth", NULL, "WHAT", .take = parse_synth, .context = options,
 		 .help = "which mappings older than the capture to record: none, paths, exec "
 			 "(default), all"},
@@ -113,9 +114,9 @@ const struct jp_option *jp_capture_rows(void *context)
 		{"--all-maps", .set = &options->all_maps,
 		 .help = "record mappings of data, too, as --stack does"},
 		{"--ring", NULL, "BYTES", .wide = &options->ring, .most = 1 << 30,
-		 .help = "size of a CPU's ring of samples"},
+		 .help = "size of each CPU's ring buffer of samples"},
 		{"--sideband-ring", NULL, "BYTES", .wide = &options->sideband_ring, .most = 1 << 30,
-		 .help = "size of a CPU's ring of mappings, processes and names"},
+		 .help = "size of each CPU's ring buffer of mappings, processes and names"},
 		{"--elf", .set = &options->late_elf, .words = late},
 		{0}};
 

@@ -37,7 +37,7 @@ static int ask_version(const char *name, char **args, char *text, size_t size, s
 						err);
 	} else {
 		if (!ret)
-			jp_fail(&came, EPROTO, "said '%.300s'", line);
+			jp_fail(&came, EPROTO, "wrote '%.300s'", line);
 		ret = jp_adapter_broken(&adapter, came.text, "when asked for its version",
 					"'version ...' or 'skip WHY'", err);
 	}
@@ -84,7 +84,7 @@ int jp_profiler_supports(const char *name, const char *verb, char **words, struc
 	jp_arguments_add(&arguments, "--for=%s", verb);
 	jp_profiler_add_words(&arguments, words);
 	if (arguments.failed)
-		return jp_fail(err, ENOMEM, "no memory for arguments");
+		return jp_fail(err, ENOMEM, "out of memory for arguments");
 	return ask_version(name, arguments.list, version, sizeof(version), err);
 }
 
@@ -187,7 +187,7 @@ static int await_done(struct jp_adapter *adapter, const char *verb, const char *
 		return ret;
 	}
 	if (!ret)
-		ret = jp_fail(&came, EPROTO, "said '%.300s'", line);
+		ret = jp_fail(&came, EPROTO, "wrote '%.300s'", line);
 	snprintf(when, sizeof(when), "when asked to %s", verb);
 	jp_adapter_broken(adapter, came.text, when, "'done'", err);
 	return ret;
@@ -205,7 +205,7 @@ static int run_verb(const char *name, const char *verb, struct jp_arguments *arg
 	if (ret)
 		return ret;
 	if (arguments->failed)
-		return jp_fail(err, ENOMEM, "no memory for arguments");
+		return jp_fail(err, ENOMEM, "out of memory for arguments");
 	ret = jp_adapter_start(&adapter, name, arguments->list, path, NULL, err);
 	if (ret)
 		return ret;

@@ -61,7 +61,7 @@ int jp_recorder_open(struct jp_session *session, struct jp_error *err)
 		return jp_fail(err, ESRCH, "no process %d", pid);
 	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)
-		return jp_fail(err, ENOMEM, "no memory for a recorder");
+		return jp_fail(err, ENOMEM, "out of memory for a recorder");
 	recorder->drain =
 		(struct jp_drain){.wake = -1, .epoll = -1, .target_fd = -1, .hold_rounds = true};
 	session->recorder = recorder;

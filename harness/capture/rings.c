@@ -113,7 +113,7 @@ static int open_owners(struct jp_session *session, struct jp_error *err)
 
 	recorder->rings = calloc(count, sizeof(*recorder->rings));
 	if (!recorder->rings)
-		return jp_fail(err, ENOMEM, "no memory for %u rings", count);
+		return jp_fail(err, ENOMEM, "out of memory for %u rings", count);
 	for (unsigned int i = 0; i < count; i++)
 		recorder->rings[i] = (struct jp_ring){
 			.fd = -1,

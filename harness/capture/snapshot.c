@@ -72,7 +72,7 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 			       errno == ENOENT ? " (the process ended just now)" : "");
 	do {
 		if (!jp_array_reserve(&reading->bytes, &reading->capacity, reading->size + CHUNK))
-			return jp_fail(err, ENOMEM, "%s: no memory", path);
+			return jp_fail(err, ENOMEM, "%s: out of memory", path);
 		size = read(fd, reading->bytes + reading->size, CHUNK);
 		if (size < 0 && errno != EINTR && errno != ESRCH)
 			return jp_fail(err, errno, "%s: %s", path, strerror(errno));
@@ -145,7 +145,7 @@ int jp_reading_apply(struct jp_session *session, pid_t pid, const struct jp_read
 	pthread_mutex_lock(&session->lock);
 	ret = visit(session, context, pid, maps, count, reading->date);
 	pthread_mutex_unlock(&session->lock);
-	return ret ? jp_fail(err, -ret, "no memory for the recorded mappings") : 0;
+	return ret ? jp_fail(err, -ret, "out of memory for the recorded mappings") : 0;
 }
 
 static int request_copies_of_all(struct jp_session *session, void *context, pid_t pid,
@@ -319,7 +319,7 @@ int jp_snapshot_take(struct jp_session *session, struct jp_error *err)
 		write_threads(session, pids.tids[i], &ignored);
 		/* Skip a process that has ended or is unreadable. */
 		if (snapshot_process(session, pids.tids[i], &within_done, &ignored) == -ENOMEM)
-			ret = jp_fail(err, ENOMEM, "no memory for the snapshot");
+			ret = jp_fail(err, ENOMEM, "out of memory for the snapshot");
 	}
 	return ret;
 }

@@ -70,7 +70,7 @@ static int fork_command(struct jp_session *session, char *added, struct jp_error
 	pid_t pid;
 
 	if (!environment)
-		return jp_fail(err, ENOMEM, "no memory for the environment");
+		return jp_fail(err, ENOMEM, "out of memory for the environment");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return jp_fail(err, errno, "socketpair: %s", strerror(errno));
 	pid = fork();

@@ -290,7 +290,7 @@ static int create_file(struct jp_witness *witness, const char *dir, struct jp_er
 		return -ENAMETOOLONG;
 	if (asprintf(&witness->truth_path, "%s/truth", dir) < 0) {
 		witness->truth_path = NULL;
-		return jp_fail(err, ENOMEM, "no memory for the witness");
+		return jp_fail(err, ENOMEM, "out of memory for the witness");
 	}
 	witness->writer = jp_perfdata_create(path, &event, 1, err);
 	return witness->writer ? 0 : -EIO;
@@ -332,7 +332,7 @@ struct jp_witness *jp_witness_open(const struct jp_capture_options *options, con
 	struct jp_witness *witness = calloc(1, sizeof(*witness));
 
 	if (!witness) {
-		jp_fail(err, ENOMEM, "no memory for the witness");
+		jp_fail(err, ENOMEM, "out of memory for the witness");
 		return NULL;
 	}
 	witness->wake = witness->truth = witness->hold[0] = witness->hold[1] = -1;

@@ -59,5 +59,5 @@ int jp_make_removable_folder(struct jp_run_dir *dir, const char *path, struct jp
 	if (jp_message_send(channel, dir, sizeof(*dir), -1))
 		return 0;
 	jp_run_dir_remove(dir->path);
-	return jp_fail(err, EPIPE, "the process that removes temporary folders has ended");
+	return jp_fail(err, EPIPE, "the process that removes temporary folders was killed");
 }

@@ -180,13 +180,12 @@ static int adapter(int argc, char **argv)
 	unsigned int task;
 	const struct jp_option options[] = {
 		{"check", .number = &task, .words = tasks,
-		 .help = "the only task: attach to a workload, launch one, check the answers and "
-			 "files"},
+		 .help = "the only task: let the adapter attach to a workload and launch one, and "
+			 "check its answers and files"},
 		{"NAME", .text = &name, .needed = true, .print_values = jp_print_adapters,
-		 .help = "the adapter NAME.py, in $JITPROOF_PROFILERS or of those that jitproof "
-			 "has"},
+		 .help = "the adapter NAME.py, in $JITPROOF_PROFILERS or among those of jitproof"},
 		{"WORKLOAD", .text = &workload, .print_values = jp_print_workloads,
-		 .help = "which one (anon_exec)"},
+		 .help = "the workload to watch (default: anon_exec)"},
 		{0}};
 	int status;
 

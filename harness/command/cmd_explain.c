@@ -47,7 +47,7 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 	const struct jp_option options[] = {
 		{"FILE", .text = &gathering->capture, .needed = true, .modes = FILE_ALONE | TRUTH,
 		 .help = "a perf.data file or folder; -: standard input"},
-		{"--json", .set = &request->truth.json, .help = "print one object"},
+		{"--json", .set = &request->truth.json, .help = "print one JSON object"},
 		{"--fail-if", .value = "ID>X[%]", .take = parse_limit, .context = &request->limit,
 		 .modes = FILE_ALONE,
 		 .help = "exit with 1 only if cause ID costs more than X samples, or more than X "
@@ -57,18 +57,17 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 		{"--root", .value = "DIR", .text = &request->explain.root, .modes = FILE_ALONE,
 		 .help = "look for all files below DIR, a copied root"},
 		{"--partial", .set = &request->explain.partial, .modes = FILE_ALONE,
-		 .help = "of a truncated file: explain the complete part"},
+		 .help = "accept a truncated file, and explain its complete part"},
 		{"--verbose", "-v", .set = &request->verbose, .modes = FILE_ALONE,
-		 .help = "on a terminal, show all places, evidence and notes, as in a file"},
+		 .help = "show all places, evidence and notes on a terminal, too, as in a file"},
 		{.more = jp_truth_rows, .context = &request->truth},
 		{"--causes", .set = &request->causes, .modes = LIST,
-		 .help = "list all causes, and the words of validators for them"},
+		 .help = "list all causes, with the validators' words for them"},
 		{.help = "Exit status: 0 healthy; 1 explain found causes, or stack dumps of "
-			 "another "
-			 "machine, which it does not unwind; 99 it cannot read the whole FILE. "
-			 "With "
-			 "--truth: 0 it finds the causes that the validators find, which know the "
-			 "truth; 1 a cause is wrong or missed; 99 it cannot tell."},
+			 "another machine, which it does not unwind; 99 it cannot read the whole "
+			 "FILE. With --truth: 0 explain finds the same causes as the validators, "
+			 "which know the truth; 1 a cause is wrong or missed; 99 nothing can be "
+			 "compared."},
 		{0}};
 
 	request->truth.modes = TRUTH;

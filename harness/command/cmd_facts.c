@@ -101,9 +101,9 @@ static int facts(int argc, char **argv)
 	unsigned int limit = LIMIT_MS;
 	const struct jp_option options[] = {
 		{"GLOB", .rest = &words, .print_values = jp_print_facts, .help = JP_GLOB_HELP},
-		{"--json", .set = &as_json, .help = "print an object a line"},
+		{"--json", .set = &as_json, .help = "print one JSON object a line"},
 		{"--limit", .value = "MS", .number = &limit, .least = 1, .most = 600000,
-		 .help = "time limit of a probe (20000)"},
+		 .help = "time limit of a probe (default: 20000)"},
 		{0}};
 	int status;
 
@@ -124,7 +124,7 @@ static int facts(int argc, char **argv)
 static const struct jp_command facts_command = {
 	.name = "facts",
 	.synopsis = "facts [OPTION...] [GLOB...]",
-	.help = "show what this kernel does, by one small probe a fact",
+	.help = "show facts about this kernel, each found by a small probe",
 	.run = facts,
 };
 JP_REGISTER(command, facts_command);

@@ -22,21 +22,22 @@ static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *st
 {
 	const struct jp_option options[] = {
 		{"--minutes", NULL, "N", .take = pass_option_on, .context = arguments,
-		 .help = "start no crossing after this time (10)"},
+		 .help = "start no crossing after N minutes (default: 10)"},
 		{"--crossings", NULL, "N", .take = pass_option_on, .context = arguments,
-		 .help = "end after so many crossings"},
+		 .help = "end after N crossings"},
 		{"--seed", NULL, "N", .take = pass_option_on, .context = arguments,
-		 .help = "chooses the crossings and varies loop lengths (default: that of DIR, "
-			 "else a random one, which hunt prints)"},
+		 .help = "number that chooses the crossings and varies loop lengths (default: that "
+			 "of DIR, else a random one, which hunt prints)"},
 		{"-o", NULL, "DIR", .take = pass_option_on, .context = arguments,
-		 .help = "stores the progress, and continues from there (build/hunt)"},
+		 .help = "folder that stores the progress, and from which hunt continues (default: "
+			 "build/hunt)"},
 		{"--jobs", "-j", "N", .take = pass_option_on, .context = arguments,
-		 .help = "run N crossings at once (default: a CPU each)"},
+		 .help = "run N crossings at once (default: one for each CPU)"},
 		{"--perf", NULL, "WANTED", .take = pass_option_on, .context = arguments,
-		 .help = "also cross with this perf, repeatable: a Debian suite, a version or "
-			 "installed (default: our own capture and inject alone)"},
+		 .help = "also use this perf, repeatable: a Debian suite, a version, or installed "
+			 "(default: only the capture and inject of jitproof)"},
 		{"--perf-dir", NULL, "DIR", .take = pass_option_on, .context = arguments,
-		 .help = "the folder of the suites' perfs (build/perf)"},
+		 .help = "folder of the perfs of Debian suites (default: build/perf)"},
 		{0}};
 
 	return jp_command_line(options, argc, argv, status);
@@ -75,7 +76,7 @@ static int hunt(int argc, char **argv)
 	if (!program[0])
 		return jp_command_fail("hunt", &err);
 	if (arguments.failed)
-		return jp_command_fail("hunt", &(struct jp_error){"no memory"});
+		return jp_command_fail("hunt", &(struct jp_error){"out of memory"});
 	execvp("python3", arguments.list);
 	jp_fail(&err, errno, "python3: %s", strerror(errno));
 	return jp_command_fail("hunt", &err);
@@ -84,7 +85,7 @@ static int hunt(int argc, char **argv)
 static const struct jp_command hunt_command = {
 	.name = "hunt",
 	.synopsis = "hunt [OPTION...]",
-	.help = "cross all values, and report failures that no case knows",
+	.help = "run random combinations, and report failures that no case knows",
 	.run = hunt,
 };
 JP_REGISTER(command, hunt_command);

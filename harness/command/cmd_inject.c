@@ -62,15 +62,15 @@ static int inject(int argc, char **argv)
 		{"-o", .value = "OUT", .text = &options.output, .needed = true,
 		 .help = "the perf.data to write; ELF files go into OUT.jit/"},
 		{"--anon", .value = "WHAT", .take = parse_anon, .context = &options.anon,
-		 .help = "anonymous mapping records that are later than code in them: cut "
-			 "(default): cut the living code out of them; strip: drop each that "
-			 "covers living code; keep: keep them, though they hide it"},
+		 .help = "what to do with anonymous mapping records that are later than code in "
+			 "them: cut (default): cut the existing code out of them; strip: drop each "
+			 "that covers existing code; keep: keep them, though they hide the code"},
 		{"--jitdump-dir", .value = "DIR", .text = &options.jitdumps,
-		 .help = "find the jit-PID.dump files in DIR, not where they were mapped"},
+		 .help = "look for the jit-PID.dump files in DIR, not where they were mapped"},
 		{"--root", .value = "DIR", .text = &options.root,
-		 .help = "find the jitdumps below DIR, a copied root"},
-		{.help = "Exit status: 0; 1 if every jitdump was refused; 99 if nothing was "
-			 "written."},
+		 .help = "look for the jitdumps below DIR, a copied root"},
+		{.help = "Exit status: 0; 1 inject refused every jitdump; 99 inject wrote "
+			 "nothing."},
 		{0}};
 	int status;
 

@@ -110,7 +110,7 @@ static int judge_dir(const char *dir, const char *expected, const char *results,
 		jp_command_fail("judge", &err);
 	} else if (!folders.count) {
 		jp_fail(&err, ENOENT,
-			"%s: no case is in it; expected a run directory or a case's folder", dir);
+			"%s: contains no case; expected a run directory or a case's folder", dir);
 		jp_command_fail("judge", &err);
 	} else if (jp_reading_begin("judge", dir, expected, NULL, &status))
 		goto out;
@@ -199,7 +199,7 @@ static int judge(int argc, char **argv)
 		 .help = "perf.data (-: standard input), or observations; or a run directory, or a "
 			 "case's folder in one"},
 		{"--json", .set = &file.json, .modes = FILE_ALONE | TRUTH,
-		 .help = "print the figures as one object"},
+		 .help = "print the figures as one JSON object"},
 		{.more = jp_judge_file_rows, .context = &file},
 		{.help = "Of a run directory or a case's folder:"},
 		{"--expected", .value = "DIR", .text = &expected, .modes = RUN,

@@ -149,17 +149,17 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 		 .help = "a jitdump (jit-PID.dump) or a perf map (perf-PID.map)"},
 		{"--pid", .brief = "-p", .value = "PID", .number = &linting->pid, .least = 1,
 		 .most = INT32_MAX, .modes = FILES,
-		 .help = "a running process: its mappings, and the files that it publishes"},
+		 .help = "check a running process: its mappings, and the files that it publishes"},
 		{"--strict", .set = &linting->strict, .modes = FILES,
 		 .help = "warnings count as errors"},
 		{"--allow", .value = "RULE", .print_values = jp_print_lint_rules,
 		 .take = parse_allow, .context = linting, .modes = FILES,
-		 .help = "skip RULE; may be given again"},
+		 .help = "skip RULE; repeatable"},
 		{"--all", .set = &all, .modes = FILES,
-		 .help = "print all findings of a rule, not five"},
-		{"--json", .set = &linting->json, .modes = FILES, .help = "print one object"},
+		 .help = "print all findings of each rule, not only five"},
+		{"--json", .set = &linting->json, .modes = FILES, .help = "print one JSON object"},
 		{"--rules", .set = &rules, .modes = RULES, .help = "list the rules"},
-		{.help = "Exit status: 0; 1 on errors; 99 lint cannot read a file."},
+		{.help = "Exit status: 0; 1 lint found errors; 99 lint cannot read a file."},
 		{0}};
 	int status;
 

@@ -43,9 +43,10 @@ static bool parse(struct record_request *request, int argc, char **argv, int *st
 		{"--pid", "-p", "PID", .number = &request->pid, .least = 1, .most = INT32_MAX,
 		 .modes = ATTACH, .help = "watch a running process, and what it starts"},
 		{"COMMAND", .rest = &request->command, .verbatim = true, .modes = LAUNCH,
-		 .help = "start this, and watch it"},
+		 .help = "start this command, and watch it"},
 		{"--order", .value = "ORDER", .text = &request->order, .modes = ATTACH,
-		 .help = "of an attach: enable-first (default), snapshot-first (loses records)"},
+		 .help = "whether an attach first enables its events or reads /proc: enable-first "
+			 "(default), snapshot-first (loses records)"},
 		{.more = jp_capture_rows, .context = &request->options},
 		{0}};
 
@@ -112,7 +113,7 @@ static struct jp_session *start_session(struct record_request *request, struct j
 	char name[64], order[64], *policy[] = {name, order, NULL};
 
 	if (!capture) {
-		jp_fail(err, EINVAL, "no capture is plain: the build is broken");
+		jp_fail(err, EINVAL, "no capture for record is built in: the build is broken");
 		return NULL;
 	}
 	snprintf(name, sizeof(name), "%s", capture->name);

@@ -22,7 +22,7 @@ struct report_request {
 
 static int fail_memory(struct report_request *request)
 {
-	return jp_fail(&request->err, ENOMEM, "%s: no memory", request->input);
+	return jp_fail(&request->err, ENOMEM, "%s: out of memory", request->input);
 }
 
 static int judge_folder(struct report_request *request, struct jp_page_data *page,
@@ -36,7 +36,7 @@ static int judge_folder(struct report_request *request, struct jp_page_data *pag
 	if (cas && request->expected)
 		cas = jp_cases_find(known, cas->name);
 	if (own && !cas) {
-		jp_fail(&request->err, ENOENT, "%s: its case is not known", dir);
+		jp_fail(&request->err, ENOENT, "%s: its case is unknown", dir);
 	} else if (own && !result) {
 		fail_memory(request);
 	} else if (cas) {

@@ -38,7 +38,7 @@ static bool parse(struct repro_request *request, int argc, char **argv, int *sta
 		{"CASE", .text = &request->name, .needed = true, .print_values = jp_print_cases,
 		 .help = "the name of one case"},
 		{"-o", .value = "FILE", .text = &request->output, .needed = true,
-		 .help = "the archive to write, a plain tar; it replaces an old one"},
+		 .help = "the archive to write, a plain tar; it replaces an existing file"},
 		{"--from", .value = "DIR", .text = &request->from,
 		 .help = "pack this run directory, or this folder of the case (default: run the "
 			 "case first)"},
@@ -92,10 +92,11 @@ static int open_folder(const char *from, const char *name, char *path, size_t si
 		fd = openat(inner, name + strlen(study) + 1,
 			    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || jp_path_build(path, size, NULL, "%s/%s", from, name))
-		return jp_fail(err, ENOENT,
-			       "%s: the case '%s' is not in it; expected a run directory, or the "
-			       "folder of the case, without links",
-			       from, name);
+		return jp_fail(
+			err, ENOENT,
+			"%s: does not contain the case '%s'; expected a run directory, or the "
+			"folder of the case, without links",
+			from, name);
 	return jp_steal_fd(&fd);
 }
 

@@ -44,26 +44,29 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		{"--html", .value = "FILE", .text = &request->html,
 		 .help = "write the page of report to the new file FILE"},
 		{"--set", .number = &set, .words = sets,
-		 .help = "the cases of the set check, or all (default: check without GLOB, full "
-			 "with GLOB)"},
+		 .help = "which cases GLOB selects from: check (a quick set) or full (all) "
+			 "(default: check without GLOB, full with GLOB)"},
 		{"--expected", .value = "DIR", .text = &request->expected,
 		 .help = "take the cases from the files in DIR, not from those built in"},
 		{"--jobs", "-j", "N", .number = &request->jobs, .least = 1, .most = 1024,
-		 .help = "run N cases at once (1); one after the other where they watch the whole "
-			 "machine, or where an ordinary user's rings would not hold more"},
+		 .help = "run up to N cases at once (default: 1); fewer if they watch the whole "
+			 "machine, or if an ordinary user may lock no more memory for rings"},
 		{"--program", .value = "NAME", .text = &request->program,
-		 .help = "let jitproof-NAME beside jitproof run the workloads: i386, musl"},
+		 .help = "run the workloads with jitproof-NAME, a program beside jitproof: i386, "
+			 "musl"},
 		{"--readers", .value = "LIST", .text = &request->readers,
-		 .help = "ask these for what they show of the samples: none, own (the profilers of "
-			 "the case; default), all, or a list such as perf,perf-7.3"},
+		 .help = "let these profilers read each file, and compare what they show: none, "
+			 "own (the profilers of the case; default), all, or a list such as "
+			 "perf,perf-7.3"},
 		{"--seed", .value = "N", .wide = &request->seed,
-		 .help = "varies loop lengths (default: a random one, which run prints)"},
+		 .help = "number that varies loop lengths (default: a random one, which run "
+			 "prints)"},
 		{"--keep", .set = &request->keep,
-		 .help = "keep the temporary run directory even when all passed"},
+		 .help = "keep the temporary run directory even if all cases passed"},
 		{"--verbose", "-v", .set = &verbose, .help = "show all cases, figures and tables"},
 		{"--no-judge", .set = &request->unjudged,
-		 .help = "record only, for judge DIR, here or elsewhere; exit with 0 when "
-			 "every case was tried"},
+		 .help = "record only; `judge DIR` can judge later, also on another machine; exit "
+			 "with 0 if every case was tried"},
 		{0}};
 
 	request->seed = jp_draw_seed();

@@ -38,39 +38,40 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 	const struct jp_option options[] = {
 		{"--profiler", .value = "NAME", .text = &request->profilers[0], .needed = true,
 		 .print_values = jp_print_score_profilers, .modes = ONE,
-		 .help = "an adapter, or jitproof: its own capture"},
+		 .help = "an adapter, or jitproof for its own capture"},
 		{"--compare", .value = "A B", .text = &request->profilers[0],
 		 .second = &request->profilers[1], .print_values = jp_print_score_profilers,
 		 .modes = TWO, .help = "score two profilers, and show where they differ"},
 		{"--list", .set = &request->lists, .modes = LIST,
 		 .help = "list the scenes, and run none"},
 		{"--again", .value = "DIR", .text = &request->kept, .modes = AGAIN,
-		 .help = "judge again what -o DIR kept, and run none"},
+		 .help = "judge the runs that -o DIR kept again, and run none"},
 		{"--launch", .set = &plan->launches,
 		 .help = "let the profiler start each workload"},
 		{"--attach", .set = &request->attaches,
-		 .help = "let it attach to each workload (default)"},
+		 .help = "let the profiler attach to each workload (default)"},
 		{"--publish", .value = "HOW", .text = &plan->publish,
 		 .print_values = jp_print_publishers,
-		 .help = "how the workloads publish names (map)"},
+		 .help = "how the workloads publish names (default: map)"},
 		{"--freq", "-F", "HZ", .number = &plan->frequency, .least = 1, .most = 100000,
-		 .help = "samples per second and thread (997)"},
+		 .help = "samples per second and thread (default: 997)"},
 		{"--stack", .value = "N", .number = &plan->stack, .least = 1, .most = 65528,
-		 .help = "ask for N bytes of stack, and judge what they unwind to"},
+		 .help = "record N bytes of stack, and judge the stacks unwound from them"},
 		{"--scenes", .value = "FILE", .text = &request->scenes,
 		 .help = "take the scenes from FILE, not those built in"},
 		{"--samples", .value = "N", .number = &plan->samples, .least = 1, .most = 1000000,
-		 .help = "samples wanted of each workload (200)"},
+		 .help = "samples to take of each workload (default: 200)"},
 		{"--seconds", .value = "N", .number = &plan->seconds, .least = 1, .most = 600,
-		 .help = "seconds spent on each workload at most (5)"},
+		 .help = "longest time for each workload, in seconds (default: 5)"},
 		{"--seed", .value = "N", .wide = &request->seed,
-		 .help = "varies loop lengths (default: a random one)"},
-		{"--json", .set = &request->json, .help = "print one object instead of the table"},
+		 .help = "number that varies loop lengths (default: a random one)"},
+		{"--json", .set = &request->json,
+		 .help = "print one JSON object instead of the table"},
 		{"-o", .value = "DIR", .text = &request->output,
 		 .help = "keep the runs in the new directory DIR"},
 		{"--no-judge", .set = &request->unjudged, .modes = ONE | TWO,
-		 .help = "record only, for --again DIR, here or elsewhere; exit with 0 when "
-			 "every scene was tried"},
+		 .help = "record only; --again DIR can judge later, also on another machine; exit "
+			 "with 0 if every scene was tried"},
 		{"SCENE", .rest = &request->wanted, .print_values = jp_print_scenes,
 		 .help = JP_GLOB_HELP " (default: all)"},
 		{0}};
@@ -88,7 +89,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 	}
 	if (request->kept && request->wanted.count) {
 		*status = jp_command_fail_usage("score",
-						"--again judges all that was kept: no SCENE");
+						"--again judges all kept runs: it takes no SCENE");
 		return false;
 	}
 	return true;
@@ -207,7 +208,7 @@ static int judge_again(const struct score_request *request)
 	struct jp_error err;
 
 	if (find_kept(request->kept, folders) || !folders[0].count) {
-		jp_fail(&err, ENOENT, "%s: no case is in it", request->kept);
+		jp_fail(&err, ENOENT, "%s: contains no case", request->kept);
 		jp_command_fail("score", &err);
 	} else if (!jp_reading_begin("score", request->kept, NULL, NULL, &status))
 		status = jp_reading_end("score", rejudge(request, folders));

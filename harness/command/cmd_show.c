@@ -32,7 +32,7 @@ static const char *find_case(const struct jp_case_folders *folders, const char *
 		if (!jp_globs_match(&globs, names.list[i]))
 			continue;
 		if (found) {
-			jp_fail(err, EINVAL, "'%s' means %s and others; expected one case", word,
+			jp_fail(err, EINVAL, "'%s' matches %s and others; expected one case", word,
 				found + strlen(dir) + strspn(found + strlen(dir), "/"));
 			return NULL;
 		}

@@ -31,12 +31,13 @@ static bool parse(struct trace_request *request, int argc, char **argv, int *sta
 		 .most = INT32_MAX, .modes = ATTACH,
 		 .help = "trace a running process, and what it starts"},
 		{"COMMAND", .rest = &request->command, .verbatim = true, .modes = LAUNCH,
-		 .help = "start this, and trace it"},
+		 .help = "start this command, and trace it"},
 		{.more = jp_trace_rows, .context = &request->program.options},
 		{"--truth", .value = "TRUTH", .text = &request->truth,
 		 .help = "compare with TRUTH, which a traced workload writes"},
-		{"--json", .set = &request->json, .help = "print one object"},
-		{.help = "Exit status: 0; 1 with --truth if a caller differs; 99 it cannot trace."},
+		{"--json", .set = &request->json, .help = "print one JSON object"},
+		{.help = "Exit status: 0; 1 with --truth if a caller differs; 99 trace cannot "
+			 "trace."},
 		{0}};
 
 	if (!jp_command_line(options, argc, argv, status))

@@ -203,16 +203,17 @@ static int trial(int argc, char **argv)
 	enum { LAUNCH = 1, ATTACH = 2 };
 	const struct jp_option options[] = {
 		{"COMMAND", .rest = &request.command, .verbatim = true, .modes = LAUNCH,
-		 .help = "run this three times: until SIGTERM, until SIGKILL, to its end; one word "
-			 "can be the name of a runtime (--list)"},
+		 .help = "run this command three times: until SIGTERM, until SIGKILL, and to its "
+			 "end; a single word can be the name of a runtime (--list)"},
 		{"--pid", "-p", "PID", .number = &request.pid, .least = 1, .most = INT32_MAX,
 		 .modes = ATTACH, .help = "trace a running process once"},
-		{"--once", .set = &request.once, .modes = LAUNCH, .help = "run it only to its end"},
+		{"--once", .set = &request.once, .modes = LAUNCH,
+		 .help = "run the command only once, to its end"},
 		{.more = jp_trace_rows, .context = &request.options},
 		{"--list", .set = &request.list, .help = "print the names of runtimes"},
-		{"--json", .set = &request.json, .help = "print one object"},
-		{.help = "Exit status: 0; 1 a cell is red; 4 the runtime is not here; 99 it cannot "
-			 "trace."},
+		{"--json", .set = &request.json, .help = "print one JSON object"},
+		{.help = "Exit status: 0 no fault; 1 a cell of the table counts faults; 4 the "
+			 "runtime is not installed; 99 trial cannot trace."},
 		{0}};
 	jp_cleanup_free char *script = NULL;
 	int status;

@@ -118,16 +118,18 @@ const struct jp_option *jp_workload_publish_rows(void *context)
 {
 	static const struct jp_option rows[] = {
 		{"--publish", .value = "HOW[:FAULT]", .text = &request.publish,
-		 .print_values = jp_print_publishers, .help = "how it publishes names (none)"},
+		 .print_values = jp_print_publishers,
+		 .help = "how the workload publishes function names (default: none)"},
 		{"--publish-dir", .value = "DIR", .text = &request.publish_dir,
-		 .help = "where to publish"},
+		 .help = "the folder in which it publishes"},
 		{"--publish-children", .value = "HOW", .text = &request.publish_children,
 		 .print_values = jp_print_publishers, .help = "the same for its child processes"},
 		{"--publish-with", .value = "A,B...", .text = &request.publish_with,
 		 .print_values = jp_publish_print_extras,
-		 .help = "what else, if the format can: debug (lines), debug-short (the same, each "
-			 "file's name once), unwinding (call frame information behind the code), "
-			 "unwinding-apart (in no memory)"},
+		 .help = "also publish, if the format can: debug (line numbers), debug-short (the "
+			 "same, with each file's name once), unwinding (call frame information "
+			 "behind the code), unwinding-apart (the same, outside of the mapped "
+			 "memory)"},
 		{0}};
 
 	return rows;
@@ -146,22 +148,23 @@ static bool parse(int argc, char **argv, int *status)
 		 .help = "the truth file to write, which must not exist (default: one in "
 			 "$TMPDIR, whose name it prints)"},
 		{"--seed", .value = "N", .wide = &request.setup.seed,
-		 .help = "varies the loop lengths (1)"},
+		 .help = "number that varies the loop lengths (default: 1)"},
 		{"--shorter", .value = "N", .wide = &request.setup.shorter, .least = 1,
-		 .most = 1000000, .help = "divides loop lengths by N, for single steps (1)"},
+		 .most = 1000000,
+		 .help = "divides loop lengths by N, for single steps (default: 1)"},
 		{"--ready-fd", .value = "N", .take = parse_descriptor,
 		 .context = &request.setup.ready_fd,
 		 .help = "the descriptor to write \"ready PID\", \"done STEP\" and \"failed STEP: "
-			 "why\" to (1)"},
+			 "why\" to (default: 1)"},
 		{"--control-fd", .value = "N", .take = parse_control,
 		 .context = &request.setup.control_fd,
 		 .help = "the descriptor to read \"step NAME [ARG]\" and \"stop\" from, whose end "
 			 "means stop; none: only "
-			 "SIGTERM and SIGINT stop the workload (0)"},
+			 "SIGTERM and SIGINT stop the workload (default: 0)"},
 		{"--hold-fd", .value = "N", .take = parse_descriptor,
 		 .context = &request.setup.hold_fd,
-		 .help = "a socket to send the pid to, before anything is run; the workload waits "
-			 "for an answer (none)"},
+		 .help = "a socket to which the workload sends its pid before it runs any code; it "
+			 "waits for an answer (default: none)"},
 		{.more = jp_workload_publish_rows},
 		/* Options that this program passes to itself when a workload makes an exec. */
 		{"--resumed", .wide = &resumed},

@@ -103,12 +103,12 @@ const struct jp_option *jp_judge_file_rows(void *context)
 			 "rootless, lost_records, lost_events, lost_samples, user_stacks, "
 			 "addresses, samples"},
 		{"--unwind", .set = &request->unwind, .modes = modes,
-		 .help = "unwind the stack dumps too"},
+		 .help = "unwind the stack dumps, too"},
 		{"--method", .value = "METHOD", .take = parse_method, .context = request,
 		 .modes = modes, .help = "unwind by dump (default), dump_fp or dump_cfi"},
 		{"--frame-pointers", .set = &request->frame_pointers, .modes = modes,
-		 .help = "unwind, and follow frame pointers where a file has no call frame "
-			 "information, as perf does: a guess"},
+		 .help = "unwind, and guess by frame pointers where a file has no call frame "
+			 "information, as perf does"},
 		{"--stacks", .value = "OUT", .text = &request->stacks, .modes = modes,
 		 .help = "unwind, and write each stack to OUT as a line of JSON"},
 		{"--elf", .value = "DIR", .text = &request->elf, .modes = modes,
@@ -117,7 +117,7 @@ const struct jp_option *jp_judge_file_rows(void *context)
 		{"--root", .value = "DIR", .text = &request->root, .modes = modes,
 		 .help = "look for all files below DIR, a copied root"},
 		{"--partial", .set = &request->partial, .modes = modes,
-		 .help = "of a truncated file: judge the complete part"},
+		 .help = "accept a truncated file, and judge its complete part"},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));
@@ -177,7 +177,7 @@ static int judge_capture(struct judgement *judgement, const struct jp_judge_requ
 	judgement->report.unwinder = judgement->unwinder;
 	if (!judgement->report.replay || !judgement->report.figures || !judgement->report.names ||
 	    (unwinds && !judgement->unwinder))
-		return jp_fail(err, ENOMEM, "no memory");
+		return jp_fail(err, ENOMEM, "out of memory");
 	ret = jp_file_finder_from(judgement->finder, options->elf, options->root, err);
 	if (ret)
 		return ret;

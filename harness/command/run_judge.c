@@ -217,7 +217,7 @@ static int make_folder(const struct jp_run_start *start, int channel, struct jp_
 		return ret;
 	if (start->dir->temporary)
 		jp_run_dir_remove(start->dir->path);
-	return jp_fail(err, EPIPE, "the process that removes temporary folders has ended");
+	return jp_fail(err, EPIPE, "the process that removes temporary folders was killed");
 }
 
 int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *start, int *status,

@@ -19,13 +19,13 @@ const struct jp_option *jp_trace_rows(void *context)
 	static struct jp_option rows[5];
 	const struct jp_option filled[] = {
 		{"--bursts", .value = "N", .number = &options->bursts, .least = 1, .most = 1000000,
-		 .help = "end after N bursts that met emitted code (50)"},
+		 .help = "end after N bursts of single steps that met emitted code (default: 50)"},
 		{"--steps", .value = "N", .number = &options->steps, .least = 1, .most = 100000000,
-		 .help = "most instructions of a burst (2000)"},
+		 .help = "longest burst, in instructions (default: 2000)"},
 		{"--interval", .value = "MS", .number = &options->interval_ms, .least = 1,
-		 .most = 3600000, .help = "average time between bursts (20)"},
+		 .most = 3600000, .help = "average time between bursts (default: 20)"},
 		{"--seed", .value = "N", .wide = &options->seed, .least = 1, .most = UINT64_MAX,
-		 .help = "of the random moments (random)"},
+		 .help = "seed of the random moments (default: random)"},
 		{0}};
 
 	memcpy(rows, filled, sizeof(filled));

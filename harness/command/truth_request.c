@@ -20,12 +20,13 @@ const struct jp_option *jp_truth_rows(void *context)
 		 .help = "compare FILE, recorded with CLOCK_MONOTONIC, with TRUTH, which a "
 			 "workload wrote"},
 		{"--injected", .value = "INJECTED", .text = &ask->injected, .modes = request->modes,
-		 .help = "take names from INJECTED, which was made of FILE"},
+		 .help = "take names from INJECTED, which inject made from FILE"},
 		{"--slack", .value = "NS", .wide = &ask->slack, .most = UINT64_MAX - 1,
 		 .modes = request->modes,
-		 .help = "their clocks differ by at most NS (measured on this machine)"},
+		 .help = "the clocks of FILE and TRUTH differ by at most NS (default: as measured "
+			 "on this machine)"},
 		{"-o", .value = "DIR", .text = &request->keep, .modes = request->modes,
-		 .help = "keep the files as the new run directory DIR"},
+		 .help = "keep FILE and TRUTH in the new run directory DIR"},
 		{0}};
 
 	memcpy(rows, filled, sizeof(filled));

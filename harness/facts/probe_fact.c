@@ -104,7 +104,7 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 	pid_t pid;
 
 	if (shared == MAP_FAILED)
-		return jp_fail(err, errno, "%s: no memory for its answer", fact->name);
+		return jp_fail(err, errno, "%s: out of memory for its answer", fact->name);
 	/* Become the parent of processes that the probe leaves behind, to reap them. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pid = fork();

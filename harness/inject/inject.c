@@ -63,7 +63,7 @@ struct jp_injection {
 
 static int no_memory(struct jp_injection *inject)
 {
-	return jp_fail(inject->err, ENOMEM, "%s: no memory", inject->options->input);
+	return jp_fail(inject->err, ENOMEM, "%s: out of memory", inject->options->input);
 }
 
 static int find_markers(void *context, const struct jp_event *event)
@@ -329,7 +329,7 @@ struct jp_injection *jp_injection_open(const struct jp_inject_options *options,
 	struct jp_injection *inject = calloc(1, sizeof(*inject));
 
 	if (!inject) {
-		jp_fail(err, ENOMEM, "%s: no memory", options->input);
+		jp_fail(err, ENOMEM, "%s: out of memory", options->input);
 		return NULL;
 	}
 	inject->options = options;

@@ -328,7 +328,7 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 
 	while ((ret = jp_jitdump_next(dump->file, &record, &why))) {
 		if (ret > 0 && read_record(dump, &record))
-			return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
+			return jp_fail(err, ENOMEM, "%s: out of memory", dump->path);
 		if (ret == -EINVAL)
 			ret = skip_gap(dump, &why);
 		else if (ret < 0)

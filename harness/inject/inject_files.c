@@ -53,7 +53,7 @@ static int write_sorted(const struct jp_inject_code *code,
 		ret = jp_jit_elf_write(dumps->markers[code->marker].pid, code->elf_mach, sorted + i,
 				       next - i, file, &elf, err);
 		if (!ret && add_file(dumps, &elf))
-			ret = jp_fail(err, ENOMEM, "%s: no memory", code->path);
+			ret = jp_fail(err, ENOMEM, "%s: out of memory", code->path);
 		if (ret)
 			return ret;
 		bad_frames += elf.bad_frames;
@@ -91,7 +91,7 @@ int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inj
 		return 0;
 	sorted = malloc(code->count * sizeof(*sorted));
 	if (!sorted || jp_jit_layout(code->functions, code->count) < 0)
-		return jp_fail(err, ENOMEM, "%s: no memory", code->path);
+		return jp_fail(err, ENOMEM, "%s: out of memory", code->path);
 	for (size_t i = 0; i < code->count; i++)
 		sorted[i] = &code->functions[i];
 	qsort(sorted, code->count, sizeof(*sorted), compare_by_place);

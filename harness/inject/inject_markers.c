@@ -171,14 +171,14 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 	int ret = 0;
 
 	if (!path)
-		return jp_fail(err, ENOMEM, "no memory for a jitdump's path");
+		return jp_fail(err, ENOMEM, "out of memory for a jitdump's path");
 	fd = jp_inject_open(read, path, -1, &size, &why);
 	if (fd < 0)
 		jp_inject_report(read, "%s (jitdump of process %u)", why.text, marker->pid);
 	else if (fstat(fd, &st))
 		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	else if (find_owner(files, marker, &st, &owner))
-		ret = jp_fail(err, ENOMEM, "%s: no memory", path);
+		ret = jp_fail(err, ENOMEM, "%s: out of memory", path);
 	else if (owner && owner->pid == marker->pid && strcmp(owner->path, marker->path) != 0)
 		; /* the file was read already by another path */
 	else if (owner)
@@ -226,7 +226,7 @@ int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *r
 	for (size_t i = 0; !ret && i < dumps->nr_markers; i++)
 		ret = note_file(&files, &dumps->markers[i], read);
 	if (ret)
-		jp_fail(err, ENOMEM, "no memory for the jitdumps' files");
+		jp_fail(err, ENOMEM, "out of memory for the jitdumps' files");
 	for (size_t i = 0; !ret && i < dumps->nr_markers; i++)
 		ret = read_marker(dumps, i, &files, read, err);
 	jp_text_pool_free(&files);

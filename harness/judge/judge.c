@@ -190,7 +190,7 @@ static int read_file(struct judging *judging, const char *name, struct jp_perfda
 	if (!failed)
 		failed = jp_capture_read(path, handle_event, judging, summary, err);
 	if (failed && !*err->text)
-		jp_fail(err, ENOMEM, "%s: no memory", dir);
+		jp_fail(err, ENOMEM, "%s: out of memory", dir);
 	return failed;
 }
 
@@ -288,13 +288,13 @@ static int judge_sides(struct judging *judging, const struct jp_control *control
 	if (!failed && control)
 		failed = begin_side(judging, control);
 	if (failed)
-		return jp_fail(err, -failed, "%s: no memory", evidence->dir);
+		return jp_fail(err, -failed, "%s: out of memory", evidence->dir);
 	failed = read_file(judging, NULL, &judgement->file, err);
 	if (failed)
 		return failed;
 	/* Without a control, sides[1] has no spans. */
 	if (jp_spans_index(&judging->sides[0].known) || jp_spans_index(&judging->sides[1].known))
-		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+		return jp_fail(err, ENOMEM, "%s: out of memory", evidence->dir);
 	end_file(judging);
 	if (judging->asked.injected)
 		read_injected(judging);
@@ -303,7 +303,7 @@ static int judge_sides(struct judging *judging, const struct jp_control *control
 	failed = collect_findings(&judging->sides[0], &judgement->findings);
 	if (!failed && control)
 		failed = collect_findings(&judging->sides[1], &judgement->again);
-	return failed ? jp_fail(err, ENOMEM, "%s: no memory", evidence->dir) : 0;
+	return failed ? jp_fail(err, ENOMEM, "%s: out of memory", evidence->dir) : 0;
 }
 
 int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,

@@ -19,7 +19,7 @@ static void check_header_size(const struct jp_lint_dump *dump, struct jp_lint_fi
 	if (dump->header->total_size != sizeof(*dump->header))
 		jp_lint_found(
 			findings, 8,
-			"the header says that it has %u bytes; expected %zu: perf then finds no "
+			"the header states a size of %u bytes; expected %zu: perf then finds no "
 			"record",
 			dump->header->total_size, sizeof(*dump->header));
 }

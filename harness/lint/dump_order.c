@@ -173,7 +173,8 @@ static void check_moves(const struct jp_lint_dump *dump, struct jp_lint_findings
 
 static const struct jp_lint_rule rules[] = {
 	{"dump.debug-order", JP_LINT_ERROR,
-	 "DEBUG_INFO that is not right before the LOAD of its code", .dump = check_debug_order},
+	 "DEBUG_INFO that does not directly precede the LOAD of its code",
+	 .dump = check_debug_order},
 	{"dump.debug-range", JP_LINT_WARNING, "DEBUG_INFO has lines outside its code",
 	 .dump = check_debug_range},
 	{"dump.debug-size", JP_LINT_ERROR, "DEBUG_INFO is longer than its lines",

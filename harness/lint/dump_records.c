@@ -84,7 +84,7 @@ static void check_cut(const struct jp_lint_dump *dump, struct jp_lint_findings *
 	if (last->gap.size < sizeof(prefix))
 		jp_lint_found(findings, last->gap.at,
 			      "cut short: a record begins here, and the file ends after %" PRIu64
-			      " bytes; its first 16 say what it is",
+			      " bytes; its first 16 identify it",
 			      last->gap.size);
 	else
 		jp_lint_found(findings, last->gap.at,
@@ -149,11 +149,10 @@ static void check_close_middle(const struct jp_lint_dump *dump, struct jp_lint_f
 {
 	for (size_t i = 0; i + 1 < dump->count; i++)
 		if (dump->records[i].type == JP_JITDUMP_CLOSE)
-			jp_lint_found(
-				findings, dump->records[i].at,
-				"CLOSE, and %zu records behind it, which a reader may not look "
-				"for",
-				dump->count - i - 1);
+			jp_lint_found(findings, dump->records[i].at,
+				      "CLOSE is not the last record: readers may ignore the %zu "
+				      "records behind it",
+				      dump->count - i - 1);
 }
 
 static void check_no_close(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)

@@ -80,7 +80,7 @@ int jp_lint_dump_read(struct jp_lint_dump *dump, struct jp_error *err)
 		return -EIO;
 	dump->unknown = jp_jitdump_unknown(dump->dump);
 	if (ret && !*err->text)
-		jp_fail(err, ENOMEM, "%s: no memory", dump->file.path);
+		jp_fail(err, ENOMEM, "%s: out of memory", dump->file.path);
 	return ret;
 }
 

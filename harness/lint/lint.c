@@ -173,6 +173,6 @@ int jp_lint_file(const char *path, struct jp_lint_process *process,
 	if (!ret && findings->failed)
 		ret = findings->failed;
 	if (ret && !*err->text)
-		jp_fail(err, -ret, "%s: no memory", path);
+		jp_fail(err, -ret, "%s: out of memory", path);
 	return ret;
 }

@@ -47,7 +47,7 @@ static void check_return(const struct jp_lint_map *map, struct jp_lint_findings 
 static void check_upper(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	report_dialect(map, findings, JP_LINT_UPPER,
-		       "capital digits, which not every reader takes");
+		       "capital hexadecimal digits, which some readers reject");
 }
 
 static void check_short_names(const struct jp_lint_map *map, struct jp_lint_findings *findings)
@@ -57,8 +57,7 @@ static void check_short_names(const struct jp_lint_map *map, struct jp_lint_find
 
 		if (*name && strlen(name) < 3)
 			jp_lint_found(findings, map->lines[i].number,
-				      "'%s': perf passes over names of one or two characters",
-				      name);
+				      "'%s': perf ignores names of one or two characters", name);
 	}
 }
 
@@ -105,7 +104,7 @@ static const struct jp_lint_rule rules[] = {
 	{"map.blanks", JP_LINT_WARNING, "something else than one blank between the parts",
 	 .map = check_blanks},
 	{"map.crlf", JP_LINT_WARNING, "lines end with CR LF", .map = check_return},
-	{"map.upper", JP_LINT_NOTE, "numbers have capital digits", .map = check_upper},
+	{"map.upper", JP_LINT_NOTE, "numbers have capital hexadecimal digits", .map = check_upper},
 	{"map.short-name", JP_LINT_WARNING, "a name has fewer than three characters",
 	 .map = check_short_names},
 	{"map.last-line", JP_LINT_WARNING, "the last line has no newline", .map = check_last_line},

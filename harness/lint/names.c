@@ -52,16 +52,16 @@ static void check_length(struct jp_lint_findings *findings, uint64_t at, const c
 	size_t length = strlen(name);
 
 	if (length > LONGEST)
-		jp_lint_found(findings, at, "a name of %zu bytes; perf counts to %d", length,
+		jp_lint_found(findings, at, "a name of %zu bytes; perf reads at most %d", length,
 			      LONGEST);
 }
 
 static const struct jp_lint_rule rules[] = {
 	{"name.empty", JP_LINT_WARNING, "code without a name", .each_name = check_empty},
 	{"name.utf8", JP_LINT_WARNING, "a name is not UTF-8", .each_name = check_utf8},
-	{"name.control", JP_LINT_WARNING, "a name holds control characters",
+	{"name.control", JP_LINT_WARNING, "a name contains control characters",
 	 .each_name = check_control},
-	{"name.long", JP_LINT_WARNING, "a name is longer than perf can count",
+	{"name.long", JP_LINT_WARNING, "a name is longer than perf can read",
 	 .each_name = check_length},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

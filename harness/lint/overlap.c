@@ -117,7 +117,7 @@ static void report_overlap(struct jp_lint_findings *findings, const struct jp_li
 	if (code->start != other->start)
 		jp_lint_found(findings, code->at,
 			      "'%.80s' at 0x%" PRIx64 " overlaps '%.80s' of line %" PRIu64
-			      ": which of them perf finds hangs on all other lines",
+			      ": all other lines decide which of them perf finds",
 			      code->name, code->start, other->name, other->at);
 }
 
@@ -157,10 +157,11 @@ static void check_map_repeat(const struct jp_lint_map *map, struct jp_lint_findi
 
 static const struct jp_lint_rule rules[] = {
 	{"dump.overlap", JP_LINT_ERROR, "two LOADs of one time overlap", .dump = check_overlap},
-	{"dump.reuse", JP_LINT_NOTE, "addresses are used again", .dump = check_reuse},
+	{"dump.reuse", JP_LINT_NOTE, "two functions share addresses at different times",
+	 .dump = check_reuse},
 	{"dump.index", JP_LINT_ERROR, "two LOADs have one code_index", .dump = check_index},
 	{"map.overlap", JP_LINT_WARNING, "two lines overlap", .map = check_map_overlap},
 	{"map.reuse", JP_LINT_WARNING, "an address has two names", .map = check_map_reuse},
-	{"map.repeat", JP_LINT_NOTE, "a line says what another says", .map = check_map_repeat},
+	{"map.repeat", JP_LINT_NOTE, "a line repeats another line", .map = check_map_repeat},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

@@ -120,7 +120,7 @@ int jp_lint_map_read(struct jp_lint_map *map, struct jp_error *err)
 		jp_fail(err, E2BIG, "%s: line %d: expected fewer lines", map->file.path,
 			MOST_LINES);
 	else if (ret)
-		jp_fail(err, ENOMEM, "%s: no memory", map->file.path);
+		jp_fail(err, ENOMEM, "%s: out of memory", map->file.path);
 	return ret;
 }
 

@@ -157,7 +157,7 @@ int jp_lint_process_read(uint32_t pid, struct jp_lint_process *process, struct j
 	ret = jp_procmaps_parse(text, size, &process->maps, &process->nr_maps, err);
 	if (ret)
 		return ret;
-	return add_files(process) ? jp_fail(err, ENOMEM, "%s: no memory", path) : 0;
+	return add_files(process) ? jp_fail(err, ENOMEM, "%s: out of memory", path) : 0;
 }
 
 static int compare_by_start(const void *left, const void *right)
@@ -180,7 +180,8 @@ int jp_lint_process(struct jp_lint_process *process, struct jp_lint_findings *fi
 	while ((rule = jp_registry_next(JP_LINT_RULE, rule)))
 		if (rule->process && jp_lint_begin_rule(findings, rule))
 			rule->process(process, findings);
-	return findings->failed ? jp_fail(err, ENOMEM, "process %u: no memory", process->pid) : 0;
+	return findings->failed ? jp_fail(err, ENOMEM, "process %u: out of memory", process->pid)
+				: 0;
 }
 
 static void free_list(char **list, size_t count)

@@ -140,6 +140,6 @@ static const struct jp_lint_rule rules[] = {
 	{"process.no-names", JP_LINT_WARNING, "executable memory for which nothing is published",
 	 .process = check_names},
 	{"process.unread-map", JP_LINT_ERROR,
-	 "the perf map names memory for which perf does not ask it", .process = check_unread_map},
+	 "the perf map names memory for which perf does not read it", .process = check_unread_map},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

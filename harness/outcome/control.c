@@ -28,7 +28,7 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 		/* Exceptions that the capture also has without the added data are listed already.
 		 * Describe a new one here. */
 		jp_note(result, JP_FAIL,
-			"%s: with what was left out added back, %" PRIu64
+			"%s: after the left-out data was added back, %" PRIu64
 			" remain with cause %s%s%s",
 			left->metric, left->count, left->cause, new ? ": " : "",
 			new ? left->first : "");
@@ -40,12 +40,12 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 
 		if (metric->role && metric->role->fault && metric->k)
 			jp_note(result, JP_FAIL,
-				"%s: with what was left out added back, %" PRIu64 " remain",
+				"%s: after the left-out data was added back, %" PRIu64 " remain",
 				metric->name, metric->k);
 		/* Without judged samples, the absence of faults proves nothing. */
 		if (metric->role && metric->role->steady && (!before || metric->k < before->k))
 			jp_note(result, JP_FAIL,
-				"%s: with what was left out added back, %" PRIu64
+				"%s: after the left-out data was added back, %" PRIu64
 				" samples are judged, %" PRIu64 " before",
 				metric->name, metric->k, before ? before->k : 0);
 	}
@@ -64,7 +64,7 @@ void jp_check_control(const struct jp_findings *again, struct jp_result *result)
 			caught += exception->count;
 		else
 			jp_note(result, JP_FAIL,
-				"%s: %" PRIu64 " with cause %s; a control fails by %s alone",
+				"%s: %" PRIu64 " with cause %s; this control allows only cause %s",
 				exception->metric, exception->count, exception->cause, cause);
 	}
 	if (!caught)
@@ -72,7 +72,7 @@ void jp_check_control(const struct jp_findings *again, struct jp_result *result)
 	check_added_back(again, result);
 	if (result->outcome == JP_PASS)
 		jp_note(result, JP_PASS,
-			"caught: %" PRIu64
-			" exceptions, all %s; added back: 0 broken, 0 exceptions",
+			"caught: %" PRIu64 " exceptions, all of cause %s; after adding back: 0 "
+					   "broken stacks, 0 exceptions",
 			caught, cause);
 }

@@ -74,12 +74,13 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 
 	if (read_number(environment, "format") >= WHOLE && (!watched->silent || !watched->cpus))
 		jp_note(result, JP_ERROR,
-			"watched states no %s, as the runner does since format %d",
+			"the file watched lacks %s, which the runner states since format %d",
 			watched->cpus ? "silent" : "cpus", WHOLE);
 	if (read_number(environment, "format") >= WITNESS && !watched->witness_since &&
 	    !*evidence->witnessed.denied)
 		jp_note(result, JP_ERROR,
-			"watched states no witness_since, as the runner does since format %d",
+			"the file watched lacks witness_since, which the runner states since "
+			"format %d",
 			WITNESS);
 	check_text(result, environment, "machine", "the truth",
 		   name_kernel(evidence->truth->e_machine));
@@ -100,7 +101,7 @@ static void check_event_was_counted(const struct jp_capture_info *info, const ch
 		return;
 	if (!jp_json_find(environment, path, counts, sizeof(counts)))
 		jp_note(result, JP_ERROR,
-			"env.json states no clocks_count, as the runner does since format %d",
+			"env.json lacks clocks_count, which the runner states since format %d",
 			CLOCKS);
 	else if (ours && info->samples && !info->counted && strcmp(counts, "no") != 0)
 		jp_note(result, JP_ERROR,

@@ -30,24 +30,24 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 			file->behind);
 	if (truth->gaps)
 		jp_note(result, JP_ERROR,
-			"the truth has %" PRIu64 " gaps: torn records before whole ones",
+			"the truth has %" PRIu64 " incomplete records before complete ones",
 			truth->gaps);
 	if (truth->overflow)
 		jp_note(result, JP_ERROR, "the truth is full: %" PRIu64 " records were lost",
 			truth->overflow);
 	if (truth->strangers)
 		jp_note(result, JP_ERROR,
-			"the truth has %" PRIu64 " records of threads that it never lets begin",
+			"the truth has %" PRIu64 " records of threads that have no start record",
 			truth->strangers);
 	if (truth->disorder)
 		jp_note(result, JP_ERROR,
 			"the truth has %" PRIu64
-			" records whose times no thread can have written there",
+			" records at times that are impossible in their order",
 			truth->disorder);
 	if (truth->unpaired)
 		jp_note(result, JP_ERROR,
 			"the truth has %" PRIu64
-			" beginnings and ends of threads and processes that lack the others",
+			" starts or ends of threads and processes that lack their end or start",
 			truth->unpaired);
 	if (info->slack > MAX_SLACK_NS)
 		jp_note(result, JP_ERROR,
@@ -142,7 +142,7 @@ static void check_lost(struct jp_result *result)
 
 		if (metric->role && metric->role->bound == JP_MOST_LOST &&
 		    metric->k > metric->excused && !has_expectation(result, metric->name))
-			jp_note(result, JP_ERROR, "%s is %s, and the case states none",
+			jp_note(result, JP_ERROR, "%s is %s, but the case does not allow any",
 				metric->name,
 				jp_expect_format_metric(metric, figure, sizeof(figure)));
 	}
@@ -179,7 +179,7 @@ void jp_check_balance(struct jp_result *result)
 		if (sum == total)
 			continue;
 		jp_note(result, JP_ERROR,
-			"the books do not balance: the classes of %s add up to %" PRIu64
+			"the accounting does not balance: the classes of %s add up to %" PRIu64
 			", there are %" PRIu64 "%s%s%s%s",
 			book->name, sum, total == UINT64_MAX ? 0 : total, book->of ? " in " : "",
 			book->of ?: "", book->of ? ", " : "", book->of ? book->part : "");

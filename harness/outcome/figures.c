@@ -90,7 +90,8 @@ void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct
 
 	if (file->described == JP_DESCRIBED_OTHER ||
 	    (ours && file->described == JP_DESCRIBED_OTHER_NAME))
-		jp_note(result, JP_ERROR, "perf.data describes other events than it has%s",
+		jp_note(result, JP_ERROR,
+			"the event descriptions of perf.data differ from its events%s",
 			file->described == JP_DESCRIBED_OTHER ? "" : ", by their names");
 	if (file->has_sample_times && are_sample_times_wrong(file, ours))
 		jp_note(result, JP_ERROR,
@@ -113,7 +114,7 @@ static void check_attrs(const struct jp_capture_info *info, const struct jp_perf
 
 	if (file->own_attrs != file->attrs || file->on_exec != (launch ? file->attrs : 0))
 		jp_note(result, JP_ERROR,
-			"perf.data has an event that asks for what no %s of ours does",
+			"perf.data has an event whose request no capture %s of jitproof makes",
 			info->capture);
 }
 

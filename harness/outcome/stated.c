@@ -69,7 +69,7 @@ static void check_published(const struct jp_evidence *evidence, struct jp_result
 	if (jp_untrusted_list(evidence->dir, &names, is_published, &err))
 		jp_note(result, JP_ERROR, "%s", err.text);
 	else if (names.count)
-		jp_note(result, JP_ERROR, "%s is there, and the case publishes nothing",
+		jp_note(result, JP_ERROR, "%s exists, but the case publishes nothing",
 			names.names[0]);
 	jp_folder_names_free(&names);
 }
@@ -89,7 +89,8 @@ void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdat
 		return;
 	}
 	if (info->absent) {
-		jp_note(result, JP_ERROR, "the capture states no %s, as ours does", info->absent);
+		jp_note(result, JP_ERROR, "the capture lacks %s, which jitproof's captures state",
+			info->absent);
 		return;
 	}
 	jp_check_figures(evidence, file, result);

@@ -21,7 +21,8 @@ static void check_own_capture(const struct jp_capture_info *info,
 		return;
 	if (!info->first_enabled && info->duplicates)
 		jp_note(result, JP_ERROR,
-			"the capture states %" PRIu64 " duplicates; none but ours drops any",
+			"the capture states %" PRIu64
+			" duplicates; only jitproof's captures drop any",
 			info->duplicates);
 	if (!info->first_enabled)
 		return;

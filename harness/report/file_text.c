@@ -162,7 +162,7 @@ static void print_missing(const struct jp_file_report *report)
 	char text[4096], id[41];
 
 	if (count)
-		printf("files that stacks end for want of: name folders with --elf or --root\n");
+		printf("missing files at which stacks end: name folders with --elf or --root\n");
 	for (size_t i = 0; i < count; i++) {
 		printf("  %10" PRIu64 " stacks  build id %-40s  %s", missing[i]->stops,
 		       missing[i]->id->size ? jp_build_id_text(missing[i]->id, id) : "unknown",
@@ -197,7 +197,7 @@ void jp_file_report_text(struct jp_file_report *report)
 	       summary->compressed ? ", compressed" : "", summary->pipe ? ", from a pipe" : "",
 	       summary->swapped ? ", of the other byte order" : "");
 	if (summary->overwritten)
-		printf("  %u of its features cannot be read: the attrs lie over them\n",
+		printf("  %u features of its header cannot be read: the attrs overwrite them\n",
 		       summary->overwritten);
 	print_share("samples", total->samples, 0, "");
 	print_share("with a user stack in the callchain", total->user_stacks, total->samples,

@@ -174,7 +174,7 @@ static int check_times(const struct gathered *all)
 		to = jp_max(to, truth->incarnations[i].until);
 	}
 	if (!all->info.samples)
-		return jp_fail(all->err, ENODATA, "%s: it has no sample", all->ask->capture);
+		return jp_fail(all->err, ENODATA, "%s: contains no sample", all->ask->capture);
 	if (all->last < from || all->first > to)
 		return jp_fail(all->err, EINVAL,
 			       "%s: records from %" PRIu64 " to %" PRIu64

@@ -117,7 +117,7 @@ int jp_inside_run(unsigned int depth, int (*act)(void *context), void *context,
 	int ret;
 
 	if (run == MAP_FAILED)
-		return jp_fail(err, ENOMEM, "no memory");
+		return jp_fail(err, ENOMEM, "out of memory");
 	run->act = act;
 	run->context = context;
 	ret = enter_namespace(run, depth);

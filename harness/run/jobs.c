@@ -36,7 +36,7 @@ int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t ca
 	if (jobs->list && jobs->fds && jobs->results)
 		return 0;
 	jp_jobs_close(jobs);
-	return jp_fail(err, ENOMEM, "no memory for %zu results", capacity);
+	return jp_fail(err, ENOMEM, "out of memory for %zu results", capacity);
 }
 
 /* Returns whether @cas records the whole machine, so that its capture would contain other cases. */

@@ -58,7 +58,7 @@ static int inject_confined(const struct jp_inject_options *options, FILE *words,
 	int ret = -EIO, status;
 
 	if (theirs == MAP_FAILED)
-		return jp_fail(err, ENOMEM, "no memory");
+		return jp_fail(err, ENOMEM, "out of memory");
 	injection = jp_injection_open(options, err);
 	if (injection)
 		ret = jp_confine_enter(&confine, &status, err);

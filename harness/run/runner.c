@@ -31,7 +31,7 @@ int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *p
 	FILE *out;
 
 	if (ret)
-		return jp_fail(err, -ret, "signals: %s", strerror(-ret));
+		return jp_fail(err, -ret, "cannot watch signals: %s", strerror(-ret));
 	length = readlink("/proc/self/exe", runner->self, sizeof(runner->self) - 1);
 	if (length < 0)
 		return jp_fail(err, errno, "/proc/self/exe: %s", strerror(errno));
@@ -211,7 +211,7 @@ static bool run_in_namespaces(struct running *run)
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (run->result == MAP_FAILED) {
 		run->result = result;
-		end_case(run, JP_ERROR, "no memory for a result");
+		end_case(run, JP_ERROR, "out of memory for a result");
 		return false;
 	}
 	*run->result = *result;

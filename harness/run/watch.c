@@ -275,7 +275,7 @@ static int watch_session(struct jp_watched *watch, struct jp_target *target,
 		target->pid = watch->process.pid;
 	}
 	if (!ret && watch->cas->step.command && !watch->stepped)
-		ret = jp_fail(err, EIO, "the capture never came to the boundary of step '%s'",
+		ret = jp_fail(err, EIO, "the capture ended before the boundary of step '%s'",
 			      watch->cas->step.command);
 	return ret ?: wait_samples(watch, session, err);
 }

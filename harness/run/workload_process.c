@@ -106,7 +106,9 @@ int jp_workload_process_redirect(const struct jp_workload_process *process, int 
 	close(output);
 	close(null);
 	return good ? 0
-		    : jp_fail(err, EIO, "%s: standard output cannot lead there", process->output);
+		    : jp_fail(err, EIO,
+			      "%s: the workload's standard output cannot be redirected to it",
+			      process->output);
 }
 
 void jp_workload_process_restore(const int saved[3])
@@ -129,12 +131,12 @@ static int describe_end(struct jp_workload_process *process, uint64_t deadline,
 	if (process->pidfd < 0 && process->pid)
 		process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	if (process->pidfd < 0)
-		return jp_fail(err, EPIPE, "the workload is gone");
+		return jp_fail(err, EPIPE, "the workload has exited");
 	ret = jp_wait_readable(process->pidfd, deadline);
 	if (ret || process->external)
 		return ret;
 	if (waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOWAIT | WNOHANG) || !info.si_pid)
-		return jp_fail(err, EPIPE, "the workload is gone");
+		return jp_fail(err, EPIPE, "the workload has exited");
 	if (info.si_code == CLD_EXITED && info.si_status == 0)
 		return 0;
 	if (info.si_code == CLD_EXITED)
@@ -164,7 +166,7 @@ int jp_workload_process_ended(struct jp_workload_process *process, uint64_t dead
 {
 	if (process->external || !process->group)
 		return jp_fail(err, EPIPE, "the workload ended while it was watched");
-	return fail_lost(process, deadline, "the profiler ended, and the workload lived on",
+	return fail_lost(process, deadline, "the profiler ended, but the workload did not exit",
 			 "while it was watched", err);
 }
 
@@ -175,18 +177,21 @@ static int read_line(struct jp_workload_process *process, char *text, size_t siz
 	int ret = jp_lines_next(&process->lines, process->ready, deadline, text, size);
 
 	if (ret == -EPROTO)
-		return jp_fail(err, EPROTO, "the workload said %zu bytes without a newline %s",
+		return jp_fail(err, EPROTO, "the workload wrote %zu bytes without a newline %s",
 			       process->lines.filled, when);
 	if (ret == -EBADMSG)
-		return jp_fail(err, EPROTO, "the workload said '%s' and a NUL byte %s", text, when);
+		return jp_fail(err, EPROTO, "the workload wrote '%s' and a NUL byte %s", text,
+			       when);
 	if (ret == -ETIMEDOUT)
-		return jp_fail(err, ETIMEDOUT, "the workload said nothing in time %s", when);
+		return jp_fail(err, ETIMEDOUT, "the workload did not answer in time %s", when);
 	if (ret == -EINTR)
 		return jp_fail(err, EINTR, "interrupted %s", when);
 	if (ret == -EPIPE)
 		return fail_lost(process, deadline, "the workload closed its ready descriptor",
 				 when, err);
-	return ret ? jp_fail(err, -ret, "the ready descriptor: %s", strerror(-ret)) : 0;
+	return ret ? jp_fail(err, -ret, "cannot read the ready descriptor of the workload: %s",
+			     strerror(-ret))
+		   : 0;
 }
 
 int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t deadline,
@@ -201,10 +206,10 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 	if (strncmp(text, "skip ", 5) == 0)
 		return jp_fail(err, EOPNOTSUPP, "%s", text + 5);
 	if (strncmp(text, "ready ", 6) != 0)
-		return jp_fail(err, EPROTO, "the workload said '%s'; expected 'ready PID'", text);
+		return jp_fail(err, EPROTO, "the workload wrote '%s'; expected 'ready PID'", text);
 	if (!jp_number(text + 6, 1, INT32_MAX, &pid) ||
 	    (process->pid && (pid_t)pid != process->pid))
-		return jp_fail(err, EPROTO, "the workload said '%s'; its pid is %ld", text,
+		return jp_fail(err, EPROTO, "the workload wrote '%s'; its pid is %ld", text,
 			       (long)process->pid);
 	process->pid = (pid_t)pid;
 	/* Open the pidfd while the workload still waits for "stop": if it is the child of another
@@ -220,7 +225,7 @@ static int send_line(struct jp_workload_process *process, const char *verb, cons
 	/* Lines are short, so one write() puts a whole line into the pipe. */
 	if (dprintf(process->control, "%s%s%s\n", verb, command ? " " : "",
 		    command ? command : "") < 0)
-		return jp_fail(err, errno, "the workload does not listen: %s", strerror(errno));
+		return jp_fail(err, errno, "cannot write to the workload: %s", strerror(errno));
 	return 0;
 }
 
@@ -238,7 +243,7 @@ int jp_workload_process_step(struct jp_workload_process *process, const char *co
 		return ret;
 	snprintf(wanted, sizeof(wanted), "done %.*s", (int)strcspn(command, " "), command);
 	if (strcmp(text, wanted) != 0)
-		return jp_fail(err, EPROTO, "step '%s': the workload said '%s'", command, text);
+		return jp_fail(err, EPROTO, "step '%s': the workload wrote '%s'", command, text);
 	return 0;
 }
 

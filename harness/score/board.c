@@ -152,7 +152,7 @@ static void print_worst(FILE *out, const struct jp_score *score, unsigned int wi
 	if (count)
 		qsort(all, count, sizeof(*all), compare_by_count);
 	if (count)
-		fprintf(out, "\nWorst, with the first of each:\n");
+		fprintf(out, "\nMost frequent faults, with the first of each:\n");
 	for (size_t i = 0; i < count && i < WORST; i++) {
 		fprintf(out, "%-*s %s, %s: %" PRIu64 "\n    ", LABEL, all[i].row->scene,
 			all[i].exception->metric, all[i].exception->cause, all[i].exception->count);

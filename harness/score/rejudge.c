@@ -29,7 +29,7 @@ static int judge_folder(struct jp_score *score, const char *dir, struct jp_error
 	struct jp_score_row *row = jp_array_push(&score->rows, &score->nr_rows, &score->capacity);
 
 	if (!row)
-		return jp_fail(err, ENOMEM, "no memory for a row");
+		return jp_fail(err, ENOMEM, "out of memory for a row");
 	row->cpu = UINT64_MAX;
 	row->own = jp_case_folder_definition(dir, err);
 	if (!row->own)

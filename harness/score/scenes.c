@@ -99,7 +99,7 @@ struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const struct jp
 	if (out && !jp_shortage_close(out, &text))
 		scenes = jp_cases_parse(NULL, "scenes", STUDY, text, size, err);
 	else
-		jp_fail(err, ENOMEM, "no memory for the scenes");
+		jp_fail(err, ENOMEM, "out of memory for the scenes");
 	if (scenes && jp_cases_check(scenes, err)) {
 		jp_cases_free(scenes);
 		return NULL;

@@ -141,7 +141,7 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 			continue;
 		row = jp_array_push(&score->rows, &score->nr_rows, &score->capacity);
 		if (!row)
-			return jp_fail(err, ENOMEM, "no memory for a row");
+			return jp_fail(err, ENOMEM, "out of memory for a row");
 		row->scene = jp_score_name(scene);
 		row->launched = strncmp(scene->capture_argv[0], "launch", 6) == 0;
 		row->cpu = UINT64_MAX;

@@ -141,12 +141,12 @@ int jp_checks_begin(struct jp_checks *checks, uint32_t pid, uint32_t execs, stru
 	jp_map_free(&checks->named);
 	jp_map_free(&checks->compared);
 	if (!process)
-		return jp_fail(err, ENOMEM, "trace: no memory");
+		return jp_fail(err, ENOMEM, "trace: out of memory");
 	jp_published_free(&process->published);
 	failed = jp_published_read(pid, checks->launched, &process->published, err);
 	if (failed)
 		return failed;
-	return count_process(checks, process) ? jp_fail(err, ENOMEM, "trace: no memory") : 0;
+	return count_process(checks, process) ? jp_fail(err, ENOMEM, "trace: out of memory") : 0;
 }
 
 /* Returns the names of @addr, or NULL without memory. */

@@ -43,7 +43,7 @@ int jp_comparison_make(struct jp_comparison *comparison, const char *path, struc
 	if (!truth)
 		return -EINVAL;
 	if (comparison->failed)
-		return jp_fail(err, ENOMEM, "trace: no memory");
+		return jp_fail(err, ENOMEM, "trace: out of memory");
 	for (size_t i = 0; i < comparison->count; i++)
 		compare_insn(comparison, truth, &comparison->insns[i], &stack);
 	jp_truth_stack_free(&stack);

@@ -47,7 +47,7 @@ static int read_dumps(struct jp_published_files *published, struct jp_error *err
 	size_t count = 0;
 
 	if (!dumps)
-		return jp_fail(err, ENOMEM, "process %u: no memory", process->pid);
+		return jp_fail(err, ENOMEM, "process %u: out of memory", process->pid);
 	for (size_t i = 0; i < process->nr_dumps; i++)
 		if (!is_older(process->dumps[i], published->since))
 			dumps[count++] = process->dumps[i];
@@ -67,7 +67,7 @@ static int read_files(struct jp_published_files *published, struct jp_error *err
 	published->cfi = jp_jit_cfi_new(&published->loads, jp_own_machine());
 	published->maps = calloc(process->nr_perf_maps + 1, sizeof(struct jp_perf_map *));
 	if (!published->cfi || !published->maps)
-		return jp_fail(err, ENOMEM, "process %u: no memory", process->pid);
+		return jp_fail(err, ENOMEM, "process %u: out of memory", process->pid);
 	snprintf(usual, sizeof(usual), "/tmp/perf-%u.map", process->own_pid);
 	for (size_t i = 0; i <= process->nr_perf_maps; i++) {
 		published->maps[i] = read_map(

@@ -322,7 +322,7 @@ static int seize_thread(struct jp_threads *threads, pid_t tid, struct jp_error *
 						"kernel.yama.ptrace_scope)"
 					      : "");
 	}
-	return add_thread(threads, tid) ? 0 : jp_fail(err, ENOMEM, "thread %d: no memory", tid);
+	return add_thread(threads, tid) ? 0 : jp_fail(err, ENOMEM, "thread %d: out of memory", tid);
 }
 
 static bool is_tid(const char *name)

@@ -35,11 +35,12 @@ const struct jp_option *jp_code_heap_options(void *context)
 			 "(RW and RX), zero (shared anonymous), zero-file (/dev/zero shared), "
 			 "zero-private, shm (/dev/shm), sysv, hugetlb, heap (brk) (anon)"},
 		{"--compilers", .value = "N", .number = &heap->compilers, .least = 1,
-		 .most = MOST_COMPILERS, .help = "threads that compile at the same time (1)"},
+		 .most = MOST_COMPILERS,
+		 .help = "threads that compile at the same time (default: 1)"},
 		{"--pages", .value = "N", .number = &heap->pages, .least = 1, .most = MOST_PAGES,
 		 .help = "pages of the heap; each holds one program"},
 		{"--period", .value = "MS", .number = &heap->period, .most = 3600000,
-		 .help = "time between two steps; 0: only on request (50)"},
+		 .help = "time between two steps; 0: only on request (default: 50)"},
 		{.more = jp_path_options, .context = &heap->plan},
 		{0}};
 

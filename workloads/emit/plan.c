@@ -46,9 +46,9 @@ const struct jp_option *jp_path_options(void *context)
 	static struct jp_option rows[5];
 	const struct jp_option filled[] = {
 		{"--threads", .value = "N", .number = &plan->threads, .least = 1, .most = 1024,
-		 .help = "busy threads (1)"},
+		 .help = "busy threads (default: 1)"},
 		{"--depth", .value = "N", .number = &plan->depth, .least = 1, .most = 1000,
-		 .help = "functions in a path (8)"},
+		 .help = "functions in a path (default: 8)"},
 		{"--shapes", .value = "A,B...", .take = parse_shapes, .context = plan,
 		 .help = "their shapes, outermost first: fp, leaf (only innermost), no_fp, long, "
 			 "large, realign (all, mixed)"},
@@ -66,9 +66,10 @@ const struct jp_option *jp_plan_options(void *context)
 	const struct jp_option filled[] = {
 		{.more = jp_path_options, .context = plan},
 		{"--programs", .value = "N", .number = &plan->programs, .least = 1, .most = 1024,
-		 .help = "arenas with their own code; threads are spread over them (1)"},
+		 .help = "arenas with their own code; threads are spread over them (default: 1)"},
 		{"--mappings", .value = "N", .number = &plan->mappings, .most = 60000,
-		 .help = "small mappings beside the code, to make /proc/PID/maps long (0)"},
+		 .help = "small mappings beside the code, to make /proc/PID/maps long (default: "
+			 "0)"},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));

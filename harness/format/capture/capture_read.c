@@ -63,7 +63,7 @@ int jp_capture_check(const char *path, struct jp_error *err)
 	uint64_t size;
 
 	if (!dir)
-		return jp_fail(err, ENOMEM, "%s: no memory", path);
+		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	if (slash) {
 		*slash = '\0';
 		top = jp_untrusted_folder(AT_FDCWD, *dir ? dir : "/");

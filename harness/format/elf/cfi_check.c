@@ -399,7 +399,8 @@ int jp_cfi_check(const struct jp_cfi_section *frame, const struct jp_cfi_section
 
 	*sound = (struct jp_cfi_sound){false};
 	if (!check.starts)
-		return jp_fail(err, ENOMEM, ".eh_frame: no memory for %zu bytes", frame->size / 8);
+		return jp_fail(err, ENOMEM, ".eh_frame: out of memory for %zu bytes",
+			       frame->size / 8);
 	ret = read_records(&check, err);
 	if (ret == 0)
 		sound->index = is_index_sound(&check, index);

@@ -56,7 +56,7 @@ static int write_image(const struct jp_elf_parts *parts, struct jp_elf_image *ou
 	out->size = end + sizeof(heads);
 	out->bytes = calloc(1, out->size);
 	if (!out->bytes)
-		return jp_fail(err, ENOMEM, "no memory for %zu bytes of .eh_frame", out->size);
+		return jp_fail(err, ENOMEM, "out of memory for %zu bytes of .eh_frame", out->size);
 	memcpy(out->bytes, &head, sizeof(head));
 	if (parts->nr_segments)
 		memcpy(out->bytes + sizeof(head), parts->segments,
@@ -80,7 +80,7 @@ static int list_code(const struct jp_elf_parts *parts, struct jp_elf_image *out,
 {
 	out->code = calloc(parts->nr_segments + 1, sizeof(*out->code));
 	if (!out->code)
-		return jp_fail(err, ENOMEM, "no memory for program headers");
+		return jp_fail(err, ENOMEM, "out of memory for program headers");
 	for (size_t i = 0; i < parts->nr_segments; i++) {
 		const Elf64_Phdr *segment = &parts->segments[i];
 

@@ -29,7 +29,7 @@ int jp_elf_source_open(struct jp_elf_source *source, int fd, const void *image, 
 	source->parts.segments =
 		calloc(source->parts.nr_segments + 1, sizeof(*source->parts.segments));
 	if (!source->parts.segments)
-		return jp_fail(err, ENOMEM, "no memory for program headers");
+		return jp_fail(err, ENOMEM, "out of memory for program headers");
 	for (size_t i = 0; i < source->parts.nr_segments; i++)
 		if (!gelf_getphdr(source->elf, i, &source->parts.segments[i]))
 			return jp_fail(err, EINVAL, "ELF program header %zu: %s", i,

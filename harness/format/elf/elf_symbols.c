@@ -85,7 +85,7 @@ static int add_symbol(struct symbol_reader *reader, uint64_t offset, uint64_t si
 	struct jp_elf_symbol *symbol = jp_array_push(&out->symbols, &out->count, &out->capacity);
 
 	if (!symbol)
-		return jp_fail(reader->err, ENOMEM, "no memory for symbols");
+		return jp_fail(reader->err, ENOMEM, "out of memory for symbols");
 	*symbol = (struct jp_elf_symbol){offset, size, name, since};
 	reader->length += strlen(name) + 1;
 	/* The names in a file may overlap, so even a small file can have many long names. */
@@ -303,7 +303,7 @@ static int keep_names(struct symbol_reader *reader)
 	char *at = malloc(reader->length + 1);
 
 	if (!at)
-		return jp_fail(reader->err, ENOMEM, "no memory for %zu bytes of names",
+		return jp_fail(reader->err, ENOMEM, "out of memory for %zu bytes of names",
 			       reader->length);
 	out->names = at;
 	for (size_t i = 0; i < out->count; i++) {

@@ -380,7 +380,7 @@ int jp_jit_elf_write(uint32_t pid, uint16_t machine, const struct jp_jit_functio
 		failed |= build.contents[i].failed || build.contents[i].size > UINT32_MAX;
 	if (failed) {
 		free_build(&build);
-		return jp_fail(err, ENOMEM, "no memory for the code of process %u", pid);
+		return jp_fail(err, ENOMEM, "out of memory for the code of process %u", pid);
 	}
 	add_build_id(&build, &elf->id);
 	elf->bad_frames = build.frames.bad;

@@ -68,7 +68,7 @@ int jp_jitdump_files_read(char *const *paths, size_t count, int64_t owner,
 	memset(folder, 0, sizeof(*folder));
 	folder->dumps = calloc(count ?: 1, sizeof(struct jp_jitdump *));
 	if (!folder->dumps)
-		return jp_fail(err, ENOMEM, "jitdumps: no memory");
+		return jp_fail(err, ENOMEM, "jitdumps: out of memory");
 	for (size_t i = 0; i < count && !failed; i++)
 		failed = visit_dump(folder, paths[i], owner, visit, context);
 	return failed ? jp_fail(err, -failed, "jitdumps: %s", strerror(-failed)) : 0;

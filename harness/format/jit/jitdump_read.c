@@ -128,7 +128,7 @@ static struct jp_jitdump *open_fd(int fd, const char *name, uint64_t size, struc
 	dump->capacity = size < MOST ? size : MOST;
 	dump->bytes = malloc(dump->capacity + !dump->capacity);
 	if (!dump->path || !dump->bytes)
-		jp_fail(err, ENOMEM, "%s: no memory for %llu bytes", name,
+		jp_fail(err, ENOMEM, "%s: out of memory for %llu bytes", name,
 			(unsigned long long)dump->capacity);
 	else if (!read_header(dump, err))
 		return dump;

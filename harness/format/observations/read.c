@@ -69,7 +69,7 @@ static int copy_line(struct observations *all, uint64_t at, uint64_t number)
 	uint64_t size = get_line_size(all, at);
 
 	if (!jp_array_reserve(&all->line, &all->line_capacity, size + 2))
-		return jp_fail(all->err, ENOMEM, "%s: no memory for a line", all->path);
+		return jp_fail(all->err, ENOMEM, "%s: out of memory for a line", all->path);
 	if (memchr(all->text + at, '\0', size))
 		return fail_at(all, number, "text without NUL");
 	memcpy(all->line, all->text + at, size);
@@ -122,7 +122,7 @@ static int list_events(struct observations *all)
 						 "a word and a time in ns");
 			one = jp_array_push(&all->list, &all->count, &all->capacity);
 			if (!one)
-				return jp_fail(all->err, ENOMEM, "%s: no memory for %zu lines",
+				return jp_fail(all->err, ENOMEM, "%s: out of memory for %zu lines",
 					       all->path, all->count);
 			*one = (struct observation){time, all->at, all->number + 1};
 		}
@@ -165,7 +165,7 @@ static int visit_events(struct observations *all, jp_event_visit visit, void *co
 	int ret = 0;
 
 	if (!parser)
-		return jp_fail(all->err, ENOMEM, "%s: no memory for a line", all->path);
+		return jp_fail(all->err, ENOMEM, "%s: out of memory for a line", all->path);
 	parser->declared = all->declared;
 	jp_observation_begin(parser);
 	for (size_t i = 0; i < all->count && !ret; i++) {

@@ -146,7 +146,7 @@ struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
 	}
 	copy = calloc(1, sizeof(*copy));
 	if (!copy || (!reader->summary->pipe && copy_header(copy, reader))) {
-		jp_fail(err, ENOMEM, "%s: no memory to copy it", reader->source.name);
+		jp_fail(err, ENOMEM, "%s: out of memory while copying it", reader->source.name);
 		jp_perf_copy_free(copy);
 		return NULL;
 	}

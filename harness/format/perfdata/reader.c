@@ -45,7 +45,7 @@ int jp_perf_fail_cut(struct jp_perf_reader *reader, uint64_t offset, const char 
 
 int jp_perf_fail_memory(struct jp_perf_reader *reader)
 {
-	return jp_fail(reader->err, ENOMEM, "%s: no memory", reader->source.name);
+	return jp_fail(reader->err, ENOMEM, "%s: out of memory", reader->source.name);
 }
 
 uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at)

@@ -42,7 +42,7 @@ struct reducing {
 
 static int fail_memory(struct reducing *reducing)
 {
-	return jp_fail(reducing->err, ENOMEM, "%s: no memory", reducing->path);
+	return jp_fail(reducing->err, ENOMEM, "%s: out of memory", reducing->path);
 }
 
 static int add_word(struct reducing *reducing, struct jp_word_set *set, const void *word,
@@ -235,7 +235,7 @@ static int reduce_features(struct reducing *reducing)
 	/* Without features the file would look as if its writer had been killed, and the bytes
 	 * after the data would look like records. */
 	if (count && !header.data.size)
-		return jp_fail(reducing->err, EINVAL, "%s: no record is in it", reducing->path);
+		return jp_fail(reducing->err, EINVAL, "%s: contains no record", reducing->path);
 	ret = read_at(reducing, table, count * sizeof(table[0]), table_at);
 	for (unsigned i = 0, at = 0; i < JP_PERF_FEATURES && !ret; i++) {
 		struct jp_perf_section section = table[at];

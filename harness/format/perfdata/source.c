@@ -158,7 +158,7 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 		return source->map + source->at;
 	}
 	if (reserve_chunk(source, size)) {
-		jp_fail(err, ENOMEM, "%s: no memory", source->name);
+		jp_fail(err, ENOMEM, "%s: out of memory", source->name);
 		return NULL;
 	}
 	chunk = source->chunk;

@@ -124,7 +124,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 	bool memory = true;
 
 	if (!writer || count > EVENTS) {
-		jp_fail(err, ENOMEM, "%s: no memory for the writer of %u events", path, count);
+		jp_fail(err, ENOMEM, "%s: out of memory for the writer of %u events", path, count);
 		free(writer);
 		return NULL;
 	}
@@ -141,7 +141,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 	if (memory)
 		writer->output = jp_output_create(path, err);
 	else
-		jp_fail(err, ENOMEM, "%s: no memory for the writer", path);
+		jp_fail(err, ENOMEM, "%s: out of memory for the writer", path);
 	if (!writer->output) {
 		free_writer(writer);
 		return NULL;

@@ -21,7 +21,7 @@ struct jp_zstd *jp_zstd_new(struct jp_error *err)
 			return zstd;
 	}
 	jp_zstd_free(zstd);
-	jp_fail(err, ENOMEM, "no memory to decompress with libzstd");
+	jp_fail(err, ENOMEM, "out of memory while decompressing with libzstd");
 	return NULL;
 }
 
@@ -45,7 +45,7 @@ static int grow_output(unsigned char **out, size_t *capacity, size_t limit, stru
 		more = limit;
 	moved = realloc(*out, more);
 	if (!moved)
-		return jp_fail(err, ENOMEM, "no memory for %zu bytes of unpacked data", more);
+		return jp_fail(err, ENOMEM, "out of memory for %zu bytes of unpacked data", more);
 	*out = moved;
 	*capacity = more;
 	return 0;

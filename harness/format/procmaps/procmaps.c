@@ -121,7 +121,7 @@ int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, s
 	/* A name with its NUL is never longer than its line with the newline. */
 	all = malloc(lines * sizeof(*all) + size + 1);
 	if (!all)
-		return jp_fail(err, ENOMEM, "no memory for %zu lines of maps", lines);
+		return jp_fail(err, ENOMEM, "out of memory for %zu lines of maps", lines);
 	names = (char *)(all + lines);
 	for (const char *s = text; s < end; line_number++) {
 		struct cursor line = {s, memchr(s, '\n', end - s)};

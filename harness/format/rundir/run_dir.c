@@ -56,7 +56,7 @@ static int make_named(struct jp_run_dir *dir, const char *path, struct jp_error 
 	}
 	above = strdup(path);
 	if (!above)
-		return jp_fail(err, ENOMEM, "%s: no memory", path);
+		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	for (length = strlen(above); length > 1 && above[length - 1] == '/';)
 		above[--length] = '\0';
 	slash = strrchr(above, '/');

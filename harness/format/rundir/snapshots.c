@@ -22,7 +22,7 @@ static int parse_snapshot(struct jp_snapshots *snapshots, const char *name, cons
 	int head = 0;
 
 	if (!snapshot)
-		return jp_fail(err, ENOMEM, "%s: no memory", name);
+		return jp_fail(err, ENOMEM, "%s: out of memory", name);
 	if (!body ||
 	    sscanf(*text, "# pid %" SCNu32 " before %" SCNu64 " after %" SCNu64 "%n",
 		   &snapshot->pid, &snapshot->before, &snapshot->after, &head) != 3 ||

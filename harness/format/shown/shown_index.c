@@ -111,7 +111,8 @@ static int load_gone(struct jp_shown_files *all, const char *dir, const char *li
 			       "%s/" JP_SHOWN_FOLDER "/index: expected gone DIGEST PATH, there is "
 			       "\"gone %.60s\"",
 			       dir, line);
-	return jp_map_at(&all->gone, digest, 1) ? 0 : jp_fail(err, ENOMEM, "%s: no memory", dir);
+	return jp_map_at(&all->gone, digest, 1) ? 0
+						: jp_fail(err, ENOMEM, "%s: out of memory", dir);
 }
 
 /* Reads the file that @line of the index names. */
@@ -144,7 +145,7 @@ static int load_line(struct jp_shown_files *all, const char *dir, char *line, st
 	shown = jp_array_push(&all->files, &all->count, &all->capacity);
 	if (!shown) {
 		free(text);
-		return jp_fail(err, ENOMEM, "%s: no memory", path);
+		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	}
 	ret = jp_shown_parse(shown, path, text, size, err);
 	if (!ret && !strchr(shown->of, '/'))
@@ -163,8 +164,8 @@ static int check_names(const struct jp_shown_files *all, const char *dir, struct
 		build_path(path, dir, "", err) ?: jp_untrusted_list(path, &names, is_reading, err);
 
 	if (!ret && names.count != all->count)
-		ret = jp_fail(err, EINVAL, "%s: %zu readings, and %zu in its index", path,
-			      names.count, all->count);
+		ret = jp_fail(err, EINVAL, "%s: contains %zu readings, but its index lists %zu",
+			      path, names.count, all->count);
 	jp_folder_names_free(&names);
 	return ret;
 }

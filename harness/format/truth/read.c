@@ -154,13 +154,13 @@ static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,
 	reader->e_machine = header.e_machine;
 	reader->items->slots = calloc(used + 1, size);
 	if (!reader->items->slots)
-		return jp_fail(err, ENOMEM, "%s: no memory for %llu records", path,
+		return jp_fail(err, ENOMEM, "%s: out of memory for %llu records", path,
 			       (unsigned long long)used);
 	ret = jp_file_read_at(fd, path, reader->items->slots, used * size, JP_TRUTH_PAGE, err);
 	if (ret)
 		return ret;
 	if (collect_records(reader, used) || jp_truth_items_build(reader))
-		return jp_fail(err, ENOMEM, "%s: no memory", path);
+		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	/* Reject ids that the writers never allocated. */
 	for (size_t i = 0; i < reader->items->nr_items; i++)
 		if (reader->items->items[i].id >= header.next_id)
@@ -184,7 +184,7 @@ struct jp_truth_reader *jp_truth_reader_open(const char *path, struct jp_error *
 		reader->items = calloc(1, sizeof(*reader->items));
 	if (!reader || !reader->items) {
 		free(reader);
-		jp_fail(err, ENOMEM, "%s: no memory", path);
+		jp_fail(err, ENOMEM, "%s: out of memory", path);
 		return NULL;
 	}
 	if (!read_slots(reader, fd, path, err))

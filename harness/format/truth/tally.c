@@ -67,7 +67,7 @@ int jp_acts_count(const char *path, uint64_t since, uint64_t until, uint64_t cou
 	if (!reader)
 		return -1;
 	ret = jp_truth_reader_visit(reader, count_act, &tally)
-		      ? jp_fail(err, ENOMEM, "%s: no memory", path)
+		      ? jp_fail(err, ENOMEM, "%s: out of memory", path)
 		      : 0;
 	jp_truth_reader_free(reader);
 	return ret ? -1 : 0;

@@ -239,7 +239,7 @@ int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 	name = strdup(path);
 	errno = 0;
 	if (!name)
-		ret = jp_fail(err, ENOMEM, "%s: no memory", path);
+		ret = jp_fail(err, ENOMEM, "%s: out of memory", path);
 	if (!ret && count)
 		ret = create_file(fd, name, count, err);
 	if (!ret)

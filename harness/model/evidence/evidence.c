@@ -79,7 +79,8 @@ static int load_watched(struct jp_evidence *evidence, const char *path, struct j
 		return jp_untrusted_check_exists(path) == -ENOENT
 			       ? 0
 			       : jp_fail(err, EINVAL,
-					 "%s: a truth of version %u has none, expected version %d",
+					 "%s: unexpected beside a truth of version %u: runners "
+					 "write it from version %d on",
 					 path, evidence->truth->version, JP_TRUTH_VERSION_CPU);
 	text = jp_file_read_regular(path, LIMIT, NULL, err);
 	return text ? jp_watched_parse(&evidence->watched, path, text, err) : -EINVAL;
@@ -144,7 +145,7 @@ struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
 	struct jp_evidence *evidence = calloc(1, sizeof(*evidence));
 
 	if (!evidence || !(evidence->dir = strdup(dir)))
-		jp_fail(err, ENOMEM, "%s: no memory", dir);
+		jp_fail(err, ENOMEM, "%s: out of memory", dir);
 	else if (!load(evidence, err))
 		return evidence;
 	jp_evidence_free(evidence);

@@ -33,7 +33,7 @@ static int note_change(struct loading *loading, const struct jp_event *event)
 		jp_array_push(&loading->changes, &loading->nr_changes, &loading->changes_capacity);
 
 	if (!change)
-		return jp_fail(loading->err, ENOMEM, "%s: no memory", loading->path);
+		return jp_fail(loading->err, ENOMEM, "%s: out of memory", loading->path);
 	*change = (struct change){event->time, event->tid,
 				  event->record_type == JP_PERF_RECORD_THROTTLE};
 	return 0;
@@ -58,7 +58,7 @@ static int visit_record(void *context, const struct jp_event *event)
 			       loading->path, (unsigned long long)event->at);
 	sample = jp_array_push(&witnessed->samples, &witnessed->count, &loading->capacity);
 	if (!sample)
-		return jp_fail(loading->err, ENOMEM, "%s: no memory", loading->path);
+		return jp_fail(loading->err, ENOMEM, "%s: out of memory", loading->path);
 	witnessed->period = event->asked->period;
 	*sample = (struct jp_witness_sample){.time = event->time,
 					     .ip = event->sample.ip,

@@ -42,7 +42,7 @@ struct jp_elf_folder *jp_elf_folder_open(const char *path, struct jp_error *err)
 
 	if (!folder || !(folder->path = strdup(path))) {
 		free(folder);
-		jp_fail(err, ENOMEM, "no memory");
+		jp_fail(err, ENOMEM, "out of memory");
 		return NULL;
 	}
 	folder->fd = jp_untrusted_folder(AT_FDCWD, path);
@@ -248,7 +248,7 @@ int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const str
 	if (!nth)
 		return *path == '/' ? open_below(folder, path, found, size, err) : -ENOENT;
 	if (list_folder_once(folder))
-		return jp_fail(err, ENOMEM, "no memory");
+		return jp_fail(err, ENOMEM, "out of memory");
 	if (id->size)
 		held = find_id(folder, id, nth - 1);
 	else if (nth == 1 && slash)
@@ -257,6 +257,6 @@ int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const str
 		return open_below(folder, held, found, size, err);
 	return jp_fail(err, *why.text ? EEXIST : ENOENT, "%s%s%s",
 		       *why.text ? why.text : folder->path,
-		       *why.text ? "" : ": no such file is in it",
+		       *why.text ? "" : ": contains no such file",
 		       folder->cut ? ", as far as it was looked through" : "");
 }

@@ -179,7 +179,7 @@ static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file 
 		/* For another machine's capture, use our vDSO only if the build ids match. */
 		found->image = finder->root < 0 || wanted->id.size ? jp_own_vdso(&size, err) : NULL;
 		found->size = size;
-		return found->image ? 0 : jp_fail(err, ENOENT, "[vdso]: not of this machine");
+		return found->image ? 0 : jp_fail(err, ENOENT, "[vdso]: built for another machine");
 	}
 	/* The user's build-id cache is outside of any recorded root. */
 	ret = open_below(found->place <= JP_FILE_CACHE_DEBUG ? -1 : find_root(finder, wanted->pid),

@@ -129,6 +129,6 @@ int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth
 	free(replay.recent);
 	failed = failed ?: jp_executables_index(all);
 	if (failed == -ENOMEM)
-		jp_fail(err, ENOMEM, "truth: no memory for its mappings");
+		jp_fail(err, ENOMEM, "truth: out of memory for its mappings");
 	return failed;
 }

@@ -168,7 +168,7 @@ static int collect_records(struct jp_truth *truth, const char *path, struct jp_e
 			path, (unsigned long long)collector.failed_at, JP_TRUTH_MOST_CODES,
 			JP_TRUTH_MOST_FILES, JP_TRUTH_MOST_STEPS);
 	else if (ret)
-		jp_fail(err, -ret, "%s: no memory", path);
+		jp_fail(err, -ret, "%s: out of memory", path);
 	for (size_t i = 0; i < collector.nr_versions; i++)
 		free(collector.versions[i].codes);
 	free(collector.activations);
@@ -190,7 +190,7 @@ struct jp_truth *jp_truth_load(const char *path, struct jp_error *err)
 	struct jp_truth_reader *reader = truth ? jp_truth_reader_open(path, err) : NULL;
 
 	if (!truth)
-		jp_fail(err, ENOMEM, "%s: no memory", path);
+		jp_fail(err, ENOMEM, "%s: out of memory", path);
 	if (!reader) {
 		free(truth);
 		return NULL;

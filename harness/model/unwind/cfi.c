@@ -356,7 +356,7 @@ static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err
 
 	if (!cfi) {
 		jp_elf_image_free(image);
-		jp_fail(err, ENOMEM, "no memory for call frame information");
+		jp_fail(err, ENOMEM, "out of memory for call frame information");
 		return NULL;
 	}
 	cfi->image = *image;

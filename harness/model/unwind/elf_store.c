@@ -294,7 +294,7 @@ static struct entry *make_entry(const struct jp_mapping *mapping, const struct j
 	entry->text = path;
 	entry->next = path->value;
 	path->value = entry;
-	jp_fail(&entry->error, ENOENT, "%s: neither a run directory nor the system is to be read",
+	jp_fail(&entry->error, ENOENT, "%s: no folder is given in which to look for it",
 		entry->path);
 	entry->found.why = entry->error.text;
 	entry->found.path = entry->path;
@@ -329,7 +329,7 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 	if (!entry->found.cfi && store->finder)
 		entry->found.cfi = open_from_finder(store, entry, mapping->pid, &entry->error);
 	if (entry->found.cfi)
-		jp_fail(&entry->error, ENOEXEC, "%s: of another machine", entry->path);
+		jp_fail(&entry->error, ENOEXEC, "%s: built for another machine", entry->path);
 	return &entry->found;
 }
 

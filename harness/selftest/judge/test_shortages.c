@@ -87,7 +87,7 @@ static int change_ranges(const char *path, struct jp_error *err)
 	jp_ranges_free(other);
 	jp_ranges_free(one);
 	forget_shortage(ret);
-	return ret ? jp_fail(err, -ret, "no memory") : 0;
+	return ret ? jp_fail(err, -ret, "out of memory") : 0;
 }
 
 /* Maps, moves and maps each page again, so that each act touches earlier ones. */
@@ -115,7 +115,7 @@ static int find_plains(const char *path, struct jp_error *err)
 		mix(all.list[i].untouched);
 	jp_plains_free(&all);
 	forget_shortage(ret);
-	return ret ? jp_fail(err, -ret, "no memory") : 0;
+	return ret ? jp_fail(err, -ret, "out of memory") : 0;
 }
 
 static bool see_all(const void *context, uint32_t pid, uint64_t time)
@@ -148,7 +148,7 @@ static int find_missing_file(const char *path, struct jp_error *err)
 	jp_findings_free(&view.findings);
 	jp_boxes_free(&truth.files_at);
 	forget_shortage(ret);
-	return ret ? jp_fail(err, -ret, "no memory") : 0;
+	return ret ? jp_fail(err, -ret, "out of memory") : 0;
 }
 
 static void mix_line(void *context, const char *line)
@@ -234,7 +234,7 @@ static int check_call_site(const char *path, struct jp_error *err)
 	struct jp_elf_store *store = jp_elf_store_new(NULL, finder);
 	struct jp_call_sites *sites = jp_call_sites_new(store, finder);
 	const uint64_t site = find_call_site();
-	int ret = finder && store && sites ? 0 : jp_fail(err, ENOMEM, "no memory");
+	int ret = finder && store && sites ? 0 : jp_fail(err, ENOMEM, "out of memory");
 
 	if (!ret)
 		framed = jp_call_sites_frame_behind(sites, &own_code, site);

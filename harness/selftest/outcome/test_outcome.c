@@ -31,10 +31,10 @@ static void test_controls(void)
 		{"more judged samples", 100, 101, 0, 0, 0, JP_PASS, "caught"},
 		{"fewer judged samples", 100, 99, 0, 0, 0, JP_FAIL, "99 samples are judged, 100"},
 		{"no judged sample before", 0, 0, 0, 0, 0, JP_PASS, "caught"},
-		{"a broken sample", 100, 100, 1, 0, 0, JP_FAIL, "broken.dump: with what"},
+		{"a broken sample", 100, 100, 1, 0, 0, JP_FAIL, "broken.dump: after the left-out"},
 		{"a remaining exception", 100, 100, 0, 1, 0, JP_FAIL, "1 remain with cause gate"},
 		{"an exception of another cause", 100, 100, 0, 0, 1, JP_FAIL,
-		 "1 with cause other; a control"},
+		 "1 with cause other; this control"},
 	};
 	static const struct jp_case cas = {.name = "a/b", .control = "gate"};
 

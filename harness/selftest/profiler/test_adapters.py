@@ -96,11 +96,11 @@ class Adapters(Folder):
                 (("", "raise"), "fake: ended with status 1 when asked for its version; expected "
                                 "'version ...' or 'skip WHY'; .*broken on purpose"),
                 (("", "exit"), "ended with status 0 when asked for its version"),
-                (("\n", "exit"), "said '' when asked for its version"),
-                (("version \n", "exit"), "said 'version ' when asked for its version"),
+                (("\n", "exit"), "wrote '' when asked for its version"),
+                (("version \n", "exit"), "wrote 'version ' when asked for its version"),
                 (("version 1\n", "raise"), "ended with status 1 after its version; expected its "
                                            "end; .*broken on purpose"),
-                (("vers 1\n", "exit"), "said 'vers 1' when asked for its version")):
+                (("vers 1\n", "exit"), "wrote 'vers 1' when asked for its version")):
             with self.subTest(answer):
                 self.expect_errors(self.read_answers(version=answer), message, "launch", "attach",
                                    "inject")
@@ -125,10 +125,10 @@ class Adapters(Folder):
         for answer, message in (
                 (("", "raise"), "ended with status 1 before it sampled; expected 'sampling'; "
                                 ".*broken on purpose"),
-                (("samples 5\n", "wait"), "said 'samples 5' before it sampled"),
-                (("exited\n", "wait"), "said 'exited' before it sampled"),
-                (("error \n", "wait"), "said 'error ' before it sampled"),
-                (("skip it\n", "wait"), "said 'skip it' before it sampled"),
+                (("samples 5\n", "wait"), "wrote 'samples 5' before it sampled"),
+                (("exited\n", "wait"), "wrote 'exited' before it sampled"),
+                (("error \n", "wait"), "wrote 'error ' before it sampled"),
+                (("skip it\n", "wait"), "wrote 'skip it' before it sampled"),
                 (("error no reason\n", "wait"), "^no reason")):
             with self.subTest(answer):
                 self.expect_errors(self.read_answers(version=VERSION, launch=answer, attach=answer),
@@ -141,7 +141,7 @@ class Adapters(Folder):
             with self.subTest(word):
                 answer = ("sampling\n%s\n" % word, "wait")
                 self.expect_errors(self.read_answers(version=VERSION, attach=answer),
-                                   "said '%s' while it recorded" % word, "attach")
+                                   "wrote '%s' while it recorded" % word, "attach")
 
     def test_dies_while_it_records(self) -> None:
         answer = ("sampling\nsamples 0\n", "raise")
@@ -157,8 +157,8 @@ class Adapters(Folder):
         for answer, message in (
                 (("", "raise"), "ended with status 1 when asked to inject; expected 'done'; its "
                                 "last words: .*on purpose"),
-                (("\n", "exit"), "said '' when asked to inject"),
-                (("merged\n", "exit"), "said 'merged' when asked to inject"),
+                (("\n", "exit"), "wrote '' when asked to inject"),
+                (("merged\n", "exit"), "wrote 'merged' when asked to inject"),
                 (("done\n", "raise"), "ended with status 1 after it was done"),
                 (("error no jitdump\n", "exit"), "^no jitdump"),
                 (("done\n", "exit"), "injected.data: No such file")):
@@ -183,10 +183,10 @@ class Adapters(Folder):
 
 
 # Faults of broken_adapter.py: the reported fact; for each step, the reported time and expectation.
-FACTS = {"word": "said 'wrong'", "empty": "said ''", "long": "said 1024 bytes without a newline",
-        "nul": r"said '[\w ]*' and a NUL byte", "exit0": "ended with status 0",
+FACTS = {"word": "wrote 'wrong'", "empty": "wrote ''", "long": "wrote 1024 bytes without a newline",
+        "nul": r"wrote '[\w ]*' and a NUL byte", "exit0": "ended with status 0",
         "exit3": "ended with status 3", "killed": r"was killed by signal 9 \(Killed\)",
-        "closes": "closed its standard output and lived on"}
+        "closes": "closed its standard output and did not exit"}
 STEPS = {"sampling": ("before it sampled", "'sampling'"),
           "recording": ("while it recorded", "'samples N' or 'exited'"),
           "stop": ("when told to stop", "'stopped'"),
@@ -198,10 +198,10 @@ STEPS = {"sampling": ("before it sampled", "'sampling'"),
           "enable": ("when told to enable its events", "'enabled'"),
           "disable": ("when told to disable its events", "'disabled'")}
 ALWAYS = list(STEPS)[:6]
-MORE = {"twice.sampling": ("said 'sampling'", "recording"),
-        "early.sampling": ("said 'stopped'", "sampling"),
-        "twice.stop": ("said 'stopped'", "stopped"), "early.stop": ("said 'done'", "stop"),
-        "twice.finish": ("said 'done'", "done"), "lives.done": ("lived on", "done")}
+MORE = {"twice.sampling": ("wrote 'sampling'", "recording"),
+        "early.sampling": ("wrote 'stopped'", "sampling"),
+        "twice.stop": ("wrote 'stopped'", "stopped"), "early.stop": ("wrote 'done'", "stop"),
+        "twice.finish": ("wrote 'done'", "done"), "lives.done": ("did not exit", "done")}
 ASKED = {"version": ("when asked for its version", "'version ...' or 'skip WHY'"),
          "versioned": ("after its version", "its end")}
 
@@ -263,7 +263,7 @@ class Broken(Folder):
         faults = {fault + "." + step: error_message(FACTS[fault], STEPS[step])
                   for fault in ("word", "nul", "killed", "closes")
                   for step in ("sampling", "enable", "disable")}
-        faults["early.enable"] = error_message("said 'disabled'", STEPS["enable"])
+        faults["early.enable"] = error_message("wrote 'disabled'", STEPS["enable"])
         self.run_faults("gated", faults)
 
     def test_version(self) -> None:
@@ -299,7 +299,7 @@ class Broken(Folder):
                     self.assertRegex(row["why"], "^profiler broken: .* expected .*last words$")
         done = self.run_jitproof("score", "--profiler=broken", "anon_exec", fault="word.version")
         self.assertEqual(done.returncode, 99)
-        self.assertIn("score: profiler broken: said 'wrong' when asked", done.stderr)
+        self.assertIn("score: profiler broken: wrote 'wrong' when asked", done.stderr)
 
     def test_check(self) -> None:
         for fault in ("word.recording", "exit0.stop", "nul.sampling"):
@@ -314,4 +314,5 @@ class Broken(Folder):
         self.assertEqual(done.returncode, 2, done)
         self.assertIn("no scene matches 'none'", done.stderr)
         done = self.run_jitproof("adapter", "check", "broken", fault="long.version")
-        self.assertRegex(done.stdout, "# profiler broken: said 1024 .*\nnot ok 1 version\nBail out")
+        self.assertRegex(done.stdout,
+                         "# profiler broken: wrote 1024 .*\nnot ok 1 version\nBail out")

@@ -85,7 +85,7 @@ class Attached(Recorded):
         self.facts["duplicates"] = "1"
         self.expect_pass()
         del self.facts["first_enabled"]
-        self.expect_error("states 1 duplicates; none but ours drops any")
+        self.expect_error("states 1 duplicates; only jitproof's captures drop any")
 
     def test_record_that_ends_within_a_mapping(self) -> None:
         """A record of a part of a mapping is wrong, since the kernel records whole mappings."""
@@ -252,7 +252,7 @@ class Launched(Recorded):
         for index in acts[-1], acts[0]:  # the page and its reservation
             del self.truth.slots[index]
         self.truth.next_slot = len(self.truth.slots)
-        self.expect_error("executable in its maps, and the truth does not tell who mapped it")
+        self.expect_error("executable in its maps, but no operation of the truth mapped it")
 
     def test_unmapping_what_nothing_mapped(self) -> None:
         index = self.truth.find(rd.Truth.UNMAP)[0]

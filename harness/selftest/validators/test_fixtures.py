@@ -212,7 +212,7 @@ class Witnessed(Recorded):
         gone = self.perf.samples()[100:104]
         self.leave_out(gone)
         self.facts["lost_samples"] = str(len(gone))
-        self.expect_error(rf"lost.samples is .*\({len(gone)} of .*states none")
+        self.expect_error(rf"lost.samples is .*\({len(gone)} of .*does not allow any")
         self.put_text("case", self.read_text("case") + "\tlost.samples <=4\n")
         self.expect_pass()
         self.facts["lost_samples"] = "0"

@@ -160,47 +160,47 @@ class Controls(Recorded):
             if record.name.endswith("/libc.so.6"):
                 self.perf.records.remove(record)
         # Without the C library's mapping, unwinding still ends there.
-        self.expect_fail(r"with what was left out added back, \d+ remain")
+        self.expect_fail(r"after the left-out data was added back, \d+ remain")
 
     def test_another_fault_beside(self) -> None:
         sample = self.find_deep_sample()
         sample.regs[rd.X86_SP] += 8
-        self.expect_fail(r"wrong\.\w+: 1 with cause no-depth; a control fails by pathless alone")
+        self.expect_fail(r"wrong\.\w+: 1 with cause no-depth; this control allows only cause path")
 
     def test_added_back_at_the_time_of_a_sample(self) -> None:
         """The mapping that was left out is older than the first sample that needs it."""
         first = min(sample.time for sample in self.perf.samples())
         self.substitute("maps", r"before \d+ after \d+", f"before {first} after {first}")
-        self.assertIn("all pathless; added back: 0 broken", self.expect_pass())
+        self.assertIn("all of cause pathless; after adding back: 0 broken", self.expect_pass())
         self.substitute("maps", r"before \d+ after \d+", f"before {first + 1} after {first + 1}")
-        self.expect_fail("broken.chain: with what was left out added back, 1 remain")
+        self.expect_fail("broken.chain: after the left-out data was added back, 1 remain")
 
     def test_wrong_behind_unmapped(self) -> None:
         """Each sampled address is in no mapping, but that excuses no impossible frame."""
         sample = self.find_deep_sample()
         chain, place = list(sample.chain), sample.user() + 1
         sample.chain[place] += 1
-        self.expect_fail("wrong.chain: 1 with cause wrong-frame; a control fails by pathless alone",
+        self.expect_fail("wrong.chain: 1 with cause wrong-frame; this control allows only cause ",
                          f"#   wrong at {sample.time}, ")
         self.assertIn("wrong.chain\": {\"k\": 1", self.read_results())
         self.assertIn(f"\"unmapped\": {len(self.perf.samples())}}}", self.read_results(2))
         sample.chain = chain[:place + 1] + [self.list_functions()[0][0] + 1] + chain[place + 1:]
-        self.expect_fail("extra.chain: 1 with cause extra-frame; a control fails by pathless alone",
+        self.expect_fail("extra.chain: 1 with cause extra-frame; this control allows only cause ",
                          f"#   extra at {sample.time}, ")
         self.assertIn("extra.chain\": {\"k\": 1", self.read_results(3))
         sample.chain = chain
         sample.ip += 1
-        self.expect_fail("wrong.chain: 1 with cause sample-ip; a control",
+        self.expect_fail("wrong.chain: 1 with cause sample-ip; this control",
                          f"the sample's own address is {sample.ip:x}")
 
     def test_what_was_left_out_is_not_the_cause(self) -> None:
         """The mapping is missing, and the snapshot lacks it, too: nothing was skipped."""
         start = self.truth.get(self.truth.find(rd.Truth.MAP)[0])[6]
         self.substitute("maps", rf"^{start:x}-.*\n", "")
-        self.expect_fail("with cause no-record; a control fails by pathless alone",
+        self.expect_fail("with cause no-record; this control allows only cause pathless",
                          "not caught: no exception has the cause pathless")
 
     def test_policy_that_skips_nothing(self) -> None:
         self.facts["policy"] = "exec"
-        self.expect_fail("with cause no-record; a control fails by pathless alone",
+        self.expect_fail("with cause no-record; this control allows only cause pathless",
                          "not caught: no exception has the cause pathless")

@@ -66,10 +66,10 @@ class Evidence(Recorded):
                     self.perf.insert(record)
                     self.expect_error(rf"lost.samples is .*\({count} of "
                                       rf"{min(count + 40, 2**64 - 1)}.*"
-                                      "states none")
+                                      "does not allow any")
                     self.perf.records.remove(record)
         self.facts["lost_samples"] = "7"
-        self.expect_error(r"lost.samples is .*\(7 of 47.*states none")
+        self.expect_error(r"lost.samples is .*\(7 of 47.*does not allow any")
         self.add_expectation("lost.samples 0..7")
         self.expect_pass()
         self.facts["lost_samples"] = "8"
@@ -81,9 +81,9 @@ class Evidence(Recorded):
         go.time += 1
         self.perf.insert(go)
         # UNTHROTTLE alone implies a THROTTLE.
-        self.expect_error("lost.throttled is 1, and the case states none")
+        self.expect_error("lost.throttled is 1, but the case does not allow any")
         self.perf.insert(stop)
-        self.expect_error("lost.throttled is 1, and the case states none")
+        self.expect_error("lost.throttled is 1, but the case does not allow any")
         self.add_expectation("lost.throttled <=1")
         self.expect_pass()
 
@@ -110,9 +110,9 @@ class Evidence(Recorded):
     def test_torn_and_unwritten_in_the_middle(self) -> None:
         middle = self.truth.slots[len(self.truth.slots) // 2]
         middle[40] ^= 1
-        self.expect_error(r"the truth has \d+ gaps: torn records before whole ones")
+        self.expect_error(r"the truth has \d+ incomplete records before complete ones")
         middle[:] = bytes(64)
-        self.expect_error(r"the truth has \d+ gaps")
+        self.expect_error(r"the truth has \d+ incomplete")
 
     def test_torn_at_the_end(self) -> None:
         """A killed writer may leave a torn last record, which nothing refers to."""
@@ -131,7 +131,7 @@ class Evidence(Recorded):
         self.truth.append(rd.Truth.GONE, *one[1:])
         for version, gaps in ((3, 0), (2, 1), (1, 1)):
             self.truth.version = version
-            self.assertEqual("the truth has 1 gaps" in self.judge()[1], bool(gaps), version)
+            self.assertEqual("the truth has 1 incomplete" in self.judge()[1], bool(gaps), version)
 
     def test_unknown_machine(self) -> None:
         struct.pack_into("<I", self.truth.header, 24, 9999)
@@ -146,7 +146,7 @@ class Evidence(Recorded):
         """A record refers to a missing record."""
         del self.truth.slots[self.truth.find(rd.Truth.CODE_LOAD)[-1]]
         self.truth.next_slot -= 1
-        self.expect_error(r"the truth has \d+ gaps")
+        self.expect_error(r"the truth has \d+ incomplete")
 
     def test_largest_allowed_slack(self) -> None:
         self.facts["slack"] = "100000"
@@ -226,7 +226,7 @@ class Evidence(Recorded):
                 for index in self.truth.find(kind)[:1]:
                     right = self.truth.get(index)
                     self.truth.change(index, {field: 1})
-                    self.expect_error("the truth has 1 gaps")
+                    self.expect_error("the truth has 1 incomplete")
                     self.truth.set(index, *right)
 
     def test_records_of_unknown_threads(self) -> None:
@@ -236,7 +236,7 @@ class Evidence(Recorded):
                 index = self.truth.find(rd.Truth.TEXT)[0]
                 right = self.truth.get(index)
                 self.truth.change(index, {field: right[field] + 70_000})
-                self.expect_error("the truth has 1 records of threads that it never lets begin")
+                self.expect_error("the truth has 1 records of threads that have no start record")
                 self.truth.set(index, *right)
 
     def test_impossible_times_of_a_thread(self) -> None:
@@ -245,13 +245,13 @@ class Evidence(Recorded):
         self.copy_fixture("clock")
         index = self.truth.find(rd.Truth.MAP)[0]
         self.truth.change(index, {5: self.truth.get(index)[5] + 10**12})
-        self.expect_error(r"the truth has \d+ records whose times no thread can have written there")
+        self.expect_error(r"the truth has \d+ records at times that are impossible in their order")
 
     def test_code_that_outlives_its_memory(self) -> None:
         self.copy_fixture("clock")
         del self.truth.slots[self.truth.find(rd.Truth.CODE_UNLOAD)[0]]
         self.truth.next_slot = len(self.truth.slots)
-        self.expect_error("the truth has 1 gaps")
+        self.expect_error("the truth has 1 incomplete")
 
     def test_threads_without_an_end(self) -> None:
         self.copy_fixture("clock")
@@ -260,12 +260,12 @@ class Evidence(Recorded):
                 index = self.truth.find(kind)[0]
                 right = self.truth.get(index)
                 self.truth.change(index, {0: rd.Truth.TEXT})
-                self.expect_error("the truth has 1 beginnings and ends of threads and processes")
+                self.expect_error("the truth has 1 starts or ends of threads and processes")
                 self.truth.set(index, *right)
 
     def test_foreign_ids_in_an_enter(self) -> None:
         self.truth.change(self.truth.find(rd.Truth.ENTER)[0], {6: 0xfffffff})
-        self.expect_error(r"the truth has \d+ gaps")
+        self.expect_error(r"the truth has \d+ incomplete")
 
 
 class Stated(Recorded):
@@ -296,7 +296,8 @@ class Stated(Recorded):
 
     def test_missing_keys(self) -> None:
         for key in ("samples", "counted", "frequency", "first_enabled", "cpus", "event"):
-            self.expect_error_with_fact(key, None, f"the capture states no {key}, as ours does")
+            self.expect_error_with_fact(key, None,
+                                        f"the capture lacks {key}, which jitproof's captures state")
 
     def test_contradicting_machines(self) -> None:
         """The runner states the machine in `watched` and env.json, perf.data in its features."""
@@ -312,7 +313,7 @@ class Stated(Recorded):
     def test_published_files_without_publishing(self) -> None:
         for name in ("perf-77.map", "jit-77.dump"):
             self.put_text(name, "")
-            self.expect_error(f"{name} is there, and the case publishes nothing")
+            self.expect_error(f"{name} exists, but the case publishes nothing")
             os.unlink(self.get_path(name))
 
     def test_skip_of_a_whole_run(self) -> None:
@@ -428,9 +429,9 @@ class Slack(Recorded):
         """Several validators skip truths of older versions, so a lowered version must be found."""
         for version in (1, 2):
             self.truth.version = version
-            self.expect_error(f"watched: a truth of version {version} has none, expected version 3")
+            self.expect_error(f"watched: unexpected beside a truth of version {version}")
             os.rename(self.get_path("watched"), self.place("watched"))
-            self.expect_error(r"the truth has \d+ gaps")  # newer records are gaps
+            self.expect_error(r"the truth has \d+ incomplete")  # newer records are gaps
             os.rename(self.place("watched"), self.get_path("watched"))
 
     def test_window_that_begins_late(self) -> None:

@@ -85,12 +85,12 @@ class Attrs(OwnCapture):
             with self.subTest(event=index, bit=bit):
                 self.perf.attrs[index].flags ^= 1 << bit
                 self.expect_error(
-                    "perf.data has an event that asks for what no attach of ours does")
+                    "perf.data has an event whose request no capture attach of jitproof makes")
                 self.perf.attrs[index].flags ^= 1 << bit
         for at in (24, 56, 72, 96, 104, 108):
             with self.subTest(at=at):
                 self.perf.attrs[1].raw[at] ^= 8
-                self.expect_error("asks for what no attach of ours does")
+                self.expect_error("whose request no capture attach of jitproof makes")
                 self.perf.attrs[1].raw[at] ^= 8
 
     def test_all_mappings(self) -> None:
@@ -109,7 +109,7 @@ class Features(OwnCapture):
 
     def test_other_events(self) -> None:
         right = self.perf.features[EVENT_DESC]
-        message = "perf.data describes other events than it has"
+        message = "the event descriptions of perf.data differ from its events"
         for at in (0, 4, ATTR_AT, ATTR_AT + 100, ATTR_AT + rd.ATTR + 4, len(right) - 1):
             with self.subTest(at=at):
                 raw = bytearray(right)
@@ -170,7 +170,7 @@ class Others(OwnCapture):
         raw = bytearray(self.perf.features[EVENT_DESC])
         raw[ATTR_AT] ^= 1
         self.expect_error_with(EVENT_DESC, bytes(raw),
-                               "perf.data describes other events than it has")
+                               "the event descriptions of perf.data differ from its events")
         self.expect_error_with(CLOCKID, struct.pack("<Q", 2), "states a clock of 2 ns")
         self.put_text("env.json", '{"cpus": 3}')
         self.expect_error("env.json states 3 CPUs, perf.data 2")
@@ -201,9 +201,10 @@ class Machine(OwnCapture):
         self.expect_pass()
         for key, new in (("silent", ""), ("silent", "silent 0\n"), ("cpus", "cpus 0\n")):
             self.put_text("watched", re.sub(rf"(?m)^{key} .*\n", new, right))
-            self.expect_error(f"watched states no {key}, as the runner does since format 1")
+            self.expect_error(f"the file watched lacks {key}, "
+                              "which the runner states since format 1")
         self.put_text("env.json", '{"format": 2}')
-        self.expect_error("env.json states no clocks_count, as the runner does since format 2")
+        self.expect_error("env.json lacks clocks_count, which the runner states since format 2")
         self.put_text("env.json", "{}")
         self.put_text("watched", re.sub(r"(?m)^silent .*\n", "", right))
         self.expect_pass()

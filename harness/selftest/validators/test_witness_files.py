@@ -56,4 +56,5 @@ class Witness(Folder):
         text = self.judge({"witness.denied": "perf_event_open: EPERM"}, none)
         self.assertIn("\nok 1 " + CASE, text)
         self.assertIn("perf_event_open: EPERM", text)
-        self.assertRegex(self.judge({}, none), r"watched states no witness_since[^$]*not ok 1 ")
+        self.assertRegex(self.judge({}, none),
+                         r"the file watched lacks witness_since[^$]*not ok 1 ")

@@ -220,7 +220,7 @@ static void test_refusals(void)
 	perf_file_begin(&file, &(struct jp_perf_attr){.type = 1, .size = 120});
 	perf_file_end_data(&file);
 	perf_file_features(&file, one, 1);
-	check_refusal("a file without records", "no record is in it");
+	check_refusal("a file without records", "contains no record");
 	begin_file("\0HOME=/root", 12, true);
 	if (PERF_FILE_ZSTD)
 		check_refusal("a variable in compressed data",

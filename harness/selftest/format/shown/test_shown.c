@@ -115,7 +115,7 @@ static void test_index(void)
 	      "one reading, and a file that is gone, are in the index");
 	jp_arguments_free(&gone);
 	scratch_write(scratch_path("shown/b"), HEAD, strlen(HEAD));
-	check(load() < 0 && strstr(err.text, "2 readings, and 1 in its index"),
+	check(load() < 0 && strstr(err.text, "contains 2 readings, but its index lists 1"),
 	      "an added reading is refused: %s", err.text);
 	unlink(scratch_path("shown/b"));
 	scratch_write(scratch_path("shown/a"), HEAD "sample 1 2 3 -\n", strlen(HEAD) + 15);

@@ -82,7 +82,7 @@ static void set_scene(enum jp_event_type type, uint64_t acted, enum snapshot_ent
 
 static struct jp_unmapped find_unmapped(uint64_t ip, uint64_t time)
 {
-	struct jp_unmapped found = {.cause = "no memory"};
+	struct jp_unmapped found = {.cause = "out of memory"};
 
 	if (!jp_acts_at_index(&scene.truth.acts_at, scene.truth.acts, scene.truth.nr_acts))
 		found = jp_unmapped(&scene.evidence, &scene.known, PID, ip, time);

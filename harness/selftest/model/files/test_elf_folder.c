@@ -52,24 +52,24 @@ static void test_paths_and_ids(struct jp_elf_folder *folder)
 	check_find(folder, "a.so", 0, 0, NULL);
 	check_find(folder, "/lib/a.so", 1, 1, "/heap/one");
 	check_find(folder, "/lib/a.so", 1, 2, "/usr/lib/a.so");
-	check_find(folder, "/lib/a.so", 1, 3, ": no such file is in it");
-	check_find(folder, "/lib/a.so", 9, 1, ": no such file is in it");
+	check_find(folder, "/lib/a.so", 1, 3, ": contains no such file");
+	check_find(folder, "/lib/a.so", 9, 1, ": contains no such file");
 }
 
 static void test_names(struct jp_elf_folder *folder)
 {
 	check_find(folder, "/lib/a.so", 0, 1, "/usr/lib/a.so");
-	check_find(folder, "/lib/a.so", 0, 2, ": no such file is in it");
-	check_find(folder, "a.so", 0, 1, ": no such file is in it");
-	check_find(folder, "/lib/none.so", 0, 1, ": no such file is in it");
-	check_find(folder, "/lib/zzz.so", 0, 1, ": no such file is in it");
+	check_find(folder, "/lib/a.so", 0, 2, ": contains no such file");
+	check_find(folder, "a.so", 0, 1, ": contains no such file");
+	check_find(folder, "/lib/none.so", 0, 1, ": contains no such file");
+	check_find(folder, "/lib/zzz.so", 0, 1, ": contains no such file");
 	/* Files of one name are ambiguous unless their build ids are equal. */
 	check_find(folder, "/lib/copy.so", 0, 1, "/heap/copy.so");
 	check_find(folder, "/lib/other.so", 0, 1, "more than one file is called other.so");
 	check_find(folder, "/lib/plain.so", 0, 1, "more than one file is called plain.so");
-	check_find(folder, "/lib/text.so", 0, 1, ": no such file is in it");
-	check_find(folder, "/lib/link.so", 0, 1, ": no such file is in it");
-	check_find(folder, "/lib/fifo.so", 0, 1, ": no such file is in it");
+	check_find(folder, "/lib/text.so", 0, 1, ": contains no such file");
+	check_find(folder, "/lib/link.so", 0, 1, ": contains no such file");
+	check_find(folder, "/lib/fifo.so", 0, 1, ": contains no such file");
 }
 
 /* Makes nested folders beyond the depth at which the search ends. */
@@ -92,7 +92,7 @@ static void test_depth(void)
 	put_elf(path, 0);
 	folder = jp_elf_folder_open(scratch_path("deep"), NULL);
 	check_find(folder, "/lib/e.so", 0, 1,
-		   ": no such file is in it, as far as it was looked through");
+		   ": contains no such file, as far as it was looked through");
 	jp_elf_folder_free(folder);
 }
 
@@ -106,8 +106,8 @@ static void test_refusals(void)
 	      "a missing folder is an error: %s", err.text);
 	mkdir(scratch_path("empty"), 0700);
 	folder = jp_elf_folder_open(scratch_path("empty"), NULL);
-	check_find(folder, "/lib/a.so", 0, 1, ": no such file is in it");
-	check_find(folder, "/lib/a.so", 1, 1, ": no such file is in it");
+	check_find(folder, "/lib/a.so", 0, 1, ": contains no such file");
+	check_find(folder, "/lib/a.so", 1, 1, ": contains no such file");
 	jp_elf_folder_free(folder);
 	jp_elf_folder_free(NULL);
 }

@@ -220,7 +220,7 @@ static void test_copied_root(void)
 	check(!jp_file_find_map(copied, 77, &found), "a perf map of the root is found");
 	jp_found_file_close(&found);
 	check(jp_file_find(copied, &vdso, JP_FILE_ITSELF, &found, &err) == -ENOENT &&
-		      strstr(err.text, "[vdso]: not of this machine"),
+		      strstr(err.text, "[vdso]: built for another machine"),
 	      "this machine's vDSO is not used: %s", err.text);
 	maps_most = 1000;
 	check(!jp_file_find_maps(copied, 1, count_map, NULL) && maps_seen == 11,

@@ -189,7 +189,7 @@ static void test_build_ids(void)
 	jp_elf_store_free(store);
 	store = jp_elf_store_new(NULL, NULL);
 	entry = jp_elf_store_get(store, &(struct jp_mapping){.name = "/a"});
-	check(entry && strstr(entry->why, "neither a run directory nor the system"),
+	check(entry && strstr(entry->why, "no folder is given"),
 	      "a store without a folder has no files: %s", entry->why);
 	jp_elf_store_free(store);
 	jp_elf_store_free(NULL);
