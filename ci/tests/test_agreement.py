@@ -72,7 +72,7 @@ class Classes(Compared):
             ours = [FILE] if name.startswith("perf invents") else [FILE, FILE + 9]
             self.assertEqual(self.classify(ours, frames, outside=[(address, SP, END)]), name)
 
-    def test_both_guess(self) -> None:
+    def test_both_unwinders_guess(self) -> None:
         for began, name in ((1, "both guessed by rbp; perf knows no register since"),
                             (2, "both guessed by rbp; perf knows no register since"),
                             (3, "unexplained")):

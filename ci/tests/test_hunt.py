@@ -78,7 +78,7 @@ class Spaces(unittest.TestCase):
         self.assertEqual(values[INJECT], ("cut",))
         self.assertEqual(values[CAPTURE], ("gated", "launch"))
 
-    def test_perf(self) -> None:
+    def test_space_with_perfs(self) -> None:
         space = Space(LISTED, Request(("6.1", "7.3")))
         self.assertIn("launch-by perf", space.values[CAPTURE])
         self.assertEqual(space.values["perf"], ("6.1", "7.3"))
@@ -86,7 +86,7 @@ class Spaces(unittest.TestCase):
         self.assertTrue(space.is_possible(("perf", "6.1"), {INJECT: "perf"}))
         self.assertFalse(space.is_possible(("capture -z", ""), {CAPTURE: "launch"}))
 
-    def test_pairs(self) -> None:
+    def test_pairs_of_values(self) -> None:
         pairs = {frozenset(pair) for pair in self.space.list_pairs()}
         how, deep = ("workload --how", "x"), ("workload --deep", "")
         self.assertNotIn(frozenset({how, deep}), pairs)  # options of two different workloads
@@ -94,7 +94,7 @@ class Spaces(unittest.TestCase):
         self.assertNotIn(frozenset({("capture --gate", "open"), (CAPTURE, "launch")}), pairs)
         self.assertIn(frozenset({how, ("capture --gate", "open")}), pairs)
 
-    def test_line(self) -> None:
+    def test_case_line_of_a_crossing(self) -> None:
         crossing = {WORKLOAD: "anon_exec", "workload --how": "x", CAPTURE: "launch",
                     "capture --user-only": "", PUBLISH: "map:late", INJECT: "cut"}
         self.assertEqual(
@@ -317,7 +317,7 @@ class Relating(unittest.TestCase):
             self.assertEqual(found, frozenset({Signature(name, "against our inject", "perf 6.1")}
                                               if differs else ()))
 
-    def test_varying(self) -> None:
+    def test_varying_rates_are_not_compared(self) -> None:
         """A rate that differs between two runs of the same crossing is not compared."""
         runner = Planted({"capture -z": ""}, varies=True)
         trial = relations.Relations(runner).check(runner.run(self.crossing, 0))
@@ -333,7 +333,7 @@ class Resuming(unittest.TestCase):
         space = Space(LISTED)
         return Cover(space, 5), Clusters(space, run_by(fail_for((PUBLISH, "map"))))
 
-    def test_again(self) -> None:
+    def test_resumed_hunt_repeats_nothing(self) -> None:
         cover, clusters = self.make()
         cover.exclude({PUBLISH: "none"})
         crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}

@@ -275,16 +275,16 @@ class Trees(Folder):
         os.remove(self.place(path))
 
     @unittest.skipUnless(shutil.which("mypy"), "mypy is not installed")
-    def test_types(self) -> None:
+    def test_types_are_checked(self) -> None:
         self.write_file("mypy.ini", "[mypy]\ndisallow_untyped_defs = True\n")
         self.expect_tool_finding("ci/a.py", "def a(b):\n    return b\n",
                                  "mypy: error: Function is missing a type")
 
     @unittest.skipUnless(shutil.which("pyflakes3"), "pyflakes3 is not installed")
-    def test_unused(self) -> None:
+    def test_unused_imports(self) -> None:
         self.expect_tool_finding("ci/a.py", "import os\n", "pyflakes: 'os' imported but unused")
 
     @unittest.skipUnless(shutil.which("shellcheck"), "shellcheck is not installed")
-    def test_shell(self) -> None:
+    def test_shell_is_checked(self) -> None:
         self.expect_tool_finding("ci/a.sh", "# shellcheck shell=sh\ncd $1 || exit\n",
                                  "shellcheck: ", 3)

@@ -391,7 +391,7 @@ class Report(Made):
 
 
 class Versions(unittest.TestCase):
-    def test_numbers(self) -> None:
+    def test_version_numbers(self) -> None:
         self.assertEqual(list(map(parse_numbers, ("6.12.107+deb13", "perf-6.12", "7.3.4-1~bpo13+1",
                                                   ""))),
                          [(6, 12, 107), (6, 12), (7, 3, 4), ()])

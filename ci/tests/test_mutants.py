@@ -152,7 +152,7 @@ class Asked(Folder):
         self.assertEqual(script.ask(JITPROOF, "", 0), "0")
         self.assertNotEqual(script.ask("/bin/false", "", 0), "0")
 
-    def test_trace(self) -> None:
+    def test_trace_of_passing_tests(self) -> None:
         """Each method that passes leaves its duration."""
         Script(ROOT, "report/test_explain_text.py").trace(JITPROOF, self.home)
         self.assertTrue([name for name in os.listdir(self.home) if name.endswith(".seconds")])
@@ -172,7 +172,7 @@ class Killed(Folder):
 
 
 class Survivors(Folder):
-    def test_stale(self) -> None:
+    def test_stale_survivors(self) -> None:
         mutant = next(iter(operators.make_file_mutants("a.c", C)))
         gone = (*mutant.key()[:2], "no such line", ";")
         self.assertEqual(survivors.find_stale([mutant], [mutant.key(), gone]), [gone])

@@ -37,7 +37,7 @@ class Packages(Folder):
                                             files.read(os.path.join(ROOT, "Makefile")), re.M)),
                              {version})
 
-    def test_spec(self) -> None:
+    def test_rpm_spec(self) -> None:
         self.need("rpmlint", "rpmspec")
         done = process.run(["rpmlint", SPEC])
         self.assertRegex(done.stdout, r"\b0 errors", done.stdout + done.stderr)

@@ -66,7 +66,7 @@ class Scoreboard(Folder):
         os.unlink(self.place("build", "calls"))
         return calls
 
-    def test_resumes(self) -> None:
+    def test_resumed_round_repeats_nothing(self) -> None:
         """A scene runs only once in a round, with the same build."""
         self.write("", "build", "stuck")
         status, said = self.run_board()

@@ -78,7 +78,7 @@ class Services(Folder):
                          r"## This kernel: status [04]\n\n1 (PASS|SKIP)\n")
         self.assertTrue(os.path.exists(os.path.join(output, "run", "junit.xml")))
 
-    def test_action(self) -> None:
+    def test_github_action(self) -> None:
         action = load("packaging", "action", "action.yml")
         text = files.read(os.path.join(ACTION, "action.yml"))
         self.assertEqual(set(re.findall(r"inputs\.(\w+)", text)), set(action["inputs"]))
@@ -105,7 +105,7 @@ class Services(Folder):
                                 "CI_PROJECT_DIR": self.home}, self.place("jitproof"))
         self.assertEqual(job["artifacts"]["reports"]["junit"], "jitproof/run/junit.xml")
 
-    def test_shell(self) -> None:
+    def test_shell_of_actions(self) -> None:
         if not shutil.which("shellcheck"):
             self.skipTest("no shellcheck")
         for step in load("packaging", "action", "action.yml")["runs"]["steps"]:

@@ -181,7 +181,7 @@ class Runs(Folder):
         self.assertEqual(again.idle["a/b"], "PASS")
         self.assertEqual(page.count_cases(again.get_runs("idle")), 1)
 
-    def test_interval(self) -> None:
+    def test_wilson_interval(self) -> None:
         self.assertEqual(compute_wilson(0, 0), (0.0, 1.0))
         self.assertAlmostEqual(compute_wilson(0, 300)[1], 0.012643, 6)
         self.assertEqual(compute_wilson(7, 7)[1], 1.0)

@@ -12,7 +12,7 @@ struct item {
 	char rest[16];
 };
 
-static void test_push(void)
+static void test_push_grows_array(void)
 {
 	struct item *items = NULL, *item;
 	size_t count = 0, capacity = 0, moves = 0, old;
@@ -88,7 +88,7 @@ static void test_overflow(void)
 	free(items);
 }
 
-static void test_search(void)
+static void test_binary_search(void)
 {
 	uint64_t ids[40];
 	bool good = true, nothing = true;
@@ -121,9 +121,9 @@ static void test_search(void)
 
 int main(void)
 {
-	test_push();
+	test_push_grows_array();
 	test_reserve();
 	test_overflow();
-	test_search();
+	test_binary_search();
 	return check_done();
 }

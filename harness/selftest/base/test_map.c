@@ -179,7 +179,7 @@ static double average_distance(const struct jp_map *map)
 }
 
 /* Regular keys, such as addresses of pages or words, and pairs of ids, must not cluster. */
-static void test_patterns(void)
+static void test_regular_keys_do_not_cluster(void)
 {
 	double worst = 0, found;
 	unsigned int of = 0;
@@ -211,7 +211,7 @@ static void test_patterns(void)
 	}
 }
 
-static void test_many(void)
+static void test_many_keys(void)
 {
 	struct jp_map map = {0};
 	bool good = true;
@@ -233,7 +233,7 @@ static void test_many(void)
 	jp_map_free(&map);
 }
 
-static void test_texts(void)
+static void test_keys_of_texts(void)
 {
 	struct jp_text_pool pool = {0};
 	const struct jp_text *known[1000], *text;
@@ -301,9 +301,9 @@ int main(void)
 	test_against_array();
 	test_sizes();
 	test_no_memory();
-	test_patterns();
-	test_many();
-	test_texts();
+	test_regular_keys_do_not_cluster();
+	test_many_keys();
+	test_keys_of_texts();
 	test_same_hash();
 	return check_done();
 }

@@ -49,7 +49,7 @@ static bool no_output_is_left(void)
 	return dir;
 }
 
-static void test_shrinks(void)
+static void test_file_that_shrinks(void)
 {
 	int status = run_in_child(read_lost_page, true);
 	char text[200];
@@ -94,7 +94,7 @@ int main(void)
 {
 	path = scratch_make("file");
 	messages = scratch_path("said");
-	test_shrinks();
+	test_file_that_shrinks();
 	test_check();
 	return check_done();
 }

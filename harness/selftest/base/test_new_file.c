@@ -97,7 +97,7 @@ static void test_at_once(const char *path)
 	check(read(old, &byte, 1) == 1 && byte == 'n', "an open descriptor reads the old file");
 }
 
-static void test_undo(void)
+static void test_remove_if_same(void)
 {
 	const char *path = scratch_path("undone");
 	struct jp_error err = {""};
@@ -189,6 +189,6 @@ int main(void)
 	test_longest_name();
 	test_swapped_folder();
 	test_refusals(path);
-	test_undo();
+	test_remove_if_same();
 	return check_done();
 }

@@ -107,7 +107,7 @@ static void test_errno(void)
 	check(errno == EXDEV, "a real number that is too small keeps errno");
 }
 
-static void test_reals(void)
+static void test_real_numbers(void)
 {
 	static const struct {
 		const char *text;
@@ -181,7 +181,7 @@ static void test_paths(void)
 	      "the part behind the last slash");
 }
 
-static void test_order(void)
+static void test_comparison(void)
 {
 	const uint64_t least = 0, most = UINT64_MAX;
 
@@ -198,11 +198,11 @@ static void test_order(void)
 
 int main(void)
 {
-	test_order();
+	test_comparison();
 	test_whole_numbers();
 	test_prefixes();
 	test_errno();
-	test_reals();
+	test_real_numbers();
 	test_clocks();
 	test_paths();
 	return check_done();

@@ -27,7 +27,7 @@ static void test_child(void)
 	check(waitpid(child, &status, 0) == child && !status, "the child reads its own status");
 }
 
-static void test_others(void)
+static void test_other_processes(void)
 {
 	struct jp_proc_stat stat;
 
@@ -38,6 +38,6 @@ static void test_others(void)
 int main(void)
 {
 	test_child();
-	test_others();
+	test_other_processes();
 	return check_done();
 }

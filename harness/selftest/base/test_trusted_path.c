@@ -161,7 +161,7 @@ static bool check_served(const char *mount_point, uid_t user, bool trusted)
 	return true;
 }
 
-static void test_served(void)
+static void test_served_folder(void)
 {
 	const char *mount_point = scratch_path("served");
 
@@ -190,6 +190,6 @@ int main(void)
 	check_file(folder, -EINVAL, "expected a regular file", "a folder is not a file");
 	check_file("/nowhere/file", -ENOENT, "/nowhere/file", "a missing file is refused");
 	test_folders(link);
-	test_served();
+	test_served_folder();
 	return check_done();
 }

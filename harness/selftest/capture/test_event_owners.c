@@ -57,7 +57,7 @@ static void test_event_owners(void)
 	jp_map_free(&owners);
 }
 
-static void test_options(void)
+static void test_capture_options(void)
 {
 	static const char *const bad[] = {
 		"--synth=some", "--stack=12", "--stack=65536",      "--stack=",         "--freq=0",
@@ -125,7 +125,7 @@ static void put_sample(struct jp_perfdata_writer *writer, uint64_t id, uint64_t 
 	jp_perfdata_put(writer, record, jp_perf_encode(&layout, &sample, record, sizeof(record)));
 }
 
-static void test_file(void)
+static void test_written_file(void)
 {
 	enum { PAIRS = 20000, ROUND = 1000 };
 	struct rlimit small, found;
@@ -199,8 +199,8 @@ static void test_no_records(void)
 int main(void)
 {
 	test_event_owners();
-	test_options();
-	test_file();
+	test_capture_options();
+	test_written_file();
 	test_no_records();
 	return check_done();
 }

@@ -67,7 +67,7 @@ class Made(Folder):
 
 
 class Counts(Made):
-    def test_nothing(self) -> None:
+    def test_file_without_samples(self) -> None:
         self.expect_figures(samples=0, user_stacks=0, single_frame=0, addresses=0,
                             addresses_unmapped=0,
                             rootless=0, lost_records=0, lost_samples=0)
@@ -195,7 +195,7 @@ class Counts(Made):
                 found = {one["pid"]: one for one in self.judge()["processes"]}[pid]
                 self.assertEqual(found["rootless"], 3 - len(roots))
 
-    def test_lost(self) -> None:
+    def test_lost_records(self) -> None:
         identity = self.perf.attrs[0].ids[0]
         self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", identity, 12), 50),
                          self.perf.side(rd.LOST, struct.pack("<QQ", identity, 3), 60),
@@ -203,7 +203,7 @@ class Counts(Made):
         found = self.expect_figures(lost_records=2, lost_samples=5)
         self.assertEqual(found["lost_events"], 15)
 
-    def test_kinds(self) -> None:
+    def test_kinds_of_mappings(self) -> None:
         for number, (name, _) in enumerate((("/memfd:x (deleted)", "memfd"), ("[heap]", "other"),
                                             ("/dev/zero (deleted)", "other"), ("[vdso]", "other"),
                                             ("/SYSV00000001 (deleted)", "other"),
@@ -259,7 +259,7 @@ class Deferred(Made):
         payload = struct.pack(f"<QQ{len(user)}Q", cookie, count, *user)
         self.add_records(self.perf.side(self.RECORD, payload, time, rd.USER, PID, tid))
 
-    def test_joined(self) -> None:
+    def test_joined_deferred_chains(self) -> None:
         """One record completes each sample with the same cookie, before or after it in the file."""
         self.add_deferred_sample(time=100)
         self.add_deferred_sample(time=110)
@@ -466,7 +466,7 @@ class Stacks(Made):
         with open(self.out, encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
-    def test_line(self) -> None:
+    def test_json_line_of_a_stack(self) -> None:
         self.add_sample(ANON)  # a sample without a dump gives no line
         self.add_dump(self.SP + 32, ANON + 0x20, 0, 0)
         self.assertEqual(self.judge_stacks(), [{
@@ -475,7 +475,7 @@ class Stacks(Made):
             "frames": [hex(self.CODE), hex(ANON + 0x20)], "stop": "root",
             "where": hex(ANON + 0x1f)}])
 
-    def test_stops(self) -> None:
+    def test_where_walks_stop(self) -> None:
         self.add_dump(self.SP + 32, 0xdead0001, 0, 0)
         self.add_dump(self.SP + 32, ANON + 0x20, size=24, time=101)
         self.add_dump(self.SP, ANON + 0x20, 0, 0, time=102)

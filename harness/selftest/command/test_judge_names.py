@@ -67,7 +67,7 @@ class Names(judged.Made):
 
 
 class PerfMaps(Names):
-    def test_named(self) -> None:
+    def test_named_addresses(self) -> None:
         self.write_map("%x 40 first\n%x 40 second\n" % (ANON, ANON + 0x40))
         self.add_map(ANON, "//anon")
         self.expect_counts(ANON, ANON + 0x7f, ANON + 0x80, map=2, not_in_map=1)
@@ -91,13 +91,13 @@ class PerfMaps(Names):
                            ANON + 0x100000,
                            not_anonymous=len(names) + 1)
 
-    def test_overlapped(self) -> None:
+    def test_overlapping_lines(self) -> None:
         self.write_map("%x 1000 wide\n%x 10 narrow\n" % (ANON, ANON + 0x100) +
                        "%x 10 more\n" % (ANON + 0x200))
         self.add_map(ANON, "//anon")
         self.expect_counts(ANON + 0x180, overlapped=1)
 
-    def test_none(self) -> None:
+    def test_no_perf_map(self) -> None:
         self.add_map(ANON, "//anon")
         self.expect_counts(ANON, ANON + 0x20000, no_map=1, no_mapping=1)
 
@@ -126,12 +126,12 @@ class Elf(Names):
     def set_build_id(self, path: str, build_id: str) -> None:
         self.perf.features[2] = judged.pack_build_id(path, build_id)
 
-    def test_named(self) -> None:
+    def test_named_addresses(self) -> None:
         hidden, both = self.find_symbol("hidden"), self.find_symbol("both")
         self.add_map(ELF, self.library)
         self.expect_counts(ELF + hidden, ELF + both, ELF + 0xf000, elf=2, no_symbol=1)
 
-    def test_offset(self) -> None:
+    def test_file_offset(self) -> None:
         self.add_map(ELF, self.library, pgoff=0x1000)
         self.expect_counts(ELF + self.find_symbol("both") - 0x1000, elf=1)
 
@@ -141,7 +141,7 @@ class Elf(Names):
         self.add_map(ELF, self.library)
         self.expect_counts(ELF + hidden, ELF + both, stripped=1, elf=1)
 
-    def test_missing(self) -> None:
+    def test_missing_file(self) -> None:
         self.add_map(ELF, self.place("gone.so"))
         self.add_map(ELF + 0x100000, self.library + " (deleted)")
         self.expect_counts(ELF, ELF + 0x100000, missing_file=2)
@@ -195,7 +195,7 @@ class Elf(Names):
 
 
 class BadBuildIds(Names):
-    def test_each(self) -> None:
+    def test_each_bad_build_id(self) -> None:
         for feature, expected in (
                 (b"abc", "a build id of at least 37 bytes"),
                 (struct.pack("<IHH", 67, 2, 8), "a build id of at least 37 bytes that fits"),

@@ -76,7 +76,7 @@ static void test_separate_culprits(void)
 	jp_culprits_free(&culprits);
 }
 
-static void test_ranges(void)
+static void test_culprits_by_range(void)
 {
 	struct jp_blame blame = {.nr_ranges = 0};
 
@@ -131,7 +131,7 @@ static void test_replaced_programs(void)
 int main(void)
 {
 	test_replaced_programs();
-	test_ranges();
+	test_culprits_by_range();
 	test_worst_end();
 	test_kept_frame_pointer();
 	test_separate_culprits();

@@ -110,7 +110,7 @@ class Walks(Recording):
         self.add_whole_stacks(300)
         self.assertEqual(self.find_causes(), {})
 
-    def test_nothing(self) -> None:
+    def test_file_without_samples(self) -> None:
         self.assertEqual(self.find_causes(), {})
         self.assertIn("there are no samples", self.run_explain().stdout)
 
@@ -219,7 +219,7 @@ class Walks(Recording):
         self.add_samples(ANON, *([GARBAGE] * 126), count=100)
         self.expect_cause("jit-no-frame-pointer", 1)
 
-    def test_depth(self) -> None:
+    def test_limit_of_depth(self) -> None:
         self.add_samples(*(ANON + 8 * number for number in range(127)), count=100)
         self.add_whole_stacks(100)
         found = self.expect_cause("depth-limit", 0.5)
@@ -241,7 +241,7 @@ class Walks(Recording):
         self.add_samples(*([ANON + 8, ANON + 16] * 5), MAIN, ROOT, count=100)
         self.expect_cause("depth-limit", 0.5)
 
-    def test_circle(self) -> None:
+    def test_circular_chain(self) -> None:
         """Without the start of a recursion, the chain may come from a frame pointer that points to
         itself."""
         self.add_samples(ANON, *([ANON + 8] * 126), count=100)
@@ -363,7 +363,7 @@ class Libraries(Recording):
         self.assertEqual(found["file"], self.place("libmade.so"))
         self.assertIn("lack a caller", found["evidence"][0])
 
-    def test_frames(self) -> None:
+    def test_functions_with_frames(self) -> None:
         names = self.build_library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
         self.add_samples(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
         self.assertEqual(self.find_causes(), {})
@@ -870,7 +870,7 @@ class Dumps(Recording):
         self.add_dumps(ANON + 8, self.ASKED, bp=self.STACK + 4096)
         self.assertEqual(set(self.find_causes()), {"dump-too-small", "no-cfi-for-jit"})
 
-    def test_empty(self) -> None:
+    def test_empty_dumps(self) -> None:
         self.add_map(ANON, "//anon", 8)
         self.add_dumps(ANON + 8, 0)
         self.expect_cause("empty-dump", 1)

@@ -98,7 +98,7 @@ class Explained(judged.Made):
 
 
 class PerfMaps(Explained):
-    def test_named(self) -> None:
+    def test_nothing_is_unnamed(self) -> None:
         self.write_map((CODE, 0x1000, "all"))
         self.add_memory()
         self.assertEqual(self.find_causes(), [])
@@ -189,7 +189,7 @@ class PerfMaps(Explained):
         self.add_samples(CODE + 0x104, time=100 + 1000 * SAMPLES)
         self.expect_cause("map-stale", file="/tmp/perf-4711.map")
 
-    def test_partial(self) -> None:
+    def test_partial_map(self) -> None:
         self.write_map((CODE, 0x100, "one"))
         self.add_memory(at=(CODE + 4, CODE + 0x104))
         found = self.expect_cause("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
@@ -320,7 +320,7 @@ class PerfMaps(Explained):
         self.add_sample(CODE + 0x104, pid=PID, time=50)
         self.assertEqual(self.find_causes(), [])
 
-    def test_caller(self) -> None:
+    def test_unnamed_caller(self) -> None:
         """A sample counts as unnamed if any frame of its stack lacks a name."""
         self.write_map((CODE, 0x100, "one"))
         self.add_map("//anon")
@@ -381,7 +381,7 @@ class Jitdumps(Explained):
         found = self.expect_cause(cause, file=path)
         return " ".join([*found["evidence"], found["remedy"]])
 
-    def test_empty(self) -> None:
+    def test_empty_jitdump(self) -> None:
         for raw in (b"", bytes(mj.Made(PID).raw[:20]), bytes(mj.Made(PID).raw),
                     bytes(mj.Made(PID).add(mj.CLOSE, 60, b"").raw)):
             with self.subTest(size=len(raw)):
@@ -390,7 +390,7 @@ class Jitdumps(Explained):
                 self.assertIn(f"has {len(raw)} bytes", text)
                 self.assertNotIn("inject --jit", text)
 
-    def test_damaged(self) -> None:
+    def test_damaged_jitdump(self) -> None:
         def made(*times: int, flags: int = 0, size: int = 0x100) -> bytearray:
             dump = mj.Made(PID, flags)
             for number, at in enumerate(times):
@@ -431,7 +431,7 @@ class Jitdumps(Explained):
         self.perf.attrs = [rd.Attr.make(self.perf.attrs[0].sample_type, [7])]
         self.expect_cause("jitdump-not-injected", file=path)
 
-    def test_hidden(self) -> None:
+    def test_hidden_code(self) -> None:
         self.add_dump(5)
         self.add_map("/home/jitted-4711-0.so", CODE, 0x100, time=7)
         self.expect_cause("jitdump-hidden")
@@ -533,7 +533,7 @@ class Protections(Explained):
         found = json.loads(done.stdout)
         return {one["id"] for one in [*found["causes"], *found["notes"]]}
 
-    def test_unstated(self) -> None:
+    def test_unstated_protection(self) -> None:
         """simpleperf states no protection for a JIT's functions, and only PROT_READ for interpreted
         code."""
         unknown = {"older-code", "attach-window", "exec-while-disabled"}
@@ -543,7 +543,7 @@ class Protections(Explained):
             with self.subTest(name):
                 self.assertFalse(self.found(name, prot) & unknown)
 
-    def test_data(self) -> None:
+    def test_data_mappings(self) -> None:
         """Data mappings of perf record -d contain no code."""
         self.assertTrue(self.found("/usr/share/data", 0, rd.USER | 1 << 13) & {"older-code"})
 
@@ -560,7 +560,7 @@ class Files(Explained):
     def set_build_id(self, build_id: str, path: str = "/lib/made.so") -> None:
         self.perf.features[2] = judged.pack_build_id(path, build_id)
 
-    def test_named(self) -> None:
+    def test_nothing_is_unnamed(self) -> None:
         self.set_build_id("ab" * 20)
         self.assertEqual(self.find_causes(), [])
 
@@ -577,7 +577,7 @@ class Files(Explained):
         self.assertEqual([(one["id"], one["file"]) for one in self.find_causes("notes")],
                          [("stripped-symbols", "/lib/libc.so.6")])
 
-    def test_packed(self) -> None:
+    def test_packed_symbols(self) -> None:
         """perf reads .gnu_debugdata since 6.15."""
         process.run(["strip", self.library])
         process.run(["objcopy", "--add-section", ".gnu_debugdata=" + self.write("xz", "packed"),
@@ -591,7 +591,7 @@ class Files(Explained):
                 found = self.find_causes("causes" if cause else "notes")
                 self.assertIn(".gnu_debugdata", " ".join(found[0]["evidence"]))
 
-    def test_link(self) -> None:
+    def test_debug_link(self) -> None:
         """Symbols in the file that .gnu_debuglink names: beside the file, in .debug, below
         /usr/lib/debug."""
         symbols = self.write_below_root("/made.symbols", "")
@@ -615,7 +615,7 @@ class Files(Explained):
         os.rename(self.library, self.library + " (deleted)")
         self.assertEqual(self.find_causes(), [])
 
-    def test_changed(self) -> None:
+    def test_changed_file(self) -> None:
         """Without a build id, a file that is newer than the recording counts as replaced."""
         # explain drops root's rights.
         os.chmod(os.path.dirname(self.path), 0o755)
@@ -645,7 +645,7 @@ class Files(Explained):
                 self.ends = there + since
                 self.assertEqual([one["id"] for one in self.find_causes()], causes)
 
-    def test_missing(self) -> None:
+    def test_missing_file(self) -> None:
         self.set_build_id("cd" * 20)
         os.unlink(self.library)
         found = self.expect_cause("missing-file", file="/lib/made.so")
@@ -673,7 +673,7 @@ class Files(Explained):
         found = self.expect_cause("missing-file", file="/lib/made.so")
         self.assertIn("not a complete ELF file", found["evidence"][1])
 
-    def test_replaced(self) -> None:
+    def test_replaced_file(self) -> None:
         self.set_build_id("cd" * 20)
         found = self.expect_cause("missing-file", file="/lib/made.so")
         self.assertIn("another build id", found["evidence"][1])

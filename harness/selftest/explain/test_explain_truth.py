@@ -34,7 +34,7 @@ class Explaining(Folder):
             struct.pack_into("<Q", attr.raw, 24, kind)
             struct.pack_into("<QI", attr.raw, 80, 0, 0)
 
-    def test_right(self) -> None:
+    def test_right_causes(self) -> None:
         # The program's file is missing: neither explain nor the validators can walk its frames.
         self.assertEqual(self.compare_with_truth(0),
                          {"missing-file": "right", "no-name-source": "right",
@@ -52,7 +52,7 @@ class Explaining(Folder):
                              if not (isinstance(one, rd.Map) and one.name == "//anon")]
         self.assertEqual(self.compare_with_truth(0)["older-code"], "right")
 
-    def test_missed(self) -> None:
+    def test_missed_cause(self) -> None:
         """The code's mapping gets the name of a jitdump."""
         self.remove_dumps()
         for one in self.perf.maps():
@@ -60,7 +60,7 @@ class Explaining(Folder):
                 one.name = "/tmp/jit-15439.dump"
         self.assertEqual(self.compare_with_truth(1)["jitdump-file-gone"], "missed")
 
-    def test_wrong(self) -> None:
+    def test_wrong_cause(self) -> None:
         """Samples of an unknown process, in no mapping."""
         self.remove_dumps()
         for one in self.perf.samples():

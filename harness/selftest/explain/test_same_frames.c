@@ -8,7 +8,7 @@
 
 enum { MOST = 2 * JP_SAME_FRAMES };
 
-static void test_shapes(void)
+static void test_given_stacks(void)
 {
 	static struct jp_same_frames last;
 	const uint64_t deep[] = {9, 5, 4, 3, 2, 1}, other[] = {7, 8, 3, 2, 1}, far[] = {3, 2, 0};
@@ -63,7 +63,7 @@ static void test_random_stacks(void)
 
 int main(void)
 {
-	test_shapes();
+	test_given_stacks();
 	test_random_stacks();
 	return check_done();
 }

@@ -46,7 +46,7 @@ class Facts(unittest.TestCase):
         pair = [start_facts("--json"), start_facts("--json")]
         cls.more = [read_facts(process) for process in pair]
 
-    def test_number(self) -> None:
+    def test_number_of_facts(self) -> None:
         self.assertGreaterEqual(len(self.first), 40)
 
     def test_well_formed(self) -> None:
@@ -110,7 +110,7 @@ class Bad(unittest.TestCase):
         self.assertIsNone(fact["value"])
         return fact["why"]
 
-    def test_why(self) -> None:
+    def test_why_a_fact_is_missing(self) -> None:
         for name, why in (("crash", "an end of the probe: it died of SIGSEGV"),
                           ("leave", "an end of the probe: it exited with 3"),
                           ("lack", "one thing, another 2"),
@@ -118,10 +118,10 @@ class Bad(unittest.TestCase):
                           ("flood", "room for the value")):
             self.assertEqual(self.why_missing("bad." + name), why)
 
-    def test_hang(self) -> None:
+    def test_probe_that_hangs(self) -> None:
         self.assertEqual(self.why_missing("bad.hang"), "an end of the probe within 1000 ms")
         # The probe's child must not keep the pipe open.
         self.assertLess(self.seconds, 30)
 
-    def test_kinds(self) -> None:
+    def test_kinds_of_answers(self) -> None:
         self.assertEqual(self.facts["bad.kinds"]["value"], ["a \"text\"\n", 2 ** 64 - 1])

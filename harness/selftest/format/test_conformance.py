@@ -167,7 +167,7 @@ class Set(unittest.TestCase):
                             open(os.path.join(SET, kind, name), "rb") as kept:
                         self.assertEqual(fresh.read(), kept.read())
 
-    def test_size(self) -> None:
+    def test_size_of_the_set(self) -> None:
         """There are at least ten files of each kind, valid and invalid, and each describes its
         purpose."""
         for kind in SUFFIX:

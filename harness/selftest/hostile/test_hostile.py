@@ -38,7 +38,7 @@ class RunDirectory(Folder):
         self.assertRegex(done.stdout + done.stderr, message)
         return done
 
-    def test_missing(self) -> None:
+    def test_missing_files(self) -> None:
         for name in FILES:
             with self.subTest(name):
                 os.rename(self.place("anon", name), self.place("away"))
@@ -72,7 +72,7 @@ class RunDirectory(Folder):
                         os.unlink(path)
                     os.rename(self.place("away"), path)
 
-    def test_outcome(self) -> None:
+    def test_outcome_of_an_unjudged_run(self) -> None:
         """`outcome` contains the outcome of a run that was not judged, never a PASS."""
         for text in ("PASS all is well", "XFAIL x", "", "ERROR", "FAIL\nok 1 fixture/anon"):
             with self.subTest(text):
@@ -188,7 +188,7 @@ class CommandLine(Folder):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn(f"usage: jitproof {command}", done.stdout)
 
-    def test_unreadable(self) -> None:
+    def test_unreadable_files(self) -> None:
         """Status 99 and the file's name."""
         for arguments in (("judge", self.place("none")), ("judge", self.home),
                           ("judge", "--json", self.home),

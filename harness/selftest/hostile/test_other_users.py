@@ -63,7 +63,7 @@ class Outputs(other_users.OtherUsers):
                         "-o", "PATH"]
         yield "record", ["record", "-o", "PATH", "--", "true"]
 
-    def test_planted(self) -> None:
+    def test_planted_outputs(self) -> None:
         """The attacker planted at an output's path: a link to the victim's file, a dangling link, a
         FIFO, a hard link, or a file that he keeps open."""
         makes: dict[str, other_users.Make] = {
@@ -95,7 +95,7 @@ class Outputs(other_users.OtherUsers):
                                   for word in arguments))
                     self.assertEqual(os.listdir(self.place("ours")), [])
 
-    def test_part(self) -> None:
+    def test_names_of_temporary_files(self) -> None:
         """Temporary files of outputs have no predictable names."""
         for name, arguments in self.list_writers():
             for end in (".part", ".tmp", ".00000000"):
@@ -173,7 +173,7 @@ class Folders(other_users.OtherUsers):
                               self.expect_refusal("workload", "anon_exec", *words))
                 self.assertEqual(os.listdir(self.place("ours")), [])
 
-    def test_gate(self) -> None:
+    def test_fifos_of_a_gate(self) -> None:
         """The FIFOs of a gate are the attacker's links to a file or to a FIFO, or no FIFOs."""
         os.mkfifo(self.place("fifo"))
         os.chown(self.place("fifo"), self.victim, self.victim)
@@ -273,7 +273,7 @@ class Code(other_users.OtherUsers):
         self.check_adapter(ran, cwd=self.theirs)
         self.check_adapter(ran, "list", cwd=self.theirs)
 
-    def test_home(self) -> None:
+    def test_foreign_home(self) -> None:
         """HOME belongs to the attacker, as sudo may keep it, and contains settings of perf."""
         ran = self.plant_program("pager")
         files.write(self.attacker_path(".perfconfig"),
@@ -363,7 +363,7 @@ class Code(other_users.OtherUsers):
                                     program=self.attacker_path("bin", "jitproof"))
         self.assertIn("not trusted", output)
 
-    def test_peers(self) -> None:
+    def test_foreign_peers_folder(self) -> None:
         """The attacker's programs at the place where ci/peers installs profilers."""
         ran = self.plant_program("bin", "peers", "bin", "samply")
         shutil.copy(self.program, self.attacker_path("bin", "jitproof"))

@@ -101,7 +101,7 @@ class Served(other_users.OtherUsers):
         os.mkdir(self.attacker_path("mount"))
         return self.hand_over(self.attacker_path("mount"))
 
-    def test_silent(self) -> None:
+    def test_silent_server(self) -> None:
         """The FUSE server does not answer; the kernel refuses all users but the mount's owner, root
         as well."""
         memfd, growth = self.fixture_path("memfd"), self.fixture_path("growth")
@@ -164,7 +164,7 @@ class Served(other_users.OtherUsers):
             self.assertIn("of PATH is left out", done.stderr)
             self.assertFalse(os.path.exists(self.place("ran")))
 
-    def test_changing(self) -> None:
+    def test_changing_file(self) -> None:
         """Each reading returns other bytes."""
         path = self.mount_folder()
         growth = self.fixture_path("growth")

@@ -58,7 +58,7 @@ class Cases(Inputs):
                     if kept:
                         files.write_bytes(path, kept)
 
-    def test_index(self) -> None:
+    def test_hostile_elf_index(self) -> None:
         """The index of elf/ contains names outside of that folder, or its files are replaced."""
         folder = self.copy_fixture()
         index = os.path.join(folder, "elf", "index")
@@ -74,7 +74,7 @@ class Cases(Inputs):
             self.judge(folder)
             os.unlink(path)
 
-    def test_swapped(self) -> None:
+    def test_swapped_files(self) -> None:
         """A case's file and folder are exchanged for links to the victim's."""
         folder = self.copy_fixture()
         self.plant_file("other", self.plant_link)
@@ -104,7 +104,7 @@ class Cases(Inputs):
                 if not done.returncode:
                     self.assertIn(" 0 loads", done.stdout)
 
-    def test_sparse(self) -> None:
+    def test_sparse_files(self) -> None:
         for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"],
                         ["lint"]):
             path = self.plant_file("huge.data", other_users.make_sparse)
@@ -286,7 +286,7 @@ class Named(Inputs):
                     self.run_it(*command, path)
         self.assertNotIn(other_users.SECRET, self.read("stacks"))
 
-    def test_opened(self) -> None:
+    def test_no_device_is_opened(self) -> None:
         """strace shows that no named device is opened."""
         if not shutil.which("strace"):
             self.skipTest("no strace")
@@ -309,7 +309,7 @@ class Named(Inputs):
             self.assertTrue(opens)
             self.assertEqual([line for line in opens if "O_PATH" not in line], [])
 
-    def test_escapes(self) -> None:
+    def test_control_characters_in_names(self) -> None:
         """Control characters in names, words and paths are not printed."""
         path = self.make_capture("/tmp/" + ESCAPE, ESCAPE + "\nok 1 - forged", CONTROLS,
                           "/tmp/" + CONTROLS, owner=other_users.USER)
@@ -429,7 +429,7 @@ class Named(Inputs):
         self.run_it("judge", "--unwind", "--elf", self.attacker_path("elf"),
                     self.make_sampled("/usr/lib/none", self.victim), timeout=10)
 
-    def test_leases(self) -> None:
+    def test_leased_files(self) -> None:
         """A lease on a file delays each open by 45 s."""
         path = self.plant_file("leased", lambda to: shutil.copy("/bin/true", to))
         code = "signal.signal(signal.SIGIO, signal.SIG_IGN)\nfile = open(a[0], 'r+b')\n" \

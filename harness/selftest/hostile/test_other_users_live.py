@@ -97,7 +97,7 @@ class Storms(other_users.OtherUsers):
         # Comparing each name with all others took 19 s.
         self.assertLess(spent, 10)
 
-    def test_stopped(self) -> None:
+    def test_stopped_process(self) -> None:
         """A stopped process, and a process whose folder in /proc belongs to root."""
         with self.run_attacker("on()\nos.kill(os.getpid(), signal.SIGSTOP)\n") as child:
             self.record_process(child.pid)

@@ -271,7 +271,7 @@ class Replayed(Injecting):
         self.assertEqual(at, len(made.events))
         return checked
 
-    def test_random(self) -> None:
+    def test_random_histories(self) -> None:
         hidden = 0
         for seed in range(SEEDS):
             made = Random(seed, self.home).make_random()
@@ -351,7 +351,7 @@ class Records(Injecting):
                           for record in ours], [(100, PID, BASE + 0x40, 32, 5)])
         self.assertEqual(bytes(ours[0].body[-8:]), struct.pack("<Q", 7))
 
-    def test_growth(self) -> None:
+    def test_growing_region(self) -> None:
         """The defect that inject repairs: a growing region is recorded again after code was loaded
         there, and the new record hides the code's names."""
         grown = lambda perf: perf.map(PID, BASE, 0x100, "//anon", 110)  # noqa: E731
@@ -438,7 +438,7 @@ class Records(Injecting):
         self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
                           if ".jit/" in record.name], [PID])
 
-    def test_counter(self) -> None:
+    def test_counter_times(self) -> None:
         """Times of the CPU's counter, by TIME_CONV."""
         perf = mj.capture(monotonic=False)
         mj.Made(PID, flags=1).load(1000, BASE, b"\xc3", 1, "one").save(self.dump_path())
@@ -487,7 +487,7 @@ class Records(Injecting):
         self.assertIn("expected the folder",
                       self.run_inject("--root", self.place("none"), status=99).stderr)
 
-    def test_pipe(self) -> None:
+    def test_pipe_format(self) -> None:
         """In a pipe's file, attrs and features are records."""
         perf = self.make_one_load()
         attr = perf.attrs[0]
@@ -658,7 +658,7 @@ class Hostile(Injecting):
                             path.startswith("out.data.jit/jit-") for path in new), new)
         self.assertEqual("out.data.jit" in new, loads > 0)
 
-    def test_damaged(self) -> None:
+    def test_damaged_jitdump(self) -> None:
         good = bytes(self.dump.raw)
         load = good[40:]
         huge = 2**64 - 1
@@ -710,7 +710,7 @@ class Hostile(Injecting):
                 whole = before[:cut] + before[cut + 9:] + after
                 self.expect_refusal("valid record|holds others", 1 + loads, self.dump.raw + whole)
 
-    def test_header(self) -> None:
+    def test_wrong_headers(self) -> None:
         for name, raw, pattern in (
                 ("empty", b"", "offset 0: expected a jitdump header"),
                 ("magic", b"JUNK" + bytes(60), "offset 0: expected magic"),
@@ -736,12 +736,12 @@ class Hostile(Injecting):
                     os.unlink(self.dump_path())
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
-    def test_owner(self) -> None:
+    def test_foreign_jitdump(self) -> None:
         self.dump.save(self.dump_path())
         os.chown(self.dump_path(), 65534, 65534)
         self.expect_refusal("belongs to user 65534, expected user 0")
 
-    def test_moves(self) -> None:
+    def test_moves_of_unloaded_code(self) -> None:
         """Moves code that was never loaded."""
         self.dump.move(101, BASE, BASE + 64, 8, 99).move(102, BASE, BASE + 64, 0, 1)
         self.expect_refusal("2 MOVE records of code that was never loaded", 1, self.dump.raw)

@@ -216,7 +216,7 @@ class Rules(Linting):
             with self.subTest(rule=rule):
                 self.assertEqual(self.count_rules(self.write_map(GOOD.encode() + line)), {rule: 1})
 
-    def test_files(self) -> None:
+    def test_rules_of_files(self) -> None:
         whole = close_dump(make_dump())
         self.assertEqual(self.count_rules(self.write_dump(whole, "jit-1-2-XY")),
                          {"dump.file-name": 1})

@@ -18,7 +18,7 @@ static struct jp_lint_map read_map(const char *text, size_t size)
 	return map;
 }
 
-static void test_runs(void)
+static void test_runs_of_bad_lines(void)
 {
 	static const char text[] = "\n\n1 2 a\n\n1\n2\n\n";
 	struct jp_lint_map map = read_map(text, strlen(text));
@@ -52,7 +52,7 @@ static void test_blank_lines(void)
 int main(void)
 {
 	scratch_make("");
-	test_runs();
+	test_runs_of_bad_lines();
 	test_blank_lines();
 	return check_done();
 }

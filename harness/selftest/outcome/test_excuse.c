@@ -35,7 +35,7 @@ static const struct jp_expectation *find(const struct jp_case *cas, const char *
 	return jp_excuse_find(cas, findings, &exception);
 }
 
-static void test_values(void)
+static void test_excuses_by_values(void)
 {
 	const struct jp_findings none = {0};
 	struct jp_case cas = {
@@ -97,7 +97,7 @@ static enum jp_outcome judge_share(uint64_t count, uint64_t all)
 	return outcome;
 }
 
-static void test_share(void)
+static void test_excused_share(void)
 {
 	check(judge_share(4, 6) == JP_PASS, "4 are two thirds of 6");
 	check(judge_share(5, 6) == JP_FAIL, "5 of 6 are more");
@@ -107,8 +107,8 @@ static void test_share(void)
 
 int main(void)
 {
-	test_values();
-	test_share();
+	test_excuses_by_values();
+	test_excused_share();
 	test_predicted();
 	return check_done();
 }

@@ -217,7 +217,7 @@ static void test_exceeded_bounds(void)
 }
 
 /* A range of counts is compared with the count, not with a percentage. */
-static void test_reasons(void)
+static void test_reasons_of_failures(void)
 {
 	static const struct {
 		const char *line, *why;
@@ -651,7 +651,7 @@ int main(void)
 	test_outcomes();
 	test_bounds();
 	test_exceeded_bounds();
-	test_reasons();
+	test_reasons_of_failures();
 	test_missing_metric();
 	test_bad_lines();
 	test_good_file();

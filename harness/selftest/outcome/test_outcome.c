@@ -152,7 +152,7 @@ static void test_evidence(void)
 	}
 }
 
-static void test_books(void)
+static void test_unbalanced_accounts(void)
 {
 	struct jp_books books = {0};
 	struct jp_book *samples = jp_books_open(&books, "samples");
@@ -170,7 +170,7 @@ static void test_books(void)
 }
 
 /* An expectation counts before and after allowed exceptions. */
-static void test_order(void)
+static void test_expectation_with_allowed_exceptions(void)
 {
 	static const char *const texts[] = {
 		"case a/b check : w : launch : samples=1\n"
@@ -195,7 +195,7 @@ static void test_order(void)
 	}
 }
 
-static void test_texts(void)
+static void test_outcome_texts(void)
 {
 	check(strcmp(jp_outcome_text(JP_CRASH), "CRASH") == 0 &&
 		      strcmp(jp_outcome_text(JP_OUTCOMES), "?") == 0 &&
@@ -205,9 +205,9 @@ static void test_texts(void)
 
 int main(void)
 {
-	test_texts();
-	test_books();
-	test_order();
+	test_outcome_texts();
+	test_unbalanced_accounts();
+	test_expectation_with_allowed_exceptions();
 	test_controls();
 	test_control_without_exceptions();
 	test_misplaced_samples();

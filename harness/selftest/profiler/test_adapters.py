@@ -88,7 +88,7 @@ class Adapters(Folder):
     def read_answers(self, **answers: tuple[str, str]) -> str:
         return ADAPTER.format(answers=answers)
 
-    def test_syntax(self) -> None:
+    def test_syntax_error(self) -> None:
         self.expect_errors("def broken(:\n", r"its last words: .*SyntaxError: ", "*")
 
     def test_version(self) -> None:
@@ -272,7 +272,7 @@ class Broken(Folder):
                 if (fault, step) != ("exit0", "versioned"):
                     self.run_faults("attach", {"it": error_message(fact, when)}, fault + "." + step)
 
-    def test_links(self) -> None:
+    def test_links_of_a_killed_adapter(self) -> None:
         """A link in /tmp of a killed adapter is removed if it points into this case's folder."""
         with tempfile.TemporaryDirectory(dir="/tmp") as other:
             maps = ["/tmp/perf-%d.map" % (2 ** 31 - number) for number in range(2, 6)]
@@ -301,7 +301,7 @@ class Broken(Folder):
         self.assertEqual(done.returncode, 99)
         self.assertIn("score: profiler broken: wrote 'wrong' when asked", done.stderr)
 
-    def test_check(self) -> None:
+    def test_adapter_check(self) -> None:
         for fault in ("word.recording", "exit0.stop", "nul.sampling"):
             done = self.run_jitproof("adapter", "check", "broken", fault=fault)
             kind, step = fault.split(".")

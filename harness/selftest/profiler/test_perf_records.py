@@ -60,7 +60,7 @@ class Records(Folder):
         self.write_raw(pack_file(pack_sample(7) + lost + pack_sample(8)), "perf.data")
         self.assertEqual(self.count_samples(2).count.lost, 5)
 
-    def test_grows(self) -> None:
+    def test_growing_file(self) -> None:
         data = DataFile(self.place("perf.data"))
         data.read_more()
         one = pack_file(pack_sample(7), whole=False)
@@ -72,7 +72,7 @@ class Records(Folder):
         data.read_more()
         self.assertEqual(data.count.samples, 2)
 
-    def test_cut(self) -> None:
+    def test_cut_file(self) -> None:
         self.write_raw(pack_file((pack_sample(7) + pack_sample(8))[:-4]), "perf.data")
         self.assertFalse(DataFile(self.place("perf.data")).is_whole())
 
@@ -105,7 +105,7 @@ class Records(Folder):
         with self.assertRaises(perf_records.Unreadable):
             DataFile(self.place("perf.data")).is_whole()
 
-    def test_watched(self) -> None:
+    def test_watched_processes(self) -> None:
         """A capture of all CPUs: only a process and its children count."""
         fork = pack_record(perf_records.FORK, struct.pack("<IIIIQ", 8, 7, 8, 7, 0))
         self.write_raw(pack_file(pack_sample(8) + fork + pack_sample(7) + pack_sample(8) +

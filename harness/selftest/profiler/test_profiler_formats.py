@@ -117,7 +117,7 @@ def write_stream(kind: type[Adapter], home: str, enabled: int, stopped: int) -> 
 
 
 class Family(unittest.TestCase):
-    def test_strangers(self) -> None:
+    def test_descendants_are_no_strangers(self) -> None:
         """Descendants of a process, created by any of its threads, are not strangers."""
         script = "import os; pid = os.fork(); os.write(1, b'%d ' % pid); " \
                  "os.read(0, 1)"
@@ -138,7 +138,7 @@ class Family(unittest.TestCase):
 
 
 class Maps(Folder):
-    def test_published(self) -> None:
+    def test_links_to_published_maps(self) -> None:
         """Links to maps in /tmp are created and removed; a foreign map there is an error."""
         name = "perf-%d.map" % (2 ** 22 + os.getpid())  # a pid that no process can have
         link = os.path.join("/tmp", name)

@@ -220,7 +220,7 @@ NAMELESS = "samply", "codspeed_samply"
 
 
 class Real(unittest.TestCase):
-    def test_right(self) -> None:
+    def test_truthful_profilers(self) -> None:
         """Attaches to a workload and launches it."""
         for name in ("perf", "perf_script", "bpftrace", "bpftrace_counts", "hotspot", "codspeed",
                      "samply", "samply_import", "codspeed_samply"):

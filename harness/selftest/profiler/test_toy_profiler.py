@@ -41,11 +41,11 @@ class Toy(Folder):
             self.skipTest("the clocks cannot be compared here")
         return done.returncode, done.stdout
 
-    def test_length(self) -> None:
+    def test_length_of_the_toy(self) -> None:
         lines = [line for line in TOY.splitlines() if line.strip() and not line.startswith("#")]
         self.assertLessEqual(len(lines), 60)
 
-    def test_works(self) -> None:
+    def test_toy_is_truthful(self) -> None:
         """`jitproof adapter check` finds nothing wrong, whether it attaches or launches."""
         status, text = self.check_adapter(TOY)
         self.assertEqual(status, 0, text)
@@ -57,7 +57,7 @@ class Toy(Folder):
         self.assertEqual(len(re.findall(
             "(?m)^# seen -, mapped -, right -, .*, whole 100%, invented 0,", text)), 2, text)
 
-    def test_wrong(self) -> None:
+    def test_wrong_toy_is_found(self) -> None:
         for old, new, message in (
                 ("frames.append(ip)", "frames.append(ip + 1)", "# found: wrong.chain, wrong-frame"),
                 ("[ip], time", "[ip + 1], time", "# found: wrong.chain, no-depth"),
@@ -80,7 +80,7 @@ class Toy(Folder):
         self.assertEqual(done.returncode, 4)
         self.assertRegex(done.stdout, "# no profiler 'none': there is no none.py in /.*/profiler\n")
 
-    def test_data(self) -> None:
+    def test_perf_data_without_mappings(self) -> None:
         """The toy profiler is changed to write a perf.data without mappings instead of a stream."""
         begin, end = TOY.index("    def write("), TOY.index("main(Toy)")
         text = TOY[:begin] + DATA + TOY[end:]

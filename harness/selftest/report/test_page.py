@@ -44,7 +44,7 @@ class Page(Folder):
         self.report(source, "-o", page)
         return page
 
-    def test_rows(self) -> None:
+    def test_rows_are_the_verdicts(self) -> None:
         """The rows hold exactly the verdicts that judging counts."""
         report = self.load(os.path.join(FIXTURES, "anon"))
         picture, = report["pictures"]
@@ -60,7 +60,7 @@ class Page(Folder):
         self.assertEqual(drawn, judged)
         self.assertEqual(picture["one_of"], 1)
 
-    def test_places(self) -> None:
+    def test_places_of_exact_samples(self) -> None:
         """Exact samples lie in code that the truth has at their time, and their stacks name that
         code."""
         picture, = self.load(os.path.join(FIXTURES, "anon"))["pictures"]
@@ -76,14 +76,14 @@ class Page(Folder):
             checked += 1
         self.assertGreater(checked, 10)
 
-    def test_file(self) -> None:
+    def test_page_of_a_file(self) -> None:
         """Without a truth, each sample has one row."""
         report = self.load(os.path.join(FIXTURES, "anon", "perf.data"))
         picture, = report["pictures"]
         self.assertEqual(len(picture["rows"]), report["explain"]["samples"])
         self.assertFalse(picture["has_truth"] or picture["truth"])
 
-    def test_run(self) -> None:
+    def test_page_of_a_run(self) -> None:
         """`run --html` writes the page that `report` makes of the run directory."""
         self.write("case good check : anon_exec : attach --stack=8192 --freq=1999 : samples=100\n"
                    "case wrong check : anon_exec : attach --stack=8192 --freq=1999 : samples=100\n"

@@ -70,7 +70,7 @@ class Shown(Folder):
         self.assertLess(0, wanted)
         self.assertLess(wanted, len(picture["rows"]))
 
-    def test_flames(self) -> None:
+    def test_click_on_a_function(self) -> None:
         """A click on a function shows the samples in it and its callees; a second click shows
         all."""
         picture = self.open("anon")
@@ -107,7 +107,7 @@ class Shown(Folder):
                       for side in ("whole", "broken")]
             self.assertEqual(counts, [0, walked] if broken else [walked, 0])
 
-    def test_hole(self) -> None:
+    def test_hole_is_visible(self) -> None:
         """A hole is visible: samples that no mapping record covers have their colour."""
         for fixture in "pathless", "anon":
             picture = self.open(fixture)
@@ -168,7 +168,7 @@ class Shown(Folder):
         self.assertEqual(self.browser.read_text("#picture h2"),
                          self.browser.read_text("details button.link"))
 
-    def test_cause(self) -> None:
+    def test_click_on_a_cause(self) -> None:
         """A click on a cause shows only the samples in the cause's code; the page's address keeps
         this choice."""
         picture = self.open(os.path.join("witness", "perf.data"))
@@ -197,7 +197,7 @@ class Shown(Folder):
         self.assertIn("fixture/clock", self.browser.read_text("#picture h2"))
         self.assertIn("figures with an expectation", self.browser.read_text("#picture summary"))
 
-    def test_file(self) -> None:
+    def test_picture_of_a_file(self) -> None:
         """A file without truth has a picture of the kinds of mappings."""
         picture = self.open(os.path.join("anon", "perf.data"))
         self.assertEqual(self.read_count(), len(picture["rows"]))

@@ -40,7 +40,7 @@ class Screen(Folder):
             self.skipTest("perf is denied here")
         return shown
 
-    def test_run(self) -> None:
+    def test_output_of_a_run(self) -> None:
         shown = self.run_cases("-o", self.place("run"))
         lines = self.check_width(shown.out)
         self.assertNotRegex(shown.out, "KTAP|ok [0-9]|books|\033")

@@ -25,7 +25,7 @@ class Story(Folder):
             self.assertLessEqual(len(line), columns, line)
         return done.stdout
 
-    def test_parts(self) -> None:
+    def test_parts_of_the_story(self) -> None:
         story = self.show("s/one", self.place("run"))
         self.assertRegex(story, r"^s/one: \w+ in \d+\.\d s\n")
         self.assertRegex(story, r"What the workload did\n    anon_exec [^:]*\n"

@@ -65,7 +65,7 @@ class Packing(Folder):
 
 
 class Archive(Packing):
-    def test_members(self) -> None:
+    def test_members_of_the_archive(self) -> None:
         """A plain ustar without owner and time of packing."""
         self.copy_fixture()
         self.run_repro()
@@ -176,7 +176,7 @@ class Machine(Packing):
         self.assertEqual(data.features, original.features)
         self.assertEqual(len(data.records), len(original.records))
 
-    def test_addresses(self) -> None:
+    def test_words_like_addresses_stay(self) -> None:
         """A word that looks like a short text may be an address, and is left alone."""
         folder = self.copy_fixture()
         path = os.path.join(folder, "perf.data")
@@ -339,7 +339,7 @@ class Hostile(Packing):
         self.replace_file("maps", os.mkdir)
         self.expect_refusal("maps: not a regular file")
 
-    def test_huge(self) -> None:
+    def test_huge_file(self) -> None:
         with open(os.path.join(self.dir, "perf.data"), "r+b") as file:
             file.truncate(1 << 40)
         self.expect_refusal(r"perf\.data: 1099511627776 bytes; at most 1 GiB")
@@ -358,7 +358,7 @@ class Hostile(Packing):
             file.truncate(2 << 30)
         self.expect_refusal(r"truth: 2147483648 bytes; at most 1 GiB")
 
-    def test_damage(self) -> None:
+    def test_damaged_captures(self) -> None:
         """Wrong sizes, offsets and counts in a capture are reported or survived."""
         binary = os.path.join(PROGRAMS[-1], "jitproof")
         if not os.path.exists(binary):
@@ -391,7 +391,7 @@ class Hostile(Packing):
         self.assertNotRegex(output, "[\x00-\x09\x0b-\x1f]")
         self.assertNotIn(SECRET.encode(), self.list_packed())
 
-    def test_output(self) -> None:
+    def test_unsafe_outputs(self) -> None:
         """Writes neither through a link nor into anything but a regular file."""
         os.symlink(self.place("mine"), self.place("x.tar"))
         os.mkfifo(self.place("fifo"))
@@ -466,7 +466,7 @@ class Elsewhere(Packing):
         self.assertEqual(get_verdict_lines(here.stdout), get_verdict_lines(done.stdout))
         return folder
 
-    def test_passing(self) -> None:
+    def test_judge_a_passing_case_elsewhere(self) -> None:
         root = self.make_empty_root()
         self.copy_fixture()
         self.run_repro(output="good.tar")
@@ -502,7 +502,7 @@ class Elsewhere(Packing):
         for name in ("jitproof", "loader", "libraries/libc.so.6"):
             self.assertIn(os.path.join(folder, name) + "\n", index)
 
-    def test_skipped(self) -> None:
+    def test_skipped_case_is_not_packed(self) -> None:
         done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
                         self.place("x.tar"), before=[*DENY, "EPERM"])
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -38,7 +38,7 @@ class Enough(Folder):
         result = json.loads(files.read(self.place("run", "results.jsonl")))
         return result["metrics"], run.stdout
 
-    def test_scarce(self) -> None:
+    def test_scarce_samples(self) -> None:
         metrics, text = self.run_case("scarce")
         self.assertGreaterEqual(metrics["judged.dump"]["k"], 300)
         samples = re.search(r"(?m)^# samples by class: .* = (\d+)$", text)
@@ -46,14 +46,14 @@ class Enough(Folder):
         self.assertGreater(int(samples[1]), metrics["judged.dump"]["k"] * 1.3, text)
         self.assertNotIn("# sampled for", text)
 
-    def test_slow(self) -> None:
+    def test_slow_capture(self) -> None:
         """Samples are counted by the capture's clock, not by the witness's faster one."""
         metrics, text = self.run_case("slow")
         self.assertGreaterEqual(metrics["judged.dump"]["k"], 200)
         self.assertLess(metrics["judged.dump"]["k"], 200 * 1.5)
         self.assertIn("\n# sampled for more than half of the case's 4 s\n", text)
 
-    def test_acts(self) -> None:
+    def test_needed_acts(self) -> None:
         metrics, _ = self.run_case("acts")
         self.assertGreaterEqual(metrics["order.loads"]["k"], 390)
 

@@ -70,7 +70,7 @@ class Golden(unittest.TestCase):
         if self.done.returncode == 4:
             self.skipTest("perf is denied here: " + self.done.stdout.splitlines()[3])
 
-    def test_words(self) -> None:
+    def test_output_of_bad_cases(self) -> None:
         """Outcome and words of every bad case."""
         self.assertEqual(self.done.returncode, 1, self.done.stdout + self.done.stderr)
         self.assertEqual(self.done.stderr, "")

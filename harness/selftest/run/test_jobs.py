@@ -30,7 +30,7 @@ class Jobs(Folder):
         return [JITPROOF, "run", "-o", self.place(folder), "--expected", self.place("cases"),
                 *arguments]
 
-    def test_order(self) -> None:
+    def test_order_of_results(self) -> None:
         """The first case ends last."""
         run = process.run(self.make_command("run", "--jobs=2"), timeout=60)
         if run.returncode == 4:
@@ -57,7 +57,7 @@ class Jobs(Folder):
                     pass
         raise AssertionError("no workload was started")
 
-    def test_killed(self) -> None:
+    def test_killed_job(self) -> None:
         if process.run(self.make_command("tried", "jobs/short"), timeout=60).returncode == 4:
             self.skipTest("cases cannot run here")
         with subprocess.Popen(self.make_command("run", "jobs/*o*"), stdout=subprocess.PIPE,

@@ -36,7 +36,7 @@ class Programs(Folder):
     def test_musl(self) -> None:
         self.expect_pass("musl")
 
-    def test_missing(self) -> None:
+    def test_missing_program(self) -> None:
         """The case's key goes before the option, and a missing program is a SKIP."""
         for program in ("i386", "absent"):
             self.assertIn("jitproof-none is missing", self.run_cases(program, "missing"))

@@ -100,7 +100,7 @@ class Readers(Folder):
             self.skipTest("no events here")
         return [json.loads(line) for line in self.read("run", "results.jsonl").splitlines()]
 
-    def test_planted(self) -> None:
+    def test_wrong_reader_is_found(self) -> None:
         for number, fault in enumerate(("none", "frames", "next", "process")):
             self.plant(number, fault)
         case, = self.run_cases(CASE % (0, "short_lived --count=24") + ALLOWED)
@@ -121,7 +121,7 @@ class Readers(Folder):
                              {"equal", "cut", "missing-frame", "no-frames"}, books)
         self.assertLessEqual(set(books["99.3"]), {"equal", "absent"}, books)
 
-    def test_honest(self) -> None:
+    def test_honest_reader_passes(self) -> None:
         self.plant(0, "none")
         for case in self.run_cases("".join(CASE % one + ALLOWED
                                            for one in enumerate(WORKLOADS))):

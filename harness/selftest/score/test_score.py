@@ -34,7 +34,7 @@ class Score(Folder):
             self.skipTest(rows[0]["why"])
         return rows
 
-    def test_own(self) -> None:
+    def test_own_capture(self) -> None:
         """jitproof's own capture, with a workload whose memory no perf map names."""
         anon, memfd = self.read_own_score("anon_exec", "memfd_double")
         for row in (anon, memfd):
@@ -96,12 +96,12 @@ class Score(Folder):
         self.assertEqual(runner["way"], "launch")
         self.assertTrue(runner["seen"]["good"], runner)
 
-    def test_missing(self) -> None:
+    def test_missing_profiler(self) -> None:
         done = self.run_score("--profiler", "fake", env=self.add_adapter(MISSING))
         self.assertEqual(done.returncode, 4)
         self.assertIn("fake: apt-get install nothing", done.stderr)
 
-    def test_broken(self) -> None:
+    def test_broken_workload(self) -> None:
         """A workload without a judgement has a row with the reason and no figures."""
         done = self.run_score("--profiler", "fake", "--json", "anon_exec",
                               env=self.add_adapter(BROKEN))

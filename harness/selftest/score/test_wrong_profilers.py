@@ -101,7 +101,7 @@ class WrongProfilers(Folder):
             texts["%s %s" % (form.__name__, alteration.__name__)] = stream.join_text()
         return self.score_texts(scene, texts)
 
-    def test_truthful(self) -> None:
+    def test_truthful_profiler_is_green(self) -> None:
         for scene in ("anon_exec", "fork_exec", "deep", "threads", "address_reuse", "code_move"):
             self.keep_run(scene)
         self.assertEqual(find_red(self.score_live("sums", "anon_exec")), set())
@@ -150,16 +150,16 @@ class WrongProfilers(Folder):
         """The parent has no code at the addresses of its child's code."""
         self.expect_red("fork_exec", {"parent": {"seen", "wrong", "invented"}})
 
-    def test_lost(self) -> None:
+    def test_lost_samples(self) -> None:
         self.assertEqual(find_red(self.score_live("lost", "anon_exec")), {"lost"})
 
-    def test_moved(self) -> None:
+    def test_samples_moved_to_other_processes(self) -> None:
         """The sum of samples fits the CPU time, the samples of each process do not."""
         for row in self.score_altered("fork_exec", (wrong.sum_samples, wrong.use_one_process),
                                       (wrong.sum_names, wrong.use_one_process)).values():
             self.assertEqual(find_red(row), {"seen", "invented"}, row)
 
-    def test_forms(self) -> None:
+    def test_each_form_of_a_stream(self) -> None:
         """Scores one recording in each form, unaltered and with each alteration that the form
         shows."""
         self.keep_run("anon_exec")

@@ -70,7 +70,7 @@ static void test_next_instruction(void)
 	      "a call to the next instruction leaves no doubt");
 }
 
-static void test_left(void)
+static void test_frames_left_by_jump(void)
 {
 	start();
 	make_call(CODE, STACK);
@@ -84,7 +84,7 @@ static void test_left(void)
 	check(jp_shadow_get_innermost(&shadow), "but of the functions that it calls");
 }
 
-static void test_popped(void)
+static void test_popped_return_address(void)
 {
 	start();
 	make_call(CODE, STACK);
@@ -110,7 +110,7 @@ static void test_returns_elsewhere(void)
 	      "a pushed address and a return are a jump");
 }
 
-static void test_switch(void)
+static void test_stack_switch(void)
 {
 	start();
 	make_call(CODE, STACK);
@@ -161,10 +161,10 @@ int main(void)
 {
 	test_calls();
 	test_next_instruction();
-	test_left();
-	test_popped();
+	test_frames_left_by_jump();
+	test_popped_return_address();
 	test_returns_elsewhere();
-	test_switch();
+	test_stack_switch();
 	test_signal();
 	test_depth();
 	jp_shadow_free(&shadow);

@@ -85,7 +85,7 @@ class Callers(Trace):
     def test_children(self) -> None:
         self.check("prefork", *SHORTER)
 
-    def test_native(self) -> None:
+    def test_native_callers(self) -> None:
         self.check("native_holes", *SHORTER)
 
     def test_without_main_thread(self) -> None:
@@ -116,13 +116,13 @@ class Disturbance(Trace):
         workload.communicate(timeout=60)
         self.assertEqual(workload.returncode, 0)
 
-    def test_killed(self) -> None:
+    def test_killed_tracer(self) -> None:
         self.end_tracer(signal.SIGKILL)
 
     def test_interrupted(self) -> None:
         self.end_tracer(signal.SIGINT)
 
-    def test_status(self) -> None:
+    def test_status_of_an_untraceable_program(self) -> None:
         """A program that cannot be traced."""
         done = subprocess.run([JITPROOF, "trace", "--pid", "1999999999"], capture_output=True,
                               text=True)
@@ -131,7 +131,7 @@ class Disturbance(Trace):
 
 
 class Output(Trace):
-    def test_lines(self) -> None:
+    def test_lines_of_instructions(self) -> None:
         """Each line is an instruction of emitted code."""
         found = self.trace("anon_exec", *SHORTER, "--publish", "both", bursts=5,
                            options=("-o", self.place("trace")))

@@ -66,7 +66,7 @@ class Trial(Folder):
 
 
 class Planted(Trial):
-    def test_healthy(self) -> None:
+    def test_healthy_jit_is_not_red(self) -> None:
         self.check_red(set(), "both")
 
     def test_one_line_late(self) -> None:
@@ -84,7 +84,7 @@ class Planted(Trial):
     def test_wrong_tier(self) -> None:
         self.check_red({"map.wrong"}, "both:tier")
 
-    def test_before_relocation(self) -> None:
+    def test_code_published_before_relocation(self) -> None:
         bad, of = self.check_red({"dump.bytes"}, "both:unrelocated")["dump.bytes"]
         self.assertEqual(bad, of, "each function has a frame")
 
@@ -98,7 +98,7 @@ class Planted(Trial):
         self.check_red({"unwind.entry", "unwind.body", "unwind.call", "unwind.exit"},
                        "both:wrong-slot")
 
-    def test_order(self) -> None:
+    def test_times_backwards(self) -> None:
         self.check_red({"dump.order"}, "both:time-backwards")
 
     def test_dump_that_perf_does_not_find(self) -> None:
@@ -173,19 +173,19 @@ class Runtimes(unittest.TestCase):
         self.assertNotIn("prelude", names)
         self.assertEqual(names, sorted(set(names)))
 
-    def test_absent(self) -> None:
+    def test_absent_runtime(self) -> None:
         """If a runtime is absent, the message ends with the command that installs it."""
         done = self.try_name("bun-dump")
         self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
         self.assertTrue(done.stderr.strip().endswith(
             ": npm install --prefix /nonexistent/npm @oven/bun-linux-x64"), done.stderr)
 
-    def test_unknown(self) -> None:
+    def test_unknown_runtime(self) -> None:
         done = self.try_name("--once", "no-such-runtime")
         self.assertEqual(done.returncode, 99, done.stdout)
         self.assertIn("no-such-runtime: it did not start", done.stderr)
 
-    def test_start(self) -> None:
+    def test_start_of_a_runtime(self) -> None:
         done = self.try_name("--once", "--json", "--bursts", "2", "luajit")
         if done.returncode == 4:
             self.skipTest(done.stderr.strip())

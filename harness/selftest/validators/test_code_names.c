@@ -13,7 +13,7 @@ enum { PID = 9, SLACK = 10 };
 		.pid = PID, .addr = at, .size = 16, .name = called, __VA_ARGS__                    \
 	}
 
-static void test_loads(void)
+static void test_names_of_loads(void)
 {
 	struct jp_truth_code codes[] = {
 		CODE(0x1000, "f", .loaded = 1000, .ready = 1001, .ending = 2000),
@@ -62,7 +62,7 @@ static void test_frames(void)
 	jp_frame_names_free(&names);
 }
 
-static void test_covered(void)
+static void test_covered_code(void)
 {
 	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
 	const struct jp_incarnation incarnation = {.code = &code, .low = 0x1010, .high = 0x1020};
@@ -82,7 +82,7 @@ static void test_covered(void)
 
 /* If several records cover parts of a function, everything from the lowest to the highest covered
  * byte counts as covered. */
-static void test_cover(void)
+static void test_cover_by_several_records(void)
 {
 	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
 	const struct jp_truth truth = {.version = 3};
@@ -285,10 +285,10 @@ static void find_images(size_t count)
 int main(void)
 {
 	test_causes();
-	test_loads();
-	test_covered();
+	test_names_of_loads();
+	test_covered_code();
 	test_frames();
-	test_cover();
+	test_cover_by_several_records();
 	test_callers_of_files();
 	test_interrupted_at_begin();
 	check_growth("images", find_images);

@@ -33,7 +33,7 @@ static struct jp_event make_sample(const struct jp_truth_file *file, uint64_t ti
 
 /* Makes for each file its record, a sample too close to its mapping to count, and a sample that
  * counts for the file. */
-static void credit_each(size_t count)
+static void credit_each_sample(size_t count)
 {
 	struct jp_truth_file *files = allocate(count, sizeof(*files));
 	struct jp_event *events = allocate(3 * count, sizeof(*events)), *event = events;
@@ -71,12 +71,12 @@ static void credit_each(size_t count)
 int main(void)
 {
 	side_by_side = true;
-	check_growth("files side by side", credit_each);
+	check_growth("files side by side", credit_each_sample);
 	side_by_side = false;
-	check_growth("files after each other", credit_each);
+	check_growth("files after each other", credit_each_sample);
 	mistaken = true;
-	check_growth("files after each other, all mistaken", credit_each);
+	check_growth("files after each other, all mistaken", credit_each_sample);
 	side_by_side = true;
-	check_growth("files side by side, all mistaken", credit_each);
+	check_growth("files side by side, all mistaken", credit_each_sample);
 	return check_done();
 }

@@ -58,7 +58,7 @@ class Accounting(Recorded):
         os.remove(self.place("results1"))
         return found
 
-    def test_sums(self) -> None:
+    def test_classes_add_up(self) -> None:
         self.perf.records.append(rd.Record(2000, 0, bytes(16)))
         records = self.judge_classes("records")
         self.assertEqual(sum(records.values()), len(self.perf.records))
@@ -74,7 +74,7 @@ class Accounting(Recorded):
                  if self.is_emitted(sample.chain[sample.user() + 1])]
         return found[:count]
 
-    def test_astray(self) -> None:
+    def test_samples_astray(self) -> None:
         """Samples in no mapping, and in the C library: the thread was in neither."""
         libc = next(record for record in self.perf.maps() if "libc" in record.name)
         astray = self.find_deep_samples(4)
@@ -246,7 +246,7 @@ class Witnessed(Recorded):
         again.cpu += 1
         self.assertIn("# samples: 1 with cause double, which nothing allows", self.judge()[1])
 
-    def test_invented(self) -> None:
+    def test_invented_samples(self) -> None:
         """A copy of each sample a little later contradicts the witness and the events' counts."""
         text = self.add_copies(1000)
         self.expect_only(text, "event.samples", "cpu.samples")

@@ -35,7 +35,7 @@ class Counted(Recorded):
             self.assertEqual(self.verdicts[method]["wrong"], 1)
             self.assertEqual(sum(self.verdicts[method].values()), before[f"judged.{method}"]["k"])
 
-    def test_acts(self) -> None:
+    def test_counted_acts(self) -> None:
         """Only acts that end executable memory are counted: they can leave stale records."""
         names = ("munmap", "mprotect", "mremap")
         self.assertEqual([self.judge_metrics()[f"acts.{name}"]["k"] for name in names], [2, 0, 0])

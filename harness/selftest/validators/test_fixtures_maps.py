@@ -14,7 +14,7 @@ from harness.selftest.support.scratch import FIXTURES
 class Mappings(Recorded):
     """mapping_coverage, and the effect of missing mappings on stacks; one anonymous mapping."""
 
-    def test_deleted(self) -> None:
+    def test_deleted_map_record(self) -> None:
         gone = self.find_emitted_maps()
         self.assertEqual([record.name for record in gone], ["//anon"])
         self.perf.records = [record for record in self.perf.records if record not in gone]
@@ -50,7 +50,7 @@ class Mappings(Recorded):
                                 self.match_count(1, "samples", "astray"))
         self.expect_only(text, "coverage.stray", "samples")
 
-    def test_late(self) -> None:
+    def test_late_map_record(self) -> None:
         record = self.find_emitted_maps()[0]
         late = int(self.facts["sampling"]) + 400_000_000
         record.time = late
@@ -64,7 +64,7 @@ class Mappings(Recorded):
                                 rf".*: not known for {late - self.find_snapshot_end()} ns of \d+")
         self.expect_only(text, "broken.chain", "broken.dump", "coverage.late", "records.acts")
 
-    def test_shorter(self) -> None:
+    def test_shorter_map_record(self) -> None:
         record = self.find_emitted_maps()[0]
         end = record.start + record.size
         record.size = PAGE
@@ -98,7 +98,7 @@ class Mappings(Recorded):
                 self.expect_fail(self.match_count(1, "coverage.identity", "other-mapping"),
                                  "the capture holds another mapping there")
 
-    def test_stale(self) -> None:
+    def test_stale_mapping(self) -> None:
         gone = self.truth.get(self.truth.find(rd.Truth.UNMAP)[0])
         record = self.find_emitted_maps()[0].copy()
         record.start, record.size, record.pgoff = gone[6], gone[7], gone[6]
@@ -296,7 +296,7 @@ class EqualMappings(Recorded):
                 self.expect_fail(self.match_count(1, self.INVENTED, cause))
                 record.name = right
 
-    def test_impossible(self) -> None:
+    def test_impossible_records(self) -> None:
         """An unknown thread, an empty name, a time before the capture."""
         for field, wrong, cause in (("tid", 4000000, "thread"), ("name", "", "name"),
                                     ("time", int(self.facts["enabled"]) // 2, "time")):
@@ -334,7 +334,7 @@ class EqualMappings(Recorded):
         later.time = before.time + 1
         self.expect_fail(self.match_count(1, self.INVENTED, "invented"))
 
-    def test_missing(self) -> None:
+    def test_missing_records(self) -> None:
         """Removes records of libraries without samples, which no other validator needs."""
         for name in ("libbz2.so.1.0.4", "libz.so.1.2.13"):
             record = next(one for one in self.perf.maps() if one.name.endswith(name))
@@ -344,7 +344,7 @@ class EqualMappings(Recorded):
                                 r"/.*libbz2\.so\.1\.0\.4; the capture has nothing")
         self.expect_only(text, "mappings.missing")
 
-    def test_shorter(self) -> None:
+    def test_shorter_map_record(self) -> None:
         """The next maps of the truth show the page that the record lacks."""
         record = self.find_libc()
         record.size -= PAGE
@@ -388,7 +388,7 @@ class EqualMappings(Recorded):
         perf.save(self.get_path("injected.data"))
         return self.judge()[1]
 
-    def test_injected(self) -> None:
+    def test_injected_records(self) -> None:
         def set_to(field: str, value: Callable[[rd.Map], int]) -> Callable[[rd.Map], None]:
             return lambda record: setattr(record, field, value(record))
 

@@ -49,27 +49,27 @@ class Records(Recorded):
     def test_as_it_is(self) -> None:
         self.expect_pass()
 
-    def test_time(self) -> None:
+    def test_other_time(self) -> None:
         self.add_to_field(8, "Q", 1_000_000)
         self.expect_cause("other-time")
 
-    def test_thread(self) -> None:
+    def test_other_thread(self) -> None:
         self.add_to_field(20, "I", 1)
         self.expect_cause("other-thread")
 
-    def test_vma(self) -> None:
+    def test_other_vma(self) -> None:
         self.add_to_field(24, "Q", 16)
         self.expect_cause("other-vma")
 
-    def test_index(self) -> None:
+    def test_other_code_index(self) -> None:
         self.add_to_field(48, "Q", 1)
         self.expect_cause("other-index")
 
-    def test_twice(self) -> None:
+    def test_record_twice(self) -> None:
         self.dump.records.insert(self.at, bytearray(self.last))
         self.expect_cause("twice")
 
-    def test_deleted(self) -> None:
+    def test_deleted_record(self) -> None:
         del self.dump.records[self.at]
         self.expect_cause("no-record", metric="jitdump.absent")
 
@@ -107,7 +107,7 @@ class Records(Recorded):
         """Returns line entries as the workload makes them."""
         return [(self.addr + at, 10 * at + 10, "/jitproof/%s.jit" % self.name) for at in range(4)]
 
-    def test_lines(self) -> None:
+    def test_line_tables(self) -> None:
         """All functions have lines, or none has."""
         for at in range(len(self.dump.records) - 1, -1, -1):
             if self.dump.kind(self.dump.records[at]) == mj.LOAD:
@@ -140,7 +140,7 @@ class Records(Recorded):
                                       if self.dump.kind(one) == mj.CLOSE))
         self.expect_cause("no-load")
 
-    def test_tables(self) -> None:
+    def test_unwinding_tables(self) -> None:
         """All tables are mapped or none; sizes and header lead to the tables."""
         time = rd.Jitdump.time(self.last)
         for mapped in (False, True):

@@ -39,7 +39,7 @@ static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts
 	}
 }
 
-static void test_waits(void)
+static void test_waiting_threads(void)
 {
 	const struct jp_event acts[] = {{.type = JP_EVENT_EXEC}, {.type = JP_EVENT_WAIT},
 					{.type = JP_EVENT_MAP},  {.type = JP_EVENT_MAP},
@@ -74,7 +74,7 @@ static enum jp_sample_where place_at(const struct jp_evidence *evidence, uint64_
 
 /* The thread is in its code at 300 and at 700, so native code can only run before 300 and after
  * 700. */
-static void test_borders(void)
+static void test_samples_at_borders(void)
 {
 	const uint32_t pid = truth->activations[0].pid, tid = truth->activations[0].tid;
 	struct jp_witness_sample samples[] = {
@@ -98,7 +98,7 @@ static void test_borders(void)
 
 int main(void)
 {
-	static const struct truth_test borders = {16, put_one_activation, test_borders};
+	static const struct truth_test borders = {16, put_one_activation, test_samples_at_borders};
 	unsigned given[JP_SAMPLE_CLASSES] = {0};
 	bool good = true;
 
@@ -131,7 +131,7 @@ int main(void)
 	for (enum jp_sample_class class = 0; class < JP_SAMPLE_CLASSES; class ++)
 		good &= given[class] > 0;
 	check(good, "each class occurs");
-	test_waits();
+	test_waiting_threads();
 	run_truth_tests(&borders, 1);
 	return check_done();
 }

@@ -74,7 +74,7 @@ static void test_comparison(void)
 	}
 }
 
-static void test_relative(void)
+static void test_relative_addresses(void)
 {
 	static const struct jp_mapping mapping = {.start = 0x7000, .end = 0x8000, .pgoff = 0x80};
 	const struct jp_shown_frame frame = {.addr = 0xa0, .placed = true};
@@ -99,7 +99,7 @@ static const char *explain(const char *reader, const char *cause, const char *wh
 	return jp_shown_find_known_defect(&difference);
 }
 
-static void test_known(void)
+static void test_known_defects(void)
 {
 	static const struct {
 		const char *reader, *cause, *where;
@@ -138,8 +138,8 @@ int main(void)
 	if (!spaces)
 		return 99;
 	test_comparison();
-	test_relative();
-	test_known();
+	test_relative_addresses();
+	test_known_defects();
 	jp_replay_free(spaces);
 	return check_done();
 }

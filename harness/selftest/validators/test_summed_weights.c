@@ -7,7 +7,7 @@
 enum { PID = 9, THREADS = 3, DUE = 1000, PERIOD = 1000 };
 
 /* Each thread in turn gets the samples of all three threads. */
-static void test_moved(void)
+static void test_samples_moved_between_threads(void)
 {
 	struct jp_witness_sample samples[THREADS * DUE];
 	struct jp_truth_activation all[THREADS];
@@ -65,7 +65,7 @@ static void test_missing(void)
 
 int main(void)
 {
-	test_moved();
+	test_samples_moved_between_threads();
 	test_missing();
 	return check_done();
 }

@@ -154,7 +154,7 @@ class Names(Recorded):
         self.assertEqual(len(self.dumps), 3)
         self.assertNotIn("order.stray", judge(self.dir)[1])
 
-    def test_unique(self) -> None:
+    def test_names_are_unique(self) -> None:
         names: set[str] = set()
         for dump in self.dumps.values():
             own = {dump.load(record)[3] for record in dump.loads()}

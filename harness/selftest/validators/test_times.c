@@ -350,7 +350,7 @@ static void test_boundary_samples(void)
 	      "without known CPU time the same boundary samples are too many");
 }
 
-static void test_launcher(void)
+static void test_name_of_launcher(void)
 {
 	struct jp_event acts[] = {
 		MADE_ACT(EXEC, PID, PID, 1000, 1001, .task = {.how = JP_HOW_LAUNCH})};
@@ -385,6 +385,6 @@ int main(void)
 	test_parts(UINT64_C(5) << 32);
 	test_threads();
 	test_boundary_samples();
-	test_launcher();
+	test_name_of_launcher();
 	return check_done();
 }

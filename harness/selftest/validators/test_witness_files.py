@@ -51,7 +51,7 @@ class Witness(Folder):
         self.assertRegex(self.judge({}, {"witness": 7}),
                          r"witness: \d+ samples; `watched` states 7[^$]*not ok 1 ")
 
-    def test_denied(self) -> None:
+    def test_denied_witness(self) -> None:
         none = {"witness": 0, "witness_since": 0}
         text = self.judge({"witness.denied": "perf_event_open: EPERM"}, none)
         self.assertIn("\nok 1 " + CASE, text)

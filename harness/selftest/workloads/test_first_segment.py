@@ -8,7 +8,7 @@ from harness.selftest.support.scratch import Folder, run_binary
 
 
 class FirstSegment(Folder):
-    def test_passes(self) -> None:
+    def test_case_in_the_first_segment_passes(self) -> None:
         new = ["unshare", "-Uri"]
         probe = process.run([*new, "true"])
         if probe.returncode:

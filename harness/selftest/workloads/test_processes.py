@@ -74,7 +74,7 @@ class Processes(Folder):
         lives += [pid for pid, _ in self.list_starts(EXEC) if pid not in born]
         self.assertEqual(sorted(lives), sorted(self.list_ends()))
 
-    def test_births(self) -> None:
+    def test_ways_of_starting(self) -> None:
         self.run_workload("short_lived", "--count=16", "--life=5")
         self.expect_one_end_each()
         self.assertGreaterEqual(len(self.list_starts(FORK)), 8)

@@ -60,7 +60,7 @@ static void test_kinds(void)
 		      "functions, objects and visible labels count");
 }
 
-static void test_places(void)
+static void test_sections_of_symbols(void)
 {
 	static const struct made_symbol symbols[] = {
 		{"in_text", 0, 8, STT_NOTYPE, STV_DEFAULT, ELF_MADE_TEXT},
@@ -79,7 +79,7 @@ static void test_places(void)
 }
 
 /* Mapping symbols of ARM and RISC-V are no symbols; similar names are. */
-static void test_machines(void)
+static void test_mapping_symbols(void)
 {
 	static const struct made_symbol symbols[] = {
 		{"$a", 0x11, 4, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT},
@@ -237,8 +237,8 @@ static void test_debug_file(void)
 int main(void)
 {
 	test_kinds();
-	test_places();
-	test_machines();
+	test_sections_of_symbols();
+	test_mapping_symbols();
 	test_sizes();
 	test_long_names();
 	test_broken_tables();

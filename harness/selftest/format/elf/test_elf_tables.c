@@ -52,7 +52,7 @@ static void check_counts(unsigned int plt, unsigned int always, unsigned int sin
 	jp_elf_symbols_free(&symbols);
 }
 
-static void test_linkage(void)
+static void test_plt_symbols(void)
 {
 	enum { DYNSYM = 5, RELOCATIONS = 6, PLT = 7 };
 
@@ -84,7 +84,7 @@ static void test_linkage(void)
 	check_counts(0, 0, 0, "no dynamic symbols");
 }
 
-static void test_tables(void)
+static void test_symbol_tables(void)
 {
 	static const struct made_symbol symbol = {"f",      0x10,        8,
 						  STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
@@ -158,8 +158,8 @@ static void test_debuglink(void)
 
 int main(void)
 {
-	test_linkage();
-	test_tables();
+	test_plt_symbols();
+	test_symbol_tables();
 	test_debuglink();
 	return check_done();
 }

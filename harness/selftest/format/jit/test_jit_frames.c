@@ -154,7 +154,7 @@ static uint32_t read_word(const struct jp_bytes *bytes, size_t at)
 	return value;
 }
 
-static void test_merge(void)
+static void test_merged_tables(void)
 {
 	static const uint64_t offsets[] = {0x1080, 0x1000, UINT64_C(1) << 33, 0x1040};
 	struct jp_jit_frames frames = {0};
@@ -190,7 +190,7 @@ int main(void)
 {
 	test_cies();
 	test_ranges();
-	test_merge();
+	test_merged_tables();
 	jp_bytes_free(&tables);
 	return check_done();
 }

@@ -13,7 +13,7 @@
 enum { ALIGN = 16, MANY = 5000 };
 
 /* Many functions at one address: the first get a file each, the others are packed into one. */
-static void test_generations(void)
+static void test_functions_at_one_address(void)
 {
 	jp_cleanup_free struct jp_jit_function *functions = calloc(MANY, sizeof(*functions));
 	unsigned int packed = 0, apart = 0, aligned = 0;
@@ -41,7 +41,7 @@ static void test_generations(void)
 	check(aligned == MANY, "%u functions are aligned to %d", aligned, ALIGN);
 }
 
-static void test_distances(void)
+static void test_overlapping_and_distant_functions(void)
 {
 	struct jp_jit_function functions[] = {{.addr = 0x3000, .size = 0x10},
 					      {.addr = 0x1000, .size = 0x20},
@@ -88,8 +88,8 @@ static void test_failed_write(void)
 
 int main(void)
 {
-	test_generations();
-	test_distances();
+	test_functions_at_one_address();
+	test_overlapping_and_distant_functions();
 	scratch_make("");
 	test_failed_write();
 	return check_done();

@@ -167,7 +167,7 @@ class Healthy(Observed):
         self.assertEqual(result["skipped"]["mapping_coverage"], "no-mappings")
         self.assertEqual(result["skipped"]["tasks"], "no-tasks")
 
-    def test_others(self) -> None:
+    def test_samples_of_other_processes(self) -> None:
         """Samples of processes that were not watched are a fault, unless the stream declares
         system-wide."""
         for declares in ((), ("system-wide",)):
@@ -484,7 +484,7 @@ class Lines(Folder):
         self.assertIn(done.returncode, (0, 99), done.stderr)
         return done.stderr
 
-    def test_expected(self) -> None:
+    def test_messages_of_bad_lines(self) -> None:
         for text, message in (
                 ("jitproof-observations 2\n", 'line 1: expected "jitproof-observations 1"'),
                 (HEADER + "declares no-sense\n", "line 2: expected no-registers, "),
@@ -522,7 +522,7 @@ class Lines(Folder):
             with self.subTest(text[:60]):
                 self.assertIn(message, self.judge_line(text))
 
-    def test_reads(self) -> None:
+    def test_good_lines(self) -> None:
         for text in (HEADER, HEADER + "sample 0 1 1\n",
                      HEADER + "declares no-addresses\nsample 1 1 1 a%20b ? %30x1\n",
                      HEADER + "declares no-time\nsample 7 1 1 0x1\n",

@@ -70,7 +70,7 @@ static void test_clocks(void)
 	jp_perf_attrs_free(&attrs);
 }
 
-static void test_own(void)
+static void test_own_attrs(void)
 {
 	enum { CHAIN = JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL };
 	const uint64_t user = JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
@@ -102,7 +102,7 @@ static void test_own(void)
 	}
 }
 
-static void test_data(void)
+static void test_data_mappings(void)
 {
 	for (uint64_t flag = 0; flag <= JP_PERF_ATTR_MMAP_DATA; flag += JP_PERF_ATTR_MMAP_DATA) {
 		const struct jp_perf_attr attr = {.flags = JP_PERF_ATTR_MMAP | flag};
@@ -302,8 +302,8 @@ static void test_refusals(void)
 int main(void)
 {
 	test_clocks();
-	test_own();
-	test_data();
+	test_own_attrs();
+	test_data_mappings();
 	test_sideband();
 	test_records();
 	test_ids();

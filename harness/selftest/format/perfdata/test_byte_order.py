@@ -59,7 +59,7 @@ class Swapped(Folder):
         self.assertEqual(piped, wanted)
         return wanted
 
-    def test_recorded(self) -> None:
+    def test_recorded_files(self) -> None:
         """Swaps recorded files with stack dumps, whose memory stays unswapped."""
         for name in sorted(os.listdir(FIXTURES)):
             path = os.path.join(FIXTURES, name, "perf.data")

@@ -229,7 +229,7 @@ static void put_aux(uint64_t payload)
 		perf_file_put(&file, "A", 1);
 }
 
-static void test_aux(void)
+static void test_aux_records(void)
 {
 	static const uint64_t stale[] = {1, 1, 1};
 	static const struct perf_file_feature one = {JP_PERF_FEATURE_AUXTRACE, stale,
@@ -317,7 +317,7 @@ int main(void)
 	scratch_make("");
 	test_attr_sizes();
 	test_stream_features();
-	test_aux();
+	test_aux_records();
 	test_old_header();
 	test_cut_short();
 	test_refusals();

@@ -130,7 +130,7 @@ class Cut(Folder):
         self.assertEqual(done.returncode, 99)
         self.assertNotIn("cut short", done.stderr)
 
-    def test_stream(self) -> None:
+    def test_cut_stream(self) -> None:
         head = struct.pack("<8sQ", b"PERFILE2", 16)
         attr = self.raw[struct.unpack_from("<Q", self.raw, 24)[0]:][:120]
         record = struct.pack("<IHH", 64, 0, 8 + len(attr)) + attr
@@ -159,7 +159,7 @@ class Recording(Folder):
             self.skipTest(words.strip())
         return words
 
-    def test_killed(self) -> None:
+    def test_killed_recorder(self) -> None:
         spinning = subprocess.Popen([sys.executable, "-c", SPIN])
         self.addCleanup(spinning.wait)
         self.addCleanup(spinning.kill)
@@ -203,7 +203,7 @@ class Recording(Folder):
         self.assertIn("/nowhere/nothing: ", self.run_record("--", "/nowhere/nothing"))
         self.assertEqual(os.listdir(self.home), [])
 
-    def test_idle(self) -> None:
+    def test_idle_recorder(self) -> None:
         with subprocess.Popen(["sleep", "60"]) as sleeping:
             self.addCleanup(sleeping.kill)
             child = self.start_record("-p", str(sleeping.pid))

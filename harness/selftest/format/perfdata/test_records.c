@@ -233,7 +233,7 @@ static void test_unknown_records(void)
 	check(!jp_perf_encode(&read, &other, bytes, sizeof(bytes)), "an unknown type is refused");
 }
 
-static void test_range(void)
+static void test_encode_range(void)
 {
 	const struct jp_perf_layout layout = make_layout(IDS, true);
 	uint64_t bytes[64];
@@ -350,7 +350,7 @@ int main(void)
 	}
 	test_short_records();
 	test_unknown_records();
-	test_range();
+	test_encode_range();
 	for (uint16_t shift = 0; shift < 8; shift += 3)
 		test_misalignment(shift);
 	test_stray_build_id_bit();

@@ -111,7 +111,7 @@ static void test_due_records(void)
 	jp_rounds_free(&rounds);
 }
 
-static void test_stops(void)
+static void test_delivery_stops(void)
 {
 	struct delivered delivered = {.stop_at = 2};
 	struct jp_perf_rounds rounds = {.deliver = deliver, .context = &delivered};
@@ -137,6 +137,6 @@ int main(void)
 		check_merge(&state);
 	check(state != 1, "%d random files are delivered in order", TRIES);
 	test_due_records();
-	test_stops();
+	test_delivery_stops();
 	return check_done();
 }

@@ -101,7 +101,7 @@ static void test_branches(void)
 }
 
 /* Raw data and its size of four bytes are padded to a multiple of 8. */
-static void test_raw(void)
+static void test_raw_data(void)
 {
 	const struct jp_perf_attr attr = {.sample_type = JP_PERF_SAMPLE_RAW};
 	static const uint32_t sizes[] = {0, 4, 5, 12, 13, 20};
@@ -159,7 +159,7 @@ static void test_namespaces(void)
 	      "the sample id is not read as a count");
 }
 
-static void test_lost(void)
+static void test_lost_records(void)
 {
 	const struct jp_perf_layout layout = plain_layout();
 	struct jp_event event;
@@ -267,9 +267,9 @@ int main(void)
 	test_no_sample_id();
 	test_counts();
 	test_branches();
-	test_raw();
+	test_raw_data();
 	test_namespaces();
-	test_lost();
+	test_lost_records();
 	test_kernel_maps();
 	test_swapped_attr();
 	return check_done();

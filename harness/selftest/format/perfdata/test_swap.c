@@ -4,7 +4,7 @@
 #include "harness/selftest/support/check.h"
 
 /* On such a machine, the first bit field is the highest bit of the first byte. */
-static void test_flags(void)
+static void test_attr_flags(void)
 {
 	unsigned int right = 0;
 
@@ -213,6 +213,6 @@ int main(void)
 	test_samples();
 	test_cut_records();
 	test_no_id();
-	test_flags();
+	test_attr_flags();
 	return check_done();
 }

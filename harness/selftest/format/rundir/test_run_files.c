@@ -128,7 +128,7 @@ static bool parse_info(const char *text, struct jp_capture_info *info)
 	return !jp_capture_info_parse(info, "capture", copy, &err);
 }
 
-static void test_capture(void)
+static void test_capture_file(void)
 {
 	static const char *const bad[] = {
 		NEEDED,
@@ -164,7 +164,7 @@ static void test_capture(void)
 	}
 }
 
-static void test_times(void)
+static void test_order_of_capture_times(void)
 {
 	static const struct {
 		int enabled, sampling, stopped;
@@ -182,7 +182,7 @@ static void test_times(void)
 	}
 }
 
-static void test_writing(void)
+static void test_written_capture_file(void)
 {
 	static const char wanted[] = "policy exec\nenabled 1\nsampling 2\nstopped 3\n";
 	char text[2048] = "";
@@ -273,9 +273,9 @@ int main(void)
 	scratch_make("");
 	test_bad_intervals();
 	test_intervals();
-	test_capture();
-	test_times();
-	test_writing();
+	test_capture_file();
+	test_order_of_capture_times();
+	test_written_capture_file();
 	test_maps();
 	return check_done();
 }

@@ -22,44 +22,49 @@ static bool has_code(uint64_t addr)
 }
 
 /* Returns whether [@start, @end) has code, and the addresses beside it have none. */
-static bool has_exactly(uint64_t start, uint64_t end)
+static bool has_exact_ranges(uint64_t start, uint64_t end)
 {
 	return !has_code(start - 1) && has_code(start) && has_code(end - 1) && !has_code(end);
 }
 
-static void test_ranges(void)
+static void test_loaded_ranges(void)
 {
 	load_code(1, 0x3000, 0x100);
-	check(has_exactly(0x3000, 0x3100), "one function is found");
+	check(has_exact_ranges(0x3000, 0x3100), "one function is found");
 	load_code(2, 0x1000, 0x100);
-	check(has_exactly(0x1000, 0x1100) && has_exactly(0x3000, 0x3100), "a lower one is found");
+	check(has_exact_ranges(0x1000, 0x1100) && has_exact_ranges(0x3000, 0x3100),
+	      "a lower one is found");
 	load_code(3, 0x5000, 0x100);
-	check(has_exactly(0x5000, 0x5100) && has_exactly(0x3000, 0x3100), "a higher one is found");
+	check(has_exact_ranges(0x5000, 0x5100) && has_exact_ranges(0x3000, 0x3100),
+	      "a higher one is found");
 	load_code(4, 0x3100, 0x80);
-	check(has_exactly(0x3000, 0x3180) && loaded.count == 3, "a function behind extends it");
+	check(has_exact_ranges(0x3000, 0x3180) && loaded.count == 3,
+	      "a function behind extends it");
 	load_code(5, 0x2f80, 0x80);
-	check(has_exactly(0x2f80, 0x3180) && loaded.count == 3, "a function before extends it");
+	check(has_exact_ranges(0x2f80, 0x3180) && loaded.count == 3,
+	      "a function before extends it");
 	load_code(6, 0x3010, 0x10);
-	check(has_exactly(0x2f80, 0x3180) && loaded.count == 3, "one inside changes nothing");
+	check(has_exact_ranges(0x2f80, 0x3180) && loaded.count == 3, "one inside changes nothing");
 	load_code(7, 0x1080, 0x3f90);
-	check(has_exactly(0x1000, 0x5100) && loaded.count == 1, "a function across all joins them");
+	check(has_exact_ranges(0x1000, 0x5100) && loaded.count == 1,
+	      "a function across all joins them");
 	load_code(8, 0x9000, 0);
 	load_code(9, UINT64_MAX, 2);
 	check(!has_code(0x9000) && !has_code(0) && loaded.count == 1,
 	      "functions of 0 bytes, or that wrap, are ignored");
 }
 
-static void test_moves(void)
+static void test_moved_code(void)
 {
 	jp_truth_code_move(1, 2, 3, 0x8000);
-	check(has_exactly(0x8000, 0x8100) && has_code(0x5000), "moved code is in both places");
+	check(has_exact_ranges(0x8000, 0x8100) && has_code(0x5000), "moved code is in both places");
 	jp_truth_code_move(1, 2, 77, 0xa000);
 	check(!has_code(0xa000), "a move of unknown code is ignored");
 	jp_truth_code_unload(1, 2, 3);
 	check(has_code(0x8000), "unloaded code is still found");
 }
 
-static void test_torn(void)
+static void test_torn_records(void)
 {
 	const uint64_t slot = jp_truth_reserve(1);
 	struct jp_truth_record late = {.type = JP_TRUTH_CODE_LOAD,
@@ -86,14 +91,14 @@ static void test_bad_seal(const char *path)
 	      "a record with a wrong seal is ignored");
 }
 
-static void test_many(void)
+static void test_many_loads(void)
 {
 	bool all = true;
 
 	for (uint64_t i = 0; i < 3000; i++)
 		load_code((uint32_t)(100 + i), 0x1000000 + i * 0x20, 0x10);
 	for (uint64_t i = 0; i < 3000; i++)
-		all &= has_exactly(0x1000000 + i * 0x20, 0x1000000 + i * 0x20 + 0x10);
+		all &= has_exact_ranges(0x1000000 + i * 0x20, 0x1000000 + i * 0x20 + 0x10);
 	check(all, "more functions than one read returns are found");
 	for (int i = 0; i < 5000; i++)
 		load_code(9000, 0x9000000, 0x10);
@@ -110,11 +115,11 @@ int main(void)
 		exit(99);
 	truth = open(path, O_RDONLY | O_CLOEXEC);
 	check(!has_code(0), "in an empty file no code is found");
-	test_ranges();
-	test_moves();
-	test_torn();
+	test_loaded_ranges();
+	test_moved_code();
+	test_torn_records();
 	test_bad_seal(path);
-	test_many();
+	test_many_loads();
 	jp_truth_loaded_free(&loaded);
 	close(truth);
 	return check_done();

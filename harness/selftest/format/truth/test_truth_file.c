@@ -37,7 +37,7 @@ static const char *open_in_child(const char *path, uint64_t slots)
 	return text;
 }
 
-static void test_continuing(void)
+static void test_continue_truth_file(void)
 {
 	const char *path = scratch_path("truth");
 	char *bytes, *message;
@@ -120,7 +120,7 @@ int main(void)
 	check(jp_truth_reserve(3) == 0 && jp_truth_id() == 0,
 	      "without a file no record is written");
 	jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_MARK});
-	test_continuing();
+	test_continue_truth_file();
 	test_outer_ids();
 	return check_done();
 }

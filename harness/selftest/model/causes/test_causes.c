@@ -96,7 +96,7 @@ static const char *find_cause(uint64_t time)
 	return find_unmapped(CODE, time).cause;
 }
 
-static void test_attached(void)
+static void test_causes_of_attach(void)
 {
 	static const struct {
 		const char *what, *policy;
@@ -204,7 +204,7 @@ static void test_record_before_exec(void)
 	}
 }
 
-static void test_shared(void)
+static void test_causes_of_shared_memory(void)
 {
 	for (int recorded = 0; recorded < 3; recorded++) {
 		struct jp_event acts[] = {make_act(JP_EVENT_FORK, OTHER, 100),
@@ -224,7 +224,7 @@ static void test_shared(void)
 }
 
 /* OTHER, which the snapshot shows, starts PID at 300. */
-static void test_inherited(void)
+static void test_causes_of_inherited_memory(void)
 {
 	static const struct {
 		const char *what;
@@ -265,7 +265,7 @@ static void test_inherited(void)
 
 /* PID announced itself to the gate at 150 and got the answer at 220; its events were on from 220 to
  * 300, and those of OTHER from 20 to 40. */
-static void test_gated(void)
+static void test_causes_of_gated_capture(void)
 {
 	static const struct {
 		const char *what, *gate;
@@ -430,7 +430,7 @@ static void test_ends_of_walks(void)
 	}
 }
 
-static void test_identical(void)
+static void test_identical_mappings(void)
 {
 	static const struct {
 		const char *truth, *known;
@@ -473,7 +473,7 @@ static void test_identical(void)
 	}
 }
 
-static void test_words(void)
+static void test_words_of_causes(void)
 {
 	static const struct {
 		const char *metric, *word, *id;
@@ -527,18 +527,18 @@ static void test_invented_causes(void)
 
 int main(void)
 {
-	test_words();
+	test_words_of_causes();
 	test_invented_causes();
-	test_attached();
+	test_causes_of_attach();
 	test_before_snapshot();
 	test_record_before_exec();
-	test_shared();
-	test_inherited();
-	test_gated();
+	test_causes_of_shared_memory();
+	test_causes_of_inherited_memory();
+	test_causes_of_gated_capture();
 	test_gated_threads();
 	test_earliest_time();
 	test_known_windows();
 	test_ends_of_walks();
-	test_identical();
+	test_identical_mappings();
 	return check_done();
 }

@@ -29,7 +29,7 @@ static struct jp_announced announced[] = {
 	{.pid = PID, .asked = 100, .answered = 130, .comm = "some"},
 };
 
-static void test_gate(void)
+static void test_gate_control(void)
 {
 	struct jp_evidence evidence = {
 		.snapshots = {.list = snapshots, .count = 2},
@@ -77,7 +77,7 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 	return jp_extras_add_map(extras, &snapshots[0], &maps[1]);
 }
 
-static void test_order(void)
+static void test_order_of_controls(void)
 {
 	static const struct jp_control control = {.name = "test", .add_back = add_back};
 	static const char *const names[] = {"name 1", "name 2", "name 0", "name 3"};
@@ -140,7 +140,7 @@ static void test_gate_exec(void)
 	jp_acts_of_free(&truth.acts_of);
 }
 
-static void test_snapshot(void)
+static void test_snapshot_control(void)
 {
 	struct jp_evidence evidence = {.snapshots = {.list = snapshots, .count = 2},
 				       .info = {.policy = "none"}};
@@ -172,7 +172,7 @@ static void test_snapshot(void)
 }
 
 /* The window control left out a thread that started between snapshot and events. */
-static void test_window(void)
+static void test_window_control(void)
 {
 	struct jp_event start = MADE_ACT(FORK, PID, 77, 0, 0, .task = {.ppid = PID});
 	struct jp_truth truth = {.acts = &start, .nr_acts = 1};
@@ -198,7 +198,7 @@ static void test_window(void)
 }
 
 /* Queries each of @count threads and images of one process. */
-static void ask_each(size_t count)
+static void ask_each_control(size_t count)
 {
 	struct jp_event *acts = allocate(2 * count, sizeof(*acts));
 	struct jp_truth truth = {.acts = acts};
@@ -227,11 +227,11 @@ static void ask_each(size_t count)
 
 int main(void)
 {
-	test_order();
-	test_gate();
+	test_order_of_controls();
+	test_gate_control();
 	test_gate_exec();
-	test_window();
-	test_snapshot();
-	check_growth("threads and images", ask_each);
+	test_window_control();
+	test_snapshot_control();
+	check_growth("threads and images", ask_each_control);
 	return check_done();
 }

@@ -73,7 +73,7 @@ static void test_names(struct jp_elf_folder *folder)
 }
 
 /* Makes nested folders beyond the depth at which the search ends. */
-static void test_depth(void)
+static void test_search_depth(void)
 {
 	struct jp_elf_folder *folder;
 	char path[128] = "deep";
@@ -139,7 +139,7 @@ int main(void)
 		test_names(folder);
 	}
 	jp_elf_folder_free(folder);
-	test_depth();
+	test_search_depth();
 	test_refusals();
 	return check_done();
 }

@@ -76,7 +76,7 @@ class Folders(Finding):
         self.expect_whole_stacks("--elf", os.path.join(FIXTURE, "elf"))
         self.expect_whole_stacks("--elf", FIXTURE)
 
-    def test_heap(self) -> None:
+    def test_heap_of_files(self) -> None:
         """With build ids, file names do not matter."""
         self.name_ids()
         for number, path in enumerate(IDS):
@@ -104,7 +104,7 @@ class Folders(Finding):
         self.expect_whole_stacks("--elf", given)
         self.expect_whole_stacks("--root", given)
 
-    def test_private(self) -> None:
+    def test_private_files(self) -> None:
         """jitproof reads private files of the capture's owner. If root runs it, it reads them
         without root's rights."""
         for path, build_id in IDS.items():
@@ -148,7 +148,7 @@ class Folders(Finding):
                              [(PROGRAM, IDS[PROGRAM])])
         self.assertIn(f"expected {IDS[PROGRAM]}", missing[0]["why"])
 
-    def test_removed(self) -> None:
+    def test_removed_file(self) -> None:
         """A name with the suffix ` (deleted)` and an equal build id."""
         for one in self.perf.maps():
             if one.name == PROGRAM:

@@ -99,7 +99,7 @@ static void test_random_acts(uint64_t seed)
 }
 
 /* One act on all memory, then one per page; each page is queried once. */
-static void find_each(size_t count)
+static void find_each_act(size_t count)
 {
 	struct jp_event *acts = allocate(count, sizeof(*acts));
 	struct jp_acts_at at;
@@ -124,6 +124,6 @@ int main(void)
 {
 	for (uint64_t seed = 1; seed <= 100; seed++)
 		test_random_acts(seed);
-	check_growth("acts", find_each);
+	check_growth("acts", find_each_act);
 	return check_done();
 }

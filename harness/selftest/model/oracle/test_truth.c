@@ -30,7 +30,7 @@ static void write_family(void)
 	put_at(JP_TRUTH_MARK, 420, 0, 2, 0, 0);
 }
 
-static void test_family(void)
+static void test_forked_processes(void)
 {
 	check(!truth->torn && truth->nr_acts == 4 && truth->nr_codes == 2, "both write one truth");
 	check(find_code(parent, 0x1004, 299) && !find_code(parent, 0x1004, 301) &&
@@ -87,7 +87,7 @@ static void write_and_die(int out)
 	}
 }
 
-static void test_crowd(void)
+static void test_many_writers(void)
 {
 	size_t names = 0, tids = 0;
 
@@ -106,7 +106,7 @@ static void test_crowd(void)
 	check(names == truth->nr_acts && tids == names, "each record has its text and its tid");
 }
 
-static void test_killed(void)
+static void test_killed_writer(void)
 {
 	bool good = true;
 
@@ -142,7 +142,7 @@ static void test_killed(void)
 	check(good, "after SIGKILL every record up to the last is read, 20 times");
 }
 
-static void test_open(void)
+static void test_refused_truth_files(void)
 {
 	struct jp_error err;
 
@@ -217,7 +217,7 @@ static void write_sharing(void)
 	waitpid(other, NULL, 0);
 }
 
-static void test_sharing(void)
+static void test_shared_address_space(void)
 {
 	check(!truth->torn && !truth->gaps && truth->nr_acts == 2,
 	      "two processes that share a space are read");
@@ -456,7 +456,7 @@ static void write_places(void)
 		put_at(JP_TRUTH_TEXT, 700 + i, id, 0, 0, 0);
 }
 
-static void test_places(void)
+static void test_impossible_records(void)
 {
 	check(truth->torn == 6 && truth->gaps == 6, "impossible records count as torn: %llu",
 	      (unsigned long long)truth->torn);
@@ -465,12 +465,12 @@ static void test_places(void)
 int main(void)
 {
 	static const struct truth_test tests[] = {
-		{64, write_family, test_family},
-		{1 << 17, write_crowd, test_crowd},
+		{64, write_family, test_forked_processes},
+		{1 << 17, write_crowd, test_many_writers},
 		{64, write_incarnations, test_incarnations},
-		{64, write_sharing, test_sharing},
+		{64, write_sharing, test_shared_address_space},
 		{64, write_files, test_files},
-		{64, write_places, test_places},
+		{64, write_places, test_impossible_records},
 	};
 
 	run_truth_tests(tests, sizeof(tests) / sizeof(*tests));
@@ -480,7 +480,7 @@ int main(void)
 #ifndef __SANITIZE_ADDRESS__
 	test_memory();
 #endif
-	test_killed();
-	test_open();
+	test_killed_writer();
+	test_refused_truth_files();
 	return check_done();
 }

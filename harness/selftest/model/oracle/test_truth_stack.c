@@ -105,7 +105,7 @@ static void test_guesses(uint32_t pid)
 	      "an activation counts from the end of its entry");
 }
 
-static void test_story(void)
+static void test_true_stacks(void)
 {
 	uint32_t pid = truth->codes[0].pid;
 
@@ -194,7 +194,7 @@ static struct jp_truth *load_torn_story(size_t index, size_t *used)
 	return load_truth("torn");
 }
 
-static void test_torn(void)
+static void test_torn_truth(void)
 {
 	const char *path = scratch_path("torn");
 	struct jp_truth *torn;
@@ -374,7 +374,7 @@ static void test_words(void)
 
 /* On arm64 a frame pointer that the stack holds must lead upwards, and one in the register need
  * not. A call pushes nothing there. */
-static void test_upwards(void)
+static void test_frame_pointer_must_lead_upwards(void)
 {
 	static const struct {
 		const char *what;
@@ -405,7 +405,7 @@ static void test_upwards(void)
 
 /* On riscv64 the kernel takes the first caller from the link register, not from the frame record
  * that it then continues behind. */
-static void test_link(void)
+static void test_link_register_of_riscv64(void)
 {
 	static const struct {
 		const char *what;
@@ -436,7 +436,7 @@ static bool lacks_trampoline(void *context, uint32_t pid, uint64_t addr)
 }
 
 /* arm64's vDSO, to which a handler returns, has no call frame information. */
-static void test_trampoline(void)
+static void test_signal_trampoline_of_arm64(void)
 {
 	const uint32_t pid = truth->codes[0].pid;
 
@@ -449,7 +449,7 @@ static void test_trampoline(void)
 	stack.lacks_file = NULL;
 }
 
-static void test_misleading(void)
+static void test_misleading_cfi(void)
 {
 	/* out's callee starts 48 below it, the next callee another 48 or 64. */
 	enum { SECOND = SP - 48, THIRD = SECOND - 48, DEEP = SECOND - 64 };
@@ -503,9 +503,9 @@ static void test_misleading(void)
 	}
 	test_vdso();
 	test_words();
-	test_upwards();
-	test_link();
-	test_trampoline();
+	test_frame_pointer_must_lead_upwards();
+	test_link_register_of_riscv64();
+	test_signal_trampoline_of_arm64();
 }
 
 static void write_long(void)
@@ -523,7 +523,7 @@ static void write_long(void)
 
 /* Finds samples in order of time, deep ones, and in random order, in which the search hint is
  * useless. */
-static void test_long(void)
+static void test_long_truth(void)
 {
 	uint64_t found = 0, random = 1;
 	uint32_t pid = truth->codes[0].pid;
@@ -551,12 +551,12 @@ static void test_long(void)
 int main(void)
 {
 	static const struct truth_test tests[] = {
-		{256, write_story, test_story},
-		{256, write_misleading, test_misleading},
-		{1 << 18, write_long, test_long},
+		{256, write_story, test_true_stacks},
+		{256, write_misleading, test_misleading_cfi},
+		{1 << 18, write_long, test_long_truth},
 	};
 
 	run_truth_tests(tests, sizeof(tests) / sizeof(*tests));
-	test_torn();
+	test_torn_truth();
 	return check_done();
 }

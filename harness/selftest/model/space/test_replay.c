@@ -98,7 +98,7 @@ static size_t count_mappings(uint32_t pid)
 	return nr;
 }
 
-static void test_bounds(void)
+static void test_mapping_bounds(void)
 {
 	check(is_unmapped(1, 0x1000), "an unknown process has no mapping");
 	add_map(1, 0x1000, PAGE, 0, "/a", 1);
@@ -124,7 +124,7 @@ static void test_sizes(void)
 	check(is_unmapped(1, UINT64_MAX - 1) && is_unmapped(1, 0), "a wrapping mapping is ignored");
 }
 
-static void test_cut(void)
+static void test_cut_mapping(void)
 {
 	add_map(1, 0x10000, 0x4000, 0x7000, "/old", 1);
 	add_map(1, 0xf000, 0x2000, 0, "/left", 2);
@@ -383,7 +383,7 @@ static void test_forks_against_pages(void)
 }
 
 /* n log n, whatever the order: a flat array would move 10^10 mappings here. */
-static void test_descending(void)
+static void test_many_descending_mappings(void)
 {
 	enum { MAPPINGS = 200000 };
 	for (uint64_t i = MAPPINGS; i > 0; i--)
@@ -431,7 +431,7 @@ static void test_shared_space(void)
 }
 
 /* Two files that had the same inode number one after the other. */
-static void test_generations(void)
+static void test_inode_generations(void)
 {
 	struct jp_event event =
 		MADE_EVENT(MAP, 1, 1, MADE_MAP(0x1000, PAGE, JP_PROT_EXEC, "/library.so"));
@@ -525,13 +525,24 @@ static void test_build_ids(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = {
-		test_bounds,     test_sizes,         test_cut,
-		test_unmap,      test_fork,          test_synthesized_fork,
-		test_exec,       test_duplicates,    test_protection,
-		test_backing,    test_against_pages, test_forks_against_pages,
-		test_descending, test_shared_space,  test_generations,
-		test_protect,    test_remap,         test_build_ids};
+	static void (*const tests[])(void) = {test_mapping_bounds,
+					      test_sizes,
+					      test_cut_mapping,
+					      test_unmap,
+					      test_fork,
+					      test_synthesized_fork,
+					      test_exec,
+					      test_duplicates,
+					      test_protection,
+					      test_backing,
+					      test_against_pages,
+					      test_forks_against_pages,
+					      test_many_descending_mappings,
+					      test_shared_space,
+					      test_inode_generations,
+					      test_protect,
+					      test_remap,
+					      test_build_ids};
 
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		reset();

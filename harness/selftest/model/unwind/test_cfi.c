@@ -255,7 +255,7 @@ static void test_direct_rows(void)
 	}
 }
 
-static void test_opening(void)
+static void test_open_tables(void)
 {
 	static const struct {
 		const char *what, *program;
@@ -305,6 +305,6 @@ int main(void)
 	test_rules();
 	test_frames();
 	test_direct_rows();
-	test_opening();
+	test_open_tables();
 	return check_done();
 }

@@ -153,7 +153,7 @@ static void test_too_few(void)
 	check(evaluate(NULL, 0, &result) == JP_CFI_NONE, "an empty expression gives no value");
 }
 
-static void test_broken(void)
+static void test_broken_expressions(void)
 {
 	static const struct jp_cfi_op by_zero[] = {{JP_OP_PUSH, 0, 1}, {JP_OP_PUSH, 0, 0}};
 	static const struct jp_cfi_op out[] = {{JP_OP_PUSH, 0, MIN}, {JP_OP_PUSH, 0, UINT64_MAX}};
@@ -191,7 +191,7 @@ static void test_limits(void)
 }
 
 /* A loop of 510 steps that counts down, and a few operations more. */
-static void test_steps(void)
+static void test_limit_of_steps(void)
 {
 	struct jp_cfi_op ops[] = {{JP_OP_PUSH, 0, 127}, {JP_OP_PUSH, 0, 1},    {JP_OP_MINUS, 0, 0},
 				  {JP_OP_DUP, 0, 0},    {JP_OP_JUMP_IF, 0, 1}, {JP_OP_NOT, 0, 0},
@@ -211,8 +211,8 @@ int main(void)
 	test_comparisons();
 	test_operands();
 	test_too_few();
-	test_broken();
+	test_broken_expressions();
 	test_limits();
-	test_steps();
+	test_limit_of_steps();
 	return check_done();
 }

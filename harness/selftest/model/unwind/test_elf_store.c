@@ -100,7 +100,7 @@ static void test_bad_lines(void)
 	}
 }
 
-static void test_zeros(void)
+static void test_index_with_nul_bytes(void)
 {
 	static const char line[] = ID " 8:1 12 /good\n";
 	char index[1 + sizeof(line)] = "", *middle = index + 1 + strlen(ID);
@@ -119,7 +119,7 @@ static void test_zeros(void)
 }
 
 /* Tests which line each mapping is tied to, if any; no line's file exists. */
-static void test_find(void)
+static void test_line_of_each_mapping(void)
 {
 	static const char index[] = ID " 8:1 12 /a\n" ID " 8:1 13 /b (deleted)\n" ID
 				       " 8:1 14.5 /c\n" ID " 8:1 15.5s /d\n" ID " 8:1 0 /e\n";
@@ -241,8 +241,8 @@ int main(void)
 		return 99;
 	test_good_lines();
 	test_bad_lines();
-	test_zeros();
-	test_find();
+	test_index_with_nul_bytes();
+	test_line_of_each_mapping();
 	test_build_ids();
 	test_altered_file();
 	return check_done();

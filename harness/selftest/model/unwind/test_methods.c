@@ -93,7 +93,7 @@ static void test_names(void)
 	      "unknown and repeated methods are refused");
 }
 
-static void test_calls(void)
+static void test_call_instructions(void)
 {
 	static const struct {
 		const char *bytes;
@@ -195,7 +195,7 @@ static void test_mappings(void)
 	check(unwound.count == 2 && unwound.stop == JP_UNWIND_MAX, "the room limits the walk");
 }
 
-static void test_chain(void)
+static void test_callchain(void)
 {
 	static const uint64_t chain[] = {JP_CONTEXT_KERNEL, UINT64_MAX - (1 << 20),
 					 JP_CONTEXT_USER,   CODE,
@@ -322,7 +322,7 @@ static uint64_t measure_frame(enum jp_method method, uint32_t frames, uint64_t *
 	return least * 1000 / DEEP;
 }
 
-static void test_depth(void)
+static void test_deep_stacks(void)
 {
 	static unsigned char tables[JP_EH_FRAME_MOST];
 	static uint64_t deep[8192], into[DEEP];
@@ -376,13 +376,13 @@ int main(void)
 		"/memfd:doublemapper (deleted)");
 	add_map(NO_FILE, NO_FILE + 0x1000, JP_PROT_READ | JP_PROT_EXEC, "/no/such/file");
 	test_names();
-	test_calls();
+	test_call_instructions();
 	test_direct_calls();
 	test_frame_pointers();
 	test_mappings();
-	test_chain();
+	test_callchain();
 	test_tables();
-	test_depth();
+	test_deep_stacks();
 	jp_unwinder_free(unwinder);
 	jp_replay_free(replay);
 	return check_done();

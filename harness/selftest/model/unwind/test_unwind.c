@@ -245,7 +245,7 @@ static void test_another_file(void)
 	jp_replay_free(other);
 }
 
-static void test_saved(void)
+static void test_unwind_with_saved_files(void)
 {
 	scratch_make("");
 	jp_replay_free(make_own_mappings(scratch));
@@ -258,7 +258,7 @@ int main(void)
 	take_samples();
 	compare_walks(NULL, true, "files at their paths give libgcc's walks");
 	test_another_file();
-	test_saved();
+	test_unwind_with_saved_files();
 	free(samples);
 	return check_done();
 }

@@ -53,7 +53,7 @@ class EachInstruction(Folder):
         result = self.judge("memfd", "memfd_double" + SHAPES)
         self.assertEqual(result["metrics"]["broken.dump"]["k"], 0)
 
-    def test_native(self) -> None:
+    def test_native_frames(self) -> None:
         for frames in ("right", "partly", "none", "wrong --word=zero", "wrong --word=data",
                        "wrong --word=stale"):
             with self.subTest(frames):

@@ -295,7 +295,7 @@ static void *publish_some(void *first)
 	return NULL;
 }
 
-static void test_threads(void)
+static void test_publishing_threads(void)
 {
 	pthread_t threads[THREADS];
 	void *failed = NULL;
@@ -316,7 +316,7 @@ static void test_threads(void)
 	      "records of several threads are whole and in order");
 }
 
-static void test_fork(void)
+static void test_publishing_after_fork(void)
 {
 	struct found found;
 	int status = -1;
@@ -394,8 +394,8 @@ int main(void)
 	test_wrong_dumps();
 	test_wrong_maps();
 	test_markers();
-	test_threads();
-	test_fork();
+	test_publishing_threads();
+	test_publishing_after_fork();
 	test_foreign_files();
 	return check_done();
 }
