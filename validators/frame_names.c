@@ -24,7 +24,7 @@ int jp_frame_names_init(struct jp_frame_names *names, const struct jp_truth *tru
 	return 0;
 }
 
-uint64_t jp_frame_number(struct jp_frame_names *names, const char *name)
+uint64_t jp_frame_get_name_number(struct jp_frame_names *names, const char *name)
 {
 	const struct jp_text *text;
 
@@ -34,23 +34,24 @@ uint64_t jp_frame_number(struct jp_frame_names *names, const char *name)
 	return text && text->value ? JP_FRAME_FIRST + text->number : JP_FRAME_NATIVE;
 }
 
-void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
-		      const uint64_t *frames, uint32_t count, uint64_t *numbers)
+void jp_frame_get_name_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
+			       const uint64_t *frames, uint32_t count, uint64_t *numbers)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		/* A return address is the address after the call. */
 		const struct jp_truth_code *code =
 			jp_truth_code_at(names->truth, pid, frames[i] - !!i, time);
 
-		numbers[i] = code ? jp_frame_number(names, code->name) : JP_FRAME_NATIVE;
+		numbers[i] = code ? jp_frame_get_name_number(names, code->name) : JP_FRAME_NATIVE;
 	}
 }
 
 /* Returns the verdict for @seen after each unnamed frame has got the number that @other has at the
  * same index. */
-static enum jp_verdict judge_filled(uint64_t *seen, uint32_t nr_seen, const uint64_t *other,
-				    uint32_t nr_other, const uint64_t *must, uint32_t nr_must,
-				    const uint64_t *whole, uint32_t nr_whole)
+static enum jp_verdict judge_with_unnamed_filled(uint64_t *seen, uint32_t nr_seen,
+						 const uint64_t *other, uint32_t nr_other,
+						 const uint64_t *must, uint32_t nr_must,
+						 const uint64_t *whole, uint32_t nr_whole)
 {
 	uint64_t marks[JP_FRAME_MOST / 64] = {0};
 	enum jp_verdict verdict;
@@ -71,10 +72,10 @@ static enum jp_verdict judge_filled(uint64_t *seen, uint32_t nr_seen, const uint
 enum jp_verdict jp_frame_verdict(uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole)
 {
-	enum jp_verdict one =
-		judge_filled(seen, nr_seen, must, nr_must, must, nr_must, whole, nr_whole);
-	enum jp_verdict other =
-		judge_filled(seen, nr_seen, whole, nr_whole, must, nr_must, whole, nr_whole);
+	enum jp_verdict one = judge_with_unnamed_filled(seen, nr_seen, must, nr_must, must, nr_must,
+							whole, nr_whole);
+	enum jp_verdict other = judge_with_unnamed_filled(seen, nr_seen, whole, nr_whole, must,
+							  nr_must, whole, nr_whole);
 	bool unnamed = false;
 
 	for (uint32_t i = 0; i < nr_seen && !unnamed; i++)

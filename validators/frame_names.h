@@ -19,10 +19,10 @@ struct jp_frame_names {
 /* Fills @names, which must be all zero. Returns 0 or -ENOMEM. */
 int jp_frame_names_init(struct jp_frame_names *names, const struct jp_truth *truth);
 /* Returns the number of @name; NULL: the profiler did not record a name. */
-uint64_t jp_frame_number(struct jp_frame_names *names, const char *name);
+uint64_t jp_frame_get_name_number(struct jp_frame_names *names, const char *name);
 /* Stores in @numbers the numbers of @count addresses of @pid at @time, innermost first. */
-void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
-		      const uint64_t *frames, uint32_t count, uint64_t *numbers);
+void jp_frame_get_name_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
+			       const uint64_t *frames, uint32_t count, uint64_t *numbers);
 /* Returns the verdict of @seen as jp_stack_verdict() does, for stacks of numbers. An unnamed frame
  * may be any function; if no function makes the stack right, the verdict is JP_HOLE. @seen is the
  * same again afterwards. */

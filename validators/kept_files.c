@@ -38,7 +38,7 @@ struct kept {
 
 /* Returns whether our own capture wrote the record. If another profiler's record has no generation,
  * we cannot know whether the kernel wrote it. */
-static bool is_ours(const struct kept *kept, const struct jp_event *map)
+static bool is_record_of_own_capture(const struct kept *kept, const struct jp_event *map)
 {
 	return map->record && kept->view->evidence->info.first_enabled;
 }
@@ -97,7 +97,7 @@ static bool is_synthesized(const struct kept *kept, const struct jp_event *map)
 {
 	const struct jp_evidence *evidence = kept->view->evidence;
 
-	return is_ours(kept, map) &&
+	return is_record_of_own_capture(kept, map) &&
 	       (!map->time || jp_gate_backfilled(evidence, map) ||
 		(!map->map.gen &&
 		 jp_snapshots_cover_time(&evidence->snapshots, map->pid, map->time)));
@@ -164,7 +164,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		note_mapped(view->state, event->map.name, event->map.addr + event->map.len,
 			    event->map.ino, event->map.has_identity);
 	return event->type == JP_EVENT_MAP && event->map.has_identity && event->map.ino &&
-			       (event->map.gen || is_ours(view->state, event)) && !event->kernel_map
+			       (event->map.gen || is_record_of_own_capture(view->state, event)) &&
+			       !event->kernel_map
 		       ? judge_generation(view->state, event)
 		       : 0;
 }

@@ -277,7 +277,7 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 	const struct jp_event *act;
 	struct jp_span span;
 
-	for (size_t at = 0; jp_boxes_next(&plains->boxes, known->pid, &box, &at, &i);) {
+	for (size_t at = 0; jp_boxes_find_next(&plains->boxes, known->pid, &box, &at, &i);) {
 		uint64_t to = plains->list[i].untouched;
 
 		act = plains->list[i].act;

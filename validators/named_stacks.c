@@ -49,7 +49,8 @@ static uint32_t number_frames(struct named_stacks *stacks, const uint64_t *frame
 			      uint64_t *numbers)
 {
 	count = jp_min(count, FRAMES);
-	jp_frame_numbers(&stacks->names, stacks->pid, stacks->time, frames, count, numbers);
+	jp_frame_get_name_numbers(&stacks->names, stacks->pid, stacks->time, frames, count,
+				  numbers);
 	return count;
 }
 
@@ -76,7 +77,7 @@ static void read_names(struct named_stacks *stacks, const struct jp_event *event
 	stacks->nr_seen = 0;
 	for (uint64_t i = 0; i < observed->nr_names && i < FRAMES; i++)
 		stacks->seen[stacks->nr_seen++] =
-			jp_frame_number(&stacks->names, observed->names[i]);
+			jp_frame_get_name_number(&stacks->names, observed->names[i]);
 }
 
 static int report(struct named_stacks *stacks, const struct jp_event *event, const char *metric,

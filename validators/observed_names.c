@@ -29,7 +29,7 @@ static const struct jp_role wrong_callers = {.column = "wrong"};
 
 static bool is_function(struct observed_names *names, const char *name)
 {
-	return jp_frame_number(&names->functions, name) >= JP_FRAME_FIRST;
+	return jp_frame_get_name_number(&names->functions, name) >= JP_FRAME_FIRST;
 }
 
 /* Returns whether @code is being loaded or unloaded at @time, so that it is not judged. */

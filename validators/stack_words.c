@@ -49,8 +49,8 @@ static bool has_caller(const struct stack_words *words, const struct jp_event *e
 }
 
 /* Judges the sampled frame pointer @dumped. @known: its true value; NULL: unknown. */
-static int judge_fp(struct stack_words *words, const struct jp_event *event, uint64_t dumped,
-		    const uint64_t *known)
+static int judge_frame_pointer(struct stack_words *words, const struct jp_event *event,
+			       uint64_t dumped, const uint64_t *known)
 {
 	const bool is_bad = known ? dumped != *known : !dumped && has_caller(words, event);
 
@@ -84,8 +84,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		return 0;
 	is_known = jp_truth_visit_stack_words(&words->stack, compare_word, &dump, &fp);
 	if (event->sample.regs->known >> number & 1)
-		failed = judge_fp(words, event, event->sample.regs->r[number],
-				  is_known ? &fp : NULL);
+		failed = judge_frame_pointer(words, event, event->sample.regs->r[number],
+					     is_known ? &fp : NULL);
 	words->dumps += dump.words != 0;
 	if (!dump.at || failed)
 		return failed;

@@ -29,7 +29,8 @@ static int judge_name(struct summed_names *names, const struct jp_event *event, 
 {
 	const struct jp_truth *truth = names->view->evidence->truth;
 	const uint64_t weight = event->observed->weight;
-	const bool known = name && jp_frame_number(&names->functions, name) >= JP_FRAME_FIRST;
+	const bool known =
+		name && jp_frame_get_name_number(&names->functions, name) >= JP_FRAME_FIRST;
 	const bool emitted = jp_truth_was_code_at(truth, event->pid, ip - caller, NULL);
 	const bool right = name && (jp_truth_was_code_at(truth, event->pid, ip - caller, name) ||
 				    jp_truth_was_code_at(truth, event->pid, ip, name));

@@ -89,7 +89,7 @@ static int list_kinds(struct summed *summed)
 		if (!count || compare_by_kind(&summed->kinds[count - 1], &summed->kinds[i]))
 			summed->kinds[count++] = summed->kinds[i];
 		summed->witnessed[count - 1] += jp_clock_count_witness_samples(
-			evidence, summed->kinds[i], jp_clock_runtime(evidence));
+			evidence, summed->kinds[i], jp_clock_get_sampled_time(evidence));
 	}
 	summed->nr_kinds = count;
 	return 0;
@@ -106,8 +106,8 @@ static const uint64_t *encode_frames(struct summed *summed, const uint64_t *fram
 		*count = FRAMES;
 	if (!summed->by_name)
 		return frames;
-	jp_frame_numbers(&summed->names, activation->pid, activation->enter, frames, *count,
-			 numbers);
+	jp_frame_get_name_numbers(&summed->names, activation->pid, activation->enter, frames,
+				  *count, numbers);
 	return numbers;
 }
 
@@ -362,8 +362,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	jp_event_user_chain(event, &user);
 	for (uint64_t i = 0; i < observed->nr_names && i < FRAMES; i++)
 		summed->seen[summed->nr_seen++] =
-			summed->by_name ? jp_frame_number(&summed->names, observed->names[i])
-					: user[i];
+			summed->by_name
+				? jp_frame_get_name_number(&summed->names, observed->names[i])
+				: user[i];
 	if (!summed->nr_seen)
 		summed->stackless += observed->weight;
 	else if (summed->by_name && summed->seen[0] == JP_FRAME_UNNAMED)

@@ -51,7 +51,7 @@ bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64
 	       time - last->time < get_throttled_time_after(witnessed, next - 1);
 }
 
-struct jp_clock_time jp_clock_runtime(const struct jp_evidence *evidence)
+struct jp_clock_time jp_clock_get_sampled_time(const struct jp_evidence *evidence)
 {
 	return (struct jp_clock_time){jp_min(evidence->watched.started, evidence->info.sampling),
 				      jp_max(evidence->watched.ended, evidence->info.stopped)};
@@ -61,7 +61,7 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
 	const bool timeless = evidence->declared.lacks & JP_LACKS_TIME;
-	const struct jp_clock_time asked = jp_clock_runtime(evidence);
+	const struct jp_clock_time asked = jp_clock_get_sampled_time(evidence);
 	const uint64_t slack = evidence->info.slack;
 	const struct jp_truth_activation *activation = NULL;
 
@@ -96,7 +96,7 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 	return 0;
 }
 
-void jp_clock_add(struct jp_clock_thread *sum, const struct jp_clock_thread *more)
+void jp_clock_add_counts(struct jp_clock_thread *sum, const struct jp_clock_thread *more)
 {
 	sum->samples += more->samples;
 	sum->gaps += more->gaps;

@@ -14,7 +14,7 @@ struct jp_clock_thread {
 	uint64_t gaps;    /* samples after a gap, in which the thread or its CPU did not run */
 	uint64_t near;    /* samples near the previous sample: jp_clock_are_samples_near() */
 	uint64_t inside;  /* samples in activations, within the windows or, if the capture has no
-			     times, within jp_clock_runtime() */
+			     times, within jp_clock_get_sampled_time() */
 	uint64_t user;    /* samples surely in activations, in user space, within the windows */
 	double unseen;    /* samples that the witness may lack because of throttling */
 };
@@ -38,9 +38,9 @@ bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64
  * jp_clock_thread. Returns 0 or -ENOMEM. */
 int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads);
 /* Adds the counts of @more to @sum. */
-void jp_clock_add(struct jp_clock_thread *sum, const struct jp_clock_thread *more);
+void jp_clock_add_counts(struct jp_clock_thread *sum, const struct jp_clock_thread *more);
 /* Returns the time in which the profiler may have sampled: from its start to its end. */
-struct jp_clock_time jp_clock_runtime(const struct jp_evidence *evidence);
+struct jp_clock_time jp_clock_get_sampled_time(const struct jp_evidence *evidence);
 /* Returns the number of the witness's samples of @activation in @time. */
 uint64_t jp_clock_count_witness_samples(const struct jp_evidence *evidence,
 					const struct jp_truth_activation *activation,

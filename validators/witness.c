@@ -335,7 +335,7 @@ static int tally_capture(struct witness *state)
 
 static void add_tally(struct tally *all, const struct tally *one)
 {
-	jp_clock_add(&all->witness, &one->witness);
+	jp_clock_add_counts(&all->witness, &one->witness);
 	all->capture += one->capture;
 	all->inside += one->inside;
 	all->near += one->near;

@@ -22,7 +22,7 @@ static bool is_of_own_machine(const char *path)
 
 	if (fd >= 0)
 		close(fd);
-	return got == sizeof(header) && header.e_machine == jp_own_machine();
+	return got == sizeof(header) && header.e_machine == jp_get_own_machine();
 }
 
 /* Copies the program @path and replaces @path by the path of the copy. Returns 0 or -errno. */
@@ -43,7 +43,8 @@ static int run(int argc, char **argv)
 	struct jp_child process = {0};
 	char path[PATH_MAX];
 	struct jp_error err;
-	int ret = jp_own_program(path, pie ? "jitproof-static-pie" : "jitproof-static", &err);
+	int ret =
+		jp_find_program_beside(path, pie ? "jitproof-static-pie" : "jitproof-static", &err);
 
 	if (ret == -ENOENT || (!ret && !is_of_own_machine(path)))
 		return jp_handshake_skip(

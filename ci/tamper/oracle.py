@@ -40,7 +40,7 @@ def choose_record_of_type(case: Case, number: int) -> int:
     return found[zlib.crc32(("%d %s" % (case.seed, case.kind)).encode()) % len(found)]
 
 
-def find_parts(case: Case, at: int) -> range:
+def find_slots_of_record(case: Case, at: int) -> range:
     """Returns the slots of the record that begins at @at. TEXT and similar records may have
     several."""
     truth, end = case.truth, at + 1
@@ -136,7 +136,7 @@ def require_needed(case: Case, at: int) -> None:
 
 def delete_record(case: Case, number: int) -> Changes:
     at = choose_record_of_type(case, number)
-    gone, old = find_parts(case, at), case.truth.get(at)
+    gone, old = find_slots_of_record(case, at), case.truth.get(at)
     require_needed(case, at)
     if old[0] == T.GONE and old[2] != old[3]:
         raise Unobservable("who joins a thread may find it there still, and tells nothing")
@@ -147,7 +147,7 @@ def delete_record(case: Case, number: int) -> Changes:
 
 
 def double_record(case: Case, number: int) -> Changes:
-    twice = find_parts(case, choose_record_of_type(case, number))
+    twice = find_slots_of_record(case, choose_record_of_type(case, number))
     every = case.truth.slots
     return pack_truth(case.truth, [*every[:twice.stop], *map(every.__getitem__, twice),
                                    *every[twice.stop:]])

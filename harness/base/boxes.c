@@ -163,8 +163,8 @@ static bool do_boxes_overlap(const struct jp_box *one, const struct jp_box *othe
 	       other->from <= one->until;
 }
 
-bool jp_boxes_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,
-		   size_t *at, size_t *item)
+bool jp_boxes_find_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,
+			size_t *at, size_t *item)
 {
 	while (*at < boxes->count) {
 		const struct jp_boxes_node *node = &boxes->nodes[*at];

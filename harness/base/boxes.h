@@ -17,7 +17,7 @@ struct jp_box {
  * its results, if few boxes of an owner overlap. The tree's depth is at most log n, in whichever
  * order the boxes were added.
  *
- * 	for (size_t at = 0; jp_boxes_next(&boxes, pid, &box, &at, &item);)
+ * 	for (size_t at = 0; jp_boxes_find_next(&boxes, pid, &box, &at, &item);)
  * 		... array[item] ...
  *
  */
@@ -36,5 +36,5 @@ void jp_boxes_free(struct jp_boxes *boxes);
  * position: set it to 0 before the first call. The order is undefined, but boxes with later times
  * and higher addresses tend to come first. @box may shrink between calls. Returns false if there
  * are no more. */
-bool jp_boxes_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,
-		   size_t *at, size_t *item);
+bool jp_boxes_find_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,
+			size_t *at, size_t *item);

@@ -52,7 +52,7 @@ void jp_bytes_add64(struct jp_bytes *to, uint64_t value)
 	jp_bytes_add(to, &value, sizeof(value));
 }
 
-void jp_bytes_uleb(struct jp_bytes *to, uint64_t value)
+void jp_bytes_add_uleb(struct jp_bytes *to, uint64_t value)
 {
 	do {
 		uint8_t low = value & 0x7f;
@@ -62,7 +62,7 @@ void jp_bytes_uleb(struct jp_bytes *to, uint64_t value)
 	} while (value);
 }
 
-void jp_bytes_sleb(struct jp_bytes *to, int64_t value)
+void jp_bytes_add_sleb(struct jp_bytes *to, int64_t value)
 {
 	for (;;) {
 		uint8_t low = value & 0x7f;

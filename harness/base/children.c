@@ -23,7 +23,7 @@ void jp_children_adopt(void)
 /* Kills all children that /proc shows. Returns false if it shows none. */
 static bool kill_all(void)
 {
-	jp_cleanup_closedir DIR *proc = jp_foreign_proc() ? NULL : opendir("/proc");
+	jp_cleanup_closedir DIR *proc = jp_is_proc_of_other_namespace() ? NULL : opendir("/proc");
 	struct dirent *entry;
 	bool any = false;
 

@@ -43,7 +43,7 @@ int jp_clock_ms_until(uint64_t deadline)
 	return ms < HOUR_MS ? (int)ms : HOUR_MS;
 }
 
-uint64_t jp_clock_of_timeval(struct timeval time)
+uint64_t jp_clock_from_timeval(struct timeval time)
 {
 	return (uint64_t)time.tv_sec * JP_NS_PER_S + (uint64_t)time.tv_usec * 1000;
 }

@@ -21,5 +21,5 @@ uint64_t jp_clock_thread_cpu(void);
  * reported early; 0 if it has passed; at most an hour. */
 int jp_clock_ms_until(uint64_t deadline);
 /* Returns a struct timeval, such as a time of getrusage(), in ns. */
-uint64_t jp_clock_of_timeval(struct timeval time);
+uint64_t jp_clock_from_timeval(struct timeval time);
 struct timespec jp_clock_timespec(uint64_t ns);

@@ -23,7 +23,7 @@ enum { HEAD = 64, TO_LIST = O_RDONLY | O_DIRECTORY | O_CLOEXEC, BELOW = TO_LIST 
 
 static int open_named(const char *path)
 {
-	jp_cleanup_close int at = jp_named_folder(path, strlen(path));
+	jp_cleanup_close int at = jp_open_named_folder(path, strlen(path));
 	int fd = at < 0 ? at : openat(at, ".", TO_LIST);
 
 	return fd < 0 && at >= 0 ? -errno : fd;

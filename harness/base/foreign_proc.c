@@ -7,7 +7,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-bool jp_foreign_proc(void)
+bool jp_is_proc_of_other_namespace(void)
 {
 	char shown[16] = "", own[16];
 	struct statfs system;

@@ -5,4 +5,4 @@
 
 /* Returns whether /proc is mounted but shows another pid namespace than that of this process, as
  * after `unshare --pid --fork`: its pids mean other processes. */
-bool jp_foreign_proc(void);
+bool jp_is_proc_of_other_namespace(void);

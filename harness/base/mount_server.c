@@ -29,7 +29,7 @@ static bool parse_server(const char *line, dev_t dev, uid_t *user)
 	return true;
 }
 
-bool jp_mount_server(dev_t dev, uid_t *user)
+bool jp_mount_find_server(dev_t dev, uid_t *user)
 {
 	jp_cleanup_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
 	jp_cleanup_free char *line = NULL;

@@ -31,7 +31,7 @@ static int open_component(int at, const char *name)
 	return next < 0 ? -errno : jp_steal_fd(&next);
 }
 
-int jp_named_folder(const char *path, size_t length)
+int jp_open_named_folder(const char *path, size_t length)
 {
 	const char *const end = path + length;
 	jp_cleanup_close int at = open(length && *path == '/' ? "/" : ".", TO_GO_ON);

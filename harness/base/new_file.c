@@ -93,7 +93,7 @@ static int begin_file(struct jp_new_file *file, const char *path, struct jp_erro
 	struct stat there;
 
 	*file = (struct jp_new_file){.path = path, .name = jp_path_base(path), .held = -1};
-	file->folder = jp_named_folder(path, (size_t)(file->name - path));
+	file->folder = jp_open_named_folder(path, (size_t)(file->name - path));
 	if (file->folder == -ELOOP)
 		return jp_fail(err, ELOOP, "%s: a link of another user's leads there: not followed",
 			       path);
@@ -143,7 +143,7 @@ int jp_new_file_create_named(const char *path, mode_t mode, struct jp_error *err
 void jp_new_file_remove_if_same(const char *path, int fd)
 {
 	const char *name = jp_path_base(path);
-	int folder = jp_named_folder(path, (size_t)(name - path));
+	int folder = jp_open_named_folder(path, (size_t)(name - path));
 	struct stat ours, there;
 
 	if (folder < 0)

@@ -51,7 +51,7 @@ int jp_output_folder_begin(const char *path, struct jp_error *err)
 	folder.name = strrchr(folder.path, '/') + 1;
 	if (folder.above >= 0) /* left from an earlier jp_output_folder_begin() */
 		close(folder.above);
-	folder.above = jp_named_folder(path, slash ? (size_t)(slash - above) + 1 : 0);
+	folder.above = jp_open_named_folder(path, slash ? (size_t)(slash - above) + 1 : 0);
 	if (folder.above >= 0)
 		return 0;
 	return jp_fail(err, -folder.above, "%s: cannot open its parent folder: %s", path,

@@ -8,7 +8,7 @@
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 /* Returns the ELF number of the machine for which this program was built. */
-static inline uint16_t jp_own_machine(void)
+static inline uint16_t jp_get_own_machine(void)
 {
 	return __ehdr_start.e_machine;
 }

@@ -7,7 +7,7 @@
 
 #include "harness/base/trusted_path.h"
 
-int jp_own_program(char path[PATH_MAX], const char *name, struct jp_error *err)
+int jp_find_program_beside(char path[PATH_MAX], const char *name, struct jp_error *err)
 {
 	char real[PATH_MAX], *end;
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);

@@ -7,4 +7,4 @@
 
 /* Stores the path of program @name in the folder of the running program. Returns 0, or -errno and a
  * message: -ENOENT if it does not exist; -EPERM if other users can change it. */
-int jp_own_program(char path[PATH_MAX], const char *name, struct jp_error *err);
+int jp_find_program_beside(char path[PATH_MAX], const char *name, struct jp_error *err);

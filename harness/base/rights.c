@@ -28,7 +28,7 @@ enum {
 
 static int64_t user_before = -1;
 
-uid_t jp_rights_user(void)
+uid_t jp_rights_get_first_user(void)
 {
 	return user_before < 0 ? geteuid() : (uid_t)user_before;
 }
@@ -89,7 +89,7 @@ int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err)
 	/* Landlock is only a second lock, so its absence is no error. */
 	calls = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 	if (!calls)
-		calls = jp_rights_calls(channel, other, !forbid_writing());
+		calls = jp_rights_restrict_calls(channel, other, !forbid_writing());
 	if (user)
 		return jp_fail(err, -user,
 			       "cannot drop root privileges here (%s): the input is read as root, "

@@ -15,4 +15,4 @@
  */
 int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err);
 /* Returns the effective user before jp_rights_drop(): the user who started the command. */
-uid_t jp_rights_user(void);
+uid_t jp_rights_get_first_user(void);

@@ -152,9 +152,9 @@ static void allow_call(struct filter *program, const struct call *call)
 	add_load(program, offsetof(struct seccomp_data, nr));
 }
 
-int jp_rights_calls(int channel, int other, bool openat2)
+int jp_rights_restrict_calls(int channel, int other, bool openat2)
 {
-	const unsigned int machine = jp_own_machine() | __AUDIT_ARCH_64BIT |
+	const unsigned int machine = jp_get_own_machine() | __AUDIT_ARCH_64BIT |
 				     (BYTE_ORDER == LITTLE_ENDIAN ? __AUDIT_ARCH_LE : 0);
 	const struct call more[] = {
 		{SYS_sendmsg, 0, EQUAL, (unsigned int)channel},

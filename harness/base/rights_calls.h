@@ -7,4 +7,4 @@
  * (seccomp); messages may use only @channel and, unless 0, @other. Needs PR_SET_NO_NEW_PRIVS.
  * @openat2: allows this call too, although seccomp cannot check its arguments. Returns 0 or
  * -errno. */
-int jp_rights_calls(int channel, int other, bool openat2);
+int jp_rights_restrict_calls(int channel, int other, bool openat2);

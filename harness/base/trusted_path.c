@@ -36,7 +36,7 @@ static const char *find_foreign_access(const struct stat *st, bool may_be_served
 
 	if (!jp_trusted_user(st->st_uid))
 		return "belongs to another user";
-	if (may_be_served && jp_mount_server(st->st_dev, &server) && !jp_trusted_user(server))
+	if (may_be_served && jp_mount_find_server(st->st_dev, &server) && !jp_trusted_user(server))
 		return "lies in a file system that another user serves";
 	/* In a sticky folder other users cannot remove or rename our files. */
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
@@ -69,7 +69,7 @@ static bool is_path_of_descriptor(const char *path, int fd)
 /* Stores in @to the absolute path of @path. Fails if a link on the way belongs to another user. */
 static int resolve_path(const char *path, char *to, size_t size, struct jp_error *err)
 {
-	jp_cleanup_close int at = *path ? jp_named_folder(path, strlen(path)) : -ENOENT;
+	jp_cleanup_close int at = *path ? jp_open_named_folder(path, strlen(path)) : -ENOENT;
 	char held[40], real[PATH_MAX];
 	ssize_t length;
 

@@ -305,5 +305,6 @@ void jp_adapter_end(struct jp_adapter *adapter, bool kill_it)
 	       errno == EINTR)
 		;
 	adapter->pid = 0;
-	adapter->cpu = jp_clock_of_timeval(usage.ru_utime) + jp_clock_of_timeval(usage.ru_stime);
+	adapter->cpu =
+		jp_clock_from_timeval(usage.ru_utime) + jp_clock_from_timeval(usage.ru_stime);
 }

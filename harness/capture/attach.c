@@ -43,7 +43,7 @@ static int start_sampling(struct jp_session *session, struct jp_error *err)
 {
 	int ret = open_all(session, JP_SAMPLING, err)
 			  ?: jp_open_enable(session, JP_SAMPLING, err)
-			  ?: jp_threads_settle(session, JP_SAMPLING, err);
+			  ?: jp_threads_open_until_complete(session, JP_SAMPLING, err);
 
 	if (!ret)
 		jp_recorder_sampling(session);
@@ -64,7 +64,7 @@ static int start_sideband(struct jp_session *session, struct jp_error *err)
 	session->info.first_enabled = jp_clock_now();
 	ret = ret ?: jp_open_enable(session, JP_SIDEBAND, err)
 		  ?: jp_session_boundary(session, "before-threads", err)
-		  ?: jp_threads_settle(session, JP_SIDEBAND, err);
+		  ?: jp_threads_open_until_complete(session, JP_SIDEBAND, err);
 	session->info.enabled = jp_clock_now();
 	return ret;
 }

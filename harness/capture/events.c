@@ -91,7 +91,7 @@ void jp_attr_sampling(struct perf_event_attr *attr, const struct jp_capture_opti
  * jp_machine_user() needs. */
 static uint64_t place_registers(void)
 {
-	const struct jp_machine *machine = jp_machine_find(jp_own_machine());
+	const struct jp_machine *machine = jp_machine_find(jp_get_own_machine());
 	uint64_t mask = 0;
 
 	for (unsigned int bit = 0; bit < machine->nr_registers; bit++)
@@ -157,7 +157,7 @@ void jp_attr_layout(const struct perf_event_attr *attr, struct jp_perf_layout *l
 	struct jp_perf_attr same = {0};
 
 	memcpy(&same, attr, attr->size < sizeof(same) ? attr->size : sizeof(same));
-	jp_perf_compute_layout(&same, jp_own_machine(), layout);
+	jp_perf_compute_layout(&same, jp_get_own_machine(), layout);
 }
 
 static int try_open(struct perf_event_attr *attr, const struct jp_capture_options *options)

@@ -51,7 +51,7 @@ static void init_locks(struct jp_session *session)
 	pthread_condattr_destroy(&attr);
 }
 
-static void init_info(struct jp_session *session)
+static void init_capture_info(struct jp_session *session)
 {
 	struct jp_capture_info *info = &session->info;
 
@@ -117,7 +117,7 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 	session->target = target;
 	session->worker.wake = -1;
 	session->began = jp_clock_now();
-	init_info(session);
+	init_capture_info(session);
 	init_locks(session);
 	raise_file_limit(session);
 	if (name_files(session, dir, output))

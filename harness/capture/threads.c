@@ -103,7 +103,8 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 	return ret;
 }
 
-int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct jp_error *err)
+int jp_threads_open_until_complete(struct jp_session *session, enum jp_stream stream,
+				   struct jp_error *err)
 {
 	uint64_t enabled = jp_clock_now();
 	unsigned int quiet = 0;

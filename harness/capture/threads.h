@@ -28,4 +28,5 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 		    unsigned int *unexplained, struct jp_error *err);
 /* Repeats passes of jp_threads_open() and enabling until two passes in a row find no thread that a
  * FORK record does not explain. Does nothing system-wide. */
-int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct jp_error *err);
+int jp_threads_open_until_complete(struct jp_session *session, enum jp_stream stream,
+				   struct jp_error *err);

@@ -117,7 +117,7 @@ static int parse_expectation(struct jp_case_parser *p, char *text, const struct 
 		ret = parse_allowance(p, cause, bound, &e);
 		if (ret)
 			return ret;
-		if (jp_cause_is_of(metric) && !jp_cause_word(metric, cause) &&
+		if (jp_cause_is_of_metric(metric) && !jp_cause_word(metric, cause) &&
 		    !jp_cause_find(cause))
 			return jp_case_refuse(p, "cause", cause,
 					      "one that jitproof explain --causes lists");

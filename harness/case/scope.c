@@ -7,7 +7,7 @@
 #include "harness/base/json_find.h"
 #include "harness/base/number.h"
 
-static bool is_version(const char *text)
+static bool looks_like_version(const char *text)
 {
 	bool digit = false;
 
@@ -32,7 +32,8 @@ bool jp_scope_parse(const char *tool, const char *range, struct jp_scope *scope)
 	memcpy(scope->from, range, length);
 	scope->from[length] = '\0';
 	strcpy(scope->to, to);
-	return (!length || is_version(scope->from)) && (!to[0] || is_version(scope->to));
+	return (!length || looks_like_version(scope->from)) &&
+	       (!to[0] || looks_like_version(scope->to));
 }
 
 /* Returns the number at *@text, or 0 if there is none, and moves *@text behind the number and the

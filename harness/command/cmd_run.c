@@ -218,8 +218,9 @@ static int open_runner(const struct run_request *options, const struct jp_cases 
 }
 
 /* Runs the cases in the runner process, which has privileges. Returns the exit status. */
-static int run_plan(const struct run_request *options, const struct jp_cases *cases, size_t plan,
-		    const struct jp_run_judge *judge, const struct jp_run_dir *dir)
+static int run_cases_in_runner(const struct run_request *options, const struct jp_cases *cases,
+			       size_t plan, const struct jp_run_judge *judge,
+			       const struct jp_run_dir *dir)
 {
 	struct jp_runner runner = {.program = options->program, .readers = options->readers};
 	struct jp_jobs jobs = {0};
@@ -274,7 +275,7 @@ static int run_cases(const struct run_request *options, const struct jp_cases *c
 	ret = jp_run_judge_start(&judge, &start, &status, &err);
 	if (ret < 0)
 		jp_command_fail("run", &err);
-	return ret ? status : run_plan(options, cases, plan, &judge, &dir);
+	return ret ? status : run_cases_in_runner(options, cases, plan, &judge, &dir);
 }
 
 /* Runs those of @cases that were requested. Returns the exit status. */

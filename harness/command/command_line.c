@@ -44,7 +44,7 @@ bool jp_command_line(const struct jp_option *options, int argc, char **argv, int
 
 bool jp_command_can_record(const char *command, int *status)
 {
-	if (!jp_foreign_proc())
+	if (!jp_is_proc_of_other_namespace())
 		return true;
 	fprintf(stderr,
 		"jitproof %s: /proc belongs to another pid namespace, which has other pids for "

@@ -32,7 +32,7 @@ struct jp_codes {
 enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_process *process,
 			       struct jp_stretch *stretch);
 /* Returns the name of the file whose text lies in the stretch, even if the text has been copied to
- * anonymous memory (jp_remapped()); else the name of the stretch's mapping. */
+ * anonymous memory (jp_is_remapped_text()); else the name of the stretch's mapping. */
 const char *jp_code_file(const struct jp_codes *codes, const struct jp_places_process *process,
 			 const struct jp_stretch *stretch);
 enum { JP_CODE_KIND = 15, JP_CODE_INTERPRETS = 16 }; /* bits of a stretch's note */

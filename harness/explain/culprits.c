@@ -129,7 +129,7 @@ static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
  * without a mapping record. */
 static bool is_faultless(const struct jp_end *end)
 {
-	return jp_image_replaced(end->image) || jp_end_has_unknown_caller(end) ||
+	return jp_image_was_replaced(end->image) || jp_end_has_unknown_caller(end) ||
 	       (end->kind != JP_END_LEAF && is_root(end));
 }
 

@@ -200,7 +200,7 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 			extend_range(image, ending->next);
 	}
 	if (ending->caller)
-		jp_image_vote(image, ending->caller);
+		jp_image_note_caller(image, ending->caller);
 	image->unmapped += ending->kind == JP_END_UNMAPPED;
 	image->recursion |= ending->recursion;
 	image->in_jit += ending->in_jit;
@@ -264,9 +264,9 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 	return both ? 0 : -ENOMEM;
 }
 
-static int add_all(struct jp_ends *ends, const struct jp_places_process *process,
-		   struct jp_image *image, const struct jp_event *event,
-		   const struct jp_stack *stack, struct jp_ending *ending)
+static int add_all_ends(struct jp_ends *ends, const struct jp_places_process *process,
+			struct jp_image *image, const struct jp_event *event,
+			const struct jp_stack *stack, struct jp_ending *ending)
 {
 	struct jp_ending beside = {.kind = JP_END_KINDS};
 	struct jp_end *end;
@@ -337,7 +337,7 @@ static int handle_sample(struct jp_ends *ends, const struct jp_event *event,
 		return 0;
 	image->hollow |= ending.kind == JP_END_EMPTY && event->sample.user;
 	count_image(image, &ending);
-	return add_all(ends, process, image, event, stack, &ending);
+	return add_all_ends(ends, process, image, event, stack, &ending);
 }
 
 int jp_ends_handle(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack)

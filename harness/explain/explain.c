@@ -59,7 +59,7 @@ static int begin_explainers(struct explain_reading *reading, const char *path, s
 	return 0;
 }
 
-static bool is_unknown_stack(const struct jp_event *sample)
+static bool has_dump_without_registers(const struct jp_event *sample)
 {
 	return sample->sample.stack && !sample->sample.regs && sample->sample.regs_abi &&
 	       !(sample->asked && sample->asked->user_chain);
@@ -76,7 +76,7 @@ static int handle_event(void *context, const struct jp_event *event)
 	if (!ret && reading->options->handle)
 		ret = reading->options->handle(reading->options->context, reading->spaces,
 					       reading->names, event, sample ? &stack : NULL);
-	reading->explanation->unknown_stacks += sample && is_unknown_stack(event);
+	reading->explanation->unknown_stacks += sample && has_dump_without_registers(event);
 	for (size_t i = 0; i < reading->count && !ret; i++) {
 		reading->views[i].samples += sample;
 		if (reading->explainers[i]->handle)

@@ -88,7 +88,7 @@ static void note_library(struct jp_images *images, struct jp_image *image, const
 		image->library = jp_replay_text(images->places->replay, name);
 }
 
-void jp_image_vote(struct jp_image *image, const char *caller)
+void jp_image_note_caller(struct jp_image *image, const char *caller)
 {
 	if (!image->votes)
 		image->caller = caller;
@@ -136,7 +136,7 @@ int jp_images_handle(struct jp_images *images, const struct jp_event *event, boo
 	return event->type == JP_EVENT_MAP ? handle_map(images, event, sampled) : 0;
 }
 
-bool jp_image_replaced(const struct jp_image *image)
+bool jp_image_was_replaced(const struct jp_image *image)
 {
 	enum { FEW = 10, LEAST = 5 };
 	/* Programs and their libraries are at least this far apart. A JIT's memory lies nearer. */

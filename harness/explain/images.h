@@ -59,7 +59,7 @@ struct jp_image *jp_image_of(struct jp_images *images, uint32_t pid);
  * before @event. Returns 0 or -ENOMEM. */
 int jp_images_handle(struct jp_images *images, const struct jp_event *event, bool sampled);
 /* Notes that one chain shows @caller as the file that calls emitted code. */
-void jp_image_vote(struct jp_image *image, const char *caller);
+void jp_image_note_caller(struct jp_image *image, const char *caller);
 /* Returns whether a mapping called @name is the main program of @pid; false if that program is
  * unknown. */
 bool jp_images_is_program(const struct jp_images *images, uint32_t pid, const char *name);
@@ -67,4 +67,4 @@ void jp_images_free(struct jp_images *images);
 
 /* Returns whether an exec in @image was not recorded: it has no file mappings, or now runs at
  * addresses that do not belong to the program whose mappings were recorded. */
-bool jp_image_replaced(const struct jp_image *image);
+bool jp_image_was_replaced(const struct jp_image *image);

@@ -251,7 +251,7 @@ static void blame_end(struct jp_explain_view *view, const struct jp_end *end, co
 
 /* Blames a second cause for the stacks at @end: even with call frame information for the emitted
  * code, their dumps would end too early. */
-static void blame_both(struct jp_explain_view *view, const struct jp_end *end)
+static void blame_second_cause(struct jp_explain_view *view, const struct jp_end *end)
 {
 	if (end->circles && !end->image->recursion)
 		blame_end(view, end, "jit-no-frame-pointer", NULL, end->circles);
@@ -279,7 +279,7 @@ static int blame_limits(struct jp_explain_view *view, struct jp_error *err)
 		if (!id || !count_lost(end))
 			continue;
 		blame_end(view, end, id, file ? end->file : NULL, count_lost(end));
-		blame_both(view, end);
+		blame_second_cause(view, end);
 	}
 	return 0;
 }

@@ -249,7 +249,7 @@ static int fill_known_loss(struct jp_name_losses *losses, uint32_t pid, uint64_t
 	if (fault == JP_NAME_ELF)
 		return 0;
 	if ((fault == JP_NAME_NO_MAP || fault == JP_NAME_NOT_IN_MAP) &&
-	    jp_remapped(losses->replay, pid, mapping, &text))
+	    jp_is_remapped_text(losses->replay, pid, mapping, &text))
 		fault = JP_NAME_REMAPPED;
 	known->loss = fault == JP_NAME_FAULTS ? NULL : get_loss(losses, fault, mapping);
 	if (!known->loss)

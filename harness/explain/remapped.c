@@ -26,8 +26,8 @@ static const struct jp_mapping *find_neighbour(struct jp_replay *replay, uint32_
 	return next && next->backing == JP_BACKING_FILE && next->prot & JP_PROT_EXEC ? next : NULL;
 }
 
-bool jp_remapped(struct jp_replay *replay, uint32_t pid, const struct jp_mapping *memory,
-		 struct jp_mapping *text)
+bool jp_is_remapped_text(struct jp_replay *replay, uint32_t pid, const struct jp_mapping *memory,
+			 struct jp_mapping *text)
 {
 	const struct jp_mapping *below, *above;
 
@@ -51,5 +51,5 @@ const struct jp_mapping *jp_remapped_find(struct jp_replay *replay, uint32_t pid
 {
 	const struct jp_mapping *mapping = jp_replay_find(replay, pid, addr);
 
-	return mapping && jp_remapped(replay, pid, mapping, text) ? text : mapping;
+	return mapping && jp_is_remapped_text(replay, pid, mapping, text) ? text : mapping;
 }

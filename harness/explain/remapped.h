@@ -11,8 +11,8 @@
  * their text in this way (node --use-largepages). Profilers see memory without a file. Stores in
  * @text the file's original mapping in the place of @memory.
  */
-bool jp_remapped(struct jp_replay *replay, uint32_t pid, const struct jp_mapping *memory,
-		 struct jp_mapping *text);
+bool jp_is_remapped_text(struct jp_replay *replay, uint32_t pid, const struct jp_mapping *memory,
+			 struct jp_mapping *text);
 /* Returns the mapping of the file whose code is at @addr of @pid: the replay's mapping or, if
  * memory replaced the file's text, @text, in which the original mapping is stored. NULL: none. */
 const struct jp_mapping *jp_remapped_find(struct jp_replay *replay, uint32_t pid, uint64_t addr,

@@ -53,7 +53,7 @@ static uint64_t count_unknown(const struct jp_end *end)
 		return end->samples;
 	if (jp_end_has_unknown_caller(end))
 		return end->again;
-	if (!jp_image_replaced(end->image) ||
+	if (!jp_image_was_replaced(end->image) ||
 	    (end->kind != JP_END_SINGLE && end->kind != JP_END_HERE))
 		return 0;
 	return end->garbage;
@@ -97,7 +97,7 @@ static const char *find_cause(const struct jp_explain_view *view,
 	    one->before_loss * 2 < one->samples)
 		return "lost-records";
 	/* The recorded mappings belong to another program: an exec was not recorded. */
-	if (image->files && jp_image_replaced(image))
+	if (image->files && jp_image_was_replaced(image))
 		return "exec-while-disabled";
 	/* After an exec of the same program, the program's own addresses may be the same, but not
 	 * libc's. */

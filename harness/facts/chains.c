@@ -36,7 +36,7 @@ static void walk_from_place(struct jp_answer *answer)
 enum { ZERO, UNMAPPED, ABSENT, NON_CANONICAL, CYCLE, UNALIGNED };
 
 /* States how many addresses the callchain has if the frame pointer is invalid or unusual. */
-static void walk_odd_frame(struct jp_answer *answer)
+static void count_chain_with_odd_frame_pointer(struct jp_answer *answer)
 {
 	static uint64_t cycle[2] = {0, 0x1234567};
 	static struct __attribute__((packed)) {
@@ -150,23 +150,23 @@ static const struct jp_fact facts[] = {
 	 "The same in a leaf with frame pointer that a middle without one calls.",
 	 .probe = walk_from_place, .how = PLAIN_MIDDLE},
 	{"chain.frame.zero", "The frame pointer is 0; addresses in the chain.",
-	 .probe = walk_odd_frame, .how = ZERO},
+	 .probe = count_chain_with_odd_frame_pointer, .how = ZERO},
 	{"chain.frame.unmapped",
 	 "The frame pointer leads to where nothing is mapped; addresses in the chain.",
-	 .probe = walk_odd_frame, .how = UNMAPPED},
+	 .probe = count_chain_with_odd_frame_pointer, .how = UNMAPPED},
 	{"chain.frame.not_present",
 	 "The frame pointer leads to a page that nobody touched yet; addresses in the chain.",
-	 .probe = walk_odd_frame, .how = ABSENT},
+	 .probe = count_chain_with_odd_frame_pointer, .how = ABSENT},
 	{"chain.frame.non_canonical",
-	 "The frame pointer is no address at all; addresses in the chain.", .probe = walk_odd_frame,
-	 .how = NON_CANONICAL},
+	 "The frame pointer is no address at all; addresses in the chain.",
+	 .probe = count_chain_with_odd_frame_pointer, .how = NON_CANONICAL},
 	{"chain.frame.cycle",
 	 "The frame pointer leads to a frame that links to itself; addresses in the chain.",
-	 .probe = walk_odd_frame, .how = CYCLE},
+	 .probe = count_chain_with_odd_frame_pointer, .how = CYCLE},
 	{"chain.frame.unaligned",
 	 "The frame pointer is odd, and the frame there has a caller and links to 0; addresses in "
 	 "the chain.",
-	 .probe = walk_odd_frame, .how = UNALIGNED},
+	 .probe = count_chain_with_odd_frame_pointer, .how = UNALIGNED},
 	{"chain.deep", "300 callers; addresses in the chain with the sysctl's limit.",
 	 .probe = walk_deep_chain, .how = 0},
 	{"chain.deep.max_stack", "300 callers; addresses in the chain with sample_max_stack=5.",

@@ -87,7 +87,7 @@ static struct {
 	uint64_t data, ip;
 } trap;
 
-static void store_trap(int number, siginfo_t *info, void *context)
+static void store_trap_address(int number, siginfo_t *info, void *context)
 {
 	/* Offset of si_perf_data in a siginfo_t whose si_code is TRAP_PERF. */
 	enum { PERF_DATA = 24 };
@@ -101,7 +101,7 @@ static void store_trap(int number, siginfo_t *info, void *context)
 static void raise_sigtrap(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
-	struct sigaction act = {.sa_sigaction = store_trap, .sa_flags = SA_SIGINFO};
+	struct sigaction act = {.sa_sigaction = store_trap_address, .sa_flags = SA_SIGINFO};
 	const uint64_t data = 0x1122334455667788;
 	struct jp_watch watch;
 

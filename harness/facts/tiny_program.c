@@ -33,7 +33,7 @@ static int make_program(struct jp_answer *answer, const char *code, const char *
 				.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
 					    ELFDATA2LSB, EV_CURRENT},
 				.e_type = ET_EXEC,
-				.e_machine = jp_own_machine(),
+				.e_machine = jp_get_own_machine(),
 				.e_version = EV_CURRENT,
 				.e_entry = FIRST + offsetof(struct tiny_image, code),
 				.e_phoff = offsetof(struct tiny_image, segments),

@@ -159,7 +159,7 @@ static void put_record(struct jp_injection *inject, const struct jp_event *event
 
 /* Writes the anonymous mapping record @event without the ranges in which code is loaded: one record
  * for each remaining range. */
-static int put_pieces(struct jp_injection *inject, const struct jp_event *event)
+static int put_record_for_each_piece(struct jp_injection *inject, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
 	struct jp_inject_piece piece = {0};
@@ -190,7 +190,7 @@ static int put_map(struct jp_injection *inject, const struct jp_event *event)
 	if (hides && inject->options->anon == JP_ANON_STRIP)
 		return 0;
 	if (hides)
-		ret = put_pieces(inject, event);
+		ret = put_record_for_each_piece(inject, event);
 	else
 		put_record(inject, event);
 	if (ret)

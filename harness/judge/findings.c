@@ -149,7 +149,7 @@ struct jp_exception *jp_findings_count(struct jp_findings *findings, const char 
 				  &findings->exceptions_capacity);
 	if (!exception)
 		return NULL;
-	if (jp_cause_is_of(kind) && !jp_cause_word(kind, cause) && !*findings->error)
+	if (jp_cause_is_of_metric(kind) && !jp_cause_word(kind, cause) && !*findings->error)
 		snprintf(findings->error, sizeof(findings->error),
 			 "%s: harness/model/causes has no cause %s", kind, cause);
 	exception->kind = kind;

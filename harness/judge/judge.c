@@ -70,7 +70,7 @@ static int begin_work(struct work *work, uint32_t lacks)
 	return 0;
 }
 
-static int begin_side(struct judging *judging, const struct jp_control *control)
+static int begin_judging_side(struct judging *judging, const struct jp_control *control)
 {
 	struct judge_side *side = &judging->sides[judging->nr_sides++];
 	int failed = jp_extras_collect(&side->extras, judging->evidence, control);
@@ -284,9 +284,9 @@ static int judge_sides(struct judging *judging, const struct jp_control *control
 		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
 			       evidence->dir, evidence->truth->e_machine);
 	failed = jp_spans_collect_from_truth(evidence->truth, &judging->truth)
-			 ?: begin_side(judging, NULL);
+			 ?: begin_judging_side(judging, NULL);
 	if (!failed && control)
-		failed = begin_side(judging, control);
+		failed = begin_judging_side(judging, control);
 	if (failed)
 		return jp_fail(err, -failed, "%s: out of memory", evidence->dir);
 	failed = read_file(judging, NULL, &judgement->file, err);

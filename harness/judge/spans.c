@@ -158,7 +158,7 @@ const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
 {
 	size_t item;
 
-	return jp_boxes_next(&spans->boxes, pid, box, at, &item) ? &spans->spans[item] : NULL;
+	return jp_boxes_find_next(&spans->boxes, pid, box, at, &item) ? &spans->spans[item] : NULL;
 }
 
 /* Updates the spans of all processes that share the changed address space. If the event makes a

@@ -39,7 +39,7 @@ int jp_spans_apply_event(struct jp_spans *spans, struct jp_replay *spaces,
 int jp_spans_index(struct jp_spans *spans);
 void jp_spans_free(struct jp_spans *spans);
 /* Returns the next span of @pid, in no particular order, whose addresses and times (open_before to
- * close_after) overlap @box, or NULL after the last. *@at: see jp_boxes_next(). */
+ * close_after) overlap @box, or NULL after the last. *@at: see jp_boxes_find_next(). */
 const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
 				    const struct jp_box *box, size_t *at);
 /* Returns whether a span of @pid that contains @addr opened between @from and @to. Also finds spans

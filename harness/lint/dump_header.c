@@ -49,9 +49,9 @@ static void check_machine(const struct jp_lint_dump *dump, struct jp_lint_findin
 
 	if (!found)
 		jp_lint_found(findings, 12, "elf_mach is 0; expected the ELF machine of the code");
-	else if (dump->file.process && found != jp_own_machine())
+	else if (dump->file.process && found != jp_get_own_machine())
 		jp_lint_found(findings, 12, "elf_mach is %u; this machine's is %u", found,
-			      jp_own_machine());
+			      jp_get_own_machine());
 }
 
 static void check_padding(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)

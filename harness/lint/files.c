@@ -17,7 +17,7 @@ static void check_mode(const struct jp_lint_file *file, struct jp_lint_findings 
 
 static void check_owner(const struct jp_lint_file *file, struct jp_lint_findings *findings)
 {
-	if (file->status.st_uid && file->status.st_uid != jp_rights_user())
+	if (file->status.st_uid && file->status.st_uid != jp_rights_get_first_user())
 		jp_lint_found(
 			findings, JP_LINT_WHOLE,
 			"belongs to user %u, neither root nor you: perf believes it all the same",

@@ -23,7 +23,7 @@ static const char *find_option(const struct jp_case *cas, const char *option)
 
 /* Returns whether our capture recorded the case. For other profilers, their adapters wrote the file
  * `capture` (docs/profiler-adapters.md). Looks into the case, because `capture` may be wrong. */
-static bool is_ours(const struct jp_case *cas)
+static bool is_own_capture(const struct jp_case *cas)
 {
 	const char *policy = cas->capture_argc ? cas->capture_argv[0] : "";
 	const size_t length = strlen(policy);
@@ -84,7 +84,7 @@ void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdat
 	/* Earlier runs state fewer keys. */
 	if (!evidence->watched.silent)
 		return;
-	if (!is_ours(cas)) {
+	if (!is_own_capture(cas)) {
 		jp_check_features(file, false, result);
 		return;
 	}

@@ -34,7 +34,8 @@ int jp_page_data_begin(struct jp_page_data *page, size_t cases)
 static int share_page(struct jp_page_data *page, const struct jp_result *result)
 {
 	return result->outcome == JP_PASS
-		       ? jp_picture_thin(&page->picture, JP_PICTURE_ROWS / 2 / page->cases)
+		       ? jp_picture_drop_every_second(&page->picture,
+						      JP_PICTURE_ROWS / 2 / page->cases)
 		       : 0;
 }
 

@@ -106,7 +106,7 @@ static int halve_rows(struct jp_picture *picture)
 	return drop_stacks(picture);
 }
 
-int jp_picture_thin(struct jp_picture *picture, size_t rows)
+int jp_picture_drop_every_second(struct jp_picture *picture, size_t rows)
 {
 	int failed = 0;
 

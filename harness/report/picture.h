@@ -73,5 +73,5 @@ int jp_picture_maps(void *picture, struct jp_names *names);
 /* Adds @picture to @json as an object with the name @name. Returns 0 or -ENOMEM. */
 int jp_picture_write(const struct jp_picture *picture, const char *name, struct jp_json *json);
 /* Drops every second kept sample until at most @rows rows are left. Returns 0 or -ENOMEM. */
-int jp_picture_thin(struct jp_picture *picture, size_t rows);
+int jp_picture_drop_every_second(struct jp_picture *picture, size_t rows);
 void jp_picture_free(struct jp_picture *picture);

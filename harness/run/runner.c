@@ -114,7 +114,7 @@ static bool find_program(struct running *run)
 	if (!name)
 		return true;
 	snprintf(file, sizeof(file), "jitproof-%s", name);
-	ret = jp_own_program(run->program, file, &err);
+	ret = jp_find_program_beside(run->program, file, &err);
 	run->watch.program = run->program;
 	if (ret == -ENOENT)
 		jp_fail(&err, ENOENT,

@@ -11,7 +11,7 @@
 
 enum { WORST = 10, LABEL = 17, CPU_WIDTH = 6 };
 
-static bool was_judged(const struct jp_score_row *row)
+static bool was_row_judged(const struct jp_score_row *row)
 {
 	return row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_SEEN].known;
 }
@@ -73,7 +73,7 @@ bool jp_score_failed(const struct jp_score *score)
 	for (size_t i = 0; i < score->nr_rows; i++) {
 		const enum jp_outcome outcome = score->rows[i].result.outcome;
 
-		if (was_judged(&score->rows[i]))
+		if (was_row_judged(&score->rows[i]))
 			return false;
 		failed |= outcome == JP_ERROR || outcome == JP_TIMEOUT || outcome == JP_CRASH;
 	}
@@ -98,7 +98,7 @@ static void print_outcome(FILE *out, const struct jp_result *result)
 static void print_row(FILE *out, const char *label, const struct jp_score_row *row)
 {
 	fprintf(out, "%-*s", LABEL, label);
-	if (!was_judged(row)) {
+	if (!was_row_judged(row)) {
 		print_outcome(out, &row->result);
 		return;
 	}
@@ -169,14 +169,14 @@ static void format_verdict(const struct jp_score *score, char *text, size_t size
 
 	for (size_t i = 0; i < score->nr_rows; i++) {
 		const struct jp_score_row *row = &score->rows[i];
-		bool all = was_judged(row);
+		bool all = was_row_judged(row);
 
 		judged += all;
 		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
 			all &= is_good(row, column);
-			known[column] += was_judged(row) && row->cells[column].known;
-			good[column] +=
-				was_judged(row) && row->cells[column].known && is_good(row, column);
+			known[column] += was_row_judged(row) && row->cells[column].known;
+			good[column] += was_row_judged(row) && row->cells[column].known &&
+					is_good(row, column);
 		}
 		all_good += all;
 	}
@@ -276,7 +276,7 @@ void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_sco
 	print_head(out, "workload");
 	for (size_t i = 0; i < one->nr_rows && i < other->nr_rows; i++) {
 		const struct jp_score_row *a = &one->rows[i], *b = &other->rows[i];
-		bool differs = was_judged(a) != was_judged(b);
+		bool differs = was_row_judged(a) != was_row_judged(b);
 
 		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
 			differs |= is_good(a, column) != is_good(b, column) ||

@@ -80,7 +80,7 @@ static uint64_t get_own_cpu(void)
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	return jp_clock_of_timeval(usage.ru_utime) + jp_clock_of_timeval(usage.ru_stime);
+	return jp_clock_from_timeval(usage.ru_utime) + jp_clock_from_timeval(usage.ru_stime);
 }
 
 /* Returns the CPU time of the profiler, in ns, as its adapter recorded it. */

@@ -329,7 +329,7 @@ static bool has_execed(const struct jp_checks *checks, const struct jp_checked_p
 
 /* Counts at the end of the trace the instructions whose names the files no longer contain or never
  * contained. */
-static void count_gone(struct jp_checks *checks, enum jp_trace_source source)
+static void count_names_gone_from_files(struct jp_checks *checks, enum jp_trace_source source)
 {
 	const bool execed = has_execed(checks, checks->now);
 	struct jp_tally *tally = checks->tally;
@@ -358,7 +358,7 @@ void jp_checks_end(struct jp_checks *checks)
 
 		if (!jp_published_read_again(&one->published, NULL) && !count_process(checks, one))
 			for (int source = 0; source < JP_SOURCES; source++)
-				count_gone(checks, source);
+				count_names_gone_from_files(checks, source);
 		tally->loads += one->loads;
 		tally->future += one->future;
 		tally->early += one->early;

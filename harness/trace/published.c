@@ -64,7 +64,7 @@ static int read_files(struct jp_published_files *published, struct jp_error *err
 	if (failed)
 		return failed;
 	published->has_dump = published->loads.count;
-	published->cfi = jp_jit_cfi_new(&published->loads, jp_own_machine());
+	published->cfi = jp_jit_cfi_new(&published->loads, jp_get_own_machine());
 	published->maps = calloc(process->nr_perf_maps + 1, sizeof(struct jp_perf_map *));
 	if (!published->cfi || !published->maps)
 		return jp_fail(err, ENOMEM, "process %u: out of memory", process->pid);

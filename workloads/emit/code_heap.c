@@ -157,7 +157,7 @@ int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begi
 		ret = jp_schedule_start_thread(&heap->schedule);
 	missing = ret && ret == heap->backing->error ? heap->backing->missing : NULL;
 	if (!ret)
-		ret = jp_handshake_every(heap->period * UINT64_C(1000000), steps, NULL);
+		ret = jp_handshake_with_period(heap->period * UINT64_C(1000000), steps, NULL);
 	jp_path_stop(NULL);
 	close_heap(heap);
 	if (missing)

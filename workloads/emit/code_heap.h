@@ -49,6 +49,7 @@ int jp_code_heap_prot_all(const struct jp_code_heap *heap);
 int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(unsigned n));
 
 /* Calls @begin, which creates the first code, starts the threads, and serves the handshake with
- * @steps, as jp_handshake_every() does. Closes the heap at the end. Returns the exit status. */
+ * @steps, as jp_handshake_with_period() does. Closes the heap at the end. Returns the exit status.
+ */
 int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begin)(void),
 		     const struct jp_step *steps);

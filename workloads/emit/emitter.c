@@ -200,7 +200,7 @@ void jp_emit_record_measured(struct jp_function *function, const struct jp_emitt
 /* Number of this image of the process, unique in the truth. 0: none yet. */
 static atomic_uint image;
 
-void jp_emit_forked(void)
+void jp_emit_use_new_names(void)
 {
 	atomic_store(&image, 0);
 }

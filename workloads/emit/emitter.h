@@ -40,7 +40,7 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 int jp_emit_load(const struct jp_function *function, const char *name);
 /* Makes new functions of a forked child get names that no other process uses. Inherited functions
  * keep their names. Call it in the child. */
-void jp_emit_forked(void);
+void jp_emit_use_new_names(void);
 /* Sets the word of @function, after jp_emit_write() and before jp_emit_load(). The word may be in
  * the frame pointer's register, where a frame-pointer walk starts, so this function also records
  * where such a walk leads. Returns 0, or -EINVAL if the shape has no word. */

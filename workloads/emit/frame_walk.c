@@ -77,7 +77,7 @@ uint32_t jp_frame_read(const uint64_t *at, uintptr_t (*frames)[2], uint32_t coun
 	return count;
 }
 
-bool jp_frame_follow(uint64_t fp, uint64_t from, uintptr_t (*frame)[2])
+bool jp_frame_read_next(uint64_t fp, uint64_t from, uintptr_t (*frame)[2])
 {
 	return jp_arch_accepts_frame(fp, from) && jp_frame_read(&fp, frame, 1) == 1 &&
 	       (frame[0][1] || !jp_arch_elf.zero_ends);
@@ -89,7 +89,7 @@ void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk)
 	uint64_t from = 0;
 
 	walk->count = 0;
-	while (walk->count < JP_WALK_MOST && jp_frame_follow(fp, from, frame)) {
+	while (walk->count < JP_WALK_MOST && jp_frame_read_next(fp, from, frame)) {
 		walk->at[walk->count] = from = fp;
 		walk->addresses[walk->count++] = frame[0][1];
 		fp = frame[0][0];

@@ -31,7 +31,7 @@ static int report_failure(const char *what, const char *why)
 static int open_fifo(const char *path, int flags)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	jp_cleanup_close int folder = jp_named_folder(path, (size_t)(name - path)), fd = -1;
+	jp_cleanup_close int folder = jp_open_named_folder(path, (size_t)(name - path)), fd = -1;
 	struct stat st;
 
 	if (folder < 0)

@@ -191,10 +191,10 @@ static void run_step(const struct jp_step *steps, void *context, char *line)
 
 int jp_handshake(const struct jp_step *steps, void *context)
 {
-	return jp_handshake_every(0, steps, context);
+	return jp_handshake_with_period(0, steps, context);
 }
 
-int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *context)
+int jp_handshake_with_period(uint64_t period, const struct jp_step *steps, void *context)
 {
 	uint64_t due = period ? jp_clock_now() + period : 0;
 	char line[256];

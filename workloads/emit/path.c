@@ -196,7 +196,7 @@ static bool has_chain_changed(uint64_t fp)
 		return true;
 	/* The page where the rule ended may have become readable. The zero page never does. */
 	return chain->count < JP_WALK_MOST && next >= 4096 &&
-	       jp_frame_follow(next, chain->count ? chain->at[chain->count - 1] : 0, frames);
+	       jp_frame_read_next(next, chain->count ? chain->at[chain->count - 1] : 0, frames);
 }
 
 /* Records the activation. jp_arch_enter() calls this from the frame from which it will call the

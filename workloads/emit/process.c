@@ -63,7 +63,7 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 	if (!pid) {
 		jp_child_begin(process->forked, parent, JP_HOW_FORK);
 		jp_path_forked();
-		jp_emit_forked();
+		jp_emit_use_new_names();
 		jp_maps_forked();
 		jp_maps_record_all();
 		jp_child_close(process);

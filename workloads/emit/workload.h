@@ -35,7 +35,7 @@ struct jp_step {
 int jp_handshake(const struct jp_step *steps, void *context);
 /* Does the same as jp_handshake() and also runs steps[0] every @period ns (0: never). If steps[0]
  * fails, returns its error, or 0 for -ENOSPC, which means that there is nothing left to do. */
-int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *context);
+int jp_handshake_with_period(uint64_t period, const struct jp_step *steps, void *context);
 /* Does the same as jp_handshake() without steps, while a thread repeats @round. A failing round
  * prints its error and ends the process, so that the watcher notices. Returns 0, or -errno if the
  * thread could not start. */

@@ -157,7 +157,7 @@ static int dump_open(const char *dir, const char *fault)
 	dump.fault = (enum fault)jp_publish_fault(fault_names, fault);
 	if (!chosen || !*chosen)
 		chosen = "/tmp";
-	folder = jp_named_folder(chosen, strlen(chosen));
+	folder = jp_open_named_folder(chosen, strlen(chosen));
 	/* The path that the kernel will record for the marker. */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
 	errno = -folder;

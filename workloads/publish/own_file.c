@@ -15,8 +15,8 @@ int jp_create_own_file(const char *path)
 {
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	/* jp_named_folder() does not follow links that other users made. */
-	jp_cleanup_close int folder = jp_named_folder(path, (size_t)(name - path));
+	/* jp_open_named_folder() does not follow links that other users made. */
+	jp_cleanup_close int folder = jp_open_named_folder(path, (size_t)(name - path));
 	int fd, ret;
 	struct stat st;
 

@@ -126,7 +126,7 @@ class Cell:
             result["outcome"] = "ERROR"
             result["reason"] = "jitproof run ended with status %s: %s" % (
                 status, read_if_exists(work + "/out/" + job.RUN).strip()[-500:])
-        self.merge(work + "/out", group)
+        self.merge_results(work + "/out", group)
         if os.path.exists(work + "/out/" + job.FACTS):
             shutil.move(work + "/out/" + job.FACTS, self.folder)
         try:
@@ -144,7 +144,7 @@ class Cell:
             result["outcome"] = "SPLAT"
             result["reason"] = result["splats"][0]
 
-    def merge(self, out: str, _: suites.Group) -> None:
+    def merge_results(self, out: str, _: suites.Group) -> None:
         """Moves the folders of cases, two levels deep, to those of earlier groups."""
         for case in sorted(pathlib.Path(out, "cases").glob("*/*")):
             study = pathlib.Path(self.folder, "cases", case.parent.name)

@@ -27,7 +27,7 @@ def read_version(folder: str, profiler: str) -> str:
 
 
 class ScoreCell(Cell):
-    def merge(self, out: str, group: suites.Group) -> None:
+    def merge_results(self, out: str, group: suites.Group) -> None:
         os.makedirs(os.path.join(self.folder, "scores"), exist_ok=True)
         if os.path.exists(out + "/scores"):
             os.rename(out + "/scores", self.score_path(group))

@@ -117,9 +117,9 @@ int jp_elf_image_make(struct jp_elf_parts *parts, struct jp_elf_image *out, stru
 	return ret;
 }
 
-int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
-		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
-		struct jp_elf_image *out, struct jp_error *err)
+int jp_elf_make_from_tables(uint16_t machine, const struct jp_elf_segment *code,
+			    const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
+			    struct jp_elf_image *out, struct jp_error *err)
 {
 	Elf64_Phdr segment = {
 		.p_type = PT_LOAD,

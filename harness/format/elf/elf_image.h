@@ -40,6 +40,6 @@ int jp_elf_image_make(struct jp_elf_parts *parts, struct jp_elf_image *out, stru
 
 /* Makes a copy from tables that are in no file: @frame and @index (NULL: none), which describe the
  * code segment @code. Returns 0, or -errno and a message. */
-int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
-		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
-		struct jp_elf_image *out, struct jp_error *err);
+int jp_elf_make_from_tables(uint16_t machine, const struct jp_elf_segment *code,
+			    const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
+			    struct jp_elf_image *out, struct jp_error *err);

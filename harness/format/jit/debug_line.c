@@ -48,7 +48,7 @@ static uint32_t find_file(struct jp_debug_line *lines, const char *name)
 static void set_address(struct jp_bytes *program, uint64_t addr)
 {
 	jp_bytes_add8(program, 0);
-	jp_bytes_uleb(program, 1 + sizeof(addr));
+	jp_bytes_add_uleb(program, 1 + sizeof(addr));
 	jp_bytes_add8(program, LNE_SET_ADDRESS);
 	jp_bytes_add64(program, addr);
 }
@@ -63,11 +63,11 @@ static void add_row(struct jp_bytes *program, uint64_t pc_step, int64_t line_ste
 	}
 	if (pc_step) {
 		jp_bytes_add8(program, LNS_ADVANCE_PC);
-		jp_bytes_uleb(program, pc_step);
+		jp_bytes_add_uleb(program, pc_step);
 	}
 	if (line_step) {
 		jp_bytes_add8(program, LNS_ADVANCE_LINE);
-		jp_bytes_sleb(program, line_step);
+		jp_bytes_add_sleb(program, line_step);
 	}
 	jp_bytes_add8(program, LNS_COPY);
 }
@@ -91,7 +91,7 @@ void jp_debug_line_add(struct jp_debug_line *lines, uint64_t addr, uint64_t size
 		file = rows[i].file;
 		if (next != number) {
 			jp_bytes_add8(program, LNS_SET_FILE);
-			jp_bytes_uleb(program, next);
+			jp_bytes_add_uleb(program, next);
 			number = next;
 		}
 		add_row(program, rows[i].addr - at, (int64_t)rows[i].line - line);
@@ -99,7 +99,7 @@ void jp_debug_line_add(struct jp_debug_line *lines, uint64_t addr, uint64_t size
 		line = rows[i].line;
 	}
 	jp_bytes_add8(program, LNS_ADVANCE_PC);
-	jp_bytes_uleb(program, addr + size - at);
+	jp_bytes_add_uleb(program, addr + size - at);
 	jp_bytes_add(program, (const unsigned char[]){0, 1, LNE_END_SEQUENCE}, 3);
 	lines->last = jp_max(lines->last, addr + size);
 }
@@ -154,7 +154,7 @@ void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struc
 	jp_bytes_add16(info, VERSION);
 	jp_bytes_add32(info, 0); /* offset in .debug_abbrev */
 	jp_bytes_add8(info, 8);  /* address size */
-	jp_bytes_uleb(info, 1);
+	jp_bytes_add_uleb(info, 1);
 	jp_bytes_add(info, "jitdump", sizeof("jitdump"));
 	jp_bytes_add32(info, 0); /* offset in .debug_line */
 	jp_bytes_add64(info, 0);

@@ -29,7 +29,7 @@ int jp_perf_fail(struct jp_perf_reader *reader, uint64_t offset, const char *fmt
 		       (unsigned long long)offset, text);
 }
 
-int jp_perf_fail_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
+int jp_perf_fail_cut_short(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -223,8 +223,8 @@ static const unsigned char *find_ids(struct jp_perf_reader *reader, struct jp_pe
 
 	if (end < ids->offset || end <= size)
 		return find_section(reader, ids, named_at, "the attr's ids");
-	jp_perf_fail_cut(reader, size, "expected ids of events up to offset %llu",
-			 (unsigned long long)end);
+	jp_perf_fail_cut_short(reader, size, "expected ids of events up to offset %llu",
+			       (unsigned long long)end);
 	reader->attrs.ids_missing = true;
 	*ids = (struct jp_perf_section){0};
 	return reader->source.map;
@@ -289,7 +289,7 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 		if (!jp_perf_has_feature(header, feature))
 			continue;
 		if (at + sizeof(section) > reader->source.size)
-			return jp_perf_fail_cut(
+			return jp_perf_fail_cut_short(
 				reader, reader->source.size,
 				"expected the table of its features after the data");
 		bytes = find_section(reader, &entry, at, "the table entry of a feature");
@@ -298,7 +298,7 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 		section = read_section(reader, bytes);
 		if (section.offset <= reader->source.size &&
 		    section.size > reader->source.size - section.offset)
-			return jp_perf_fail_cut(
+			return jp_perf_fail_cut_short(
 				reader, reader->source.size,
 				"expected feature %u to extend to offset %llu", feature,
 				(unsigned long long)(section.offset + section.size));
@@ -355,13 +355,13 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 				"expected the data within the %llu bytes of the file, found it at "
 				"offset %llu",
 				(unsigned long long)source->size, (unsigned long long)source->at);
-		jp_perf_fail_cut(
+		jp_perf_fail_cut_short(
 			reader, source->size,
 			"its header states no size of the data: the recording was not finished");
 		source->end = source->size;
 	} else if (source->at < source->size && header->data.size > source->size - source->at) {
-		jp_perf_fail_cut(reader, source->size, "expected data up to offset %llu",
-				 (unsigned long long)(source->at + header->data.size));
+		jp_perf_fail_cut_short(reader, source->size, "expected data up to offset %llu",
+				       (unsigned long long)(source->at + header->data.size));
 		source->end = source->size;
 	} else if (!find_section(reader, &header->data, offsetof(struct jp_perf_file_header, data),
 				 "the data")) {

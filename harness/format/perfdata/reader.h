@@ -51,7 +51,7 @@ int jp_perf_fail(struct jp_perf_reader *reader, uint64_t offset, const char *fmt
 int jp_perf_fail_memory(struct jp_perf_reader *reader);
 /* Records that the file is cut short at @offset, and why; only the first reason is kept. Returns
  * -ENODATA. */
-int jp_perf_fail_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
+int jp_perf_fail_cut_short(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Returns the number at @at, converted from the file's byte order. */

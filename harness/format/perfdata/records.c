@@ -196,7 +196,7 @@ static int read_compressed_record(struct jp_perf_reader *reader,
  * stream, the file is truncated; otherwise it is malformed. */
 static typeof(&jp_perf_fail) get_failure(const struct jp_perf_source *source)
 {
-	return !source->map || source->end >= source->size ? jp_perf_fail_cut : jp_perf_fail;
+	return !source->map || source->end >= source->size ? jp_perf_fail_cut_short : jp_perf_fail;
 }
 
 /* Skips the payload of @size bytes after a record. In a mapped file, record and payload are

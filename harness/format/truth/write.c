@@ -171,7 +171,7 @@ static int create_file(int fd, const char *path, uint64_t count, struct jp_error
 	fresh->version = JP_TRUTH_VERSION;
 	fresh->record_size = sizeof(struct jp_truth_record);
 	fresh->capacity = count;
-	fresh->e_machine = jp_own_machine();
+	fresh->e_machine = jp_get_own_machine();
 	fresh->clockid = CLOCK_MONOTONIC;
 	fresh->next_slot = 0;
 	fresh->next_id = 1; /* 0 means no id */
@@ -196,7 +196,7 @@ static int attach_file(int fd, const char *path, struct jp_error *err)
 	    memcmp(found.magic, JP_TRUTH_MAGIC, sizeof(found.magic)) ||
 	    found.version != JP_TRUTH_VERSION ||
 	    found.record_size != sizeof(struct jp_truth_record) ||
-	    found.e_machine != jp_own_machine() ||
+	    found.e_machine != jp_get_own_machine() ||
 	    found.capacity > (uint64_t)st.st_size / sizeof(struct jp_truth_record) ||
 	    JP_TRUTH_PAGE + found.capacity * sizeof(struct jp_truth_record) != (uint64_t)st.st_size)
 		return jp_fail(err, EINVAL,
@@ -215,7 +215,7 @@ static int attach_file(int fd, const char *path, struct jp_error *err)
 static int open_truth(const char *path, int flags)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	jp_cleanup_close int folder = jp_named_folder(path, (size_t)(name - path));
+	jp_cleanup_close int folder = jp_open_named_folder(path, (size_t)(name - path));
 	int fd = folder < 0 ? folder : openat(folder, name, flags, 0644);
 
 	return fd == -1 ? -errno : fd;

@@ -204,7 +204,7 @@ const struct jp_cause_word *jp_cause_word(const char *metric, const char *word)
 	return NULL;
 }
 
-bool jp_cause_is_of(const char *metric)
+bool jp_cause_is_of_metric(const char *metric)
 {
 	static const char *const kinds[] = {"broken",          "names.unnamed", "names.wrong",
 					    "callers.unnamed", "callers.wrong", "load.unnamed",
@@ -223,7 +223,7 @@ bool jp_cause_is_of(const char *metric)
 const struct jp_cause *jp_cause_of_word(const char *metric, const char *word)
 {
 	const struct jp_cause_word *known =
-		jp_cause_is_of(metric) ? jp_cause_word(metric, word) : NULL;
+		jp_cause_is_of_metric(metric) ? jp_cause_word(metric, word) : NULL;
 
 	return known && known->id ? jp_cause_find(known->id) : NULL;
 }

@@ -38,9 +38,9 @@ struct jp_cause_word {
 
 /* Returns whether an exception of @metric, whose name may end with a method's, means that a sample
  * has no stack or a frame has no name. */
-bool jp_cause_is_of(const char *metric);
-/* Returns the meaning of @word for @metric, or NULL. If jp_cause_is_of(@metric), NULL is an error
- * of the validator, which uses an unknown word. */
+bool jp_cause_is_of_metric(const char *metric);
+/* Returns the meaning of @word for @metric, or NULL. If jp_cause_is_of_metric(@metric), NULL is an
+ * error of the validator, which uses an unknown word. */
 const struct jp_cause_word *jp_cause_word(const char *metric, const char *word);
 const struct jp_cause_word *jp_cause_word_at(size_t index);
 /* Returns the cause of an exception of @metric with @word, or NULL if the exception costs no stack

@@ -177,7 +177,8 @@ static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file 
 
 	if (strcmp(found->path, "[vdso]") == 0) {
 		/* For another machine's capture, use our vDSO only if the build ids match. */
-		found->image = finder->root < 0 || wanted->id.size ? jp_own_vdso(&size, err) : NULL;
+		found->image =
+			finder->root < 0 || wanted->id.size ? jp_get_own_vdso(&size, err) : NULL;
 		found->size = size;
 		return found->image ? 0 : jp_fail(err, ENOENT, "[vdso]: built for another machine");
 	}

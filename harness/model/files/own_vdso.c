@@ -8,7 +8,7 @@
 
 enum { MAX_IMAGE = 1 << 20 };
 
-const void *jp_own_vdso(size_t *size, struct jp_error *err)
+const void *jp_get_own_vdso(size_t *size, struct jp_error *err)
 {
 	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
 	const Elf64_Ehdr *head = (const Elf64_Ehdr *)image;

@@ -101,7 +101,7 @@ static int add_stands(struct jp_acts_at *at, size_t act)
 	return failed;
 }
 
-static int add_sharer(struct jp_acts_at *at, uint32_t pid, uint32_t other, size_t act)
+static int add_sharing_process(struct jp_acts_at *at, uint32_t pid, uint32_t other, size_t act)
 {
 	struct jp_act_sharer *added =
 		jp_array_push(&at->sharers, &at->nr_sharers, &at->sharers_capacity);
@@ -121,8 +121,8 @@ static int build_index(struct jp_acts_at *at)
 
 		failed = add_stands(at, i);
 		if (!failed && act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE)
-			failed = add_sharer(at, act->pid, act->task.ppid, i)
-					 ?: add_sharer(at, act->task.ppid, act->pid, i);
+			failed = add_sharing_process(at, act->pid, act->task.ppid, i)
+					 ?: add_sharing_process(at, act->task.ppid, act->pid, i);
 	}
 	if (at->nr_stands)
 		qsort(at->stands, at->nr_stands, sizeof(*at->stands), compare_by_node);

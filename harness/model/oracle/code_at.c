@@ -134,7 +134,7 @@ static int check_overwritten(struct jp_truth *truth, size_t from, size_t to)
 		size_t at = 0, other;
 
 		if (code->by_pid == code->pid && is_certain(code))
-			while (jp_boxes_next(&boxes, 0, &box, &at, &other))
+			while (jp_boxes_find_next(&boxes, 0, &box, &at, &other))
 				if (other < i || truth->codes[other].by_pid != code->pid) {
 					jp_truth_count_contradiction(truth);
 					break;

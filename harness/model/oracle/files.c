@@ -223,7 +223,7 @@ bool jp_truth_next_file(const struct jp_truth *truth, uint32_t pid, const struct
 	do {
 		if (at->inherited && next_inherited(truth, box, at, file))
 			return true;
-		if (!jp_boxes_next(&truth->files_at, pid, box, &at->at, &i))
+		if (!jp_boxes_find_next(&truth->files_at, pid, box, &at->at, &i))
 			return false;
 		if (i >= truth->nr_files) {
 			at->inherited = &truth->inherited[i - truth->nr_files];

@@ -79,7 +79,7 @@ static int64_t find_caller(const struct jp_truth_activation *activation, int64_t
 	return depth;
 }
 
-static void add_seen(struct oracle_walk *walk, uint64_t address, uint64_t at)
+static void add_expected_frame(struct oracle_walk *walk, uint64_t address, uint64_t at)
 {
 	struct jp_truth_stack *stack = walk->stack;
 
@@ -94,7 +94,7 @@ static bool walk_interrupted(struct oracle_walk *walk)
 	bool other_stack = walk->activation->other_stack;
 	uint32_t depth;
 
-	add_seen(walk, interrupted->interrupted_ip, 0);
+	add_expected_frame(walk, interrupted->interrupted_ip, 0);
 	walk->activation = interrupted;
 	walk->entries = walk->over_entries;
 	walk->root = interrupted->root[jp_method_root(walk->of)];
@@ -122,7 +122,7 @@ static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 	if (other_stack)
 		count = activation->interrupted ? activation->root[JP_DUMP]->count : 1;
 	for (uint32_t i = first; i < count && i < walk->root->count; i++) {
-		add_seen(walk, walk->root->frames[i], i ? 0 : at);
+		add_expected_frame(walk, walk->root->frames[i], i ? 0 : at);
 		if ((i + 1 == count && !goes_on) || !lacks_file(walk, walk->root->frames[i] - 1))
 			continue;
 		walk->stack->faithful = false;
@@ -145,7 +145,8 @@ static bool step_to_caller(struct oracle_walk *walk, int64_t from)
 	if (walk->depth < 0)
 		return walk_root(walk, 0, at);
 	walk->insn = jp_truth_return_insn(walk->activation->path->functions[walk->depth]);
-	add_seen(walk, get_return_address(walk->activation->path->functions[walk->depth]), at);
+	add_expected_frame(walk, get_return_address(walk->activation->path->functions[walk->depth]),
+			   at);
 	return true;
 }
 
@@ -182,7 +183,7 @@ static bool follow_frame_pointer(struct oracle_walk *walk)
 	frames = functions[depth]->frames;
 	count = follows_detour(walk, frames) ? frames->detour->count : 0;
 	for (uint32_t i = 0; i < count; i++)
-		add_seen(walk, frames->detour->frames[i], 0);
+		add_expected_frame(walk, frames->detour->frames[i], 0);
 	walk->stack->faithful = false;
 	walk->stack->end = JP_END_BP;
 	return false;
@@ -201,7 +202,7 @@ static bool follow_wrong_cfi(struct oracle_walk *walk)
 		walk->stack->end = JP_END_ZERO;
 		return false;
 	}
-	add_seen(walk, word, 0);
+	add_expected_frame(walk, word, 0);
 	/* If the word points into code of a function that was left earlier, that function's rule
 	 * leads back to true frames. */
 	code = jp_truth_code_at(walk->truth, walk->activation->pid, word - 1, walk->time);
@@ -332,7 +333,7 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	stack->nr_whole = whole - stack->whole;
 	stack->nr_seen = 0;
 	stack->faithful = true;
-	add_seen(&walk, ip, 0);
+	add_expected_frame(&walk, ip, 0);
 	while (step_to_next_frame(&walk))
 		;
 	if (walk.method->anywhere && stack->machine->frames->link_first && stack->nr_seen > 1) {

@@ -129,7 +129,7 @@ static int32_t add_expression(struct jp_cfi_rows *rows, const Dwarf_Op *from, si
 	return jp_cfi_rows_add_expression(rows, ops, nr_ops);
 }
 
-static bool is_small(uint64_t number)
+static bool fits_32_bits(uint64_t number)
 {
 	return (int64_t)number >= INT32_MIN && (int64_t)number <= INT32_MAX;
 }
@@ -144,12 +144,12 @@ static struct jp_cfi_rule make_rule(struct jp_cfi_rows *rows, const Dwarf_Op *op
 	if (count == 1 && ops[0].atom == DW_OP_call_frame_cfa)
 		return rule;
 	if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_plus_uconst &&
-	    is_small(ops[1].number)) {
+	    fits_32_bits(ops[1].number)) {
 		rule.offset = ops[1].number;
 		return rule;
 	}
 	if (count == 1 && value && translate_op(&ops[0], &op) && op.kind == JP_OP_REG &&
-	    is_small(op.value)) {
+	    fits_32_bits(op.value)) {
 		rule.kind = JP_RULE_REG;
 		rule.reg = op.reg;
 		rule.offset = op.value;
@@ -191,7 +191,7 @@ static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *f
 
 /* Returns whether @rule, of the stack pointer, is that its value is the CFA, which is DWARF's
  * default. */
-static bool gives_cfa(const struct jp_cfi_rule *rule)
+static bool is_value_cfa(const struct jp_cfi_rule *rule)
 {
 	return rule->kind == JP_RULE_KEPT || rule->kind == JP_RULE_LOST ||
 	       (rule->kind == JP_RULE_CFA && !rule->offset);
@@ -253,7 +253,7 @@ static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *
 		rule = register_rule(rows, frame, reg);
 		/* A register without a rule follows the machine's calling convention. libdw's own
 		 * defaults confuse rbx and rax (backends/x86_64_cfi.c, elfutils 0.188). */
-		if (reg == machine->sp && gives_cfa(&rule)) {
+		if (reg == machine->sp && is_value_cfa(&rule)) {
 			row->sp_is_cfa = true;
 			continue;
 		}
@@ -296,11 +296,11 @@ static __attribute__((noinline)) void compile_row(struct jp_cfi *cfi, uint64_t v
 		else
 			fill_row(cfi, frame, row, return_address, signal);
 		if (!last && end > vaddr)
-			jp_cfi_rows_put(&cfi->rows, end - 1, row);
+			jp_cfi_rows_append(&cfi->rows, end - 1, row);
 		free(frame);
 	}
 	jp_shortage_note(errno);
-	jp_cfi_rows_put(&cfi->rows, vaddr, row);
+	jp_cfi_rows_append(&cfi->rows, vaddr, row);
 }
 
 const struct jp_cfi_rows *jp_cfi_row_at(struct jp_cfi *cfi, uint64_t vaddr, struct jp_cfi_row *row)
@@ -402,8 +402,9 @@ struct jp_cfi *jp_cfi_open_tables(uint16_t machine, uint64_t vaddr, uint64_t siz
 	const struct jp_elf_segment code = {vaddr, vaddr, size};
 	struct jp_elf_image image;
 
-	return jp_elf_wrap(machine, &code, frame, index, &image, err) ? NULL
-								      : open_made(&image, err);
+	return jp_elf_make_from_tables(machine, &code, frame, index, &image, err)
+		       ? NULL
+		       : open_made(&image, err);
 }
 
 void jp_cfi_close(struct jp_cfi *cfi)

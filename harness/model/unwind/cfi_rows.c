@@ -14,7 +14,7 @@ void jp_cfi_rows_free(struct jp_cfi_rows *rows)
 	free(rows->ops);
 }
 
-void jp_cfi_rows_put(struct jp_cfi_rows *rows, uint64_t vaddr, const struct jp_cfi_row *row)
+void jp_cfi_rows_append(struct jp_cfi_rows *rows, uint64_t vaddr, const struct jp_cfi_row *row)
 {
 	struct jp_cfi_row *to = jp_map_at(&rows->by_vaddr, vaddr, sizeof(*to));
 

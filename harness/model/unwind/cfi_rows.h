@@ -56,7 +56,7 @@ struct jp_cfi_rows {
 
 void jp_cfi_rows_free(struct jp_cfi_rows *rows);
 /* Caches @row, unless memory is short. */
-void jp_cfi_rows_put(struct jp_cfi_rows *rows, uint64_t vaddr, const struct jp_cfi_row *row);
+void jp_cfi_rows_append(struct jp_cfi_rows *rows, uint64_t vaddr, const struct jp_cfi_row *row);
 /* Adds a rule to the last row. Returns false if there is no memory. */
 bool jp_cfi_rows_add_rule(struct jp_cfi_rows *rows, struct jp_cfi_rule rule);
 /* Stores an expression. Returns its index, or -1 if there is no memory. */

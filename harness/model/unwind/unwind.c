@@ -311,7 +311,7 @@ static inline bool step_mapped(struct unwinding *walk,
 	return true;
 }
 
-static bool step_hybrid(struct unwinding *walk)
+static bool step_by_cfi_then_frame_pointer(struct unwinding *walk)
 {
 	return step_mapped(walk, step_by_either);
 }
@@ -398,7 +398,7 @@ void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
 	       uint32_t size, struct jp_unwound *out)
 {
 	static bool (*const steps[JP_METHODS])(struct unwinding * walk) = {
-		[JP_DUMP] = step_hybrid,
+		[JP_DUMP] = step_by_cfi_then_frame_pointer,
 		[JP_DUMP_FP] = step_fp,
 		[JP_DUMP_CFI] = step_cfi,
 	};

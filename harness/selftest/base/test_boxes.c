@@ -32,7 +32,7 @@ static void check_query(const struct jp_boxes *boxes, const struct jp_box *all,
 	unsigned char seen[BOXES] = {0};
 	size_t wrong = 0, item;
 
-	for (size_t at = 0; jp_boxes_next(boxes, owner, box, &at, &item);)
+	for (size_t at = 0; jp_boxes_find_next(boxes, owner, box, &at, &item);)
 		seen[item]++;
 	for (size_t i = 0; i < BOXES; i++)
 		wrong += seen[i] != (i % OWNERS == owner && boxes_meet(&all[i], box));
@@ -72,7 +72,7 @@ static void test_shrinking_query(void)
 				    i),
 		      "box %llu is added", (unsigned long long)i);
 	jp_boxes_build(&boxes);
-	for (size_t at = 0; jp_boxes_next(&boxes, 0, &box, &at, &item); found++)
+	for (size_t at = 0; jp_boxes_find_next(&boxes, 0, &box, &at, &item); found++)
 		box.from = last = item > last ? item : last;
 	check(last == BOXES - 1 && found < 20, "the last box is found after only %zu", found);
 	jp_boxes_free(&boxes);
@@ -97,7 +97,7 @@ static void query_all(size_t count)
 	for (uint64_t i = 0; i < count; i++) {
 		const struct jp_box one = make_box(i);
 
-		for (size_t at = 0; jp_boxes_next(&boxes, 1, &one, &at, &item);)
+		for (size_t at = 0; jp_boxes_find_next(&boxes, 1, &one, &at, &item);)
 			found++;
 	}
 	end_cost();
@@ -135,7 +135,7 @@ int main(void)
 	size_t at = 0, item;
 
 	jp_boxes_build(&boxes);
-	check(!jp_boxes_next(&boxes, 0, &all, &at, &item), "nothing in an empty set");
+	check(!jp_boxes_find_next(&boxes, 0, &all, &at, &item), "nothing in an empty set");
 	check(jp_boxes_add(&boxes, 0, &all, UINT32_MAX), "no element is so many");
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		test_random_boxes(seed);

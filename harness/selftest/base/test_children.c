@@ -31,7 +31,7 @@ static void test_own_proc(void)
 	pid_t middle;
 	char byte;
 
-	check(!jp_foreign_proc(), "/proc shows this pid namespace");
+	check(!jp_is_proc_of_other_namespace(), "/proc shows this pid namespace");
 	jp_children_adopt();
 	check(!pipe(ends), "a pipe is made");
 	middle = fork();
@@ -54,7 +54,7 @@ static int end_children_in_namespace(void)
 	pid_t child;
 
 	alarm(SECONDS);
-	if (!jp_foreign_proc())
+	if (!jp_is_proc_of_other_namespace())
 		return 1;
 	child = fork_sleeper();
 	jp_children_end();

@@ -16,7 +16,8 @@ static void test_kernel_mounts(void)
 	struct stat st;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
-		check(!stat(paths[i], &st) && !jp_mount_server(st.st_dev, &user) && user == USER,
+		check(!stat(paths[i], &st) && !jp_mount_find_server(st.st_dev, &user) &&
+			      user == USER,
 		      "%s is served by the kernel", paths[i]);
 }
 
@@ -33,7 +34,7 @@ static void test_fuse_mount(uid_t user, const char *folder, int fuse)
 		   "a FUSE mount is made: %s", strerror(errno)))
 		return;
 	check(!statx(AT_FDCWD, folder, AT_STATX_DONT_SYNC, 0, &st) &&
-		      jp_mount_server(makedev(st.stx_dev_major, st.stx_dev_minor), &found),
+		      jp_mount_find_server(makedev(st.stx_dev_major, st.stx_dev_minor), &found),
 	      "a user process serves the mount");
 	check(found == user, "the server's user is %u, expected %u", found, user);
 	check(!umount2(folder, MNT_DETACH), "the mount is removed");

@@ -16,13 +16,13 @@ int main(void)
 
 	check(length > 0, "the program has a path");
 	own[length > 0 ? length : 0] = '\0';
-	check(!jp_own_program(path, strrchr(own, '/') + 1, &err) && strcmp(path, own) == 0,
+	check(!jp_find_program_beside(path, strrchr(own, '/') + 1, &err) && strcmp(path, own) == 0,
 	      "the running program is in its folder");
-	check(jp_own_program(path, "no-such-program", &err) == -ENOENT &&
+	check(jp_find_program_beside(path, "no-such-program", &err) == -ENOENT &&
 		      strstr(err.text, "no-such-program"),
 	      "a program that is not there");
 	memset(name, 'a', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	check(jp_own_program(path, name, &err) == -ENAMETOOLONG, "a name that is too long");
+	check(jp_find_program_beside(path, name, &err) == -ENAMETOOLONG, "a name that is too long");
 	return check_done();
 }

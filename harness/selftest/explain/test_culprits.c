@@ -123,7 +123,7 @@ static void test_replaced_programs(void)
 					     .low = rows[i].low,
 					     .high = rows[i].high};
 
-		check(jp_image_replaced(&one) == rows[i].replaced, "%s: %s", rows[i].what,
+		check(jp_image_was_replaced(&one) == rows[i].replaced, "%s: %s", rows[i].what,
 		      rows[i].replaced ? "replaced" : "the same program");
 	}
 }

@@ -103,7 +103,8 @@ static void walk_file(const struct head *head, const unsigned char *bytes, size_
 	char path[96];
 	jp_cleanup_close int fd = -1;
 
-	if (jp_elf_wrap(EM_X86_64, &code, &frame, head->index_size ? &index : NULL, &image, NULL))
+	if (jp_elf_make_from_tables(EM_X86_64, &code, &frame, head->index_size ? &index : NULL,
+				    &image, NULL))
 		return;
 	snprintf(path, sizeof(path), "%s/tables", fuzz_folder());
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

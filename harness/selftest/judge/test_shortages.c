@@ -289,7 +289,7 @@ int main(int argc, char **argv)
 	if (!realpath("/proc/self/exe", program) || dl_iterate_phdr(note_text, NULL) != 1)
 		return 99;
 	scratch_make("");
-	check(!check_call_site("", &err) && framed == (jp_own_machine() == EM_X86_64),
+	check(!check_call_site("", &err) && framed == (jp_get_own_machine() == EM_X86_64),
 	      "a called function is found to have a frame, on x86-64");
 	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), argc > 1 ? argv[1] : NULL);
 	check(!unfinished, "inject leaves no unfinished file");

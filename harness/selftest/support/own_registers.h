@@ -33,5 +33,5 @@ static inline void own_registers(struct jp_regs *regs, const ucontext_t *context
 	regs->r[32] = from->__gregs[REG_PC];
 	regs->known = (UINT64_C(1) << 33) - 1;
 #endif
-	regs->machine = jp_machine_find(jp_own_machine());
+	regs->machine = jp_machine_find(jp_get_own_machine());
 }

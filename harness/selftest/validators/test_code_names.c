@@ -54,11 +54,13 @@ static void test_frames(void)
 
 	if (jp_frame_names_init(&names, &truth))
 		exit(99);
-	check(jp_frame_number(&names, "emitted") >= JP_FRAME_FIRST, "an emitted name is known");
-	check(jp_frame_number(&names, "native") == JP_FRAME_NATIVE &&
-		      jp_frame_number(&names, "unheard") == JP_FRAME_NATIVE,
+	check(jp_frame_get_name_number(&names, "emitted") >= JP_FRAME_FIRST,
+	      "an emitted name is known");
+	check(jp_frame_get_name_number(&names, "native") == JP_FRAME_NATIVE &&
+		      jp_frame_get_name_number(&names, "unheard") == JP_FRAME_NATIVE,
 	      "names of a file's function and unknown names count as native");
-	check(jp_frame_number(&names, NULL) == JP_FRAME_UNNAMED, "a missing name is unnamed");
+	check(jp_frame_get_name_number(&names, NULL) == JP_FRAME_UNNAMED,
+	      "a missing name is unnamed");
 	jp_frame_names_free(&names);
 }
 
