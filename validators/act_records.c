@@ -54,7 +54,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 /* Returns whether the truth contains the memory of @record, but no operation that made any of this
  * memory executable at the record's time. */
-static bool has_no_act(const struct act_records *state, const struct exec_record *record)
+static bool lacks_act(const struct act_records *state, const struct exec_record *record)
 {
 	const uint64_t slack = state->view->evidence->info.slack;
 	const struct jp_executable *one;
@@ -136,7 +136,7 @@ static const char *find_contradiction(const struct act_records *state, size_t at
 	const struct exec_record *record = &state->records[at];
 	struct record_acts acts;
 
-	if (has_no_act(state, record))
+	if (lacks_act(state, record))
 		return "no-act";
 	acts = find_acts(state, record);
 	if (!acts.act)

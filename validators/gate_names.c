@@ -36,7 +36,8 @@ static const struct jp_announced *find_announced(const struct jp_evidence *evide
 
 		if (one->pid == event->pid && snapshot &&
 		    (event->time == snapshot->before ||
-		     event->time == jp_intervals_date(intervals, one, evidence->info.enabled)))
+		     event->time == jp_intervals_get_backfill_time(intervals, one,
+								   evidence->info.enabled)))
 			return one;
 	}
 	return NULL;
@@ -89,7 +90,8 @@ static int advance_to(struct jp_view *view, uint64_t time)
 		const struct jp_snapshot *snapshot =
 			jp_evidence_find_snapshot_at_announcement(view->evidence, process);
 
-		if (jp_intervals_date(intervals, process, view->evidence->info.enabled) > time)
+		if (jp_intervals_get_backfill_time(intervals, process,
+						   view->evidence->info.enabled) > time)
 			break;
 		gate->anew[gate->passed] = snapshot && has_no_known_mapping(gate, snapshot);
 	}

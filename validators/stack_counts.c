@@ -159,7 +159,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	jp_findings_add_rate(findings, "insn.hit", distinct, instructions);
 }
 
-static void add_causes(const struct jp_stack_counts *counts, struct jp_findings *findings)
+static void add_cause_metrics(const struct jp_stack_counts *counts, struct jp_findings *findings)
 {
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
@@ -176,8 +176,8 @@ static void add_causes(const struct jp_stack_counts *counts, struct jp_findings 
 	}
 }
 
-static void add_method(const struct jp_method_count *count, enum jp_method method, bool chosen,
-		       struct jp_findings *findings)
+static void add_method_metrics(const struct jp_method_count *count, enum jp_method method,
+			       bool chosen, struct jp_findings *findings)
 {
 	const struct {
 		const char *name;
@@ -212,8 +212,8 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 
 /* Adds the account of one method: every sample in emitted code has a verdict of each judged
  * method. */
-static int add_book(const struct jp_stack_counts *counts, enum jp_method method, bool classed,
-		    struct jp_books *books)
+static int add_verdict_account(const struct jp_stack_counts *counts, enum jp_method method,
+			       bool classed, struct jp_books *books)
 {
 	const struct jp_method_count *count = &counts->methods[method];
 	struct jp_book *book;
@@ -289,16 +289,16 @@ int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 
 		if (failed || (!count->judged && !count->verdicts[JP_UNJUDGED]))
 			continue;
-		add_method(count, method, chosen, findings);
-		failed = add_book(counts, method, !(evidence->declared.lacks & UNCLASSED),
-				  &findings->books);
+		add_method_metrics(count, method, chosen, findings);
+		failed = add_verdict_account(
+			counts, method, !(evidence->declared.lacks & UNCLASSED), &findings->books);
 	}
 	count_places(counts, evidence, findings);
 	add_processes(counts, evidence, findings);
 	if (!chosen || failed)
 		return failed;
 	jp_findings_add_rate(findings, "in.kernel", counts->kernel, counts->samples);
-	add_causes(counts, findings);
+	add_cause_metrics(counts, findings);
 	if (counts->granted_least != UINT64_MAX)
 		jp_findings_add_count(findings, "dump.granted", counts->granted_least);
 	return 0;

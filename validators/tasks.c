@@ -34,7 +34,8 @@ static const struct jp_capture_info *get_capture_info(const struct task_state *s
 	return &state->view->evidence->info;
 }
 
-static struct task_records *get_records(const struct task_state *state, const struct jp_task *task)
+static struct task_records *get_task_records(const struct task_state *state,
+					     const struct jp_task *task)
 {
 	return &state->records[task - state->tasks.tasks];
 }
@@ -107,9 +108,9 @@ static const char *check_synthesized(struct task_state *state, const struct jp_e
 		return stranger_cause(state, event);
 	if (!has_synthesized_time(state, event, task))
 		return "other-time";
-	if (get_records(state, task)->synthesized)
+	if (get_task_records(state, task)->synthesized)
 		return "twice";
-	get_records(state, task)->synthesized = true;
+	get_task_records(state, task)->synthesized = true;
 	parent = task->tid == task->pid ? task->ppid : task->pid;
 	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid
 		       ? NULL
@@ -122,19 +123,19 @@ static const char *check_fork(struct task_state *state, const struct jp_event *e
 						 event->time + get_capture_info(state)->slack);
 
 	/* The brackets of two tasks with the same tid may overlap. */
-	while (task && !(task->forked && !get_records(state, task)->fork) &&
+	while (task && !(task->forked && !get_task_records(state, task)->fork) &&
 	       previous_task(state, task) && is_within(state, event->time, 0, task->after) &&
 	       is_within(state, event->time, previous_task(state, task)->before,
 			 previous_task(state, task)->after))
 		task = previous_task(state, task);
 	if (!task || task->pid != event->pid)
 		return stranger_cause(state, event);
-	if (get_records(state, task)->fork)
+	if (get_task_records(state, task)->fork)
 		return "twice";
 	if (!task->forked || !is_within(state, event->time, task->before, task->after) ||
 	    !is_within(state, event->task.time, task->before, task->after))
 		return "other-time";
-	get_records(state, task)->fork = true;
+	get_task_records(state, task)->fork = true;
 	return is_parent(event->task.ppid, task->ppid) && is_parent(event->task.ptid, task->ptid)
 		       ? NULL
 		       : "other-parent";
@@ -161,14 +162,14 @@ static const char *check_exit(struct task_state *state, const struct jp_event *e
 	const struct jp_task *last = task;
 	uint32_t parent;
 
-	while (task && !(task->exits && !get_records(state, task)->exit &&
+	while (task && !(task->exits && !get_task_records(state, task)->exit &&
 			 is_within(state, event->time, task->ending, task->ended)))
 		task = previous_task(state, task);
 	if (!last || last->pid != event->pid)
 		return stranger_cause(state, event);
 	if (!task)
-		return get_records(state, last)->exit ? "twice" : "other-time";
-	get_records(state, task)->exit = true;
+		return get_task_records(state, last)->exit ? "twice" : "other-time";
+	get_task_records(state, task)->exit = true;
 	if (!is_within(state, event->task.time, task->ending, task->ended))
 		return "other-time";
 	if (!event->record)
@@ -189,7 +190,7 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 	while (task && !is_within(state, event->time, task->before, task->ended))
 		task = previous_task(state, task);
 	if (task && task->pid == event->pid) {
-		get_records(state, task)->sampled = true;
+		get_task_records(state, task)->sampled = true;
 		return 0;
 	}
 	/* Profilers of the whole machine also sample other processes. */
@@ -211,7 +212,7 @@ static void note_name(struct task_state *state, const struct jp_event *event)
 	const struct jp_task *task = jp_tasks_at(&state->tasks, event->tid, info->sampling);
 
 	if (event->time < (info->first_enabled ?: info->enabled) && task && task->pid == event->pid)
-		get_records(state, task)->named = true;
+		get_task_records(state, task)->named = true;
 }
 
 /* Notes a COMM record of an exec: the process's FORK must exist, too, unless its events were
@@ -236,7 +237,7 @@ static void note_exec(struct task_state *state, const struct jp_event *event)
 			     intervals->intervals[i].enabling <= event->time) ||
 			    (intervals->intervals[i].disabled >= task->before &&
 			     intervals->intervals[i].disabling <= event->time);
-	get_records(state, task)->owed |= !switched;
+	get_task_records(state, task)->owed |= !switched;
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)

@@ -184,7 +184,7 @@ static uint64_t count_enclosed(const struct witness *state, size_t count)
 
 /* Returns how many consecutive samples of the witness, from @i on, have no sample of the capture on
  * their CPU between them. */
-static size_t find_hole(const struct witness *state, size_t i)
+static size_t count_witness_samples_in_hole(const struct witness *state, size_t i)
 {
 	const struct jp_witness_sample *samples = state->witnessed->samples;
 	const uint64_t end =
@@ -201,7 +201,7 @@ static size_t find_hole(const struct witness *state, size_t i)
 
 /* Returns whether @time equals @periods, both in ns, except for the time that a handler takes to
  * start. */
-static bool are_periods(const struct witness *state, uint64_t time, uint64_t periods)
+static bool is_whole_periods(const struct witness *state, uint64_t time, uint64_t periods)
 {
 	return fabs((double)time - (double)periods) < LATE * (double)state->period;
 }
@@ -218,7 +218,7 @@ static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t
 		return false;
 	for (last = capture->times[i - 1].time; last < to; last = capture->times[i++].time)
 		if (i == capture->count || capture->times[i].cpu != cpu ||
-		    !are_periods(state, capture->times[i].time - last, state->period))
+		    !is_whole_periods(state, capture->times[i].time - last, state->period))
 			return false;
 	return true;
 }
@@ -234,9 +234,9 @@ static bool is_next_after(const struct witness *state, size_t i, unsigned period
 
 	return i && i + 2 < state->witnessed->count && stays_on_cpu(sample - 1) &&
 	       stays_on_cpu(sample) && stays_on_cpu(sample + 1) &&
-	       are_periods(state, sample->time - sample[-1].time, period) &&
-	       are_periods(state, sample[1].time - sample->time, periods * period) &&
-	       are_periods(state, sample[2].time - sample[1].time, period) &&
+	       is_whole_periods(state, sample->time - sample[-1].time, period) &&
+	       is_whole_periods(state, sample[1].time - sample->time, periods * period) &&
+	       is_whole_periods(state, sample[2].time - sample[1].time, period) &&
 	       jp_cpu_times_next(&state->witness_times, sample->cpu, sample->time) ==
 		       sample[1].time &&
 	       is_uninterrupted(state, sample->cpu, sample->time, sample[1].time);
@@ -292,7 +292,7 @@ static int tally_holes(struct witness *state)
 
 		if (!tally)
 			return -ENOMEM;
-		count = find_hole(state, i);
+		count = count_witness_samples_in_hole(state, i);
 		missing = count_enclosed(state, count);
 		if (missing && !tally->missing)
 			tally->hole = samples[i].time;

@@ -65,7 +65,7 @@ def try_kind(bench: Bench, case: Case, kind: Kind) -> report.Trial:
     return report.Trial(case.name, kind.name, state, "%s: %s" % verdict[:2])
 
 
-def hash_pair(kind: str, case: str, seed: int) -> int:
+def hash_kind_and_case(kind: str, case: str, seed: int) -> int:
     return zlib.crc32(("%d %s %s" % (seed, kind, case)).encode())
 
 
@@ -97,7 +97,7 @@ def make_run(names: list[str], options: Options, target: str) -> int:
     seed, that can alter the case."""
     for name in names:
         case = Case(options.top, name, options.seed, options.jitproof)
-        kinds = sorted(options.kinds, key=lambda kind: hash_pair(kind, name, options.seed))
+        kinds = sorted(options.kinds, key=lambda kind: hash_kind_and_case(kind, name, options.seed))
         with tempfile.TemporaryDirectory(prefix="tamper-make-") as case.scratch:
             changes = make_first_change(case, kinds)
         folder = os.path.join(target, name)

@@ -15,7 +15,7 @@
 #include "harness/base/number.h"
 #include "harness/base/proc_stat.h"
 
-void jp_children_adopt(void)
+void jp_children_adopt_orphans(void)
 {
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -41,7 +41,7 @@ static bool kill_all(void)
 	return any;
 }
 
-void jp_children_end(void)
+void jp_children_kill_all(void)
 {
 	/* Each pass kills at least one generation of descendants. */
 	for (;;) {

@@ -72,9 +72,9 @@ pid_t jp_survivor_fork_alone(struct jp_error *err)
 	return pid;
 }
 
-/* Protects children from before this program's exec, and their descendants, from jp_children_end().
- * If there are any, forks a process, which does not have them and returns 0 here; this process
- * waits for it and exits with its status. */
+/* Protects children from before this program's exec, and their descendants, from
+ * jp_children_kill_all(). If there are any, forks a process, which does not have them and returns 0
+ * here; this process waits for it and exits with its status. */
 static int separate_from_inherited_children(struct jp_error *err)
 {
 	siginfo_t info;
@@ -105,7 +105,7 @@ pid_t jp_survivor_fork(int *channel, struct jp_error *err)
 		return ret;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return jp_fail(err, errno, "socketpair: %s", strerror(errno));
-	jp_children_adopt();
+	jp_children_adopt_orphans();
 	pid = fork_child_that_dies_with_us(err);
 	if (pid < 0) {
 		close(ends[0]);
@@ -136,7 +136,7 @@ int jp_survivor_wait(void)
 	const int status = jp_survivor_wait_alone();
 
 	if (status >= 0)
-		jp_children_end();
+		jp_children_kill_all();
 	return status;
 }
 

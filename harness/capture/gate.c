@@ -38,7 +38,8 @@ struct jp_gate {
 	int pidfd;     /* pidfd of @pid; -1: none */
 	bool open;
 	uint64_t enabling, enabled;
-	/* Time given to records that the next announcement causes, see jp_intervals_date(). */
+	/* Time given to records that the next announcement causes, see
+	 * jp_intervals_get_backfill_time(). */
 	uint64_t date;
 };
 
@@ -176,7 +177,8 @@ static int read_maps(struct jp_gate *gate, struct jp_reading *reading, struct jp
 	return jp_snapshot_read(gate->session, gate->pid, &within_done, reading, err);
 }
 
-static int use_reading(struct jp_gate *gate, const struct jp_reading *reading, struct jp_error *err)
+static int process_reading(struct jp_gate *gate, const struct jp_reading *reading,
+			   struct jp_error *err)
 {
 	int ret = jp_snapshot_keep(gate->session, gate->pid, reading, err);
 
@@ -208,7 +210,7 @@ static int watch_process(struct jp_gate *gate, struct jp_error *err)
 	} else {
 		reading.date = gate->date++;
 		put_process(gate, gate->pid, asked, answered);
-		ret = use_reading(gate, &reading, err);
+		ret = process_reading(gate, &reading, err);
 	}
 	free(reading.bytes);
 	return ret;

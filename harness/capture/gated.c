@@ -27,7 +27,7 @@ struct gated_state {
 };
 
 /* Switches sideband on before sampling, and off after it. */
-static int switch_all(struct jp_session *session, bool on, struct jp_error *err)
+static int switch_sideband_and_samples(struct jp_session *session, bool on, struct jp_error *err)
 {
 	const enum jp_stream first = on ? JP_SIDEBAND : JP_SAMPLING;
 	const enum jp_stream last = on ? JP_SAMPLING : JP_SIDEBAND;
@@ -54,12 +54,14 @@ static int backfill_process(struct jp_session *session, pid_t pid, const struct 
 static const struct jp_gate_policy policies[] = {
 	/* Switches all events and makes up for nothing: a bug of real profilers. Copies the mapped
 	 * files, with which a control can restore the missing mappings. */
-	{.name = "none", .switch_events = switch_all, .announced = jp_reading_want_files},
+	{.name = "none",
+	 .switch_events = switch_sideband_and_samples,
+	 .announced = jp_reading_want_files},
 	/* Switches all events. Writes records made from /proc/PID/maps for mappings from before the
 	 * interval. */
 	{.name = "backfill",
 	 .read_first = true,
-	 .switch_events = switch_all,
+	 .switch_events = switch_sideband_and_samples,
 	 .announced = backfill_process},
 	/* Switches only samples; sideband events stay on. This is the better remedy. */
 	{.name = "sideband", .switch_events = switch_samples},

@@ -96,7 +96,7 @@ static bool is_executable(const char *line, const char *end)
 
 /* Returns the next line of @text at or after offset *@at that may become a record (@all: any line),
  * its length in *@size, and moves *@at behind it. Returns NULL at the end. */
-static const char *next_line(const struct jp_reading *text, size_t *at, size_t *size, bool all)
+static const char *find_next_line(const struct jp_reading *text, size_t *at, size_t *size, bool all)
 {
 	while (*at < text->size) {
 		const char *line = text->bytes + *at;
@@ -119,8 +119,8 @@ static bool compare_readings(const struct jp_reading *a, const struct jp_reading
 	const char *line_a, *line_b;
 
 	do {
-		line_a = next_line(a, &at_a, &size_a, all);
-		line_b = next_line(b, &at_b, &size_b, all);
+		line_a = find_next_line(a, &at_a, &size_a, all);
+		line_b = find_next_line(b, &at_b, &size_b, all);
 		if (line_a && line_b && (size_a != size_b || memcmp(line_a, line_b, size_a) != 0))
 			return false;
 	} while (line_a && line_b);

@@ -37,7 +37,7 @@ void jp_print_case_globs(FILE *out)
 void jp_print_scenes(FILE *out)
 {
 	struct jp_error ignored;
-	struct jp_cases *lines = jp_score_lines(NULL, &ignored);
+	struct jp_cases *lines = jp_score_read_scenes(NULL, &ignored);
 	const struct jp_score_plan plan = {.profiler = "jitproof",
 					   .lines = lines,
 					   .frequency = 1,

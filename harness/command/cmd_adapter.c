@@ -126,7 +126,7 @@ static int check_protocol(struct jp_score_plan *plan, const struct jp_operands *
 
 	if (!jp_command_can_record("adapter", &status) || jp_fork_and_clean_up("adapter", &status))
 		return status;
-	ret = jp_score_choose(plan, workload, &err);
+	ret = jp_score_choose_scenes(plan, workload, &err);
 	if (ret == -ENOENT)
 		return jp_command_fail_usage("adapter", "%s", err.text);
 	if (ret)
@@ -152,7 +152,7 @@ static int check_protocol(struct jp_score_plan *plan, const struct jp_operands *
 static int check_adapter(const char *name, char *workload)
 {
 	struct jp_error err = {""};
-	struct jp_cases *lines = jp_score_lines(NULL, &err);
+	struct jp_cases *lines = jp_score_read_scenes(NULL, &err);
 	struct jp_score_plan plan = {
 		.profiler = name,
 		.frequency = 997,

@@ -24,7 +24,7 @@
 
 /* Returns the planned number of cases of the run directory @dir, from its ktap.txt, or 0 if
  * unknown. The directory of an interrupted run has fewer cases. */
-static size_t read_plan(const char *dir)
+static size_t read_planned_cases(const char *dir)
 {
 	unsigned long plan = 0;
 	char path[4096];
@@ -117,7 +117,8 @@ static int judge_dir(const char *dir, const char *expected, const char *results,
 	else if (!(known = jp_cases_load(expected, &err)))
 		jp_command_fail("judge", &err);
 	else
-		status = judge_folders(&folders, read_plan(dir), known, expected, screen, out);
+		status = judge_folders(&folders, read_planned_cases(dir), known, expected, screen,
+				       out);
 	if (status != JP_EXIT_BROKEN && out && jp_new_file_publish(&file, &err))
 		status = jp_command_fail("judge", &err);
 	jp_new_file_discard(&file);

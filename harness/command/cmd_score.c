@@ -165,7 +165,7 @@ static int judge(const struct score_request *request, const struct jp_run_dir *d
 
 /* Finds the case folders of each profiler below @kept, where run_profilers() put them; or, if there
  * are none, takes all case folders in @kept as those of one profiler. */
-static int find_kept(const char *kept, struct jp_case_folders *folders)
+static int find_kept_folders(const char *kept, struct jp_case_folders *folders)
 {
 	for (int i = 0; i < 2; i++) {
 		struct jp_error err;
@@ -207,7 +207,7 @@ static int judge_again(const struct score_request *request)
 	int status = JP_EXIT_BROKEN;
 	struct jp_error err;
 
-	if (find_kept(request->kept, folders) || !folders[0].count) {
+	if (find_kept_folders(request->kept, folders) || !folders[0].count) {
 		jp_fail(&err, ENOENT, "%s: contains no case", request->kept);
 		jp_command_fail("score", &err);
 	} else if (!jp_reading_begin("score", request->kept, NULL, NULL, &status))
@@ -254,7 +254,7 @@ static int run_and_judge(struct score_request *request)
 static int list_or_run(struct score_request *request)
 {
 	struct jp_error err = {""};
-	const int ret = jp_score_choose(&request->plan, &request->wanted, &err);
+	const int ret = jp_score_choose_scenes(&request->plan, &request->wanted, &err);
 
 	if (ret == -ENOENT)
 		return jp_command_fail_usage("score", "%s (see --list)", err.text);
@@ -285,7 +285,7 @@ static int score(int argc, char **argv)
 		return judge_again(&request);
 	if (request.unjudged)
 		request.plan.ran = print_unjudged;
-	request.plan.lines = lines = jp_score_lines(request.scenes, &err);
+	request.plan.lines = lines = jp_score_read_scenes(request.scenes, &err);
 	if (!lines)
 		return jp_command_fail("score", &err);
 	status = list_or_run(&request);

@@ -73,7 +73,7 @@ static bool is_interpreter(const char *path)
 	return (has_prefix(name, "lua") || has_prefix(name, "liblua")) && !strstr(name, "jit");
 }
 
-static uint8_t make_note(const char *name)
+static uint8_t describe_code_file(const char *name)
 {
 	const enum jp_code_kind code = jp_code_of(jp_mapping_backing(name), name);
 
@@ -99,7 +99,7 @@ enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_pr
 {
 	const char *name = jp_code_file(codes, process, stretch);
 	uint64_t *known = jp_map_at(&codes->files, (uintptr_t)name, sizeof(*known));
-	uint8_t note = known && *known ? (uint8_t)*known : make_note(name);
+	uint8_t note = known && *known ? (uint8_t)*known : describe_code_file(name);
 	enum jp_code_kind code = note & JP_CODE_KIND;
 
 	if (known)

@@ -106,7 +106,7 @@ static bool is_shared(const struct jp_end *end)
 	       !jp_image_shows_callers(end->image);
 }
 
-static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
+static int add_shared_end(struct jp_culprits *culprits, const struct jp_end *end)
 {
 	const struct jp_image *image = end->image;
 	struct jp_culprit *emitted;
@@ -145,7 +145,7 @@ int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits)
 			continue;
 		if (is_faultless(end))
 			continue;
-		ret = add_end(culprits, end) ?: share_end(culprits, end);
+		ret = add_end(culprits, end) ?: add_shared_end(culprits, end);
 		if (ret)
 			return ret;
 	}

@@ -44,7 +44,7 @@ void jp_loss_sets_count(struct jp_loss_sets *sets, size_t set)
 }
 
 /* Returns whether @what was found in @set before, or -ENOMEM. */
-static int mark_found(struct jp_map *met, const void *what, size_t set)
+static int mark_found_in_set(struct jp_map *met, const void *what, size_t set)
 {
 	size_t *last = jp_map_at(met, (uintptr_t)what, sizeof(*last));
 	const bool again = last && *last == set;
@@ -62,8 +62,8 @@ static int join_set(const struct jp_loss_sets *sets, size_t set, struct jp_map *
 
 	for (size_t at = set; at; at = sets->list[at - 1].rest) {
 		struct jp_blame *blame = *sets->list[at - 1].blame;
-		const int place = blame ? mark_found(met, blame, set) : 0,
-			  cause = blame ? mark_found(met, blame->cause, set) : 0;
+		const int place = blame ? mark_found_in_set(met, blame, set) : 0,
+			  cause = blame ? mark_found_in_set(met, blame->cause, set) : 0;
 
 		if (place < 0 || cause < 0)
 			return -ENOMEM;

@@ -35,9 +35,9 @@ static int compare_by_place(const void *left, const void *right)
 }
 
 /* Writes the ELF files with the functions @sorted, which are sorted by file and offset. */
-static int write_sorted(const struct jp_inject_code *code,
-			const struct jp_jit_function *const *sorted,
-			const struct jp_inject_read *read, struct jp_error *err)
+static int write_sorted_functions(const struct jp_inject_code *code,
+				  const struct jp_jit_function *const *sorted,
+				  const struct jp_inject_read *read, struct jp_error *err)
 {
 	struct jp_inject_dumps *dumps = code->dumps;
 	uint64_t bad_frames = 0;
@@ -95,5 +95,5 @@ int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inj
 	for (size_t i = 0; i < code->count; i++)
 		sorted[i] = &code->functions[i];
 	qsort(sorted, code->count, sizeof(*sorted), compare_by_place);
-	return write_sorted(code, sorted, read, err);
+	return write_sorted_functions(code, sorted, read, err);
 }

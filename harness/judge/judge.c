@@ -45,7 +45,7 @@ struct judging {
 	struct jp_perfdata_summary held_injected;
 };
 
-static void fail_work(struct work *work)
+static void fail_judging(struct work *work)
 {
 	work->failed = true;
 	work->watches = false;
@@ -114,7 +114,7 @@ static int apply_event(struct judging *judging, struct judge_side *side,
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++)
 		if (work->watches && work->validator->advance_to &&
 		    work->validator->advance_to(&work->view, event->time))
-			fail_work(work);
+			fail_judging(work);
 	if (event->type != JP_EVENT_SAMPLE)
 		failed = jp_replay_apply(spaces, event);
 	if (!failed && !judging->in_injected)
@@ -122,7 +122,7 @@ static int apply_event(struct judging *judging, struct judge_side *side,
 	for (struct work *work = side->works; !failed && work < side->works + side->nr_works;
 	     work++)
 		if (work->watches && work->validator->handle(&work->view, event))
-			fail_work(work);
+			fail_judging(work);
 	return failed;
 }
 
@@ -232,7 +232,7 @@ static void read_injected(struct judging *judging)
 	     failed && side < judging->sides + judging->nr_sides; side++) {
 		for (size_t i = 0; i < side->nr_works; i++) {
 			if (side->works[i].watches) {
-				fail_work(&side->works[i]);
+				fail_judging(&side->works[i]);
 				side->works[i].err = err;
 			}
 		}

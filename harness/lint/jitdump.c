@@ -22,7 +22,8 @@ static const char *skip_place(const char *path, const char *text)
 	return text;
 }
 
-static int keep_bad(struct jp_lint_dump *dump, const struct jp_jitdump_gap *gap, const char *text)
+static int keep_bad_record(struct jp_lint_dump *dump, const struct jp_jitdump_gap *gap,
+			   const char *text)
 {
 	struct jp_lint_bad *bad = jp_array_push(&dump->bad, &dump->nr_bad, &dump->bad_capacity);
 
@@ -59,7 +60,7 @@ static int read_records(struct jp_lint_dump *dump, struct jp_error *err)
 		more = jp_jitdump_skip(dump->dump, &gap, err);
 		if (more)
 			return more;
-		if (keep_bad(dump, &gap, why.text))
+		if (keep_bad_record(dump, &gap, why.text))
 			return -ENOMEM;
 	}
 	return jp_fail(err, E2BIG, "%s: more than %d records: expected fewer", dump->file.path,

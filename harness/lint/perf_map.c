@@ -14,7 +14,7 @@
 #define MOST (UINT64_C(256) << 20)
 enum { MOST_LINES = 1 << 24 };
 
-static int keep_bad(struct jp_lint_map *map, uint32_t number, const char *why)
+static int keep_bad_line(struct jp_lint_map *map, uint32_t number, const char *why)
 {
 	struct jp_lint_bad_lines *bad = map->nr_bad ? &map->bad[map->nr_bad - 1] : NULL;
 
@@ -92,7 +92,7 @@ static int parse_text(struct jp_lint_map *map, size_t size)
 			return -E2BIG;
 		why = parse_line(map->text + at, end - at, &line);
 		if (why) {
-			ret = keep_bad(map, number, why);
+			ret = keep_bad_line(map, number, why);
 			continue;
 		}
 		if (end > at && map->text[end - 1] == '\r') {

@@ -100,8 +100,8 @@ static void check_bounds(const struct jp_case *cas, uint32_t version, struct jp_
 
 /* Stores the validators' findings in @result. For a control, stores in @again the findings after
  * what it left out was added back. Returns false if there is nothing to judge. */
-static bool find_evidence(const struct jp_case *cas, const char *dir, const char *environment,
-			  struct jp_result *result, struct jp_findings *again)
+static bool judge_evidence(const struct jp_case *cas, const char *dir, const char *environment,
+			   struct jp_result *result, struct jp_findings *again)
 {
 	const struct jp_asked asked = {.names = cas->publish || cas->inject,
 				       .injected = cas->inject,
@@ -203,7 +203,7 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	result->contradicted = false;
 	result->why[0] = '\0';
 	environment = jp_run_dir_read(dir, "env.json", &size);
-	if (!find_evidence(cas, dir, environment, result, &again)) {
+	if (!judge_evidence(cas, dir, environment, result, &again)) {
 		check_shortage(result);
 		return;
 	}

@@ -345,7 +345,7 @@ static void draw_line(void *context, uint64_t start, uint64_t size, const char *
 		map->failed = add_load(map->picture, load, name, "perf map");
 }
 
-int jp_picture_maps(void *context, struct jp_names *names)
+int jp_picture_draw_perf_maps(void *context, struct jp_names *names)
 {
 	struct jp_picture *picture = context;
 	struct picture_map map = {.picture = picture};
@@ -370,8 +370,8 @@ int jp_picture_maps(void *context, struct jp_names *names)
 
 struct jp_listener jp_picture_listener(struct jp_picture *picture)
 {
-	return (struct jp_listener){draw_event, draw_decision, draw_publication, jp_picture_maps,
-				    picture};
+	return (struct jp_listener){draw_event, draw_decision, draw_publication,
+				    jp_picture_draw_perf_maps, picture};
 }
 
 /* Returns how a file without truth shows the sample. */

@@ -69,7 +69,7 @@ struct jp_listener jp_picture_listener(struct jp_picture *picture);
 int jp_picture_explained(void *picture, struct jp_replay *spaces, struct jp_names *names,
 			 const struct jp_event *event, const struct jp_stack *stack);
 /* Draws the perf maps of all processes of the picture. Has the type of jp_explain_options.name. */
-int jp_picture_maps(void *picture, struct jp_names *names);
+int jp_picture_draw_perf_maps(void *picture, struct jp_names *names);
 /* Adds @picture to @json as an object with the name @name. Returns 0 or -ENOMEM. */
 int jp_picture_write(const struct jp_picture *picture, const char *name, struct jp_json *json);
 /* Drops every second kept sample until at most @rows rows are left. Returns 0 or -ENOMEM. */

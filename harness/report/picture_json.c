@@ -37,7 +37,7 @@ static void write_boxes(struct jp_json *json, const char *key, const char *other
 
 	jp_json_array(json, key);
 	for (const struct jp_picture_box *box = boxes; box < boxes + count; box++) {
-		const size_t band = jp_picture_band(&layout->bands, box->addr);
+		const size_t band = jp_picture_find_band(&layout->bands, box->addr);
 		const struct jp_picture_times *times = &layout->times;
 
 		if (band == layout->bands.count) {
@@ -64,7 +64,7 @@ static void write_rows(struct jp_json *json, const struct jp_picture *picture,
 	jp_json_array(json, "rows");
 	for (size_t i = 0; i < picture->nr_rows; i++) {
 		const struct jp_picture_row *row = &picture->rows[i];
-		const size_t band = jp_picture_band(&layout->bands, row->ip);
+		const size_t band = jp_picture_find_band(&layout->bands, row->ip);
 		const uint64_t start =
 			band < layout->bands.count ? layout->bands.list[band].start : row->ip;
 

@@ -75,7 +75,7 @@ static void merge_bands(struct jp_picture_bands *bands)
 	bands->count = kept;
 }
 
-size_t jp_picture_band(const struct jp_picture_bands *bands, uint64_t addr)
+size_t jp_picture_find_band(const struct jp_picture_bands *bands, uint64_t addr)
 {
 	size_t i;
 
@@ -85,7 +85,7 @@ size_t jp_picture_band(const struct jp_picture_bands *bands, uint64_t addr)
 
 static void use_band(struct jp_picture_bands *bands, uint64_t addr)
 {
-	size_t band = jp_picture_band(bands, addr);
+	size_t band = jp_picture_find_band(bands, addr);
 
 	if (band < bands->count)
 		bands->list[band].used++;
@@ -102,7 +102,7 @@ static int guess_bands(const struct jp_picture *picture, struct jp_picture_bands
 		const uint64_t page = picture->rows[i].ip & ~(uint64_t)(PAGE - 1);
 
 		/* The picture does not contain the kernel's half of the address space. */
-		if (page >> 63 || jp_picture_band(&known, picture->rows[i].ip) < count)
+		if (page >> 63 || jp_picture_find_band(&known, picture->rows[i].ip) < count)
 			continue;
 		failed = add_band(bands, (struct jp_picture_band){.start = page,
 								  .end = page + PAGE,
@@ -183,7 +183,7 @@ struct picture_cell {
 static struct picture_cell find_cell(const struct jp_picture_layout *layout,
 				     const struct jp_picture_row *row, uint64_t level)
 {
-	const size_t band = jp_picture_band(&layout->bands, row->ip);
+	const size_t band = jp_picture_find_band(&layout->bands, row->ip);
 	struct picture_cell cell = {.band = band,
 				    .pid = row->pid,
 				    .method = row->method,

@@ -32,6 +32,6 @@ struct jp_picture_layout {
 int jp_picture_lay_out(const struct jp_picture *picture, struct jp_picture_layout *layout);
 void jp_picture_layout_free(struct jp_picture_layout *layout);
 /* Returns the index of the band that contains @addr, or bands->count if no band does. */
-size_t jp_picture_band(const struct jp_picture_bands *bands, uint64_t addr);
+size_t jp_picture_find_band(const struct jp_picture_bands *bands, uint64_t addr);
 /* Returns @time in microseconds since times->first, limited to the picture's times. */
 uint64_t jp_picture_time(const struct jp_picture_times *times, uint64_t time);

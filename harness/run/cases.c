@@ -30,7 +30,7 @@ static int check_options(const struct jp_case *cas, struct jp_error *err)
 
 /* Returns whether the workload of @cas announces intervals to a gated capture: such a workload has
  * an option --gate. */
-static bool has_intervals(const struct jp_case *cas)
+static bool announces_intervals(const struct jp_case *cas)
 {
 	const struct jp_workload *workload = jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]);
 	const struct jp_option *option = workload->options;
@@ -46,7 +46,7 @@ static bool has_intervals(const struct jp_case *cas)
 static int check_intervals(const struct jp_case *cas, const struct jp_capture *capture,
 			   struct jp_error *err)
 {
-	if (!(capture->traits & JP_CAPTURE_GATED) || has_intervals(cas))
+	if (!(capture->traits & JP_CAPTURE_GATED) || announces_intervals(cas))
 		return 0;
 	return jp_fail(err, EINVAL,
 		       "%s:%u: %s needs a workload that announces intervals, with an option --gate",

@@ -122,7 +122,7 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 
 /* Returns whether the workload has performed the acts that the case needs. Returns true if the
  * truth cannot be read, because the judge reports that. */
-static bool has_acted(const struct jp_watched *watch)
+static bool has_performed_acts(const struct jp_watched *watch)
 {
 	const struct jp_case *cas = watch->cas;
 	uint64_t counts[JP_ACTS];
@@ -163,7 +163,8 @@ static bool is_launch(const struct jp_watched *watch)
 }
 
 /* Waits until the capture has enough samples, and the workload has performed enough acts. */
-static int wait_samples(struct jp_watched *watch, struct jp_session *session, struct jp_error *err)
+static int wait_for_samples_and_acts(struct jp_watched *watch, struct jp_session *session,
+				     struct jp_error *err)
 {
 	uint64_t taken, lacking;
 
@@ -174,7 +175,7 @@ static int wait_samples(struct jp_watched *watch, struct jp_session *session, st
 	taken = is_launch(watch) ? jp_session_samples(session) : 0;
 	for (;;) {
 		lacking = count_lacking(watch, session, taken);
-		if (!lacking && has_acted(watch))
+		if (!lacking && has_performed_acts(watch))
 			return 0;
 		/* Wait at most SLICE_NS, then check again whether the workload has acted. */
 		switch (jp_session_wait(session, lacking ? taken + lacking : UINT64_MAX,
@@ -277,7 +278,7 @@ static int watch_session(struct jp_watched *watch, struct jp_target *target,
 	if (!ret && watch->cas->step.command && !watch->stepped)
 		ret = jp_fail(err, EIO, "the capture ended before the boundary of step '%s'",
 			      watch->cas->step.command);
-	return ret ?: wait_samples(watch, session, err);
+	return ret ?: wait_for_samples_and_acts(watch, session, err);
 }
 
 static int stop_workload(struct jp_watched *watch, struct jp_error *err)

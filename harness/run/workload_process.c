@@ -28,7 +28,7 @@ int jp_workload_process_open(struct jp_workload_process *process, const char *di
 	ret = jp_path_build(process->output, sizeof(process->output), err, "%s/workload.txt", dir);
 	if (ret)
 		return ret;
-	jp_children_adopt();
+	jp_children_adopt_orphans();
 	if (pipe2(ready, O_CLOEXEC))
 		return jp_fail(err, errno, "pipe: %s", strerror(errno));
 	process->ready = ready[0];
@@ -276,7 +276,7 @@ void jp_workload_process_close(struct jp_workload_process *process)
 		kill(-process->pid, SIGKILL);
 	/* Kill descendants that left the process group, too: orphans become children of this
 	 * process. */
-	jp_children_end();
+	jp_children_kill_all();
 	process->pid = 0;
 	process->group = false;
 }

@@ -15,7 +15,7 @@ static const char STUDY[] = "score";
 /* results/scenes, which the Makefile puts into the binary. */
 extern const char jp_scenes_text[], jp_scenes_end[];
 
-struct jp_cases *jp_score_lines(const char *file, struct jp_error *err)
+struct jp_cases *jp_score_read_scenes(const char *file, struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;
 	struct jp_cases *cases;
@@ -41,7 +41,7 @@ const char *jp_score_name(const struct jp_case *scene)
 }
 
 /* Returns the scene's own keys, the third part of its definition, without defaults. */
-static const char *find_own_keys(const struct jp_case *scene)
+static const char *skip_to_own_keys(const struct jp_case *scene)
 {
 	const char *keys = scene->text;
 
@@ -53,7 +53,7 @@ static const char *find_own_keys(const struct jp_case *scene)
 static void write_scene(FILE *out, const struct jp_case *scene, const struct jp_score_way *way)
 {
 	bool launch = way->launches || strcmp(scene->capture_argv[0], "launch") == 0;
-	const char *keys = find_own_keys(scene);
+	const char *keys = skip_to_own_keys(scene);
 
 	fprintf(out, "defaults : - : %s%s%s %s : %s\n", launch ? "launch" : "attach",
 		way->profiler ? "-by " : "", way->profiler ?: "", way->options, way->keys);

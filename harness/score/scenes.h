@@ -13,7 +13,7 @@ struct jp_score_way {
 
 /* Reads the scenes in @file (NULL: results/scenes), a line each. Reads @file only once, because it
  * may be a pipe. Returns NULL and a message if a line is bad. */
-struct jp_cases *jp_score_lines(const char *file, struct jp_error *err);
+struct jp_cases *jp_score_read_scenes(const char *file, struct jp_error *err);
 /* Returns the scenes of a score: @lines, then one scene that attaches to each workload that has
  * none in @lines. Scenes are cases of the study `score` without expectations. Returns NULL and a
  * message on errors. */

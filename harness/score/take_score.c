@@ -39,8 +39,8 @@ static struct jp_cases *make_scenes(const struct jp_score_plan *plan, struct jp_
 	return jp_score_scenes(&way, plan->lines, err);
 }
 
-int jp_score_choose(struct jp_score_plan *plan, const struct jp_operands *words,
-		    struct jp_error *err)
+int jp_score_choose_scenes(struct jp_score_plan *plan, const struct jp_operands *words,
+			   struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0};
 	struct jp_cases *scenes = make_scenes(plan, err);

@@ -21,8 +21,8 @@ struct jp_score_plan {
 
 /* Reads the globs of @plan from @words; the caller frees them. Returns 0, or -errno and a message;
  * -ENOENT: a word matches no scene. */
-int jp_score_choose(struct jp_score_plan *plan, const struct jp_operands *words,
-		    struct jp_error *err);
+int jp_score_choose_scenes(struct jp_score_plan *plan, const struct jp_operands *words,
+			   struct jp_error *err);
 /* Prints the names of @plan's scenes, a line each. Returns 0, or -errno and a message. */
 int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *err);
 /* Runs each scene under @plan's profiler, without judging. Returns 0, or -errno and a message if

@@ -117,7 +117,7 @@ static void add_started(struct jp_threads *threads, pid_t tid, int event)
 }
 
 /* Stores in @thread what @status reports about its stop. */
-static void note_stop(struct jp_threads *threads, struct jp_thread *thread, int status)
+static void note_stop_status(struct jp_threads *threads, struct jp_thread *thread, int status)
 {
 	const int number = WSTOPSIG(status), event = status >> 16;
 	const pid_t tid = thread->tid;
@@ -148,7 +148,7 @@ static void handle_change(struct jp_threads *threads, pid_t tid, int status)
 	}
 	if (!add_thread(threads, tid))
 		return;
-	note_stop(threads, jp_threads_find(threads, tid), status);
+	note_stop_status(threads, jp_threads_find(threads, tid), status);
 	thread = jp_threads_find(threads, tid);
 	if (thread->pid != threads->wanted)
 		resume_thread(thread);
@@ -333,7 +333,8 @@ static bool is_tid(const char *name)
 }
 
 /* Starts tracing the threads of @pid that are not traced yet. Stores their number in *@added. */
-static int seize_new(struct jp_threads *threads, pid_t pid, size_t *added, struct jp_error *err)
+static int seize_new_threads(struct jp_threads *threads, pid_t pid, size_t *added,
+			     struct jp_error *err)
 {
 	const size_t before = threads->count;
 	struct jp_folder_names names = {0};
@@ -361,7 +362,7 @@ int jp_threads_attach(struct jp_threads *threads, pid_t pid, struct jp_error *er
 	/* Threads that are not traced yet may start others meanwhile: repeat until there is
 	 * none. */
 	while (!failed && added)
-		failed = seize_new(threads, pid, &added, err);
+		failed = seize_new_threads(threads, pid, &added, err);
 	return failed;
 }
 
@@ -417,7 +418,7 @@ static bool release_thread(struct jp_threads *threads, struct jp_thread *thread,
 			return true; /* the thread ended */
 		if (!wait_for_thread(threads, tid, status) || !WIFSTOPPED(*status))
 			return false;
-		note_stop(threads, jp_threads_find(threads, tid), *status);
+		note_stop_status(threads, jp_threads_find(threads, tid), *status);
 		thread = jp_threads_find(threads, tid);
 	}
 	ptrace(PTRACE_DETACH, tid, 0, (long)thread->signal);

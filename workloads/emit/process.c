@@ -32,7 +32,7 @@ static void __attribute__((noreturn)) exit_child(int status)
 }
 
 /* Forks with the flags and the pid of @wanted by clone3(2), because fork() takes neither. */
-static pid_t fork_with(const struct jp_fork *wanted)
+static pid_t fork_by_clone3(const struct jp_fork *wanted)
 {
 	struct clone_args args = {.exit_signal = SIGCHLD};
 
@@ -59,7 +59,7 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 	jp_children_lock();
 	fflush(NULL);
 	process->forked = jp_clock_now();
-	pid = fork_with(wanted);
+	pid = fork_by_clone3(wanted);
 	if (!pid) {
 		jp_child_begin(process->forked, parent, JP_HOW_FORK);
 		jp_path_forked();

@@ -92,7 +92,7 @@ unsigned jp_publish_extras(void)
 
 /* Stores in @found the publishers that @how names. A publisher gets the fault that @how names if it
  * can make this fault. Returns the number of publishers, or -EINVAL. */
-static int choose_writers(const char *how, struct writer found[MOST])
+static int parse_publishers(const char *how, struct writer found[MOST])
 {
 	size_t length = strcspn(how, ":");
 	const char *fault = how[length] ? how + length + 1 : NULL;
@@ -123,7 +123,7 @@ bool jp_publish_is_valid(const char *how, char *known, size_t size)
 		used += (size_t)snprintf(known + used, size - used, ", %s", publisher->name);
 	if (used < size)
 		snprintf(known + used, size - used, " or both");
-	return choose_writers(how, found) >= 0;
+	return parse_publishers(how, found) >= 0;
 }
 
 static int open_writers(void)
@@ -138,7 +138,7 @@ static int open_writers(void)
 int jp_publish_begin(const char *how, const char *dir)
 {
 	static bool watching_forks;
-	int ret = choose_writers(how, writers);
+	int ret = parse_publishers(how, writers);
 
 	nr_writers = ret < 0 ? 0 : (unsigned)ret;
 	if (ret < 0) {

@@ -60,7 +60,7 @@ void jp_perf_deferred_sort(struct jp_perf_deferred *deferred)
 }
 
 /* Stores in *@cookie the cookie of @sample's chain. Returns false if it has none. */
-static bool find_cookie(const struct jp_event *sample, uint64_t *cookie)
+static bool get_cookie(const struct jp_event *sample, uint64_t *cookie)
 {
 	const uint64_t *chain = sample->sample.chain;
 
@@ -81,7 +81,7 @@ void jp_perf_deferred_join(const struct jp_perf_deferred *deferred, struct jp_ev
 	const struct jp_perf_deferred_chain *chain;
 	size_t i;
 
-	if (!find_cookie(sample, &key.cookie))
+	if (!get_cookie(sample, &key.cookie))
 		return;
 	sample->sample.chain_deferred = true;
 	/* Several events may have recorded the same chain: use the first. */

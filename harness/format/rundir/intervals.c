@@ -181,8 +181,8 @@ const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *
 	return found;
 }
 
-uint64_t jp_intervals_date(const struct jp_intervals *intervals, const struct jp_announced *process,
-			   uint64_t enabled)
+uint64_t jp_intervals_get_backfill_time(const struct jp_intervals *intervals,
+					const struct jp_announced *process, uint64_t enabled)
 {
 	uint64_t off = enabled, since = 0;
 

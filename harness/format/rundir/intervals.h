@@ -46,5 +46,5 @@ const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *
 /* Returns the time of the records that a backfill writes at @process, an announcement of
  * @intervals: when the events went off, plus 1 ns for each announcement since. @enabled: when the
  * capture began, with its events off. */
-uint64_t jp_intervals_date(const struct jp_intervals *intervals, const struct jp_announced *process,
-			   uint64_t enabled);
+uint64_t jp_intervals_get_backfill_time(const struct jp_intervals *intervals,
+					const struct jp_announced *process, uint64_t enabled);

@@ -32,7 +32,7 @@ static void test_own_proc(void)
 	char byte;
 
 	check(!jp_is_proc_of_other_namespace(), "/proc shows this pid namespace");
-	jp_children_adopt();
+	jp_children_adopt_orphans();
 	check(!pipe(ends), "a pipe is made");
 	middle = fork();
 	if (!middle) {
@@ -41,7 +41,7 @@ static void test_own_proc(void)
 	}
 	close(ends[1]);
 	alarm(SECONDS);
-	jp_children_end();
+	jp_children_kill_all();
 	check(kill(middle, 0) && errno == ESRCH, "the child has ended");
 	check(!read(ends[0], &byte, 1), "the child's child, which held the pipe, has ended");
 	close(ends[0]);
@@ -57,7 +57,7 @@ static int end_children_in_namespace(void)
 	if (!jp_is_proc_of_other_namespace())
 		return 1;
 	child = fork_sleeper();
-	jp_children_end();
+	jp_children_kill_all();
 	return kill(child, 0) ? 2 : 0;
 }
 

@@ -18,7 +18,7 @@ struct plain {
 	uint64_t key, value;
 };
 
-static struct plain *find_plain(struct plain *plain, size_t count, uint64_t key)
+static struct plain *find_in_plain_array(struct plain *plain, size_t count, uint64_t key)
 {
 	for (size_t i = 0; i < count; i++)
 		if (plain[i].key == key)
@@ -39,7 +39,7 @@ static bool maps_equal(const struct jp_map *map, struct plain *plain, size_t cou
 		sum += i;
 	}
 	while ((value = jp_map_next(map, &at, &key))) {
-		const struct plain *known = find_plain(plain, count, key);
+		const struct plain *known = find_in_plain_array(plain, count, key);
 
 		if (!known || known->value != *value)
 			return false;
@@ -79,7 +79,7 @@ static void test_against_array(void)
 
 		for (size_t i = 0; i < keys && good; i++) {
 			uint64_t key = draw_key(&state), *value;
-			struct plain *known = find_plain(plain, count, key);
+			struct plain *known = find_in_plain_array(plain, count, key);
 
 			value = jp_map_find(&map, key);
 			good &= known ? value && *value == known->value : !value;
@@ -89,7 +89,7 @@ static void test_against_array(void)
 				break;
 			if (!known)
 				plain[count++].key = key;
-			known = find_plain(plain, count, key);
+			known = find_in_plain_array(plain, count, key);
 			/* The value 0 must work like any other. */
 			*value = known->value = check_random(&state) % 3;
 		}

@@ -168,7 +168,7 @@ class Cases(Inputs):
                                cwd=self.home)
             self.assertIn("mine\n", done.stdout, done.stderr)
 
-    def test_folders(self) -> None:
+    def test_hostile_folders(self) -> None:
         """Folders of a run directory are circular, very deep, links, or have odd names."""
         folder = self.copy_fixture()
         ours = self.make_victim_folder("ours")

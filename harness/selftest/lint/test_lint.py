@@ -303,7 +303,7 @@ class Command(Linting):
         self.assertIn("2 more of these [code.size]", out)
         self.assertEqual(self.run_lint("--all", path).stdout.count("has size 0"), 7)
 
-    def test_refuses_what_is_neither(self) -> None:
+    def test_refuses_other_files(self) -> None:
         os.mkfifo(self.place("perf-1.map"))
         files.write_bytes(self.place("jit-2.dump"), b"JiT")
         files.write_bytes(self.place("picture"), b"\x89PNG\r\n")

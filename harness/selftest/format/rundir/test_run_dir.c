@@ -156,7 +156,7 @@ static void test_files(void)
 #define OTHERS "slack 5\nmax_stack 6\nchain 1\nstack_dump 8\nuser_only 0\n"
 #define LATER  "cpus 1\ntask_clock 0\nsynth 2\n"
 
-static void test_watched(void)
+static void test_watched_file(void)
 {
 	static const struct {
 		const char *text, *words;
@@ -240,6 +240,6 @@ int main(void)
 	test_working_folder();
 	test_temporary_folder();
 	test_files();
-	test_watched();
+	test_watched_file();
 	return check_done();
 }

@@ -102,9 +102,9 @@ static void test_intervals(void)
 		      jp_intervals_find_process(&all, INT32_MAX, 99) == all.processes &&
 		      !jp_intervals_find_process(&all, 8, 99),
 	      "the last announcement by a time is found, else the first");
-	check(jp_intervals_date(&all, all.processes, 5) == 5 &&
-		      jp_intervals_date(&all, all.processes + 1, 5) == 30 &&
-		      jp_intervals_date(&all, all.processes + 2, 5) == 31,
+	check(jp_intervals_get_backfill_time(&all, all.processes, 5) == 5 &&
+		      jp_intervals_get_backfill_time(&all, all.processes + 1, 5) == 30 &&
+		      jp_intervals_get_backfill_time(&all, all.processes + 2, 5) == 31,
 	      "a backfill is dated when the events went off, and each later one 1 ns behind");
 	jp_intervals_free(&all);
 	check(!all.processes && !all.nr_intervals, "the freed list is empty");

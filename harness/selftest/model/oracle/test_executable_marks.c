@@ -166,7 +166,7 @@ static void write_story(void)
 		put_act(&current->acts[i]);
 }
 
-static bool has_piece(const struct jp_executables *all, const struct piece *piece)
+static bool has_memory_piece(const struct jp_executables *all, const struct piece *piece)
 {
 	for (size_t i = 0; i < all->count; i++) {
 		const struct jp_executable *one = &all->list[i];
@@ -197,7 +197,7 @@ static void test_story(const struct story *story)
 		bool good = !failed;
 
 		for (; count < PIECES && story->pieces[count].end; count++)
-			good &= has_piece(&all, &story->pieces[count]);
+			good &= has_memory_piece(&all, &story->pieces[count]);
 		if (!check(good && all.count == count, "%s: %zu pieces %s", story->what, all.count,
 			   err.text))
 			for (size_t i = 0; i < all.count; i++)
