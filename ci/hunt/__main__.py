@@ -132,7 +132,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10, metavar="N",
                         help="start no crossing after N minutes (%(default)g)")
     parser.add_argument("--crossings", type=int, default=0, metavar="N",
-                        help="end after N crossings")
+                        help="end after N crossings (combinations of options)")
     parser.add_argument("--seed", type=int, help="of the choice of crossings and of the loop "
                         "lengths (default: that of the stored hunt, else a random one)")
     parser.add_argument("-o", dest="folder", default=os.path.join(os.environ.get("O", "build"),

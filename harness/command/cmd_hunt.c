@@ -22,9 +22,10 @@ static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *st
 {
 	const struct jp_option options[] = {
 		{"--minutes", NULL, "N", .take = pass_option_on, .context = arguments,
-		 .help = "start no crossing after N minutes (default: 10)"},
+		 .help = "start no crossing (combination of options) after N minutes (default: "
+			 "10)"},
 		{"--crossings", NULL, "N", .take = pass_option_on, .context = arguments,
-		 .help = "end after N crossings"},
+		 .help = "end after N crossings (combinations of options)"},
 		{"--seed", NULL, "N", .take = pass_option_on, .context = arguments,
 		 .help = "number that chooses the crossings and varies loop lengths (default: that "
 			 "of DIR, else a random one, which hunt prints)"},

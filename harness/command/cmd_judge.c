@@ -202,14 +202,14 @@ static int judge(int argc, char **argv)
 		{"--json", .set = &file.json, .modes = FILE_ALONE | TRUTH,
 		 .help = "print the figures as one JSON object"},
 		{.more = jp_judge_file_rows, .context = &file},
-		{.help = "Of a run directory or a case's folder:"},
+		{.help = "Options for a run directory or a case's folder:"},
 		{"--expected", .value = "DIR", .text = &expected, .modes = RUN,
 		 .help = "take the expectations from the files in DIR, not from the run"},
 		{"--results", .value = "OUT", .text = &results, .modes = RUN,
 		 .help = "write results.jsonl to the new file OUT"},
 		{"--verbose", "-v", .set = &verbose, .modes = RUN,
 		 .help = "show all cases, figures and tables"},
-		{.help = "Of any profiler's FILE, with a workload's truth:"},
+		{.help = "Options for any profiler's FILE, with a workload's truth:"},
 		{.more = jp_truth_rows, .context = &truth},
 		{0}};
 	int status;

@@ -123,7 +123,8 @@ const struct jp_option *jp_workload_publish_rows(void *context)
 		{"--publish-dir", .value = "DIR", .text = &request.publish_dir,
 		 .help = "the folder in which it publishes"},
 		{"--publish-children", .value = "HOW", .text = &request.publish_children,
-		 .print_values = jp_print_publishers, .help = "the same for its child processes"},
+		 .print_values = jp_print_publishers,
+		 .help = "how its child processes publish names"},
 		{"--publish-with", .value = "A,B...", .text = &request.publish_with,
 		 .print_values = jp_publish_print_extras,
 		 .help = "also publish, if the format can: debug (line numbers), debug-short (the "
@@ -143,7 +144,7 @@ static bool parse(int argc, char **argv, int *status)
 		{"NAME", .take = parse_name, .print_values = jp_print_workloads,
 		 .help = "a workload"},
 		{.more = get_workload_rows},
-		{.help = "Of every workload:"},
+		{.help = "Options of every workload:"},
 		{"--truth", .value = "FILE", .text = &request.truth,
 		 .help = "the truth file to write, which must not exist (default: one in "
 			 "$TMPDIR, whose name it prints)"},

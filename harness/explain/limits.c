@@ -205,7 +205,8 @@ static void describe_missing_file(struct jp_explain_view *view, const struct jp_
 			  "%s cannot be opened, or is not the file that was recorded: perf "
 			  "buildid-list -i %s",
 			  end->file, view->path);
-	jp_blame_evidence(blame, "its call frame information is needed to go on from %" PRIx64,
+	jp_blame_evidence(blame,
+			  "the call frame information of the file is needed to go on from %" PRIx64,
 			  end->addr);
 	jp_blame_remedy(blame,
 			"explain on the recorded machine, or with the recorded files: jitproof "

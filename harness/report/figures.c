@@ -62,20 +62,11 @@ static const struct jp_metric_text *find_class_text(const struct jp_book *book, 
 	return jp_registry_find(JP_METRIC_TEXT, metric);
 }
 
-/* Prints @line, cut to @width columns unless @width is 0. */
-static void put_line(FILE *out, const char *line, unsigned int width)
-{
-	char shown[1024];
-
-	fprintf(out, "%s\n",
-		width ? jp_terminal_shorten(line, width, JP_CUT_END, shown, sizeof(shown)) : line);
-}
-
 void jp_books_explain(FILE *out, const struct jp_books *books, const char *mark, unsigned int width)
 {
 	const struct jp_metric_text *text, *printed[MOST_TEXTS];
 	size_t count = 0;
-	char line[200];
+	char line[200], shown[1024];
 
 	for (size_t i = 0; i < books->count; i++)
 		for (size_t class = 0; class < books->books[i].nr_classes; class ++) {
@@ -90,7 +81,10 @@ void jp_books_explain(FILE *out, const struct jp_books *books, const char *mark,
 			printed[count++] = text;
 			snprintf(line, sizeof(line), "%sclass %s: %s", mark,
 				 strchr(text->name, '.') + 1, text->text);
-			put_line(out, line, width);
+			fprintf(out, "%s\n",
+				width ? jp_terminal_shorten(line, width, JP_CUT_END, shown,
+							    sizeof(shown))
+				      : line);
 		}
 }
 
@@ -121,12 +115,12 @@ void jp_figures_print(FILE *out, const struct jp_result *result, const char *mar
 		const struct jp_expectation *of = jp_expect_find_range(result, metric->name);
 		const char *text = jp_figures_text(metric->name);
 		char range[80], line[512];
+		unsigned int column;
 		int used;
 
 		if (!metric->k && !metric->n && !of)
 			continue;
-		used = snprintf(line, sizeof(line), "%s%-21s %" PRIu64, mark, metric->name,
-				metric->k);
+		used = snprintf(line, sizeof(line), "%" PRIu64, metric->k);
 		if (metric->rate)
 			used += snprintf(line + used, sizeof(line) - (size_t)used, " of %" PRIu64,
 					 metric->n);
@@ -138,6 +132,10 @@ void jp_figures_print(FILE *out, const struct jp_result *result, const char *mar
 		if (metric->rate)
 			snprintf(line + used, sizeof(line) - (size_t)used, " (%.2f to %.2f %%)",
 				 100 * metric->lo, 100 * metric->hi);
-		put_line(out, line, width);
+		column = (unsigned int)fprintf(out, "%s%-21s ", mark, metric->name);
+		if (width)
+			jp_terminal_put_words(out, line, column, width);
+		else
+			fprintf(out, "%s\n", line);
 	}
 }

@@ -20,7 +20,7 @@ void jp_books_explain(FILE *out, const struct jp_books *books, const char *mark,
  * registered without the method at the end, and with N for a number. */
 const char *jp_figures_text(const char *metric);
 /* Prints each metric of @result that counted something or has an expectation: the count, the
- * expectation, what is counted, and the 95 % interval of a rate. Each line starts with @mark and is
- * cut to @width columns; 0: no limit. */
+ * expectation, what is counted, and the 95 % interval of a rate. Each figure starts with @mark, and
+ * breaks into lines of @width columns; 0: no limit. */
 void jp_figures_print(FILE *out, const struct jp_result *result, const char *mark,
 		      unsigned int width);

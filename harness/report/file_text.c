@@ -176,11 +176,12 @@ static void print_unwound(const struct jp_file_report *report)
 {
 	uint64_t samples = report->unwound.samples;
 
-	printf("\nunwinding %" PRIu64 " stack dumps: %.2f frames each; they end\n", samples,
-	       samples ? (double)report->unwound.frames / samples : 0);
+	printf("\nunwinding %" PRIu64 " stack dumps: %.2f frames each; reasons why walks end:\n",
+	       samples, samples ? (double)report->unwound.frames / samples : 0);
 	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
-		print_share(jp_unwind_stop_text(stop), report->unwound.stops[stop], samples,
-			    "stacks");
+		if (report->unwound.stops[stop])
+			print_share(jp_unwind_stop_text(stop), report->unwound.stops[stop], samples,
+				    "stacks");
 	print_not_unwound(report);
 	print_missing(report);
 }
@@ -191,7 +192,7 @@ void jp_file_report_text(struct jp_file_report *report)
 	const struct jp_figures *total = &report->total;
 	const struct jp_perfdata_summary *summary = &report->summary;
 
-	printf("%s: %" PRIu64 " records, %" PRIu64 " of kinds unknown here, %u event%s%s%s%s\n",
+	printf("%s: %" PRIu64 " records, %" PRIu64 " of unknown types, %u event%s%s%s%s\n",
 	       make_printable(report->file, file, sizeof(file)), summary->records,
 	       summary->unknown_records, summary->attrs, summary->attrs == 1 ? "" : "s",
 	       summary->compressed ? ", compressed" : "", summary->pipe ? ", from a pipe" : "",
@@ -210,7 +211,7 @@ void jp_file_report_text(struct jp_file_report *report)
 		    "addresses");
 	print_names(report);
 	print_share("LOST records", summary->lost_records, 0, "");
-	print_share("  that tell of lost events", summary->lost_events, 0, "");
+	print_share("  events that they count as lost", summary->lost_events, 0, "");
 	print_share("lost samples (LOST_SAMPLES)", summary->lost_samples, 0, "");
 	if (report->unwinds)
 		print_unwound(report);

@@ -111,6 +111,12 @@ static void print_row(FILE *out, const char *label, const struct jp_score_row *r
 			100 * (double)row->cpu / (double)row->watch);
 }
 
+static const char COLUMNS[] =
+	"Columns: seen, mapped: samples that the profiler has, in memory that it knows; right, "
+	"wrong: samples with the right and with another function name; whole, invented: stacks "
+	"with all frames, with wrong frames; tasks: wrong or missing records of processes and "
+	"threads; lost: lost samples and records. !: a fault; -: not reported.";
+
 static void print_head(FILE *out, const char *what)
 {
 	fprintf(out, "%-*s", LABEL, what);
@@ -202,6 +208,8 @@ void jp_score_print(FILE *out, const struct jp_score *score)
 	print_head(out, score->profiler);
 	for (size_t i = 0; i < score->nr_rows; i++)
 		print_row(out, score->rows[i].scene, &score->rows[i]);
+	fputc('\n', out);
+	jp_terminal_put_words(out, COLUMNS, 0, width);
 	print_worst(out, score, width);
 	format_verdict(score, verdict, sizeof(verdict));
 	fputc('\n', out);
