@@ -63,8 +63,8 @@ static void jitdump_made_load(struct jitdump_made *made, uint64_t addr, uint64_t
 	jitdump_made_record(made, &load, sizeof(load), body, strlen(name) + 1 + 5);
 }
 
-static void jitdump_made_move(struct jitdump_made *made, uint64_t to, uint64_t size, uint64_t index,
-			      uint64_t time)
+__attribute__((unused)) static void jitdump_made_move(struct jitdump_made *made, uint64_t to,
+						      uint64_t size, uint64_t index, uint64_t time)
 {
 	const struct jp_jitdump_move move = {.prefix = {JP_JITDUMP_MOVE, 0, time},
 					     .pid = made->pid,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests that names found in perf maps are those that perf 5.10 to 7.3 found in the same files. */
+/* Tests large, ambiguous and strange perf maps; test_conformance.c tests the names of lines. */
 #include "harness/selftest/support/perf_map_of.h"
 #include "harness/selftest/support/scratch.h"
 
@@ -8,56 +8,6 @@ static const char *path;
 static struct jp_perf_map *load_map(const char *text, size_t size)
 {
 	return scratch_write(path, text, size) ? read_perf_map(path, -1, NULL) : NULL;
-}
-
-static void check_name(const struct jp_perf_map *map, uint64_t addr, const char *name)
-{
-	const char *found = jp_perf_map_find(map, addr);
-
-	check(name ? found && !strcmp(found, name) : !found, "0x%llx: %s, found %s",
-	      (unsigned long long)addr, name ? name : "none", found ? found : "none");
-}
-
-static void test_mixed_lines(void)
-{
-	static const char text[] = "7000000000 40 first_zero\n"
-				   "7000000000 40 second_zero\n"
-				   "7000000040 40 one\n"
-				   "7000000040 80 one_long\n"
-				   "7000000080 40 two\n"
-				   "70000000c0 40 ab\n"
-				   "7000000100 40 abc\n"
-				   "7000000140 40 name with blanks  two\n"
-				   "0x7000000180 0x40 withprefix\n"
-				   "70000001c0 400 wide\n"
-				   "7000000200 40 inside_wide\n"
-				   "7000000240 0 zero_size\n"
-				   "7000000280 40 lastnonl";
-	struct jp_perf_map *map = load_map(text, sizeof(text) - 1);
-
-	if (!check(map, "a map with lines of all kinds is read"))
-		return;
-	check_name(map, 0x6fffffffff, NULL);
-	check_name(map, 0x7000000004, "second_zero");
-	check_name(map, 0x7000000044, "one_long");
-	check_name(map, 0x7000000084, "one_long");
-	check_name(map, 0x70000000c4, NULL);
-	check_name(map, 0x7000000104, "abc");
-	check_name(map, 0x7000000144, "name with blanks  two");
-	check_name(map, 0x7000000184, "withprefix");
-	check_name(map, 0x70000001c4, "wide");
-	check_name(map, 0x7000000204, "inside_wide");
-	check_name(map, 0x7000000240, "zero_size");
-	check_name(map, 0x7000000244, NULL);
-	check_name(map, 0x7000000284, "lastnon");
-	check_name(map, 0x70000002c4, NULL);
-	check(jp_perf_map_covers(map, 0x7000000244) && jp_perf_map_covers(map, 0x70000002c4),
-	      "addresses that perf misses are covered by overlapping lines");
-	check(!jp_perf_map_covers(map, 0x70000000c4) && !jp_perf_map_covers(map, 0x6fffffffff) &&
-		      !jp_perf_map_covers(map, 0x70000005c0),
-	      "addresses in no line are not covered");
-	check(jp_perf_map_bad_lines(map) == 1, "a line with a name of two characters is bad");
-	jp_perf_map_free(map);
 }
 
 /* Random overlapping lines: an address is covered if any line has it. */
@@ -139,17 +89,6 @@ static void test_many_lines(void)
 	free(text);
 }
 
-static void check_bad_lines(const char *what, const char *text, size_t size, uint64_t bad)
-{
-	struct jp_perf_map *map = load_map(text, size);
-
-	check(map && jp_perf_map_bad_lines(map) == bad, "%s: %llu bad lines are counted", what,
-	      map ? (unsigned long long)jp_perf_map_bad_lines(map) : 0);
-	if (map)
-		jp_perf_map_find(map, UINT64_MAX);
-	jp_perf_map_free(map);
-}
-
 static void check_refusal(const char *what, int64_t owner, const char *says)
 {
 	struct jp_error err = {""};
@@ -184,16 +123,9 @@ static void test_unreadable(void)
 int main(void)
 {
 	path = scratch_make("perf-17.map");
-	test_mixed_lines();
 	test_many_lines();
 	test_coverage();
 	test_ambiguous_lines();
-	check_bad_lines("nothing", "", 0, 0);
-	check_bad_lines("empty lines", "\n\n\n", 3, 3);
-	check_bad_lines("zeros", "\0\0\0\0\0\0\0\0\0\0", 10, 1);
-	check_bad_lines("numbers too large", "fffffffffffffffff ffffffffffffffffff abc\n", 41, 0);
-	check_bad_lines("no numbers", "what is this line\n", 18, 1);
-	check_bad_lines("a size that overflows", "fffffffffffffff0 40 name\n", 25, 0);
 	test_unreadable();
 	test_strange_files();
 	return check_done();
