@@ -10,12 +10,12 @@
 
 typedef void (*jp_code)(void);
 
-/* Macros of the assembler: "begin NAME" and "end NAME" enclose a function, "label NAME" is in one.
- */
+/* Macros of the assembler: "begin NAME" and "end NAME" enclose a function, and "label NAME" marks a
+ * place in it. */
 #define JP_CODE_MACROS                                                                             \
 	".macro label name\n.globl jp_code_\\name\njp_code_\\name:\n.endm\n"                       \
-	".macro begin name\n.balign 16\n	label \\name\n.endm\n"                                    \
-	".macro end name\n	label \\name\\()_end\n.endm\n"
+	".macro begin name\n.balign 16\nlabel \\name\n.endm\n"                                     \
+	".macro end name\nlabel \\name\\()_end\n.endm\n"
 
 /* Calls @middle, which calls @leaf, from an "outer" function with a frame pointer. */
 void jp_code_outer(jp_code middle, jp_code leaf);

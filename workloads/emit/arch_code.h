@@ -68,9 +68,9 @@ void jp_arch_emit_stub(struct jp_code *code);
 /* Beginning and end of a function with call frame information, in assembly; "begin_frame" and
  * "end_frame", macros of the machine, make its frame and return. */
 #define JP_ASM_BEGIN(name)                                                                         \
-	".globl " name "\n.type " name ", @function\n" name ":\n	.cfi_startproc\n"                 \
-	"	begin_frame\n"
-#define JP_ASM_END(name) "	end_frame\n	.cfi_endproc\n.size " name ", . - " name "\n"
+	".globl " name "\n.type " name ", @function\n" name ":\n.cfi_startproc\n"                  \
+	"begin_frame\n"
+#define JP_ASM_END(name) "end_frame\n.cfi_endproc\n.size " name ", . - " name "\n"
 /* The label is hidden and has no type, so that symbolizers do not take it for a function. */
 #define JP_ASM_RETURN_LABEL                                                                        \
 	".globl jp_arch_enter_return\n.hidden jp_arch_enter_return\njp_arch_enter_return:\n"

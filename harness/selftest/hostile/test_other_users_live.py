@@ -11,7 +11,6 @@ import struct
 import subprocess
 import sys
 import time
-from typing import Iterator
 
 from ci.base import files
 from harness.selftest.support import other_users

@@ -369,8 +369,8 @@ def advance_times(stream: Stream) -> None:
     stream.change_times(lambda time: time - 20 * 10**6)
 
 
-# An alteration, the columns that must be red, and the forms of which that holds. None: the row is an
-# ERROR that names the contradiction.
+# An alteration, the columns that it must turn red, and the forms in which it does. None: the row
+# is an ERROR that names the contradiction.
 ROWS: tuple[tuple[Any, ...], ...] = (
     (drop_nine_of_ten, {"seen"}, keep_all, keep_names),
     (drop_weight, {"seen"}, sum_samples),
