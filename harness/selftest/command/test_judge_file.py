@@ -323,18 +323,14 @@ class Order(Made):
     """A mapping record applies to samples with later times, wherever it is in the file."""
 
     def test_before_its_mapping(self) -> None:
-        late = ANON + 0x100000
-        self.add_sample(late, LIBC, time=100)
-        self.add_records(self.perf.map(PID, late, 0x1000, "//anon", 150))
-        self.add_sample(late, LIBC, time=200)
-        self.expect_figures(addresses=4, addresses_unmapped=1)
-
-    def test_file_order_is_not_time_order(self) -> None:
-        late = ANON + 0x100000
-        self.add_sample(late, LIBC, time=200)
-        self.add_records(self.perf.map(PID, late, 0x1000, "//anon", 150))
-        self.add_sample(late, LIBC, time=100)
-        self.expect_figures(addresses=4, addresses_unmapped=1)
+        """The order of the file is not that of time."""
+        late, records = ANON + 0x100000, list(self.perf.records)
+        for first, second in ((100, 200), (200, 100)):
+            self.perf.records = list(records)
+            self.add_sample(late, LIBC, time=first)
+            self.add_records(self.perf.map(PID, late, 0x1000, "//anon", 150))
+            self.add_sample(late, LIBC, time=second)
+            self.expect_figures(addresses=4, addresses_unmapped=1)
 
     def test_file_order_across_rounds(self) -> None:
         """A round may contain records newer than some of the next round, but never newer than those

@@ -351,13 +351,18 @@ class Processes(Linting):
         self.assertEqual({one["address"] for one in found[0]["findings"]}, {at, at_memfd})
         self.assertEqual(found[0]["rules"], {"process.no-names": 2})
 
-    def test_perf_map(self) -> None:
-        _, pid, at, at_memfd = self.start_process()
+    def write_own_map(self, pid: int, text: str) -> str:
+        """Writes the perf map of a process, where perf looks for it."""
         path = f"/tmp/perf-{pid}.map"
         with open(path, "x") as out:
-            out.write(f"{at:x} 40 one\n{at_memfd:x} 40 two\n10000 40 gone\n")
+            out.write(text)
         self.addCleanup(os.unlink, path)
         os.chmod(path, 0o600)
+        return path
+
+    def test_perf_map(self) -> None:
+        _, pid, at, at_memfd = self.start_process()
+        self.write_own_map(pid, f"{at:x} 40 one\n{at_memfd:x} 40 two\n10000 40 gone\n")
         self.assertEqual(self.lint_process(pid), {"perf map": {"code.unmapped": 1},
                                                   "process": {"process.unread-map": 1}})
 
@@ -393,12 +398,8 @@ class Processes(Linting):
         self.assertEqual(self.lint_process(pid)["jitdump"], {"dump.unfinished": 1})
 
     def test_file_of_an_earlier_process(self) -> None:
-        _, pid, at, at_memfd = self.start_process()
-        path = f"/tmp/perf-{pid}.map"
-        with open(path, "x") as out:
-            out.write(f"{at:x} 40 one\n")
-        self.addCleanup(os.unlink, path)
-        os.chmod(path, 0o600)
+        _, pid, at, _ = self.start_process()
+        path = self.write_own_map(pid, f"{at:x} 40 one\n")
         self.assertEqual(self.lint_process(pid)["perf map"], {})
         os.utime(path, (time.time() - 60, time.time() - 60))
         self.assertEqual(self.lint_process(pid)["perf map"], {"file.stale": 1})

@@ -144,29 +144,37 @@ static void cover_each(size_t count)
 	free(codes);
 }
 
-static void test_callers_of_files(void)
+#define LOADED(at, called, ...)                                                                    \
+	CODE(at, called, .loaded = 10, .ready = 11, .unloaded = UINT64_MAX, .ending = UINT64_MAX,  \
+	     __VA_ARGS__)
+
+/* Judges a sample with the callchain @chain and @names, in a process with two functions. */
+static struct jp_metric judge_callers(struct jp_truth_code codes[2], uint64_t reach[2],
+				      const uint64_t chain[3], const char *names[2],
+				      const char *metric)
 {
-	struct jp_truth_code codes[] = {
-		CODE(0x1000, "of a file", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
-		     .ending = UINT64_MAX, .in_file = true),
-		CODE(0x2000, "f", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
-		     .ending = UINT64_MAX),
-	};
-	static const uint64_t reach[] = {0x1010, 0x2010};
-	static const uint64_t chain[] = {JP_CONTEXT_USER, 0x1008, 0x2008};
-	struct jp_truth truth = {
-		.version = 3, .codes = codes, .nr_codes = 2, .code_reach = (uint64_t *)reach};
+	struct jp_truth truth = {.version = 3, .codes = codes, .nr_codes = 2, .code_reach = reach};
 	const struct jp_evidence evidence = {.truth = &truth,
 					     .declared = {.observed = true},
 					     .info = {.sampling = 1, .stopped = 9999}};
-	const char *names[] = {NULL, "f"};
 	const struct jp_observed observed = {.names = names, .nr_names = 2};
 	const struct jp_event event =
 		MADE_EVENT(SAMPLE, PID, 100, .observed = &observed,
-			   .sample = {.ip = 0x1008, .user = true, .chain = chain, .nr_chain = 3});
+			   .sample = {.ip = chain[1], .user = true, .chain = chain, .nr_chain = 3});
 
-	check(judge("observed_names", &evidence, &event, 1, "callers.right").k == 1 &&
-		      judge("observed_names", &evidence, &event, 1, "names.right").n == 0,
+	return judge("observed_names", &evidence, &event, 1, metric);
+}
+
+static void test_callers_of_files(void)
+{
+	struct jp_truth_code codes[] = {LOADED(0x1000, "of a file", .in_file = true),
+					LOADED(0x2000, "f", .in_file = false)};
+	static const uint64_t chain[] = {JP_CONTEXT_USER, 0x1008, 0x2008};
+	uint64_t reach[] = {0x1010, 0x2010};
+	const char *names[] = {NULL, "f"};
+
+	check(judge_callers(codes, reach, chain, names, "callers.right").k == 1 &&
+		      judge_callers(codes, reach, chain, names, "names.right").n == 0,
 	      "a caller is judged although its callee is not");
 }
 
@@ -174,28 +182,15 @@ static void test_callers_of_files(void)
  * have the name of that function or of the function before. */
 static void test_interrupted_at_begin(void)
 {
-	struct jp_truth_code codes[] = {
-		CODE(0x1ff0, "before", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
-		     .ending = UINT64_MAX),
-		CODE(0x2000, "f", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
-		     .ending = UINT64_MAX),
-	};
-	static const uint64_t reach[] = {0x2000, 0x2010};
+	struct jp_truth_code codes[] = {LOADED(0x1ff0, "before", .in_file = false),
+					LOADED(0x2000, "f", .in_file = false)};
 	static const uint64_t chain[] = {JP_CONTEXT_USER, 0x2008, 0x2000};
-	struct jp_truth truth = {
-		.version = 3, .codes = codes, .nr_codes = 2, .code_reach = (uint64_t *)reach};
-	const struct jp_evidence evidence = {.truth = &truth,
-					     .declared = {.observed = true},
-					     .info = {.sampling = 1, .stopped = 9999}};
+	uint64_t reach[] = {0x2000, 0x2010};
 
 	for (int i = 0; i < 3; i++) {
 		const char *names[] = {"f", i == 0 ? "f" : i == 1 ? "before" : "g"};
-		const struct jp_observed observed = {.names = names, .nr_names = 2};
-		const struct jp_event event = MADE_EVENT(
-			SAMPLE, PID, 100, .observed = &observed,
-			.sample = {.ip = 0x2008, .user = true, .chain = chain, .nr_chain = 3});
 
-		check(judge("observed_names", &evidence, &event, 1, "callers.right").k == (i < 2),
+		check(judge_callers(codes, reach, chain, names, "callers.right").k == (i < 2),
 		      "a caller at the first byte of f, which follows another function, is called "
 		      "%s",
 		      names[1]);
