@@ -19,6 +19,15 @@ size_t jp_name_covers(const struct jp_name_loss *loss, const struct jp_perf_map 
 	return covers;
 }
 
+size_t jp_name_count_lines(const struct jp_name_loss *loss, const struct jp_perf_map *map)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < loss->nr_ranges; i++)
+		lines += jp_perf_map_count_lines(map, loss->ranges[i].start, loss->ranges[i].end);
+	return lines;
+}
+
 struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char *id,
 				const char *file)
 {

@@ -27,11 +27,11 @@ bool jp_blame_no_source(const struct jp_name_case *name_case);
 /* Blames the jitdump of a process that lost no names, if the dump was not injected, for the broken
  * stacks that its unwinding information repairs. The loss of @name_case must be empty. */
 void jp_blame_unwinding(const struct jp_name_case *name_case);
-/* Blames a process for the lack of a perf map of its own: it runs code inherited from its parent,
- * and the map of pid @named names @covers of the loss's addresses. @sibling: another process that
- * inherited the code; 0: @named is an ancestor. */
-bool jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named, size_t covers,
-			uint32_t sibling);
+/* Blames a process for the lack of a perf map of its own: it was forked after its parent emitted
+ * code, and the map of pid @named names @covers of the loss's addresses. Returns the blame, to
+ * which the caller adds the evidence of the fork. */
+struct jp_blame *jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named,
+				    size_t covers);
 /* Adds a note about the perf map of @process if it names code and belongs to another user than the
  * recording: perf does not check the owner. */
 void jp_note_map_owner(struct jp_explain_view *view, const struct jp_name_process *process);
@@ -44,6 +44,8 @@ struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char
 bool jp_recording_stat(const struct jp_explain_view *view, struct stat *st);
 /* Returns how many of the loss's addresses the lines of @map cover. */
 size_t jp_name_covers(const struct jp_name_loss *loss, const struct jp_perf_map *map);
+/* Returns the number of lines of @map for memory of the loss. */
+size_t jp_name_count_lines(const struct jp_name_loss *loss, const struct jp_perf_map *map);
 /* Returns the process's name, or "". */
 const char *jp_name_case_comm(const struct jp_name_case *name_case);
 enum { JP_OPTION_TEXT = 300 };

@@ -45,15 +45,16 @@ static void read_map_facts(const struct jp_name_case *name_case, struct map_fact
 	facts->map = jp_names_map(name_case->view->names, loss->pid, &facts->missing);
 	if (!facts->map) {
 		/* If the fork was not recorded, an exec that was not recorded may have replaced the
-		 * inherited code. */
-		facts->parent = find_parent_with_names(name_case, !name_case->process->forked);
+		 * inherited code. A process in a namespace of its own may have a map there. */
+		facts->parent = find_parent_with_names(
+			name_case,
+			!name_case->process->forked ||
+				jp_name_process_apart(name_case->losses, name_case->process));
 		return;
 	}
 	facts->parent = find_parent_with_names(name_case, loss->nr_addrs / 2 + 1);
 	facts->others = jp_perf_map_count_lines(facts->map, 0, UINT64_MAX);
-	for (size_t i = 0; i < loss->nr_ranges; i++)
-		facts->lines += jp_perf_map_count_lines(facts->map, loss->ranges[i].start,
-							loss->ranges[i].end);
+	facts->lines = jp_name_count_lines(loss, facts->map);
 	facts->covers = jp_name_covers(loss, facts->map);
 	facts->others -= facts->lines < facts->others ? facts->lines : facts->others;
 }
@@ -229,8 +230,8 @@ static bool blame_partial(const struct jp_name_case *name_case, const struct map
 	return true;
 }
 
-bool jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named, size_t covers,
-			uint32_t sibling)
+struct jp_blame *jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named,
+				    size_t covers)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame;
@@ -244,16 +245,6 @@ bool jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named, si
 			  loss->samples, loss->name, loss->pid);
 	jp_blame_evidence(blame, "%s names %zu of %zu sampled addresses without a name: `head %s`",
 			  path, covers, loss->nr_addrs, path);
-	if (sibling)
-		jp_blame_evidence(blame,
-				  "pid %" PRIu32 " has code at the same addresses, so one process "
-				  "forked both: `perf script -i %s --show-mmap-events`",
-				  sibling, name_case->view->path);
-	else
-		jp_blame_evidence(blame,
-				  "pid %" PRIu32 " forked the process, which called no exec: "
-				  "`perf script -i %s --show-task-events`",
-				  named, name_case->view->path);
 	if (covers)
 		jp_blame_remedy(blame,
 				"before the report, for each child: cp %s /tmp/perf-%" PRIu32
@@ -265,7 +256,7 @@ bool jp_blame_inherited(const struct jp_name_case *name_case, uint32_t named, si
 				"their own, such as /tmp/perf-%" PRIu32 ".map; or compile it "
 				"before they fork",
 				loss->pid);
-	return true;
+	return blame;
 }
 
 /* Returns whether the map seems older than the code: none of its lines fits, or names end at some
@@ -290,9 +281,16 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 static bool blame_parent(const struct jp_name_case *name_case, uint32_t parent)
 {
 	const struct jp_perf_map *map = jp_names_map(name_case->view->names, parent, NULL);
+	struct jp_blame *blame;
 
-	return map &&
-	       jp_blame_inherited(name_case, parent, jp_name_covers(name_case->loss, map), 0);
+	if (!map)
+		return false;
+	blame = jp_blame_inherited(name_case, parent, jp_name_covers(name_case->loss, map));
+	jp_blame_evidence(blame,
+			  "pid %" PRIu32 " forked the process, which called no exec: "
+			  "`perf script -i %s --show-task-events`",
+			  parent, name_case->view->path);
+	return true;
 }
 
 bool jp_blame_perf_map(const struct jp_name_case *name_case)

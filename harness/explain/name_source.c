@@ -13,6 +13,7 @@ struct search {
 	const struct jp_name_case *name_case;
 	uint32_t named; /* pid in the name of the perf map that fits; 0: none */
 	size_t covers;
+	size_t lines; /* number of its lines for memory of the loss */
 	char path[64];
 };
 
@@ -39,36 +40,72 @@ static uint32_t find_sibling(const struct jp_name_case *name_case, uint32_t name
 	return 0;
 }
 
-/* Returns whether a line of @map starts in the memory of @loss. A line from another process's
- * memory covers any address if its size is wrong. */
-static bool has_lines_in(const struct jp_perf_map *map, const struct jp_name_loss *loss)
-{
-	for (size_t i = 0; i < loss->nr_ranges; i++)
-		if (jp_perf_map_count_lines(map, loss->ranges[i].start, loss->ranges[i].end))
-			return true;
-	return false;
-}
-
-/* Tries the perf map @found with pid @named in its name. If its lines cover most of the addresses,
- * the process itself wrote it, under another pid, because memory lies at random addresses. */
+/* Tries the perf map @found with pid @named in its name. Memory lies at random addresses. So the
+ * process itself wrote the map under another pid, or a relative did, if its lines cover most of the
+ * addresses. A relative wrote it if other lines are in the same memory. */
 static int try_map(void *context, uint32_t named, const struct jp_found_file *found)
 {
 	struct search *search = context;
 	const struct jp_name_loss *loss = search->name_case->loss;
 	struct jp_perf_map *map;
+	size_t covers, lines;
 
 	if (named == loss->pid)
 		return 0;
 	map = jp_perf_map_read(found->fd, found->path, found->size, NULL);
 	if (!map)
 		return 0;
-	search->covers = has_lines_in(map, loss) ? jp_name_covers(loss, map) : 0;
+	lines = jp_name_count_lines(loss, map);
+	/* A line from another process's memory covers any address if its size is wrong. */
+	covers = lines ? jp_name_covers(loss, map) : 0;
+	/* An exec ends what a process inherited. */
+	if (search->name_case->process->execed)
+		lines = 0;
 	jp_perf_map_free(map);
-	if (search->covers * 2 <= loss->nr_addrs)
+	if (covers * 2 <= loss->nr_addrs && lines <= search->lines)
 		return 0;
 	search->named = named;
+	search->covers = covers;
+	search->lines = lines;
 	snprintf(search->path, sizeof(search->path), "/tmp/perf-%" PRIu32 ".map", named);
-	return 1;
+	return covers * 2 > loss->nr_addrs;
+}
+
+/* Returns whether the pid in the map's name may be the process's own one in a pid namespace, which
+ * counts from 1. The pid of a parent is rarely as low: where pids start again, the kernel leaves
+ * out those below RESERVED_PIDS (kernel/pid.c). After an exec, nothing is inherited. */
+static bool is_named_in_namespace(const struct jp_name_case *name_case, const struct search *search)
+{
+	enum { RESERVED_PIDS = 300 };
+
+	return name_case->process->execed ||
+	       jp_name_process_apart(name_case->losses, name_case->process) ||
+	       (search->named < RESERVED_PIDS && search->covers * 2 > name_case->loss->nr_addrs);
+}
+
+/* Blames the map of a relative, unless the process itself wrote it in a pid namespace. */
+static bool blame_relative(const struct jp_name_case *name_case, const struct search *search)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	const uint32_t sibling = find_sibling(name_case, search->named);
+	struct jp_blame *blame;
+
+	if (!sibling && is_named_in_namespace(name_case, search))
+		return false;
+	blame = jp_blame_inherited(name_case, search->named, search->covers);
+	if (sibling)
+		jp_blame_evidence(blame,
+				  "pid %" PRIu32 " has code at the same addresses, so one process "
+				  "forked both: `perf script -i %s --show-mmap-events`",
+				  sibling, name_case->view->path);
+	else
+		jp_blame_evidence(blame,
+				  "%zu lines of it are in the same memory, so pid %" PRIu32
+				  " forked the process, or one process forked both: `ps -o ppid= "
+				  "-p %" PRIu32 "` while it runs (in a pid namespace it may be the "
+				  "process's own pid: pid-namespace-map)",
+				  search->lines, search->named, loss->pid);
+	return true;
 }
 
 static bool blame_namespace(const struct jp_name_case *name_case, const struct search *search)
@@ -149,16 +186,13 @@ bool jp_blame_no_source(const struct jp_name_case *name_case)
 	const struct jp_name_loss *loss = name_case->loss;
 	struct search search = {.name_case = name_case};
 	struct jp_blame *blame;
-	uint32_t sibling;
 
 	if (loss->fault == JP_NAME_REMAPPED)
 		return blame_remapped(name_case);
-	if (loss->nr_addrs && loss->samples >= name_case->view->samples * JP_EXPLAIN_ACCUSES &&
-	    jp_file_find_maps(name_case->view->finder, loss->pid, try_map, &search)) {
-		sibling = find_sibling(name_case, search.named);
-		return sibling ? jp_blame_inherited(name_case, search.named, search.covers, sibling)
-			       : blame_namespace(name_case, &search);
-	}
+	if (loss->nr_addrs && loss->samples >= name_case->view->samples * JP_EXPLAIN_ACCUSES)
+		jp_file_find_maps(name_case->view->finder, loss->pid, try_map, &search);
+	if (search.named)
+		return blame_relative(name_case, &search) || blame_namespace(name_case, &search);
 	if (loss->fault == JP_NAME_NO_MAP &&
 	    jp_name_process_is_in_other_namespace(name_case->losses, name_case->process))
 		return blame_unseen(name_case);

@@ -251,6 +251,29 @@ class PerfMaps(Explained):
         self.add_memory()
         self.expect_inherited(77)
 
+    def test_map_of_an_unrecorded_parent(self) -> None:
+        """The child alone was recorded, in code of its own beside the inherited code."""
+        self.write_map((CODE + 0x800, 0x100, "inherited"), pid=OTHER)
+        self.add_memory()
+        found = self.expect_cause("map-partial", file="/tmp/perf-1.map")
+        self.assertIn("1 lines of it are in the same memory", found["evidence"][2])
+        self.assertIn("maps of their own", found["remedy"])
+        # A parent's map may also hold what its child compiled. No namespace begins with pid 300.
+        self.write_map(pid=OTHER)
+        self.write_map((CODE, 0x1000, "all"), pid=300)
+        self.assertIn("1 of 1 sampled", self.expect_cause(
+            "map-partial", file="/tmp/perf-300.map")["evidence"][1])
+        self.write_map((CODE, 0x1000, "all"), pid=299)
+        self.write_map(pid=300)
+        self.expect_cause("pid-namespace-map", file="/tmp/perf-299.map")
+        self.write_map(pid=299)
+        self.write_map((CODE + 0x1000, 0x100, "elsewhere"), pid=OTHER)
+        self.assertEqual([one["id"] for one in self.find_causes()], ["no-name-source"])
+        # After an exec, a map that fits is the process's own.
+        self.add_records(self.perf.comm(PID, PID, "java", 3, executed=True))
+        self.write_map((CODE, 0x1000, "all"), pid=300)
+        self.expect_cause("pid-namespace-map", file="/tmp/perf-300.map")
+
     def test_map_of_an_ancestor(self) -> None:
         """The child runs code of its ancestor: it is in no pid namespace of its own."""
         self.write_map((CODE, 0x1000, "all"), pid=OTHER)
@@ -290,6 +313,10 @@ class PerfMaps(Explained):
         self.add_memory()
         found = self.expect_cause("pid-namespace-map")
         self.assertIn("0x2", found["evidence"][1])
+        # It does not run code of its parent.
+        self.add_records(self.perf.fork(PID, OTHER, 4))
+        self.write_map((CODE + 0x1000, 0x100, "elsewhere"), pid=OTHER)
+        self.expect_cause("pid-namespace-map")
 
     def test_namespaces_of_all(self) -> None:
         self.add_namespaces(OTHER, 1, 2)
