@@ -93,11 +93,25 @@ static void insert_answer(struct jp_answers *answers, size_t at, const struct jp
 	answers->causes[at] = cause;
 }
 
+/* Returns the cost of @cause without the samples that the remedy of another cause repairs. */
+static uint64_t count_rest(const struct jp_explanation *explanation, const struct jp_blamed *cause,
+			   enum jp_question question)
+{
+	const uint64_t cost = jp_answers_cost(cause, question);
+	uint64_t repairs = 0;
+
+	for (size_t i = 0; i < explanation->nr_accused && !repairs_others(cause); i++)
+		repairs = jp_max(repairs, count_repairs(&explanation->causes[i], cause->cause));
+	return cost - jp_min(repairs, cost);
+}
+
 /* Returns the position at which to insert @cause into @answers: after its own cause if it is a
  * consequence, else by its cost. */
-static size_t find_position(const struct jp_answers *answers, const struct jp_blamed *cause,
+static size_t find_position(const struct jp_explanation *explanation,
+			    const struct jp_answers *answers, const struct jp_blamed *cause,
 			    enum jp_question question)
 {
+	const uint64_t rest = count_rest(explanation, cause, question);
 	size_t at = 0;
 
 	if (cause->below) {
@@ -106,7 +120,7 @@ static size_t find_position(const struct jp_answers *answers, const struct jp_bl
 		return at < answers->count ? at + 1 : at;
 	}
 	while (at < answers->count &&
-	       jp_answers_cost(answers->causes[at], question) >= jp_answers_cost(cause, question))
+	       count_rest(explanation, answers->causes[at], question) >= rest)
 		at++;
 	return at;
 }
@@ -126,7 +140,8 @@ static int find_answers(struct jp_explanation *explanation, enum jp_question que
 			if (!cause->below == !consequences &&
 			    jp_answers_accuse(explanation, jp_answers_cost(cause, question),
 					      cause->absent))
-				insert_answer(answers, find_position(answers, cause, question),
+				insert_answer(answers,
+					      find_position(explanation, answers, cause, question),
 					      cause);
 		}
 	return 0;

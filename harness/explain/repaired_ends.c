@@ -42,10 +42,11 @@ void jp_repaired_ends_note(struct jp_repaired_ends *ends, const struct jp_jitdum
 {
 	size_t i;
 
-	/* Unwinding information precedes the LOAD of its code. V8 writes only an empty index if it
-	 * has no unwinding information. */
+	/* Unwinding information precedes the LOAD of its code. V8 writes only an empty index for
+	 * code without any; there libunwind and libdw follow the frame pointer, which they do not
+	 * without an ELF file. */
 	if (record->type == JP_JITDUMP_UNWINDING_INFO)
-		ends->informed = record->unwinding.size > record->unwinding.hdr_size;
+		ends->informed = record->unwinding.size;
 	if (record->type != JP_JITDUMP_LOAD)
 		return;
 	jp_search(i, ends->count, ends->list[i].addr < record->load.addr);

@@ -735,10 +735,12 @@ class Dumps(Recording):
         self.expect_cause("no-cfi-for-jit", 1)
 
     def jitdump(self, *addresses: int, clock: int = START) -> str:
-        """Maps a jitdump with unwind information for 0x100 bytes at each address."""
+        """Maps a jitdump with unwind information for 0x100 bytes at each address. Every second one
+        is an empty index."""
         made = mj.Made(PID)
         for number, address in enumerate(addresses):
-            made.unwinding(clock, 0x100).load(clock, address, bytes(0x100), number, "f")
+            made.unwinding(clock, 0 if number & 1 else 0x100)
+            made.load(clock, address, bytes(0x100), number, "f")
         made.load(clock, ANON + 0x800, bytes(0x100), 9, "without")
         path = self.place("jit-%d.dump" % PID)
         made.save(path)
@@ -771,7 +773,8 @@ class Dumps(Recording):
                 self.assertIn("a consequence of " + cause, text)
 
     def test_jitdump_with_unwind_information_of_a_part(self) -> None:
-        """Stacks that injecting does not repair have a cause of their own."""
+        """Stacks that injecting does not repair have a cause of their own. The remedy that repairs
+        more comes first."""
         self.perf.attrs[0].flags |= 1 << 25
         struct.pack_into("<i", self.perf.attrs[0].raw, 92, 1)
         self.add_map(ANON, "//anon", 8)
@@ -781,7 +784,10 @@ class Dumps(Recording):
         found = self.run_json()
         self.assertEqual([(one["id"], one["samples"], one["consequence_of"])
                           for one in found["stacks"]],
-                         [("no-cfi-for-jit", 100, None), ("jitdump-not-injected", 60, None)])
+                         [("jitdump-not-injected", 60, None), ("no-cfi-for-jit", 100, None)])
+        self.add_dumps(ANON + 0x810, self.ASKED, count=21)
+        self.assertEqual([one["id"] for one in self.run_json()["stacks"]],
+                         ["no-cfi-for-jit", "jitdump-not-injected"])
 
     def test_jitdump_with_unwind_information_beside_a_perf_map(self) -> None:
         self.perf.attrs[0].flags |= 1 << 25

@@ -45,7 +45,11 @@ class Made:
         return self.add(DEBUG_INFO, time, struct.pack("<QQ", addr, len(lines)) + body)
 
     def unwinding(self, time: int, size: int, mapped: bool = False) -> Made:
-        """Adds unwind tables for @size bytes of code that precede them: push rbp after one byte."""
+        """Adds unwind tables for @size bytes of code that precede them: push rbp after one byte.
+        If @size is 0, adds an empty index, as V8 does."""
+        if not size:
+            empty = bytes([1, 0x1b, 3, 0x3b]) + struct.pack("<iII", -20, 0, 0) + bytes(4)
+            return self.add(UNWINDING_INFO, time, struct.pack("<QQQ", 20, 20, 0) + empty)
         at = len(CIE)
         place = (size + 7 & ~7) + at + 8
         instructions = bytes([0, 0x41, 14, 16, 0x86, 2, 0, 0])  # no augmentation data
