@@ -35,6 +35,10 @@ static const struct jp_runtime runtimes[] = {
 	{"guile",
 	 "none: Guile writes neither; GUILE_JIT_THRESHOLD=-1 shows what the interpreter does", NULL,
 	 NULL},
+	{"numba", "none: Numba writes neither; NUMBA_DISABLE_JIT=1 shows what the interpreter does",
+	 NULL, NULL},
+	{"v8", "V8's --perf-basic-prof (a map), which the embedder passes to the engine", NULL,
+	 NULL},
 	{"pypy", "none: PyPy writes neither; --jit off shows what the interpreter does", NULL,
 	 NULL},
 };
@@ -59,6 +63,8 @@ static const struct {
 	{"libluajit", "luajit"},
 	{"libpypy", "pypy"},
 	{"libguile", "guile"},
+	{"libllvmlite", "numba"},
+	{"libmini_racer", "v8"},
 };
 
 static bool has_prefix(const char *text, const char *prefix)

@@ -138,9 +138,10 @@ static const char *describe_reason(const char *id, const struct jp_image *image)
 		       "removes the records of that memory, and the jitdump lacks this code";
 	if (strcmp(id, "attach-window") == 0)
 		return image->exec ? "the process's exec and later mappings were recorded: either "
-				     "the events were off for a while, or mremap moved the code, "
-				     "which the kernel does not record; perf record from the "
-				     "start shows which"
+				     "the events were off for a while, or a thread that was not "
+				     "recorded (-t, --no-inherit) mapped the code, or mremap "
+				     "moved it, which the kernel does not record; perf record "
+				     "from the start shows which"
 				   : "the recording knows the mappings from before it began, "
 				     "emitted code too where there was any";
 	return image->synthesized ? "the recording knows the files that the process had mapped "
@@ -167,7 +168,8 @@ static const char *find_remedy(const char *id)
 		       "what is known of the other";
 	if (strcmp(id, "attach-window") == 0)
 		return "start the recording before the process, or attach without a delay (-D) "
-		       "when it has warmed up: jitproof record -p PID";
+		       "when it has warmed up: jitproof record -p PID; and record all its threads: "
+		       "neither -t nor --no-inherit";
 	return "jitproof record -p PID, or perf record -p PID without --synth, which read every "
 	       "executable mapping; or start the recording before the process";
 }
