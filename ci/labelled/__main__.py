@@ -19,14 +19,14 @@ import sys
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from ci.base.status import Missing
-from ci.labelled import (of_damage, of_emitters, of_programs, of_runtimes, of_servers,
-                         of_workloads, pack, sysroot)
+from ci.labelled import (of_damage, of_emitters, of_engines, of_options, of_pairs, of_programs,
+                         of_runtimes, of_servers, of_workloads, pack, sysroot)
 from ci.labelled.bench import Bench
 from ci.labelled.recipe import RECIPES, Recipe
-from harness.selftest.support import run_directory as rd
 
 # These modules register their recipes.
-MODULES = (of_damage, of_emitters, of_programs, of_runtimes, of_servers, of_workloads)
+MODULES = (of_damage, of_emitters, of_engines, of_options, of_pairs, of_programs, of_runtimes,
+           of_servers, of_workloads)
 
 
 def record_capture(one: Recipe, options: argparse.Namespace) -> int:
@@ -40,10 +40,11 @@ def record_capture(one: Recipe, options: argparse.Namespace) -> int:
     dumps = [bench.place(name) for name in os.listdir(bench.folder) if name.startswith("jit-")]
     sysroot.copy(sysroot.list_wanted_files(touched, [*bench.extra, *dumps], bench.folder),
                  os.path.join(target, "root"))
+    sysroot.remove_broken_maps(touched)
     shutil.copy2(bench.data, os.path.join(target, "perf.data"))
     files.write(os.path.join(target, "label"), "\n".join(one.label) + "\n")
     files.write(os.path.join(target, "how"), "\n".join(bench.steps) + "\n")
-    return len(rd.PerfData.load(bench.data).samples())
+    return touched.samples
 
 
 def main() -> int:

@@ -51,7 +51,7 @@ class Bench:
         self.data = self.place("perf.data")
         self.jitproof = os.path.join(scratch, "bin", "jitproof")
         self.steps: list[str] = []
-        self.pid = self.launched = 0  # pids of an attached process, and of a launching recorder
+        self.pid = self.launched = 0  # pids of an attached process, and of the started command
         self.extra: list[str] = []  # files of the capture that no mapping names
         # perf, our recorder and runtimes agree on this directory for jitdumps. Stack dumps contain
         # the environment, so nothing of the caller's is in it.
@@ -158,6 +158,7 @@ class Bench:
                meanwhile: Callable[[], None] | None = None) -> None:
         """Records a running program, or its descendant called @name."""
         target = self.start(command)
+        self.launched = target.pid
         self.pid = find_descendant(target.pid, name) if name else target.pid
         record = [*self.recorder(version, options), "-p", str(self.pid)]
         if version == "ours":

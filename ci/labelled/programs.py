@@ -418,3 +418,105 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+
+# A second thread maps the code that the main thread runs.
+HELPED = PIECES + """
+#include <pthread.h>
+
+static code *volatile pieces[400];
+static volatile int count;
+
+static void *map_pieces(void *unused)
+{
+	while (count < 400) {
+		pieces[count] = map_piece();
+		count++;
+		usleep(20000);
+	}
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t helper;
+
+	open_map();
+	begin(argc, argv);
+	pthread_create(&helper, NULL, map_pieces, NULL);
+	while (go_on())
+		for (int i = 0; i < count; i++)
+			pieces[i]();
+	return 0;
+}
+"""
+
+# Emits code into a deleted temporary file in the folder of the second argument, as libraries do
+# that may not map memory writable and executable. A third argument: names it in a perf map.
+IN_FILE = PIECES.replace("static code *map", "__attribute__((unused)) static code *map") + """
+static code *map_in_file(const char *folder)
+{
+	static const unsigned char loop[] = {0x55, 0x48, 0x89, 0xe5, 0xb9, 0x40, 0x42, 0x0f, 0x00,
+					     0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3};
+	char path[200];
+	int fd;
+	void *write_to, *run;
+
+	snprintf(path, sizeof(path), "%s/orcexec.XXXXXX", folder);
+	fd = mkstemp(path);
+	unlink(path);
+	if (ftruncate(fd, 65536))
+		exit(1);
+	write_to = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	run = mmap(NULL, 65536, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	memcpy(write_to, loop, sizeof(loop));
+	if (perf_map) {
+		fprintf(perf_map, "%lx %zx piece\\n", (unsigned long)run, sizeof(loop));
+		fflush(perf_map);
+	}
+	return (code *)run;
+}
+
+int main(int argc, char **argv)
+{
+	code *piece;
+
+	if (argc > 3)
+		open_map();
+	piece = map_in_file(argv[2]);
+	begin(argc, argv);
+	while (go_on())
+		piece();
+	return 0;
+}
+"""
+
+UCONTEXT = ENDS + INNER + """
+#include <ucontext.h>
+
+static ucontext_t caller, task;
+
+static void run(void)
+{
+	while (go_on())
+		sum += inner(100000) + 1;
+}
+
+__attribute__((noinline)) static void start(void)
+{
+	static char stack[65536];
+
+	getcontext(&task);
+	task.uc_stack.ss_sp = stack;
+	task.uc_stack.ss_size = sizeof(stack);
+	task.uc_link = &caller;
+	makecontext(&task, run, 0);
+	swapcontext(&caller, &task);
+}
+
+int main(int argc, char **argv)
+{
+	begin(argc, argv);
+	start();
+	return sum == 42;
+}
+"""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recipes: each makes a capture whose cause is known from the way it is made."""
 
-from typing import Callable, NamedTuple
+from typing import Callable, Collection, NamedTuple
 
 from ci.labelled.bench import Bench
 
@@ -11,7 +11,7 @@ HEALTHY = "healthy"
 
 class Recipe(NamedTuple):
     name: str
-    label: tuple[str, ...]  # the main cause first, then causes that may tie with it
+    label: tuple[str, ...]  # see add()
     make: Make
     kept: bool  # whether the tree contains the capture
 
@@ -20,7 +20,9 @@ RECIPES: dict[str, Recipe] = {}
 
 
 def add(name: str, label: str, make: Make, kept: bool = True) -> None:
-    """Registers a recipe. @label: one or more ids of docs/explain.md, or "healthy"."""
+    """Registers a recipe. @label: ids of docs/explain.md, the main cause first, then causes that
+    may tie with it; or "healthy"; or the first cause of each question, "stacks:A|B names:C". A and
+    B tie; "-" stands for no cause."""
     if name in RECIPES:
         raise ValueError("two recipes are named " + name)
     RECIPES[name] = Recipe(name, tuple(label.split()), make, kept)
@@ -31,3 +33,8 @@ def register_recipe(name: str, label: str, kept: bool = True) -> Callable[[Make]
         add(name, label, make, kept)
         return make
     return register
+
+
+def make_register(kept: Collection[str]) -> Callable[[str, str], Callable[[Make], Make]]:
+    """Returns register_recipe() for a module whose captures @kept are in the tree."""
+    return lambda name, label: register_recipe(name, label, name in kept)

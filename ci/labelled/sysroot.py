@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import stat
+import struct
 from typing import Iterable, Sequence
 
 from harness.selftest.support import run_directory as rd
@@ -19,9 +20,13 @@ class Touched:
     """The pages with samples of each file that a capture maps."""
 
     def __init__(self, path: str) -> None:
-        perf = rd.PerfData.load(path)
         self.pids: set[int] = set()
         self.pages: dict[str, set[int]] = collections.defaultdict(set)
+        self.dumps, self.samples = False, 0
+        try:
+            perf = rd.PerfData.load(path)
+        except struct.error:  # a file of a pipe: its recipe lists the files
+            return
         spaces: dict[int, list[tuple[int, int, int, str]]] = collections.defaultdict(list)
         for record in perf.maps():
             self.pids.add(record.pid)
@@ -33,6 +38,7 @@ class Touched:
         # Ignores which process a sample belongs to: an additional page does no harm.
         everything = sorted({entry for entries in spaces.values() for entry in entries})
         starts = [entry[0] for entry in everything]
+        self.samples = len(perf.samples())
         self.dumps = any(sample.stack for sample in perf.samples())
         seen = {address for sample in perf.samples()
                 for address in [sample.ip, *getattr(sample, "chain", [])]}
@@ -44,21 +50,21 @@ class Touched:
 
 
 def list_wanted_files(touched: Touched, extra: Sequence[str] = (), own: str = "/") -> list[str]:
-    """Returns the existing regular files and FIFOs of a capture: all files below the folder @own,
-    and other files with samples."""
-    paths = set(extra) | set(touched.pages)
-    paths |= {"/tmp/perf-%d.map" % pid for pid in touched.pids}
+    """Returns the existing regular files and FIFOs of a capture, and what else is in the place of a
+    perf map: all files below the folder @own, and other files with samples."""
+    maps = {"/tmp/perf-%d.map" % pid for pid in touched.pids}
+    paths = set(extra) | set(touched.pages) | maps
     found = []
     for path in sorted(paths):
         # Dumped stacks also need files without samples.
-        if not touched.dumps and not path.startswith(own) and path in touched.pages and \
-                not touched.pages[path]:
+        if not touched.dumps and not path.startswith(own) and path not in extra and \
+                path in touched.pages and not touched.pages[path]:
             continue
         try:
-            mode = os.stat(path).st_mode
+            mode = os.lstat(path).st_mode if path in maps else os.stat(path).st_mode
         except OSError:  # missing, or a dangling link
             continue
-        if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
+        if path in maps or stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
             found.append(path)
     return found
 
@@ -66,9 +72,14 @@ def list_wanted_files(touched: Touched, extra: Sequence[str] = (), own: str = "/
 def copy(paths: Iterable[str], root: str) -> None:
     """Copies files with their times to the folder @root."""
     for path in paths:
-        target = root + os.path.realpath(path) if os.path.islink(path) else root + path
+        dangling = not os.path.exists(path)
+        target = root + (path if dangling else os.path.realpath(path))
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        if stat.S_ISFIFO(os.stat(path).st_mode):
+        if dangling:
+            os.symlink(os.readlink(path), target)
+        elif os.path.isdir(path):
+            os.mkdir(target)
+        elif stat.S_ISFIFO(os.stat(path).st_mode):
             os.mkfifo(target)
         else:
             shutil.copy2(path, target)
@@ -78,3 +89,13 @@ def copy(paths: Iterable[str], root: str) -> None:
         if os.path.islink("/" + link) and not os.path.lexists(os.path.join(root, link)):
             os.makedirs(os.path.join(root, "usr", link), exist_ok=True)
             os.symlink(os.readlink("/" + link), os.path.join(root, link))
+
+
+def remove_broken_maps(touched: Touched) -> None:
+    """Removes what is in the place of a perf map and is no file: it would be in the way of a later
+    process with that pid."""
+    for path in ("/tmp/perf-%d.map" % pid for pid in touched.pids):
+        if os.path.isdir(path):
+            os.rmdir(path)
+        elif os.path.lexists(path) and not os.path.isfile(path):
+            os.unlink(path)

@@ -29,20 +29,26 @@ RIGHT = 0.98  # least share of captures for which explain finds the right cause 
 
 class Answer(NamedTuple):
     name: str
-    label: list[str]  # the true cause, then causes that explain may list before it
+    label: list[str]  # see ci/labelled/recipe.py
     causes: list[str]  # the causes that explain found, in its order
+    first: dict[str, str]  # the first cause of each question, or "-"
     error: str
 
     @property
     def right(self) -> bool:
         if self.error:
             return False
+        if ":" in self.label[0]:
+            return all(self.first[question] in causes.split("|")
+                       for question, _, causes in (word.partition(":") for word in self.label))
         return self.causes[:1] == [] if self.label[0] == HEALTHY else self.causes[:1] != [] and \
             self.causes[0] in self.label
 
     def format_row(self) -> str:
         answer = self.error or ", ".join(self.causes) or HEALTHY
-        return "| %-28s | %-24s | %-60s | %s |" % (self.name, self.label[0], answer,
+        if ":" in self.label[0]:
+            answer = " ".join("%s:%s" % one for one in self.first.items()) + " (%s)" % answer
+        return "| %-28s | %-24s | %-60s | %s |" % (self.name, " ".join(self.label), answer,
                                                   "ok" if self.right else "**wrong**")
 
 
@@ -57,15 +63,18 @@ def explain_one(name: str, home: str) -> Answer:
     done = process.run([JITPROOF, "explain", "--json", "--root", os.path.join(home, "root"),
                         os.path.join(home, "perf.data")], timeout=60)
     if done.returncode not in (0, 1):
-        return Answer(name, label, [], "exit %d: %s" % (done.returncode, done.stderr.strip()))
+        return Answer(name, label, [], {}, "exit %d: %s" % (done.returncode, done.stderr.strip()))
     found = json.loads(done.stdout)
     causes = ["%s %.0f%%" % (one["id"], 100 * one["share"]) for one in found["causes"]]
     if found["healthy"] != (not causes):
-        return Answer(name, label, [], "healthy: %s, and %d causes" %
+        return Answer(name, label, [], {}, "healthy: %s, and %d causes" %
                       (found["healthy"], len(causes)))
     if done.returncode != bool(causes):
-        return Answer(name, label, [], "exit %d, and %d causes" % (done.returncode, len(causes)))
-    return Answer(name, label, [one["id"] for one in found["causes"]], "")
+        return Answer(name, label, [], {},
+                      "exit %d, and %d causes" % (done.returncode, len(causes)))
+    first = {question: (found[question] or [{"id": "-"}])[0]["id"]
+             for question in ("stacks", "names")}
+    return Answer(name, label, [one["id"] for one in found["causes"]], first, "")
 
 
 def explain_set(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]:
