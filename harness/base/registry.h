@@ -5,9 +5,9 @@
 
 /*
  * Commands, workloads, publishers, captures, validators, controls, facts, machines, explainers,
- * lint rules, excuses and texts of metrics register themselves as const data, below the function that they name, in a
- * linker section of their own. The core walks the section and names none of them. Objects must be
- * linked directly: an archive would drop registrations silently.
+ * lint rules, excuses and texts of metrics register themselves as const data, below the function
+ * that they name, in a linker section of their own. The core walks the section and names none of
+ * them. Objects must be linked directly: an archive would drop registrations silently.
  *
  * Every registered struct starts with `const char *name`.
  */

@@ -100,7 +100,7 @@ static uint64_t count_rest(const struct jp_explanation *explanation, const struc
 	const uint64_t cost = jp_answers_cost(cause, question);
 	uint64_t repairs = 0;
 
-	for (size_t i = 0; i < explanation->nr_accused && !repairs_others(cause); i++)
+	for (size_t i = 0; i < explanation->nr_accused && !repairs_other_causes(cause); i++)
 		repairs = jp_max(repairs, count_repairs(&explanation->causes[i], cause->cause));
 	return cost - jp_min(repairs, cost);
 }

@@ -47,9 +47,9 @@ static void read_map_facts(const struct jp_name_case *name_case, struct map_fact
 		/* If the fork was not recorded, an exec that was not recorded may have replaced the
 		 * inherited code. A process in a namespace of its own may have a map there. */
 		facts->parent = find_parent_with_names(
-			name_case,
-			!name_case->process->forked ||
-				jp_name_process_apart(name_case->losses, name_case->process));
+			name_case, !name_case->process->forked ||
+					   jp_name_process_is_in_other_namespace(
+						   name_case->losses, name_case->process));
 		return;
 	}
 	facts->parent = find_parent_with_names(name_case, loss->nr_addrs / 2 + 1);

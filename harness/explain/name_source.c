@@ -79,7 +79,7 @@ static bool is_named_in_namespace(const struct jp_name_case *name_case, const st
 	enum { RESERVED_PIDS = 300 };
 
 	return name_case->process->execed ||
-	       jp_name_process_apart(name_case->losses, name_case->process) ||
+	       jp_name_process_is_in_other_namespace(name_case->losses, name_case->process) ||
 	       (search->named < RESERVED_PIDS && search->covers * 2 > name_case->loss->nr_addrs);
 }
 

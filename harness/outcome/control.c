@@ -73,6 +73,6 @@ void jp_check_control(const struct jp_findings *again, struct jp_result *result)
 	if (result->outcome == JP_PASS)
 		jp_note(result, JP_PASS,
 			"caught: %" PRIu64 " exceptions, all of cause %s; after adding back: 0 "
-					   "broken stacks, 0 exceptions",
+			"broken stacks, 0 exceptions",
 			caught, cause);
 }
