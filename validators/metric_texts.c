@@ -198,7 +198,7 @@ static const struct jp_metric_text metric_texts[] = {
 	{"jitdump.records", "records of jitdumps that contradict the truth"},
 	{"jitdump.absent", "loaded functions that the jitdump lacks"},
 
-	/* Samples as readers show them: */
+	/* Of the output of profilers. */
 	{"shown.samples", "samples that a reader does not show, or invents"},
 	{"shown.top", "samples that a reader shows at another address"},
 	{"shown.names", "samples that a reader shows with another name"},
