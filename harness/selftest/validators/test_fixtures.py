@@ -25,7 +25,7 @@ class AsRecorded(unittest.TestCase):
             self.assertEqual(status, 0, text)
             self.assertIn(f"ok 1 fixture/{name}\n", text)
             if name == "pathless":
-                self.assertRegex(text, r"# caught: \d+ exceptions, all pathless")
+                self.assertRegex(text, r"# caught: \d+ exceptions, all of cause pathless")
 
     def test_rewriting_changes_nothing(self) -> None:
         for name in ALL_FIXTURES:
