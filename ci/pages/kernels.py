@@ -47,10 +47,10 @@ def format_commits(whys: list[dict[str, str]]) -> str:
 def explain_fact(kernels: list[stored.Stored], known: list[dict[str, str]], name: str,
                  at: int) -> str:
     """Returns why a fact differs from its value on the previous kernel, or "" if it does not."""
-    before = [made for made in kernels[:at] if name in made.facts][-1:]
-    if not before or before[0].facts[name]["value"] == kernels[at].facts[name]["value"]:
+    before = stored.find_predecessor(kernels, at, name)
+    if not before or before.facts[name]["value"] == kernels[at].facts[name]["value"]:
         return ""
-    return format_commits(explained.find_explanations(known, name, before[0].label,
+    return format_commits(explained.find_explanations(known, name, before.label,
                                                       kernels[at].label))
 
 

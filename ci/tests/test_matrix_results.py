@@ -405,6 +405,23 @@ class Versions(unittest.TestCase):
                              wanted, (before, after))
         self.assertFalse(explained.find_explanations([why], "merge.x", "6.1", "6.12"))
 
+    def test_explanations_of_architectures(self) -> None:
+        why = {"fact": "chain.*", "architecture": "aarch64", "why": "", "source": ""}
+        for before, after, wanted in (("6.1", "6.1-aarch64", True), ("6.1", "6.12", False),
+                                      ("6.1-aarch64", "6.12-aarch64", False)):
+            self.assertEqual(bool(explained.find_explanations([why], "chain.x", before, after)),
+                             wanted, (before, after))
+
+    def test_predecessor(self) -> None:
+        """A kernel follows the kernels of its architecture; their first, the same version."""
+        labels = ["6.1", "6.12", "6.1-aarch64", "6.12-aarch64", "7.0-aarch64"]
+        made = [stored.Stored("", {"label": label, "kind": "kernel"}, {}, {"x": {}})
+                for label in labels]
+        found = [stored.find_predecessor(made, at, "x") for at in range(len(made))]
+        self.assertEqual([one.label if one else "" for one in found],
+                         ["", "6.1", "6.1", "6.1-aarch64", "6.12-aarch64"])
+        self.assertEqual(sorted(made, key=lambda one: one.sort_key), made)
+
     def test_order_of_labels(self) -> None:
         labels = ["6.12", "perf-6.1", "6.9", "perf-5.10", "5.10"]
         made = [stored.Stored("", {"label": label, "kind": "tool" if "perf" in label else "kernel"},

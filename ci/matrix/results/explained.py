@@ -13,7 +13,8 @@ from ci.matrix.results import stored
 
 FILE = "explained.toml"
 is_version = stored.make_pattern_check(r"[0-9]{1,9}(\.[0-9]{1,9})+")
-KEYS = {"fact": (stored.is_text, True), "from": (is_version, True), "to": (is_version, True),
+KEYS = {"fact": (stored.is_text, True), "from": (is_version, False), "to": (is_version, False),
+        "architecture": (stored.ARCHITECTURES.__contains__, False),
         "why": (stored.is_text, True), "source": (stored.is_text, True)}
 
 
@@ -34,7 +35,9 @@ def load(folder: str) -> list[dict[str, str]]:
         if not isinstance(one, dict):
             raise Malformed(where, 0, "expected a table")
         stored.check(where, 0, one, KEYS)
-        if parse_numbers(one["from"]) >= parse_numbers(one["to"]):
+        if ("from" in one, "to" in one) != (("architecture" not in one,) * 2):
+            raise Malformed(where, 0, "expected 'from' and 'to', or 'architecture'")
+        if "from" in one and parse_numbers(one["from"]) >= parse_numbers(one["to"]):
             raise Malformed(where, 0, "'to' is %s; expected a version later than 'from', %s" % (
                 one["to"], one["from"]))
     return found
@@ -43,11 +46,16 @@ def load(folder: str) -> list[dict[str, str]]:
 def does_overlap(one: dict[str, str], before: str, after: str) -> bool:
     """Returns whether the range of an explanation overlaps the range of two kernels' labels. So an
     explanation stays valid when kernels in between are added or removed."""
+    if "from" not in one:
+        return False
     old, new = parse_numbers(before), parse_numbers(after)
     return max(old, parse_numbers(one["from"])) < min(new, parse_numbers(one["to"]))
 
 
 def find_explanations(explanations: list[dict[str, str]], fact: str, before: str,
                       after: str) -> list[dict[str, str]]:
-    return [one for one in explanations
-            if fnmatch.fnmatchcase(fact, one["fact"]) and does_overlap(one, before, after)]
+    """Returns the explanations of a fact that differs between two kernels' labels."""
+    architecture = stored.find_architecture(after)
+    same = stored.find_architecture(before) == architecture
+    return [one for one in explanations if fnmatch.fnmatchcase(fact, one["fact"]) and (
+        does_overlap(one, before, after) if same else one.get("architecture") == architecture)]

@@ -166,10 +166,9 @@ def link_commits(text: str) -> str:
 
 
 def explain_changes(known: list[dict[str, str]], name: str,
-                    runs: list[tuple[str, list[stored.Stored]]]) -> Iterator[str]:
+                    kernels: list[stored.Stored]) -> Iterator[str]:
     """Yields both labels and the explanations of each change of a fact."""
-    for (_, before), (_, after) in zip(runs, runs[1:]):
-        one, other = before[-1].label, after[0].label
+    for one, other in summary.list_changes(kernels, name):
         reasons = "; ".join("%s *(%s)*" % (link_commits(why["why"]), escape(why["source"]))
                             for why in explained.find_explanations(known, name, one, other))
         yield "%s → %s: %s" % (escape(one), escape(other), reasons or "**unexplained**")
@@ -186,7 +185,7 @@ def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -
             yield format_row(format_code(name), escape(about),
                              "<br>".join("%s: %s" % (link_facts(members, name), format_code(value))
                                          for value, members in runs),
-                             "<br>".join(explain_changes(known, name, runs)))
+                             "<br>".join(explain_changes(known, name, kernels)))
 
 
 def make_same_fact_table(kernels: list[stored.Stored]) -> Iterator[str]:

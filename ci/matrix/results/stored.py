@@ -15,6 +15,8 @@ from ci.base.text import parse_numbers
 
 FORMAT = 1
 KINDS = ("kernel", "tool")
+# Architectures whose name ends the label of a kernel (ci/matrix/matrix.toml).
+ARCHITECTURES = ("aarch64", "riscv64")
 # Best first: the worst outcome of several seeds is the outcome of the case.
 OUTCOMES = ("PASS", "XFAIL", "SKIP", "XPASS", "ERROR", "TIMEOUT", "CRASH", "FAIL")
 # Outcomes of complete runs. SPLAT: the kernel's log has a splat.
@@ -138,9 +140,26 @@ class Stored:
         return self.header["label"]
 
     @property
-    def sort_key(self) -> tuple[int, tuple[int, ...], str]:
-        """A key to sort by: the kind, then the version (6.9 before 6.12)."""
-        return (KINDS.index(self.header["kind"]), parse_numbers(self.label), self.label)
+    def sort_key(self) -> tuple[int, str, tuple[int, ...], str]:
+        """A key to sort by: the kind, the architecture, then the version (6.9 before 6.12)."""
+        return (KINDS.index(self.header["kind"]), find_architecture(self.label),
+                parse_numbers(self.label), self.label)
+
+
+def find_architecture(label: str) -> str:
+    """Returns the architecture that a kernel's label names, or "" for x86-64."""
+    return next((name for name in ARCHITECTURES if label.endswith("-" + name)), "")
+
+
+def find_predecessor(kernels: list[Stored], at: int, fact: str) -> Stored | None:
+    """Returns the kernel whose value of a fact is compared with that of kernels[at]: the one before
+    of the same architecture; for the first of an architecture, the same version on x86-64."""
+    label = kernels[at].label
+    architecture = find_architecture(label)
+    asked = [made for made in kernels[:at] if fact in made.facts]
+    same = [made for made in asked if find_architecture(made.label) == architecture]
+    return next(iter(same[-1:] or [made for made in asked
+                                   if "%s-%s" % (made.label, architecture) == label]), None)
 
 
 def make_case_id(label: str, name: str) -> str:

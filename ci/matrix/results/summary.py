@@ -14,14 +14,20 @@ SHOWN = 3  # most cases, facts or commits in a line
 Change = tuple[str, str]  # labels of the last kernel before and the first after the change
 
 
+def list_changes(kernels: list[stored.Stored], name: str) -> Iterator[Change]:
+    """Yields the labels of the kernels between which a fact changes."""
+    for at, made in enumerate(kernels):
+        before = stored.find_predecessor(kernels, at, name) if name in made.facts else None
+        if before and before.facts[name]["value"] != made.facts[name]["value"]:
+            yield before.label, made.label
+
+
 def find_changes(kernels: list[stored.Stored]) -> dict[Change, list[str]]:
     """Returns the facts that change between neighbours, by the labels of both."""
     found = dict[Change, list[str]]()
     for name in sorted({name for made in kernels for name in made.facts}):
-        asked = [made for made in kernels if name in made.facts]
-        for one, other in itertools.pairwise(asked):
-            if one.facts[name]["value"] != other.facts[name]["value"]:
-                found.setdefault((one.label, other.label), []).append(name)
+        for change in list_changes(kernels, name):
+            found.setdefault(change, []).append(name)
     order = [made.label for made in kernels]
     return dict(sorted(found.items(), key=lambda item: order.index(item[0][1])))
 
