@@ -10,6 +10,7 @@
 #include "harness/base/excuse.h"
 #include "harness/base/order.h"
 #include "validators/code_names.h"
+#include "validators/images.h"
 
 /* Results of perf.data or injected.data. */
 struct order_side {
@@ -30,6 +31,7 @@ struct jit_order_state {
 	struct order_side before, after, *side; /* @side: that of the current file */
 	bool in_files, in_memory; /* whether there is code in files, which needs no name, and code
 				     that needs one */
+	bool needs_names;         /* whether samples may need names: code in memory runs */
 	bool last; /* names in the current file are judged: it is injected.data, or the only file */
 	size_t *by_begin, begun; /* indexes of incarnations, by begin of the judged time; number
 				    of those whose judged time has begun */
@@ -53,7 +55,7 @@ static const struct jp_role some_named_samples = {
 	.tail = " samples",
 	.column = "right",
 };
-/* Role of the metric in cases that have only code outside of files. */
+/* Role of the metric in cases whose samples need no names. */
 static const struct jp_role any_named_samples = {.column = "right"};
 static const struct jp_role wrong_samples = {.column = "wrong"};
 static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
@@ -81,6 +83,8 @@ static struct jp_exception *count_exception(struct jit_order_state *order,
 				  JP_METHODS, jp_code_name_cause(&order->naming, name, time));
 
 	*failed = exception ? 0 : -ENOMEM;
+	if (exception)
+		jp_count_image(exception, order->evidence->truth, name->incarnation->code);
 	return exception && exception->count == 1 ? exception : NULL;
 }
 
@@ -255,9 +259,9 @@ static int judge_injected(struct jit_order_state *order, const struct jp_event *
 
 static int count_hidden(struct jit_order_state *order)
 {
-	int failed = 0;
+	struct jp_exception *exception;
 
-	for (size_t i = 0; !failed && i < order->incarnations.count; i++) {
+	for (size_t i = 0; i < order->incarnations.count; i++) {
 		const struct jp_incarnation *incarnation = &order->incarnations.incarnations[i];
 		const struct jp_hider *hider = &incarnation->hider;
 
@@ -266,15 +270,21 @@ static int count_hidden(struct jit_order_state *order)
 		order->side->hidden++;
 		if (!order->last)
 			continue;
-		failed = jp_findings_count_failure(
-			order->findings, "order.hidden", hider->cause,
-			"%s of pid %u at %" PRIx64 ", loaded at %" PRIu64 ": %" PRIx64 "-%" PRIx64
-			" %.100s of %" PRIu64 " (offset %" PRIu64 ") hides it",
-			incarnation->code->name, incarnation->code->pid, incarnation->code->addr,
-			incarnation->published, hider->start, hider->end, hider->name, hider->time,
-			hider->at);
+		exception = jp_findings_count(order->findings, "order.hidden", JP_METHODS,
+					      hider->cause);
+		if (!exception)
+			return -ENOMEM;
+		jp_count_image(exception, order->evidence->truth, incarnation->code);
+		if (exception->count > 1)
+			continue;
+		snprintf(exception->first, sizeof(exception->first),
+			 "%s of pid %u at %" PRIx64 ", loaded at %" PRIu64 ": %" PRIx64 "-%" PRIx64
+			 " %.100s of %" PRIu64 " (offset %" PRIu64 ") hides it",
+			 incarnation->code->name, incarnation->code->pid, incarnation->code->addr,
+			 incarnation->published, hider->start, hider->end, hider->name, hider->time,
+			 hider->at);
 	}
-	return failed;
+	return 0;
 }
 
 /* At the start of injected.data: counts the hidden loads of perf.data and resets their coverage. */
@@ -363,6 +373,24 @@ static int judge_dumps(struct jit_order_state *order)
 	return failed;
 }
 
+/* Returns whether a watched process runs code that is not in a file. */
+static bool runs_in_memory(const struct jp_evidence *evidence)
+{
+	const struct jp_capture_info *info = &evidence->info;
+
+	for (size_t i = 0; i < evidence->truth->nr_activations; i++) {
+		const struct jp_truth_activation *one = &evidence->truth->activations[i];
+
+		if (one->enter > info->stopped || one->leave < info->sampling ||
+		    jp_evidence_is_older(evidence, one->pid, one->enter))
+			continue;
+		for (uint32_t depth = 0; depth < one->path->depth; depth++)
+			if (!one->path->functions[depth]->in_file)
+				return true;
+	}
+	return false;
+}
+
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
@@ -395,6 +423,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		order->in_files |= evidence->truth->codes[i].in_file;
 		order->in_memory |= !evidence->truth->codes[i].in_file;
 	}
+	order->needs_names = order->in_memory && (!order->in_files || runs_in_memory(evidence));
 	qsort_r(order->by_begin, count, sizeof(*order->by_begin), compare_by_begin,
 		order->incarnations.incarnations);
 	return judge_dumps(order);
@@ -441,12 +470,12 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 		twice += order->state[i].elf && order->state[i].map;
 	}
 	add_names(findings, side, "",
-		  !order->in_memory  ? &any_named_samples
-		  : !order->in_files ? &named_samples
-				     : &some_named_samples);
+		  !order->needs_names ? &any_named_samples
+		  : !order->in_files  ? &named_samples
+				      : &some_named_samples);
 	jp_findings_add_with_role(findings, &unjudged_samples,
-				  jp_metric_rate("names.unjudged", side->unjudged,
-						 side->unjudged + side->samples.count));
+			   jp_metric_rate("names.unjudged", side->unjudged,
+					  side->unjudged + side->samples.count));
 	jp_findings_add_rate(findings, "names.elf", side->elf, side->samples.count);
 	jp_findings_add_rate(findings, "names.map", side->map, side->samples.count);
 	jp_findings_add_count(findings, "names.twice", twice);
@@ -468,8 +497,8 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 			     order->incarnations.loads);
 	add_names(findings, &order->before, ".before", NULL);
 	jp_findings_add_rate(findings, "names.covered", change->covered_bad, change->covered);
-	jp_findings_add_with_role(findings, &jp_counts_some,
-				  jp_metric_rate("inject.better", change->better, change->both));
+	jp_findings_add_with_role(findings, order->needs_names ? &jp_counts_some : NULL,
+			   jp_metric_rate("inject.better", change->better, change->both));
 	jp_findings_add_rate(findings, "inject.worse", change->worse, change->both);
 	jp_findings_add_count(findings, "inject.lost", change->lost);
 	jp_findings_add_rate(findings, "inject.stray", order->misplaced, order->injected);

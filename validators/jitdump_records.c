@@ -13,7 +13,7 @@
 #include "harness/format/elf/cfi_check.h"
 #include "harness/format/jit/jitdump_folder.h"
 #include "harness/judge/validator.h"
-#include "validators/last_image.h"
+#include "validators/images.h"
 
 /* The bytes of the first function with one layout. */
 struct layout_bytes {

@@ -10,6 +10,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/order.h"
+#include "harness/base/search.h"
 #include "harness/judge/unmapped.h"
 #include "validators/coverage.h"
 
@@ -208,6 +209,22 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 	return !recorded_later || !is_executable_at(coverage, known->pid, start, since);
 }
 
+/* Returns the start of the process that inherited @known by a fork, in ns, or 0 if @known is a
+ * record of its own process. */
+static uint64_t find_inheriting(const struct jp_evidence *evidence, const struct jp_span *known)
+{
+	const struct jp_truth_incarnation *all = evidence->truth->incarnations;
+	const uint64_t slack = evidence->info.slack;
+	size_t i;
+
+	jp_search(i, evidence->truth->nr_incarnations,
+		  all[i].pid < known->pid || (all[i].pid == known->pid &&
+					      all[i].before <= known->open_before + slack));
+	return i && all[i - 1].pid == known->pid && known->mapping.since + slack < all[i - 1].before
+		       ? all[i - 1].before
+		       : 0;
+}
+
 /* Reports the first stale piece of @known. The kernel records no munmap(), so such spans stay until
  * another record covers them. */
 static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known, uint64_t from,
@@ -228,6 +245,8 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 	if (jp_gaps_first(&coverage->gaps, known->pid, mapping->start, mapping->end, from) ==
 	    mapping->end)
 		box.from = from - jp_min(from, evidence->info.slack);
+	/* An earlier process of the pid did not end memory that a later one inherits. */
+	box.from = jp_max(box.from, find_inheriting(evidence, known));
 	for (size_t at = 0;
 	     (truth = jp_spans_next(coverage->view->truth, known->pid, &box, &at));) {
 		if ((first && truth > first) || !is_stale(coverage, known, truth, from, to, &piece))

@@ -4,6 +4,7 @@
  * every missing line, because other code may have replaced the function. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "harness/base/digest.h"
@@ -11,7 +12,7 @@
 #include "harness/judge/validator.h"
 #include "harness/model/files/file_finder.h"
 #include "harness/model/symbols/names.h"
-#include "validators/last_image.h"
+#include "validators/images.h"
 
 /* Number of lines with one address, size and name. */
 struct line_count {
@@ -86,6 +87,7 @@ static bool is_load(const struct process_map *map, const struct jp_truth_code *c
 static int judge_load(struct process_map *map, const struct jp_truth_code *code)
 {
 	struct line_count *count = get_line_count(map, code->addr, code->size, code->name);
+	struct jp_exception *exception;
 
 	if (!count)
 		return -ENOMEM;
@@ -95,10 +97,17 @@ static int judge_load(struct process_map *map, const struct jp_truth_code *code)
 		return 0;
 	}
 	map->all->absent++;
-	return jp_findings_count_failure(&map->all->view->findings, "published.absent", "no-line",
-					 "%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
-					 ": the process has a perf map, and no line tells of it",
-					 code->name, map->pid, code->addr, code->loaded);
+	exception = jp_findings_count(&map->all->view->findings, "published.absent", JP_METHODS,
+				      "no-line");
+	if (!exception)
+		return -ENOMEM;
+	jp_count_image(exception, map->all->view->evidence->truth, code);
+	if (exception->count == 1)
+		snprintf(exception->first, sizeof(exception->first),
+			 "%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
+			 ": the process has a perf map, and no line tells of it",
+			 code->name, map->pid, code->addr, code->loaded);
+	return 0;
 }
 
 /* Marks the lines that describe code of the process, and stores when each id was first loaded. */

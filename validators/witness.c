@@ -72,6 +72,7 @@ struct tally {
 	uint64_t longest; /* largest number of the witness's samples in one hole */
 	uint64_t hole;    /* start of the first hole, in ns */
 	uint64_t threads; /* number of threads */
+	double begun;     /* samples that the capture may lack because timers begin anew */
 };
 
 struct witness {
@@ -278,6 +279,83 @@ static int tally_witness(struct witness *state)
 	return failed;
 }
 
+/* Returns how many threads and processes were born while the witness took the @count samples from
+ * @first on. */
+static size_t count_births(const struct witness *state, const struct jp_witness_sample *first,
+			   size_t count)
+{
+	const struct jp_truth *truth = state->view->evidence->truth;
+	const uint64_t slack = state->view->evidence->info.slack;
+	size_t births = 0;
+
+	for (size_t i = 0; i < truth->nr_acts; i++)
+		births += truth->acts[i].type == JP_EVENT_FORK &&
+			  truth->acts[i].before <= first[count - 1].time + slack &&
+			  truth->acts[i].after + slack >= first->time;
+	return births;
+}
+
+/* Returns how many samples of the capture are missing between the @count samples of the witness
+ * from @first on. Subtracts from *@count those that births explain: a new thread has events whose
+ * timers begin anew, and a switch to it gives them to another thread. Until its first whole period,
+ * such a context takes up to two samples of the witness and none of the capture. */
+static uint64_t count_missing(const struct witness *state, const struct jp_witness_sample *first,
+			      size_t *count)
+{
+	if (count_enclosed(state, *count))
+		*count -= jp_min(*count, 2 * count_births(state, first, *count));
+	return count_enclosed(state, *count);
+}
+
+/* Counts how often each thread was born, by jp_clock_key(), and how many processes each process
+ * made, by its pid. Returns 0 or -ENOMEM. */
+static int count_starts(const struct jp_truth *truth, struct jp_map *births, struct jp_map *forks)
+{
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_event *act = &truth->acts[i];
+		uint64_t *count;
+
+		if (act->type != JP_EVENT_FORK)
+			continue;
+		count = jp_map_at(births, jp_clock_key(act->pid, act->tid), sizeof(*count));
+		if (!count)
+			return -ENOMEM;
+		++*count;
+		if (act->task.ppid == act->pid)
+			continue;
+		count = jp_map_at(forks, act->task.ppid, sizeof(*count));
+		if (!count)
+			return -ENOMEM;
+		++*count;
+	}
+	return 0;
+}
+
+/* Finds how many samples each thread may lack because timers begin anew: the capture's first period
+ * is longer than the witness's. A new thread with n samples of the witness has at least as many of
+ * the capture as n of the witness's periods hold whole ones. A fork may give a thread of the parent
+ * the new events, which shows as a gap. Returns 0 or -ENOMEM. */
+static int tally_starts(struct witness *state)
+{
+	struct jp_map births = {0}, forks = {0};
+	int failed = count_starts(state->view->evidence->truth, &births, &forks);
+
+	for (size_t i = 0; i < state->nr_tallies && !failed; i++) {
+		struct tally *tally = &state->tallies[i];
+		const double due = state->ratio * (double)tally->witness.samples;
+		const uint64_t *born = jp_map_find(&births, jp_clock_key(tally->pid, tally->tid));
+		const uint64_t *forked = jp_map_find(&forks, tally->pid);
+
+		if (born)
+			tally->begun += *born == 1 ? due - floor(due) : fmin((double)*born, due);
+		if (forked)
+			tally->begun += (double)jp_min(*forked, tally->witness.gaps);
+	}
+	jp_map_free(&births);
+	jp_map_free(&forks);
+	return failed;
+}
+
 static int tally_holes(struct witness *state)
 {
 	const struct jp_witness_sample *samples = state->witnessed->samples;
@@ -289,16 +367,17 @@ static int tally_holes(struct witness *state)
 	for (size_t i = 0, count; i < state->witnessed->count; i += count) {
 		struct tally *tally = get_tally(state, samples[i].pid, samples[i].tid);
 		uint64_t missing;
+		size_t held;
 
 		if (!tally)
 			return -ENOMEM;
-		count = count_witness_samples_in_hole(state, i);
-		missing = count_enclosed(state, count);
+		held = count = count_witness_samples_in_hole(state, i);
+		missing = count_missing(state, &samples[i], &held);
 		if (missing && !tally->missing)
 			tally->hole = samples[i].time;
 		tally->missing += missing;
 		tally->row = jp_max(tally->row, missing);
-		tally->longest = jp_max(tally->longest, count);
+		tally->longest = jp_max(tally->longest, held);
 	}
 	return 0;
 }
@@ -344,6 +423,7 @@ static void add_tally(struct tally *all, const struct tally *one)
 	all->longest = jp_max(all->longest, one->longest);
 	all->hole = all->hole ?: one->hole;
 	all->threads += one->threads;
+	all->begun += one->begun;
 }
 
 /* The samples of the capture, the numbers that the witness expects, and the tolerances. */
@@ -376,6 +456,7 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 		drift.least = state->ratio * (double)tally->witness.user;
 		drift.few_room = jp_witness_compute_chance_bound(steps, drift.least, state->ratio);
 	}
+	drift.few_room += tally->begun;
 	return drift;
 }
 
@@ -537,7 +618,10 @@ static void add_metrics(struct witness *state, const struct tally *all)
 static int judge_streams(struct witness *state)
 {
 	struct tally all = {0};
-	int failed = sort_samples(state) ?: tally_witness(state) ?: tally_capture(state);
+	int failed = sort_samples(state)
+			     ?: tally_witness(state)
+			     ?: tally_capture(state)
+			     ?: tally_starts(state);
 
 	if (!failed && state->task && state->kernel && !state->observed)
 		failed = tally_holes(state);

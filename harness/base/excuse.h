@@ -13,14 +13,16 @@ struct jp_excuse {
 	const char *name; /* a unique name */
 	/* Patterns of words, separated by blanks. The excuse applies to a case whose line has a
 	 * word for each pattern ("attach", "--synth=none", "publish=map:*", "-B" of
-	 * "inject=perf,-B") and none for a pattern behind "!". NULL: to every case. */
+	 * "inject=perf,-B") and none for a pattern behind "!". NULL: to every case. With
+	 * --publish-children=HOW, "publish=" means HOW in forked processes. */
 	const char *when;
 	const char *metrics; /* patterns of metrics, separated by blanks */
 	/* Causes, by validators' words or by ids, separated by blanks; "*": any. */
 	const char *causes;
 	/* The bound. A metric: allows as many exceptions as this metric counts. "A/B": allows this
 	 * share of all that the exception's metric judged. "predicted": allows them if the method
-	 * walked each sample as the truth predicts. NULL: any number. */
+	 * walked each sample as the truth predicts. "killed": allows those in processes that a
+	 * signal ended. NULL: any number. */
 	const char *most;
 	const char *reason;
 };

@@ -92,6 +92,10 @@ struct jp_case {
 	const char *text;
 };
 
+/* Returns how the forked processes of @cas publish: HOW of --publish-children=HOW, else as the
+ * first process. NULL: by default. */
+const char *jp_case_publish_children(const struct jp_case *cas);
+
 struct jp_table_cell {
 	/* Full name of a case; "-": the cell is empty; "impossible": no such case can exist. */
 	const char *name;

@@ -70,3 +70,13 @@ char *jp_case_cut_comment(char *line)
 	}
 	return "";
 }
+
+const char *jp_case_publish_children(const struct jp_case *cas)
+{
+	static const char option[] = "--publish-children=";
+
+	for (char *const *word = cas->workload_argv; word && *word; word++)
+		if (strncmp(*word, option, sizeof(option) - 1) == 0)
+			return *word + sizeof(option) - 1;
+	return cas->publish;
+}

@@ -28,7 +28,12 @@ struct jp_exception {
 	enum jp_method method; /* JP_METHODS: no method */
 	const char *cause;
 	uint64_t count;
-	char metric[48]; /* "broken.dump": @kind and @method, for readers */
+	/* How many of @count concern code of the image that was launched, of later images (a forked
+	 * process, or any after an exec), and code that a process inherited by a fork. All 0:
+	 * unknown. */
+	uint64_t in_first, in_later, inherited;
+	uint64_t in_killed; /* how many of @count concern images that a signal ended */
+	char metric[48];    /* "broken.dump": @kind and @method, for readers */
 	char first[400]; /* description of the first occurrence: time, process, ip, function+offset,
 			    what was missing where */
 };

@@ -14,6 +14,7 @@
 
 /* Capacity of the table of excuses as `allow` lines: one for each metric and cause. */
 enum { MOST = 512 };
+static const char killed[] = "killed"; /* the bound of processes that a signal ended */
 
 static bool is_word_in(const char *pattern, char *const *words)
 {
@@ -31,15 +32,22 @@ static bool has_value(const char *pattern, const char *key, const char *value)
 	       fnmatch(pattern + length, value, 0) == 0;
 }
 
+/* A case, and how some of its processes publish. */
+struct publishing {
+	const struct jp_case *cas;
+	const char *publish;
+};
+
 static bool has_word(const char *pattern, const void *context)
 {
-	const struct jp_case *cas = context;
+	const struct publishing *publishing = context;
+	const struct jp_case *cas = publishing->cas;
 
 	if (*pattern == '!')
 		return !has_word(pattern + 1, context);
 	return is_word_in(pattern, cas->workload_argv) || is_word_in(pattern, cas->capture_argv) ||
 	       is_word_in(pattern, cas->inject_with) ||
-	       has_value(pattern, "publish=", cas->publish) ||
+	       has_value(pattern, "publish=", publishing->publish) ||
 	       has_value(pattern, "inject=", cas->inject);
 }
 
@@ -73,49 +81,63 @@ static unsigned count_words(const char *list, bool (*holds)(const char *word, co
 	return count;
 }
 
-static bool is_excuse_for(const struct jp_excuse *excuse, const struct jp_case *cas,
-			  const struct jp_exception *exception)
+static bool applies(const struct jp_excuse *excuse, const struct publishing *publishing,
+		    const struct jp_exception *exception)
 {
 	unsigned all = 0, ignored = 0;
 
 	return count_words(excuse->metrics, is_metric, exception, &ignored) &&
 	       count_words(excuse->causes, is_cause, exception, &ignored) &&
-	       (!excuse->when || count_words(excuse->when, has_word, cas, &all) == all);
+	       (!excuse->when || count_words(excuse->when, has_word, publishing, &all) == all);
 }
 
-/* Sets the bound of the allowance @one as the excuse's @most states it: "predicted", a share of the
- * metric's n such as "1/10", or NULL for no bound. */
-static void set_bound(struct jp_expectation *one, const char *most,
-		      const struct jp_findings *findings)
+/* Returns the share "A/B" of all that @metric judged, such as "1/10", or INFINITY if @most is no
+ * share. */
+static double find_share(const char *most, const struct jp_metric *metric)
 {
-	const struct jp_metric *metric = jp_findings_find_metric(findings, one->metric);
 	unsigned int part, whole;
 
-	one->predicted = most && strcmp(most, "predicted") == 0;
-	if (most && sscanf(most, "%u/%u", &part, &whole) == 2)
-		one->max = metric ? floor((double)metric->n * part / whole) : 0;
-	else if (most && !one->predicted)
-		snprintf(one->most, sizeof(one->most), "%s", most);
+	if (!most || sscanf(most, "%u/%u", &part, &whole) != 2)
+		return INFINITY;
+	return metric ? floor((double)metric->n * part / whole) : 0;
 }
 
-/* Returns an `allow` line that permits @exception as @excuse does, or NULL if the table is full. */
-static const struct jp_expectation *make_allowance(const struct jp_excuse *excuse,
-						   const struct jp_findings *findings,
-						   const struct jp_exception *exception)
+/* Returns an `allow` line without a bound that permits @exception for @reason, or NULL if the table
+ * is full. */
+static struct jp_expectation *make_allowance(const char *reason,
+					     const struct jp_exception *exception)
 {
 	static struct jp_expectation made[MOST];
 	struct jp_expectation *one = made;
 
 	while (one < made + MOST && one->reason &&
-	       (one->reason != excuse->reason || strcmp(one->metric, exception->metric) != 0 ||
+	       (one->reason != reason || strcmp(one->metric, exception->metric) != 0 ||
 		strcmp(one->allow, exception->cause) != 0))
 		one++;
 	if (one == made + MOST)
 		return NULL;
-	*one = (struct jp_expectation){.min = -INFINITY, .max = INFINITY, .reason = excuse->reason};
+	*one = (struct jp_expectation){.min = -INFINITY, .max = INFINITY, .reason = reason};
 	snprintf(one->metric, sizeof(one->metric), "%s", exception->metric);
 	snprintf(one->allow, sizeof(one->allow), "%s", exception->cause);
-	set_bound(one, excuse->most, findings);
+	return one;
+}
+
+/* Returns an `allow` line with the bound of @excuse, or NULL if the table is full. */
+static const struct jp_expectation *allow_as(const struct jp_excuse *excuse,
+					     const struct jp_findings *findings,
+					     const struct jp_exception *exception)
+{
+	struct jp_expectation *one = make_allowance(excuse->reason, exception);
+	const char *most = excuse->most;
+
+	if (!one || !most)
+		return one;
+	one->predicted = strcmp(most, "predicted") == 0;
+	one->max = strcmp(most, killed) == 0
+			   ? (double)exception->in_killed
+			   : find_share(most, jp_findings_metric(findings, one->metric));
+	if (isinf(one->max) && !one->predicted)
+		snprintf(one->most, sizeof(one->most), "%s", most);
 	return one;
 }
 
@@ -143,25 +165,76 @@ static bool is_predicted(const struct jp_excuse *excuse, const struct jp_finding
 	return predicted && predicted->n - predicted->k <= others;
 }
 
+/* Returns the excuse of @exception with the widest bound: one without a bound, else the first. */
+static const struct jp_excuse *find_widest(const struct publishing *publishing,
+					   const struct jp_findings *findings,
+					   const struct jp_exception *exception)
+{
+	const struct jp_excuse *first = NULL, *excuse = NULL;
+
+	while ((excuse = jp_registry_next(JP_EXCUSE, excuse))) {
+		if (!applies(excuse, publishing, exception))
+			continue;
+		if (!excuse->most)
+			return excuse;
+		if (!first && (strcmp(excuse->most, "predicted") != 0 ||
+			       is_predicted(excuse, findings, exception)))
+			first = excuse;
+	}
+	return first;
+}
+
+/* Returns how many exceptions @excuse (NULL: none) permits among @part, which are those of some
+ * processes. */
+static double count_excused(const struct jp_excuse *excuse, const struct jp_findings *findings,
+			    const struct jp_exception *exception, uint64_t part)
+{
+	const struct jp_metric *most;
+	double share;
+
+	if (!excuse || !excuse->most || strcmp(excuse->most, "predicted") == 0)
+		return excuse ? (double)part : 0;
+	if (strcmp(excuse->most, killed) == 0)
+		return fmin((double)part, (double)exception->in_killed);
+	share = find_share(excuse->most, jp_findings_metric(findings, exception->metric));
+	most = jp_findings_metric(findings, excuse->most);
+	return fmin((double)part, isinf(share) ? (most ? (double)most->k : 0) : share);
+}
+
+/* Returns an `allow` line that permits as many exceptions as @first does in the launched image,
+ * @later in later images, and either of them in inherited code. */
+static const struct jp_expectation *allow_parts(const struct jp_excuse *first,
+						const struct jp_excuse *later,
+						const struct jp_findings *findings,
+						const struct jp_exception *exception)
+{
+	struct jp_expectation *one = make_allowance((first ?: later)->reason, exception);
+	const uint64_t inherited = exception->in_first + exception->in_later + exception->inherited
+					   ? exception->inherited
+					   : exception->count;
+
+	if (one)
+		one->max = count_excused(first, findings, exception, exception->in_first) +
+			   count_excused(later, findings, exception, exception->in_later) +
+			   fmax(count_excused(first, findings, exception, inherited),
+				count_excused(later, findings, exception, inherited));
+	return one;
+}
+
 const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 					    const struct jp_findings *findings,
 					    const struct jp_exception *exception)
 {
-	const struct jp_expectation *first = NULL, *allow;
-	const struct jp_excuse *excuse = NULL;
+	const struct publishing publishing[] = {{cas, cas->publish},
+						{cas, jp_case_publish_children(cas)}};
+	const struct jp_excuse *first, *later;
 
 	/* The options of a workload whose truth `judge --truth` gathered are unknown. */
 	if (cas->control || !jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
 		return NULL;
-	while ((excuse = jp_registry_next(JP_EXCUSE, excuse))) {
-		if (!is_excuse_for(excuse, cas, exception))
-			continue;
-		allow = make_allowance(excuse, findings, exception);
-		/* Several excuses may apply: one without a bound permits any number. */
-		if (!allow || !excuse->most)
-			return allow;
-		if (!first && (!allow->predicted || is_predicted(excuse, findings, exception)))
-			first = allow;
-	}
-	return first;
+	first = find_widest(&publishing[0], findings, exception);
+	later = find_widest(&publishing[1], findings, exception);
+	if (first == later)
+		return first ? allow_as(first, findings, exception) : NULL;
+	return allow_parts(first, later, findings, exception);
 }

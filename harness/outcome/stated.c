@@ -52,6 +52,11 @@ static void check_text(struct jp_result *result, const char *key, const char *st
 			stated, asked);
 }
 
+static bool publishes(const char *how)
+{
+	return how && strcmp(how, "none") != 0;
+}
+
 static bool is_published(const char *name)
 {
 	return fnmatch("perf-*.map", name, 0) == 0 || fnmatch("jit-*.dump", name, 0) == 0;
@@ -60,11 +65,11 @@ static bool is_published(const char *name)
 /* Reports a perf map or jitdump in the case's folder if the case publishes nothing. */
 static void check_published(const struct jp_evidence *evidence, struct jp_result *result)
 {
-	const char *publish = result->cas->publish;
+	const struct jp_case *cas = result->cas;
 	struct jp_folder_names names = {0};
 	struct jp_error err = {""};
 
-	if (publish && strcmp(publish, "none") != 0)
+	if (publishes(cas->publish) || publishes(jp_case_publish_children(cas)))
 		return;
 	if (jp_untrusted_list(evidence->dir, &names, is_published, &err))
 		jp_note(result, JP_ERROR, "%s", err.text);

@@ -224,12 +224,10 @@ int jp_publish_end(void)
 }
 
 static const struct jp_excuse excuses[] = {
-	{"children.none", "--publish-children=none", "load.unnamed names.unnamed", "*", NULL,
-	 "the children publish no names"},
-	{"children.jitdump", "--publish-children=jitdump !inject=*", "load.unnamed names.unnamed",
-	 "no-map not-elf not-anonymous not-published", NULL,
+	{"children.jitdump", "publish=jitdump* --publish-children=* !inject=*",
+	 "load.unnamed names.unnamed", "not-published", NULL,
 	 "a jitdump is of use once it is injected"},
-	{"children.map", "--publish-children=map inject=*",
+	{"children.map", "publish=[mn]* --publish-children=* inject=*",
 	 "load.unnamed names.unnamed order.hidden",
 	 "hidden not-injected reprotected coalesced not-published", NULL,
 	 "a child without a jitdump keeps the records that hide its parent's code"},

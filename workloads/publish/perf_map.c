@@ -130,6 +130,10 @@ JP_REGISTER(publisher, perf_map);
 
 /* Excuses for the exceptions that each fault causes (docs/publishing.md). */
 static const struct jp_excuse costs[] = {
+	{"map:late", "publish=*:late", "load.unnamed names.unnamed", "not-published", "killed",
+	 "the map of a killed process stays empty"},
+	{"map:behind", "publish=*:behind", "published.absent load.unnamed names.unnamed",
+	 "no-line not-published", "killed", "the map of a killed process lacks the last line"},
 	{"map:empty", "publish=*:empty", "load.unnamed names.unnamed", "not-published", NULL,
 	 "the map has no line"},
 	{"map:partial", "publish=*:partial", "published.absent", "no-line", "1/2",

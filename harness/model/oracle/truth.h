@@ -70,6 +70,7 @@ struct jp_truth_incarnation {
 	uint64_t until;         /* end of the bracket of the end; UINT64_MAX: it never ended */
 	bool forked; /* the incarnation started by a fork; otherwise by an exec or a launch */
 	bool first;  /* the incarnation is the first of its process; false after an exec */
+	bool killed; /* a signal ended it, so that it did nothing at its end */
 };
 
 /* A mapping of a file that contains code. */

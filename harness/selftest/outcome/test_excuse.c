@@ -15,6 +15,8 @@ static const struct jp_excuse made[] = {
 	{"made.wide", "inject=tool -B", "made.a", "gone", NULL, "without a bound"},
 	{"made.method", NULL, "made.chain", "end", "predicted", "a method"},
 	{"made.share", NULL, "made.share", "lost", "2/3", "a share"},
+	{"made.half", "publish=map:half", "made.share", "part", "1/2", "half of them"},
+	{"made.killed", NULL, "made.share", "torn", "killed", "of killed processes"},
 };
 JP_REGISTER_ROWS(excuse, made);
 
@@ -105,10 +107,58 @@ static void test_excused_share(void)
 	      "a part of one is none");
 }
 
+/* Returns the outcome of a case in which 10 of 20 are gone for @cause, as @exception states, and
+ * forked processes publish with the fault @half. */
+static enum jp_outcome judge_images(struct jp_exception exception, const char *cause,
+				    const char *children)
+{
+	char option[60], *words[] = {"w", option, NULL};
+	const struct jp_case cas = {
+		.workload_argv = words, .capture_argv = capture, .publish = "map"};
+	struct jp_findings findings = {0};
+	enum jp_outcome outcome = JP_FAIL;
+	const struct jp_expectation *allow;
+	char why[400];
+
+	snprintf(option, sizeof(option), "--publish-children=%s", children);
+	jp_findings_add_rate(&findings, "made.share", 10, 20);
+	for (int i = 0; i < 10; i++)
+		jp_findings_except(&findings, "made.share", cause, "one");
+	exception.cause = cause;
+	exception.count = 10;
+	snprintf(exception.metric, sizeof(exception.metric), "made.share");
+	allow = jp_excuse_find(&cas, &findings, &exception);
+	if (allow)
+		outcome = jp_expect_bounded(allow, &findings, why, sizeof(why));
+	jp_findings_free(&findings);
+	return outcome;
+}
+
+static void test_images(void)
+{
+	const struct jp_exception anywhere = {0}, later = {.in_later = 10},
+				  some = {.in_first = 1, .in_later = 9},
+				  passed_on = {.inherited = 10},
+				  killed = {.in_later = 10, .in_killed = 10},
+				  alive = {.in_later = 10, .in_killed = 9};
+
+	check(judge_images(anywhere, "part", "map:half") == JP_PASS &&
+		      judge_images(later, "part", "map:half") == JP_PASS &&
+		      judge_images(passed_on, "part", "map:half") == JP_PASS,
+	      "a fault of forked processes excuses what they lack");
+	check(judge_images(some, "part", "map:half") == JP_FAIL,
+	      "it does not excuse the first process");
+	check(judge_images(later, "part", "map") == JP_FAIL,
+	      "without the fault nothing is excused");
+	check(judge_images(killed, "torn", "map") == JP_PASS, "killed processes may lack it");
+	check(judge_images(alive, "torn", "map") == JP_FAIL, "another process may not");
+}
+
 int main(void)
 {
 	test_excuses_by_values();
 	test_excused_share();
+	test_images();
 	test_predicted();
 	return check_done();
 }

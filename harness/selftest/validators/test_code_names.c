@@ -5,7 +5,7 @@
 #include "harness/selftest/support/made_events.h"
 #include "validators/code_names.h"
 #include "validators/frame_names.h"
-#include "validators/last_image.h"
+#include "validators/images.h"
 
 enum { PID = 9, SLACK = 10 };
 #define CODE(at, called, ...)                                                                      \

@@ -127,6 +127,37 @@ static void judge_scene(size_t count)
 	free(records);
 }
 
+/* Judges a process that inherits a stale mapping at @forked. An earlier process of the same pid
+ * unmapped memory at the same address. */
+static uint64_t count_inherited(uint64_t forked)
+{
+	struct jp_truth_incarnation images[] = {
+		{.pid = PID, .before = 1, .after = 1, .until = BEGIN + 4 * STEP, .first = true},
+		{.pid = PID, .before = BEGIN + 5 * STEP, .until = UINT64_MAX, .first = true}};
+	struct jp_event acts[] = {
+		MADE_ACT(MAP, PID, PID, BEGIN, BEGIN, MADE_MAP(0x100000, PAGE, RX, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, BEGIN + STEP, BEGIN + STEP,
+			 MADE_MAP(0x100000, PAGE, 0, ""))};
+	struct jp_event records[] = {
+		MADE_EVENT(MAP, PID + 1, BEGIN - STEP, MADE_MAP(0x100000, PAGE, RX, "//anon")),
+		MADE_EVENT(FORK, PID, forked, .task = {.ppid = PID + 1, .ptid = PID + 1})};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 2,
+				 .incarnations = images,
+				 .nr_incarnations = 2};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {
+			.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = BEGIN + 10 * STEP}};
+	struct jp_metric stale;
+
+	index_truth(&truth);
+	stale = judge("mapping_coverage", &evidence, records, 2, "coverage.stale");
+	free_truth_index(&truth);
+	return stale.k;
+}
+
 int main(void)
 {
 	static const struct scene scenes[] = {
@@ -139,5 +170,9 @@ int main(void)
 
 	for (scene = scenes; scene < scenes + sizeof(scenes) / sizeof(*scenes); scene++)
 		check_growth(scene->what, judge_scene);
+	check(!count_inherited(BEGIN + 5 * STEP),
+	      "what a process inherits is not stale because of an earlier process of its pid");
+	check(count_inherited(BEGIN + 3 * STEP) == 1,
+	      "a mapping that the earlier process had stays stale");
 	return check_done();
 }

@@ -316,6 +316,11 @@ class Stated(Recorded):
             self.expect_error(f"{name} exists, but the case publishes nothing")
             os.unlink(self.get_path(name))
 
+    def test_files_of_children(self) -> None:
+        self.put_text("perf-77.map", "")
+        self.substitute("case", ": attach ", "--publish-children=map : attach ")
+        self.expect_pass()
+
     def test_skip_of_a_whole_run(self) -> None:
         self.put_text("outcome", "SKIP because")
         self.expect_error("outcome: SKIP, and `watched` says that the capture ended")

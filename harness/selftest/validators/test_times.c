@@ -344,6 +344,10 @@ static void test_boundary_samples(void)
 		      !exceptions,
 	      "if nine tenths of the CPU time are spent on entering, all samples may be boundary "
 	      "samples");
+	activations[1].cpu = 5000;
+	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
+		      !exceptions,
+	      "CPU time that was read after the activation does not change that");
 	activations[1].cpu = UINT64_MAX;
 	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
 		      exceptions == 1,

@@ -20,6 +20,8 @@ struct streams {
 	unsigned hides; /* the kernel skips one of this many samples at random; 0: none */
 };
 static struct streams made;
+static struct jp_event births[100];
+static size_t nr_births;
 
 /* A timer of a thread; times are in ns of the thread's CPU time. */
 struct timer {
@@ -84,7 +86,11 @@ static void run_thread(uint32_t tid, uint32_t cpu, unsigned periods, unsigned sw
  * whether the witness shows that the kernel skipped a sample. */
 static size_t judge_streams(bool *skipped)
 {
-	const struct jp_truth truth = {.version = 3, .incarnations = &image, .nr_incarnations = 1};
+	const struct jp_truth truth = {.version = 3,
+				       .incarnations = &image,
+				       .nr_incarnations = 1,
+				       .acts = births,
+				       .nr_acts = nr_births};
 	const struct jp_evidence evidence = {
 		.truth = (struct jp_truth *)&truth,
 		.info = {.sampling = 1, .stopped = UINT64_MAX / 2, .lost_samples = made.lost},
@@ -182,6 +188,64 @@ static void test_missing_in_a_row(void)
 		caught += count_faults() != 0;
 	}
 	check(caught == 489, "three missing in a row are caught at %u of 489 places", caught);
+}
+
+/* Lets @count threads be born at @time; their tids follow PID. */
+static void put_births(size_t count, uint64_t time)
+{
+	nr_births = count;
+	for (size_t i = 0; i < count; i++)
+		births[i] = (struct jp_event)MADE_ACT(FORK, PID, PID + 1 + i, time, time,
+						      .task = {.ppid = PID, .ptid = PID});
+}
+
+static void test_births(void)
+{
+	uint64_t random = 7, hole;
+
+	make_streams(0, &random);
+	hole = made.capture[201].time;
+	drop_samples(200, 3);
+	put_births(3, hole);
+	check(!count_faults(), "three births can begin the timers of a thread anew three times");
+	put_births(3, made.capture[100].time);
+	check(count_faults() == 1, "births at another time explain nothing");
+	nr_births = 0;
+}
+
+/* Tests threads that live longer than the witness's period and shorter than the capture's. */
+static void test_short_threads(void)
+{
+	enum { THREADS = 100 };
+
+	made.nr_capture = made.nr_witness = 0;
+	put_capture(PID, 0, BEGIN);
+	put_witness(PID, 0, BEGIN);
+	for (uint32_t i = 0; i < THREADS; i++)
+		put_witness(PID + 1 + i, 0, BEGIN + i * PERIOD);
+	check(count_faults() == 1, "100 threads without a sample of the capture are a fault");
+	put_births(THREADS, BEGIN);
+	check(!count_faults(), "new threads can end before the capture's first period");
+	nr_births = 0;
+}
+
+/* Tests a process that loses its timers to each of the processes that it makes. */
+static void test_forks(void)
+{
+	enum { SAMPLES = 300 };
+
+	made.nr_capture = made.nr_witness = 0;
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		put_witness(PID, i % CPUS, BEGIN + (uint64_t)i * 2 * PERIOD);
+		if (i % 3 == 0)
+			put_capture(PID, i % CPUS, BEGIN + (uint64_t)i * 2 * PERIOD);
+	}
+	check(count_faults() == 1, "each second sample of a thread with gaps is missing");
+	put_births(100, BEGIN);
+	for (size_t i = 0; i < nr_births; i++)
+		births[i].pid = births[i].tid;
+	check(!count_faults(), "as many forks explain it");
+	nr_births = 0;
 }
 
 static void test_missing_at_random(void)
@@ -307,6 +371,9 @@ int main(void)
 	test_hidden_samples();
 	test_few_missing();
 	test_missing_in_a_row();
+	test_births();
+	test_short_threads();
+	test_forks();
 	test_missing_at_random();
 	test_other_thread();
 	test_other_faults();

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "harness/base/search.h"
+#include "harness/judge/findings.h"
+#include "harness/model/oracle/truth.h"
+
+/* Returns the start of the last exec of @pid, in ns, or 0. Each exec begins a new perf map and
+ * jitdump. */
+static inline uint64_t jp_last_image(const struct jp_truth *truth, uint32_t pid)
+{
+	const struct jp_truth_incarnation *all = truth->incarnations;
+	size_t i;
+
+	jp_search(i, truth->nr_incarnations, all[i].pid <= pid);
+	return i && all[i - 1].pid == pid ? all[i - 1].before : 0;
+}
+
+/* Returns the image that @pid had at @time, in ns, or NULL. */
+static inline const struct jp_truth_incarnation *jp_image_at(const struct jp_truth *truth,
+							     uint32_t pid, uint64_t time)
+{
+	const struct jp_truth_incarnation *all = truth->incarnations;
+	size_t i;
+
+	jp_search(i, truth->nr_incarnations,
+		  all[i].pid < pid || (all[i].pid == pid && all[i].before <= time));
+	return i && all[i - 1].pid == pid ? &all[i - 1] : NULL;
+}
+
+/* Counts @exception for the image that loaded @code. */
+static inline void jp_count_image(struct jp_exception *exception, const struct jp_truth *truth,
+				  const struct jp_truth_code *code)
+{
+	const struct jp_truth_incarnation *image = jp_image_at(truth, code->pid, code->loaded);
+
+	const bool first = !image || !image->before;
+	const bool inherited = !first && image->forked && code->loaded == image->before;
+
+	exception->in_first += first;
+	exception->inherited += inherited;
+	exception->in_later += !first && !inherited;
+	exception->in_killed += image && image->killed;
+}
