@@ -57,6 +57,7 @@ struct mapping_difference {
  * mappings that it contains must have existed with the stated file offset, by which symbols are
  * found. */
 static const struct jp_role stated_mappings = {.column = "mapped"};
+static const struct jp_role equal_records = {.faults = "mapped"};
 
 /* Returns the cause why the capture still has @known at @time where the truth's last mapping was
  * @last (NULL: none). "invented": @known never existed. */
@@ -451,7 +452,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_findings_add_count(findings, "mappings.marks", equal->marks);
 	jp_findings_add_count(findings, "mappings.missing", equal->missing);
 	jp_findings_add_count(findings, "mappings.extra", equal->extra);
-	jp_findings_add_count(findings, "mappings.differs", equal->different);
+	jp_findings_add_as(findings, &equal_records,
+			   jp_metric_count("mappings.differs", equal->different));
 	if (!equal->injected)
 		return 0;
 	jp_findings_add_count(findings, "injected.missing", equal->removed_files);

@@ -584,6 +584,8 @@ static const struct jp_excuse excuses[] = {
 	 "the kernel reports merged mappings after the loads in them, and they are kept"},
 	{"order-names", "inject=keep", "load.unnamed", "hidden", "order.hidden",
 	 "a later record covers the load"},
+	{"order-inherited", "inject=keep", "load.unnamed names.unnamed", "not-injected",
+	 "inherited", "a record of the parent hid it before the fork"},
 	{"order-samples", "inject=keep", "names.unnamed", "hidden", "names.covered",
 	 "a later record covers the load"},
 };

@@ -27,6 +27,8 @@ struct thread {
 	uint64_t samples, first;
 };
 
+static const struct jp_role known_images = {.faults = "tasks"};
+
 struct processes {
 	const struct jp_evidence *evidence;
 	struct jp_view *view;
@@ -207,8 +209,9 @@ static int judge_images(struct processes *processes)
 		return failed;
 	jp_findings_add_count(findings, "processes", incarnations);
 	jp_findings_add_count(findings, "processes.images", images);
-	jp_findings_add_count(findings, "processes.unseen", unseen);
-	jp_findings_add_count(findings, "processes.nameless", nameless);
+	jp_findings_add_as(findings, &known_images, jp_metric_count("processes.unseen", unseen));
+	jp_findings_add_as(findings, &known_images,
+			   jp_metric_count("processes.nameless", nameless));
 	/* Without this metric, a case about reused pids becomes an ERROR. */
 	if (reused)
 		jp_findings_add_count(findings, "processes.reused", reused);

@@ -11,6 +11,7 @@
 #include "validators/sample_class.h"
 
 static const struct jp_role wrong_tasks = {.column = "tasks"};
+static const struct jp_role strange_tasks = {.faults = "invented"};
 
 struct task_records {
 	bool fork, exit;
@@ -386,7 +387,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		     {"exit.records", state->wrong_exits, state->exits, &wrong_tasks},
 		     {"exit.missing", no_exits, exits, &wrong_tasks},
 		     {"comm.missing", no_names, names, &wrong_tasks},
-		     {"tasks.strangers", state->strangers, state->samples, NULL}};
+		     {"tasks.strangers", state->strangers, state->samples, &strange_tasks}};
 
 	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++)
 		jp_findings_add_with_role(&view->findings, rates[i].role,

@@ -183,6 +183,13 @@ static uint64_t count_enclosed(const struct witness *state, size_t count)
 	return count < 4 ? 0 : (uint64_t)((double)(count - 2) * state->ratio);
 }
 
+/* Returns whether @time equals @periods, both in ns, except for the time that a handler takes to
+ * start. */
+static bool is_whole_periods(const struct witness *state, uint64_t time, uint64_t periods)
+{
+	return fabs((double)time - (double)periods) < LATE * (double)state->period;
+}
+
 /* Returns how many consecutive samples of the witness, from @i on, have no sample of the capture on
  * their CPU between them. */
 static size_t count_witness_samples_in_hole(const struct witness *state, size_t i)
@@ -198,13 +205,6 @@ static size_t count_witness_samples_in_hole(const struct witness *state, size_t 
 				    samples[next + 1].time))
 		next++;
 	return next - i + 1;
-}
-
-/* Returns whether @time equals @periods, both in ns, except for the time that a handler takes to
- * start. */
-static bool is_whole_periods(const struct witness *state, uint64_t time, uint64_t periods)
-{
-	return fabs((double)time - (double)periods) < LATE * (double)state->period;
 }
 
 /* Returns whether nothing interrupted the capture on @cpu from @from to @to, because samples a
@@ -243,6 +243,21 @@ static bool is_next_after(const struct witness *state, size_t i, unsigned period
 	       is_uninterrupted(state, sample->cpu, sample->time, sample[1].time);
 }
 
+/* Returns how many of @count samples of the witness from @sample on other events may have taken,
+ * without a sample of the capture: a switch between threads exchanges their contexts, and a new
+ * thread's timers begin anew. Then the samples are not a period apart, and until its first whole
+ * period such a context takes at most two. */
+static size_t count_exchanged(const struct witness *state, const struct jp_witness_sample *sample,
+			      size_t count)
+{
+	size_t exchanges = 0;
+
+	for (size_t i = 0; state->nr_tallies > 1 && i + 1 < count; i++)
+		exchanges += !is_whole_periods(state, sample[i + 1].time - sample[i].time,
+					  state->witnessed->period);
+	return jp_min(count, 2 * exchanges);
+}
+
 /* Returns the tally of a thread, which may be new, or NULL if out of memory. */
 static struct tally *get_tally(struct witness *state, uint32_t pid, uint32_t tid)
 {
@@ -277,34 +292,6 @@ static int tally_witness(struct witness *state)
 	}
 	jp_map_free(&threads);
 	return failed;
-}
-
-/* Returns how many threads and processes were born while the witness took the @count samples from
- * @first on. */
-static size_t count_births(const struct witness *state, const struct jp_witness_sample *first,
-			   size_t count)
-{
-	const struct jp_truth *truth = state->view->evidence->truth;
-	const uint64_t slack = state->view->evidence->info.slack;
-	size_t births = 0;
-
-	for (size_t i = 0; i < truth->nr_acts; i++)
-		births += truth->acts[i].type == JP_EVENT_FORK &&
-			  truth->acts[i].before <= first[count - 1].time + slack &&
-			  truth->acts[i].after + slack >= first->time;
-	return births;
-}
-
-/* Returns how many samples of the capture are missing between the @count samples of the witness
- * from @first on. Subtracts from *@count those that births explain: a new thread has events whose
- * timers begin anew, and a switch to it gives them to another thread. Until its first whole period,
- * such a context takes up to two samples of the witness and none of the capture. */
-static uint64_t count_missing(const struct witness *state, const struct jp_witness_sample *first,
-			      size_t *count)
-{
-	if (count_enclosed(state, *count))
-		*count -= jp_min(*count, 2 * count_births(state, first, *count));
-	return count_enclosed(state, *count);
 }
 
 /* Counts how often each thread was born, by jp_clock_key(), and how many processes each process
@@ -367,17 +354,18 @@ static int tally_holes(struct witness *state)
 	for (size_t i = 0, count; i < state->witnessed->count; i += count) {
 		struct tally *tally = get_tally(state, samples[i].pid, samples[i].tid);
 		uint64_t missing;
-		size_t held;
+		size_t own;
 
 		if (!tally)
 			return -ENOMEM;
-		held = count = count_witness_samples_in_hole(state, i);
-		missing = count_missing(state, &samples[i], &held);
+		count = count_witness_samples_in_hole(state, i);
+		own = count - count_exchanged(state, &samples[i], count);
+		missing = count_enclosed(state, own);
 		if (missing && !tally->missing)
 			tally->hole = samples[i].time;
 		tally->missing += missing;
 		tally->row = jp_max(tally->row, missing);
-		tally->longest = jp_max(tally->longest, held);
+		tally->longest = jp_max(tally->longest, own);
 	}
 	return 0;
 }

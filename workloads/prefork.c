@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "harness/format/truth/write.h"
-#include "harness/base/excuse.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -172,11 +171,3 @@ static const struct jp_workload prefork = {
 	.run = run,
 };
 JP_REGISTER(workload, prefork);
-
-static const struct jp_excuse excuses[] = {
-	{"prefork.inherited", "prefork !inject=*", "load.unnamed names.unnamed",
-	 "not-published no-map", NULL, "a child's own map lacks what it inherited"},
-	{"prefork.kept", "prefork inject=keep", "load.unnamed names.unnamed", "not-injected", NULL,
-	 "a record of the parent hid it before the fork"},
-};
-JP_REGISTER_ROWS(excuse, excuses);

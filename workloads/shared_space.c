@@ -65,7 +65,7 @@ static const struct jp_excuse excuses[] = {
 	{"shared_space.map", "shared_space !inject=*", "load.unnamed names.unnamed", "no-map", NULL,
 	 "the perf map has the pid of one"},
 	{"shared_space.names", "shared_space", "load.unnamed names.unnamed",
-	 "no-mapping not-injected", NULL,
+	 "no-mapping not-injected not-published", NULL,
 	 "a record of memory that two processes share has the pid of one"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

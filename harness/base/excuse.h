@@ -7,7 +7,7 @@
  * line for them. An excuse is registered (JP_EXCUSE) in the file that registers the value. An
  * `allow` line of the case for the same metric and cause replaces the excuse. Controls (captures
  * that are wrong on purpose) have no excuses. If several excuses apply, one without a bound counts,
- * else the first.
+ * else their bounds add up.
  */
 struct jp_excuse {
 	const char *name; /* a unique name */
@@ -21,8 +21,8 @@ struct jp_excuse {
 	const char *causes;
 	/* The bound. A metric: allows as many exceptions as this metric counts. "A/B": allows this
 	 * share of all that the exception's metric judged. "predicted": allows them if the method
-	 * walked each sample as the truth predicts. "killed": allows those in processes that a
-	 * signal ended. NULL: any number. */
+	 * walked each sample as the truth predicts. "killed", "inherited": allows those in
+	 * processes that a signal ended, or in code that a process inherited. NULL: any number. */
 	const char *most;
 	const char *reason;
 };

@@ -23,6 +23,8 @@ struct jp_role {
 	const char *lead, *tail; /* texts before and after the metric's value in messages; @lead
 				    NULL: "NAME is " */
 	const char *column;      /* column of the scoreboard that shows k of n; NULL: none */
+	const char *faults;      /* column of the scoreboard to which each exception of the metric
+				    that nothing allows adds a fault; NULL: none */
 	bool elsewhere; /* @k counts samples outside of the code where the truth expects them */
 	/* Requirements after the events that a control left out were added back: */
 	bool fault;  /* @k must be 0 */

@@ -14,7 +14,6 @@
 
 /* Capacity of the table of excuses as `allow` lines: one for each metric and cause. */
 enum { MOST = 512 };
-static const char killed[] = "killed"; /* the bound of processes that a signal ended */
 
 static bool is_word_in(const char *pattern, char *const *words)
 {
@@ -91,13 +90,19 @@ static bool applies(const struct jp_excuse *excuse, const struct publishing *pub
 	       (!excuse->when || count_words(excuse->when, has_word, publishing, &all) == all);
 }
 
-/* Returns the share "A/B" of all that @metric judged, such as "1/10", or INFINITY if @most is no
- * share. */
-static double find_share(const char *most, const struct jp_metric *metric)
+/* Returns the number that the bound @most states: a share "A/B" of all that the exception's metric
+ * judged, or a part of @exception. INFINITY: @most states no number. */
+static double find_number(const char *most, const struct jp_findings *findings,
+			  const struct jp_exception *exception)
 {
+	const struct jp_metric *metric = jp_findings_metric(findings, exception->metric);
 	unsigned int part, whole;
 
-	if (!most || sscanf(most, "%u/%u", &part, &whole) != 2)
+	if (strcmp(most, "killed") == 0)
+		return (double)exception->in_killed;
+	if (strcmp(most, "inherited") == 0)
+		return (double)exception->inherited;
+	if (sscanf(most, "%u/%u", &part, &whole) != 2)
 		return INFINITY;
 	return metric ? floor((double)metric->n * part / whole) : 0;
 }
@@ -133,9 +138,7 @@ static const struct jp_expectation *allow_as(const struct jp_excuse *excuse,
 	if (!one || !most)
 		return one;
 	one->predicted = strcmp(most, "predicted") == 0;
-	one->max = strcmp(most, killed) == 0
-			   ? (double)exception->in_killed
-			   : find_share(most, jp_findings_metric(findings, one->metric));
+	one->max = find_number(most, findings, exception);
 	if (isinf(one->max) && !one->predicted)
 		snprintf(one->most, sizeof(one->most), "%s", most);
 	return one;
@@ -165,50 +168,59 @@ static bool is_predicted(const struct jp_excuse *excuse, const struct jp_finding
 	return predicted && predicted->n - predicted->k <= others;
 }
 
-/* Returns the excuse of @exception with the widest bound: one without a bound, else the first. */
-static const struct jp_excuse *find_widest(const struct publishing *publishing,
-					   const struct jp_findings *findings,
-					   const struct jp_exception *exception)
+/* The excuses of an exception: one without a bound, or all others. */
+struct excuses {
+	const struct jp_excuse *list[8];
+	size_t count;
+};
+
+static struct excuses find_excuses(const struct publishing *publishing,
+				   const struct jp_findings *findings,
+				   const struct jp_exception *exception)
 {
-	const struct jp_excuse *first = NULL, *excuse = NULL;
+	const struct jp_excuse *excuse = NULL;
+	struct excuses found = {0};
 
 	while ((excuse = jp_registry_next(JP_EXCUSE, excuse))) {
 		if (!applies(excuse, publishing, exception))
 			continue;
 		if (!excuse->most)
-			return excuse;
-		if (!first && (strcmp(excuse->most, "predicted") != 0 ||
-			       is_predicted(excuse, findings, exception)))
-			first = excuse;
+			return (struct excuses){{excuse}, 1};
+		if (found.count < sizeof(found.list) / sizeof(*found.list) &&
+		    (strcmp(excuse->most, "predicted") != 0 ||
+		     is_predicted(excuse, findings, exception)))
+			found.list[found.count++] = excuse;
 	}
-	return first;
+	return found;
 }
 
-/* Returns how many exceptions @excuse (NULL: none) permits among @part, which are those of some
- * processes. */
-static double count_excused(const struct jp_excuse *excuse, const struct jp_findings *findings,
+/* Returns how many exceptions @excuses permit among @part, which are those of some processes: the
+ * sum of the bounds. */
+static double count_excused(const struct excuses *excuses, const struct jp_findings *findings,
 			    const struct jp_exception *exception, uint64_t part)
 {
-	const struct jp_metric *most;
-	double share;
+	double sum = 0;
 
-	if (!excuse || !excuse->most || strcmp(excuse->most, "predicted") == 0)
-		return excuse ? (double)part : 0;
-	if (strcmp(excuse->most, killed) == 0)
-		return fmin((double)part, (double)exception->in_killed);
-	share = find_share(excuse->most, jp_findings_metric(findings, exception->metric));
-	most = jp_findings_metric(findings, excuse->most);
-	return fmin((double)part, isinf(share) ? (most ? (double)most->k : 0) : share);
+	for (size_t i = 0; i < excuses->count; i++) {
+		const char *most = excuses->list[i]->most;
+		const struct jp_metric *metric = most ? jp_findings_metric(findings, most) : NULL;
+
+		if (!most || strcmp(most, "predicted") == 0)
+			return (double)part;
+		sum += metric ? (double)metric->k : find_number(most, findings, exception);
+	}
+	return fmin(sum, (double)part);
 }
 
-/* Returns an `allow` line that permits as many exceptions as @first does in the launched image,
+/* Returns an `allow` line that permits as many exceptions as @first do in the launched image,
  * @later in later images, and either of them in inherited code. */
-static const struct jp_expectation *allow_parts(const struct jp_excuse *first,
-						const struct jp_excuse *later,
+static const struct jp_expectation *allow_parts(const struct excuses *first,
+						const struct excuses *later,
 						const struct jp_findings *findings,
 						const struct jp_exception *exception)
 {
-	struct jp_expectation *one = make_allowance((first ?: later)->reason, exception);
+	struct jp_expectation *one =
+		make_allowance((first->list[0] ?: later->list[0])->reason, exception);
 	const uint64_t inherited = exception->in_first + exception->in_later + exception->inherited
 					   ? exception->inherited
 					   : exception->count;
@@ -227,14 +239,16 @@ const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 {
 	const struct publishing publishing[] = {{cas, cas->publish},
 						{cas, jp_case_publish_children(cas)}};
-	const struct jp_excuse *first, *later;
+	struct excuses first, later;
 
 	/* The options of a workload whose truth `judge --truth` gathered are unknown. */
 	if (cas->control || !jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
 		return NULL;
-	first = find_widest(&publishing[0], findings, exception);
-	later = find_widest(&publishing[1], findings, exception);
-	if (first == later)
-		return first ? allow_as(first, findings, exception) : NULL;
-	return allow_parts(first, later, findings, exception);
+	first = find_excuses(&publishing[0], findings, exception);
+	later = find_excuses(&publishing[1], findings, exception);
+	if (!first.count && !later.count)
+		return NULL;
+	if (first.count == 1 && later.count == 1 && first.list[0] == later.list[0])
+		return allow_as(first.list[0], findings, exception);
+	return allow_parts(&first, &later, findings, exception);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/outcome/expect.h"
+
 static const char *const texts[JP_SCORE_COLUMNS] = {
 	[JP_SCORE_SEEN] = "seen",   [JP_SCORE_MAPPED] = "mapped", [JP_SCORE_RIGHT] = "right",
 	[JP_SCORE_WRONG] = "wrong", [JP_SCORE_WHOLE] = "whole",   [JP_SCORE_INVENTED] = "invented",
@@ -21,6 +23,16 @@ bool jp_score_column_is_bad(enum jp_score_column column)
 	       column == JP_SCORE_TASKS || column == JP_SCORE_LOST;
 }
 
+/* Returns the column with the heading @text, or JP_SCORE_COLUMNS if @text is NULL or no heading. */
+static int find_column(const char *text)
+{
+	int column = 0;
+
+	while (text && column < JP_SCORE_COLUMNS && strcmp(texts[column], text) != 0)
+		column++;
+	return text ? column : JP_SCORE_COLUMNS;
+}
+
 /* Fills the cells of the columns that the roles of metrics name. Adds up several rates of one
  * column. A metric that is a plain count adds to the column's faults. */
 static void fill_by_role(struct jp_score_row *row)
@@ -29,20 +41,35 @@ static void fill_by_role(struct jp_score_row *row)
 
 	for (size_t i = 0; i < findings->nr_metrics; i++) {
 		const struct jp_metric *metric = &findings->metrics[i];
-		int column = 0;
+		const int column = find_column(metric->role ? metric->role->column : NULL);
 		uint64_t n;
 
-		if (!metric->role || !metric->role->column)
-			continue;
-		while (column < JP_SCORE_COLUMNS &&
-		       strcmp(texts[column], metric->role->column) != 0)
-			column++;
 		if (column == JP_SCORE_COLUMNS)
 			continue;
 		n = metric->rate ? metric->n : jp_score_column_is_bad(column) ? metric->k : 0;
 		row->cells[column].k += metric->k;
 		row->cells[column].n += n;
 		row->cells[column].known |= n > 0;
+	}
+}
+
+/* Adds the exceptions that nothing allows to the columns that the roles of their metrics name. */
+static void add_faults(struct jp_score_row *row)
+{
+	const struct jp_findings *findings = &row->result.findings;
+
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		const struct jp_exception *exception = &findings->exceptions[i];
+		const struct jp_metric *metric = jp_findings_metric(findings, exception->metric);
+		const int column =
+			find_column(metric && metric->role ? metric->role->faults : NULL);
+
+		if (column == JP_SCORE_COLUMNS || jp_expect_permission(&row->result, exception))
+			continue;
+		row->cells[column].known = true;
+		row->cells[column].n += exception->count;
+		if (jp_score_column_is_bad(column))
+			row->cells[column].k += exception->count;
 	}
 }
 
@@ -84,6 +111,7 @@ void jp_score_fill(struct jp_score_row *row)
 		return;
 	fill_stacks(row);
 	fill_by_role(row);
+	add_faults(row);
 	row->cells[JP_SCORE_LOST] =
 		(struct jp_score_cell){info->stopped != 0 && (row->result.tells_losses || lost),
 				       lost, add_saturated(lost, info->samples)};

@@ -108,7 +108,7 @@ static void test_excused_share(void)
 }
 
 /* Returns the outcome of a case in which 10 of 20 are gone for @cause, as @exception states, and
- * forked processes publish with the fault @half. */
+ * forked processes publish as @children. */
 static enum jp_outcome judge_images(struct jp_exception exception, const char *cause,
 				    const char *children)
 {

@@ -2,8 +2,11 @@
 /* Tests that a cell of the score counts every fault, also faults that are part of no rate. */
 #include <inttypes.h>
 
+#include "harness/base/excuse.h"
+#include "harness/base/registry.h"
 #include "harness/score/score.h"
 #include "harness/selftest/support/check.h"
+#include "workloads/emit/workload.h"
 
 static const struct jp_role invented_role = {.column = "invented"};
 
@@ -23,6 +26,38 @@ static struct jp_score_cell fill_cell(uint64_t wrong, uint64_t judged, uint64_t 
 	*share = jp_score_rate_cell(&row, JP_SCORE_INVENTED);
 	jp_findings_free(findings);
 	return row.cells[JP_SCORE_INVENTED];
+}
+
+static const struct jp_role mapped_role = {.faults = "mapped"};
+
+/* Returns the cell `mapped` of a row in which 7 of 9 samples and one of two acts are mapped. */
+static struct jp_score_cell fill_faults(const char *cause)
+{
+	static const struct jp_role samples_role = {.column = "mapped"};
+	static char *workload[] = {"w", NULL};
+	const struct jp_case cas = {.workload_argv = workload};
+	struct jp_score_row row = {.result.cas = &cas};
+	struct jp_findings *findings = &row.result.findings;
+
+	jp_findings_add_as(findings, &samples_role, jp_metric_rate("made.samples", 7, 9));
+	jp_findings_add_as(findings, &mapped_role, jp_metric_rate("made.acts", 1, 2));
+	jp_findings_except(findings, "made.acts", cause, "one");
+	jp_score_fill(&row);
+	jp_findings_free(findings);
+	return row.cells[JP_SCORE_MAPPED];
+}
+
+static const struct jp_excuse made[] = {{"made", NULL, "made.acts", "limit", NULL, "a limit"}};
+JP_REGISTER_ROWS(excuse, made);
+static const struct jp_workload made_workload = {.name = "w"};
+JP_REGISTER(workload, made_workload);
+
+static void test_faults(void)
+{
+	const struct jp_score_cell bad = fill_faults("lost"), excused = fill_faults("limit");
+
+	check(bad.k == 7 && bad.n == 10, "an exception that nothing allows is a fault");
+	check(excused.k == 7 && excused.n == 9, "an excused exception is none");
 }
 
 int main(void)
@@ -50,5 +85,6 @@ int main(void)
 	cell = fill_cell(0, 0, 0, &share);
 	check(!cell.known && share < 0, "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k,
 	      cell.n, share);
+	test_faults();
 	return check_done();
 }

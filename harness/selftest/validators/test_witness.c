@@ -199,18 +199,24 @@ static void put_births(size_t count, uint64_t time)
 						      .task = {.ppid = PID, .ptid = PID});
 }
 
-static void test_births(void)
+static void test_exchanged(void)
 {
-	uint64_t random = 7, hole;
+	uint64_t random = 7, from, to;
 
 	make_streams(0, &random);
-	hole = made.capture[201].time;
+	from = made.capture[199].time;
+	to = made.capture[203].time;
 	drop_samples(200, 3);
-	put_births(3, hole);
-	check(!count_faults(), "three births can begin the timers of a thread anew three times");
-	put_births(3, made.capture[100].time);
-	check(count_faults() == 1, "births at another time explain nothing");
-	nr_births = 0;
+	put_capture(PID + 1, 1, BEGIN);
+	put_witness(PID + 1, 1, BEGIN);
+	check(count_faults() == 1, "events that keep their phase lack three samples");
+	for (size_t i = 0; i < made.nr_witness; i += 2)
+		if (made.witness[i].time > from && made.witness[i].time < to)
+			made.witness[i].time += PERIOD / 4;
+	check(!count_faults(), "threads may have exchanged their events each time");
+	made.nr_capture--;
+	made.nr_witness--;
+	check(count_faults() == 1, "a single thread cannot");
 }
 
 /* Tests threads that live longer than the witness's period and shorter than the capture's. */
@@ -371,7 +377,7 @@ int main(void)
 	test_hidden_samples();
 	test_few_missing();
 	test_missing_in_a_row();
-	test_births();
+	test_exchanged();
 	test_short_threads();
 	test_forks();
 	test_missing_at_random();
