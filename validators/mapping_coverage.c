@@ -349,6 +349,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	return event->type == JP_EVENT_SAMPLE ? jp_coverage_sample(view->state, event) : 0;
 }
 
+static const struct jp_role known_memory = {.faults = "mapped"};
 static const struct jp_role mapped_samples = {.bound = JP_SOME_N, .column = "mapped"};
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -378,8 +379,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 				  jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
 						 coverage->true_area * 1e3 / 1024));
 	jp_findings_add_count(findings, "coverage.stray", coverage->stray);
-	jp_findings_add_count(findings, "coverage.missing", coverage->missing);
-	jp_findings_add_count(findings, "coverage.late", coverage->late);
+	jp_findings_add_as(findings, &known_memory,
+			   jp_metric_count("coverage.missing", coverage->missing));
+	jp_findings_add_as(findings, &known_memory,
+			   jp_metric_count("coverage.late", coverage->late));
 	jp_findings_add_count(findings, "coverage.late_ns", coverage->late_ns);
 	jp_findings_add_count(findings, "coverage.stale", coverage->stale);
 	jp_findings_add_count(findings, "coverage.identity", coverage->identity);

@@ -13,6 +13,7 @@ from adapting.observations import Frame, Stream
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.run_directory import Truth
 
+KERNEL = 0xffffffff  # pid of the kernel's mappings, in MMAP2 records since perf 7.3
 FORK = 1  # cause in a PROCESS_START record of a truth
 NamesOf = Callable[[int, int, int], str | None]
 
@@ -59,6 +60,8 @@ def format_permissions(record: rd.Map) -> str:
 def write_side(stream: Stream, record: rd.Side) -> None:
     body = bytes(record.body)
     if isinstance(record, rd.Map):
+        if record.pid == KERNEL:
+            return
         name = "" if record.name == "//anon" else record.name
         stream.mapping(record.time, record.pid, record.start, record.start + record.size,
                        format_permissions(record), record.pgoff if name else 0,
