@@ -109,6 +109,10 @@ JP_REGISTER(workload, code_move);
 static const struct jp_excuse excuses[] = {
 	{"code_move.both", "code_move publish=both* !inject=*", "load.* names.*",
 	 "not-published stale later", NULL, "a perf map has no word for a move"},
+	{"code_move.mremap", "code_move --how=mremap", "names.unnamed", "no-mapping",
+	 "coverage.unmapped", "the kernel has no record of mremap"},
+	{"code_move.mremap.loads", "code_move --how=mremap", "load.unnamed", "no-mapping", NULL,
+	 "the kernel has no record of mremap"},
 	{"code_move.map", "code_move publish=map*", "load.* names.*", "not-published stale later",
 	 NULL, "a perf map has no word for a move"},
 };

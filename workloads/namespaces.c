@@ -167,8 +167,8 @@ static const struct jp_workload namespaces = {
 JP_REGISTER(workload, namespaces);
 
 static const struct jp_excuse excuses[] = {
-	{"namespaces.map", "namespaces publish=[mb]*", "load.unnamed names.unnamed", "no-map", NULL,
-	 "the name of the map has the pid inside"},
+	{"namespaces.map", "namespaces publish=[mb]*", "load.unnamed names.unnamed",
+	 "no-map not-published", NULL, "the name of the map has the pid inside"},
 	{"namespaces.jitdump", "namespaces publish=[jb]*",
 	 "injected.mappings order.stray inject.stray load.unnamed names.unnamed",
 	 "no-code not-published wrong-owner", NULL,

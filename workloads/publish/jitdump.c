@@ -440,7 +440,7 @@ static const struct jp_excuse costs[] = {
 	{"jitdump:late-rows", "publish=*:late-rows", "broken.*", "bad-cfi hole no-cfi", NULL,
 	 "behind each change of the frame the row before it still holds"},
 	{"jitdump:arch-times.records", "publish=*:arch-times", "jitdump.records", "other-clock",
-	 "1/2", "the header of each dump states another clock"},
+	 "processes.images", "the header of each dump states another clock"},
 	{"jitdump:arch-times", "publish=*:arch-times",
 	 "load.unnamed names.unnamed order.hidden injected.absent",
 	 "not-injected no-map hidden coalesced reprotected remapped no-record", NULL,
