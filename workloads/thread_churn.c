@@ -7,6 +7,7 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/maps.h"
 #include "workloads/emit/program.h"
+#include "workloads/emit/publish.h"
 #include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
 
@@ -91,8 +92,9 @@ static void *run_without_main(void *context)
 	jp_handshake(NULL, NULL);
 	jp_thread_join(turner, NULL);
 	jp_maps_record_all();
+	ret = jp_publish_end();
 	jp_truth_process_exit();
-	exit(EXIT_SUCCESS);
+	exit(ret ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 static int run(int argc, char **argv)

@@ -248,10 +248,6 @@ static int check_request(const struct jp_session *session, int argc, char **argv
 {
 	if (argc < 2)
 		return jp_fail(err, EINVAL, "%s: expected the profiler's name", argv[0]);
-	if (session->options.system_wide || session->options.all_maps)
-		return jp_fail(err, EINVAL,
-			       "%s: this profiler cannot take --system-wide or --all-maps",
-			       argv[0]);
 	if (!session->dir)
 		return jp_fail(err, EINVAL, "%s: works only in cases, which have a run directory",
 			       argv[0]);

@@ -11,7 +11,8 @@
 
 /* Checks the options common to all captures. The capture checks its own options when the case
  * runs. */
-static int check_options(const struct jp_case *cas, struct jp_error *err)
+static int check_options(const struct jp_case *cas, const struct jp_capture *capture,
+			 struct jp_error *err)
 {
 	struct jp_capture_options options = jp_capture_defaults();
 	struct jp_error detail = {""};
@@ -22,6 +23,9 @@ static int check_options(const struct jp_case *cas, struct jp_error *err)
 	if (options.system_wide)
 		return jp_fail(err, EINVAL, "%s:%u: --system-wide; a case watches its own workload",
 			       cas->file, cas->line);
+	if (options.all_maps && capture->traits & JP_CAPTURE_EXTERNAL)
+		return jp_fail(err, EINVAL, "%s:%u: the profiler %s cannot take --all-maps", cas->file,
+			       capture->name);
 	if (!options.chain && !options.stack)
 		return jp_fail(err, EINVAL, "%s:%u: --no-chain without --stack leaves no stacks",
 			       cas->file, cas->line);
@@ -107,7 +111,7 @@ static int check_case(const struct jp_case *cas, struct jp_error *err)
 	return check_registered_name(cas, JP_WORKLOAD, "workload", cas->workload_argv[0], err)
 		       ?: check_registered_name(cas, JP_CAPTURE, "capture", capture, err)
 		       ?: check_registered_name(cas, JP_CONTROL, "control", cas->control, err)
-		       ?: check_options(cas, err)
+		       ?: check_options(cas, jp_registry_find(JP_CAPTURE, capture), err)
 		       ?: check_boundary(cas, jp_registry_find(JP_CAPTURE, capture), err)
 		       ?: check_intervals(cas, jp_registry_find(JP_CAPTURE, capture), err)
 		       ?: check_publisher(cas, err);
