@@ -224,7 +224,7 @@ int jp_publish_end(void)
 }
 
 static const struct jp_excuse excuses[] = {
-	{"children.inherited", "publish=* !inject=*", "load.unnamed names.unnamed",
+	{"children.inherited", "publish=[mb]*", "load.unnamed names.unnamed",
 	 "not-published no-map", "inherited", "a child's own files lack what it inherited"},
 	{"children.jitdump", "publish=jitdump* --publish-children=* !inject=*",
 	 "load.unnamed names.unnamed", "not-published", NULL,
