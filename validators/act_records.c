@@ -261,8 +261,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 			": the workload did not do so then",
 			record->pid, record->tid, record->start, record->end, record->time);
 	}
-	jp_findings_add_as(&view->findings, &recorded_acts,
-			   jp_metric_rate("acts.records", missing, acts));
+	jp_findings_add_with_role(&view->findings, &recorded_acts,
+				  jp_metric_rate("acts.records", missing, acts));
 	jp_findings_add_rate(&view->findings, "records.acts", invented, records);
 	return failed;
 }

@@ -452,8 +452,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_findings_add_count(findings, "mappings.marks", equal->marks);
 	jp_findings_add_count(findings, "mappings.missing", equal->missing);
 	jp_findings_add_count(findings, "mappings.extra", equal->extra);
-	jp_findings_add_as(findings, &equal_records,
-			   jp_metric_count("mappings.differs", equal->different));
+	jp_findings_add_with_role(findings, &equal_records,
+				  jp_metric_count("mappings.differs", equal->different));
 	if (!equal->injected)
 		return 0;
 	jp_findings_add_count(findings, "injected.missing", equal->removed_files);

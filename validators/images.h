@@ -7,7 +7,7 @@
 
 /* Returns the start of the last exec of @pid, in ns, or 0. Each exec begins a new perf map and
  * jitdump. */
-static inline uint64_t jp_last_image(const struct jp_truth *truth, uint32_t pid)
+static inline uint64_t jp_find_last_exec(const struct jp_truth *truth, uint32_t pid)
 {
 	const struct jp_truth_incarnation *all = truth->incarnations;
 	size_t i;
@@ -17,8 +17,8 @@ static inline uint64_t jp_last_image(const struct jp_truth *truth, uint32_t pid)
 }
 
 /* Returns the image that @pid had at @time, in ns, or NULL. */
-static inline const struct jp_truth_incarnation *jp_image_at(const struct jp_truth *truth,
-							     uint32_t pid, uint64_t time)
+static inline const struct jp_truth_incarnation *jp_find_image(const struct jp_truth *truth,
+							       uint32_t pid, uint64_t time)
 {
 	const struct jp_truth_incarnation *all = truth->incarnations;
 	size_t i;
@@ -29,10 +29,10 @@ static inline const struct jp_truth_incarnation *jp_image_at(const struct jp_tru
 }
 
 /* Counts @exception for the image that loaded @code. */
-static inline void jp_count_image(struct jp_exception *exception, const struct jp_truth *truth,
-				  const struct jp_truth_code *code)
+static inline void jp_count_in_image(struct jp_exception *exception, const struct jp_truth *truth,
+				     const struct jp_truth_code *code)
 {
-	const struct jp_truth_incarnation *image = jp_image_at(truth, code->pid, code->loaded);
+	const struct jp_truth_incarnation *image = jp_find_image(truth, code->pid, code->loaded);
 
 	const bool first = !image || !image->before;
 	const bool inherited = !first && image->forked && code->loaded == image->before;

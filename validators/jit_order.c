@@ -84,7 +84,7 @@ static struct jp_exception *count_exception(struct jit_order_state *order,
 
 	*failed = exception ? 0 : -ENOMEM;
 	if (exception)
-		jp_count_image(exception, order->evidence->truth, name->incarnation->code);
+		jp_count_in_image(exception, order->evidence->truth, name->incarnation->code);
 	return exception && exception->count == 1 ? exception : NULL;
 }
 
@@ -274,7 +274,7 @@ static int count_hidden(struct jit_order_state *order)
 					      hider->cause);
 		if (!exception)
 			return -ENOMEM;
-		jp_count_image(exception, order->evidence->truth, incarnation->code);
+		jp_count_in_image(exception, order->evidence->truth, incarnation->code);
 		if (exception->count > 1)
 			continue;
 		snprintf(exception->first, sizeof(exception->first),
@@ -382,7 +382,7 @@ static bool runs_in_memory(const struct jp_evidence *evidence)
 		const struct jp_truth_activation *one = &evidence->truth->activations[i];
 
 		if (one->enter > info->stopped || one->leave < info->sampling ||
-		    jp_evidence_is_older(evidence, one->pid, one->enter))
+		    jp_evidence_is_process_older(evidence, one->pid, one->enter))
 			continue;
 		for (uint32_t depth = 0; depth < one->path->depth; depth++)
 			if (!one->path->functions[depth]->in_file)
@@ -474,8 +474,8 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 		  : !order->in_files  ? &named_samples
 				      : &some_named_samples);
 	jp_findings_add_with_role(findings, &unjudged_samples,
-			   jp_metric_rate("names.unjudged", side->unjudged,
-					  side->unjudged + side->samples.count));
+				  jp_metric_rate("names.unjudged", side->unjudged,
+						 side->unjudged + side->samples.count));
 	jp_findings_add_rate(findings, "names.elf", side->elf, side->samples.count);
 	jp_findings_add_rate(findings, "names.map", side->map, side->samples.count);
 	jp_findings_add_count(findings, "names.twice", twice);
@@ -498,7 +498,7 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 	add_names(findings, &order->before, ".before", NULL);
 	jp_findings_add_rate(findings, "names.covered", change->covered_bad, change->covered);
 	jp_findings_add_with_role(findings, order->needs_names ? &jp_counts_some : NULL,
-			   jp_metric_rate("inject.better", change->better, change->both));
+				  jp_metric_rate("inject.better", change->better, change->both));
 	jp_findings_add_rate(findings, "inject.worse", change->worse, change->both);
 	jp_findings_add_count(findings, "inject.lost", change->lost);
 	jp_findings_add_rate(findings, "inject.stray", order->misplaced, order->injected);

@@ -379,10 +379,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 				  jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
 						 coverage->true_area * 1e3 / 1024));
 	jp_findings_add_count(findings, "coverage.stray", coverage->stray);
-	jp_findings_add_as(findings, &known_memory,
-			   jp_metric_count("coverage.missing", coverage->missing));
-	jp_findings_add_as(findings, &known_memory,
-			   jp_metric_count("coverage.late", coverage->late));
+	jp_findings_add_with_role(findings, &known_memory,
+				  jp_metric_count("coverage.missing", coverage->missing));
+	jp_findings_add_with_role(findings, &known_memory,
+				  jp_metric_count("coverage.late", coverage->late));
 	jp_findings_add_count(findings, "coverage.late_ns", coverage->late_ns);
 	jp_findings_add_count(findings, "coverage.stale", coverage->stale);
 	jp_findings_add_count(findings, "coverage.identity", coverage->identity);

@@ -101,7 +101,7 @@ static int judge_load(struct process_map *map, const struct jp_truth_code *code)
 				      "no-line");
 	if (!exception)
 		return -ENOMEM;
-	jp_count_image(exception, map->all->view->evidence->truth, code);
+	jp_count_in_image(exception, map->all->view->evidence->truth, code);
 	if (exception->count == 1)
 		snprintf(exception->first, sizeof(exception->first),
 			 "%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64

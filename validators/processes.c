@@ -209,9 +209,10 @@ static int judge_images(struct processes *processes)
 		return failed;
 	jp_findings_add_count(findings, "processes", incarnations);
 	jp_findings_add_count(findings, "processes.images", images);
-	jp_findings_add_as(findings, &known_images, jp_metric_count("processes.unseen", unseen));
-	jp_findings_add_as(findings, &known_images,
-			   jp_metric_count("processes.nameless", nameless));
+	jp_findings_add_with_role(findings, &known_images,
+				  jp_metric_count("processes.unseen", unseen));
+	jp_findings_add_with_role(findings, &known_images,
+				  jp_metric_count("processes.nameless", nameless));
 	/* Without this metric, a case about reused pids becomes an ERROR. */
 	if (reused)
 		jp_findings_add_count(findings, "processes.reused", reused);

@@ -124,8 +124,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	static const struct jp_role impossible = {.faults = "invented"};
 
-	jp_findings_add_as(&view->findings, &impossible,
-			   jp_metric_rate("samples.cpu", state->bad, state->samples));
+	jp_findings_add_with_role(&view->findings, &impossible,
+				  jp_metric_rate("samples.cpu", state->bad, state->samples));
 	return 0;
 }
 

@@ -254,7 +254,7 @@ static size_t count_exchanged(const struct witness *state, const struct jp_witne
 
 	for (size_t i = 0; state->nr_tallies > 1 && i + 1 < count; i++)
 		exchanges += !is_whole_periods(state, sample[i + 1].time - sample[i].time,
-					  state->witnessed->period);
+					       state->witnessed->period);
 	return jp_min(count, 2 * exchanges);
 }
 

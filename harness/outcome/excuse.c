@@ -95,7 +95,7 @@ static bool applies(const struct jp_excuse *excuse, const struct publishing *pub
 static double find_number(const char *most, const struct jp_findings *findings,
 			  const struct jp_exception *exception)
 {
-	const struct jp_metric *metric = jp_findings_metric(findings, exception->metric);
+	const struct jp_metric *metric = jp_findings_find_metric(findings, exception->metric);
 	unsigned int part, whole;
 
 	if (strcmp(most, "killed") == 0)
@@ -203,7 +203,8 @@ static double count_excused(const struct excuses *excuses, const struct jp_findi
 
 	for (size_t i = 0; i < excuses->count; i++) {
 		const char *most = excuses->list[i]->most;
-		const struct jp_metric *metric = most ? jp_findings_metric(findings, most) : NULL;
+		const struct jp_metric *metric =
+			most ? jp_findings_find_metric(findings, most) : NULL;
 
 		if (!most || strcmp(most, "predicted") == 0)
 			return (double)part;

@@ -24,8 +24,8 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 		return jp_fail(err, EINVAL, "%s:%u: --system-wide; a case watches its own workload",
 			       cas->file, cas->line);
 	if (options.all_maps && capture->traits & JP_CAPTURE_EXTERNAL)
-		return jp_fail(err, EINVAL, "%s:%u: the profiler %s cannot take --all-maps", cas->file,
-			       capture->name);
+		return jp_fail(err, EINVAL, "%s:%u: the profiler %s cannot take --all-maps",
+			       cas->file, cas->line, capture->name);
 	if (!options.chain && !options.stack)
 		return jp_fail(err, EINVAL, "%s:%u: --no-chain without --stack leaves no stacks",
 			       cas->file, cas->line);

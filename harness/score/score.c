@@ -60,11 +60,13 @@ static void add_faults(struct jp_score_row *row)
 
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
-		const struct jp_metric *metric = jp_findings_metric(findings, exception->metric);
+		const struct jp_metric *metric =
+			jp_findings_find_metric(findings, exception->metric);
 		const int column =
 			find_column(metric && metric->role ? metric->role->faults : NULL);
 
-		if (column == JP_SCORE_COLUMNS || jp_expect_permission(&row->result, exception))
+		if (column == JP_SCORE_COLUMNS ||
+		    jp_expect_find_permission(&row->result, exception))
 			continue;
 		row->cells[column].known = true;
 		row->cells[column].n += exception->count;

@@ -123,13 +123,13 @@ static enum jp_outcome judge_images(struct jp_exception exception, const char *c
 	snprintf(option, sizeof(option), "--publish-children=%s", children);
 	jp_findings_add_rate(&findings, "made.share", 10, 20);
 	for (int i = 0; i < 10; i++)
-		jp_findings_except(&findings, "made.share", cause, "one");
+		jp_findings_count_failure(&findings, "made.share", cause, "one");
 	exception.cause = cause;
 	exception.count = 10;
 	snprintf(exception.metric, sizeof(exception.metric), "made.share");
 	allow = jp_excuse_find(&cas, &findings, &exception);
 	if (allow)
-		outcome = jp_expect_bounded(allow, &findings, why, sizeof(why));
+		outcome = jp_expect_compare_with_bound(allow, &findings, why, sizeof(why));
 	jp_findings_free(&findings);
 	return outcome;
 }

@@ -39,9 +39,9 @@ static struct jp_score_cell fill_faults(const char *cause)
 	struct jp_score_row row = {.result.cas = &cas};
 	struct jp_findings *findings = &row.result.findings;
 
-	jp_findings_add_as(findings, &samples_role, jp_metric_rate("made.samples", 7, 9));
-	jp_findings_add_as(findings, &mapped_role, jp_metric_rate("made.acts", 1, 2));
-	jp_findings_except(findings, "made.acts", cause, "one");
+	jp_findings_add_with_role(findings, &samples_role, jp_metric_rate("made.samples", 7, 9));
+	jp_findings_add_with_role(findings, &mapped_role, jp_metric_rate("made.acts", 1, 2));
+	jp_findings_count_failure(findings, "made.acts", cause, "one");
 	jp_score_fill(&row);
 	jp_findings_free(findings);
 	return row.cells[JP_SCORE_MAPPED];
