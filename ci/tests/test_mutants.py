@@ -148,7 +148,7 @@ class Asked(Folder):
     def test_every_program_is_the_mutant(self) -> None:
         """The program that test_hostile.py runs must be the mutant, too."""
         script = Script(ROOT, "hostile/test_hostile.py")
-        script.methods = ["RunDirectory.test_outcome"]
+        script.methods = ["RunDirectory.test_outcome_of_an_unjudged_run"]
         self.assertEqual(script.ask(JITPROOF, "", 0), "0")
         self.assertNotEqual(script.ask("/bin/false", "", 0), "0")
 

@@ -153,7 +153,7 @@ class Command(unittest.TestCase):
                               ("case a check : bad : nothing\n", ":1: no capture 'nothing'"),
                               ("case a check : bad : attach --stack=7\n", ":1: --stack=7"),
                               ("case a check : bad : launch-by perf --all-maps\n",
-                               ":1: --all-maps is not for launch-by"),
+                               ":1: the profiler launch-by cannot take --all-maps"),
                               ("case a check : bad : attach : control=all\n",
                                ":1: no control 'all'"),
                               ("case a check : bad : attach : at=noon:map\n",

@@ -138,7 +138,7 @@ class Identity(Recorded):
         truth.save(path)
         status, text = judge(self.dir)
         self.assertEqual(status, 1, text)
-        self.assertRegex(text, r"the truth has \d+ beginnings and ends of threads")
+        self.assertRegex(text, r"the truth has \d+ starts or ends of threads")
         self.assertTrue(re.search(r"ERROR:1", text), text)
 
 
