@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "harness/base/file.h"
+#include "harness/base/page.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/maps.h"
@@ -23,18 +24,27 @@
  * information; the second has the text, at an address that differs from its file offset; the third
  * has the data that the loader changes. */
 enum {
-	PAGE = 4096,
-	FRAMES = PAGE / 2,     /* file offset of .eh_frame */
-	TEXT = 8 * PAGE,       /* file offset of the text */
-	TEXT_ADDR = 24 * PAGE, /* address of the text */
-	TEXT_ROOM = 4 * PAGE,
-	DYNAMIC = TEXT + TEXT_ROOM,
-	DYNAMIC_ADDR = TEXT_ADDR + TEXT_ROOM + 4 * PAGE,
-	FILE_SIZE = DYNAMIC + PAGE,
+	FRAMES = JP_PAGE_SMALLEST / 2, /* file offset of .eh_frame */
+	TEXT_ROOM = 4 * JP_PAGE_SMALLEST,
 	HEADERS = 7,
 	DYNAMIC_ENTRIES = 6,
 	ID = 20,
 };
+
+/* File offsets and addresses, in pages of this machine. */
+enum {
+	TEXT = 8,
+	TEXT_ADDR = 24,
+	DYNAMIC = TEXT + 4,
+	DYNAMIC_ADDR = TEXT_ADDR + 8,
+	FILE_PAGES = DYNAMIC + 1,
+};
+
+/* Returns the size of @pages pages of this machine. */
+static size_t count_bytes(size_t pages)
+{
+	return pages * sysconf(_SC_PAGESIZE);
+}
 
 struct file {
 	ElfW(Ehdr) elf;
@@ -81,7 +91,7 @@ static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uin
 	if (size < 0)
 		return size;
 	size -= header + 8; /* only the last entry needs the end of .eh_frame */
-	if (FRAMES + maker->frames + size + 8 + sizeof(struct object_table) > TEXT)
+	if (FRAMES + maker->frames + size + 8 + sizeof(struct object_table) > count_bytes(TEXT))
 		return -ENOSPC;
 	memcpy(&cie, entries, sizeof(cie));
 	cie += sizeof(cie);
@@ -104,29 +114,30 @@ static int add_code(struct maker *maker, unsigned variant)
 			maker->kind->frames == JP_FRAMES_ALL ||
 			(maker->kind->frames == JP_FRAMES_LAST && i + 1 == JP_OBJECT_FUNCTIONS);
 		struct jp_emitted emitted;
-		int ret = jp_shape_emit(shape, maker->bytes + TEXT + at, TEXT_ROOM - at, &emitted);
+		int ret = jp_shape_emit(shape, maker->bytes + count_bytes(TEXT) + at,
+					TEXT_ROOM - at, &emitted);
 
 		if (!ret && has_cfi)
-			ret = add_frames(maker, &emitted, TEXT_ADDR + at);
+			ret = add_frames(maker, &emitted, count_bytes(TEXT_ADDR) + at);
 		if (ret)
 			return ret;
 		maker->object->functions[i] =
 			(struct jp_function){.shape = shape,
 					     .cfi_status = has_cfi ? JP_CFI_RIGHT : JP_CFI_ABSENT,
-					     .code = TEXT_ADDR + at,
+					     .code = count_bytes(TEXT_ADDR) + at,
 					     .size = emitted.size,
 					     .word = emitted.word ? maker->kind->word : 0,
 					     .word_at = emitted.word};
 		if (emitted.word)
-			memcpy(maker->bytes + TEXT + at + emitted.word, &maker->kind->word,
-			       sizeof(maker->kind->word));
+			memcpy(maker->bytes + count_bytes(TEXT) + at + emitted.word,
+			       &maker->kind->word, sizeof(maker->kind->word));
 		at = (at + emitted.size + 15 + variant % 5 * 16) & -16;
 		if (at > TEXT_ROOM)
 			return -ENOSPC;
 	}
-	maker->object->text_at = TEXT;
-	maker->object->text_addr = TEXT_ADDR;
-	maker->object->text_size = (at + PAGE - 1) & -PAGE;
+	maker->object->text_at = count_bytes(TEXT);
+	maker->object->text_addr = count_bytes(TEXT_ADDR);
+	maker->object->text_size = (at + count_bytes(1) - 1) & -count_bytes(1);
 	return 0;
 }
 
@@ -153,7 +164,7 @@ static void add_id(struct maker *maker, struct file *file, unsigned variant)
 	uint64_t hash = 0xcbf29ce484222325 ^ jp_handshake_setup()->seed ^ (uint64_t)variant << 32;
 
 	for (size_t i = 0; i < TEXT_ROOM; i++)
-		hash = (hash ^ maker->bytes[TEXT + i]) * 0x100000001b3;
+		hash = (hash ^ maker->bytes[count_bytes(TEXT) + i]) * 0x100000001b3;
 	for (int i = 0; i < ID; i++) {
 		hash = (hash ^ i) * 0x100000001b3;
 		file->id[i] = hash >> 32;
@@ -172,7 +183,7 @@ static void add_dynamic(struct maker *maker)
 		{DT_NULL, {0}},
 	};
 
-	memcpy(maker->bytes + DYNAMIC, dynamic, sizeof(dynamic));
+	memcpy(maker->bytes + count_bytes(DYNAMIC), dynamic, sizeof(dynamic));
 }
 
 /* The fields of 32-bit files have another order. */
@@ -211,12 +222,14 @@ static void add_headers(struct maker *maker, unsigned variant, size_t table)
 			.e_phentsize = sizeof(ElfW(Phdr)),
 			.e_phnum = HEADERS,
 			.e_shentsize = sizeof(ElfW(Shdr))},
-		.headers = {segment(PT_LOAD, PF_R, 0, 0, TEXT, PAGE),
-			    segment(PT_LOAD, PF_R | PF_X, TEXT, TEXT_ADDR, maker->object->text_size,
-				    PAGE),
-			    segment(PT_LOAD, PF_R | PF_W, DYNAMIC, DYNAMIC_ADDR, PAGE, PAGE),
-			    segment(PT_DYNAMIC, PF_R | PF_W, DYNAMIC, DYNAMIC_ADDR,
-				    DYNAMIC_ENTRIES * sizeof(ElfW(Dyn)), sizeof(uintptr_t)),
+		.headers = {segment(PT_LOAD, PF_R, 0, 0, count_bytes(TEXT), count_bytes(1)),
+			    segment(PT_LOAD, PF_R | PF_X, count_bytes(TEXT), count_bytes(TEXT_ADDR),
+				    maker->object->text_size, count_bytes(1)),
+			    segment(PT_LOAD, PF_R | PF_W, count_bytes(DYNAMIC),
+				    count_bytes(DYNAMIC_ADDR), count_bytes(1), count_bytes(1)),
+			    segment(PT_DYNAMIC, PF_R | PF_W, count_bytes(DYNAMIC),
+				    count_bytes(DYNAMIC_ADDR), DYNAMIC_ENTRIES * sizeof(ElfW(Dyn)),
+				    sizeof(uintptr_t)),
 			    segment(PT_NOTE, PF_R, note, note, note_size, 4),
 			    segment(frames, PF_R, table, table, sizeof(struct object_table), 4),
 			    /* Without this header the loader makes all stacks executable. */
@@ -234,7 +247,7 @@ static int write_file(const char *path, const unsigned char *bytes)
 
 	if (fd < 0)
 		return -errno;
-	ret = jp_file_write(fd, bytes, FILE_SIZE);
+	ret = jp_file_write(fd, bytes, count_bytes(FILE_PAGES));
 	if (close(fd) && !ret)
 		ret = -errno;
 	if (ret)
@@ -245,8 +258,9 @@ static int write_file(const char *path, const unsigned char *bytes)
 int jp_object_write(struct jp_object *object, const char *path, unsigned variant,
 		    const struct jp_object_kind *kind)
 {
-	struct maker maker = {
-		.bytes = calloc(1, FILE_SIZE), .object = object, .kind = kind ?: &mixed};
+	struct maker maker = {.bytes = calloc(1, count_bytes(FILE_PAGES)),
+			      .object = object,
+			      .kind = kind ?: &mixed};
 	int ret;
 
 	_Static_assert(sizeof(struct file) <= FRAMES, "the headers end before .eh_frame");
