@@ -66,8 +66,7 @@ static bool is_cause(const char *asked, const void *context)
 }
 
 /* Returns for how many words of @list holds(word, @context) is true. Adds the number of all words
- * to
- * *@all. */
+ * to *@all. */
 static unsigned count_words(const char *list, bool (*holds)(const char *word, const void *context),
 			    const void *context, unsigned *all)
 {
@@ -80,8 +79,8 @@ static unsigned count_words(const char *list, bool (*holds)(const char *word, co
 	return count;
 }
 
-static bool applies(const struct jp_excuse *excuse, const struct publishing *publishing,
-		    const struct jp_exception *exception)
+static bool is_excuse_for(const struct jp_excuse *excuse, const struct publishing *publishing,
+			  const struct jp_exception *exception)
 {
 	unsigned all = 0, ignored = 0;
 
@@ -182,7 +181,7 @@ static struct excuses find_excuses(const struct publishing *publishing,
 	struct excuses found = {0};
 
 	while ((excuse = jp_registry_next(JP_EXCUSE, excuse))) {
-		if (!applies(excuse, publishing, exception))
+		if (!is_excuse_for(excuse, publishing, exception))
 			continue;
 		if (!excuse->most)
 			return (struct excuses){{excuse}, 1};
