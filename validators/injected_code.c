@@ -203,7 +203,7 @@ static int judge_absent(struct injected_code *state)
 		failed = jp_findings_count_failure(
 			&state->view->findings, "injected.absent", "no-record",
 			"%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
-			": its dump was injected, and no record tells of it",
+			": its dump was injected, and no record names it",
 			load->name, load->pid, load->addr, load->time);
 	}
 	jp_findings_add_rate(&state->view->findings, "injected.absent", absent, all);

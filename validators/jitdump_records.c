@@ -312,7 +312,7 @@ static int judge_absent(struct jitdump_records *state)
 		failed = jp_findings_count_failure(
 			&state->view->findings, "jitdump.absent", "no-record",
 			"%.100s of pid %u at %" PRIx64 ", there from %" PRIu64
-			": the process has a jitdump, and no record tells of it",
+			": the process has a jitdump, and no record names it",
 			code->name, code->pid, code->addr, code->loaded);
 	}
 	return failed;

@@ -126,7 +126,7 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 	kept->wrong++;
 	return jp_findings_count_failure(
 		&kept->view->findings, "mappings.generation", "other-generation",
-		"pid %u at %" PRIu64 ": inode %" PRIu64 " of %x:%x is told with "
+		"pid %u at %" PRIu64 ": inode %" PRIu64 " of %x:%x is recorded with "
 		"generation %" PRIu64 ": %.100s",
 		map->pid, map->time, map->map.ino, map->map.maj, map->map.min, map->map.gen,
 		map->map.name);
@@ -177,7 +177,7 @@ static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *li
 		return 0;
 	kept->wrong++;
 	return jp_findings_count_failure(&kept->view->findings, "mappings.generation", "not-told",
-					 "no record tells generation %" PRIu64 " of inode %" PRIu64
+					 "no record has generation %" PRIu64 " of inode %" PRIu64
 					 ": %.100s",
 					 line->gen, line->ino, line->path);
 }

@@ -105,7 +105,7 @@ static int judge_load(struct process_map *map, const struct jp_truth_code *code)
 	if (exception->count == 1)
 		snprintf(exception->first, sizeof(exception->first),
 			 "%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
-			 ": the process has a perf map, and no line tells of it",
+			 ": the process has a perf map, and no line names it",
 			 code->name, map->pid, code->addr, code->loaded);
 	return 0;
 }

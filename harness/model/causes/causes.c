@@ -74,7 +74,7 @@ static const struct jp_cause_word words[] = {
 	/* no mapping: controls and real gaps */
 	{"snapshot", "older-code", "the capture read no maps of the process", NULL},
 	{"pathless", "older-code", "the capture skipped mappings without a path", NULL},
-	{"no-record", "older-code", "no record tells of it, and no rule of the capture says why",
+	{"no-record", "older-code", "no record names it, and no rule of the capture says why",
 	 NULL},
 	{"no-mapping", "older-code", "a frame without a name lies in no mapping", NULL},
 	{"window", "attach-window", "mapped after the maps were read and before the events were on",
