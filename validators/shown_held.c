@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "harness/model/space/mapping_name.h"
+
 /* Returns whether the current file has unwinding tables for @code: inject copies the tables of the
  * jitdump. A callback of struct jp_truth_stack. */
 static bool has_unwind_info(void *context, const struct jp_truth_code *code, uint64_t time)
@@ -64,6 +66,22 @@ static uint32_t count_dumped_entries(const struct jp_truth_stack *truth,
 	return count;
 }
 
+/* Returns whether the capture shows a mapping of an existing file in process @pid. perf unwinds no
+ * dump of a process without an ELF file, from which it learns the machine: maps__addr_space() in
+ * util/unwind-libunwind.c, and dwfl_attach_state(), which util/unwind-libdw.c calls. */
+static bool has_file(const struct jp_holder *holder, uint32_t pid)
+{
+	const struct jp_mapping *mapping;
+
+	for (uint64_t addr = 0;
+	     (mapping = jp_replay_find_at_or_above(holder->view->spaces, pid, addr));
+	     addr = mapping->end)
+		if (jp_mapping_backing(mapping->name) == JP_BACKING_FILE &&
+		    !jp_shown_is_gone(holder->files, mapping->name))
+			return true;
+	return false;
+}
+
 /* Stores in @held the frames that a walk of the dump finds, according to the truth. Stores only the
  * first frame if call frame information is wrong, which misleads each reader in its own way. */
 static void find_dump(struct jp_holder *holder, struct jp_held *held, uint64_t ip, uint64_t sp)
@@ -72,7 +90,8 @@ static void find_dump(struct jp_holder *holder, struct jp_held *held, uint64_t i
 	const struct jp_event *event = held->event;
 	struct jp_truth_stack *truth = &holder->truth;
 
-	if (!jp_truth_code_at(evidence->truth, event->pid, ip, event->time) ||
+	if (!has_file(holder, event->pid) ||
+	    !jp_truth_code_at(evidence->truth, event->pid, ip, event->time) ||
 	    jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
 			      evidence->info.slack, ip, sp, JP_DUMP_CFI, truth) != JP_STACK_FOUND)
 		return;
