@@ -15,12 +15,12 @@
 #include "harness/capture/snapshot.h"
 #include "harness/capture/threads.h"
 
-/* Attaches to a running process, or to all: enables sideband, settles the list of threads, reads
- * /proc/PID/maps (the snapshot), then enables sampling. In this order no mapping, process or thread
- * is missed. */
+/* Attaches to a running process, or to all: opens all events, enables sideband, settles the list of
+ * threads, reads /proc/PID/maps (the snapshot), then enables sampling. In this order no mapping,
+ * process or thread is missed. */
 const char *const jp_attach_boundaries[] = {
 	"before-open",
-	"before-enable",   /* sideband events open, but disabled */
+	"before-enable",   /* events open, but disabled */
 	"before-threads",  /* sideband enabled; before the passes over the thread list */
 	"before-snapshot", /* every thread has sideband */
 	"within-snapshot", /* between two read() calls on /proc/PID/maps */
@@ -28,33 +28,23 @@ const char *const jp_attach_boundaries[] = {
 	NULL,
 };
 
-static int open_all(struct jp_session *session, enum jp_stream stream, struct jp_error *err)
+static int open_all(struct jp_session *session, bool sample, struct jp_error *err)
 {
 	unsigned int unexplained;
 	int ret;
 
 	if (!session->options.system_wide)
-		return jp_threads_open(session, stream, 0, &unexplained, err);
-	ret = jp_open_thread(session, stream, -1, err);
+		return jp_threads_open(session, sample, 0, &unexplained, err);
+	ret = jp_open_watched(session, sample, -1, err);
 	return ret == -ESRCH ? jp_fail(err, ESRCH, "perf_event_open: ESRCH system-wide") : ret;
 }
 
-static int start_sampling(struct jp_session *session, struct jp_error *err)
-{
-	int ret = open_all(session, JP_SAMPLING, err)
-			  ?: jp_open_enable(session, JP_SAMPLING, err)
-			  ?: jp_threads_open_until_complete(session, JP_SAMPLING, err);
-
-	if (!ret)
-		jp_recorder_sampling(session);
-	return ret;
-}
-
-/* Enables sideband on every thread. */
-static int start_sideband(struct jp_session *session, struct jp_error *err)
+/* Enables sideband on every thread. If @sample, also opens the sampling events, so that each
+ * process from then on inherits both. */
+static int start_sideband(struct jp_session *session, bool sample, struct jp_error *err)
 {
 	int ret = jp_session_boundary(session, "before-open", err)
-			  ?: open_all(session, JP_SIDEBAND, err);
+			  ?: open_all(session, sample, err);
 
 	if (ret)
 		return ret;
@@ -64,7 +54,7 @@ static int start_sideband(struct jp_session *session, struct jp_error *err)
 	session->info.first_enabled = jp_clock_now();
 	ret = ret ?: jp_open_enable(session, JP_SIDEBAND, err)
 		  ?: jp_session_boundary(session, "before-threads", err)
-		  ?: jp_threads_open_until_complete(session, JP_SIDEBAND, err);
+		  ?: jp_threads_open_until_complete(session, sample, err);
 	session->info.enabled = jp_clock_now();
 	return ret;
 }
@@ -81,12 +71,17 @@ int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, stru
 		snprintf(session->info.order, sizeof(session->info.order), "snapshot-first");
 		ret = jp_snapshot_take(session, err);
 	}
-	ret = ret ?: start_sideband(session, err)
+	ret = ret ?: start_sideband(session, sample, err)
 		  ?: jp_session_boundary(session, "before-snapshot", err);
 	if (!ret && !snapshot_first)
 		ret = jp_snapshot_take(session, err);
 	ret = ret ?: jp_session_boundary(session, "before-sampling", err);
-	return ret || !sample ? ret : start_sampling(session, err);
+	if (ret || !sample)
+		return ret;
+	ret = jp_open_enable(session, JP_SAMPLING, err);
+	if (!ret)
+		jp_recorder_sampling(session);
+	return ret;
 }
 
 /* Parses [--order=enable-first|snapshot-first] and attaches. */

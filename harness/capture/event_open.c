@@ -108,16 +108,24 @@ int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum
 	return ret;
 }
 
-int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
-		   struct jp_error *err)
+/* Opens the event of @stream for @tid (-1: all threads) on every CPU. */
+static int open_on_cpus(struct jp_session *session, enum jp_stream stream, pid_t tid,
+			struct jp_error *err)
 {
-	struct jp_recorder *recorder = session->recorder;
-	size_t from = recorder->opened.count;
 	int ret = 0;
 
 	for (unsigned int i = 0; i < session->nr_cpus && !ret; i++)
-		ret = open_event(session, &recorder->attr[stream], stream, tid, i, err);
-	ret = ret ?: write_ids(session, from, err);
+		ret = open_event(session, &session->recorder->attr[stream], stream, tid, i, err);
+	return ret;
+}
+
+int jp_open_watched(struct jp_session *session, bool sample, pid_t tid, struct jp_error *err)
+{
+	size_t from = session->recorder->opened.count;
+	int ret = open_on_cpus(session, JP_SIDEBAND, tid, err)
+			  ?: (sample ? open_on_cpus(session, JP_SAMPLING, tid, err) : 0)
+			  ?: write_ids(session, from, err);
+
 	if (ret)
 		jp_open_close(session, from);
 	return ret;
@@ -173,8 +181,7 @@ int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_
 int jp_open_command(struct jp_session *session, struct jp_error *err)
 {
 	pid_t pid = session->target->pid;
-	int ret = jp_open_thread(session, JP_SIDEBAND, pid, err)
-			  ?: jp_open_thread(session, JP_SAMPLING, pid, err);
+	int ret = jp_open_watched(session, true, pid, err);
 
 	session->info.threads = 1;
 	return ret == -ESRCH ? jp_fail(err, ESRCH, "%s: killed before it started",

@@ -15,10 +15,10 @@ struct jp_session;
  * Returns 0, -ESRCH if the thread has ended, or -errno and a message. */
 int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum jp_stream stream,
 		  pid_t tid, unsigned int cpu_index, struct jp_error *err);
-/* Opens the event of @stream for @tid (-1: all threads) on every CPU; on failure, on no CPU.
- * Returns as jp_open_event(). */
-int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
-		   struct jp_error *err);
+/* Opens the sideband events of @tid (-1: all threads) on every CPU and, if @sample, its sampling
+ * events behind them: all, or none on failure. A process that the thread forks in between has
+ * sideband without samples, and is older than info.enabled. Returns as jp_open_event(). */
+int jp_open_watched(struct jp_session *session, bool sample, pid_t tid, struct jp_error *err);
 /* Opens sampling and sideband events for the launched command, which still waits before its
  * exec. */
 int jp_open_command(struct jp_session *session, struct jp_error *err);

@@ -50,9 +50,10 @@ int jp_tids_list(const char *path, struct jp_tids *tids)
 	return 0;
 }
 
-static bool has_open_event(const struct jp_received *received, enum jp_stream stream, pid_t tid)
+static bool has_open_event(const struct jp_received *received, pid_t tid)
 {
-	const struct jp_event_owner *life = jp_map_find(&received->owners[stream], (uint64_t)tid);
+	const struct jp_event_owner *life =
+		jp_map_find(&received->owners[JP_SIDEBAND], (uint64_t)tid);
 
 	return life && life->owner == tid && life->until == UINT64_MAX;
 }
@@ -66,7 +67,7 @@ static bool has_fork_record(const struct jp_received *received, pid_t tid, uint6
 	return forked && *forked > since;
 }
 
-int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t since,
+int jp_threads_open(struct jp_session *session, bool sample, uint64_t since,
 		    unsigned int *unexplained, struct jp_error *err)
 {
 	jp_cleanup_tids struct jp_tids tids = {0};
@@ -85,26 +86,25 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 		bool known, explained;
 
 		pthread_mutex_lock(&session->lock);
-		known = has_open_event(&session->recorder->received, stream, tids.tids[i]);
+		known = has_open_event(&session->recorder->received, tids.tids[i]);
 		explained = has_fork_record(&session->recorder->received, tids.tids[i], since);
 		pthread_mutex_unlock(&session->lock);
 		if (known)
 			continue;
 		/* Open the thread even if there is a FORK record: it does not prove that the thread
 		 * inherited the event. Duplicate records are dropped when the rings are read. */
-		ret = jp_open_thread(session, stream, tids.tids[i], err);
+		ret = jp_open_watched(session, sample, tids.tids[i], err);
 		if (ret == -ESRCH) {
 			ret = 0; /* the thread ended */
 			continue;
 		}
 		*unexplained += !explained;
-		session->info.threads += stream == JP_SIDEBAND;
+		session->info.threads++;
 	}
 	return ret;
 }
 
-int jp_threads_open_until_complete(struct jp_session *session, enum jp_stream stream,
-				   struct jp_error *err)
+int jp_threads_open_until_complete(struct jp_session *session, bool sample, struct jp_error *err)
 {
 	uint64_t enabled = jp_clock_now();
 	unsigned int quiet = 0;
@@ -113,8 +113,8 @@ int jp_threads_open_until_complete(struct jp_session *session, enum jp_stream st
 		return 0;
 	for (int pass = 0; pass < MOST_PASSES && quiet < QUIET_PASSES; pass++) {
 		unsigned int unexplained;
-		int ret = jp_threads_open(session, stream, enabled, &unexplained, err)
-				  ?: jp_open_enable(session, stream, err);
+		int ret = jp_threads_open(session, sample, enabled, &unexplained, err)
+				  ?: jp_open_enable(session, JP_SIDEBAND, err);
 
 		if (ret)
 			return ret;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "harness/base/error.h"
-#include "harness/capture/events.h"
 
 struct jp_session;
 
@@ -21,12 +21,11 @@ void jp_tids_free(struct jp_tids *tids);
 
 #define jp_cleanup_tids __attribute__((cleanup(jp_tids_free)))
 
-/* Opens the event of @stream on each thread of the target that has none, in one pass over
- * /proc/PID/task. Stores in *@unexplained the number of such threads without a FORK record later
- * than @since. */
-int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t since,
+/* Opens the events of each thread of the target that has none, as jp_open_watched(), in one pass
+ * over /proc/PID/task. Stores in *@unexplained the number of such threads without a FORK record
+ * later than @since. */
+int jp_threads_open(struct jp_session *session, bool sample, uint64_t since,
 		    unsigned int *unexplained, struct jp_error *err);
-/* Repeats passes of jp_threads_open() and enabling until two passes in a row find no thread that a
- * FORK record does not explain. Does nothing system-wide. */
-int jp_threads_open_until_complete(struct jp_session *session, enum jp_stream stream,
-				   struct jp_error *err);
+/* Repeats passes of jp_threads_open() and enabling sideband until two passes in a row find no thread
+ * that a FORK record does not explain. Does nothing system-wide. */
+int jp_threads_open_until_complete(struct jp_session *session, bool sample, struct jp_error *err);

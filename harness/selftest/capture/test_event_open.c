@@ -50,11 +50,11 @@ int main(void)
 		check(true, "events are opened # SKIP no events are permitted here");
 		return check_done();
 	}
-	check(jp_open_thread(&session, JP_SIDEBAND, gettid(), &err) && !opened->count &&
+	check(jp_open_watched(&session, false, gettid(), &err) && !opened->count &&
 		      !opened->some_id[JP_SIDEBAND],
 	      "if the second CPU's event fails, nothing stays open: %s", err.text);
 	session.nr_cpus = 1;
-	check(!jp_open_thread(&session, JP_SIDEBAND, gettid(), &err) && opened->count == 1 &&
+	check(!jp_open_watched(&session, false, gettid(), &err) && opened->count == 1 &&
 		      opened->some_id[JP_SIDEBAND] == opened->list[0].id,
 	      "the event of one CPU is opened");
 	check(!jp_open_event(&session, &recorder.attr[JP_SIDEBAND], JP_SIDEBAND, gettid(), 0,
