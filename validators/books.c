@@ -174,6 +174,17 @@ static double find_boundary_share(const struct jp_truth *truth)
 	return entering + cpu > 0 ? entering / (entering + cpu) : 0;
 }
 
+/* Returns whether the @count samples of JP_SAMPLE_EDGE among @n samples are more than the witness's
+ * share of such samples explains. Elapsed time alone is no bound: an interrupt that becomes due
+ * while the kernel has interrupts off samples what follows. */
+static bool are_edges_beyond_witness(const struct accounting *state, uint64_t count, uint64_t n)
+{
+	uint64_t within, edges = jp_sample_count_witnessed_edges(state->evidence, &within);
+
+	return !within ||
+	       jp_witness_is_beyond_chance(count, edges, (double)n / (double)within);
+}
+
 /* Adds the share of @class among @n samples. Reports an exception if it exceeds @most. */
 static int add_share(struct accounting *state, enum jp_sample_class class, uint64_t n, double most)
 {
@@ -191,6 +202,7 @@ static int add_share(struct accounting *state, enum jp_sample_class class, uint6
 	if (!n || metric.lo <= most ||
 	    (class == JP_SAMPLE_EDGE &&
 	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)) ||
+	    (class == JP_SAMPLE_EDGE && !are_edges_beyond_witness(state, found->count, n)) ||
 	    (class == JP_SAMPLE_OUTSIDE && metric.k <= max_switching_samples(state)))
 		return 0;
 	exception = jp_findings_count(findings, "samples", JP_METHODS, text);

@@ -8,6 +8,7 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 #include "harness/model/oracle/oracle.h"
+#include "validators/two_clocks.h"
 
 /* Longest time, in ns, that native code runs at the borders of an activation, including page faults
  * in the truth's file. Used for truths before version 3, which do not contain this time. */
@@ -167,6 +168,29 @@ static bool may_be_near_border(const struct jp_evidence *evidence,
 	return (evidence->witnessed.count || evidence->witnessed.denied[0]) &&
 	       (!runs_code(evidence, activation, activation->inside, time) ||
 		!runs_code(evidence, activation, time, activation->leave));
+}
+
+uint64_t jp_sample_count_witnessed_edges(const struct jp_evidence *evidence, uint64_t *within)
+{
+	const struct jp_truth_activation *activation = NULL;
+	uint64_t edges = 0;
+
+	*within = 0;
+	for (size_t i = 0; i < evidence->witnessed.count; i++) {
+		const struct jp_witness_sample *one = &evidence->witnessed.samples[i];
+
+		activation = jp_truth_activation_at(evidence->truth, activation, one->tid,
+						    one->time);
+		if (!activation || activation->leave < one->time ||
+		    !jp_clock_was_watched(evidence, one->pid, one->time, one->time))
+			continue;
+		++*within;
+		if (one->user && jp_truth_code_at(evidence->truth, one->pid, one->ip, one->time))
+			continue;
+		edges += one->time <= activation->inside ||
+			 may_be_near_border(evidence, activation, one->time);
+	}
+	return edges;
 }
 
 int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidence *evidence)

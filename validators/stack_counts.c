@@ -156,7 +156,14 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 				used = truth->paths[j].functions[d] == &truth->codes[i];
 		instructions += used ? truth->codes[i].layout->count : 0;
 	}
-	jp_findings_add_rate(findings, "insn.hit", distinct, instructions);
+	/* A capture that ran out of time proves nothing about the other instructions. */
+	if (evidence->info.breakpoints < instructions)
+		snprintf(findings->error, sizeof(findings->error),
+			 "too little evidence: the capture gave %" PRIu64 " of %" PRIu64
+			 " instructions a breakpoint",
+			 evidence->info.breakpoints, instructions);
+	jp_findings_add_rate(findings, "insn.hit", distinct,
+			     jp_min(evidence->info.breakpoints, instructions));
 }
 
 static void add_cause_metrics(const struct jp_stack_counts *counts, struct jp_findings *findings)

@@ -27,7 +27,7 @@ SAMPLE_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 SET_MDWE, NO_EXEC_GAIN = 65, 1  # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, linux/prctl.h
 # The reasons with which a case may be an ERROR or TIMEOUT if it got too little CPU time.
 STARVED = ("too little evidence", "the host took", "of [0-9]+ samples", "time limit",
-           "did not (begin|end) in", "sideband records .* were lost")
+           "did not (begin|end|answer) in", "sideband records .* were lost")
 BUSY = "while True: pass"
 # Touches a quarter of the free memory, at most 4 GiB, again and again.
 MEMORY = """
