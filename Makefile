@@ -265,7 +265,7 @@ $(O)/selftest/jitproof-selftest: $(OBJ) $(BAD_OBJ)
 $(O)/asan/%.o: %.c Makefile
 	$(NEEDED)@mkdir -p $(@D)
 	$(call SAY,CC,$@)
-	$(Q)$(CC) $(JP_CFLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
+	$(Q)$(CC) $(JP_CFLAGS) -Og -g1 $(SANITIZE) -c -o $@ $<
 
 $(O)/asan/fuzz_%: $(addprefix $(O)/asan/harness/selftest/fuzz/,fuzz_%.o fuzz.o exact.o seal.o) \
 		$(ASAN_PARTS)
