@@ -84,8 +84,10 @@ BAD_OBJ	:= $(BAD:%.c=$(O)/%.o)
 SELFTEST_BIN := $(if $(BAD),$(O)/selftest/jitproof-selftest)
 # Parsers fed with changed input, everything of ours built again with sanitizers. The unit tests
 # run so too, and jitproof itself on the fixtures.
-# With sanitizers, gcc's -Wmaybe-uninitialized also reports initialized variables (gcc manual).
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-maybe-uninitialized
+# With sanitizers and -Og, gcc's -Wmaybe-uninitialized and -Wformat-truncation also report right
+# code (gcc manual).
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-maybe-uninitialized \
+	-Wno-format-truncation
 FUZZ_C	:= $(wildcard harness/selftest/fuzz/fuzz_*.c)
 # Too slow to be selftests: for the search by coverage alone.
 SLOW_FUZZ := $(patsubst %,harness/selftest/fuzz/fuzz_%.c,explain inject reduce)
