@@ -181,8 +181,7 @@ static bool are_edges_beyond_witness(const struct accounting *state, uint64_t co
 {
 	uint64_t within, edges = jp_sample_count_witnessed_edges(state->evidence, &within);
 
-	return !within ||
-	       jp_witness_is_beyond_chance(count, edges, (double)n / (double)within);
+	return !within || jp_witness_is_beyond_chance(count, edges, (double)n / (double)within);
 }
 
 /* Adds the share of @class among @n samples. Reports an exception if it exceeds @most. */

@@ -179,8 +179,8 @@ uint64_t jp_sample_count_witnessed_edges(const struct jp_evidence *evidence, uin
 	for (size_t i = 0; i < evidence->witnessed.count; i++) {
 		const struct jp_witness_sample *one = &evidence->witnessed.samples[i];
 
-		activation = jp_truth_activation_at(evidence->truth, activation, one->tid,
-						    one->time);
+		activation =
+			jp_truth_activation_at(evidence->truth, activation, one->tid, one->time);
 		if (!activation || activation->leave < one->time ||
 		    !jp_clock_was_watched(evidence, one->pid, one->time, one->time))
 			continue;

@@ -26,6 +26,6 @@ void jp_tids_free(struct jp_tids *tids);
  * later than @since. */
 int jp_threads_open(struct jp_session *session, bool sample, uint64_t since,
 		    unsigned int *unexplained, struct jp_error *err);
-/* Repeats passes of jp_threads_open() and enabling sideband until two passes in a row find no thread
- * that a FORK record does not explain. Does nothing system-wide. */
+/* Repeats passes of jp_threads_open() and enabling sideband until two passes in a row find no
+ * thread that a FORK record does not explain. Does nothing system-wide. */
 int jp_threads_open_until_complete(struct jp_session *session, bool sample, struct jp_error *err);
