@@ -23,7 +23,9 @@ class Program(Adapter):
     log = "profiler.txt"  # name of the file for the profiler's output
     output_file = ""  # name of the file for its standard output, if another
     stdin = subprocess.DEVNULL
-    statuses: Sequence[int] = (0,)  # exit statuses that mean success
+    estimates = True
+    # Exit statuses that mean success. Programs such as perf end by the SIGINT that they received.
+    statuses: Sequence[int] = (0, -signal.SIGINT)
     process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -96,10 +98,11 @@ class Program(Adapter):
             status = self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise self.failed("does not end") from None
+        if status in self.statuses:
+            return
         if status < 0:
             raise Crashed(self.command()[0], status, self.words())
-        if status not in self.statuses:
-            raise self.failed("ended with %d" % status)
+        raise self.failed("ended with %d" % status)
 
     def clean(self) -> None:
         if self.process and self.process.poll() is None:

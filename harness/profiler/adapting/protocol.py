@@ -177,6 +177,7 @@ class Adapter:
     # A subclass overrides the following members.
 
     number = ""  # version, if the profiler is part of the adapter
+    estimates = False  # whether samples() returns an estimate
 
     @classmethod
     def version(cls) -> str:
@@ -297,7 +298,8 @@ class Adapter:
                 self.options, enabled=self.enabled, sampling=self.enabled, stopped=self.stopped,
                 lost_sideband=self.lost if self.has_data() else 0, lost_samples=self.lost,
                 capture="observed",
-                samples=self.samples()))
+                # Judging compares the samples of a perf.data with this number; 0: unknown.
+                samples=0 if self.estimates and self.has_data() else self.samples()))
         finally:
             self.published.remove()
             self.clean()
