@@ -6,9 +6,10 @@ const report = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("page");
 const BAD = new Set(["unmapped", "wrong", "extra", "single", "short", "hole"]);
 const FAILURES = new Set(["FAIL", "ERROR", "XPASS", "TIMEOUT", "CRASH"]);
-// Columns of a row, of a box (true code, record, load) and of a mark.
+// Columns of a row, of a box (true code, record, load) and of a mark. The page adds a row's place in the
+// picture as HEIGHT.
 const TIME = 0, THREAD = 1, BAND = 2, OFFSET = 3, METHOD = 4, VERDICT = 5, CAUSE = 6, SEEN = 7,
-	TRUE = 8, LEVEL = 9;
+	TRUE = 8, LEVEL = 9, HEIGHT = 10;
 const BOX = { pid: 0, band: 1, offset: 2, size: 3, from: 4, to: 5, name: 6, kind: 7, hidden: 8, hider: 9 };
 const MARK = { time: 0, pid: 1, kind: 2, text: 3 };
 // The state of the page. Filters are texts and numbers, as in the page's address; 0 and "": no filter.

@@ -33,7 +33,7 @@ function findNearest(scale, x, y) {
 	const time = state.view.from + x / scale.width * (state.view.to - state.view.from);
 	for (let i = findRow(time - span); i < state.shown.length && state.shown[i][TIME] <= time + span; i++) {
 		const row = state.shown[i];
-		const away = (scale.x(row[TIME]) - x) ** 2 + (scale.y(findHeight(row[BAND], row[OFFSET])) - y) ** 2;
+		const away = (scale.x(row[TIME]) - x) ** 2 + (scale.y(row[HEIGHT]) - y) ** 2;
 		if (away < distance)
 			[best, distance] = [row, away];
 	}

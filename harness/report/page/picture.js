@@ -21,12 +21,13 @@ const MARKS = { fork: "+", exec: "▶", exit: "■", loss: "✖", throttle: "✖
 // Widths in pixels: of the strip for marks, and of the strip at the left for perf maps, which have no times.
 const MARK_STRIP = 16, MAP_STRIP = 6;
 // If fewer samples than this are in view, all of them are drawn.
-const ALWAYS_DRAWN = 20000;
+const ALWAYS_DRAWN = 10000;
 // If fewer samples than this are in view, dots are larger.
 const FEW = 3000;
 // FINER: how many more levels are drawn at rest than while the view moves. REST_MS: pause that is a rest.
-const FINER = 2, REST_MS = 150;
-let resting = 0;
+const FINER = 3, REST_MS = 150;
+// Identifiers of the pending calls of setTimeout() and requestAnimationFrame(); 0: none.
+let resting = 0, moving = 0;
 
 function formatTime(time) {
 	return `${(time / 1000).toLocaleString("en", { maximumFractionDigits: 3 })} ms`;
@@ -53,13 +54,16 @@ function preparePicture(picture) {
 		return;
 	layBands(picture);
 	picture.rows.sort((one, other) => one[TIME] - other[TIME]);
+	for (const row of picture.rows)
+		row[HEIGHT] = findHeight(picture, row[BAND], row[OFFSET]);
 	picture.emitted = new Set([...picture.truth, ...picture.loads].map((box) => picture.strings[box[BOX.name]]));
 	picture.hidden = picture.loads.filter((load) => load[BOX.hidden]);
+	picture.names = {}; // of the bands, by process
 }
 
-function findHeight(band, offset) {
-	const lane = state.picture.lanes[band];
-	return lane ? lane.at + lane.height * offset / state.picture.bands[band].size : 0.01;
+function findHeight(picture, band, offset) {
+	const lane = picture.lanes[band];
+	return lane ? lane.at + lane.height * offset / picture.bands[band].size : 0.01;
 }
 
 function makeScale(canvas) {
@@ -73,9 +77,10 @@ function makeScale(canvas) {
 
 // Returns the area of a box on the canvas: left, top, width, height.
 function findArea(scale, box, from = box[BOX.from]) {
-	const left = scale.x(from), top = scale.y(findHeight(box[BOX.band], box[BOX.offset] + box[BOX.size]));
+	const { picture } = state, band = box[BOX.band], offset = box[BOX.offset];
+	const left = scale.x(from), top = scale.y(findHeight(picture, band, offset + box[BOX.size]));
 	return [left, top, Math.max(scale.x(box[BOX.to]) - left, 1),
-		Math.max(scale.y(findHeight(box[BOX.band], box[BOX.offset])) - top, 1)];
+		Math.max(scale.y(findHeight(picture, band, offset)) - top, 1)];
 }
 
 // Draws a sample; a dot extends @half pixels from its centre.
@@ -99,13 +104,20 @@ function isOfProcess(pid) {
 	return !state.pid || !pid || pid === state.pid;
 }
 
-function drawBoxes(scale, boxes, paint) {
+// Calls @paint for each box in view. Boxes that cover the same pixels of one line are painted once.
+function drawBoxes(scale, boxes, paint, from) {
+	const lines = new Set(), limit = (x) => Math.round(Math.min(Math.max(x, 0), scale.width));
 	for (const box of boxes) {
 		if (!isOfProcess(box[BOX.pid]))
 			continue;
-		const area = findArea(scale, box);
-		if (area[0] + area[2] >= 0 && area[0] <= scale.width)
-			paint(box, area);
+		const area = findArea(scale, box, from && box[from]), [left, top, width, height] = area;
+		if (left + width < 0 || left > scale.width || top + height < 0 || top > scale.height)
+			continue;
+		const line = (Math.round(top) * 65536 + limit(left)) * 65536 + limit(left + width);
+		if (height <= 1 && lines.has(line))
+			continue;
+		lines.add(line);
+		paint(box, area);
 	}
 }
 
@@ -123,19 +135,16 @@ function makeHatching(context) {
 }
 
 function drawLoads(context, scale, picture) {
-	const hatching = makeHatching(context);
-	drawBoxes(scale, picture.loads, (load, [left, top, , height]) => {
-		const isMap = picture.strings[load[BOX.kind]] === "perf map";
-		context.fillStyle = "#006b4f";
-		isMap ? context.fillRect(0, top, MAP_STRIP, height) : context.fillRect(left - 1, top, 2, height);
-		if (!load[BOX.hidden])
-			return;
-		const [from, , width] = findArea(scale, load, load[BOX.hidden]);
+	const hatching = makeHatching(context), { strings, hidden } = picture;
+	context.fillStyle = "#006b4f";
+	drawBoxes(scale, picture.loads, (load, [left, top, , height]) => strings[load[BOX.kind]] === "perf map"
+		? context.fillRect(0, top, MAP_STRIP, height) : context.fillRect(left - 1, top, 2, height));
+	drawBoxes(scale, hidden, (_, [left, top, width, height]) => {
 		context.fillStyle = hatching;
-		context.fillRect(from, top, width, height);
+		context.fillRect(left, top, width, height);
 		context.fillStyle = LOOKS.unmapped[0];
-		context.fillRect(from - 1, top, 2, height);
-	});
+		context.fillRect(left - 1, top, 2, height);
+	}, BOX.hidden);
 }
 
 // Returns the marks in view, one for each pixel and kind.
@@ -180,7 +189,7 @@ function drawMarks(context, scale, ink) {
 function nameBand(i) {
 	const { bands, records, truth, loads, strings } = state.picture;
 	const isInside = (box) => box[BOX.band] === i && isOfProcess(box[BOX.pid]);
-	const inside = records.filter(isInside), code = [...truth, ...loads].find(isInside);
+	const inside = records.filter(isInside), code = truth.find(isInside) || loads.find(isInside);
 	// Several records may share a band: prefer the name of the record with the band's code.
 	const record = inside.find((box) => code && box[BOX.offset] <= code[BOX.offset] &&
 		code[BOX.offset] < box[BOX.offset] + box[BOX.size]) ||
@@ -190,8 +199,9 @@ function nameBand(i) {
 
 // Writes the names of the bands over everything else, on a background.
 function drawNames(context, scale, ink, paper) {
-	state.picture.bands.forEach((band, i) => {
-		const lane = state.picture.lanes[i], y = scale.y(lane.at), text = nameBand(i);
+	const names = state.picture.names[state.pid] ||= state.picture.bands.map((_, i) => nameBand(i));
+	state.picture.lanes.forEach((lane, i) => {
+		const y = scale.y(lane.at), text = names[i];
 		if (y - scale.y(lane.at + lane.height) < 11)
 			return;
 		context.fillStyle = paper;
@@ -207,7 +217,7 @@ function drawNames(context, scale, ink, paper) {
 // Returns how often the view's scale was doubled. Samples of higher levels would cover equal samples.
 function findLevel() {
 	const { from, to, low, high } = state.view;
-	return Math.ceil(Math.log2(Math.max(1, state.picture.length / (to - from), 1 / (high - low))));
+	return Math.floor(Math.log2(Math.max(1, state.picture.length / (to - from), 1 / (high - low))));
 }
 
 // Returns the index of the first shown row at or after @time.
@@ -220,11 +230,17 @@ function findRow(time) {
 	return low;
 }
 
-function drawSamples(context, scale, moving) {
+function drawSamples(context, scale, isMoving) {
 	const { strings } = state.picture, first = findRow(state.view.from), end = findRow(state.view.to + 1);
 	// Show all rows of a selected stack, even those that would cover rows of other stacks.
-	const level = end - first < ALWAYS_DRAWN || state.stack ? Infinity : findLevel() + (moving ? 0 : FINER);
-	const rows = state.shown.slice(first, end).filter((row) => row[LEVEL] <= level), half = rows.length < FEW ? 2 : 1;
+	const level = end - first < ALWAYS_DRAWN || state.stack ? Infinity : findLevel() + (isMoving ? 0 : FINER);
+	const { low, high } = state.view, rows = [];
+	for (let i = first; i < end; i++) {
+		const row = state.shown[i];
+		if (row[LEVEL] <= level && low <= row[HEIGHT] && row[HEIGHT] <= high)
+			rows.push(row);
+	}
+	const half = rows.length < FEW ? 2 : 1;
 	// Draw the samples of one verdict together, because setting a colour takes longer than drawing a dot.
 	const verdicts = [...new Set(rows.map((row) => row[VERDICT]))];
 	// Draw broken stacks last, so that whole stacks do not cover them.
@@ -234,18 +250,20 @@ function drawSamples(context, scale, moving) {
 		context.fillStyle = context.strokeStyle = look[0];
 		for (const row of rows)
 			if (row[VERDICT] === verdict)
-				drawShape(context, look[1], scale.x(row[TIME]), scale.y(findHeight(row[BAND], row[OFFSET])), half);
+				drawShape(context, look[1], scale.x(row[TIME]), scale.y(row[HEIGHT]), half);
 	}
 }
 
-// Draws a moving view quickly, and completely when it has rested.
+// Draws a moving view quickly, once a frame, and completely when it has rested.
 function drawMoving() {
 	clearTimeout(resting);
-	draw(true);
-	resting = setTimeout(draw, REST_MS, false);
+	moving ||= requestAnimationFrame(() => draw(true));
+	resting = setTimeout(draw, REST_MS);
 }
 
-function draw(moving = false) {
+function draw(isMoving = false) {
+	cancelAnimationFrame(moving);
+	moving = 0;
 	const canvas = find("canvas"), picture = state.picture, scale = makeScale(canvas);
 	const ratio = window.devicePixelRatio || 1, style = getComputedStyle(document.body);
 	const [ink, paper, soft] = ["--ink", "--paper", "--soft"].map((name) => style.getPropertyValue(name));
@@ -265,11 +283,14 @@ function draw(moving = false) {
 	drawBoxes(scale, picture.records, (_, area) => context.strokeRect(...area));
 	context.lineWidth = 1;
 	drawLoads(context, scale, picture);
-	drawSamples(context, scale, moving);
+	drawSamples(context, scale, isMoving);
 	context.fillStyle = paper;
 	context.fillRect(0, 0, scale.width, MARK_STRIP);
 	drawMarks(context, scale, ink);
 	drawNames(context, scale, ink, paper);
+	// Changing the address takes longer than drawing.
+	if (isMoving)
+		return;
 	const view = state.view;
 	writeHash([picture.name, view.from, view.to, view.low, view.high, state.pid, state.method,
 		state.verdict, state.stack, state.cause]);

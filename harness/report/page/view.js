@@ -106,8 +106,8 @@ function describeCase(name) {
 function describePicture(picture) {
 	return "Time runs to the right, addresses upwards; gaps are folded. Wheel, + and - zoom; 0 shows all." +
 		(picture.one_of > 1 ? ` One sample of ${picture.one_of} is shown.` : "") +
-		(picture.records_elsewhere ? ` ${picture.records_elsewhere} records without samples are not shown.` : "") +
-		(picture.loads_elsewhere ? ` ${picture.loads_elsewhere} published ranges without samples are not shown.` : "");
+		(picture.records_elsewhere ? ` ${countWords(picture.records_elsewhere, "record")} without samples not shown.` : "") +
+		(picture.loads_elsewhere ? ` ${countWords(picture.loads_elsewhere, "published range")} without samples not shown.` : "");
 }
 
 function showPicture(picture, filters, view) {

@@ -138,6 +138,10 @@ class Shown(Folder):
         for key in "+", "ArrowRight":
             before = self.browser.evaluate("location.hash")
             self.browser.press(key)
+            # The address changes once the view rests; 1,000 frames are a limit.
+            self.browser.evaluate(
+                "(async () => { for (let i = 0; i < 1000 && location.hash === %s; i++) "
+                "await new Promise(requestAnimationFrame); })()" % json.dumps(before))
             self.assertNotEqual(self.browser.evaluate("location.hash"), before)
         address = self.browser.evaluate("location.href")
         self.browser.open(address)

@@ -17,6 +17,17 @@ LEVEL = 9
 FUNCTIONS, SIZE, START = 200, 0x10000, 0x7f0000000000
 LARGEST = 5 << 20  # most bytes of a page
 SOON_S = 2.0  # most seconds of CPU time until the first picture is drawn
+FRAMES, FRAME_S = 40, 1 / 60  # frames of a zoom, and most seconds of CPU time for each
+# Turns the wheel forth and back. Several events come before each frame, as from a fast wheel.
+ZOOM = """(async () => {
+    const canvas = document.getElementById("canvas"), box = canvas.getBoundingClientRect();
+    for (let frame = 0; frame < %d; frame++) {
+        for (let i = 0; i < 4; i++)
+            canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: frame %% 8 < 4 ? -1 : 1,
+                clientX: box.x + 300, clientY: box.y + 200 }));
+        await new Promise(requestAnimationFrame);
+    }
+})()""" % FRAMES
 
 
 class Size(Folder):
@@ -43,8 +54,13 @@ class Size(Folder):
                               self.place("page.html")])
         return self.place("page.html")
 
+    def measure_cpu(self, browser: Browser) -> float:
+        """Returns the seconds of CPU time that the page has used."""
+        figures = browser.call("Performance.getMetrics")["metrics"]
+        return float(next(one["value"] for one in figures if one["name"] == "TaskDuration"))
+
     def test_size(self) -> None:
-        """All samples are shown; far fewer are drawn at first."""
+        """All samples are shown; far fewer are drawn at first, and while the view moves."""
         page = self.make(3, 12)
         self.assertLess(os.path.getsize(page), LARGEST)
         picture, = json.loads(process.run_or_raise([JITPROOF, "report", "--json",
@@ -59,10 +75,11 @@ class Size(Folder):
             # Count CPU time: other processes may have the processors.
             browser.call("Performance.enable", timeDomain="threadTicks")
             browser.open("file://" + page)
-            figures = browser.call("Performance.getMetrics")["metrics"]
-            spent = next(one["value"] for one in figures if one["name"] == "TaskDuration")
+            spent = self.measure_cpu(browser)
             self.assertGreater(spent, 0)
             self.assertLess(spent, SOON_S)
+            browser.evaluate(ZOOM)
+            self.assertLess((self.measure_cpu(browser) - spent) / FRAMES, FRAME_S)
             self.assertIn("%d of %d stacks" % (SAMPLES, SAMPLES), browser.read_text("#count"))
             self.assertEqual(browser.errors, [])
 
