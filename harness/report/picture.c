@@ -149,17 +149,6 @@ static int add_row(struct jp_picture *picture, const struct jp_event *sample, co
 		       ?: keep_string(picture, cause ?: "", &row->cause);
 }
 
-static int add_box(struct jp_picture_box **boxes, size_t *count, size_t *capacity,
-		   struct jp_picture_box box)
-{
-	struct jp_picture_box *added = jp_array_push(boxes, count, capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = box;
-	return 0;
-}
-
 static int add_mark(struct jp_picture *picture, uint64_t time, uint32_t pid, const char *kind,
 		    const char *text)
 {
@@ -189,8 +178,7 @@ static int add_record(struct jp_picture *picture, const struct jp_event *event)
 		return 0;
 	return keep_string(picture, event->map.name, &box.name)
 		       ?: keep_string(picture, jp_place_text[place], &box.kind)
-		       ?: add_box(&picture->records, &picture->nr_records,
-				  &picture->records_capacity, box);
+		       ?: jp_picture_boxes_add(&picture->records, &box);
 }
 
 static int add_event(struct jp_picture *picture, const struct jp_event *event)
@@ -227,7 +215,7 @@ static int add_event(struct jp_picture *picture, const struct jp_event *event)
 static int add_truth(struct jp_picture *picture, const struct jp_evidence *evidence)
 {
 	const struct jp_truth *truth = evidence->truth;
-	int failed = 0;
+	int failed = jp_picture_ends_add_truth(&picture->ends, truth);
 
 	picture->has_truth = true;
 	for (size_t i = 0; i < truth->nr_codes && !failed; i++) {
@@ -242,8 +230,7 @@ static int add_truth(struct jp_picture *picture, const struct jp_evidence *evide
 		failed = keep_string(picture, code->name, &box.name)
 				 ?: keep_string(picture, code->in_file ? "file" : "emitted",
 						&box.kind)
-				 ?: add_box(&picture->truth, &picture->nr_truth,
-					    &picture->truth_capacity, box);
+				 ?: jp_picture_boxes_add(&picture->truth, &box);
 	}
 	picture->attached = evidence->watched.started;
 	if (!failed && picture->attached)
@@ -265,7 +252,8 @@ static int draw_event(void *context, const struct jp_evidence *evidence,
 {
 	struct jp_picture *picture = context;
 
-	if (!picture->has_truth && add_truth(picture, evidence))
+	if ((!picture->has_truth && add_truth(picture, evidence)) ||
+	    jp_picture_ends_handle(&picture->ends, event))
 		return -ENOMEM;
 	if (event->type != JP_EVENT_SAMPLE)
 		return add_event(picture, event);
@@ -309,8 +297,7 @@ static int add_load(struct jp_picture *picture, struct jp_picture_box load, cons
 {
 	return keep_string(picture, name, &load.name)
 		       ?: keep_string(picture, kind, &load.kind)
-		       ?: add_box(&picture->loads, &picture->nr_loads, &picture->loads_capacity,
-				  load);
+		       ?: jp_picture_boxes_add(&picture->loads, &load);
 }
 
 static int draw_publication(void *context, const struct jp_publication *publication)
@@ -397,6 +384,8 @@ int jp_picture_explained(void *context, struct jp_replay *spaces, struct jp_name
 	struct jp_picture_row *row;
 	uint64_t ip;
 
+	if (jp_picture_ends_handle(&picture->ends, event))
+		return -ENOMEM;
 	if (event->type != JP_EVENT_SAMPLE)
 		return add_event(picture, event);
 	if (limit_size(picture))
@@ -418,9 +407,10 @@ void jp_picture_free(struct jp_picture *picture)
 	jp_text_pool_free(&picture->strings);
 	jp_text_pool_free(&picture->stacks);
 	jp_text_pool_free(&picture->threads);
-	free(picture->truth);
-	free(picture->records);
-	free(picture->loads);
+	free(picture->truth.list);
+	free(picture->records.list);
+	jp_picture_ends_free(&picture->ends);
+	free(picture->loads.list);
 	free(picture->rows);
 	free(picture->marks);
 	*picture = (struct jp_picture){0};

@@ -5,6 +5,7 @@
 #include "harness/base/text_pool.h"
 #include "harness/explain/explain.h"
 #include "harness/judge/listener.h"
+#include "harness/report/picture_ends.h"
 #include "harness/report/picture_stacks.h"
 
 enum {
@@ -12,17 +13,6 @@ enum {
 	 * a page with so many has less than 5 MB. */
 	JP_PICTURE_ROWS = 100000,
 	JP_PICTURE_STACKS = 60000,
-};
-
-/* A range of addresses over time: true code, a mapping record, or published code. */
-struct jp_picture_box {
-	uint32_t pid;
-	uint64_t addr, size, from, to; /* @to UINT64_MAX: until the end of the picture */
-	size_t name;                   /* number of a string */
-	size_t kind;                   /* number of a string */
-	bool in_file;                  /* the range maps a file and is not emitted code */
-	uint64_t hidden;               /* time of a record that hides the code; 0: none */
-	size_t hider;                  /* number of a string: the name in that record */
 };
 
 /* A sample, walked by one method. */
@@ -49,10 +39,9 @@ struct jp_picture {
 	struct jp_text_pool strings;
 	struct jp_text_pool stacks;  /* struct jp_picture_frame; number 0 is the empty stack */
 	struct jp_text_pool threads; /* struct jp_picture_thread */
-	struct jp_picture_box *truth, *records;
-	size_t nr_truth, truth_capacity, nr_records, records_capacity;
-	struct jp_picture_box *loads; /* published code; without times if a perf map lists it */
-	size_t nr_loads, loads_capacity;
+	struct jp_picture_boxes truth, records;
+	struct jp_picture_ends ends;   /* of the mappings of @records */
+	struct jp_picture_boxes loads; /* published code; without times if a perf map lists it */
 	struct jp_picture_row *rows;
 	size_t nr_rows, rows_capacity;
 	struct jp_picture_mark *marks;
@@ -70,8 +59,9 @@ int jp_picture_explained(void *picture, struct jp_replay *spaces, struct jp_name
 			 const struct jp_event *event, const struct jp_stack *stack);
 /* Draws the perf maps of all processes of the picture. Has the type of jp_explain_options.name. */
 int jp_picture_draw_perf_maps(void *picture, struct jp_names *names);
-/* Adds @picture to @json as an object with the name @name. Returns 0 or -ENOMEM. */
-int jp_picture_write(const struct jp_picture *picture, const char *name, struct jp_json *json);
+/* Ends the records of @picture, and adds it to @json as an object with the name @name. Returns 0 or
+ * -ENOMEM. */
+int jp_picture_write(struct jp_picture *picture, const char *name, struct jp_json *json);
 /* Drops every second kept sample until at most @rows rows are left. Returns 0 or -ENOMEM. */
 int jp_picture_drop_every_second(struct jp_picture *picture, size_t rows);
 void jp_picture_free(struct jp_picture *picture);

@@ -30,13 +30,14 @@ static void write_values(struct jp_json *json, const uint64_t *values, size_t co
 /* Writes the boxes that lie in a band. Writes their hidden time and hider only if @hides. Then
  * writes the number of the other boxes as @others. */
 static void write_boxes(struct jp_json *json, const char *key, const char *others,
-			const struct jp_picture_layout *layout, const struct jp_picture_box *boxes,
-			size_t count, bool hides)
+			const struct jp_picture_layout *layout,
+			const struct jp_picture_boxes *boxes, bool hides)
 {
 	uint64_t left = 0;
 
 	jp_json_array(json, key);
-	for (const struct jp_picture_box *box = boxes; box < boxes + count; box++) {
+	for (const struct jp_picture_box *box = boxes->list; box < boxes->list + boxes->count;
+	     box++) {
 		const size_t band = jp_picture_find_band(&layout->bands, box->addr);
 		const struct jp_picture_times *times = &layout->times;
 
@@ -121,11 +122,9 @@ static void write_picture(struct jp_json *json, const struct jp_picture *picture
 	jp_json_u64(json, "one_of", picture->stride + 1);
 	jp_json_u64(json, "length", jp_picture_time(&layout->times, UINT64_MAX));
 	write_bands(json, &layout->bands);
-	write_boxes(json, "truth", NULL, layout, picture->truth, picture->nr_truth, false);
-	write_boxes(json, "records", "records_elsewhere", layout, picture->records,
-		    picture->nr_records, false);
-	write_boxes(json, "loads", "loads_elsewhere", layout, picture->loads, picture->nr_loads,
-		    true);
+	write_boxes(json, "truth", NULL, layout, &picture->truth, false);
+	write_boxes(json, "records", "records_elsewhere", layout, &picture->records, false);
+	write_boxes(json, "loads", "loads_elsewhere", layout, &picture->loads, true);
 	write_rows(json, picture, layout);
 	write_marks(json, picture, &layout->times);
 	write_pairs(json, "threads", &picture->threads);
@@ -133,10 +132,12 @@ static void write_picture(struct jp_json *json, const struct jp_picture *picture
 	write_strings(json, &picture->strings);
 }
 
-int jp_picture_write(const struct jp_picture *picture, const char *name, struct jp_json *json)
+int jp_picture_write(struct jp_picture *picture, const char *name, struct jp_json *json)
 {
 	struct jp_picture_layout layout;
-	const int failed = jp_picture_lay_out(picture, &layout);
+	const int failed = jp_picture_lay_out(picture, &layout)
+				   ?: jp_picture_ends_apply(&picture->ends, &picture->records,
+							    picture->attached, layout.times.last);
 
 	if (!failed) {
 		jp_json_object(json, NULL);

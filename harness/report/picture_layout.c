@@ -30,17 +30,17 @@ static int add_band(struct jp_picture_bands *bands, struct jp_picture_band band)
 	return 0;
 }
 
-static int add_bands(struct jp_picture_bands *bands, const struct jp_picture_box *boxes,
-		     size_t count)
+static int add_bands(struct jp_picture_bands *bands, const struct jp_picture_boxes *boxes)
 {
 	int failed = 0;
 
-	for (size_t i = 0; i < count && !failed; i++) {
-		const uint64_t size = jp_min(boxes[i].size, UINT64_MAX - boxes[i].addr);
+	for (size_t i = 0; i < boxes->count && !failed; i++) {
+		const struct jp_picture_box *box = &boxes->list[i];
+		const uint64_t size = jp_min(box->size, UINT64_MAX - box->addr);
 
-		failed = add_band(bands, (struct jp_picture_band){.start = boxes[i].addr,
-								  .end = boxes[i].addr + size,
-								  .in_file = boxes[i].in_file});
+		failed = add_band(bands, (struct jp_picture_band){.start = box->addr,
+								  .end = box->addr + size,
+								  .in_file = box->in_file});
 	}
 	return failed;
 }
@@ -123,14 +123,13 @@ static int find_bands(const struct jp_picture *picture, struct jp_picture_bands 
 {
 	size_t kept = 0;
 
-	if (add_bands(bands, picture->truth, picture->nr_truth) ||
-	    add_bands(bands, picture->records, picture->nr_records))
+	if (add_bands(bands, &picture->truth) || add_bands(bands, &picture->records))
 		return -ENOMEM;
 	merge_bands(bands);
 	if (guess_bands(picture, bands))
 		return -ENOMEM;
-	for (size_t i = 0; i < picture->nr_truth; i++)
-		use_band(bands, picture->truth[i].addr);
+	for (size_t i = 0; i < picture->truth.count; i++)
+		use_band(bands, picture->truth.list[i].addr);
 	for (size_t i = 0; i < picture->nr_rows; i++)
 		use_band(bands, picture->rows[i].ip);
 	for (size_t i = 0; i < bands->count; i++)
@@ -152,10 +151,10 @@ static struct jp_picture_times find_times(const struct jp_picture *picture)
 {
 	struct jp_picture_times times = {.first = UINT64_MAX};
 
-	for (size_t i = 0; i < picture->nr_truth; i++)
-		add_time(&times, picture->truth[i].from);
-	for (size_t i = 0; i < picture->nr_records; i++)
-		add_time(&times, picture->records[i].from);
+	for (size_t i = 0; i < picture->truth.count; i++)
+		add_time(&times, picture->truth.list[i].from);
+	for (size_t i = 0; i < picture->records.count; i++)
+		add_time(&times, picture->records.list[i].from);
 	for (size_t i = 0; i < picture->nr_rows; i++)
 		add_time(&times, picture->rows[i].time);
 	for (size_t i = 0; i < picture->nr_marks; i++)

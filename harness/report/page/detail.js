@@ -21,7 +21,8 @@ function describeBox(box, title) {
 	const { strings, bands } = state.picture;
 	const start = BigInt("0x" + bands[box[BOX.band]].start) + BigInt(box[BOX.offset]);
 	return [`${title}: ${strings[box[BOX.name]]} (${strings[box[BOX.kind]]}), 0x${start.toString(16)}, ` +
-		`${box[BOX.size]} bytes, process ${box[BOX.pid]}, from ${formatTime(box[BOX.from])}` +
+		`${box[BOX.size]} bytes, process ${box[BOX.pid]}, from ${formatTime(box[BOX.from])} ` +
+		`to ${formatTime(box[BOX.to])}` +
 		(box[BOX.hidden] ? `\nHidden since ${formatTime(box[BOX.hidden])}: the mapping record ` +
 			`"${strings[box[BOX.hider]]}" came later and covers it, so tools lose its name.` : "")];
 }

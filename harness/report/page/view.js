@@ -76,7 +76,7 @@ function makeLegend(verdicts) {
 	const swatch = (name, text) => make("span", {}, make("i", { class: `swatch ${name}` }), " " + text);
 	return [...verdicts.map(([name, text]) => make("span", { class: BAD.has(name) ? "bad" : "" },
 		makeSymbol(name), ` ${text}${name in MEANINGS ? `, ${MEANINGS[name]}` : ""}`)),
-	...truth.length ? [swatch("true", "true code")] : [], swatch("record", "mapping record, from when it came"),
+	...truth.length ? [swatch("true", "true code")] : [], swatch("record", "mapping record, until its mapping ended"),
 	...dumps ? [swatch("load", `code published in a jitdump: ${dumps}`)] : [],
 	...hidden.length ? [make("b", { class: "bad" }, swatch("hidden", `hidden by a later record: ${hidden.length}`))] : [],
 	...maps ? [swatch("load", `lines of a perf map, at the left edge: ${maps}`)] : []];
