@@ -4,7 +4,7 @@
 from typing import Any, Iterator
 
 from ci.matrix.results import explained, markdown, stored, summary
-from ci.pages import board
+from ci.pages import board, upstream
 
 OUTCOMES = "Blue: passed. Yellow: fails as expected. Grey: cannot run. Orange: failed."
 GRADES = {"PASS": "good", "XFAIL": "vary", "SKIP": "none"}
@@ -18,20 +18,23 @@ def grade_outcome(outcome: str) -> str:
     return GRADES.get(outcome, "bad")
 
 
-def make_case_cell(made: stored.Stored, name: str) -> dict[str, str] | None:
+def make_case_cell(known: upstream.Upstream, made: stored.Stored,
+                   name: str) -> dict[str, str] | None:
     if name not in made.cases:
         return None
     case = made.cases[name]
     return board.make_cell(
         markdown.format_outcome(case), grade_outcome(case["outcome"]), why=case["why"],
         command="%s && jitproof show %s DIR" % (made.header["command"], name),
-        see=describe_record(made, stored.make_case_id(made.label, name)))
+        see="\n".join([describe_record(made, stored.make_case_id(made.label, name)),
+                       *known.describe_case(name, case["outcome"], case["why"] or "")]))
 
 
-def make_case_table(title: str, about: str, several: list[stored.Stored]) -> board.Table:
+def make_case_table(title: str, about: str, known: upstream.Upstream,
+                    several: list[stored.Stored]) -> board.Table:
     table = board.Table(title, about, "case", [made.label for made in several])
     for name in sorted({name for made in several for name in made.cases}):
-        table.add(name, (make_case_cell(made, name) for made in several))
+        table.add(name, (make_case_cell(known, made, name) for made in several))
     return table
 
 
@@ -46,12 +49,14 @@ def format_commits(whys: list[dict[str, str]]) -> str:
 
 def explain_fact(kernels: list[stored.Stored], known: list[dict[str, str]], name: str,
                  at: int) -> str:
-    """Returns why a fact differs from its value on the previous kernel, or "" if it does not."""
+    """Returns why a fact last changed, up to this kernel, or "" if it never did."""
     before = stored.find_predecessor(kernels, at, name)
-    if not before or before.facts[name]["value"] == kernels[at].facts[name]["value"]:
+    if not before:
         return ""
-    return format_commits(explained.find_explanations(known, name, before.label,
-                                                      kernels[at].label))
+    if before.facts[name]["value"] == kernels[at].facts[name]["value"]:
+        return explain_fact(kernels, known, name, kernels.index(before))
+    return "%s to %s: " % (before.label, kernels[at].label) + format_commits(
+        explained.find_explanations(known, name, before.label, kernels[at].label))
 
 
 def make_fact_cells(kernels: list[stored.Stored], known: list[dict[str, str]],
@@ -66,7 +71,7 @@ def make_fact_cells(kernels: list[stored.Stored], known: list[dict[str, str]],
         about: dict[str, Any] = made.facts[name]
         yield board.make_cell(
             value, grades[at], value=value + ("\n" + about["about"] if "about" in about else ""),
-            why=explain_fact(kernels, known, name, at), command="jitproof facts",
+            why=explain_fact(kernels, known, name, at), command="jitproof facts " + name,
             see=describe_record(made, stored.make_fact_id(made.label, name)))
 
 
@@ -91,9 +96,11 @@ def select(several: list[stored.Stored], kind: str) -> list[stored.Stored]:
 
 def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
     kernels, tools = select(several, "kernel"), select(several, "tool")
+    above = upstream.Upstream()
     return board.format_page(
         "Kernels: where do they differ?", summary.WHY, "case or fact", "kernel or perf",
         list_differences(several),
         [make_fact_table(kernels, known),
-         make_case_table("Cases on each kernel", "In virtual machines. " + OUTCOMES, kernels),
-         make_case_table("Cases with each perf", "On one kernel. " + OUTCOMES, tools)])
+         make_case_table("Cases on each kernel", "In virtual machines. " + OUTCOMES, above,
+                         kernels),
+         make_case_table("Cases with each perf", "On one kernel. " + OUTCOMES, above, tools)])

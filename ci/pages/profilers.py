@@ -4,7 +4,7 @@
 import re
 from typing import Iterator
 
-from ci.pages import board
+from ci.pages import board, upstream
 from ci.scoreboard import page, stored_page, summary
 
 Sections = dict[str, stored_page.Section]
@@ -21,7 +21,8 @@ def make_cell(sections: Sections, profiler: str, scene: str, text: str) -> dict[
     causes, why, threads = section.reasons.get(scene, ("", "", ""))
     return board.make_cell(text, grade_cell(text), why=why or causes,
                            value=text + ("\n" + causes if why else ""),
-                           command="%s %s" % (section.command, scene), see=threads)
+                           command="%s %s" % (section.command, scene),
+                           see=", ".join(upstream.list_threads(threads)))
 
 
 def make_cells(sections: Sections, cells: stored_page.Cells, profilers: list[str],

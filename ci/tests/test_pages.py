@@ -9,7 +9,7 @@ from typing import Any
 
 from ci.base import files, process
 from ci.matrix.results import stored
-from ci.pages import board
+from ci.pages import board, upstream
 from ci.scoreboard import stored_page
 from harness.selftest.support.browser import CHROMIUM, Browser
 from harness.selftest.support.scratch import Folder, ROOT
@@ -40,7 +40,7 @@ class Pages(Folder):
                 for label, cell in zip(table["columns"], row["cells"]):
                     if cell is None:
                         continue
-                    line = int(cell["see"].rpartition(" ")[2])
+                    line = int(cell["see"].split("\n")[0].rpartition(" ")[2])
                     record = json.loads(files.read("%s/%s.jsonl" % (
                         stored.FOLDER, label)).splitlines()[line - 1])
                     self.assertEqual(record["case"], row["name"])
@@ -51,7 +51,7 @@ class Pages(Folder):
 
     def test_facts(self) -> None:
         """Two neighbours have the same colour where their values are equal. A value that differs
-        from its predecessor's has a reason."""
+        from its predecessor's has a reason, which the equal values after it share."""
         facts = self.load("matrix.html")["tables"][0]
         order = [made for made in stored.load_folder(stored.FOLDER)
                  if made.label in facts["columns"]]
@@ -67,9 +67,29 @@ class Pages(Folder):
                 self.assertEqual(one["grade"] == other["grade"], values[0] == values[1])
                 before = stored.find_predecessor(order, at, row["name"])
                 changed = before is not None and before.facts[row["name"]]["value"] != values[1]
-                self.assertEqual("why" in other, changed, row["name"])
+                earlier = row["cells"][order.index(before)] if before else {}
+                self.assertEqual("why" in other, changed or "why" in earlier, row["name"])
+                if not changed:
+                    self.assertEqual(other.get("why"), earlier.get("why"))
                 changes += changed
         self.assertGreater(changes, 10)
+
+    def test_upstream(self) -> None:
+        """A failure leads to its finding by the id in its reason, or by its name; a case leads to
+        the threads that ask for it."""
+        self.assertEqual(upstream.list_threads("bcc#20, #47; erlang/otp#7; otel-fork#1"),
+                         ["https://github.com/iovisor/bcc/issues/20",
+                          "https://github.com/iovisor/bcc/issues/47",
+                          "https://github.com/erlang/otp/issues/7", "otel-fork#1"])
+        table = self.load("matrix.html")["tables"][2]
+        see = {row["name"]: [cell["see"].split("\n")[1:] for cell in row["cells"]]
+               for row in table["rows"] if row["name"].startswith("peers/inject.")}
+        oldest, newest = table["columns"].index("perf-5.10"), table["columns"].index("perf-7.3")
+        self.assertIn("inject writes its header over the data",
+                      see["peers/inject.move"][oldest][0])
+        self.assertIn("dies of a MOVE record", see["peers/inject.move"][newest][0])
+        self.assertEqual(see["peers/inject.namespaces"][newest],
+                         [", ".join(upstream.list_threads("bcc#2030; hotspot#283, #513"))])
 
     def test_profilers(self) -> None:
         table, = self.load("profilers.html")["tables"]
@@ -100,6 +120,9 @@ class Pages(Folder):
             browser.click("[data-cell=%s]" % json.dumps(name))
             for text in cell["why"].split("\n")[0], cell["command"], cell["see"]:
                 self.assertIn(text, browser.read_text("#cell"))
+            self.assertTrue(browser.evaluate(
+                "(({ top, bottom }) => 0 < top && bottom <= innerHeight)"
+                "(document.getElementById('cell').getBoundingClientRect())"))
             shown, address = browser.read_text("#cell"), browser.evaluate("location.href")
             browser.open(address)
             self.assertEqual(browser.read_text("#cell"), shown)
