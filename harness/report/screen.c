@@ -106,6 +106,30 @@ static const struct jp_expectation *find_missed_expectation(const struct jp_resu
 	return NULL;
 }
 
+/* Stores in @text a metric that is outside of its expected range, and the cause of its first
+ * exception, else the reason for the range. */
+static void describe_missed(const struct jp_result *result, const struct jp_expectation *missed,
+			    char *text, size_t size)
+{
+	const struct jp_findings *findings = &result->findings;
+	const struct jp_metric *metric = jp_findings_find_metric(findings, missed->metric);
+	const char *what = jp_figures_text(missed->metric), *why = missed->reason;
+	char range[80], of[40] = "";
+
+	for (size_t i = findings->nr_exceptions; i-- > 0;) {
+		const struct jp_exception *one = &findings->exceptions[i];
+		const struct jp_cause *cause = jp_cause_of_word(one->metric, one->cause);
+
+		if (cause && strcmp(one->metric, missed->metric) == 0)
+			why = cause->text;
+	}
+	if (metric->rate)
+		snprintf(of, sizeof(of), " of %" PRIu64, metric->n);
+	snprintf(text, size, "%" PRIu64 "%s %s%s%s%s, expected %s%s%s", metric->k, of, what,
+		 *what ? " (" : "", missed->metric, *what ? ")" : "",
+		 jp_expect_range(missed, range, sizeof(range)), *why ? ": " : "", why);
+}
+
 /* Stores a sentence about the fault of a case in @text. */
 static const char *describe_fault(const struct jp_result *result, char *text, size_t size)
 {
@@ -113,21 +137,14 @@ static const char *describe_fault(const struct jp_result *result, char *text, si
 		result->outcome == JP_FAIL && !result->cas->control ? find_fault(result) : NULL;
 	const struct jp_cause *cause = fault ? jp_cause_of_word(fault->metric, fault->cause) : NULL;
 	const struct jp_expectation *missed = find_missed_expectation(result);
-	const struct jp_metric *metric =
-		missed ? jp_findings_find_metric(&result->findings, missed->metric) : NULL;
-	char range[80], of[40] = "";
 
-	if (metric && metric->rate)
-		snprintf(of, sizeof(of), " of %" PRIu64, metric->n);
 	if (result->outcome == JP_CRASH)
 		snprintf(text, size, "a profiler died of %s", result->crashed);
 	else if (cause)
 		snprintf(text, size, "%" PRIu64 " %s: %s", fault->count, fault->metric,
 			 cause->text);
-	else if (metric)
-		snprintf(text, size, "%s is %" PRIu64 "%s; expected %s%s%s", missed->metric,
-			 metric->k, of, jp_expect_range(missed, range, sizeof(range)),
-			 *missed->reason ? ": " : "", missed->reason);
+	else if (missed && jp_findings_find_metric(&result->findings, missed->metric))
+		describe_missed(result, missed, text, size);
 	else
 		snprintf(text, size, "%.*s", (int)strcspn(result->why, "\n"), result->why);
 	return text;

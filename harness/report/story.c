@@ -199,11 +199,11 @@ void jp_story_print(const struct jp_result *result, const char *dir, unsigned in
 		put(width, INDENT, "known failure: %s", cas->xfail);
 	put_workload(result, dir, width);
 	put_capture(result, width);
+	put_exceptions(result, width);
 	putchar('\n');
 	put(width, 0, "%s", JP_FIGURES_HEAD);
 	jp_figures_print(stdout, result, "    ", width);
 	jp_books_print(stdout, (struct jp_books *)&result->findings.books, "    ", width);
 	jp_books_explain(stdout, &result->findings.books, "    ", width);
-	put_exceptions(result, width);
 	put_files(dir, width);
 }

@@ -36,6 +36,7 @@ class Story(Folder):
         self.assertRegex(story, r"Exceptions: [1-9]\d* kinds of metric and cause\n"
                          r"    broken\.\w+: \d+ with cause ")
         self.assertRegex(story, r"(?m)^        first: unmapped at ")
+        self.assertLess(story.index("Exceptions:"), story.index("Figures:"))
         self.assertRegex(story, r"Files\n(?:.*\n)*.*\btruth\b")
 
     def test_width(self) -> None:

@@ -18,7 +18,8 @@ class Terminal:
         self.ours, self.theirs = pty.openpty()
         fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.bytes = b""
-        self.thread = threading.Thread(target=self.collect)
+        # A daemon: tests whose program is missing end without finish().
+        self.thread = threading.Thread(target=self.collect, daemon=True)
         self.thread.start()
 
     def collect(self) -> None:
