@@ -3,8 +3,8 @@
 """Runs jitproof for a CI service: the cases here, then on other kernels, then a profiler's score.
 
 Writes into the new folder DIR: run/, the run directory; matrix/, a run directory for each kernel;
-score/, the runs under the profiler; report.html, if the program makes reports; and a summary in
-Markdown, which is also added to the file that $GITHUB_STEP_SUMMARY names.
+score/, the runs under the profiler; report.html; and a summary in Markdown, which is also added to
+the file that $GITHUB_STEP_SUMMARY names.
 
 Exit status: the first that is not 0 of `jitproof run`, `ci/matrix run` and `jitproof score`; a run
 that skips every case (4) counts as 0 with --skip-ok.
@@ -13,13 +13,12 @@ that skips every case (4) counts as 0 with --skip-ok.
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 from typing import Iterator, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import files, process
+from ci.base import files
 
 ROOT = os.path.abspath(__file__ + "/../../..")
 SKIPPED = 4
@@ -46,7 +45,7 @@ def summarize_run(title: str, path: str, status: int) -> Iterator[str]:
             first, *more = result["why"].splitlines() or [""]
             yield (f"| `{result['case']}` | {result['outcome']} | {escape_cell(first)}"
                    f"{f' (+{len(more)} more)' if more else ''} |")
-        yield f"\nSee one again: `jitproof run '{bad[0]['case']}'`\n"
+        yield f"\nIn the artifact, `jitproof show '{bad[0]['case']}' run` shows why.\n"
 
 
 def run_shown(command: Sequence[str]) -> tuple[int, str]:
@@ -94,8 +93,7 @@ def main() -> int:
                                   os.path.join(asked.output, "score")])
         summary += [f"## Score of {asked.profiler}: status {ended}\n", f"```\n{table}```\n"]
         status = status or ended
-    if re.search(r"^  report ", process.run_or_raise([asked.jitproof, "--help"]), re.M):
-        run_shown([asked.jitproof, "report", run, "-o", os.path.join(asked.output, "report.html")])
+    run_shown([asked.jitproof, "report", run, "-o", os.path.join(asked.output, "report.html")])
     text = "\n".join(summary) + "\n"
     files.write(os.path.join(asked.output, "summary.md"), text)
     if os.environ.get("GITHUB_STEP_SUMMARY"):

@@ -21,7 +21,6 @@ case $1 in
 run) mkdir "$5" && cp {results} "$5/results.jsonl" && exit {status} ;;
 score) echo "scored $3"; exit 1 ;;
 report) echo page >"$4" ;;
---help) echo '  report    make a page' ;;
 esac
 """
 

@@ -118,8 +118,8 @@ static void put_steps(FILE *out, const struct jp_repro *repro)
 	      "broken.\n",
 	      out);
 	fprintf(out,
-		"Where jitproof is installed, `jitproof judge case` and `jitproof run '%s'` do "
-		"the same.\n",
+		"Where jitproof is installed, `jitproof judge case` and\n"
+		"`jitproof run --expected expected '%s'` do the same here.\n",
 		repro->cas->name);
 }
 

@@ -280,8 +280,8 @@ void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_sco
 {
 	const unsigned int width = jp_terminal_width(fileno(out));
 	char verdict[600];
+	bool found = false;
 
-	print_head(out, "workload");
 	for (size_t i = 0; i < one->nr_rows && i < other->nr_rows; i++) {
 		const struct jp_score_row *a = &one->rows[i], *b = &other->rows[i];
 		bool differs = was_row_judged(a) != was_row_judged(b);
@@ -291,11 +291,14 @@ void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_sco
 				   a->cells[column].known != b->cells[column].known;
 		if (!differs)
 			continue;
+		if (!found)
+			print_head(out, "workload");
+		found = true;
 		fprintf(out, "%s\n", a->scene);
 		print_row(out, one->profiler, a);
 		print_row(out, other->profiler, b);
 	}
-	fputc('\n', out);
+	fputs(found ? "\n" : "The two have the same faults.\n", out);
 	format_verdict(one, verdict, sizeof(verdict));
 	jp_terminal_put_words(out, verdict, 0, width);
 	format_verdict(other, verdict, sizeof(verdict));

@@ -5,6 +5,7 @@ that breaks a rule."""
 import os
 import platform
 import re
+import shutil
 import sys
 import unittest
 
@@ -91,6 +92,34 @@ class Toy(Folder):
         self.assertRegex(text, "(?m)^# seen -, mapped 0%!, .*, whole 0%!, invented 0,")
 
 
+# An adapter of a program that writes a perf.data.
+PERF = """
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.environ["JITPROOF_ADAPTING"])
+from adapting.program import Program
+from adapting.protocol import main
+
+
+class Mine(Program):
+    name = "perf"
+    version_from = (r"^perf version (\\S+)", "--version")
+    sampling = "Events enabled"
+
+    def command(self):
+        return (self.program(), "record", "-k", "mono", "-e", "cpu-clock", "-g",
+                "--user-regs=bp,sp,ip", "-D", "10", "-F", str(self.options.freq),
+                "-p", str(self.pid), "-o", self.path("perf.out"))
+
+    def write_data(self, file):
+        with open(self.path("perf.out"), "rb") as made:
+            shutil.copyfileobj(made, file)
+
+
+main(Mine)
+"""
 # The profiler that docs/profiler-adapters.md describes: it reports a single stack, $MINE.
 MINE = """#!%s
 import os, signal, sys
@@ -108,6 +137,20 @@ if os.environ["MINE"] != "silent":
     with open(sys.argv[6], "w") as file:
         file.write(os.environ["MINE"].replace("JIT", name) + " 100\\n")
 """ % sys.executable
+
+
+@unittest.skipUnless(platform.machine() == "x86_64" and shutil.which("perf"), "needs perf")
+class Perf(Folder):
+    def test_copied_file(self) -> None:
+        """perf ends by the SIGINT that ends it, and its number of samples is an estimate."""
+        self.write(PERF, "profilers", "mine.py")
+        done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=120, env={
+            **os.environ, "JITPROOF_PROFILERS": self.place("profilers")})
+        if "perf_event_open" in done.stdout:
+            self.skipTest("the clocks cannot be compared here")
+        attached = done.stdout.split("ok 2 attach\n")[0]
+        self.assertRegex(attached, "# seen .*, mapped 100%, right 100%, ")
+        self.assertNotIn("event.samples", attached)
 
 
 class Page(Folder):
