@@ -103,10 +103,10 @@ function showBoardPage() {
 	make("ul", {}, ...report.differs.map((line) => make("li", {}, ...makeText(line)))));
 	if (!report.tables.length)
 		return;
-	page.append(makeRowFilter(), makeColumnFilter());
+	page.append(makeRowFilter(), makeColumnFilter(), make("p", {}, "A click on a cell shows its cause."));
 	report.tables.forEach((table, i) => page.append(make("h2", {}, table.title), make("p", {}, table.about),
 		make("div", { id: `table${i}` })));
 	// The last element sticks to the lower edge of the window, whichever table is in view.
-	page.append(make("section", { id: "cell", "aria-live": "polite" }, "A click on a cell shows its cause."));
+	page.append(make("section", { id: "cell", "aria-live": "polite" }));
 	showBoards();
 }
