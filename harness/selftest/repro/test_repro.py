@@ -140,6 +140,7 @@ class Archive(Packing):
         self.assertEqual(get_verdict_lines(done.stdout), get_seen_lines(self.read_readme(folder)))
         self.assertIn("not ok 1 fixture/anon", done.stdout)
         self.assertIn("it is healthy", self.read_readme(folder))
+        self.assertIn("run --expected expected 'fixture/anon'`", self.read_readme(folder))
 
 
 class Machine(Packing):

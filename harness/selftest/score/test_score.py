@@ -71,6 +71,12 @@ class Score(Folder):
         self.assertRegex(done.stdout, r"(?m)^anon_exec ")
         self.assertRegex(done.stdout, r"\njitproof itself: \d of \d workloads without a fault; ")
 
+    def test_same_faults(self) -> None:
+        """A comparison of a profiler with itself is not an empty table."""
+        done = self.run_score("--compare", "jitproof", "jitproof", "--samples=20", "memfd_double")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, "^The two have the same faults.\njitproof itself: ")
+
     def test_scenes(self) -> None:
         """A case of a --scenes file replaces the workload of the same name, or adds a row."""
         scenes = self.write("case anon_exec full : anon_exec --depth=3 : launch\n"
