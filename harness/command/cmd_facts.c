@@ -42,8 +42,9 @@ static void print_json(const struct jp_fact *fact, const struct jp_answer *answe
 	jp_json_end(&json);
 }
 
-/* Prints the line of a fact. Wraps it only on a terminal. */
-static void print_line(const struct jp_fact *fact, const struct jp_answer *answer)
+/* Prints the line of a fact, and below it what its probe does if @verbose. Wraps only on a
+ * terminal. */
+static void print_line(const struct jp_fact *fact, const struct jp_answer *answer, bool verbose)
 {
 	enum { NAME = 33 };
 	char *text = NULL;
@@ -69,10 +70,14 @@ static void print_line(const struct jp_fact *fact, const struct jp_answer *answe
 		jp_terminal_put_words(stdout, text, NAME, jp_terminal_width(STDOUT_FILENO));
 	else
 		puts(text);
+	if (verbose) {
+		fputs("    ", stdout);
+		jp_terminal_put_words(stdout, fact->about, 4, jp_terminal_width(STDOUT_FILENO));
+	}
 	free(text);
 }
 
-static int ask_fact(const struct jp_fact *fact, unsigned int limit, bool as_json)
+static int ask_fact(const struct jp_fact *fact, unsigned int limit, bool as_json, bool verbose)
 {
 	struct jp_error err = {""};
 	struct jp_answer answer;
@@ -87,7 +92,7 @@ static int ask_fact(const struct jp_fact *fact, unsigned int limit, bool as_json
 	if (as_json)
 		print_json(fact, &answer);
 	else
-		print_line(fact, &answer);
+		print_line(fact, &answer, verbose);
 	return JP_EXIT_OK;
 }
 
@@ -97,13 +102,15 @@ static int facts(int argc, char **argv)
 	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
 	struct jp_operands words = {0};
 	struct jp_error err;
-	bool as_json = false;
+	bool as_json = false, verbose = false;
 	unsigned int limit = LIMIT_MS;
 	const struct jp_option options[] = {
 		{"GLOB", .rest = &words, .print_values = jp_print_facts, .help = JP_GLOB_HELP},
 		{"--json", .set = &as_json, .help = "print one JSON object a line"},
 		{"--limit", .value = "MS", .number = &limit, .least = 1, .most = 600000,
 		 .help = "time limit of a probe (default: 20000)"},
+		{"--verbose", "-v", .set = &verbose,
+		 .help = "explain each fact: what its probe does, and what the value means"},
 		{0}};
 	int status;
 
@@ -117,7 +124,7 @@ static int facts(int argc, char **argv)
 	}
 	while (status == JP_EXIT_OK && (fact = jp_registry_next(JP_FACT, fact)))
 		if (jp_globs_match(&globs, fact->name))
-			status = ask_fact(fact, limit, as_json);
+			status = ask_fact(fact, limit, as_json, verbose);
 	return status;
 }
 

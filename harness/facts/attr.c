@@ -127,20 +127,25 @@ static void compare_counts(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"attr.size",
-	 "An attr is longer than the kernel's and not zero there; the size that the E2BIG answer "
-	 "tells.",
+	 "Passes an attr longer than the kernel's, not zero at its end; the kernel's own size, "
+	 "which it returns with E2BIG.",
 	 .probe = probe_size},
-	{"attr.clockid", "Each clock is asked for with use_clockid.", .probe = try_clocks},
-	{"attr.clock.counts", "A clock is on for a millisecond, then disabled and read.",
+	{"attr.clockid", "Opens an event with use_clockid for each clock; ok or the error.",
+	 .probe = try_clocks},
+	{"attr.clock.counts",
+	 "Enables cpu-clock and task-clock for a millisecond each; whether a read then returns "
+	 "more than 0.",
 	 .probe = compare_counts},
-	{"attr.sample_stack_user", "Sizes of a stack dump are asked for.",
+	{"attr.sample_stack_user",
+	 "Requests stack dumps of several sizes in bytes; ok or the error.",
 	 .probe = try_stack_sizes},
 	{"attr.sample_max_stack",
-	 "Chains of as many addresses as kernel.perf_event_max_stack says, and of one more, are "
-	 "asked for.",
+	 "Requests chains of kernel.perf_event_max_stack addresses, then of one more; ok or the "
+	 "error.",
 	 .probe = try_max_stacks},
 	{"attr.inherit.ring_without_cpu",
-	 "The ring of an event with attr.inherit that belongs to no CPU is mapped.",
+	 "Maps the ring of an event with attr.inherit that is not bound to a CPU; ok or the "
+	 "error.",
 	 .probe = map_ring_of_any_cpu},
 };
 JP_REGISTER_ROWS(fact, facts);

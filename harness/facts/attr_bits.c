@@ -82,36 +82,41 @@ static void find_highest(struct jp_answer *answer)
 }
 
 static const struct jp_fact facts[] = {
-	{"attr.bit.build_id", "A dummy event with attr.build_id alone.", .probe = try_flags,
-	 .how = JP_ATTR_BUILD_ID},
-	{"attr.bit.inherit_thread", "A dummy event with attr.inherit and inherit_thread.",
+	{"attr.bit.build_id", "Opens a dummy event with attr.build_id; ok or the error.",
+	 .probe = try_flags, .how = JP_ATTR_BUILD_ID},
+	{"attr.bit.inherit_thread",
+	 "Opens a dummy event with attr.inherit and attr.inherit_thread; ok or the error.",
 	 .probe = try_flags, .how = HOW(JP_ATTR_INHERIT, JP_ATTR_INHERIT_THREAD, 0)},
-	{"attr.bit.remove_on_exec", "A dummy event with attr.remove_on_exec alone.",
-	 .probe = try_flags, .how = JP_ATTR_REMOVE_ON_EXEC},
-	{"attr.bit.sigtrap", "A dummy event with attr.sigtrap and remove_on_exec.",
+	{"attr.bit.remove_on_exec",
+	 "Opens a dummy event with attr.remove_on_exec; ok or the error.", .probe = try_flags,
+	 .how = JP_ATTR_REMOVE_ON_EXEC},
+	{"attr.bit.sigtrap",
+	 "Opens a dummy event with attr.sigtrap and attr.remove_on_exec; ok or the error.",
 	 .probe = try_flags, .how = HOW(JP_ATTR_SIGTRAP, JP_ATTR_REMOVE_ON_EXEC, 0)},
-	{"attr.bit.defer_callchain", "A dummy event with callchains and attr.defer_callchain.",
+	{"attr.bit.defer_callchain",
+	 "Opens a dummy event with callchains and attr.defer_callchain; ok or the error.",
 	 .probe = try_flags, .how = HOW(JP_ATTR_DEFER_CALLCHAIN, 0, PERF_SAMPLE_CALLCHAIN)},
-	{"attr.bit.defer_output", "A dummy event with attr.defer_output alone.", .probe = try_flags,
-	 .how = JP_ATTR_DEFER_OUTPUT},
-	{"attr.inherit_with_read", "A dummy event with attr.inherit and PERF_SAMPLE_READ.",
+	{"attr.bit.defer_output", "Opens a dummy event with attr.defer_output; ok or the error.",
+	 .probe = try_flags, .how = JP_ATTR_DEFER_OUTPUT},
+	{"attr.inherit_with_read",
+	 "Opens a dummy event with attr.inherit and PERF_SAMPLE_READ; ok or the error.",
 	 .probe = try_flags, .how = HOW(JP_ATTR_INHERIT, 0, PERF_SAMPLE_READ)},
 	{"attr.flags.highest",
-	 "Each flag of attr is set alone on a dummy event; the highest that is taken.",
+	 "Tries each flag of attr alone on a dummy event; the highest that the kernel accepts.",
 	 .probe = find_highest, .how = FLAG},
 	{"attr.sample_type.highest",
-	 "Each bit of sample_type is tried on a dummy event; the highest that is not EINVAL "
+	 "Tries each bit of sample_type on a dummy event; the highest that does not give EINVAL "
 	 "(CODE_PAGE_SIZE 23, WEIGHT_STRUCT 24).",
 	 .probe = find_highest, .how = SAMPLE_TYPE},
 	{"attr.read_format.highest",
-	 "Each bit of read_format is tried on a dummy event; the highest that is not EINVAL (LOST "
-	 "is 4).",
+	 "Tries each bit of read_format on a dummy event; the highest that does not give EINVAL "
+	 "(LOST is 4).",
 	 .probe = find_highest, .how = READ_FORMAT},
 	{"attr.branch_sample_type.highest",
-	 "Each bit of branch_sample_type is tried; the highest that is not EINVAL.",
+	 "Tries each bit of branch_sample_type; the highest that does not give EINVAL.",
 	 .probe = find_highest, .how = BRANCH_TYPE},
 	{"attr.software.highest",
-	 "Each number of a software event is tried; the highest that is there (DUMMY is 9, "
+	 "Tries each number of a software event; the highest that exists (DUMMY is 9, "
 	 "BPF_OUTPUT 10, CGROUP_SWITCHES 11).",
 	 .probe = find_highest, .how = SOFTWARE},
 };

@@ -79,17 +79,18 @@ static void open_two_events(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"build_id.asked_for",
-	 "A program in a memfd, which has a build id, and an anonymous page are mapped r-x while "
-	 "attr.build_id is set: what the records hold by their misc bit.",
+	 "Maps r-x an anonymous page and a memfd's program with a build id while attr.build_id "
+	 "is set; whether each record holds a build id or an inode.",
 	 .watched = map_with_ids, .bit = JP_ATTR_BUILD_ID},
-	{"build_id.size", "The size in the record of a program with a build id of 20 bytes.",
+	{"build_id.size", "Maps a program with a build id of 20 bytes; the size in its record.",
 	 .watched = read_id_size, .bit = JP_ATTR_BUILD_ID},
 	{"build_id.beside.opened_first",
-	 "The same for an event without attr.build_id, beside one with it that was opened before: "
-	 "a build id is a record that says what it does not hold.",
+	 "Opens an event with attr.build_id, then another without; whether the other's records "
+	 "announce a build id (misc bit) or the inode, which they hold.",
 	 .probe = open_two_events, .how = true},
 	{"build_id.beside.opened_second",
-	 "The same where the one with attr.build_id was opened afterwards.",
+	 "Opens an event without attr.build_id, then another with it; whether the first's "
+	 "records announce a build id (misc bit) or the inode, which they hold.",
 	 .probe = open_two_events, .how = false},
 };
 JP_REGISTER_ROWS(fact, facts);

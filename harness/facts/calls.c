@@ -145,36 +145,40 @@ static void list_kernel_pages(struct jp_answer *answer)
 }
 
 static const struct jp_fact facts[] = {
-	{"call.memfd_create.exec", "memfd_create with MFD_EXEC.", .probe = create_memfd,
-	 .how = MEMFD_EXEC},
-	{"call.memfd_create.noexec_seal", "memfd_create with MFD_NOEXEC_SEAL.",
-	 .probe = create_memfd, .how = MEMFD_NOEXEC_SEAL},
-	{"call.memfd_create.noexec_seal.map", "A memfd with MFD_NOEXEC_SEAL is mapped r-x.",
-	 .probe = map_noexec_memfd},
-	{"call.procmap_query", "The mapping of an address is asked for by ioctl PROCMAP_QUERY.",
+	{"call.memfd_create.exec", "Calls memfd_create with MFD_EXEC; ok or the error.",
+	 .probe = create_memfd, .how = MEMFD_EXEC},
+	{"call.memfd_create.noexec_seal",
+	 "Calls memfd_create with MFD_NOEXEC_SEAL; ok or the error.", .probe = create_memfd,
+	 .how = MEMFD_NOEXEC_SEAL},
+	{"call.memfd_create.noexec_seal.map",
+	 "Maps a memfd with MFD_NOEXEC_SEAL r-x; ok or the error.", .probe = map_noexec_memfd},
+	{"call.procmap_query",
+	 "Asks for the mapping of an address by the ioctl PROCMAP_QUERY; ok or the error.",
 	 .probe = query_procmap},
 	{"call.mseal",
-	 "Two pages r-x are sealed, then made rwx, then one is mapped r-x above: what mprotect "
-	 "says, and the ranges of all records.",
+	 "Seals two r-x pages, makes them rwx, then maps a page r-x above them; result of "
+	 "mprotect, ranges of all records.",
 	 .watched = protect_sealed_pages},
 	{"call.madvise.guard_install",
-	 "A guard is installed in four pages rwx, then one is mapped above: what madvise says, and "
-	 "the ranges of all records.",
+	 "Installs a guard in four rwx pages, then maps a page above them; result of madvise, "
+	 "ranges of all records.",
 	 .watched = install_guard},
 	{"call.madvise.collapse",
-	 "MADV_COLLAPSE of no bytes: EINVAL where the advice is not known.",
+	 "Calls MADV_COLLAPSE for no bytes; ok, or EINVAL if the kernel does not know it.",
 	 .probe = collapse_pages},
-	{"call.mmap.droppable", "mmap with MAP_DROPPABLE.", .probe = map_droppable},
+	{"call.mmap.droppable", "Calls mmap with MAP_DROPPABLE; ok or the error.",
+	 .probe = map_droppable},
 	{"call.mremap.two_mappings",
-	 "Two neighbours r-x and rwx are moved by one mremap: what it says, and the ranges of all "
-	 "records.",
+	 "Moves two neighbours, r-x and rwx, by one mremap; its result, ranges of all records.",
 	 .watched = move_two_mappings},
-	{"call.prctl.anon_name", "An anonymous mapping gets a name (PR_SET_VMA_ANON_NAME).",
+	{"call.prctl.anon_name",
+	 "Names an anonymous mapping by PR_SET_VMA_ANON_NAME; ok or the error.",
 	 .probe = name_mapping},
-	{"call.map_shadow_stack", "map_shadow_stack without a size: ENOSYS where there is none.",
+	{"call.map_shadow_stack",
+	 "Calls map_shadow_stack without a size; ENOSYS if the kernel has no such call.",
 	 .probe = try_shadow_stack},
 	{"maps.kernel_pages",
-	 "What the kernel maps into each process, in /proc/self/maps: vDSO and its data.",
+	 "Reads /proc/self/maps; the kernel's own mappings: vDSO and its data.",
 	 .probe = list_kernel_pages},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -139,26 +139,36 @@ static const struct jp_fact facts[] = {
 	 "outer calls middle, middle calls leaf, all with frame pointers; the chain in leaf's "
 	 "body.",
 	 .probe = walk_from_place, .how = BODY},
-	{"chain.leaf.entry", "The same, at leaf's first instruction (push %rbp).",
+	{"chain.leaf.entry",
+	 "outer calls middle, middle calls leaf, all with frame pointers; the chain at leaf's "
+	 "first instruction (push %rbp).",
 	 .probe = walk_from_place, .how = ENTRY},
-	{"chain.leaf.pushed", "The same, at leaf's second instruction (mov %rsp,%rbp).",
+	{"chain.leaf.pushed",
+	 "outer calls middle, middle calls leaf, all with frame pointers; the chain at leaf's "
+	 "second instruction (mov %rsp,%rbp).",
 	 .probe = walk_from_place, .how = PUSHED},
-	{"chain.leaf.ret", "The same, at leaf's ret.", .probe = walk_from_place, .how = RET},
-	{"chain.leaf.without_frame", "The same in a leaf without frame pointer.",
+	{"chain.leaf.ret",
+	 "outer calls middle, middle calls leaf, all with frame pointers; the chain at leaf's "
+	 "ret.",
+	 .probe = walk_from_place, .how = RET},
+	{"chain.leaf.without_frame",
+	 "outer calls middle, middle calls a leaf without frame pointer; the chain in the "
+	 "leaf's body.",
 	 .probe = walk_from_place, .how = PLAIN},
 	{"chain.middle.without_frame",
-	 "The same in a leaf with frame pointer that a middle without one calls.",
+	 "outer calls a middle without frame pointer, which calls leaf; the chain in leaf's "
+	 "body.",
 	 .probe = walk_from_place, .how = PLAIN_MIDDLE},
 	{"chain.frame.zero", "The frame pointer is 0; addresses in the chain.",
 	 .probe = count_chain_with_odd_frame_pointer, .how = ZERO},
 	{"chain.frame.unmapped",
-	 "The frame pointer leads to where nothing is mapped; addresses in the chain.",
+	 "The frame pointer leads to unmapped memory; addresses in the chain.",
 	 .probe = count_chain_with_odd_frame_pointer, .how = UNMAPPED},
 	{"chain.frame.not_present",
-	 "The frame pointer leads to a page that nobody touched yet; addresses in the chain.",
+	 "The frame pointer leads to a page that was never touched; addresses in the chain.",
 	 .probe = count_chain_with_odd_frame_pointer, .how = ABSENT},
 	{"chain.frame.non_canonical",
-	 "The frame pointer is no address at all; addresses in the chain.",
+	 "The frame pointer is not a canonical address; addresses in the chain.",
 	 .probe = count_chain_with_odd_frame_pointer, .how = NON_CANONICAL},
 	{"chain.frame.cycle",
 	 "The frame pointer leads to a frame that links to itself; addresses in the chain.",
@@ -167,16 +177,21 @@ static const struct jp_fact facts[] = {
 	 "The frame pointer is odd, and the frame there has a caller and links to 0; addresses in "
 	 "the chain.",
 	 .probe = count_chain_with_odd_frame_pointer, .how = UNALIGNED},
-	{"chain.deep", "300 callers; addresses in the chain with the sysctl's limit.",
+	{"chain.deep",
+	 "Samples a leaf below 300 callers; number of addresses in the chain with the sysctl's "
+	 "limit.",
 	 .probe = walk_deep_chain, .how = 0},
-	{"chain.deep.max_stack", "300 callers; addresses in the chain with sample_max_stack=5.",
+	{"chain.deep.max_stack",
+	 "Samples a leaf below 300 callers with sample_max_stack=5; number of addresses in the "
+	 "chain.",
 	 .probe = walk_deep_chain, .how = 5},
 	{"chain.signal_handler",
-	 "A handler calls leaf while it interrupts a trap that middle called; the chain from "
-	 "leaf's body up to outer.",
+	 "middle raises a trap, whose signal handler calls leaf; the chain from leaf's body up "
+	 "to outer.",
 	 .probe = walk_from_handler},
 	{"chain.emitted",
-	 "middle calls a leaf in anonymous memory; the chain in its body, which is elsewhere.",
+	 "middle calls a leaf in anonymous memory; the chain in the leaf's body, which is "
+	 "\"elsewhere\".",
 	 .probe = walk_emitted_code},
 };
 JP_REGISTER_ROWS(fact, facts);

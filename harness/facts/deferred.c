@@ -150,18 +150,20 @@ static void defer_leaf_entry(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"deferred.leaf.body",
-	 "A breakpoint in leaf's body with defer_callchain and defer_output: what the sample has, "
-	 "whether the record has its cookie, and the record's chain.",
+	 "Samples leaf's body with defer_callchain and defer_output; what the sample holds, "
+	 "whether the deferred record has its cookie, and that record's chain.",
 	 .probe = defer_leaf_body, .how = true},
-	{"deferred.without_output", "The same with defer_callchain alone.",
+	{"deferred.without_output",
+	 "Samples leaf's body with defer_callchain, without defer_output; what the sample "
+	 "holds, and the deferred record, if any.",
 	 .probe = defer_leaf_body, .how = false},
-	{"deferred.deep", "How many addresses more a deferred chain has with 300 callers more.",
+	{"deferred.deep", "Adds 300 callers; by how many addresses the deferred chain grows.",
 	 .probe = defer_deep_chain},
 	{"deferred.frame.cycle",
 	 "The frame pointer leads to a frame that links to itself; addresses in the deferred "
 	 "chain.",
 	 .probe = defer_cycle},
-	{"deferred.leaf.entry", "The deferred chain from leaf's first instruction (push %rbp).",
+	{"deferred.leaf.entry", "Samples leaf's first instruction (push %rbp); the deferred chain.",
 	 .probe = defer_leaf_entry},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -48,17 +48,20 @@ static const struct jp_fact facts[] = {
 	 "records.",
 	 .probe = execute, .how = BY_PATH},
 	{"process.exec.by_descriptor",
-	 "B, a child of A, executes a memfd by its descriptor 99 (execveat); all records: how the "
-	 "process is called.",
+	 "B, a child of A, executes a memfd by its descriptor 99 (execveat); all records, which "
+	 "show the process's name.",
 	 .probe = execute, .how = BY_DESCRIPTOR},
 	{"process.exec.by_thread",
-	 "A thread (C) of B, a child of A, executes a program; all records: what becomes of the "
-	 "other thread.",
+	 "A thread (C) of B, a child of A, executes a program; all records, which show the end "
+	 "of B's other thread.",
 	 .probe = execute, .how = BY_THREAD},
-	{"process.exec.remove_on_exec", "The same as process.exec with attr.remove_on_exec.",
+	{"process.exec.remove_on_exec",
+	 "B, a child of A, executes a static program from a memfd with attr.remove_on_exec; all "
+	 "records.",
 	 .probe = execute, .how = REMOVED},
 	{"process.exec.enable_on_exec",
-	 "The same as process.exec with an event that is disabled until the exec.",
+	 "B, a child of A, executes a static program from a memfd with an event that is "
+	 "disabled until the exec; all records.",
 	 .probe = execute, .how = ENABLED},
 };
 JP_REGISTER_ROWS(fact, facts);

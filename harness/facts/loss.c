@@ -244,28 +244,32 @@ static void read_sysctls(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"loss.full_ring",
-	 "A page becomes executable 200 times with a ring of one page that nobody reads: what it "
-	 "holds then, and what comes with one record more once it is empty.",
+	 "Makes a page executable 200 times with a ring of one page that is not read; the "
+	 "records in it, then those that arrive with one more event after it was emptied.",
 	 .probe = fill_ring},
-	{"loss.format_lost", "The same: how many records PERF_FORMAT_LOST counts as lost.",
+	{"loss.format_lost",
+	 "Makes a page executable 200 times with a ring of one page that is not read; number of "
+	 "lost records by PERF_FORMAT_LOST.",
 	 .probe = count_lost},
 	{"ring.watermark",
-	 "With a watermark of 1024 bytes poll is asked before, until it says IN after a number of "
-	 "mapping records, and once more.",
+	 "Polls an event with a watermark of 1024 bytes at first, after each mapping record "
+	 "until IN, and once more; the poll events, and the number of records until IN.",
 	 .probe = poll_watermark},
 	{"ring.poll.after_exit",
-	 "poll of the event of another process: while that lives, once it has ended, and once more "
-	 "after its records were read.",
+	 "Polls the event of another process while that runs, after it has ended, and after its "
+	 "records were read; the poll events.",
 	 .probe = poll_after_exit},
-	{"ring.pages", "Rings of 0 to 4 pages beside the control page are mapped.",
+	{"ring.pages", "Maps rings of 0 to 4 pages beside the control page; ok or the error.",
 	 .probe = map_ring_sizes},
 	{"ring.changed",
-	 "What a ring says to mprotect, to mremap to more pages, and to a second mmap of another "
-	 "size.",
+	 "Applies mprotect, mremap to more pages, and a second mmap of another size to a ring; "
+	 "ok or the errors.",
 	 .probe = change_ring},
 	{"attr.ioctl",
-	 "Each ioctl is tried on a dummy event, and two numbers that no kernel had in 7.3.",
+	 "Tries each ioctl on a dummy event, and two numbers that no kernel up to 7.3 knows; ok "
+	 "or the error.",
 	 .probe = try_ioctls},
-	{"attr.sysctl", "Limits of /proc/sys/kernel, as they are set.", .probe = read_sysctls},
+	{"attr.sysctl", "Reads the limits of perf events in /proc/sys/kernel; their values.",
+	 .probe = read_sysctls},
 };
 JP_REGISTER_ROWS(fact, facts);

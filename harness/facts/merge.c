@@ -54,41 +54,46 @@ static const struct jp_fact facts[] = {
 	{"merge.map.locked", "Pages 0, 1 (locked) and 2 are mapped rwx; ranges of the records.",
 	 .acts = "map 0+1 rwx; locked 1+1 rwx; map 2+1 rwx; tell range"},
 	{"merge.map.over",
-	 "Four pages are mapped r-x, then one of them anew; ranges of the records.",
+	 "Four pages are mapped r-x, then one of them is mapped again; ranges of the records.",
 	 .acts = "map 0+4 rx; map 1+1 rx; tell range"},
 	{"merge.map.after_flip.unwritten",
-	 "Two pages rw- that nobody wrote become r-x, then two are mapped r-x above; ranges of the "
-	 "records.",
+	 "Two unwritten rw- pages become r-x, then two pages are mapped r-x above them; ranges "
+	 "of the records.",
 	 .acts = "map 0+2 rw; protect 0+2 rx; map 2+2 rx; tell range"},
 	{"merge.map.after_flip.written",
-	 "Two written pages rw- become r-x, then two are mapped r-x above; ranges.",
+	 "Two written rw- pages become r-x, then two pages are mapped r-x above them; ranges of "
+	 "the records.",
 	 .acts = "map 0+2 rw; write 0+2; protect 0+2 rx; map 2+2 rx; tell range"},
 	{"merge.map.in_child",
-	 "Beside two written rwx pages a forked child, then its parent maps a third; range of each "
-	 "one's record.",
+	 "A forked child maps a page beside two written rwx pages, then its parent does; range "
+	 "of each record.",
 	 .watched = map_in_child},
 	{"merge.map.beside_moved",
-	 "r-x pages are moved by mremap above others, then one is mapped above both; ranges of the "
+	 "mremap moves r-x pages above others, then a page is mapped above both; ranges of the "
 	 "records.",
 	 .acts = "map 0+2 rx; map 16+2 rx; move 16+2 2; map 4+1 rx; tell range"},
 	/* mremap() causes no record, so an mprotect of all pages makes the merged mappings visible.
 	 * Written pages keep their offsets, so they merge only once they are moved back. */
 	{"merge.remap.beside_unwritten",
-	 "Written pages rwx are moved away by mremap and back, above pages that nobody wrote and "
-	 "that came meanwhile; ranges of the records when all become r-x.",
+	 "mremap moves written rwx pages away and back, above unwritten pages that were mapped "
+	 "meanwhile; ranges of the records when all become r-x.",
 	 .acts = "map 2+2 rwx; write 2+2; move 2+2 16; map 0+2 rwx; move 16+2 2; forget; protect "
 		 "0+4 rx; tell range"},
-	{"merge.remap.beside_written", "The same above pages that were written, too.",
+	{"merge.remap.beside_written",
+	 "mremap moves written rwx pages away and back, above written pages that were mapped "
+	 "meanwhile; ranges of the records when all become r-x.",
 	 .acts = "map 2+2 rwx; write 2+2; move 2+2 16; map 0+2 rwx; write 0+2; move 16+2 2; "
 		 "forget; protect 0+4 rx; tell range"},
 	{"merge.grows_down",
-	 "A page is mapped rwx with MAP_GROWSDOWN and grows by two faults; ranges.",
+	 "A page is mapped rwx with MAP_GROWSDOWN and grows by two faults; ranges of the "
+	 "records.",
 	 .acts = "grows-down 0+1 rwx; write -1+1; write -2+1; tell range"},
 	{"merge.flip.parts",
 	 "Of ten pages rw-, pages 4-5, 6-7 and 2-3 become r-x; ranges of the records.",
 	 .acts = "map 0+10 rw; protect 4+2 rx; protect 6+2 rx; protect 2+2 rx; tell range"},
 	{"merge.flip.up",
-	 "Four times a page is mapped rw- above the last, written and made r-x; ranges.",
+	 "Four times a page is mapped rw- above the last, written and made r-x; ranges of the "
+	 "records.",
 	 .acts = "map 0+1 rw; write 0+1; protect 0+1 rx; map 1+1 rw; write 1+1; protect 1+1 rx; "
 		 "map 2+1 rw; write 2+1; protect 2+1 rx; map 3+1 rw; write 3+1; protect 3+1 rx; "
 		 "tell range"},
@@ -99,23 +104,26 @@ static const struct jp_fact facts[] = {
 		 "1+1; protect 1+1 rx; protect 2+1 rw; write 2+1; protect 2+1 rx; protect 3+1 rw; "
 		 "write 3+1; protect 3+1 rx; tell range"},
 	{"merge.flip.written_above",
-	 "Two written pages rw- become rwx above two rwx that nobody wrote; ranges of the records.",
+	 "Two written rw- pages become rwx above two unwritten rwx pages; ranges of the "
+	 "records.",
 	 .acts = "map 0+2 rwx; map 2+2 rw; write 2+2; protect 2+2 rwx; tell range"},
 	{"merge.flip.written_below",
-	 "Two written pages rw- become rwx below two rwx that nobody wrote; ranges.",
+	 "Two written rw- pages become rwx below two unwritten rwx pages; ranges of the "
+	 "records.",
 	 .acts = "map 2+2 rwx; map 0+2 rw; write 0+2; protect 0+2 rwx; tell range"},
 	{"merge.flip.written_between",
-	 "Two written pages rw- become rwx between rwx pages that nobody wrote; ranges.",
+	 "Two written rw- pages become rwx between unwritten rwx pages; ranges of the records.",
 	 .acts = "map 0+2 rwx; map 4+2 rwx; map 2+2 rw; write 2+2; protect 2+2 rwx; tell range"},
 	{"merge.flip.unwritten_above_written",
-	 "Two pages rw- that nobody wrote become rwx above two written rwx pages; ranges.",
+	 "Two unwritten rw- pages become rwx above two written rwx pages; ranges of the "
+	 "records.",
 	 .acts = "map 0+2 rwx; write 0+2; map 2+2 rw; protect 2+2 rwx; tell range"},
 	{"merge.flip.three",
-	 "One mprotect makes three neighbours rw-, r--, rw- r-x; ranges of the records.",
+	 "One mprotect makes three neighbours (rw-, r--, rw-) r-x; ranges of the records.",
 	 .acts = "map 0+2 rw; map 2+2 r; map 4+2 rw; protect 0+6 rx; tell range"},
 	{"merge.flip.userfault",
-	 "One mprotect makes six pages r-x of which two in the middle are userfaultfd's; ranges of "
-	 "the records.",
+	 "One mprotect makes six pages r-x, of which the middle two belong to a userfaultfd; "
+	 "ranges of the records.",
 	 .watched = protect_pages_over_userfault},
 };
 JP_REGISTER_ROWS(fact, facts);

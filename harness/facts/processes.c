@@ -161,24 +161,25 @@ static const struct jp_fact facts[] = {
 	{"process.grandchild", "A forks B, B forks C, which maps a page r-x; all records.",
 	 .watched = fork_twice},
 	{"process.shared_memory",
-	 "B, which shares A's memory (CLONE_VM), maps a page r-x; all records: whose it is.",
+	 "B, which shares A's memory (CLONE_VM), maps a page r-x; all records, which show the "
+	 "process of the mapping.",
 	 .watched = clone_child, .how = CLONE_VM},
 	{"process.pid_namespace", "B, in a pid namespace of its own, maps a page r-x; all records.",
 	 .watched = clone_child, .how = CLONE_NEWPID},
-	{"process.clone3.set_tid", "clone3 with set_tid: the pid asked for, or the error.",
+	{"process.clone3.set_tid",
+	 "Calls clone3 with set_tid; whether the child has the requested pid, or the error.",
 	 .probe = clone_with_pid},
 	{"process.renamed", "A thread gets a name of 27 bytes (PR_SET_NAME); the record.",
 	 .watched = rename_thread},
-	{"process.thread",
-	 "Process A has a thread (B) that ends; all records (C is who started A).",
+	{"process.thread", "Process A has a thread (B) that ends; all records (C is A's parent).",
 	 .watched = run_thread},
 	{"process.namespaces",
-	 "A process unshares its UTS namespace while attr.namespaces is set; how many namespaces "
-	 "the NAMESPACES record tells of.",
+	 "A process unshares its UTS namespace while attr.namespaces is set; number of "
+	 "namespaces in the NAMESPACES record.",
 	 .watched = unshare_namespace, .bit = JP_ATTR_NAMESPACES},
 	{"process.switch",
-	 "A process waits for 2 ms while attr.context_switch is set: whether SWITCH records tell "
-	 "of both ways.",
+	 "A process waits for 2 ms while attr.context_switch is set; whether SWITCH records "
+	 "report both directions.",
 	 .probe = count_switches},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -94,51 +94,54 @@ static const struct jp_fact facts[] = {
 	{"record.map.read_implies_exec",
 	 "A page is mapped r-- under READ_IMPLIES_EXEC; the record.",
 	 .watched = map_read_implies_exec},
-	{"record.flip.same", "Pages r-x become r-x; records.",
+	{"record.flip.same", "r-x pages are made r-x again; the records.",
 	 .acts = "map 0+2 rx; forget; protect 0+2 rx; tell prot"},
 	{"record.flip.toggle",
-	 "Page 1 of four r-x becomes rw-, is written, becomes r-x, twice; records.",
+	 "Twice page 1 of four r-x pages becomes rw-, is written and becomes r-x; the records.",
 	 .acts = "map 0+4 rx; forget; protect 1+1 rw; write 1+1; protect 1+1 rx; protect 1+1 rw; "
 		 "write 1+1; protect 1+1 rx; tell prot"},
 	{"record.flip.exec_taken_away",
-	 "A page r-x becomes rw- while attr.mmap_data is set; type (10 is MMAP2) and misc (0x2000 "
-	 "MMAP_DATA) of the records.",
+	 "An r-x page becomes rw- while attr.mmap_data is set; type (10 is MMAP2) and misc "
+	 "(0x2000: MMAP_DATA) of the records.",
 	 .watched = remove_exec, .bit = JP_ATTR_MMAP_DATA},
-	{"record.unmap", "One, then all of four pages r-x are unmapped; records.",
+	{"record.unmap", "One, then all of four r-x pages are unmapped; the records.",
 	 .acts = "map 0+4 rx; forget; unmap 1+1; unmap 0+4; tell prot"},
-	{"record.map.over_code", "Data and a reservation are mapped over pages r-x; records.",
+	{"record.map.over_code", "Data and a reservation are mapped over r-x pages; the records.",
 	 .acts = "map 0+4 rx; forget; map 1+1 rw; map 2+1 none; tell prot"},
 	{"record.remap.move",
-	 "Two written pages rwx are moved to page 16 by mremap, then become r-x: records of the "
-	 "one, and of the other.",
+	 "mremap moves two written rwx pages to page 16, then they become r-x; records of each "
+	 "step, \"mprotect:\" between them.",
 	 .acts = "map 0+2 rwx; write 0+2; forget; move 0+2 16; tell place; say mprotect:; protect "
 		 "16+2 rx; tell place"},
 	{"record.remap.grow",
-	 "Two written pages rwx are grown to four by mremap, then become r-x: records of the one, "
-	 "and of the other.",
+	 "mremap grows two written rwx pages to four, then they become r-x; records of each "
+	 "step, \"mprotect:\" between them.",
 	 .acts = "map 0+2 rwx; write 0+2; forget; grow 0+2 4; tell place; say mprotect:; protect "
 		 "0+4 rx; tell place"},
 	{"record.remap.dontunmap",
-	 "Two written pages rwx are moved with MREMAP_DONTUNMAP, then become r-x: records of the "
-	 "one, and of the other.",
+	 "Two written rwx pages are moved with MREMAP_DONTUNMAP, then made r-x; records of each "
+	 "step, \"mprotect:\" between them.",
 	 .acts = "map 0+2 rwx; write 0+2; forget; keep 0+2 16; tell place; say mprotect:; protect "
 		 "16+2 rx; tell place"},
 	{"record.remap.unwritten",
-	 "Two pages rwx that nobody wrote are moved by mremap to page 16, then become r-x; the "
-	 "record, whose pgoff tells whether the move renumbered it.",
+	 "mremap moves two unwritten rwx pages to page 16, then they become r-x; the record, "
+	 "whose pgoff shows whether the move changed it.",
 	 .acts = "map 0+2 rwx; forget; move 0+2 16; protect 16+2 rx; tell place"},
 	{"record.remap_file_pages",
-	 "The first page of four of a memfd becomes its third by remap_file_pages; records.",
+	 "remap_file_pages makes a memfd's third page the first of a mapping of four; the "
+	 "records.",
 	 .watched = remap_file},
 	{"record.map.while_disabled",
 	 "Pages 0 and 16 are mapped before the event is enabled, page 1 afterwards; ranges of the "
 	 "records.",
 	 .probe = map_while_disabled},
 	{"record.map.by_thread",
-	 "A thread (B) of process A maps a page r-x; the record with its process and thread.",
+	 "A thread (B) of process A maps a page r-x; all records, with their process and "
+	 "thread.",
 	 .probe = map_by_thread, .how = true},
 	{"record.map.by_thread.without_inherit",
-	 "The same where the first thread's event has no attr.inherit.", .probe = map_by_thread,
-	 .how = false},
+	 "A thread (B) of process A maps a page r-x while the event of A's first thread has no "
+	 "attr.inherit; all records.",
+	 .probe = map_by_thread, .how = false},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -191,33 +191,39 @@ static void dump_stack(struct jp_answer *answer)
 }
 
 static const struct jp_fact facts[] = {
-	{"breakpoint.length", "Execution breakpoints with bp_len 1 to 8 are opened.",
+	{"breakpoint.length",
+	 "Opens execution breakpoints with a bp_len of 1 to 8; ok or the error.",
 	 .probe = try_breakpoint_lengths},
 	{"breakpoint.number",
-	 "How many execution breakpoints a thread can have at once, and the error of the next.",
+	 "Opens execution breakpoints of one thread until an error; their number, and the "
+	 "error.",
 	 .probe = count_breakpoint_slots},
 	{"breakpoint.kernel_address",
-	 "An execution breakpoint with exclude_kernel at an address of the kernel's.",
+	 "Opens an execution breakpoint with exclude_kernel at an address in the kernel; ok or "
+	 "the error.",
 	 .probe = open_kernel_breakpoint},
 	{"breakpoint.inherit",
-	 "A forked child runs into a breakpoint that its parent has with attr.inherit; hits.",
+	 "Forks a child that runs into its parent's breakpoint with attr.inherit; number of "
+	 "hits.",
 	 .probe = hit_inherited_breakpoint},
 	{"breakpoint.sigtrap",
-	 "A breakpoint with attr.sigtrap is hit: signals, their code (6: TRAP_PERF), whether they "
-	 "bring sig_data, where the thread stands.",
+	 "Runs into a breakpoint with attr.sigtrap; number of signals, their si_code (6: "
+	 "TRAP_PERF), whether sig_data arrives, where the thread stops.",
 	 .probe = raise_sigtrap},
 	{"sample.registers",
-	 "User registers at a breakpoint: the ABI (2 is 64 bits), and whether two of them are what "
-	 "they must be.",
+	 "Samples the user registers at a breakpoint; the ABI (2: 64 bits), and whether two of "
+	 "them hold the expected values.",
 	 .probe = compare_registers},
 	{"sample.stack.8192",
-	 "A stack dump of 8192 bytes where more is there: sizes in the record.",
+	 "Requests a stack dump of 8192 bytes, all present; sizes in the record.",
 	 .probe = dump_stack, .how = 8192},
 	{"sample.stack.65528",
-	 "The same for 65528 bytes, more than a record has room for (64 KiB).", .probe = dump_stack,
-	 .how = 65528},
+	 "Requests a stack dump of 65528 bytes, for which a record (64 KiB) has no room; sizes "
+	 "in the record.",
+	 .probe = dump_stack, .how = 65528},
 	{"sample.stack.at_top",
-	 "The same for 8192 bytes where 16 are left to the end of the stack's mapping.",
+	 "Requests a stack dump of 8192 bytes where the stack's mapping ends after 16; sizes in "
+	 "the record.",
 	 .probe = dump_stack, .how = SHORT_STACK},
 };
 JP_REGISTER_ROWS(fact, facts);

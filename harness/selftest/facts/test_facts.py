@@ -81,6 +81,11 @@ class Facts(unittest.TestCase):
         names = [line.split()[0] for line in output.splitlines()]
         self.assertEqual(names, [name for name in self.first if name.startswith("merge.")])
 
+    def test_explanations(self) -> None:
+        status, output, _ = finish_facts(start_facts("-v", "attr.size"))
+        self.assertEqual(status, 0)
+        self.assertEqual(output.split()[2:], self.first["attr.size"]["about"].split())
+
     def test_globs(self) -> None:
         found = read_facts(start_facts("--json", "attr.size", "chain.leaf.*"))
         self.assertIn("attr.size", found)
