@@ -61,7 +61,7 @@ static const struct jp_metric_text metric_texts[] = {
 	{"samples.room", "samples that other processes may have"},
 	{"elsewhere.code", "samples of running paths outside of their code"},
 	{"elsewhere.process", "samples of unknown processes"},
-	{"kernel.elsewhere", "kernel samples outside of the kernel"},
+	{"kernel.elsewhere", "kernel samples at addresses outside of the kernel"},
 	{"window.samples", "samples in the time that the capture states"},
 	{"cpu.samples", "samples that were compared with the witness"},
 	{"cpu.expected", "samples that the witness predicts"},

@@ -20,7 +20,8 @@ class Compared(unittest.TestCase):
     def make_pair(self, ours: list[int], theirs: list[int], stop: str = "root",
                   outside: Sequence[tuple[int, int, int]] = (), libdw: bool = False,
                   dump: int = 4096) -> agreement.Pair:
-        """Pairs stacks of return addresses; converts perf's stack to what perf prints."""
+        """Pairs two stacks of one sample. @ours, @theirs: return addresses, innermost first. perf
+        prints each but the first minus 1, so @theirs is converted."""
         found = agreement.Unwound([(address - (at > 0), "") for at, address in enumerate(theirs)],
                                   list(outside), libdw, 0)
         return agreement.pair_stacks(

@@ -29,8 +29,8 @@ struct request {
 	struct jp_handshake_setup setup;
 	const char *truth;
 	const char *publish, *publish_dir, *publish_with, *publish_children;
-	/* Creator of this process, from --parent of a process that made an exec; all zero:
-	 * unknown. */
+	/* Creator of this process, from --parent, which a process passes on when it calls exec; all
+	 * zero: unknown. */
 	struct jp_truth_task_ids parent;
 	uint64_t exec_tid; /* the thread that called exec; 0: the first thread */
 	/* Time in ns of the exec by which a workload started this program again; 0: no exec. */

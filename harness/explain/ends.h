@@ -53,7 +53,7 @@ struct jp_ends {
 	struct jp_images images;
 	struct jp_end *list;
 	size_t count, capacity;
-	struct jp_map at;      /* index + 1 of an end, by a hash of image, kind and address */
+	struct jp_map at;      /* index in @list + 1, by a hash of image, kind and address */
 	struct jp_map both;    /* number of samples whose chains lack the caller of the sampled
 				  function, by indexes of the HERE end (upper half) and LEAF end */
 	uint64_t none;         /* samples without user stack and user address */

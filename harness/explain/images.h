@@ -17,7 +17,8 @@ struct jp_image {
 	const char *anon;      /* name of a mapping of emitted code; NULL: none */
 	const char *library;   /* name of a known runtime's library; NULL: none */
 	const char *caller;    /* the file that calls emitted code in most chains, if any */
-	uint64_t votes;        /* votes for @caller minus votes for other files */
+	uint64_t votes;        /* chains with @caller minus chains with another file: while it is
+				  positive, @caller stays (majority vote) */
 	bool injected, memory; /* mapping records show: files that inject wrote; emitted code in
 				  memory */
 	bool exec;             /* the exec that began it was recorded */

@@ -17,9 +17,9 @@ struct jp_loss_sets {
 /* Adds the new loss @number to *@set; 0 is the empty set. Returns 0 or -ENOMEM. */
 int jp_loss_sets_add(struct jp_loss_sets *sets, size_t *set, uint32_t number,
 		     struct jp_blame *const *blame);
-/* Counts a sample with exactly the losses of @set, which must not be 0. */
+/* Counts a sample that has all losses of @set, and no other. @set must not be 0. */
 void jp_loss_sets_count(struct jp_loss_sets *sets, size_t set);
-/* Stores in the blames how many samples they share. Call it when all losses have blames. Returns 0
- * or -ENOMEM. */
+/* Stores in each blame the number of samples that other blames affect, too. Call this when all
+ * losses have blames. Returns 0 or -ENOMEM. */
 int jp_loss_sets_join(const struct jp_loss_sets *sets);
 void jp_loss_sets_free(struct jp_loss_sets *sets);

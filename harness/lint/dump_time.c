@@ -127,7 +127,7 @@ static void check_time_order(const struct jp_lint_dump *dump, struct jp_lint_fin
 	}
 }
 
-static void check_coarse(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_clock_unit(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	enum { FEW = 16 };
 	uint64_t equal = 0, unit = 0;
@@ -159,6 +159,6 @@ static const struct jp_lint_rule rules[] = {
 	{"dump.time-order", JP_LINT_WARNING, "a record is earlier than the one before it",
 	 .dump = check_time_order},
 	{"dump.coarse-time", JP_LINT_NOTE, "times are rounded to a microsecond or more",
-	 .dump = check_coarse},
+	 .dump = check_clock_unit},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

@@ -23,5 +23,5 @@ struct jp_stack_move {
 int jp_stack_move_begin(struct jp_stack_move *move, const struct jp_text_pool *pool);
 /* Moves the stack *@number with its callers, and stores its new number. Returns 0 or -ENOMEM. */
 int jp_stack_move(struct jp_stack_move *move, size_t *number);
-/* Replaces @pool by the moved stacks. */
+/* Frees the content of @pool, and stores the moved stacks in it. */
 void jp_stack_move_end(struct jp_stack_move *move, struct jp_text_pool *pool);

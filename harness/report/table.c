@@ -142,7 +142,7 @@ struct print {
 	const struct jp_table *table;
 	const struct jp_result *results;
 	size_t count;
-	size_t which;                 /* index of the method, if the table has no metrics */
+	size_t which;                 /* tables of stack methods: index in @methods */
 	const char *rules[MAX_RULES]; /* in order of appearance */
 	const char *mark;             /* printed before every line */
 	unsigned int width;           /* largest width of a line */

@@ -158,9 +158,10 @@ static void print_worst(FILE *out, const struct jp_score *score, unsigned int wi
 	if (count)
 		qsort(all, count, sizeof(*all), compare_by_count);
 	if (count)
-		fprintf(out, "\nMost frequent faults, with the first of each:\n");
+		fprintf(out,
+			"\nMost frequent faults: workload, metric, cause, count, first fault\n");
 	for (size_t i = 0; i < count && i < WORST; i++) {
-		fprintf(out, "%-*s %s, %s: %" PRIu64 "\n    ", LABEL, all[i].row->scene,
+		fprintf(out, "%-*s %s, %s, %" PRIu64 "\n    ", LABEL, all[i].row->scene,
 			all[i].exception->metric, all[i].exception->cause, all[i].exception->count);
 		jp_terminal_put_words(out, all[i].exception->first, 4, width);
 	}

@@ -199,7 +199,7 @@ static bool wait_for_change(struct jp_threads *threads, uint64_t time)
 	return ppoll(fds, 2, &left, NULL) == 0;
 }
 
-bool jp_threads_run(struct jp_threads *threads, uint64_t time)
+bool jp_threads_run_until(struct jp_threads *threads, uint64_t time)
 {
 	while (threads->count && !jp_interrupt_signal()) {
 		handle_changes(threads);

@@ -50,7 +50,7 @@ int jp_threads_launch(struct jp_threads *threads, char *const *command, struct j
 /* Lets the threads run until @time (CLOCK_MONOTONIC, ns), until no thread is left, or until this
  * process gets an interrupting signal (jp_interrupt_signal()). Returns whether @time was
  * reached. */
-bool jp_threads_run(struct jp_threads *threads, uint64_t time);
+bool jp_threads_run_until(struct jp_threads *threads, uint64_t time);
 /* Stops all threads of @pid. If they do not stop within 100 ms, for instance during vfork(), lets
  * them run on and returns false. */
 bool jp_threads_stop(struct jp_threads *threads, pid_t pid);

@@ -100,7 +100,7 @@ int jp_trace_run(struct jp_trace *trace, struct jp_threads *threads,
 			draw_random_number(trace) % (2000000 * (uint64_t)options->interval_ms);
 		const uint64_t emitted = tally->emitted;
 
-		if (!jp_threads_run(threads, jp_clock_now() + gap))
+		if (!jp_threads_run_until(threads, jp_clock_now() + gap))
 			break;
 		done = try_burst(trace, &burst, err);
 		tally->bursts += done > 0;

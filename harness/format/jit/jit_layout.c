@@ -33,7 +33,7 @@ static int compare_by_addr(const void *left, const void *right)
 		       ?: jp_compare(a, b); /* at equal addresses: jitdump order */
 }
 
-/* Returns the file (generation) to which @function can be appended with the smallest gap, or
+/* Returns the file (generation) whose code ends closest below @function and has room for it, or
  * NULL. */
 static struct generation *find_generation(struct generation *all, unsigned int count,
 					  const struct jp_jit_function *function)

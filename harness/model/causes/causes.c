@@ -170,7 +170,7 @@ static const struct jp_cause_word words[] = {
 	{"perf.inject-outside-tmp", NULL,
 	 "perf finds no frame from injected code outside of /tmp on", NULL},
 	{"perf.unwind-no-elf", NULL, "perf finds no frame from code without an ELF file on", NULL},
-	{"perf.marker", NULL, "perf drops a callchain with an address like a marker", NULL},
+	{"perf.marker", NULL, "perf drops a callchain if an address equals one of its PERF_CONTEXT markers", NULL},
 	{"perf.unwind-beyond", NULL, "perf shows a frame ffffffffffffffff behind the dump", NULL},
 	{"perf.inject-threads", NULL, "perf does not read the folder that its inject wrote", NULL},
 	{"perf.unwind-no-chain", NULL, "perf unwinds no dump of an event without callchains", NULL},

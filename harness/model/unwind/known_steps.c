@@ -38,8 +38,9 @@ static inline uint64_t load_word(const unsigned char *bytes)
 	return value;
 }
 
-/* Returns whether @dump, which has at least one word, has all that @row reads. */
-static inline bool is_dumped(const struct jp_stack_dump *dump, const struct jp_cfi_row *row,
+/* Returns whether @dump, which has at least one word, contains all words of the stack that @row
+ * reads. */
+static inline bool covers_row(const struct jp_stack_dump *dump, const struct jp_cfi_row *row,
 			     uint64_t cfa)
 {
 	const uint64_t low = cfa - dump->sp + (int64_t)row->low;
@@ -85,7 +86,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 			cfa = regs->r[step->row.cfa.reg];
 		}
 		cfa += (int64_t)step->row.cfa.offset;
-		if (cfa < sp + rise || !is_dumped(&dump, &step->row, cfa))
+		if (cfa < sp + rise || !covers_row(&dump, &step->row, cfa))
 			break;
 		rule = &step->rows->rules[step->row.first];
 		bytes = dump.bytes + (cfa - dump.sp);

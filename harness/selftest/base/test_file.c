@@ -58,8 +58,8 @@ static void test_reader(reader read_it, const char *how)
 
 static void test_kinds_of_files(void)
 {
-	static const char sys[] =
-		"/sys/devices/system/cpu/online"; /* stat() returns the size of a page for it */
+	/* stat() returns the size of a page for this short file. */
+	static const char sys[] = "/sys/devices/system/cpu/online";
 	const char *link = scratch_path("link");
 	size_t size;
 	char *text;

@@ -42,7 +42,7 @@ class Growth(Folder):
         judge keeps."""
         self.expect_bytes_each("mappings, ascending below others", PROCESSES, 500)
 
-    def test_forks_of_many(self) -> None:
+    def test_forks_of_many_mappings(self) -> None:
         """A child copies only the mappings next to the changed one."""
         self.expect_bytes_each("forks of many mappings, each with another", FORKS, 5000)
 

@@ -117,7 +117,7 @@ static bool spans_agree(const struct jp_spans *spans, struct jp_replay *space, u
 	return open == executable && found == executable;
 }
 
-/* Spans made act by act must agree with the replayed spaces. */
+/* The spans collected from random operations must agree with a replay of the same operations. */
 static void test_random_acts(uint64_t seed)
 {
 	struct jp_event acts[ACTS];

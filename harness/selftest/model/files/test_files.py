@@ -33,7 +33,7 @@ class Finding(Folder):
         super().setUp()
         self.perf = rd.PerfData.load(os.path.join(FIXTURE, "perf.data"))
 
-    def name_ids(self, ids: dict[str, str] | None = None) -> None:
+    def add_build_ids(self, ids: dict[str, str] | None = None) -> None:
         """Adds the feature BUILD_ID."""
         raw = b""
         for path, build_id in (ids or IDS).items():
@@ -78,13 +78,13 @@ class Folders(Finding):
 
     def test_heap_of_files(self) -> None:
         """With build ids, file names do not matter."""
-        self.name_ids()
+        self.add_build_ids()
         for number, path in enumerate(IDS):
             given = self.copy_elf(f"deep/er/{number}", IDS[path])
         self.expect_whole_stacks("--elf", given)
 
     def test_debug_cache(self) -> None:
-        self.name_ids()
+        self.add_build_ids()
         for path, build_id in IDS.items():
             given = self.copy_elf(f".debug{path}/{build_id}/elf", build_id)
             link = self.place("given", ".debug", ".build-id", build_id[:2], build_id[2:])
@@ -100,7 +100,7 @@ class Folders(Finding):
             given = self.copy_elf(path, build_id)
         self.expect_whole_stacks("--elf", given)
         self.expect_whole_stacks("--root", given)
-        self.name_ids()
+        self.add_build_ids()
         self.expect_whole_stacks("--elf", given)
         self.expect_whole_stacks("--root", given)
 
@@ -139,7 +139,7 @@ class Folders(Finding):
 
     def test_another_build_id(self) -> None:
         """The path has a file with another build id."""
-        self.name_ids()
+        self.add_build_ids()
         self.copy_elf(LIBC, IDS[LIBC])
         given = self.copy_elf(PROGRAM, IDS[LIBC])
         for option in ("--elf", "--root"):
@@ -153,14 +153,14 @@ class Folders(Finding):
         for one in self.perf.maps():
             if one.name == PROGRAM:
                 one.name = PROGRAM + " (deleted)"
-        self.name_ids({PROGRAM + " (deleted)": IDS[PROGRAM], LIBC: IDS[LIBC]})
+        self.add_build_ids({PROGRAM + " (deleted)": IDS[PROGRAM], LIBC: IDS[LIBC]})
         self.copy_elf(LIBC, IDS[LIBC])
         self.expect_whole_stacks("--root", self.copy_elf(PROGRAM, IDS[PROGRAM]))
 
     def test_symbols_beside(self) -> None:
         """A file of the same build id without call frame information does not hide a file with
         it."""
-        self.name_ids()
+        self.add_build_ids()
         self.copy_elf(LIBC, IDS[LIBC])
         given = self.copy_elf("b/real", IDS[PROGRAM])
         raw = bytearray(files.read_bytes(self.place("given", "b", "real")))
@@ -197,14 +197,14 @@ class Hostile(Finding):
             os.symlink(target, os.path.join(given, "tmp", "jitproof"))
             self.expect_missing_files("--root", given)
             os.remove(os.path.join(given, "tmp", "jitproof"))
-        self.name_ids()
+        self.add_build_ids()
         os.symlink(outside, os.path.join(given, "elsewhere"))
         os.remove(os.path.join(given, "real", "jitproof"))
         self.expect_missing_files("--elf", given)
 
     def test_no_elf_files(self) -> None:
         """FIFOs, folders and damaged ELF files are skipped."""
-        self.name_ids()
+        self.add_build_ids()
         given = self.copy_elf(LIBC, IDS[LIBC])
         os.makedirs(os.path.join(given, "tmp", "jitproof"))
         os.mkfifo(os.path.join(given, "tmp", "jitproof", "jitproof"))
@@ -224,7 +224,7 @@ class Hostile(Finding):
 
 class Reported(Finding):
     def test_text(self) -> None:
-        self.name_ids()
+        self.add_build_ids()
         self.assertIn(IDS[PROGRAM], self.run_judge().stdout)
 
     def test_other_machine(self) -> None:
