@@ -58,7 +58,7 @@ static const struct jp_metric_text metric_texts[] = {
 	{"samples.injected", "samples that inject changed"},
 	{"samples.nowhere", "samples where no executable memory was"},
 	{"samples.cpu", "samples on a CPU where their thread was not"},
-	{"samples.room", "samples that other processes may have"},
+	{"samples.room", "largest possible number of samples of other processes"},
 	{"elsewhere.code", "samples of running paths outside of their code"},
 	{"elsewhere.process", "samples of unknown processes"},
 	{"kernel.elsewhere", "kernel samples at addresses outside of the kernel"},

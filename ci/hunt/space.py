@@ -55,8 +55,8 @@ def format_capture(words: Sequence[str], external: frozenset[str]) -> tuple[str,
 
 
 class Space:
-    """All dimensions. @values: values by dimension. @parents: items by item; a crossing with
-    the item needs one of its parents, unless it has none."""
+    """All dimensions. @values: values by dimension. @parents: by item, the items of which a
+    crossing with that item needs one."""
 
     def __init__(self, listed: dict[str, Any], request: Request = Request()) -> None:
         self.external = frozenset(one["name"] for one in listed["captures"] if one["external"])

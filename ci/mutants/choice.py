@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Selects the mutants to try: the same ones as long as their lines stay, spread over all
-operators."""
+"""Selects the mutants to try, spread over all operators. A later run selects the same mutants, as
+far as their lines have not changed."""
 
 import collections
 import glob

@@ -158,8 +158,8 @@ static bool blame_stripped(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const bool packed = is_packed(name_case);
-	/* No samples, so that it is only a note, if every distribution strips the file, because
-	 * then healthy profiles lack these names, too, or if perf can read the names. */
+	/* Blame no samples (a note) if perf can read the names, or if every distribution strips
+	 * the file: then healthy profiles lack these names, too. */
 	struct jp_blame *blame =
 		jp_code_is_c_library(loss->name) || (packed && perf_unpacks(name_case))
 			? jp_blame(name_case->view->blames, "stripped-symbols", loss->pid,

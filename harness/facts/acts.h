@@ -13,7 +13,7 @@
  * 	move RANGE PAGE     keep RANGE PAGE     (mremap; MREMAP_DONTUNMAP)
  * 	grow RANGE PAGES     (mremap, in place)
  * 	forget     (discards the records so far)
- * 	tell range|prot|place|all     (jp_answer_maps())
+ * 	report range|prot|place|all     (jp_answer_maps())
  * 	say WORD     (adds WORD to the answer)
  *
  */

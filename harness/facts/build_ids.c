@@ -13,9 +13,9 @@ static void answer_build_id_bits(struct jp_answer *answer, struct jp_watch *watc
 		if (event.type != JP_EVENT_MAP)
 			continue;
 		if (event.misc & JP_PERF_MISC_MMAP_BUILD_ID)
-			jp_answer_text(answer, "%.*s build id", JP_TELL_NAME_BYTES, event.map.name);
+			jp_answer_text(answer, "%.*s build id", JP_MAP_NAME_BYTES, event.map.name);
 		else
-			jp_answer_text(answer, "%.*s inode", JP_TELL_NAME_BYTES, event.map.name);
+			jp_answer_text(answer, "%.*s inode", JP_MAP_NAME_BYTES, event.map.name);
 	}
 }
 

@@ -67,7 +67,7 @@ static void protect_sealed_pages(struct jp_answer *answer, struct jp_watch *watc
 	}
 	jp_answer_call(answer, "mprotect", mprotect(jp_test_region_at(0), page, JP_RWX));
 	jp_test_region_map(answer, 2, 1, JP_RX);
-	jp_answer_maps(answer, watch, JP_TELL_RANGE);
+	jp_answer_maps(answer, watch, JP_FIELDS_RANGE);
 }
 
 static void install_guard(struct jp_answer *answer, struct jp_watch *watch)
@@ -78,7 +78,7 @@ static void install_guard(struct jp_answer *answer, struct jp_watch *watch)
 	jp_answer_call(answer, "madvise",
 		       madvise(jp_test_region_at(1), page, ADVICE_GUARD_INSTALL));
 	jp_test_region_map(answer, 4, 1, JP_RWX);
-	jp_answer_maps(answer, watch, JP_TELL_RANGE);
+	jp_answer_maps(answer, watch, JP_FIELDS_RANGE);
 }
 
 static void collapse_pages(struct jp_answer *answer)
@@ -106,7 +106,7 @@ static void move_two_mappings(struct jp_answer *answer, struct jp_watch *watch)
 	at = mremap(jp_test_region_at(0), 4 * page, 4 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
 		    jp_test_region_at(16));
 	jp_answer_call(answer, "mremap", at == MAP_FAILED);
-	jp_answer_maps(answer, watch, JP_TELL_RANGE);
+	jp_answer_maps(answer, watch, JP_FIELDS_RANGE);
 }
 
 static void name_mapping(struct jp_answer *answer)

@@ -15,7 +15,7 @@
 static void answer_mapping(struct jp_answer *answer, struct jp_watch *watch, int flags, int fd)
 {
 	jp_test_region_map_file(answer, 0, 1, JP_RX, flags, fd, 0);
-	jp_answer_maps(answer, watch, JP_TELL_PLACE);
+	jp_answer_maps(answer, watch, JP_FIELDS_PLACE);
 }
 
 static void map_shared_anonymous(struct jp_answer *answer, struct jp_watch *watch)
@@ -53,7 +53,7 @@ static void map_memfd_twice(struct jp_answer *answer, struct jp_watch *watch)
 	jp_test_region_map_file(answer, 16, 4, JP_RW, MAP_SHARED, fd, 0);
 	jp_test_region_map_file(answer, 0, 2, JP_RX, MAP_SHARED, fd, 0);
 	jp_test_region_map_file(answer, 2, 2, JP_RX, MAP_SHARED, fd, 2);
-	jp_answer_maps(answer, watch, JP_TELL_PLACE);
+	jp_answer_maps(answer, watch, JP_FIELDS_PLACE);
 }
 
 static void map_memfd_private(struct jp_answer *answer, struct jp_watch *watch)
@@ -73,7 +73,7 @@ static void map_huge_page(struct jp_answer *answer, struct jp_watch *watch)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED | MAP_NORESERVE, -1,
 		 0) == MAP_FAILED)
 		jp_answer_failed(answer, "mmap with MAP_HUGETLB");
-	jp_answer_maps(answer, watch, JP_TELL_ALL);
+	jp_answer_maps(answer, watch, JP_FIELDS_ALL);
 }
 
 static void map_huge_memfd(struct jp_answer *answer, struct jp_watch *watch)
@@ -86,7 +86,7 @@ static void map_huge_memfd(struct jp_answer *answer, struct jp_watch *watch)
 	if (mmap(jp_test_region_at(0), HUGE_PAGES * jp_test_region_page(), JP_RX,
 		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0) == MAP_FAILED)
 		jp_answer_failed(answer, "mmap of a huge memfd");
-	jp_answer_maps(answer, watch, JP_TELL_PLACE);
+	jp_answer_maps(answer, watch, JP_FIELDS_PLACE);
 }
 
 static void attach_system_v(struct jp_answer *answer, struct jp_watch *watch)
@@ -104,7 +104,7 @@ static void attach_system_v(struct jp_answer *answer, struct jp_watch *watch)
 	/* Leave out the inode: it is the number of the segment, which differs in each run. */
 	while (jp_watch_next(watch, &event))
 		if (event.type == JP_EVENT_MAP)
-			jp_answer_text(answer, "%.*s", JP_TELL_NAME_BYTES, event.map.name);
+			jp_answer_text(answer, "%.*s", JP_MAP_NAME_BYTES, event.map.name);
 	shmctl(id, IPC_RMID, NULL);
 }
 
@@ -164,7 +164,7 @@ static void name_anonymous(struct jp_answer *answer, struct jp_watch *watch)
 	if (prctl(SET_VMA, SET_ANON_NAME, jp_test_region_at(0), jp_test_region_page(), "jit"))
 		jp_answer_failed(answer, "PR_SET_VMA_ANON_NAME");
 	jp_test_region_protect(answer, 0, 1, JP_RX);
-	jp_answer_maps(answer, watch, JP_TELL_NAME);
+	jp_answer_maps(answer, watch, JP_FIELDS_NAME);
 }
 
 static void map_deleted_file(struct jp_answer *answer, struct jp_watch *watch)
@@ -184,7 +184,7 @@ static void map_deleted_file(struct jp_answer *answer, struct jp_watch *watch)
 	while (jp_watch_next(watch, &event)) {
 		if (event.type != JP_EVENT_MAP)
 			continue;
-		snprintf(text, sizeof(text), "%.*s", JP_TELL_NAME_BYTES, event.map.name);
+		snprintf(text, sizeof(text), "%.*s", JP_MAP_NAME_BYTES, event.map.name);
 		/* Leave out the part of the name that mkostemp() chose, which differs in each
 		 * run. */
 		memcpy(text + sizeof(path) - 7, "XXXXXX", 6);

@@ -30,20 +30,20 @@ static const char *format_prot(const struct jp_event *event, char text[4])
 }
 
 static void answer_map(struct jp_answer *answer, const struct jp_event *event, int page,
-		       enum jp_tell how)
+		       enum jp_map_fields how)
 {
 	uint64_t pages = event->map.len / jp_test_region_page();
 	char prot[4], text[JP_ANSWER_TEXT], pgoff[32];
 	int used, from;
 
 	used = snprintf(text, sizeof(text), "%d+%llu", page, (unsigned long long)pages);
-	if (how >= JP_TELL_PROT)
+	if (how >= JP_FIELDS_PROT)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s",
 				 format_prot(event, prot));
-	if (how >= JP_TELL_NAME)
+	if (how >= JP_FIELDS_NAME)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %.*s",
-				 JP_TELL_NAME_BYTES, event->map.name);
-	if (how >= JP_TELL_PLACE) {
+				 JP_MAP_NAME_BYTES, event->map.name);
+	if (how >= JP_FIELDS_PLACE) {
 		/* The offset of an anonymous mapping may be an address in the test region: state
 		 * its page. */
 		if (find_page(event->map.pgoff, &from))
@@ -54,12 +54,12 @@ static void answer_map(struct jp_answer *answer, const struct jp_event *event, i
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " pgoff=%s ino=%s",
 				 pgoff, event->map.ino ? "yes" : "no");
 	}
-	if (how >= JP_TELL_ALL)
+	if (how >= JP_FIELDS_ALL)
 		snprintf(text + used, sizeof(text) - (size_t)used, " flags=%#x", event->map.flags);
 	jp_answer_text(answer, "%s", text);
 }
 
-void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how)
+void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_map_fields how)
 {
 	struct jp_event event;
 	int page;
@@ -79,7 +79,7 @@ void jp_answer_names(struct jp_answer *answer, struct jp_watch *watch)
 	while (jp_watch_next(watch, &event))
 		if (event.type == JP_EVENT_MAP)
 			jp_answer_text(answer, "%s %.*s", format_prot(&event, prot),
-				       JP_TELL_NAME_BYTES, event.map.name);
+				       JP_MAP_NAME_BYTES, event.map.name);
 }
 
 /* Pids and tids by the order in which they appear; the first is called A, the next B. */
@@ -138,7 +138,7 @@ static void answer_record(struct jp_answer *answer, const struct jp_event *event
 			jp_answer_text(answer, "MMAP2 %s page %d", first, page);
 		else
 			jp_answer_text(answer, "MMAP2 %s %s %.*s", first,
-				       format_prot(event, second), JP_TELL_NAME_BYTES,
+				       format_prot(event, second), JP_MAP_NAME_BYTES,
 				       event->map.name);
 		break;
 	default:

@@ -6,18 +6,18 @@
 #include "harness/facts/watch.h"
 
 /* Most bytes of a mapping's name in an answer: a path may be longer than an answer can be. */
-enum { JP_TELL_NAME_BYTES = 95 };
+enum { JP_MAP_NAME_BYTES = 95 };
 
-/* Which fields of a mapping record an answer contains. */
-enum jp_tell {
-	JP_TELL_RANGE, /* "0+4": from page 0 of the test region, four pages */
-	JP_TELL_PROT,  /* "0+4 r-x" */
-	JP_TELL_NAME,  /* "0+4 r-x //anon" */
-	JP_TELL_PLACE, /* "0+4 r-x //anon pgoff=page 0 ino=no" */
-	JP_TELL_ALL,   /* "0+4 r-x //anon pgoff=page 0 ino=no flags=0x2" */
+/* The fields of a mapping record that an answer contains. */
+enum jp_map_fields {
+	JP_FIELDS_RANGE, /* "0+4": from page 0 of the test region, four pages */
+	JP_FIELDS_PROT,  /* "0+4 r-x" */
+	JP_FIELDS_NAME,  /* "0+4 r-x //anon" */
+	JP_FIELDS_PLACE, /* "0+4 r-x //anon pgoff=page 0 ino=no" */
+	JP_FIELDS_ALL,   /* "0+4 r-x //anon pgoff=page 0 ino=no flags=0x2" */
 };
 /* Adds to the answer a list of the mapping records in the test region. */
-void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how);
+void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_map_fields how);
 /* Adds a list of all mapping records: "r-x //anon". */
 void jp_answer_names(struct jp_answer *answer, struct jp_watch *watch);
 

@@ -178,7 +178,7 @@ static void add_figures(struct jp_figures *to, const struct jp_figures *from)
 }
 
 /* Counts the MMAP records as mappings if the whole file contains no MMAP2 record. */
-static void settle_mmap_figures(struct jp_file_figures *all)
+static void replace_missing_mmap2(struct jp_file_figures *all)
 {
 	struct jp_process_figures **process;
 
@@ -195,7 +195,7 @@ void jp_file_figures_total(struct jp_file_figures *all, struct jp_figures *total
 {
 	struct jp_process_figures *const *process;
 
-	settle_mmap_figures(all);
+	replace_missing_mmap2(all);
 	*total = all->nobody;
 	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
 		if (*process)
@@ -236,7 +236,7 @@ static int sort_processes(struct jp_file_figures *all)
 const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,
 								  size_t *count)
 {
-	settle_mmap_figures(all);
+	replace_missing_mmap2(all);
 	if (!all->sorted && sort_processes(all)) {
 		free(all->sorted);
 		all->sorted = NULL;

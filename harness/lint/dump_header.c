@@ -65,7 +65,7 @@ static void check_file_name(const struct jp_lint_dump *dump, struct jp_lint_find
 {
 	if (dump->file.named_pid < 0)
 		jp_lint_found(findings, JP_LINT_WHOLE,
-			      "perf takes no file for a jitdump that is not called jit-PID.dump");
+			      "perf ignores the jitdump, because its name is not jit-PID.dump");
 }
 
 static void check_pids(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)

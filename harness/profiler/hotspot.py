@@ -96,7 +96,7 @@ class Hotspot(Reader):
 
     def read(self, stream: Stream) -> None:
         output = os.path.join(self.options.dir, "hotspot.stream")
-        # Let it find no debug information (--debug), so that it does not show inlined functions,
+        # Hide debug information (--debug) from hotspot, so that it does not show inlined functions,
         # which have no frame on the stack.
         self.output_of(self.program(), "--input", self.file.path, "--output", output,
                        "--debug", self.options.dir)

@@ -226,7 +226,7 @@ class Recording:
         # perf before 5.12 does not know "ping": it writes its rings, but does not answer.
         self.pings += self.number >= (5, 12)
 
-    def pass_orders(self) -> bytes:
+    def forward_orders(self) -> bytes:
         """Passes jitproof's orders on to perf and reports the number of samples, until the order
         "stop". Returns the bytes read after this order."""
         orders, reported = b"", None
@@ -298,7 +298,7 @@ def record(recording: Recording) -> None:
     try:
         recording.start()
         report("sampling")
-        rest = recording.pass_orders()
+        rest = recording.forward_orders()
         recording.stop()
         while b"finish" not in rest:
             rest += read_orders()

@@ -237,7 +237,7 @@ void jp_arch_align_sp(struct jp_code *code)
 }
 
 /* Signs the return address: without signatures, paciasp and autiasp do nothing. */
-void jp_arch_begin_long(struct jp_code *code)
+void jp_arch_emit_long_prologue(struct jp_code *code)
 {
 	put_insn(code, 0xd503233f); /* paciasp: also a landing pad */
 	code->now.bp |= JP_INSN_SIGNED;
@@ -253,7 +253,7 @@ void jp_arch_begin_long(struct jp_code *code)
 	jp_arch_adjust_sp(code, 48);
 }
 
-void jp_arch_end_long(struct jp_code *code)
+void jp_arch_emit_long_epilogue(struct jp_code *code)
 {
 	jp_arch_adjust_sp(code, -48);
 	pop_pair(code, 21, 22);

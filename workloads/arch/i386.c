@@ -163,7 +163,7 @@ void jp_arch_emit_ret(struct jp_code *code)
 	JP_INSN(code, "\xc3");
 }
 
-void jp_arch_begin_long(struct jp_code *code)
+void jp_arch_emit_long_prologue(struct jp_code *code)
 {
 	JP_INSN(code, "\x8d\x84\x24\x00\xff\xff\xff"); /* lea eax, [esp - 256]: a stack check */
 	JP_INSN(code, "\x85\xc0");                     /* test eax, eax */
@@ -178,7 +178,7 @@ void jp_arch_begin_long(struct jp_code *code)
 	jp_arch_adjust_sp(code, 48);
 }
 
-void jp_arch_end_long(struct jp_code *code)
+void jp_arch_emit_long_epilogue(struct jp_code *code)
 {
 	jp_arch_adjust_sp(code, -48);
 	pop_reg(code, "\x5f");

@@ -275,7 +275,7 @@ void jp_arch_align_sp(struct jp_code *code)
 	put_insn(code, encode_immediate(0x7013, STACK, STACK, -64)); /* andi sp, sp, -64 */
 }
 
-void jp_arch_begin_long(struct jp_code *code)
+void jp_arch_emit_long_prologue(struct jp_code *code)
 {
 	add_value(code, VALUE, STACK, -2048); /* a stack check */
 	load(code, COUNT, STEP, 0);
@@ -288,7 +288,7 @@ void jp_arch_begin_long(struct jp_code *code)
 	jp_arch_adjust_sp(code, 48);
 }
 
-void jp_arch_end_long(struct jp_code *code)
+void jp_arch_emit_long_epilogue(struct jp_code *code)
 {
 	jp_arch_adjust_sp(code, -48);
 	pop_pair(code, 19, 20);

@@ -159,7 +159,7 @@ void jp_arch_emit_ret(struct jp_code *code)
 	JP_INSN(code, "\xc3");
 }
 
-void jp_arch_begin_long(struct jp_code *code)
+void jp_arch_emit_long_prologue(struct jp_code *code)
 {
 	JP_INSN(code, "\x48\x8d\x84\x24\x00\xff\xff\xff"); /* lea rax, [rsp - 256]: a stack check */
 	JP_INSN(code, "\x48\x85\xc0");                     /* test rax, rax */
@@ -175,7 +175,7 @@ void jp_arch_begin_long(struct jp_code *code)
 	jp_arch_adjust_sp(code, 48);
 }
 
-void jp_arch_end_long(struct jp_code *code)
+void jp_arch_emit_long_epilogue(struct jp_code *code)
 {
 	jp_arch_adjust_sp(code, -48);
 	pop_reg(code, "\x41\x5e", 2);

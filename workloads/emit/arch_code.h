@@ -60,9 +60,9 @@ void jp_arch_store_word(struct jp_code *code);
 void jp_arch_call_kernel(struct jp_code *code);
 void jp_arch_call_clock(struct jp_code *code);
 
-/* Emits what is before and after the body of JP_SHAPE_LONG. */
-void jp_arch_begin_long(struct jp_code *code);
-void jp_arch_end_long(struct jp_code *code);
+/* JP_SHAPE_LONG: the instructions before and after the body. */
+void jp_arch_emit_long_prologue(struct jp_code *code);
+void jp_arch_emit_long_epilogue(struct jp_code *code);
 void jp_arch_emit_stub(struct jp_code *code);
 
 /* Beginning and end of a function with call frame information, in assembly; "begin_frame" and

@@ -10,7 +10,8 @@
  * twice or give it any name, and the truth still knows each stack in it. */
 enum { JP_OBJECT_FUNCTIONS = 8, JP_OBJECT_PATHS = 2 };
 
-/* Content of an object that differs from the usual mix. */
+/* Shapes and call frame information of an ELF file's functions, where they differ from the default.
+ */
 struct jp_object_kind {
 	enum jp_shape shapes[JP_OBJECT_FUNCTIONS];
 	enum jp_object_frames {

@@ -88,9 +88,9 @@ static void emit_no_fp(struct jp_code *code)
 /* Emits more instructions than a prologue and an epilogue need, as compilers do. */
 static void emit_long(struct jp_code *code)
 {
-	jp_arch_begin_long(code);
+	jp_arch_emit_long_prologue(code);
 	emit_body(code);
-	jp_arch_end_long(code);
+	jp_arch_emit_long_epilogue(code);
 }
 
 static void emit_large(struct jp_code *code)

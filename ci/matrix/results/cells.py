@@ -53,7 +53,6 @@ def find_cells_of_runs(folders: list[str]) -> Iterator[str]:
 def make_header(path: str, cell: dict[str, Any]) -> dict[str, Any]:
     """Makes the header of a stored file from the content of cell.json."""
     kind = cell.get("kind", "kernel")
-    # A kernel's name is its label.
     named = "label" if kind == "tool" else "kernel"
     keys: stored.Keys = {**CELL_KEYS, named: (stored.is_label, True)}
     stored.check(path, 1, {key: cell[key] for key in keys if key in cell}, keys)

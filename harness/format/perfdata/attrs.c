@@ -143,8 +143,8 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 
 void jp_perf_attrs_set_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 {
-	/* Return early if the attr has its machine already: then all attrs have it. Or the file has
-	 * no feature that names a machine, and each attr guesses its own. */
+	/* Either all attrs already have this machine, or no feature of the file names a machine and
+	 * each attr guesses its own. */
 	if (attrs->e_machine == e_machine)
 		return;
 	attrs->e_machine = e_machine;

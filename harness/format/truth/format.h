@@ -47,8 +47,9 @@ enum jp_truth_type {
 	JP_TRUTH_CODE_LOAD,         /* uses @load */
 	JP_TRUTH_CODE_MOVE,         /* uses @move */
 	JP_TRUTH_CODE_UNLOAD,       /* uses @move */
-	JP_TRUTH_PATH, /* uses @item, each part with six u32 function ids, outermost first */
-	JP_TRUTH_ROOT, /* uses @item, each part with three addresses; total: method | frames << 8 */
+	JP_TRUTH_PATH,   /* uses @item, each part with six u32 function ids, outermost first */
+	JP_TRUTH_ROOT,   /* uses @item, each part with three addresses; @total holds method and
+			    number of frames: method | frames << 8 */
 	JP_TRUTH_ENTER,  /* uses @enter */
 	JP_TRUTH_LEAVE,  /* uses @leave */
 	JP_TRUTH_MARK,   /* uses @mark */

@@ -96,7 +96,7 @@ static const struct jp_cause_word words[] = {
 	{"no-elf", "missing-file", "the walk enters a file that is not there", NULL},
 	{"no-data", "empty-dump", "the sample has nothing to walk", NULL},
 	{"bad-frame", "jit-no-frame-pointer", "a frame pointer leads nowhere", NULL},
-	{"complete", "jit-no-frame-pointer", "the walk takes a frame for the root that is not",
+	{"complete", "jit-no-frame-pointer", "the walk ends early: it takes a frame for the root",
 	 NULL},
 	/* names */
 	{"no-map", "no-name-source", "the process has no perf map", NULL},
@@ -170,7 +170,8 @@ static const struct jp_cause_word words[] = {
 	{"perf.inject-outside-tmp", NULL,
 	 "perf finds no frame from injected code outside of /tmp on", NULL},
 	{"perf.unwind-no-elf", NULL, "perf finds no frame from code without an ELF file on", NULL},
-	{"perf.marker", NULL, "perf drops a callchain if an address equals one of its PERF_CONTEXT markers", NULL},
+	{"perf.marker", NULL,
+	 "perf drops a callchain if an address equals one of its PERF_CONTEXT markers", NULL},
 	{"perf.unwind-beyond", NULL, "perf shows a frame ffffffffffffffff behind the dump", NULL},
 	{"perf.inject-threads", NULL, "perf does not read the folder that its inject wrote", NULL},
 	{"perf.unwind-no-chain", NULL, "perf unwinds no dump of an event without callchains", NULL},

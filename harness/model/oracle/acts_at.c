@@ -26,7 +26,7 @@ static int compare_by_place(const void *left, const void *right)
 
 static int compare_by_node(const void *left, const void *right)
 {
-	const struct jp_act_stand *a = left, *b = right;
+	const struct jp_act_cover *a = left, *b = right;
 
 	return jp_compare(a->node, b->node) ?: jp_compare(a->act, b->act);
 }
@@ -73,16 +73,16 @@ static size_t count_places_before(const struct jp_acts_at *at, uint32_t pid, uin
 
 static int add_stand(struct jp_acts_at *at, size_t node, size_t act)
 {
-	struct jp_act_stand *added =
-		jp_array_push(&at->stands, &at->nr_stands, &at->stands_capacity);
+	struct jp_act_cover *added =
+		jp_array_push(&at->covers, &at->nr_covers, &at->covers_capacity);
 
 	if (!added)
 		return -ENOMEM;
-	*added = (struct jp_act_stand){node, act};
+	*added = (struct jp_act_cover){node, act};
 	return 0;
 }
 
-static int add_stands(struct jp_acts_at *at, size_t act)
+static int store_range_in_tree(struct jp_acts_at *at, size_t act)
 {
 	uint64_t start, end;
 	size_t from, to;
@@ -119,13 +119,13 @@ static int build_index(struct jp_acts_at *at)
 	for (size_t i = 0; !failed && i < at->nr_acts; i++) {
 		const struct jp_event *act = &at->acts[i];
 
-		failed = add_stands(at, i);
+		failed = store_range_in_tree(at, i);
 		if (!failed && act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE)
 			failed = add_sharing_process(at, act->pid, act->task.ppid, i)
 					 ?: add_sharing_process(at, act->task.ppid, act->pid, i);
 	}
-	if (at->nr_stands)
-		qsort(at->stands, at->nr_stands, sizeof(*at->stands), compare_by_node);
+	if (at->nr_covers)
+		qsort(at->covers, at->nr_covers, sizeof(*at->covers), compare_by_node);
 	if (at->nr_sharers)
 		qsort(at->sharers, at->nr_sharers, sizeof(*at->sharers), compare_by_pid);
 	return failed;
@@ -140,7 +140,7 @@ int jp_acts_at_index(struct jp_acts_at *at, const struct jp_event *acts, size_t 
 void jp_acts_at_free(struct jp_acts_at *at)
 {
 	free(at->places);
-	free(at->stands);
+	free(at->covers);
 	free(at->sharers);
 }
 
@@ -153,14 +153,14 @@ const struct jp_event *jp_acts_at_find_last(const struct jp_acts_at *at, uint32_
 
 	jp_search(leaf, at->nr_places, compare_by_place(&at->places[leaf], &place) <= 0);
 	for (size_t node = leaf ? at->nr_places + leaf - 1 : 0; node; node /= 2) {
-		const struct jp_act_stand *found;
+		const struct jp_act_cover *found;
 		size_t i;
 
-		jp_search(i, at->nr_stands,
-			  at->stands[i].node < node ||
-				  (at->stands[i].node == node &&
-				   at->acts[at->stands[i].act].before <= time));
-		found = i ? &at->stands[i - 1] : NULL;
+		jp_search(i, at->nr_covers,
+			  at->covers[i].node < node ||
+				  (at->covers[i].node == node &&
+				   at->acts[at->covers[i].act].before <= time));
+		found = i ? &at->covers[i - 1] : NULL;
 		if (found && found->node == node && (!last || last < &at->acts[found->act]))
 			last = &at->acts[found->act];
 	}

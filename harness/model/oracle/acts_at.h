@@ -18,10 +18,10 @@ struct jp_acts_at {
 		uint64_t addr;
 	} * places; /* sorted by pid, addr */
 	size_t nr_places;
-	struct jp_act_stand {
+	struct jp_act_cover {
 		size_t node, act;
-	} * stands; /* sorted by node, then in the order of acts */
-	size_t nr_stands, stands_capacity;
+	} * covers; /* sorted by node, then in the order of acts */
+	size_t nr_covers, covers_capacity;
 	/* @pid and @other share an address space since the FORK @act. */
 	struct jp_act_sharer {
 		uint32_t pid, other;

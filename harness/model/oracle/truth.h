@@ -66,8 +66,8 @@ struct jp_truth_activation {
  * next. */
 struct jp_truth_incarnation {
 	uint32_t pid;
-	uint64_t before, after; /* bracket of the start; @before 0: the process was launched */
-	uint64_t until;         /* end of the bracket of the end; UINT64_MAX: it never ended */
+	uint64_t before, after; /* it started between these times; @before 0: it was launched */
+	uint64_t until;         /* it ended before this time; UINT64_MAX: it never ended */
 	bool forked; /* the incarnation started by a fork; otherwise by an exec or a launch */
 	bool first;  /* the incarnation is the first of its process; false after an exec */
 	bool killed; /* a signal ended it, so that it did nothing at its end */

@@ -41,18 +41,18 @@ class Junit(Folder):
         if done.returncode == 4:
             self.skipTest("perf is denied here")
         self.assertEqual([suite.get("name") for suite in root], ["s"])
-        told = {case.get("name"): case for case in root.iter("testcase")}
+        cases = {case.get("name"): case for case in root.iter("testcase")}
         self.assertEqual({name: [(part.tag, part.get("type")) for part in case]
-                          for name, case in told.items()},
+                          for name, case in cases.items()},
                          {"crash": [("error", "ERROR")], "good": [],
                           "known": [("skipped", "XFAIL")], "gone": [("failure", "XPASS")],
                           "quit": [("error", "TIMEOUT")], "skip": [("skipped", "SKIP")],
                           "wrong": [("failure", "FAIL")]})
-        self.assertEqual(told["known"][0].get("message"), "<it> \"is\" & known")
-        self.assertEqual(told["skip"][0].get("message"), "what no machine has")
+        self.assertEqual(cases["known"][0].get("message"), "<it> \"is\" & known")
+        self.assertEqual(cases["skip"][0].get("message"), "what no machine has")
         self.assertIn("<&\"'>]]> \ufffd\ufffd\ufffd \ufffd\ufffd \u00e9\ufffd",
-                      told["wrong"][0].text)
-        for case in told.values():
+                      cases["wrong"][0].text)
+        for case in cases.values():
             self.assertEqual(case.get("classname"), "s")
             self.assertGreater(float(case.get("time")), 0)
 

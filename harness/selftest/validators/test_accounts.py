@@ -351,7 +351,7 @@ class Launched(Recorded):
             with self.subTest(line):
                 files.write(index, "\n".join([*lines[:at], line + "x", *lines[at + 1:], ""]))
                 self.expect_fail(self.match_count(1, "elf.files", "not-mapped"))
-        # A name with the suffix of a removed file passes.
+        # The kernel's suffix " (deleted)" is no error.
         files.write(index, "\n".join(line + (" (deleted)" if "/" in line.split()[-1] else "")
                                      for line in lines) + "\n")
         self.expect_pass()

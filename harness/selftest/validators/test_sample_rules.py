@@ -46,7 +46,7 @@ class Rules(Recorded):
                 self.expect_fail(self.match_count(1, "modes.bad", "kernel-registers"))
             regs[number] = old
         regs[CS], regs[SS] = 0xe033, 0xe02b  # Xen's
-        regs[FLAGS] = regs[FLAGS] & ~2 | 0xd5  # the kernel's, after an exec
+        regs[FLAGS] = regs[FLAGS] & ~2 | 0xd5  # as the kernel sets them for an exec
         self.expect_pass()
 
     def test_kernel_addresses(self) -> None:

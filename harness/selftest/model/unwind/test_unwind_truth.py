@@ -28,7 +28,7 @@ MISLED = [f"{metric}.{method} allow {cause} predicted\t# foreseen" for metric, c
 
 class EachInstruction(Folder):
     def judge(self, name: str, workload: str, misled: bool = False) -> dict[str, Any]:
-        allowed = MISLED if misled else ["broken.dump_cfi allow no-cfi predicted\t# none is told"]
+        allowed = MISLED if misled else ["broken.dump_cfi allow no-cfi predicted\t# none is known"]
         folder = str(len(os.listdir(self.home)))  # one folder for each judgement
         self.write(CASE.format(name=name, workload=workload)
                    + "".join(f"\t{line}\n" for line in allowed), folder, "cases", "truth")
