@@ -43,7 +43,7 @@ struct seen_stack {
 	struct jp_unwound unwound;
 	enum jp_verdict verdict;
 	struct jp_stack_fault fault;
-	enum jp_verdict hidden; /* wrong or extra, if JP_UNMAPPED hides it; else JP_UNMAPPED */
+	enum jp_verdict hidden; /* second verdict of an unmapped stack; JP_UNMAPPED: none */
 	struct jp_stack_fault hidden_fault;
 };
 

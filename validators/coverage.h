@@ -21,7 +21,7 @@ struct jp_coverage {
 	struct jp_findings
 		by_samples; /* findings about samples, appended to those about mappings */
 	struct jp_plains plains;
-	struct jp_gaps gaps;          /* between the truth's spans */
+	struct jp_gaps gaps;          /* addresses and times without executable memory */
 	const struct jp_span **found; /* result of jp_coverage_find() */
 	size_t nr_found, found_capacity;
 	uint64_t missing, late, late_ns, stale, identity;

@@ -25,9 +25,10 @@
 
 struct equal {
 	struct jp_view *view;
-	struct jp_replay *spaces;        /* replay of the current file */
-	bool injected;                   /* the current file is injected.data */
-	uint64_t removed, removed_files; /* bytes of mappings that inject removed; of files alone */
+	struct jp_replay *spaces; /* replay of the current file */
+	bool injected;            /* the current file is injected.data */
+	uint64_t removed,
+		removed_files; /* bytes of the mappings that inject removed: all; of files */
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
 	struct jp_mapping_points points;

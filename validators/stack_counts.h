@@ -8,8 +8,8 @@ struct jp_method_count {
 	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview, flagged;
 	uint64_t in_kernel[JP_VERDICTS]; /* verdicts of samples taken in the kernel */
 	uint64_t complete;               /* short stacks that the method reports as complete */
-	uint64_t hidden[2];              /* unmapped stacks that are also wrong; also extra */
-	uint64_t absent;                 /* samples without data for the method */
+	uint64_t hidden[2]; /* [0]: stacks that are unmapped and wrong; [1]: and extra */
+	uint64_t absent;    /* samples without data for the method */
 };
 
 /* Counts of one process that announced itself to a gated capture. */

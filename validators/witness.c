@@ -90,11 +90,11 @@ struct witness {
 	double lost;      /* samples that may be missing because they were lost or throttled */
 	uint64_t skipped; /* samples of the witness that the kernel did not take when they were due,
 			     although nothing was interrupted */
-	uint64_t taken;   /* samples of the witness that the kernel took in that situation */
+	uint64_t taken;   /* samples of the witness that were due likewise, and taken */
 	struct jp_map indices; /* jp_clock_key() -> index into @tallies + 1 */
 	struct tally *tallies; /* tallies of the threads */
 	size_t nr_tallies, tallies_capacity;
-	double lack, surplus; /* missing samples, and samples too many, of threads with a fault */
+	double lack, surplus; /* missing samples, and excess samples, of threads with a fault */
 };
 
 /* Adds the time between an event's THROTTLE and UNTHROTTLE records to the unsampled time. */

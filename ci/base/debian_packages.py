@@ -63,7 +63,7 @@ def list_sources(suite: str, main: str, security: str | None) -> list[str]:
 
 class Archive:
     """The packages of one suite and of the suites in `also`. A context manager: leaving it removes
-    apt's state. @architecture: Debian's name of another one than those that dpkg knows here."""
+    apt's state. @architecture: Debian's name of a foreign architecture; "": those of dpkg."""
 
     def __init__(self, suite: str, folder: str, also: Sequence[str] = (),
                  architecture: str = "") -> None:

@@ -17,7 +17,7 @@ STEP = 2  # blanks per level of nesting
 # CRASH is specific to jitproof; other parsers treat it as a plain "not ok".
 DIRECTIVES = ("SKIP", "TODO", "XFAIL", "TIMEOUT", "ERROR", "CRASH")
 NOT_OK_ONLY = ("TIMEOUT", "ERROR", "CRASH")
-# A subtest with one of these may fail without failing its parent.
+# Directives with which a subtest may be "not ok" while its parent is "ok".
 FORGIVEN = ("SKIP", "TODO", "XFAIL")
 
 VERSION = re.compile(r"(KTAP|TAP) version (\S*)$")

@@ -46,7 +46,8 @@ class Command(NamedTuple):
     """A jitproof command line; DIR in the arguments stands for a new folder in each run."""
     name: str
     arguments: Sequence[str]
-    # What is the same in each run: all bytes; output and file sizes (inodes differ); results.
+    # The part of the outcome that does not vary between runs: "bytes": all bytes; "sizes": output
+    # and file sizes (inodes differ); "results": outcomes of cases.
     steady: str = "bytes"
 
 

@@ -93,8 +93,8 @@ class Clusters:
         self.found: dict[Signature, Cluster] = {}
 
     def add(self, trial: Trial) -> list[Cluster]:
-        """Counts the failures of @trial. Returns the new clusters, each with its smallest crossing;
-        signatures that one reduced crossing shows share it."""
+        """Counts the failures of @trial. Returns the new clusters, each with the smallest crossing
+        that shows it; several clusters can have the same smallest crossing."""
         fresh = []
         small = trial
         for signature in sorted(trial.signatures, key=str):

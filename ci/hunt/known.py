@@ -55,7 +55,7 @@ def read_lines(lines: Iterable[str]) -> list[Known]:
 
 
 def read_folder(folder: str) -> list[Known]:
-    """Returns what the files of results/expected know."""
+    """Returns the known failures in a folder such as results/expected."""
     return [known for name in sorted(os.listdir(folder))
             for known in read_lines(files.read(os.path.join(folder, name)).splitlines())]
 

@@ -40,7 +40,7 @@ def format_line(crossing: Crossing, name: str = "hunt") -> str:
 
 
 def drop_orphans(space: Space, crossing: Crossing) -> Crossing:
-    """Returns @crossing without items whose parents are gone."""
+    """Returns @crossing without items that need a parent which the crossing lacks."""
     while True:
         kept = {name: value for name, value in crossing.items()
                 if space.is_possible((name, value), crossing)}
@@ -49,10 +49,10 @@ def drop_orphans(space: Space, crossing: Crossing) -> Crossing:
         crossing = kept
 
 
-# The workload and policy of a crossing whose own were taken away.
+# Workload and policy of a crossing that has none.
 PLAIN = {WORKLOAD: "anon_exec", CAPTURE: "launch"}
 
 
 def make_crossing(space: Space, items: Iterable[Item]) -> Crossing:
-    """Returns a crossing of @items, without those whose parents are missing."""
+    """Returns a crossing of @items, with drop_orphans() applied."""
     return drop_orphans(space, {**PLAIN, **dict(items)})

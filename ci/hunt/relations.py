@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Relations between results that must hold whatever is true: options that must not matter, and two
+"""Compares two results that must agree: with and without an option that must not matter, or by two
 tools that do the same job.
 
-A trial that passes alone may still be worse than its twin: a rate that every expectation bears. Two
-injects merge one recording, so that each figure must be the same. Twins are two recordings: they
-are compared where a rate does not vary more between runs than its interval allows.
+A rate within its expected range may still differ from that of the twin. Two injects merge one
+recording, so all figures must be equal. Twins are two recordings: compares only rates that vary
+between runs no more than their confidence intervals allow.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def are_intervals_disjoint(one: Mapping[str, float], other: Mapping[str, float])
 
 
 def find_differences(one: Trial, other: Trial) -> set[str]:
-    """Returns the metrics whose rates in two judged recordings are apart."""
+    """Returns the metrics whose confidence intervals in two judged recordings do not overlap."""
     if not one.is_judged or not other.is_judged:
         return set()
     return {name for name in {*one.metrics} & {*other.metrics} if name.startswith(QUALITIES)
@@ -49,7 +49,7 @@ def find_differences(one: Trial, other: Trial) -> set[str]:
 
 
 def compare_merged(ours: Metrics, others: Metrics) -> set[str]:
-    """Returns the metrics that differ at all between two injects of one recording."""
+    """Returns the metrics that differ between two injects of one recording."""
     return {name for name in ours if name.startswith(MERGED) and others.get(name) != ours[name]}
 
 

@@ -91,7 +91,7 @@ class Space:
         for option in listed["publishing"]:
             if option["name"] == "--publish":
                 harvest.add(PUBLISH, option["values"])
-            else:  # one fault a crossing is enough
+            else:  # no faulty value ("KIND:FAULT"): at most --publish has a fault in a crossing
                 harvest.add(FOR_WORKLOAD + option["name"],
                             [value for value in option["values"] if ":" not in value])
 
@@ -127,7 +127,7 @@ class Space:
             needed = self.parents[first]
             if needed and any(name == second[0] for name, _ in needed) and second not in needed:
                 return False
-        # Both may need values of one dimension: a common value must exist.
+        # If both need a value of the same dimension, one value must suit both.
         left, right = (self.parents[item] for item in (one, other))
         names = {name for name, _ in left} & {name for name, _ in right}
         return not names or bool(left & right) or {name for name, _ in left | right} != names

@@ -23,7 +23,7 @@ UNIT = re.compile(r"^([\w.]+): N with cause (.+), which nothing allows$")
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """What a failure looks like, without figures. Failures with one signature are one cluster."""
+    """A failure without its figures. Failures with equal signatures form one cluster."""
     metric: str
     cause: str
     tools: str = ""
@@ -166,7 +166,7 @@ class Runner:
         return read_result(results)["metrics"] if os.path.exists(results) else {}
 
 
-# What a case's folder has of an inject and its readers.
+# Files in a case's folder that an inject and the readers of its output write.
 MERGED = ("injected.data", "jitted-*", "inject.txt", "shown", "ktap.txt")
 
 

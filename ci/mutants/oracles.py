@@ -147,7 +147,7 @@ class Judged(Oracle):
 
 
 class Tampered(Judged):
-    """The same for a copy that has one alteration of each case, made when it is needed."""
+    """Judges a copy of the run with one alteration in each case. Makes the copy on first use."""
 
     def __init__(self, number: int, folder: str, tree: str, cases: str) -> None:
         super().__init__("tampered.%d" % number, os.path.join(folder, "tampered.%d" % number))
@@ -212,8 +212,8 @@ class Injected(Oracle):
             return digest(b"%r" % status, output, *self.read_output(binary, out, timeout, scratch))
 
     def read_output(self, binary: str, out: str, timeout: float, scratch: str) -> list[bytes]:
-        """Returns its ELF files and the judgement of the capture, whose own bytes contain
-        inodes."""
+        """Returns the ELF files that inject wrote, and the judgement of its capture, whose bytes
+        vary, because they contain inodes."""
         if not os.path.exists(out):
             return []
         _, answer = run([binary, "judge", "--json", out], timeout, scratch)

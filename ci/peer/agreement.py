@@ -166,7 +166,7 @@ def is_without_file(pair: Pair, mappings: Mappings) -> bool:
     return pair.common == len(pair.b) and has_no_file(mappings.name(pair.ours["pid"], at))
 
 
-# The first class that fits counts.
+# {class of a difference: condition}. A pair belongs to the first class whose condition holds.
 CLASSES: dict[str, Callable[[Pair, Mappings], bool]] = {
     "perf has no mapping record yet":
         lambda pair, _: pair.ours["stop"] == "unmapped" and not pair.b,

@@ -48,7 +48,7 @@ class Perf:
     """A perf that runs on this machine."""
     suite: str
     version: str  # "6.12.107"
-    path: str  # of the command that starts it
+    path: str  # the command that starts this perf
     packages: tuple = ()  # NAME_VERSION_ARCH of the package and its dependencies
 
     @property

@@ -153,7 +153,7 @@ class Peer:
         self.lost = {"lost_records": 0, "lost_events": 0, "lost_samples": 0}
         # (pid, misc, ip), until its callchain is complete.
         self.sample: tuple[int, int, int] | None = None
-        self.misc = 0  # of the record whose bytes were printed last
+        self.misc = 0  # misc of the record that was printed last
         self.expected = 0
         self.chain: list[int] = []
 

@@ -31,7 +31,7 @@ class Run:
     arguments: list[str]  # --set or globs that select the cases
     seed: int
     folder: str  # TMPDIR; the run directory lies below it
-    stack: contextlib.ExitStack  # closes after the run's files are read
+    stack: contextlib.ExitStack  # undoes the condition, once the run's files are read
     words: list[str] = dataclasses.field(default_factory=list)  # words in front of the command
     enter: list[Callable[[], None]] = dataclasses.field(default_factory=list)  # called in the child
     drivers: list[Driver] = dataclasses.field(default_factory=list)  # threads that disturb the run

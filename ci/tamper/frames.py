@@ -66,7 +66,7 @@ add_shares("chain.user.kernel-address", change_callers(1, lambda case, user, one
 
 
 def copy_other_chain(case: Case, sample: rd.Sample) -> rd.Sample:
-    """Takes the callers of another sample of the thread with other callers."""
+    """Replaces the sample's callers by different ones, from another sample of its thread."""
     begin = sample.user()
     if begin is None:
         raise Absent("samples hold no user callchain")

@@ -156,6 +156,6 @@ void jp_output_folder_end(void)
 	forget_temporary();
 	close(jp_steal_fd(&folder.dir));
 	if (folder.made)
-		unlinkat(folder.above, folder.name, AT_REMOVEDIR); /* only if it is empty */
+		unlinkat(folder.above, folder.name, AT_REMOVEDIR); /* fails if it has files */
 	folder.made = false;
 }

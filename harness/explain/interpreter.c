@@ -290,7 +290,8 @@ static int blame_interpreters(struct jp_explain_view *view, struct jp_error *err
 		else if (process && image->samples && process->interpreted &&
 			 process->interpreted * 5 >= process->samples * 4) {
 			blame_emitted(view, image, process);
-			process->interpreted = 0; /* count the samples for one of its images only */
+			process->interpreted =
+				0; /* the process may have several images: count once */
 		}
 	}
 	return 0;

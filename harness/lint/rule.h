@@ -82,9 +82,9 @@ struct jp_lint_range {
 };
 
 struct jp_lint_process {
-	uint32_t pid, own_pid;    /* the pid in our namespace, and in its own */
+	uint32_t pid, own_pid;    /* the pid in our namespace, and in the process's namespace */
 	uint64_t started;         /* CLOCK_MONOTONIC in ns, rounded down; 0: unknown */
-	int64_t user;             /* its user id, as its files have it; -1: unknown */
+	int64_t user;             /* user id that its files must have; -1: unknown */
 	struct jp_text_pool seen; /* paths of the files below */
 	struct jp_procmap *maps;
 	size_t nr_maps;

@@ -284,7 +284,7 @@ static int draw_decision(void *context, const struct jp_evidence *evidence,
 										 : decision->cause))
 		return -ENOMEM;
 	row = &picture->rows[picture->nr_rows - 1];
-	if (decision->nr_frames) /* for a sample in the kernel, its user address was judged */
+	if (decision->nr_frames) /* a sample in the kernel is shown at its user address */
 		row->ip = decision->frames[0];
 	return keep_stack(picture, &naming, sample, decision->frames, decision->nr_frames,
 			  &row->seen)

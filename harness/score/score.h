@@ -26,7 +26,7 @@ bool jp_score_column_is_bad(enum jp_score_column column);
 struct jp_score_row {
 	const char *scene; /* name in results/scenes */
 	const struct jp_case *cas;
-	struct jp_cases *own; /* owns @cas if it belongs to no score's scenes; else NULL */
+	struct jp_cases *own; /* --again: the definition of @cas from its folder; else NULL */
 	bool watched;         /* the profiler watched the workload; if not, @result states why */
 	bool launched;        /* true: the profiler launched the workload; false: it attached */
 	struct jp_result result;

@@ -16,7 +16,8 @@ struct jp_trace_options {
 /* State and results of a trace. Starts as zeros. */
 struct jp_trace {
 	struct jp_tally tally;
-	struct jp_checks checks; /* private, like the two members after it */
+	/* Private: */
+	struct jp_checks checks;
 	struct jp_shadow shadow;
 	uint64_t random;
 };

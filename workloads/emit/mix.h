@@ -26,7 +26,7 @@ int jp_mix_open(struct jp_mix *mix);
 int jp_mix_add_library(struct jp_mix *mix, const struct jp_object_kind *kind);
 /* Calls jp_mix_open() and jp_mix_add_library(). Returns 0 or -errno. */
 int jp_mix_open_with_library(struct jp_mix *mix, const struct jp_object_kind *kind);
-/* Emits one more function, with @word if its shape has one. Returns 0 or -errno. */
+/* Emits another function. @word: its data word, if the shape has one. Returns 0 or -errno. */
 int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 		const struct jp_function **function);
 /* Makes a path from @spelling. Emitted functions with a word get @word. @innermost: a further

@@ -20,7 +20,7 @@ struct jp_object_kind {
 				   .cfi directives */
 		JP_FRAMES_NONE, /* no .eh_frame at all */
 	} frames;
-	uint64_t word; /* word of the functions whose shape has a word */
+	uint64_t word; /* data word of the functions that have one (jp_shape) */
 };
 
 struct jp_object {

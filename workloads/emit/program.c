@@ -35,7 +35,7 @@ static unsigned count_functions(unsigned variant)
 
 size_t jp_program_code_size(void)
 {
-	enum { VARIANTS = 4 }; /* higher variant numbers repeat these */
+	enum { VARIANTS = 4 }; /* later variants repeat these four */
 	struct jp_emitted emitted;
 	size_t most = 0;
 

@@ -69,7 +69,7 @@ static struct jp_truth_layout *make_layout(struct jp_truth_items *items, uint32_
 		bool returns = insn->bp & JP_INSN_RETURN, tail = insn->bp & JP_INSN_TAIL;
 
 		insn->bp &= ~(JP_INSN_RETURN | JP_INSN_TAIL);
-		/* Only one instruction leads to the next function. */
+		/* A layout has only one call or tail call. */
 		if ((i && insn->offset <= insn[-1].offset) ||
 		    (insn->bp & ~JP_INSN_FLAGS) >= JP_BPS || insn->align > 16 ||
 		    ((returns || tail) &&

@@ -125,7 +125,7 @@ static int unpack_load(const struct jp_truth_items *items, const struct jp_truth
 	event->code.layout = layout ? layout->of.layout : NULL;
 	event->code.frames = frames ? frames->of.frames : NULL;
 	event->code.name = jp_truth_find_text(items, record->load.name);
-	/* Its id must be in the table: two loads with one id are both torn. */
+	/* The table lacks an id that two loads have: both are torn. */
 	return jp_truth_find_item(items, event->code.id, JP_TRUTH_CODE_LOAD) && layout &&
 			       (frames || !record->load.frames) && event->code.name &&
 			       is_range(event->code.addr, event->code.size) &&

@@ -319,7 +319,7 @@ int jp_memory_mark(struct jp_memory_replay *replay, struct jp_memory_space *spac
 	if (failed)
 		return jp_fail(replay->err, EINVAL, "truth: a mark of pid %u at %" PRIu64 ": %s",
 			       event->pid, event->before, why.text);
-	/* Processes that share the space all get the mark, as they do an act. */
+	/* Apply the mark to all processes that share the space. */
 	failed = find_touched(&reading);
 	do {
 		failed = failed ?: apply_lines(&reading, *text, count);

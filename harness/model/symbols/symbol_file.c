@@ -7,8 +7,7 @@
 struct held {
 	struct jp_found_file files[2];
 	size_t count;
-	const struct jp_found_file *symbols,
-		*runtime; /* two of the open files, or the same file for both */
+	const struct jp_found_file *symbols, *runtime; /* elements of @files, possibly the same */
 };
 
 static struct jp_elf_input make_input(const struct jp_found_file *found)

@@ -17,7 +17,7 @@ enum { JP_KNOWN_STEPS_BITS = 12, JP_KNOWN_STEPS = 1 << JP_KNOWN_STEPS_BITS };
  * before it has loaded the return address from the dump. */
 struct jp_step_guess {
 	uint16_t step;   /* index in jp_known_steps.list */
-	uint16_t caller; /* index in jp_known_steps.guesses of the caller's guess */
+	uint16_t caller; /* index of the caller's guess in jp_known_steps.guesses */
 };
 
 struct jp_known_steps {

@@ -313,7 +313,7 @@ class PerfMaps(Explained):
         self.add_memory()
         found = self.expect_cause("pid-namespace-map")
         self.assertIn("0x2", found["evidence"][1])
-        # It does not run code of its parent.
+        # A child whose samples are not in its parent's code.
         self.add_records(self.perf.fork(PID, OTHER, 4))
         self.write_map((CODE + 0x1000, 0x100, "elsewhere"), pid=OTHER)
         self.expect_cause("pid-namespace-map")

@@ -194,7 +194,7 @@ class Shown(Folder):
             shutil.copytree(os.path.join(FIXTURES, name), self.place("run", name))
         self.write("", "run", "anon", "perf.data")
         self.open(self.place("run"))
-        self.assertIn("fixture/anon", self.browser.read_text("#picture h2"))  # it failed
+        self.assertIn("fixture/anon", self.browser.read_text("#picture h2"))  # the failed case
         self.assertIn("ERROR", self.browser.read_text("#picture"))
         self.browser.evaluate("[...document.querySelectorAll('button.link')]"
                               ".find((link) => link.textContent === 'fixture/clock').click()")

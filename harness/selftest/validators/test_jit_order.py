@@ -467,7 +467,7 @@ class Changed(Folder):
             time = dump.time(loads[argument])
             dump.set_time(loads[argument], dump.time(record))
             dump.set_time(record, time)
-        else:  # elsewhere in the file, at its own time
+        else:  # move the record in the file without changing its time
             dump.records.remove(record)
             dump.records.insert(argument, record)
         return dump

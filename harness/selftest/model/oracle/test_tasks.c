@@ -81,7 +81,7 @@ static struct jp_event odd[] = {
 	MADE_ACT(EXIT, D, C, 31, 31),
 	MADE_ACT(GONE, C, 77, 32, 33),
 	MADE_ACT(MAP, C, C, 34, 35),
-	/* A new process with pid C: the old one must have ended. */
+	/* A new process with pid C, whose earlier process must have ended. */
 	MADE_ACT(FORK, C, C, 40, 41, .task = {.ppid = D, .ptid = D}),
 	MADE_ACT(FORK, C, OTHER, 42, 43, .task = {.ppid = C, .ptid = C}),
 	MADE_ACT(EXIT, C, OTHER, 44, 44),
