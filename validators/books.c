@@ -86,7 +86,7 @@ static void count_sample(struct accounting *state, const struct jp_event *event)
 	bool has_user = jp_machine_user(state->view->machine, event, &ip, &sp);
 
 	facts = jp_sample_facts(&state->facts_of, event, has_user, ip, sp);
-	class = jp_sample_class_of(&facts);
+	class = jp_sample_classify(&facts);
 	if (class == JP_SAMPLE_OUTSIDE)
 		count_samples_while_switching(state, event);
 	state->digest[state->view->in_injected ? INJECTED : CAPTURED] += jp_sample_digest(event);

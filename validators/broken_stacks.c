@@ -215,8 +215,8 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 					  event->sample.stack_size);
 	count->predicted += predicted;
 	if (event->observed)
-		jp_stack_leaves_add(&stacks->leaves, jp_stack_leaf_of(&stacks->truth), seen.verdict,
-				    predicted, 1);
+		jp_stack_leaves_add(&stacks->leaves, jp_stack_leaf_find(&stacks->truth),
+				    seen.verdict, predicted, 1);
 	count_verdict(stacks, event, method, seen.verdict);
 	count->flagged += seen.verdict == JP_SHORT && seen.unwound.cut;
 	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;

@@ -155,8 +155,8 @@ static int judge_sample(struct comm *comm, const struct jp_event *event)
 		return 0;
 	known->wrong = true;
 	comm->wrong_threads++;
-	control = name ? jp_control_without_exec(comm->view->evidence, name->pid, name->before,
-						 name->after)
+	control = name ? jp_control_find_missing_exec(comm->view->evidence, name->pid, name->before,
+						      name->after)
 		       : NULL;
 	return jp_findings_count_failure(&comm->view->findings, "comm.threads",
 					 control ? control->name : "other-text",
@@ -191,7 +191,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (view->evidence->truth->version < 3)
 		return 1;
 	comm->view = view;
-	return jp_tasks_of(view->evidence->truth, &comm->tasks);
+	return jp_tasks_collect(view->evidence->truth, &comm->tasks);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)

@@ -75,7 +75,7 @@ static int add_process(struct jp_gaps *gaps, const struct jp_spans *spans, size_
 		       size_t *next, uint64_t slack)
 {
 	const uint32_t pid = spans->spans[first].pid;
-	struct jp_ranges *covered = jp_ranges_of(&by_address);
+	struct jp_ranges *covered = jp_ranges_new_of_kind(&by_address);
 	size_t i = first;
 	int failed;
 

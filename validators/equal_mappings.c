@@ -69,7 +69,8 @@ static const char *find_extra_cause(const struct equal *equal, const struct jp_e
 
 	if (!last || known->since > last->close_after + equal->evidence->info.slack)
 		return "invented";
-	control = jp_control_without_exec(equal->evidence, last->pid, last->close_before, time);
+	control =
+		jp_control_find_missing_exec(equal->evidence, last->pid, last->close_before, time);
 	if (control)
 		return control->name;
 	switch (last->closed_by) {

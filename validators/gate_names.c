@@ -188,7 +188,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return 1;
 	gate->view = view;
 	gate->anew = calloc(evidence->intervals.nr_processes + 1, sizeof(*gate->anew));
-	return gate->anew ? jp_tasks_of(evidence->truth, &gate->tasks) : -ENOMEM;
+	return gate->anew ? jp_tasks_collect(evidence->truth, &gate->tasks) : -ENOMEM;
 }
 
 static void free_gate(void *state)

@@ -106,7 +106,7 @@ static int judge_memory_before_interval(struct gated *gated, const struct jp_int
 	}
 	if (failed || *jp_replay_comm(gated->view->spaces, interval->pid))
 		return failed;
-	unnamed = jp_control_without_thread(evidence, interval->pid);
+	unnamed = jp_control_find_missing_thread(evidence, interval->pid);
 	return jp_findings_count_failure(
 		gated->findings, "gated.named", unnamed ? unnamed->name : "nothing",
 		"pid %u has no name when its interval begins", interval->pid);

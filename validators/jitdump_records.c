@@ -145,7 +145,7 @@ static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code
 		return -ENOMEM;
 	*right = layout->returns == UINT32_MAX ||
 		 layout->insns[layout->returns].offset > code->size ||
-		 machine->frames->after_call(bytes, layout->insns[layout->returns].offset);
+		 machine->frames->follows_call(bytes, layout->insns[layout->returns].offset);
 	if (!*right || code->frames)
 		return 0;
 	if (!first->bytes)

@@ -120,7 +120,7 @@ static const struct jp_metric_text metric_texts[] = {
 	{"anon.before", "anonymous executable records before inject"},
 	{"anon.after", "anonymous executable records after inject"},
 
-	/* Of processes and threads. */
+	/* Metrics of processes and threads. */
 	{"processes", "processes that ran"},
 	{"processes.images", "programs that processes ran, one for each exec"},
 	{"processes.unseen", "processes without any record"},

@@ -157,12 +157,13 @@ static bool was_recordable(const struct processes *processes, const struct image
 /* Returns the name of the control that left out the name, or "no-comm". */
 static const char *find_nameless_cause(const struct processes *processes, const struct image *image)
 {
-	const struct jp_control *control = jp_control_without_exec(
+	const struct jp_control *control = jp_control_find_missing_exec(
 		processes->evidence, image->of->pid, image->of->before, image->of->until);
 
 	/* A thread's record from after the exec could have named the process, too, so the control
 	 * is the cause only if it left out both records. */
-	return control && control == jp_control_without_thread(processes->evidence, image->of->pid)
+	return control && control == jp_control_find_missing_thread(processes->evidence,
+								    image->of->pid)
 		       ? control->name
 		       : "no-comm";
 }
@@ -231,7 +232,7 @@ static int judge_threads(struct processes *processes)
 		threads += thread->samples > 0;
 		if (!thread->samples || thread->named)
 			continue;
-		why = jp_control_without_thread(processes->evidence, thread->tid);
+		why = jp_control_find_missing_thread(processes->evidence, thread->tid);
 		if (why && why == processes->view->added_back)
 			continue;
 		nameless++;

@@ -29,7 +29,7 @@ const char *jp_sample_class_text(enum jp_sample_class class)
 	return (unsigned)class < JP_SAMPLE_CLASSES ? text[class] : "?";
 }
 
-enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts)
+enum jp_sample_class jp_sample_classify(const struct jp_sample_facts *facts)
 {
 	if (facts->code)
 		return JP_SAMPLE_CODE;

@@ -44,7 +44,7 @@ struct jp_sample_facts {
 	} where;
 	bool ended; /* the activation ended with its process, at an unknown time */
 };
-enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts);
+enum jp_sample_class jp_sample_classify(const struct jp_sample_facts *facts);
 
 /* State for finding the facts of samples. */
 struct jp_sample_facts_of {

@@ -10,7 +10,7 @@ struct jp_shown_difference {
 	const struct jp_held *held;         /* NULL: the difference concerns the whole file */
 	const struct jp_shown_fault *fault; /* NULL: the difference concerns no frame */
 	const struct jp_shown_frame *frame; /* the shown frame number fault->at, or NULL */
-	const char *where;  /* name of the mapping of held frame number fault->at; "": none */
+	const char *where;  /* name of the mapping that contains the file's frame; "": none */
 	bool gone;          /* the file of the mapping @where no longer exists */
 	const char *failed; /* why the reader failed; NULL: it did not */
 	bool is_folder;     /* the capture is a folder, not a single file */

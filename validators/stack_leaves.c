@@ -10,7 +10,7 @@
 /* Highest share of a function's samples at an instruction that runs once per call. */
 static const double ONCE = 0.5;
 
-struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth)
+struct jp_stack_leaf jp_stack_leaf_find(const struct jp_truth_stack *truth)
 {
 	const struct jp_truth_path *path = truth->activation->path;
 	const struct jp_truth_code *code = path->functions[truth->depth];

@@ -26,7 +26,7 @@ struct jp_stack_leaves {
 };
 
 /* Returns the place of the innermost frame of @truth. */
-struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth);
+struct jp_stack_leaf jp_stack_leaf_find(const struct jp_truth_stack *truth);
 /* Counts @weight samples whose innermost frame is @leaf, if @verdict is good. @predicted: they have
  * the predicted stack. */
 void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf leaf,

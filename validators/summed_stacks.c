@@ -171,7 +171,7 @@ static enum jp_verdict find_best(struct summed *summed, const struct jp_event *e
 			if (verdict <= most)
 				continue;
 			most = verdict;
-			summed->leaf = jp_stack_leaf_of(&summed->truth);
+			summed->leaf = jp_stack_leaf_find(&summed->truth);
 			*function = kind->path->functions[summed->truth.depth]->id;
 		}
 	}

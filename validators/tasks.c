@@ -402,7 +402,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 	if (truth->version < JP_TRUTH_VERSION_CPU)
 		return 1;
-	if (jp_tasks_of(truth, &state->tasks))
+	if (jp_tasks_collect(truth, &state->tasks))
 		return -ENOMEM;
 	state->view = view;
 	state->records = calloc(state->tasks.count + 1, sizeof(*state->records));

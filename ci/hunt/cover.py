@@ -9,7 +9,7 @@ from ci.hunt.line import drop_orphans
 from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, iterate_pairs
 
 Pair = tuple[Item, Item]
-TRIES = 12  # random completions of an uncovered pair, of which the best one (most new pairs) is run
+TRIES = 12  # random completions of an uncovered pair; the one with most new pairs is taken
 SHARE = 0.25  # probability that a random crossing sets a dimension that it does not need
 
 

@@ -55,8 +55,8 @@ def format_capture(words: Sequence[str], external: frozenset[str]) -> tuple[str,
 
 
 class Space:
-    """All dimensions. @values: values by dimension. @parents: by item, the items of which a
-    crossing with that item needs one."""
+    """All dimensions. @values: values by dimension. @parents: by item, the items that a
+    crossing with that item needs: at least one of them."""
 
     def __init__(self, listed: dict[str, Any], request: Request = Request()) -> None:
         self.external = frozenset(one["name"] for one in listed["captures"] if one["external"])

@@ -113,18 +113,18 @@ def change_each(number: int, change: Callable[[bytearray], None]) \
     return alter_case
 
 
-def without_close_records(one: rd.Jitdump) -> list[bytearray]:
+def remove_close_records(one: rd.Jitdump) -> list[bytearray]:
     return [record for record in one.records if Dump.kind(record) != CLOSE]
 
 
 def move_close(case: Case, one: rd.Jitdump) -> None:
-    rest = without_close_records(one)
+    rest = remove_close_records(one)
     closing = [record for record in one.records if Dump.kind(record) == CLOSE]
     one.records = rest[:len(rest) // 2] + closing + rest[len(rest) // 2:]
 
 
 def remove_close(case: Case, one: rd.Jitdump) -> None:
-    one.records = without_close_records(one)
+    one.records = remove_close_records(one)
 
 
 def insert_before_middle(one: rd.Jitdump, kind: int, body: Callable[[int, int], bytes]) -> None:

@@ -132,7 +132,7 @@ class Store(Made):
     def test_full_output(self) -> None:
         folder = self.run_dir("run")
         with open("/dev/full", "w", encoding="ascii") as full:
-            # The error occurs at each line, or at the end.
+            # Unbuffered, writing the first line fails; otherwise, flushing at the end.
             for unbuffered in ("1", ""):
                 done = self.run_process("compare", folder, folder, stdout=full,
                                         env={**os.environ, "PYTHONUNBUFFERED": unbuffered})

@@ -176,8 +176,8 @@ class Scoreboard(Folder):
         self.assertEqual(page.mark_text({"text": "unconfirmed: why"}), "unconfirmed: why")
 
     def test_stored_causes(self) -> None:
-        """Each stored cause is one of profilers.toml with its mark, its finding exists, and the
-        cell shows the mark."""
+        """Each cause in the stored page is in profilers.toml, cites an existing finding, and has
+        the same mark (confirmed or not) in its cell."""
         text = files.read(os.path.join(page.ROOT, "results", "PROFILERS.md"))
         findings = files.read(os.path.join(page.ROOT, "results", "FINDINGS.md"))
         known = page.read_known("known")

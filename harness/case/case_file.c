@@ -138,7 +138,7 @@ static void free_parser(struct jp_case_parser *p)
 struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
 				const char *text, size_t size, struct jp_error *err)
 {
-	struct jp_case_store *store = into ? jp_case_store_of(into) : jp_case_store_new();
+	struct jp_case_store *store = into ? jp_case_store_get(into) : jp_case_store_new();
 	struct jp_case_parser p = {.store = store, .err = err};
 	const char *end = text + size, *next;
 	int ret = 0;

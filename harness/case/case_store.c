@@ -19,7 +19,7 @@ struct jp_case_store *jp_case_store_new(void)
 	return calloc(1, sizeof(struct jp_case_store));
 }
 
-struct jp_case_store *jp_case_store_of(struct jp_cases *cases)
+struct jp_case_store *jp_case_store_get(struct jp_cases *cases)
 {
 	return (struct jp_case_store *)cases;
 }
@@ -77,7 +77,7 @@ int jp_case_store_row(struct jp_table *table, const char *label, const struct jp
 
 void jp_cases_free(struct jp_cases *cases)
 {
-	struct jp_case_store *store = jp_case_store_of(cases);
+	struct jp_case_store *store = jp_case_store_get(cases);
 	struct jp_case_piece *next;
 
 	if (!cases)

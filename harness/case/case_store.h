@@ -5,14 +5,14 @@
 
 /* Owns the memory to which the strings and lists of a struct jp_cases point. */
 struct jp_case_store {
-	/* Must be first: jp_case_store_of() casts a struct jp_cases to its store. */
+	/* Must be first: jp_case_store_get() casts a struct jp_cases to its store. */
 	struct jp_cases cases;
 	size_t cases_capacity, tables_capacity;
 	struct jp_case_piece *pieces;
 };
 
 struct jp_case_store *jp_case_store_new(void);
-struct jp_case_store *jp_case_store_of(struct jp_cases *cases);
+struct jp_case_store *jp_case_store_get(struct jp_cases *cases);
 /* Returns zeroed memory that lives as long as the store. This and the functions below return NULL
  * if out of memory. */
 void *jp_case_store_alloc(struct jp_case_store *store, size_t size);

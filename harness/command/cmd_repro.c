@@ -84,7 +84,7 @@ static int open_folder(const char *from, const char *name, char *path, size_t si
 	snprintf(path, size, "%s", from);
 	if (outer < 0)
 		return jp_fail(err, errno, "%s: %s", from, strerror(errno));
-	if (jp_case_folder_is(from))
+	if (jp_is_case_folder(from))
 		return jp_steal_fd(&outer);
 	snprintf(study, sizeof(study), "%.*s", (int)strcspn(name, "/"), name);
 	inner = openat(outer, study, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -216,7 +216,7 @@ static int open_truth(const char *path, bool resumed, char *option, size_t size)
 /* Sets up the publishers of names. Returns 0 to continue, or the exit status. */
 static int begin_publishing(void)
 {
-	int ret = request.publish_with ? jp_publish_with(request.publish_with) : 0;
+	int ret = request.publish_with ? jp_publish_select_extras(request.publish_with) : 0;
 
 	jp_publish_children(request.publish_children);
 	if (!ret)

@@ -178,7 +178,7 @@ static int judge_capture(struct judgement *judgement, const struct jp_judge_requ
 	if (!judgement->report.replay || !judgement->report.figures || !judgement->report.names ||
 	    (unwinds && !judgement->unwinder))
 		return jp_fail(err, ENOMEM, "out of memory");
-	ret = jp_file_finder_from(judgement->finder, options->elf, options->root, err);
+	ret = jp_file_finder_open(judgement->finder, options->elf, options->root, err);
 	if (ret)
 		return ret;
 	if (unwinds)

@@ -33,12 +33,12 @@ static bool is_loader(const char *name)
 
 bool jp_code_is_c_library(const char *path)
 {
-	const enum jp_code_kind code = jp_code_of(JP_BACKING_FILE, path);
+	const enum jp_code_kind code = jp_code_classify(JP_BACKING_FILE, path);
 
 	return code == JP_CODE_LIBC || code == JP_CODE_LOADER;
 }
 
-enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
+enum jp_code_kind jp_code_classify(enum jp_backing backing, const char *path)
 {
 	const char *name = jp_path_base(path);
 
@@ -75,7 +75,7 @@ static bool is_interpreter(const char *path)
 
 static uint8_t describe_code_file(const char *name)
 {
-	const enum jp_code_kind code = jp_code_of(jp_mapping_backing(name), name);
+	const enum jp_code_kind code = jp_code_classify(jp_mapping_backing(name), name);
 
 	return (uint8_t)(code |
 			 (code == JP_CODE_FILE && is_interpreter(name) ? JP_CODE_INTERPRETS : 0));

@@ -19,7 +19,7 @@ enum jp_code_kind {
 };
 
 /* Returns the kind of code according to the mapping's name; never PROGRAM. */
-enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path);
+enum jp_code_kind jp_code_classify(enum jp_backing backing, const char *path);
 /* Returns whether the file @path is libc, libpthread or ld.so: threads begin there, and
  * distributions strip them. */
 bool jp_code_is_c_library(const char *path);

@@ -236,7 +236,7 @@ static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *p
 		return false;
 	caller = stack->frames[1];
 	mapping = jp_remapped_find(ends->places->replay, process->pid, caller - 1, &text);
-	return mapping && jp_code_of(mapping->backing, mapping->name) == JP_CODE_FILE &&
+	return mapping && jp_code_classify(mapping->backing, mapping->name) == JP_CODE_FILE &&
 	       !jp_changed_files_has(ends->changed, mapping) &&
 	       jp_call_sites_frame_behind(ends->sites, mapping, caller);
 }
@@ -324,7 +324,7 @@ static int handle_sample(struct jp_ends *ends, const struct jp_event *event,
 	if (!stack->count || jp_places_has_no_process(event))
 		return 0;
 	process = jp_places_get_process(ends->places, event->pid);
-	image = process ? jp_image_of(&ends->images, event->pid) : NULL;
+	image = process ? jp_image_get(&ends->images, event->pid) : NULL;
 	if (!image)
 		return -ENOMEM;
 	if (process->checked != ends->places->applied)
@@ -345,7 +345,7 @@ int jp_ends_handle(struct jp_ends *ends, const struct jp_event *event, struct jp
 	int ret;
 
 	if (event->type == JP_EVENT_SAMPLE) {
-		jp_stacks_of(ends->stacks, ends->places->replay, event, stack);
+		jp_stacks_read(ends->stacks, ends->places->replay, event, stack);
 		return handle_sample(ends, event, stack);
 	}
 	ret = jp_places_apply(ends->places, event);

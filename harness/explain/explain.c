@@ -160,7 +160,7 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 		reading.ends =
 			jp_ends_new(reading.spaces, options->elf, reading.finder, reading.changed);
 	if (reading.ends)
-		ret = jp_file_finder_from(reading.finder, options->elf, options->root, err);
+		ret = jp_file_finder_open(reading.finder, options->elf, options->root, err);
 	if (!ret) {
 		*err = (struct jp_error){""};
 		ret = read_and_explain(&reading, path, options->partial, err);

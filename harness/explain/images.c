@@ -18,7 +18,7 @@ void jp_images_free(struct jp_images *images)
 	*images = (struct jp_images){0};
 }
 
-struct jp_image *jp_image_of(struct jp_images *images, uint32_t pid)
+struct jp_image *jp_image_get(struct jp_images *images, uint32_t pid)
 {
 	struct jp_image **current = jp_map_at(&images->current, pid, sizeof(*current)), **added;
 
@@ -49,12 +49,12 @@ static int start_image(struct jp_images *images, const struct jp_event *event)
 		return 0;
 	if (current)
 		*current = NULL;
-	image = jp_image_of(images, event->pid);
+	image = jp_image_get(images, event->pid);
 	if (!image)
 		return -ENOMEM;
 	image->exec = event->type != JP_EVENT_FORK;
 	if (event->type == JP_EVENT_FORK) {
-		const struct jp_image *parent = jp_image_of(images, event->task.ppid);
+		const struct jp_image *parent = jp_image_get(images, event->task.ppid);
 
 		if (!parent)
 			return -ENOMEM;
@@ -102,10 +102,10 @@ static int handle_map(struct jp_images *images, const struct jp_event *event, bo
 
 	if (event->kernel_map || !jp_mapping_holds_code(event))
 		return 0;
-	image = jp_image_of(images, event->pid);
+	image = jp_image_get(images, event->pid);
 	if (!image)
 		return -ENOMEM;
-	code = jp_code_of(jp_mapping_backing(event->map.name), event->map.name);
+	code = jp_code_classify(jp_mapping_backing(event->map.name), event->map.name);
 	if (jp_images_is_program(images, event->pid, event->map.name))
 		code = JP_CODE_PROGRAM;
 	if (code == JP_CODE_FILE)

@@ -55,7 +55,7 @@ struct jp_images {
 
 /* Returns the current image of @pid, and creates it if necessary. Its address never changes. NULL:
  * out of memory. */
-struct jp_image *jp_image_of(struct jp_images *images, uint32_t pid);
+struct jp_image *jp_image_get(struct jp_images *images, uint32_t pid);
 /* Updates @images by @event, which images->places have applied already. @sampled: a sample came
  * before @event. Returns 0 or -ENOMEM. */
 int jp_images_handle(struct jp_images *images, const struct jp_event *event, bool sampled);

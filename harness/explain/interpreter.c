@@ -86,7 +86,7 @@ static enum emitted_place classify_address(const struct jp_explain_view *view, u
 		name = jp_names_find(view->names, mapping, addr);
 		return classify_name(&name, loop);
 	}
-	if (!mapping || jp_code_of(mapping->backing, mapping->name) != JP_CODE_EMITTED)
+	if (!mapping || jp_code_classify(mapping->backing, mapping->name) != JP_CODE_EMITTED)
 		return ELSEWHERE;
 	name = jp_names_find(view->names, mapping, addr);
 	if (!name.text)

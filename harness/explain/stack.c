@@ -136,8 +136,8 @@ static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
 	stack->other = &stacks->other;
 }
 
-void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const struct jp_event *sample,
-		  struct jp_stack *stack)
+void jp_stacks_read(struct jp_stacks *stacks, struct jp_replay *spaces,
+		    const struct jp_event *sample, struct jp_stack *stack)
 {
 	const struct jp_event_asked *asked = sample->asked;
 	const bool dumped = sample->sample.regs && asked && asked->stack;

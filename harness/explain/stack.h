@@ -7,9 +7,9 @@
 
 /* The user stack of one sample, valid until the next sample. */
 struct jp_stack {
-	/* JP_CHAIN: the kernel's callchain. JP_DUMP_CFI: the sample has only a stack dump, which we
-	 * walked by call frame information. JP_DUMP (@other of a callchain): we walked the dump,
-	 * and followed frame pointers in the emitted code that the chain shows. */
+	/* JP_CHAIN: the kernel's callchain. JP_DUMP_CFI: the sample has only a stack dump, which
+	 * was walked by call frame information. JP_DUMP: the sample has both; this is its dump,
+	 * walked by frame pointers in the emitted code that the callchain shows. */
 	enum jp_method method;
 	const uint64_t *frames;   /* user addresses, innermost first, with garbage that looks like a
 				     context marker */
@@ -28,5 +28,5 @@ struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *find
 void jp_stacks_free(struct jp_stacks *stacks);
 /* Stores in @stack the user stack of @sample: its callchain, else a walk of its stack dump, else
  * only the sampled address. */
-void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const struct jp_event *sample,
-		  struct jp_stack *stack);
+void jp_stacks_read(struct jp_stacks *stacks, struct jp_replay *spaces,
+		    const struct jp_event *sample, struct jp_stack *stack);

@@ -9,8 +9,7 @@
 #include "harness/facts/test_region.h"
 
 struct act {
-	/* The argument behind the range, or behind a verb without a range. */
-	char verb[16], word[16];
+	char verb[16], word[16]; /* @word: the last argument, such as "rwx" */
 	int page, pages;
 };
 

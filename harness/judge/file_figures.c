@@ -131,7 +131,8 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 
 static int count_map(struct jp_file_figures *all, const struct jp_event *event)
 {
-	enum jp_place place = jp_place_of(jp_mapping_backing(event->map.name), event->map.name);
+	enum jp_place place =
+		jp_place_classify(jp_mapping_backing(event->map.name), event->map.name);
 	bool two = event->record_type == JP_PERF_RECORD_MMAP2;
 	struct jp_process_figures *process;
 

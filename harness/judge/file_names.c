@@ -104,7 +104,7 @@ void jp_file_names_total(const struct jp_file_names *all, struct jp_name_counts 
 	}
 }
 
-const struct jp_name_counts *jp_file_names_of(const struct jp_file_names *all, uint32_t pid)
+const struct jp_name_counts *jp_file_names_get_counts(const struct jp_file_names *all, uint32_t pid)
 {
 	return jp_map_find(&all->processes, pid);
 }

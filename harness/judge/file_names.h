@@ -32,4 +32,5 @@ int jp_file_names_count(struct jp_file_names *all, const struct jp_event *event)
 /* Stores in @total the sums over all processes. */
 void jp_file_names_total(const struct jp_file_names *all, struct jp_name_counts *total);
 /* Returns the counts of process @pid, or NULL if it has no samples. */
-const struct jp_name_counts *jp_file_names_of(const struct jp_file_names *all, uint32_t pid);
+const struct jp_name_counts *jp_file_names_get_counts(const struct jp_file_names *all,
+						      uint32_t pid);

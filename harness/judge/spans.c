@@ -96,7 +96,7 @@ static int update_process(struct jp_spans *spans, struct jp_replay *spaces, uint
 	const struct jp_mapping *map;
 	struct jp_extent extent;
 
-	if (!open || (!open->ranges && !(open->ranges = jp_ranges_of(&by_address))))
+	if (!open || (!open->ranges && !(open->ranges = jp_ranges_new_of_kind(&by_address))))
 		return -ENOMEM;
 	extent = jp_replay_get_changed_range(spaces, pid, open->generation);
 	if (extent.start >= extent.end)

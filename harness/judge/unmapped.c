@@ -103,7 +103,7 @@ static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_span
 			    known, above.pid, above.ip,
 			    find_state_start(above.evidence, above.act, above.pid, time), time))
 			return false;
-		if (!jp_control_without_mapping(&above, time))
+		if (!jp_control_find_missing_mapping(&above, time))
 			continue;
 		*left_out = above;
 		return true;
@@ -123,7 +123,7 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 		return found;
 	if (is_unwatched(evidence, known, pid, time)) {
 		found.cause = "not-watched";
-	} else if (jp_control_without_mapping(&found.left_out, time) ||
+	} else if (jp_control_find_missing_mapping(&found.left_out, time) ||
 		   is_left_out_above(&found.left_out, known, time)) {
 		found.cause = found.left_out.control->name;
 	} else if (last) {
@@ -167,7 +167,8 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
 const char *jp_unmapped_why_stale(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
 				  uint64_t before, uint64_t time)
 {
-	const struct jp_control *control = jp_control_without_exec(evidence, pid, before, time);
+	const struct jp_control *control =
+		jp_control_find_missing_exec(evidence, pid, before, time);
 	const struct jp_truth *truth = evidence->truth;
 	size_t i;
 

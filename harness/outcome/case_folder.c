@@ -12,7 +12,7 @@
 #include "harness/base/untrusted_file.h"
 #include "harness/format/rundir/run_dir.h"
 
-bool jp_case_folder_is(const char *dir)
+bool jp_is_case_folder(const char *dir)
 {
 	char path[4096];
 	struct stat status;

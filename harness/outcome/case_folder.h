@@ -6,7 +6,7 @@
 #include "harness/outcome/outcome.h"
 
 /* Returns whether @dir is the folder of a case: it has a file `case`. */
-bool jp_case_folder_is(const char *dir);
+bool jp_is_case_folder(const char *dir);
 /* Reads the case's own definition from @dir. Returns a set of exactly one case, or NULL and a
  * message. */
 struct jp_cases *jp_case_folder_definition(const char *dir, struct jp_error *err);

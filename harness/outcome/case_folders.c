@@ -23,7 +23,7 @@ static int find_folders(struct jp_case_folders *folders, const char *dir, int de
 	struct dirent **names;
 	int count, ret = 0;
 
-	if (jp_case_folder_is(dir))
+	if (jp_is_case_folder(dir))
 		return add_folder(folders, dir);
 	if (depth == 2)
 		return 0;

@@ -167,7 +167,7 @@ static bool is_predicted(const struct jp_excuse *excuse, const struct jp_finding
 	return predicted && predicted->n - predicted->k <= others;
 }
 
-/* The excuses of an exception: one without a bound, or all others. */
+/* The excuses that allow an exception: a single unbounded excuse, or all bounded excuses. */
 struct excuses {
 	const struct jp_excuse *list[8];
 	size_t count;
@@ -212,8 +212,8 @@ static double count_excused(const struct excuses *excuses, const struct jp_findi
 	return fmin(sum, (double)part);
 }
 
-/* Returns an `allow` line that permits as many exceptions as @first do in the launched image,
- * @later in later images, and either of them in inherited code. */
+/* Returns an `allow` line. Its limit is that of @first for the launched image, plus that of @later
+ * for later images, plus the larger of both for inherited code. */
 static const struct jp_expectation *allow_parts(const struct excuses *first,
 						const struct excuses *later,
 						const struct jp_findings *findings,

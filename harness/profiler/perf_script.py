@@ -25,7 +25,7 @@ class Script(Reader):
         for sample in script.parse(self.output_of(self.perf, "script", "--no-inline", "--ns", "-F",
                                                   script.FIELDS + ",dso", "-i", self.file.path)):
             stream.sample(sample.time, sample.pid, sample.tid,
-                          [find_name(place) for place in sample.frames if not place.in_kernel()])
+                          [find_name(place) for place in sample.frames if not place.is_in_kernel()])
 
 
 if __name__ == "__main__":

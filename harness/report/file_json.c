@@ -137,7 +137,7 @@ void jp_file_report_json(struct jp_file_report *report)
 		jp_json_u64(&json, "pid", processes[i]->pid);
 		jp_json_string(&json, "comm", jp_replay_comm(report->replay, processes[i]->pid));
 		write_figures(&json, &processes[i]->figures);
-		counts = jp_file_names_of(report->names, processes[i]->pid);
+		counts = jp_file_names_get_counts(report->names, processes[i]->pid);
 		if (counts)
 			write_names(&json, counts);
 		jp_json_end(&json);

@@ -171,7 +171,7 @@ static int add_record(struct jp_picture *picture, const struct jp_event *event)
 				     .from = event->time,
 				     .to = UINT64_MAX};
 	const enum jp_place place =
-		jp_place_of(jp_mapping_backing(event->map.name), event->map.name);
+		jp_place_classify(jp_mapping_backing(event->map.name), event->map.name);
 
 	box.in_file = place == JP_PLACE_FILE;
 	if (event->kernel_map || !(event->map.prot & JP_PROT_EXEC))
@@ -373,7 +373,7 @@ static const char *classify_sample(struct jp_replay *spaces, const struct jp_eve
 		return "unmapped";
 	if (stack->count == 1)
 		return "single";
-	return jp_place_text[jp_place_of(mapping->backing, mapping->name)];
+	return jp_place_text[jp_place_classify(mapping->backing, mapping->name)];
 }
 
 int jp_picture_explained(void *context, struct jp_replay *spaces, struct jp_names *names,

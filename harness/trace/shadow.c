@@ -100,7 +100,7 @@ static bool was_call(const struct jp_shadow *shadow, const struct jp_shadow_stat
 	const uint64_t size = after->top - before->ip;
 
 	return after->sp == before->sp - shadow->machine->pushed && size && size <= LONGEST &&
-	       size <= before->size && shadow->machine->after_call(before->code, size);
+	       size <= before->size && shadow->machine->follows_call(before->code, size);
 }
 
 /* Removes the frames whose return addresses lie below @sp. These functions were left without a

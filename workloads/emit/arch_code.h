@@ -60,7 +60,7 @@ void jp_arch_store_word(struct jp_code *code);
 void jp_arch_call_kernel(struct jp_code *code);
 void jp_arch_call_clock(struct jp_code *code);
 
-/* JP_SHAPE_LONG: the instructions before and after the body. */
+/* Emits the prologue of JP_SHAPE_LONG. */
 void jp_arch_emit_long_prologue(struct jp_code *code);
 void jp_arch_emit_long_epilogue(struct jp_code *code);
 void jp_arch_emit_stub(struct jp_code *code);

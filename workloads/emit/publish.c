@@ -60,7 +60,7 @@ void jp_publish_print_extras(FILE *out)
 		fprintf(out, "%s\n", extra_names[i]);
 }
 
-int jp_publish_with(const char *list)
+int jp_publish_select_extras(const char *list)
 {
 	const unsigned count = sizeof(extra_names) / sizeof(extra_names[0]);
 

@@ -48,7 +48,7 @@ enum jp_publish_extra {
 };
 /* Selects extras for jp_publish_begin(). @list: "debug", "debug-short", "unwinding",
  * "unwinding-apart", separated by commas. Returns 0, or -errno with a line on stderr. */
-int jp_publish_with(const char *list);
+int jp_publish_select_extras(const char *list);
 /* Prints the names of all extras, a line each. */
 void jp_publish_print_extras(FILE *out);
 /* Returns bits of enum jp_publish_extra; 0 if nothing is published. */

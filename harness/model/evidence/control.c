@@ -8,7 +8,7 @@
 #include "harness/base/array.h"
 #include "harness/model/space/replay.h"
 
-const struct jp_control *jp_control_without_mapping(struct jp_left_out *what, uint64_t time)
+const struct jp_control *jp_control_find_missing_mapping(struct jp_left_out *what, uint64_t time)
 {
 	const struct jp_control *control = NULL;
 
@@ -21,8 +21,8 @@ const struct jp_control *jp_control_without_mapping(struct jp_left_out *what, ui
 	return what->control = NULL;
 }
 
-const struct jp_control *jp_control_without_exec(const struct jp_evidence *evidence, uint32_t pid,
-						 uint64_t from, uint64_t to)
+const struct jp_control *jp_control_find_missing_exec(const struct jp_evidence *evidence,
+						      uint32_t pid, uint64_t from, uint64_t to)
 {
 	const struct jp_control *control = NULL;
 
@@ -32,7 +32,8 @@ const struct jp_control *jp_control_without_exec(const struct jp_evidence *evide
 	return control;
 }
 
-const struct jp_control *jp_control_without_thread(const struct jp_evidence *evidence, uint32_t tid)
+const struct jp_control *jp_control_find_missing_thread(const struct jp_evidence *evidence,
+							uint32_t tid)
 {
 	const struct jp_control *control = NULL;
 

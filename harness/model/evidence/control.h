@@ -49,13 +49,13 @@ struct jp_control {
 
 /* Returns the first control by name that left out the mapping of @what->ip in @what->pid, or
  * NULL. */
-const struct jp_control *jp_control_without_mapping(struct jp_left_out *what, uint64_t time);
+const struct jp_control *jp_control_find_missing_mapping(struct jp_left_out *what, uint64_t time);
 /* Returns the control that left out an exec of @pid in [@from, @to], or NULL. */
-const struct jp_control *jp_control_without_exec(const struct jp_evidence *evidence, uint32_t pid,
-						 uint64_t from, uint64_t to);
+const struct jp_control *jp_control_find_missing_exec(const struct jp_evidence *evidence,
+						      uint32_t pid, uint64_t from, uint64_t to);
 /* Returns the control that left out thread @tid, or NULL. */
-const struct jp_control *jp_control_without_thread(const struct jp_evidence *evidence,
-						   uint32_t tid);
+const struct jp_control *jp_control_find_missing_thread(const struct jp_evidence *evidence,
+							uint32_t tid);
 
 /* Stores in @extras all events that @control (NULL: none) left out. Returns 0 or -ENOMEM. */
 int jp_extras_collect(struct jp_extras *extras, const struct jp_evidence *evidence,

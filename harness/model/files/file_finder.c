@@ -44,7 +44,7 @@ struct jp_file_finder *jp_file_finder_new(void)
 	return finder;
 }
 
-int jp_file_finder_from(struct jp_file_finder *finder, const char *elf, const char *root,
+int jp_file_finder_open(struct jp_file_finder *finder, const char *elf, const char *root,
 			struct jp_error *err)
 {
 	if (elf && !(finder->given = jp_elf_folder_open(elf, err)))

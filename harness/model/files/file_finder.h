@@ -24,7 +24,7 @@ bool jp_file_finder_is_native(const struct jp_file_finder *finder);
 /* Makes the finder search the user's folder @elf first (harness/model/files/elf_folder.h; NULL:
  * none), and search below @root instead of this machine's root (NULL: this machine's root). No ".."
  * and no link leads out of @root. Returns 0, or -errno and a message if either is not a folder. */
-int jp_file_finder_from(struct jp_file_finder *finder, const char *elf, const char *root,
+int jp_file_finder_open(struct jp_file_finder *finder, const char *elf, const char *root,
 			struct jp_error *err);
 void jp_file_finder_free(struct jp_file_finder *finder);
 

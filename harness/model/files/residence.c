@@ -12,7 +12,7 @@
 #include "harness/base/delegate.h"
 #include "harness/base/file.h"
 
-static bool same_namespace(uint32_t pid)
+static bool is_in_our_namespace(uint32_t pid)
 {
 	char path[64], own[64], other[64];
 	ssize_t size, length;
@@ -49,7 +49,7 @@ void jp_residence_read(uint32_t pid, struct jp_residence *residence)
 		residence->root = jp_delegate_ask(JP_DELEGATED_ROOT, path, NULL);
 	}
 	if (residence->root < 0) {
-		if (same_namespace(pid))
+		if (is_in_our_namespace(pid))
 			return;
 		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
 		residence->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);

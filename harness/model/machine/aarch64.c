@@ -29,7 +29,7 @@ static uint32_t read_insn(const unsigned char *code)
 	return insn;
 }
 
-static bool after_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
+static bool follows_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
 {
 	const uint32_t bl = 0x94000000, mask = 0xfc000000;
 	uint32_t insn;
@@ -45,13 +45,13 @@ static bool after_direct_call(const unsigned char *code, uint64_t at, int64_t *d
 }
 
 /* A call through a register may authenticate the address: blr, blraa(z), blrab(z). */
-static bool after_call(const unsigned char *code, uint64_t at)
+static bool follows_call(const unsigned char *code, uint64_t at)
 {
 	const uint32_t blr = 0xd63f0000, signing = 1 << 24 | 0xfff, mask = 0xfffffc1f;
 	int64_t distance;
 	uint32_t insn;
 
-	if (after_direct_call(code, at, &distance))
+	if (follows_direct_call(code, at, &distance))
 		return true;
 	if (at < INSN_SIZE)
 		return false;
@@ -81,8 +81,8 @@ static const struct jp_machine_frames frames = {
 	 * the last one. */
 	.upwards = true,
 	.undumped = UNDUMPED,
-	.after_call = after_call,
-	.after_direct_call = after_direct_call,
+	.follows_call = follows_call,
+	.follows_direct_call = follows_direct_call,
 	.returns = returns,
 };
 

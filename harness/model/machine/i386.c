@@ -15,8 +15,8 @@ static const struct jp_machine_frames frames = {
 	.pushed = 4,
 	.fp = FP,
 	.saved = SAVED,
-	.after_call = jp_x86_after_call,
-	.after_direct_call = jp_x86_after_direct_call,
+	.follows_call = jp_x86_follows_call,
+	.follows_direct_call = jp_x86_follows_direct_call,
 	.returns = jp_x86_returns,
 };
 

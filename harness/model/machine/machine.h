@@ -37,10 +37,10 @@ struct jp_machine_frames {
 	uint8_t undumped; /* largest number of bytes before an absent page that the kernel's copy of
 			     a stack may leave out */
 	/* Returns whether the first @at bytes of @code may end with a call instruction. */
-	bool (*after_call)(const unsigned char *code, uint64_t at);
+	bool (*follows_call)(const unsigned char *code, uint64_t at);
 	/* Returns whether the first @at bytes of @code may end with a direct call. Stores in
 	 * *@distance the distance from the call's end to its target. */
-	bool (*after_direct_call)(const unsigned char *code, uint64_t at, int64_t *distance);
+	bool (*follows_direct_call)(const unsigned char *code, uint64_t at, int64_t *distance);
 	/* Returns whether the @size bytes of @code begin with a return. */
 	bool (*returns)(const unsigned char *code, uint64_t size);
 	/* Returns whether the @size bytes of @code begin with an instruction that allocates

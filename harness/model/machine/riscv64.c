@@ -39,7 +39,7 @@ static int32_t decode_jal(uint32_t insn)
 }
 
 /* A call beyond 1 MiB is not direct: it computes the address in a register. */
-static bool after_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
+static bool follows_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
 {
 	const uint32_t jal = 0xef, mask = 0xfff;
 	uint32_t insn;
@@ -54,14 +54,14 @@ static bool after_direct_call(const unsigned char *code, uint64_t at, int64_t *d
 }
 
 /* A call through a register may be a compressed c.jalr. */
-static bool after_call(const unsigned char *code, uint64_t at)
+static bool follows_call(const unsigned char *code, uint64_t at)
 {
 	const uint16_t c_jalr = 0x9002, short_mask = 0xf07f, reg = 0xf80;
 	const uint32_t jalr = 0xe7, mask = 0x7fff;
 	int64_t distance;
 	uint16_t insn;
 
-	if (after_direct_call(code, at, &distance))
+	if (follows_direct_call(code, at, &distance))
 		return true;
 	if (at < SHORT_SIZE)
 		return false;
@@ -87,8 +87,8 @@ static const struct jp_machine_frames frames = {
 	/* as in arch_stack_walk_user() of arch/riscv/kernel/stacktrace.c, from 5.15 to 7.3 */
 	.link_first = true,
 	.undumped = UNDUMPED,
-	.after_call = after_call,
-	.after_direct_call = after_direct_call,
+	.follows_call = follows_call,
+	.follows_direct_call = follows_direct_call,
 	.returns = returns,
 };
 

@@ -23,7 +23,7 @@ static unsigned measure_instruction(uint8_t modrm, uint8_t sib)
 	return size + (mod == 0 && rm == 5 ? 4 : 0);
 }
 
-bool jp_x86_after_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
+bool jp_x86_follows_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
 {
 	enum { NEAR = 0xe8, NEAR_SIZE = 5 };
 	int32_t relative;
@@ -35,12 +35,12 @@ bool jp_x86_after_direct_call(const unsigned char *code, uint64_t at, int64_t *d
 	return true;
 }
 
-bool jp_x86_after_call(const unsigned char *code, uint64_t at)
+bool jp_x86_follows_call(const unsigned char *code, uint64_t at)
 {
 	enum { GROUP5 = 0xff, CALL = 2, MOST = 7 };
 	int64_t distance;
 
-	if (jp_x86_after_direct_call(code, at, &distance))
+	if (jp_x86_follows_direct_call(code, at, &distance))
 		return true;
 	for (unsigned size = 2; size <= MOST && size <= at; size++) {
 		const unsigned char *insn = code + at - size;
@@ -97,8 +97,8 @@ static const struct jp_machine_frames frames = {
 	.pushed = 8,
 	.fp = FP,
 	.saved = SAVED,
-	.after_call = jp_x86_after_call,
-	.after_direct_call = jp_x86_after_direct_call,
+	.follows_call = jp_x86_follows_call,
+	.follows_direct_call = jp_x86_follows_direct_call,
 	.returns = jp_x86_returns,
 	.allocates = allocates,
 };

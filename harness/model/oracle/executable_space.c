@@ -69,7 +69,7 @@ int jp_memory_close(struct jp_memory_replay *replay, struct jp_memory_space *spa
 
 int jp_memory_put(struct jp_memory_space *space, const struct jp_memory_piece *piece)
 {
-	if (!space->pieces && !(space->pieces = jp_ranges_of(&pieces)))
+	if (!space->pieces && !(space->pieces = jp_ranges_new_of_kind(&pieces)))
 		return -ENOMEM;
 	return jp_ranges_put(&space->pieces, piece);
 }

@@ -71,8 +71,8 @@ static int add_file(struct jp_truth_collector *collector, struct jp_truth_proces
 	if (++collector->files > JP_TRUTH_MOST_FILES)
 		return -E2BIG;
 	added = jp_array_push(&truth->files, &truth->nr_files, &collector->files_capacity);
-	if (!added || (!process->files && !(process->files = jp_ranges_of(&by_place))) ||
-	    (!process->own && !(process->own = jp_ranges_of(&by_place))))
+	if (!added || (!process->files && !(process->files = jp_ranges_new_of_kind(&by_place))) ||
+	    (!process->own && !(process->own = jp_ranges_new_of_kind(&by_place))))
 		return -ENOMEM;
 	*added = *file;
 	added->order = truth->nr_files;

@@ -29,8 +29,8 @@ const struct jp_truth_activation *jp_truth_activation_at(const struct jp_truth *
 }
 
 /* Returns whether two activations have the same stack: same place, path and native frame. */
-static bool same_stack(const struct jp_truth_activation *one,
-		       const struct jp_truth_activation *other, enum jp_method method)
+static bool are_stacks_equal(const struct jp_truth_activation *one,
+			     const struct jp_truth_activation *other, enum jp_method method)
 {
 	return one->path == other->path && one->sp == other->sp && one->bp == other->bp &&
 	       one->interrupted == other->interrupted && one->other_stack == other->other_stack &&
@@ -85,7 +85,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 			continue;
 		if (activation->roots_changed && jp_method_root(method) == JP_CHAIN)
 			return JP_STACK_UNJUDGED;
-		if (fits && !same_stack(fits, activation, method))
+		if (fits && !are_stacks_equal(fits, activation, method))
 			return JP_STACK_UNJUDGED;
 		fits = activation;
 		insn = found;

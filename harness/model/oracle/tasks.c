@@ -222,7 +222,7 @@ static int compare_names_by_tid(const void *left, const void *right)
 	return jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before);
 }
 
-int jp_tasks_of(const struct jp_truth *truth, struct jp_tasks *tasks)
+int jp_tasks_collect(const struct jp_truth *truth, struct jp_tasks *tasks)
 {
 	struct tasks_walk walk = {.tasks = tasks};
 	int failed = 0;

@@ -37,7 +37,7 @@ struct jp_tasks {
 
 /* Fills @tasks from @truth, which keeps the texts. Returns 0 or -ENOMEM; the caller frees @tasks in
  * both cases. */
-int jp_tasks_of(const struct jp_truth *truth, struct jp_tasks *tasks);
+int jp_tasks_collect(const struct jp_truth *truth, struct jp_tasks *tasks);
 void jp_tasks_free(struct jp_tasks *tasks);
 /* Returns the last task of @tid that started until @time, or NULL. The task may have ended since.
  */

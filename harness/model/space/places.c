@@ -13,7 +13,7 @@
 const char *const jp_place_text[JP_PLACES] = {"file",     "anon",   "memfd", "other",
 					      "unmapped", "kernel", "guest"};
 
-enum jp_place jp_place_of(enum jp_backing backing, const char *name)
+enum jp_place jp_place_classify(enum jp_backing backing, const char *name)
 {
 	switch (backing) {
 	case JP_BACKING_ANON:
@@ -112,7 +112,7 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 	if (!mapped || !mapping->code)
 		return;
 	found->name = mapping->name;
-	found->place = jp_place_of(mapping->backing, mapping->name);
+	found->place = jp_place_classify(mapping->backing, mapping->name);
 	found->root = (found->place == JP_PLACE_FILE && is_runtime(mapping->name)) ||
 		      (process->program && strcmp(mapping->name, process->program) == 0);
 }
@@ -166,7 +166,8 @@ static void note_program(struct jp_places *places, struct jp_places_process *pro
  * replay. */
 static int handle_map(struct jp_places *places, const struct jp_event *event)
 {
-	enum jp_place place = jp_place_of(jp_mapping_backing(event->map.name), event->map.name);
+	enum jp_place place =
+		jp_place_classify(jp_mapping_backing(event->map.name), event->map.name);
 	struct jp_places_process *process;
 	const struct jp_mapping *mapping;
 

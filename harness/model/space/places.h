@@ -61,7 +61,7 @@ int jp_places_apply(struct jp_places *places, const struct jp_event *event);
 /* Returns process @pid, which is added if it is new and never moves, or NULL if there is no
  * memory. */
 struct jp_places_process *jp_places_get_process(struct jp_places *places, uint32_t pid);
-enum jp_place jp_place_of(enum jp_backing backing, const char *name);
+enum jp_place jp_place_classify(enum jp_backing backing, const char *name);
 /* Assigns a new epoch if the address space of @process changed since the last check. */
 void jp_places_update_epoch(struct jp_places *places, struct jp_places_process *process);
 /* Looks @addr up in the replay and fills @found. */

@@ -36,7 +36,7 @@ struct jp_ranges {
 	struct ranges_node *root; /* NULL: no ranges */
 };
 
-struct jp_ranges *jp_ranges_of(const struct jp_range_kind *kind)
+struct jp_ranges *jp_ranges_new_of_kind(const struct jp_range_kind *kind)
 {
 	struct jp_ranges *ranges = kind->size <= MOST_BYTES ? calloc(1, sizeof(*ranges)) : NULL;
 
@@ -164,7 +164,7 @@ static int make_exclusive(struct jp_ranges **ranges)
 
 	if (old->refs == 1)
 		return 0;
-	copy = jp_ranges_of(old->kind);
+	copy = jp_ranges_new_of_kind(old->kind);
 	if (!copy)
 		return -ENOMEM;
 	copy->root = old->root;
@@ -401,7 +401,7 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 		       ?: make_exclusive(ranges) ?: insert_range(*ranges, range);
 }
 
-static bool same_value(const void *one, const void *next)
+static bool are_values_equal(const void *one, const void *next)
 {
 	return ((const struct jp_range *)one)->value == ((const struct jp_range *)next)->value;
 }
@@ -409,9 +409,9 @@ static bool same_value(const void *one, const void *next)
 struct jp_ranges *jp_ranges_new(void)
 {
 	static const struct jp_range_kind values = {.size = sizeof(struct jp_range),
-						    .same = same_value};
+						    .same = are_values_equal};
 
-	return jp_ranges_of(&values);
+	return jp_ranges_new_of_kind(&values);
 }
 
 int jp_ranges_set(struct jp_ranges **ranges, uint64_t start, uint64_t end, uint32_t value)

@@ -19,7 +19,7 @@ struct jp_range_kind {
 	/* Returns whether the adjacent ranges @one and @next can be merged. NULL: never. */
 	bool (*same)(const void *one, const void *next);
 };
-struct jp_ranges *jp_ranges_of(const struct jp_range_kind *kind);
+struct jp_ranges *jp_ranges_new_of_kind(const struct jp_range_kind *kind);
 /* Returns a copy of @ranges that is freed and changed independently of it. */
 struct jp_ranges *jp_ranges_share(struct jp_ranges *ranges);
 void jp_ranges_free(struct jp_ranges *ranges);

@@ -126,7 +126,7 @@ static const struct jp_range_kind mappings = {.size = sizeof(struct jp_mapping),
 
 /* Returns whether two inode generations may be of one file. An inode number is reused after its
  * file is removed. */
-static bool same_generation(uint64_t one, uint64_t other)
+static bool do_generations_agree(uint64_t one, uint64_t other)
 {
 	return !one || !other || one == other;
 }
@@ -139,7 +139,7 @@ static bool is_same_mapping(const struct jp_mapping *known, const struct jp_mapp
 	       known->pgoff == mapping->pgoff && known->ino == mapping->ino &&
 	       known->name == mapping->name && known->maj == mapping->maj &&
 	       known->min == mapping->min && known->prot == mapping->prot &&
-	       known->code == mapping->code && same_generation(known->gen, mapping->gen);
+	       known->code == mapping->code && do_generations_agree(known->gen, mapping->gen);
 }
 
 /* Adds to the known mapping @same the facts that only @mapping contains. Returns 0 or -ENOMEM. */
@@ -205,7 +205,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 	same = jp_replay_find(replay, pid, mapping.start);
 	if (same && is_same_mapping(same, &mapping))
 		return join_mapping(replay, space, same, &mapping);
-	if (!space->ranges && !(space->ranges = jp_ranges_of(&mappings)))
+	if (!space->ranges && !(space->ranges = jp_ranges_new_of_kind(&mappings)))
 		return -ENOMEM;
 	mapping.backing = jp_mapping_backing(mapping.name);
 	note_change(replay, space, mapping.start, mapping.end);

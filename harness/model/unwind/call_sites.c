@@ -95,7 +95,7 @@ static bool inspect_site(struct jp_call_sites *sites, const struct jp_mapping *m
 	if (!machine || !machine->frames->returns || offset < LONGEST_CALL ||
 	    read_code(sites, mapping, entry, offset - LONGEST_CALL, code, LONGEST_CALL) !=
 		    LONGEST_CALL ||
-	    !machine->frames->after_direct_call(code, LONGEST_CALL, &distance))
+	    !machine->frames->follows_direct_call(code, LONGEST_CALL, &distance))
 		return false;
 	target = offset + (uint64_t)distance;
 	if (target - mapping->pgoff >= mapping->end - mapping->start)

@@ -184,7 +184,7 @@ void jp_elf_store_free(struct jp_elf_store *store)
 	free(store);
 }
 
-static bool same_id(const struct jp_build_id *id, const struct jp_build_id *other)
+static bool are_ids_equal(const struct jp_build_id *id, const struct jp_build_id *other)
 {
 	return id->size == other->size && memcmp(id->bytes, other->bytes, id->size) == 0;
 }
@@ -234,7 +234,7 @@ int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_lin
 
 /* Returns whether the line names the file, even if the name of a removed file ends with "
  * (deleted)". */
-static bool same_path(const struct jp_elf_line *line, const struct entry *entry)
+static bool do_paths_agree(const struct jp_elf_line *line, const struct entry *entry)
 {
 	if (entry->ino && entry->ino == line->ino)
 		return jp_mapping_same_name(line->path, entry->path);
@@ -252,7 +252,7 @@ static struct jp_cfi *open_from_dir(const struct jp_elf_store *store, const stru
 		const struct jp_elf_line *line = &store->lines[i];
 
 		/* Old records without an inode have only the path. */
-		if (same_path(line, entry) && (!entry->ino || entry->ino == line->ino) &&
+		if (do_paths_agree(line, entry) && (!entry->ino || entry->ino == line->ino) &&
 		    (!line->gen || (entry->gen ? entry->gen == line->gen : line->snapshot)))
 			return open_saved(store, line->build_id, err);
 	}
@@ -319,7 +319,7 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 		id = *jp_file_finder_build_id(store->finder, name);
 	for (entry = path->value; entry; entry = entry->next)
 		if (entry->ino == mapping->ino && entry->gen == mapping->gen &&
-		    same_id(&entry->id, &id))
+		    are_ids_equal(&entry->id, &id))
 			return &entry->found;
 	entry = make_entry(mapping, &id, path);
 	if (!entry)

@@ -41,7 +41,7 @@ static inline uint64_t load_word(const unsigned char *bytes)
 /* Returns whether @dump, which has at least one word, contains all words of the stack that @row
  * reads. */
 static inline bool covers_row(const struct jp_stack_dump *dump, const struct jp_cfi_row *row,
-			     uint64_t cfa)
+			      uint64_t cfa)
 {
 	const uint64_t low = cfa - dump->sp + (int64_t)row->low;
 	const uint64_t last = dump->size - sizeof(uint64_t);

@@ -33,7 +33,8 @@ static inline struct jp_known_step *jp_known_step_at(struct jp_known_steps *step
 }
 
 /* Returns whether @step is the cached step of @addr in address space @space. */
-static inline bool jp_known_step_is(const struct jp_known_step *step, uint64_t addr, uint64_t space)
+static inline bool jp_known_step_matches(const struct jp_known_step *step, uint64_t addr,
+					 uint64_t space)
 {
 	return step->addr == addr && step->space == space && space;
 }

@@ -228,7 +228,7 @@ static bool is_return(struct unwinding *walk, uint64_t ip)
 		return true;
 	code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, ip - 1, walk->sample->time);
 	return !code || !code->code ||
-	       walk->machine->frames->after_call(code->code, ip - code->addr);
+	       walk->machine->frames->follows_call(code->code, ip - code->addr);
 }
 
 /* Steps by the unwind information of the JIT, or stops with NO_CFI if there is none. A step that
@@ -260,7 +260,7 @@ static bool step_by_cfi(struct unwinding *walk, uint64_t addr)
 	struct jp_mapping *mapping;
 
 	walk->in_file = true;
-	if (!jp_known_step_is(step, addr, walk->space)) {
+	if (!jp_known_step_matches(step, addr, walk->space)) {
 		mapping = jp_replay_find(walk->replay, walk->sample->pid, addr);
 		if (!mapping)
 			return stop_walk(walk, JP_UNWIND_UNMAPPED);

@@ -29,7 +29,7 @@ class Place(NamedTuple):
             return self.address, self.name
         return Named(self.address, self.name, self.offset)
 
-    def in_kernel(self) -> bool:
+    def is_in_kernel(self) -> bool:
         return self.address >= KERNEL
 
 
@@ -72,7 +72,7 @@ def parse(text: str) -> Iterator[Printed]:
 def user_frames(places: list[Place]) -> list[Named | tuple[int, str | None]]:
     """Returns the frames after the leading kernel frames. A damaged user stack may contain
     addresses that look like those of the kernel, so later frames are all kept."""
-    return [place.frame for place in itertools.dropwhile(Place.in_kernel, places)]
+    return [place.frame for place in itertools.dropwhile(Place.is_in_kernel, places)]
 
 
 def show(perf: str, path: str, home: str, shown: Shown) -> None:

@@ -138,7 +138,7 @@ static void test_read_at(void)
 
 static unsigned int signals;
 
-static void on_signal(int number)
+static void handle_signal(int number)
 {
 	__atomic_fetch_add(&signals, 1, __ATOMIC_SEQ_CST);
 }
@@ -193,7 +193,7 @@ static void *fill_pipe(void *context)
 static void test_interruptions(void)
 {
 	static struct pump pump;
-	const struct sigaction action = {.sa_handler = on_signal};
+	const struct sigaction action = {.sa_handler = handle_signal};
 	pthread_t other;
 	int fds[2], ret;
 	char *text;

@@ -77,7 +77,7 @@ static void keep_input(void)
 			path);
 }
 
-static void on_alarm(int signal)
+static void handle_alarm(int signal)
 {
 	dprintf(report_fd, "# the input takes longer than %d seconds\n", SECONDS);
 	keep_input();
@@ -344,7 +344,7 @@ int main(int argc, char **argv)
 	input.at = malloc(MAX_SIZE);
 	if (input_fd < 0 || !input.at)
 		die(input_path);
-	signal(SIGALRM, on_alarm);
+	signal(SIGALRM, handle_alarm);
 	__sanitizer_set_death_callback(keep_input);
 	if (argc == 1)
 		discard_output();

@@ -43,7 +43,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	query_truth(truth);
 	if (!jp_spans_collect_from_truth(truth, &spans))
 		jp_spans_free(&spans);
-	jp_tasks_of(truth, &tasks);
+	jp_tasks_collect(truth, &tasks);
 	jp_tasks_free(&tasks);
 	jp_executables_load(&executables, truth, &err);
 	jp_executables_free(&executables);

@@ -36,7 +36,7 @@ static int read_truth(const char *path, struct jp_error *err)
 
 	if (truth) {
 		mix(truth->nr_activations + truth->torn + truth->gaps + truth->unpaired);
-		ret = jp_tasks_of(truth, &tasks);
+		ret = jp_tasks_collect(truth, &tasks);
 		if (ret)
 			jp_fail(err, -ret, "tasks");
 		mix(tasks.count + tasks.nr_names);

@@ -445,7 +445,7 @@ class Published(Recorded):
             files.write_bytes(path, raw)
         self.expect_pass()
 
-    def test_file_of_other_tables(self) -> None:
+    def test_tables_that_the_jitdump_lacks(self) -> None:
         """A record that covers the tables behind the code needs the tables of the jitdump."""
         pid, addr, size, _ = self.list_loads()[0]
         dump = rd.Jitdump(self.dump_path)

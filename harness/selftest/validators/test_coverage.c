@@ -129,7 +129,7 @@ static void judge_scene(size_t count)
 
 /* Judges a process that inherits a stale mapping at @forked. An earlier process of the same pid
  * unmapped memory at the same address. */
-static uint64_t count_inherited(uint64_t forked)
+static uint64_t count_stale_inherited(uint64_t forked)
 {
 	struct jp_truth_incarnation images[] = {
 		{.pid = PID, .before = 1, .after = 1, .until = BEGIN + 4 * STEP, .first = true},
@@ -170,9 +170,9 @@ int main(void)
 
 	for (scene = scenes; scene < scenes + sizeof(scenes) / sizeof(*scenes); scene++)
 		check_growth(scene->what, judge_scene);
-	check(!count_inherited(BEGIN + 5 * STEP),
+	check(!count_stale_inherited(BEGIN + 5 * STEP),
 	      "what a process inherits is not stale because of an earlier process of its pid");
-	check(count_inherited(BEGIN + 3 * STEP) == 1,
+	check(count_stale_inherited(BEGIN + 3 * STEP) == 1,
 	      "a mapping that the earlier process had stays stale");
 	return check_done();
 }

@@ -113,7 +113,7 @@ int main(void)
 				.ended = bits & 32,
 				.where = where,
 			};
-			enum jp_sample_class class = jp_sample_class_of(&facts);
+			enum jp_sample_class class = jp_sample_classify(&facts);
 			int holds = 0;
 
 			given[class]++;

@@ -88,7 +88,7 @@ static struct jp_perf_layout make_layout(uint64_t sample_type, bool sample_id)
 }
 
 #define SAME(member) (a->member == b->member)
-static bool same_map(const struct jp_event *a, const struct jp_event *b)
+static bool are_maps_equal(const struct jp_event *a, const struct jp_event *b)
 {
 	return SAME(map.addr) && SAME(map.len) && SAME(map.pgoff) && SAME(map.maj) &&
 	       SAME(map.min) && SAME(map.ino) && SAME(map.gen) && SAME(map.prot) &&
@@ -100,19 +100,19 @@ static bool same_map(const struct jp_event *a, const struct jp_event *b)
 }
 
 /* Registers are decoded only for a known machine. */
-static bool same_regs(const struct jp_event *a, const struct jp_event *b)
+static bool are_regs_equal(const struct jp_event *a, const struct jp_event *b)
 {
 	return !b->sample.regs || (a->sample.regs->known == b->sample.regs->known &&
 				   a->sample.regs->r[7] == b->sample.regs->r[7] &&
 				   a->sample.regs->r[16] == b->sample.regs->r[16]);
 }
 
-static bool same_sample(const struct jp_event *a, const struct jp_event *b)
+static bool are_samples_equal(const struct jp_event *a, const struct jp_event *b)
 {
 	return SAME(sample.ip) && SAME(sample.user) && SAME(sample.period) &&
 	       SAME(sample.nr_chain) &&
 	       memcmp(a->sample.chain, b->sample.chain, a->sample.nr_chain * 8) == 0 &&
-	       SAME(sample.regs_abi) && same_regs(a, b) && SAME(sample.stack_size) &&
+	       SAME(sample.regs_abi) && are_regs_equal(a, b) && SAME(sample.stack_size) &&
 	       SAME(sample.stack_asked) &&
 	       memcmp(a->sample.stack, b->sample.stack, a->sample.stack_size) == 0;
 }
@@ -124,9 +124,9 @@ static bool is_same_event(const struct jp_event *a, const struct jp_event *b)
 		return false;
 	switch (a->type) {
 	case JP_EVENT_SAMPLE:
-		return same_sample(a, b);
+		return are_samples_equal(a, b);
 	case JP_EVENT_MAP:
-		return same_map(a, b);
+		return are_maps_equal(a, b);
 	case JP_EVENT_COMM:
 		return !strcmp(a->comm.name, b->comm.name) && SAME(comm.exec);
 	case JP_EVENT_FORK:

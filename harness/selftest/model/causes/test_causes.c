@@ -324,7 +324,7 @@ static void test_gated_threads(void)
 		const struct jp_control *control;
 
 		check(!jp_acts_of_index(&truth.acts_of, &act, 1), "acts are indexed");
-		control = jp_control_without_thread(&evidence, PID);
+		control = jp_control_find_missing_thread(&evidence, PID);
 		jp_acts_of_free(&truth.acts_of);
 		check(!control == (started == 30), "a thread started at %d is left out by %s",
 		      (int)started, control ? control->name : "none");

@@ -215,9 +215,9 @@ static void ask_each_control(size_t count)
 	set_acts(&truth, 2 * count);
 	start_cost();
 	for (size_t i = 0; i < count; i++) {
-		found += !!jp_control_without_thread(&evidence, (uint32_t)(PID + 1 + i));
-		found += !!jp_control_without_exec(&evidence, PID, 2 * i, 2 * i + 1);
-		found += !!jp_control_without_exec(&open, PID, 0, UINT64_MAX);
+		found += !!jp_control_find_missing_thread(&evidence, (uint32_t)(PID + 1 + i));
+		found += !!jp_control_find_missing_exec(&evidence, PID, 2 * i, 2 * i + 1);
+		found += !!jp_control_find_missing_exec(&open, PID, 0, UINT64_MAX);
 	}
 	end_cost();
 	check(found == 2 * count, "a shut gate leaves out all, an open gate nothing");

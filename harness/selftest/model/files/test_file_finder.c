@@ -194,15 +194,15 @@ static void test_copied_root(void)
 	struct jp_found_file found;
 	struct jp_error err = {""};
 
-	check(jp_file_finder_from(copied, NULL, scratch_path("no-root"), &err) == -ENOENT &&
+	check(jp_file_finder_open(copied, NULL, scratch_path("no-root"), &err) == -ENOENT &&
 		      strstr(err.text, "/no-root: expected the folder of a copied root: "),
 	      "a missing root is an error: %s", err.text);
-	check(jp_file_finder_from(copied, scratch_path("no-elf"), NULL, &err) == -EINVAL &&
+	check(jp_file_finder_open(copied, scratch_path("no-elf"), NULL, &err) == -EINVAL &&
 		      strstr(err.text, "/no-elf: expected a folder of ELF files: "),
 	      "a missing folder of ELF files is an error: %s", err.text);
 	if (mkdir(scratch_path("root"), 0700) || mkdir(scratch_path("root/tmp"), 0700) ||
 	    mkfifo(scratch_path("root/tmp/perf-80.map"), 0600) || close(STDIN_FILENO) ||
-	    jp_file_finder_from(copied, NULL, scratch_path("root"), &err))
+	    jp_file_finder_open(copied, NULL, scratch_path("root"), &err))
 		exit(99);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char path[64];

@@ -4,7 +4,7 @@
 
 static bool calls(const struct jp_machine_frames *frames, uint32_t insn)
 {
-	return frames->after_call((const unsigned char *)&insn, sizeof(insn));
+	return frames->follows_call((const unsigned char *)&insn, sizeof(insn));
 }
 
 static bool returns(const struct jp_machine_frames *frames, uint32_t insn)
@@ -17,13 +17,13 @@ static void test_instructions(const struct jp_machine_frames *frames)
 	const uint32_t back = 0x97ffffff, ahead = 0x94000010; /* bl -4, bl 64 */
 	int64_t distance = 0;
 
-	check(frames->after_direct_call((const unsigned char *)&back, 4, &distance) &&
+	check(frames->follows_direct_call((const unsigned char *)&back, 4, &distance) &&
 		      distance == -8,
 	      "a call backwards");
-	check(frames->after_direct_call((const unsigned char *)&ahead, 4, &distance) &&
+	check(frames->follows_direct_call((const unsigned char *)&ahead, 4, &distance) &&
 		      distance == 60,
 	      "a call forwards");
-	check(!frames->after_call((const unsigned char *)&ahead, 3), "half an instruction");
+	check(!frames->follows_call((const unsigned char *)&ahead, 3), "half an instruction");
 	check(calls(frames, 0xd63f0200) && calls(frames, 0xd63f0a1f) && calls(frames, 0xd73f0e01),
 	      "calls through registers: blr, blraaz, blrab");
 	check(!calls(frames, 0x14000010) && !calls(frames, 0xd61f0200) &&

@@ -4,7 +4,7 @@
 
 static bool calls(const struct jp_machine_frames *frames, uint32_t insn)
 {
-	return frames->after_call((const unsigned char *)&insn, sizeof(insn));
+	return frames->follows_call((const unsigned char *)&insn, sizeof(insn));
 }
 
 static bool returns(const struct jp_machine_frames *frames, uint32_t insn)
@@ -18,16 +18,16 @@ static void test_instructions(const struct jp_machine_frames *frames)
 	const uint16_t short_call = 0x9302, trap = 0x9002;    /* c.jalr t1, c.ebreak */
 	int64_t distance = 0;
 
-	check(frames->after_direct_call((const unsigned char *)&back, 4, &distance) &&
+	check(frames->follows_direct_call((const unsigned char *)&back, 4, &distance) &&
 		      distance == -8,
 	      "a call backwards");
-	check(frames->after_direct_call((const unsigned char *)&ahead, 4, &distance) &&
+	check(frames->follows_direct_call((const unsigned char *)&ahead, 4, &distance) &&
 		      distance == 60,
 	      "a call forwards");
-	check(!frames->after_call((const unsigned char *)&ahead, 3), "half an instruction");
+	check(!frames->follows_call((const unsigned char *)&ahead, 3), "half an instruction");
 	check(calls(frames, 0x000300e7) && calls(frames, ahead), "jalr and jal are calls");
-	check(frames->after_call((const unsigned char *)&short_call, 2) &&
-		      !frames->after_call((const unsigned char *)&trap, 2),
+	check(frames->follows_call((const unsigned char *)&short_call, 2) &&
+		      !frames->follows_call((const unsigned char *)&trap, 2),
 	      "c.jalr is a call, and c.ebreak is not");
 	check(!calls(frames, 0x0400006f) && !calls(frames, 0x00030067) && !calls(frames, 0x8067),
 	      "j, jr and ret are no calls");

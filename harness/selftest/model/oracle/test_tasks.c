@@ -135,13 +135,14 @@ int main(void)
 	struct jp_truth truth = {.acts = acts, .nr_acts = sizeof(acts) / sizeof(*acts)};
 	struct jp_tasks tasks;
 
-	if (check(jp_tasks_of(&truth, &tasks) == 0 && tasks.count == 4, "four tasks are found")) {
+	if (check(jp_tasks_collect(&truth, &tasks) == 0 && tasks.count == 4,
+		  "four tasks are found")) {
 		test_names(&tasks);
 		test_lives(&tasks);
 	}
 	jp_tasks_free(&tasks);
 	truth = (struct jp_truth){.acts = odd, .nr_acts = sizeof(odd) / sizeof(*odd)};
-	if (check(jp_tasks_of(&truth, &tasks) == 0 && tasks.count == 8,
+	if (check(jp_tasks_collect(&truth, &tasks) == 0 && tasks.count == 8,
 		  "eight odd tasks are found")) {
 		test_odd_lives(&tasks);
 		test_odd_names(&tasks);

@@ -116,8 +116,8 @@ static void test_call_instructions(void)
 	const struct jp_machine *machine = jp_machine_find(EM_X86_64);
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-		check(machine->frames->after_call((const unsigned char *)codes[i].bytes,
-						  codes[i].size) == codes[i].call,
+		check(machine->frames->follows_call((const unsigned char *)codes[i].bytes,
+						    codes[i].size) == codes[i].call,
 		      "code %zu: ends with %s", i, codes[i].call ? "a call" : "no call");
 }
 
@@ -126,14 +126,14 @@ static void test_direct_calls(void)
 	const struct jp_machine_frames *frames = jp_machine_find(EM_X86_64)->frames;
 	int64_t distance = 0;
 
-	check(frames->after_direct_call((const unsigned char *)"\x90\xe8\xfe\xff\xff\xff", 6,
-					&distance) &&
+	check(frames->follows_direct_call((const unsigned char *)"\x90\xe8\xfe\xff\xff\xff", 6,
+					  &distance) &&
 		      distance == -2,
 	      "a near call has a distance");
-	check(!frames->after_direct_call((const unsigned char *)"\x90\x90\x90\xff\xd0", 5,
-					 &distance),
+	check(!frames->follows_direct_call((const unsigned char *)"\x90\x90\x90\xff\xd0", 5,
+					   &distance),
 	      "a call through a register has none");
-	check(!frames->after_direct_call((const unsigned char *)"\xe8\x01\x02\x03", 4, &distance),
+	check(!frames->follows_direct_call((const unsigned char *)"\xe8\x01\x02\x03", 4, &distance),
 	      "a part of a call has none");
 	check(frames->returns((const unsigned char *)"\xc3", 1) &&
 		      frames->returns((const unsigned char *)"\xf3\xc3", 2) &&

@@ -42,7 +42,7 @@ static int publish(unsigned index)
 static int publish_all(const char *how, const char *with)
 {
 	struct jp_published moved = {.addr = 0x200000, .size = 33, .index = 0};
-	int ret = jp_publish_with(with);
+	int ret = jp_publish_select_extras(with);
 
 	ret = ret ? ret : jp_publish_begin(how, scratch);
 	for (unsigned i = 0; i < COUNT && !ret; i++)
@@ -199,7 +199,7 @@ static void test_wrong_dumps(void)
 		      jp_publish_begin("map:cut", scratch) == -EINVAL &&
 		      jp_publish_begin("none:cut", scratch) == -EINVAL &&
 		      jp_publish_begin("all", scratch) == -EINVAL &&
-		      jp_publish_with("debug,lines") == -EINVAL,
+		      jp_publish_select_extras("debug,lines") == -EINVAL,
 	      "unknown requests are refused");
 	check(!jp_publish_begin("none", scratch) && !publish(1) && !jp_publish_extras() &&
 		      !jp_publish_end(),
