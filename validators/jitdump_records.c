@@ -45,7 +45,7 @@ static int report(struct jitdump_records *state, const struct jp_jitdump_record 
 }
 
 /* Returns the index of the first code of @pid in the truth that lies at @addr or above. */
-static size_t codes_from(const struct jp_truth *truth, uint32_t pid, uint64_t addr)
+static size_t find_codes_from(const struct jp_truth *truth, uint32_t pid, uint64_t addr)
 {
 	const struct jp_truth_code *codes = truth->codes;
 	size_t i;
@@ -63,7 +63,7 @@ static const struct jp_truth_code *find_code(const struct jp_truth *truth,
 {
 	const struct jp_truth_code *found = NULL;
 
-	for (size_t i = codes_from(truth, record->pid, addr);
+	for (size_t i = find_codes_from(truth, record->pid, addr);
 	     i < truth->nr_codes && truth->codes[i].pid == record->pid &&
 	     truth->codes[i].addr == addr;
 	     i++) {
@@ -198,7 +198,7 @@ static int judge_load(struct jitdump_records *state, const struct jp_jitdump_rec
 static bool was_moved_from(const struct jp_truth *truth, const struct jp_truth_code *code,
 			   uint64_t from)
 {
-	for (size_t i = codes_from(truth, code->pid, from);
+	for (size_t i = find_codes_from(truth, code->pid, from);
 	     i < truth->nr_codes && truth->codes[i].pid == code->pid &&
 	     truth->codes[i].addr == from;
 	     i++)

@@ -43,7 +43,7 @@ def show_no_jit_elf(context: Context) -> Iterator[Shown]:
             "JIT code that nobody published: %d of %d samples without any address" % (bare, samples)
 
 
-def jitted_addresses(perf: Perf, path: str) -> set[str]:
+def find_jitted_addresses(perf: Perf, path: str) -> set[str]:
     """Returns the addresses of the mappings that inject --jit added."""
     return set(re.findall(r" PERF_RECORD_MMAP2 .*\[(0x\w+)\(.*/jitted-",
                           perf.run("script", "-D", "-i", path).stdout))
@@ -54,13 +54,13 @@ def show_aslr(context: Context) -> Iterator[Shown]:
         folder, _ = files.record_workloads(context, perf, "jitdump --publish-dir=.")
         path = os.path.join(folder, "injected")
         inject.run_inject(perf, folder)
-        real = jitted_addresses(perf, path)
+        real = find_jitted_addresses(perf, path)
         os.unlink(path)
         done = inject.run_inject(perf, folder, "--aslr")[1]
         if "unknown option" in done.stderr:
             yield perf.version, False, "inject has no --aslr"
             continue
-        kept = jitted_addresses(perf, path) & real
+        kept = find_jitted_addresses(perf, path) & real
         ours = recording.judge_file(context, path)
         yield perf.version, bool(kept), \
             "%d of %d injected records keep their real address; %d of %d samples in no mapping" % (

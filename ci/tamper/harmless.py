@@ -171,11 +171,11 @@ def change_ids(case: Case, capture: Capture) -> Capture:
 @kind("harmless.attr.larger", harmless=True)
 def enlarge_attrs(case: Case) -> Changes:
     """Enlarges the attrs by zeros, like attrs of a later kernel."""
-    def larger(index: int, attr: rd.Attr) -> rd.Attr:
+    def enlarge(index: int, attr: rd.Attr) -> rd.Attr:
         struct.pack_into("<I", attr.raw, 4, len(attr.raw) + 16)
         attr.raw += bytes(16)
         return attr
-    return case.rewrite(lambda capture: capture.change_attrs(larger))
+    return case.rewrite(lambda capture: capture.change_attrs(enlarge))
 
 
 add("harmless.features.more", lambda case: case.rewrite(lambda capture: capture.copy_with(

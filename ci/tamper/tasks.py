@@ -92,13 +92,13 @@ add("comm.invented.exec", insert_record(
 
 def match_tasks(kind_of: int, processes: bool) -> Callable[[Case, Any], bool]:
     """Returns a function that matches FORK or EXIT records of processes, or of threads."""
-    def where(case: Case, record: Any) -> bool:
+    def is_wanted(case: Case, record: Any) -> bool:
         if record.kind != kind_of or read_head(record, 1)[0] not in case.watched:
             return False
         pid, _, tid, _ = read_head(record, 4)
         of_process = pid != read_head(record, 2)[1] if kind_of == rd.FORK else pid == tid
         return of_process == processes
-    return where
+    return is_wanted
 
 
 def shift_time(one: rd.Side, by: int) -> rd.Side:

@@ -273,7 +273,7 @@ static void *read_memory(pid_t pid, uint64_t addr, size_t size)
 }
 
 /* Queues the vDSO of 32-bit processes, which exists only in their memory. */
-static void want_compat_vdso(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map)
+static void queue_compat_vdso(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map)
 {
 	enum { MOST = 1 << 20 };
 	const size_t size = map->end - map->start;
@@ -304,7 +304,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	bool *seen;
 
 	if (jp_elf_index_name(map->name, map->end) != map->name)
-		want_compat_vdso(copies, pid, map);
+		queue_compat_vdso(copies, pid, map);
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
 	seen = jp_map_at(&copies->seen, hash_mapping(map, gen), sizeof(*seen));

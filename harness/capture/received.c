@@ -65,7 +65,7 @@ static bool keep_sample(struct jp_session *session, const struct jp_perf_record 
 	return true;
 }
 
-static void want_copy(struct jp_session *session, const struct jp_event *event)
+static void queue_copy(struct jp_session *session, const struct jp_event *event)
 {
 	const struct jp_procmap map = {
 		.start = event->map.addr,
@@ -102,7 +102,7 @@ static void note_sideband(struct jp_session *session, const struct jp_event *eve
 		break;
 	case JP_EVENT_MAP:
 		if (session->copies)
-			want_copy(session, event);
+			queue_copy(session, event);
 		break;
 	default:
 		break;

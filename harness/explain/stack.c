@@ -92,7 +92,8 @@ static bool perf_continues(struct jp_stacks *stacks, struct jp_replay *spaces, u
 		has_empty_index(stacks, mapping));
 }
 
-static bool all_in_files(struct jp_replay *spaces, uint32_t pid, const struct jp_stack *stack)
+static bool are_all_frames_in_files(struct jp_replay *spaces, uint32_t pid,
+				    const struct jp_stack *stack)
 {
 	for (uint64_t i = 0; i < stack->count; i++) {
 		const struct jp_mapping *mapping = jp_replay_find(spaces, pid, stack->frames[i]);
@@ -114,7 +115,7 @@ static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
 	walk_stack(stacks, spaces, sample, JP_DUMP, stacks->others, &stacks->other);
 	jp_unwinder_frame_pointers(stacks->unwinder, false);
 	if (stacks->other.stop != JP_UNWIND_ROOT ||
-	    !all_in_files(spaces, sample->pid, &stacks->other))
+	    !are_all_frames_in_files(spaces, sample->pid, &stacks->other))
 		return false;
 	*stack = stacks->other;
 	stack->method = JP_DUMP_CFI;

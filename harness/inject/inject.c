@@ -61,7 +61,7 @@ struct jp_injection {
 	uint64_t record[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
 };
 
-static int no_memory(struct jp_injection *inject)
+static int fail_for_memory(struct jp_injection *inject)
 {
 	return jp_fail(inject->err, ENOMEM, "%s: out of memory", inject->options->input);
 }
@@ -74,7 +74,7 @@ static int find_markers(void *context, const struct jp_event *event)
 		return 0;
 	return jp_inject_marker(&inject->dumps, event,
 				&inject->reader.attrs.all[event->attr].layout)
-		       ? no_memory(inject)
+		       ? fail_for_memory(inject)
 		       : 0;
 }
 
@@ -127,9 +127,9 @@ static int put_code(struct jp_injection *inject, const struct jp_loaded_code *co
 		jp_perf_encode(&marker->layout, &event, inject->record, sizeof(inject->record)));
 	if (code->from &&
 	    jp_inject_spaces_code(inject->spaces, code->pid, code->from, code->size, false))
-		return no_memory(inject);
+		return fail_for_memory(inject);
 	return jp_inject_spaces_code(inject->spaces, code->pid, code->addr, event.map.len, true)
-		       ? no_memory(inject)
+		       ? fail_for_memory(inject)
 		       : 0;
 }
 
@@ -174,7 +174,7 @@ static int put_record_for_each_piece(struct jp_injection *inject, const struct j
 		part.record = inject->record;
 		put_record(inject, &part);
 	}
-	return ret ? no_memory(inject) : 0;
+	return ret ? fail_for_memory(inject) : 0;
 }
 
 static int put_map(struct jp_injection *inject, const struct jp_event *event)
@@ -195,7 +195,7 @@ static int put_map(struct jp_injection *inject, const struct jp_event *event)
 		put_record(inject, event);
 	if (ret)
 		return ret;
-	return jp_inject_spaces_map(inject->spaces, event, hides) ? no_memory(inject) : 0;
+	return jp_inject_spaces_map(inject->spaces, event, hides) ? fail_for_memory(inject) : 0;
 }
 
 static int write_event(void *context, const struct jp_event *event)
@@ -210,7 +210,7 @@ static int write_event(void *context, const struct jp_event *event)
 	put_record(inject, event);
 	if ((event->type == JP_EVENT_FORK || event->type == JP_EVENT_COMM) &&
 	    jp_inject_spaces_task(inject->spaces, event))
-		return no_memory(inject);
+		return fail_for_memory(inject);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ static int write_other(void *context, const unsigned char *bytes, uint64_t size)
 {
 	struct jp_injection *inject = context;
 
-	return jp_perf_copy_other(inject->copy, bytes, size) ? no_memory(inject) : 0;
+	return jp_perf_copy_other(inject->copy, bytes, size) ? fail_for_memory(inject) : 0;
 }
 
 static int begin_copy(void *context)
@@ -276,7 +276,7 @@ static int write_output(struct jp_injection *inject)
 	if (!ret)
 		ret = put_codes(inject, UINT64_MAX);
 	if (!ret && jp_perf_copy_end(inject->copy))
-		ret = no_memory(inject);
+		ret = fail_for_memory(inject);
 	if (ret)
 		jp_output_abandon(inject->output);
 	else
@@ -312,7 +312,7 @@ static int open_outputs(struct jp_injection *inject)
 	int ret;
 
 	if (given ? !(folder = strdup(given)) : asprintf(&folder, "%s.jit", output) < 0)
-		return no_memory(inject);
+		return fail_for_memory(inject);
 	inject->fd = jp_new_file_open(&inject->file, output, 0600, inject->err);
 	if (inject->fd < 0)
 		return inject->fd;
@@ -356,12 +356,12 @@ int jp_injection_run(struct jp_injection *inject, struct jp_inject_summary *summ
 	inject->context = context;
 	inject->spaces = jp_inject_spaces_new();
 	ret = inject->spaces ? read_input(inject, find_markers, NULL, find_time_conv)
-			     : no_memory(inject);
+			     : fail_for_memory(inject);
 	if (!ret)
 		ret = read_dumps(inject);
 	for (size_t i = 0; !ret && i < inject->dumps.nr_codes; i++)
 		if (jp_inject_spaces_want(inject->spaces, inject->dumps.codes[i].pid))
-			ret = no_memory(inject);
+			ret = fail_for_memory(inject);
 	return ret ?: write_output(inject);
 }
 

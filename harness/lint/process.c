@@ -21,7 +21,7 @@
 enum { MOST_MAPS = 64 << 20 };
 
 /* Returns the last number in the line @name of @status, or @none. */
-static int64_t last_number(const char *status, const char *name, int64_t none)
+static int64_t parse_last_number(const char *status, const char *name, int64_t none)
 {
 	const char *line = strstr(status, name), *end = line ? strchr(line + 1, '\n') : NULL;
 	const char *tab = end ? memrchr(line, '\t', (size_t)(end - line)) : NULL;
@@ -40,8 +40,8 @@ static void read_identity(struct jp_lint_process *process)
 
 	snprintf(path, sizeof(path), "/proc/%u/status", process->pid);
 	text = jp_file_read(path, 1 << 16, NULL, NULL);
-	process->own_pid = (uint32_t)last_number(text ?: "", "\nNSpid:", process->pid);
-	process->user = last_number(text ?: "", "\nUid:", -1);
+	process->own_pid = (uint32_t)parse_last_number(text ?: "", "\nNSpid:", process->pid);
+	process->user = parse_last_number(text ?: "", "\nUid:", -1);
 }
 
 /* Reads when the process started. The kernel counts from the boot, suspended time included. */

@@ -178,8 +178,8 @@ static int make_exclusive(struct jp_ranges **ranges)
 /* Makes the node in *@place exclusive, with room for at least @capacity items, which is at most
  * their present number + 1. Its children may stay shared. Returns the node, or NULL if there is no
  * memory. */
-static struct ranges_node *own_node(const struct jp_range_kind *kind, struct ranges_node **place,
-				    size_t capacity)
+static struct ranges_node *get_exclusive_node(const struct jp_range_kind *kind,
+					      struct ranges_node **place, size_t capacity)
 {
 	struct ranges_node *node = *place, *fresh;
 	const bool shared = node->refs > 1;
@@ -208,7 +208,7 @@ void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr)
 
 	if (!jp_ranges_find_at_or_above(*ranges, addr) || make_exclusive(ranges))
 		return NULL;
-	for (place = &(*ranges)->root; (node = own_node((*ranges)->kind, place, 0));) {
+	for (place = &(*ranges)->root; (node = get_exclusive_node((*ranges)->kind, place, 0));) {
 		const size_t i = find_item((*ranges)->kind, node, addr);
 
 		if (!node->level)
@@ -240,7 +240,8 @@ static void remove_at(const struct jp_range_kind *kind, struct ranges_node *node
 static int split_child(const struct jp_range_kind *kind, struct ranges_node *parent, size_t i,
 		       uint64_t addr)
 {
-	struct ranges_node *full = own_node(kind, &get_children(parent)[i].node, 0), *next;
+	struct ranges_node *full = get_exclusive_node(kind, &get_children(parent)[i].node, 0),
+			   *next;
 	const size_t where = full ? find_item(kind, full, addr) : 0;
 	const size_t kept = !where ? 1 : where >= MOST - 1 ? MOST - 1 : MOST / 2;
 
@@ -278,7 +279,8 @@ static int insert_range(struct jp_ranges *ranges, const struct extent *range)
 
 	if ((!ranges->root || ranges->root->count == MOST) && add_root(ranges))
 		return -ENOMEM;
-	for (place = &ranges->root; (node = own_node(kind, place, (*place)->count + 1));) {
+	for (place = &ranges->root;
+	     (node = get_exclusive_node(kind, place, (*place)->count + 1));) {
 		size_t i = find_item(kind, node, range->start);
 
 		if (!node->level) {

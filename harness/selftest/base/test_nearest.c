@@ -24,7 +24,7 @@ static const struct {
 	{"record", ""},
 };
 
-static const char *hint_for(const char *word, char *text, size_t size)
+static const char *find_hint(const char *word, char *text, size_t size)
 {
 	struct jp_nearest nearest = {.word = word};
 
@@ -38,13 +38,13 @@ int main(void)
 	char text[80], word[200];
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		check(strcmp(hint_for(words[i].word, text, sizeof(text)), words[i].hint) == 0,
+		check(strcmp(find_hint(words[i].word, text, sizeof(text)), words[i].hint) == 0,
 		      "'%s' gives '%s'", words[i].word, words[i].hint);
 	memset(word, 'r', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
-	check(!*hint_for(word, text, sizeof(text)), "a long word is like no name");
+	check(!*find_hint(word, text, sizeof(text)), "a long word is like no name");
 	word[79] = '\0';
-	check(!*hint_for(word, text, sizeof(text)), "nor is one of 79 letters");
-	check(strlen(hint_for("rnu", text, 10)) == 9, "a hint fits its room");
+	check(!*find_hint(word, text, sizeof(text)), "nor is one of 79 letters");
+	check(strlen(find_hint("rnu", text, 10)) == 9, "a hint fits its room");
 	return check_done();
 }

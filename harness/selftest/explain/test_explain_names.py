@@ -401,7 +401,7 @@ class Jitdumps(Explained):
         self.add_map("/home/jitted-4711-0.so", CODE, 0x100, time=10**18)
         self.expect_cause("jitdump-wrong-clock", file=path)
 
-    def spoiled(self, cause: str, raw: bytes) -> str:
+    def explain_spoiled_dump(self, cause: str, raw: bytes) -> str:
         """Expects @cause for a jitdump with these bytes; returns the whole output of explain."""
         path = self.add_dump(50)
         files.write_bytes(self.root + path, raw)
@@ -413,32 +413,32 @@ class Jitdumps(Explained):
                     bytes(mj.Made(PID).add(mj.CLOSE, 60, b"").raw)):
             with self.subTest(size=len(raw)):
                 self.setUp()
-                text = self.spoiled("empty-jitdump", raw)
+                text = self.explain_spoiled_dump("empty-jitdump", raw)
                 self.assertIn(f"has {len(raw)} bytes", text)
                 self.assertNotIn("inject --jit", text)
 
     def test_damaged_jitdump(self) -> None:
-        def made(*times: int, flags: int = 0, size: int = 0x100) -> bytearray:
+        def make_dump(*times: int, flags: int = 0, size: int = 0x100) -> bytearray:
             dump = mj.Made(PID, flags)
             for number, at in enumerate(times):
                 dump.load(at, CODE + 0x100 * number, b"\xc3" * size, number, f"f{number}")
             return dump.raw
 
-        whole = made(50, 60)
-        first = made(50)
+        whole = make_dump(50, 60)
+        first = make_dump(50)
         for name, raw, text in (
                 ("cut in its first record", whole[:90], "names 0 of 1 addresses"),
                 ("torn between records", first + b"\xff" * 31 + whole[len(first):],
                  f"from offset {len(first)} on 31 bytes are no record"),
-                ("all times 0", made(0, 0), "dump.clock"),
-                ("ns times, flag of the counter", made(50, 60, flags=1), "dump.arch-clock"),
-                ("a flag that perf refuses", made(50, flags=4), "flags within"),
+                ("all times 0", make_dump(0, 0), "dump.clock"),
+                ("ns times, flag of the counter", make_dump(50, 60, flags=1), "dump.arch-clock"),
+                ("a flag that perf refuses", make_dump(50, flags=4), "flags within"),
                 ("another version", whole[:4] + b"\2" + whole[5:], "expected version 1"),
                 ("another byte order", whole[3::-1] + whole[4:], "other byte order"),
-                ("no sizes", made(50, size=0), "code.size")):
+                ("no sizes", make_dump(50, size=0), "code.size")):
             with self.subTest(name):
                 self.setUp()
-                found = self.spoiled("damaged-jitdump", bytes(raw))
+                found = self.explain_spoiled_dump("damaged-jitdump", bytes(raw))
                 self.assertIn(text, found)
                 self.assertNotIn("inject --jit", found)
 

@@ -50,7 +50,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 }
 
 /* Makes the data section and the last record end with the file, and removes features. */
-static void mend(unsigned char *bytes, size_t size)
+static void repair_sizes(unsigned char *bytes, size_t size)
 {
 	uint64_t header, at;
 	uint16_t record;
@@ -90,5 +90,5 @@ const struct fuzz_target fuzz_target = {
 				       "harness/selftest/fuzz/corpus/swapped.data", NULL},
 	.rounds = 4000,
 	.truncations = 300,
-	.mend = mend,
+	.repair_sizes = repair_sizes,
 };

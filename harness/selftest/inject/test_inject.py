@@ -529,7 +529,7 @@ class ElfFiles(Injecting):
         self.assertNotRegex(done.stdout, "Warning|Error")
         return done.stdout
 
-    def lies_at(self, name: str) -> tuple[str, int]:
+    def locate_name(self, name: str) -> tuple[str, int]:
         """Returns (file, offset) of the symbol @name."""
         for file in os.listdir(self.output + ".jit"):
             for offset, _, text in read_elf_symbols(os.path.join(self.output + ".jit", file)):
@@ -573,8 +573,8 @@ class ElfFiles(Injecting):
         dump.load(103, BASE + 0x4000, b"\x90" * 16, 2, "two")
         done = self.inject_dump(dump)
         self.assertIn("1 DEBUG_INFO records of code that no LOAD follows", done.stderr)
-        _, one = self.lies_at("one")
-        _, two = self.lies_at("two")
+        _, one = self.locate_name("one")
+        _, two = self.locate_name("two")
         rows = re.findall(r"(?m)^(\S+\.js|\S+) +(\d+) +(0x[0-9a-f]+)",
                           self.run_readelf("--debug-dump=decodedline"))
         rows = [(name, int(line), int(at, 0)) for name, line, at in rows]
@@ -588,7 +588,7 @@ class ElfFiles(Injecting):
         dump = mj.Made(PID, pad=0xdeadbeef).debug(99, BASE, [(BASE + 0x40, 10, "a.js")])
         dump.load(100, BASE, b"\x90" * 8, 1, "one")
         self.inject_dump(dump)
-        self.assertIn(hex(self.lies_at("one")[1]), self.run_readelf("--debug-dump=decodedline"))
+        self.assertIn(hex(self.locate_name("one")[1]), self.run_readelf("--debug-dump=decodedline"))
 
     def test_unwinding(self) -> None:
         dump = mj.Made(PID)
@@ -598,7 +598,7 @@ class ElfFiles(Injecting):
         shown = self.run_readelf("--debug-dump=frames")
         self.assertEqual(shown.count(" CIE"), 1)
         starts = sorted(int(found, 16) for found in re.findall(r"pc=([0-9a-f]+)\.\.", shown))
-        self.assertEqual(starts, [self.lies_at(f"f{i}")[1] for i in range(3)])
+        self.assertEqual(starts, [self.locate_name(f"f{i}")[1] for i in range(3)])
         self.assertEqual(shown.count("DW_CFA_offset: r6 (rbp) at cfa-16"), 3)
 
     def test_mapped_tables(self) -> None:

@@ -118,7 +118,7 @@ static int find_plains(const char *path, struct jp_error *err)
 	return ret ? jp_fail(err, -ret, "out of memory") : 0;
 }
 
-static bool see_all(const void *context, uint32_t pid, uint64_t time)
+static bool watch_every_process(const void *context, uint32_t pid, uint64_t time)
 {
 	return true;
 }
@@ -139,7 +139,7 @@ static int find_missing_file(const char *path, struct jp_error *err)
 	struct jp_files *files = jp_files_begin(&view);
 	int ret = files ? jp_truth_index_files(&truth) : -ENOMEM;
 
-	ret = ret ?: jp_files_end(files, see_all, NULL);
+	ret = ret ?: jp_files_end(files, watch_every_process, NULL);
 	if (!ret && view.findings.failed)
 		ret = -ENOMEM;
 	mix(view.findings.nr_exceptions);

@@ -27,7 +27,7 @@ PID, CODE = 100, 0x10000
 TRACING_DATA, AUXTRACE, HEADER_FEATURE, FINISHED_INIT = 66, 71, 80, 82
 
 
-def odd_data() -> None:
+def write_odd_data() -> None:
     kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN | rd.PERIOD | rd.CPU
     attrs = [rd.Attr.make(kind, [7]), rd.Attr.make(kind | rd.ADDR, [8, 9])]
     perf = rd.PerfData(attrs, [], {6: rd.pack_string("x86_64")})
@@ -62,7 +62,7 @@ def encode_uleb(value: int) -> bytes:
     return raw + bytes([value])
 
 
-def emitted_eh_frame() -> bytes:
+def build_emitted_eh_frame() -> bytes:
     """Returns tables as an emitter writes them for a function: one CIE, one FDE, an index of one
     entry."""
     size = 0x120
@@ -86,7 +86,7 @@ def emitted_eh_frame() -> bytes:
     return struct.pack("<QQQQ", 0, size, size, len(index)) + frame + index
 
 
-def expressions_eh_frame() -> bytes:
+def build_expressions_eh_frame() -> bytes:
     raw = files.read_bytes(os.path.join(HERE, "expressions.elf"))
     code, size, index, index_size, frame, frame_size = 0x144, 22, 0x15c, 44, 0x188, 336
     # The index precedes .eh_frame there and is invalid after it, like the index in some files.
@@ -94,7 +94,7 @@ def expressions_eh_frame() -> bytes:
         raw[frame:frame + frame_size] + raw[index:index + index_size]
 
 
-def deferred_data() -> None:
+def write_deferred_data() -> None:
     """Returns callchains of kernels from 6.19, whose user part follows later."""
     kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
     attr = rd.Attr.make(kind, [7])
@@ -113,12 +113,12 @@ def deferred_data() -> None:
     perf.save(os.path.join(HERE, "deferred.data"))
 
 
-def swapped_data() -> None:
+def write_swapped_data() -> None:
     perf = rd.PerfData.load(os.path.join(HERE, "../../../../validators/fixtures/anon/perf.data"))
     files.write_bytes(os.path.join(HERE, "swapped.data"), byte_order.swap_file(perf))
 
 
-def every_dump() -> bytes:
+def build_every_dump() -> bytes:
     def record(kind: int, body: bytes, time: int) -> bytes:
         return struct.pack("<IIQ", kind, 16 + len(body), time) + body
 
@@ -135,13 +135,13 @@ def every_dump() -> bytes:
         record(0, struct.pack("<IIQQQQ", PID, PID, CODE, CODE, 32, 2) + b"second\0" + code, 1007)))
 
 
-def names_map() -> bytes:
+def build_names_map() -> bytes:
     return (b"10000 40 first\n10040 40 LazyCompile:~second file.js:1\n10020 40 over both\n"
             b"no line\nffffffffffffff00 100 last\n10100 0 nothing\n0x10200 20 prefixed\n"
             b"10300 20 \n20000 ffffffffffffffff all\n10400 20 without an end")
 
 
-def short_records() -> None:
+def write_short_records() -> None:
     """Makes a file for each kind of record, whose last record is too short for its fields."""
     for kind in (rd.MMAP, rd.LOST, rd.COMM, rd.EXIT, rd.FORK, rd.SAMPLE, rd.MMAP2, rd.LOST_SAMPLES):
         perf = rd.PerfData([rd.Attr.make(rd.IP, [7])], [], {6: rd.pack_string("x86_64")})
@@ -149,7 +149,7 @@ def short_records() -> None:
         perf.save(os.path.join(HERE, "perfdata", f"short-{kind}.data"))
 
 
-def wide_protect() -> None:
+def write_wide_protect() -> None:
     """Makes an mprotect of all memory, which jitproof once handled page by page."""
     truth = rd.Truth(os.path.join(HERE, "../../../../validators/fixtures/anon/truth"))
     keep = truth.find(rd.Truth.MAP)[0]
@@ -161,16 +161,16 @@ def wide_protect() -> None:
 
 
 def main() -> None:
-    odd_data()
-    deferred_data()
-    swapped_data()
+    write_odd_data()
+    write_deferred_data()
+    write_swapped_data()
     for folder in ("perfdata", "truth"):
         os.makedirs(os.path.join(HERE, folder), exist_ok=True)
-    short_records()
-    wide_protect()
-    for name, content in (("every.dump", every_dump()), ("names.map", names_map()),
-                          ("emitted.eh_frame", emitted_eh_frame()),
-                          ("expressions.eh_frame", expressions_eh_frame())):
+    write_short_records()
+    write_wide_protect()
+    for name, content in (("every.dump", build_every_dump()), ("names.map", build_names_map()),
+                          ("emitted.eh_frame", build_emitted_eh_frame()),
+                          ("expressions.eh_frame", build_expressions_eh_frame())):
         files.write_bytes(os.path.join(HERE, name), content)
 
 
