@@ -119,37 +119,38 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 static int add_samples(const struct accounting *state, enum judged_file file, const char *name,
 		       const struct jp_perfdata_summary *held)
 {
-	struct jp_book *book = jp_books_open(&state->view->findings.books, name);
-	int failed = book ? 0 : -ENOMEM;
+	struct jp_account *account = jp_accounts_open(&state->view->findings.accounts, name);
+	int failed = account ? 0 : -ENOMEM;
 
-	if (book)
-		book->total = held->samples;
+	if (account)
+		account->total = held->samples;
 	for (enum jp_sample_class class = 0; class < JP_SAMPLE_CLASSES && !failed; class ++)
-		failed = jp_book_count(book, jp_sample_class_text(class),
-				       state->samples[file][class].count);
+		failed = jp_account_count(account, jp_sample_class_text(class),
+					  state->samples[file][class].count);
 	return failed;
 }
 
 static int add_records(const struct accounting *state, enum judged_file file, const char *name,
 		       const struct jp_perfdata_summary *held)
 {
-	struct jp_book *book = jp_books_open(&state->view->findings.books, name);
+	struct jp_account *account = jp_accounts_open(&state->view->findings.accounts, name);
 	uint64_t samples = 0;
 	char class[32];
-	int failed = book ? 0 : -ENOMEM;
+	int failed = account ? 0 : -ENOMEM;
 
 	for (int i = 0; i < JP_SAMPLE_CLASSES; i++)
 		samples += state->samples[file][i].count;
 	if (!failed) {
-		book->total = held->records;
-		failed = jp_book_count(book, "samples", samples)
-				 ?: jp_book_count(book, "perf's own", held->own_records)
-				 ?: jp_book_count(book, "unknown", held->unknown_records);
+		account->total = held->records;
+		failed = jp_account_count(account, "samples", samples)
+				 ?: jp_account_count(account, "perf's own", held->own_records)
+				 ?: jp_account_count(account, "unknown", held->unknown_records);
 	}
 	for (int kind = 0; kind < KINDS; kind++) {
 		for (int owner = 0; owner < OWNERS && !failed; owner++) {
 			snprintf(class, sizeof(class), "%s.%s", kinds[kind] ?: "?", owners[owner]);
-			failed = jp_book_count(book, class, state->records[file][kind][owner]);
+			failed =
+				jp_account_count(account, class, state->records[file][kind][owner]);
 		}
 	}
 	return failed;

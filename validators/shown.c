@@ -180,7 +180,7 @@ static int compare_names(struct shown_comparison *comparison)
 }
 
 static int compare_sample(struct shown_state *state, struct jp_shown_reading *reading,
-			  struct jp_book *book, const struct jp_held *held)
+			  struct jp_account *account, const struct jp_held *held)
 {
 	struct shown_comparison comparison = {.state = state, .reading = reading, .held = held};
 	int failed = jp_shown_reading_find(reading, held->event, &comparison.sample);
@@ -188,12 +188,12 @@ static int compare_sample(struct shown_state *state, struct jp_shown_reading *re
 	if (failed)
 		return failed;
 	if (!comparison.sample)
-		return jp_book_count(book, "absent", 1);
+		return jp_account_count(account, "absent", 1);
 	comparison.frames = reading->shown->frames + comparison.sample->first;
 	failed = compare_top(&comparison) ?: compare_frames(&comparison)
 			 ?: compare_names(&comparison);
 	reading->equal += !comparison.first;
-	return failed ?: jp_book_count(book, comparison.first ?: "equal", 1);
+	return failed ?: jp_account_count(account, comparison.first ?: "equal", 1);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -210,7 +210,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		if (is_reading_of_injected_file(&state->files.files[i]) == view->in_injected &&
 		    !state->files.files[i].older)
 			failed = compare_sample(state, &state->readings[i],
-						&view->findings.books.books[i], &held);
+						&view->findings.accounts.accounts[i], &held);
 	return failed;
 }
 
@@ -273,15 +273,15 @@ static int end_reading(struct shown_state *state, size_t index)
 	struct jp_view *view = state->view;
 	struct jp_shown_reading *reading = &state->readings[index];
 	const struct jp_shown *shown = reading->shown;
-	struct jp_book *book = &view->findings.books.books[index];
+	struct jp_account *account = &view->findings.accounts.accounts[index];
 	struct jp_reader reader = {.answer = JP_READER_OLDER};
 	int failed = 0;
 
 	snprintf(reader.name, sizeof(reader.name), "%s", shown->reader);
 	snprintf(reader.file, sizeof(reader.file), "%s", shown->of);
 	if (!shown->older) {
-		book->total = is_reading_of_injected_file(shown) ? view->held_injected->samples
-								 : view->held->samples;
+		account->total = is_reading_of_injected_file(shown) ? view->held_injected->samples
+								    : view->held->samples;
 		failed = judge_reading(state, reading);
 		reader.samples = reading->held;
 		reader.answer =
@@ -310,13 +310,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin_reading(struct shown_state *state, size_t index)
 {
 	struct jp_shown *shown = &state->files.files[index];
-	struct jp_book *book;
+	struct jp_account *account;
 	char name[sizeof(shown->reader) + sizeof(shown->of) + 8];
 
 	snprintf(name, sizeof(name), "shown %s %s", shown->reader, shown->of);
-	book = jp_books_open(&state->view->findings.books, name);
+	account = jp_accounts_open(&state->view->findings.accounts, name);
 	state->readings[index].shown = shown;
-	return book ? jp_shown_reading_init(&state->readings[index]) : -ENOMEM;
+	return account ? jp_shown_reading_init(&state->readings[index]) : -ENOMEM;
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

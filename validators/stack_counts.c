@@ -220,23 +220,24 @@ static void add_method_metrics(const struct jp_method_count *count, enum jp_meth
 /* Adds the account of one method: every sample in emitted code has a verdict of each judged
  * method. */
 static int add_verdict_account(const struct jp_stack_counts *counts, enum jp_method method,
-			       bool classed, struct jp_books *books)
+			       bool classed, struct jp_accounts *accounts)
 {
 	const struct jp_method_count *count = &counts->methods[method];
-	struct jp_book *book;
+	struct jp_account *account;
 	char name[32];
 	int failed;
 
 	snprintf(name, sizeof(name), "stacks.%s", jp_method_name(method));
-	book = jp_books_open(books, name);
-	if (!book)
+	account = jp_accounts_open(accounts, name);
+	if (!account)
 		return -ENOMEM;
-	book->of = classed ? "samples" : NULL;
-	book->part = "code";
-	book->total = counts->samples;
-	failed = jp_book_count(book, "absent", count->absent);
+	account->of = classed ? "samples" : NULL;
+	account->part = "code";
+	account->total = counts->samples;
+	failed = jp_account_count(account, "absent", count->absent);
 	for (enum jp_verdict verdict = 0; verdict < JP_VERDICTS && !failed; verdict++)
-		failed = jp_book_count(book, jp_verdict_text(verdict), count->verdicts[verdict]);
+		failed = jp_account_count(account, jp_verdict_text(verdict),
+					  count->verdicts[verdict]);
 	return failed;
 }
 
@@ -297,8 +298,9 @@ int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 		if (failed || (!count->judged && !count->verdicts[JP_UNJUDGED]))
 			continue;
 		add_method_metrics(count, method, chosen, findings);
-		failed = add_verdict_account(
-			counts, method, !(evidence->declared.lacks & UNCLASSED), &findings->books);
+		failed =
+			add_verdict_account(counts, method, !(evidence->declared.lacks & UNCLASSED),
+					    &findings->accounts);
 	}
 	count_places(counts, evidence, findings);
 	add_processes(counts, evidence, findings);

@@ -28,7 +28,7 @@ void jp_findings_free(struct jp_findings *findings)
 	free(findings->exceptions);
 	free(findings->skipped);
 	free(findings->readers);
-	jp_books_free(&findings->books);
+	jp_accounts_free(&findings->accounts);
 	memset(findings, 0, sizeof(*findings));
 }
 
@@ -73,7 +73,7 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 		findings->metrics[findings->nr_metrics++] = more->metrics[i];
 	for (size_t i = 0; i < more->nr_exceptions; i++)
 		findings->exceptions[findings->nr_exceptions++] = more->exceptions[i];
-	if (jp_books_append(&findings->books, &more->books))
+	if (jp_accounts_append(&findings->accounts, &more->accounts))
 		return -ENOMEM;
 	for (size_t i = 0; i < more->nr_skipped; i++)
 		if (jp_findings_note_skipped_validator(findings, more->skipped[i].validator,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <stddef.h>
-#include "harness/judge/books.h"
+#include "harness/judge/accounts.h"
 #include "harness/judge/metric.h"
 #include "harness/format/truth/format.h"
 
@@ -64,7 +64,8 @@ struct jp_findings {
 	uint64_t predicted[JP_METHODS]; /* number of samples whose walked stack is as the truth
 					   predicts for the method */
 	bool judged[JP_METHODS];
-	struct jp_books books; /* accounts, in which each sample and frame has exactly one class */
+	struct jp_accounts
+		accounts; /* accounts, in which each sample and frame has exactly one class */
 	struct jp_skipped {
 		const char *validator, *lack; /* constants: the validator that did not judge, and
 						 what the capture lacks for it */

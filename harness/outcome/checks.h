@@ -30,7 +30,7 @@ void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct
 /* Fails a capture with enough samples if most of them lie at places that the truth excludes. Such a
  * capture is wrong (FAIL); it is not a lack of evidence (ERROR). */
 void jp_check_samples_elsewhere(struct jp_result *result);
-/* Checks that the classes of each account (struct jp_books) add up to its total. */
+/* Checks that the classes of each account (struct jp_accounts) add up to its total. */
 void jp_check_balance(struct jp_result *result);
 /* Checks that the workload of @dir performed the acts that the case needs (acts=KIND:N). */
 void jp_check_enough_acts(const struct jp_evidence *evidence, const char *dir,

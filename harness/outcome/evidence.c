@@ -170,19 +170,20 @@ static void check_upper_limits(struct jp_result *result)
 
 void jp_check_balance(struct jp_result *result)
 {
-	const struct jp_books *books = &result->findings.books;
+	const struct jp_accounts *accounts = &result->findings.accounts;
 
-	for (size_t i = 0; i < books->count; i++) {
-		const struct jp_book *book = &books->books[i];
-		uint64_t sum = jp_book_sum(book), total = jp_book_total(books, book);
+	for (size_t i = 0; i < accounts->count; i++) {
+		const struct jp_account *account = &accounts->accounts[i];
+		uint64_t sum = jp_account_sum(account), total = jp_account_total(accounts, account);
 
 		if (sum == total)
 			continue;
 		jp_note(result, JP_ERROR,
 			"the accounting does not balance: the classes of %s add up to %" PRIu64
 			", there are %" PRIu64 "%s%s%s%s",
-			book->name, sum, total == UINT64_MAX ? 0 : total, book->of ? " in " : "",
-			book->of ?: "", book->of ? ", " : "", book->of ? book->part : "");
+			account->name, sum, total == UINT64_MAX ? 0 : total,
+			account->of ? " in " : "", account->of ?: "", account->of ? ", " : "",
+			account->of ? account->part : "");
 	}
 }
 

@@ -14,31 +14,33 @@ enum { MOST_TEXTS = 64 }; /* more than all classes that have a text */
 
 static int compare_by_count(const void *a, const void *b)
 {
-	const struct jp_book_class *one = a, *other = b;
+	const struct jp_account_class *one = a, *other = b;
 
 	return jp_compare(other->count, one->count) ?: strcmp(one->name, other->name);
 }
 
-void jp_books_print(FILE *out, const struct jp_books *books, const char *mark, unsigned int width)
+void jp_accounts_print(FILE *out, const struct jp_accounts *accounts, const char *mark,
+		       unsigned int width)
 {
-	for (size_t i = 0; i < books->count; i++) {
-		struct jp_book *book = &books->books[i];
+	for (size_t i = 0; i < accounts->count; i++) {
+		struct jp_account *account = &accounts->accounts[i];
 		unsigned int column;
 
-		if (!book->nr_classes)
+		if (!account->nr_classes)
 			continue;
-		qsort(book->classes, book->nr_classes, sizeof(*book->classes), compare_by_count);
-		column = (unsigned int)fprintf(out, "%s%s by class:", mark, book->name);
-		for (size_t class = 0; class <= book->nr_classes; class ++) {
-			const bool all = class == book->nr_classes;
+		qsort(account->classes, account->nr_classes, sizeof(*account->classes),
+		      compare_by_count);
+		column = (unsigned int)fprintf(out, "%s%s by class:", mark, account->name);
+		for (size_t class = 0; class <= account->nr_classes; class ++) {
+			const bool all = class == account->nr_classes;
 			char text[80];
 			const unsigned int length = (unsigned int)snprintf(
 				text, sizeof(text), "%s %" PRIu64 "%s%s",
 				all     ? " ="
 				: class ? " +"
 					: "",
-				all ? jp_book_sum(book) : book->classes[class].count,
-				all ? "" : " ", all ? "" : book->classes[class].name);
+				all ? jp_account_sum(account) : account->classes[class].count,
+				all ? "" : " ", all ? "" : account->classes[class].name);
 
 			if (width && column + length > width)
 				column = (unsigned int)fprintf(out, "\n%s ", mark) - 1;
@@ -49,31 +51,34 @@ void jp_books_print(FILE *out, const struct jp_books *books, const char *mark, u
 	}
 }
 
-/* Returns what the class @name of @book contains, or NULL. The account "injected samples" has the
- * classes of "samples", "stacks.chain" those of "stacks"; "mmap2.kernel" is a class "kernel". */
-static const struct jp_metric_text *find_class_text(const struct jp_book *book, const char *name)
+/* Returns what the class @name of @account contains, or NULL. The account "injected samples" has
+ * the classes of "samples", "stacks.chain" those of "stacks"; "mmap2.kernel" is a class "kernel".
+ */
+static const struct jp_metric_text *find_class_text(const struct jp_account *account,
+						    const char *name)
 {
-	const char *space = strrchr(book->name, ' '), *dot = strrchr(name, '.');
-	const char *stem = space ? space + 1 : book->name;
-	char metric[sizeof(book->name) + sizeof(book->classes->name)];
+	const char *space = strrchr(account->name, ' '), *dot = strrchr(name, '.');
+	const char *stem = space ? space + 1 : account->name;
+	char metric[sizeof(account->name) + sizeof(account->classes->name)];
 
 	snprintf(metric, sizeof(metric), "%.*s.%s", (int)strcspn(stem, "."), stem,
 		 dot ? dot + 1 : name);
 	return jp_registry_find(JP_METRIC_TEXT, metric);
 }
 
-void jp_books_explain(FILE *out, const struct jp_books *books, const char *mark, unsigned int width)
+void jp_accounts_explain(FILE *out, const struct jp_accounts *accounts, const char *mark,
+			 unsigned int width)
 {
 	const struct jp_metric_text *text, *printed[MOST_TEXTS];
 	size_t count = 0;
 	char line[200], shown[1024];
 
-	for (size_t i = 0; i < books->count; i++)
-		for (size_t class = 0; class < books->books[i].nr_classes; class ++) {
+	for (size_t i = 0; i < accounts->count; i++)
+		for (size_t class = 0; class < accounts->accounts[i].nr_classes; class ++) {
 			bool known = false;
 
-			text = find_class_text(&books->books[i],
-					       books->books[i].classes[class].name);
+			text = find_class_text(&accounts->accounts[i],
+					       accounts->accounts[i].classes[class].name);
 			for (size_t j = 0; j < count; j++)
 				known |= printed[j] == text;
 			if (!text || known || count == MOST_TEXTS)

@@ -87,7 +87,7 @@ static void put_diagnostics(FILE *out, const struct jp_result *result)
 			exception->count, cause, *text ? " of the " : "", text);
 		jp_ktap_comment(out, "  ", exception->first);
 	}
-	jp_books_print(out, &findings->books, "# ", 0);
+	jp_accounts_print(out, &findings->accounts, "# ", 0);
 	if (result->info.lost_samples)
 		fprintf(out, "# lost samples: %" PRIu64 "\n", result->info.lost_samples);
 }

@@ -95,13 +95,13 @@ int jp_report_end(struct jp_report *report)
 {
 	const size_t *counts = report->counts;
 	const unsigned int width = jp_terminal_width(STDOUT_FILENO);
-	struct jp_books books = {0};
+	struct jp_accounts accounts = {0};
 	uint64_t slack = 0;
 	int failed = 0;
 
 	jp_shortage_begin();
 	for (size_t i = 0; i < report->count && !failed; i++)
-		failed = jp_books_append(&books, &report->results[i].findings.books);
+		failed = jp_accounts_append(&accounts, &report->results[i].findings.accounts);
 	for (size_t i = 0; i < report->count; i++)
 		slack = jp_max(slack, report->results[i].info.slack);
 	for (int i = 0; get_output(report, i); i++) {
@@ -112,17 +112,17 @@ int jp_report_end(struct jp_report *report)
 			"#\n# The clocks of truth and capture differed by at most %" PRIu64
 			" ns.\n",
 			slack);
-		jp_books_print(out, &books, "# ", 0);
-		jp_books_explain(out, &books, "# ", 0);
+		jp_accounts_print(out, &accounts, "# ", 0);
+		jp_accounts_explain(out, &accounts, "# ", 0);
 		jp_ktap_totals(out, counts);
 		fflush(out);
 	}
 	if (report->screen.used && report->screen.verbose) {
 		jp_table_print(stdout, report->cases, report->results, report->count, "", width);
-		jp_books_print(stdout, &books, "", width);
-		jp_books_explain(stdout, &books, "", width);
+		jp_accounts_print(stdout, &accounts, "", width);
+		jp_accounts_explain(stdout, &accounts, "", width);
 	}
-	jp_books_free(&books);
+	jp_accounts_free(&accounts);
 	if (report->screen.used)
 		jp_screen_summary(&report->screen, report->results, report->count, report->plan,
 				  NULL);

@@ -77,15 +77,16 @@ static void write_verdicts(struct jp_json *json, const char *name,
 	jp_json_end(json);
 }
 
-static void write_books(struct jp_json *json, const struct jp_books *books)
+static void write_accounts(struct jp_json *json, const struct jp_accounts *accounts)
 {
 	jp_json_object(json, "books");
-	for (size_t i = 0; i < books->count; i++) {
-		const struct jp_book *book = &books->books[i];
+	for (size_t i = 0; i < accounts->count; i++) {
+		const struct jp_account *account = &accounts->accounts[i];
 
-		jp_json_object(json, book->name);
-		for (size_t class = 0; class < book->nr_classes; class ++)
-			jp_json_u64(json, book->classes[class].name, book->classes[class].count);
+		jp_json_object(json, account->name);
+		for (size_t class = 0; class < account->nr_classes; class ++)
+			jp_json_u64(json, account->classes[class].name,
+				    account->classes[class].count);
 		jp_json_end(json);
 	}
 	jp_json_end(json);
@@ -156,7 +157,7 @@ void jp_results_write_into(struct jp_json *json, const struct jp_result *result)
 	write_verdicts(json, "verdicts", findings, findings->verdicts);
 	write_verdicts(json, "verdicts_in_kernel", findings, findings->in_kernel);
 	write_exceptions(json, result);
-	write_books(json, &findings->books);
+	write_accounts(json, &findings->accounts);
 	write_skipped(json, findings);
 	write_readers(json, findings);
 	write_info(json, &result->info);

@@ -177,7 +177,7 @@ void jp_screen_result(const struct jp_screen *screen, const struct jp_result *re
 	if (screen->verbose) {
 		snprintf(mark, sizeof(mark), "%*s", INDENT, "");
 		jp_figures_print(stdout, result, mark, screen->width);
-		jp_books_print(stdout, &result->findings.books, mark, screen->width);
+		jp_accounts_print(stdout, &result->findings.accounts, mark, screen->width);
 	}
 	fflush(stdout);
 }

@@ -203,7 +203,7 @@ void jp_story_print(const struct jp_result *result, const char *dir, unsigned in
 	putchar('\n');
 	put(width, 0, "%s", JP_FIGURES_HEAD);
 	jp_figures_print(stdout, result, "    ", width);
-	jp_books_print(stdout, (struct jp_books *)&result->findings.books, "    ", width);
-	jp_books_explain(stdout, &result->findings.books, "    ", width);
+	jp_accounts_print(stdout, (struct jp_accounts *)&result->findings.accounts, "    ", width);
+	jp_accounts_explain(stdout, &result->findings.accounts, "    ", width);
 	put_files(dir, width);
 }

@@ -154,19 +154,21 @@ static void test_evidence(void)
 
 static void test_unbalanced_accounts(void)
 {
-	struct jp_books books = {0};
-	struct jp_book *samples = jp_books_open(&books, "samples");
-	const struct jp_book own = {.total = 9}, code = {.of = "samples", .part = "code"},
-			     none = {.of = "samples", .part = "kernel"},
-			     missing = {.of = "records", .part = "code"};
+	struct jp_accounts accounts = {0};
+	struct jp_account *samples = jp_accounts_open(&accounts, "samples");
+	const struct jp_account own = {.total = 9}, code = {.of = "samples", .part = "code"},
+				none = {.of = "samples", .part = "kernel"},
+				missing = {.of = "records", .part = "code"};
 
-	if (!samples || jp_book_count(samples, "native", 3) || jp_book_count(samples, "code", 4))
+	if (!samples || jp_account_count(samples, "native", 3) ||
+	    jp_account_count(samples, "code", 4))
 		exit(99);
-	check(jp_book_total(&books, &own) == 9, "a book has its own total");
-	check(jp_book_total(&books, &code) == 4, "a total can be a class of another book");
-	check(jp_book_total(&books, &none) == 0, "an empty class gives a total of 0");
-	check(jp_book_total(&books, &missing) == UINT64_MAX, "a missing book gives no total");
-	jp_books_free(&books);
+	check(jp_account_total(&accounts, &own) == 9, "an account has its own total");
+	check(jp_account_total(&accounts, &code) == 4, "a total can be a class of another account");
+	check(jp_account_total(&accounts, &none) == 0, "an empty class gives a total of 0");
+	check(jp_account_total(&accounts, &missing) == UINT64_MAX,
+	      "a missing account gives no total");
+	jp_accounts_free(&accounts);
 }
 
 /* An expectation counts before and after allowed exceptions. */
