@@ -88,8 +88,8 @@ const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_
 
 	if (name->mapping && used >= 0 && (size_t)used < size)
 		used += snprintf(text + used, size - (size_t)used,
-				 " by the record of %" PRIu64 " of %.60s", name->mapping->since,
-				 name->mapping->name);
+				 ", in the mapping recorded at %" PRIu64 ": %.60s",
+				 name->mapping->since, name->mapping->name);
 	if (name->covered && used >= 0 && (size_t)used < size)
 		snprintf(text + used, size - (size_t)used,
 			 "; %" PRIx64 "-%" PRIx64 " %.40s of %" PRIu64 " (offset %" PRIu64
