@@ -231,7 +231,7 @@ class Clustering(unittest.TestCase):
         self.assertEqual(find_signatures("PASS", "", ""), frozenset())
 
     def test_readers(self) -> None:
-        """A failure in reading has the readers that differ for its cause, not the recorder."""
+        """If a reader shows wrong samples, the failure names that reader, not the recorder."""
         books = {"shown perf 6.1.1 perf.data": {"equal": 9, "no-name": 1},
                  "shown perf 7.3.4 perf.data": {"equal": 10},
                  "shown perf 7.2.1 injected.data": {"cut": 2}}

@@ -162,7 +162,7 @@ class Compare(Made):
                             "  6.1: a/one: broken.chain: 0/1000 -> 1/1000",
                             cases=cases)
         self.compare_change(1, "2 regressions", arguments=["--exact"], cases=cases)
-        # With the wall clock, one of a thousand is chance, a hundred are a difference.
+        # With the wall clock, 1 of 1000 can be chance, but 100 of 1000 count as a change.
         clock = {"accelerator": "kvm"}
         self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 0 changed figures")
         cases = [make_case("a/one", k=100), make_case("a/two")]

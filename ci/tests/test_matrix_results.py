@@ -413,7 +413,8 @@ class Versions(unittest.TestCase):
                              wanted, (before, after))
 
     def test_predecessor(self) -> None:
-        """A kernel follows the kernels of its architecture; their first, the same version."""
+        """A kernel is compared with the one before of its architecture; the first kernel of an
+        architecture, with the same version on x86-64."""
         labels = ["6.1", "6.12", "6.1-aarch64", "6.12-aarch64", "7.0-aarch64"]
         made = [stored.Stored("", {"label": label, "kind": "kernel"}, {}, {"x": {}})
                 for label in labels]

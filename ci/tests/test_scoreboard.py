@@ -151,7 +151,8 @@ class Scoreboard(Folder):
         self.assertIn("* Few profilers are right with: fork (0 of 2), a storm (1 of 2).", lines)
 
     def test_stored_page(self) -> None:
-        """The summary of the stored page is that of its cells, and its sections can be read."""
+        """The stored page has the summary that follows from its cells, and a section for each
+        profiler."""
         text = files.read(os.path.join(page.ROOT, "results", "PROFILERS.md"))
         cells, sections = stored_page.parse_cells(text), stored_page.parse_sections(text)
         scenes = [scene for _, scene in cells if " " not in scene]

@@ -36,7 +36,7 @@ static bool is_circle(const uint64_t *frames, int count)
 	return ending.circle;
 }
 
-/* Draws random chains of two addresses, after one that does not belong to them. */
+/* Draws random chains of two addresses. is_circle() must not read frames[-1]. */
 static void test_circles(void)
 {
 	uint64_t around[1 + MOST], seed = 1, *const frames = around + 1;

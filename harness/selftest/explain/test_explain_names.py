@@ -224,7 +224,7 @@ class PerfMaps(Explained):
         self.expect_cause("pid-namespace-map", file="/tmp/perf-1.map")
 
     def test_map_with_wrong_sizes(self) -> None:
-        """A line of another process's memory, whose size is an end, covers any later address."""
+        """A perf map with an end in place of a size covers all later addresses by mistake."""
         self.write_map((CODE - 0x100000, CODE, "ends"), pid=OTHER)
         self.add_memory()
         self.expect_cause("no-name-source")

@@ -53,7 +53,7 @@ static void test_gate_marks(uint64_t slack)
 	}
 }
 
-/* A wrong file that a record puts in place less than the slack before the end does not count. */
+/* A record of another file does not count if its time is within the slack of the file's end. */
 static void test_another_file(void)
 {
 	enum { FROM = 1000, UNTIL = 2000 };
