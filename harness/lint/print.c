@@ -52,8 +52,8 @@ void jp_lint_print(const char *name, const struct jp_lint_findings *findings)
 		}
 	}
 	put_text(name);
-	printf(": %s, %" PRIu64 " %s: %" PRIu64 " errors, %" PRIu64 " warnings, %" PRIu64
-	       " notes\n",
+	printf(": %s, %" PRIu64 " %s; errors: %" PRIu64 ", warnings: %" PRIu64 ", notes: %" PRIu64
+	       "\n",
 	       findings->kind, findings->entries,
 	       !strcmp(findings->kind, "jitdump")   ? "records"
 	       : !strcmp(findings->kind, "process") ? "mappings"
