@@ -243,7 +243,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 				? "not-watched"
 				: "no-record",
 			"pid %u, %s of %" PRIx64 "-%" PRIx64 " at %" PRIu64
-			": no record of then tells all of it",
+			": no record of that time covers all of it",
 			act->pid, act->type == JP_EVENT_MAP ? "mmap" : "mprotect", act->map.addr,
 			act->map.addr + act->map.len, act->before);
 	}

@@ -263,9 +263,9 @@ static int compare_injected(struct accounting *state)
 				before, jp_sample_class_text(class), after);
 	}
 	if (!failed && state->digest[CAPTURED] != state->digest[INJECTED])
-		failed = jp_findings_count_failure(
-			&state->view->findings, "samples.injected", "altered",
-			"the samples of injected.data say something else");
+		failed =
+			jp_findings_count_failure(&state->view->findings, "samples.injected",
+						  "altered", "the samples of injected.data differ");
 	return failed;
 }
 

@@ -103,9 +103,8 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 		ip = event->sample.ip;
 		if (!event->sample.user || !find_span(coverage, event->pid, ip, time, NULL))
 			return 0;
-		return report_stray(
-			coverage, event, ip, "no-registers",
-			"in emitted code's memory, without the registers that tell more");
+		return report_stray(coverage, event, ip, "no-registers",
+				    "in emitted code's memory, without registers");
 	}
 	known = jp_replay_find(coverage->view->spaces, event->pid, ip);
 	span = find_span(coverage, event->pid, ip, time, known);

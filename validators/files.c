@@ -279,7 +279,7 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 	}
 	return jp_findings_count_failure(
 		&files->by_samples, "files.credited", cause,
-		"sample at %" PRIu64 ", %u/%u, ip %" PRIx64 " is in %s; the capture says %s",
+		"sample at %" PRIu64 ", %u/%u, ip %" PRIx64 " is in %s; by the capture in %s",
 		event->time, event->pid, event->tid, ip, file.build_id, known ? known->name : what);
 }
 

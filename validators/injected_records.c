@@ -82,9 +82,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	digest = digest_record(event);
 	same = jp_map_find(&state->same, digest);
 	if (view->in_injected && !same)
-		return event->type == JP_EVENT_MAP
-			       ? 0
-			       : report(state, &one, "added", "perf.data has none that says this");
+		return event->type == JP_EVENT_MAP ? 0
+						   : report(state, &one, "added",
+							    "perf.data does not have this record");
 	if (!same) {
 		same = jp_map_at(&state->same, digest, sizeof(*same));
 		if (!same)

@@ -231,7 +231,7 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 		state->unknown++;
 		return jp_findings_count_failure(
 			&state->view->findings, "mappings.unknown", "unwatched",
-			"pid %u, of which the truth has nothing: record of %" PRIu64 ": %" PRIx64
+			"pid %u, which is not in the truth: record of %" PRIu64 ": %" PRIx64
 			"-%" PRIx64 " %.80s",
 			record->pid, record->time, record->map.addr, end, record->map.name);
 	}

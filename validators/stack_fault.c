@@ -57,7 +57,7 @@ const char *jp_stack_fault_text(const struct jp_stack_fault *fault,
 			 jp_unwind_stop_text(unwound->stop));
 		break;
 	case JP_FAULT_COMPLETE:
-		snprintf(text, size, "it is said to be whole");
+		snprintf(text, size, "the method reports it as whole");
 		break;
 	case JP_FAULT_MAX_STACK:
 		snprintf(text, size,

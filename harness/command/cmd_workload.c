@@ -53,7 +53,7 @@ static void print_names(FILE *out)
 	const struct jp_publisher *publisher = NULL;
 
 	if (!request.workload)
-		fputs("\nWorkloads (NAME --help says what NAME takes):\n", out);
+		fputs("\nWorkloads (NAME --help lists the options of NAME):\n", out);
 	while (!request.workload && (workload = jp_registry_next(JP_WORKLOAD, workload))) {
 		fprintf(out, "  %-16s ", workload->name);
 		jp_terminal_put_words(out, workload->help, 19, jp_terminal_width(fileno(out)));

@@ -145,7 +145,7 @@ static bool blame_unseen(const struct jp_name_case *name_case)
 			  loss->samples, loss->name, loss->pid);
 	jp_blame_evidence(blame,
 			  "the process is in pid namespace %#" PRIx64 ", mount namespace %#" PRIx64
-			  ", and not in the first ones told: `perf script -i %s "
+			  ", and not in those of the first record: `perf script -i %s "
 			  "--show-namespace-events`",
 			  process->pid_namespace, process->mount_namespace, name_case->view->path);
 	jp_blame_evidence(blame,

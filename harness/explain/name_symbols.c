@@ -78,10 +78,11 @@ static void describe_build_id(const struct jp_name_case *name_case, struct jp_bl
 	const char *recording = name_case->view->path;
 
 	if (id && name_case->loss->fault == JP_NAME_CHANGED)
-		jp_blame_evidence(blame,
-				  "the header's build id, %s, is of that file: perf read it when "
-				  "the recording was over; --buildid-mmap records that of what ran",
-				  id);
+		jp_blame_evidence(
+			blame,
+			"the header's build id, %s, is of that file: perf read it when "
+			"the recording was over; --buildid-mmap records that of the mapped file",
+			id);
 	else if (id)
 		jp_blame_evidence(blame,
 				  "the build id of the file is %s, and ~/.debug/.build-id and "

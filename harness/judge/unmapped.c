@@ -153,7 +153,7 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
 	else if (strcmp(unmapped->cause, "mremap") == 0)
 		snprintf(text, size,
 			 "%" PRIx64 " came there by mremap at %" PRIu64
-			 ", of which the kernel makes no record",
+			 ", which the kernel does not record",
 			 left_out->ip, left_out->act->before);
 	else if (strcmp(unmapped->cause, "not-watched") == 0)
 		snprintf(text, size, "pid %u is older than the capture, which did not attach to it",

@@ -160,7 +160,7 @@ static void check_no_close(const struct jp_lint_dump *dump, struct jp_lint_findi
 	if (!dump->file.process &&
 	    (!dump->count || dump->records[dump->count - 1].type != JP_JITDUMP_CLOSE))
 		jp_lint_found(findings, JP_LINT_WHOLE,
-			      "no CLOSE at the end, which is optional: nobody can tell whether the "
+			      "no CLOSE at the end, which is optional: it is unknown whether the "
 			      "file is whole");
 }
 

@@ -30,7 +30,7 @@ static void check_overlap(const struct jp_lint_dump *dump, struct jp_lint_findin
 			jp_lint_found(findings, code->at,
 				      "'%.80s' at 0x%" PRIx64
 				      " overlaps '%.80s' of the same time at "
-				      "offset %" PRIu64 ": nobody can tell which of them is there",
+				      "offset %" PRIu64 ": it is unknown which of them is there",
 				      code->name, code->start, widest->name, widest->at);
 		if (code->time != widest->time || code->end > widest->end)
 			widest = code;

@@ -76,7 +76,7 @@ static bool read_outcome(const char *dir, struct jp_result *result)
 		if (result->outcome == JP_SKIP && is_watched(dir)) {
 			result->outcome = JP_ERROR;
 			snprintf(result->why, sizeof(result->why),
-				 "%s/outcome: SKIP, and `watched` says that the capture ended",
+				 "%s/outcome: SKIP, and `watched` states that the capture ended",
 				 dir);
 		}
 	}

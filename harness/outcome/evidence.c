@@ -102,8 +102,8 @@ void jp_check_samples_elsewhere(struct jp_result *result)
 	if (elsewhere <= here || here + elsewhere < result->cas->samples)
 		return;
 	jp_note(result, JP_FAIL,
-		"%" PRIu64 " samples are not where the truth says that they must be, %" PRIu64
-		" are:",
+		"%" PRIu64 " samples are outside of the code that the truth states, %" PRIu64
+		" are inside:",
 		elsewhere, here);
 	for (size_t i = 0; i < findings->nr_metrics; i++)
 		if (findings->metrics[i].role && findings->metrics[i].role->elsewhere)

@@ -237,21 +237,23 @@ static const char kernel_silent[] =
 	"	coverage.stale allow mprotect <=acts.mprotect	# nor where execution is "
 	"forbidden\n"
 	"	mappings.extra allow mprotect <=acts.mprotect	# the same, at marks\n"
-	"	coverage.stale allow mremap <=acts.mremap	# the kernel has no record of "
+	"	coverage.stale allow mremap <=acts.mremap	# the kernel writes no record of "
 	"mremap\n"
-	"	mappings.extra allow mremap <=acts.mremap	# the same, at marks\n"
-	"	coverage.missing allow mremap <=acts.mremap	# nor of where code came by it\n"
-	"	mappings.missing allow mremap <=acts.mremap	# the same, at marks\n";
+	"	mappings.extra allow mremap <=acts.mremap	# the kernel writes no record of "
+	"mremap\n"
+	"	coverage.missing allow mremap <=acts.mremap	# the kernel writes no record of "
+	"mremap\n"
+	"	mappings.missing allow mremap <=acts.mremap	# the kernel writes no record of "
+	"mremap\n";
 
 /* Expectations that allow exceptions which only an injector (`perf inject --jit`) can prevent. */
 static const char not_injected[] = "	order.hidden allow coalesced <=order.loads	# the "
-				   "kernel tells the merged mapping, "
+				   "record of a merged mapping comes "
 				   "later\n"
-				   "	order.hidden allow reprotected <=order.loads	# and "
-				   "tells a mapping again with each "
-				   "mprotect\n"
-				   "	order.hidden allow snapshot <=order.loads	# and who "
-				   "attaches lists what is there\n";
+				   "	order.hidden allow reprotected <=order.loads	# "
+				   "each mprotect makes a new record\n"
+				   "	order.hidden allow snapshot <=order.loads	# an "
+				   "attach records existing mappings\n";
 
 static int write_case(struct gathered *all)
 {

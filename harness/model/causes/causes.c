@@ -74,20 +74,17 @@ static const struct jp_cause_word words[] = {
 	/* no mapping: controls and real gaps */
 	{"snapshot", "older-code", "the capture read no maps of the process", NULL},
 	{"pathless", "older-code", "the capture skipped mappings without a path", NULL},
-	{"no-record", "older-code", "no record names it, and no rule of the capture says why",
-	 NULL},
+	{"no-record", "older-code", "no record covers the code, for an unknown reason", NULL},
 	{"no-mapping", "older-code", "a frame without a name lies in no mapping", NULL},
 	{"window", "attach-window", "mapped after the maps were read and before the events were on",
 	 NULL},
 	{"gate", "exec-while-disabled", "mapped while the gate was closed", NULL},
 	/* ends of walks along a stack */
-	{"complete", NULL, "call frame information says that the stack ends where it does not",
+	{"complete", NULL, "call frame information wrongly ends the stack", "broken.dump"},
+	{"complete", NULL, "call frame information wrongly ends the stack", "broken.dump_cfi"},
+	{"bad-frame", NULL, "the walk leads to another stack, which the dump does not contain",
 	 "broken.dump"},
-	{"complete", NULL, "call frame information says that the stack ends where it does not",
-	 "broken.dump_cfi"},
-	{"bad-frame", NULL, "the walk leads to another stack, of which a dump holds nothing",
-	 "broken.dump"},
-	{"bad-frame", NULL, "the walk leads to another stack, of which a dump holds nothing",
+	{"bad-frame", NULL, "the walk leads to another stack, which the dump does not contain",
 	 "broken.dump_cfi"},
 	{"max-stack", "depth-limit", "the chain is as long as a sample stores", NULL},
 	{"dump-end", "dump-too-small", "the walk needs the stack behind a full dump", NULL},
@@ -118,7 +115,7 @@ static const struct jp_cause_word words[] = {
 	{"stripped", "stripped-symbols", "the mapping's file has no symbols", NULL},
 	/* Causes that a capture alone cannot show. */
 	{"mremap", NULL,
-	 "the kernel records no move: no record says where the code is now, as with "
+	 "the kernel records no move, so no record has the new address, as with "
 	 "code that was mapped before or while the profiler attached",
 	 NULL},
 	{"not-watched", NULL,

@@ -221,7 +221,7 @@ static const char *find_name(const struct jp_elf_folder *folder, const char *nam
 		if (!file->id.size || compare_ids(&file->id, &other->id) != 0) {
 			jp_fail(err, EEXIST,
 				"%s: more than one file is called %s, and the capture has no build "
-				"id to tell them apart",
+				"id to choose by",
 				folder->path, name);
 			return NULL;
 		}

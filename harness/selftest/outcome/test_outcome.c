@@ -111,7 +111,7 @@ static void test_misplaced_samples(void)
 		snprintf(what, sizeof(what), "%d samples in place and %d elsewhere",
 			 (int)table[i].here, (int)table[i].there);
 		check_outcome(what, &result, table[i].outcome,
-			      table[i].outcome == JP_FAIL ? "are not where the truth says" : NULL);
+			      table[i].outcome == JP_FAIL ? "are outside of the code" : NULL);
 	}
 }
 

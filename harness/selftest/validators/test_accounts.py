@@ -528,7 +528,7 @@ class Published(Recorded):
             whole = files.read_bytes(path)
             struct.pack_into(layout, injected.attrs[0].raw, at, value)
             injected.save(path)
-            self.assertIn("say something else", self.judge()[1], at)
+            self.assertIn("the samples of injected.data differ", self.judge()[1], at)
             files.write_bytes(path, whole)
 
     def test_sample_that_injecting_names_worse(self) -> None:

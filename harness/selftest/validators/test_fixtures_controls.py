@@ -101,13 +101,13 @@ class Elsewhere(Recorded):
 
     def test_all_of_them(self) -> None:
         self.move_samples(40)
-        self.expect_fail("40 samples are not where the truth says that they must be, 0 are:",
+        self.expect_fail("40 samples are outside of the code that the truth states, 0 are inside:",
                          "40 of threads inside of a path, in no emitted code",
                          "0 of processes that the truth does not know")
 
     def test_as_many_as_are_needed_and_most_of_them(self) -> None:
         self.move_samples(21)
-        self.expect_fail("21 samples are not where .*, 19 are:")
+        self.expect_fail("21 samples are outside of .*, 19 are inside:")
         self.copy_fixture("memfd")
         self.move_samples(20)
         self.expect_error("too little evidence: judged.chain is 20, the case needs 30")
@@ -121,12 +121,12 @@ class Elsewhere(Recorded):
         self.move_samples(40)
         for sample in self.perf.samples()[30:]:
             self.perf.records.remove(sample)
-        self.expect_fail("30 samples are not where the truth says")
+        self.expect_fail("30 samples are outside of the code that the truth states")
 
     def test_of_another_process(self) -> None:
         for sample in self.perf.samples():
             sample.pid = 1
-        self.expect_fail("40 samples are not where .*, 0 are:",
+        self.expect_fail("40 samples are outside of .*, 0 are inside:",
                          "  40 of processes that the truth does not know")
 
     def test_without_registers(self) -> None:

@@ -323,7 +323,7 @@ class Stated(Recorded):
 
     def test_skip_of_a_whole_run(self) -> None:
         self.put_text("outcome", "SKIP because")
-        self.expect_error("outcome: SKIP, and `watched` says that the capture ended")
+        self.expect_error("outcome: SKIP, and `watched` states that the capture ended")
         os.unlink(self.get_path("watched"))
         self.assertIn(" # SKIP", self.judge()[1])
 
