@@ -135,7 +135,7 @@ static const char *find_identity_cause(struct jp_files *files, const struct jp_t
 	if (!all ||
 	    (!all->count && list_files(files->evidence->truth, file->pid, compare_by_path, all)))
 		return NULL;
-	/* @known is the program from before the last exec, usually the parent's. */
+	/* @known is a file of the program that the process ran before its last exec. */
 	if (is_earlier_mapped_file(all, known, length, file->from) ||
 	    (length >= end && !strcmp(known->name + length - end, DELETED) &&
 	     is_earlier_mapped_file(all, known, length - end, file->from)))

@@ -176,7 +176,7 @@ static const struct jp_metric_text metric_texts[] = {
 	{"names.elf", "samples that an injected ELF file names"},
 	{"names.map", "samples that the perf map names"},
 	{"names.twice", "functions that a report shows twice"},
-	{"names.covered", "unnamed samples below a later mapping record"},
+	{"names.covered", "wrong or unnamed samples in code that a later mapping record covers"},
 	{"names.invented", "other addresses with an emitted function's name"},
 	{"callers.right", "callers with the right function name"},
 	{"callers.wrong", "callers with a wrong function name"},

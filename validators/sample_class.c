@@ -109,8 +109,8 @@ static bool is_handler_stack(const struct jp_truth_activation *interrupted, uint
 	return sp > interrupted->sp || sp + RED_ZONE < interrupted->interrupted_sp;
 }
 
-/* Returns whether a signal handler may run native code in @activation: before or after the
- * activation that the handler itself makes. */
+/* Returns whether a signal handler may run native code in @activation. A handler runs native code
+ * before and after its own emitted code, which is another activation. */
 static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		       uint64_t sp)
 {

@@ -100,7 +100,9 @@ static int take_word(const struct jp_option *option, const char *text, struct jp
 		at++;
 	if (!option->words[at]) {
 		join_words(option->words, words, sizeof(words));
-		return jp_fail(err, EINVAL, "%s=%s: expected %s", option->name, text, words);
+		return jp_fail(err, EINVAL, "%s%s%s: expected %s",
+			       *option->name == '-' ? option->name : "",
+			       *option->name == '-' ? "=" : "", text, words);
 	}
 	if (option->set)
 		*option->set = !option->words[at + 1];

@@ -241,7 +241,8 @@ static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *p
 	       jp_call_sites_frame_behind(ends->sites, mapping, caller);
 }
 
-/* Counts the sampled function as a JP_END_LEAF, for a stack whose own end has index @here. */
+/* Adds the sample to the end of kind JP_END_LEAF at the sampled function. @here: index of the end
+ * at which the stack itself ends. */
 static int add_leaf(struct jp_ends *ends, const struct jp_places_process *process,
 		    struct jp_image *image, const struct jp_event *event,
 		    const struct jp_stack *stack, const struct jp_ending *ending, size_t here)

@@ -28,7 +28,7 @@ static const char *guess_clock(const struct jp_lint_file *file, uint64_t time, u
 	uint64_t changed = (uint64_t)file->status.st_mtim.tv_sec;
 
 	if (!time)
-		return "no clock: 0";
+		return "a missing time";
 	if (time / JP_NS_PER_S > UINT64_C(40) * 365 * DAY_S)
 		return units[0].name;
 	for (size_t i = 1; i < sizeof(units) / sizeof(*units); i++) {

@@ -319,7 +319,9 @@ static int parse_debug(const struct raw *raw, struct jp_jitdump_record *record)
 
 		if (!end)
 			return fail_at(raw, at,
-				       "an entry whose name ends within the record; number", i);
+				       "that the name of each entry ends within the record; first "
+				       "bad entry",
+				       i);
 		at = end + 1 - raw->bytes;
 	}
 	record->debug.addr = debug.code_addr;

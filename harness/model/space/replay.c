@@ -114,7 +114,7 @@ static void note_change(struct jp_replay *replay, struct mapped_space *space, ui
 }
 
 /* Adjusts the file offset of a mapping after its first @by bytes were cut off. */
-static void advance_file_offset(void *range, uint64_t by)
+static void skip_mapping_start(void *range, uint64_t by)
 {
 	struct jp_mapping *mapping = range;
 
@@ -122,7 +122,7 @@ static void advance_file_offset(void *range, uint64_t by)
 }
 
 static const struct jp_range_kind mappings = {.size = sizeof(struct jp_mapping),
-					      .advance = advance_file_offset};
+					      .advance = skip_mapping_start};
 
 /* Returns whether two inode generations may be of one file. An inode number is reused after its
  * file is removed. */

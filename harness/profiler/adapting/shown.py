@@ -93,7 +93,7 @@ def write_shown(folder: str, name: str, reader: Reader, home: str, read: bool) -
     succeeded."""
     path = os.path.join(folder, "shown", "%s.%s" % (reader.word(), name))
     if os.path.exists(path):
-        return False  # another word of --readers named it
+        return False  # read already: --readers names this version twice
     with open(path, "x", encoding="utf-8", errors="surrogateescape") as file:
         shown = Shown(file, "%s %s" % (reader.name, reader.version), name)
         try:

@@ -152,7 +152,7 @@ static void test_operands(void)
 
 	check(!read_line(two, "--quiet a full", &err) && equals(line.file, "a") && line.word == 1 &&
 		      read_line(two, "a b", &err) == -EINVAL &&
-		      equals(err.text, "WORD=b: expected check|full"),
+		      equals(err.text, "b: expected check|full"),
 	      "each operand is parsed by its row");
 	check(read_line(two, "a full c", &err) == -EINVAL &&
 		      equals(err.text, "one operand too many: 'c'"),

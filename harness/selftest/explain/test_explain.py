@@ -600,7 +600,7 @@ class Records(Recording):
         self.add_samples(MAIN, count=100)
         self.expect_cause("exec-while-disabled", 1)
 
-    def test_exec_after_a_while(self) -> None:
+    def test_exec_after_samples(self) -> None:
         """The mapped files have samples at first and none later, so unknown callers of emitted code
         belong to a new program and are not garbage."""
         self.add_known_files()

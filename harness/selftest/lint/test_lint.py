@@ -240,7 +240,7 @@ class Rules(Linting):
         for name, at in (("wall clock in ns", WALL), ("in microseconds", WALL // 1000),
                          ("wall clock in ms", WALL // 10**6), ("in seconds", WALL // 10**9),
                          ("CLOCK_MONOTONIC in microseconds",
-                          time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000), ("no clock", 0)):
+                          time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000), ("missing", 0)):
             dump = mj.Made(PID).load(at, 0x1000, CODE, 1, "one")
             found = self.lint_json(self.write_dump(close_dump(dump)))["checked"][0]["findings"]
             text = [one["text"] for one in found if one["rule"] == "dump.clock"]

@@ -120,7 +120,7 @@ class Records(Recorded):
         del self.dump.records[0]
         self.expect_cause("other-lines")
 
-    def test_other_lines(self) -> None:
+    def test_wrong_line_tables(self) -> None:
         """Each table breaks a rule of its own; besides, the other functions have no lines."""
         plain = list(self.dump.records)
         wrong: list[Lines] = [[], self.make_lines()[::-1], [(self.addr, 10, "/other/source.c")],

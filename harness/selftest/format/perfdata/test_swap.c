@@ -54,8 +54,8 @@ static void swap_record(const struct jp_perf_layout *layout, struct swapped_pair
 	jp_perf_swap_rest(layout, (struct jp_perf_record *)pair->theirs);
 }
 
-/* Makes a record of fields of the given widths; p: a protection; T: eight letters, t: the end of a
- * text. */
+/* Makes a record. @fields has a character for each field: its width in bytes; p: a protection; T:
+ * eight letters; t: the end of a text. */
 static struct swapped_pair make_record(const char *fields)
 {
 	struct swapped_pair pair = {.size = sizeof(struct jp_perf_record)};
