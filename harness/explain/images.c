@@ -120,10 +120,12 @@ static int handle_map(struct jp_images *images, const struct jp_event *event, bo
 		image->synthesized = true;
 		image->anon_before |= code == JP_CODE_EMITTED;
 	}
-	if (code == JP_CODE_EMITTED && jp_mapping_injected(event->map.name))
+	if (code == JP_CODE_EMITTED && jp_mapping_injected(event->map.name)) {
+		image->uninjected = image->injected ? image->uninjected : image->samples;
 		image->injected = true;
-	else if (code == JP_CODE_EMITTED)
+	} else if (code == JP_CODE_EMITTED) {
 		image->memory = true;
+	}
 	if (code == JP_CODE_EMITTED)
 		image->anon = jp_replay_text(images->places->replay, event->map.name);
 	return 0;

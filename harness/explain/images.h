@@ -29,6 +29,7 @@ struct jp_image {
 	bool begun;            /* its exec is complete: a sample in user space, or a mapping */
 	bool hollow;           /* a sample in user space has an empty or a partial dump */
 	uint64_t samples;      /* samples with a user stack */
+	uint64_t uninjected;   /* part of @samples: before the first file that inject wrote */
 	uint64_t in_jit;       /* part of @samples: taken in emitted code */
 	uint64_t calls_jit;    /* part of @in_jit: called by emitted code, according to the chain */
 	uint64_t here[JP_CODE_KINDS]; /* part of @samples: kind JP_END_HERE, by the end's code */

@@ -109,7 +109,7 @@ static const char *find_cause(const struct jp_explain_view *view,
 		return "exec-while-disabled";
 	/* perf inject removes all records of a JIT's memory. */
 	if (image->injected && !image->memory)
-		return "map-partial";
+		return image->uninjected == image->samples ? "jitdump-wrong-clock" : "map-partial";
 	if (image->exec || (image->synthesized && reads_all))
 		return "attach-window";
 	return "older-code";
@@ -136,6 +136,9 @@ static const char *describe_reason(const char *id, const struct jp_image *image)
 	if (strcmp(id, "map-partial") == 0)
 		return "the recording knows only files that inject made of a jitdump: perf inject "
 		       "removes the records of that memory, and the jitdump lacks this code";
+	if (strcmp(id, "jitdump-wrong-clock") == 0)
+		return "all files that inject made of the jitdump have times after the last "
+		       "sample, and perf inject removes the other records of that memory";
 	if (strcmp(id, "attach-window") == 0)
 		return image->exec ? "the process's exec and later mappings were recorded: either "
 				     "the events were off for a while, or a thread that was not "
@@ -166,6 +169,9 @@ static const char *find_remedy(const char *id)
 		return "let the runtime write all code into the jitdump; jitproof inject "
 		       "--anon=cut keeps "
 		       "what is known of the other";
+	if (strcmp(id, "jitdump-wrong-clock") == 0)
+		return "record again with -k mono; the runtime has to write times of "
+		       "CLOCK_MONOTONIC, at the time when it emits the code";
 	if (strcmp(id, "attach-window") == 0)
 		return "start the recording before the process, or attach without a delay (-D) "
 		       "when it has warmed up: jitproof record -p PID; and record all its threads: "

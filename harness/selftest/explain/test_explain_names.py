@@ -356,6 +356,25 @@ class PerfMaps(Explained):
         self.expect_cause("map-partial", file="/tmp/perf-4711.map")
 
 
+class RemovedRecords(Explained):
+    """perf inject has removed the records of the memory."""
+
+    def add_injected(self, time: int) -> None:
+        self.add_map("/usr/bin/java", FILE, time=8)
+        self.add_samples(CODE + 0x104)
+        self.add_map("/home/jitted-4711-0.so", CODE, 0x200, time)
+
+    def test_times_after_all_samples(self) -> None:
+        self.add_injected(10**18)
+        self.assertIn("after the last sample",
+                      self.expect_cause("jitdump-wrong-clock")["evidence"][2])
+
+    def test_code_that_the_jitdump_lacks(self) -> None:
+        self.add_injected(100 + 1000 * SAMPLES)
+        self.add_sample(CODE + 4, pid=PID, time=200 + 1000 * SAMPLES)
+        self.assertIn("lacks this code", self.expect_cause("map-partial")["evidence"][2])
+
+
 class Jitdumps(Explained):
     def setUp(self) -> None:
         super().setUp()
