@@ -53,3 +53,9 @@ struct timespec jp_clock_timespec(uint64_t ns)
 	return (struct timespec){.tv_sec = (time_t)(ns / JP_NS_PER_S),
 				 .tv_nsec = (long)(ns % JP_NS_PER_S)};
 }
+
+bool jp_clock_is_earlier(const struct timespec *one, const struct timespec *other)
+{
+	return one->tv_sec < other->tv_sec ||
+	       (one->tv_sec == other->tv_sec && one->tv_nsec < other->tv_nsec);
+}

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "harness/base/clock.h"
 #include "harness/base/map.h"
 
 enum file_state { UNSEEN_FILE, SAME_FILE, CHANGED_FILE };
@@ -72,12 +73,6 @@ static bool is_this_machine(const struct jp_changed_files *files, const struct j
 	return false;
 }
 
-static bool is_earlier(const struct timespec *one, const struct timespec *other)
-{
-	return one->tv_sec < other->tv_sec ||
-	       (one->tv_sec == other->tv_sec && one->tv_nsec < other->tv_nsec);
-}
-
 /* Returns whether the process had mapped one file at this path, and the recorder later found
  * another file there, because of a mount namespace or an upgrade. Then the build id in the header
  * belongs to the later file, which has another inode and is not newer than the end of the
@@ -87,7 +82,8 @@ static bool had_another_file(const struct jp_changed_files *files, const struct 
 	struct stat st;
 
 	return stat_recorded_path(files, mapping, &st) && st.st_ino != mapping->ino &&
-	       is_earlier(&st.st_ctim, &files->recorded) && is_this_machine(files, mapping);
+	       jp_clock_is_earlier(&st.st_ctim, &files->recorded) &&
+	       is_this_machine(files, mapping);
 }
 
 static bool is_changed(const struct jp_changed_files *files, const struct jp_mapping *mapping)
@@ -97,7 +93,7 @@ static bool is_changed(const struct jp_changed_files *files, const struct jp_map
 
 	if (jp_file_finder_build_id(files->finder, mapping->name))
 		return had_another_file(files, mapping);
-	return jp_file_finder_changed(files->finder, &wanted, files->recorded.tv_sec);
+	return jp_file_finder_changed(files->finder, &wanted, &files->recorded);
 }
 
 bool jp_changed_files_has(struct jp_changed_files *files, const struct jp_mapping *mapping)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
 #include "harness/base/map.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
@@ -280,7 +281,7 @@ int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wan
 }
 
 bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-			    time_t since)
+			    const struct timespec *since)
 {
 	struct jp_found_file found;
 	struct stat st;
@@ -290,7 +291,7 @@ bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wante
 	    jp_file_find_path(finder, wanted->pid, wanted->path, &found, NULL))
 		return false;
 	changed = !fstat(found.fd, &st) &&
-		  (st.st_ino == wanted->ino ? st.st_mtime : st.st_ctime) > since;
+		  jp_clock_is_earlier(since, st.st_ino == wanted->ino ? &st.st_mtim : &st.st_ctim);
 	jp_found_file_close(&found);
 	return changed;
 }

@@ -50,7 +50,7 @@ int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wan
  * so that it cannot be the recorded file. Only checks this if no build id is known; otherwise
  * returns false. */
 bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-			    time_t since);
+			    const struct timespec *since);
 /* Opens the file at @path in the mount namespace of @pid. Returns 0 or -errno. */
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
 		      struct jp_found_file *found, struct jp_error *err);

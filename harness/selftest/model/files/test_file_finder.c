@@ -111,6 +111,13 @@ static void test_header(void)
 	      "another kind of record is ignored");
 }
 
+/* Returns the time 1 ns before @time. */
+static struct timespec get_earlier(const struct timespec *time)
+{
+	return (struct timespec){.tv_sec = time->tv_sec - !time->tv_nsec,
+				 .tv_nsec = time->tv_nsec ? time->tv_nsec - 1 : 999999999};
+}
+
 static void test_changed_files(void)
 {
 	const char *path = scratch_path("changing");
@@ -118,31 +125,36 @@ static void test_changed_files(void)
 	struct jp_file_finder *of_run = jp_file_finder_of_run(scratch);
 	struct jp_found_file found;
 	struct jp_error err = {""};
+	const struct timespec never = {0};
+	struct timespec before;
 	struct stat st;
 
 	if (!scratch_write(path, "text", 4) || stat(path, &st) || !of_run)
 		exit(99);
 	wanted.ino = st.st_ino;
-	check(jp_file_finder_changed(finder, &wanted, st.st_mtime - 1) &&
-		      !jp_file_finder_changed(finder, &wanted, st.st_mtime),
+	before = get_earlier(&st.st_mtim);
+	check(jp_file_finder_changed(finder, &wanted, &before) &&
+		      !jp_file_finder_changed(finder, &wanted, &st.st_mtim),
 	      "a file written since is changed");
-	check(!jp_file_finder_changed(of_run, &wanted, st.st_mtime - 1),
+	check(!jp_file_finder_changed(of_run, &wanted, &before),
 	      "a run directory's files never count as changed");
 	wanted.ino++;
-	check(jp_file_finder_changed(finder, &wanted, st.st_ctime - 1) &&
-		      !jp_file_finder_changed(finder, &wanted, st.st_ctime),
+	before = get_earlier(&st.st_ctim);
+	check(jp_file_finder_changed(finder, &wanted, &before) &&
+		      !jp_file_finder_changed(finder, &wanted, &st.st_ctim),
 	      "a file put in place since is changed");
 	check(jp_file_find(finder, &wanted, JP_FILE_CACHE, &found, &err) == -ESTALE &&
 		      strstr(err.text, "/changing: inode "),
 	      "another inode is another file: %s", err.text);
 	wanted.ino = 0;
-	check(!jp_file_finder_changed(finder, &wanted, 0), "without an inode nothing changed");
+	check(!jp_file_finder_changed(finder, &wanted, &never), "without an inode nothing changed");
 	wanted.ino = st.st_ino;
 	wanted.id.size = 20;
-	check(!jp_file_finder_changed(finder, &wanted, 0), "with a build id nothing is changed");
+	check(!jp_file_finder_changed(finder, &wanted, &never),
+	      "with a build id nothing is changed");
 	wanted.id.size = 0;
 	wanted.path = scratch_path("none");
-	check(!jp_file_finder_changed(finder, &wanted, 0), "a missing file is not changed");
+	check(!jp_file_finder_changed(finder, &wanted, &never), "a missing file is not changed");
 	check(jp_file_finder_is_of_run(of_run) && !jp_file_finder_is_native(of_run) &&
 		      !jp_file_finder_is_of_run(finder) && jp_file_finder_is_native(finder),
 	      "finders know whether files are of a run or native");
