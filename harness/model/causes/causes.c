@@ -24,14 +24,15 @@ static const struct jp_cause causes[] = {
 	 JP_COSTS_STACKS},
 	{"library-no-frame-pointer", "the code of a file does not keep the frame pointer",
 	 "frame-pointers", JP_COSTS_STACKS},
+	/* Before dump-too-small: a larger dump alone repairs nothing where both cost as much. */
+	{"no-cfi-for-jit", "code has no call frame information to unwind by", "frame-pointers",
+	 JP_COSTS_STACKS},
 	{"dump-too-small", "stacks are deeper than the stack dumps", "frame-pointers",
 	 JP_COSTS_STACKS},
 	{"empty-dump", "stack dumps end before the stacks do: the kernel could not read a page",
 	 "frame-pointers", JP_COSTS_STACKS},
 	{"depth-limit", "callchains end at the most addresses that a sample stores",
 	 "frame-pointers", JP_COSTS_STACKS},
-	{"no-cfi-for-jit", "code has no call frame information to unwind by", "frame-pointers",
-	 JP_COSTS_STACKS},
 	{"missing-file", "a file with samples is gone, or is not the recorded one",
 	 "frame-pointers", JP_COSTS_BOTH},
 	/* names */
