@@ -230,15 +230,19 @@ static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *p
 {
 	const struct jp_mapping *mapping;
 	struct jp_mapping text;
+	enum jp_code_kind code;
 	uint64_t caller;
 
 	if (!ending->in_jit || ending->calls_jit || stack->count < 2)
 		return false;
 	caller = stack->frames[1];
 	mapping = jp_remapped_find(ends->places->replay, process->pid, caller - 1, &text);
-	return mapping && jp_code_classify(mapping->backing, mapping->name) == JP_CODE_FILE &&
-	       !jp_changed_files_has(ends->changed, mapping) &&
-	       jp_call_sites_frame_behind(ends->sites, mapping, caller);
+	if (!mapping || jp_changed_files_has(ends->changed, mapping))
+		return false;
+	code = jp_code_classify(mapping->backing, mapping->name);
+	return code == JP_CODE_LIBC   ? jp_call_sites_main_behind(ends->sites, mapping, caller)
+	       : code == JP_CODE_FILE ? jp_call_sites_frame_behind(ends->sites, mapping, caller)
+				      : false;
 }
 
 /* Adds the sample to the end of kind JP_END_LEAF at the sampled function. @here: index of the end

@@ -43,6 +43,9 @@ struct jp_machine_frames {
 	bool (*follows_direct_call)(const unsigned char *code, uint64_t at, int64_t *distance);
 	/* Returns whether the @size bytes of @code begin with a return. */
 	bool (*returns)(const unsigned char *code, uint64_t size);
+	/* Returns whether the @size bytes of @code, at a return address, pass the result of the
+	 * call to another function, as a C library passes main()'s to exit(). NULL: not known. */
+	bool (*passes_result)(const unsigned char *code, uint64_t size);
 	/* Returns whether the @size bytes of @code begin with an instruction that allocates
 	 * stack: it moves the stack pointer by a constant distance and does not switch to
 	 * another stack. */

@@ -61,6 +61,12 @@ bool jp_x86_returns(const unsigned char *code, uint64_t size)
 	return size > prefixed && (code[prefixed] == RET || code[prefixed] == RET_POP);
 }
 
+static bool passes_result(const unsigned char *code, uint64_t size)
+{
+	/* mov %eax,%edi; call */
+	return size >= 3 && memcmp(code, "\x89\xc7\xe8", 3) == 0;
+}
+
 /* Recognizes sub, add, and and with the stack pointer as operand; lea into it; enter. A push is
  * recognized by its distance instead. */
 static bool allocates(const unsigned char *code, uint64_t size)
@@ -100,6 +106,7 @@ static const struct jp_machine_frames frames = {
 	.follows_call = jp_x86_follows_call,
 	.follows_direct_call = jp_x86_follows_direct_call,
 	.returns = jp_x86_returns,
+	.passes_result = passes_result,
 	.allocates = allocates,
 };
 

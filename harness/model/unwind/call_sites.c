@@ -105,8 +105,24 @@ static bool inspect_site(struct jp_call_sites *sites, const struct jp_mapping *m
 	return vaddr != UINT64_MAX && keeps_frame(entry->cfi, vaddr, code, size);
 }
 
-bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
-				uint64_t addr)
+/* Returns whether main() may return to @addr, in the code of a C library. */
+static bool is_start(struct jp_call_sites *sites, const struct jp_mapping *mapping, uint64_t addr)
+{
+	const struct jp_elf_entry *entry = jp_elf_store_get(sites->store, mapping);
+	const struct jp_machine *machine = entry && entry->cfi ? jp_cfi_machine(entry->cfi) : NULL;
+	unsigned char code[LONGEST_CALL];
+
+	return machine && machine->frames->passes_result &&
+	       machine->frames->passes_result(
+		       code, read_code(sites, mapping, entry,
+				       addr - mapping->start + mapping->pgoff, code, sizeof(code)));
+}
+
+/* Returns what @inspect finds out about @addr in @mapping, at the first call or earlier. */
+static bool inspect_once(struct jp_call_sites *sites, const struct jp_mapping *mapping,
+			 uint64_t addr,
+			 bool (*inspect)(struct jp_call_sites *sites,
+					 const struct jp_mapping *mapping, uint64_t addr))
 {
 	const uint64_t key = addr ^ (uintptr_t)mapping->name << 16;
 	uint64_t *known = sites->known.count < MOST ? jp_map_at(&sites->known, key, sizeof(*known))
@@ -115,6 +131,18 @@ bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_map
 	if (!known)
 		return false;
 	if (*known == UNSEEN_SITE)
-		*known = inspect_site(sites, mapping, addr) ? FRAME_BEHIND : NOTHING_KNOWN;
+		*known = inspect(sites, mapping, addr) ? FRAME_BEHIND : NOTHING_KNOWN;
 	return *known == FRAME_BEHIND;
+}
+
+bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
+				uint64_t addr)
+{
+	return inspect_once(sites, mapping, addr, inspect_site);
+}
+
+bool jp_call_sites_main_behind(struct jp_call_sites *sites, const struct jp_mapping *libc,
+			       uint64_t addr)
+{
+	return inspect_once(sites, libc, addr, is_start);
 }

@@ -19,3 +19,8 @@ void jp_call_sites_free(struct jp_call_sites *sites);
  * function in the file that keeps its frame until it returns and never leaves by a jump. */
 bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
 				uint64_t addr);
+/* Returns whether each complete callchain with return address @addr in @libc, the mapping of a C
+ * library, must contain a frame of main(): the code at @addr passes the result to exit(). Only
+ * known for x86-64. Each address is asked of one of these two functions alone. */
+bool jp_call_sites_main_behind(struct jp_call_sites *sites, const struct jp_mapping *libc,
+			       uint64_t addr);

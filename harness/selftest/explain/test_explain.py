@@ -477,6 +477,12 @@ class LibC(Recording):
     .fill 64, 1, 0x90
     hlt
     .cfi_endproc
+    function call_main
+    call *%rax
+    .globl result
+    result: mov %eax, %edi
+    call start
+    .cfi_endproc
     """
 
     def build_library(self) -> dict[str, int]:
@@ -497,6 +503,16 @@ class LibC(Recording):
         names = self.build_library()
         self.add_samples(MAIN, names["sort"], count=100)
         self.assertEqual(self.find_causes(), {})
+
+    def test_emitted_code_that_main_calls(self) -> None:
+        """Chains lack main() if code without a frame returns to it."""
+        result = self.build_library()["result"] - 32
+        self.add_map(ANON, "//anon", 8)
+        self.add_samples(ANON + 8, MAIN, result, count=100)
+        self.assertEqual(self.find_causes(), {})
+        self.perf.drop_samples()
+        self.add_samples(ANON + 8, result, count=100)
+        self.expect_cause("jit-no-frame-pointer", 1)
 
 
 class Node(Recording):
