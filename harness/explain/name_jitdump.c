@@ -135,10 +135,15 @@ static bool blame_clock(const struct jp_name_case *name_case, const struct dump_
 				  "the recording's clock is not CLOCK_MONOTONIC: "
 				  "`perf evlist -v -i %s` shows no use_clockid: 1, clockid: 1",
 				  name_case->view->path);
-	jp_blame_evidence(blame,
-			  "its %" PRIu64 " loads have times from %" PRIu64 " to %" PRIu64
-			  ", samples from %" PRIu64 " to %" PRIu64,
-			  facts->loads, facts->first, facts->last, process->first, process->last);
+	if (process->marker)
+		jp_blame_evidence(blame,
+				  "its %" PRIu64 " loads have times from %" PRIu64 " to %" PRIu64
+				  ", samples from %" PRIu64 " to %" PRIu64,
+				  facts->loads, facts->first, facts->last, process->first,
+				  process->last);
+	else
+		jp_blame_evidence(blame, "the last sample without a name is at %" PRIu64,
+				  name_case->loss->last);
 	if (process->injected)
 		jp_blame_evidence(blame, "the injected records begin at %" PRIu64,
 				  process->injected_first);
@@ -252,9 +257,11 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 
 	if (name_case->loss->fault == JP_NAME_HIDDEN)
 		return blame_hidden(name_case);
-	if (!process->marker || name_case->loss->fault == JP_NAME_REMAPPED ||
-	    name_case->loss->fault == JP_NAME_AGAIN)
+	if (name_case->loss->fault == JP_NAME_REMAPPED || name_case->loss->fault == JP_NAME_AGAIN)
 		return false;
+	if (!process->marker) /* perf inject removes its record */
+		return process->injected && process->injected_first > name_case->loss->last &&
+		       blame_clock(name_case, &facts);
 	if (jp_blame_damaged_jitdump(name_case))
 		return true;
 	read_dump(name_case, &facts);

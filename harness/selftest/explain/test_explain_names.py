@@ -420,6 +420,11 @@ class Jitdumps(Explained):
         self.add_map("/home/jitted-4711-0.so", CODE, 0x100, time=10**18)
         self.expect_cause("jitdump-wrong-clock", file=path)
 
+    def test_injected_without_a_marker(self) -> None:
+        """perf inject removes the marker's record."""
+        self.add_map("/home/jitted-4711-0.so", CODE, 0x100, time=10**18)
+        self.expect_cause("jitdump-wrong-clock")
+
     def explain_spoiled_dump(self, cause: str, raw: bytes) -> str:
         """Expects @cause for a jitdump with these bytes; returns the whole output of explain."""
         path = self.add_dump(50)
