@@ -335,3 +335,71 @@ fn main() {
     if sum == 42 { println!("{}", sum); }
 }
 """
+
+JSC = FUNCTIONS + "work(Date.now() + 300);\nprint('ready');\nwork(Date.now() + 1500);\n"
+
+QML = "import QtQml 2.2\nQtObject {" + FUNCTIONS + """
+Component.onCompleted: { work(Date.now() + 300); console.log("ready"); work(Date.now() + 1500);
+                         Qt.quit() } }
+"""
+
+
+def call_from_python(begin: str, call: str) -> str:
+    """Returns a program that calls JavaScript's work(): @begin opens an engine, @call evaluates
+    SOURCE in it."""
+    return "\n".join([
+        begin, call.replace("SOURCE", repr(FUNCTIONS + "work(Date.now() + 300)")),
+        "print('ready', flush=True)", call.replace("SOURCE", repr("work(Date.now() + 1500)")), ""])
+
+
+MONKEY = call_from_python("import pythonmonkey", "pythonmonkey.eval(SOURCE)")
+STPYV8 = call_from_python("import STPyV8\nengine = STPyV8.JSContext()\nengine.enter()",
+                          "engine.eval(SOURCE)")
+QUICKJS = call_from_python("import quickjs\nengine = quickjs.Context()", "engine.eval(SOURCE)")
+
+JAX = """
+import time
+import jax, jax.numpy as jnp
+@jax.jit
+def work(x):
+    for i in range(20):
+        x = x * 0.99 + 1.0 / (x * x + 1.0)
+    return x
+x = jnp.arange(1000000.)
+work(x).block_until_ready()
+print("ready", flush=True)
+end = time.time() + 1.5
+while time.time() < end:
+    work(x).block_until_ready()
+"""
+
+UNICORN = """
+import time
+from unicorn import Uc, UC_ARCH_X86, UC_MODE_64
+from unicorn.x86_const import UC_X86_REG_RBX
+emulator = Uc(UC_ARCH_X86, UC_MODE_64)
+emulator.mem_map(0x1000000, 0x200000)
+code = bytes.fromhex("48ffc1 4801c8 4889c2 4831ca 48ffcb 75ef")  # adds up until %rbx is 0
+emulator.mem_write(0x1000000, code)
+def work(seconds):
+    end = time.time() + seconds
+    while time.time() < end:
+        emulator.reg_write(UC_X86_REG_RBX, 20000000)
+        emulator.emu_start(0x1000000, 0x1000000 + len(code))
+work(0.1)
+print("ready", flush=True)
+work(1.5)
+"""
+
+PROLOG = """
+leaf(0, S, S) :- !.
+leaf(N, S, R) :- S1 is (S * 31 + N) mod 65521, N1 is N - 1, leaf(N1, S1, R).
+work(End) :- get_time(T), ( T >= End -> true ; leaf(20000, 1, _), work(End) ).
+main :- write(ready), nl, flush_output, get_time(T), End is T + 1.5, work(End).
+"""
+
+BASH = """
+leaf() { local s=1 i; for ((i = 0; i < $1; i++)); do ((s = (s * 31 + i) % 65521)); done; }
+echo ready
+while ((SECONDS < 2)); do leaf 1000; done
+"""

@@ -520,3 +520,94 @@ int main(int argc, char **argv)
 	return sum == 42;
 }
 """
+
+# Runs code without a frame from main(). Publishes it as a runtime does that gets it wrong: in a map
+# with decimal numbers (-DDECIMAL), or in a jitdump whose marker is no code (-DMARKER=PROT_READ) or
+# whose times are of another clock (-DCLOCK=...). With a second argument, writes the record at last.
+WRONG = ENDS + """
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#ifndef MARKER
+#define MARKER (PROT_READ | PROT_EXEC)
+#endif
+#ifndef CLOCK
+#define CLOCK CLOCK_MONOTONIC
+#endif
+
+static const unsigned char loop[] = {0xb9, 0x40, 0x42, 0x0f, 0x00, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static void append(int file, const void *bytes, size_t size)
+{
+	if (write(file, bytes, size) != (ssize_t)size)
+		exit(1);
+}
+
+static int open_dump(void)
+{
+	struct {
+		uint32_t magic, version, size, machine, pad, pid;
+		uint64_t time, flags;
+	} head = {0x4A695444, 1, sizeof(head), 62, 0, getpid(), clock_ns(), 0};
+	char path[64];
+	int dump;
+
+	snprintf(path, sizeof(path), "jit-%d.dump", getpid());
+	dump = open(path, O_CREAT | O_RDWR | O_TRUNC, 0644);
+	append(dump, &head, sizeof(head));
+	mmap(NULL, 4096, MARKER, MAP_PRIVATE, dump, 0);
+	return dump;
+}
+
+static void publish(int dump, void *memory)
+{
+	struct {
+		uint32_t id, size;
+		uint64_t time;
+		uint32_t pid, tid;
+		uint64_t vma, address, code_size, index;
+	} load = {0, sizeof(load) + 5 + sizeof(loop), clock_ns(), getpid(), getpid(),
+		  (uintptr_t)memory, (uintptr_t)memory, sizeof(loop), 1};
+
+	append(dump, &load, sizeof(load));
+	append(dump, "loop", 5);
+	append(dump, loop, sizeof(loop));
+}
+
+int main(int argc, char **argv)
+{
+	void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int late = argc > 2, dump;
+
+	memcpy(memory, loop, sizeof(loop));
+#ifdef DECIMAL
+	char path[64], line[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	dump = open(path, O_CREAT | O_WRONLY, 0644);
+	append(dump, line, snprintf(line, sizeof(line), "%lu %zu loop\\n", (long)memory,
+				    sizeof(loop)));
+	late = -1;
+#else
+	dump = open_dump();
+#endif
+	if (!late)
+		publish(dump, memory);
+	begin(argc, argv);
+	while (go_on())
+		((void (*)(void))memory)();
+	if (late > 0)
+		publish(dump, memory);
+	return 0;
+}
+"""
