@@ -688,7 +688,7 @@ class Files(Explained):
         self.set_build_id("ab" * 20, self.library)
         for record, name in zip(self.perf.maps(), (self.library, other)):
             st = os.stat(name)
-            record.name, record.ino = name, st.st_ino + (name == self.library)
+            record.name, record.ino = name, st.st_ino + 10**9 * (name == self.library)
             struct.pack_into("<II", record.body, 32, os.major(st.st_dev), os.minor(st.st_dev))
         there = os.stat(self.library).st_ctime_ns
         for since, causes in ((-1, []), (0, []), (1, ["missing-file"])):
