@@ -119,7 +119,7 @@ add("node-24-one-dump-gone-7.3", "stacks:- names:jitdump-file-gone", "7.3", run_
 
 @register("node-24-killed-6.1", "stacks:- names:map-partial")
 def kill_node(bench: Bench) -> None:
-    """V8 writes the jitdump in pieces of 2 MiB: SIGKILL loses the last one."""
+    """V8 writes the jitdump in pieces of 4 KiB: SIGKILL loses the last one."""
     started = bench.start([*bench.recorder("6.1", CHAINS), "--", *run_node(bench)])
     time.sleep(1)
     name, = glob.glob(bench.place("jit-*.dump"))
