@@ -95,7 +95,7 @@ bool jp_image_shows_callers(const struct jp_image *image)
 {
 	enum { FEW = 20 };
 
-	return image->calls_jit * FEW >= image->in_jit;
+	return image->in_jit && image->calls_jit * FEW >= image->in_jit;
 }
 
 /* Returns whether @end is in a file, but emitted code may have broken the chains that end there:

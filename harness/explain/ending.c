@@ -50,6 +50,8 @@ static uint64_t skip_mapped_frames(struct jp_codes *codes, const struct jp_place
 		do
 			i++;
 		while (i < stack->count && stack->frames[i] - stretch->start < stretch->size);
+		if (*code == JP_CODE_EMITTED)
+			ending->outermost = i - 1;
 	}
 	return i;
 }

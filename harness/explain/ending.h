@@ -31,6 +31,7 @@ struct jp_ending {
 	bool far; /* UNMAPPED: no frame is known, and the frames are as far apart as a program and
 		     its libraries */
 	bool emitted;       /* a frame is in emitted code */
+	uint64_t outermost; /* if so, the index of the outermost such frame */
 	bool in_jit;        /* the innermost frame is in emitted code */
 	bool calls_jit;     /* the innermost frame and its caller are in emitted code */
 	bool circle;        /* FULL: the end of the chain repeats a few addresses of emitted code */

@@ -223,19 +223,19 @@ static struct jp_end *add_sample(struct jp_ends *ends, const struct jp_places_pr
 	return end;
 }
 
-/* Returns whether the chain of a sample in emitted code skips the code's caller: the chain shows
- * the caller's caller, which must have called a function that has a frame. */
+/* Returns whether @stack skips the caller of the emitted code in its frame @at: it shows the
+ * caller's caller, which must have called a function that has a frame. */
 static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *process,
-			 const struct jp_stack *stack, const struct jp_ending *ending)
+			 const struct jp_stack *stack, uint64_t at)
 {
 	const struct jp_mapping *mapping;
 	struct jp_mapping text;
 	enum jp_code_kind code;
 	uint64_t caller;
 
-	if (!ending->in_jit || ending->calls_jit || stack->count < 2)
+	if (at + 1 >= stack->count)
 		return false;
-	caller = stack->frames[1];
+	caller = stack->frames[at + 1];
 	mapping = jp_remapped_find(ends->places->replay, process->pid, caller - 1, &text);
 	if (!mapping || jp_changed_files_has(ends->changed, mapping))
 		return false;
@@ -257,7 +257,7 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 
 	if (!end)
 		return -ENOMEM;
-	skipping = skips_caller(ends, process, stack, ending);
+	skipping = ending->in_jit && !ending->calls_jit && skips_caller(ends, process, stack, 0);
 	if (skipping && !end->skips++)
 		end->skipped = stack->frames[1];
 	if (!skipping && !jp_end_has_no_frame(end))
@@ -267,6 +267,22 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 	if (both)
 		++*both;
 	return both ? 0 : -ENOMEM;
+}
+
+/* Counts emitted code that has called the sampled function as a JP_END_LEAF. */
+static int add_emitted_caller(struct jp_ends *ends, const struct jp_places_process *process,
+			      struct jp_image *image, const struct jp_event *event,
+			      const struct jp_stack *stack, struct jp_ending *ending)
+{
+	struct jp_end *end;
+
+	ending->addr = stack->frames[ending->outermost];
+	end = add_sample(ends, process, image, event, stack, ending);
+	if (!end)
+		return -ENOMEM;
+	if (skips_caller(ends, process, stack, ending->outermost) && !end->skips++)
+		end->skipped = stack->frames[ending->outermost + 1];
+	return 0;
 }
 
 static int add_all_ends(struct jp_ends *ends, const struct jp_places_process *process,
@@ -287,6 +303,9 @@ static int add_all_ends(struct jp_ends *ends, const struct jp_places_process *pr
 		ending->addr = stack->frames[0];
 		if (add_leaf(ends, process, image, event, stack, ending,
 			     (size_t)(end - ends->list)))
+			return -ENOMEM;
+		if (ending->emitted && !ending->in_jit &&
+		    add_emitted_caller(ends, process, image, event, stack, ending))
 			return -ENOMEM;
 	}
 	if (stack->method == JP_CHAIN &&

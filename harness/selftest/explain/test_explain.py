@@ -513,6 +513,12 @@ class LibC(Recording):
         self.perf.drop_samples()
         self.add_samples(ANON + 8, result, count=100)
         self.expect_cause("jit-no-frame-pointer", 1)
+        self.perf.drop_samples()
+        self.add_samples(MAIN, ANON + 8, result, count=100)
+        self.expect_cause("jit-no-frame-pointer", 1)
+        self.perf.drop_samples()
+        self.add_samples(MAIN, ANON + 8, MAIN, result, count=100)
+        self.assertEqual(self.find_causes(), {})
 
 
 class Node(Recording):
