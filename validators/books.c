@@ -32,7 +32,7 @@ static const char *const owners[OWNERS] = {"kernel", "watched", "other"};
 
 /* The samples of one class: their number, and a description of the first. */
 struct sample_tally {
-	uint64_t count;
+	uint64_t count, kernel; /* @kernel: those of @count in the kernel */
 	char first[160];
 };
 
@@ -91,6 +91,7 @@ static void count_sample(struct accounting *state, const struct jp_event *event)
 		count_samples_while_switching(state, event);
 	state->digest[state->view->in_injected ? INJECTED : CAPTURED] += jp_sample_digest(event);
 	found = &state->samples[state->view->in_injected ? INJECTED : CAPTURED][class];
+	found->kernel += !event->sample.user;
 	if (!found->count++)
 		snprintf(found->first, sizeof(found->first),
 			 "at %" PRIu64 ", %u/%u, ip %" PRIx64 " sp %" PRIx64, event->time,
@@ -175,14 +176,25 @@ static double find_boundary_share(const struct jp_truth *truth)
 	return entering + cpu > 0 ? entering / (entering + cpu) : 0;
 }
 
-/* Returns whether the @count samples of JP_SAMPLE_EDGE among @n samples are more than the witness's
- * share of such samples explains. Elapsed time alone is no bound: an interrupt that becomes due
- * while the kernel has interrupts off samples what follows. */
-static bool are_edges_beyond_witness(const struct accounting *state, uint64_t count, uint64_t n)
+/* Returns whether the samples of @class, JP_SAMPLE_EDGE or JP_SAMPLE_BELOW, among @n samples are
+ * more than the witness's share of such samples explains. Elapsed time is no bound: an interrupt
+ * that becomes due while the kernel has interrupts off samples what follows. */
+static bool is_beyond_witness(const struct accounting *state, enum jp_sample_class class,
+			      uint64_t n)
 {
-	uint64_t within, edges = jp_sample_count_witnessed_edges(state->evidence, &within);
+	const struct sample_tally *found = &state->samples[CAPTURED][class];
+	const uint64_t user = found->count - found->kernel;
+	const uint64_t *seen;
+	struct jp_sample_native counts;
+	double odds;
 
-	return !within || jp_witness_is_beyond_chance(count, edges, (double)n / (double)within);
+	if (class != JP_SAMPLE_EDGE && class != JP_SAMPLE_BELOW)
+		return true;
+	jp_sample_count_witnessed(state->evidence, &counts);
+	seen = class == JP_SAMPLE_EDGE ? counts.border : counts.native;
+	odds = (double)n / (double)counts.within;
+	return !counts.within || jp_witness_is_beyond_chance(user, seen[0], odds) ||
+	       jp_witness_is_beyond_chance(found->kernel, seen[1], odds);
 }
 
 /* Adds the share of @class among @n samples. Reports an exception if it exceeds @most. */
@@ -202,8 +214,8 @@ static int add_share(struct accounting *state, enum jp_sample_class class, uint6
 	if (!n || metric.lo <= most ||
 	    (class == JP_SAMPLE_EDGE &&
 	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)) ||
-	    (class == JP_SAMPLE_EDGE && !are_edges_beyond_witness(state, found->count, n)) ||
-	    (class == JP_SAMPLE_OUTSIDE && metric.k <= max_switching_samples(state)))
+	    (class == JP_SAMPLE_OUTSIDE && metric.k <= max_switching_samples(state)) ||
+	    !is_beyond_witness(state, class, n))
 		return 0;
 	exception = jp_findings_count(findings, "samples", JP_METHODS, text);
 	if (!exception)

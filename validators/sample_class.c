@@ -170,12 +170,11 @@ static bool may_be_near_border(const struct jp_evidence *evidence,
 		!runs_code(evidence, activation, time, activation->leave));
 }
 
-uint64_t jp_sample_count_witnessed_edges(const struct jp_evidence *evidence, uint64_t *within)
+void jp_sample_count_witnessed(const struct jp_evidence *evidence, struct jp_sample_native *counts)
 {
 	const struct jp_truth_activation *activation = NULL;
-	uint64_t edges = 0;
 
-	*within = 0;
+	*counts = (struct jp_sample_native){0};
 	for (size_t i = 0; i < evidence->witnessed.count; i++) {
 		const struct jp_witness_sample *one = &evidence->witnessed.samples[i];
 
@@ -184,13 +183,13 @@ uint64_t jp_sample_count_witnessed_edges(const struct jp_evidence *evidence, uin
 		if (!activation || activation->leave < one->time ||
 		    !jp_clock_was_watched(evidence, one->pid, one->time, one->time))
 			continue;
-		++*within;
+		counts->within++;
 		if (one->user && jp_truth_code_at(evidence->truth, one->pid, one->ip, one->time))
 			continue;
-		edges += one->time <= activation->inside ||
-			 may_be_near_border(evidence, activation, one->time);
+		counts->native[!one->user]++;
+		counts->border[!one->user] += one->time <= activation->inside ||
+					      may_be_near_border(evidence, activation, one->time);
 	}
-	return edges;
 }
 
 int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidence *evidence)

@@ -73,7 +73,10 @@ bool jp_sample_is_bystander(const struct jp_evidence *evidence, const struct jp_
 bool jp_sample_is_in_window(const struct jp_evidence *evidence, uint64_t time);
 /* Returns whether the truth has a process @pid at @time; @time UINT64_MAX: at any time. */
 bool jp_sample_is_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);
-/* Returns how many samples of the witness are near the border of an activation and not in emitted
- * code, as those of JP_SAMPLE_EDGE. Stores in *@within the number of all its samples in
- * activations. */
-uint64_t jp_sample_count_witnessed_edges(const struct jp_evidence *evidence, uint64_t *within);
+struct jp_sample_native {
+	uint64_t within;    /* all samples in activations */
+	uint64_t native[2]; /* not in emitted code; [0]: in user space, [1]: in the kernel */
+	uint64_t border[2]; /* those of @native near the border of their activation */
+};
+/* Counts the witness's samples in activations. */
+void jp_sample_count_witnessed(const struct jp_evidence *evidence, struct jp_sample_native *counts);

@@ -6,9 +6,9 @@ import operator
 import struct
 from typing import Any, Callable
 
-from ci.tamper.evidence import require_own_capture
+from ci.tamper.evidence import NO_CLOCK, require_own_capture
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite
+from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite, require_clock
 from ci.tamper.mappings import find_busiest_process
 from harness.selftest.support import run_directory as rd
 
@@ -152,8 +152,10 @@ for event_name, which in (("sampling", find_sampling_attr), ("sideband", find_si
         add("lost-samples.%s.%d" % (event_name, count), insert_report(
             which, rd.LOST_SAMPLES, partial(lambda n, one, _: struct.pack("<Q", n), count)))
     for name, number in (("throttle", THROTTLE), ("unthrottle", UNTHROTTLE)):
-        add("%s.%s" % (name, event_name), insert_report(
-            which, number, lambda identity, time: struct.pack("<QQQ", time, identity, identity)))
+        # A record of throttling alone hides no sample. Nothing replaces the clock of breakpoints.
+        add("harmless.%s.%s" % (name, event_name), require_clock(NO_CLOCK, insert_report(
+            which, number, lambda identity, time: struct.pack("<QQQ", time, identity, identity))),
+            harmless=True)
 
 
 add("lost.removed", lambda case: case.alter_records(

@@ -215,18 +215,6 @@ def add_or_zero(old: int, by: int) -> int:
     return max(0, old + by)
 
 
-def raise_counted(case: Case) -> Changes:
-    """Adds a second to the time that the events counted, without a sample of it."""
-    changes = change_number("capture", b"counted", partial(add_or_zero, by=SECOND))(case)
-    watched = {key: int(value) for key, value in map(bytes.split, read_lines(case, "watched"))}
-    ran = watched[b"ended"] - watched[b"started"]
-    if not int(case.facts["breakpoints"]) and \
-            not any(one.misc & 7 == rd.KERNEL for one in case.capture("perf.data").samples()) and \
-            int(case.facts["counted"]) + SECOND <= ran * watched.get(b"cpus", 0):
-        raise Unobservable("no sample is of the kernel, whose time counts, and the CPUs had more")
-    return changes
-
-
 def zero_counted(case: Case) -> Changes:
     """Sets the counted time to 0, as if the kernel's clocks did not count. The runner recorded in
     env.json that they do."""
@@ -235,7 +223,6 @@ def zero_counted(case: Case) -> Changes:
     return change_number("capture", b"counted", lambda old: 0)(case)
 
 
-add("capture.counted.+1000000000", raise_counted)
 add("capture.counted.0", zero_counted)
 
 # Statements of `capture` that perf.data or the runner's files also show.

@@ -44,6 +44,11 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 			"the truth has %" PRIu64
 			" records at times that are impossible in their order",
 			truth->disorder);
+	if (truth->overspent)
+		jp_note(result, JP_ERROR,
+			"the machine's clocks disagree: %" PRIu64
+			" activations used more CPU time than passed by CLOCK_MONOTONIC",
+			truth->overspent);
 	if (truth->unpaired)
 		jp_note(result, JP_ERROR,
 			"the truth has %" PRIu64

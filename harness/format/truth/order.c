@@ -138,8 +138,8 @@ int jp_truth_count_disorder(struct jp_truth_reader *reader)
 			ret = -ENOMEM;
 			continue;
 		}
-		reader->disorder +=
-			!is_in_order(record, past) || exceeds_elapsed_time(record, past);
+		reader->disorder += !is_in_order(record, past);
+		reader->overspent += exceeds_elapsed_time(record, past);
 		update_past(past, record);
 	}
 	jp_map_free(&threads);

@@ -7,7 +7,8 @@
  * need the valid records in file order, and a truth from JP_TRUTH_VERSION_MAPS on. Return 0 or
  * -ENOMEM. */
 
-/* Counts in @reader->disorder the records that are out of order within their thread. */
+/* Counts in @reader->disorder the records that are out of order within their thread, and in
+ * @reader->overspent the activations with more CPU time than elapsed time. */
 int jp_truth_count_disorder(struct jp_truth_reader *reader);
 /* Counts in @reader->unpaired the starts and exits of threads and processes that lack their
  * counterpart. */

@@ -52,9 +52,9 @@ struct jp_truth_reader {
 	/* @torn: slots and facts that are incomplete and ignored. @gaps: the part of @torn that
 	 * a committed record follows, or that another fact needs. @overflow: records lost
 	 * because the file was full. @strangers: records of threads without a start record.
-	 * @disorder: records out of order within their thread. @unpaired: starts and exits
-	 * without their counterpart. */
-	uint64_t records, torn, gaps, overflow, strangers, disorder, unpaired;
+	 * @disorder: records out of order within their thread. @overspent: activations with more
+	 * CPU time than elapsed time. @unpaired: starts and exits without their counterpart. */
+	uint64_t records, torn, gaps, overflow, strangers, disorder, overspent, unpaired;
 	struct jp_truth_items *items; /* private */
 };
 

@@ -209,6 +209,7 @@ struct jp_truth *jp_truth_load(const char *path, struct jp_error *err)
 	truth->overflow = reader->overflow;
 	truth->strangers = reader->strangers;
 	truth->disorder = reader->disorder;
+	truth->overspent = reader->overspent;
 	truth->unpaired = reader->unpaired;
 	truth->torn += reader->torn;
 	truth->gaps += reader->gaps;

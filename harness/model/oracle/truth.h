@@ -98,8 +98,8 @@ struct jp_truth {
 	/* @records: number of valid records. @torn: number of slots and facts that are incomplete
 	 * and ignored. @gaps: the part of @torn that a committed record follows, or that another
 	 * fact needs. @overflow: records lost because the file was full. @strangers, @disorder,
-	 * @unpaired: see struct jp_truth_reader. */
-	uint64_t records, torn, gaps, overflow, strangers, disorder, unpaired;
+	 * @overspent, @unpaired: see struct jp_truth_reader. */
+	uint64_t records, torn, gaps, overflow, strangers, disorder, overspent, unpaired;
 	/* Changes of mappings, processes and threads, with marks and waits. Sorted by @before. */
 	struct jp_event *acts;
 	size_t nr_acts;

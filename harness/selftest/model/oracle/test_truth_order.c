@@ -117,7 +117,7 @@ int main(void)
 {
 	static const struct {
 		const char *what;
-		uint64_t disorder, unpaired;
+		uint64_t disorder, unpaired, overspent;
 	} found[FAULTS] = {
 		[NONE] = {"no fault", 0, 0},
 		[WIDER] = {"an act that overlaps the next", 2, 0},
@@ -127,7 +127,7 @@ int main(void)
 		[LONG_LEAVE] = {"a LEAVE with a duration", 1, 0},
 		[SOON_CODE] = {"code before its memory", 1, 0},
 		[LATE_NAME] = {"a name after its text", 6, 0},
-		[TOO_MUCH_CPU] = {"too much CPU time", 1, 0},
+		[TOO_MUCH_CPU] = {"too much CPU time", 0, 0, 1},
 		[WAIT_TOO_LONG] = {"a wait within another", 1, 0},
 		[NO_NAME] = {"no name", 0, 1},
 		[NO_TEXT] = {"no file of the program", 0, 1},
@@ -143,10 +143,12 @@ int main(void)
 		truth = write_truth("truth", 64, write_family) ? NULL : load_truth("truth");
 		if (check(truth != NULL, "%s: written and read", found[fault].what))
 			check(truth->disorder == found[fault].disorder &&
-				      truth->unpaired == found[fault].unpaired,
-			      "%s: %llu out of order, %llu unpaired", found[fault].what,
-			      (unsigned long long)truth->disorder,
-			      (unsigned long long)truth->unpaired);
+				      truth->unpaired == found[fault].unpaired &&
+				      truth->overspent == found[fault].overspent,
+			      "%s: %llu out of order, %llu unpaired, %llu with too much CPU time",
+			      found[fault].what, (unsigned long long)truth->disorder,
+			      (unsigned long long)truth->unpaired,
+			      (unsigned long long)truth->overspent);
 		jp_truth_free(truth);
 	}
 	return check_done();
