@@ -126,4 +126,5 @@ class Readers(Folder):
         for case in self.run_cases("".join(CASE % one + ALLOWED
                                            for one in enumerate(WORKLOADS))):
             with self.subTest(case["case"]):
+                self.assertIn("readers", case, case["why"])
                 self.assertEqual(case["readers"][0]["answer"], "agrees", case["exceptions"])
