@@ -203,7 +203,8 @@ void jp_check_enough_acts(const struct jp_evidence *evidence, const char *dir,
 	if (!cas->acts.count)
 		return;
 	if (jp_path_build(path, sizeof(path), &err, "%s/truth", dir) ||
-	    jp_acts_count(path, evidence->watched.begun, evidence->watched.ending, counts, &err))
+	    jp_acts_count(path, evidence->watched.started, evidence->watched.begun,
+			  evidence->watched.ending, counts, &err))
 		jp_note(result, JP_ERROR, "%s", err.text);
 	else if (counts[cas->acts.act] < cas->acts.count)
 		jp_note(result, JP_ERROR,

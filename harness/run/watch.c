@@ -131,7 +131,8 @@ static bool has_performed_acts(const struct jp_watched *watch)
 
 	return !cas->acts.count ||
 	       jp_path_build(path, sizeof(path), &err, "%s/truth", watch->dir) ||
-	       jp_acts_count(path, watch->seen.begun, UINT64_MAX, counts, &err) ||
+	       jp_acts_count(path, watch->seen.started, watch->seen.begun, UINT64_MAX, counts,
+			     &err) ||
 	       counts[cas->acts.act] >= cas->acts.count;
 }
 

@@ -43,23 +43,29 @@ enum jp_act jp_act_find_kind(const struct jp_event *event)
 }
 
 struct act_tally {
-	uint64_t since, until, *counts;
+	uint64_t started, begun, until, *counts;
+	bool any, launched;
 };
 
 static int count_act(void *context, const struct jp_event *event)
 {
 	const enum jp_act act = jp_act_find_kind(event);
-	const struct act_tally *tally = context;
+	struct act_tally *tally = context;
 
-	if (act != JP_ACTS && event->before >= tally->since && event->after <= tally->until)
+	if (!tally->any)
+		tally->launched = event->before >= tally->started;
+	tally->any = true;
+	if (act != JP_ACTS && (tally->launched || event->before >= tally->begun) &&
+	    event->after <= tally->until)
 		tally->counts[act]++;
 	return 0;
 }
 
-int jp_acts_count(const char *path, uint64_t since, uint64_t until, uint64_t counts[JP_ACTS],
-		  struct jp_error *err)
+int jp_acts_count(const char *path, uint64_t started, uint64_t begun, uint64_t until,
+		  uint64_t counts[JP_ACTS], struct jp_error *err)
 {
-	struct act_tally tally = {since, until, counts};
+	struct act_tally tally = {
+		.started = started, .begun = begun, .until = until, .counts = counts};
 	struct jp_truth_reader *reader = jp_truth_reader_open(path, err);
 	int ret;
 
