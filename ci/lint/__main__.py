@@ -7,6 +7,7 @@ Usage: python3 ci/lint [--no-tools] [ROOT]
 """
 
 import argparse
+from concurrent.futures import ThreadPoolExecutor
 import os
 import sys
 from typing import Iterator
@@ -46,12 +47,18 @@ def check_comments(tree: Tree) -> Iterator[Found]:
 def check(root: str, with_tools: bool = True) -> tuple[list[Found], str]:
     """Returns all findings, and a line with the figures of the floors."""
     tree = Tree(root)
+    with ThreadPoolExecutor() as pool:
+        started = tools.start(tree, pool) if with_tools else []
+        found, figures = check_rules(tree)
+        return found + [one for tool in started for one in tool.result()], figures
+
+
+def check_rules(tree: Tree) -> tuple[list[Found], str]:
+    """Returns the findings of our own rules, and a line with the figures of the floors."""
     wrong, figures = floors.check(tree)
     found = [one for path in tree.paths for one in text_rules.check_name(path)]
     found += [one for source in tree.sources for one in check_source(tree, source)]
     found += [*check_comments(tree), *c_rules.check_tags(tree), *expectations.check(tree), *wrong]
-    if with_tools:
-        found += tools.check(tree)
     if not tree.c:
         found.append(Found(".", 1, "no C file", "this is not the project's root"))
     return found, figures

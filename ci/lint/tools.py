@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the external checkers clang-format, mypy, pyflakes and shellcheck."""
 
+from concurrent.futures import Executor, Future
 import os
 import re
 import shutil
@@ -62,9 +63,10 @@ CHECKS = {"clang-format": check_format, "mypy": check_types, "pyflakes3": check_
           "shellcheck": check_shell}
 
 
-def check(tree: Tree) -> Iterator[Found]:
-    for tool, function in CHECKS.items():
-        if shutil.which(tool):
-            yield from function(tree)
-        else:
+def start(tree: Tree, pool: Executor) -> list[Future[list[Found]]]:
+    """Starts the installed checkers in @pool. Returns the futures of their findings."""
+    for tool in CHECKS:
+        if not shutil.which(tool):
             print(f"# SKIP {tool} is not installed")
+    return [pool.submit(lambda check=check: list(check(tree)))
+            for tool, check in CHECKS.items() if shutil.which(tool)]
