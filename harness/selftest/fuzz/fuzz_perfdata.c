@@ -90,5 +90,5 @@ const struct fuzz_target fuzz_target = {
 				       "harness/selftest/fuzz/corpus/swapped.data", NULL},
 	.rounds = 4000,
 	.truncations = 300,
-	.repair_sizes = repair_sizes,
+	.mend = repair_sizes,
 };
