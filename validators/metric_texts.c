@@ -37,6 +37,7 @@ static const struct jp_metric_text metric_texts[] = {
 	{"unjudged", "samples in code that was changing"},
 	{"distinct", "different places in functions that were sampled"},
 	{"in.kernel", "samples taken in the kernel"},
+	{"insn.given", "instructions with a breakpoint, if not all have one"},
 	{"insn.hit", "instructions that have a sample"},
 	{"dump.granted", "fewest bytes of stack in a sample"},
 	{"dump.words", "samples with a wrong address in the stack dump"},

@@ -36,6 +36,14 @@ static const struct jp_role distinct_places = {
 	.tail = " distinct (function, offset) pairs were hit",
 };
 
+/* Role of the instructions with a breakpoint: a capture that ran out of time proves nothing about
+ * the others. */
+static const struct jp_role given_breakpoints = {
+	.bound = JP_ALL_N,
+	.lead = "",
+	.tail = " instructions had a breakpoint",
+};
+
 int jp_stack_counts_init(struct jp_stack_counts *counts, const struct jp_evidence *evidence)
 {
 	memset(counts, 0, sizeof(*counts));
@@ -156,12 +164,10 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 				used = truth->paths[j].functions[d] == &truth->codes[i];
 		instructions += used ? truth->codes[i].layout->count : 0;
 	}
-	/* A capture that ran out of time proves nothing about the other instructions. */
 	if (evidence->info.breakpoints < instructions)
-		snprintf(findings->error, sizeof(findings->error),
-			 "too little evidence: the capture gave %" PRIu64 " of %" PRIu64
-			 " instructions a breakpoint",
-			 evidence->info.breakpoints, instructions);
+		jp_findings_add_with_role(
+			findings, &given_breakpoints,
+			jp_metric_rate("insn.given", evidence->info.breakpoints, instructions));
 	jp_findings_add_rate(findings, "insn.hit", distinct,
 			     jp_min(evidence->info.breakpoints, instructions));
 }

@@ -145,6 +145,15 @@ def insert_report(which: Callable[[Capture], int], kind_of: int,
     return make
 
 
+def require_witness(make: Callable[[Case], Changes]) -> Callable[[Case], Changes]:
+    """Makes a kind that only cases with a witness have."""
+    def alter_case(case: Case) -> Changes:
+        if not case.read("witness"):
+            raise Absent("no witness shows what an event missed while it was throttled")
+        return make(case)
+    return alter_case
+
+
 for event_name, which in (("sampling", find_sampling_attr), ("sideband", find_sideband_attr)):
     for count in (1, 10**9):
         add("lost.%s.%d" % (event_name, count), insert_report(
@@ -153,8 +162,10 @@ for event_name, which in (("sampling", find_sampling_attr), ("sideband", find_si
             which, rd.LOST_SAMPLES, partial(lambda n, one, _: struct.pack("<Q", n), count)))
     for name, number in (("throttle", THROTTLE), ("unthrottle", UNTHROTTLE)):
         # A record of throttling alone hides no sample. Nothing replaces the clock of breakpoints.
-        add("harmless.%s.%s" % (name, event_name), require_clock(NO_CLOCK, insert_report(
-            which, number, lambda identity, time: struct.pack("<QQQ", time, identity, identity))),
+        add("harmless.%s.%s" % (name, event_name),
+            require_witness(require_clock(NO_CLOCK, insert_report(
+                which, number,
+                lambda identity, time: struct.pack("<QQQ", time, identity, identity)))),
             harmless=True)
 
 

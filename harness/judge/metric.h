@@ -13,6 +13,7 @@ struct jp_role {
 		JP_SOME_N,  /* @n must be at least 1 */
 		JP_LEAST_N, /* @n must be at least the number of samples that the case needs */
 		JP_LEAST_K, /* @k must be at least the number of samples that the case needs */
+		JP_ALL_N,   /* @k must be @n */
 		JP_LEAST_DISTINCT, /* @k must be at least the number of distinct places that the
 				      case needs */
 		JP_MOST_UNJUDGED,  /* if the case does not expect a value: @k must be a small share

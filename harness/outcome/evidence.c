@@ -119,18 +119,20 @@ void jp_check_samples_elsewhere(struct jp_result *result)
 static void check_enough_samples(enum jp_bound bound, struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
-	unsigned needed = bound == JP_SOME_N           ? 1
-			  : bound == JP_LEAST_DISTINCT ? result->cas->distinct
-						       : result->cas->samples;
+	const uint64_t least = bound == JP_SOME_N           ? 1
+			       : bound == JP_LEAST_DISTINCT ? result->cas->distinct
+							    : result->cas->samples;
 
 	for (size_t i = 0; i < findings->nr_metrics; i++) {
 		const struct jp_metric *metric = &findings->metrics[i];
 		const struct jp_role *role = metric->role;
-		uint64_t figure = bound == JP_LEAST_N || bound == JP_SOME_N ? metric->n : metric->k;
+		const uint64_t figure =
+			bound == JP_LEAST_N || bound == JP_SOME_N ? metric->n : metric->k;
+		const uint64_t needed = bound == JP_ALL_N ? metric->n : least;
 
 		if (role && role->bound == bound && figure < needed)
 			jp_note(result, JP_ERROR,
-				"too little evidence: %s%s%" PRIu64 "%s, the case needs %u",
+				"too little evidence: %s%s%" PRIu64 "%s, the case needs %" PRIu64,
 				role->lead ?: metric->name, role->lead ? "" : " is ", figure,
 				role->tail ?: "", needed);
 	}
@@ -224,6 +226,7 @@ void jp_check_evidence(struct jp_result *result)
 	if (!any)
 		jp_note(result, JP_ERROR, "nothing was checked: no sample was judged");
 	check_enough_samples(JP_LEAST_DISTINCT, result);
+	check_enough_samples(JP_ALL_N, result);
 	if (any)
 		check_enough_samples(JP_SOME_N, result);
 	check_upper_limits(result);

@@ -8,6 +8,7 @@ static const struct jp_role fault = {.fault = true};
 static const struct jp_role elsewhere = {.elsewhere = true, .tail = "elsewhere"};
 static const struct jp_role unjudged = {.bound = JP_MOST_UNJUDGED};
 static const struct jp_role distinct = {.bound = JP_LEAST_DISTINCT};
+static const struct jp_role given = {.bound = JP_ALL_N};
 static const struct jp_role names_judged = {.bound = JP_LEAST_N};
 
 static void check_outcome(const char *what, const struct jp_result *result, enum jp_outcome outcome,
@@ -132,6 +133,8 @@ static void test_evidence(void)
 		{"99 names", &names_judged, 99, 99, true, JP_ERROR},
 		{"10 places", &distinct, 10, 0, true, JP_PASS},
 		{"9 places", &distinct, 9, 0, true, JP_ERROR},
+		{"all of 9 instructions", &given, 9, 9, true, JP_PASS},
+		{"8 of 9 instructions", &given, 8, 9, true, JP_ERROR},
 		{"2 % of unjudged samples", &unjudged, 20, 1000, true, JP_PASS},
 		{"2.1 % of unjudged samples", &unjudged, 21, 1000, true, JP_ERROR},
 		{"a metric without a role", NULL, 0, 0, true, JP_PASS},

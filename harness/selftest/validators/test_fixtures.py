@@ -207,6 +207,23 @@ class Witnessed(Recorded):
         self.substitute("watched", r"^witness \d+$", "witness %d" % len(witness.samples()))
         self.assertNotIn("cpu.samples: ", self.judge()[1])
 
+    def test_samples_at_the_edge(self) -> None:
+        """Many samples in native code at the border of paths are a fault, unless the witness has
+        as large a share of them."""
+        native = next(one for one in self.perf.records
+                      if isinstance(one, rd.Map) and "libc.so" in one.name).start + 0x1000
+        for one in self.perf.samples()[::3]:
+            one.ip = one.regs[rd.X86_IP] = native
+            one.regs[rd.X86_SP] += 1 << 16
+        edges = r"(?m)^# samples: \d+ with cause edge, which nothing allows$"
+        self.expect_fail(edges)
+        path = self.get_path("witness")
+        witness = rd.PerfData.load(path)
+        for one in witness.samples():
+            one.ip = native
+        witness.save(path)
+        self.assertNotRegex(self.judge()[1], edges)
+
     def test_lost_samples(self) -> None:
         """Lost samples are an ERROR unless the case states them."""
         gone = self.perf.samples()[100:104]
