@@ -122,7 +122,7 @@ static const struct jp_fact facts[] = {
 	 "One mprotect makes three neighbours (rw-, r--, rw-) r-x; ranges of the records.",
 	 .acts = "map 0+2 rw; map 2+2 r; map 4+2 rw; protect 0+6 rx; report range"},
 	{"merge.flip.userfault",
-	 "One mprotect makes six pages r-x, of which the middle two belong to a userfaultfd; "
+	 "One mprotect makes six pages r-x; the middle two belong to a userfaultfd; "
 	 "ranges of the records.",
 	 .watched = protect_pages_over_userfault},
 };
