@@ -168,8 +168,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 		jp_findings_add_with_role(
 			findings, &given_breakpoints,
 			jp_metric_rate("insn.given", evidence->info.breakpoints, instructions));
-	jp_findings_add_rate(findings, "insn.hit", distinct,
-			     jp_min(evidence->info.breakpoints, instructions));
+	jp_findings_add_rate(findings, "insn.hit", distinct, instructions);
 }
 
 static void add_cause_metrics(const struct jp_stack_counts *counts, struct jp_findings *findings)
