@@ -20,12 +20,16 @@ def run(tree: Tree, command: Sequence[str]) -> tuple[int, str]:
 
 
 def check_format(tree: Tree) -> Iterator[Found]:
-    for source in tree.c:
-        status, output = run(tree, ["clang-format", "--dry-run", "-Werror", source.path])
-        if status:
-            place = re.search(r":(\d+):\d+: ", output)
-            yield source.found(int(place.group(1)) if place else 1, "not formatted",
-                               f"run clang-format -i {source.path}")
+    """Yields a finding for the first badly formatted line of each file."""
+    status, output = run(tree, ["clang-format", "--dry-run", "-Werror",
+                                *(source.path for source in tree.c)]) if tree.c else (0, "")
+    first: dict[str, int] = {}
+    for place in re.finditer(r"^([^:\n]+):(\d+):\d+: error: ", output, re.M):
+        first.setdefault(place.group(1), int(place.group(2)))
+    for path, line in first.items():
+        yield Found(path, line, "not formatted", f"run clang-format -i {path}")
+    if status and not first:
+        yield Found(".", 1, "not formatted", output.strip()[-500:])
 
 
 def parse_findings(tree: Tree, command: Sequence[str], what: str) -> Iterator[Found]:

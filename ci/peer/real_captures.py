@@ -7,6 +7,7 @@ Exit status: 0 all agree, 1 some do not, 4 perf or node is missing.
 """
 
 import argparse
+import concurrent.futures
 import os
 import shutil
 import subprocess
@@ -89,30 +90,26 @@ def remove_perf_maps(pids: Iterable[int]) -> None:
 
 
 def check(options: argparse.Namespace, name: str, perf_options: Sequence[str],
-          node_options: Sequence[str]) -> bool:
-    """Records and compares a capture, and prints the result. Returns whether all counts agree."""
+          node_options: Sequence[str]) -> tuple[bool, str]:
+    """Records and compares a capture. Returns whether all counts agree, and the lines to print."""
     path = os.path.join(options.dir, name + ".data")
     wrong = capture(options, name, perf_options, node_options, path)
     if wrong:
-        print("%-22s FAIL %s" % (name, wrong), flush=True)
-        return False
+        return False, "%-22s FAIL %s" % (name, wrong)
     try:
         differences, figures, peer = perfdata_peer.compare(options.perf, options.jitproof, path)
     except (RuntimeError, ValueError) as error:
-        print("%-22s FAIL %s" % (name, error), flush=True)
-        return False
+        return False, "%-22s FAIL %s" % (name, error)
     if node_options:
         remove_perf_maps(peer["processes"])
     if not peer["samples"]:
         differences.append("no samples: nothing was compared")
-    print("%-22s %s %7d samples %8d addresses %4d processes, %d of %d figures differ"
-          % (name, "FAIL" if differences else "ok  ", peer["samples"], peer["addresses"],
-             len(peer["processes"]), len(differences), figures), flush=True)
-    for difference in differences:
-        print("    " + difference, flush=True)
     if not options.keep:
         os.unlink(path)
-    return not differences
+    line = ("%-22s %s %7d samples %8d addresses %4d processes, %d of %d figures differ"
+            % (name, "FAIL" if differences else "ok  ", peer["samples"], peer["addresses"],
+               len(peer["processes"]), len(differences), figures))
+    return not differences, "\n    ".join([line, *differences])
 
 
 def main() -> int:
@@ -136,7 +133,11 @@ def main() -> int:
         options.dir = options.keep or scratch
         os.makedirs(options.dir, exist_ok=True)
         files.write(os.path.join(options.dir, "workload.js"), WORKLOAD)
-        good = sum(check(options, *one) for one in chosen)
+        good = 0
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for agrees, lines in pool.map(lambda one: check(options, *one), chosen):
+                print(lines, flush=True)
+                good += agrees
     print("real captures: %d of %d agree with perf script -D in every count" % (good, len(chosen)))
     return 0 if good == len(chosen) else 1
 
