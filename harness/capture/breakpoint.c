@@ -29,18 +29,25 @@ enum {
 	LIMIT_MS = 200, /* default time limit in ms for the breakpoints that are set together */
 };
 
+/* What is known of an instruction. */
+struct instruction {
+	bool hit; /* a breakpoint took a sample there */
+	bool ran; /* its function ran while it had a breakpoint */
+};
+
 struct job {
 	struct jp_session *session;
 	pid_t *tids;
 	size_t nr_tids;
 	/* Addresses of instructions, in the order in which they get breakpoints; those before index
-	 * @tried are done. */
+	 * @tried are done. An address that did not run in its time comes again at the end. */
 	uint64_t *addrs;
 	size_t nr_addrs, addrs_capacity, tried;
-	struct jp_map known; /* the set of all addresses in @addrs */
-	/* Event id -> uint64_t, its number of samples; under the session's lock. */
-	struct jp_map hits;
-	uint64_t limit; /* time limit in ns for the breakpoints that are set together */
+	size_t armed;               /* number of breakpoints that are set, from @tried on */
+	uint64_t since;             /* the time when they were set */
+	uint64_t limit;             /* time limit in ns for the breakpoints that are set together */
+	struct jp_map instructions; /* address -> struct instruction, of each of @addrs */
+	struct jp_map events; /* event id -> uint64_t, its address; both under the session's lock */
 };
 
 static int compare_addresses(const void *a, const void *b)
@@ -48,19 +55,27 @@ static int compare_addresses(const void *a, const void *b)
 	return jp_compare(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-static int add_address(struct job *job, uint64_t addr)
+static int push_address(struct job *job, uint64_t addr)
 {
-	bool *known = jp_map_at(&job->known, addr, sizeof(*known));
-	uint64_t *added;
+	uint64_t *added = jp_array_push(&job->addrs, &job->nr_addrs, &job->addrs_capacity);
 
-	if (!known || *known)
-		return known ? 0 : -ENOMEM;
-	added = jp_array_push(&job->addrs, &job->nr_addrs, &job->addrs_capacity);
 	if (!added)
 		return -ENOMEM;
 	*added = addr;
-	*known = true;
 	return 0;
+}
+
+static int add_address(struct job *job, uint64_t addr)
+{
+	struct jp_session *session = job->session;
+	bool known, memory = true;
+
+	pthread_mutex_lock(&session->lock);
+	known = jp_map_find(&job->instructions, addr);
+	if (!known)
+		memory = jp_map_at(&job->instructions, addr, sizeof(struct instruction));
+	pthread_mutex_unlock(&session->lock);
+	return !memory ? -ENOMEM : known ? 0 : push_address(job, addr);
 }
 
 static int add_function(struct job *job, const struct jp_truth_code *code)
@@ -112,16 +127,19 @@ static int list_threads(struct job *job, struct jp_error *err)
 	return 0;
 }
 
-/* Lets the breakpoint take HITS samples, after which the kernel disables it. */
-static int arm_event(struct job *job, const struct jp_opened *event, struct jp_error *err)
+/* Lets the breakpoint at @addr take HITS samples, after which the kernel disables it. */
+static int arm_event(struct job *job, const struct jp_opened *event, uint64_t addr,
+		     struct jp_error *err)
 {
 	struct jp_session *session = job->session;
-	bool memory;
+	uint64_t *address;
 
 	pthread_mutex_lock(&session->lock);
-	memory = jp_map_at(&job->hits, event->id, sizeof(uint64_t)) != NULL;
+	address = jp_map_at(&job->events, event->id, sizeof(*address));
+	if (address)
+		*address = addr;
 	pthread_mutex_unlock(&session->lock);
-	if (!memory)
+	if (!address)
 		return jp_fail(err, ENOMEM, "out of memory for a breakpoint");
 	if (ioctl(event->fd, PERF_EVENT_IOC_REFRESH, HITS))
 		return jp_fail(err, errno, "a breakpoint cannot be armed: %s", strerror(errno));
@@ -147,7 +165,7 @@ static int arm_breakpoint(struct job *job, uint64_t addr, struct jp_error *err)
 			}
 		}
 	for (size_t i = first; i < opened->count && !ret; i++)
-		ret = arm_event(job, &opened->list[i], err);
+		ret = arm_event(job, &opened->list[i], addr, err);
 	if (ret)
 		jp_open_close(session, first);
 	return ret;
@@ -156,67 +174,113 @@ static int arm_breakpoint(struct job *job, uint64_t addr, struct jp_error *err)
 static void note_hit(void *context, uint64_t id)
 {
 	struct job *job = context;
-	uint64_t *hits = jp_map_find(&job->hits, id);
+	const uint64_t *addr = jp_map_find(&job->events, id);
 
-	if (hits)
-		++*hits;
+	if (addr)
+		((struct instruction *)jp_map_find(&job->instructions, *addr))->hit = true;
 }
 
-/* Returns how many of @count instructions were hit. The events of instruction i are those with
- * indices [@ends[i], @ends[i + 1]). The session must be locked. */
-static size_t count_hit(const struct job *job, const size_t *ends, size_t count)
+/* Returns whether each of the breakpoints that are set has a sample. The session must be locked. */
+static bool all_hit(const struct job *job)
 {
-	const struct jp_opened *list = job->session->recorder->opened.list;
-	size_t hit = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		bool any = false;
-
-		for (size_t event = ends[i]; event < ends[i + 1]; event++) {
-			const uint64_t *hits = jp_map_find(&job->hits, list[event].id);
-
-			any |= hits && *hits;
-		}
-		hit += any;
-	}
-	return hit;
+	for (size_t i = job->tried; i < job->tried + job->armed; i++)
+		if (!((struct instruction *)jp_map_find(&job->instructions, job->addrs[i]))->hit)
+			return false;
+	return true;
 }
 
-/* Sets up to TOGETHER breakpoints and waits until each was hit. Returns 1; 0 at the end of the
- * session; or -errno. */
+static bool contains(const struct jp_truth_path *path, uint64_t addr)
+{
+	for (uint32_t i = 0; i < path->depth; i++)
+		if (addr - path->functions[i]->addr < path->functions[i]->size)
+			return true;
+	return false;
+}
+
+static bool is_watched(const struct job *job, uint32_t tid)
+{
+	for (size_t i = 0; i < job->nr_tids; i++)
+		if ((uint32_t)job->tids[i] == tid)
+			return true;
+	return false;
+}
+
+/* Returns whether a watched thread entered and left a path with the function at @addr since the
+ * breakpoints were set. */
+static bool has_run(const struct job *job, const struct jp_truth *truth, uint64_t addr)
+{
+	for (size_t i = 0; i < truth->nr_activations; i++) {
+		const struct jp_truth_activation *activation = &truth->activations[i];
+
+		if (activation->enter > job->since && activation->leave != UINT64_MAX &&
+		    is_watched(job, activation->tid) && contains(activation->path, addr))
+			return true;
+	}
+	return false;
+}
+
+/* Finds out whether the functions of breakpoints without a sample ran. Puts the addresses of those
+ * that did not at the end of the list. Returns 0, or -errno and a message. */
+static int repeat_idle(struct job *job, struct jp_error *err)
+{
+	struct jp_truth *truth = jp_truth_load(job->session->target->truth, err);
+	int ret = 0;
+
+	if (!truth)
+		return -EINVAL;
+	for (size_t i = job->tried; i < job->tried + job->armed && !ret; i++) {
+		const bool ran = has_run(job, truth, job->addrs[i]);
+		struct instruction *found;
+		bool idle;
+
+		pthread_mutex_lock(&job->session->lock);
+		found = jp_map_find(&job->instructions, job->addrs[i]);
+		found->ran |= ran;
+		idle = !found->ran && !found->hit;
+		pthread_mutex_unlock(&job->session->lock);
+		if (idle && push_address(job, job->addrs[i]))
+			ret = jp_fail(err, ENOMEM, "out of memory for the instructions");
+	}
+	jp_truth_free(truth);
+	return ret;
+}
+
+/* Sets up to TOGETHER breakpoints. Returns 0, or -errno and a message. */
+static int arm_group(struct job *job, struct jp_error *err)
+{
+	int ret = 0;
+
+	job->armed = 0;
+	while (job->armed < TOGETHER && job->tried + job->armed < job->nr_addrs && !ret) {
+		ret = arm_breakpoint(job, job->addrs[job->tried + job->armed], err);
+		job->armed += !ret;
+	}
+	job->since = jp_clock_now();
+	return ret == -ENOSPC && job->armed ? 0 : ret;
+}
+
+/* Sets a group of breakpoints and waits until each was hit. Returns 1; 0 at the end of the session;
+ * or -errno. */
 static int run_group(struct job *job, struct jp_error *err)
 {
 	struct jp_session *session = job->session;
-	const struct jp_opened_events *opened = &session->recorder->opened;
-	size_t ends[TOGETHER + 1] = {opened->count}, armed = 0, hit = 0;
+	const size_t first = session->recorder->opened.count;
 	struct timespec until;
-	int ret = 0, waited = 0;
-	bool ending;
+	bool hit, ending;
+	int ret = arm_group(job, err), waited = 0;
 
-	while (armed < TOGETHER && job->tried + armed < job->nr_addrs && !ret) {
-		ret = arm_breakpoint(job, job->addrs[job->tried + armed], err);
-		if (!ret)
-			ends[++armed] = opened->count;
-	}
-	if (ret && !(ret == -ENOSPC && armed))
-		goto out;
-	ret = 0;
-	until = jp_clock_timespec(jp_clock_now() + job->limit);
+	until = jp_clock_timespec(job->since + job->limit);
 	pthread_mutex_lock(&session->lock);
-	while (!session->worker.ending && !session->exited && waited != ETIMEDOUT &&
-	       (hit = count_hit(job, ends, armed)) < armed)
+	while (!ret && !(hit = all_hit(job)) && !session->worker.ending && !session->exited &&
+	       waited != ETIMEDOUT)
 		waited = pthread_cond_timedwait(&session->changed, &session->lock, &until);
 	ending = session->worker.ending || session->exited;
 	pthread_mutex_unlock(&session->lock);
-	if (!ending) {
-		session->info.breakpoints += armed;
-		session->info.breakpoints_hit += hit;
-		job->tried += armed;
-		ret = 1;
-	}
-out:
-	jp_open_close(session, ends[0]);
-	return ret;
+	if (!ret && !ending && !hit)
+		ret = repeat_idle(job, err);
+	job->tried += job->armed;
+	jp_open_close(session, first);
+	return ret ?: !ending;
 }
 
 static void *run_job(void *context)
@@ -292,6 +356,19 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	return jp_worker_start(session, run_job, job, err);
 }
 
+/* Counts the breakpoints that took a sample, or could not miss one. */
+static void stop(struct jp_session *session)
+{
+	const struct job *job = session->state;
+	const struct instruction *found;
+
+	jp_recorder_stop(session);
+	for (size_t at = 0; (found = jp_map_next(&job->instructions, &at, NULL));) {
+		session->info.breakpoints += found->hit || found->ran;
+		session->info.breakpoints_hit += found->hit;
+	}
+}
+
 static void free_all(struct jp_session *session)
 {
 	struct job *job = session->state;
@@ -301,8 +378,8 @@ static void free_all(struct jp_session *session)
 		return;
 	free(job->tids);
 	free(job->addrs);
-	jp_map_free(&job->known);
-	jp_map_free(&job->hits);
+	jp_map_free(&job->events);
+	jp_map_free(&job->instructions);
 	free(job);
 }
 
@@ -328,7 +405,7 @@ static const struct jp_capture breakpoint = {
 	.boundaries = jp_attach_boundaries,
 	.probe = probe,
 	.begin = begin,
-	.stop = jp_recorder_stop,
+	.stop = stop,
 	.finish = jp_recorder_finish,
 	.free = free_all,
 };

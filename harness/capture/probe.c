@@ -153,23 +153,37 @@ int jp_probe_clock(const struct jp_capture_options *options, int argc, char **ar
 	return jp_probe(options, &event, missing, size);
 }
 
-bool jp_probe_counts(uint64_t config)
+/* Lets the task run for a millisecond with the event @fd. Returns its count, or 1 on errors. */
+static uint64_t count_once(int fd)
 {
-	struct perf_event_attr attr = {.size = sizeof(attr),
-				       .type = PERF_TYPE_SOFTWARE,
-				       .config = config,
-				       .exclude_kernel = 1};
-	jp_cleanup_close int fd = jp_perf_open(&attr, 0, -1);
 	uint64_t from = jp_clock_now(), count = 1;
 
-	if (fd < 0)
-		return true;
+	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return 1;
 	while (jp_clock_now() - from < JP_NS_PER_MS)
 		;
 	/* Disabling the event has the same effect on its count as its task leaving the CPU. */
 	if (ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) ||
 	    read(fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
-		return true;
+		return 1;
+	return count;
+}
+
+bool jp_probe_counts(uint64_t config)
+{
+	/* An unstable local_clock() stands still once it is a tick ahead, until the next tick
+	 * (sched_clock_local(), kernel/sched/clock.c): at most 10 ms. */
+	enum { ROUNDS = 20 };
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = config,
+				       .disabled = 1,
+				       .exclude_kernel = 1};
+	jp_cleanup_close int fd = jp_perf_open(&attr, 0, -1);
+	uint64_t count = fd < 0;
+
+	for (int i = 0; i < ROUNDS && !count; i++)
+		count = count_once(fd);
 	return count;
 }
 

@@ -32,8 +32,8 @@ struct jp_capture_info {
 	uint64_t duplicates;  /* number of dropped samples: two inherited events sampled the same
 				 thread */
 	bool settled;         /* the threads were listed again until no new thread was found */
-	uint64_t breakpoints; /* number of instructions with a breakpoint; 0: the capture samples by
-				 a clock */
+	uint64_t breakpoints; /* number of instructions that a breakpoint sampled, or would have if
+				 it worked; 0: the capture samples by a clock */
 	/* The kernel's count of the sampling events: ns, or hits of breakpoints; 0: unknown. */
 	uint64_t counted;
 
