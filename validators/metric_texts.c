@@ -203,6 +203,7 @@ static const struct jp_metric_text metric_texts[] = {
 	{"shown.samples", "samples that a reader does not show, or invents"},
 	{"shown.top", "samples that a reader shows at another address"},
 	{"shown.names", "samples that a reader shows with another name"},
+	{"shown.shares", "functions whose samples a reader counts otherwise than it lists them"},
 	{"shown.frames", "samples that a reader shows with another stack"},
 	{"shown.unwound", "samples whose stack dump a reader unwound"},
 };

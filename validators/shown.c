@@ -9,15 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/format/shown/shown_index.h"
 #include "validators/shown_held.h"
 #include "validators/shown_known.h"
 #include "validators/shown_names.h"
 #include "validators/shown_reading.h"
+#include "validators/shown_shares.h"
 
-enum shown_metric { SAMPLES, TOP, NAMES, FRAMES, METRICS };
+enum shown_metric { SAMPLES, TOP, NAMES, FRAMES, SHARES, METRICS };
 static const char *const metric_names[METRICS] = {"shown.samples", "shown.top", "shown.names",
-						  "shown.frames"};
+						  "shown.frames", "shown.shares"};
 
 struct shown_state {
 	struct jp_view *view;
@@ -267,6 +269,33 @@ static int judge_reading(struct shown_state *state, struct jp_shown_reading *rea
 	return failed;
 }
 
+/* Reports functions to which the reader's profile gives more or fewer samples than its samples do.
+ */
+static int judge_shares(struct shown_state *state, struct jp_shown_reading *reading)
+{
+	const struct jp_shown *shown = reading->shown;
+	jp_cleanup_free struct jp_share_sums *sums = NULL;
+	const ssize_t count = shown->has_shares ? jp_shown_sum_shares(shown, &sums) : 0;
+	int failed = count < 0 ? (int)count : 0;
+
+	for (ssize_t i = 0; i < count && !failed; i++) {
+		state->judged[SHARES]++;
+		if (sums[i].samples == sums[i].share)
+			continue;
+		state->bad[SHARES]++;
+		reading->unequal_shares++;
+		failed = jp_findings_count_failure(&state->view->findings, metric_names[SHARES],
+						   sums[i].share < sums[i].samples ? "more-listed"
+										   : "fewer-listed",
+						   "%s, %s: tid %u: its profile has %" PRIu64
+						   " samples of %.80s, and it shows "
+						   "%" PRIu64,
+						   shown->reader, shown->of, sums[i].tid,
+						   sums[i].share, sums[i].name, sums[i].samples);
+	}
+	return failed;
+}
+
 /* Judges one reading as a whole, and records whether it agrees with the file. */
 static int end_reading(struct shown_state *state, size_t index)
 {
@@ -282,12 +311,12 @@ static int end_reading(struct shown_state *state, size_t index)
 	if (!shown->older) {
 		account->total = is_reading_of_injected_file(shown) ? view->held_injected->samples
 								    : view->held->samples;
-		failed = judge_reading(state, reading);
+		failed = judge_reading(state, reading) ?: judge_shares(state, reading);
 		reader.samples = reading->held;
-		reader.answer =
-			reading->equal == reading->held && !reading->missing && !reading->invented
-				? JP_READER_AGREES
-				: JP_READER_DIFFERS;
+		reader.answer = reading->equal == reading->held && !reading->missing &&
+						!reading->invented && !reading->unequal_shares
+					? JP_READER_AGREES
+					: JP_READER_DIFFERS;
 	}
 	return failed ?: jp_findings_add_reader(&view->findings, &reader);
 }

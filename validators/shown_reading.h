@@ -13,6 +13,7 @@ struct jp_shown_reading {
 	uint64_t held;        /* samples in the file */
 	uint64_t equal;       /* samples that the reader shows as the file holds them */
 	uint64_t missing, invented;
+	uint64_t unequal_shares; /* functions to which the reader's profile gives another number */
 };
 
 struct jp_shown_absent {

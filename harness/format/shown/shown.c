@@ -2,6 +2,7 @@
 #include "harness/format/shown/shown.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,24 @@ static const char *parse_sample(struct jp_shown *shown, char *line, size_t numbe
 	return parse_frames(shown, sample, line);
 }
 
+static const char *parse_share(struct jp_shown *shown, char *line)
+{
+	struct jp_shown_share *share =
+		jp_array_push(&shown->shares, &shown->nr_shares, &shown->shares_capacity);
+	const char *tid = jp_word_split(&line), *samples = jp_word_split(&line);
+	uint64_t id;
+
+	if (!share)
+		return "more memory";
+	if (!tid || !samples || !jp_number(tid, 0, UINT32_MAX, &id) ||
+	    !jp_number(samples, 1, UINT64_MAX, &share->samples) || !*line || strchr(line, ' ') ||
+	    !jp_word_unescape(line))
+		return "share TID SAMPLES NAME";
+	share->tid = (uint32_t)id;
+	share->name = line;
+	return NULL;
+}
+
 /* Copies a text of the header. Returns NULL, or what was expected. */
 static const char *copy_text(char *to, size_t size, const char *text)
 {
@@ -105,6 +124,13 @@ static const char *parse_line(struct jp_shown *shown, char *line, size_t number)
 
 	if (word && strcmp(word, "sample") == 0)
 		return parse_sample(shown, line, number);
+	if (word && strcmp(word, "share") == 0 && shown->has_shares)
+		return parse_share(shown, line);
+	if (word && strcmp(word, "shares") == 0 && !shown->has_shares) {
+		shown->has_shares = true;
+		return jp_number(line, 0, UINT64_MAX, &shown->stated_shares) ? NULL
+									     : "shares NUMBER";
+	}
 	if (word && strcmp(word, "reader") == 0 && !*shown->reader)
 		return copy_text(shown->reader, sizeof(shown->reader), line);
 	if (word && strcmp(word, "file") == 0 && !*shown->of)
@@ -117,7 +143,8 @@ static const char *parse_line(struct jp_shown *shown, char *line, size_t number)
 		shown->older = line;
 		return NULL;
 	}
-	return "sample, or one of each of reader, file, failed and older";
+	return "sample, or one of each of reader, file, shares, failed and older; or share after "
+	       "shares";
 }
 
 static int compare_by_time(const void *left, const void *right)
@@ -150,6 +177,9 @@ int jp_shown_parse(struct jp_shown *shown, const char *path, char *text, size_t 
 			       expected);
 	if (!*shown->reader || !*shown->of)
 		return jp_fail(err, EINVAL, "%s: expected a reader and a file", path);
+	if (shown->nr_shares != shown->stated_shares)
+		return jp_fail(err, EINVAL, "%s: expected %" PRIu64 " shares, found %zu", path,
+			       shown->stated_shares, shown->nr_shares);
 	if (shown->count)
 		qsort(shown->samples, shown->count, sizeof(*shown->samples), compare_by_time);
 	return 0;
@@ -159,6 +189,7 @@ void jp_shown_free(struct jp_shown *shown)
 {
 	free(shown->samples);
 	free(shown->frames);
+	free(shown->shares);
 	free(shown->text);
 	memset(shown, 0, sizeof(*shown));
 }

@@ -26,6 +26,13 @@ struct jp_shown_sample {
 	size_t line;         /* line number in the file */
 };
 
+/* By how many samples a profile by function shows @name. */
+struct jp_shown_share {
+	uint32_t tid;
+	uint64_t samples;
+	const char *name;
+};
+
 struct jp_shown {
 	char reader[64];    /* name and version of the program, such as "perf 7.3.4" */
 	char of[32];        /* name of the file that it read */
@@ -37,7 +44,11 @@ struct jp_shown {
 	size_t count, capacity;
 	struct jp_shown_frame *frames;
 	size_t nr_frames, frames_capacity;
-	char *text; /* private: holds the names */
+	bool has_shares; /* the program shows a profile by function: @shares */
+	struct jp_shown_share *shares;
+	size_t nr_shares, shares_capacity;
+	uint64_t stated_shares; /* private */
+	char *text;             /* private: holds the names */
 };
 
 /* Parses @text, of @size bytes and a NUL, which @shown owns from then on; messages call it @path.

@@ -156,6 +156,8 @@ static const struct jp_cause_word words[] = {
 	{"no-address", NULL, "the reader shows no address of the sample", NULL},
 	{"other-address", NULL, "the reader shows another address", NULL},
 	{"next-function", NULL, "the reader shows the name of the next function", NULL},
+	{"fewer-listed", NULL, "the reader's profile counts more samples than it lists", NULL},
+	{"more-listed", NULL, "the reader's profile counts fewer samples than it lists", NULL},
 	{"other-offset", NULL, "the reader shows another offset in the function", NULL},
 	{"ours-lacks", NULL, "the reader shows the name, and perf's rules do not", NULL},
 	{"no-frames", NULL, "the reader shows no frame of the stack", NULL},

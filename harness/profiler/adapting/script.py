@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs `perf script`, and parses its output."""
+"""Runs `perf script` and `perf report`, and parses their output."""
 
+import collections
 import itertools
 import re
 from typing import Iterator, NamedTuple
@@ -11,6 +12,8 @@ from adapting.shown import Named, Shown, output_of
 FIELDS = "pid,tid,time,ip,sym,symoff"
 HEAD = re.compile(r"\s*(-?\d+)/(-?\d+)\s+(\d+)\.(\d{9}):")
 FRAME = re.compile(r"\s*([0-9a-f]+) (?:(.*)\+0x([0-9a-f]+)|(.*?))(?: \((.*)\))?$")
+# A row of `perf report -F sample,pid,sym -t TAB`, of a function in user space ("[.]") with a name.
+SHARE = re.compile(r"\s*(\d+)\s*\t\s*(-?\d+):[^\t]*\t\[\.\] (?!0x[0-9a-f]{16}\s*$)(.*?)\s*$")
 KERNEL = 1 << 63  # the lowest kernel address
 MOST_FRAMES = 1024  # most frames of a stack; perf itself allows a few thousand more
 
@@ -75,10 +78,22 @@ def user_frames(places: list[Place]) -> list[Named | tuple[int, str | None]]:
     return [place.frame for place in itertools.dropwhile(Place.is_in_kernel, places)]
 
 
+def parse_shares(text: str) -> collections.Counter[tuple[int, str]]:
+    """Returns the number of samples by thread and function in the output of `perf report`, whose
+    key "pid" is the thread's id. It has a table for each event."""
+    counts = collections.Counter[tuple[int, str]]()
+    for samples, tid, name in (found.groups() for found in map(SHARE.match, text.splitlines())
+                               if found):
+        counts[int(tid) & 0xffffffff, name] += int(samples)
+    return counts
+
+
 def show(perf: str, path: str, home: str, shown: Shown) -> None:
     """Writes what `perf script` shows of the file at @path: with -G the sampled address, which call
-    graphs hide, and the call graphs. @home: folder for perf's cache of files."""
-    options = ("--buildid-dir", home, "script", "--no-inline", "--ns", "-F", FIELDS, "-i", path)
+    graphs hide, and the call graphs; and the shares that `perf report` shows. @home: folder for
+    perf's cache of files."""
+    cache = ("--buildid-dir", home)
+    options = (*cache, "script", "--no-inline", "--ns", "-F", FIELDS, "-i", path)
     environment = {"PERF_CONFIG": "/dev/null", "DEBUGINFOD_URLS": "", "HOME": home}
     flat = list(parse(output_of("perf script -G", perf, *options, "-G", **environment)))
     graphs = list(parse(output_of("perf script", perf, *options, "--max-stack", str(MOST_FRAMES),
@@ -89,3 +104,6 @@ def show(perf: str, path: str, home: str, shown: Shown) -> None:
         top = user_frames(one.frames)
         shown.sample(one.time, one.pid, one.tid, top[0] if top else None,
                      user_frames(graph.frames))
+    shown.shares(parse_shares(output_of(
+        "perf report", perf, *cache, "report", "--stdio", "--no-inline", "--no-children",
+        "-g", "none", "-F", "sample,pid,sym", "-t", "\t", "-i", path, **environment)))

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import tempfile
-from typing import IO, Callable, Iterable, Iterator, NamedTuple
+from typing import IO, Callable, Iterable, Iterator, Mapping, NamedTuple
 
 from adapting.observations import Frame, escape, format_frame
 from adapting.protocol import Crashed, Failed, Missing, Published, one_line, report
@@ -45,6 +45,13 @@ class Shown:
         the call graph in user space, innermost first."""
         self.file.write("sample %d %d %d %s\n" % (
             time, pid, tid, " ".join(map(format_shown, [top, *frames]))))
+
+    def shares(self, counts: Mapping[tuple[int, str], int]) -> None:
+        """Writes by how many samples a profile by function shows each name: @counts, by TID and
+        name, of functions in user space."""
+        self.file.write("shares %d\n" % len(counts))
+        for (tid, name), count in counts.items():
+            self.file.write("share %d %d %s\n" % (tid, count, escape(name)))
 
     def note(self, word: str, why: str) -> None:
         """Writes that the reader "failed", or that it is "older" than the file's format; and

@@ -51,6 +51,12 @@ static void test_refusals(void)
 		{HEAD "sample 1 2 3 - 0x12=a=12\n", "expected a hexadecimal offset"},
 		{HEAD "sample 1 2 3 - a=0x12\n", "expected a hexadecimal offset"},
 		{HEAD "sample 1 2 3 -  0x12\n", "expected one blank between frames"},
+		{HEAD "share 3 1 a\n", "or share after shares"},
+		{HEAD "shares x\n", "expected shares NUMBER"},
+		{HEAD "shares 1\n", "expected 1 shares, found 0"},
+		{HEAD "shares 1\nshares 1\n", "or share after shares"},
+		{HEAD "shares 1\nshare 3 0 a\n", "expected share TID SAMPLES NAME"},
+		{HEAD "shares 1\nshare 3 1 a b\n", "expected share TID SAMPLES NAME"},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
@@ -65,6 +71,7 @@ static void test_samples(void)
 {
 	static const char text[] = HEAD "sample 9 1 2 0x10=a%20b=0x4 0x10=? jit\n"
 					"sample 8 1 3 -\n"
+					"shares 1\nshare 2 7 a%20b\n"
 					"older too old\n";
 	const struct jp_shown_frame *frames;
 
@@ -82,6 +89,9 @@ static void test_samples(void)
 	check(shown.samples[1].top.addr == 16 && shown.samples[1].top.offset == 4 &&
 		      !strcmp(shown.samples[1].top.name, "a b"),
 	      "a top has address, name and offset");
+	check(shown.has_shares && shown.nr_shares == 1 && shown.shares[0].tid == 2 &&
+		      shown.shares[0].samples == 7 && !strcmp(shown.shares[0].name, "a b"),
+	      "a share has a thread, a number of samples and a name");
 	check(shown.samples[1].count == 2 && frames[0].placed && !frames[0].name &&
 		      frames[0].offset == UINT64_MAX && !frames[1].placed &&
 		      !strcmp(frames[1].name, "jit"),
