@@ -4,6 +4,17 @@
 #include "harness/model/unwind/cfi_rows.h"
 #include "harness/model/unwind/elf_store.h"
 
+/* Returns whether @fp, which finds the saved frame pointer, and @ip, which finds the return
+ * address, show a frame record whose address is the frame pointer, as on arm64. There, compilers
+ * find the frame by the stack pointer even if the function keeps the frame pointer. */
+static bool is_record(const struct jp_machine_frames *frames, const struct jp_cfi_rule *fp,
+		      const struct jp_cfi_rule *ip)
+{
+	return !frames->pushed && !frames->fp_above && fp->kind == JP_RULE_AT_CFA &&
+	       ip->kind == JP_RULE_AT_CFA &&
+	       fp->offset + (int32_t)jp_machine_word(frames) == ip->offset;
+}
+
 enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr)
 {
 	const struct jp_machine *machine = jp_cfi_machine(cfi);
@@ -18,7 +29,10 @@ enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr)
 		return JP_FRAME_LINKED;
 	for (unsigned i = 0; i < row.count; i++)
 		if (rows->rules[row.first + i].target == machine->frames->fp)
-			return JP_FRAME_USED;
+			return is_record(machine->frames, &rows->rules[row.first + i],
+					 &rows->rules[row.first])
+				       ? JP_FRAME_LINKED
+				       : JP_FRAME_USED;
 	return JP_FRAME_KEPT;
 }
 

@@ -401,6 +401,25 @@ class Libraries(Recording):
         self.add_samples(names["leaf"] + 9, MAIN, ROOT, count=100)
         self.expect_cause("library-no-frame-pointer", 1)
 
+    def test_frame_records_of_arm64(self) -> None:
+        """On arm64, call frame information finds frames by the stack pointer. A saved frame pointer
+        beside the return address is a frame record, to which the frame pointer leads."""
+        function = ".globl {0}\n{0}: .cfi_startproc simple\n.cfi_return_column 30\n" \
+            ".cfi_def_cfa 31, 48\n.cfi_offset 29, {1}\n.cfi_offset 30, -40\n" \
+            ".rept 32\nnop\n.endr\n.cfi_endproc\n"
+        path = self.place("libmade.so")
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+            function.format("linked", -48) + function.format("used", -16), "made.s")])
+        names = self.map_library(path)
+        with open(path, "r+b") as file:
+            file.seek(18)
+            file.write(struct.pack("<H", 183))  # e_machine: EM_AARCH64
+        self.perf.features[6] = rd.pack_string("aarch64")
+        self.add_samples(names["linked"] + 16, MAIN, ROOT, count=100)
+        self.assertEqual(self.find_causes(), {})
+        self.add_samples(names["used"] + 16, MAIN, ROOT, count=100)
+        self.expect_cause("library-no-frame-pointer", 0.5)
+
     def test_unknown_caller(self) -> None:
         """A function with a frame has a real caller: one constant address is no garbage."""
         names = self.build_library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
