@@ -55,22 +55,26 @@ enum jp_code_kind jp_code_classify(enum jp_backing backing, const char *path)
 }
 
 /* Returns whether the file is an interpreter, so that its functions' names do not show the
- * program. */
+ * program. A letter behind the name makes it another program's: perlin, or luajit, which has an
+ * interpreter of its own beside its traces. */
 static bool is_interpreter(const char *path)
 {
 	static const char *const names[] = {
-		"python",   "libpython",    "perl",        "libperl", "ruby",
-		"libruby",  "php",          "libphp",      "tclsh",   "libtcl",
-		"Rscript",  "libR.so",      "node",        "mawk",    "gawk",
-		"ocamlrun", "liboctinterp", "micropython", "qjs",     "gforth",
-		"guile",    "libguile",     "bash",        "swipl",   "libswipl"};
+		"python",      "libpython", "perl",       "libperl",    "ruby",     "libruby",
+		"php",         "libphp",    "tclsh",      "libtcl",     "Rscript",  "libR",
+		"node",        "nodejs",    "mawk",       "gawk",       "ocamlrun", "liboctinterp",
+		"micropython", "qjs",       "libquickjs", "lua",        "liblua",   "gforth",
+		"guile",       "libguile",  "bash",       "dash",       "zsh",      "ksh",
+		"fish",        "emacs",     "swipl",      "libswipl",   "neko",     "libneko",
+		"mruby",       "libmruby",  "duk",        "libduktape", "mujs",     "libmujs",
+		"jimsh",       "libjim",    "gosh",       "libgauche",  "hermes",   "wasm-interp",
+		"wasm3"};
 	const char *name = jp_path_base(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (has_prefix(name, names[i]))
+		if (has_prefix(name, names[i]) && !isalpha((unsigned char)name[strlen(names[i])]))
 			return true;
-	/* LuaJIT has an interpreter of its own beside its traces. */
-	return (has_prefix(name, "lua") || has_prefix(name, "liblua")) && !strstr(name, "jit");
+	return false;
 }
 
 static uint8_t describe_code_file(const char *name)

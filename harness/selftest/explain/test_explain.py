@@ -303,12 +303,20 @@ class Walks(Recording):
         self.assertEqual(self.expect_cause("interpreter", 1)["file"], "/usr/bin/python3.11")
 
     def test_interpreters_by_name(self) -> None:
-        for number, name in enumerate(("bash", "libswipl.so.9", "ocamlrun", "libguile-3.0.so.1")):
+        for number, name in enumerate(("bash", "libswipl.so.9", "ocamlrun", "libguile-3.0.so.1",
+                                       "libneko.so.2")):
             at = LIBRARY + (number + 1 << 24)
             self.perf.drop_samples()
             self.add_map(at, "/usr/lib/" + name, 10)
             self.add_samples(at, MAIN, ROOT, count=100)
             self.assertEqual(self.expect_cause("interpreter", 1)["file"], "/usr/lib/" + name)
+
+    def test_names_that_begin_like_an_interpreter_s(self) -> None:
+        for number, name in enumerate(("perlin", "phpstorm", "luatex")):
+            at = LIBRARY + (number + 1 << 24)
+            self.add_map(at, "/usr/bin/" + name, 10)
+            self.add_samples(at, MAIN, ROOT, count=100)
+        self.assertEqual(self.find_causes(), {})
 
     def test_interpreter_with_emitted_code(self) -> None:
         self.add_map(LIBRARY + (1 << 24), "/usr/lib/libpython3.13.so.1.0", 10)
