@@ -108,8 +108,9 @@ static struct jp_end *add_new_end(struct jp_ends *ends, const struct jp_places_p
 	end->end = mapping->end;
 	if (end->code != JP_CODE_EMITTED)
 		end->vaddr = find_vaddr(ends, mapping, addr);
+	end->changed = jp_changed_files_has(ends->changed, mapping);
 	/* A return address may be outside of the function's section: look up the byte before. */
-	if (end->code != JP_CODE_EMITTED && !jp_changed_files_has(ends->changed, mapping) &&
+	if (end->code != JP_CODE_EMITTED && !end->changed &&
 	    (kind == JP_END_SINGLE || kind == JP_END_HERE || kind == JP_END_LEAF)) {
 		end->use = jp_frame_use(ends->store, mapping, addr - (kind == JP_END_HERE));
 		end->keeps = jp_frame_kept(ends->store, mapping) ||

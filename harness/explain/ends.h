@@ -18,6 +18,7 @@ struct jp_end {
 	enum jp_frame_use use; /* for ends in files */
 	const char *file;      /* name of the mapping; NULL: none */
 	bool remapped;         /* memory replaced the file's text */
+	bool changed;          /* another file has replaced @file since */
 	uint64_t addr;
 	uint64_t start, end; /* range of the mapping or the page */
 	uint64_t vaddr;      /* @addr in the file's own address space */

@@ -39,9 +39,8 @@ static bool file_exists(const struct jp_explain_view *view, const struct jp_end 
 	input = (struct jp_elf_input){found.fd, found.image, found.size};
 	tables = jp_elf_tables(&input);
 	jp_found_file_close(&found);
-	/* Files that inject made have no build id to search for. */
-	return !tables.elf ||
-	       (!tables.cut_short && (wanted.id.size || end->code == JP_CODE_EMITTED));
+	/* Recordings of perf 7.3, and files that inject made, have no build id to search for. */
+	return !tables.elf || (!tables.cut_short && (wanted.id.size || !end->changed));
 }
 
 /* Returns the cause id for walks that end at a limit of the recording or at missing unwinding

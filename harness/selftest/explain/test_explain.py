@@ -6,6 +6,7 @@ import json
 import os
 import struct
 import subprocess
+import time
 from typing import Any
 
 from ci.base import files, process
@@ -917,6 +918,19 @@ class Dumps(Recording):
         self.perf.drop_samples()
         self.add_dumps(bare, self.ASKED, {64: 1, 72: MAIN + 8}, bp=self.STACK + 64)
         self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], path)
+
+    def test_file_without_unwind_information_and_build_id(self) -> None:
+        """perf 7.3 stores no build id of a Go program. The file is the recorded one if it is not
+        newer than the recording."""
+        path = self.place("libbare.so")
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-Wl,--build-id=none", "-o", path,
+                              self.write(".globl bare\nbare: nop\n ret\n", "bare.s")])
+        self.add_dumps(self.map_library(path)["bare"], self.ASKED)
+        self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], path)
+        os.chmod(os.path.dirname(path), 0o755)  # explain drops root's rights
+        later = time.time() + 100
+        os.utime(path, (later, later))
+        self.assertEqual([one["id"] for one in self.run_json()["stacks"]], ["missing-file"])
 
     def test_too_small_as_well(self) -> None:
         """If frame pointers lead beyond the dump, too small a dump and missing unwind information
