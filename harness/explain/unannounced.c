@@ -25,6 +25,7 @@ struct missing_records {
 	size_t count, capacity;
 	struct jp_map at; /* index + 1 in @list, by address of the image */
 	bool reads_anon;  /* the profiler knew some older emitted code */
+	bool on_cpus;     /* records have CPU numbers, and are no single thread's */
 };
 
 static void free_state(void *context)
@@ -41,6 +42,7 @@ static int handle_event(struct jp_explain_view *view, const struct jp_event *eve
 	struct missing_records *state = view->state;
 
 	(void)stack;
+	state->on_cpus |= event->asked && event->asked->cpus && event->asked->inherit;
 	jp_lost_handle(&state->lost, event);
 	return 0;
 }
@@ -123,6 +125,15 @@ static bool may_be_attach_window(const struct unannounced *one, const char *id)
 	return strcmp(id, "older-code") == 0 && one->image->synthesized;
 }
 
+/* Returns whether the recording covers a part of the CPUs (perf record -C). Before Linux 6.7, perf
+ * then opens no event on the others: records of processes that map memory there are missing. */
+static bool covers_some_cpus(const struct jp_explain_view *view)
+{
+	const struct missing_records *state = view->state;
+
+	return state->on_cpus && view->summary->last_ids < view->summary->cpus_on;
+}
+
 static const char *describe_reason(const char *id, const struct jp_image *image)
 {
 	if (strcmp(id, "lost-records") == 0)
@@ -202,6 +213,15 @@ static void blame_unannounced(struct jp_explain_view *view, const struct unannou
 			  one->worst->time / 1000000000, one->worst->time % 1000000000,
 			  one->worst->tid, view->ends->first_sample / 1000000000,
 			  view->ends->first_sample % 1000000000);
+	if (covers_some_cpus(view) && strcmp(id, "lost-records") != 0) {
+		jp_blame_evidence(blame,
+				  "the recording covers %" PRIu64 " of %" PRIu32
+				  " CPUs (-C): it has no records of the others",
+				  view->summary->last_ids, view->summary->cpus_on);
+		jp_blame_remedy(blame, "perf record -a, or perf 6.7 or later, which records "
+				       "mappings on all CPUs");
+		return;
+	}
 	jp_blame_evidence(blame, "%s", describe_reason(reason, image));
 	jp_blame_remedy(blame, "%s", find_remedy(id));
 }

@@ -23,7 +23,7 @@ STACKS = {"older-code", "attach-window", "exec-while-disabled", "jit-no-frame-po
           "no-cfi-for-jit", "interpreter", "lost-records", "lost-samples", "throttled",
           "kernel-only"}
 THROTTLE, UNTHROTTLE = 5, 6
-EXCLUDE_USER, MMAP_FLAG = 1 << 4, 1 << 8
+INHERIT, EXCLUDE_USER, MMAP_FLAG = 1 << 1, 1 << 4, 1 << 8
 
 
 class Recording(Folder):
@@ -635,6 +635,14 @@ class Records(Recording):
         for offset in range(100):
             self.add_samples(0x560000000000 + offset, 0x7f5000000000 + offset)
         self.expect_cause("exec-while-disabled", 1)
+
+    def test_exec_on_a_cpu_that_is_not_recorded(self) -> None:
+        """perf record -C opens events on a part of the CPUs."""
+        self.perf.attrs[0].sample_type |= rd.CPU
+        self.perf.attrs[0].flags |= INHERIT
+        self.perf.features[7] = struct.pack("<II", 4, 4)
+        self.test_exec_while_disabled()
+        self.assertIn("1 of 4 CPUs", self.find_causes()["exec-while-disabled"]["evidence"][2])
 
     def test_exec_of_a_program(self) -> None:
         """No address of the stacks has a mapping record, and the addresses are as far apart as a
