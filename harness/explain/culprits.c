@@ -58,6 +58,7 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 		return 0;
 	}
 	culprit->broken += end->samples;
+	culprit->starting += end->starting;
 	culprit->single += end->kind == JP_END_SINGLE ? end->samples : 0;
 	culprit->garbage += end->garbage;
 	if (!culprit->worst || end->samples > culprit->worst->samples)

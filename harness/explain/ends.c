@@ -167,6 +167,7 @@ static void count_sample(struct jp_end *end, const struct jp_event *event,
 	end->cut += other == JP_UNWIND_DUMP_END;
 	end->hollow += other == JP_UNWIND_DUMP_SHORT;
 	end->from_jit += ending->in_jit;
+	end->starting += !end->image->in_jit;
 	end->circles += ending->circle;
 	if (ending->next && !end->garbage++)
 		end->next = ending->next;
@@ -205,6 +206,7 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 	image->unmapped += ending->kind == JP_END_UNMAPPED;
 	image->recursion |= ending->recursion;
 	image->in_jit += ending->in_jit;
+	image->starting += !image->in_jit;
 	image->calls_jit += ending->calls_jit;
 	image->whole += whole;
 	if (whole && ending->interpreter && !ending->emitted) {

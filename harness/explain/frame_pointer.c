@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/base/order.h"
 #include "harness/explain/culprits.h"
 #include "harness/explain/emitter.h"
 #include "harness/explain/explainer.h"
@@ -140,15 +141,22 @@ static bool lacks_frame_pointers(const struct jp_culprit *culprit)
 
 /* Returns whether a healthy program has as many broken chains in the code of @culprit. On most
  * systems libc has no frame pointers, and every program calls it, mostly at its start, in less than
- * a twentieth of its samples. */
+ * a twentieth of its samples. A JIT's program has started when it first runs emitted code: a short
+ * recording shows little else than the start. */
 static bool is_usual_share(const struct jp_culprit *culprit, uint64_t samples)
 {
 	enum { SOME = 20, FEW = 5 };
-	/* Few samples prove little: accept a larger share as usual. */
-	const uint64_t part = samples < FEW ? SOME / 2 : SOME;
+	const struct jp_image *image = culprit->image;
+	uint64_t all = image->samples, part;
 
+	if (culprit->code == JP_CODE_LIBC && image->in_jit) {
+		samples -= jp_min(samples, culprit->starting);
+		all -= image->starting;
+	}
+	/* Few samples prove little: accept a larger share as usual. */
+	part = samples < FEW ? SOME / 2 : SOME;
 	return culprit->code == JP_CODE_SYSTEM || culprit->code == JP_CODE_LOADER ||
-	       (culprit->code == JP_CODE_LIBC && samples * part < culprit->image->samples);
+	       (culprit->code == JP_CODE_LIBC && samples * part < all);
 }
 
 /* Returns whether emitted code lacks callers more often than prologues and epilogues explain. Code

@@ -285,6 +285,15 @@ class Walks(Recording):
         self.add_samples(LIBC + 8, count=16)
         self.expect_cause("library-no-frame-pointer", 0.095)
 
+    def test_libc_at_the_start_is_usual(self) -> None:
+        """A short recording of a JIT shows little else than its start."""
+        self.add_samples(LIBC + 8, count=10)
+        self.add_samples(MAIN + 8, ROOT, count=30)
+        self.add_whole_stacks(40)
+        self.assertEqual(self.find_causes(), {})
+        self.add_samples(LIBC + 8, count=8)
+        self.expect_cause("library-no-frame-pointer", 18 / 88)
+
     def test_loader_is_usual(self) -> None:
         self.add_map(LIBC + (1 << 24), "/usr/lib/ld-linux-x86-64.so.2", 10)
         self.add_samples(LIBC + (1 << 24), count=100)
