@@ -38,6 +38,9 @@ static const struct jp_runtime runtimes[] = {
 	 NULL},
 	{"numba", "none: Numba writes neither; NUMBA_DISABLE_JIT=1 shows what the interpreter does",
 	 NULL, NULL},
+	{"onednn", "DNNL_JIT_PROFILE=2 (a map), or 4 (a jitdump, with perf record -k mono)", NULL,
+	 NULL},
+	{"workerd", "v8Flags = [\"--perf-basic-prof\"] in its configuration (a map)", NULL, NULL},
 	{"v8", "V8's --perf-basic-prof (a map), which the embedder passes to the engine", NULL,
 	 NULL},
 	{"pypy", "none: PyPy writes neither; --jit off shows what the interpreter does", NULL,
@@ -65,6 +68,7 @@ static const struct {
 	{"libpypy", "pypy"},
 	{"libguile", "guile"},
 	{"libllvmlite", "numba"},
+	{"libdnnl", "onednn"},
 	{"libmini_racer", "v8"},
 };
 
