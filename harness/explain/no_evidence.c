@@ -66,11 +66,11 @@ static void blame_writer(struct jp_explain_view *view)
 	if (blame)
 		blame->absent = 1;
 	jp_blame_evidence(blame,
-			  "the header states neither events nor data: expected an attr size at "
-			  "offset 16 and attrs at 24, found 0: xxd -l 104 %s",
+			  "the header states neither events nor data: expected \"PERFILE2\", an "
+			  "attr size at offset 16 and attrs at 24: xxd -l 104 %s",
 			  view->path);
-	jp_blame_evidence(blame, "perf inject writes such a header first, and completes it only "
-				 "if it succeeds");
+	jp_blame_evidence(blame, "perf inject writes the header at last, or completes it only if "
+				 "it succeeds");
 	jp_blame_evidence(blame, "the bytes after the header belong to no event: ls -l %s",
 			  view->path);
 	jp_blame_remedy(blame, "see what perf inject printed, and ask about its input: jitproof "

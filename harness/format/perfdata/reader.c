@@ -230,6 +230,17 @@ static const unsigned char *find_ids(struct jp_perf_reader *reader, struct jp_pe
 	return reader->source.map;
 }
 
+/* Refuses a file whose header its writer never completed. perf inject writes the header last from
+ * 6.12 at the latest, and in 6.1 a beginning of it first. */
+static int fail_unwritten(struct jp_perf_reader *reader, uint64_t offset, const char *expected)
+{
+	reader->summary->unwritten = true;
+	return jp_perf_fail(reader, offset,
+			    "expected %s, found none: the command that wrote the file, such as "
+			    "perf inject, failed",
+			    expected);
+}
+
 static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_header *header)
 {
 	uint64_t step = header->attr_size, at = header->attrs.offset;
@@ -238,12 +249,9 @@ static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_h
 
 	if (!entries)
 		return -EINVAL;
-	if (!step && !header->attrs.size && !header->data.size) {
-		reader->summary->unwritten = true;
-		return jp_perf_fail(reader, offsetof(struct jp_perf_file_header, attr_size),
-				    "expected a description of the events, found none: the command "
-				    "that wrote the file, such as perf inject, failed");
-	}
+	if (!step && !header->attrs.size && !header->data.size)
+		return fail_unwritten(reader, offsetof(struct jp_perf_file_header, attr_size),
+				      "a description of the events");
 	if (step < JP_PERF_ATTR_SIZE_0 + sizeof(struct jp_perf_section) || step > MAX_ATTR ||
 	    header->attrs.size % step || !header->attrs.size)
 		return jp_perf_fail(
@@ -394,6 +402,8 @@ static int read_magic(struct jp_perf_reader *reader, struct jp_perf_file_header 
 		reader->attrs.swapped = header->size > UINT32_MAX;
 	else if (header->magic == JP_PERF_MAGIC_SWAPPED)
 		reader->attrs.swapped = true;
+	else if (!header->magic && !header->size)
+		return fail_unwritten(reader, 0, "\"PERFILE2\"");
 	else if (header->magic != JP_PERF_MAGIC)
 		return jp_perf_fail(reader, 0, "expected \"PERFILE2\": this is no perf.data");
 	reader->summary->swapped = reader->attrs.swapped;
@@ -424,6 +434,8 @@ int jp_perf_read_header(struct jp_perf_reader *reader)
 	bytes = jp_source_peek(&reader->source, size, &have, reader->err);
 	if (!bytes)
 		return -EIO;
+	if (have == sizeof(struct jp_perf_pipe_header))
+		return fail_unwritten(reader, have, "the rest of the header");
 	if (have < size)
 		return jp_perf_fail(reader, have,
 				    "expected a header of %zu bytes, found the end of the file",

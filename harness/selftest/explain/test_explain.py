@@ -132,13 +132,17 @@ class Walks(Recording):
         self.assertIn("-g", found["remedy"])
 
     def test_file_of_a_failed_inject(self) -> None:
-        """perf inject writes a header of zeros first, and its contents at last."""
-        files.write_bytes(self.path, b"PERFILE2" + struct.pack("<Q", 104) + bytes(88 + 4096))
-        done = process.run([JITPROOF, "explain", "--json", self.path], timeout=60)
-        found = json.loads(done.stdout)["causes"]
-        self.assertEqual(([one["id"] for one in found], done.returncode), (["failed-inject"], 1))
-        judged = process.run([JITPROOF, "judge", self.path], timeout=60)
-        self.assertRegex(judged.stderr, "offset 16: expected a description of the events")
+        """perf inject writes the contents of the header at last; until then, files of 6.1 begin
+        with its size, later ones with zeros."""
+        begun = b"PERFILE2" + struct.pack("<Q", 104)
+        for head, offset in ((begun + bytes(88 + 4096), 16), (bytes(4096), 0), (begun, 16)):
+            files.write_bytes(self.path, head)
+            done = process.run([JITPROOF, "explain", "--json", self.path], timeout=60)
+            found = json.loads(done.stdout)["causes"]
+            self.assertEqual(([one["id"] for one in found], done.returncode),
+                             (["failed-inject"], 1))
+            judged = process.run([JITPROOF, "judge", self.path], timeout=60)
+            self.assertRegex(judged.stderr, "offset %d: expected .* found none" % offset)
 
     def test_a_few_broken_stacks_are_usual(self) -> None:
         self.add_whole_stacks(294)
