@@ -20,13 +20,14 @@ sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from ci.base.status import Missing
 from ci.labelled import (of_damage, of_emitters, of_engines, of_options, of_pairs, of_programs,
-                         of_reports, of_runtimes, of_servers, of_workloads, pack, sysroot)
+                         of_rare_engines, of_reports, of_runtimes, of_servers, of_workloads, pack,
+                         sysroot)
 from ci.labelled.bench import Bench
 from ci.labelled.recipe import RECIPES, Recipe
 
 # These modules register their recipes.
-MODULES = (of_damage, of_emitters, of_engines, of_options, of_pairs, of_programs, of_reports,
-           of_runtimes, of_servers, of_workloads)
+MODULES = (of_damage, of_emitters, of_engines, of_options, of_pairs, of_programs,
+           of_rare_engines, of_reports, of_runtimes, of_servers, of_workloads)
 
 
 def record_capture(one: Recipe, options: argparse.Namespace) -> int:

@@ -63,6 +63,8 @@ add_workload("healthy-syscalls-ours", "healthy", "ours", get_chain_options("ours
 add_workload("all-kernel-7.3", "kernel-only", "7.3", (*CHAINS, "--all-kernel"), "syscalls", MAP)
 add_workload("all-kernel-no-stacks-6.12", "no-call-graph kernel-only", "6.12",
              ("-F", "999", "--all-kernel"), "syscalls", MAP)
+add_workload("event-without-stacks-6.1", "no-call-graph", "6.1",
+             ("-e", "cpu-clock/call-graph=no/", "-g", "-F", "999"), "anon_exec", FP, MAP)
 add_workload("page-faults-6.12", "stacks:%s names:stripped-symbols" % LIB, "6.12",
              ("-e", "page-faults", "-c", "1", "-g"), "anon_exec", FP, MAP)
 add_workload("fuse-6.1", "missing-file", "6.1", CHAINS, "fuse_library", MAP)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The sources of of_rare_engines.py. Each prints "ready" and runs for about two seconds."""
+
+ONEDNN = r"""
+#include <chrono>
+#include <cstdio>
+#include <oneapi/dnnl/dnnl.hpp>
+using namespace dnnl;
+
+int main()
+{
+	engine cpu(engine::kind::cpu, 0);
+	stream commands(cpu);
+	memory::desc square({192, 192}, memory::data_type::f32, memory::format_tag::ab);
+	memory a(square, cpu), b(square, cpu), product(square, cpu);
+	matmul multiply(matmul::primitive_desc(matmul::desc(square, square, square), cpu));
+	auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+
+	puts("ready");
+	fflush(stdout);
+	while (std::chrono::steady_clock::now() < end)
+		multiply.execute(commands, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b},
+					    {DNNL_ARG_DST, product}});
+}
+"""
+
+SONIC = """
+package main
+import ("fmt"; "time"; "github.com/bytedance/sonic")
+type T struct { Number int; Text string; Numbers []float64; Words map[string]int }
+func main() {
+	t := &T{1, "hello world", make([]float64, 50), map[string]int{"a": 1, "b": 2}}
+	for i := range t.Numbers { t.Numbers[i] = float64(i) * 1.25 }
+	fmt.Println("ready")
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		bytes, err := sonic.Marshal(t)
+		if err != nil { panic(err) }
+		if err := sonic.Unmarshal(bytes, &T{}); err != nil { panic(err) }
+	}
+}
+"""
+
+PYSTON = """
+import pyston_lite
+pyston_lite.enable()
+"""
+
+SYSBENCH = """
+local function leaf(n) local s = 1 for i = 1, n do s = (s * 31 + i) % 65521 end return s end
+local function outer(n) local s = 0 for i = 1, 20 do s = s + leaf(n + i) end return s end
+function thread_init() print("ready") io.stdout:flush() end
+function event() for i = 1, 200 do outer(300) end end
+"""
+
+# Runs for as short a time as its start takes, which is mostly in the C library.
+SHORT_JAVASCRIPT = """
+function leaf(n) { let s = 1; for (let i = 0; i < n; i++) s = (s * 31 + i) % 65521; return s; }
+require('fs').writeSync(1, 'ready\\n');
+const end = Date.now() + 80;
+while (Date.now() < end) leaf(3000);
+"""
+
+MIT_SCHEME = """
+(define code '(define (leaf n s)
+  (if (fix:= n 0) s (leaf (fix:- n 1) (fix:remainder (fix:+ (fix:* s 31) n) 65521)))))
+(call-with-output-file "leaf.scm"
+  (lambda (port) (write '(declare (usual-integrations)) port) (write code port)))
+(cf "leaf")
+(load "leaf")
+(begin (newline) (display "ready") (newline))
+(let ((end (+ (real-time) 2000)))
+  (let loop () (if (< (real-time) end) (begin (leaf 1000000 1) (loop)))))
+"""
+
+HASKELL = """
+import qualified Data.Map as M
+import System.IO
+build :: Int -> M.Map Int Int
+build n = foldr (\\k m -> M.insertWith (+) (k * 31 `mod` 65521) k m) M.empty [1 .. n]
+{-# NOINLINE build #-}
+main :: IO ()
+main = do
+  putStrLn "ready"
+  hFlush stdout
+  print (sum [M.size (build (2000 + i)) | i <- [1 .. 900]])
+"""
+
+JPYPE = """
+import sys, jpype
+jpype.startJVM(sys.argv[1], classpath=['.'])
+jpype.JClass('Hot').main(['1500'])
+"""
