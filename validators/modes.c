@@ -17,6 +17,8 @@ struct modes {
 	const struct jp_event_asked *checked[2]; /* last attributes checked: [0] of other records,
 						    [1] of samples */
 	uint64_t samples, user, kernel, bad;
+	uint64_t wanted;   /* number of samples that is_wanted() permits */
+	uint32_t unwanted; /* attr of the last other sample */
 };
 
 /* Returns whether @address is in the kernel's half of the address space, on all known machines. */
@@ -166,6 +168,8 @@ static bool contradicts_stated_frequency(const struct jp_capture_info *info,
 	       info->frequency && asked->period != UINT64_C(1000000000) / info->frequency;
 }
 
+static const char UNWANTED_CLOCK[] = "the clock, or the breakpoints, that the runner wanted";
+
 /* Returns a description of data that the case needs and the event does not request, or NULL. Other
  * rules check only the data that records have, so they do not notice this. */
 static const char *find_unrequested(const struct modes *modes, const struct jp_event *event)
@@ -186,26 +190,43 @@ static const char *find_unrequested(const struct modes *modes, const struct jp_e
 		return "the stack dump that the capture states";
 	if (!asked->regs)
 		return "user registers";
-	if (!is_wanted(modes, asked->clock))
-		return "the clock, or the breakpoints, that the runner wanted";
+	if (modes->evidence->info.event[0] && !is_wanted(modes, asked->clock))
+		return UNWANTED_CLOCK;
 	if (contradicts_stated_frequency(&modes->evidence->info, asked))
 		return "the frequency that the capture states";
 	return watched->user_only && asked->kernel ? "user space alone" : NULL;
 }
 
+/* Makes the case an ERROR because the event @attr does not request @what. */
+static void report_unrequested(struct modes *modes, uint32_t attr, const char *what)
+{
+	struct jp_findings *findings = &modes->view->findings;
+
+	if (!*findings->error)
+		snprintf(findings->error, sizeof(findings->error),
+			 "event %" PRIu32 " of perf.data was not asked for %s", attr, what);
+}
+
 /* Makes the case an ERROR if the event does not request data that the case needs. */
 static void check_attributes(struct modes *modes, const struct jp_event *event)
 {
-	struct jp_findings *findings = &modes->view->findings;
 	const char *what;
 
 	if (event->asked == modes->checked[event->type == JP_EVENT_SAMPLE])
 		return;
 	modes->checked[event->type == JP_EVENT_SAMPLE] = event->asked;
 	what = event->asked ? find_unrequested(modes, event) : NULL;
-	if (what && !*findings->error)
-		snprintf(findings->error, sizeof(findings->error),
-			 "event %" PRIu32 " of perf.data was not asked for %s", event->attr, what);
+	if (what)
+		report_unrequested(modes, event->attr, what);
+}
+
+/* Counts the samples of the wanted clock. Other profilers may also sample further events. */
+static void count_wanted(struct modes *modes, const struct jp_event *event)
+{
+	if (!event->asked || is_wanted(modes, event->asked->clock))
+		modes->wanted++;
+	else
+		modes->unwanted = event->attr;
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -218,6 +239,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	modes->samples++;
+	count_wanted(modes, event);
 	modes->user += event->sample.user;
 	modes->kernel += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 	cause = check_mode(modes, event);
@@ -254,9 +276,11 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	const struct modes *modes = view->state;
+	struct modes *modes = view->state;
 	struct jp_findings *findings = &view->findings;
 
+	if (modes->samples && !modes->wanted)
+		report_unrequested(modes, modes->unwanted, UNWANTED_CLOCK);
 	jp_findings_add_rate(findings, "modes.user", modes->user, modes->samples);
 	jp_findings_add_rate(findings, "modes.kernel", modes->kernel, modes->samples);
 	jp_findings_add_rate(findings, "modes.bad", modes->bad, modes->samples);

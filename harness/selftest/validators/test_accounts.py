@@ -52,6 +52,20 @@ class Attached(Recorded):
         self.edit_file("watched", lambda text: text.replace("task_clock 0", "task_clock 1"))
         self.expect_pass()
 
+    def test_second_clock(self) -> None:
+        """Another profiler may sample a second clock; jitproof's captures have one."""
+        second = copy.deepcopy(self.perf.attrs[0])
+        struct.pack_into("<Q", second.raw, CONFIG, 1)
+        second.ids = [1 << 40]
+        self.perf.attrs.append(second)
+        self.perf.samples()[7].id = second.ids[0]
+        self.state_requests()
+        self.facts.pop("event", None)
+        self.expect_pass()
+        self.facts["event"] = "cpu-clock"
+        self.expect_error("event %d of perf.data was not asked for the clock" %
+                          (len(self.perf.attrs) - 1))
+
     def test_breakpoints_of_a_clock(self) -> None:
         self.facts["breakpoints"] = "1000"
         self.expect_error("not asked for the clock, or the breakpoints, that the runner wanted")
