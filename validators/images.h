@@ -33,12 +33,16 @@ static inline void jp_count_in_image(struct jp_exception *exception, const struc
 				     const struct jp_truth_code *code)
 {
 	const struct jp_truth_incarnation *image = jp_find_image(truth, code->pid, code->loaded);
-
 	const bool first = !image || !image->before;
 	const bool inherited = !first && image->forked && code->loaded == image->before;
+	const bool last = !image || image + 1 == truth->incarnations + truth->nr_incarnations ||
+			  image[1].pid != image->pid;
+	const bool shared = !inherited && (code->by_pid != code->pid || (image && image->borrower));
 
 	exception->in_first += first;
 	exception->inherited += inherited;
 	exception->in_later += !first && !inherited;
 	exception->in_killed += image && image->killed;
+	exception->replaced += !last && !inherited;
+	exception->shared += shared;
 }

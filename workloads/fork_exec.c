@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/base/excuse.h"
 #include "harness/base/order.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
@@ -253,9 +252,3 @@ static const struct jp_workload fork_exec = {
 	.run = run,
 };
 JP_REGISTER(workload, fork_exec);
-
-static const struct jp_excuse excuses[] = {
-	{"fork_exec.published", "fork_exec --how=exec publish=*", "load.unnamed names.unnamed",
-	 "not-published no-map", NULL, "each image writes the files of its pid anew"},
-};
-JP_REGISTER_ROWS(excuse, excuses);

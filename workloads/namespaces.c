@@ -13,8 +13,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "harness/format/truth/write.h"
 #include "harness/base/excuse.h"
+#include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/object.h"
 #include "workloads/emit/process.h"
@@ -168,10 +168,13 @@ JP_REGISTER(workload, namespaces);
 
 static const struct jp_excuse excuses[] = {
 	{"namespaces.map", "namespaces publish=[mb]*", "load.unnamed names.unnamed",
-	 "no-map not-published", NULL, "the name of the map has the pid inside"},
-	{"namespaces.jitdump", "namespaces publish=[jb]*",
-	 "injected.mappings order.stray inject.stray load.unnamed names.unnamed",
-	 "no-code not-published wrong-owner", NULL,
+	 "no-map not-published", "forked", "the name of the map has the pid inside"},
+	{"namespaces.jitdump", "namespaces publish=[jb]*", "load.unnamed names.unnamed",
+	 "not-published", "forked",
 	 "each process is pid 1 and writes to the same file, one after the other"},
+	{"namespaces.strays", "namespaces publish=[jb]*", "order.stray", "no-code wrong-owner",
+	 "load.unnamed", "the jitdump has the pid inside"},
+	{"namespaces.injected", "namespaces publish=[jb]*", "injected.mappings inject.stray",
+	 "no-code wrong-owner", "order.stray", "the jitdump has the pid inside"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/base/excuse.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -113,10 +112,3 @@ static const struct jp_workload pid_reuse = {
 	.run = run,
 };
 JP_REGISTER(workload, pid_reuse);
-
-static const struct jp_excuse excuses[] = {
-	{"pid_reuse.published", "pid_reuse publish=*", "load.* names.*",
-	 "not-published no-mapping no-map stale later", NULL,
-	 "each process writes the files of its pid anew"},
-};
-JP_REGISTER_ROWS(excuse, excuses);

@@ -62,10 +62,5 @@ JP_REGISTER(workload, shared_space);
 static const struct jp_excuse excuses[] = {
 	{"shared_space.stale", "shared_space", "coverage.stale", "not-executable", "acts.munmap",
 	 "one process unmaps what the other one's records hold"},
-	{"shared_space.map", "shared_space !inject=*", "load.unnamed names.unnamed", "no-map", NULL,
-	 "the perf map has the pid of one"},
-	{"shared_space.names", "shared_space", "load.unnamed names.unnamed",
-	 "no-mapping not-injected not-published", NULL,
-	 "a record of memory that two processes share has the pid of one"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

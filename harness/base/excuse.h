@@ -21,8 +21,11 @@ struct jp_excuse {
 	const char *causes;
 	/* The bound. A metric: allows as many exceptions as this metric counts. "A/B": allows this
 	 * share of all that the exception's metric judged. "predicted": allows them if the method
-	 * walked each sample as the truth predicts. "killed", "inherited": allows those in
-	 * processes that a signal ended, or in code that a process inherited. NULL: any number. */
+	 * walked each sample as the truth predicts. "killed", "inherited", "forked",
+	 * "replaced", "shared": allows those in processes that a signal ended, in code that a
+	 * process inherited, in images that were not launched, in code of a pid before its last
+	 * image, or in code that was loaded into an address space of two processes. NULL: any
+	 * number. */
 	const char *most;
 	const char *reason;
 };

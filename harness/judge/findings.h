@@ -33,7 +33,11 @@ struct jp_exception {
 	 * unknown. */
 	uint64_t in_first, in_later, inherited;
 	uint64_t in_killed; /* how many of @count concern images that a signal ended */
-	char metric[48];    /* "broken.dump": @kind and @method, for readers */
+	/* How many of @count concern code that a process loaded itself before a later image of its
+	 * pid, which writes the files of this pid anew; and code that a process loaded into an
+	 * address space which it shares with its parent. */
+	uint64_t replaced, shared;
+	char metric[48]; /* "broken.dump": @kind and @method, for readers */
 	char first[400]; /* description of the first occurrence: time, process, ip, function+offset,
 			    what was missing where */
 };

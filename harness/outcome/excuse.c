@@ -101,6 +101,12 @@ static double find_number(const char *most, const struct jp_findings *findings,
 		return (double)exception->in_killed;
 	if (strcmp(most, "inherited") == 0)
 		return (double)exception->inherited;
+	if (strcmp(most, "forked") == 0)
+		return (double)(exception->in_later + exception->inherited);
+	if (strcmp(most, "replaced") == 0)
+		return (double)exception->replaced;
+	if (strcmp(most, "shared") == 0)
+		return (double)exception->shared;
 	if (sscanf(most, "%u/%u", &part, &whole) != 2)
 		return INFINITY;
 	return metric ? floor((double)metric->n * part / whole) : 0;

@@ -226,6 +226,13 @@ int jp_publish_end(void)
 static const struct jp_excuse excuses[] = {
 	{"children.inherited", "publish=[mb]*", "load.unnamed names.unnamed",
 	 "not-published no-map", "inherited", "a child's own files lack what it inherited"},
+	{"publish.replaced", "publish=[mjb]*", "load.unnamed names.unnamed", "not-published no-map",
+	 "replaced", "a later image of the pid writes its files anew"},
+	{"publish.stripped", "publish=[jb]* inject=strip", "load.unnamed names.unnamed",
+	 "no-mapping", "replaced", "a dropped record also covered code that is not published"},
+	{"publish.shared", "publish=[mjb]*", "load.unnamed names.unnamed",
+	 "no-mapping no-map not-published not-injected", "shared",
+	 "records and files of memory that two processes share have the pid of one"},
 	{"children.jitdump", "publish=jitdump* --publish-children=* !inject=*",
 	 "load.unnamed names.unnamed", "not-published", NULL,
 	 "a jitdump is of use once it is injected"},

@@ -63,7 +63,8 @@ static int follow_process(struct jp_truth_collector *collector, const struct jp_
 		.before = event->task.how == JP_HOW_LAUNCH ? 0 : event->before,
 		.after = event->after,
 		.until = UINT64_MAX,
-		.forked = event->type == JP_EVENT_FORK};
+		.forked = event->type == JP_EVENT_FORK,
+		.borrower = event->task.how == JP_HOW_SHARE};
 	process->incarnation = truth->nr_incarnations;
 	return 0;
 }

@@ -68,9 +68,10 @@ struct jp_truth_incarnation {
 	uint32_t pid;
 	uint64_t before, after; /* it started between these times; @before 0: it was launched */
 	uint64_t until;         /* it ended before this time; UINT64_MAX: it never ended */
-	bool forked; /* the incarnation started by a fork; otherwise by an exec or a launch */
-	bool first;  /* the incarnation is the first of its process; false after an exec */
-	bool killed; /* a signal ended it, so that it did nothing at its end */
+	bool forked;   /* the incarnation started by a fork; otherwise by an exec or a launch */
+	bool borrower; /* it started in its parent's address space: clone(CLONE_VM) */
+	bool first;    /* the incarnation is the first of its process; false after an exec */
+	bool killed;   /* a signal ended it, so that it did nothing at its end */
 };
 
 /* A mapping of a file that contains code. */

@@ -17,6 +17,9 @@ static const struct jp_excuse made[] = {
 	{"made.share", NULL, "made.share", "lost", "2/3", "a share"},
 	{"made.half", "publish=map:half", "made.share", "part", "1/2", "half of them"},
 	{"made.killed", NULL, "made.share", "torn", "killed", "of killed processes"},
+	{"made.forked", NULL, "made.share", "nested", "forked", "of forked images"},
+	{"made.replaced", NULL, "made.share", "old", "replaced", "of older images"},
+	{"made.shared", NULL, "made.share", "two", "shared", "of shared memory"},
 };
 JP_REGISTER_ROWS(excuse, made);
 
@@ -140,7 +143,11 @@ static void test_images(void)
 				  some = {.in_first = 1, .in_later = 9},
 				  passed_on = {.inherited = 10},
 				  killed = {.in_later = 10, .in_killed = 10},
-				  alive = {.in_later = 10, .in_killed = 9};
+				  alive = {.in_later = 10, .in_killed = 9},
+				  older = {.in_later = 10, .replaced = 10},
+				  last = {.in_later = 10, .replaced = 9},
+				  both = {.in_first = 5, .in_later = 5, .shared = 10},
+				  own = {.in_first = 5, .in_later = 5, .shared = 9};
 
 	check(judge_images(anywhere, "part", "map:half") == JP_PASS &&
 		      judge_images(later, "part", "map:half") == JP_PASS &&
@@ -152,6 +159,15 @@ static void test_images(void)
 	      "without the fault nothing is excused");
 	check(judge_images(killed, "torn", "map") == JP_PASS, "killed processes may lack it");
 	check(judge_images(alive, "torn", "map") == JP_FAIL, "another process may not");
+	check(judge_images(later, "nested", "map") == JP_PASS &&
+		      judge_images(some, "nested", "map") == JP_FAIL,
+	      "forked images have an excuse, the launched one has none");
+	check(judge_images(older, "old", "map") == JP_PASS &&
+		      judge_images(last, "old", "map") == JP_FAIL,
+	      "older images of a pid have an excuse, the last one has none");
+	check(judge_images(both, "two", "map") == JP_PASS &&
+		      judge_images(own, "two", "map") == JP_FAIL,
+	      "code that two processes see has an excuse, a process's own has none");
 }
 
 int main(void)

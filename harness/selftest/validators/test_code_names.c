@@ -279,9 +279,59 @@ static void find_images(size_t count)
 	free(all);
 }
 
+/* Each row: code of a process, and which counts of an exception it increases. */
+static void test_counts_in_images(void)
+{
+	enum { OLD = 10, NEW = 11, CHILD = 12, LAUNCHED = 13 };
+	struct jp_truth_incarnation images[] = {
+		{.pid = OLD, .before = 100, .forked = true},
+		{.pid = OLD, .before = 200},
+		{.pid = NEW, .before = 100, .forked = true, .killed = true},
+		{.pid = CHILD, .before = 100, .forked = true, .borrower = true},
+		{.pid = LAUNCHED},
+	};
+	const struct jp_truth truth = {.incarnations = images,
+				       .nr_incarnations = sizeof(images) / sizeof(*images)};
+	static const struct {
+		const char *what;
+		struct jp_truth_code code;
+		struct jp_exception counts;
+	} rows[] = {
+		{"code before an exec is replaced",
+		 {.pid = OLD, .by_pid = OLD, .loaded = 150},
+		 {.in_later = 1, .replaced = 1}},
+		{"inherited code was not published with that pid",
+		 {.pid = OLD, .by_pid = LAUNCHED, .loaded = 100},
+		 {.inherited = 1}},
+		{"code of the last image is not replaced",
+		 {.pid = OLD, .by_pid = OLD, .loaded = 250},
+		 {.in_later = 1}},
+		{"a signal killed the process",
+		 {.pid = NEW, .by_pid = NEW, .loaded = 150},
+		 {.in_later = 1, .in_killed = 1}},
+		{"code of a process in its parent's memory is shared",
+		 {.pid = CHILD, .by_pid = CHILD, .loaded = 150},
+		 {.in_later = 1, .shared = 1}},
+		{"the parent has it, too",
+		 {.pid = LAUNCHED, .by_pid = CHILD, .loaded = 150},
+		 {.in_first = 1, .shared = 1}},
+		{"code from before the child is the launched process's",
+		 {.pid = LAUNCHED, .by_pid = LAUNCHED, .loaded = 50},
+		 {.in_first = 1}},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_exception made = {0};
+
+		jp_count_in_image(&made, &truth, &rows[i].code);
+		check(!memcmp(&made, &rows[i].counts, sizeof(made)), "%s", rows[i].what);
+	}
+}
+
 int main(void)
 {
 	test_causes();
+	test_counts_in_images();
 	test_names_of_loads();
 	test_covered_code();
 	test_frames();
