@@ -202,19 +202,24 @@ static const struct jp_executable *find_loaded(const struct equal *equal, uint32
 }
 
 /* Returns whether the capture can contain @truth. Only a snapshot shows the kernel's [vsyscall]
- * page, and a gate leaves it out. */
+ * page, and a gate leaves it out. The record of a later exec discards the snapshot, whose records
+ * come first. */
 static bool is_visible(const struct equal *equal, const struct jp_executable *truth, uint64_t time)
 {
+	const struct jp_capture_info *info = &equal->evidence->info;
 	const struct jp_snapshots *snapshots = &equal->evidence->snapshots;
 
-	for (size_t i = 0; truth->start >= USER_END && !jp_evidence_gated(equal->evidence) &&
-			   i < snapshots->count;
-	     i++)
+	if (truth->start < USER_END)
+		return true;
+	if (jp_evidence_gated(equal->evidence) ||
+	    truth->open_after >= (info->first_enabled ?: info->enabled))
+		return false;
+	for (size_t i = 0; i < snapshots->count; i++)
 		if (snapshots->list[i].pid == truth->pid &&
 		    snapshots->list[i].before >= truth->open_after &&
 		    snapshots->list[i].after <= time)
 			return true;
-	return truth->start < USER_END;
+	return false;
 }
 
 /* Judges a mapping that inject removed. Removing a mapping of a file is a fault; of emitted memory,

@@ -313,6 +313,8 @@ static int parse_options(struct job *job, int argc, char **argv, struct jp_error
 	job->limit = limit * JP_NS_PER_MS;
 	if (job->session->options.system_wide)
 		return jp_fail(err, EINVAL, "breakpoint: watches one process, not the system");
+	if (job->session->options.need_kernel)
+		return jp_fail(err, EINVAL, "breakpoint: takes no samples in the kernel");
 	return 0;
 }
 

@@ -26,6 +26,9 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 	if (options.all_maps && capture->traits & JP_CAPTURE_EXTERNAL)
 		return jp_fail(err, EINVAL, "%s:%u: the profiler %s cannot take --all-maps",
 			       cas->file, cas->line, capture->name);
+	if (options.need_kernel && !options.kernel)
+		return jp_fail(err, EINVAL, "%s:%u: --kernel contradicts --user-only", cas->file,
+			       cas->line);
 	if (!options.chain && !options.stack)
 		return jp_fail(err, EINVAL, "%s:%u: --no-chain without --stack leaves no stacks",
 			       cas->file, cas->line);

@@ -152,6 +152,8 @@ class Command(unittest.TestCase):
                               ("\ncase a check : nobody : attach\n", ":2: no workload 'nobody'"),
                               ("case a check : bad : nothing\n", ":1: no capture 'nothing'"),
                               ("case a check : bad : attach --stack=7\n", ":1: --stack=7"),
+                              ("case a check : bad : attach --user-only --kernel\n",
+                               ":1: --kernel contradicts --user-only"),
                               ("case a check : bad : launch-by perf --all-maps\n",
                                ":1: the profiler launch-by cannot take --all-maps"),
                               ("case a check : bad : attach : control=all\n",
