@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/map.h"
 #include "harness/base/order.h"
 #include "harness/model/unwind/methods.h"
 
@@ -136,12 +137,30 @@ struct jp_exception *jp_stack_counts_change(struct jp_stack_counts *counts, stru
 	return exception;
 }
 
-/* Adds how many distinct instructions were sampled; with breakpoints also their share. */
+/* Returns the number of instructions of @code if any path contains it, else 0. Adds the addresses
+ * of these instructions to @addrs. Sets @findings->failed if out of memory. */
+static uint64_t add_used(struct jp_map *addrs, const struct jp_truth *truth,
+			 const struct jp_truth_code *code, struct jp_findings *findings)
+{
+	bool used = false;
+
+	for (size_t i = 0; !used && i < truth->nr_paths; i++)
+		for (uint32_t d = 0; !used && d < truth->paths[i].depth; d++)
+			used = truth->paths[i].functions[d] == code;
+	for (uint32_t i = 0; used && i < code->layout->count; i++)
+		if (!jp_map_at(addrs, code->addr + code->layout->insns[i].offset, sizeof(uint64_t)))
+			findings->failed = true;
+	return used ? code->layout->count : 0;
+}
+
+/* Adds how many distinct instructions were sampled; with breakpoints also their share. A breakpoint
+ * at one address samples each instruction that was there in turn. */
 static void count_places(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
 			 struct jp_findings *findings)
 {
 	const struct jp_truth *truth = evidence->truth;
-	uint64_t distinct = 0, instructions = 0;
+	uint64_t distinct = 0, instructions = 0, addresses;
+	struct jp_map addrs = {0};
 
 	if (counts->nr_places)
 		qsort(counts->places, counts->nr_places, sizeof(uint64_t), jp_compare_by_value);
@@ -151,23 +170,19 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 				  jp_metric_count("distinct", distinct));
 	if (!evidence->info.breakpoints)
 		return;
-	if (distinct > evidence->info.breakpoints)
+	for (size_t i = 0; i < truth->nr_codes; i++)
+		instructions += add_used(&addrs, truth, &truth->codes[i], findings);
+	addresses = addrs.count;
+	jp_map_free(&addrs);
+	if (distinct > evidence->info.breakpoints + (instructions - addresses))
 		snprintf(findings->error, sizeof(findings->error),
 			 "samples of %" PRIu64 " instructions, and the capture gave %" PRIu64
 			 " a breakpoint",
 			 distinct, evidence->info.breakpoints);
-	for (size_t i = 0; i < truth->nr_codes; i++) {
-		bool used = false;
-
-		for (size_t j = 0; !used && j < truth->nr_paths; j++)
-			for (uint32_t d = 0; !used && d < truth->paths[j].depth; d++)
-				used = truth->paths[j].functions[d] == &truth->codes[i];
-		instructions += used ? truth->codes[i].layout->count : 0;
-	}
-	if (evidence->info.breakpoints < instructions)
+	if (evidence->info.breakpoints < addresses)
 		jp_findings_add_with_role(
 			findings, &given_breakpoints,
-			jp_metric_rate("insn.given", evidence->info.breakpoints, instructions));
+			jp_metric_rate("insn.given", evidence->info.breakpoints, addresses));
 	jp_findings_add_rate(findings, "insn.hit", distinct, instructions);
 }
 

@@ -45,6 +45,7 @@ def find_differences(one: Trial, other: Trial) -> set[str]:
     if not one.is_judged or not other.is_judged:
         return set()
     return {name for name in {*one.metrics} & {*other.metrics} if name.startswith(QUALITIES)
+            and name.split(".")[0] not in one.by_chance | other.by_chance
             and are_intervals_disjoint(one.metrics[name], other.metrics[name])}
 
 

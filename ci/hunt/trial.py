@@ -17,6 +17,8 @@ from ci.hunt.line import SECONDS, format_line
 from ci.hunt.space import INJECT, PERF, Crossing
 
 REJECTED = "rejected"  # no such case: the outcome of a case line that jitproof refuses
+# Causes of names whose share depends on how often the workload replaced code while it was watched.
+BY_CHANCE = frozenset({"stale", "later", "overlapped"})
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:\.\d+)?")
 UNIT = re.compile(r"^([\w.]+): N with cause (.+), which nothing allows$")
 
@@ -38,14 +40,15 @@ Metrics = Mapping[str, Mapping[str, float]]
 @dataclasses.dataclass
 class Trial:
     """One run of a crossing. @merged: if another injector merged the recording, the metrics of
-    the same recording merged by our own injector. @incomparable: metrics that vary from run to
-    run."""
+    the same recording merged by our own injector. @by_chance: first words of metrics with a cause
+    of BY_CHANCE. @incomparable: metrics that vary from run to run."""
     crossing: Crossing
     outcome: str
     why: str
     signatures: frozenset[Signature]
     metrics: Metrics = dataclasses.field(default_factory=dict)
     merged: Metrics | None = None
+    by_chance: frozenset[str] = frozenset()
     incomparable: frozenset[str] = frozenset()
 
     @property
@@ -185,4 +188,6 @@ def make_trial(crossing: Crossing, result: dict[str, Any]) -> Trial:
         outcome = REJECTED
     tools = "perf " + crossing[PERF] if PERF in crossing else ""
     return Trial(crossing, outcome, why, find_signatures(outcome, why, tools, result),
-                 result["metrics"])
+                 result["metrics"], by_chance=frozenset(
+                     one["metric"].split(".")[0] for one in result.get("exceptions", ())
+                     if one["cause"] in BY_CHANCE))

@@ -324,6 +324,15 @@ class Relating(unittest.TestCase):
         self.assertEqual(trial.signatures, frozenset())
         self.assertEqual(trial.incomparable, {"names.right"})
 
+    def test_names_of_replaced_code(self) -> None:
+        """The share of old names in a perf map depends on how often code was replaced."""
+        made = [make_trial({}, {"outcome": "PASS", "why": "", "exceptions": [
+            {"metric": "names.wrong", "cause": cause}], "metrics": {
+                name: {"k": k, "n": 100, "lo": k / 110, "hi": k / 90}
+                for name in ("names.right", "load.right")}})
+                for k, cause in ((80, "stale"), (20, "other-name"))]
+        self.assertEqual(relations.find_differences(*made), {"load.right"})
+
 
 class Resuming(unittest.TestCase):
     def setUp(self) -> None:

@@ -28,6 +28,36 @@ static uint64_t count_distinct(const uint32_t (*places)[2], size_t count)
 	return found;
 }
 
+/* Counts both instructions of two functions, the second at @second, of a capture with @breakpoints.
+ * Returns whether it finds no contradiction, and that each instruction had a breakpoint. */
+static bool is_complete(uint64_t second, uint64_t breakpoints)
+{
+	struct jp_truth_insn insns[] = {{.offset = 0}, {.offset = 4}};
+	const struct jp_truth_layout layout = {.insns = insns, .count = 2};
+	struct jp_truth_code codes[] = {{.id = 1, .addr = 0x1000, .size = 8, .layout = &layout},
+					{.id = 2, .addr = second, .size = 8, .layout = &layout}};
+	const struct jp_truth_code *functions[] = {&codes[0], &codes[1]};
+	struct jp_truth_path path = {.depth = 2, .functions = functions};
+	struct jp_truth truth = {
+		.version = 3, .codes = codes, .nr_codes = 2, .paths = &path, .nr_paths = 1};
+	const struct jp_evidence evidence = {.truth = &truth, .info.breakpoints = breakpoints};
+	static const struct jp_asked asked = {.names = true};
+	struct jp_view view = {.evidence = &evidence, .asked = &asked};
+	struct jp_stack_counts counts;
+	bool complete;
+
+	if (jp_stack_counts_init(&counts, &evidence))
+		exit(99);
+	for (uint32_t i = 0; i < 4; i++)
+		if (jp_stack_counts_place(&counts, codes[i / 2].id, insns[i % 2].offset))
+			exit(99);
+	complete = !jp_stack_counts_add(&counts, &view) && !*view.findings.error &&
+		   !jp_findings_find_metric(&view.findings, "insn.given");
+	jp_stack_counts_free(&counts);
+	jp_findings_free(&view.findings);
+	return complete;
+}
+
 int main(void)
 {
 	static const uint32_t all[][2] = {
@@ -39,5 +69,9 @@ int main(void)
 	check(!count_distinct(all, 0), "without samples no instruction is counted");
 	check(count_distinct(all, 1) == 1, "one sample counts one instruction");
 	check(count_distinct(all, sizeof(all) / sizeof(*all)) == 7, "repeated hits are one");
+	check(is_complete(0x1000, 2), "a breakpoint samples each function that was at its address");
+	check(!is_complete(0x1000, 1), "an instruction without a breakpoint has no sample");
+	check(is_complete(0x1008, 4) && !is_complete(0x1008, 3),
+	      "functions at other addresses need breakpoints of their own");
 	return check_done();
 }
