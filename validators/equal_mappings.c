@@ -457,8 +457,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_findings_add_rate(findings, "mappings.bytes", equal->equal >> 10, equal->compared >> 10);
 	jp_findings_add_count(findings, "mappings.unjudged", equal->unjudged >> 10);
 	jp_findings_add_count(findings, "mappings.marks", equal->marks);
-	jp_findings_add_count(findings, "mappings.missing", equal->missing);
-	jp_findings_add_count(findings, "mappings.extra", equal->extra);
+	jp_findings_add_with_role(findings, &equal_records,
+				  jp_metric_count("mappings.missing", equal->missing));
+	jp_findings_add_with_role(findings, &equal_records,
+				  jp_metric_count("mappings.extra", equal->extra));
 	jp_findings_add_with_role(findings, &equal_records,
 				  jp_metric_count("mappings.differs", equal->different));
 	if (!equal->injected)

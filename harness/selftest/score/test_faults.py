@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests that a perf.data that lacks some samples, or has some twice, has one red column in a
-score."""
+"""Tests that a perf.data that lacks some samples or pages of mappings, or has samples twice, has
+one red column in a score."""
 
 import bisect
 import collections
@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 from ci.base import files, process
 from harness.selftest.support import run_directory as rd
+from harness.selftest.support.recorded import PAGE
 from harness.selftest.support.scratch import Folder, JITPROOF
 from harness.selftest.score.test_wrong_profilers import find_red
 
@@ -101,6 +102,9 @@ class Faults(Folder):
                 with self.subTest(profiler=profiler, scene=scene, fault="twice"):
                     row = self.double_each_tenth(kept)
                     self.assertEqual(find_red(row), {"invented"}, row)
+                with self.subTest(profiler=profiler, scene=scene, fault="short"):
+                    row = self.shorten_libraries(kept)
+                    self.assertEqual(find_red(row), {"mapped"}, row)
                 shutil.rmtree(self.place("kept"))
 
     def double_each_tenth(self, kept: str) -> dict[str, Any]:
@@ -113,3 +117,12 @@ class Faults(Folder):
         perf.records += doubles
         perf.sort()
         return self.score_altered(kept, perf, len(doubles))
+
+    def shorten_libraries(self, kept: str) -> dict[str, Any]:
+        """Takes the last page, where nothing runs, from each mapping of a library."""
+        perf = rd.PerfData.load(os.path.join(kept, "perf.data"))
+        libraries = [one for one in perf.maps() if ".so" in one.name and one.prot & rd.EXECUTE]
+        self.assertGreater(len(libraries), 2)
+        for one in libraries:
+            one.size -= PAGE
+        return self.score_altered(kept, perf, 0)
