@@ -161,6 +161,7 @@ JP_REGISTER(workload, storm_workload);
 
 static const struct jp_excuse excuses[] = {
 	{"storm.forks", "storm --forks=*", "broken.chain broken.dump", "kernel-walk dump-short",
-	 NULL, "while a page is copied after a fork, nobody can read it"},
+	 "processes.images",
+	 "while the page of the stack is copied after a fork, nobody can read it"},
 };
 JP_REGISTER_ROWS(excuse, excuses);
