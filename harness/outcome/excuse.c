@@ -173,6 +173,19 @@ static bool is_predicted(const struct jp_excuse *excuse, const struct jp_finding
 	return predicted && predicted->n - predicted->k <= others;
 }
 
+/* Returns how many exceptions @excuse permits. INFINITY: any number, or only a later comparison
+ * shows it. */
+static double find_bound(const struct jp_excuse *excuse, const struct jp_findings *findings,
+			 const struct jp_exception *exception)
+{
+	const struct jp_metric *metric =
+		excuse->most ? jp_findings_find_metric(findings, excuse->most) : NULL;
+
+	if (metric)
+		return (double)metric->k;
+	return excuse->most ? find_number(excuse->most, findings, exception) : INFINITY;
+}
+
 /* The excuses that allow an exception: a single unbounded excuse, or all bounded excuses. */
 struct excuses {
 	const struct jp_excuse *list[8];
@@ -187,7 +200,8 @@ static struct excuses find_excuses(const struct publishing *publishing,
 	struct excuses found = {0};
 
 	while ((excuse = jp_registry_next(JP_EXCUSE, excuse))) {
-		if (!is_excuse_for(excuse, publishing, exception))
+		if (!is_excuse_for(excuse, publishing, exception) ||
+		    find_bound(excuse, findings, exception) == 0)
 			continue;
 		if (!excuse->most)
 			return (struct excuses){{excuse}, 1};
@@ -208,12 +222,10 @@ static double count_excused(const struct excuses *excuses, const struct jp_findi
 
 	for (size_t i = 0; i < excuses->count; i++) {
 		const char *most = excuses->list[i]->most;
-		const struct jp_metric *metric =
-			most ? jp_findings_find_metric(findings, most) : NULL;
 
 		if (!most || strcmp(most, "predicted") == 0)
 			return (double)part;
-		sum += metric ? (double)metric->k : find_number(most, findings, exception);
+		sum += find_bound(excuses->list[i], findings, exception);
 	}
 	return fmin(sum, (double)part);
 }
@@ -231,7 +243,9 @@ static const struct jp_expectation *allow_parts(const struct excuses *first,
 					   ? exception->inherited
 					   : exception->count;
 
-	if (one)
+	if (one && memcmp(first, later, sizeof(*first)) == 0)
+		one->max = count_excused(first, findings, exception, exception->count);
+	else if (one)
 		one->max = count_excused(first, findings, exception, exception->in_first) +
 			   count_excused(later, findings, exception, exception->in_later) +
 			   fmax(count_excused(first, findings, exception, inherited),

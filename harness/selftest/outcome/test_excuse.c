@@ -18,7 +18,7 @@ static const struct jp_excuse made[] = {
 	{"made.half", "publish=map:half", "made.share", "part", "1/2", "half of them"},
 	{"made.killed", NULL, "made.share", "torn", "killed", "of killed processes"},
 	{"made.forked", NULL, "made.share", "nested", "forked", "of forked images"},
-	{"made.replaced", NULL, "made.share", "old", "replaced", "of older images"},
+	{"made.replaced", NULL, "made.share", "old two", "replaced", "of older images"},
 	{"made.shared", NULL, "made.share", "two", "shared", "of shared memory"},
 };
 JP_REGISTER_ROWS(excuse, made);
@@ -147,7 +147,9 @@ static void test_images(void)
 				  older = {.in_later = 10, .replaced = 10},
 				  last = {.in_later = 10, .replaced = 9},
 				  both = {.in_first = 5, .in_later = 5, .shared = 10},
-				  own = {.in_first = 5, .in_later = 5, .shared = 9};
+				  own = {.in_first = 5, .in_later = 5, .shared = 9},
+				  some_shared = {
+					  .in_first = 5, .in_later = 5, .shared = 4, .replaced = 5};
 
 	check(judge_images(anywhere, "part", "map:half") == JP_PASS &&
 		      judge_images(later, "part", "map:half") == JP_PASS &&
@@ -168,6 +170,11 @@ static void test_images(void)
 	check(judge_images(both, "two", "map") == JP_PASS &&
 		      judge_images(own, "two", "map") == JP_FAIL,
 	      "code that two processes see has an excuse, a process's own has none");
+	check(judge_images(some_shared, "two", "map") == JP_FAIL,
+	      "two excuses excuse no more than their sum");
+	check(!find(&(struct jp_case){.workload_argv = workload, .capture_argv = capture},
+		    "made.share", "two", &(struct jp_findings){0}),
+	      "an excuse that permits none is none");
 }
 
 int main(void)
