@@ -12,6 +12,7 @@
 #include "harness/base/array.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
 #include "validators/gate_names.h"
@@ -35,23 +36,17 @@ struct act_records {
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct act_records *state = view->state;
-	struct exec_record *record;
 
 	if (event->type != JP_EVENT_MAP || !(event->map.prot & JP_PROT_EXEC) || !event->time)
 		return 0;
-	record = jp_array_push(&state->records, &state->nr_records, &state->capacity);
-	if (!record)
-		return -ENOMEM;
-	*record = (struct exec_record){event->time,
-				       event->map.addr,
-				       event->map.addr + event->map.len,
-				       event->pid,
-				       event->tid,
-				       event->asked && event->asked->ids && event->id &&
-					       !jp_gate_backfilled(view->evidence, event) &&
-					       !jp_snapshots_cover_time(&view->evidence->snapshots,
-									event->pid, event->time)};
-	return 0;
+	return jp_array_append(
+		&state->records, &state->nr_records, &state->capacity,
+		(struct exec_record){event->time, event->map.addr, event->map.addr + event->map.len,
+				     event->pid, event->tid,
+				     event->asked && event->asked->ids && event->id &&
+					     !jp_gate_backfilled(view->evidence, event) &&
+					     !jp_snapshots_cover_time(&view->evidence->snapshots,
+								      event->pid, event->time)});
 }
 
 /* Returns whether the truth contains the memory of @record, but no operation that made any of this
@@ -148,12 +143,8 @@ static const char *find_contradiction(const struct act_records *state, size_t at
 	return !acts.several && is_repeated(state, at, acts.act) ? "twice" : NULL;
 }
 
-static int compare_by_time(const void *left, const void *right)
-{
-	const struct exec_record *a = left, *b = right;
-
-	return jp_compare(a->pid, b->pid) ?: jp_compare(a->time, b->time);
-}
+JP_ORDER(compare_by_time, struct exec_record,
+	 jp_compare(a->pid, b->pid) ?: jp_compare(a->time, b->time));
 
 /* Returns the end of the memory that begins at @start and that records from the time of @act cover
  * without a gap. */
@@ -226,8 +217,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	uint64_t acts = 0, missing = 0, records = 0, invented = 0;
 	int failed = 0;
 
-	if (state->nr_records)
-		qsort(state->records, state->nr_records, sizeof(*state->records), compare_by_time);
+	jp_sort(state->records, state->nr_records, compare_by_time);
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
 		bool made = false,

@@ -7,6 +7,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/judge/validator.h"
 
 /* A span in a list of one process's spans that ended at one time, sorted by start. */
@@ -16,14 +17,10 @@ struct ended_span {
 	uint64_t reach; /* largest end address of this span and those before it in the list */
 };
 
-static int compare_by_end(const void *left, const void *right)
-{
-	const struct ended_span *a = left, *b = right;
-
-	return jp_compare(a->pid, b->pid)
-		       ?: jp_compare(a->time, b->time)
-		       ?: jp_compare(a->start, b->start);
-}
+JP_ORDER(compare_by_end, struct ended_span,
+	 jp_compare(a->pid, b->pid)
+		 ?: jp_compare(a->time, b->time)
+		 ?: jp_compare(a->start, b->start));
 
 static struct ended_span *list_ended_spans(const struct jp_spans *spans)
 {
@@ -36,7 +33,7 @@ static struct ended_span *list_ended_spans(const struct jp_spans *spans)
 					     span->mapping.end};
 	}
 	if (all)
-		qsort(all, spans->count, sizeof(*all), compare_by_end);
+		jp_sort(all, spans->count, compare_by_end);
 	for (size_t i = 1; all && i < spans->count; i++)
 		if (all[i].pid == all[i - 1].pid && all[i].time == all[i - 1].time)
 			all[i].reach = jp_max(all[i].reach, all[i - 1].reach);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 /* Returns whether the names are equal, apart from the mark that a snapshot adds to the name of a
  * file that was removed or replaced. */
@@ -34,13 +34,7 @@ bool jp_coverage_is_same_mapping(const struct jp_mapping *truth, const struct jp
 	       addr - truth->start + truth->pgoff == addr - known->start + known->pgoff;
 }
 
-static int compare_by_place(const void *left, const void *right)
-{
-	const struct jp_span *a = *(const struct jp_span *const *)left;
-	const struct jp_span *b = *(const struct jp_span *const *)right;
-
-	return jp_compare(a, b);
-}
+JP_ORDER(compare_by_place, const struct jp_span *, jp_compare(*a, *b));
 
 int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans, uint32_t pid,
 		     const struct jp_box *box)
@@ -49,16 +43,11 @@ int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans,
 
 	coverage->nr_found = 0;
 	for (size_t at = 0; (span = jp_spans_next(spans, pid, box, &at));) {
-		const struct jp_span **added = jp_array_push(&coverage->found, &coverage->nr_found,
-							     &coverage->found_capacity);
-
-		if (!added)
+		if (jp_array_append(&coverage->found, &coverage->nr_found,
+				    &coverage->found_capacity, span))
 			return -ENOMEM;
-		*added = span;
 	}
-	if (coverage->nr_found)
-		qsort(coverage->found, coverage->nr_found, sizeof(*coverage->found),
-		      compare_by_place);
+	jp_sort(coverage->found, coverage->nr_found, compare_by_place);
 	return 0;
 }
 

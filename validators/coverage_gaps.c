@@ -24,12 +24,8 @@ static const struct jp_range_kind by_address = {.size = sizeof(struct covered),
 
 static int add_gap(struct jp_gaps *gaps, uint32_t pid, const struct jp_box *box)
 {
-	uint64_t *start = jp_array_push(&gaps->starts, &gaps->count, &gaps->capacity);
-
-	if (!start)
-		return -ENOMEM;
-	*start = box->start;
-	return jp_boxes_add(&gaps->boxes, pid, box, gaps->count - 1);
+	return jp_array_append(&gaps->starts, &gaps->count, &gaps->capacity, box->start)
+		       ?: jp_boxes_add(&gaps->boxes, pid, box, gaps->count - 1);
 }
 
 /* Adds the gaps in time between @span and earlier spans at its addresses. Merges the ranges that

@@ -42,12 +42,10 @@ static int add_plain(struct jp_plains *plains, const struct jp_truth *truth,
 {
 	const uint64_t end = act->map.addr + act->map.len;
 	const uint32_t touch = find_next_touch(next, act->map.addr, end);
-	struct jp_plain *plain = jp_array_push(&plains->list, &plains->count, &plains->capacity);
 
-	if (!plain)
-		return -ENOMEM;
-	*plain = (struct jp_plain){act, touch ? truth->acts[touch - 1].before : UINT64_MAX};
-	return 0;
+	return jp_array_append(
+		&plains->list, &plains->count, &plains->capacity,
+		(struct jp_plain){act, touch ? truth->acts[touch - 1].before : UINT64_MAX});
 }
 
 /* Stores act @i as the next act for all memory that it changes. If it maps memory without

@@ -6,28 +6,20 @@
 
 #include "harness/base/array.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 int jp_cpu_times_add(struct jp_cpu_times *times, uint32_t cpu, uint64_t time)
 {
-	struct jp_cpu_time *added = jp_array_push(&times->times, &times->count, &times->capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = (struct jp_cpu_time){cpu, time};
-	return 0;
+	return jp_array_append(&times->times, &times->count, &times->capacity,
+			       (struct jp_cpu_time){cpu, time});
 }
 
-static int compare_by_cpu(const void *left, const void *right)
-{
-	const struct jp_cpu_time *a = left, *b = right;
-
-	return jp_compare(a->cpu, b->cpu) ?: jp_compare(a->time, b->time);
-}
+JP_ORDER(compare_by_cpu, struct jp_cpu_time,
+	 jp_compare(a->cpu, b->cpu) ?: jp_compare(a->time, b->time));
 
 void jp_cpu_times_sort(struct jp_cpu_times *times)
 {
-	if (times->count)
-		qsort(times->times, times->count, sizeof(*times->times), compare_by_cpu);
+	jp_sort(times->times, times->count, compare_by_cpu);
 }
 
 size_t jp_cpu_times_after(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time)

@@ -11,7 +11,7 @@
 #include "harness/base/array.h"
 #include "harness/base/map.h"
 
-#include "harness/base/order.h"
+#include "harness/base/sort.h"
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 #include "validators/mapping_compare.h"
@@ -360,9 +360,7 @@ static int collect_pieces(struct equal *equal, const struct jp_mapping_point *po
 			equal->nothing = false;
 			failed = add_borders(equal, known->start, known->end);
 		}
-	if (equal->nr_borders)
-		qsort(equal->borders, equal->nr_borders, sizeof(*equal->borders),
-		      jp_compare_by_value);
+	jp_sort(equal->borders, equal->nr_borders, jp_compare_by_value);
 	return failed;
 }
 

@@ -12,6 +12,7 @@
 #include "harness/base/map.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/judge/unmapped.h"
 #include "validators/sample_class.h"
 
@@ -33,21 +34,13 @@ struct jp_files {
 #define DELETED " (deleted)"
 
 /* Sorts files by the time at which they were mapped, inherited files first. */
-static int compare_by_from(const void *left, const void *right)
-{
-	const struct jp_truth_file *a = left, *b = right;
+JP_ORDER(compare_by_from, struct jp_truth_file,
+	 jp_compare(a->from, b->from)
+		 ?: jp_compare(a->order, b->order)
+		 ?: jp_compare(a->addr, b->addr));
 
-	return jp_compare(a->from, b->from)
-		       ?: jp_compare(a->order, b->order)
-		       ?: jp_compare(a->addr, b->addr);
-}
-
-static int compare_by_path(const void *left, const void *right)
-{
-	const struct jp_truth_file *a = left, *b = right;
-
-	return strcmp(a->path, b->path) ?: jp_compare(a->until, b->until);
-}
+JP_ORDER(compare_by_path, struct jp_truth_file,
+	 strcmp(a->path, b->path) ?: jp_compare(a->until, b->until));
 
 /* Lists the files that @pid mapped, sorted by @order. Returns 0 or -ENOMEM; free the list in both
  * cases. */
@@ -59,15 +52,10 @@ static int list_files(const struct jp_truth *truth, uint32_t pid,
 	struct jp_truth_file file;
 
 	while (jp_truth_next_file(truth, pid, &box, &at, &file)) {
-		struct jp_truth_file *added =
-			jp_array_push(&all->list, &all->count, &all->capacity);
-
-		if (!added)
+		if (jp_array_append(&all->list, &all->count, &all->capacity, file))
 			return -ENOMEM;
-		*added = file;
 	}
-	if (all->count)
-		qsort(all->list, all->count, sizeof(*all->list), order);
+	jp_sort(all->list, all->count, order);
 	return 0;
 }
 
@@ -329,8 +317,8 @@ static uint64_t *list_pids(const struct jp_truth *truth)
 	for (size_t i = 0; pids && i < count; i++)
 		pids[i] = i < truth->nr_files ? truth->files[i].pid
 					      : truth->inherited[i - truth->nr_files].pid;
-	if (pids && count)
-		qsort(pids, count, sizeof(*pids), jp_compare_by_value);
+	if (pids)
+		jp_sort(pids, count, jp_compare_by_value);
 	return pids;
 }
 

@@ -11,6 +11,7 @@
 #include "harness/model/space/mapping_name.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 #include "validators/gate_names.h"
@@ -216,7 +217,7 @@ static void add_times(struct gated *gated, const char *what, uint64_t *times, si
 
 	if (!count)
 		return;
-	qsort(times, count, sizeof(*times), jp_compare_by_value);
+	jp_sort(times, count, jp_compare_by_value);
 	snprintf(name, sizeof(name), "gate.%s_us.median", what);
 	jp_findings_add_count(gated->findings, name, times[count / 2] / 1000);
 	snprintf(name, sizeof(name), "gate.%s_us.max", what);

@@ -9,6 +9,7 @@
 #include "harness/base/array.h"
 #include "harness/base/map.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/format/jit/code_loads.h"
 #include "harness/judge/validator.h"
 #include "harness/model/files/injected_bytes.h"
@@ -33,14 +34,10 @@ struct injected_code {
 				an added record */
 };
 
-static int compare_by_captured_record(const void *left, const void *right)
-{
-	const struct captured *a = left, *b = right;
-
-	return jp_compare(a->time, b->time)
-		       ?: jp_compare(a->pid, b->pid)
-		       ?: jp_compare(a->start, b->start);
-}
+JP_ORDER(compare_by_captured_record, struct captured,
+	 jp_compare(a->time, b->time)
+		 ?: jp_compare(a->pid, b->pid)
+		 ?: jp_compare(a->start, b->start));
 
 /* Returns whether @record is a record of perf.data, or a part of such a record. */
 static bool is_captured(const struct injected_code *state, const struct jp_event *record)
@@ -158,16 +155,11 @@ static int judge_added(struct injected_code *state, const struct jp_event *recor
 
 static int note_captured(struct injected_code *state, const struct jp_event *record)
 {
-	struct captured *one =
-		jp_array_push(&state->captured, &state->nr_captured, &state->captured_capacity);
-
-	if (!one)
-		return -ENOMEM;
-	*one = (struct captured){.time = record->time,
-				 .pid = record->pid,
-				 .start = record->map.addr,
-				 .end = record->map.addr + record->map.len};
-	return 0;
+	return jp_array_append(&state->captured, &state->nr_captured, &state->captured_capacity,
+			       (struct captured){.time = record->time,
+						 .pid = record->pid,
+						 .start = record->map.addr,
+						 .end = record->map.addr + record->map.len});
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -178,9 +170,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		return 0;
 	if (!view->in_injected)
 		return note_captured(state, event);
-	if (!state->sorted && state->nr_captured)
-		qsort(state->captured, state->nr_captured, sizeof(*state->captured),
-		      compare_by_captured_record);
+	if (!state->sorted)
+		jp_sort(state->captured, state->nr_captured, compare_by_captured_record);
 	state->sorted = true;
 	return judge_added(state, event);
 }

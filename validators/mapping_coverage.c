@@ -11,6 +11,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/judge/unmapped.h"
 #include "validators/coverage.h"
 
@@ -141,7 +142,7 @@ static int judge_window(struct jp_coverage *coverage, const struct jp_span *trut
 			if (ends[i] > truth->mapping.start && ends[i] < truth->mapping.end)
 				borders[nr_borders++] = ends[i];
 	}
-	qsort(borders, nr_borders, sizeof(*borders), jp_compare_by_value);
+	jp_sort(borders, nr_borders, jp_compare_by_value);
 	for (size_t i = 0; !failed && i + 1 < nr_borders; i++)
 		if (borders[i] < borders[i + 1])
 			failed = judge_piece(coverage, truth, borders[i], borders[i + 1], from, to);

@@ -10,17 +10,13 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/model/space/mapping_name.h"
 
 static int add_point(struct jp_mapping_points *points, uint32_t pid, uint64_t time, bool mark)
 {
-	struct jp_mapping_point *point =
-		jp_array_push(&points->list, &points->count, &points->capacity);
-
-	if (!point)
-		return -ENOMEM;
-	*point = (struct jp_mapping_point){time, pid, mark};
-	return 0;
+	return jp_array_append(&points->list, &points->count, &points->capacity,
+			       (struct jp_mapping_point){time, pid, mark});
 }
 
 /* Stores in *@from and *@to the next time range in which the capture has records of @image. Returns
@@ -153,12 +149,8 @@ static int require_acts(const struct jp_mapping_points *points, struct jp_error 
 	return 0;
 }
 
-static int compare_by_time(const void *left, const void *right)
-{
-	const struct jp_mapping_point *a = left, *b = right;
-
-	return jp_compare(a->time, b->time) ?: jp_compare(a->pid, b->pid);
-}
+JP_ORDER(compare_by_time, struct jp_mapping_point,
+	 jp_compare(a->time, b->time) ?: jp_compare(a->pid, b->pid));
 
 int jp_mapping_points_find(struct jp_mapping_points *points, struct jp_error *err)
 {
@@ -167,7 +159,6 @@ int jp_mapping_points_find(struct jp_mapping_points *points, struct jp_error *er
 
 	for (size_t i = 0; !failed && i < truth->nr_incarnations; i++)
 		failed = find_points(points, &truth->incarnations[i]);
-	if (points->count)
-		qsort(points->list, points->count, sizeof(*points->list), compare_by_time);
+	jp_sort(points->list, points->count, compare_by_time);
 	return failed;
 }

@@ -6,19 +6,13 @@
 #include <stdlib.h>
 
 #include "harness/base/array.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 const char *const jp_named_text[JP_NAMES] = {"wrong", "unnamed", "right"};
 
 int jp_named_samples_add(struct jp_named_samples *samples, const struct jp_named_sample *sample)
 {
-	struct jp_named_sample *added =
-		jp_array_push(&samples->samples, &samples->count, &samples->capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = *sample;
-	return 0;
+	return jp_array_append(&samples->samples, &samples->count, &samples->capacity, *sample);
 }
 
 void jp_named_samples_free(struct jp_named_samples *samples)
@@ -26,20 +20,15 @@ void jp_named_samples_free(struct jp_named_samples *samples)
 	free(samples->samples);
 }
 
-static int compare_by_sample(const void *left, const void *right)
-{
-	const struct jp_named_sample *a = left, *b = right;
-	return jp_compare(a->time, b->time)
-		       ?: jp_compare(a->tid, b->tid)
-		       ?: jp_compare(a->cpu, b->cpu)
-		       ?: jp_compare(a->ip, b->ip);
-}
+JP_ORDER(compare_by_sample, struct jp_named_sample,
+	 jp_compare(a->time, b->time)
+		 ?: jp_compare(a->tid, b->tid)
+		 ?: jp_compare(a->cpu, b->cpu)
+		 ?: jp_compare(a->ip, b->ip));
 
 static void sort_samples(struct jp_named_samples *samples)
 {
-	if (samples->count)
-		qsort(samples->samples, samples->count, sizeof(*samples->samples),
-		      compare_by_sample);
+	jp_sort(samples->samples, samples->count, compare_by_sample);
 }
 
 static int report_lost(struct jp_findings *findings, struct jp_names_change *change,

@@ -198,14 +198,11 @@ int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidenc
 
 	*of = (struct jp_sample_facts_of){.evidence = evidence};
 	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_event **wait;
-
 		if (truth->acts[i].type != JP_EVENT_WAIT)
 			continue;
-		wait = jp_array_push(&of->waits, &of->nr_waits, &of->waits_capacity);
-		if (!wait)
+		if (jp_array_append(&of->waits, &of->nr_waits, &of->waits_capacity,
+				    &truth->acts[i]))
 			return -ENOMEM;
-		*wait = &truth->acts[i];
 	}
 	return 0;
 }

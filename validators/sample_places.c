@@ -10,6 +10,7 @@
 #include "harness/base/array.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
 #include "validators/sample_class.h"
@@ -32,11 +33,7 @@ struct sample_places {
  * no record. */
 static const struct jp_role elsewhere = {.bound = JP_MOST_UNJUDGED};
 
-static int compare_by_start(const void *one, const void *other)
-{
-	const struct sample_range *a = one, *b = other;
-	return jp_compare(a->start, b->start);
-}
+JP_ORDER(compare_by_start, struct sample_range, jp_compare(a->start, b->start));
 
 static int find_places(struct sample_places *state, const struct jp_executables *truth)
 {
@@ -46,7 +43,7 @@ static int find_places(struct sample_places *state, const struct jp_executables 
 	for (size_t i = 0; i < truth->count; i++)
 		state->places[i] = (struct sample_range){truth->list[i].start, truth->list[i].end};
 	state->count = truth->count;
-	qsort(state->places, state->count, sizeof(*state->places), compare_by_start);
+	jp_sort(state->places, state->count, compare_by_start);
 	for (size_t i = 1; i < state->count; i++)
 		state->places[i].end = jp_max(state->places[i].end, state->places[i - 1].end);
 	return 0;
@@ -62,13 +59,8 @@ static bool is_executable(const struct sample_places *state, uint64_t ip)
 
 static int add_kernel_map(struct sample_places *state, const struct jp_event *map)
 {
-	struct sample_range *place =
-		jp_array_push(&state->kernel, &state->nr_kernel, &state->kernel_capacity);
-
-	if (!place)
-		return -ENOMEM;
-	*place = (struct sample_range){map->map.addr, map->map.addr + map->map.len};
-	return 0;
+	return jp_array_append(&state->kernel, &state->nr_kernel, &state->kernel_capacity,
+			       (struct sample_range){map->map.addr, map->map.addr + map->map.len});
 }
 
 /* Returns whether @ip lies outside of the kernel's mappings, if the capture has any. */

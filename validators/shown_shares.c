@@ -5,14 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 
-static int compare_sums(const void *left, const void *right)
-{
-	const struct jp_share_sums *a = left, *b = right;
-
-	return jp_compare(a->tid, b->tid) ?: strcmp(a->name, b->name);
-}
+JP_ORDER(compare_sums, struct jp_share_sums,
+	 jp_compare(a->tid, b->tid) ?: strcmp(a->name, b->name));
 
 ssize_t jp_shown_sum_shares(const struct jp_shown *shown, struct jp_share_sums **sums)
 {
@@ -29,7 +25,7 @@ ssize_t jp_shown_sum_shares(const struct jp_shown *shown, struct jp_share_sums *
 	for (size_t i = 0; i < shown->nr_shares; i++)
 		all[count++] = (struct jp_share_sums){shown->shares[i].tid, shown->shares[i].name,
 						      0, shown->shares[i].samples};
-	qsort(all, count, sizeof(*all), compare_sums);
+	jp_sort(all, count, compare_sums);
 	for (size_t i = 0; i < count; i++) {
 		if (i && compare_sums(&all[kept - 1], &all[i]) == 0) {
 			all[kept - 1].samples += all[i].samples;

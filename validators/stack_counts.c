@@ -10,6 +10,7 @@
 #include "harness/base/array.h"
 #include "harness/base/map.h"
 #include "harness/base/order.h"
+#include "harness/base/sort.h"
 #include "harness/model/unwind/methods.h"
 
 /* Least number of judged samples of a process in its interval; largest number of processes with
@@ -62,13 +63,8 @@ void jp_stack_counts_free(struct jp_stack_counts *counts)
 
 int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset)
 {
-	uint64_t *place =
-		jp_array_push(&counts->places, &counts->nr_places, &counts->places_capacity);
-
-	if (!place)
-		return -ENOMEM;
-	*place = (uint64_t)id << 32 | offset;
-	return 0;
+	return jp_array_append(&counts->places, &counts->nr_places, &counts->places_capacity,
+			       (uint64_t)id << 32 | offset);
 }
 
 void jp_stack_counts_verdict(struct jp_stack_counts *counts, enum jp_method method,
@@ -162,8 +158,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	uint64_t distinct = 0, instructions = 0, addresses;
 	struct jp_map addrs = {0};
 
-	if (counts->nr_places)
-		qsort(counts->places, counts->nr_places, sizeof(uint64_t), jp_compare_by_value);
+	jp_sort(counts->places, counts->nr_places, jp_compare_by_value);
 	for (size_t i = 0; i < counts->nr_places; i++)
 		distinct += !i || counts->places[i] != counts->places[i - 1];
 	jp_findings_add_with_role(findings, &distinct_places,

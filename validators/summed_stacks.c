@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "harness/base/order.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
 #include "validators/frame_names.h"
@@ -58,17 +58,13 @@ struct summed {
 };
 
 /* Compares activations: equal paths, entered from equal frames, have equal stacks. */
-static int compare_by_kind(const void *left, const void *right)
-{
-	const struct jp_truth_activation *a = *(const struct jp_truth_activation *const *)left;
-	const struct jp_truth_activation *b = *(const struct jp_truth_activation *const *)right;
-	return jp_compare(a->pid, b->pid)
-		       ?: jp_compare(a->tid, b->tid)
-		       ?: jp_compare(a->path, b->path)
-		       ?: jp_compare(a->root[JP_CHAIN], b->root[JP_CHAIN])
-		       ?: jp_compare(a->root[JP_DUMP], b->root[JP_DUMP])
-		       ?: jp_compare(a->interrupted, b->interrupted);
-}
+JP_ORDER(compare_by_kind, const struct jp_truth_activation *,
+	 jp_compare((*a)->pid, (*b)->pid)
+		 ?: jp_compare((*a)->tid, (*b)->tid)
+		 ?: jp_compare((*a)->path, (*b)->path)
+		 ?: jp_compare((*a)->root[JP_CHAIN], (*b)->root[JP_CHAIN])
+		 ?: jp_compare((*a)->root[JP_DUMP], (*b)->root[JP_DUMP])
+		 ?: jp_compare((*a)->interrupted, (*b)->interrupted));
 
 static int list_kinds(struct summed *summed)
 {
@@ -82,9 +78,7 @@ static int list_kinds(struct summed *summed)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_activations; i++)
 		summed->kinds[i] = &truth->activations[i];
-	if (truth->nr_activations)
-		qsort(summed->kinds, truth->nr_activations, sizeof(*summed->kinds),
-		      compare_by_kind);
+	jp_sort(summed->kinds, truth->nr_activations, compare_by_kind);
 	for (size_t i = 0; i < truth->nr_activations; i++) {
 		if (!count || compare_by_kind(&summed->kinds[count - 1], &summed->kinds[i]))
 			summed->kinds[count++] = summed->kinds[i];

@@ -36,7 +36,7 @@
 #include "harness/base/array.h"
 #include "harness/base/map.h"
 #include "harness/base/order.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
@@ -116,7 +116,6 @@ static int handle_throttle(struct witness *state, const struct jp_event *event)
 static int handle_sample(struct witness *state, const struct jp_event *event)
 {
 	const struct jp_event_asked *asked = event->asked;
-	struct clock_sample *sample;
 
 	if (!state->count) {
 		state->period = event->sample.period;
@@ -128,11 +127,10 @@ static int handle_sample(struct witness *state, const struct jp_event *event)
 	if (event->attr != state->attr)
 		return 0;
 	state->steady &= event->sample.period == state->period;
-	sample = jp_array_push(&state->samples, &state->count, &state->capacity);
-	if (!sample)
-		return -ENOMEM;
-	*sample = (struct clock_sample){event->time, event->pid, event->tid, event->cpu};
-	return jp_cpu_times_add(&state->capture_times, event->cpu, event->time);
+	return jp_array_append(
+		       &state->samples, &state->count, &state->capacity,
+		       (struct clock_sample){event->time, event->pid, event->tid, event->cpu})
+		       ?: jp_cpu_times_add(&state->capture_times, event->cpu, event->time);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -145,12 +143,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		       : 0;
 }
 
-static int compare_by_thread(const void *left, const void *right)
-{
-	const struct clock_sample *a = left, *b = right;
-
-	return jp_compare(a->tid, b->tid) ?: jp_compare(a->time, b->time);
-}
+JP_ORDER(compare_by_thread, struct clock_sample,
+	 jp_compare(a->tid, b->tid) ?: jp_compare(a->time, b->time));
 
 /* Sorts the capture's samples by thread, and the times of both clocks by CPU. Returns 0 or
  * -ENOMEM. */
@@ -163,8 +157,7 @@ static int sort_samples(struct witness *state)
 		failed = jp_cpu_times_add(&state->witness_times, samples[i].cpu, samples[i].time);
 	jp_cpu_times_sort(&state->witness_times);
 	jp_cpu_times_sort(&state->capture_times);
-	if (state->count)
-		qsort(state->samples, state->count, sizeof(*state->samples), compare_by_thread);
+	jp_sort(state->samples, state->count, compare_by_thread);
 	return failed;
 }
 
@@ -534,12 +527,8 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		tally->hole, tally->row, tally->near, tally->witness.near);
 }
 
-static int compare_by_process(const void *left, const void *right)
-{
-	const struct tally *a = left, *b = right;
-
-	return jp_compare(a->pid, b->pid) ?: jp_compare(a->tid, b->tid);
-}
+JP_ORDER(compare_by_process, struct tally,
+	 jp_compare(a->pid, b->pid) ?: jp_compare(a->tid, b->tid));
 
 /* Judges each thread. Any thread may lack samples that were lost. If all threads together lack more
  * samples than were lost, reports each thread with missing samples. */
@@ -615,9 +604,7 @@ static int judge_streams(struct witness *state)
 		failed = tally_holes(state);
 	if (failed)
 		return failed;
-	if (state->nr_tallies)
-		qsort(state->tallies, state->nr_tallies, sizeof(*state->tallies),
-		      compare_by_process);
+	jp_sort(state->tallies, state->nr_tallies, compare_by_process);
 	failed = judge_threads(state) ?: judge_sums(state, &all);
 	add_metrics(state, &all);
 	return failed;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/sort.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/workload.h"
 
@@ -86,12 +87,7 @@ static int measure_pair(void *context)
 	return 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double one = *(const double *)a, other = *(const double *)b;
-
-	return (one > other) - (one < other);
-}
+JP_ORDER(compare_doubles, double, jp_compare(*a, *b));
 
 static void print_times(void)
 {
@@ -99,7 +95,7 @@ static void print_times(void)
 
 	if (!count)
 		return;
-	qsort(scene.ratios, count, sizeof(*scene.ratios), compare_doubles);
+	jp_sort(scene.ratios, count, compare_doubles);
 	printf("%zu pairs of %d calls of %u turns: with a frame pointer / without, 5 %%, median, "
 	       "95 %%: %.3f %.3f %.3f; %.2f and %.2f ns a call\n",
 	       count, CALLS, 2 * scene.turns, scene.ratios[count / 20], scene.ratios[count / 2],

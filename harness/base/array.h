@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,6 +13,14 @@
 /* Returns a new, zeroed element at the end (T *), or NULL if out of memory. */
 #define jp_array_push(array, count, capacity)                                                      \
 	((__typeof__(*(array)))jp_array_add((array), (count), (capacity), sizeof(**(array))))
+
+/* Adds the value "..." at the end. Returns 0 or -ENOMEM. */
+#define jp_array_append(array, count, capacity, ...)                                               \
+	({                                                                                         \
+		__typeof__(*(array)) new_ = jp_array_push((array), (count), (capacity));           \
+		new_ ? (void)(*new_ = __VA_ARGS__) : (void)0;                                      \
+		new_ ? 0 : -ENOMEM;                                                                \
+	})
 
 /* Ensures a capacity of at least @needed elements; new ones are not initialized. Returns false if
  * out of memory. */

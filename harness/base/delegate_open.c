@@ -15,6 +15,7 @@
 #include "harness/base/named_input.h"
 #include "harness/base/number.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/base/shortage.h"
 #include "harness/base/trusted_path.h"
 #include "harness/base/untrusted_file.h"
@@ -47,17 +48,12 @@ static int open_folder(struct jp_delegate *delegate, size_t i, const char *path,
 				       : 0;
 }
 
-static int compare_by_path(const void *left, const void *right)
-{
-	const struct jp_readable_file *a = left, *b = right;
-
-	return strcmp(a->path, b->path) ?: jp_compare(a->owner, b->owner);
-}
+JP_ORDER(compare_by_path, struct jp_readable_file,
+	 strcmp(a->path, b->path) ?: jp_compare(a->owner, b->owner));
 
 void jp_readable_sort(struct jp_readable_file *files, size_t count)
 {
-	if (count)
-		qsort(files, count, sizeof(*files), compare_by_path);
+	jp_sort(files, count, compare_by_path);
 }
 
 int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *readable,

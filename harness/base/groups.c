@@ -5,24 +5,20 @@
 #include <stdlib.h>
 
 #include "harness/base/array.h"
-#include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 int jp_groups_add(struct jp_groups *groups, uint32_t number, size_t index)
 {
-	uint64_t *pair = index <= UINT32_MAX
-				 ? jp_array_push(&groups->pairs, &groups->count, &groups->capacity)
-				 : NULL;
-
-	if (pair)
-		*pair = (uint64_t)number << 32 | index;
-	return pair ? 0 : -ENOMEM;
+	if (index > UINT32_MAX)
+		return -ENOMEM;
+	return jp_array_append(&groups->pairs, &groups->count, &groups->capacity,
+			       (uint64_t)number << 32 | index);
 }
 
 void jp_groups_sort(struct jp_groups *groups)
 {
-	if (groups->count)
-		qsort(groups->pairs, groups->count, sizeof(*groups->pairs), jp_compare_by_value);
+	jp_sort(groups->pairs, groups->count, jp_compare_by_value);
 }
 
 void jp_groups_free(struct jp_groups *groups)

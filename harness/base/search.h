@@ -18,7 +18,3 @@
 #define jp_search(i, count, before)                                                                \
 	for (size_t low_ = 0, high_ = (count); i = low_ + (high_ - low_) / 2, low_ < high_;)       \
 	(before) ? (low_ = (i) + 1) : (high_ = (i))
-
-/* Compares two values, for qsort(): negative, 0 or positive. To compare by several keys:
- * jp_compare(a->pid, b->pid) ?: jp_compare(a->addr, b->addr). */
-#define jp_compare(a, b) (((a) > (b)) - ((a) < (b)))

@@ -21,6 +21,7 @@
 #include "harness/base/delegate.h"
 #include "harness/base/named_input.h"
 #include "harness/base/path.h"
+#include "harness/base/sort.h"
 
 static const char *describe_kind(mode_t mode)
 {
@@ -276,10 +277,7 @@ int jp_untrusted_check_exists(const char *path)
 	return fd == -ENOENT || fd == -EACCES ? fd : 0;
 }
 
-static int compare_by_name(const void *left, const void *right)
-{
-	return strcmp(*(char *const *)left, *(char *const *)right);
-}
+JP_ORDER(compare_by_name, char *, strcmp(*a, *b));
 
 int jp_untrusted_list(const char *path, struct jp_folder_names *names,
 		      bool (*wanted)(const char *name), struct jp_error *err)
@@ -301,8 +299,7 @@ int jp_untrusted_list(const char *path, struct jp_folder_names *names,
 		if (!name || !(*name = strdup(entry->d_name)))
 			return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	}
-	if (names->count)
-		qsort(names->names, names->count, sizeof(*names->names), compare_by_name);
+	jp_sort(names->names, names->count, compare_by_name);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/map.h"
 #include "harness/base/number.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/capture/worker.h"
 #include "harness/capture/event_open.h"
 #include "harness/capture/recording.h"
@@ -50,19 +50,9 @@ struct job {
 	struct jp_map events; /* event id -> uint64_t, its address; both under the session's lock */
 };
 
-static int compare_addresses(const void *a, const void *b)
-{
-	return jp_compare(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 static int push_address(struct job *job, uint64_t addr)
 {
-	uint64_t *added = jp_array_push(&job->addrs, &job->nr_addrs, &job->addrs_capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = addr;
-	return 0;
+	return jp_array_append(&job->addrs, &job->nr_addrs, &job->addrs_capacity, addr);
 }
 
 static int add_address(struct job *job, uint64_t addr)
@@ -107,8 +97,7 @@ static int list_instructions(struct job *job, struct jp_error *err)
 	jp_truth_free(truth);
 	if (ret)
 		return jp_fail(err, -ret, "out of memory for the instructions");
-	qsort(job->addrs + job->tried, job->nr_addrs - job->tried, sizeof(*job->addrs),
-	      compare_addresses);
+	jp_sort(job->addrs + job->tried, job->nr_addrs - job->tried, jp_compare_by_value);
 	return job->nr_addrs ? 0
 			     : jp_fail(err, ENODATA, "%s: no path with emitted functions", path);
 }

@@ -38,14 +38,11 @@ int jp_tids_list(const char *path, struct jp_tids *tids)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while ((entry = readdir(dir))) {
 		uint64_t tid;
-		pid_t *added;
 
 		if (!jp_number(entry->d_name, 1, INT32_MAX, &tid))
 			continue;
-		added = jp_array_push(&tids->tids, &tids->count, &tids->capacity);
-		if (!added)
+		if (jp_array_append(&tids->tids, &tids->count, &tids->capacity, (pid_t)tid))
 			return -ENOMEM;
-		*added = (pid_t)tid;
 	}
 	return 0;
 }

@@ -66,13 +66,8 @@ struct jp_table *jp_case_store_table(struct jp_case_store *store)
 
 int jp_case_store_row(struct jp_table *table, const char *label, const struct jp_table_cell *cells)
 {
-	struct jp_table_row *row =
-		jp_array_push(&table->rows, &table->nr_rows, &table->rows_capacity);
-
-	if (!row)
-		return -ENOMEM;
-	*row = (struct jp_table_row){.label = label, .cells = cells};
-	return 0;
+	return jp_array_append(&table->rows, &table->nr_rows, &table->rows_capacity,
+			       (struct jp_table_row){.label = label, .cells = cells});
 }
 
 void jp_cases_free(struct jp_cases *cases)

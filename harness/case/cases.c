@@ -10,15 +10,13 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
+#include "harness/base/sort.h"
 #include "harness/base/untrusted_file.h"
 
 /* The files of results/expected/, embedded in the binary. */
 extern const struct jp_built_in jp_expected_files[];
 
-static int compare_by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct jp_case *)a)->name, ((const struct jp_case *)b)->name);
-}
+JP_ORDER(compare_by_name, struct jp_case, strcmp(a->name, b->name));
 
 void jp_cases_list_names(const struct jp_cases *cases, struct jp_arguments *names)
 {
@@ -37,8 +35,7 @@ const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *na
 
 int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 {
-	if (cases->nr_cases) /* qsort() needs an array, even if it is empty */
-		qsort(cases->cases, cases->nr_cases, sizeof(*cases->cases), compare_by_name);
+	jp_sort(cases->cases, cases->nr_cases, compare_by_name);
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
 

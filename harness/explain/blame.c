@@ -8,7 +8,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/order.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 /* Returns the slot for the blame of @cause in @file of @pid. The slot contains NULL if there is no
  * such blame yet. Returns NULL if out of memory. */
@@ -119,26 +119,16 @@ void jp_blames_free(struct jp_blames *blames)
 	*blames = (struct jp_blames){0};
 }
 
-static int compare_by_cause(const void *left, const void *right)
-{
-	const struct jp_blame *const *a = left, *const *b = right;
-
-	return jp_compare((uintptr_t)(*a)->cause, (uintptr_t)(*b)->cause)
-		       ?: jp_compare((*b)->samples, (*a)->samples)
-		       ?: jp_compare((*a)->pid, (*b)->pid)
-		       ?: strcmp((*a)->file ?: "", (*b)->file ?: "");
-}
+JP_ORDER(compare_by_cause, const struct jp_blame *,
+	 jp_compare((uintptr_t)(*a)->cause, (uintptr_t)(*b)->cause)
+		 ?: jp_compare((*b)->samples, (*a)->samples)
+		 ?: jp_compare((*a)->pid, (*b)->pid)
+		 ?: strcmp((*a)->file ?: "", (*b)->file ?: ""));
 
 /* Compares causes by their share, largest first; equal shares by the order of the table of causes,
  * in which a cause precedes its consequences. */
-static int compare_by_share(const void *left, const void *right)
-{
-	const struct jp_blamed *a = left, *b = right;
-
-	if (a->share != b->share)
-		return a->share < b->share ? 1 : -1;
-	return jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause);
-}
+JP_ORDER(compare_by_share, struct jp_blamed,
+	 jp_compare(b->share, a->share) ?: jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause));
 
 static void set_share(struct jp_blamed *cause, uint64_t samples)
 {
@@ -176,8 +166,7 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, siz
 		return NULL;
 	for (size_t i = 0; i < blames->count; i++)
 		split_samples(blames->list[i]);
-	if (blames->count)
-		qsort(blames->list, blames->count, sizeof(*blames->list), compare_by_cause);
+	jp_sort(blames->list, blames->count, compare_by_cause);
 	for (size_t i = 0; i < blames->count; i++) {
 		struct jp_blame *blame = blames->list[i];
 
@@ -196,7 +185,6 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, siz
 	}
 	for (size_t i = 0; i < *count; i++)
 		set_share(&ranked[i], samples);
-	if (*count)
-		qsort(ranked, *count, sizeof(*ranked), compare_by_share);
+	jp_sort(ranked, *count, compare_by_share);
 	return ranked;
 }

@@ -23,15 +23,13 @@ int jp_loss_sets_add(struct jp_loss_sets *sets, size_t *set, uint32_t number,
 	const uint64_t key = (uint64_t)*set << 32 | number;
 	size_t *at = sets->count < MOST_SETS ? jp_map_at(&sets->at, key, sizeof(*at))
 					     : jp_map_find(&sets->at, key);
-	struct loss_set *added;
 
 	if (!at)
 		return sets->count < MOST_SETS ? -ENOMEM : 0;
 	if (!*at) {
-		added = jp_array_push(&sets->list, &sets->count, &sets->capacity);
-		if (!added)
+		if (jp_array_append(&sets->list, &sets->count, &sets->capacity,
+				    (struct loss_set){.rest = *set, .blame = blame}))
 			return -ENOMEM;
-		*added = (struct loss_set){.rest = *set, .blame = blame};
 		*at = sets->count;
 	}
 	*set = *at;

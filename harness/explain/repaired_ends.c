@@ -6,13 +6,9 @@
 
 #include "harness/base/array.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
-static int compare_ends(const void *left, const void *right)
-{
-	const struct jp_repaired_end *a = left, *b = right;
-
-	return jp_compare(a->addr, b->addr);
-}
+JP_ORDER(compare_ends, struct jp_repaired_end, jp_compare(a->addr, b->addr));
 
 bool jp_repaired_end_lacks_cfi(const struct jp_end *end, uint32_t pid)
 {
@@ -24,17 +20,15 @@ int jp_repaired_ends_find(struct jp_repaired_ends *ends, const struct jp_ends *a
 {
 	for (size_t i = 0; i < all->count; i++) {
 		const struct jp_end *end = &all->list[i];
-		struct jp_repaired_end *added;
 
 		if (!jp_repaired_end_lacks_cfi(end, pid))
 			continue;
-		added = jp_array_push(&ends->list, &ends->count, &ends->capacity);
-		if (!added)
+		if (jp_array_append(
+			    &ends->list, &ends->count, &ends->capacity,
+			    (struct jp_repaired_end){.addr = end->addr, .samples = end->samples}))
 			return -ENOMEM;
-		*added = (struct jp_repaired_end){.addr = end->addr, .samples = end->samples};
 	}
-	if (ends->count)
-		qsort(ends->list, ends->count, sizeof(*ends->list), compare_ends);
+	jp_sort(ends->list, ends->count, compare_ends);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/output_folder.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 static int add_file(struct jp_inject_dumps *dumps, const struct jp_jit_elf *elf)
 {
@@ -26,13 +26,8 @@ static int add_file(struct jp_inject_dumps *dumps, const struct jp_jit_elf *elf)
 	return 0;
 }
 
-static int compare_by_place(const void *left, const void *right)
-{
-	const struct jp_jit_function *a = *(const struct jp_jit_function *const *)left;
-	const struct jp_jit_function *b = *(const struct jp_jit_function *const *)right;
-
-	return jp_compare(a->file, b->file) ?: jp_compare(a->offset, b->offset);
-}
+JP_ORDER(compare_by_place, const struct jp_jit_function *,
+	 jp_compare((*a)->file, (*b)->file) ?: jp_compare((*a)->offset, (*b)->offset));
 
 /* Writes the ELF files with the functions @sorted, which are sorted by file and offset. */
 static int write_sorted_functions(const struct jp_inject_code *code,
@@ -94,6 +89,6 @@ int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inj
 		return jp_fail(err, ENOMEM, "%s: out of memory", code->path);
 	for (size_t i = 0; i < code->count; i++)
 		sorted[i] = &code->functions[i];
-	qsort(sorted, code->count, sizeof(*sorted), compare_by_place);
+	jp_sort(sorted, code->count, compare_by_place);
 	return write_sorted_functions(code, sorted, read, err);
 }

@@ -11,7 +11,7 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/number.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/model/space/mapping_name.h"
 
 /* Parses a name .../jit-PID.dump, as perf does (util/jitdump.c, jit_detect()). */
@@ -199,13 +199,9 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 	return ret;
 }
 
-static int compare_by_time(const void *left, const void *right)
-{
-	const struct jp_loaded_code *a = left, *b = right;
-
-	/* At equal times keep the order of the records in the jitdump. */
-	return jp_compare(a->time, b->time) ?: jp_compare(a->nth, b->nth);
-}
+/* At equal times keep the order of the records in the jitdump. */
+JP_ORDER(compare_by_time, struct jp_loaded_code,
+	 jp_compare(a->time, b->time) ?: jp_compare(a->nth, b->nth));
 
 static void sort_codes(struct jp_inject_dumps *dumps)
 {
@@ -214,7 +210,7 @@ static void sort_codes(struct jp_inject_dumps *dumps)
 	for (size_t i = 1; i < dumps->nr_codes; i++)
 		sorted &= compare_by_time(&dumps->codes[i - 1], &dumps->codes[i]) <= 0;
 	if (!sorted)
-		qsort(dumps->codes, dumps->nr_codes, sizeof(*dumps->codes), compare_by_time);
+		jp_sort(dumps->codes, dumps->nr_codes, compare_by_time);
 }
 
 int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,

@@ -7,7 +7,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/map.h"
-#include "harness/base/order.h"
+#include "harness/base/sort.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/model/space/mapping_name.h"
 
@@ -226,7 +226,7 @@ static int sort_processes(struct jp_file_figures *all)
 	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, &pid));)
 		if (*process && has_figures(&(*process)->figures))
 			keys[count++] = pid;
-	qsort(keys, count, sizeof(*keys), jp_compare_by_value);
+	jp_sort(keys, count, jp_compare_by_value);
 	for (size_t i = 0; i < count; i++)
 		all->sorted[i] =
 			*(struct jp_process_figures **)jp_map_find(&all->processes, keys[i]);

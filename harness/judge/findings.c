@@ -96,13 +96,8 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 int jp_findings_note_skipped_validator(struct jp_findings *findings, const char *validator,
 				       const char *lack)
 {
-	struct jp_skipped *skipped = jp_array_push(&findings->skipped, &findings->nr_skipped,
-						   &findings->skipped_capacity);
-
-	if (!skipped)
-		return -ENOMEM;
-	*skipped = (struct jp_skipped){validator, lack};
-	return 0;
+	return jp_array_append(&findings->skipped, &findings->nr_skipped,
+			       &findings->skipped_capacity, (struct jp_skipped){validator, lack});
 }
 
 const char *jp_reader_answer_text(enum jp_reader_answer answer)
@@ -114,13 +109,8 @@ const char *jp_reader_answer_text(enum jp_reader_answer answer)
 
 int jp_findings_add_reader(struct jp_findings *findings, const struct jp_reader *reader)
 {
-	struct jp_reader *added = jp_array_push(&findings->readers, &findings->nr_readers,
-						&findings->readers_capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = *reader;
-	return 0;
+	return jp_array_append(&findings->readers, &findings->nr_readers,
+			       &findings->readers_capacity, *reader);
 }
 
 const struct jp_metric *jp_findings_find_metric(const struct jp_findings *findings,

@@ -7,7 +7,7 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/order.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/model/space/ranges.h"
 #include "harness/model/space/replay.h"
 
@@ -49,11 +49,8 @@ static int remove_open_spans(struct open_spans *open, struct jp_extent *extent,
 		extent->start = jp_min(extent->start, one->start);
 	for (; one && one->start < extent->end;
 	     one = jp_ranges_find_at_or_above(open->ranges, one->end)) {
-		struct open_span *copy = jp_array_push(taken, count, &capacity);
-
-		if (!copy)
+		if (jp_array_append(taken, count, &capacity, *one))
 			return -ENOMEM;
-		*copy = *one;
 	}
 	if (*count)
 		extent->end = jp_max(extent->end, (*taken)[*count - 1].end);
@@ -126,21 +123,16 @@ static int update_process(struct jp_spans *spans, struct jp_replay *spaces, uint
 	return 0;
 }
 
-static int compare_by_pid(const void *left, const void *right)
-{
-	const struct jp_span *a = left, *b = right;
-
-	return jp_compare(a->pid, b->pid)
-		       ?: jp_compare(a->open_before, b->open_before)
-		       ?: jp_compare(a->mapping.start, b->mapping.start);
-}
+JP_ORDER(compare_by_pid, struct jp_span,
+	 jp_compare(a->pid, b->pid)
+		 ?: jp_compare(a->open_before, b->open_before)
+		 ?: jp_compare(a->mapping.start, b->mapping.start));
 
 int jp_spans_index(struct jp_spans *spans)
 {
 	int failed = 0;
 
-	if (spans->count)
-		qsort(spans->spans, spans->count, sizeof(*spans->spans), compare_by_pid);
+	jp_sort(spans->spans, spans->count, compare_by_pid);
 	for (size_t i = 0; !failed && i < spans->count; i++) {
 		const struct jp_span *span = &spans->spans[i];
 

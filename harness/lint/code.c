@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 static struct jp_lint_code *alloc_codes(size_t count, struct jp_lint_findings *findings)
 {
@@ -64,16 +65,12 @@ struct jp_lint_code *jp_lint_code_of_map(const struct jp_lint_map *map, size_t *
 	return codes;
 }
 
-static int compare_by_place(const void *left, const void *right)
-{
-	const struct jp_lint_code *a = left, *b = right;
-
-	return jp_compare(a->start, b->start) ?: jp_compare(a->at, b->at);
-}
+JP_ORDER(compare_by_place, struct jp_lint_code,
+	 jp_compare(a->start, b->start) ?: jp_compare(a->at, b->at));
 
 void jp_lint_code_sort(struct jp_lint_code *codes, size_t count)
 {
-	qsort(codes, count, sizeof(*codes), compare_by_place);
+	jp_sort(codes, count, compare_by_place);
 }
 
 const struct jp_procmap *jp_lint_find_mapping(const struct jp_lint_process *process, uint64_t addr)

@@ -6,16 +6,13 @@
 #include <string.h>
 
 #include "harness/base/map.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/lint/code.h"
 
-static int compare_by_time(const void *left, const void *right)
-{
-	const struct jp_lint_code *a = left, *b = right;
-
-	return jp_compare(a->time, b->time) ?: jp_compare(a->start, b->start)
-						       ?: jp_compare(a->at, b->at);
-}
+JP_ORDER(compare_by_time, struct jp_lint_code,
+	 jp_compare(a->time, b->time)
+		 ?: jp_compare(a->start, b->start)
+		 ?: jp_compare(a->at, b->at));
 
 static void check_overlap(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
@@ -24,7 +21,7 @@ static void check_overlap(const struct jp_lint_dump *dump, struct jp_lint_findin
 
 	if (!codes)
 		return;
-	qsort(codes, count, sizeof(*codes), compare_by_time);
+	jp_sort(codes, count, compare_by_time);
 	for (struct jp_lint_code *code = codes + 1; code < codes + count; code++) {
 		if (code->time == widest->time && code->start < widest->end)
 			jp_lint_found(findings, code->at,

@@ -23,11 +23,8 @@ static int keep_bad_line(struct jp_lint_map *map, uint32_t number, const char *w
 		bad->count++;
 		return 0;
 	}
-	bad = jp_array_push(&map->bad, &map->nr_bad, &map->bad_capacity);
-	if (!bad)
-		return -ENOMEM;
-	*bad = (struct jp_lint_bad_lines){number, 1, why};
-	return 0;
+	return jp_array_append(&map->bad, &map->nr_bad, &map->bad_capacity,
+			       (struct jp_lint_bad_lines){number, 1, why});
 }
 
 /* Parses a number and the blanks before it. Adds deviations to line->dialect. */
@@ -80,7 +77,7 @@ static int parse_text(struct jp_lint_map *map, size_t size)
 	int ret = 0;
 
 	for (size_t at = 0, next; at < size && !ret; at = next) {
-		struct jp_lint_line line = {.number = ++number}, *kept;
+		struct jp_lint_line line = {.number = ++number};
 		char *newline = memchr(map->text + at, '\n', size - at);
 		size_t end = newline ? (size_t)(newline - map->text) : size;
 		const char *why;
@@ -99,10 +96,8 @@ static int parse_text(struct jp_lint_map *map, size_t size)
 			line.dialect |= JP_LINT_RETURN;
 			map->text[end - 1] = '\0';
 		}
-		kept = jp_array_push(&map->lines, &map->count, &map->capacity);
-		if (!kept)
+		if (jp_array_append(&map->lines, &map->count, &map->capacity, line))
 			return -ENOMEM;
-		*kept = line;
 	}
 	return ret;
 }

@@ -16,7 +16,7 @@
 #include "harness/base/number.h"
 #include "harness/base/path.h"
 #include "harness/base/proc_stat.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 enum { MOST_MAPS = 64 << 20 };
 
@@ -160,12 +160,7 @@ int jp_lint_process_read(uint32_t pid, struct jp_lint_process *process, struct j
 	return add_files(process) ? jp_fail(err, ENOMEM, "%s: out of memory", path) : 0;
 }
 
-static int compare_by_start(const void *left, const void *right)
-{
-	const struct jp_lint_range *a = left, *b = right;
-
-	return jp_compare(a->start, b->start);
-}
+JP_ORDER(compare_by_start, struct jp_lint_range, jp_compare(a->start, b->start));
 
 int jp_lint_process(struct jp_lint_process *process, struct jp_lint_findings *findings,
 		    struct jp_error *err)
@@ -174,9 +169,7 @@ int jp_lint_process(struct jp_lint_process *process, struct jp_lint_findings *fi
 
 	findings->kind = "process";
 	findings->entries = process->nr_maps;
-	if (process->nr_published)
-		qsort(process->published, process->nr_published, sizeof(*process->published),
-		      compare_by_start);
+	jp_sort(process->published, process->nr_published, compare_by_start);
 	while ((rule = jp_registry_next(JP_LINT_RULE, rule)))
 		if (rule->process && jp_lint_begin_rule(findings, rule))
 			rule->process(process, findings);

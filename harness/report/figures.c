@@ -6,18 +6,14 @@
 #include <string.h>
 
 #include "harness/base/registry.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/base/terminal.h"
 #include "harness/outcome/expect.h"
 
 enum { MOST_TEXTS = 64 }; /* more than all classes that have a text */
 
-static int compare_by_count(const void *a, const void *b)
-{
-	const struct jp_account_class *one = a, *other = b;
-
-	return jp_compare(other->count, one->count) ?: strcmp(one->name, other->name);
-}
+JP_ORDER(compare_by_count, struct jp_account_class,
+	 jp_compare(b->count, a->count) ?: strcmp(a->name, b->name));
 
 void jp_accounts_print(FILE *out, const struct jp_accounts *accounts, const char *mark,
 		       unsigned int width)
@@ -28,8 +24,7 @@ void jp_accounts_print(FILE *out, const struct jp_accounts *accounts, const char
 
 		if (!account->nr_classes)
 			continue;
-		qsort(account->classes, account->nr_classes, sizeof(*account->classes),
-		      compare_by_count);
+		jp_sort(account->classes, account->nr_classes, compare_by_count);
 		column = (unsigned int)fprintf(out, "%s%s by class:", mark, account->name);
 		for (size_t class = 0; class <= account->nr_classes; class ++) {
 			const bool all = class == account->nr_classes;

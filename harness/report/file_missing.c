@@ -5,15 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/base/shortage.h"
 
-static int compare_by_stops(const void *left, const void *right)
-{
-	const struct jp_elf_entry *const *a = left, *const *b = right;
-
-	return jp_compare((*b)->stops, (*a)->stops) ?: strcmp((*a)->path, (*b)->path);
-}
+JP_ORDER(compare_by_stops, const struct jp_elf_entry *,
+	 jp_compare((*b)->stops, (*a)->stops) ?: strcmp((*a)->path, (*b)->path));
 
 const struct jp_elf_entry **jp_file_missing(const struct jp_file_report *report, size_t *count)
 {
@@ -30,6 +26,6 @@ const struct jp_elf_entry **jp_file_missing(const struct jp_file_report *report,
 	}
 	while ((entry = jp_unwinder_missing(report->unwinder, entry)))
 		all[(*count)++] = entry;
-	qsort(all, *count, sizeof(*all), compare_by_stops);
+	jp_sort(all, *count, compare_by_stops);
 	return all;
 }

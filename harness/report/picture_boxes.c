@@ -7,10 +7,5 @@
 
 int jp_picture_boxes_add(struct jp_picture_boxes *boxes, const struct jp_picture_box *box)
 {
-	struct jp_picture_box *added = jp_array_push(&boxes->list, &boxes->count, &boxes->capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = *box;
-	return 0;
+	return jp_array_append(&boxes->list, &boxes->count, &boxes->capacity, *box);
 }

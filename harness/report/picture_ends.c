@@ -8,6 +8,7 @@
 #include "harness/base/array.h"
 #include "harness/base/boxes.h"
 #include "harness/base/order.h"
+#include "harness/base/sort.h"
 
 /* Most ends of parts that are compared with a record, so that hostile files take no quadratic
  * time. */
@@ -102,12 +103,7 @@ int jp_picture_ends_add_truth(struct jp_picture_ends *ends, const struct jp_trut
 
 static int add_number(uint64_t **numbers, size_t *count, size_t *capacity, uint64_t number)
 {
-	uint64_t *added = jp_array_push(numbers, count, capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = number;
-	return 0;
+	return jp_array_append(numbers, count, capacity, number);
 }
 
 /* Ends record number @i at the time of @end, and adds the parts outside of @end's range again.
@@ -160,8 +156,7 @@ static int end_record(const struct jp_picture_ends *ends, const struct jp_boxes 
 			failed = add_number(&cuts, &nr_cuts, &capacity, item);
 	}
 	/* Ends by the truth are numbered in the order of time. */
-	if (nr_cuts)
-		qsort(cuts, nr_cuts, sizeof(*cuts), jp_compare_by_value);
+	jp_sort(cuts, nr_cuts, jp_compare_by_value);
 	for (size_t k = 0; k < nr_cuts && !failed; k++) {
 		const struct jp_picture_end *end = &ends->list[cuts[k]];
 

@@ -9,6 +9,7 @@
 #include "harness/base/array.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 enum {
 	/* Ranges with a smaller gap share a band: a page of the largest usual size. */
@@ -21,13 +22,7 @@ enum {
 
 static int add_band(struct jp_picture_bands *bands, struct jp_picture_band band)
 {
-	struct jp_picture_band *added =
-		jp_array_push(&bands->list, &bands->count, &bands->capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = band;
-	return 0;
+	return jp_array_append(&bands->list, &bands->count, &bands->capacity, band);
 }
 
 static int add_bands(struct jp_picture_bands *bands, const struct jp_picture_boxes *boxes)
@@ -58,8 +53,7 @@ static void merge_bands(struct jp_picture_bands *bands)
 	size_t kept = 0;
 
 	/* The start is the first member. */
-	if (bands->count)
-		qsort(bands->list, bands->count, sizeof(*bands->list), jp_compare_by_value);
+	jp_sort(bands->list, bands->count, jp_compare_by_value);
 	for (size_t i = 0; i < bands->count; i++) {
 		const struct jp_picture_band next = bands->list[i];
 		struct jp_picture_band *last = kept ? &bands->list[kept - 1] : NULL;

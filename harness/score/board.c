@@ -7,6 +7,7 @@
 
 #include "harness/base/json.h"
 #include "harness/base/printable.h"
+#include "harness/base/sort.h"
 #include "harness/base/terminal.h"
 
 enum { WORST = 10, LABEL = 17, CPU_WIDTH = 6 };
@@ -130,14 +131,9 @@ struct worst {
 	const struct jp_exception *exception;
 };
 
-static int compare_by_count(const void *left, const void *right)
-{
-	const struct worst *a = left, *b = right;
-
-	if (a->exception->count != b->exception->count)
-		return a->exception->count < b->exception->count ? 1 : -1;
-	return strcmp(a->row->scene, b->row->scene);
-}
+JP_ORDER(compare_by_count, struct worst,
+	 jp_compare(b->exception->count, a->exception->count)
+		 ?: strcmp(a->row->scene, b->row->scene));
 
 /* Prints the most frequent faults of all workloads, each with its first sample. */
 static void print_worst(FILE *out, const struct jp_score *score, unsigned int width)
@@ -155,8 +151,7 @@ static void print_worst(FILE *out, const struct jp_score *score, unsigned int wi
 		for (size_t e = 0; e < findings->nr_exceptions; e++)
 			all[count++] = (struct worst){&score->rows[i], &findings->exceptions[e]};
 	}
-	if (count)
-		qsort(all, count, sizeof(*all), compare_by_count);
+	jp_sort(all, count, compare_by_count);
 	if (count)
 		fprintf(out,
 			"\nMost frequent faults: workload, metric, cause, count, first fault\n");

@@ -9,6 +9,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/format/elf/elf_source.h"
 
 /* Reads symbols by the rules of perf 5.10 to 7.3: dso__load_sym_internal(),
@@ -248,12 +249,7 @@ static int read_plt(struct symbol_reader *reader)
 	return failed;
 }
 
-static int compare_by_offset(const void *left, const void *right)
-{
-	const struct jp_elf_symbol *a = left, *b = right;
-
-	return jp_compare(a->offset, b->offset);
-}
+JP_ORDER(compare_by_offset, struct jp_elf_symbol, jp_compare(a->offset, b->offset));
 
 /* Of two symbols at one offset, the sized one and then the older one wins. */
 static bool takes_precedence(const struct jp_elf_symbol *a, const struct jp_elf_symbol *b)
@@ -272,7 +268,7 @@ static void fix_symbols(struct jp_elf_symbols *out)
 
 	if (!out->count)
 		return;
-	qsort(out->symbols, out->count, sizeof(*out->symbols), compare_by_offset);
+	jp_sort(out->symbols, out->count, compare_by_offset);
 	for (size_t i = 0; i < out->count; i++) {
 		struct jp_elf_symbol *symbol = &out->symbols[i];
 		struct jp_elf_symbol *last = kept ? &out->symbols[kept - 1] : NULL;

@@ -7,7 +7,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/map.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 struct reading {
 	struct jp_code_loads *out;
@@ -103,14 +103,10 @@ static int visit_record(void *context, const struct jp_jitdump_header *header,
 	return 0;
 }
 
-static int compare_by_place(const void *left, const void *right)
-{
-	const struct jp_code_load *a = left, *b = right;
-
-	return jp_compare(a->pid, b->pid)
-		       ?: jp_compare(a->addr, b->addr)
-		       ?: jp_compare(a->time, b->time);
-}
+JP_ORDER(compare_by_place, struct jp_code_load,
+	 jp_compare(a->pid, b->pid)
+		 ?: jp_compare(a->addr, b->addr)
+		 ?: jp_compare(a->time, b->time));
 
 /* Ends the reading. @failed: its error, or 0. */
 static int finish(struct reading *reading, int failed)
@@ -120,8 +116,8 @@ static int finish(struct reading *reading, int failed)
 	jp_map_free(&reading->named);
 	if (failed)
 		jp_code_loads_free(loads);
-	else if (loads->count)
-		qsort(loads->loads, loads->count, sizeof(*loads->loads), compare_by_place);
+	else
+		jp_sort(loads->loads, loads->count, compare_by_place);
 	return failed;
 }
 

@@ -17,7 +17,7 @@
 #include "harness/base/output.h"
 #include "harness/base/output_folder.h"
 #include "harness/base/round.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/format/jit/debug_line.h"
 #include "harness/format/jit/jit_frames.h"
 #include "harness/format/jit/jitdump_read.h"
@@ -67,12 +67,7 @@ static void add_symbols(struct build *build)
 	}
 }
 
-static int compare_by_row_addr(const void *left, const void *right)
-{
-	const struct jp_line_row *a = left, *b = right;
-
-	return jp_compare(a->addr, b->addr);
-}
+JP_ORDER(compare_by_row_addr, struct jp_line_row, jp_compare(a->addr, b->addr));
 
 /* Adds the line rows of @function, relocated to its address in the file. Drops rows outside of the
  * function. */
@@ -105,7 +100,7 @@ static void add_lines(struct build *build, const struct jp_jit_function *functio
 		count++;
 	}
 	if (!sorted)
-		qsort(rows, count, sizeof(*rows), compare_by_row_addr);
+		jp_sort(rows, count, compare_by_row_addr);
 	jp_debug_line_add(&build->lines, function->offset, function->size, rows, count);
 	free(rows);
 }

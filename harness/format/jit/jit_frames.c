@@ -6,7 +6,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/round.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/format/elf/cfi_check.h"
 
 enum {
@@ -173,20 +173,14 @@ void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_functio
 	frames->count = count;
 }
 
-static int compare_by_addr(const void *left, const void *right)
-{
-	const struct jp_jit_fde *a = left, *b = right;
-
-	return jp_compare(a->addr, b->addr);
-}
+JP_ORDER(compare_by_addr, struct jp_jit_fde, jp_compare(a->addr, b->addr));
 
 void jp_jit_frames_end(struct jp_jit_frames *frames, uint64_t addr, uint64_t index_addr)
 {
 	struct jp_bytes *index = &frames->index;
 
 	jp_bytes_add32(&frames->frame, 0);
-	if (frames->count)
-		qsort(frames->fdes, frames->count, sizeof(*frames->fdes), compare_by_addr);
+	jp_sort(frames->fdes, frames->count, compare_by_addr);
 	jp_bytes_add8(index, 1);
 	jp_bytes_add8(index, PCREL_SDATA4);
 	jp_bytes_add8(index, UDATA4);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 enum {
 	TEXT = 0x1000,    /* offset of the code in a file, after the headers */
@@ -24,14 +24,9 @@ struct generation {
 	uint32_t file;
 };
 
-static int compare_by_addr(const void *left, const void *right)
-{
-	const struct jp_jit_function *a = *(struct jp_jit_function *const *)left;
-	const struct jp_jit_function *b = *(struct jp_jit_function *const *)right;
-
-	return jp_compare(a->addr, b->addr)
-		       ?: jp_compare(a, b); /* at equal addresses: jitdump order */
-}
+/* Functions at equal addresses keep the order of the jitdump. */
+JP_ORDER(compare_by_addr, struct jp_jit_function *,
+	 jp_compare((*a)->addr, (*b)->addr) ?: jp_compare(*a, *b));
 
 /* Returns the file (generation) whose code ends closest below @function and has room for it, or
  * NULL. */
@@ -112,7 +107,7 @@ int jp_jit_layout(struct jp_jit_function *functions, size_t count)
 		in_order &= !i || compare_by_addr(&sorted[i - 1], &sorted[i]) <= 0;
 	}
 	if (!in_order)
-		qsort(sorted, count, sizeof(struct jp_jit_function *), compare_by_addr);
+		jp_sort(sorted, count, compare_by_addr);
 	files = assign_files(sorted, count);
 	free(sorted);
 	for (size_t i = 0; i < count; i++) {

@@ -12,7 +12,7 @@
 #include "harness/base/mapped_file.h"
 #include "harness/base/order.h"
 #include "harness/base/printable.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/observations/line.h"
 
@@ -131,12 +131,8 @@ static int list_events(struct observations *all)
 	return 0;
 }
 
-static int compare_by_time(const void *left, const void *right)
-{
-	const struct observation *a = left, *b = right;
-
-	return jp_compare(a->time, b->time) ?: jp_compare(a->at, b->at);
-}
+JP_ORDER(compare_by_time, struct observation,
+	 jp_compare(a->time, b->time) ?: jp_compare(a->at, b->at));
 
 /* Adds the weight of @event to *@all. Returns false if the sum exceeds INT64_MAX. */
 static bool add_weight(uint64_t *all, const struct jp_event *event)
@@ -216,8 +212,8 @@ int jp_observations_read(const char *path, jp_event_visit visit, void *context,
 	if (!ret && visit) {
 		*summary = (struct jp_perfdata_summary){.bytes = all.size, .monotonic = true};
 		ret = list_events(&all);
-		if (!ret && all.count)
-			qsort(all.list, all.count, sizeof(*all.list), compare_by_time);
+		if (!ret)
+			jp_sort(all.list, all.count, compare_by_time);
 		if (!ret)
 			ret = visit_events(&all, visit, context);
 	}

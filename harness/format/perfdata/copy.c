@@ -44,12 +44,10 @@ static int add_bytes(struct jp_bytes *to, const void *from, size_t size)
 static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t size,
 		    const unsigned char *ids, size_t ids_size)
 {
-	struct attr_entry *entry =
-		jp_array_push(&copy->entries, &copy->nr_entries, &copy->entries_capacity);
-
-	if (!entry)
+	if (jp_array_append(
+		    &copy->entries, &copy->nr_entries, &copy->entries_capacity,
+		    (struct attr_entry){copy->attrs.size, size, {copy->ids.size, ids_size}}))
 		return -ENOMEM;
-	*entry = (struct attr_entry){copy->attrs.size, size, {copy->ids.size, ids_size}};
 	return add_bytes(&copy->attrs, attr, size) ?: add_bytes(&copy->ids, ids, ids_size);
 }
 

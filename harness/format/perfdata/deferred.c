@@ -8,6 +8,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 struct jp_perf_deferred_chain {
 	uint64_t cookie;
@@ -20,21 +21,19 @@ struct jp_perf_deferred_chain {
 int jp_perf_deferred_add(struct jp_perf_deferred *deferred, const struct jp_event *event)
 {
 	size_t nr_ips = deferred->nr_ips + event->deferred.count;
-	struct jp_perf_deferred_chain *chain;
 
 	/* Reserve room for one more address, so that an empty chain also gets an index of its
 	 * own. */
 	if (!jp_array_reserve(&deferred->ips, &deferred->ips_capacity, nr_ips + 1))
 		return -ENOMEM;
-	chain = jp_array_push(&deferred->chains, &deferred->count, &deferred->capacity);
-	if (!chain)
+	if (jp_array_append(&deferred->chains, &deferred->count, &deferred->capacity,
+			    (struct jp_perf_deferred_chain){
+				    .cookie = event->deferred.cookie,
+				    .tid = event->tid,
+				    .count = (uint32_t)event->deferred.count,
+				    .first = deferred->nr_ips,
+			    }))
 		return -ENOMEM;
-	*chain = (struct jp_perf_deferred_chain){
-		.cookie = event->deferred.cookie,
-		.tid = event->tid,
-		.count = (uint32_t)event->deferred.count,
-		.first = deferred->nr_ips,
-	};
 	if (event->deferred.count)
 		memcpy(deferred->ips + deferred->nr_ips, event->deferred.ips,
 		       event->deferred.count * sizeof(uint64_t));
@@ -43,20 +42,14 @@ int jp_perf_deferred_add(struct jp_perf_deferred *deferred, const struct jp_even
 	return 0;
 }
 
-static int compare_by_cookie(const void *left, const void *right)
-{
-	const struct jp_perf_deferred_chain *a = left, *b = right;
-
-	return jp_compare(a->tid, b->tid)
-		       ?: jp_compare(a->cookie, b->cookie)
-		       ?: jp_compare(a->first, b->first);
-}
+JP_ORDER(compare_by_cookie, struct jp_perf_deferred_chain,
+	 jp_compare(a->tid, b->tid)
+		 ?: jp_compare(a->cookie, b->cookie)
+		 ?: jp_compare(a->first, b->first));
 
 void jp_perf_deferred_sort(struct jp_perf_deferred *deferred)
 {
-	if (deferred->count)
-		qsort(deferred->chains, deferred->count, sizeof(*deferred->chains),
-		      compare_by_cookie);
+	jp_sort(deferred->chains, deferred->count, compare_by_cookie);
 }
 
 /* Stores in *@cookie the cookie of @sample's chain. Returns false if it has none. */

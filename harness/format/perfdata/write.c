@@ -63,12 +63,8 @@ int jp_perfdata_error(const struct jp_perfdata_writer *writer)
 int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id)
 {
 	struct event *owner = &writer->events[event];
-	uint64_t *added = jp_array_push(&owner->ids, &owner->nr_ids, &owner->capacity);
 
-	if (!added)
-		return -ENOMEM;
-	*added = id;
-	return 0;
+	return jp_array_append(&owner->ids, &owner->nr_ids, &owner->capacity, id);
 }
 
 static void write_header(struct jp_perfdata_writer *writer, uint64_t data_size,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/format/truth/format.h"
 
 /* Parses one snapshot at *@text, and moves *@text to the next one. */
@@ -42,13 +42,10 @@ static int parse_snapshot(struct jp_snapshots *snapshots, const char *name, cons
 	return 0;
 }
 
-static int compare_by_time(const void *left, const void *right)
-{
-	const struct jp_snapshot *a = left, *b = right;
-
-	return jp_compare(a->before, b->before)
-		       ?: jp_compare(a->after, b->after) ?: jp_compare(a->pid, b->pid);
-}
+JP_ORDER(compare_by_time, struct jp_snapshot,
+	 jp_compare(a->before, b->before)
+		 ?: jp_compare(a->after, b->after)
+		 ?: jp_compare(a->pid, b->pid));
 
 int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const char *text,
 		       size_t size, struct jp_error *err)
@@ -59,8 +56,7 @@ int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const c
 	while (!failed && at < text + size)
 		failed = parse_snapshot(snapshots, name, &at, text, text + size, err);
 	/* Sort by time, so that the first snapshot of a process is its earliest. */
-	if (snapshots->count)
-		qsort(snapshots->list, snapshots->count, sizeof(*snapshots->list), compare_by_time);
+	jp_sort(snapshots->list, snapshots->count, compare_by_time);
 	return failed;
 }
 

@@ -9,7 +9,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/number.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/format/observations/word.h"
 
 /* Largest number of frames of a sample: more than any program is asked for. */
@@ -147,12 +147,8 @@ static const char *parse_line(struct jp_shown *shown, char *line, size_t number)
 	       "shares";
 }
 
-static int compare_by_time(const void *left, const void *right)
-{
-	const struct jp_shown_sample *a = left, *b = right;
-
-	return jp_compare(a->time, b->time) ?: jp_compare(a->line, b->line);
-}
+JP_ORDER(compare_by_time, struct jp_shown_sample,
+	 jp_compare(a->time, b->time) ?: jp_compare(a->line, b->line));
 
 int jp_shown_parse(struct jp_shown *shown, const char *path, char *text, size_t size,
 		   struct jp_error *err)
@@ -180,8 +176,7 @@ int jp_shown_parse(struct jp_shown *shown, const char *path, char *text, size_t 
 	if (shown->nr_shares != shown->stated_shares)
 		return jp_fail(err, EINVAL, "%s: expected %" PRIu64 " shares, found %zu", path,
 			       shown->stated_shares, shown->nr_shares);
-	if (shown->count)
-		qsort(shown->samples, shown->count, sizeof(*shown->samples), compare_by_time);
+	jp_sort(shown->samples, shown->count, compare_by_time);
 	return 0;
 }
 

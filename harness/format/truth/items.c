@@ -7,6 +7,7 @@
 
 #include "harness/base/round.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 /* Assembles facts that consist of several records, and other facts that have an id. The records of
  * a fact may be apart. If a part is missing, doubled or contradictory, the whole fact is torn. */
@@ -32,16 +33,10 @@ static bool has_id(const struct jp_truth_record *record)
 	}
 }
 
-static int compare_by_id_and_part(const void *a, const void *b)
-{
-	const struct jp_truth_record *one = *(struct jp_truth_record *const *)a;
-	const struct jp_truth_record *other = *(struct jp_truth_record *const *)b;
-	uint32_t id = get_id(one), other_id = get_id(other);
-
-	return jp_compare(id, other_id)
-		       ?: jp_compare(one->part, other->part)
-		       ?: jp_compare(one, other);
-}
+JP_ORDER(compare_by_id_and_part, struct jp_truth_record *,
+	 jp_compare(get_id(*a), get_id(*b))
+		 ?: jp_compare((*a)->part, (*b)->part)
+		 ?: jp_compare(*a, *b));
 
 /* Copies the data of @count parts. Returns NULL without memory. */
 static void *gather_parts(struct jp_truth_items *items, struct jp_truth_record **part, size_t count)
@@ -232,7 +227,7 @@ int jp_truth_items_build(struct jp_truth_reader *reader)
 	for (size_t i = 0; i < items->nr_records; i++)
 		if (has_id(items->records[i]))
 			parts[count++] = items->records[i];
-	qsort(parts, count, sizeof(*parts), compare_by_id_and_part);
+	jp_sort(parts, count, compare_by_id_and_part);
 	for (size_t i = 0, n; i < count && ret >= 0; i += n) {
 		for (n = 1; i + n < count && get_id(parts[i + n]) == get_id(parts[i]);)
 			n++;

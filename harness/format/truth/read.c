@@ -11,20 +11,13 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/map.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/truth/order.h"
 
-static int compare_by_time(const void *a, const void *b)
-{
-	const struct jp_truth_record *one = *(struct jp_truth_record *const *)a;
-	const struct jp_truth_record *other = *(struct jp_truth_record *const *)b;
-
-	return jp_compare(one->before, other->before)
-		       ?: jp_compare(
-				  one,
-				  other); /* equal times: file order, since both are in one array */
-}
+/* Records of equal times keep the order of the file: all are in one array. */
+JP_ORDER(compare_by_time, struct jp_truth_record *,
+	 jp_compare((*a)->before, (*b)->before) ?: jp_compare(*a, *b));
 
 /* types_of[version] is the first record type that the version does not have. */
 static const uint16_t types_of[JP_TRUTH_VERSION + 1] = {
@@ -109,7 +102,7 @@ static int collect_records(struct jp_truth_reader *reader, size_t count)
 	if (reader->version >= JP_TRUTH_VERSION_MAPS &&
 	    (jp_truth_count_disorder(reader) || jp_truth_count_unpaired(reader)))
 		return -ENOMEM;
-	qsort(items->records, items->nr_records, sizeof(*items->records), compare_by_time);
+	jp_sort(items->records, items->nr_records, compare_by_time);
 	return count_records_of_unstarted_threads(reader);
 }
 

@@ -7,6 +7,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/format/capture/capture_read.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/read.h"
@@ -69,14 +70,8 @@ static int visit_record(void *context, const struct jp_event *event)
 	return 0;
 }
 
-static int compare_by_thread(const void *left, const void *right)
-{
-	const struct jp_witness_sample *a = left, *b = right;
-
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	return (a->time > b->time) - (a->time < b->time);
-}
+JP_ORDER(compare_by_thread, struct jp_witness_sample,
+	 jp_compare(a->tid, b->tid) ?: jp_compare(a->time, b->time));
 
 /* The sample at which the kernel stops the event follows its THROTTLE record, in the same
  * interrupt. The UNTHROTTLE record follows the last sample before the stop. */
@@ -103,9 +98,8 @@ int jp_witnessed_load(struct jp_witnessed *witnessed, const char *path, struct j
 	int ret = jp_capture_check(path, err)
 			  ?: jp_perfdata_read(path, visit_record, &loading, &summary, err);
 
-	if (!ret && witnessed->count)
-		qsort(witnessed->samples, witnessed->count, sizeof(*witnessed->samples),
-		      compare_by_thread);
+	if (!ret)
+		jp_sort(witnessed->samples, witnessed->count, compare_by_thread);
 	if (!ret)
 		mark_throttled(&loading);
 	free(loading.changes);

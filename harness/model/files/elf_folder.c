@@ -13,6 +13,7 @@
 #include "harness/base/file.h"
 #include "harness/base/path.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 #include "harness/base/shortage.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
@@ -149,20 +150,11 @@ static int compare_ids(const struct jp_build_id *a, const struct jp_build_id *b)
 	return jp_compare(a->size, b->size) ?: memcmp(a->bytes, b->bytes, a->size);
 }
 
-static int compare_by_id(const void *left, const void *right)
-{
-	const struct held_file *a = left, *b = right;
+JP_ORDER(compare_by_id, struct held_file, compare_ids(&a->id, &b->id) ?: strcmp(a->path, b->path));
 
-	return compare_ids(&a->id, &b->id) ?: strcmp(a->path, b->path);
-}
-
-static int compare_by_name(const void *left, const void *right)
-{
-	const struct held_file *const *a = left, *const *b = right;
-
-	return strcmp((*a)->path + (*a)->name, (*b)->path + (*b)->name)
-		       ?: strcmp((*a)->path, (*b)->path);
-}
+JP_ORDER(compare_by_name, const struct held_file *,
+	 strcmp((*a)->path + (*a)->name, (*b)->path + (*b)->name)
+		 ?: strcmp((*a)->path, (*b)->path));
 
 /* Lists the folder once, and only if needed: it may be large, and a file at its recorded path is
  * found without the list. */
@@ -181,10 +173,10 @@ static int list_folder_once(struct jp_elf_folder *folder)
 	folder->listed = true;
 	if (!folder->count)
 		return 0;
-	qsort(folder->by_id, folder->count, sizeof(*folder->by_id), compare_by_id);
+	jp_sort(folder->by_id, folder->count, compare_by_id);
 	for (size_t i = 0; i < folder->count; i++)
 		folder->by_name[i] = &folder->by_id[i];
-	qsort(folder->by_name, folder->count, sizeof(struct held_file *), compare_by_name);
+	jp_sort(folder->by_name, folder->count, compare_by_name);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 /* Returns whether a function continues to the next function of its path. */
 static bool calls_next(const struct jp_truth_layout *layout)
@@ -83,7 +84,6 @@ int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_
 	const struct jp_truth_root *chain = event->enter.chain, *dump = event->enter.dump;
 	struct jp_truth_process *process =
 		(struct jp_truth_process *)jp_processes_at(&collector->processes, event->pid);
-	struct jp_truth_open_activation *fresh;
 	uint32_t version = 0, *open;
 	int ret = 0;
 
@@ -100,23 +100,22 @@ int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_
 		jp_truth_count_contradiction(collector->truth);
 		return 0;
 	}
-	fresh = jp_array_push(&collector->activations, &collector->nr_activations,
-			      &collector->activations_capacity);
-	if (!fresh)
+	if (jp_array_append(&collector->activations, &collector->nr_activations,
+			    &collector->activations_capacity,
+			    (struct jp_truth_open_activation){
+				    {.pid = event->pid,
+				     .tid = event->tid,
+				     .enter = event->before,
+				     .inside = event->before,
+				     .leave = UINT64_MAX,
+				     .cpu = UINT64_MAX,
+				     .sp = event->enter.sp,
+				     .bp = event->enter.bp,
+				     .other_stack = event->enter.flags & JP_ENTER_OTHER_STACK,
+				     .root = {chain, dump}},
+				    version - 1,
+				    event->enter.flags & JP_ENTER_INTERRUPTED}))
 		return -ENOMEM;
-	*fresh = (struct jp_truth_open_activation){
-		{.pid = event->pid,
-		 .tid = event->tid,
-		 .enter = event->before,
-		 .inside = event->before,
-		 .leave = UINT64_MAX,
-		 .cpu = UINT64_MAX,
-		 .sp = event->enter.sp,
-		 .bp = event->enter.bp,
-		 .other_stack = event->enter.flags & JP_ENTER_OTHER_STACK,
-		 .root = {chain, dump}},
-		version - 1,
-		event->enter.flags & JP_ENTER_INTERRUPTED};
 	*open = collector->nr_activations;
 	return 0;
 }
@@ -145,12 +144,8 @@ int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_
 	return 0;
 }
 
-static int compare_by_pid(const void *a, const void *b)
-{
-	const struct jp_truth_ending *one = a, *other = b;
-
-	return jp_compare(one->pid, other->pid) ?: jp_compare(one->before, other->before);
-}
+JP_ORDER(compare_by_pid, struct jp_truth_ending,
+	 jp_compare(a->pid, b->pid) ?: jp_compare(a->before, b->before));
 
 /* Returns the end of the first bracket in which @pid ended after @time, or UINT64_MAX. */
 static uint64_t find_end_after(const struct jp_truth_collector *collector, uint32_t pid,
@@ -164,12 +159,8 @@ static uint64_t find_end_after(const struct jp_truth_collector *collector, uint3
 	return i < collector->nr_ends && ends[i].pid == pid ? ends[i].after : UINT64_MAX;
 }
 
-static int compare_by_tid(const void *a, const void *b)
-{
-	const struct jp_truth_activation *one = a, *other = b;
-
-	return jp_compare(one->tid, other->tid) ?: jp_compare(one->enter, other->enter);
-}
+JP_ORDER(compare_by_tid, struct jp_truth_activation,
+	 jp_compare(a->tid, b->tid) ?: jp_compare(a->enter, b->enter));
 
 /* Links each activation of a signal handler to the activation that it interrupted: the thread's
  * last activation before it. */
@@ -199,9 +190,7 @@ int jp_truth_build_activations(struct jp_truth_collector *collector)
 	truth->activations = calloc(collector->nr_activations + 1, sizeof(*truth->activations));
 	if (!truth->activations)
 		return -ENOMEM;
-	if (collector->nr_ends) /* qsort() requires a non-null array */
-		qsort(collector->ends, collector->nr_ends, sizeof(*collector->ends),
-		      compare_by_pid);
+	jp_sort(collector->ends, collector->nr_ends, compare_by_pid);
 	for (size_t i = 0; i < collector->nr_activations; i++) {
 		struct jp_truth_activation *activation = &truth->activations[i];
 
@@ -214,8 +203,7 @@ int jp_truth_build_activations(struct jp_truth_collector *collector)
 				find_end_after(collector, activation->pid, activation->enter);
 	}
 	truth->nr_activations = collector->nr_activations;
-	qsort(truth->activations, truth->nr_activations, sizeof(*truth->activations),
-	      compare_by_tid);
+	jp_sort(truth->activations, truth->nr_activations, compare_by_tid);
 	/* A thread's activations must not overlap, because the binary search depends on it. */
 	for (size_t i = 1; i < truth->nr_activations; i++)
 		if (truth->activations[i].tid == truth->activations[i - 1].tid &&

@@ -6,6 +6,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 /* Stores the range that @act mapped or changed the protection of. Returns false for other acts. */
 static bool get_changed_range(const struct jp_event *act, uint64_t *start, uint64_t *end)
@@ -17,26 +18,14 @@ static bool get_changed_range(const struct jp_event *act, uint64_t *start, uint6
 	return moved || act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT;
 }
 
-static int compare_by_place(const void *left, const void *right)
-{
-	const struct jp_act_place *a = left, *b = right;
+JP_ORDER(compare_by_place, struct jp_act_place,
+	 jp_compare(a->pid, b->pid) ?: jp_compare(a->addr, b->addr));
 
-	return jp_compare(a->pid, b->pid) ?: jp_compare(a->addr, b->addr);
-}
+JP_ORDER(compare_by_node, struct jp_act_cover,
+	 jp_compare(a->node, b->node) ?: jp_compare(a->act, b->act));
 
-static int compare_by_node(const void *left, const void *right)
-{
-	const struct jp_act_cover *a = left, *b = right;
-
-	return jp_compare(a->node, b->node) ?: jp_compare(a->act, b->act);
-}
-
-static int compare_by_pid(const void *left, const void *right)
-{
-	const struct jp_act_sharer *a = left, *b = right;
-
-	return jp_compare(a->pid, b->pid) ?: jp_compare(a->act, b->act);
-}
+JP_ORDER(compare_by_pid, struct jp_act_sharer,
+	 jp_compare(a->pid, b->pid) ?: jp_compare(a->act, b->act));
 
 static int find_places(struct jp_acts_at *at)
 {
@@ -54,7 +43,7 @@ static int find_places(struct jp_acts_at *at)
 			at->places[at->nr_places++] = (struct jp_act_place){act->pid, end};
 		}
 	}
-	qsort(at->places, at->nr_places, sizeof(*at->places), compare_by_place);
+	jp_sort(at->places, at->nr_places, compare_by_place);
 	for (size_t i = 0; i < at->nr_places; i++)
 		if (!kept || compare_by_place(&at->places[kept - 1], &at->places[i]))
 			at->places[kept++] = at->places[i];
@@ -73,13 +62,8 @@ static size_t count_places_before(const struct jp_acts_at *at, uint32_t pid, uin
 
 static int add_stand(struct jp_acts_at *at, size_t node, size_t act)
 {
-	struct jp_act_cover *added =
-		jp_array_push(&at->covers, &at->nr_covers, &at->covers_capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = (struct jp_act_cover){node, act};
-	return 0;
+	return jp_array_append(&at->covers, &at->nr_covers, &at->covers_capacity,
+			       (struct jp_act_cover){node, act});
 }
 
 static int store_range_in_tree(struct jp_acts_at *at, size_t act)
@@ -103,13 +87,8 @@ static int store_range_in_tree(struct jp_acts_at *at, size_t act)
 
 static int add_sharing_process(struct jp_acts_at *at, uint32_t pid, uint32_t other, size_t act)
 {
-	struct jp_act_sharer *added =
-		jp_array_push(&at->sharers, &at->nr_sharers, &at->sharers_capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = (struct jp_act_sharer){pid, other, act};
-	return 0;
+	return jp_array_append(&at->sharers, &at->nr_sharers, &at->sharers_capacity,
+			       (struct jp_act_sharer){pid, other, act});
 }
 
 static int build_index(struct jp_acts_at *at)
@@ -124,10 +103,8 @@ static int build_index(struct jp_acts_at *at)
 			failed = add_sharing_process(at, act->pid, act->task.ppid, i)
 					 ?: add_sharing_process(at, act->task.ppid, act->pid, i);
 	}
-	if (at->nr_covers)
-		qsort(at->covers, at->nr_covers, sizeof(*at->covers), compare_by_node);
-	if (at->nr_sharers)
-		qsort(at->sharers, at->nr_sharers, sizeof(*at->sharers), compare_by_pid);
+	jp_sort(at->covers, at->nr_covers, compare_by_node);
+	jp_sort(at->sharers, at->nr_sharers, compare_by_pid);
 	return failed;
 }
 

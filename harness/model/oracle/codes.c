@@ -2,7 +2,7 @@
 #include "harness/model/oracle/collect.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/order.h"
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -157,15 +157,11 @@ int jp_truth_inherit_codes(struct jp_truth_collector *collector, struct jp_truth
 	return ret;
 }
 
-static int compare_by_place(const void *left, const void *right)
-{
-	const struct jp_truth_code *a = left, *b = right;
-
-	return jp_compare(a->pid, b->pid)
-		       ?: jp_compare(a->addr, b->addr)
-		       ?: jp_compare(a->loaded, b->loaded)
-		       ?: jp_compare(a->next, b->next);
-}
+JP_ORDER(compare_by_place, struct jp_truth_code,
+	 jp_compare(a->pid, b->pid)
+		 ?: jp_compare(a->addr, b->addr)
+		 ?: jp_compare(a->loaded, b->loaded)
+		 ?: jp_compare(a->next, b->next));
 
 /* Sorts the codes, stores the new index of each old one in @ranks, and fills truth->code_reach. */
 static void sort_codes(struct jp_truth *truth, uint32_t *ranks)
@@ -174,8 +170,7 @@ static void sort_codes(struct jp_truth *truth, uint32_t *ranks)
 
 	for (size_t i = 0; i < truth->nr_codes; i++)
 		truth->codes[i].next = i;
-	if (truth->nr_codes)
-		qsort(truth->codes, truth->nr_codes, sizeof(*truth->codes), compare_by_place);
+	jp_sort(truth->codes, truth->nr_codes, compare_by_place);
 	for (size_t i = 0; i < truth->nr_codes; i++) {
 		const struct jp_truth_code *code = &truth->codes[i];
 

@@ -7,22 +7,18 @@
 #include "harness/base/array.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
-static int compare_by_place(const void *left, const void *right)
-{
-	const struct jp_executable *a = left, *b = right;
-
-	return jp_compare(a->pid, b->pid)
-		       ?: jp_compare(a->start, b->start)
-		       ?: jp_compare(a->open_before, b->open_before);
-}
+JP_ORDER(compare_by_place, struct jp_executable,
+	 jp_compare(a->pid, b->pid)
+		 ?: jp_compare(a->start, b->start)
+		 ?: jp_compare(a->open_before, b->open_before));
 
 int jp_executables_index(struct jp_executables *all)
 {
 	if (!jp_array_reserve(&all->reach, &all->reach_capacity, all->count + 1))
 		return -ENOMEM;
-	if (all->count)
-		qsort(all->list, all->count, sizeof(*all->list), compare_by_place);
+	jp_sort(all->list, all->count, compare_by_place);
 	for (size_t i = 0; i < all->count; i++) {
 		const struct jp_executable *one = &all->list[i];
 

@@ -37,15 +37,11 @@ static int find_recent(struct jp_memory_replay *replay, uint64_t time)
 			replay->recent[kept++] = replay->recent[i];
 	replay->nr_recent = kept;
 	for (; replay->nr_listed < all->count; replay->nr_listed++) {
-		size_t *added;
-
 		if (all->list[replay->nr_listed].close_after < time)
 			continue;
-		added = jp_array_push(&replay->recent, &replay->nr_recent,
-				      &replay->recent_capacity);
-		if (!added)
+		if (jp_array_append(&replay->recent, &replay->nr_recent, &replay->recent_capacity,
+				    replay->nr_listed))
 			return -ENOMEM;
-		*added = replay->nr_listed;
 	}
 	return 0;
 }
@@ -63,7 +59,7 @@ static int inherit_memory(void *context, struct jp_process *child, struct jp_pro
 	if (find_recent(replay, event->before))
 		return -ENOMEM;
 	for (size_t i = 0; i < replay->nr_recent; i++) {
-		struct jp_executable *added, copy = all->list[replay->recent[i]];
+		struct jp_executable copy = all->list[replay->recent[i]];
 
 		if (copy.pid != parent->pid)
 			continue;
@@ -71,10 +67,8 @@ static int inherit_memory(void *context, struct jp_process *child, struct jp_pro
 		copy.open_before = event->before;
 		copy.close_before = 0;
 		copy.close_after = UINT64_MAX;
-		added = jp_array_push(&all->list, &all->count, &all->capacity);
-		if (!added)
+		if (jp_array_append(&all->list, &all->count, &all->capacity, copy))
 			return -ENOMEM;
-		*added = copy;
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "harness/base/order.h"
 #include "harness/base/page.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 /* Higher addresses cannot be rounded up to a page. */
 #define LAST_PAGE (-(uint64_t)JP_PAGE_SMALLEST)
@@ -76,25 +77,18 @@ static int find_running(struct jp_memory_replay *replay, const struct jp_event *
 			replay->running[kept++] = replay->running[i];
 	replay->nr_running = kept;
 	for (; &replay->truth->acts[replay->nr_seen] < mark; replay->nr_seen++) {
-		const struct jp_event *act = &replay->truth->acts[replay->nr_seen], **added;
+		const struct jp_event *act = &replay->truth->acts[replay->nr_seen];
 
 		if (!jp_memory_is_changed_by(act) || act->after < mark->before)
 			continue;
-		added = jp_array_push(&replay->running, &replay->nr_running,
-				      &replay->running_capacity);
-		if (!added)
+		if (jp_array_append(&replay->running, &replay->nr_running,
+				    &replay->running_capacity, act))
 			return -ENOMEM;
-		*added = act;
 	}
 	return 0;
 }
 
-static int compare_by_start(const void *left, const void *right)
-{
-	const struct touched *a = left, *b = right;
-
-	return jp_compare(a->start, b->start);
-}
+JP_ORDER(compare_by_start, struct touched, jp_compare(a->start, b->start));
 
 /* Sorts the ranges and merges those that overlap or touch, so that lookups are binary searches. */
 static void merge_touched(struct mark_reading *reading)
@@ -104,7 +98,7 @@ static void merge_touched(struct mark_reading *reading)
 
 	if (!reading->count)
 		return;
-	qsort(all, reading->count, sizeof(*all), compare_by_start);
+	jp_sort(all, reading->count, compare_by_start);
 	for (size_t i = 1; i < reading->count; i++) {
 		if (all[i].start <= all[kept].end)
 			all[kept].end = jp_max(all[kept].end, all[i].end);

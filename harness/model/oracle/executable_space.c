@@ -20,24 +20,20 @@ int jp_memory_add(struct jp_memory_replay *replay, const struct jp_memory_space 
 		  const struct jp_memory_piece *piece, const struct jp_event *act, uint64_t before,
 		  uint64_t after)
 {
-	struct jp_executable *added =
-		jp_array_push(&replay->all->list, &replay->all->count, &replay->all->capacity);
-
-	if (!added)
-		return -ENOMEM;
-	*added = (struct jp_executable){.pid = space->process.pid,
-					.prot = piece->prot,
-					.start = piece->start,
-					.end = piece->end,
-					.moved = piece->moved,
-					.memory = piece->memory,
-					.open_before =
-						jp_max(piece->open_before, space->born_before),
-					.open_after = jp_max(piece->open_after, space->born_after),
-					.close_before = before,
-					.close_after = after,
-					.closed_by = act ? act->type : JP_EVENT_END};
-	return 0;
+	return jp_array_append(
+		&replay->all->list, &replay->all->count, &replay->all->capacity,
+		(struct jp_executable){.pid = space->process.pid,
+				       .prot = piece->prot,
+				       .start = piece->start,
+				       .end = piece->end,
+				       .moved = piece->moved,
+				       .memory = piece->memory,
+				       .open_before =
+					       jp_max(piece->open_before, space->born_before),
+				       .open_after = jp_max(piece->open_after, space->born_after),
+				       .close_before = before,
+				       .close_after = after,
+				       .closed_by = act ? act->type : JP_EVENT_END});
 }
 
 bool jp_memory_next(const struct jp_memory_space *space, uint64_t start, uint64_t end,

@@ -127,19 +127,16 @@ int jp_truth_inherit_files(struct jp_truth_collector *collector, struct jp_truth
 			   const struct jp_truth_process *parent, const struct jp_event *event)
 {
 	struct jp_truth *truth = collector->truth;
-	struct jp_truth_inherited *added;
 
 	if (!parent->nr_files)
 		return 0;
 	collector->files += parent->nr_files;
 	if (collector->files > JP_TRUTH_MOST_FILES)
 		return -E2BIG;
-	added = jp_array_push(&truth->inherited, &truth->nr_inherited,
-			      &collector->inherited_capacity);
-	if (!added)
+	if (jp_array_append(&truth->inherited, &truth->nr_inherited, &collector->inherited_capacity,
+			    (struct jp_truth_inherited){event->pid, event->after, UINT64_MAX,
+							jp_ranges_share(parent->files)}))
 		return -ENOMEM;
-	*added = (struct jp_truth_inherited){event->pid, event->after, UINT64_MAX,
-					     jp_ranges_share(parent->files)};
 	child->files = jp_ranges_share(parent->files);
 	child->nr_files = parent->nr_files;
 	child->inherited = truth->nr_inherited;

@@ -5,18 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 static int end_image(void *context, struct jp_process *process, const struct jp_event *event)
 {
 	struct jp_truth_collector *collector = context;
 	struct jp_truth_process *own = (struct jp_truth_process *)process;
-	struct jp_truth_ending *ending =
-		jp_array_push(&collector->ends, &collector->nr_ends, &collector->ends_capacity);
-
-	if (!ending)
+	if (jp_array_append(&collector->ends, &collector->nr_ends, &collector->ends_capacity,
+			    (struct jp_truth_ending){event->pid, event->before, event->after}))
 		return -ENOMEM;
-	*ending = (struct jp_truth_ending){event->pid, event->before, event->after};
 	own->ended = event->before;
 	if (own->incarnation) {
 		collector->truth->incarnations[own->incarnation - 1].until = event->after;
@@ -80,19 +77,15 @@ static void extend_incarnation(struct jp_truth_collector *collector, const struc
 		collector->truth->incarnations[own->over - 1].until = event->after;
 }
 
-static int compare_by_pid(const void *left, const void *right)
-{
-	const struct jp_truth_incarnation *a = left, *b = right;
-
-	return jp_compare(a->pid, b->pid) ?: jp_compare(a->before, b->before);
-}
+JP_ORDER(compare_by_pid, struct jp_truth_incarnation,
+	 jp_compare(a->pid, b->pid) ?: jp_compare(a->before, b->before));
 
 static void sort_incarnations(struct jp_truth *truth)
 {
 	struct jp_truth_incarnation *all = truth->incarnations;
 
 	if (all)
-		qsort(all, truth->nr_incarnations, sizeof(*all), compare_by_pid);
+		jp_sort(all, truth->nr_incarnations, compare_by_pid);
 	/* An exec creates a new image of the same process. */
 	for (size_t i = 0; i < truth->nr_incarnations; i++)
 		all[i].first = !i || all[i].forked || all[i - 1].pid != all[i].pid;
@@ -100,12 +93,8 @@ static void sort_incarnations(struct jp_truth *truth)
 
 static int add_act(struct jp_truth_collector *collector, const struct jp_event *event)
 {
-	struct jp_event *act = jp_array_push(&collector->truth->acts, &collector->truth->nr_acts,
-					     &collector->acts_capacity);
-
-	if (act)
-		*act = *event;
-	return act ? 0 : -ENOMEM;
+	return jp_array_append(&collector->truth->acts, &collector->truth->nr_acts,
+			       &collector->acts_capacity, *event);
 }
 
 static int visit_record(void *context, const struct jp_event *event)

@@ -8,6 +8,7 @@
 #include "harness/base/array.h"
 #include "harness/base/map.h"
 #include "harness/base/search.h"
+#include "harness/base/sort.h"
 
 /* Lists hold index + 1, where 0 means none. */
 struct tasks_walk {
@@ -208,19 +209,11 @@ static int apply_act(struct tasks_walk *walk, const struct jp_event *act)
 	}
 }
 
-static int compare_by_tid(const void *left, const void *right)
-{
-	const struct jp_task *a = left, *b = right;
+JP_ORDER(compare_by_tid, struct jp_task,
+	 jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before));
 
-	return jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before);
-}
-
-static int compare_names_by_tid(const void *left, const void *right)
-{
-	const struct jp_task_name *a = left, *b = right;
-
-	return jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before);
-}
+JP_ORDER(compare_names_by_tid, struct jp_task_name,
+	 jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before));
 
 int jp_tasks_collect(const struct jp_truth *truth, struct jp_tasks *tasks)
 {
@@ -236,10 +229,8 @@ int jp_tasks_collect(const struct jp_truth *truth, struct jp_tasks *tasks)
 	jp_map_free(&walk.over);
 	jp_map_free(&walk.ended);
 	jp_map_free(&walk.named);
-	if (tasks->count)
-		qsort(tasks->tasks, tasks->count, sizeof(*tasks->tasks), compare_by_tid);
-	if (tasks->nr_names)
-		qsort(tasks->names, tasks->nr_names, sizeof(*tasks->names), compare_names_by_tid);
+	jp_sort(tasks->tasks, tasks->count, compare_by_tid);
+	jp_sort(tasks->names, tasks->nr_names, compare_names_by_tid);
 	return failed;
 }
 

@@ -77,17 +77,13 @@ void jp_jit_cfi_free(struct jp_jit_cfi *jit)
 
 int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event)
 {
-	struct start start = {.pid = event->pid, .time = event->time}, *added;
+	struct start start = {.pid = event->pid, .time = event->time};
 
 	if (event->type == JP_EVENT_FORK && event->pid != event->task.ppid)
 		start.parent = event->task.ppid;
 	else if (event->type != JP_EVENT_COMM || !event->comm.exec)
 		return 0;
-	added = jp_array_push(&jit->starts, &jit->nr_starts, &jit->capacity);
-	if (!added)
-		return -ENOMEM;
-	*added = start;
-	return 0;
+	return jp_array_append(&jit->starts, &jit->nr_starts, &jit->capacity, start);
 }
 
 static const struct start *find_last_start(const struct jp_jit_cfi *jit, uint32_t pid)

@@ -4,6 +4,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/order.h"
+#include "harness/base/sort.h"
 #include "harness/base/path.h"
 #include "harness/base/round.h"
 #include "harness/selftest/support/check.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests that rounds deliver records in order of time, equal times in file order, and none too
  * early. */
+#include "harness/base/sort.h"
 #include "harness/format/perfdata/rounds.h"
 #include "harness/selftest/support/check.h"
 
@@ -19,13 +20,9 @@ static int deliver(void *context, const struct jp_pending *pending)
 	return delivered->count == delivered->stop_at ? -EIO : 0;
 }
 
-static int compare_times(const void *left, const void *right)
-{
-	const struct jp_pending *a = left, *b = right;
-
-	return a->time != b->time ? (a->time > b->time) - (a->time < b->time)
-				  : (a->at > b->at) - (a->at < b->at);
-}
+JP_ORDER(compare_times, struct jp_pending,
+	 a->time != b->time ? (a->time > b->time) - (a->time < b->time)
+			    : (a->at > b->at) - (a->at < b->at));
 
 static bool records_equal(const struct jp_pending *a, const struct jp_pending *b, size_t count)
 {
@@ -70,7 +67,7 @@ static void check_merge(uint64_t *state)
 			 (delivered.count < count ? count - 1 : (size_t)MOST);
 	}
 	wrong += jp_rounds_end(&rounds) != 0;
-	qsort(all, count, sizeof(*all), compare_times);
+	jp_sort(all, count, compare_times);
 	if (wrong || delivered.count != count || !records_equal(all, delivered.all, count))
 		check(false, "%zu of %zu records came, %zu wrong", delivered.count, count, wrong);
 	jp_rounds_free(&rounds);

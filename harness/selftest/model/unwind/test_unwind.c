@@ -11,6 +11,7 @@
 #include <ucontext.h>
 #include <unwind.h>
 
+#include "harness/base/sort.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/file_finder.h"
 #include "harness/model/machine/machine.h"
@@ -88,7 +89,7 @@ static __attribute__((noinline)) int recurse(int depth)
 
 	for (int i = 0; i < 50; i++)
 		numbers[i] = rand();
-	qsort(numbers, 50, sizeof(*numbers), compare);
+	jp_sort(numbers, 50, compare);
 	if (depth)
 		sink += recurse(depth - 1);
 	return snprintf(text, sizeof(text), "%f %u", numbers[3] / 3.0, sink);
