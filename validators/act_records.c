@@ -4,7 +4,6 @@
  * truth, made while the events were enabled, must have a record at its time. Conversely, each
  * record must belong to one operation of its thread. If an operation causes several records, each
  * record describes a larger mapping than the record before. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "validators/cpu_times.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "harness/base/array.h"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"

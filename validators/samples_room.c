@@ -2,7 +2,6 @@
 /* Room for other samples: a capture of all CPUs contains samples of other processes. Computes how
  * many samples the CPUs can take besides those of the workload. Cases use this figure as a bound.
  */
-#include <errno.h>
 #include <math.h>
 
 #include "harness/judge/validator.h"

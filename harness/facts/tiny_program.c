@@ -2,7 +2,6 @@
 #include "harness/facts/tiny_program.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/report/picture_boxes.h"
 
-#include <errno.h>
-
 #include "harness/base/array.h"
 
 int jp_picture_boxes_add(struct jp_picture_boxes *boxes, const struct jp_picture_box *box)

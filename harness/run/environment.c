@@ -13,7 +13,6 @@
 #include "harness/base/path.h"
 #include "harness/capture/probe.h"
 #include "harness/capture/profilers.h"
-#include "harness/run/cpu_model.h"
 
 static void write_first_line(struct jp_json *json, const char *key, const char *path)
 {
@@ -24,11 +23,17 @@ static void write_first_line(struct jp_json *json, const char *key, const char *
 	jp_json_string(json, key, got ? text : NULL);
 }
 
+/* Writes the name of this machine's first processor, or null. */
 static void write_cpu_model(struct jp_json *json)
 {
-	char text[512];
+	jp_cleanup_fclose FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[512], *colon = NULL;
 
-	jp_json_string(json, "cpu", jp_cpu_model(text, sizeof(text)) ? text : NULL);
+	while (file && !colon && fgets(line, sizeof(line), file))
+		if (strncmp(line, "model name", 10) == 0)
+			colon = strchr(line, ':');
+	line[colon ? strcspn(line, "\n") : 0] = '\0';
+	jp_json_string(json, "cpu", colon ? colon + 1 + strspn(colon + 1, " ") : NULL);
 }
 
 /* Writes the options of the kernel's configuration that affect records and stack walks. */

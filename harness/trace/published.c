@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"

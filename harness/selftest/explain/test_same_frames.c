@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests the count of equal outermost frames in consecutive stacks. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/explain/same_frames.h"

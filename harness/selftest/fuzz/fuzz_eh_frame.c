@@ -12,7 +12,6 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/format/elf/cfi_check.h"
-#include "harness/format/elf/elf_file.h"
 #include "harness/model/files/file_finder.h"
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/selftest/fuzz/fuzz.h"

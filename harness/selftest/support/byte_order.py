@@ -1,18 +1,12 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Converts a little-endian perf.data into the file that a big-endian machine would have written.
-It shares nothing with the C reader.
-
-Usage: byte_order.py [--pipe] IN OUT
-"""
+It shares nothing with the C reader."""
 
 import struct
-import sys
 
-from ci.base import files
 from harness.selftest.support import run_directory as rd
 
-READ, BRANCH_STACK, REGS_INTR = 1 << 4, 1 << 11, 1 << 18
+READ, BRANCH_STACK = 1 << 4, 1 << 11
 KNOWN = (rd.IP | rd.TID | rd.TIME | rd.ADDR | READ | rd.CALLCHAIN | rd.ID | rd.CPU | rd.PERIOD |
          rd.STREAM_ID | rd.RAW | BRANCH_STACK | rd.REGS_USER | rd.STACK_USER | rd.IDENTIFIER)
 # The layout of each kind of record; bytes (s), that is names and build ids, are not swapped.
@@ -193,16 +187,3 @@ def swap_file(perf: rd.PerfData) -> bytes:
     header = struct.pack(">13Q", 0x32454c4946524550, rd.HEADER, entry, rd.HEADER, len(attrs), at,
                          len(data), 0, 0, bits, 0, 0, 0)
     return header + attrs + data + table + tail
-
-
-def main() -> int:
-    pipe = sys.argv[1:2] == ["--pipe"]
-    if len(sys.argv) != 3 + pipe:
-        sys.exit(__doc__)
-    perf = rd.PerfData.load(sys.argv[1 + pipe])
-    files.write_bytes(sys.argv[2 + pipe], swap_pipe(perf) if pipe else swap_file(perf))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Gaps between spans, compared with a walk over all spans. */
-#include "harness/base/order.h"
 #include "harness/selftest/support/check.h"
 #include "validators/coverage_gaps.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sums of weights per thread, compared with the witness's samples. */
-#include "harness/judge/validator.h"
 #include "harness/selftest/support/check.h"
 #include "validators/summed_weights.h"
 

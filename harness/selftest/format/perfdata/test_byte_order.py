@@ -12,7 +12,7 @@ from harness.selftest.support.scratch import Folder, JITPROOF
 
 FIXTURES = "validators/fixtures"
 CODE, PID = 0x10000, 100
-READ_FORMAT, BRANCHES = 1 | 2 | 4 | 8 | 16, 1 << 11
+READ_FORMAT = 1 | 2 | 4 | 8 | 16
 
 
 def make_full_attr() -> rd.Attr:

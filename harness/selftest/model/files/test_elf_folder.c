@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests finding a folder's file for a path and a build id, and the error if there is none. */
-#include "harness/format/elf/elf_file.h"
 #include "harness/model/files/elf_folder.h"
 #include "harness/selftest/support/made_elf.h"
 #include "harness/selftest/support/scratch.h"
