@@ -1,29 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Installs pinned versions of external profilers (peers) into build/peers, where the adapters
-search them (docs/profiler-adapters.md). Each file of this folder describes a peer.
+search them (docs/profiler-adapters.md). sources/known.py lists the peers.
 
 Installed peers stay. Exit status: 0 at least one peer is installed, 4 none could be installed.
 """
 
 import argparse
-import importlib
 import os
 import sys
 import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import status
+from ci.peers.sources.known import PEERS
 from ci.peers.sources.peer import Peer, Shelf
-
-FOLDER = os.path.dirname(os.path.abspath(__file__))
-
-
-def load_peers() -> dict[str, Peer]:
-    """Returns the PEER of each file of this folder, by name."""
-    names = sorted(name[:-3] for name in os.listdir(FOLDER)
-                   if name.endswith(".py") and not name.startswith("_"))
-    return {name: importlib.import_module("ci.peers." + name).PEER for name in names}
 
 
 def install(shelf: Shelf, name: str, peer: Peer) -> bool:
@@ -39,16 +30,15 @@ def install(shelf: Shelf, name: str, peer: Peer) -> bool:
 
 
 def run(options: argparse.Namespace) -> int:
-    peers = load_peers()
-    unknown = sorted(set(options.name) - set(peers))
+    unknown = sorted(set(options.name) - set(PEERS))
     if unknown:
-        raise status.Refused("no peer %s; expected %s" % (", ".join(unknown), ", ".join(peers)))
+        raise status.Refused("no peer %s; expected %s" % (", ".join(unknown), ", ".join(PEERS)))
     if options.list:
-        for name in options.name or peers:
-            print("%-16s %-12s %s" % (name, peers[name].version, peers[name].source))
+        for name in options.name or PEERS:
+            print("%-16s %-12s %s" % (name, PEERS[name].version, PEERS[name].source))
         return 0
     shelf = Shelf(options.dir)
-    found = [install(shelf, name, peers[name]) for name in options.name or peers]
+    found = [install(shelf, name, PEERS[name]) for name in options.name or PEERS]
     return 0 if any(found) else 4
 
 

@@ -146,7 +146,7 @@ class Suite(unittest.TestCase):
         for suite in ("profilers", "profilers-full"):
             names = suites.list_names(config, suite, JITPROOF)
             for group in suites.make_groups(config, names, suite, []):
-                self.assertIn(profilers.query_adapter(group.profiler)[1], profilers.load_peers())
+                self.assertIn(profilers.query_adapter(group.profiler)[1], profilers.known.PEERS)
 
 
 def make_script(*scenes: str) -> str:

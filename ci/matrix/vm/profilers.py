@@ -18,7 +18,7 @@ from typing import Iterator, Mapping
 from ci.base import files, process
 from ci.base.status import Missing
 from ci.matrix.vm import initramfs
-from ci.peers.__main__ import load_peers
+from ci.peers.sources import known
 from ci.peers.sources.peer import Peer
 
 ROOT = os.path.abspath(__file__ + "/../../../..")
@@ -112,7 +112,7 @@ def read_scripts(peer: Peer, name: str, shelf: str) -> Mapping[str, str]:
 
 def add_peer(content: initramfs.Content, name: str, shelf: str) -> None:
     shelf = os.path.realpath(shelf)
-    for command, script in read_scripts(load_peers()[name], name, shelf).items():
+    for command, script in read_scripts(known.PEERS[name], name, shelf).items():
         content.scripts["%s/bin/%s" % (PEERS, command)] = move_paths(script, shelf)
         for path in list_files(parse_script(script)):
             content.files[move_paths(path, shelf).lstrip("/")] = path

@@ -4,6 +4,8 @@
 import dataclasses
 import hashlib
 import os
+import shutil
+from typing import Mapping
 
 from ci.base import files
 from ci.peers.sources.registries import Registry
@@ -26,3 +28,38 @@ class OwnProgram(Registry):
         for name in sorted(os.listdir(self.source_path)):
             digest.update(files.read_bytes(os.path.join(self.source_path, name)))
         return "%s by %s" % (super().__str__(), digest.hexdigest()[:12])
+
+
+@dataclasses.dataclass(frozen=True)
+class GoProgram(OwnProgram):
+    """Our program is programs/PROGRAM/main.go. @instead: {file of the module: our replacement}."""
+    instead: Mapping[str, str]
+
+    def fetch(self, version: str, home: str) -> None:
+        build = os.path.join(home, "build")
+        os.mkdir(build)
+        shutil.copy(os.path.join(self.source_path, "main.go"), build)
+        self.run_go(build, "mod", "init", "jitproof/" + self.program)
+        self.run_go(build, "get", "%s@%s" % (self.name, version))
+        self.run_go(build, "mod", "vendor")
+        for theirs, name in self.instead.items():
+            shutil.copy(os.path.join(self.source_path, name),
+                        os.path.join(build, "vendor", self.name, theirs))
+        self.run_go(build, "build", "-mod=vendor", "-o", os.path.join(home, self.program), ".")
+        shutil.rmtree(build)
+
+    def run_go(self, build: str, *words: str) -> None:
+        self.run(["go", *words], build, CGO_ENABLED="0", GOFLAGS="", GOTOOLCHAIN="auto")
+
+
+@dataclasses.dataclass(frozen=True)
+class RustProgram(OwnProgram):
+    """Our program is the package programs/PROGRAM."""
+
+    def fetch(self, version: str, home: str) -> None:
+        build = os.path.join(home, "build")
+        shutil.copytree(self.source_path, build)
+        self.run(["cargo", "update", "-q", "-p", self.name, "--precise", version], build)
+        self.run(["cargo", "build", "-q", "--release"], build, JITPROOF_PEER_VERSION=version)
+        shutil.copy(os.path.join(build, "target", "release", self.program), home)
+        shutil.rmtree(build)
