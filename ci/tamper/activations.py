@@ -9,7 +9,7 @@ import struct
 from typing import Any, Callable, NamedTuple
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, Make, Unobservable, add, kind
+from ci.tamper.kinds import Absent, Changes, Make, Unobservable, add, kind, require
 from ci.tamper.samples import (CODE, SHARE, alter_samples, change_cpu, find_main_thread,
                                multiply_period)
 from harness.selftest.support import run_directory as rd
@@ -53,8 +53,7 @@ def group_by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
         at = bisect.bisect_right(mine, sample.time, key=lambda one: one.begin) - 1
         if at >= 0 and sample.time < mine[at].end:
             found[mine[at]].append(sample)
-    if not found:
-        raise Absent("no activation holds a " + CODE)
+    require(found, "no activation holds a " + CODE)
     return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
@@ -124,8 +123,7 @@ def balance_activations(case: Case) -> Changes:
 def thin_activation(case: Case, gone: slice) -> Changes:
     """Deletes some samples of the activation with most samples."""
     samples = group_by_activation(case)[0][1]
-    if len(samples) < 40:
-        raise Absent("no activation has 40 samples")
+    require(len(samples) >= 40, "no activation has 40 samples")
     return replace_samples(case, {make_key(one): lambda sample: [] for one in samples[gone]})
 
 
@@ -181,8 +179,7 @@ def change_times(case: Case, where: Where, time: Callable[[int], int],
                 records.append(clone(one, time=time(one.time)))
             else:
                 records.append(one)
-        if not count:
-            raise Absent("the case holds no " + what)
+        require(count, "the case holds no " + what)
         return capture.copy_with(sort_by_time(records))
     return case.rewrite(alter_capture)
 
@@ -250,9 +247,7 @@ add("sample.cpu.all-on-one", require_contradiction(alter_samples(change_cpu(lamb
 
 
 def change_id(case: Case, sample: rd.Sample) -> rd.Sample:
-    ids = sorted(set(sample.attr.ids) - {sample.id})
-    if not ids:
-        raise Absent("the event has one id")
+    ids = require(sorted(set(sample.attr.ids) - {sample.id}), "the event has one id")
     return clone(sample, id=ids[sample.time % len(ids)])
 
 

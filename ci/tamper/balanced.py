@@ -7,26 +7,16 @@ from typing import Any, Callable
 from ci.tamper.activations import MS, sort_by_time
 from ci.tamper.case import Capture, Case, make_capture_file, clone
 from ci.tamper.events import PERIOD, find_sampling_attr
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.kinds import Absent, Changes, add, kind, require
 from ci.tamper.samples import CODE, find_main_thread
 from ci.tamper.tasks import read_head
 from harness.selftest.support import run_directory as rd
 
 
-def adjust_facts(case: Case, changes: Changes, **values: int) -> Changes:
-    """Adds @values to the figures of the file `capture`, in addition to @changes."""
-    facts = dict(case.facts)
-    for key, by in values.items():
-        if key in facts:
-            facts[key] = str(max(0, int(facts[key]) + by))
-    return {**changes, **make_capture_file(facts)}
-
-
 def get_window_samples(case: Case) -> list[rd.Sample]:
     found = [one for one in case.capture("perf.data").samples()
              if one.pid in case.watched and case.is_in_window(one.time)]
-    if len(found) < 50:
-        raise Absent("fewer than 50 samples are in the window")
+    require(len(found) >= 50, "fewer than 50 samples are in the window")
     return found
 
 
@@ -38,7 +28,7 @@ def remove_records(case: Case, gone: Callable[[Any], bool]) -> Changes:
 def delete_samples(case: Case, gone: Callable[[rd.Sample], bool], counted: int = 0) -> Changes:
     """Deletes samples, and adjusts the capture's count."""
     count = sum(map(gone, case.capture("perf.data").samples()))
-    return adjust_facts(case, remove_records(case,
+    return case.adjust_facts(remove_records(case,
                                              lambda one: isinstance(one, rd.Sample) and gone(one)),
                         samples=-count, counted=counted)
 
@@ -79,7 +69,7 @@ def delete_and_double_period(case: Case) -> Changes:
         return capture.copy_with(records, [new if attr is old else attr for attr in capture.attrs])
     if "breakpoints" in case.facts and int(case.facts["breakpoints"]):
         raise Absent("the case samples by breakpoints")
-    return adjust_facts(case, case.rewrite(alter_capture), samples=-gone)
+    return case.adjust_facts(case.rewrite(alter_capture), samples=-gone)
 
 
 @kind("balanced.deleted.lost")
@@ -95,7 +85,7 @@ def delete_and_report_lost(case: Case) -> Changes:
         attr = capture.attrs[find_sampling_attr(capture)]
         body = struct.pack("<QQ", attr.ids[0] if attr.ids else 0, gone)
         return kept.insert_records(rd.PerfData([attr]).side(rd.LOST, body, time, 0))
-    return adjust_facts(case, case.rewrite(alter_capture), samples=-gone, lost_samples=gone)
+    return case.adjust_facts(case.rewrite(alter_capture), samples=-gone, lost_samples=gone)
 
 
 def shrink_window(case: Case, early: bool) -> Changes:
@@ -103,8 +93,7 @@ def shrink_window(case: Case, early: bool) -> Changes:
     begin, end = case.window
     half = begin + (end - begin) // 2
     times = {one.time for one in get_window_samples(case) if (one.time < half) == early}
-    if not times:
-        raise Absent("that half of the window has no samples")
+    require(times, "that half of the window has no samples")
     gone = sum(one.time in times for one in case.capture("perf.data").samples())
     changes = remove_records(case, lambda one: isinstance(one, rd.Sample) and one.time in times)
     facts = dict(case.facts)
@@ -137,10 +126,9 @@ def get_owner(record: Any) -> tuple[int, int]:
 def remove_process(case: Case) -> Changes:
     """Deletes all records of one of several processes."""
     pids = sorted({one.pid for one in get_window_samples(case) if case.is_in_code(one)})
-    if len(pids) < 2:
-        raise Absent("one process alone has samples in emitted code")
+    require(len(pids) >= 2, "one process alone has samples in emitted code")
     count = sum(one.pid == pids[-1] for one in case.capture("perf.data").samples())
-    return adjust_facts(case, remove_records(case, lambda one: get_owner(one)[0] == pids[-1]),
+    return case.adjust_facts(remove_records(case, lambda one: get_owner(one)[0] == pids[-1]),
                         samples=-count)
 
 
@@ -149,10 +137,9 @@ def remove_thread(case: Case) -> Changes:
     """Deletes all records of one of several threads."""
     tids = sorted({one.tid for one in get_window_samples(case)
                    if one.tid != one.pid and case.is_in_code(one)})
-    if not tids:
-        raise Absent("no second thread has samples in emitted code")
+    require(tids, "no second thread has samples in emitted code")
     count = sum(one.tid == tids[-1] for one in case.capture("perf.data").samples())
-    return adjust_facts(case, remove_records(case, lambda one: get_owner(one)[1] == tids[-1] and
+    return case.adjust_facts(remove_records(case, lambda one: get_owner(one)[1] == tids[-1] and
                                              one.kind != rd.MMAP2), samples=-count)
 
 
@@ -173,8 +160,7 @@ def swap_threads(case: Case) -> Changes:
 def swap_processes(case: Case) -> Changes:
     """Swaps the pids of two processes, only in samples."""
     found = sorted({one.pid for one in get_window_samples(case) if case.is_in_code(one)})
-    if len(found) < 2:
-        raise Absent("one process alone has samples in emitted code")
+    require(len(found) >= 2, "one process alone has samples in emitted code")
     other = {found[0]: found[1], found[1]: found[0]}
     return case.rewrite(lambda capture: capture.copy_with(
         clone(one, pid=other[one.pid], tid=other[one.pid]) if isinstance(one, rd.Sample) and
@@ -198,9 +184,7 @@ def change_chain_and_dump(case: Case) -> Changes:
         stack = bytearray(sample.stack)
         struct.pack_into("<Q", stack, at, new)
         return clone(sample, chain=chain, stack=stack)
-    return case.alter_records(lambda one: isinstance(one, rd.Sample) and case.is_in_code(one),
-                              change,
-                              0.3, CODE)
+    return case.alter_records(case.is_in_code, change, 0.3, CODE)
 
 
 @kind("balanced.moved.map")
@@ -251,8 +235,7 @@ def copy_samples(case: Case) -> Changes:
         for first, second in zip(thread[0::10], thread[9::10]):
             if first.chain != second.chain:
                 new[id(second)] = clone(first, time=second.time)
-    if not new:
-        raise Absent("no thread has ten samples with different callchains")
+    require(new, "no thread has ten samples with different callchains")
 
     def alter_capture(capture: Capture) -> Capture:
         times = {samples_of.time: copy for samples_of, copy in

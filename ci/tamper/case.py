@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence, TypeV
 import zlib
 
 from ci.base import files
-from ci.tamper.kinds import Absent, Changes, Unobservable
+from ci.tamper.kinds import Absent, Changes, Unobservable, require
 from harness.selftest.support import run_directory as rd
 
 Some = TypeVar("Some")
@@ -110,6 +110,20 @@ def make_capture_file(facts: Mapping[str, str]) -> Changes:
     return {"capture": "".join("%s %s\n" % one for one in facts.items()).encode()}
 
 
+def set_body_field(one: Some, at: int, layout: str, value: int) -> Some:
+    """Copies a record and sets the number at offset @at of its body."""
+    made: Any = clone(one)
+    struct.pack_into("<" + layout, made.body, at, value)
+    return made
+
+
+def change_field(at: int, layout: str, value: Callable[[int], int]) -> Callable[[bytearray], None]:
+    """Returns a function that changes the number at offset @at."""
+    def change(raw: bytearray) -> None:
+        struct.pack_into("<" + layout, raw, at, value(struct.unpack_from("<" + layout, raw, at)[0]))
+    return change
+
+
 class Case:
     """A case of a run directory. It does not change the files."""
 
@@ -127,8 +141,7 @@ class Case:
         return sorted(os.listdir(self.path("")))
 
     def read(self, name: str) -> bytes:
-        if not os.path.exists(self.path(name)):
-            raise Absent("the case has no %s" % name)
+        require(os.path.exists(self.path(name)), "the case has no %s" % name)
         return files.read_bytes(self.path(name))
 
     def find_skipped(self) -> tuple[int, int]:
@@ -142,8 +155,7 @@ class Case:
         return 0, 0
 
     def capture(self, name: str) -> Capture:
-        if not os.path.exists(self.path(name)):
-            raise Absent("the case has no %s" % name)
+        require(os.path.exists(self.path(name)), "the case has no %s" % name)
         if name not in self.captures:
             self.captures[name] = Capture.load(self.path(name))
         return self.captures[name]
@@ -215,8 +227,11 @@ class Case:
     def is_in_window(self, time: int) -> bool:
         return self.window[0] < time < self.window[1]
 
-    def is_in_code(self, sample: rd.Sample) -> bool:
-        """Returns whether a sample is in emitted code of a watched process, within the window."""
+    def is_in_code(self, sample: Any) -> bool:
+        """Returns whether a record is a sample in emitted code of a watched process, within the
+        window."""
+        if not isinstance(sample, rd.Sample):
+            return False
         known = self.seen.get(id(sample))
         if known is None:
             known = sample.pid in self.watched and self.is_in_window(sample.time) and \
@@ -228,6 +243,13 @@ class Case:
     @functools.cached_property
     def code_samples(self) -> list[rd.Sample]:
         return [sample for sample in self.capture("perf.data").samples() if self.is_in_code(sample)]
+
+    def adjust_facts(self, changes: Changes, **values: int) -> Changes:
+        """Adds @values to the figures of the file `capture`, in addition to @changes."""
+        facts = dict(self.facts)
+        for key in values.keys() & facts.keys():
+            facts[key] = str(max(0, int(facts[key]) + values[key]))
+        return {**changes, **make_capture_file(facts)}
 
     @functools.cached_property
     def snapshot_maps(self) -> list[rd.Map]:
@@ -276,8 +298,7 @@ class Case:
         alteration of a record is unobservable, or None."""
         def alter_capture(capture: Capture) -> Capture:
             found = [record for record in capture.records if where(record)]
-            if not found:
-                raise Absent("the case holds no " + what)
+            require(found, "the case holds no " + what)
             alter = self.choose(found, share, capture)
             proofs = [proof(record) for record in alter] if proof else [None]
             if all(proofs):

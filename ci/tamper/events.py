@@ -7,8 +7,9 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.evidence import NO_CLOCK, require_own_capture
-from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite, require_clock
+from ci.tamper.case import Capture, Case, change_field, clone
+from ci.tamper.kinds import (Absent, Changes, Make, add, kind, make_if, register_rewrite, require,
+                             require_clock)
 from ci.tamper.mappings import find_busiest_process
 from harness.selftest.support import run_directory as rd
 
@@ -49,20 +50,12 @@ def change_attr(change: Callable[[bytearray], None],
     return lambda case: case.rewrite(alter_capture)
 
 
-def change_field(at: int, layout: str, value: Callable[[int], int]) -> Callable[[bytearray], None]:
-    def change(raw: bytearray) -> None:
-        old = struct.unpack_from("<" + layout, raw, at)[0]
-        struct.pack_into("<" + layout, raw, at, value(old))
-    return change
-
-
 def remove_sample_parts(bits: int) -> Callable[[Case], Changes]:
     """Removes parts of the event's samples and their bits of sample_type from its attr."""
     def alter_capture(capture: Capture) -> Capture:
         wanted = find_sampling_attr(capture)
         old = capture.attrs[wanted]
-        if not old.sample_type & bits:
-            raise Absent("the event does not ask for it")
+        require(old.sample_type & bits, "the event does not ask for it")
         new = rd.Attr(bytes(old.raw), old.ids)
         change_field(SAMPLE_TYPE, "Q", lambda value: value & ~bits)(new.raw)
         attrs = [new if attr is old else attr for attr in capture.attrs]
@@ -107,8 +100,7 @@ for name, which in (("sampling", find_sampling_attr), ("sideband", find_sideband
 @register_rewrite("ids.swapped")
 def swap_ids(case: Case, capture: Capture) -> Capture:
     attrs = capture.attrs
-    if len(attrs) < 2:
-        raise Absent("the case has one event")
+    require(len(attrs) >= 2, "the case has one event")
     first, second = attrs[0].ids, attrs[-1].ids
     return capture.change_attrs(lambda index, attr: rd.Attr(
         bytes(attr.raw), second if index == 0 else first if index == len(attrs) - 1
@@ -121,8 +113,7 @@ def use_unknown_id(case: Case) -> Changes:
     def change(sample: rd.Sample) -> rd.Sample:
         return clone(sample, id=2**40)
     def holds_ids(record: Any) -> bool:
-        return isinstance(record, rd.Sample) and case.is_in_code(record) and \
-            bool(record.attr.sample_type & rd.IDENTIFIER)
+        return case.is_in_code(record) and bool(record.attr.sample_type & rd.IDENTIFIER)
     return case.alter_records(holds_ids, change, 0.3, "sample with an id")
 
 
@@ -145,13 +136,10 @@ def insert_report(which: Callable[[Capture], int], kind_of: int,
     return make
 
 
-def require_witness(make: Callable[[Case], Changes]) -> Callable[[Case], Changes]:
+def require_witness(make: Make) -> Make:
     """Makes a kind that only cases with a witness have."""
-    def alter_case(case: Case) -> Changes:
-        if not case.read("witness"):
-            raise Absent("no witness shows what an event missed while it was throttled")
-        return make(case)
-    return alter_case
+    return make_if(lambda case: case.read("witness"),
+                   "no witness shows what an event missed while it was throttled", make)
 
 
 for event_name, which in (("sampling", find_sampling_attr), ("sideband", find_sideband_attr)):

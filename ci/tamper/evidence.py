@@ -7,21 +7,26 @@ import struct
 from typing import Callable
 import zlib
 
-from ci.tamper.case import Case
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require_clock
-from ci.tamper.window import REPLACED, is_replaced, is_reset, read_lines, pack_truth
+from ci.tamper.case import Case, change_field
+from ci.tamper.kinds import (Absent, Changes, Make, Unobservable, add, kind, make_if, require,
+                             require_clock)
+from ci.tamper.window import (REPLACED, edit_lines, is_replaced, is_reset, pack_truth,
+                              read_lines)
 from harness.selftest.support import run_directory as rd
 
 T = rd.Truth
 
 
-def add_to_header(at: int, layout: str, by: int) -> Callable[[Case], Changes]:
+def change_header(at: int, layout: str, value: Callable[[int], int]) -> Callable[[Case], Changes]:
     def alter_case(case: Case) -> Changes:
         changed = bytearray(case.truth.header)
-        old = struct.unpack_from("<" + layout, changed, at)[0]
-        struct.pack_into("<" + layout, changed, at, old + by)
+        change_field(at, layout, value)(changed)
         return {"truth": bytes(changed) + b"".join(case.truth.slots)}
     return alter_case
+
+
+def add_to_header(at: int, layout: str, by: int) -> Callable[[Case], Changes]:
+    return change_header(at, layout, lambda old: old + by)
 
 
 add("truth.header.magic", add_to_header(0, "B", 1))
@@ -32,13 +37,7 @@ add("truth.header.record-size", add_to_header(12, "I", 8))
 add("truth.header.machine", add_to_header(24, "I", 1))
 add("truth.header.clock", add_to_header(28, "I", 1))
 add("truth.header.more-slots", add_to_header(32, "Q", 1_000_000_000))
-
-
-@kind("truth.header.next-id")
-def zero_next_id(case: Case) -> Changes:
-    changed = bytearray(case.truth.header)
-    struct.pack_into("<Q", changed, 40, 0)
-    return {"truth": bytes(changed) + b"".join(case.truth.slots)}
+add("truth.header.next-id", change_header(40, "Q", lambda old: 0))
 
 
 @kind("truth.older")
@@ -55,9 +54,7 @@ def make_version_2(case: Case) -> Changes:
 
 
 def find_slots(case: Case, number: int) -> list[int]:
-    found = case.truth.find(number)
-    if not found:
-        raise Absent("the truth holds no such record")
+    found = require(case.truth.find(number), "the truth holds no such record")
     return found
 
 
@@ -81,7 +78,7 @@ def zero_slot(case: Case) -> Changes:
     return replace_slots(case, {len(case.truth.slots) // 2: bytes(T.SLOT)})
 
 
-def change_field(case: Case, number: int, field: int, change: Callable[[int], int]) -> Changes:
+def change_slots(case: Case, number: int, field: int, change: Callable[[int], int]) -> Changes:
     """Changes a field of every third record of a type, and seals the records again."""
     new = {}
     for index in find_slots(case, number)[::3]:
@@ -119,7 +116,7 @@ FIELDS: dict[str, tuple[int, int, Callable[[int], int]]] = {
     "file.inode": (T.FILE, 8, lambda old: old + 1),
 }
 for name, (number, field, change) in FIELDS.items():
-    add("truth." + name, partial(change_field, number=number, field=field, change=change))
+    add("truth." + name, partial(change_slots, number=number, field=field, change=change))
 
 
 # Unused fields, and pid and tid of the writer: (type of record, index of the field)
@@ -132,7 +129,7 @@ SPARE = {"exit.spare": (T.PROCESS_EXIT, 6), "thread.spare": (T.THREAD_START, 7),
          "maps.tid": (T.MAPS, 3), "exit.tid": (T.PROCESS_EXIT, 3), "end.tid": (T.THREAD_EXIT, 3),
          "gone.tid": (T.GONE, 3), "unload.tid": (T.CODE_UNLOAD, 3)}
 for name, (number, field) in SPARE.items():
-    add("truth." + name, partial(change_field, number=number, field=field,
+    add("truth." + name, partial(change_slots, number=number, field=field,
                                  change=lambda old: old + 4_000_000))
 
 
@@ -142,15 +139,6 @@ def double_loads(case: Case) -> Changes:
     gone = find_slots(case, T.CODE_LOAD)[::3]
     extra = [bytearray(case.truth.slots[index]) for index in gone]
     return pack_truth(case.truth, [*case.truth.slots, *extra])
-
-
-def edit_lines(name: str, change: Callable[[bytes], bytes]) -> Callable[[Case], Changes]:
-    def alter_case(case: Case) -> Changes:
-        new = [change(line) for line in read_lines(case, name)]
-        if new == read_lines(case, name):
-            raise Absent("the case's %s has these lines already" % name)
-        return {name: b"".join(new)}
-    return alter_case
 
 
 def edit_executable_line(change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
@@ -215,15 +203,11 @@ def add_or_zero(old: int, by: int) -> int:
     return max(0, old + by)
 
 
-def zero_counted(case: Case) -> Changes:
-    """Sets the counted time to 0, as if the kernel's clocks did not count. The runner recorded in
-    env.json that they do."""
-    if b'"clocks_count": "yes"' not in case.read("env.json"):
-        raise Absent("clocks do not count there, or env.json does not record whether they do")
-    return change_number("capture", b"counted", lambda old: 0)(case)
-
-
-add("capture.counted.0", zero_counted)
+# A counted time of 0, as if the kernel's clocks did not count.
+add("capture.counted.0", make_if(
+    lambda case: b'"clocks_count": "yes"' in case.read("env.json"),
+    "clocks do not count there, or env.json does not record whether they do",
+    change_number("capture", b"counted", lambda old: 0)))
 
 # Statements of `capture` that perf.data or the runner's files also show.
 for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples", 1),
@@ -233,13 +217,9 @@ for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples",
         require_clock(NO_CLOCK, make) if key_name == "frequency" else make)
 
 
-def require_own_capture(make: Callable[[Case], Changes]) -> Callable[[Case], Changes]:
+def require_own_capture(make: Make) -> Make:
     """Makes a kind for jitproof's own captures only."""
-    def alter_case(case: Case) -> Changes:
-        if "first_enabled" not in case.facts:
-            raise Absent("another profiler captured")
-        return make(case)
-    return alter_case
+    return make_if(lambda case: "first_enabled" in case.facts, "another profiler captured", make)
 
 
 def change_statement(pattern: bytes, new: bytes) -> Callable[[Case], Changes]:
@@ -258,18 +238,7 @@ add("capture.frequency_asked", require_clock(NO_CLOCK, change_number(
     "capture", b"frequency_asked", partial(add_or_zero, by=1))))
 
 
-def replace_feature(bit: int, raw: bytes) -> Callable[[Case], Changes]:
-    def alter_case(case: Case) -> Changes:
-        if bit not in case.capture("perf.data").features:
-            raise Absent("perf.data has no such feature")
-        return case.rewrite(lambda capture: capture.copy_with(
-            features={**capture.features, bit: raw}), "perf.data")
-    return alter_case
-
-
 add("watched.cpus", require_own_capture(change_number("watched", b"cpus", lambda old: 64)))
-add("feature.release", replace_feature(4, rd.pack_string("5.10.0-other")))
-add("feature.cpus", replace_feature(7, struct.pack("<II", 1, 1)))
 
 
 def invent_published_file(name: str) -> Callable[[Case], Changes]:
@@ -289,8 +258,7 @@ add("outcome.skip", lambda case: {"outcome": b"SKIP because\n"})
 def swap_elf_files(case: Case) -> Changes:
     """Swaps two kept ELF files, so that each has the other's build id."""
     found = [line.split()[0].decode() for line in read_lines(case, "elf/index")]
-    if len(found) < 3:
-        raise Absent("the case holds fewer than three ELF files")
+    require(len(found) >= 3, "the case holds fewer than three ELF files")
     first, second = "elf/" + found[1], "elf/" + found[2]
     return {first: case.read(second), second: case.read(first)}
 

@@ -5,9 +5,9 @@ padding of names, and the record of the kernel's text."""
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, add
-from ci.tamper.native import SIDE, add_shares, is_live_map, is_live_side, write_number
+from ci.tamper.case import Case, clone, set_body_field
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, require
+from ci.tamper.native import SIDE, add_shares, is_live_map, is_live_side
 from harness.selftest.support import run_directory as rd
 
 RESERVED = 4  # offset of the reserved bytes from the CPU's number
@@ -15,9 +15,8 @@ KERNEL_MAP = "mapping record of the kernel"
 
 
 def set_reserved(_: Case, one: rd.Side) -> rd.Side:
-    if rd.CPU not in one.tail():
-        raise Absent("records hold no CPU")
-    return write_number(one, one.tail()[rd.CPU] + RESERVED, 1)
+    require(rd.CPU in one.tail(), "records hold no CPU")
+    return set_body_field(one, one.tail()[rd.CPU] + RESERVED, "I", 1)
 
 
 def set_sample_field(at: Callable[[rd.Sample], int], layout: str, value: int) \
@@ -58,7 +57,7 @@ def change_cpu(case: Case, one: rd.Side) -> rd.Side:
                two.body[two.tail()[rd.IDENTIFIER]:][:8] == mine
                for two in case.capture("perf.data").records):
         raise Unobservable("its event wrote no other record")
-    return write_number(one, at, struct.unpack_from("<I", one.body, at)[0] ^ 1)
+    return set_body_field(one, at, "I", struct.unpack_from("<I", one.body, at)[0] ^ 1)
 
 
 def is_map_after_start(case: Case, one: Any) -> bool:
@@ -89,8 +88,8 @@ def get_name(one: rd.Side) -> bytes:
 
 
 def set_padding(_: Case, one: rd.Side) -> rd.Side:
-    return write_number(one, (64 if one.kind == rd.MMAP2 else 8) + len(get_name(one)) + 1, 0x78,
-                        "<B")
+    at = 64 if one.kind == rd.MMAP2 else 8
+    return set_body_field(one, at + len(get_name(one)) + 1, "B", 0x78)
 
 
 add_shares("side.name.padding", is_padded, set_padding, SIDE)
@@ -110,11 +109,11 @@ def is_kernel_map(case: Case, one: Any) -> bool:
 
 def set_kernel_map_field(at: int, layout: str, value: int) -> Callable[[Case], Changes]:
     return lambda case: case.alter_records(lambda one: is_kernel_map(case, one),
-                                           lambda one: write_number(one, at, value, layout), 1.0,
+                                           lambda one: set_body_field(one, at, layout, value), 1.0,
                                            KERNEL_MAP)
 
 
 for field_name, field_at, field_layout, field_value in (
-        ("tid", 4, "<I", 7), ("start", 8, "<Q", 2**64 - 2**30), ("user", 8, "<Q", 4096),
-        ("empty", 16, "<Q", 0), ("pgoff", 24, "<Q", 0), ("name", 32, "<B", 65)):
+        ("tid", 4, "I", 7), ("start", 8, "Q", 2**64 - 2**30), ("user", 8, "Q", 4096),
+        ("empty", 16, "Q", 0), ("pgoff", 24, "Q", 0), ("name", 32, "B", 65)):
     add("kernel-map." + field_name, set_kernel_map_field(field_at, field_layout, field_value))

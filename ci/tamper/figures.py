@@ -7,10 +7,11 @@ import json
 import struct
 from typing import Any, Callable
 
-from ci.tamper.evidence import edit_lines, change_number, require_own_capture
-from ci.tamper.case import Case
-from ci.tamper.kinds import Absent, Changes, add
-from ci.tamper.window import read_lines
+from ci.tamper.evidence import change_number, require_own_capture
+from ci.tamper.case import Case, change_field
+from ci.tamper.kinds import Changes, add, make_if, require
+from ci.tamper.window import edit_lines, read_lines
+from harness.selftest.support import run_directory as rd
 
 EVENT_DESC, SAMPLE_TIME, CLOCKID = 12, 21, 23
 ARCH, NRCPUS = 6, 7
@@ -38,20 +39,14 @@ add("capture.format_lost", require_own_capture(edit_lines("capture", lambda line
     b"format_lost no\n": b"format_lost yes\n"}.get(line, line))))
 
 
-def zero_frequency(case: Case) -> Changes:
-    if int(case.facts["breakpoints"]):
-        raise Absent("the case samples by breakpoints, not by a clock")
-    return change_number("capture", b"frequency", lambda old: 0)(case)
-
-
-def count_duplicate(case: Case) -> Changes:
-    if int(case.facts["thread_passes"]):
-        raise Absent("a capture that lists threads may find a thread twice")
-    return change_number("capture", b"duplicates_sideband", lambda old: old + 1)(case)
-
-
-add("capture.frequency.0", require_own_capture(zero_frequency))
-add("capture.duplicates_sideband.+1", require_own_capture(count_duplicate))
+add("capture.frequency.0", require_own_capture(make_if(
+    lambda case: not int(case.facts["breakpoints"]),
+    "the case samples by breakpoints, not by a clock",
+    change_number("capture", b"frequency", lambda old: 0))))
+add("capture.duplicates_sideband.+1", require_own_capture(make_if(
+    lambda case: not int(case.facts["thread_passes"]),
+    "a capture that lists threads may find a thread twice",
+    change_number("capture", b"duplicates_sideband", lambda old: old + 1))))
 
 # Figures of the runner, which do not depend on the profiler.
 for key in ("chain", "user_only", "task_clock"):
@@ -87,8 +82,7 @@ add("env.cpus", change_environment(lambda made: made.update(cpus=made["cpus"] + 
 def change_feature(number: int, change: Callable[[bytearray], Any]) -> Callable[[Case], Changes]:
     def alter_case(case: Case) -> Changes:
         capture = case.capture("perf.data")
-        if number not in capture.features:
-            raise Absent("perf.data has no such feature")
+        require(number in capture.features, "perf.data has no such feature")
         raw = bytearray(capture.features[number])
         change(raw)
         return case.rewrite(lambda old: old.copy_with(
@@ -97,13 +91,14 @@ def change_feature(number: int, change: Callable[[bytearray], Any]) -> Callable[
 
 
 def add_to_number(at: int, layout: str, by: int) -> Callable[[bytearray], None]:
-    def change(raw: bytearray) -> None:
-        old, = struct.unpack_from("<" + layout, raw, at)
-        struct.pack_into("<" + layout, raw, at, max(0, old + by))
-    return change
+    return change_field(at, layout, lambda old: max(0, old + by))
 
 
 NAME_AT = ATTR_AT + 120 + 8
+add("feature.release", change_feature(4, lambda raw: raw.__setitem__(
+    slice(None), rd.pack_string("5.10.0-other"))))
+add("feature.cpus", change_feature(NRCPUS, lambda raw: raw.__setitem__(
+    slice(None), struct.pack("<II", 1, 1))))
 add("feature.arch", change_feature(ARCH, add_to_number(4, "B", 1)))
 add("feature.cpus-on", change_feature(NRCPUS, add_to_number(4, "I", 1)))
 add("feature.events.count", change_feature(EVENT_DESC, add_to_number(0, "I", 1)))

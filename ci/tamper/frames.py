@@ -6,7 +6,7 @@ import struct
 from typing import Callable
 
 from ci.tamper.case import Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require
 from ci.tamper.samples import CODE, SHARE, alter_samples
 from ci.tamper.stacks import change_user_chain, set_word
 from harness.selftest.support import run_directory as rd
@@ -113,8 +113,7 @@ add_shares("chain.marker.within", change_markers(
 
 def find_code_words(case: Case, sample: rd.Sample) -> list[int]:
     """Returns the offsets of words in the dump that are addresses in emitted code."""
-    if not sample.stack:
-        raise Absent("samples hold no dump of the stack")
+    require(sample.stack, "samples hold no dump of the stack")
     return [at for at in range(0, min(len(sample.stack), 4096) - 7, 8)
             if case.is_code(struct.unpack_from("<Q", sample.stack, at)[0])]
 
@@ -157,8 +156,7 @@ add_shares("dump.return.swapped", swap_returns)
 
 
 def shorten_dump(case: Case, sample: rd.Sample, keep: Callable[[int], int]) -> rd.Sample:
-    if not sample.stack:
-        raise Absent("samples hold no dump of the stack")
+    require(sample.stack, "samples hold no dump of the stack")
     left = keep(len(sample.stack))
     if left and (sample.regs.get(rd.X86_SP, 1) + left) % 4096 == 0:
         raise Unobservable("the dump ends where a page does, as where the next is not present")
@@ -181,8 +179,7 @@ add_shares("dump.asked.+64", lambda case, one: enlarge_stack_request(case, one, 
 
 def find_other_sample(case: Case, sample: rd.Sample) -> rd.Sample:
     """Returns another sample of the thread with another dump of the same size."""
-    if not sample.stack:
-        raise Absent("samples hold no dump of the stack")
+    require(sample.stack, "samples hold no dump of the stack")
     for other in case.capture("perf.data").samples():
         if other.tid == sample.tid and other.stack and len(other.stack) == len(sample.stack) and \
                 other.stack != sample.stack and case.is_in_code(other) and \
@@ -204,10 +201,9 @@ def prove_within_frame(sample: rd.Sample) -> str | None:
 
 
 def copy_other_dumps(case: Case, share: float) -> Changes:
-    return case.alter_records(lambda one: isinstance(one, rd.Sample) and case.is_in_code(one),
-                              lambda one: clone(one, stack=find_other_sample(case, one).stack),
-                              share, CODE,
-                              proof=prove_within_frame)
+    return case.alter_records(
+        case.is_in_code, lambda one: clone(one, stack=find_other_sample(case, one).stack), share,
+        CODE, proof=prove_within_frame)
 
 
 add("dump.borrowed.some", partial(copy_other_dumps, share=SHARE))
@@ -217,8 +213,7 @@ add("dump.borrowed.one", partial(copy_other_dumps, share=0.0))
 def change_registers(change: Callable[[dict[int, int]], dict[int, int]]) \
         -> Callable[[Case, rd.Sample], rd.Sample]:
     def alter_case(case: Case, sample: rd.Sample) -> rd.Sample:
-        if not sample.regs:
-            raise Absent("samples have no registers")
+        require(sample.regs, "samples have no registers")
         changed = change(sample.regs)
         return clone(sample, regs={**sample.regs, **changed}) if changed else sample
     return alter_case
@@ -257,11 +252,6 @@ add_shares("sample.ip.+1.all", move_off_instruction)
 @kind("regs.callee-saved.one")
 def change_callee_saved(case: Case) -> Changes:
     """Changes a register that no emitted function uses."""
-    sample = next((one for one in case.capture("perf.data").samples() if case.is_in_code(one)),
-                  None)
-    if not sample:
-        raise Absent("the case holds no " + CODE)
-    others = set(sample.regs) - {rd.X86_BP, rd.X86_SP, rd.X86_IP}
-    if not others:
-        raise Absent("samples hold no other register")
+    sample = require(case.code_samples, "the case holds no " + CODE)[0]
+    require(set(sample.regs) - {rd.X86_BP, rd.X86_SP, rd.X86_IP}, "samples hold no other register")
     raise Unobservable("nothing says what other registers held")

@@ -9,7 +9,7 @@ import subprocess
 from typing import Any, Iterator
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite
+from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite, require
 from ci.tamper.layout import FINISHED, is_timed
 from harness.selftest.support import run_directory as rd
 
@@ -60,8 +60,7 @@ def swap_equal_times(case: Case, capture: Capture) -> Capture:
                 first.time == second.time:
             records[at:at + 2] = [second, first]
             swapped = True
-    if not swapped:
-        raise Absent("no two samples side by side have the same time")
+    require(swapped, "no two samples side by side have the same time")
     return capture.copy_with(records)
 
 
@@ -135,8 +134,7 @@ def fill_dump_end(case: Case) -> Changes:
 def change_ids(case: Case, capture: Capture) -> Capture:
     """Changes the ids of all events, in every record and attr."""
     by = 1_000_000
-    if not any(attr.ids for attr in capture.attrs):
-        raise Absent("events have no ids")
+    require(any(attr.ids for attr in capture.attrs), "events have no ids")
     records: list[Any] = []
     for one in capture.records:
         if isinstance(one, rd.Sample):
@@ -188,8 +186,7 @@ add("harmless.features.fewer", lambda case: case.rewrite(lambda capture: capture
 @kind("harmless.compressed", harmless=True)
 def compress_records(case: Case) -> Changes:
     """Compresses all records into COMPRESSED records, like perf record -z."""
-    if not shutil.which("zstd"):
-        raise Absent("zstd is not installed")
+    require(shutil.which("zstd"), "zstd is not installed")
 
     def alter_capture(capture: Capture) -> Capture:
         if any(one.kind in (COMPRESSED, 83) for one in capture.records):
@@ -227,6 +224,5 @@ add("harmless.extra-file", lambda case: {"README": b"what a reader put beside it
 @kind("harmless.maps.order", harmless=True)
 def reverse_maps(case: Case) -> Changes:
     sections = [one for one in re.split(rb"(?m)^(?=# pid )", case.read("maps")) if one]
-    if len(sections) < 2:
-        raise Absent("the maps of fewer than two processes were read")
+    require(len(sections) >= 2, "the maps of fewer than two processes were read")
     return {"maps": b"".join(sections[::-1])}

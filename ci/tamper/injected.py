@@ -4,9 +4,9 @@
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, register_rewrite
-from ci.tamper.mappings import insert_record, make_map, is_injected, set_body_field
+from ci.tamper.case import Capture, Case, clone, set_body_field
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, register_rewrite, require
+from ci.tamper.mappings import insert_record, make_map, is_injected
 from ci.tamper.samples import CODE, NOBODY
 from harness.selftest.support import run_directory as rd
 
@@ -74,8 +74,7 @@ def swap_maps(case: Case, capture: Capture) -> Capture:
     for first, second in zip(found[0::4], found[1::4]):
         new[id(first)] = clone(first, start=second.start, size=second.size)
         new[id(second)] = clone(second, start=first.start, size=first.size)
-    if not new:
-        raise Absent("fewer than two " + WHAT + "s")
+    require(new, "fewer than two " + WHAT + "s")
     return capture.replace_records(new)
 
 
@@ -95,9 +94,7 @@ add("injected.anon.invented", insert_record(
 
 def alter_injected_samples(change: Callable[[Any], Any],
                            share: float = 0.3) -> Callable[[Case], Changes]:
-    return lambda case: case.alter_records(
-        lambda record: isinstance(record, rd.Sample) and case.is_in_code(record), change, share,
-        CODE, FILE)
+    return lambda case: case.alter_records(case.is_in_code, change, share, CODE, FILE)
 
 
 add("injected.sample.deleted.fifth", alter_injected_samples(lambda one: None, 0.2))

@@ -10,7 +10,7 @@ from typing import Callable
 
 from ci.base import files
 from ci.tamper.case import Case
-from ci.tamper.kinds import Absent, Changes, add
+from ci.tamper.kinds import Absent, Changes, add, require
 from ci.tamper.samples import NOBODY
 from harness.selftest.support import run_directory as rd
 
@@ -20,16 +20,13 @@ Dump = rd.Jitdump
 
 def find_dumps(case: Case) -> list[str]:
     found = [name for name in case.list_files() if re.match(r"jit-\d+\.dump$", name)]
-    if not found:
-        raise Absent("the case has no jitdump")
+    require(found, "the case has no jitdump")
     return found
 
 
 def read_mode(case: Case) -> str:
-    match = re.search(r"inject=(strip|keep|cut)\b", case.read("case").decode())
-    if not match:
-        raise Absent("the case injects nothing, or by a profiler")
-    return match.group(1)
+    modes: list[str] = re.findall(r"inject=(strip|keep|cut)\b", case.read("case").decode())
+    return require(modes, "the case injects nothing, or by a profiler")[0]
 
 
 def inject(case: Case, alter: dict[str, bytes]) -> Changes:
@@ -66,8 +63,7 @@ def alter_dumps(change: Callable[[Case, rd.Jitdump], None]) -> Callable[[Case], 
             raw = one.header + b"".join(one.records)
             if raw != case.read(name):
                 alter_case[name] = raw
-        if not alter_case:
-            raise Absent("the jitdumps hold nothing of the kind")
+        require(alter_case, "the jitdumps hold nothing of the kind")
         return inject(case, alter_case)
     return alter_case
 
@@ -159,16 +155,14 @@ add("jitdump.doubled", alter_dumps(double_loads))
 def alter_perf_maps(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[Case], Changes]:
     def alter_case(case: Case) -> Changes:
         found = [name for name in case.list_files() if re.match(r"perf-\d+\.map$", name)]
-        if not found:
-            raise Absent("the case has no perf map")
+        require(found, "the case has no perf map")
         changes = {}
         for name in found:
             lines = case.read(name).splitlines(True)
             new = change(lines)
             if new != lines:
                 changes[name] = b"".join(new)
-        if not changes:
-            raise Absent("the perf maps hold nothing of the kind")
+        require(changes, "the perf maps hold nothing of the kind")
         return changes
     return alter_case
 
@@ -213,8 +207,7 @@ add("perf-map.invented", alter_perf_maps(lambda lines: lines + [b"1000 100 inven
 
 def swap_perf_maps(case: Case) -> Changes:
     found = [name for name in case.list_files() if re.match(r"perf-\d+\.map$", name)]
-    if len(found) < 2:
-        raise Absent("fewer than two processes have perf maps")
+    require(len(found) >= 2, "fewer than two processes have perf maps")
     first, second = found[0], found[1]
     if case.read(first) == case.read(second):
         raise Absent("the perf maps of two processes are the same, byte by byte")

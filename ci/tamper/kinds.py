@@ -3,7 +3,7 @@
 alteration is unobservable."""
 
 from functools import partial
-from typing import Callable, Mapping, NamedTuple, TYPE_CHECKING
+from typing import Callable, Mapping, NamedTuple, TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from ci.tamper.case import Capture, Case
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 Changes = Mapping[str, bytes | None]
 Make = Callable[["Case"], Changes]
 Alter = Callable[["Case", "Capture"], "Capture"]
+Some = TypeVar("Some")
 
 
 class Kind(NamedTuple):
@@ -22,6 +23,13 @@ class Kind(NamedTuple):
 
 class Absent(Exception):
     """The case has nothing that the kind can alter; the message is the reason."""
+
+
+def require(thing: Some, why: str) -> Some:
+    """Returns @thing. Raises Absent for the reason @why if it is false or empty."""
+    if not thing:
+        raise Absent(why)
+    return thing
 
 
 class Unobservable(Exception):
@@ -52,6 +60,14 @@ def register_rewrite(name: str, *names: str, harmless: bool = False) -> Callable
         add(name, lambda case: case.rewrite(partial(alter, case), *names), harmless)
         return alter
     return register
+
+
+def make_if(there: Callable[["Case"], object], why: str, make: Make) -> Make:
+    """Makes a kind that is absent, for the reason @why, from cases for which @there is false."""
+    def alter_case(case: "Case") -> Changes:
+        require(there(case), why)
+        return make(case)
+    return alter_case
 
 
 def require_clock(why: str, make: Make) -> Make:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, register_rewrite
+from ci.tamper.kinds import Changes, add, register_rewrite, require
 from ci.tamper.mappings import is_executable
 from ci.tamper.samples import CODE
 from harness.selftest.support import run_directory as rd
@@ -22,8 +22,7 @@ def move_behind(case: Case, where: Callable[[Case, Any], bool], what: str) -> Ch
     """Moves records to the end of the file, after the rounds that they belong to."""
     def alter_capture(capture: Capture) -> Capture:
         found = [record for record in capture.records if where(case, record)]
-        if not found:
-            raise Absent("the case holds no " + what)
+        require(found, "the case holds no " + what)
         late = {id(record) for record in case.choose(found, 0.3, capture)}
         # The end of a round makes the records before the previous round's end final: two ends make
         # all earlier records final.
@@ -37,7 +36,7 @@ def move_behind(case: Case, where: Callable[[Case, Any], bool], what: str) -> Ch
 
 # name: (where, what it is)
 RECORDS: dict[str, tuple[Callable[[Case, Any], bool], str]] = {
-    "sample": (lambda case, one: isinstance(one, rd.Sample) and case.is_in_code(one), CODE),
+    "sample": (Case.is_in_code, CODE),
     "map": (lambda case, one: isinstance(one, rd.Map) and is_executable(case, one),
             "executable mapping record of a watched process")}
 for name, (where, what) in RECORDS.items():
@@ -61,8 +60,7 @@ def drop_last_records(case: Case, part: float) -> Changes:
     """Drops the last records of a valid file, as if the writer had stopped early."""
     def alter_capture(capture: Capture) -> Capture:
         times = sorted(one.time for one in capture.samples() if case.is_in_code(one))
-        if not times:
-            raise Absent("the case holds no " + CODE)
+        require(times, "the case holds no " + CODE)
         end = times[int(len(times) * part)]
         return capture.copy_with(
             one for one in capture.records if not is_timed(one) or one.time <= end)
@@ -95,8 +93,7 @@ add("file.empty", lambda case: {"perf.data": b""})
 def change_record_size(case: Case, capture: Capture) -> Capture:
     """Changes the size of a record, so that a reader does not find the next one."""
     found = [one for one in capture.maps() if is_executable(case, one)]
-    if not found:
-        raise Absent("the case holds no executable mapping record of a watched process")
+    require(found, "the case holds no executable mapping record of a watched process")
     chosen = case.choose(found, 0.0, capture)[0]
     raw = bytearray(chosen.pack())
     raw[6] = raw[6] + 8 & 0xff

@@ -7,8 +7,8 @@ import re
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, register_rewrite
+from ci.tamper.case import Capture, Case, clone, set_body_field
+from ci.tamper.kinds import Absent, Changes, add, register_rewrite, require
 from ci.tamper.samples import CODE, NOBODY
 from harness.selftest.support import run_directory as rd
 
@@ -57,12 +57,6 @@ TARGETS: dict[str, tuple[Where, str]] = {
 }
 
 
-def set_body_field(one: rd.Map, at: int, layout: str, value: int) -> rd.Map:
-    made = clone(one)
-    struct.pack_into("<" + layout, made.body, at, value)
-    return made
-
-
 def set_name(one: rd.Map, name: str) -> rd.Map:
     return clone(one, name=name)
 
@@ -72,8 +66,7 @@ def shift_map_time(one: rd.Map, by: int) -> rd.Map:
 
 
 def change_build_id(one: rd.Map) -> rd.Map:
-    if not one.misc & rd.BUILD_ID:
-        raise Absent("mapping records hold no build id")
+    require(one.misc & rd.BUILD_ID, "mapping records hold no build id")
     made = clone(one)
     made.body[36:56] = b"\x5a" * 20
     return made
@@ -203,8 +196,7 @@ def find_busiest_process(case: Case) -> tuple[int, int]:
     times: dict[int, list[int]] = {}
     for sample in case.code_samples:
         times.setdefault(sample.pid, []).append(sample.time)
-    if not times:
-        raise Absent("the case holds no " + CODE)
+    require(times, "the case holds no " + CODE)
     pid = max(sorted(times), key=lambda one: len(times[one]))
     return pid, sorted(times[pid])[len(times[pid]) // 3]
 

@@ -7,9 +7,9 @@ import struct
 from typing import Any, Callable
 
 from ci.base import files
-from ci.tamper.case import Capture, Case, clone
-from ci.tamper.events import change_attr, change_field
-from ci.tamper.kinds import Absent, Changes, add, register_rewrite
+from ci.tamper.case import Capture, Case, change_field, clone, set_body_field
+from ci.tamper.events import change_attr
+from ci.tamper.kinds import Absent, Changes, add, make_if, register_rewrite, require
 from harness.selftest.support import run_directory as rd
 
 FLAGS, CS, SS = 9, 10, 11  # numbers of PERF_REG_X86_*
@@ -79,8 +79,7 @@ add_shares("native.ip.0x1234", is_native_sample, move_outside_mappings, NATIVE)
 
 def set_register(number: int, value: int) -> Change:
     def change(_: Case, sample: rd.Sample) -> rd.Sample:
-        if number not in sample.regs:
-            raise Absent("samples do not hold the register")
+        require(number in sample.regs, "samples do not hold the register")
         made = clone(sample)
         made.regs[number] = value
         return made
@@ -179,18 +178,12 @@ def get_id(one: rd.Side) -> int:
     return 0 if at is None else struct.unpack_from("<Q", one.body, at)[0]
 
 
-def write_number(one: rd.Side, at: int, value: int, layout: str = "<I") -> rd.Side:
-    made = clone(one)
-    struct.pack_into(layout, made.body, at, value)
-    return made
-
-
 MAP = "live record of a mapping"
 for flags_name, flags in (("none", 0), ("both", 3), ("bit-31", 1 << 31 | 2)):
     add_shares("map.flags." + flags_name, is_live_map,
-               partial(lambda new, case, one: write_number(one, 60, new), flags), MAP)
-add_shares("map.prot.bit-3", is_live_map, lambda case, one: write_number(one, 56, one.prot | 8),
-           MAP)
+               partial(lambda new, case, one: set_body_field(one, 60, "I", new), flags), MAP)
+add_shares("map.prot.bit-3", is_live_map, lambda case, one: set_body_field(
+    one, 56, "I", one.prot | 8), MAP)
 add_shares("map.misc.data", is_live_map, lambda case, one: clone(one, misc=one.misc | DATA), MAP)
 add_shares("map.misc.bit-12", is_live_map, lambda case, one: clone(one, misc=one.misc | BUSY_BIT),
            MAP)
@@ -207,9 +200,8 @@ def match_type(number: int) -> Callable[[Case, Any], bool]:
 
 def set_tail_field(bit: int, value: int) -> Callable[[Case, rd.Side], rd.Side]:
     def change(_: Case, one: rd.Side) -> rd.Side:
-        if bit not in one.tail():
-            raise Absent("records do not hold the field")
-        return write_number(one, one.tail()[bit], value, "<I" if bit == rd.CPU else "<Q")
+        require(bit in one.tail(), "records do not hold the field")
+        return set_body_field(one, one.tail()[bit], "I" if bit == rd.CPU else "Q", value)
     return change
 
 
@@ -228,27 +220,17 @@ def move_kernel_map(case: Case, capture: Capture) -> Capture:
     inside = [one for one in capture.samples() if is_kernel_sample(case, one)]
     if not found or len(inside) * 50 <= len(capture.samples()):
         raise Absent("hardly a sample is in the kernel, or it has no record")
-    return capture.replace_records({id(one): write_number(one, 8,
-                                                          struct.unpack_from("<Q", one.body, 8)[0] -
-                                                          (1 << 30), "<Q") for one in found})
+    return capture.replace_records({id(one): set_body_field(
+        one, 8, "Q", struct.unpack_from("<Q", one.body, 8)[0] - (1 << 30)) for one in found})
 
 
-def add_attr_kind(name: str, there: Callable[[Case, Capture], bool], at: int, layout: str,
-                  value: Callable[[int], int]) -> None:
-    make = change_attr(change_field(at, layout, value))
-
-    def alter_case(case: Case) -> Changes:
-        if not there(case, case.capture("perf.data")):
-            raise Absent("no sample needs it")
-        return make(case)
-    add(name, alter_case)
-
-
-add_attr_kind("attr.max-stack.2", lambda case, capture: any(
-    len(one.chain) > 4 for one in capture.samples()), MAX_STACK, "H", lambda old: 2)
-add_attr_kind("attr.no-kernel-chain", lambda case, capture: any(
-    is_kernel_sample(case, one) for one in capture.samples()), ATTR_FLAGS, "Q",
-              lambda old: old | EXCLUDE_CALLCHAIN_KERNEL)
+add("attr.max-stack.2", make_if(
+    lambda case: any(len(one.chain) > 4 for one in case.capture("perf.data").samples()),
+    "no sample needs it", change_attr(change_field(MAX_STACK, "H", lambda old: 2))))
+add("attr.no-kernel-chain", make_if(
+    lambda case: any(is_kernel_sample(case, one) for one in case.capture("perf.data").samples()),
+    "no sample needs it",
+    change_attr(change_field(ATTR_FLAGS, "Q", lambda old: old | EXCLUDE_CALLCHAIN_KERNEL))))
 register_rewrite("sample.cpu.one.with-ids")(move_to_one_cpu)
 add("sample.before-first-event", move_outside_events("first_enabled", "capture", -50_000))
 add("sample.after-last-event", move_outside_events("silent", "watched", 50_000))

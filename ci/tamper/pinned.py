@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ci.tamper.activations import make_key, replace_samples
 from ci.tamper.case import Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, kind
+from ci.tamper.kinds import Absent, Changes, Unobservable, kind, require
 from harness.selftest.support import run_directory as rd
 
 PINNED_NS = 1000  # most difference of CPU time and elapsed time
@@ -46,8 +46,7 @@ def find_pinned(case: Case) -> list[Pinned]:
                      bisect.bisect_left(mine, end - slack, key=lambda one: one.time)]
         if inner:
             found.append(Pinned(slot[3], begin, end, cpu, inner))
-    if not found:
-        raise Absent("no pinned activation has samples")
+    require(found, "no pinned activation has samples")
     return sorted(found, key=lambda one: one.begin)
 
 
@@ -113,8 +112,7 @@ def swap_sideband_cpus(case: Case) -> Changes:
         struct.pack_into("<I", made.body, at, read_number(one, at) ^ 1)
         return made
     live = [one for one in capture.records if find_cpu_offset(one) is not None]
-    if not live:
-        raise Absent("there is no live record of a thread or mapping")
+    require(live, "there is no live record of a thread or mapping")
     slack = int(case.facts.get("slack", 0))
     if not any(one.begin + slack < record.time < one.end - slack and
                read_number(record, record.tail()[rd.TID] + 4) != one.tid and

@@ -7,19 +7,15 @@ import re
 import struct
 from typing import Callable
 
-from ci.tamper.case import Capture, Case, clone
+from ci.tamper.case import Capture, Case, change_field, clone
 from ci.tamper.injected import FILE, WHAT
 from ci.tamper.jit import (Dump, alter_dumps, alter_loads, alter_perf_maps, choose_loads,
                            join_words, set_name, split_line)
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, register_rewrite
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, register_rewrite, require
 from ci.tamper.mappings import is_injected
 from harness.selftest.support import run_directory as rd
 
 DEBUG, CLOSE, UNWINDING = 2, 3, 4
-
-
-def set_number(record: bytearray, at: int, layout: str, value: int) -> None:
-    struct.pack_into("<" + layout, record, at, value)
 
 
 def get_number(record: bytes, at: int) -> int:
@@ -75,15 +71,13 @@ def lengthen_code(case: Case, one: rd.Jitdump) -> None:
     for at, record in enumerate(one.records):
         if Dump.kind(record) == Dump.LOAD and at % 3 == 0:
             made = record + b"\x90" * 16
-            set_number(made, 40, "Q", get_number(record, 40) + 16)
-            set_number(made, 4, "I", len(made))
+            change_field(40, "Q", lambda old: old + 16)(made)
+            struct.pack_into("<I", made, 4, len(made))
             one.records[at] = made
 
 
-add("jitdump.vma.+16", alter_dumps(alter_loads(
-    lambda record: set_number(record, 24, "Q", get_number(record, 24) + 16))))
-add("jitdump.code-addr.+16", alter_dumps(alter_loads(
-    lambda record: set_number(record, 32, "Q", get_number(record, 32) + 16))))
+add("jitdump.vma.+16", alter_dumps(alter_loads(change_field(24, "Q", lambda old: old + 16))))
+add("jitdump.code-addr.+16", alter_dumps(alter_loads(change_field(32, "Q", lambda old: old + 16))))
 add("jitdump.addr.-4096", alter_dumps(alter_loads(lambda record: struct.pack_into(
     "<QQ", record, 24, get_number(record, 24) - 4096, get_number(record, 32) - 4096))))
 add("jitdump.time.+1ms", alter_dumps(alter_loads(shift_time(1_000_000))))
@@ -96,12 +90,6 @@ add("jitdump.size.longer", alter_dumps(lengthen_code))
 add("jitdump.move.deleted", alter_dumps(change_middle_record(Dump.MOVE, remove_at)))
 add("jitdump.unwinding.bytes", alter_dumps(change_middle_record(UNWINDING, break_unwinding)))
 add("jitdump.unwinding.deleted", alter_dumps(change_middle_record(UNWINDING, remove_at)))
-
-
-def change_field(at: int, layout: str, value: Callable[[int], int]) -> Callable[[bytearray], None]:
-    """Changes the number at offset @at of a record."""
-    return lambda record: set_number(record, at, layout, value(
-        struct.unpack_from("<" + layout, record, at)[0]))
 
 
 def change_each(number: int, change: Callable[[bytearray], None]) \
@@ -252,8 +240,7 @@ def find_jit_files(case: Case, least: int) -> list[str]:
                           for name in sorted(names)
                           if re.match(r"jit(ted)?-\d+-", name) and not name.endswith(".dump")]
     found = sorted(set(found))
-    if len(found) < least:
-        raise Absent("the case has fewer than %d files of jitted code" % least)
+    require(len(found) >= least, "the case has fewer than %d files of jitted code" % least)
     return found
 
 
@@ -311,8 +298,7 @@ def alter_jit_files(change: Callable[[bytearray], None]) -> Callable[[Case], Cha
             change(raw)
             if raw != case.read(name):
                 changes[name] = bytes(raw)
-        if not changes:
-            raise Absent("the ELF files hold nothing of the kind")
+        require(changes, "the ELF files hold nothing of the kind")
         return changes
     return alter_case
 
@@ -331,7 +317,7 @@ def change_tables(raw: bytearray) -> None:
 
 add("jit-file.code", alter_jit_files(change_code))
 add("jit-file.tables", alter_jit_files(change_tables))
-add("jit-file.machine", alter_jit_files(lambda raw: set_number(raw, 18, "H", 183)))
+add("jit-file.machine", alter_jit_files(change_field(18, "H", lambda old: 183)))
 add("jit-file.zeroed", lambda case: {
     name: bytes(len(case.read(name))) for name in find_jit_files(case, 1)})
 
@@ -371,8 +357,8 @@ def swap_map_names(case: Case, capture: Capture) -> Capture:
 
 def alter_one_sample(change: Callable[[rd.Sample], rd.Sample]) -> Callable[[Case], Changes]:
     return lambda case: case.alter_records(
-        lambda one: isinstance(one, rd.Sample) and case.is_in_code(one) and bool(one.chain), change,
-        0.0, "sample in emitted code with a callchain", FILE)
+        lambda one: case.is_in_code(one) and bool(one.chain), change, 0.0,
+        "sample in emitted code with a callchain", FILE)
 
 
 add("injected.sample.chain.one", alter_one_sample(lambda one: clone(one, chain=one.chain[:-1])))

@@ -5,11 +5,10 @@ from functools import partial
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, clone
+from ci.tamper.case import Capture, Case, clone, set_body_field
 from ci.tamper.events import find_sampling_attr, find_sideband_attr
-from ci.tamper.kinds import Absent, Changes, add, register_rewrite
-from ci.tamper.mappings import (PAGE, TARGETS, alter_maps, insert_record, set_body_field,
-                                shift_map_time)
+from ci.tamper.kinds import Absent, Changes, add, register_rewrite, require
+from ci.tamper.mappings import PAGE, TARGETS, alter_maps, insert_record, shift_map_time
 from ci.tamper.tasks import set_field, read_head, shift_time, match_tasks, set_comm
 from harness.selftest.support import run_directory as rd
 
@@ -17,9 +16,7 @@ MS = 1_000_000
 
 
 def move_to_other_process(case: Case, one: rd.Map) -> rd.Map:
-    others = sorted(case.watched - {one.pid})
-    if not others:
-        raise Absent("the case watches one process")
+    others = require(sorted(case.watched - {one.pid}), "the case watches one process")
     pid = others[one.start // PAGE % len(others)]
     return clone(one, pid=pid, tid=pid)
 
@@ -41,8 +38,7 @@ def split_map(case: Case, one: rd.Map) -> Any:
 
 def require_live(one: Any) -> Any:
     """Returns a record of the kernel. Raises Absent if it was read from /proc."""
-    if not one.time:
-        raise Absent("the record is of a reading of /proc")
+    require(one.time, "the record is of a reading of /proc")
     return one
 
 
@@ -64,12 +60,9 @@ CHANGES: dict[str, Callable[[Case, rd.Map], Any]] = {
 
 def change_tail(one: Any, at: int) -> Any:
     """Changes the pid (@at 0) or tid (@at 4) in the record's sample_id: the acting thread."""
-    if rd.TID not in one.tail():
-        raise Absent("records hold no pid and tid in their sample_id")
-    made = clone(one)
+    require(rd.TID in one.tail(), "records hold no pid and tid in their sample_id")
     place = one.tail()[rd.TID] + at
-    struct.pack_into("<I", made.body, place, struct.unpack_from("<I", one.body, place)[0] + 1)
-    return made
+    return set_body_field(one, place, "I", struct.unpack_from("<I", one.body, place)[0] + 1)
 
 
 def change_last_letter(one: rd.Map) -> rd.Map:
@@ -110,8 +103,7 @@ def prove_twice_possible(case: Case, one: rd.Map) -> str | None:
 def find_other_thread(case: Case, one: rd.Map) -> int:
     others = {sample.tid for sample in case.capture("perf.data").samples()
               if sample.pid == one.pid} - {one.tid}
-    if not others:
-        raise Absent("the process has no other thread with samples")
+    require(others, "the process has no other thread with samples")
     return min(others)
 
 
@@ -233,15 +225,12 @@ def set_known_task(case: Case, one: rd.Side, index: int) -> rd.Side:
     tids = {sample.tid for sample in case.capture("perf.data").samples()} | case.watched
     pids = sorted(case.watched if index < 2 else tids)
     others = [number for number in pids if number not in read_head(one, 4)]
-    if not others:
-        raise Absent("the case has no other task")
+    require(others, "the case has no other task")
     return set_field(one, index, others[0])
 
 
 def change_body_time(one: rd.Side) -> rd.Side:
-    made = clone(one)
-    struct.pack_into("<Q", made.body, 16, struct.unpack_from("<Q", one.body, 16)[0] + 1000 * MS)
-    return made
+    return set_body_field(one, 16, "Q", struct.unpack_from("<Q", one.body, 16)[0] + 1000 * MS)
 
 
 TASKS: dict[str, Callable[[Case, rd.Side], Any]] = {
@@ -307,8 +296,7 @@ def swap_task_times(case: Case, number: int, processes: bool) -> Changes:
     def alter_capture(capture: Capture) -> Capture:
         found = [one for one in capture.records if where(case, one) and one.time]
         others = [one for one in found if read_head(one, 4) != read_head(found[0], 4)]
-        if not others:
-            raise Absent("fewer than two such records")
+        require(others, "fewer than two such records")
         first, last = found[0], others[-1]
         new = {id(first): shift_time(last, first.time - last.time),
                id(last): shift_time(first, last.time - first.time)}
@@ -364,8 +352,7 @@ def use_sampling_id(case: Case, capture: Capture) -> Capture:
     records = []
     for one in capture.records:
         if isinstance(one, rd.Map) and one.attr is last and rd.IDENTIFIER in one.tail():
-            one = clone(one)
-            struct.pack_into("<Q", one.body, one.tail()[rd.IDENTIFIER], first.ids[0])
+            one = set_body_field(one, one.tail()[rd.IDENTIFIER], "Q", first.ids[0])
         records.append(one)
     return capture.copy_with(records)
 

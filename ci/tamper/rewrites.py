@@ -8,9 +8,10 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
+from ci.tamper.evidence import add_to_header
 from ci.tamper.jit import join_words, split_line, alter_perf_maps
-from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite
-from ci.tamper.window import read_lines, pack_truth
+from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite, require
+from ci.tamper.window import pack_truth, read_lines, remove_lines
 from harness.selftest.support import run_directory as rd
 
 FINISHED_INIT, THREAD_MAP, CPU_MAP = 82, 73, 74
@@ -45,8 +46,7 @@ def swap_cpus(case: Case) -> Changes:
 def reverse_lines(name: str) -> Callable[[Case], Changes]:
     def alter_case(case: Case) -> Changes:
         lines = read_lines(case, name)
-        if len(lines) < 2:
-            raise Absent("the case's %s has one line" % name)
+        require(len(lines) >= 2, "the case's %s has one line" % name)
         return {name: b"".join(reversed(lines))}
     return alter_case
 
@@ -77,8 +77,7 @@ add_harmless("perf-map.zeros", alter_perf_maps(lambda lines: [
 
 @kind("harmless.injected.again", harmless=True)
 def pack_injected(case: Case) -> Changes:
-    if not os.path.exists(case.path("injected.data")):
-        raise Absent("the case injects nothing")
+    require(os.path.exists(case.path("injected.data")), "the case injects nothing")
     return {"injected.data": case.capture("injected.data").pack()}
 
 
@@ -112,12 +111,7 @@ def double_rounds(case: Case, capture: Capture) -> Capture:
                              [end, end, end])
 
 
-@kind("harmless.truth.capacity", harmless=True)
-def raise_capacity(case: Case) -> Changes:
-    header = bytearray(case.truth.header)
-    capacity = struct.unpack_from("<Q", header, 16)[0]
-    struct.pack_into("<Q", header, 16, capacity + 1000)
-    return {"truth": bytes(header) + b"".join(case.truth.slots)}
+add_harmless("truth.capacity", add_to_header(16, "Q", 1000))
 
 
 @kind("harmless.truth.order", harmless=True)
@@ -134,8 +128,7 @@ def swap_slots(case: Case) -> Changes:
             swapped = True
             at += 1
         at += 1
-    if not swapped:
-        raise Absent("no two processes' records are neighbours")
+    require(swapped, "no two processes' records are neighbours")
     return pack_truth(case.truth, slots)
 
 
@@ -158,14 +151,10 @@ def add_comment(case: Case) -> Changes:
     return {"case": b"# what a reader noted\n" + case.read("case")}
 
 
-@kind("harmless.maps.heap", harmless=True)
-def remove_heap(case: Case) -> Changes:
-    """Removes the heap's lines from the snapshot: the heap is not executable."""
-    kept = [line for line in read_lines(case, "maps")
-            if not re.match(rb"\S+ rw-p .*\[heap\]", line)]
-    if len(kept) == len(read_lines(case, "maps")):
-        raise Absent("the case's maps show no heap")
-    return {"maps": b"".join(kept)}
+# The heap is not executable.
+add_harmless("maps.heap", remove_lines(
+    "maps", lambda case, line: re.match(rb"\S+ rw-p .*\[heap\]", line),
+    "the case's maps show no heap"))
 
 
 @kind("harmless.seconds", harmless=True)

@@ -7,8 +7,8 @@ import math
 from functools import partial
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, make_capture_file, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
+from ci.tamper.case import Capture, Case, clone
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require
 from harness.selftest.support import run_directory as rd
 
 CODE = "sample in emitted code within the window"
@@ -24,8 +24,7 @@ Change = Callable[[Case, rd.Sample], Any]
 def alter_samples(change: Change, share: float = SHARE) -> Callable[[Case], Changes]:
     """Alters a share of the samples in emitted code. @change: returns the replacement."""
     return lambda case: case.alter_records(
-        lambda record: isinstance(record, rd.Sample) and case.is_in_code(record),
-        lambda sample: change(case, sample), share, CODE)
+        case.is_in_code, lambda sample: change(case, sample), share, CODE)
 
 
 def move_sample(case: Case, sample: rd.Sample, to: Callable[[Case, rd.Sample], int], regs: bool,
@@ -48,8 +47,7 @@ def find_libc(case: Case, sample: rd.Sample) -> int:
 
 def find_next_function(case: Case, sample: rd.Sample) -> int:
     starts = sorted({case.truth.get(index)[6] for index in case.truth.find(case.truth.CODE_LOAD)})
-    if len(starts) < 2:
-        raise Absent("the case emits one function alone")
+    require(len(starts) >= 2, "the case emits one function alone")
     return next((start for start in starts if start > sample.ip), starts[0])
 
 
@@ -61,17 +59,14 @@ for to_name, to in (("0x1234", lambda case, sample: 0x1234), ("libc", find_libc)
 
 
 def choose_other(values: set[int], mine: int) -> int:
-    left = sorted(values - {mine})
-    if not left:
-        raise Absent("there is no other to name")
+    left = require(sorted(values - {mine}), "there is no other to name")
     return left[mine % len(left)]
 
 
 def find_other_thread(case: Case, sample: rd.Sample) -> tuple[int, int]:
     """Returns pid and tid of another thread with samples in emitted code."""
     threads = {(one.pid, one.tid) for one in case.code_samples} - {(sample.pid, sample.tid)}
-    if not threads:
-        raise Absent("one thread alone has samples in emitted code")
+    require(threads, "one thread alone has samples in emitted code")
     return sorted(threads)[sample.tid % len(threads)]
 
 
@@ -90,8 +85,7 @@ add("sample.pid.0", alter_samples(lambda case, one: clone(one, pid=0, tid=0)))
 
 
 def remove_registers(sample: rd.Sample) -> rd.Sample:
-    if not sample.regs:
-        raise Absent("samples have no registers")
+    require(sample.regs, "samples have no registers")
     return clone(sample, abi=0, regs={}, stack=bytearray(),
                  asked=0 if sample.asked == len(sample.stack) else sample.asked)
 
@@ -127,12 +121,9 @@ def remove_samples(case: Case, gone: Callable[[rd.Sample], bool], what: str) -> 
 def forget_samples(case: Case, times: set[int], what: str) -> Changes:
     """Deletes the samples at @times and adjusts the capture's count, like a reader that loses
     samples without counting them."""
-    changes = remove_samples(case, lambda sample: sample.time in times, what)
-    facts = dict(case.facts)
-    if "samples" in facts:
-        gone = sum(one.time in times for one in case.capture("perf.data").samples())
-        facts["samples"] = str(int(facts["samples"]) - gone)
-    return {**changes, **make_capture_file(facts)}
+    gone = sum(one.time in times for one in case.capture("perf.data").samples())
+    return case.adjust_facts(remove_samples(case, lambda one: one.time in times, what),
+                             samples=-gone)
 
 
 def get_window_samples(case: Case) -> list[rd.Sample]:
@@ -161,8 +152,7 @@ def get_witnessed_samples(case: Case) -> list[rd.Sample]:
 def delete_two_percent_of_samples(case: Case) -> Changes:
     """Deletes random samples of a thread."""
     samples = get_witnessed_samples(case)
-    if len(samples) < 400:
-        raise Absent("no thread has 400 samples")
+    require(len(samples) >= 400, "no thread has 400 samples")
     gone = case.choose(samples[2:-2], 1 / 50, case.capture("perf.data"))
     return forget_samples(case, {one.time for one in require_noticeable(case, gone)}, CODE)
 
@@ -207,8 +197,7 @@ def delete_function(case: Case) -> Changes:
     samples = get_witnessed_samples(case)
     for sample in filter(case.is_in_code, filter_unbroken(samples)):
         functions[bisect.bisect_right(starts, sample.regs.get(rd.X86_IP, sample.ip))].append(sample)
-    if len(functions) < 2:
-        raise Absent("fewer than two functions have samples")
+    require(len(functions) >= 2, "fewer than two functions have samples")
     gone = require_enough(case, max(functions.values(), key=len))
     return forget_samples(case, {one.time for one in gone}, CODE)
 
@@ -230,8 +219,7 @@ def delete_three_in_a_row(case: Case) -> Changes:
              if len({one.cpu for one in samples[place:place + 7]}) == 1 and all(
                  0.95 < (late.time - early.time) / period < 1.05
                  for early, late in zip(samples[place:place + 6], samples[place + 1:]))]
-    if not found:
-        raise Absent("no seven samples of a thread are a period apart")
+    require(found, "no seven samples of a thread are a period apart")
     place = found[case.seed % len(found)]
     return forget_samples(case, {one.time for one in samples[place + 2:place + 5]}, CODE)
 
@@ -239,8 +227,7 @@ def delete_three_in_a_row(case: Case) -> Changes:
 def find_main_thread(case: Case) -> int:
     """Returns the tid of the thread with most samples in emitted code."""
     count = collections.Counter(one.tid for one in case.code_samples)
-    if not count:
-        raise Absent("the case holds no " + CODE)
+    require(count, "the case holds no " + CODE)
     return max(sorted(count), key=lambda tid: count[tid])
 
 
@@ -254,8 +241,7 @@ def delete_thread(case: Case) -> Changes:
 def delete_time(case: Case) -> Changes:
     """Deletes all samples in a fifth of the time that has samples in emitted code."""
     times = sorted(one.time for one in case.code_samples)
-    if len(times) < 10:
-        raise Absent("fewer than ten samples in emitted code")
+    require(len(times) >= 10, "fewer than ten samples in emitted code")
     begin = times[0] + (times[-1] - times[0]) * 2 // 5
     end = times[0] + (times[-1] - times[0]) * 3 // 5
     return remove_samples(case, lambda sample: begin <= sample.time < end, "samples in that time")
@@ -265,8 +251,7 @@ def delete_time(case: Case) -> Changes:
 def delete_cpu(case: Case) -> Changes:
     """Deletes all samples of one of several CPUs, like a lost ring."""
     cpus = sorted({one.cpu for one in case.code_samples})
-    if len(cpus) < 2:
-        raise Absent("samples in emitted code are of one CPU")
+    require(len(cpus) >= 2, "samples in emitted code are of one CPU")
     return remove_samples(case, lambda sample: sample.cpu == cpus[0], CODE)
 
 
@@ -303,15 +288,13 @@ add("sample.time.zero", alter_samples(lambda case, one: delay_sample(case, one, 
 
 def change_cpu(number: Callable[[int], int]) -> Change:
     def change(case: Case, sample: rd.Sample) -> rd.Sample:
-        if not sample.attr.sample_type & rd.CPU:
-            raise Absent("samples hold no CPU")
+        require(sample.attr.sample_type & rd.CPU, "samples hold no CPU")
         return clone(sample, cpu=number(sample.cpu))
     return change
 
 
 def multiply_period(case: Case, sample: rd.Sample, factor: int) -> rd.Sample:
-    if not sample.attr.sample_type & rd.PERIOD:
-        raise Absent("samples hold no period")
+    require(sample.attr.sample_type & rd.PERIOD, "samples hold no period")
     made = clone(sample)
     made.one[rd.PERIOD] = sample.one[rd.PERIOD] * factor
     return made

@@ -5,7 +5,7 @@ import struct
 from typing import Callable
 
 from ci.tamper.case import Case, clone
-from ci.tamper.kinds import Absent, add
+from ci.tamper.kinds import Absent, add, require
 from ci.tamper.samples import SHARE, alter_samples
 from harness.selftest.support import run_directory as rd
 
@@ -14,8 +14,7 @@ X86_BP, X86_IP, X86_SP = rd.X86_BP, rd.X86_IP, rd.X86_SP
 
 def add_to_register(number: int, by: int) -> Callable[[Case, rd.Sample], rd.Sample]:
     def change(case: Case, sample: rd.Sample) -> rd.Sample:
-        if number not in sample.regs:
-            raise Absent("samples do not hold the register")
+        require(number in sample.regs, "samples do not hold the register")
         made = clone(sample)
         made.regs[number] = (sample.regs[number] + by) % 2**64
         return made
@@ -33,8 +32,7 @@ add("sample.regs.ip.alone.+1", alter_samples(add_to_register(X86_IP, 1)))
 
 def change_dump(change: Callable[[bytearray], bytearray]) -> Callable[[Case, rd.Sample], rd.Sample]:
     def alter_case(case: Case, sample: rd.Sample) -> rd.Sample:
-        if not sample.stack:
-            raise Absent("samples hold no dump of the stack")
+        require(sample.stack, "samples hold no dump of the stack")
         return clone(sample, stack=change(sample.stack))
     return alter_case
 
@@ -81,21 +79,18 @@ add("sample.chain.first.gone", alter_samples(change_user_chain(lambda user, one:
 
 
 def remove_markers(case: Case, sample: rd.Sample) -> rd.Sample:
-    if not sample.chain:
-        raise Absent("samples hold no callchain")
+    require(sample.chain, "samples hold no callchain")
     return clone(sample, chain=[one for one in sample.chain if one < rd.CONTEXT_MAX])
 
 
 def use_kernel_markers(case: Case, sample: rd.Sample) -> rd.Sample:
-    if rd.CONTEXT_USER not in sample.chain:
-        raise Absent("samples hold no user callchain")
+    require(rd.CONTEXT_USER in sample.chain, "samples hold no user callchain")
     return clone(sample, chain=[rd.CONTEXT_KERNEL if one == rd.CONTEXT_USER else one
                                 for one in sample.chain])
 
 
 def remove_chain(case: Case, sample: rd.Sample) -> rd.Sample:
-    if not sample.chain:
-        raise Absent("samples hold no callchain")
+    require(sample.chain, "samples hold no callchain")
     return clone(sample, chain=[])
 
 
@@ -113,8 +108,7 @@ def set_word(sample: rd.Sample, at: int, value: int) -> bytearray:
 
 def shift_returns(case: Case, sample: rd.Sample) -> rd.Sample:
     """Adds 1 to each word of the dump that is an address in emitted code."""
-    if not sample.stack:
-        raise Absent("samples hold no dump of the stack")
+    require(sample.stack, "samples hold no dump of the stack")
     made = clone(sample)
     for at in range(0, len(sample.stack) - 7, 8):
         value = struct.unpack_from("<Q", sample.stack, at)[0]

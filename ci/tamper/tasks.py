@@ -5,8 +5,8 @@ from functools import partial
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.case import Capture, Case, clone, set_body_field
+from ci.tamper.kinds import Changes, add, kind, require
 from ci.tamper.mappings import find_busiest_process, insert_record, make_map
 from ci.tamper.samples import CODE, NOBODY
 from harness.selftest.support import run_directory as rd
@@ -19,9 +19,7 @@ def read_head(one: rd.Side, count: int) -> tuple[int, ...]:
 
 
 def set_field(one: rd.Side, index: int, value: int) -> rd.Side:
-    made = clone(one)
-    struct.pack_into("<I", made.body, 4 * index, value)
-    return made
+    return set_body_field(one, 4 * index, "I", value)
 
 
 def set_comm(one: rd.Side, name: bytes) -> rd.Side:
@@ -154,8 +152,7 @@ add("fork.invented.known", insert_record(
 
 def copy_samples(case: Case, count: int, pid: int, tid: int) -> list[rd.Sample]:
     """Returns copies of samples in emitted code, with another pid and tid."""
-    if not case.code_samples:
-        raise Absent("the case holds no " + CODE)
+    require(case.code_samples, "the case holds no " + CODE)
     return [clone(one, pid=pid, tid=tid) for one in case.code_samples[:count]]
 
 

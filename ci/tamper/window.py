@@ -4,11 +4,12 @@
 import functools
 from functools import partial
 import os
+import re
 from typing import Callable
 
 from ci.base import files
 from ci.tamper.case import Case, make_capture_file
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require
 from harness.selftest.support import run_directory as rd
 
 SECOND = 1_000_000_000
@@ -28,8 +29,7 @@ def change_facts(change: Callable[[Case, Facts], None]) -> Callable[[Case], Chan
 def set_facts(**values: object) -> Callable[[Case], Changes]:
     def change(case: Case, facts: Facts) -> None:
         for key, value in values.items():
-            if key not in facts:
-                raise Absent("the file `capture` has no " + key)
+            require(key in facts, "the file `capture` has no " + key)
             facts[key] = str(value)
     return change_facts(change)
 
@@ -84,8 +84,7 @@ def take_other_file(name: str) -> Callable[[Case], Changes]:
     """Replaces a file by that of the next case."""
     def alter_case(case: Case) -> Changes:
         folders = find_folders(case.top, name)
-        if case.name not in folders:
-            raise Absent("the case has no %s" % name)
+        require(case.name in folders, "the case has no %s" % name)
         other = folders[(folders.index(case.name) + 1) % len(folders)]
         path = os.path.join(case.top, other, name)
         if name == "truth":
@@ -155,9 +154,7 @@ def is_reset(case: Case, mapped: tuple[int, ...]) -> bool:
 def remove_records_of_type(case: Case, kind_of: int, share: float) -> Changes:
     """Deletes a share of the records of a type."""
     truth = case.truth
-    found = truth.find(kind_of)
-    if not found:
-        raise Absent("the truth holds no such record")
+    found = require(truth.find(kind_of), "the truth holds no such record")
     gone = set(found[::max(1, round(1 / share))])
     if kind_of == truth.MAP and all(is_process_over(case, truth.get(index)) for index in gone):
         raise Unobservable("what was mapped was gone before samples were taken")
@@ -176,9 +173,7 @@ for name, number in (("load", rd.Truth.CODE_LOAD), ("enter", rd.Truth.ENTER),
 
 
 def read_lines(case: Case, name: str) -> list[bytes]:
-    lines = case.read(name).splitlines(True)
-    if not lines:
-        raise Absent("the case's %s is empty" % name)
+    lines = require(case.read(name).splitlines(True), "the case's %s is empty" % name)
     return lines
 
 
@@ -186,71 +181,64 @@ add("maps.empty", lambda case: {"maps": b""} if read_lines(case, "maps") else {}
 add("maps.gone", lambda case: {"maps": None})
 
 
-@kind("maps.without.code")
-def remove_code_lines(case: Case) -> Changes:
-    kept = []
-    lines = read_lines(case, "maps")
-    for line in lines:
-        span = line.split(b" ")[0].split(b"-")
-        if len(span) == 2 and b"x" in line.split(b" ")[1]:
-            start, end = (int(part, 16) for part in span)
-            if any(first < end and after > start for first, after in case.code):
-                continue
-        kept.append(line)
-    if len(kept) == len(lines):
-        raise Absent("the case's maps show no emitted code")
-    return {"maps": b"".join(kept)}
+def edit_lines(name: str, change: Callable[[bytes], bytes]) -> Callable[[Case], Changes]:
+    def alter_case(case: Case) -> Changes:
+        new = [change(line) for line in read_lines(case, name)]
+        require(new != read_lines(case, name), "the case's %s has these lines already" % name)
+        return {name: b"".join(new)}
+    return alter_case
 
 
-@kind("maps.without.libc")
-def remove_libc_lines(case: Case) -> Changes:
-    lines = read_lines(case, "maps")
-    kept = [line for line in lines if not (b"/libc.so" in line and b"r-xp" in line)]
-    if kept == lines:
-        raise Absent("the case's maps show no libc")
-    return {"maps": b"".join(kept)}
+def remove_lines(name: str, gone: Callable[[Case, bytes], object], why: str) \
+        -> Callable[[Case], Changes]:
+    """Removes lines from a file. @why: the reason if it has no such line."""
+    def alter_case(case: Case) -> Changes:
+        lines = read_lines(case, name)
+        kept = [line for line in lines if not gone(case, line)]
+        require(kept != lines, why)
+        return {name: b"".join(kept)}
+    return alter_case
 
 
+def is_code_line(case: Case, line: bytes) -> bool:
+    """Returns whether a line of maps shows executable memory that ever contained emitted code."""
+    found = re.match(rb"([0-9a-f]+)-([0-9a-f]+) \S*x", line)
+    return found is not None and any(first < int(found[2], 16) and after > int(found[1], 16)
+                                     for first, after in case.code)
+
+
+add("maps.without.code", remove_lines("maps", is_code_line, "the case's maps show no emitted code"))
+add("maps.without.libc", remove_lines(
+    "maps", lambda case, line: b"/libc.so" in line and b"r-xp" in line,
+    "the case's maps show no libc"))
 add("intervals.gone", lambda case: {"intervals": None} if read_lines(case, "intervals") else {})
 
 
-@kind("intervals.without.interval")
-def remove_all_intervals(case: Case) -> Changes:
-    kept = [line for line in read_lines(case, "intervals") if not line.startswith(b"interval")]
-    return {"intervals": b"".join(kept)}
+add("intervals.without.interval", remove_lines(
+    "intervals", lambda case, line: line.startswith(b"interval"),
+    "the case's intervals hold none"))
 
 
 @kind("intervals.one.gone")
 def remove_one_interval(case: Case) -> Changes:
     lines = read_lines(case, "intervals")
     at = [index for index, line in enumerate(lines) if line.startswith(b"interval")]
-    if not at:
-        raise Absent("the case's intervals hold none")
+    require(at, "the case's intervals hold none")
     del lines[at[len(at) // 2]]
     return {"intervals": b"".join(lines)}
 
 
-@kind("intervals.later")
-def delay_intervals(case: Case) -> Changes:
-    """Moves each interval to one second later."""
-    lines = []
-    for line in read_lines(case, "intervals"):
-        words = line.split()
-        if words[0] == b"interval":
-            words[2:] = [b"%d" % (int(word) + SECOND) for word in words[2:]]
-            line = b" ".join(words) + b"\n"
-        lines.append(line)
-    return {"intervals": b"".join(lines)}
+def delay_interval(line: bytes) -> bytes:
+    """Moves an interval to one second later."""
+    words = line.split()
+    if words[0] != b"interval":
+        return line
+    return b" ".join([*words[:2], *(b"%d" % (int(word) + SECOND) for word in words[2:])]) + b"\n"
 
 
-@kind("intervals.name")
-def rename_processes(case: Case) -> Changes:
-    lines = []
-    for line in read_lines(case, "intervals"):
-        if line.startswith(b"process"):
-            line = line.rsplit(b" ", 1)[0] + b" tampered\n"
-        lines.append(line)
-    return {"intervals": b"".join(lines)}
+add("intervals.later", edit_lines("intervals", delay_interval))
+add("intervals.name", edit_lines("intervals", lambda line: re.sub(
+    rb"^(process .*) \S*\n", rb"\1 tampered\n", line)))
 
 
 def find_elf_line(case: Case, name: bytes) -> bytes:
