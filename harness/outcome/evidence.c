@@ -18,51 +18,37 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 {
 	const struct jp_perfdata_summary *file = &judgement->file;
 	const struct jp_capture_info *info = &judgement->info;
+	const struct {
+		const char *lead;
+		uint64_t count;
+		const char *text;
+	} faults[] = {
+		{"", file->unknown_ids, "records of perf.data have an id that no event of it has"},
+		{"", file->behind,
+		 "records of perf.data are older than the end of a round before them"},
+		{"the truth has ", truth->gaps, "incomplete records before complete ones"},
+		{"the truth is full: ", truth->overflow, "records were lost"},
+		{"the truth has ", truth->strangers,
+		 "records of threads that have no start record"},
+		{"the truth has ", truth->disorder,
+		 "records at times that are impossible in their order"},
+		{"the machine's clocks disagree: ", truth->overspent,
+		 "activations used more CPU time than passed by CLOCK_MONOTONIC"},
+		{"the truth has ", truth->unpaired,
+		 "starts or ends of threads and processes that lack their end or start"},
+		{"", info->lost_sideband,
+		 "sideband records (mappings, processes, names) were lost"},
+	};
 
-	if (file->unknown_ids)
-		jp_note(result, JP_ERROR,
-			"%" PRIu64 " records of perf.data have an id that no event of it has",
-			file->unknown_ids);
-	if (file->behind)
-		jp_note(result, JP_ERROR,
-			"%" PRIu64 " records of perf.data are older than the end of a round before "
-			"them",
-			file->behind);
-	if (truth->gaps)
-		jp_note(result, JP_ERROR,
-			"the truth has %" PRIu64 " incomplete records before complete ones",
-			truth->gaps);
-	if (truth->overflow)
-		jp_note(result, JP_ERROR, "the truth is full: %" PRIu64 " records were lost",
-			truth->overflow);
-	if (truth->strangers)
-		jp_note(result, JP_ERROR,
-			"the truth has %" PRIu64 " records of threads that have no start record",
-			truth->strangers);
-	if (truth->disorder)
-		jp_note(result, JP_ERROR,
-			"the truth has %" PRIu64
-			" records at times that are impossible in their order",
-			truth->disorder);
-	if (truth->overspent)
-		jp_note(result, JP_ERROR,
-			"the machine's clocks disagree: %" PRIu64
-			" activations used more CPU time than passed by CLOCK_MONOTONIC",
-			truth->overspent);
-	if (truth->unpaired)
-		jp_note(result, JP_ERROR,
-			"the truth has %" PRIu64
-			" starts or ends of threads and processes that lack their end or start",
-			truth->unpaired);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		if (faults[i].count)
+			jp_note(result, JP_ERROR, "%s%" PRIu64 " %s", faults[i].lead,
+				faults[i].count, faults[i].text);
 	if (info->slack > MAX_SLACK_NS)
 		jp_note(result, JP_ERROR,
 			"the clocks of truth and capture differ by %" PRIu64
 			" ns; at most %d are usable",
 			info->slack, MAX_SLACK_NS);
-	if (info->lost_sideband)
-		jp_note(result, JP_ERROR,
-			"%" PRIu64 " sideband records (mappings, processes, names) were lost",
-			info->lost_sideband);
 	if (!info->settled)
 		jp_note(result, JP_ERROR,
 			"threads were started faster than they could be listed: what some of them "

@@ -21,6 +21,11 @@ struct process_exit {
 	uint64_t last_used; /* time of the last event in which the process lived, in ns */
 };
 
+int jp_picture_boxes_add(struct jp_picture_boxes *boxes, const struct jp_picture_box *box)
+{
+	return jp_array_append(&boxes->list, &boxes->count, &boxes->capacity, *box);
+}
+
 static int add_end(struct jp_picture_ends *ends, uint32_t pid, uint64_t addr, uint64_t len,
 		   uint64_t time)
 {

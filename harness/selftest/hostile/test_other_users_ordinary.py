@@ -16,32 +16,11 @@ LEAST = 40
 setUpModule = other_users.prepare
 
 
-class Outputs(ours.Outputs):
-    victim = other_users.ORDINARY
-
-
-class Folders(ours.Folders):
-    victim = other_users.ORDINARY
-
-
-class Code(ours.Code):
-    victim = other_users.ORDINARY
-
-
-class Cases(inputs.Cases):
-    victim = other_users.ORDINARY
-
-
-class Archives(inputs.Archives):
-    victim = other_users.ORDINARY
-
-
-class Named(inputs.Named):
-    victim = other_users.ORDINARY
-
-
-class Changing(live.Changing):
-    victim = other_users.ORDINARY
+for attacks in (ours.Outputs, ours.Folders, ours.Code, inputs.Cases, inputs.Archives, inputs.Named,
+                live.Changing):
+    globals()[attacks.__name__] = type(attacks.__name__, (attacks,),
+                                       {"victim": other_users.ORDINARY, "__module__": __name__})
+del attacks  # unittest would run its last value again
 
 
 class Count(unittest.TestCase):
