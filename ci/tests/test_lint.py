@@ -64,7 +64,8 @@ WRONG = (
 RIGHT = (
     ("harness/base/a.h", SPDX + "extern const char *told; /* \"state\" */\n"
      "/* Returns 0. */\nint jp_until(int a);\n"),
-    ("harness/base/a.h", SPDX + "#define A(name) \\\n\tstatic int name(int x) \\\n\t{ return x; }\n"),
+    ("harness/base/a.h",
+     SPDX + "#define A(name) \\\n\tstatic int name(int x) \\\n\t{ return x; }\n"),
     ("docs/a.md", "# A\n\n" + "word " * 20 + ":\n" + "word " * 20 + ".\n\n\tA file says\n"),
     ("results/a.md", "# A\n\nThe file says " + "word " * 40 + "\n"),
     ("workloads/a.c", SPDX + '#include "harness/format/truth/write.h"\n'

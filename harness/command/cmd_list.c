@@ -3,13 +3,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/globs.h"
+#include "harness/base/json.h"
 #include "harness/base/terminal.h"
+#include "harness/capture/capture.h"
 #include "harness/run/cases.h"
 #include "harness/command/case_values.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
-#include "harness/command/list_json.h"
+#include "harness/command/workload_rows.h"
+#include "workloads/emit/workload.h"
 
 static void append_words(char *line, size_t size, char *const *argv)
 {
@@ -36,6 +40,119 @@ static void print_case(const struct jp_case *cas)
 				   : line);
 }
 
+/* Writes the allowed words of @option. Writes none for a switch and for options with arbitrary
+ * values. */
+static void write_values(struct jp_json *json, const struct jp_option *option)
+{
+	jp_cleanup_free char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	char *rest, *line;
+
+	if (!out)
+		return;
+	if (option->words || option->print_values)
+		jp_option_print_values(option, out);
+	fclose(out);
+	for (rest = text; rest && (line = strsep(&rest, "\n")) && *line;)
+		jp_json_string(json, NULL, strsep(&line, "\t"));
+}
+
+static void write_options(struct jp_json *json, const struct jp_option *option)
+{
+	for (; option && (option->name || option->help || option->more); option++) {
+		if (option->more) {
+			write_options(json, option->more(option->context));
+			continue;
+		}
+		if (!option->name || !option->help)
+			continue;
+		jp_json_object(json, NULL);
+		jp_json_string(json, "name", option->name);
+		jp_json_bool(json, "switch", (option->set || option->clear) && !option->words);
+		jp_json_array(json, "values");
+		write_values(json, option);
+		jp_json_end(json);
+		jp_json_end(json);
+	}
+}
+
+static void write_workloads(struct jp_json *json)
+{
+	const struct jp_workload *workload = NULL;
+
+	jp_json_array(json, "workloads");
+	while ((workload = jp_registry_next(JP_WORKLOAD, workload))) {
+		jp_json_object(json, NULL);
+		jp_json_string(json, "name", workload->name);
+		jp_json_array(json, "options");
+		write_options(json, workload->options);
+		jp_json_end(json);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+	jp_json_array(json, "publishing");
+	write_options(json, jp_workload_publish_rows(NULL));
+	jp_json_end(json);
+}
+
+static void write_captures(struct jp_json *json)
+{
+	struct jp_capture_options unused;
+	const struct jp_capture *capture = NULL;
+
+	jp_json_array(json, "captures");
+	while ((capture = jp_registry_next(JP_CAPTURE, capture))) {
+		jp_json_object(json, NULL);
+		jp_json_string(json, "name", capture->name);
+		jp_json_bool(json, "external", capture->traits & JP_CAPTURE_EXTERNAL);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+	jp_json_array(json, "capture_options");
+	write_options(json, jp_capture_rows(&unused));
+	jp_json_end(json);
+}
+
+static void write_words(struct jp_json *json, const char *key, char *const *words)
+{
+	jp_json_array(json, key);
+	for (; words && *words; words++)
+		jp_json_string(json, NULL, *words);
+	jp_json_end(json);
+}
+
+static void write_case(struct jp_json *json, const struct jp_case *cas)
+{
+	jp_json_object(json, NULL);
+	jp_json_string(json, "name", cas->name);
+	jp_json_bool(json, "control", cas->control);
+	write_words(json, "workload", cas->workload_argv);
+	write_words(json, "capture", cas->capture_argv);
+	jp_json_string(json, "publish", cas->publish);
+	jp_json_string(json, "inject", cas->inject);
+	write_words(json, "inject_with", cas->inject_with);
+	jp_json_u64(json, "inside", cas->inside);
+	jp_json_end(json);
+}
+
+/* Prints as JSON what a case line can contain: workloads, captures, their options with the known
+ * values, and all cases (docs/hunt.md). Programs that generate cases read it (ci/hunt). */
+static void print_json(const struct jp_cases *cases)
+{
+	struct jp_json json;
+
+	jp_json_begin(&json, stdout);
+	jp_json_object(&json, NULL);
+	write_workloads(&json);
+	write_captures(&json);
+	jp_json_array(&json, "cases");
+	for (size_t i = 0; i < cases->nr_cases; i++)
+		write_case(&json, &cases->cases[i]);
+	jp_json_end(&json);
+	jp_json_end(&json);
+}
+
 static int list(int argc, char **argv)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
@@ -59,7 +176,7 @@ static int list(int argc, char **argv)
 		return JP_EXIT_BROKEN;
 	}
 	if (json) {
-		jp_list_json(cases, stdout);
+		print_json(cases);
 		jp_cases_free(cases);
 		return JP_EXIT_OK;
 	}

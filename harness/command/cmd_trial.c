@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/base/built_in.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/json.h"
 #include "harness/command/command.h"
@@ -18,7 +19,10 @@
 #include "harness/trace/cells.h"
 #include "harness/trace/print.h"
 #include "harness/trace/program.h"
-#include "harness/trace/runtimes.h"
+
+/* The runtimes that `jitproof trial NAME` can try. Each is a shell script of
+ * harness/trace/runtimes/, which the Makefile puts into the binary. */
+extern const struct jp_built_in jp_runtime_files[];
 
 struct trial_request {
 	struct jp_trace_options options;
@@ -197,6 +201,38 @@ static int run_trial(void *context)
 	return jp_cells_count_red(&request->cells) ? JP_EXIT_BAD : JP_EXIT_OK;
 }
 
+/* Name of the file with the functions that all scripts use. */
+static const char prelude[] = "prelude";
+
+static const struct jp_built_in *find_file(const char *name)
+{
+	for (const struct jp_built_in *file = jp_runtime_files; file->name; file++)
+		if (strcmp(file->name, name) == 0)
+			return file;
+	return NULL;
+}
+
+/* Returns the text of the script @name with the prelude before it, which the caller frees, or NULL
+ * if there is no such runtime. */
+static char *find_script(const char *name)
+{
+	const struct jp_built_in *first = find_file(prelude), *file = find_file(name);
+	char *script;
+
+	if (!first || !file || file == first ||
+	    asprintf(&script, "%.*s\n%.*s", (int)(first->end - first->start), first->start,
+		     (int)(file->end - file->start), file->start) < 0)
+		return NULL;
+	return script;
+}
+
+static void print_runtimes(void)
+{
+	for (const struct jp_built_in *file = jp_runtime_files; file->name; file++)
+		if (strcmp(file->name, prelude) != 0)
+			puts(file->name);
+}
+
 static int trial(int argc, char **argv)
 {
 	struct trial_request request = {.options = jp_trace_defaults()};
@@ -221,13 +257,13 @@ static int trial(int argc, char **argv)
 	if (!jp_command_line(options, argc, argv, &status))
 		return status;
 	if (request.list) {
-		jp_runtimes_print(stdout);
+		print_runtimes();
 		return JP_EXIT_OK;
 	}
 	if (!request.command.count && !request.pid)
 		return jp_command_fail_usage("trial", "expected --pid PID, a command or a runtime");
 	if (request.command.count == 1)
-		script = request.script = jp_runtime_script(request.command.list[0]);
+		script = request.script = find_script(request.command.list[0]);
 	request.once |= request.pid > 0;
 	return jp_trace_guarded("trial", run_trial, &request);
 }

@@ -11,12 +11,12 @@
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/base/error.h"
+#include "harness/base/json.h"
 #include "harness/base/new_file.h"
 #include "harness/base/shortage.h"
 #include "harness/format/capture/capture_read.h"
 #include "harness/model/files/file_finder.h"
 #include "harness/model/space/replay.h"
-#include "harness/model/unwind/stack_lines.h"
 #include "harness/report/file_report.h"
 
 enum { FRAMES = 1024 };
@@ -35,6 +35,45 @@ struct metric {
 	const char *name;
 	uint64_t count, of;
 };
+
+/* Writes addresses as text, because most JSON readers keep only 53 bits of a number. */
+static void write_address(struct jp_json *json, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	jp_json_string(json, key, text);
+}
+
+static void write_addresses(struct jp_json *json, const char *key, const uint64_t *values,
+			    uint64_t count)
+{
+	jp_json_array(json, key);
+	for (uint64_t i = 0; i < count; i++)
+		write_address(json, NULL, values[i]);
+	jp_json_end(json);
+}
+
+/* Writes @sample and its stack as one line of JSON (docs/unwinding.md). The caller checks @out for
+ * errors. */
+static void write_stack(FILE *out, const struct jp_event *sample, const struct jp_unwound *stack)
+{
+	struct jp_json json;
+
+	jp_json_begin(&json, out);
+	jp_json_object(&json, NULL);
+	jp_json_u64(&json, "pid", sample->pid);
+	jp_json_u64(&json, "tid", sample->tid);
+	jp_json_u64(&json, "time", sample->time);
+	write_address(&json, "ip", sample->sample.ip);
+	jp_json_u64(&json, "dump", sample->sample.stack_size);
+	jp_json_u64(&json, "asked", sample->sample.stack_asked);
+	write_addresses(&json, "chain", sample->sample.chain, sample->sample.nr_chain);
+	write_addresses(&json, "frames", stack->frames, stack->count);
+	jp_json_string(&json, "stop", jp_unwind_stop_text(stack->stop));
+	write_address(&json, "where", stack->where);
+	jp_json_end(&json);
+}
 
 static size_t list_metrics(const struct judgement *judgement, struct metric metrics[12])
 {
@@ -144,7 +183,7 @@ static void unwind_sample(struct judgement *judgement, const struct jp_event *ev
 	judgement->report.unwound.frames += unwound.count;
 	judgement->report.unwound.stops[unwound.stop]++;
 	if (judgement->stacks)
-		jp_stack_line(judgement->stacks, event, &unwound);
+		write_stack(judgement->stacks, event, &unwound);
 }
 
 static int handle_event(void *context, const struct jp_event *event)
