@@ -1,65 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "workloads/emit/arch_code.h"
-
-#include <elf.h>
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-#include <sys/ptrace.h>
-#include <sys/user.h>
-#include <ucontext.h>
-
 /* Calling convention of emitted code on i386: edx points to the function's own step, whose fields
  * have 64 bits, but values that fit into 32 bits. The function preserves bp, and like any System V
  * function it may change eax, ecx and edx. It changes no other register. */
-
-static void push_reg(struct jp_code *code, const char *bytes)
-{
-	jp_code_lower(code, bytes, 1, 4);
-}
-
-static void pop_reg(struct jp_code *code, const char *bytes)
-{
-	jp_code_lower(code, bytes, 1, -4);
-}
-
-/* Emits `sub esp, @by`, or `add esp, -@by` if @by is negative. */
-void jp_arch_adjust_sp(struct jp_code *code, int32_t by)
-{
-	char bytes[6] = {(char)0x81, (char)(by < 0 ? 0xc4 : 0xec)};
-	int32_t amount = by < 0 ? -by : by;
-
-	memcpy(bytes + 2, &amount, sizeof(amount));
-	jp_code_lower(code, bytes, sizeof(bytes), by);
-}
-
-/* and esp, -64 */
-void jp_arch_align_sp(struct jp_code *code)
-{
-	JP_INSN(code, "\x83\xe4\xc0");
-}
-
-/* Emits a jnz to offset @target, at most 126 bytes back. */
-static void jump_back_to(struct jp_code *code, uint32_t target)
-{
-	char bytes[2] = {0x75, (char)(target - (code->emitted->size + 2))};
-
-	jp_code_insn(code, bytes, sizeof(bytes));
-}
-
-void jp_arch_emit_loop(struct jp_code *code, size_t field)
-{
-	char load[3] = {(char)0x8b, 0x4a, (char)field}; /* mov ecx, [edx + field] */
-	uint32_t top;
-
-	jp_code_insn(code, load, sizeof(load));
-	top = code->emitted->size;
-	JP_INSN(code, "\x8d\x44\x08\x07"); /* lea eax, [eax + ecx + 7] */
-	JP_INSN(code, "\x6b\xc0\x21");     /* imul eax, eax, 33 */
-	JP_INSN(code, "\x31\xc8");         /* xor eax, ecx */
-	JP_INSN(code, "\x49");             /* dec ecx */
-	jump_back_to(code, top);
-}
+#define WIDE       ""
+#define LOAD_COUNT "\x8b\x4a"
+#define DEC_COUNT  "\x49"
+#include "workloads/arch/x86.h"
 
 /* Loads the word relative to the code's own address, which a call pushes. */
 void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
@@ -68,7 +14,7 @@ void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
 	const char load[6] = {(char)0x8b, (char)(use == JP_WORD_FP ? 0xa8 : 0x80)};
 
 	jp_code_lower(code, "\xe8\0\0\0\0", 5, 4); /* call the next instruction */
-	pop_reg(code, "\x58");                     /* pop eax */
+	POP(code, "\x58");                         /* pop eax */
 	jp_code_insn(code, load, sizeof(load));
 	code->loads_word = code->emitted->size;
 }
@@ -101,13 +47,6 @@ uint32_t jp_arch_branch_at_end(struct jp_code *code)
 	return code->emitted->size;
 }
 
-void jp_arch_end_branch(struct jp_code *code, uint32_t at)
-{
-	const uint8_t distance = code->emitted->size - at;
-
-	jp_code_patch(code, at - 1, &distance, 1);
-}
-
 void jp_arch_call_next(struct jp_code *code)
 {
 	JP_INSN(code, "\x83\xc2\x20"); /* add edx, 32 */
@@ -115,52 +54,6 @@ void jp_arch_call_next(struct jp_code *code)
 	code->now.bp |= JP_INSN_RETURN;
 	JP_INSN(code, "\x8b\x54\x24\x04"); /* mov edx, [esp + 4] */
 	code->now.bp &= ~JP_INSN_RETURN;
-}
-
-void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
-{
-	const char insn[] = {(char)0xff, at ? 0x4c : 0x0c, 0x24, (char)at};
-
-	jp_code_insn(code, insn, at ? 4 : 3); /* dec dword [esp + at] */
-	jump_back_to(code, top);
-}
-
-_Static_assert(sizeof(struct jp_path_step) == 32 && offsetof(struct jp_path_step, code) == 0 &&
-		       offsetof(struct jp_path_step, repeat) == 24,
-	       "the instructions contain these offsets");
-
-void jp_arch_save_fp(struct jp_code *code)
-{
-	push_reg(code, "\x55");
-}
-
-void jp_arch_set_fp(struct jp_code *code)
-{
-	JP_INSN(code, "\x89\xe5");
-	code->now.bp = JP_BP_OWN;
-}
-
-void jp_arch_leave(struct jp_code *code)
-{
-	JP_INSN(code, "\xc9");
-	code->now = (struct jp_truth_insn){.bp = JP_BP_CALLER};
-}
-
-void jp_arch_reset_sp(struct jp_code *code)
-{
-	JP_INSN(code, "\x89\xec");
-	code->now = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = 4};
-}
-
-void jp_arch_restore_fp(struct jp_code *code)
-{
-	pop_reg(code, "\x5d");
-	code->now.bp = JP_BP_CALLER;
-}
-
-void jp_arch_emit_ret(struct jp_code *code)
-{
-	JP_INSN(code, "\xc3");
 }
 
 void jp_arch_emit_long_prologue(struct jp_code *code)
@@ -172,36 +65,23 @@ void jp_arch_emit_long_prologue(struct jp_code *code)
 	JP_INSN(code, "\x8b\x42\x08"); /* mov eax, [edx + 8] */
 	JP_INSN(code, "\x01\xc8");     /* add eax, ecx */
 	jp_arch_set_fp(code);
-	push_reg(code, "\x53"); /* push ebx */
-	push_reg(code, "\x56"); /* push esi */
-	push_reg(code, "\x57"); /* push edi */
+	PUSH(code, "\x53"); /* push ebx */
+	PUSH(code, "\x56"); /* push esi */
+	PUSH(code, "\x57"); /* push edi */
 	jp_arch_adjust_sp(code, 48);
 }
 
 void jp_arch_emit_long_epilogue(struct jp_code *code)
 {
 	jp_arch_adjust_sp(code, -48);
-	pop_reg(code, "\x5f");
-	pop_reg(code, "\x5e");
+	POP(code, "\x5f");
+	POP(code, "\x5e");
 	JP_INSN(code, "\x01\xc8"); /* add eax, ecx */
-	pop_reg(code, "\x5b");
+	POP(code, "\x5b");
 	jp_arch_restore_fp(code);
 	JP_INSN(code, "\x31\xc8");         /* xor eax, ecx */
 	JP_INSN(code, "\x0f\x1f\x40\x00"); /* nop */
 	jp_arch_emit_ret(code);
-}
-
-void jp_arch_touch_pages(struct jp_code *code)
-{
-	uint32_t top;
-
-	JP_INSN(code, "\xb9\x20\x00\x00\x00"); /* mov ecx, 32 */
-	top = code->emitted->size;
-	JP_INSN(code, "\x89\xc8");             /* mov eax, ecx */
-	JP_INSN(code, "\xc1\xe0\x0c");         /* shl eax, 12 */
-	JP_INSN(code, "\xc6\x44\x04\xff\x00"); /* mov byte [esp + eax - 1], 0 */
-	JP_INSN(code, "\x49");                 /* dec ecx */
-	jump_back_to(code, top);
 }
 
 void jp_arch_jump_to_next(struct jp_code *code)
@@ -247,18 +127,6 @@ void jp_arch_call_clock(struct jp_code *code)
 	code->now.bp |= JP_INSN_RETURN;
 	JP_INSN(code, "\x8b\x54\x24\x10"); /* mov edx, [esp + 16] */
 	code->now.bp &= ~JP_INSN_RETURN;
-}
-
-void jp_arch_emit_landing_pad(struct jp_code *code)
-{
-}
-
-void jp_arch_push_return(struct jp_code *code)
-{
-}
-
-void jp_arch_pop_return(struct jp_code *code)
-{
 }
 
 const struct jp_arch_elf jp_arch_elf = {

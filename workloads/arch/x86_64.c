@@ -1,65 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "workloads/emit/arch_code.h"
-
-#include <elf.h>
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-#include <sys/ptrace.h>
-#include <sys/user.h>
-#include <ucontext.h>
-
 /* Calling convention of emitted code on x86-64: rdi points to the function's own step. The function
  * preserves bp, and like any System V function it may change rdi and the other caller-saved
  * registers. It changes no other register and does not use the red zone below sp. */
-
-static void push_reg(struct jp_code *code, const char *bytes, uint32_t count)
-{
-	jp_code_lower(code, bytes, count, 8);
-}
-
-static void pop_reg(struct jp_code *code, const char *bytes, uint32_t count)
-{
-	jp_code_lower(code, bytes, count, -8);
-}
-
-/* Emits `sub rsp, @by`, or `add rsp, -@by` if @by is negative. */
-void jp_arch_adjust_sp(struct jp_code *code, int32_t by)
-{
-	char bytes[7] = {0x48, (char)0x81, (char)(by < 0 ? 0xc4 : 0xec)};
-	int32_t amount = by < 0 ? -by : by;
-
-	memcpy(bytes + 3, &amount, sizeof(amount));
-	jp_code_lower(code, bytes, sizeof(bytes), by);
-}
-
-/* and rsp, -64 */
-void jp_arch_align_sp(struct jp_code *code)
-{
-	JP_INSN(code, "\x48\x83\xe4\xc0");
-}
-
-/* Emits a jnz to offset @target, at most 126 bytes back. */
-static void jump_back_to(struct jp_code *code, uint32_t target)
-{
-	char bytes[2] = {0x75, (char)(target - (code->emitted->size + 2))};
-
-	jp_code_insn(code, bytes, sizeof(bytes));
-}
-
-void jp_arch_emit_loop(struct jp_code *code, size_t field)
-{
-	char load[4] = {0x48, (char)0x8b, 0x4f, (char)field}; /* mov rcx, [rdi + field] */
-	uint32_t top;
-
-	jp_code_insn(code, load, sizeof(load));
-	top = code->emitted->size;
-	JP_INSN(code, "\x48\x8d\x44\x08\x07"); /* lea rax, [rax + rcx + 7] */
-	JP_INSN(code, "\x48\x6b\xc0\x21");     /* imul rax, rax, 33 */
-	JP_INSN(code, "\x48\x31\xc8");         /* xor rax, rcx */
-	JP_INSN(code, "\x48\xff\xc9");         /* dec rcx */
-	jump_back_to(code, top);
-}
+#define WIDE       "\x48"
+#define LOAD_COUNT WIDE "\x8b\x4f"
+#define DEC_COUNT  WIDE "\xff\xc9"
+#include "workloads/arch/x86.h"
 
 void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
 {
@@ -97,13 +43,6 @@ uint32_t jp_arch_branch_at_end(struct jp_code *code)
 	return code->emitted->size;
 }
 
-void jp_arch_end_branch(struct jp_code *code, uint32_t at)
-{
-	const uint8_t distance = code->emitted->size - at;
-
-	jp_code_patch(code, at - 1, &distance, 1);
-}
-
 void jp_arch_call_next(struct jp_code *code)
 {
 	JP_INSN(code, "\x48\x83\xc7\x20"); /* add rdi, 32 */
@@ -111,52 +50,6 @@ void jp_arch_call_next(struct jp_code *code)
 	code->now.bp |= JP_INSN_RETURN;
 	JP_INSN(code, "\x48\x8b\x7c\x24\x08"); /* mov rdi, [rsp + 8] */
 	code->now.bp &= ~JP_INSN_RETURN;
-}
-
-void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
-{
-	const char insn[] = {0x48, (char)0xff, at ? 0x4c : 0x0c, 0x24, (char)at};
-
-	jp_code_insn(code, insn, at ? 5 : 4); /* dec qword [rsp + at] */
-	jump_back_to(code, top);
-}
-
-_Static_assert(sizeof(struct jp_path_step) == 32 && offsetof(struct jp_path_step, code) == 0 &&
-		       offsetof(struct jp_path_step, repeat) == 24,
-	       "the instructions contain these offsets");
-
-void jp_arch_save_fp(struct jp_code *code)
-{
-	push_reg(code, "\x55", 1);
-}
-
-void jp_arch_set_fp(struct jp_code *code)
-{
-	JP_INSN(code, "\x48\x89\xe5");
-	code->now.bp = JP_BP_OWN;
-}
-
-void jp_arch_leave(struct jp_code *code)
-{
-	JP_INSN(code, "\xc9");
-	code->now = (struct jp_truth_insn){.bp = JP_BP_CALLER};
-}
-
-void jp_arch_reset_sp(struct jp_code *code)
-{
-	JP_INSN(code, "\x48\x89\xec");
-	code->now = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = 8};
-}
-
-void jp_arch_restore_fp(struct jp_code *code)
-{
-	pop_reg(code, "\x5d", 1);
-	code->now.bp = JP_BP_CALLER;
-}
-
-void jp_arch_emit_ret(struct jp_code *code)
-{
-	JP_INSN(code, "\xc3");
 }
 
 void jp_arch_emit_long_prologue(struct jp_code *code)
@@ -168,38 +61,25 @@ void jp_arch_emit_long_prologue(struct jp_code *code)
 	JP_INSN(code, "\x48\x8b\x47\x08"); /* mov rax, [rdi + 8] */
 	JP_INSN(code, "\x48\x01\xc8");     /* add rax, rcx */
 	jp_arch_set_fp(code);
-	push_reg(code, "\x53", 1);     /* push rbx */
-	push_reg(code, "\x41\x54", 2); /* push r12 */
-	push_reg(code, "\x41\x55", 2); /* push r13 */
-	push_reg(code, "\x41\x56", 2); /* push r14 */
+	PUSH(code, "\x53");     /* push rbx */
+	PUSH(code, "\x41\x54"); /* push r12 */
+	PUSH(code, "\x41\x55"); /* push r13 */
+	PUSH(code, "\x41\x56"); /* push r14 */
 	jp_arch_adjust_sp(code, 48);
 }
 
 void jp_arch_emit_long_epilogue(struct jp_code *code)
 {
 	jp_arch_adjust_sp(code, -48);
-	pop_reg(code, "\x41\x5e", 2);
-	pop_reg(code, "\x41\x5d", 2);
+	POP(code, "\x41\x5e");
+	POP(code, "\x41\x5d");
 	JP_INSN(code, "\x48\x01\xc8"); /* add rax, rcx */
-	pop_reg(code, "\x41\x5c", 2);
-	pop_reg(code, "\x5b", 1);
+	POP(code, "\x41\x5c");
+	POP(code, "\x5b");
 	jp_arch_restore_fp(code);
 	JP_INSN(code, "\x48\x31\xc8");     /* xor rax, rcx */
 	JP_INSN(code, "\x0f\x1f\x40\x00"); /* nop */
 	jp_arch_emit_ret(code);
-}
-
-void jp_arch_touch_pages(struct jp_code *code)
-{
-	uint32_t top;
-
-	JP_INSN(code, "\xb9\x20\x00\x00\x00"); /* mov ecx, 32 */
-	top = code->emitted->size;
-	JP_INSN(code, "\x89\xc8");             /* mov eax, ecx */
-	JP_INSN(code, "\xc1\xe0\x0c");         /* shl eax, 12 */
-	JP_INSN(code, "\xc6\x44\x04\xff\x00"); /* mov byte [rsp + rax - 1], 0 */
-	JP_INSN(code, "\x48\xff\xc9");         /* dec rcx */
-	jump_back_to(code, top);
 }
 
 void jp_arch_jump_to_next(struct jp_code *code)
@@ -242,18 +122,6 @@ void jp_arch_call_clock(struct jp_code *code)
 	code->now.bp |= JP_INSN_RETURN;
 	JP_INSN(code, "\x48\x8b\x7c\x24\x10"); /* mov rdi, [rsp + 16] */
 	code->now.bp &= ~JP_INSN_RETURN;
-}
-
-void jp_arch_emit_landing_pad(struct jp_code *code)
-{
-}
-
-void jp_arch_push_return(struct jp_code *code)
-{
-}
-
-void jp_arch_pop_return(struct jp_code *code)
-{
 }
 
 const struct jp_arch_elf jp_arch_elf = {
