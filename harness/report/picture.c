@@ -162,6 +162,14 @@ static int add_mark(struct jp_picture *picture, uint64_t time, uint32_t pid, con
 	return keep_string(picture, kind, &mark->kind) ?: keep_string(picture, text, &mark->text);
 }
 
+static int add_box(struct jp_picture *picture, struct jp_picture_boxes *boxes,
+		   struct jp_picture_box box, const char *name, const char *kind)
+{
+	return keep_string(picture, name, &box.name)
+		       ?: keep_string(picture, kind, &box.kind)
+		       ?: jp_picture_boxes_add(boxes, &box);
+}
+
 /* Draws a mapping record of a process's code. Ignores records of the kernel and of data. */
 static int add_record(struct jp_picture *picture, const struct jp_event *event)
 {
@@ -176,9 +184,7 @@ static int add_record(struct jp_picture *picture, const struct jp_event *event)
 	box.in_file = place == JP_PLACE_FILE;
 	if (event->kernel_map || !(event->map.prot & JP_PROT_EXEC))
 		return 0;
-	return keep_string(picture, event->map.name, &box.name)
-		       ?: keep_string(picture, jp_place_text[place], &box.kind)
-		       ?: jp_picture_boxes_add(&picture->records, &box);
+	return add_box(picture, &picture->records, box, event->map.name, jp_place_text[place]);
 }
 
 static int add_event(struct jp_picture *picture, const struct jp_event *event)
@@ -227,10 +233,8 @@ static int add_truth(struct jp_picture *picture, const struct jp_evidence *evide
 					     .to = code->unloaded,
 					     .in_file = code->in_file};
 
-		failed = keep_string(picture, code->name, &box.name)
-				 ?: keep_string(picture, code->in_file ? "file" : "emitted",
-						&box.kind)
-				 ?: jp_picture_boxes_add(&picture->truth, &box);
+		failed = add_box(picture, &picture->truth, box, code->name,
+				 code->in_file ? "file" : "emitted");
 	}
 	picture->attached = evidence->watched.started;
 	if (!failed && picture->attached)
@@ -292,14 +296,6 @@ static int draw_decision(void *context, const struct jp_evidence *evidence,
 				     truth ? truth->nr_whole : 0, &row->truth);
 }
 
-static int add_load(struct jp_picture *picture, struct jp_picture_box load, const char *name,
-		    const char *kind)
-{
-	return keep_string(picture, name, &load.name)
-		       ?: keep_string(picture, kind, &load.kind)
-		       ?: jp_picture_boxes_add(&picture->loads, &load);
-}
-
 static int draw_publication(void *context, const struct jp_publication *publication)
 {
 	const struct jp_truth_code *code = publication->code;
@@ -312,7 +308,7 @@ static int draw_publication(void *context, const struct jp_publication *publicat
 				      .hidden = publication->hidden};
 
 	return keep_string(picture, publication->hider ?: "", &load.hider)
-		       ?: add_load(picture, load, code->name, "jitdump");
+		       ?: add_box(picture, &picture->loads, load, code->name, "jitdump");
 }
 
 /* State of drawing the perf map of one process. */
@@ -329,7 +325,7 @@ static void draw_line(void *context, uint64_t start, uint64_t size, const char *
 		.pid = map->pid, .addr = start, .size = size, .to = UINT64_MAX};
 
 	if (!map->failed)
-		map->failed = add_load(map->picture, load, name, "perf map");
+		map->failed = add_box(map->picture, &map->picture->loads, load, name, "perf map");
 }
 
 int jp_picture_draw_perf_maps(void *context, struct jp_names *names)
