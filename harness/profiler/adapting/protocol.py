@@ -9,6 +9,7 @@ import re
 import select
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from adapting.observations import Stream
 TICK_MS = 40  # time between two counts of the samples
 # Time limit for a profiler to begin or to end. jitproof waits 60 s, so it still gets the reason.
 TIMEOUT_S = 50
+ASIDE = ".jitproof-aside"  # end of the name that a perf map of an earlier process gets meanwhile
 
 
 class Missing(Exception):
@@ -111,11 +113,20 @@ def version_of(what: str, pattern: str, *command: str) -> str:
 
 
 class Published:
-    """Links from /tmp, where profilers look for perf maps, to the perf maps in the case's
-    folder."""
+    """Links from /tmp, where profilers look for perf maps, to the perf maps in the case's folder. A
+    map that an earlier process with the same pid left there is renamed meanwhile."""
 
     def __init__(self, folder: str) -> None:
-        self.folder, self.links = folder, set[str]()
+        self.folder, self.links, self.renamed = folder, set[str](), set[str]()
+
+    def put_aside(self, path: str) -> None:
+        """Renames our own file @path; the profiler would use the names of the other process."""
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or \
+                os.path.lexists(path + ASIDE):
+            raise Failed("%s is there already, of another process: remove it" % path)
+        os.rename(path, path + ASIDE)
+        self.renamed.add(path)
 
     def link_maps(self) -> None:
         for name in os.listdir(self.folder):
@@ -124,17 +135,18 @@ class Published:
                 continue
             if os.path.islink(link) and not os.path.exists(link):
                 os.unlink(link)  # left by a killed run
-            try:
-                os.symlink(os.path.join(self.folder, name), link)
-            except FileExistsError:
-                # The profiler would use the names of the other process.
-                raise Failed("%s is there already, of another process: remove it" % link) from None
+            if os.path.lexists(link):
+                self.put_aside(link)
+            os.symlink(os.path.join(self.folder, name), link)
             self.links.add(link)
 
     def remove(self) -> None:
         for link in self.links:
             os.unlink(link)
+        for path in self.renamed:
+            os.rename(path + ASIDE, path)
         self.links.clear()
+        self.renamed.clear()
 
 
 class Command:

@@ -21,6 +21,7 @@ import py_spy
 import samply
 from adapting import family, gecko, native
 from adapting.protocol import Adapter, Failed, Published
+from ci.base import files
 from harness.selftest.support.scratch import HERE, Folder
 
 GOLDEN = os.path.join(HERE, "golden")
@@ -153,6 +154,19 @@ class Maps(Folder):
             Published(self.home).link_maps()
         published.remove()
         self.assertFalse(os.path.lexists(link))
+
+    def test_map_of_an_earlier_process(self) -> None:
+        """Our own old map of the same pid is back after the capture."""
+        name = "perf-%d.map" % (2 ** 22 + os.getpid())
+        link = os.path.join("/tmp", name)
+        self.addCleanup(os.unlink, link)
+        files.write(link, "old")
+        self.write("1 1 a\n", name)
+        published = Published(self.home)
+        published.link_maps()
+        self.assertEqual(files.read(link), "1 1 a\n")
+        published.remove()
+        self.assertEqual(files.read(link), "old")
 
 
 class Formats(Folder):
