@@ -325,16 +325,7 @@ class Bench:
                                         if os.access("/dev/shm", os.W_OK) else None)
         self.folder = os.path.join(self.scratch, "run", case.name)
         os.makedirs(os.path.dirname(self.folder))
-        shutil.copytree(case.path(""), self.folder, ignore=lambda *_: ["truth"])
-        self.copy_truth()
-
-    def copy_truth(self) -> None:
-        """Copies the truth file, which is sparse."""
-        if not os.path.exists(self.case.path("truth")):
-            return
-        path = os.path.join(self.folder, "truth")
-        self.case.truth.save(path)
-        os.truncate(path, os.path.getsize(self.case.path("truth")))
+        shutil.copytree(case.path(""), self.folder)
 
     def __enter__(self) -> Bench:
         return self
@@ -356,9 +347,7 @@ class Bench:
 
     def restore(self, name: str) -> None:
         path = os.path.join(self.folder, name)
-        if name == "truth":
-            self.copy_truth()
-        elif os.path.exists(self.case.path(name)):
+        if os.path.exists(self.case.path(name)):
             shutil.copyfile(self.case.path(name), path)
         elif os.path.exists(path):
             os.unlink(path)

@@ -16,6 +16,7 @@
 #include "harness/base/registry.h"
 #include "harness/base/shortage.h"
 #include "harness/capture/profilers.h"
+#include "harness/format/truth/write.h"
 #include "harness/run/environment.h"
 #include "harness/run/inside.h"
 #include "harness/run/merge.h"
@@ -153,6 +154,7 @@ static bool try_case(struct running *run)
 	struct jp_watched *watch = &run->watch;
 	const struct jp_case *cas = watch->cas;
 	struct jp_error err = {""};
+	char truth[4096];
 	int ret;
 
 	watch->deadline = jp_clock_now() + cas->seconds * JP_NS_PER_S;
@@ -175,6 +177,8 @@ static bool try_case(struct running *run)
 	if (ret)
 		end_with_error(run, ret, &err);
 	jp_workload_process_close(&watch->process);
+	if (!jp_path_build(truth, sizeof(truth), NULL, "%s/truth", watch->dir))
+		jp_truth_trim(truth);
 	return !ret;
 }
 

@@ -251,3 +251,18 @@ int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 	}
 	return ret;
 }
+
+void jp_truth_trim(const char *path)
+{
+	jp_cleanup_close int fd = open_truth(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct jp_truth_header found;
+
+	if (fd < 0 || pread(fd, &found, sizeof(found), 0) != sizeof(found) ||
+	    memcmp(found.magic, JP_TRUTH_MAGIC, sizeof(found.magic)) ||
+	    found.record_size != sizeof(struct jp_truth_record) ||
+	    found.next_slot >= found.capacity || found.capacity > UINT32_MAX)
+		return;
+	/* A file that keeps its unused slots is as good. */
+	if (ftruncate(fd, (off_t)(JP_TRUTH_PAGE + found.next_slot * found.record_size)))
+		return;
+}

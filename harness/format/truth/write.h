@@ -16,6 +16,9 @@
  * @slots 0: continues the file that an earlier program of this process (before an exec) wrote.
  * Returns 0, or -errno and a message. */
 int jp_truth_open(const char *path, uint64_t slots, struct jp_error *err);
+/* Cuts off the slots of the truth file @path that were never used, so that the file can be copied
+ * in little time. Nothing may write it any more. Leaves a file alone that is not as expected. */
+void jp_truth_trim(const char *path);
 /* Reserves @count adjacent slots for the records of one fact. Returns the number of the first
  * slot. */
 uint64_t jp_truth_reserve(uint64_t count);

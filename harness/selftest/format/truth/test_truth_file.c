@@ -86,6 +86,29 @@ static void test_continue_truth_file(void)
 	      "a size beyond that of the disk is an error");
 }
 
+static void test_trim(void)
+{
+	struct jp_truth_header found = {.magic = JP_TRUTH_MAGIC,
+					.record_size = sizeof(struct jp_truth_record),
+					.capacity = 9,
+					.next_slot = 2};
+	const char *path = scratch_path("long");
+	struct stat st = {0};
+
+	scratch_write(path, &found, sizeof(found));
+	check(!truncate(path, JP_TRUTH_PAGE + 9 * 64), "a file of 9 slots is made");
+	jp_truth_trim(path);
+	check(!stat(path, &st) && st.st_size == JP_TRUTH_PAGE + 2 * 64,
+	      "7 unused slots are cut off");
+	found.next_slot = 10;
+	scratch_write(path, &found, sizeof(found));
+	jp_truth_trim(path);
+	check(!stat(path, &st) && st.st_size == sizeof(found), "a full file keeps its size");
+	scratch_write(path, "other", 5);
+	jp_truth_trim(path);
+	check(!stat(path, &st) && st.st_size == 5, "another file keeps its size");
+}
+
 static void test_outer_ids(void)
 {
 	jp_cleanup_close int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -121,6 +144,7 @@ int main(void)
 	      "without a file no record is written");
 	jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_MARK});
 	test_continue_truth_file();
+	test_trim();
 	test_outer_ids();
 	return check_done();
 }
