@@ -176,24 +176,34 @@ static double find_boundary_share(const struct jp_truth *truth)
 	return entering + cpu > 0 ? entering / (entering + cpu) : 0;
 }
 
-/* Returns whether the samples of @class, JP_SAMPLE_EDGE or JP_SAMPLE_BELOW, among @n samples are
- * more than the witness's share of such samples explains. Elapsed time is no bound: an interrupt
- * that becomes due while the kernel has interrupts off samples what follows. */
+/* Returns whether the samples of @class among @n samples are more than the witness's share of such
+ * samples explains. Elapsed time is no bound: an interrupt that becomes due while the kernel has
+ * interrupts off samples what follows. Of JP_SAMPLE_ASTRAY, only samples in user space are
+ * compared, because the witness does not know from where the kernel was entered. */
 static bool is_beyond_witness(const struct accounting *state, enum jp_sample_class class,
 			      uint64_t n)
 {
 	const struct sample_tally *found = &state->samples[CAPTURED][class];
 	const uint64_t user = found->count - found->kernel;
-	const uint64_t *seen;
 	struct jp_sample_native counts;
+	uint64_t seen[2];
 	double odds;
 
-	if (class != JP_SAMPLE_EDGE && class != JP_SAMPLE_BELOW)
+	if (class != JP_SAMPLE_EDGE && class != JP_SAMPLE_BELOW && class != JP_SAMPLE_ASTRAY)
 		return true;
 	jp_sample_count_witnessed(state->evidence, &counts);
-	seen = class == JP_SAMPLE_EDGE ? counts.border : counts.native;
+	if (!counts.within)
+		return true;
 	odds = (double)n / (double)counts.within;
-	return !counts.within || jp_witness_is_beyond_chance(user, seen[0], odds) ||
+	for (int kernel = 0; kernel < 2; kernel++)
+		seen[kernel] = class == JP_SAMPLE_EDGE ? counts.border[kernel]
+			       : class == JP_SAMPLE_BELOW
+				       ? counts.native[kernel]
+				       : counts.native[kernel] - counts.border[kernel];
+	if (class == JP_SAMPLE_ASTRAY)
+		return jp_metric_rate("", found->kernel, n).lo > JP_SAMPLE_ASTRAY_USUAL ||
+		       jp_witness_is_beyond_chance(user, seen[0], odds);
+	return jp_witness_is_beyond_chance(user, seen[0], odds) ||
 	       jp_witness_is_beyond_chance(found->kernel, seen[1], odds);
 }
 
