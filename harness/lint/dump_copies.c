@@ -62,13 +62,12 @@ static void check_gaps(const struct jp_lint_dump *dump, struct jp_lint_findings 
 	}
 }
 
-/* Returns the offset of the first record with the same time and type as @record, or 0 if @record is
- * the first. */
+/* Returns the offset of the first LOAD with the same time as @record, or 0 if @record is the
+ * first. */
 static uint64_t find_first(struct jp_map *first, const struct jp_jitdump_record *record,
 			   struct jp_lint_findings *findings)
 {
-	uint64_t *at =
-		jp_map_at(first, record->time * JP_JITDUMP_TYPES + record->type, sizeof(*at));
+	uint64_t *at = jp_map_at(first, record->time, sizeof(*at));
 
 	if (!at) {
 		findings->failed = -ENOMEM;
@@ -86,15 +85,19 @@ static void check_copies(const struct jp_lint_dump *dump, struct jp_lint_finding
 	uint64_t end = 0;
 
 	check_gaps(dump, findings);
+	/* A LOAD has an index of its own. Other records may be equal, such as V8's empty unwinding
+	 * information of two functions at the same microsecond. */
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
-		struct copy copy = {.from = find_first(&first, record, findings), .at = record->at};
+		struct copy copy = {.at = record->at};
 		struct jp_jitdump_prefix prefix;
 
+		if (record->type != JP_JITDUMP_LOAD)
+			continue;
 		memcpy(&prefix, dump->bytes + record->at, sizeof(prefix));
+		copy.from = find_first(&first, record, findings);
 		copy.size = prefix.total_size;
-		if (!copy.from || record->type == JP_JITDUMP_CLOSE || copy.at < end ||
-		    copy.from + copy.size > copy.at ||
+		if (!copy.from || copy.at < end || copy.from + copy.size > copy.at ||
 		    !are_equal(dump, copy.from, copy.at, copy.size))
 			continue;
 		extend_copy(dump, end, &copy);
