@@ -54,25 +54,33 @@ enum jp_code_kind jp_code_classify(enum jp_backing backing, const char *path)
 	return is_loader(name) ? JP_CODE_LOADER : JP_CODE_FILE;
 }
 
+/* Returns whether @rest, which follows an interpreter's name, is a version or an ending. With a
+ * word there, the file is another program: perlin, ruby-bench, or luajit, which has an interpreter
+ * of its own beside its traces. */
+static bool is_version(const char *rest)
+{
+	rest += *rest == '-';
+	return !isalpha((unsigned char)*rest) && *rest != '_';
+}
+
 /* Returns whether the file is an interpreter, so that its functions' names do not show the
- * program. A letter behind the name makes it another program's: perlin, or luajit, which has an
- * interpreter of its own beside its traces. */
+ * program. */
 static bool is_interpreter(const char *path)
 {
 	static const char *const names[] = {
-		"python",      "libpython", "perl",       "libperl",    "ruby",     "libruby",
-		"php",         "libphp",    "tclsh",      "libtcl",     "Rscript",  "libR",
-		"node",        "nodejs",    "mawk",       "gawk",       "ocamlrun", "liboctinterp",
-		"micropython", "qjs",       "libquickjs", "lua",        "liblua",   "gforth",
-		"guile",       "libguile",  "bash",       "dash",       "zsh",      "ksh",
-		"fish",        "emacs",     "swipl",      "libswipl",   "neko",     "libneko",
-		"mruby",       "libmruby",  "duk",        "libduktape", "mujs",     "libmujs",
-		"jimsh",       "libjim",    "gosh",       "libgauche",  "hermes",   "wasm-interp",
-		"wasm3"};
+		"python",    "libpython",    "perl",        "libperl", "ruby",        "libruby",
+		"php",       "php-fpm",      "php-cgi",     "libphp",  "tclsh",       "libtcl",
+		"Rscript",   "libR",         "node",        "nodejs",  "mawk",        "gawk",
+		"ocamlrun",  "liboctinterp", "micropython", "qjs",     "libquickjs",  "lua",
+		"liblua",    "gforth",       "gforth-fast", "guile",   "libguile",    "bash",
+		"dash",      "zsh",          "ksh",         "fish",    "emacs",       "emacs-gtk",
+		"emacs-nox", "swipl",        "libswipl",    "neko",    "libneko",     "mruby",
+		"libmruby",  "duk",          "libduktape",  "mujs",    "libmujs",     "jimsh",
+		"libjim",    "gosh",         "libgauche",   "hermes",  "wasm-interp", "wasm3"};
 	const char *name = jp_path_base(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (has_prefix(name, names[i]) && !isalpha((unsigned char)name[strlen(names[i])]))
+		if (has_prefix(name, names[i]) && is_version(name + strlen(names[i])))
 			return true;
 	return false;
 }

@@ -318,7 +318,7 @@ class Walks(Recording):
 
     def test_interpreters_by_name(self) -> None:
         for number, name in enumerate(("bash", "libswipl.so.9", "ocamlrun", "libguile-3.0.so.1",
-                                       "libneko.so.2")):
+                                       "libneko.so.2", "php-fpm8.2")):
             at = LIBRARY + (number + 1 << 24)
             self.perf.drop_samples()
             self.add_map(at, "/usr/lib/" + name, 10)
@@ -326,7 +326,7 @@ class Walks(Recording):
             self.assertEqual(self.expect_cause("interpreter", 1)["file"], "/usr/lib/" + name)
 
     def test_names_that_begin_like_an_interpreter_s(self) -> None:
-        for number, name in enumerate(("perlin", "phpstorm", "luatex")):
+        for number, name in enumerate(("perlin", "ruby_bench", "php-stan", "luatex")):
             at = LIBRARY + (number + 1 << 24)
             self.add_map(at, "/usr/bin/" + name, 10)
             self.add_samples(at, MAIN, ROOT, count=100)
