@@ -5,6 +5,7 @@
 #include "harness/base/order.h"
 #include "harness/explain/emitter.h"
 #include "harness/explain/explainer.h"
+#include "harness/explain/recorder.h"
 #include "harness/explain/remapped.h"
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/files/file_paths.h"
@@ -19,28 +20,52 @@ static bool lacks_cfi(const struct jp_end *end)
 		end->nr_frames == end->samples);
 }
 
-/* Returns whether the file at @end, which has no call frame information, exists. If it does not, it
- * may be a heap image with emitted code instead of an ELF file. */
-static bool file_exists(const struct jp_explain_view *view, const struct jp_end *end)
+/* The file at an end, as it is now. */
+struct present_file {
+	bool found;
+	bool identified; /* the recording has its build id */
+	struct jp_elf_tables tables;
+};
+
+static struct present_file find_file(const struct jp_explain_view *view, const struct jp_end *end)
 {
 	struct jp_wanted_file wanted = {.path = end->file, .pid = end->image->pid};
+	struct present_file file = {.found = false};
 	const struct jp_build_id *headed;
 	struct jp_found_file found;
-	struct jp_elf_tables tables;
 	struct jp_elf_input input;
 
 	if (!end->file || *end->file != '/')
-		return false;
+		return file;
 	headed = jp_file_finder_build_id(view->finder, end->file);
 	if (headed)
 		wanted.id = *headed;
 	if (jp_file_find(view->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
-		return false;
+		return file;
 	input = (struct jp_elf_input){found.fd, found.image, found.size};
-	tables = jp_elf_tables(&input);
+	file = (struct present_file){true, wanted.id.size, jp_elf_tables(&input)};
 	jp_found_file_close(&found);
+	return file;
+}
+
+/* Returns whether the file at @end, which has no call frame information, exists. If it does not, it
+ * may be a heap image with emitted code instead of an ELF file. */
+static bool file_exists(const struct jp_explain_view *view, const struct jp_end *end)
+{
+	const struct present_file file = find_file(view, end);
+
 	/* Recordings of perf 7.3, and files that inject made, have no build id to search for. */
-	return !tables.elf || (!tables.cut_short && (wanted.id.size || !end->changed));
+	return file.found &&
+	       (!file.tables.elf || (!file.tables.cut_short && (file.identified || !end->changed)));
+}
+
+/* Returns whether the file at @end has its call frame information in .debug_frame, as Go's programs
+ * do. perf with libdw, as Debian's 7.2 and 7.3, reads that; explain and perf with libunwind do
+ * not. */
+static bool has_debug_frame(const struct jp_explain_view *view, const struct jp_end *end)
+{
+	return (end->kind == JP_END_NO_CFI || end->kind == JP_END_NO_FILE) &&
+	       end->code != JP_CODE_EMITTED && find_file(view, end).tables.debug_frame;
 }
 
 /* Returns the cause id for walks that end at a limit of the recording or at missing unwinding
@@ -177,12 +202,17 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 				  end->file);
 	else
 		jp_blame_evidence(
-			blame, "%s has no call frame information for %" PRIx64 ": readelf -wF %s",
-			end->file, end->vaddr, end->file);
+			blame, "%s has no call frame information for %" PRIx64 "%s: readelf -wF %s",
+			end->file, end->vaddr,
+			has_debug_frame(view, end) ? " except in .debug_frame" : "", end->file);
 	jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u", view->path,
 			  end->image->pid);
 	if (end->remapped)
 		jp_blame_remedy(blame, "%s", jp_remapped_remedy);
+	else if (has_debug_frame(view, end))
+		jp_blame_remedy(blame, "record and report with a perf that uses libdw, such as "
+				       "Debian's 7.2: it reads .debug_frame; or record by frame "
+				       "pointers (perf record -g)");
 	else if (end->code == JP_CODE_EMITTED)
 		jp_blame_remedy(blame,
 				"record by frame pointers (perf record -g) if the runtime keeps "
@@ -275,11 +305,16 @@ static int blame_limits(struct jp_explain_view *view, struct jp_error *err)
 		const struct jp_end *end = &view->ends->list[i];
 		const char *id = find_cause(view, end);
 		const bool file = end->kind == JP_END_NO_FILE || end->kind == JP_END_NO_CFI;
+		bool unread;
 
 		if (!id || !count_lost(end))
 			continue;
-		blame_end(view, end, id, file ? end->file : NULL, count_lost(end));
-		blame_second_cause(view, end);
+		/* Blame no samples (a note) if perf goes on where explain cannot. */
+		unread = has_debug_frame(view, end) &&
+			 jp_recorder_since(view->summary, JP_PERF_VERSION(7, 0));
+		blame_end(view, end, id, file ? end->file : NULL, unread ? 0 : count_lost(end));
+		if (!unread)
+			blame_second_cause(view, end);
 	}
 	return 0;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
 
-#include "harness/base/number.h"
 #include "harness/explain/code.h"
 #include "harness/explain/name_causes.h"
+#include "harness/explain/recorder.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/space/mapping_name.h"
@@ -139,22 +139,6 @@ static bool is_packed(const struct jp_name_case *name_case)
 	return packed;
 }
 
-/* Returns whether the perf that made the recording reads such a table, or the recorder was not
- * perf.
- */
-static bool perf_unpacks(const struct jp_name_case *name_case)
-{
-	const char *version = name_case->view->summary->version;
-	uint64_t major, minor = 0;
-
-	if (!jp_number_take(&version, 10, UINT8_MAX, &major))
-		return true;
-	if (*version == '.')
-		version++;
-	jp_number_take(&version, 10, UINT8_MAX, &minor);
-	return JP_PERF_VERSION(major, minor) >= JP_PERF_VERSION(6, 15);
-}
-
 static bool blame_stripped(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
@@ -162,7 +146,9 @@ static bool blame_stripped(const struct jp_name_case *name_case)
 	/* Blame no samples (a note) if perf can read the names, or if every distribution strips
 	 * the file: then healthy profiles lack these names, too. */
 	struct jp_blame *blame =
-		jp_code_is_c_library(loss->name) || (packed && perf_unpacks(name_case))
+		jp_code_is_c_library(loss->name) ||
+				(packed && jp_recorder_since(name_case->view->summary,
+							     JP_PERF_VERSION(6, 15)))
 			? jp_blame(name_case->view->blames, "stripped-symbols", loss->pid,
 				   jp_name_case_comm(name_case), loss->name, 0)
 			: jp_blame_names(name_case, "stripped-symbols", loss->name);

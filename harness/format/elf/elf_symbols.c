@@ -56,6 +56,7 @@ struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 	tables.symtab = has_table(&source, ".symtab", SHT_SYMTAB);
 	tables.dynsym = has_table(&source, ".dynsym", SHT_DYNSYM);
 	tables.frame_index = jp_elf_section(&source, ".eh_frame_hdr", &head, NULL);
+	tables.debug_frame = jp_elf_section(&source, ".debug_frame", &head, NULL);
 	tables.packed = jp_elf_section(&source, ".gnu_debugdata", &head, NULL);
 	tables.cut_short = is_cut_short(&source, file->size);
 	return tables;

@@ -19,6 +19,7 @@ struct jp_elf_input {
 struct jp_elf_tables {
 	bool elf, symtab, dynsym;
 	bool frame_index; /* .eh_frame_hdr */
+	bool debug_frame; /* .debug_frame: call frame information for debuggers */
 	bool packed;      /* .gnu_debugdata: a compressed ELF file with a .symtab */
 	bool cut_short;   /* the file ends before its section headers */
 };

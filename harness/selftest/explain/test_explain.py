@@ -953,6 +953,17 @@ class Dumps(Recording):
         os.utime(path, (later, later))
         self.assertEqual([one["id"] for one in self.run_json()["stacks"]], ["missing-file"])
 
+    def test_file_with_unwind_information_for_debuggers(self) -> None:
+        """Go's programs have .debug_frame alone, which perf 7.2 reads, and explain does not."""
+        path = self.place("libbare.so")
+        process.compile_c("long bare(long n) { return n + 1; }", path, "-shared", "-nostdlib",
+                          "-fPIC", "-g", "-fno-asynchronous-unwind-tables")
+        self.add_dumps(self.map_library(path)["bare"], self.ASKED)
+        self.perf.features[5] = rd.pack_string("6.12.1")
+        self.assertIn("libdw", self.expect_cause("no-cfi-for-jit", 1)["remedy"])
+        self.perf.features[5] = rd.pack_string("7.3.4")
+        self.assertEqual(self.find_causes(), {})
+
     def test_too_small_as_well(self) -> None:
         """If frame pointers lead beyond the dump, too small a dump and missing unwind information
         both break the stack. Larger dumps alone repair nothing."""
