@@ -15,7 +15,8 @@ static bool is_same_mapping(const struct jp_span *span, const struct jp_mapping 
 {
 	return map->start == span->mapping.start && map->end == span->mapping.end &&
 	       map->pgoff == span->mapping.pgoff && map->name == span->mapping.name &&
-	       map->ino == span->mapping.ino && map->gen == span->mapping.gen;
+	       map->ino == span->mapping.ino && map->gen == span->mapping.gen &&
+	       jp_mapping_build_ids_agree(map, &span->mapping);
 }
 
 /* The address range of a span that has not been closed yet. */

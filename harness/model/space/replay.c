@@ -139,7 +139,8 @@ static bool is_same_mapping(const struct jp_mapping *known, const struct jp_mapp
 	       known->pgoff == mapping->pgoff && known->ino == mapping->ino &&
 	       known->name == mapping->name && known->maj == mapping->maj &&
 	       known->min == mapping->min && known->prot == mapping->prot &&
-	       known->code == mapping->code && do_generations_agree(known->gen, mapping->gen);
+	       known->code == mapping->code && do_generations_agree(known->gen, mapping->gen) &&
+	       jp_mapping_build_ids_agree(known, mapping);
 }
 
 /* Adds to the known mapping @same the facts that only @mapping contains. Returns 0 or -ENOMEM. */

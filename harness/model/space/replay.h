@@ -26,6 +26,14 @@ struct jp_mapping {
 	void *file; /* for the unwinder: its cached object of the mapped file */
 };
 
+/* Returns whether both mappings may be of one file as far as their build ids show. Equal build ids
+ * of a replay have the same address. */
+static inline bool jp_mapping_build_ids_agree(const struct jp_mapping *one,
+					      const struct jp_mapping *other)
+{
+	return !one->build_id || !other->build_id || one->build_id == other->build_id;
+}
+
 struct jp_replay;
 struct jp_replay *jp_replay_new(void);
 void jp_replay_free(struct jp_replay *replay);

@@ -184,6 +184,30 @@ static void make_spans_of_sharers(size_t count)
 	cost = least;
 }
 
+/* A library of the same name, another build id and no inode replaces one at its address. */
+static void test_another_build_id(void)
+{
+	static const unsigned char ids[2][20] = {{1}, {2}};
+	struct jp_event maps[] = {
+		MADE_EVENT(MAP, PID, 10, MADE_MAP(0x1000, 0x1000, RX, "/a.so")),
+		MADE_EVENT(MAP, PID, 20, MADE_MAP(0x1000, 0x1000, RX, "/a.so")),
+		MADE_EVENT(MAP, PID, 30, MADE_MAP(0x1000, 0x1000, RX, "/a.so")),
+	};
+	struct jp_replay *spaces = jp_replay_new();
+	struct jp_spans spans = {0};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		maps[i].map.build_id = ids[i / 2];
+		maps[i].map.build_id_size = sizeof(ids[0]);
+		if (!spaces || jp_replay_apply(spaces, &maps[i]) ||
+		    jp_spans_apply_event(&spans, spaces, &maps[i]))
+			exit(99);
+	}
+	check(spans.count == 2 && spans.spans[0].close_before == 30, "each library has a span");
+	jp_spans_free(&spans);
+	jp_replay_free(spaces);
+}
+
 int main(void)
 {
 	struct jp_event acts[] = {
@@ -203,6 +227,7 @@ int main(void)
 		test_known_spans(&spans);
 	}
 	jp_spans_free(&spans);
+	test_another_build_id();
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		test_random_acts(seed);
 	check_growth("acts", make_spans);

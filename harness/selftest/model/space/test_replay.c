@@ -501,7 +501,7 @@ static void test_remap(void)
 
 static void test_build_ids(void)
 {
-	static const unsigned char id[21] = {1, 2, 3};
+	static const unsigned char id[21] = {1, 2, 3}, other[20] = {4};
 	struct jp_event event = MADE_EVENT(MAP, 1, 1, MADE_MAP(0x1000, PAGE, JP_PROT_EXEC, "/a"));
 	const struct jp_mapping *found;
 
@@ -521,6 +521,12 @@ static void test_build_ids(void)
 	jp_replay_apply(replay, &event);
 	check(jp_replay_find(replay, 1, 0x1000)->build_id_size == 20 && count_mappings(1) == 1,
 	      "a repeated record without a build id keeps it");
+	event.map.build_id = other;
+	event.time = 3;
+	jp_replay_apply(replay, &event);
+	found = jp_replay_find(replay, 1, 0x1000);
+	check(found->since == 3 && !memcmp(found->build_id, other, 20) && count_mappings(1) == 1,
+	      "another build id is another file");
 }
 
 int main(void)
