@@ -20,7 +20,8 @@ REJECTED = "rejected"  # no such case: the outcome of a case line that jitproof 
 # Causes of names whose share depends on how often the workload replaced code while it was watched.
 BY_CHANCE = frozenset({"stale", "later", "overlapped"})
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:\.\d+)?")
-UNIT = re.compile(r"^([\w.]+): N with cause (.+), which nothing allows$")
+UNIT = re.compile(r"^([\w.]+): N(?: of N)? with cause ([^,;]+)"
+                  r"(?:, which nothing allows|; allowed .*)$")
 
 
 @dataclasses.dataclass(frozen=True)

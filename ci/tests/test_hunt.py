@@ -221,9 +221,12 @@ class Clustering(unittest.TestCase):
 
     def test_signatures(self) -> None:
         why = ("broken.chain: 3 with cause depth-limit (max-stack), which nothing allows\n"
-               "mappings.extra: 1 with cause munmap, which nothing allows\n  2 of a line before")
+               "mappings.extra: 1 with cause munmap, which nothing allows\n  2 of a line before\n"
+               "names.unnamed: 9 of 30 with cause no-map; allowed <=0 (a limit)\n"
+               "order.bad: 2 with cause cut; allowed at most the 1 dumps (a fault)")
         self.assertEqual(find_signatures("FAIL", why, ""), {
             Signature("broken.chain", "depth-limit (max-stack)"),
+            Signature("names.unnamed", "no-map"), Signature("order.bad", "cut"),
             Signature("mappings.extra", "munmap")})
         one, other = (find_signatures("ERROR", "/tmp/%d/perf.data: %d bytes at 0x%x" % (n, n, n),
                                       "") for n in (3, 44))

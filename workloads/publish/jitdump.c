@@ -395,6 +395,8 @@ static const struct jp_excuse costs[] = {
 	{"jitdump:cut", "publish=*:cut", "jitdump.absent jitdump.records order.bad",
 	 "no-record no-load jitdump", "processes.images",
 	 "the last record of each dump is cut short"},
+	{"jitdump:cut.extras", "publish=*:cut --publish-with=*", "jitdump.records", "no-load",
+	 "processes.images", "debug and unwinding records precede the load that is cut"},
 	{"jitdump:cut.names", "publish=*:cut", "load.unnamed names.unnamed", "not-published", NULL,
 	 "the last record of each dump is cut short"},
 	{"jitdump:zero-tail", "publish=*:zero-tail", "order.bad", "jitdump", NULL,
