@@ -78,7 +78,8 @@ const char *jp_shown_name_cause(const struct jp_naming *naming, const struct jp_
 	code = incarnation->code;
 	ours = jp_code_name_at(naming, incarnation, addr);
 	if (frame->name && strcmp(frame->name, code->name) == 0) {
-		if (ours.named != JP_NAME_RIGHT)
+		/* Readers take the vDSO's symbols from their own memory, not from the capture. */
+		if (ours.named != JP_NAME_RIGHT && !(code->frames && code->frames->vdso))
 			return "ours-lacks";
 		return has_offset(frame, addr - code->addr, caller) ? NULL : "other-offset";
 	}

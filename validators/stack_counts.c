@@ -27,6 +27,7 @@ static const struct jp_role off_code = {
 };
 static const struct jp_role foreign = {
 	.elsewhere = true,
+	.foreign = true,
 	.tail = "of processes that the truth does not know",
 };
 static const struct jp_role broken = {.fault = true};

@@ -17,6 +17,7 @@
 
 #include "harness/base/arguments.h"
 #include "harness/base/clock.h"
+#include "harness/base/excuse.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
 #include "harness/capture/adapter.h"
@@ -393,3 +394,15 @@ static const struct jp_capture attach_by = {
 	.free = jp_external_free,
 };
 JP_REGISTER(capture, attach_by);
+
+/* The truth knows nothing about other processes, so their records have no bound. Their samples have
+ * one: the CPU time that the workload leaves. */
+static const struct jp_excuse excuses[] = {
+	{"all-cpus.tasks", "-a", "tasks.strangers", "other-process", "samples.room",
+	 "a capture of all CPUs contains other processes"},
+	{"all-cpus.samples", "-a", "samples", "unwatched outside", "tasks.strangers",
+	 "a capture of all CPUs contains other processes, also before the workload starts"},
+	{"all-cpus.records", "-a", "comm.records fork.records exit.records mappings.unknown",
+	 "other-process unwatched", NULL, "a capture of all CPUs contains other processes"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

@@ -92,6 +92,8 @@ struct jp_case {
 	const char *text;
 };
 
+/* Returns whether @cas records the whole machine, so that its capture contains other processes. */
+bool jp_case_records_whole_machine(const struct jp_case *cas);
 /* Returns how the forked processes of @cas publish: HOW of --publish-children=HOW, else as the
  * first process. NULL: by default. */
 const char *jp_case_publish_children(const struct jp_case *cas);

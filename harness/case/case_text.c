@@ -71,6 +71,15 @@ char *jp_case_cut_comment(char *line)
 	return "";
 }
 
+bool jp_case_records_whole_machine(const struct jp_case *cas)
+{
+	for (int i = 1; i < cas->capture_argc; i++)
+		if (!strcmp(cas->capture_argv[i], "-a") ||
+		    !strcmp(cas->capture_argv[i], "--system-wide"))
+			return true;
+	return false;
+}
+
 const char *jp_case_publish_children(const struct jp_case *cas)
 {
 	static const char option[] = "--publish-children=";

@@ -27,6 +27,7 @@ struct jp_role {
 	const char *faults;      /* column of the scoreboard to which each exception of the metric
 				    that nothing allows adds a fault; NULL: none */
 	bool elsewhere; /* @k counts samples outside of the code where the truth expects them */
+	bool foreign;   /* these are of other processes, which a capture of all CPUs contains */
 	/* Requirements after the events that a control left out were added back: */
 	bool fault;  /* @k must be 0 */
 	bool steady; /* @k must not decrease */

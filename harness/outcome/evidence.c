@@ -81,14 +81,20 @@ static bool has_expectation(const struct jp_result *result, const char *metric)
 	return false;
 }
 
+static bool is_elsewhere(const struct jp_result *result, const struct jp_metric *metric)
+{
+	return metric->role && metric->role->elsewhere &&
+	       !(metric->role->foreign && jp_case_records_whole_machine(result->cas)) &&
+	       !has_expectation(result, metric->name);
+}
+
 void jp_check_samples_elsewhere(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
 	uint64_t elsewhere = 0, here = count_judged(findings);
 
 	for (size_t i = 0; i < findings->nr_metrics; i++)
-		if (findings->metrics[i].role && findings->metrics[i].role->elsewhere &&
-		    !has_expectation(result, findings->metrics[i].name))
+		if (is_elsewhere(result, &findings->metrics[i]))
 			elsewhere += findings->metrics[i].k;
 	if (elsewhere <= here || here + elsewhere < result->cas->samples)
 		return;
@@ -97,7 +103,7 @@ void jp_check_samples_elsewhere(struct jp_result *result)
 		" are inside:",
 		elsewhere, here);
 	for (size_t i = 0; i < findings->nr_metrics; i++)
-		if (findings->metrics[i].role && findings->metrics[i].role->elsewhere)
+		if (is_elsewhere(result, &findings->metrics[i]))
 			jp_note(result, JP_FAIL, "  %" PRIu64 " %s", findings->metrics[i].k,
 				findings->metrics[i].role->tail);
 }

@@ -39,20 +39,10 @@ int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t ca
 	return jp_fail(err, ENOMEM, "out of memory for %zu results", capacity);
 }
 
-/* Returns whether @cas records the whole machine, so that its capture would contain other cases. */
-static bool records_whole_machine(const struct jp_case *cas)
-{
-	for (int i = 1; i < cas->capture_argc; i++)
-		if (!strcmp(cas->capture_argv[i], "-a") ||
-		    !strcmp(cas->capture_argv[i], "--system-wide"))
-			return true;
-	return false;
-}
-
 bool jp_jobs_may_start(const struct jp_jobs *jobs, const struct jp_case *cas)
 {
 	return !jobs->running ||
-	       (jobs->running < jobs->most && !jobs->alone && !records_whole_machine(cas));
+	       (jobs->running < jobs->most && !jobs->alone && !jp_case_records_whole_machine(cas));
 }
 
 static void fail_job(struct jp_job *job, const char *why)
@@ -110,7 +100,7 @@ void jp_jobs_start(struct jp_jobs *jobs, const struct jp_case *cas, const struct
 		fail_job(job, strerror(errno));
 		return;
 	}
-	jobs->alone = records_whole_machine(cas);
+	jobs->alone = jp_case_records_whole_machine(cas);
 	jobs->running++;
 	job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
 	if (job->pidfd >= 0)

@@ -59,6 +59,10 @@ class Shown:
         self.file.write("%s %s\n" % (word, " ".join(why.split())))
 
 
+# Parts of messages in which perf states that the file's format is newer than itself.
+REFUSALS = ("incompatible file format", "Please update perf tool")
+
+
 class Refused(Failed):
     """The reader reports that it does not know the file's format."""
 
@@ -89,7 +93,7 @@ def output_of(what: str, *command: str, **environment: str) -> str:
     if done.returncode < 0:
         raise Crashed(what, done.returncode, errors)
     if done.returncode:
-        failure = Refused if "incompatible file format" in errors else Failed
+        failure = Refused if any(words in errors for words in REFUSALS) else Failed
         raise failure("%s ended with %d: %s" % (what, done.returncode, one_line(errors)))
     return done.stdout.decode("utf-8", "surrogateescape")
 
