@@ -22,7 +22,7 @@ struct image {
 };
 
 struct thread {
-	uint32_t tid;
+	uint32_t tid, pid; /* @pid: process of its first sample */
 	bool named;
 	uint64_t samples, first;
 };
@@ -130,8 +130,10 @@ static int count_event(struct processes *processes, const struct jp_event *event
 	if (!thread)
 		return -ENOMEM;
 	if (event->type == JP_EVENT_SAMPLE) {
-		if (!thread->samples++)
+		if (!thread->samples++) {
 			thread->first = event->time;
+			thread->pid = event->pid;
+		}
 	} else {
 		thread->named = true;
 	}
@@ -154,7 +156,14 @@ static bool was_recordable(const struct processes *processes, const struct image
 	return false;
 }
 
-/* Returns the name of the control that left out the name, or "no-comm". */
+/* Returns whether the process is older than a capture that attached to another one. Such a process
+ * has samples if it was forked between the opening and the enabling of the events. */
+static bool is_unwatched(const struct processes *processes, uint32_t pid, uint64_t time)
+{
+	return jp_evidence_is_process_older(processes->evidence, pid, time);
+}
+
+/* Returns the name of the control that left out the name, "not-watched" or "no-comm". */
 static const char *find_nameless_cause(const struct processes *processes, const struct image *image)
 {
 	const struct jp_control *control = jp_control_find_missing_exec(
@@ -165,7 +174,8 @@ static const char *find_nameless_cause(const struct processes *processes, const 
 	return control && control == jp_control_find_missing_thread(processes->evidence,
 								    image->of->pid)
 		       ? control->name
-		       : "no-comm";
+	       : is_unwatched(processes, image->of->pid, image->of->before) ? "not-watched"
+									    : "no-comm";
 }
 
 static int judge_images(struct processes *processes)
@@ -190,8 +200,7 @@ static int judge_images(struct processes *processes)
 			unseen++;
 			failed = jp_findings_count_failure(
 				findings, "processes.unseen",
-				jp_evidence_is_process_older(processes->evidence, image->of->pid,
-							     image->of->before)
+				is_unwatched(processes, image->of->pid, image->of->before)
 					? "not-watched"
 					: "no-record",
 				"pid %u from %" PRIu64 ": the capture has no record of it",
@@ -237,7 +246,10 @@ static int judge_threads(struct processes *processes)
 			continue;
 		nameless++;
 		failed = jp_findings_count_failure(
-			processes->findings, "threads.nameless", why ? why->name : "no-record",
+			processes->findings, "threads.nameless",
+			why                                                   ? why->name
+			: is_unwatched(processes, thread->pid, thread->first) ? "not-watched"
+									      : "no-record",
 			"thread %u: %" PRIu64 " samples from %" PRIu64 " on, and no record of it",
 			thread->tid, thread->samples, thread->first);
 	}

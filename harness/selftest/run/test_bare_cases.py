@@ -3,7 +3,8 @@
 needs no publisher, a capture of user space alone lacks no sample of system calls, the truth knows
 the process in which a workload measures the vDSO, a child may go on with its parent's dump, one of
 another clock is not injected, an attach without a snapshot injects no older jitdump, later images
-of a pid replace its files, and what a gate reads hides no newer code."""
+of a pid replace its files, an attach does not watch a process that was forked before its events
+were enabled, and what a gate reads hides no newer code."""
 
 from ci.base import process
 from harness.selftest.support.scratch import Folder, JITPROOF
@@ -30,6 +31,7 @@ case image.exec check : fork_exec --how=exec --tasks=2
 case image.stripped check : pid_reuse : : publish=jitdump inject=strip
 case image.inside check : namespaces --depth=2 : : publish=both inject=cut
 case image.attach check : anon_exec : attach --freq=1999 : at=before-threads:exec publish=none
+case image.forked check : prefork : attach --freq=1999 : at=before-enable:fork publish=none
 
 defaults : : gated --gate=backfill --freq=1999 : samples=100 inject=cut
 case gate.jitdump check : fork_exec --tasks=2 : : publish=jitdump
@@ -43,4 +45,4 @@ class Bare(Folder):
         if "perf_event_open" in done.stdout:
             self.skipTest("no events here")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertRegex(done.stdout, "PASS:(17 FAIL:0 SKIP:0|1[456] FAIL:0 SKIP:[123]) ERROR:0")
+        self.assertRegex(done.stdout, "PASS:(18 FAIL:0 SKIP:0|1[567] FAIL:0 SKIP:[123]) ERROR:0")
