@@ -16,23 +16,12 @@ static inline uint64_t jp_find_last_exec(const struct jp_truth *truth, uint32_t 
 	return i && all[i - 1].pid == pid ? all[i - 1].before : 0;
 }
 
-/* Returns the image that @pid had at @time, in ns, or NULL. */
-static inline const struct jp_truth_incarnation *jp_find_image(const struct jp_truth *truth,
-							       uint32_t pid, uint64_t time)
-{
-	const struct jp_truth_incarnation *all = truth->incarnations;
-	size_t i;
-
-	jp_search(i, truth->nr_incarnations,
-		  all[i].pid < pid || (all[i].pid == pid && all[i].before <= time));
-	return i && all[i - 1].pid == pid ? &all[i - 1] : NULL;
-}
-
 /* Counts @exception for the image that loaded @code. */
 static inline void jp_count_in_image(struct jp_exception *exception, const struct jp_truth *truth,
 				     const struct jp_truth_code *code)
 {
-	const struct jp_truth_incarnation *image = jp_find_image(truth, code->pid, code->loaded);
+	const struct jp_truth_incarnation *image =
+		jp_truth_image_at(truth, code->pid, code->loaded);
 	const bool first = !image || !image->before;
 	const bool inherited = !first && image->forked && code->loaded == image->before;
 	const bool last = !image || image + 1 == truth->incarnations + truth->nr_incarnations ||

@@ -122,6 +122,15 @@ FILE *jp_file_create(const char *path, bool replace, struct jp_error *err)
 	return file;
 }
 
+int jp_file_finish(FILE *file, const char *path, struct jp_error *err)
+{
+	int error = ferror(file) ? EIO : 0;
+
+	if (fclose(file) && !error)
+		error = errno;
+	return error ? jp_fail(err, error, "%s: cannot be written: %s", path, strerror(error)) : 0;
+}
+
 ssize_t jp_file_text(const char *path, char *text, size_t size)
 {
 	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -25,6 +25,9 @@ char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct 
 /* Creates a file for writing. Replaces an existing file if @replace; otherwise an existing file is
  * an error. Returns NULL and a message on errors. */
 FILE *jp_file_create(const char *path, bool replace, struct jp_error *err);
+/* Closes @file, which messages call @path. Returns 0, or -errno and a message if a part that was
+ * written is not in the file. */
+int jp_file_finish(FILE *file, const char *path, struct jp_error *err);
 
 /* Reads a short text, such as a file of /proc, by one read(): at most @size - 1 bytes and a NUL.
  * Returns the number of bytes read, or -errno with "" in @text. */

@@ -111,24 +111,10 @@ static int write_names(struct jp_session *session, struct jp_backfill *backfill,
 static int write_map(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
 		     const struct jp_procmap *map, uint64_t time)
 {
-	struct jp_event event = {
-		.type = JP_EVENT_MAP,
-		.time = time,
-		.map = {.addr = map->start,
-			.len = map->end - map->start,
-			.pgoff = map->offset,
-			.maj = map->maj,
-			.min = map->min,
-			.ino = map->ino,
-			.has_identity = true,
-			.prot = map->prot,
-			.name = map->name},
-	};
-
 	if (session->copies)
 		jp_elf_copies_want(session->copies, pid, map, 0);
 	jp_synthesize_map(session->recorder, pid, map, time);
-	return note_event(backfill, event, pid);
+	return note_event(backfill, jp_procmap_event(map, (uint32_t)pid, time), pid);
 }
 
 static int write_missing(struct jp_session *session, void *context, pid_t pid,

@@ -198,11 +198,7 @@ int jp_snapshot_keep(struct jp_session *session, pid_t pid, const struct jp_read
 	fprintf(file, "# pid %d before %llu after %llu\n", pid, (unsigned long long)reading->before,
 		(unsigned long long)reading->after);
 	fwrite(reading->bytes, 1, reading->size, file);
-	if (ferror(file))
-		ret = EIO;
-	if (fclose(file) && !ret)
-		ret = errno;
-	return ret ? jp_fail(err, ret, "%s: cannot be written: %s", path, strerror(ret)) : 0;
+	return jp_file_finish(file, path, err);
 }
 
 int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,

@@ -31,28 +31,10 @@ static void put_record(struct jp_recorder *recorder, enum jp_stream stream, stru
 void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_procmap *map,
 		       uint64_t time)
 {
-	struct jp_event event = {
-		.type = JP_EVENT_MAP,
-		.misc = JP_PERF_MISC_USER,
-		.time = time,
-		.pid = (uint32_t)pid,
-		.tid = (uint32_t)pid,
-		.map =
-			{
-				.addr = map->start,
-				.len = map->end - map->start,
-				.pgoff = map->offset,
-				.maj = map->maj,
-				.min = map->min,
-				.ino = map->ino,
-				.prot = map->prot,
-				.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE,
-				/* The kernel's records and those that perf synthesizes have this
-				 * name for a mapping that has no name in /proc/PID/maps. */
-				.name = *map->name ? map->name : "//anon",
-			},
-	};
+	struct jp_event event = jp_procmap_event(map, (uint32_t)pid, time);
 
+	event.misc = JP_PERF_MISC_USER;
+	event.map.pgoff = map->offset; /* as in the records that perf synthesizes */
 	put_record(recorder, JP_SIDEBAND, &event);
 }
 

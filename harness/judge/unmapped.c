@@ -11,12 +11,9 @@
  * according to the truth; 0: unknown. */
 static uint64_t find_image_start(const struct jp_truth *truth, uint32_t pid, uint64_t time)
 {
-	const struct jp_truth_incarnation *all = truth->incarnations;
-	size_t i;
+	const struct jp_truth_incarnation *image = jp_truth_image_at(truth, pid, time);
 
-	jp_search(i, truth->nr_incarnations,
-		  all[i].pid < pid || (all[i].pid == pid && all[i].before <= time));
-	return i && all[i - 1].pid == pid ? all[i - 1].before : 0;
+	return image ? image->before : 0;
 }
 
 /* Returns the last event of the truth until @time that mapped memory at @ip or changed its

@@ -130,24 +130,8 @@ static void check_enough_samples(enum jp_bound bound, struct jp_result *result)
 	}
 }
 
-/* Limits the number of lost samples, which cannot be judged and so cannot be wrong. */
-static void check_lost(struct jp_result *result)
-{
-	const struct jp_findings *findings = &result->findings;
-
-	for (size_t i = 0; i < findings->nr_metrics; i++) {
-		const struct jp_metric *metric = &findings->metrics[i];
-		char figure[160];
-
-		if (metric->role && metric->role->bound == JP_MOST_LOST &&
-		    metric->k > metric->excused && !has_expectation(result, metric->name))
-			jp_note(result, JP_ERROR, "%s is %s, but the case does not allow any",
-				metric->name,
-				jp_expect_format_metric(metric, figure, sizeof(figure)));
-	}
-}
-
-/* Limits the share of unjudged samples, which cannot fail, even if enough samples are judged. */
+/* Limits the number of lost samples, which cannot be judged and so cannot be wrong, and the share
+ * of unjudged samples, which cannot fail, even if enough samples are judged. */
 static void check_upper_limits(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
@@ -156,14 +140,17 @@ static void check_upper_limits(struct jp_result *result)
 		const struct jp_metric *metric = &findings->metrics[i];
 		char figure[160];
 
-		if (metric->role && metric->role->bound == JP_MOST_UNJUDGED &&
-		    !has_expectation(result, metric->name) &&
+		if (!metric->role || has_expectation(result, metric->name))
+			continue;
+		jp_expect_format_metric(metric, figure, sizeof(figure));
+		if (metric->role->bound == JP_MOST_LOST && metric->k > metric->excused)
+			jp_note(result, JP_ERROR, "%s is %s, but the case does not allow any",
+				metric->name, figure);
+		if (metric->role->bound == JP_MOST_UNJUDGED &&
 		    (double)metric->k * 100 > (double)metric->n * MAX_UNJUDGED)
 			jp_note(result, JP_ERROR,
 				"too little evidence: %s is %s, at most %d %% are usual",
-				metric->name,
-				jp_expect_format_metric(metric, figure, sizeof(figure)),
-				MAX_UNJUDGED);
+				metric->name, figure, MAX_UNJUDGED);
 	}
 }
 
@@ -222,5 +209,4 @@ void jp_check_evidence(struct jp_result *result)
 	if (any)
 		check_enough_samples(JP_SOME_N, result);
 	check_upper_limits(result);
-	check_lost(result);
 }

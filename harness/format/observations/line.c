@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "harness/base/number.h"
 #include "harness/format/observations/word.h"
@@ -172,16 +171,8 @@ static const char *parse_map(struct jp_observation_line *parser, char *line)
 	}
 	map = parser->map;
 	event->type = JP_EVENT_MAP;
-	event->map.addr = map->start;
-	event->map.len = map->end - map->start;
-	event->map.pgoff = *map->name ? map->offset : map->start;
-	event->map.maj = map->maj;
-	event->map.min = map->min;
-	event->map.ino = map->ino;
+	event->map = jp_procmap_event(map, 0, 0).map;
 	event->map.has_identity = map->maj || map->min || map->ino;
-	event->map.prot = map->prot;
-	event->map.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE;
-	event->map.name = *map->name ? map->name : "//anon";
 	return NULL;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "harness/format/truth/format.h"
 
@@ -141,6 +142,26 @@ int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, s
 	*maps = all;
 	*count = lines;
 	return 0;
+}
+
+struct jp_event jp_procmap_event(const struct jp_procmap *map, uint32_t pid, uint64_t time)
+{
+	return (struct jp_event){
+		.type = JP_EVENT_MAP,
+		.time = time,
+		.pid = pid,
+		.tid = pid,
+		.map = {.addr = map->start,
+			.len = map->end - map->start,
+			.pgoff = *map->name ? map->offset : map->start,
+			.maj = map->maj,
+			.min = map->min,
+			.ino = map->ino,
+			.has_identity = true,
+			.prot = map->prot,
+			.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE,
+			.name = *map->name ? map->name : "//anon"},
+	};
 }
 
 bool jp_procmap_same_file(const struct jp_procmap *one, const struct jp_procmap *other)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "harness/base/error.h"
+#include "harness/format/event.h"
 
 /* One line of /proc/PID/maps. */
 struct jp_procmap {
@@ -24,6 +25,9 @@ struct jp_procmap {
  * what was expected. */
 int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, size_t *count,
 		      struct jp_error *err);
+/* Returns the event that maps @map in @pid, with the name and the offset that the kernel's records
+ * have for memory without a name. */
+struct jp_event jp_procmap_event(const struct jp_procmap *map, uint32_t pid, uint64_t time);
 bool jp_procmap_same_file(const struct jp_procmap *one, const struct jp_procmap *other);
 /* Returns the end of the file whose first mapping is @maps[0], including the memory after it that
  * the file does not fill; stops before another executable mapping of the file. The program loader

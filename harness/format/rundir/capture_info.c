@@ -90,7 +90,6 @@ int jp_capture_info_write(const struct jp_capture_info *info, const char *dir, s
 {
 	char path[4096];
 	FILE *file;
-	int ret = 0;
 
 	if (jp_path_build(path, sizeof(path), err, "%s/capture", dir))
 		return -ENAMETOOLONG;
@@ -99,11 +98,7 @@ int jp_capture_info_write(const struct jp_capture_info *info, const char *dir, s
 		return -EIO;
 	for (size_t i = 0; i < FIELDS; i++)
 		write_field(file, &fields[i], info);
-	if (ferror(file))
-		ret = EIO;
-	if (fclose(file) && !ret)
-		ret = errno;
-	return ret ? jp_fail(err, ret, "%s: cannot be written: %s", path, strerror(ret)) : 0;
+	return jp_file_finish(file, path, err);
 }
 
 /* Returns false if a number was expected. */

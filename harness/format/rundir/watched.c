@@ -42,7 +42,6 @@ int jp_watched_write(const struct jp_watched_info *watched, const char *dir, str
 {
 	char path[4096];
 	FILE *file;
-	int ret = 0;
 
 	if (jp_path_build(path, sizeof(path), err, "%s/watched", dir))
 		return -ENAMETOOLONG;
@@ -52,11 +51,7 @@ int jp_watched_write(const struct jp_watched_info *watched, const char *dir, str
 	for (size_t i = 0; i < FIELDS; i++)
 		fprintf(file, "%s %" PRIu64 "\n", fields[i].key,
 			*(const uint64_t *)((const char *)watched + fields[i].at));
-	if (ferror(file))
-		ret = EIO;
-	if (fclose(file) && !ret)
-		ret = errno;
-	return ret ? jp_fail(err, ret, "%s: cannot be written: %s", path, strerror(ret)) : 0;
+	return jp_file_finish(file, path, err);
 }
 
 int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *text,

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "harness/base/array.h"
 #include "harness/model/space/replay.h"
@@ -78,22 +77,7 @@ int jp_extras_add_event(struct jp_extras *extras, const struct jp_event *event)
 int jp_extras_add_map(struct jp_extras *extras, const struct jp_snapshot *snapshot,
 		      const struct jp_procmap *map)
 {
-	struct jp_event event = {
-		.type = JP_EVENT_MAP,
-		.time = snapshot->before,
-		.pid = snapshot->pid,
-		.tid = snapshot->pid,
-		.map = {.addr = map->start,
-			.len = map->end - map->start,
-			.pgoff = *map->name ? map->offset : map->start,
-			.maj = map->maj,
-			.min = map->min,
-			.ino = map->ino,
-			.has_identity = true,
-			.prot = map->prot,
-			.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE,
-			.name = *map->name ? map->name : "//anon"},
-	};
+	const struct jp_event event = jp_procmap_event(map, snapshot->pid, snapshot->before);
 
 	return jp_extras_add_event(extras, &event);
 }

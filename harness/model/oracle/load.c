@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/search.h"
 #include "harness/base/sort.h"
 
 static int end_image(void *context, struct jp_process *process, const struct jp_event *event)
@@ -222,4 +223,15 @@ void jp_truth_free(struct jp_truth *truth)
 	free(truth->path_functions);
 	free(truth->code_reach);
 	free(truth);
+}
+
+const struct jp_truth_incarnation *jp_truth_image_at(const struct jp_truth *truth, uint32_t pid,
+						     uint64_t time)
+{
+	const struct jp_truth_incarnation *all = truth->incarnations;
+	size_t i;
+
+	jp_search(i, truth->nr_incarnations,
+		  all[i].pid < pid || (all[i].pid == pid && all[i].before <= time));
+	return i && all[i - 1].pid == pid ? &all[i - 1] : NULL;
 }

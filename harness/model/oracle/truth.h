@@ -134,6 +134,9 @@ struct jp_truth {
  * counted as gaps. */
 struct jp_truth *jp_truth_load(const char *path, struct jp_error *err);
 void jp_truth_free(struct jp_truth *truth);
+/* Returns the image that @pid had at @time, in ns, or NULL. */
+const struct jp_truth_incarnation *jp_truth_image_at(const struct jp_truth *truth, uint32_t pid,
+						     uint64_t time);
 
 /* State of a search for files; starts as zeros. */
 struct jp_truth_files_at {

@@ -332,15 +332,19 @@ class Code(other_users.OtherUsers):
                 self.assertEqual(os.listdir(self.attacker_path("truths")), [words[0]])
                 os.unlink(truth)
 
+    def copy_program(self) -> str:
+        """Copies jitproof, as a file of root, into a folder of the attacker."""
+        copy = shutil.copy(self.program, self.attacker_path("bin", "jitproof"))
+        os.chown(copy, 0, 0)
+        return copy
+
     def test_static_program(self) -> None:
         """jitproof does not run a program of the attacker in place of the static workload
         program."""
         ran = self.plant_program("bin", "jitproof-static")
-        shutil.copy(self.program, self.attacker_path("bin", "jitproof"))
-        os.chown(self.attacker_path("bin", "jitproof"), 0, 0)
         output = self.check_adapter(ran, "workload", "static_binary", "--truth",
                                     self.place("truth"),
-                                    program=self.attacker_path("bin", "jitproof"))
+                                    program=self.copy_program())
         self.assertIn("not trusted", output)
 
     def make_importing_adapter(self) -> str:
@@ -357,20 +361,16 @@ class Code(other_users.OtherUsers):
         modules = {"JITPROOF_PROFILERS": self.make_importing_adapter()}
         self.check_adapter(ran, "adapter", "check", "mine", environment={
             **modules, "JITPROOF_ADAPTING": self.attacker_path("bin", "profiler")})
-        shutil.copy(self.program, self.attacker_path("bin", "jitproof"))
-        os.chown(self.attacker_path("bin", "jitproof"), 0, 0)
         output = self.check_adapter(ran, "adapter", "check", "mine", environment=modules,
-                                    program=self.attacker_path("bin", "jitproof"))
+                                    program=self.copy_program())
         self.assertIn("not trusted", output)
 
     def test_foreign_peers_folder(self) -> None:
         """The attacker's programs at the place where ci/peers installs profilers."""
         ran = self.plant_program("bin", "peers", "bin", "samply")
-        shutil.copy(self.program, self.attacker_path("bin", "jitproof"))
-        os.chown(self.attacker_path("bin", "jitproof"), 0, 0)
         self.copy_adapters(self.make_victim_folder("own", 0o755))
         output = self.check_adapter(ran, "adapter", "check", "samply",
-                                    program=self.attacker_path("bin", "jitproof"),
+                                    program=self.copy_program(),
                                     environment={"JITPROOF_PROFILERS": self.place("own")})
         self.assertIn("not trusted", output)
 
