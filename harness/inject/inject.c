@@ -87,9 +87,9 @@ static int find_time_conv(void *context, const unsigned char *bytes, uint64_t si
 	if (record.type == JP_PERF_RECORD_TIME_CONV &&
 	    size >= sizeof(record) + 3 * sizeof(uint64_t))
 		inject->conv = (struct jp_time_conv){.known = true,
-						     .shift = jp_perf_load_word(bytes + 8),
-						     .mult = jp_perf_load_word(bytes + 16),
-						     .zero = jp_perf_load_word(bytes + 24)};
+						     .shift = jp_load64(bytes + 8),
+						     .mult = jp_load64(bytes + 16),
+						     .zero = jp_load64(bytes + 24)};
 	return 0;
 }
 

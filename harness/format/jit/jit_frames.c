@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/load.h"
 #include "harness/base/round.h"
 #include "harness/base/sort.h"
 #include "harness/format/elf/cfi_check.h"
@@ -33,14 +34,6 @@ struct walk {
 	} cies[CIES];
 	unsigned int nr_cies;
 };
-
-static uint32_t read_word(const unsigned char *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
 
 static const unsigned char *skip_leb(const unsigned char *at, const unsigned char *end)
 {
@@ -94,7 +87,7 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 	struct jp_jit_frames *frames = walk->frames;
 	const struct jp_jit_function *function = walk->function;
 	uint64_t start, new_at = frames->frame.size, new_addr = walk->addr + new_at;
-	size_t cie = at + 4 - read_word(fde + 4);
+	size_t cie = at + 4 - jp_load32(fde + 4);
 	uint32_t range;
 	struct jp_jit_fde *added;
 	unsigned int i;
@@ -104,8 +97,8 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 		;
 	if (i == walk->nr_cies || size < 16)
 		return false;
-	start = walk->frame_addr + at + 8 + (int64_t)(int32_t)read_word(fde + 8);
-	range = read_word(fde + 12);
+	start = walk->frame_addr + at + 8 + (int64_t)(int32_t)jp_load32(fde + 8);
+	range = jp_load32(fde + 12);
 	if (start >= function->size || range > function->size - start)
 		return false;
 	to = (int64_t)(function->offset + start - (new_addr + 8));
@@ -130,12 +123,12 @@ static bool add_records(struct walk *walk)
 	size_t size = walk->function->eh_frame_size, record;
 
 	for (size_t at = 0; size - at >= 8; at += record) {
-		record = 4 + (size_t)read_word(bytes + at);
+		record = 4 + (size_t)jp_load32(bytes + at);
 		if (record == 4)
 			break;
 		if (record > size - at || record < 12)
 			return false;
-		if (read_word(bytes + at + 4)) {
+		if (jp_load32(bytes + at + 4)) {
 			if (!add_fde(walk, bytes + at, record, at))
 				return false;
 			continue;

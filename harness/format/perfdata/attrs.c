@@ -129,7 +129,7 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	if (memcmp(&entry->layout, &attrs->all[0].layout, sizeof(entry->layout)) != 0)
 		attrs->differ = true;
 	for (size_t i = 0; i < nr_ids; i++) {
-		uint64_t word = jp_perf_load_word((const unsigned char *)ids + i * sizeof(word));
+		uint64_t word = jp_load64((const unsigned char *)ids + i * sizeof(word));
 		uint64_t id = attrs->swapped ? __builtin_bswap64(word) : word;
 		size_t *attr = id ? jp_map_at(&attrs->by_id, id, sizeof(*attr)) : NULL;
 

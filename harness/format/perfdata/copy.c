@@ -163,7 +163,7 @@ struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
 static int add_pipe_record(struct jp_perf_copy *copy, uint32_t type, const unsigned char *bytes,
 			   uint64_t size)
 {
-	uint64_t feature = jp_perf_load_word(bytes + sizeof(struct jp_perf_record));
+	uint64_t feature = jp_load64(bytes + sizeof(struct jp_perf_record));
 	uint32_t attr_size = feature >> 32 ? feature >> 32 : JP_PERF_ATTR_SIZE_0;
 	const unsigned char *ids = bytes + sizeof(struct jp_perf_record) + attr_size;
 

@@ -61,14 +61,6 @@ void jp_perf_compute_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
 		layout->end_id = identifier;
 }
 
-static uint32_t read_word32(const void *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
 static bool skip_raw(struct jp_perf_rest *rest)
 {
 	uint64_t size;
@@ -76,7 +68,7 @@ static bool skip_raw(struct jp_perf_rest *rest)
 	if (rest->end - rest->at < 4)
 		return false;
 	/* The kernel's size already includes the padding to 8 bytes. */
-	size = jp_round_up_to_words((uint64_t)read_word32(rest->at) + 4);
+	size = jp_round_up_to_words((uint64_t)jp_load32(rest->at) + 4);
 	return jp_perf_skip_words(rest, size, 1);
 }
 
@@ -107,7 +99,7 @@ static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *
 	for (; mask; mask &= mask - 1, values += sizeof(uint64_t)) {
 		unsigned int bit = __builtin_ctzll(mask);
 		const struct jp_machine_register *one;
-		uint64_t value = jp_perf_load_word(values);
+		uint64_t value = jp_load64(values);
 
 		if (bit >= machine->nr_registers)
 			continue;
@@ -161,16 +153,16 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 
 	if (record->size < layout->fixed || record->size % sizeof(uint64_t))
 		return "a sample that holds what its attr asks for, of a multiple of 8 bytes";
-	event->pid = layout->tid ? read_word32(bytes + layout->tid) : 0;
-	event->tid = layout->tid ? read_word32(bytes + layout->tid + 4) : 0;
-	event->cpu = layout->cpu ? read_word32(bytes + layout->cpu) : 0;
-	event->reserved = layout->cpu ? read_word32(bytes + layout->cpu + 4) : 0;
-	event->id = layout->id ? jp_perf_load_word(bytes + layout->id) : 0;
-	set_time(event, layout->time ? jp_perf_load_word(bytes + layout->time) : 0);
+	event->pid = layout->tid ? jp_load32(bytes + layout->tid) : 0;
+	event->tid = layout->tid ? jp_load32(bytes + layout->tid + 4) : 0;
+	event->cpu = layout->cpu ? jp_load32(bytes + layout->cpu) : 0;
+	event->reserved = layout->cpu ? jp_load32(bytes + layout->cpu + 4) : 0;
+	event->id = layout->id ? jp_load64(bytes + layout->id) : 0;
+	set_time(event, layout->time ? jp_load64(bytes + layout->time) : 0);
 	event->sample = (typeof(event->sample)){
-		.ip = layout->ip ? jp_perf_load_word(bytes + layout->ip) : 0,
+		.ip = layout->ip ? jp_load64(bytes + layout->ip) : 0,
 		.user = (record->misc & JP_PERF_MISC_CPUMODE) == JP_PERF_MISC_USER,
-		.period = layout->period ? jp_perf_load_word(bytes + layout->period) : 0,
+		.period = layout->period ? jp_load64(bytes + layout->period) : 0,
 		.stack_asked = layout->stack_asked,
 		.kernel_chain = layout->kernel_chain,
 	};
@@ -225,10 +217,10 @@ static void decode_identity(const struct jp_perf_record *record, struct jp_event
 		return;
 	}
 	event->map.has_identity = true;
-	event->map.maj = read_word32(bytes + 40);
-	event->map.min = read_word32(bytes + 44);
-	event->map.ino = jp_perf_load_word(bytes + 48);
-	event->map.gen = jp_perf_load_word(bytes + 56);
+	event->map.maj = jp_load32(bytes + 40);
+	event->map.min = jp_load32(bytes + 44);
+	event->map.ino = jp_load64(bytes + 48);
+	event->map.gen = jp_load64(bytes + 56);
 }
 
 static const char *decode_map(const struct jp_perf_layout *layout,
@@ -247,21 +239,21 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 								       : 40)};
 	if (!event->map.name)
 		return "a mapping record with a NUL-terminated name";
-	event->pid = read_word32(bytes + 8);
-	event->tid = read_word32(bytes + 12);
+	event->pid = jp_load32(bytes + 8);
+	event->tid = jp_load32(bytes + 12);
 	event->kernel_map = event->pid == UINT32_MAX || mode == JP_PERF_MISC_KERNEL ||
 			    mode == CPUMODE_GUEST_KERNEL;
-	event->map.addr = jp_perf_load_word(bytes + 16);
-	event->map.len = jp_perf_load_word(bytes + 24);
-	event->map.pgoff = jp_perf_load_word(bytes + 32);
+	event->map.addr = jp_load64(bytes + 16);
+	event->map.len = jp_load64(bytes + 24);
+	event->map.pgoff = jp_load64(bytes + 32);
 	if (!event->kernel_map && event->map.len > UINT64_MAX - event->map.addr)
 		return "a mapping that ends within the address space";
-	event->map.prot = protection                              ? read_word32(bytes + 64)
+	event->map.prot = protection                              ? jp_load32(bytes + 64)
 			  : record->misc & JP_PERF_MISC_MMAP_DATA ? 0
 								  : PROT_EXEC;
 	event->map.code = !(record->misc & JP_PERF_MISC_MMAP_DATA);
 	if (protection)
-		event->map.flags = read_word32(bytes + 68);
+		event->map.flags = jp_load32(bytes + 68);
 	if (two)
 		decode_identity(record, event);
 	return NULL;
@@ -275,11 +267,11 @@ static const char *decode_task(const struct jp_perf_layout *layout,
 	if (record->size < 32 + layout->trailer)
 		return "a FORK or EXIT record of at least 32 bytes and its trailer";
 	event->type = record->type == JP_PERF_RECORD_FORK ? JP_EVENT_FORK : JP_EVENT_EXIT;
-	event->pid = read_word32(bytes + 8);
-	event->task.ppid = read_word32(bytes + 12);
-	event->tid = read_word32(bytes + 16);
-	event->task.ptid = read_word32(bytes + 20);
-	event->task.time = jp_perf_load_word(bytes + 24);
+	event->pid = jp_load32(bytes + 8);
+	event->task.ppid = jp_load32(bytes + 12);
+	event->tid = jp_load32(bytes + 16);
+	event->task.ptid = jp_load32(bytes + 20);
+	event->task.time = jp_load64(bytes + 24);
 	/* perf since 4.20 sets this bit in synthesized records; the kernel in no FORK. */
 	event->task.there = event->type == JP_EVENT_FORK && record->misc & JP_PERF_MISC_FORK_EXEC;
 	event->task.how = JP_HOW_FORK; /* records do not show clone(CLONE_VM) */
@@ -296,8 +288,8 @@ static const char *decode_comm(const struct jp_perf_layout *layout,
 	if (!event->comm.name)
 		return "a COMM record with a NUL-terminated name";
 	event->comm.exec = record->misc & JP_PERF_MISC_COMM_EXEC;
-	event->pid = read_word32(bytes + 8);
-	event->tid = read_word32(bytes + 12);
+	event->pid = jp_load32(bytes + 8);
+	event->tid = jp_load32(bytes + 12);
 	return NULL;
 }
 
@@ -311,13 +303,13 @@ static void decode_namespaces(const struct jp_perf_layout *layout,
 	const uint64_t least = FIRST + layout->trailer;
 
 	event->type = JP_EVENT_OTHER;
-	event->namespaces.count = record->size >= least ? jp_perf_load_word(bytes + 16) : 0;
+	event->namespaces.count = record->size >= least ? jp_load64(bytes + 16) : 0;
 	event->namespaces.pid = event->namespaces.mnt = 0;
 	if (event->namespaces.count <= MNT || record->size < least + (MNT + 1) * EACH)
 		return;
-	event->pid = read_word32(bytes + 8);
-	event->namespaces.pid = jp_perf_load_word(bytes + FIRST + PID * EACH + 8);
-	event->namespaces.mnt = jp_perf_load_word(bytes + FIRST + MNT * EACH + 8);
+	event->pid = jp_load32(bytes + 8);
+	event->namespaces.pid = jp_load64(bytes + FIRST + PID * EACH + 8);
+	event->namespaces.mnt = jp_load64(bytes + FIRST + MNT * EACH + 8);
 }
 
 static const char *decode_lost(const struct jp_perf_layout *layout,
@@ -328,7 +320,7 @@ static const char *decode_lost(const struct jp_perf_layout *layout,
 
 	if (record->size < at + 8 + layout->trailer)
 		return "a LOST record that holds its count";
-	event->lost.lost = jp_perf_load_word((const unsigned char *)record + at);
+	event->lost.lost = jp_load64((const unsigned char *)record + at);
 	/* Samples that a BPF filter dropped on purpose are not lost. */
 	event->type = JP_EVENT_OTHER;
 	if (samples && (record->misc & JP_PERF_MISC_LOST_SAMPLES_BPF))
@@ -357,16 +349,16 @@ static const char *decode_deferred(const struct jp_perf_layout *layout,
 static void decode_trailer(const struct jp_perf_layout *layout, const unsigned char *end,
 			   struct jp_event *event)
 {
-	const uint64_t task = layout->end_tid ? jp_perf_load_word(end - layout->end_tid) : 0;
+	const uint64_t task = layout->end_tid ? jp_load64(end - layout->end_tid) : 0;
 
 	event->pid = (uint32_t)task;
 	event->tid = task >> 32;
 	event->by_pid = event->pid;
 	event->by_tid = event->tid;
-	event->cpu = layout->end_cpu ? read_word32(end - layout->end_cpu) : 0;
-	event->reserved = layout->end_cpu ? read_word32(end - layout->end_cpu + 4) : 0;
-	event->id = layout->end_id ? jp_perf_load_word(end - layout->end_id) : 0;
-	set_time(event, layout->end_time ? jp_perf_load_word(end - layout->end_time) : 0);
+	event->cpu = layout->end_cpu ? jp_load32(end - layout->end_cpu) : 0;
+	event->reserved = layout->end_cpu ? jp_load32(end - layout->end_cpu + 4) : 0;
+	event->id = layout->end_id ? jp_load64(end - layout->end_id) : 0;
+	set_time(event, layout->end_time ? jp_load64(end - layout->end_time) : 0);
 }
 
 const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_perf_record *record,

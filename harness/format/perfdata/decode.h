@@ -67,11 +67,10 @@ static inline uint64_t jp_perf_field(const struct jp_perf_layout *layout,
 	const unsigned char *bytes = (const unsigned char *)record;
 
 	if (record->type == JP_PERF_RECORD_SAMPLE)
-		return from_start && record->size >= layout->fixed
-			       ? jp_perf_load_word(bytes + from_start)
-			       : 0;
+		return from_start && record->size >= layout->fixed ? jp_load64(bytes + from_start)
+								   : 0;
 	return from_end && record->size >= sizeof(*record) + layout->trailer
-		       ? jp_perf_load_word(bytes + record->size - from_end)
+		       ? jp_load64(bytes + record->size - from_end)
 		       : 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/load.h"
 #include "harness/base/page.h"
 #include "harness/format/perfdata/described.h"
 #include "harness/format/perfdata/build_ids.h"
@@ -50,15 +51,14 @@ int jp_perf_fail_memory(struct jp_perf_reader *reader)
 
 uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at)
 {
-	uint32_t value;
+	const uint32_t value = jp_load32(at);
 
-	memcpy(&value, at, sizeof(value));
 	return reader->attrs.swapped ? __builtin_bswap32(value) : value;
 }
 
 uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *at)
 {
-	uint64_t value = jp_perf_load_word(at);
+	uint64_t value = jp_load64(at);
 
 	return reader->attrs.swapped ? __builtin_bswap64(value) : value;
 }

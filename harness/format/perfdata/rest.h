@@ -6,15 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "harness/base/load.h"
 #include "harness/format/perfdata/format.h"
-
-static inline uint64_t jp_perf_load_word(const void *at)
-{
-	uint64_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
 
 /* The unread rest of a record. Sizes that the file states are untrusted and checked against it. */
 struct jp_perf_rest {
@@ -35,7 +28,7 @@ static inline bool jp_perf_take_word(struct jp_perf_rest *rest, uint64_t *value)
 {
 	if (rest->end - rest->at < (ptrdiff_t)sizeof(*value))
 		return false;
-	*value = jp_perf_load_word(rest->at);
+	*value = jp_load64(rest->at);
 	rest->at += sizeof(*value);
 	return true;
 }

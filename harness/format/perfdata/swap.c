@@ -14,13 +14,13 @@ static void store_word(unsigned char *at, uint64_t value)
 static void swap_words(unsigned char *at, const unsigned char *end)
 {
 	for (; end - at >= (ptrdiff_t)sizeof(uint64_t); at += sizeof(uint64_t))
-		store_word(at, __builtin_bswap64(jp_perf_load_word(at)));
+		store_word(at, __builtin_bswap64(jp_load64(at)));
 }
 
 /* Exchanges the halves of a swapped word that is a pair of 32-bit fields. */
 static void swap_halves(unsigned char *at)
 {
-	uint64_t word = jp_perf_load_word(at);
+	uint64_t word = jp_load64(at);
 
 	store_word(at, word << 32 | word >> 32);
 }

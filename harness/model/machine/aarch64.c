@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <elf.h>
-#include <string.h>
 
+#include "harness/base/load.h"
 #include "harness/base/registry.h"
 #include "harness/model/machine/machine.h"
 
@@ -21,14 +21,6 @@ enum { UNDUMPED = 48 };
 
 enum { INSN_SIZE = 4 };
 
-static uint32_t read_insn(const unsigned char *code)
-{
-	uint32_t insn;
-
-	memcpy(&insn, code, sizeof(insn));
-	return insn;
-}
-
 static bool follows_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
 {
 	const uint32_t bl = 0x94000000, mask = 0xfc000000;
@@ -36,7 +28,7 @@ static bool follows_direct_call(const unsigned char *code, uint64_t at, int64_t 
 
 	if (at < INSN_SIZE)
 		return false;
-	insn = read_insn(code + at - INSN_SIZE);
+	insn = jp_load32(code + at - INSN_SIZE);
 	if ((insn & mask) != bl)
 		return false;
 	/* 26 signed bits of instructions, from the call on. */
@@ -55,7 +47,7 @@ static bool follows_call(const unsigned char *code, uint64_t at)
 		return true;
 	if (at < INSN_SIZE)
 		return false;
-	insn = read_insn(code + at - INSN_SIZE);
+	insn = jp_load32(code + at - INSN_SIZE);
 	return (insn & mask) == blr || ((insn & ~signing) == blr && (insn & 0x800));
 }
 
@@ -68,7 +60,7 @@ static bool returns(const unsigned char *code, uint64_t size)
 
 	if (size < INSN_SIZE)
 		return false;
-	insn = read_insn(code);
+	insn = jp_load32(code);
 	return (insn & register_mask) == ret || (insn & ~key) == retaa;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <elf.h>
-#include <string.h>
 
+#include "harness/base/load.h"
 #include "harness/base/registry.h"
 #include "harness/model/machine/machine.h"
 
@@ -17,14 +17,6 @@ enum { RECORD = 16 }; /* bytes of a frame record */
 enum { UNDUMPED = 56 };
 
 enum { SHORT_SIZE = 2, INSN_SIZE = 4 };
-
-static uint32_t read_insn(const unsigned char *code)
-{
-	uint32_t insn;
-
-	memcpy(&insn, code, sizeof(insn));
-	return insn;
-}
 
 static uint16_t read_short_insn(const unsigned char *code)
 {
@@ -46,7 +38,7 @@ static bool follows_direct_call(const unsigned char *code, uint64_t at, int64_t 
 
 	if (at < INSN_SIZE)
 		return false;
-	insn = read_insn(code + at - INSN_SIZE);
+	insn = jp_load32(code + at - INSN_SIZE);
 	if ((insn & mask) != jal)
 		return false;
 	*distance = (int64_t)decode_jal(insn) - INSN_SIZE;
@@ -67,7 +59,7 @@ static bool follows_call(const unsigned char *code, uint64_t at)
 		return false;
 	insn = read_short_insn(code + at - SHORT_SIZE);
 	return ((insn & short_mask) == c_jalr && insn & reg) ||
-	       (at >= INSN_SIZE && (read_insn(code + at - INSN_SIZE) & mask) == jalr);
+	       (at >= INSN_SIZE && (jp_load32(code + at - INSN_SIZE) & mask) == jalr);
 }
 
 static bool returns(const unsigned char *code, uint64_t size)
@@ -76,7 +68,7 @@ static bool returns(const unsigned char *code, uint64_t size)
 	const uint32_t ret = 0x8067;
 
 	return (size >= SHORT_SIZE && read_short_insn(code) == c_ret) ||
-	       (size >= INSN_SIZE && read_insn(code) == ret);
+	       (size >= INSN_SIZE && jp_load32(code) == ret);
 }
 
 static const struct jp_machine_frames frames = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/unwind/known_steps.h"
 
+#include "harness/base/load.h"
 #include "harness/base/return_address.h"
 
 /* Returns whether @step is the cached step of @addr in address space @space, which is not 0, and
@@ -28,14 +29,6 @@ static bool find_step(struct jp_known_steps *steps, uint64_t space, uint64_t add
 		return false;
 	guess->step = (uint16_t)(step - steps->list);
 	return true;
-}
-
-static inline uint64_t load_word(const unsigned char *bytes)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
 }
 
 /* Returns whether @dump, which has at least one word, contains all words of the stack that @row
@@ -90,13 +83,13 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 			break;
 		rule = &step->rows->rules[step->row.first];
 		bytes = dump.bytes + (cfa - dump.sp);
-		caller = jp_return_address(load_word(bytes + rule->offset), signature);
+		caller = jp_return_address(jp_load64(bytes + rule->offset), signature);
 		if (!caller)
 			break;
 		*frame++ = caller;
 		for (unsigned left = step->row.count; --left;) {
 			rule++;
-			regs->r[rule->target] = load_word(bytes + rule->offset);
+			regs->r[rule->target] = jp_load64(bytes + rule->offset);
 		}
 		known = (known & step->row.kept) | step->row.given;
 		addr = caller - 1;
