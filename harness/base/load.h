@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Return the number at @at, which need not be aligned. */
+/* Returns the number at @at, which need not be aligned. */
 static inline uint32_t jp_load32(const void *at)
 {
 	uint32_t value;
