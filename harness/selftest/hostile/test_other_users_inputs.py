@@ -105,11 +105,12 @@ class Cases(Inputs):
                     self.assertIn(" 0 loads", done.stdout)
 
     def test_sparse_files(self) -> None:
-        for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"],
-                        ["lint"]):
-            path = self.plant_file("huge.data", other_users.make_sparse)
+        path = self.plant_file("huge.data", other_users.make_sparse)
+        for command in (["judge"], ["inject", "-o", self.place("out"), "-i"], ["lint"]):
             with self.subTest(command):
                 self.expect_refusal(*command, path)
+        done = self.run_it("explain", path)
+        self.assertEqual((done.returncode, "(failed-inject)" in done.stdout), (1, True), done)
 
     def test_sockets(self) -> None:
         path = self.plant_file("socket", other_users.make_dead_socket)
