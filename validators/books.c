@@ -179,7 +179,8 @@ static double find_boundary_share(const struct jp_truth *truth)
 /* Returns whether the samples of @class among @n samples are more than the witness's share of such
  * samples explains. Elapsed time is no bound: an interrupt that becomes due while the kernel has
  * interrupts off samples what follows. Of JP_SAMPLE_ASTRAY, only samples in user space are
- * compared, because the witness does not know from where the kernel was entered. */
+ * compared, because the witness does not know from where the kernel was entered, and by disjoint
+ * intervals of the shares: a usual witness has none, with which a few could be chance. */
 static bool is_beyond_witness(const struct accounting *state, enum jp_sample_class class,
 			      uint64_t n)
 {
@@ -202,7 +203,8 @@ static bool is_beyond_witness(const struct accounting *state, enum jp_sample_cla
 				       : counts.native[kernel] - counts.border[kernel];
 	if (class == JP_SAMPLE_ASTRAY)
 		return jp_metric_rate("", found->kernel, n).lo > JP_SAMPLE_ASTRAY_USUAL ||
-		       jp_witness_is_beyond_chance(user, seen[0], odds);
+		       jp_metric_rate("", user, n).lo >
+			       jp_metric_rate("", seen[0], counts.within).hi;
 	return jp_witness_is_beyond_chance(user, seen[0], odds) ||
 	       jp_witness_is_beyond_chance(found->kernel, seen[1], odds);
 }
