@@ -7,6 +7,7 @@
 #include "harness/model/causes/causes.h"
 #include "harness/model/unwind/methods.h"
 #include "harness/outcome/expect.h"
+#include "harness/report/fault.h"
 
 /* Writes a metric. The numbers of "expect" are rates if the expectation is a percentage, else
  * counts. A range without a lower or upper limit has null there. */
@@ -140,6 +141,7 @@ static void write_info(struct jp_json *json, const struct jp_capture_info *info)
 void jp_results_write_into(struct jp_json *json, const struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
+	char fault[2048];
 
 	jp_json_object(json, NULL);
 	jp_json_string(json, "case", result->cas->name);
@@ -147,6 +149,9 @@ void jp_results_write_into(struct jp_json *json, const struct jp_result *result)
 	jp_json_bool(json, "control", result->cas->control);
 	jp_json_string(json, "outcome", jp_outcome_text(result->outcome));
 	jp_json_string(json, "why", result->why);
+	if (result->outcome != JP_PASS && result->outcome != JP_SKIP)
+		jp_json_string(json, "fault",
+			       jp_fault_describe(result, fault, sizeof(fault)));
 	if (result->crashed[0])
 		jp_json_string(json, "crashed", result->crashed);
 	jp_json_double(json, "seconds", result->seconds);

@@ -9,8 +9,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/terminal.h"
-#include "harness/model/causes/causes.h"
-#include "harness/outcome/expect.h"
+#include "harness/report/fault.h"
 #include "harness/report/figures.h"
 
 /* Limits of the output, so that a terminal of 24 lines shows all of it, the command line and the
@@ -76,78 +75,6 @@ static int put_command(const struct jp_screen *screen, const char *label, const 
 	}
 	putchar('\n');
 	return lines;
-}
-
-/* Returns the first exception that nothing allows, or NULL. */
-static const struct jp_exception *find_fault(const struct jp_result *result)
-{
-	for (size_t i = 0; i < result->findings.nr_exceptions; i++) {
-		const struct jp_exception *exception = &result->findings.exceptions[i];
-
-		if (!jp_expect_find_permission(result, exception))
-			return exception;
-	}
-	return NULL;
-}
-
-/* Returns the first expectation whose range does not contain its metric, or NULL. */
-static const struct jp_expectation *find_missed_expectation(const struct jp_result *result)
-{
-	char why[512];
-
-	for (size_t i = 0; result->outcome == JP_FAIL && i < result->cas->nr_expectations; i++) {
-		const struct jp_expectation *one = &result->cas->expectations[i];
-
-		if (!one->allow[0] && !(result->out_of_scope >> i & 1) &&
-		    jp_expect(one, jp_findings_find_metric(&result->findings, one->metric), why,
-			      sizeof(why)) == JP_FAIL)
-			return one;
-	}
-	return NULL;
-}
-
-/* Stores in @text a metric that is outside of its expected range, and the cause of its first
- * exception, else the reason for the range. */
-static void describe_missed(const struct jp_result *result, const struct jp_expectation *missed,
-			    char *text, size_t size)
-{
-	const struct jp_findings *findings = &result->findings;
-	const struct jp_metric *metric = jp_findings_find_metric(findings, missed->metric);
-	const char *what = jp_figures_text(missed->metric), *why = missed->reason;
-	char range[80], of[40] = "";
-
-	for (size_t i = findings->nr_exceptions; i-- > 0;) {
-		const struct jp_exception *one = &findings->exceptions[i];
-		const struct jp_cause *cause = jp_cause_of_word(one->metric, one->cause);
-
-		if (cause && strcmp(one->metric, missed->metric) == 0)
-			why = cause->text;
-	}
-	if (metric->rate)
-		snprintf(of, sizeof(of), " of %" PRIu64, metric->n);
-	snprintf(text, size, "%" PRIu64 "%s %s%s%s%s, expected %s%s%s", metric->k, of, what,
-		 *what ? " (" : "", missed->metric, *what ? ")" : "",
-		 jp_expect_range(missed, range, sizeof(range)), *why ? ": " : "", why);
-}
-
-/* Stores a sentence about the fault of a case in @text. */
-static const char *describe_fault(const struct jp_result *result, char *text, size_t size)
-{
-	const struct jp_exception *fault =
-		result->outcome == JP_FAIL && !result->cas->control ? find_fault(result) : NULL;
-	const struct jp_cause *cause = fault ? jp_cause_of_word(fault->metric, fault->cause) : NULL;
-	const struct jp_expectation *missed = find_missed_expectation(result);
-
-	if (result->outcome == JP_CRASH)
-		snprintf(text, size, "a profiler died of %s", result->crashed);
-	else if (cause)
-		snprintf(text, size, "%" PRIu64 " %s: %s", fault->count, fault->metric,
-			 cause->text);
-	else if (missed && jp_findings_find_metric(&result->findings, missed->metric))
-		describe_missed(result, missed, text, size);
-	else
-		snprintf(text, size, "%.*s", (int)strcspn(result->why, "\n"), result->why);
-	return text;
 }
 
 /* Prints the lines of @text, indented; at most @most of them. */
@@ -224,7 +151,7 @@ static void put_failures(const struct jp_screen *screen, const struct jp_result 
 			continue;
 		}
 		put_line(screen, "%-5s %s", jp_outcome_text(result->outcome),
-			 describe_fault(result, fault, sizeof(fault)));
+			 jp_fault_describe(result, fault, sizeof(fault)));
 		rows += 1 +
 			put_command(screen, "",
 				    (const char *[]){program_invocation_name, dir ? "show" : "run",

@@ -18,7 +18,7 @@ function showCases() {
 	for (const one of failed)
 		page.append(make("div", { class: "fault" }, makeCaseLink(one.case), " ",
 			make("span", { class: "bad" }, one.outcome), make("br"),
-			one.why.split("\n")[0], make("br"),
+			one.fault, make("br"),
 			make("code", {}, `jitproof show ${one.case} ${report.source}`)));
 	const studies = new Map();
 	for (const one of report.cases)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests the output of a run at a terminal of 80 columns and 24 lines."""
 
+import json
 import os
 import re
 import signal
@@ -59,6 +60,11 @@ FAIL  0 of \d+ broken stacks \(broken.dump\), expected >=95%: a healthy capture.
 SKIP  1: what no machine has
 More: \S*jitproof-selftest judge -v(?: \\
        )? \S+$""")
+        stored = [json.loads(line) for line in files.read(self.place("run", "results.jsonl"))
+                  .splitlines()]
+        faults = {one["case"]: one["fault"] for one in stored if "fault" in one}
+        self.assertEqual(sorted(faults), ["s/crash", "s/wrong"])
+        self.assertRegex(faults["s/wrong"], r"^0 of \d+ broken stacks .* >=95%: a healthy capture")
         moving = shown.err.split("\r\033[K")
         self.assertIn("[0 of 4] s/crash", moving)
         self.assertTrue(any(re.fullmatch(r"\[1 of 4, 1 failed, \d+ s left\] s/good", line)
