@@ -32,6 +32,8 @@ static void add_map(struct jp_cells *cells, const struct jp_tally *tally)
 		 names[JP_NAME_STALE], of);
 	add_cell(cells, "map.gone", "a line that was in the perf map is not there at the end",
 		 tally->gone[JP_SOURCE_MAP], tally->named[JP_SOURCE_MAP]);
+	add_cell(cells, "attach.map", "a late profiler finds no line of code that had one",
+		 tally->detached[JP_SOURCE_MAP], tally->attached[JP_SOURCE_MAP]);
 }
 
 static void add_dump(struct jp_cells *cells, const struct jp_tally *tally)
@@ -48,8 +50,12 @@ static void add_dump(struct jp_cells *cells, const struct jp_tally *tally)
 		 names[JP_NAME_STALE], of);
 	add_cell(cells, "dump.gone", "a record that was in the jitdump is not there at the end",
 		 tally->gone[JP_SOURCE_DUMP], tally->named[JP_SOURCE_DUMP]);
-	add_cell(cells, "dump.marker", "perf does not find the jitdump: no executable jit-PID.dump",
+	add_cell(cells, "dump.marker",
+		 "perf does not find the jitdump: no record of an executable jit-PID.dump",
 		 tally->hidden, tally->dumped);
+	add_cell(cells, "attach.dump",
+		 "a late profiler finds no record of code that had one, or no mapped jit-PID.dump",
+		 tally->detached[JP_SOURCE_DUMP], tally->attached[JP_SOURCE_DUMP]);
 	add_cell(cells, "dump.bytes", "a function of the jitdump differs from memory",
 		 tally->differ, tally->functions);
 	add_cell(cells, "dump.clock", "a record is later than now, or earlier than the launch",
@@ -132,6 +138,8 @@ void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally)
 {
 	add_cell(cells, "published", "code runs, and the process publishes no names",
 		 count_unpublished(tally), tally->emitted);
+	add_cell(cells, "code.record", "code runs in memory that no mapping record announces",
+		 tally->unannounced, tally->announced);
 	add_map(cells, tally);
 	add_dump(cells, tally);
 	add_unwinding(cells, tally);

@@ -123,6 +123,38 @@ static int count_times(struct jp_checks *checks)
 	return 0;
 }
 
+/* Counts the instructions with a name of @source, and those for which a profiler that attaches now
+ * finds none. */
+static void count_attached(struct jp_checks *checks, enum jp_trace_source source)
+{
+	struct jp_checked_process *process = checks->now;
+	const bool found = source == JP_SOURCE_MAP || checks->published->has_marker;
+	struct jp_published_name name;
+	const struct ran *ran;
+	size_t at = 0;
+	uint64_t ip;
+
+	process->attached[source] = process->detached[source] = 0;
+	if (source == JP_SOURCE_DUMP && !process->has_marker)
+		return;
+	while ((ran = jp_map_next(&process->ran[source], &at, &ip))) {
+		if (!ran->named.insns || !jp_published_is_emitted(checks->published, ip))
+			continue;
+		find[source](checks->published, ip, &name);
+		process->attached[source] += ran->named.insns;
+		process->detached[source] += found && name.name ? 0 : ran->named.insns;
+	}
+}
+
+/* Notes whether perf finds the jitdump by a mapping of its process. */
+static void note_marker(struct jp_checks *checks, struct jp_checked_process *process)
+{
+	const uint64_t *dump = jp_map_find(&checks->announced.dumps, process->pid);
+
+	process->has_marker |= checks->published->has_marker ||
+			       (dump && *dump == checks->published->process.own_pid);
+}
+
 /* Counts late names and wrong times in the files of @process. */
 static int count_process(struct jp_checks *checks, struct jp_checked_process *process)
 {
@@ -146,7 +178,13 @@ int jp_checks_begin(struct jp_checks *checks, uint32_t pid, uint32_t execs, stru
 	failed = jp_published_read(pid, checks->launched, &process->published, err);
 	if (failed)
 		return failed;
-	return count_process(checks, process) ? jp_fail(err, ENOMEM, "trace: out of memory") : 0;
+	jp_announcements_update(&checks->announced);
+	if (count_process(checks, process))
+		return jp_fail(err, ENOMEM, "trace: out of memory");
+	note_marker(checks, process);
+	for (int source = 0; source < JP_SOURCES; source++)
+		count_attached(checks, source);
+	return 0;
 }
 
 /* Returns the names of @addr, or NULL without memory. */
@@ -301,8 +339,10 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 		return;
 	tally->emitted++;
 	tally->known += insn->known;
-	tally->dumped += checks->published->has_dump;
-	tally->hidden += checks->published->has_dump && !checks->published->has_marker;
+	tally->announced += checks->announced.replay != NULL;
+	tally->unannounced += checks->announced.replay &&
+			      !jp_announcements_has_code(&checks->announced, insn->pid, insn->ip);
+	checks->now->dumped += checks->published->has_dump;
 	for (int source = 0; source < JP_SOURCES; source++) {
 		const struct jp_published_name *name = &named->by[source];
 
@@ -338,6 +378,8 @@ static void count_names_gone_from_files(struct jp_checks *checks, enum jp_trace_
 	size_t at = 0;
 	uint64_t ip;
 
+	tally->attached[source] += checks->now->attached[source];
+	tally->detached[source] += checks->now->detached[source];
 	while ((ran = jp_map_next(&checks->now->ran[source], &at, &ip))) {
 		const uint64_t insns = ran->named.insns + ran->missing.insns;
 
@@ -363,6 +405,8 @@ void jp_checks_end(struct jp_checks *checks)
 		tally->future += one->future;
 		tally->early += one->early;
 		tally->disorder += one->disorder;
+		tally->dumped += one->dumped;
+		tally->hidden += one->has_marker ? 0 : one->dumped;
 	}
 }
 
@@ -376,6 +420,7 @@ void jp_checks_free(struct jp_checks *checks)
 		for (int source = 0; source < JP_SOURCES; source++)
 			jp_map_free(&one->ran[source]);
 	}
+	jp_announcements_close(&checks->announced);
 	jp_map_free(&checks->named);
 	jp_map_free(&checks->compared);
 	free(checks->processes);

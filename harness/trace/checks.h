@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/base/map.h"
+#include "harness/trace/announcements.h"
 #include "harness/trace/published.h"
 #include "harness/trace/tally.h"
 
@@ -15,8 +16,10 @@ struct jp_checked_process {
 				perf map that named it */
 	struct jp_map ran[JP_SOURCES]; /* address of an instruction -> how often it ran with and
 					  without a name */
-	/* Number of jitdump records, as in struct jp_tally. */
+	bool has_marker;               /* perf finds the jitdump by a mapping of now or earlier */
+	/* Number of jitdump records, and of instructions, as in struct jp_tally. */
 	uint64_t loads, future, early, disorder;
+	uint64_t dumped, attached[JP_SOURCES], detached[JP_SOURCES];
 };
 
 /* Compares each executed instruction with what its process publishes about it. Starts as zeros,
@@ -24,6 +27,7 @@ struct jp_checked_process {
 struct jp_checks {
 	struct jp_tally *tally;
 	uint64_t launched; /* time when the program was started (CLOCK_MONOTONIC, ns); 0: unknown */
+	struct jp_announcements announced;
 	const struct jp_published_files *published; /* files of the process @now */
 	struct jp_checked_process *processes, *now;
 	size_t nr_processes, capacity;

@@ -7,10 +7,12 @@
 
 #include "harness/base/clock.h"
 
-static int start(struct jp_threads *threads, struct jp_trace_program *program, struct jp_error *err)
+static int start(struct jp_trace *trace, struct jp_threads *threads,
+		 struct jp_trace_program *program, struct jp_error *err)
 {
 	if (program->pid)
 		return jp_threads_attach(threads, (pid_t)program->pid, err);
+	jp_announcements_open(&trace->checks.announced);
 	program->options.launched = jp_clock_now();
 	return jp_threads_launch(threads, program->command, err);
 }
@@ -18,7 +20,7 @@ static int start(struct jp_threads *threads, struct jp_trace_program *program, s
 int jp_trace_program(struct jp_trace *trace, struct jp_trace_program *program, struct jp_error *err)
 {
 	struct jp_threads threads = {.children = -1};
-	int failed = start(&threads, program, err)
+	int failed = start(trace, &threads, program, err)
 			     ?: jp_trace_run(trace, &threads, &program->options, program->visit,
 					     program->context, err);
 

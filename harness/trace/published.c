@@ -9,6 +9,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
+#include "harness/base/number.h"
 #include "harness/base/own_machine.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/lint/code.h"
@@ -88,15 +89,16 @@ static void free_files(struct jp_published_files *published)
 	published->has_map = published->has_dump = false;
 }
 
-/* Returns whether perf recognizes that @map announces the process's jitdump, by its protection and
- * its name jit-PID.dump (jit_detect(), tools/perf/util/jitdump.c). */
-static bool is_marker(const struct jp_lint_process *process, const struct jp_procmap *map)
+uint64_t jp_published_read_marker(uint32_t prot, const char *name)
 {
-	const char *slash = strrchr(map->name, '/');
-	char name[32];
+	static const char start[] = "/jit-";
+	const char *at = strrchr(name, '/');
+	uint64_t pid;
 
-	snprintf(name, sizeof(name), "/jit-%u.dump", process->own_pid);
-	return slash && map->prot & JP_PROT_EXEC && strcmp(slash, name) == 0;
+	if (!at || !(prot & JP_PROT_EXEC) || strncmp(at, start, strlen(start)) != 0)
+		return 0;
+	at += strlen(start);
+	return jp_number_take(&at, 10, INT32_MAX, &pid) && strcmp(at, ".dump") == 0 ? pid : 0;
 }
 
 int jp_published_read(uint32_t pid, uint64_t launched, struct jp_published_files *published,
@@ -107,9 +109,12 @@ int jp_published_read(uint32_t pid, uint64_t launched, struct jp_published_files
 	memset(published, 0, sizeof(*published));
 	published->since = convert_time(launched);
 	failed = jp_lint_process_read(pid, &published->process, err);
-	for (size_t i = 0; i < published->process.nr_maps; i++)
-		published->has_marker |=
-			is_marker(&published->process, &published->process.maps[i]);
+	for (size_t i = 0; i < published->process.nr_maps; i++) {
+		const struct jp_procmap *map = &published->process.maps[i];
+
+		published->has_marker |= jp_published_read_marker(map->prot, map->name) ==
+					 published->process.own_pid;
+	}
 	return failed ?: read_files(published, err);
 }
 

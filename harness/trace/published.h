@@ -19,7 +19,7 @@ struct jp_published_files {
 	int64_t since; /* files last written before this time (CLOCK_REALTIME, s) belong to another
 			  process with the same pid */
 	bool has_map, has_dump;
-	bool has_marker; /* the process has an executable mapping by which perf finds the jitdump */
+	bool has_marker; /* the process has a mapping by which perf finds the jitdump */
 };
 
 /* The name that a perf map or a jitdump gives to an address. */
@@ -44,6 +44,9 @@ void jp_published_in_map(const struct jp_published_files *published, uint64_t ad
 			 struct jp_published_name *name);
 void jp_published_in_dump(const struct jp_published_files *published, uint64_t addr,
 			  struct jp_published_name *name);
+/* Returns the pid in @name if perf recognizes by it, and by protection @prot, that a mapping
+ * announces a jitdump (jit_detect(), tools/perf/util/jitdump.c); else 0. */
+uint64_t jp_published_read_marker(uint32_t prot, const char *name);
 /* Returns whether @addr lies in executable memory that maps no file. */
 bool jp_published_is_emitted(const struct jp_published_files *published, uint64_t addr);
 void jp_published_free(struct jp_published_files *published);

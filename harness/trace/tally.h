@@ -25,6 +25,12 @@ struct jp_tally {
 	 * files contain no name at the end. */
 	uint64_t named[JP_SOURCES], gone[JP_SOURCES];
 	uint64_t execed[JP_SOURCES], execed_unnamed[JP_SOURCES];
+	/* @attached: had a name when they ran, and their process had a later burst; @detached: of
+	 * these, no name in the files as a profiler finds them that attaches at the last one. */
+	uint64_t attached[JP_SOURCES], detached[JP_SOURCES];
+	/* @announced: the mapping records are known; @unannounced: of these, no record announces
+	 * the memory. */
+	uint64_t announced, unannounced;
 	uint64_t hidden, dumped; /* @hidden: the process has a jitdump that perf does not find;
 				    @dumped: it has any jitdump */
 	uint64_t by_fp[JP_PLACES][JP_CALLERS], by_dump[JP_PLACES][JP_CALLERS];

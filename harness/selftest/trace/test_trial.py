@@ -10,21 +10,43 @@ import unittest
 from ci.base import process
 from harness.selftest.support.scratch import JITPROOF, Folder
 
-# Emits a loop and publishes it in /tmp/perf-PID.map; removes the map at its end. @after: age (make
-# the map old first), exec (run again before the end) or remove.
+# Emits a loop and publishes it in /tmp/perf-PID.map. AFTER: age (make the map old first), exec (run
+# again before the end) and remove delete the map at the end; data (also write a jitdump, whose
+# mapping is not executable), hide (rename the map until the input ends) and move (move the code
+# first) print the names of their files.
 EMITTER = """
-import ctypes, mmap, os, struct, sys, time
+import ctypes, mmap, os, select, struct, sys, time
 # push %rbp; mov %rsp, %rbp; mov $10000, %ecx; 1: dec %ecx; jne 1b; pop %rbp; ret
 CODE = bytes.fromhex("554889e5b910270000ffc975fc5dc3")
 memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 memory.write(CODE)
 address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-path = "/tmp/perf-%d.map" % os.getpid()
+if "AFTER" == "move":
+    remap = ctypes.CDLL(None).mremap
+    remap.argtypes = [ctypes.c_size_t] * 5
+    remap(address, 4096, 4096, 3, address - (1 << 32))
+    address -= 1 << 32
+pid = os.getpid()
+path = "/tmp/perf-%d.map" % pid
+if "AFTER" == "data":
+    with open("/tmp/jit-%d.dump" % pid, "wb+") as file:
+        file.write(struct.pack("=6I2Q", 0x4a695444, 1, 40, 62, 0, pid, time.monotonic_ns(), 0))
+        file.write(struct.pack("=2IQ2I4Q", 0, 61 + len(CODE), time.monotonic_ns(), pid, pid,
+                               address, address, len(CODE), 0) + b"loop\\0" + CODE)
+        file.flush()
+        marker = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    print("left:", file.name, file=sys.stderr)
+if "AFTER" in ("data", "hide", "move"): print("left:", path, file=sys.stderr)
 with open(path, "w") as file: file.write("%x %x loop\\n" % (address, len(CODE)))
 if "AFTER" == "age": os.utime(path, (1, 1))
 call = ctypes.CFUNCTYPE(None)(address)
-end = time.monotonic() + 1.5
+end = time.monotonic() + (0.3 if "AFTER" == "hide" else 1.5)
 while time.monotonic() < end: call()
+if "AFTER" == "hide":
+    os.rename(path, path + ".hidden")
+    while not select.select([0], [], [], 0)[0]: pass
+    os.rename(path + ".hidden", path)
+if "AFTER" in ("data", "hide", "move"): os._exit(0)
 again = len(sys.argv) > 1
 if again or "AFTER" != "exec": os.unlink(path)
 else: os.execv(sys.executable, [sys.executable, __file__, "again"])
@@ -38,18 +60,27 @@ class Trial(Folder):
                      shapes: tuple[str, ...] = ("--shapes", "fp,realign", "--depth", "4")
                      ) -> dict[str, tuple[int, int]]:
         """Returns (bad, of) for each cell of a workload that publishes in the way @publish."""
+        return self.try_command(
+            "10", "15", *options, "--", JITPROOF, "workload", workload, *shapes, "--shorter",
+            "20000", "--publish", publish, "--publish-dir", self.home, "--publish-with",
+            "unwinding")
+
+    def try_command(self, interval: str, bursts: str, *arguments: str
+                    ) -> dict[str, tuple[int, int]]:
+        """Ends the command's input after the bursts, and removes the files that it names."""
         started = subprocess.Popen(
-            [JITPROOF, "trial", "--json", "--seed", "7", "--interval", "10", "--bursts", "15",
-             *options, "--", JITPROOF, "workload", workload, *shapes, "--shorter", "20000",
-             "--publish", publish, "--publish-dir", self.home, "--publish-with", "unwinding"],
+            [JITPROOF, "trial", "--json", "--seed", "7", "--interval", interval, "--bursts",
+             bursts, *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=dict(os.environ, TMPDIR=self.home))
         assert started.stderr
         errors = ""
-        while DONE not in errors:
-            line = started.stderr.readline()
-            self.assertTrue(line, errors)
+        for line in started.stderr:
             errors += line
+            if line.startswith("left: "):
+                self.addCleanup(os.unlink, line.split()[1])
+            if DONE in line:
+                break
         output, _ = started.communicate(timeout=120)
         cells = json.loads(next(line for line in output.splitlines() if line[0] == "{"))["cells"]
         red = [name for name, cell in cells.items() if cell["bad"]]
@@ -101,8 +132,8 @@ class Planted(Trial):
     def test_times_backwards(self) -> None:
         self.check_red({"dump.order"}, "both:time-backwards")
 
-    def test_dump_that_perf_does_not_find(self) -> None:
-        bad, of = self.check_red({"dump.marker"}, "both:marker-unmapped")["dump.marker"]
+    def test_dump_that_a_late_profiler_does_not_find(self) -> None:
+        bad, of = self.check_red({"attach.dump"}, "both:marker-unmapped")["attach.dump"]
         self.assertEqual(bad, of)
 
     def test_dump_without_end(self) -> None:
@@ -126,13 +157,25 @@ class Other(Trial):
         cells = self.try_workload("both", "--once", workload="bad_chain", shapes=())
         self.assertGreater(cells["fp.kept"][0], 0)
 
-    def try_emitter(self, after: str) -> dict[str, tuple[int, int]]:
-        done = process.run([JITPROOF, "trial", "--once", "--json", "--interval", "2", "--bursts",
-                            "1000", "--steps", "100", "--", sys.executable, "-S", self.write(
-                                EMITTER.replace("AFTER", after), "emitter.py")], timeout=120)
-        self.assertEqual(done.returncode, 1, done.stderr)
-        return {name: (cell["bad"], cell["of"])
-                for name, cell in json.loads(done.stdout)["cells"].items()}
+    def try_emitter(self, after: str, interval: str = "2", bursts: str = "1000"
+                    ) -> dict[str, tuple[int, int]]:
+        return self.try_command(interval, bursts, "--once", "--steps", "100", "--",
+                                sys.executable, "-S",
+                                self.write(EMITTER.replace("AFTER", after), "emitter.py"))
+
+    def check_only_red(self, name: str, cells: dict[str, tuple[int, int]]) -> None:
+        self.assertEqual([cell for cell, (bad, _) in cells.items() if bad], [name], cells)
+        self.assertEqual(*cells[name])
+
+    def test_dump_that_perf_does_not_find(self) -> None:
+        self.check_only_red("dump.marker", self.try_emitter("data"))
+
+    def test_map_that_a_late_profiler_does_not_find(self) -> None:
+        self.check_only_red("attach.map", self.try_emitter("hide", "10", "60"))
+
+    def test_memory_without_a_record(self) -> None:
+        """mremap() writes no mapping record."""
+        self.check_only_red("code.record", self.try_emitter("move"))
 
     def test_map_removed_at_the_end(self) -> None:
         cells = self.try_emitter("remove")
