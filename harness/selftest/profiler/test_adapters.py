@@ -91,19 +91,9 @@ class Adapters(Folder):
     def test_syntax_error(self) -> None:
         self.expect_errors("def broken(:\n", r"its last words: .*SyntaxError: ", "*")
 
-    def test_version(self) -> None:
-        for answer, message in (
-                (("", "raise"), "fake: ended with status 1 when asked for its version; expected "
-                                "'version ...' or 'skip WHY'; .*broken on purpose"),
-                (("", "exit"), "ended with status 0 when asked for its version"),
-                (("\n", "exit"), "wrote '' when asked for its version"),
-                (("version \n", "exit"), "wrote 'version ' when asked for its version"),
-                (("version 1\n", "raise"), "ended with status 1 after its version; expected its "
-                                           "end; .*broken on purpose"),
-                (("vers 1\n", "exit"), "wrote 'vers 1' when asked for its version")):
-            with self.subTest(answer):
-                self.expect_errors(self.read_answers(version=answer), message, "launch", "attach",
-                                   "inject")
+    def test_version_without_text(self) -> None:
+        self.expect_errors(self.read_answers(version=("version \n", "exit")),
+                           "wrote 'version ' when asked for its version", "launch", "inject")
 
     def test_missing_is_a_skip(self) -> None:
         for result in self.run_cases(self.read_answers(version=("skip no such tool\n", "exit")),
@@ -121,19 +111,15 @@ class Adapters(Folder):
             self.assertEqual((result["outcome"], result["why"]),
                              ("SKIP", "profiler fake: " + message))
 
-    def test_recording(self) -> None:
-        for answer, message in (
-                (("", "raise"), "ended with status 1 before it sampled; expected 'sampling'; "
-                                ".*broken on purpose"),
-                (("samples 5\n", "wait"), "wrote 'samples 5' before it sampled"),
-                (("exited\n", "wait"), "wrote 'exited' before it sampled"),
-                (("error \n", "wait"), "wrote 'error ' before it sampled"),
-                (("skip it\n", "wait"), "wrote 'skip it' before it sampled"),
-                (("error no reason\n", "wait"), "^no reason")):
-            with self.subTest(answer):
-                self.expect_errors(self.read_answers(version=VERSION, launch=answer, attach=answer),
-                                   message,
-                                   "launch", "attach")
+    def test_words_before_it_samples(self) -> None:
+        for word, message in (("exited", "wrote 'exited' before it sampled"),
+                              ("error ", "wrote 'error ' before it sampled"),
+                              ("skip it", "wrote 'skip it' before it sampled"),
+                              ("error no reason", "^no reason")):
+            with self.subTest(word):
+                answer = (word + "\n", "wait")
+                self.expect_errors(self.read_answers(version=VERSION, attach=answer), message,
+                                   "attach")
 
     def test_words_while_it_records(self) -> None:
         """Unsolicited answers are an ERROR: they could be mistaken for later answers."""
@@ -142,11 +128,6 @@ class Adapters(Folder):
                 answer = ("sampling\n%s\n" % word, "wait")
                 self.expect_errors(self.read_answers(version=VERSION, attach=answer),
                                    "wrote '%s' while it recorded" % word, "attach")
-
-    def test_dies_while_it_records(self) -> None:
-        answer = ("sampling\nsamples 0\n", "raise")
-        self.expect_errors(self.read_answers(version=VERSION, attach=answer),
-                           "ended with status 1 while it recorded; .*broken on purpose", "attach")
 
     def test_writes_nothing(self) -> None:
         answer = ("sampling\nsamples 1000\n", "wait")
@@ -167,19 +148,11 @@ class Adapters(Folder):
                                    "inject")
 
     def test_false_statements(self) -> None:
-        """False times, clock differences and requests in `capture`."""
-        hour = 3600 * 10**9
-        for changes, message in (
-                ({"enabled": 1, "sampling": 2, "stopped": 3}, r"states enabled 1; the runner saw"),
-                ({"sampling": hour << 16, "stopped": hour << 16}, "states sampling"),
-                ({"stopped": hour << 16}, "states stopped"),
-                ({"slack": 99_999}, "states slack 99999; the runner saw"),
-                ({"max_stack": 3}, "states max_stack 3; the runner saw"),
-                ({"stack_dump": 8192}, "states stack_dump 8192; the runner saw 0 to 0")):
-            with self.subTest(changes):
-                perf = os.path.join(os.path.dirname(os.path.abspath(JITPROOF)), "profiler/perf.py")
-                adapter = ALTERED.format(perf=os.path.realpath(perf), changes=changes)
-                self.expect_errors(adapter, message, "attach")
+        """The runner notes the times itself, so false times in `capture` are found."""
+        perf = os.path.join(os.path.dirname(os.path.abspath(JITPROOF)), "profiler/perf.py")
+        adapter = ALTERED.format(perf=os.path.realpath(perf),
+                                 changes={"enabled": 1, "sampling": 2, "stopped": 3})
+        self.expect_errors(adapter, "states enabled 1; the runner saw", "attach")
 
 
 # Faults of broken_adapter.py: the reported fact; for each step, the reported time and expectation.
@@ -256,7 +229,7 @@ class Broken(Folder):
                       for name, (fact, step) in MORE.items())
         self.run_faults("attach", faults)
         self.run_faults("launch", {name: message for name, message in faults.items()
-                                   if name in MORE or name.startswith("word.")})
+                                   if name.startswith(("lives.", "word."))})
 
     def test_gated(self) -> None:
         faults = {fault + "." + step: error_message(FACTS[fault], STEPS[step])
@@ -266,10 +239,10 @@ class Broken(Folder):
         self.run_faults("gated", faults)
 
     def test_version(self) -> None:
-        for fault, fact in FACTS.items():
-            for step, when in ASKED.items():
-                if (fault, step) != ("exit0", "versioned"):
-                    self.run_faults("attach", {"it": error_message(fact, when)}, fault + "." + step)
+        for fault in ("word.version", "exit0.version", "nul.version", "closes.version",
+                      "empty.versioned", "killed.versioned", "closes.versioned"):
+            kind, step = fault.split(".")
+            self.run_faults("attach", {"it": error_message(FACTS[kind], ASKED[step])}, fault)
 
     def test_links_of_a_killed_adapter(self) -> None:
         """A link in /tmp of a killed adapter is removed if it points into this case's folder."""
@@ -288,14 +261,13 @@ class Broken(Folder):
             self.assertEqual([os.path.lexists(path) for path in maps], [True, True, True, False])
 
     def test_score(self) -> None:
-        for fault in ("word.recording", "killed.stop", "closes.sampling", "twice.finish"):
-            for way in ("--attach", "--launch"):
-                done = self.run_jitproof("score", "--profiler=broken", "--json", way, "anon_exec",
-                                         fault=fault)
-                row, = json.loads(done.stdout)["workloads"]
-                with self.subTest(fault=fault, way=way):
-                    self.assertEqual((done.returncode, row["outcome"]), (1, "ERROR"), row)
-                    self.assertRegex(row["why"], "^profiler broken: .* expected .*last words$")
+        for fault, way in (("killed.stop", "--attach"), ("closes.sampling", "--launch")):
+            done = self.run_jitproof("score", "--profiler=broken", "--json", way, "anon_exec",
+                                     fault=fault)
+            row, = json.loads(done.stdout)["workloads"]
+            with self.subTest(fault=fault, way=way):
+                self.assertEqual((done.returncode, row["outcome"]), (1, "ERROR"), row)
+                self.assertRegex(row["why"], "^profiler broken: .* expected .*last words$")
         done = self.run_jitproof("score", "--profiler=broken", "anon_exec", fault="word.version")
         self.assertEqual(done.returncode, 99)
         self.assertIn("score: profiler broken: wrote 'wrong' when asked", done.stderr)

@@ -391,9 +391,11 @@ class Slack(Recorded):
             self.perf.sort()
             self.assertEqual("or of after it ended" in self.judge()[1], never, late)
 
-    def test_capture_states_another_slack(self) -> None:
-        self.facts["slack"] = "90001"
-        self.expect_error("the capture states slack 90001; the runner saw 90000 to 90000")
+    def test_other_requests_than_the_runners(self) -> None:
+        for key, value, seen in (("slack", "90001", 90000), ("max_stack", "3", 127),
+                                 ("stack_dump", "8192", 256)):
+            self.expect_error_with_fact(
+                key, value, f"the capture states {key} {value}; the runner saw {seen} to {seen}")
 
     def test_window_beyond_the_runners(self) -> None:
         """A stated window beyond the times that the runner saw, with all samples in it."""
