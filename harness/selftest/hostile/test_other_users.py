@@ -46,7 +46,7 @@ class Outputs(other_users.OtherUsers):
         self.make_shared_folder("dir")
         self.plant_folder_link("other")
         with self.swap_paths(self.attacker_path("dir"), self.attacker_path("other")):
-            for _ in range(20):
+            for _ in range(8):
                 self.expect_refusal("run", "-o", self.attacker_path("dir"), "exact/anon")
         self.assertEqual(os.listdir(self.place("ours")), [])
 
@@ -90,7 +90,7 @@ class Outputs(other_users.OtherUsers):
         self.plant_folder_link("other")
         with self.swap_paths(self.attacker_path("dir"), self.attacker_path("other")):
             for _, arguments in self.list_writers():
-                for _ in range(8):
+                for _ in range(4):
                     self.run_it(*(self.attacker_path("dir/out") if word == "PATH" else word
                                   for word in arguments))
                     self.assertEqual(os.listdir(self.place("ours")), [])
@@ -256,11 +256,11 @@ class Code(other_users.OtherUsers):
         """Variables name modules of the attacker that Python would run before the adapter."""
         for name in ("sitecustomize.py", "usercustomize.py", "json.py", "start.py", "os.py"):
             ran = self.plant_program(name, text="open('%s', 'w')\n")
-        self.check_adapter(ran, environment={
-            "PYTHONPATH": self.theirs, "PYTHONSTARTUP": self.attacker_path("start.py"),
-            "PYTHONUSERBASE": self.theirs, "PYTHONINSPECT": "1",
-            "PYTHONPYCACHEPREFIX": self.theirs})
-        self.check_adapter(ran, environment={"PYTHONHOME": self.theirs, "PYTHONPLATLIBDIR": "."})
+        for variables in ({"PYTHONPATH": self.theirs, "PYTHONSTARTUP": self.attacker_path("start.py"),
+                           "PYTHONUSERBASE": self.theirs, "PYTHONINSPECT": "1",
+                           "PYTHONPYCACHEPREFIX": self.theirs},
+                          {"PYTHONHOME": self.theirs, "PYTHONPLATLIBDIR": "."}):
+            self.check_adapter(ran, "adapter", "check", "samply", environment=variables)
 
     def test_working_folder(self) -> None:
         """Modules and programs of the attacker in the working directory do not run."""
@@ -423,10 +423,13 @@ class Root(other_users.OtherUsers):
             os.chmod(path, 0o755)
         os.mkdir(self.place("anyone's"))
         os.chmod(self.place("anyone's"), 0o1777)
+        # The adapter finds Python here, and no perf, so that it does not record.
+        os.symlink(sys.executable, os.path.join(self.make_victim_folder("own", 0o755), "python3"))
         for folder in (self.theirs, "", ".", self.place("anyone's")):
-            shutil.copy(self.attacker_path("python3"), self.place("anyone's", "python3"))
+            for name in ("python3", "perf"):
+                shutil.copy(self.attacker_path(name), self.place("anyone's", name))
             done = self.run_it("adapter", "check", "perf", timeout=60, cwd=self.theirs,
-                               environment={"PATH": f"{folder}:{os.environ['PATH']}"})
+                               environment={"PATH": f"{folder}:{self.place('own')}"})
             self.assertFalse(os.path.exists(self.place("ran")))
             self.assertIn("of PATH is left out", done.stderr)
 

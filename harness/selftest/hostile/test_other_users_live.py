@@ -135,13 +135,13 @@ class Storms(other_users.OtherUsers):
         self.assertNotIn("\033", done.stdout + done.stderr)
 
 
-class Changing(other_users.OtherUsers):
-    """Files that the attacker changes while they are read."""
+class Published(other_users.OtherUsers):
+    """A process of the attacker with a perf map, whose names are read."""
 
     def read_all(self, pid: int, path: str) -> None:
         for command in (["explain", path], ["judge", path], ["judge", "--unwind", path],
                         ["lint", "--pid", str(pid)]):
-            for _ in range(3):
+            for _ in range(2):
                 self.run_it(*command)
 
     def make_capture(self, pid: int) -> str:
@@ -175,11 +175,35 @@ class Changing(other_users.OtherUsers):
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(f"/tmp/perf-{child.pid}.map{end}")
 
+
+class Swapped(Published):
+    """Files that the attacker exchanges while they are read."""
+
     def test_perf_map_swapped(self) -> None:
         """The map is exchanged for a link or hard link to the secret, or a FIFO."""
         for make in ("os.symlink(a[0], one)", "os.mkfifo(one)", "os.link(a[0], one)"):
             self.check_publisher(f"{make}\non()\nwhile True:\n    libc.renameat2(-100, "
                                  "path.encode(), -100, one.encode(), 2)\n", self.secret)
+
+    def test_capture_swapped(self) -> None:
+        """A capture is exchanged for a FIFO, a link to a device, or to the secret."""
+        path = self.attacker_path("perf.data")
+        shutil.copy(self.fixture_path("growth", "perf.data"), path)
+        self.hand_over(path)
+        kinds: dict[str, other_users.Make] = {
+            "fifo": os.mkfifo, "link": self.plant_link,
+            "device": lambda to: os.symlink("/dev/watchdog", to),
+            "zero": lambda to: os.symlink("/dev/zero", to)}
+        for what, make in kinds.items():
+            other = self.plant_file(what, make)
+            with self.swap_paths(path, other):
+                for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"]):
+                    for _ in range(5):
+                        self.run_it(*command, path)
+
+
+class Changing(Published):
+    """Files that the attacker changes while they are read."""
 
     def test_perf_map_cut(self) -> None:
         """The map is truncated and grows again."""
@@ -201,7 +225,7 @@ class Changing(other_users.OtherUsers):
                 "    os.ftruncate(fd, len(data) // 3)\n    os.pwrite(fd, data, 0)\n")
         with self.run_attacker(code, path):
             for command in commands:
-                for _ in range(10):
+                for _ in range(5):
                     done = self.run_it(*(path if word == "PATH" else word for word in command))
                     self.assertIn(done.returncode, (0, 1, 99))
                     self.assertTrue(done.returncode != 99 or done.stderr.strip())
@@ -223,22 +247,6 @@ class Changing(other_users.OtherUsers):
         for command in ("judge", "explain"):
             self.check_truncated("memfd/truth", [command, "--truth", "PATH",
                                                  self.fixture_path("memfd", "perf.data")])
-
-    def test_capture_swapped(self) -> None:
-        """A capture is exchanged for a FIFO, a link to a device, or to the secret."""
-        path = self.attacker_path("perf.data")
-        shutil.copy(self.fixture_path("growth", "perf.data"), path)
-        self.hand_over(path)
-        kinds: dict[str, other_users.Make] = {
-            "fifo": os.mkfifo, "link": self.plant_link,
-            "device": lambda to: os.symlink("/dev/watchdog", to),
-            "zero": lambda to: os.symlink("/dev/zero", to)}
-        for what, make in kinds.items():
-            other = self.plant_file(what, make)
-            with self.swap_paths(path, other):
-                for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"]):
-                    for _ in range(10):
-                        self.run_it(*command, path)
 
     def test_pipe(self) -> None:
         """A pipe delivers endless zeros, or a header followed by them."""

@@ -17,7 +17,7 @@ setUpModule = other_users.prepare
 
 
 for attacks in (ours.Outputs, ours.Folders, ours.Code, inputs.Cases, inputs.Archives, inputs.Named,
-                live.Changing):
+                live.Swapped):
     globals()[attacks.__name__] = type(attacks.__name__, (attacks,),
                                        {"victim": other_users.ORDINARY, "__module__": __name__})
 del attacks  # unittest would run its last value again
