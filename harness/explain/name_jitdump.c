@@ -236,6 +236,13 @@ static bool blame_hidden(const struct jp_name_case *name_case)
 	return true;
 }
 
+/* Returns whether @time is after @last, the time of the last sample. Without times (perf record
+ * --per-thread) nothing is. */
+static bool is_after(uint64_t time, uint64_t last)
+{
+	return last && time > last;
+}
+
 /* Returns whether perf cannot compare the jitdump's times with the recording's: the recording has
  * another clock, or all loads lie outside of it. */
 static bool is_other_clock(const struct jp_name_case *name_case, const struct dump_facts *facts)
@@ -247,7 +254,7 @@ static bool is_other_clock(const struct jp_name_case *name_case, const struct du
 	if (!facts->counter && !name_case->view->summary->monotonic)
 		return true;
 	return facts->loads && !facts->counter &&
-	       (facts->first > process->last || facts->last + span < process->first);
+	       (is_after(facts->first, process->last) || facts->last + span < process->first);
 }
 
 bool jp_blame_jitdump(const struct jp_name_case *name_case)
@@ -260,13 +267,15 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 	if (name_case->loss->fault == JP_NAME_REMAPPED || name_case->loss->fault == JP_NAME_AGAIN)
 		return false;
 	if (!process->marker) /* perf inject removes its record */
-		return process->injected && process->injected_first > name_case->loss->last &&
+		return process->injected &&
+		       is_after(process->injected_first, name_case->loss->last) &&
 		       blame_clock(name_case, &facts);
 	if (jp_blame_damaged_jitdump(name_case))
 		return true;
 	read_dump(name_case, &facts);
 	if (process->injected)
-		return process->injected_first > process->last ? blame_clock(name_case, &facts)
+		return is_after(process->injected_first, process->last)
+			       ? blame_clock(name_case, &facts)
 		       : facts.covers ? blame_not_injected(name_case, &facts)
 				      : false;
 	/* A jitdump that we have no permission to read exists. */

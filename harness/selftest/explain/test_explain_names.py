@@ -415,6 +415,17 @@ class Jitdumps(Explained):
     def test_clock_of_the_dump(self) -> None:
         self.expect_cause("jitdump-wrong-clock", file=self.add_dump(10**18, 10**18 + 5))
 
+    def test_recording_without_times(self) -> None:
+        """perf record --per-thread records none, and perf inject needs none."""
+        attr = self.perf.attrs[0]
+        self.perf = mj.capture(attr.sample_type & ~rd.TIME)
+        self.add_records(self.perf.comm(PID, PID, "java", 0))
+        self.add_memory()
+        path = self.add_dump(10**18, 10**18 + 5)
+        self.expect_cause("jitdump-not-injected", file=path)
+        self.add_map("/home/jitted-4711-0.so", CODE, 4)
+        self.expect_cause("jitdump-not-injected", file=path)
+
     def test_injected_with_another_clock(self) -> None:
         path = self.add_dump(10**18)
         self.add_map("/home/jitted-4711-0.so", CODE, 0x100, time=10**18)
