@@ -20,7 +20,7 @@ from harness.selftest.support.scratch import (BINARY, FIXTURES, Folder, ROOT, ru
                                               needs_namespaces)
 
 FIXTURE = os.path.join(ROOT, "validators", "fixtures", "anon")
-KILLS = 50
+KILLS = 24
 FILES = ("case", "truth", "perf.data", "maps", "capture")
 
 

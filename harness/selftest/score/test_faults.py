@@ -89,13 +89,14 @@ class Faults(Folder):
             "threads": (Faults.choose_one_thread,),
             "forks": (Faults.choose_after_forks,)}
         for profiler in ("jitproof", "perf"):
-            for scene, kinds in faults.items():
+            # The same code judges both captures: one scene shows that it judges perf's too.
+            for scene in faults if profiler == "jitproof" else ["one"]:
                 row, = self.score_stream("--profiler", profiler, "-o", self.place("kept"),
                                          "--samples=800",
                                          "--scenes", self.write(SCENES, "scenes"), scene)
                 self.assertEqual(find_red(row), set(), row)
                 kept = self.place("kept", "a", "runs", "score", scene)
-                for number, fault in enumerate(kinds):
+                for number, fault in enumerate(faults[scene]):
                     with self.subTest(profiler=profiler, scene=scene, fault=number):
                         row = self.score_without(kept, fault)
                         self.assertEqual(find_red(row), {"seen"}, row)
