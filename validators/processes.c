@@ -118,7 +118,10 @@ static int count_event(struct processes *processes, const struct jp_event *event
 		if (!image || !event->tid)
 			return 0;
 		image->samples++;
-		if (jp_sample_is_bystander(processes->evidence, event))
+		/* Events are enabled and disabled one by one. Outside of the window the event of
+		 * the CPU on which a thread starts may be off, and that of another one on. */
+		if (jp_sample_is_bystander(processes->evidence, event) ||
+		    !jp_sample_is_in_window(processes->evidence, event->time))
 			return 0;
 		break;
 	default:
