@@ -317,9 +317,10 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 	state->evidence = view->evidence;
 	state->view = view;
-	/* A time that the capture does not state gives an empty interval. */
-	state->switching[0] =
-		(struct switching){info->first_enabled ?: UINT64_MAX, info->sampling, 0};
+	/* A profiler does not state when it enabled its first event: after the runner started it. */
+	state->switching[0] = (struct switching){
+		info->first_enabled ?: view->evidence->watched.started ?: UINT64_MAX,
+		info->sampling, 0};
 	state->switching[1] = (struct switching){info->stopped, view->evidence->watched.silent, 0};
 	return jp_sample_facts_begin(&state->facts_of, state->evidence);
 }
