@@ -51,13 +51,28 @@ static bool is_in_later_snapshot(const struct jp_evidence *evidence, const struc
 	return false;
 }
 
+/* Returns whether the process that is @pid at @time was forked while a profiler attached, and has
+ * not called exec. If the profiler enabled its events after the fork, only later mappings of the
+ * process have records. The profiler states the end of the attach alone. */
+static bool is_forked_while_attaching(const struct jp_evidence *evidence, uint32_t pid,
+				      uint64_t time)
+{
+	const struct jp_truth_incarnation *image = jp_truth_image_at(evidence->truth, pid, time);
+
+	return image && image->forked && !evidence->info.first_enabled &&
+	       image->after > evidence->watched.started;
+}
+
 /* Returns whether the workload started @pid before the capture attached. An attach watches only the
  * workload's first process, so the capture has no mapping of @pid. */
 static bool is_unwatched(const struct jp_evidence *evidence, const struct jp_spans *known,
 			 uint32_t pid, uint64_t time)
 {
+	const bool inherits = is_forked_while_attaching(evidence, pid, time);
+
 	for (size_t i = 0; i < known->count; i++)
-		if (known->spans[i].pid == pid && known->spans[i].open_before <= time)
+		if (known->spans[i].pid == pid && known->spans[i].open_before <= time &&
+		    !(inherits && known->spans[i].mapping.pid == pid))
 			return false;
 	return jp_evidence_is_process_older(evidence, pid, time);
 }

@@ -204,6 +204,44 @@ static void test_record_before_exec(void)
 	}
 }
 
+/* A process is forked while a profiler attaches, and has a record of a later mapping. */
+static void test_fork_while_attaching(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t started, first_enabled;
+		uint32_t recorder; /* the process whose record became the mapping */
+		bool forked;
+		const char *cause;
+	} table[] = {
+		{"fork unrecorded", 50, 0, PID, true, "not-watched"},
+		{"fork recorded", 50, 0, OTHER, true, "no-record"},
+		{"exec since", 50, 0, PID, false, "no-record"},
+		{"fork before the profiler started", 150, 0, PID, true, "no-record"},
+		{"our capture, which states the time", 50, 60, PID, true, "no-record"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_truth_incarnation image = {.pid = PID,
+						     .before = 100,
+						     .after = 101,
+						     .until = UINT64_MAX,
+						     .forked = table[i].forked,
+						     .first = true};
+
+		set_scene(JP_EVENT_MAP, NEVER, ABSENT, 300);
+		scene.span.mapping = (struct jp_mapping){
+			.start = 8 * CODE, .end = 9 * CODE, .pid = table[i].recorder};
+		scene.truth.incarnations = &image;
+		scene.truth.nr_incarnations = 1;
+		scene.evidence.info = (struct jp_capture_info){
+			.policy = "exec", .enabled = 400, .first_enabled = table[i].first_enabled};
+		scene.evidence.watched.started = table[i].started;
+		check(strcmp(find_cause(ASKED), table[i].cause) == 0, "%s: %s", table[i].what,
+		      find_cause(ASKED));
+	}
+}
+
 static void test_causes_of_shared_memory(void)
 {
 	for (int recorded = 0; recorded < 3; recorded++) {
@@ -532,6 +570,7 @@ int main(void)
 	test_causes_of_attach();
 	test_before_snapshot();
 	test_record_before_exec();
+	test_fork_while_attaching();
 	test_causes_of_shared_memory();
 	test_causes_of_inherited_memory();
 	test_causes_of_gated_capture();
