@@ -216,12 +216,23 @@ static const char *find_impossible(const struct mapping_records *state,
 	return NULL;
 }
 
+/* Returns whether a profiler synthesized @record from the maps of its own child, before the child
+ * executed the workload: perf record -a reads the maps of all processes. */
+static bool is_before_launch(const struct mapping_records *state, const struct jp_event *record)
+{
+	const struct jp_truth_incarnation *image =
+		record->time ? NULL : jp_truth_image_at(state->evidence->truth, record->pid, 0);
+
+	return image && image->after > state->evidence->info.enabled;
+}
+
 static int judge_record(struct mapping_records *state, const struct jp_event *record)
 {
 	const uint64_t end = record->map.addr + record->map.len;
 	uint64_t reached = record->map.addr, next = reached;
 	const char *cause = "invented", *impossible, *half = NULL;
-	const bool watched = jp_sample_is_watched(state->evidence, record->pid, UINT64_MAX);
+	const bool watched = jp_sample_is_watched(state->evidence, record->pid, UINT64_MAX) &&
+			     !is_before_launch(state, record);
 	uint64_t from, to;
 	bool live;
 
@@ -231,7 +242,7 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 		state->unknown++;
 		return jp_findings_count_failure(
 			&state->view->findings, "mappings.unknown", "unwatched",
-			"pid %u, which is not in the truth: record of %" PRIu64 ": %" PRIx64
+			"pid %u, which the truth does not describe: record of %" PRIu64 ": %" PRIx64
 			"-%" PRIx64 " %.80s",
 			record->pid, record->time, record->map.addr, end, record->map.name);
 	}

@@ -314,7 +314,7 @@ class EqualMappings(Recorded):
         record.pid = record.tid = 4000000
         self.perf.insert(record)
         self.expect_fail(self.match_count(1, "mappings.unknown", "unwatched"),
-                         "pid 4000000, which is not in the truth")
+                         "pid 4000000, which the truth does not describe")
 
     def test_invented_memory(self) -> None:
         """A megabyte of unmapped memory, and a file over the end of the C library's text."""

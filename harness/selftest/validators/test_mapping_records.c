@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests one record of two adjacent mappings: a later snapshot of maps shows whether they were one
- * mapping. */
+ * mapping; and records of a process from before it was launched. */
+#include <inttypes.h>
+
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -60,8 +62,37 @@ static void judge_row(const struct meeting *row)
 	      row->wrong ? "one record of both is wrong" : "one record is allowed");
 }
 
+/* A synthesized record describes the profiler's own program if the process was launched later. */
+static void test_before_launch(void)
+{
+	for (uint64_t enabled = 800; enabled <= 1000; enabled += 200) {
+		for (uint64_t time = 0; time <= TIME; time += TIME) {
+			struct jp_truth_incarnation launched = {
+				.pid = PID, .after = 901, .until = UINT64_MAX, .first = true};
+			struct jp_event acts[] = {
+				MADE_ACT(EXEC, PID, PID, 900, 901, .task = {.how = JP_HOW_LAUNCH})};
+			struct jp_truth truth = TRUTH_OF_ACTS(acts, 1, launched);
+			const struct jp_evidence evidence = {.truth = &truth,
+							     .info = {.enabled = enabled,
+								      .sampling = enabled,
+								      .stopped = UINT64_MAX}};
+			const struct jp_event event = MADE_EVENT(
+				MAP, PID, time, MADE_MAP(0x10000, 0x4000, X, "/bin/profiler"));
+			const bool unknown = enabled < 900 && !time;
+			const struct jp_metric metric =
+				judge("mapping_records", &evidence, &event, 1,
+				      unknown ? "mappings.unknown" : "mappings.invented");
+
+			check(metric.k == 1 && exceptions == 1,
+			      "record of %" PRIu64 ", events enabled at %" PRIu64 ": %s", time,
+			      enabled, unknown ? "unknown" : "invented");
+		}
+	}
+}
+
 int main(void)
 {
+	test_before_launch();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		judge_row(&rows[i]);
 	return check_done();
