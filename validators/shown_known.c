@@ -35,10 +35,18 @@ static bool is_without_elf(const struct jp_shown_difference *difference)
 	       (difference->gone || jp_mapping_backing(difference->where) != JP_BACKING_FILE);
 }
 
+/* Returns whether the user part of a callchain holds what looks like a marker, and the reader drops
+ * the chain, or takes it for a marker that it knows and leaves it out. */
 static bool has_marker(const struct jp_shown_difference *difference)
 {
-	return difference->fault && !difference->fault->unwound && difference->held->garbage &&
-	       !difference->fault->shown;
+	const struct jp_shown_fault *fault = difference->fault;
+	uint64_t lost;
+
+	if (!fault || fault->unwound || !difference->held->garbage)
+		return false;
+	lost = fault->at < difference->held->nr_user ? difference->held->user[fault->at] : 0;
+	return !fault->shown || lost == JP_CONTEXT_HV || lost == JP_CONTEXT_KERNEL ||
+	       lost == JP_CONTEXT_USER;
 }
 
 static bool is_behind_the_dump(const struct jp_shown_difference *difference)

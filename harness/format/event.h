@@ -290,6 +290,7 @@ static inline enum jp_cpu_mode jp_event_cpu_mode(const struct jp_event *sample)
 typedef int (*jp_event_visit)(void *context, const struct jp_event *event);
 
 /* Values of PERF_CONTEXT_* in a callchain. */
+#define JP_CONTEXT_HV            ((uint64_t)-32)
 #define JP_CONTEXT_KERNEL        ((uint64_t)-128)
 #define JP_CONTEXT_USER          ((uint64_t)-512)
 #define JP_CONTEXT_USER_DEFERRED ((uint64_t)-640)

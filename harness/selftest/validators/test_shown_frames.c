@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Comparing shown frames with those of a file, and recognizing known defects. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "harness/selftest/support/check.h"
@@ -132,6 +133,44 @@ static void test_known_defects(void)
 	      "perf shows no dump of an event without callchains");
 }
 
+/* A value in a callchain that looks like a marker: a reader drops all frames, or, if it knows the
+ * marker, that value alone. */
+static void test_markers(void)
+{
+	static const struct {
+		uint64_t value;
+		uint32_t shown, at;
+		const char *id;
+	} table[] = {
+		{UINT64_MAX, 0, 0, "perf.marker"},
+		{UINT64_MAX, 1, 1, "cut"},
+		{JP_CONTEXT_HV, 1, 1, "perf.marker"},
+		{JP_CONTEXT_KERNEL, 1, 1, "perf.marker"},
+		{JP_CONTEXT_USER, 1, 1, "perf.marker"},
+		{JP_CONTEXT_HV, 1, 2, "cut"},
+		{0x200, 0, 0, "cut"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const uint64_t user[] = {0x100, table[i].value, 0x300};
+		const struct jp_held held = {.event = &event,
+					     .user = user,
+					     .nr_user = 3,
+					     .garbage = table[i].value >= JP_CONTEXT_MAX};
+		const struct jp_shown_fault fault = {
+			.cause = "cut", .at = table[i].at, .shown = table[i].shown};
+		const struct jp_shown_difference difference = {.reader = "perf 7.3.4",
+							       .cause = "cut",
+							       .held = &held,
+							       .fault = &fault,
+							       .where = ""};
+		const char *id = jp_shown_find_known_defect(&difference);
+
+		check(!strcmp(id, table[i].id), "%" PRIx64 ", %u frames shown: %s", table[i].value,
+		      table[i].shown, id);
+	}
+}
+
 int main(void)
 {
 	spaces = jp_replay_new();
@@ -140,6 +179,7 @@ int main(void)
 	test_comparison();
 	test_relative_addresses();
 	test_known_defects();
+	test_markers();
 	jp_replay_free(spaces);
 	return check_done();
 }
