@@ -20,6 +20,8 @@ REJECTED = "rejected"  # no such case: the outcome of a case line that jitproof 
 # Causes of names whose share depends on how often the workload replaced code while it was watched.
 BY_CHANCE = frozenset({"stale", "later", "overlapped"})
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:\.\d+)?")
+# A tool exited with 0 and wrote a file that nobody reads: cases allow it as tool-crash.
+UNREADABLE = "inject ended with N and wrote a file whose records do not follow each other"
 UNIT = re.compile(r"^([\w.]+): N(?: of N)? with cause ([^,;]+)"
                   r"(?:, which nothing allows|; allowed .*)$")
 
@@ -87,6 +89,9 @@ def find_signatures(outcome: str, why: str, tools: str,
         if line.startswith(" "):
             continue  # an indented line explains the line before
         match = UNIT.match(remove_figures(line))
+        if not match and UNREADABLE in remove_figures(line):
+            found.add(Signature("inject", "tool-crash (unreadable)", tools))
+            continue
         if not match:
             found.add(Signature(outcome, remove_figures(line)[:120], tools))
             continue

@@ -232,6 +232,12 @@ class Clustering(unittest.TestCase):
                                       "") for n in (3, 44))
         self.assertEqual(one, other)
         self.assertEqual(find_signatures("PASS", "", ""), frozenset())
+        unreadable = find_signatures(
+            "ERROR", "perf inject ended with 0 and wrote a file whose records do not follow each "
+            "other", "perf 5.10.262")
+        folder = os.path.join(os.path.dirname(__file__), "../../results/expected")
+        self.assertEqual([known.find_id(known.read_folder(folder), one) for one in unreadable],
+                         ["perf.inject-offset"])
 
     def test_readers(self) -> None:
         """If a reader shows wrong samples, the failure names that reader, not the recorder."""
