@@ -102,6 +102,19 @@ def record_pipe(perf: Perf, context: Context, path: str) -> None:
                        stderr=subprocess.DEVNULL, env=perf.environment, check=True)
 
 
+def show_report_status(context: Context) -> Iterator[Shown]:
+    """Reads a pipe of the latest perf by all perfs."""
+    path, perfs = context.path("later.data"), context.list_perfs()
+    record_pipe(perfs[-1], context, path)
+    for perf in perfs:
+        done = perf.run("report", "--stdio", "-g", "none", "-F", "sample", "-i", path)
+        listed = sum(map(int, re.findall(r"^\s*(\d+)\s*$", done.stdout, re.MULTILINE)))
+        samples = len(re.findall(r"^\s*\d+\.\d+:", perf.run(
+            "script", "-F", "time", "-i", path).stdout, re.MULTILINE))
+        yield perf.version, listed < samples and not done.returncode, \
+            "exit status %d, %d of %d samples in perf report" % (done.returncode, listed, samples)
+
+
 def show_pipe_fields(context: Context) -> Iterator[Shown]:
     path = context.path("pipe.data")
     for perf in context.list_perfs():
@@ -324,6 +337,7 @@ FINDINGS = {
     "perf.anon-name": show_anon_name,
     "perf.relative-ip": show_relative_ip,
     "perf.pipe-fields": show_pipe_fields,
+    "perf.report-status": show_report_status,
     "perf.first-event": show_first_event,
     "perf.lost-twice": show_lost_twice,
     "perf.record-twice": record_twice,
