@@ -20,7 +20,7 @@ static bool lacks_cfi(const struct jp_end *end)
 		end->nr_frames == end->samples);
 }
 
-/* The file at an end, as it is now. */
+/* The file, on the machine that explains, in which the walk of a stack ended. */
 struct present_file {
 	bool found;
 	bool identified; /* the recording has its build id */

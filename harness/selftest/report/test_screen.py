@@ -44,7 +44,7 @@ class Screen(Folder):
     def test_output_of_a_run(self) -> None:
         shown = self.run_cases("-o", self.place("run"))
         lines = self.check_width(shown.out)
-        self.assertNotRegex(shown.out, "KTAP|ok [0-9]|books|\033")
+        self.assertNotRegex(shown.out, "KTAP|ok [0-9]|accounts|\033")
         self.assertEqual(lines[:2], [
             "ERROR s/crash",
             "      the workload was killed by signal 11 (Segmentation fault) before it was"])

@@ -340,16 +340,16 @@ static void test_boundary_samples(void)
 	for (uint64_t i = 0; i < SAMPLES; i++)
 		samples[i] = (struct jp_event)MADE_EVENT(SAMPLE, PID, 1200 + i,
 							 .sample = {.ip = 0x1800, .user = true});
-	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
+	check(judge("accounting", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
 		      !exceptions,
 	      "if nine tenths of the CPU time are spent on entering, all samples may be boundary "
 	      "samples");
 	activations[1].cpu = 5000;
-	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
+	check(judge("accounting", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
 		      !exceptions,
 	      "CPU time that was read after the activation does not change that");
 	activations[1].cpu = UINT64_MAX;
-	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
+	check(judge("accounting", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
 		      exceptions == 1,
 	      "without known CPU time the same boundary samples are too many");
 }

@@ -76,7 +76,7 @@ static void test_samples(void)
 		const struct jp_event events[] = {rows[i].later < 0 ? second : first,
 						  rows[i].later < 0 ? first : second};
 
-		check(judge("stayed_threads", &evidence, events, 2, "samples.cpu").k ==
+		check(judge("pinned_activations", &evidence, events, 2, "samples.cpu").k ==
 				      rows[i].bad &&
 			      exceptions == rows[i].bad,
 		      "sample %zu: %s", i, rows[i].bad ? "impossible" : "possible");
@@ -116,7 +116,7 @@ static void test_records(void)
 
 		events[1].type = rows[i].type;
 		events[1].by_tid = PID + 1;
-		check(judge("stayed_threads", &evidence, events, 2, "samples.cpu").k ==
+		check(judge("pinned_activations", &evidence, events, 2, "samples.cpu").k ==
 				      rows[i].bad &&
 			      exceptions == rows[i].bad,
 		      "%s: %s", rows[i].what, rows[i].bad ? "impossible" : "possible");

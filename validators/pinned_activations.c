@@ -22,7 +22,7 @@ struct thread_run {
 	uint32_t tid, cpu;
 };
 
-struct stayed_threads {
+struct pinned_activations {
 	const struct jp_truth_activation *hint;
 	struct jp_map threads, cpus; /* last struct thread_run of each */
 	uint64_t samples, bad;
@@ -39,7 +39,7 @@ static bool is_pinned(const struct jp_truth_activation *activation)
 static const struct jp_truth_activation *enclosing_activation(struct jp_view *view, uint32_t tid,
 							      const struct jp_event *event)
 {
-	struct stayed_threads *state = view->state;
+	struct pinned_activations *state = view->state;
 	const uint64_t slack = view->evidence->info.slack;
 	const struct jp_truth_activation *one = state->hint =
 		jp_truth_activation_at(view->evidence->truth, state->hint, tid, event->time);
@@ -62,7 +62,7 @@ static bool is_in_same_activation(const struct thread_run *sample, const struct 
 static int report(struct jp_view *view, const char *cause, const struct thread_run *sample,
 		  const struct thread_run *other)
 {
-	struct stayed_threads *state = view->state;
+	struct pinned_activations *state = view->state;
 
 	state->bad++;
 	return jp_findings_count_failure(&view->findings, "samples.cpu", cause,
@@ -76,7 +76,7 @@ static int report(struct jp_view *view, const char *cause, const struct thread_r
 static int judge_run(struct jp_view *view, uint32_t tid, const struct jp_event *event)
 {
 	const uint64_t slack = view->evidence->info.slack;
-	struct stayed_threads *state = view->state;
+	struct pinned_activations *state = view->state;
 	const struct thread_run sample = {enclosing_activation(view, tid, event), event->time, tid,
 					  event->cpu};
 	struct thread_run *thread = jp_map_at(&state->threads, tid, sizeof(*thread));
@@ -120,7 +120,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	const struct stayed_threads *state = view->state;
+	const struct pinned_activations *state = view->state;
 
 	static const struct jp_role impossible = {.faults = "invented"};
 
@@ -135,21 +135,21 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return view->evidence->truth->version < JP_TRUTH_VERSION_CPU;
 }
 
-static void free_stayed(void *context)
+static void free_pinned(void *context)
 {
-	struct stayed_threads *state = context;
+	struct pinned_activations *state = context;
 
 	jp_map_free(&state->threads);
 	jp_map_free(&state->cpus);
 }
 
-static const struct jp_validator stayed_threads = {
-	.name = "stayed_threads",
+static const struct jp_validator pinned_activations = {
+	.name = "pinned_activations",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
-	.state_size = sizeof(struct stayed_threads),
+	.state_size = sizeof(struct pinned_activations),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,
-	.free = free_stayed,
+	.free = free_pinned,
 };
-JP_REGISTER(validator, stayed_threads);
+JP_REGISTER(validator, pinned_activations);

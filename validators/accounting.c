@@ -332,8 +332,8 @@ static void free_accounting(void *context)
 	jp_sample_facts_end(&state->facts_of);
 }
 
-static const struct jp_validator books_validator = {
-	.name = "books",
+static const struct jp_validator accounting_validator = {
+	.name = "accounting",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
 		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.state_size = sizeof(struct accounting),
@@ -342,4 +342,4 @@ static const struct jp_validator books_validator = {
 	.end = end,
 	.free = free_accounting,
 };
-JP_REGISTER(validator, books_validator);
+JP_REGISTER(validator, accounting_validator);
