@@ -464,7 +464,7 @@ matrix: all vm-init ## run the suite `short` on each kernel of ci/matrix/matrix.
 		O='$(O)' $(PYTHON) ci/matrix compare results/matrix '$(O)/matrix'; fi
 
 perf-versions: all ## read and write with the perf of other Debian suites (downloads 220 MB once)
-	@$(PYTHON) ci/peer/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
+	@$(PYTHON) ci/perf/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
 
 findings: all ## measure the findings of results/FINDINGS.md here, with the installed perf
 	@$(PYTHON) ci/findings --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
@@ -474,7 +474,7 @@ trials: all ## try what installed JITs publish: results/JITS.md; TRIALS=--instal
 	@$(PYTHON) ci/trials --jitproof '$(O)/jitproof' --page results/JITS.md $(TRIALS)
 
 agreement: all ## compare our stacks of real programs with perf's
-	@$(PYTHON) ci/peer/agreement.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'; \
+	@$(PYTHON) ci/perf/agreement.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'; \
 	status=$$?; if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
 
 # From --help: a program for another machine cannot print it here.

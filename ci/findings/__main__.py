@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base.status import Missing
 from ci.findings import byte_order, elfutils, files, inject, kernel, perf, shown, unwind
 from ci.findings.context import Context, Finding
-from ci.peer import perf_tools, perf_versions
+from ci.perf import perf_tools, perf_versions
 
 FINDINGS: dict[str, Finding] = {**kernel.FINDINGS, **perf.FINDINGS, **inject.FINDINGS,
             **files.FINDINGS, **shown.FINDINGS, **unwind.FINDINGS,

@@ -5,7 +5,7 @@ import argparse
 import os
 from typing import Callable, Iterator
 
-from ci.peer import perf_tools
+from ci.perf import perf_tools
 
 # (version that was measured, whether the finding shows, figures)
 Shown = tuple[str, bool, str]

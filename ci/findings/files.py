@@ -10,7 +10,7 @@ from ci.base import files
 from ci.base.status import Missing
 from ci.findings import inject as injecting, perf as recording
 from ci.findings.context import Context, Shown
-from ci.peer.perf_tools import Perf
+from ci.perf.perf_tools import Perf
 
 TIMEOUT_S = 10  # in seconds: ample for perf to read a valid file
 

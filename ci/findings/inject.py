@@ -13,7 +13,7 @@ from typing import Iterator
 from ci.base import files
 from ci.findings import perf as recording
 from ci.findings.context import Context, Shown
-from ci.peer.perf_tools import Perf
+from ci.perf.perf_tools import Perf
 
 
 HEADER, BUILD_ID = 104, 2  # size of the header of a perf.data; number of a feature

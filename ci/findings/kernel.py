@@ -12,7 +12,7 @@ from typing import Iterator
 from ci.base import files, process
 from ci.base.status import Missing
 from ci.findings.context import Context, Shown
-from ci.peer.perf_tools import Perf
+from ci.perf.perf_tools import Perf
 
 SAMPLE, MMAP2, MMAP_BUILD_ID = 9, 10, 1 << 14
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator
 from ci.base import files, process
 from ci.findings import kernel
 from ci.findings.context import Context, Shown
-from ci.peer.perf_tools import Perf
+from ci.perf.perf_tools import Perf
 
 # Records a running program, given its pid.
 Recorder = Callable[[str], object]

@@ -10,7 +10,7 @@ from typing import Iterator
 from ci.base import process
 from ci.findings import files, inject, perf as recording
 from ci.findings.context import Context, Shown
-from ci.peer.perf_tools import Perf
+from ci.perf.perf_tools import Perf
 
 UNWINDING = "jitdump --publish-with=unwinding-apart --publish-dir="
 

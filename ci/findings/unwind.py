@@ -8,8 +8,8 @@ from typing import Iterator
 from ci.base import process
 from ci.findings import perf as recording
 from ci.findings.context import Context, Shown
-from ci.peer import agreement
-from ci.peer.perf_tools import Perf
+from ci.perf import agreement
+from ci.perf.perf_tools import Perf
 from harness.selftest.support import run_directory as rd
 
 MMAP_DATA = 1 << 13  # PERF_RECORD_MISC_MMAP_DATA

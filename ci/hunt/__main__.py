@@ -22,7 +22,7 @@ from ci.hunt.cover import Cover
 from ci.hunt.relations import Relations
 from ci.hunt.space import PERF, Crossing, Request, Space
 from ci.hunt.trial import Runner, Trial
-from ci.peer import perf_tools
+from ci.perf import perf_tools
 
 TREE = os.path.abspath(__file__ + "/../../..")
 

@@ -6,7 +6,7 @@ Records each recipe into FOLDER/NAME: perf.data, root/ (the files that it names)
 then causes that may come first as well) and how (the commands). --pack makes the archives of the
 tree from them. Captures of large runtimes stay outside the tree if it has a similar one.
 
-Needs the right to profile, and the perfs of five Debian suites (ci/peer/perf_tools.py). Skips a
+Needs the right to profile, and the perfs of five Debian suites (ci/perf/perf_tools.py). Skips a
 recipe whose runtime is not installed and prints how to install it.
 """
 

@@ -13,7 +13,7 @@ from typing import Callable, Sequence
 from ci.base import files, process
 from ci.base.status import Missing
 from ci.labelled import programs
-from ci.peer import perf_tools
+from ci.perf import perf_tools
 
 # Clock and event of every capture; perf's other defaults stay.
 CLOCK = ("-k", "mono")

@@ -5,7 +5,7 @@ import tempfile
 from typing import Any, Sequence
 import unittest
 
-from ci.peer import agreement
+from ci.perf import agreement
 
 PID, FILE, CODE, SP = 10, 0x400000, 0x7f1000000000, 0x7ffd00000000
 END = SP + 0x1000

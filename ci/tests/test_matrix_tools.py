@@ -157,7 +157,7 @@ class Tools(Made):
 
     def test_missing_version(self) -> None:
         # Expect no download for a version that no suite has.
-        with unittest.mock.patch("ci.peer.perf_tools.SUITES", ("trixie",)):
+        with unittest.mock.patch("ci.perf.perf_tools.SUITES", ("trixie",)):
             done = self.run_tools(perf="6.1")
         self.assertEqual((done.returncode, done.stdout),
                          (1, "perf 6.1: no suite has perf 6.1 now: trixie\n"))

@@ -7,7 +7,7 @@ import unittest
 
 from ci.base import debian_packages
 from ci.base.status import Missing
-from ci.peer import perf_tools
+from ci.perf import perf_tools
 from harness.selftest.support.scratch import Folder
 
 # Replaces the loader: prints its arguments.

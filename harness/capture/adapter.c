@@ -85,7 +85,7 @@ static int export_folder(const char *variable, const char *folder, const char *n
 	return setenv(variable, path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;
 }
 
-/* Sets the environment variables for the folders into which ci/peers and ci/peer/perf_tools.py put
+/* Sets the environment variables for the folders into which ci/peers and ci/perf/perf_tools.py put
  * programs. */
 static int export_peers_folder(struct jp_error *err)
 {

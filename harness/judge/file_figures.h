@@ -9,7 +9,7 @@
 #include "harness/model/space/places.h"
 
 /* Counts of samples, addresses and mappings in a capture without truth, for each process.
- * ci/peer/perfdata_peer.py computes the same figures from the text that perf prints: change both
+ * ci/perf/compare_figures.py computes the same figures from the text that perf prints: change both
  * together. */
 
 struct jp_figures {

@@ -16,7 +16,7 @@ from ci.base.status import Missing
 from ci.matrix import option_types
 from ci.matrix.option_types import Subparsers
 from ci.matrix.results import cells, stored
-from ci.peer import perf_tools
+from ci.perf import perf_tools
 
 DESCRIPTION = """Runs the cases that perf records or injects (docs/profiler-adapters.md) with one
 perf after the other, on this machine's kernel and by its wall clock. Like `make perf-versions`,

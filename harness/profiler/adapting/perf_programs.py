@@ -28,7 +28,7 @@ def clean_environment(**more: str) -> dict[str, str]:
 
 def find_perfs() -> Iterator[str]:
     """Yields paths of the programs called perf on this machine: first the program that records,
-    then those that ci/peer/perf_tools.py has unpacked."""
+    then those that ci/perf/perf_tools.py has unpacked."""
     with contextlib.suppress(Missing):
         yield find_perf()
     yield from sorted(glob.glob(os.path.join(

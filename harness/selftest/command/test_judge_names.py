@@ -12,7 +12,7 @@ import unittest.mock
 
 from ci.base import files, process
 from ci.base.status import Missing
-from ci.peer import names_peer, perf_tools
+from ci.perf import compare_names, perf_tools
 from harness.selftest.support import run_directory as rd
 from harness.selftest.command import test_judge_file as judged
 from harness.selftest.support.scratch import JITPROOF
@@ -226,9 +226,9 @@ class AsPerf(judged.Folder):
                              *command, timeout=120)
         if "Captured and wrote" not in done.stderr:
             self.skipTest("perf does not record here: " + done.stderr.strip()[-200:])
-        for pid in names_peer.count_by_judge(JITPROOF, path, self.perf.number):
+        for pid in compare_names.count_by_judge(JITPROOF, path, self.perf.number):
             self.addCleanup(remove_map, "/tmp/perf-%d.map" % pid)
-        self.assertEqual(names_peer.find_differences(self.perf, JITPROOF, path), [])
+        self.assertEqual(compare_names.find_differences(self.perf, JITPROOF, path), [])
 
     def test_many_programs(self) -> None:
         self.compare_with_perf("sh", "-c",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Records a real JIT (node) with different options of perf, and compares every count of `jitproof
-judge` with perf's dump of the same file (perfdata_peer.py).
+judge` with perf's dump of the same file (compare_figures.py).
 
 Exit status: 0 all agree, 1 some do not, 4 perf or node is missing.
 """
@@ -17,7 +17,7 @@ from typing import Iterable, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
-from ci.peer import perfdata_peer
+from ci.perf import compare_figures
 
 # A JIT, worker threads and a child process, for about a second. Each round compiles new functions.
 WORKLOAD = """
@@ -97,7 +97,7 @@ def check(options: argparse.Namespace, name: str, perf_options: Sequence[str],
     if wrong:
         return False, "%-22s FAIL %s" % (name, wrong)
     try:
-        differences, figures, peer = perfdata_peer.compare(options.perf, options.jitproof, path)
+        differences, figures, peer = compare_figures.compare(options.perf, options.jitproof, path)
     except (RuntimeError, ValueError) as error:
         return False, "%-22s FAIL %s" % (name, error)
     if node_options:

@@ -17,7 +17,7 @@ from typing import Iterable
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from ci.base.status import Missing
-from ci.peer import perf_tools
+from ci.perf import perf_tools
 
 KERNEL = 1 << 63
 # Versions of perf whose naming rules judge knows. Another version is compared with the last known

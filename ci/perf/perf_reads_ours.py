@@ -52,7 +52,7 @@ READINGS: tuple[Reading, ...] = (
     ("script -F tid,time", ("script", "-F", "tid,time"), count_samples),
 )
 # Reads with perf's defaults: symbols, callchains, its own unwinding. Takes longer, so only
-# ci/peer/perf_versions.py does it.
+# ci/perf/perf_versions.py does it.
 PLAIN: tuple[Reading, ...] = (
     ("report", ("report", "--stdio"), None),
     ("script", ("script",), count_samples),

@@ -26,7 +26,7 @@ from typing import Any, Callable, Iterator
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from ci.base.status import Missing
-from ci.peer import agreement_programs, perf_tools
+from ci.perf import agreement_programs, perf_tools
 
 # Lines of `perf script -v`: perf prints them while it unwinds, and the sample after them. The
 # frames come from these lines, since perf 6.1 prints a sample's addresses relative to files.

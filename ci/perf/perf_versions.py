@@ -4,7 +4,7 @@
 
 ours: each perf opens captures of `jitproof record` and `jitproof run`. It must print nothing on
 standard error, exit with 0 and count what `jitproof judge --json` counts (perf_reads_ours.py), and
-its `script -D` must show the same figures (perfdata_peer.py).
+its `script -D` must show the same figures (compare_figures.py).
 theirs: each perf records a small program and a JIT (node). `jitproof judge --json` must count what
 `script -D` of the same perf shows.
 
@@ -25,8 +25,8 @@ from typing import Any, Iterable, Iterator, Sequence
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.base.status import Missing
-from ci.peer import perf_reads_ours, perf_tools, perfdata_peer, real_captures
-from ci.peer.perf_tools import Perf
+from ci.perf import perf_reads_ours, perf_tools, compare_figures, real_captures
+from ci.perf.perf_tools import Perf
 
 # A thread, a child and calls 20 deep, for as many milliseconds as its argument.
 PROGRAM = """
@@ -177,7 +177,7 @@ def record_captures(options: argparse.Namespace, sums: Sums) -> Iterator[tuple[s
 def compare(options: argparse.Namespace, perf: Perf, path: str) -> dict[str, Any]:
     """Compares perf's and jitproof's figures of a file. Returns arguments for Sums.add()."""
     try:
-        differences, figures, peer = perfdata_peer.compare(perf.path, options.jitproof, path)
+        differences, figures, peer = compare_figures.compare(perf.path, options.jitproof, path)
     except (RuntimeError, ValueError) as error:
         return {"state": "FAIL", "text": str(error)}
     if not peer["samples"]:
@@ -238,7 +238,7 @@ def check_node(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
             result = compare(options, perf, path)
         sums.add(perf.version, "node/" + name, **result)
         if node_options and not wrong:
-            judged = perfdata_peer.read_judge(options.jitproof, path)
+            judged = compare_figures.read_judge(options.jitproof, path)
             real_captures.remove_perf_maps(judged["processes"])
 
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Compares the figures of `jitproof judge --json` for a perf.data with those of `perf script -D`.
 
@@ -8,18 +7,14 @@ prints them; this program replays the mappings from that text, in perf's order.
 
 from __future__ import annotations
 
-import argparse
 import bisect
 import collections
 import json
-import os
 import re
 import subprocess
-import sys
 import tempfile
 from typing import Any, Iterator, Mapping
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from ci.base.text import find_match
 
@@ -330,24 +325,3 @@ def compare(perf: str, jitproof: str, path: str) -> tuple[list[Any], int, dict[s
     for pid in sorted(pids - set(peer["processes"])):
         differences.append("processes.%d: only in jitproof judge" % pid)
     return differences, len(expected), peer
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--perf", default="perf", help="default: %(default)s")
-    parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
-    parser.add_argument("file", nargs="+", help="a perf.data")
-    options = parser.parse_args()
-    failed = 0
-    for path in options.file:
-        differences, figures, peer = compare(options.perf, options.jitproof, path)
-        for difference in differences:
-            print("%s: %s" % (path, difference))
-        print("%s: %d samples, %d figures compared, %d differ"
-              % (path, peer["samples"], figures, len(differences)))
-        failed += bool(differences)
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
