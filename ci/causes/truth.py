@@ -36,15 +36,9 @@ def judge_by_one_method(jitproof: str, home: str, result: dict[str, Any], defini
         return next(judgement for _, judgement in jsonl.read(judged))
 
 
-def count_code_samples(result: dict[str, Any]) -> int:
-    """Returns the number of samples in emitted code. Older results name the accounts "books"."""
-    accounts = result.get("accounts") or result["books"]
-    return int(accounts["samples"]["code"])
-
-
 def get_least_samples(result: dict[str, Any]) -> float:
     """Returns the number of samples from which a cause is more than a note."""
-    return max(NOTE * count_code_samples(result), 1)
+    return max(NOTE * result["books"]["samples"]["code"], 1)
 
 
 def name_of(exception: dict[str, Any]) -> str:
@@ -77,7 +71,7 @@ def count_nameless_samples(result: dict[str, Any], costs: dict[str, str], defini
     unmapped = sum(exception["count"] for exception in result["exceptions"]
                    if exception["metric"] == walk and name_of(exception) in UNMAPPED)
     if "publish=" not in definition or "publish=none" in definition:
-        counts["no-name-source"] = count_code_samples(result) - unmapped - \
+        counts["no-name-source"] = result["books"]["samples"]["code"] - unmapped - \
             count_file_samples(result)
     for exception in result["exceptions"]:
         cause = name_of(exception)

@@ -73,7 +73,7 @@ def list_readers(result: dict[str, Any], cause: str) -> list[str]:
     """Returns the readers that showed a sample otherwise, for @cause if they state it."""
     differ = [one["reader"] for one in result.get("readers", ()) if one["answer"] == "differs"]
     stating = [name for name in differ if any(
-        cause in account for title, account in result.get("accounts", {}).items()
+        cause in account for title, account in result.get("books", {}).items()
         if title.startswith("shown %s " % name))]
     return sorted({*(stating or differ)})
 

@@ -244,7 +244,7 @@ class Clustering(unittest.TestCase):
         accounts = {"shown perf 6.1.1 perf.data": {"equal": 9, "no-name": 1},
                     "shown perf 7.3.4 perf.data": {"equal": 10},
                     "shown perf 7.2.1 injected.data": {"cut": 2}}
-        result = {"accounts": accounts, "readers": [
+        result = {"books": accounts, "readers": [
             {"reader": "perf %s" % version, "answer": answer} for version, answer in
             (("6.1.1", "differs"), ("7.3.4", "agrees"), ("7.2.1", "differs"))]}
         why = "shown.names: 1 with cause no-name, which nothing allows"

@@ -80,7 +80,7 @@ static void write_verdicts(struct jp_json *json, const char *name,
 
 static void write_accounts(struct jp_json *json, const struct jp_accounts *accounts)
 {
-	jp_json_object(json, "accounts");
+	jp_json_object(json, "books");
 	for (size_t i = 0; i < accounts->count; i++) {
 		const struct jp_account *account = &accounts->accounts[i];
 

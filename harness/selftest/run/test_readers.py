@@ -117,12 +117,12 @@ class Readers(Folder):
                                              for cause in ("cut", "missing-frame", "no-frames")})
         self.assertEqual(found.get(("shown.names", "next-function")), "perf 99.2", found)
         self.assertEqual(found.get(("shown.samples", "process")), "perf 99.3", found)
-        accounts = {name.split()[2]: account for name, account in case["accounts"].items()
-                    if name.startswith("shown ")}
-        self.assertLessEqual(set(accounts["99.1"]),
-                             {"equal", "cut", "missing-frame", "no-frames"}, accounts)
-        self.assertLessEqual(set(accounts["99.3"]), {"equal", "absent"}, accounts)
-        self.assertEqual(set(accounts["99.4"]), {"equal"}, accounts)
+        books = {name.split()[2]: book for name, book in case["books"].items()
+                 if name.startswith("shown ")}
+        self.assertLessEqual(set(books["99.1"]),
+                             {"equal", "cut", "missing-frame", "no-frames"}, books)
+        self.assertLessEqual(set(books["99.3"]), {"equal", "absent"}, books)
+        self.assertEqual(set(books["99.4"]), {"equal"}, books)
         self.assertIn(("shown.shares", "more-listed"), found)
 
     def test_honest_reader_passes(self) -> None:
