@@ -2,8 +2,10 @@
 """Tests `make pages`: the data of the boards, and what a browser makes of them."""
 
 import json
+import os
 import re
 import sys
+import tempfile
 import unittest
 from typing import Any
 
@@ -12,16 +14,22 @@ from ci.matrix.results import stored
 from ci.pages import board, upstream
 from ci.scoreboard import stored_page
 from harness.selftest.support.browser import CHROMIUM, Browser
-from harness.selftest.support.scratch import Folder, ROOT
+from harness.selftest.support.scratch import ROOT
 
 
-class Pages(Folder):
-    def setUp(self) -> None:
-        super().setUp()
-        process.run_or_raise([sys.executable, ROOT + "/ci/pages", "-o", self.place("pages")])
+class Pages(unittest.TestCase):
+    pages: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="jitproof-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.pages = os.path.join(folder.name, "pages")
+        process.run_or_raise([sys.executable, ROOT + "/ci/pages", "-o", cls.pages])
 
     def load(self, name: str) -> dict[str, Any]:
-        data = re.search(r'id="data">\n(.*?)</script>', files.read(self.place("pages", name)), re.S)
+        data = re.search(r'id="data">\n(.*?)</script>',
+                         files.read(os.path.join(self.pages, name)), re.S)
         assert data
         self.assertNotIn("<", data[1])
         page = json.loads(data[1])
@@ -110,7 +118,7 @@ class Pages(Folder):
         name = "%s %s %s" % (table["title"], row["name"], table["columns"][0])
         with Browser(width=390) as browser:
             for page in "index.html", "profilers.html", "matrix.html":
-                browser.open("file://" + self.place("pages", page))
+                browser.open("file://" + os.path.join(self.pages, page))
                 self.assertLessEqual(browser.evaluate("document.documentElement.scrollWidth"), 390)
             browser.evaluate("document.getElementById('row').value = %s; document.getElementById("
                              "'row').dispatchEvent(new Event('input'))" % json.dumps(row["name"]))

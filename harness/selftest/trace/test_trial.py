@@ -61,7 +61,7 @@ class Trial(Folder):
                      ) -> dict[str, tuple[int, int]]:
         """Returns (bad, of) for each cell of a workload that publishes in the way @publish."""
         return self.try_command(
-            "10", "15", *options, "--", JITPROOF, "workload", workload, *shapes, "--shorter",
+            "10", "6", *options, "--", JITPROOF, "workload", workload, *shapes, "--shorter",
             "20000", "--publish", publish, "--publish-dir", self.home, "--publish-with",
             "unwinding")
 
