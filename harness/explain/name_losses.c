@@ -192,6 +192,14 @@ static void note_place(struct jp_name_loss *loss, const struct jp_mapping *mappi
 			(struct jp_blame_range){mapping->start, mapping->end};
 }
 
+/* Returns whether ld.so mapped the text of a library. A JIT shares a memfd, to write to its code by
+ * another mapping; ART's code in an older /dev/ashmem is private. */
+static bool is_library(const struct jp_mapping *mapping)
+{
+	return strncmp(mapping->name, "/memfd:", 7) == 0 && mapping->flags & JP_MAP_PRIVATE &&
+	       !(mapping->prot & JP_PROT_WRITE) && mapping->pgoff;
+}
+
 /* Returns what is wrong with the name of @addr; JP_NAME_ELF: nothing; JP_NAME_FAULTS: out of
  * memory. */
 static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
@@ -222,9 +230,10 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 	if (!is_in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
 				      jp_replay_find(losses->injected, mapping->pid, addr)))
 		return JP_NAME_HIDDEN;
-	/* A program that was executed from a memfd is not emitted code. */
+	/* A program or library that was loaded from a memfd is not emitted code. */
 	if (mapping->backing == JP_BACKING_MEMFD &&
-	    jp_images_is_program(&losses->ends->images, pid, mapping->name))
+	    (is_library(mapping) ||
+	     jp_images_is_program(&losses->ends->images, pid, mapping->name)))
 		return JP_NAME_NO_FILE;
 	/* Special mappings of the kernel, such as [vsyscall]. */
 	if (name.how == JP_NAME_NOT_ANONYMOUS && *mapping->name == '[' &&

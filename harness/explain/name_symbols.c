@@ -21,7 +21,8 @@ static const char *format_build_id(const struct jp_name_case *name_case, char te
 	return headed ? jp_build_id_text(headed, text) : NULL;
 }
 
-/* Returns whether the loss is in a program that was executed from a memfd, without a file. */
+/* Returns whether the loss is in a program or library that was loaded from a memfd, without a
+ * file. */
 static bool is_memory(const struct jp_name_loss *loss)
 {
 	return jp_mapping_backing(loss->name) == JP_BACKING_MEMFD;
@@ -37,7 +38,7 @@ static void describe_present_file(const struct jp_name_case *name_case, struct j
 	if (is_memory(loss)) {
 		jp_blame_evidence(
 			blame,
-			"the mapping never was a file: the program ran from memory "
+			"the mapping never was a file: its code was loaded from memory "
 			"(memfd_create): `perf script -i %s --show-mmap-events | grep memfd`",
 			recording);
 		return;

@@ -331,6 +331,13 @@ class PerfMaps(Explained):
         found = self.expect_cause("missing-file", file="/memfd:java (deleted)")
         self.assertIn("memfd_create", found["evidence"][1])
 
+    def test_library_in_memory(self) -> None:
+        """ld.so maps the text of a library privately, from an offset; JITs share their memfd."""
+        self.add_records(self.perf.map(PID, CODE, 0x1000, "/memfd:plugin (deleted)", 10,
+                                       pgoff=0x1000))
+        self.add_samples(CODE + 4)
+        self.expect_cause("missing-file", file="/memfd:plugin (deleted)")
+
     def test_map_of_a_later_program(self) -> None:
         """The map was rewritten after an exec, so it lacks names of earlier code."""
         self.write_map((CODE + 0x200, 0x100, "now"))
