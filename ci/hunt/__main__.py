@@ -46,7 +46,8 @@ class Hunt:
         yield from self.map_all(self.run_one, crossings)
 
     def probe_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
-        """Runs @crossings like run_all(), but does not compare them with their twins."""
+        """Runs @crossings like run_all(), but to learn only whether they can run: asks no readers,
+        and does not compare them with their twins."""
         yield from self.map_all(self.probe_one, crossings)
 
     def map_all(self, run: Callable[[Crossing], Trial],
@@ -57,10 +58,10 @@ class Hunt:
             yield from self.pool.map(run, crossings[start:start + self.options.jobs])
 
     def run_one(self, crossing: Crossing) -> Trial:
-        return self.relations.check(self.probe_one(crossing))
+        return self.relations.check(self.runner.run(crossing, self.progress.seed))
 
     def probe_one(self, crossing: Crossing) -> Trial:
-        return self.runner.run(crossing, self.progress.seed)
+        return self.runner.run(crossing, self.progress.seed, only_judge=True)
 
     def handle(self, trial: Trial) -> None:
         self.progress.tried += 1

@@ -126,20 +126,20 @@ class Runner:
         perf = self.perfs.get(crossing.get(PERF, ""), next(iter(self.perfs.values())))
         return {**os.environ, "JITPROOF_PERF": perf, "JITPROOF_PERFS": self._readers()}
 
-    def run(self, crossing: Crossing, seed: int) -> Trial:
-        """Runs @crossing once."""
+    def run(self, crossing: Crossing, seed: int, only_judge: bool = False) -> Trial:
+        """Runs @crossing once. @only_judge: asks no readers, and no second injector."""
         place = tempfile.mkdtemp(dir=self.folder)
         os.chmod(place, 0o755)
         try:
-            return self._run_in(place, crossing, seed)
+            return self._run_in(place, crossing, seed, only_judge)
         finally:
             shutil.rmtree(place, ignore_errors=True)
 
-    def _run_in(self, place: str, crossing: Crossing, seed: int) -> Trial:
+    def _run_in(self, place: str, crossing: Crossing, seed: int, only_judge: bool) -> Trial:
         expected, out = os.path.join(place, "expected"), os.path.join(place, "run")
         os.mkdir(expected)
         files.write(os.path.join(expected, "hunt"), format_line(crossing) + "\n")
-        readers = ["--readers=all"] if self.perfs else []
+        readers = ["--readers=%s" % ("none" if only_judge else "all")] if self.perfs else []
         command = [self.jitproof, "run", *readers, "--expected", expected, "--seed=%d" % seed, "-o",
                    out, "hunt/hunt"]
         try:
@@ -154,7 +154,7 @@ class Runner:
             return Trial(crossing, "BROKEN", why, frozenset(
                 {Signature("BROKEN", "status %d" % done.returncode)}))
         trial = make_trial(crossing, read_result(results))
-        if trial.outcome == "PASS" and crossing.get(INJECT) == "perf":
+        if trial.outcome == "PASS" and crossing.get(INJECT) == "perf" and not only_judge:
             trial.merged = self._merge_again(os.path.join(out, "hunt/hunt"),
                                              os.path.join(place, "merged"))
         return trial

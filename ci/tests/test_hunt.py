@@ -293,7 +293,7 @@ class Planted(Runner):
         super().__init__(JITPROOF, "", {})
         self.wrong, self.varies, self.runs = wrong, varies, 0
 
-    def run(self, crossing: Crossing, seed: int) -> Trial:
+    def run(self, crossing: Crossing, seed: int, only_judge: bool = False) -> Trial:
         self.runs += self.varies
         k = 50 - 9 * self.runs if self.wrong.items() <= crossing.items() else 99 - 9 * self.runs
         return Trial(crossing, "PASS", "", frozenset(),
