@@ -200,8 +200,9 @@ JP_REGISTER(workload, odd_paths);
 
 static const struct jp_excuse excuses[] = {
 	{"odd_paths.octal", "odd_paths --octal",
-	 "files.identity files.credited coverage.identity mappings.invented mappings.differs",
-	 "other-name other-mapping name no-record", NULL,
+	 "files.identity files.credited coverage.identity mappings.invented mappings.differs "
+	 "elf.files",
+	 "other-name other-mapping name no-record not-mapped", NULL,
 	 "/proc/PID/maps escapes a newline as the four characters that this name has"},
 };
 JP_REGISTER_ROWS(excuse, excuses);
