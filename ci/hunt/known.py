@@ -29,7 +29,9 @@ class Known:
     last: tuple[int, ...] = ()
 
     def is_cause_of(self, signature: Signature) -> bool:
-        if (self.metric, self.cause) != (signature.metric, signature.cause.split(" ")[0]):
+        # A cause is an id of explain, with the validator's word in parentheses, or the word alone.
+        if self.metric != signature.metric or self.cause not in re.findall(r"[^ ()]+",
+                                                                           signature.cause):
             return False
         tool, _, version = signature.tools.partition(" ")
         if tool != (self.tool or "perf"):

@@ -272,6 +272,8 @@ class Recognition(unittest.TestCase):
         for metric, cause, tools, expected in (
                 ("names.wrong", "hidden", "perf 6.1.187", "perf.old-bug"),
                 ("names.wrong", "hidden", "perf 6.12.117", "perf.old-bug"),
+                ("names.wrong", "jitdump-hidden (hidden)", "perf 6.12.117", "perf.old-bug"),
+                ("names.wrong", "half-hidden", "perf 6.12.117", ""),
                 ("names.wrong", "hidden", "perf 7.2.13", ""),
                 ("names.wrong", "hidden", "", ""),
                 ("c.d", "y", "perf 7.3.4", "perf.two"),
