@@ -123,6 +123,16 @@ static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_span
 	return false;
 }
 
+/* Returns whether @act made memory executable while a profiler attached, which states only the time
+ * at which its events were on: it may have read the maps before @act (perf.attach-window in
+ * results/FINDINGS.md). */
+static bool is_in_attach_window(const struct jp_evidence *evidence, const struct jp_event *act)
+{
+	return (act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT) &&
+	       !evidence->info.first_enabled && evidence->watched.started &&
+	       act->after >= evidence->watched.started && act->before <= evidence->info.enabled;
+}
+
 struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
 			       uint32_t pid, uint64_t ip, uint64_t time)
 {
@@ -141,6 +151,8 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 	} else if (last) {
 		if (last->type == JP_EVENT_REMAP && !is_in_later_snapshot(evidence, last, ip, time))
 			found.cause = "mremap";
+		else if (is_in_attach_window(evidence, last))
+			found.cause = "window";
 	} else {
 		found.sharer = jp_acts_at_find_sharer(&evidence->truth->acts_at, pid, ip, time);
 		if (jp_spans_has_opened(known, found.sharer, ip, 0, time))
@@ -166,6 +178,10 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
 		snprintf(text, size,
 			 "%" PRIx64 " came there by mremap at %" PRIu64
 			 ", which the kernel does not record",
+			 left_out->ip, left_out->act->before);
+	else if (strcmp(unmapped->cause, "window") == 0)
+		snprintf(text, size,
+			 "%" PRIx64 " was mapped at %" PRIu64 ", while the profiler attached",
 			 left_out->ip, left_out->act->before);
 	else if (strcmp(unmapped->cause, "not-watched") == 0)
 		snprintf(text, size, "pid %u is older than the capture, which did not attach to it",

@@ -12,6 +12,7 @@
  * snapshot shows it;
  * - "shared-mm": another process in the same address space mapped it, and the record names that
  * process;
+ * - "window": it was mapped while a profiler attached, which had read the maps before;
  * - "not-watched": the process is older than the capture, which did not attach to it;
  * - "no-record": any other reason, also if the capture had a record or a snapshot entry of the
  * mapping and lost it by a fault.

@@ -4,6 +4,8 @@
  * code. Its snapshot is read from 200 to 210, its events are enabled at 100 or 300, and the
  * question is why the mapping is unknown at 1000.
  */
+#include <inttypes.h>
+
 #include "harness/judge/findings.h"
 #include "harness/judge/unmapped.h"
 #include "harness/model/causes/causes.h"
@@ -238,6 +240,29 @@ static void test_fork_while_attaching(void)
 			.policy = "exec", .enabled = 400, .first_enabled = table[i].first_enabled};
 		scene.evidence.watched.started = table[i].started;
 		check(strcmp(find_cause(ASKED), table[i].cause) == 0, "%s: %s", table[i].what,
+		      find_cause(ASKED));
+	}
+}
+
+/* Code is mapped before, while or after a profiler attaches, which does not state when it enabled
+ * its first event, unlike our captures. */
+static void test_attach_of_profiler(void)
+{
+	static const struct {
+		uint64_t act, first_enabled;
+		const char *cause;
+	} table[] = {{40, 0, "no-record"},
+		     {70, 0, "window"},
+		     {100, 0, "window"},
+		     {101, 0, "no-record"},
+		     {70, 60, "no-record"}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		set_scene(JP_EVENT_MAP, table[i].act, NAMED, NEVER);
+		scene.evidence.watched.started = 50;
+		scene.evidence.info.first_enabled = table[i].first_enabled;
+		check(strcmp(find_cause(ASKED), table[i].cause) == 0,
+		      "attached from 50 to 100, mapped at %" PRIu64 ": %s", table[i].act,
 		      find_cause(ASKED));
 	}
 }
@@ -571,6 +596,7 @@ int main(void)
 	test_before_snapshot();
 	test_record_before_exec();
 	test_fork_while_attaching();
+	test_attach_of_profiler();
 	test_causes_of_shared_memory();
 	test_causes_of_inherited_memory();
 	test_causes_of_gated_capture();
