@@ -1,20 +1,12 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Opens every capture of jitproof below DIR with perf.
+"""Opens a capture of jitproof with perf, which must print nothing on standard error and count the
+samples that `jitproof judge --json` counts."""
 
-perf must print nothing on standard error and count the samples that `jitproof judge --json` counts.
-The last line is "N passed, N failed, N skipped". Exits with 1 if a capture failed.
-"""
-
-import argparse
 import json
 import os
-import shutil
 import subprocess
-import sys
-from typing import Any, Callable, Sequence
+from typing import Callable
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from ci.base.text import find_match
 
@@ -50,26 +42,22 @@ READINGS: tuple[Reading, ...] = (
     ("report --stdio", ("report", "--stdio", "-g", "none", "--no-children", "--sort", "comm",
                         "--show-nr-samples"), count_rows),
     ("script -F tid,time", ("script", "-F", "tid,time"), count_samples),
-)
-# Reads with perf's defaults: symbols, callchains, its own unwinding. Takes longer, so only
-# ci/perf/perf_versions.py does it.
-PLAIN: tuple[Reading, ...] = (
+    # perf's defaults: symbols, callchains, its own unwinding.
     ("report", ("report", "--stdio"), None),
     ("script", ("script",), count_samples),
 )
 
 
-def check_capture(jitproof: str, path: str, perf: str = "perf",
-                  readings: Sequence[Reading] = READINGS) -> tuple[int, list[Any]]:
-    """Returns the number of samples that jitproof counts in @path, and a list of problems."""
+def find_problems(jitproof: str, path: str, perf: str) -> list[str]:
+    """Returns a line for each problem."""
     wrong = []
     done = check_reading(jitproof, "judge", "--json", path)
     if done.returncode:
-        return 0, [f"jitproof judge --json: exit {done.returncode}: {done.stderr.strip()}"]
+        return [f"jitproof judge --json: exit {done.returncode}: {done.stderr.strip()}"]
     ours = json.loads(done.stdout)["samples"]
     if not ours:
         wrong.append("jitproof counts no sample")
-    for name, arguments, count in readings:
+    for name, arguments, count in READINGS:
         done = check_reading(perf, *arguments, "-i", path)
         if done.returncode:
             wrong.append(f"perf {name}: exit {done.returncode}")
@@ -84,32 +72,4 @@ def check_capture(jitproof: str, path: str, perf: str = "perf",
             continue
         if theirs != ours:
             wrong.append(f"perf {name} counts {theirs} samples, jitproof {ours}")
-    return ours, wrong
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--perf", default="perf", help="default: %(default)s")
-    parser.add_argument("jitproof")
-    parser.add_argument("dir", nargs="+")
-    options = parser.parse_args()
-    if not shutil.which(options.perf):
-        print("# SKIP perf is not installed\n0 passed, 0 failed, 1 skipped")
-        return 0
-    passed = failed = 0
-    for path in find_captures(options.dir):
-        _, wrong = check_capture(options.jitproof, path, options.perf)
-        print(f"{'not ok' if wrong else 'ok'} {path}")
-        for line in wrong:
-            print(f"  {line}")
-        failed += bool(wrong)
-        passed += not wrong
-    if not passed and not failed:
-        print("found no capture")
-        failed = 1
-    print(f"{passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return wrong

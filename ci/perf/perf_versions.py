@@ -120,8 +120,6 @@ THEIRS = [
 ]
 # perf's messages about an option that this version or build does not have: a SKIP, no failure.
 UNKNOWN = re.compile(r"unknown (?:option|switch)|No more arguments needed|is being ignored")
-# Names of captures of real_captures.py; each runs node for a second.
-REAL = ("plain", "perf-map", "compressed", "two-events", "dwarf", "pipe", "pipe-compressed")
 
 
 class Sums:
@@ -192,8 +190,7 @@ def check_ours(options: argparse.Namespace, perf: Perf, captures: Iterable[tuple
                sums: Sums) -> None:
     for name, path in captures:
         result = compare(options, perf, path)
-        _, wrong = perf_reads_ours.check_capture(
-            options.jitproof, path, perf.path, perf_reads_ours.READINGS + perf_reads_ours.PLAIN)
+        wrong = perf_reads_ours.find_problems(options.jitproof, path, perf.path)
         if wrong:
             result = {**result, "state": "FAIL", "more": [*result.get("more", []), *wrong]}
         sums.add(perf.version, "ours/" + name, **result)
@@ -226,8 +223,6 @@ def check_node(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
     files.write(os.path.join(options.dir, "workload.js"), real_captures.WORKLOAD)
     path = os.path.join(options.dir, "node.data")
     for name, perf_options, node_options in real_captures.CAPTURES:
-        if name not in REAL:
-            continue
         wrong = real_captures.capture(real, name, perf_options, node_options, path)
         if wrong and UNKNOWN.search(wrong):
             result: dict[str, Any] = {"state": "SKIP",
