@@ -8,7 +8,7 @@ from functools import partial
 import struct
 from typing import Any, Callable, NamedTuple
 
-from ci.tamper.case import Capture, Case, clone
+from ci.tamper.case import Case, clone
 from ci.tamper.kinds import Absent, Changes, Make, Unobservable, add, kind, require
 from ci.tamper.samples import (CODE, SHARE, alter_samples, change_cpu, find_main_thread,
                                multiply_period)
@@ -31,10 +31,7 @@ def find_activations(case: Case) -> dict[int, list[Activation]]:
     """Returns the activations of each thread that the truth records as left, in time order."""
     truth, entered = case.truth, {}
     found: dict[int, list[Activation]] = collections.defaultdict(list)
-    slots = sorted(truth.find(truth.ENTER) + truth.find(truth.LEAVE),
-                   key=lambda index: truth.get(index)[4])
-    for index in slots:
-        slot = truth.get(index)
+    for slot in sorted(case.acts(truth.ENTER, truth.LEAVE), key=lambda slot: slot[4]):
         if slot[0] == truth.ENTER:
             entered[slot[3]] = slot
         elif slot[3] in entered:
@@ -60,25 +57,14 @@ def group_by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
 def replace_samples(case: Case, new: dict[int, Any]) -> Changes:
     """Replaces samples in perf.data and injected.data. @new: {make_key() of a sample: function that
     returns its replacements}."""
-    def alter_capture(capture: Capture) -> Capture:
-        records: list[Any] = []
-        for one in capture.records:
-            change = new.get(make_key(one)) if isinstance(one, rd.Sample) else None
-            records += [one] if change is None else change(one)
-        return capture.copy_with(sort_by_time(records))
-    return case.rewrite(alter_capture)
+    def change(one: Any) -> Any:
+        replace = new.get(make_key(one)) if isinstance(one, rd.Sample) else None
+        return replace(one) if replace else one
+    return case.rewrite(lambda capture: capture.map_records(change).sort_by_time())
 
 
 def make_key(sample: rd.Sample) -> int:
     return hash((sample.time, sample.tid, sample.ip))
-
-
-def sort_by_time(records: list[Any]) -> list[Any]:
-    """Sorts records into a single round, after all records without a time."""
-    timed = [one for one in records if isinstance(one, (rd.Sample, rd.Side)) and one.time]
-    head = [one for one in records if not (isinstance(one, (rd.Sample, rd.Side)) and one.time) and
-            one.kind != rd.FINISHED_ROUND]
-    return head + sorted(timed, key=lambda one: one.time) + [rd.Record(rd.FINISHED_ROUND, 0, b"")]
 
 
 @kind("activation.thread.other")
@@ -168,24 +154,15 @@ def swap_times(case: Case) -> Changes:
     raise Absent("no thread has samples in two paths")
 
 
-def change_times(case: Case, where: Where, time: Callable[[int], int],
-                 what: str) -> Changes:
-    def alter_capture(capture: Capture) -> Capture:
-        records: list[Any] = []
-        count = 0
-        for one in capture.records:
-            if isinstance(one, (rd.Sample, rd.Side)) and one.time and where(one):
-                count += 1
-                records.append(clone(one, time=time(one.time)))
-            else:
-                records.append(one)
-        require(count, "the case holds no " + what)
-        return capture.copy_with(sort_by_time(records))
-    return case.rewrite(alter_capture)
+def change_times(case: Case, where: Where, time: Callable[[int], int]) -> Changes:
+    def change(one: Any) -> Any:
+        timed = isinstance(one, (rd.Sample, rd.Side)) and one.time and where(one)
+        return clone(one, time=time(one.time)) if timed else one
+    return case.rewrite(lambda capture: capture.map_records(change).sort_by_time())
 
 
 def delay_records(case: Case, where: Where, by: int) -> Changes:
-    return change_times(case, where, lambda time: time + by, CODE)
+    return change_times(case, where, lambda time: time + by)
 
 
 def delay_thread_samples(case: Case, by: int) -> Changes:
@@ -195,7 +172,7 @@ def delay_thread_samples(case: Case, by: int) -> Changes:
 
 def stretch_times(case: Case, where: Where) -> Changes:
     begin = case.window[0]
-    return change_times(case, where, lambda time: begin + (time - begin) * 101 // 100, CODE)
+    return change_times(case, where, lambda time: begin + (time - begin) * 101 // 100)
 
 
 def is_sample(record: Any) -> bool:
@@ -212,7 +189,7 @@ for by in (1, -1, 10, -10):
 for whose, where in ALL:
     add(whose + ".all.time.x1.01", partial(stretch_times, where=where))
 add("samples.all.time.rounded", lambda case: change_times(
-    case, is_sample, lambda time: time // (4 * MS) * (4 * MS), CODE))
+    case, is_sample, lambda time: time // (4 * MS) * (4 * MS)))
 
 
 def has_contradicting_samples(perf: rd.PerfData) -> bool:

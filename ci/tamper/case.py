@@ -72,6 +72,38 @@ class Capture(rd.PerfData):
             [(attr.raw, attr.ids) for attr in self.attrs] == \
             [(attr.raw, attr.ids) for attr in other.attrs]
 
+    def map_records(self, change: Callable[[Any], Any]) -> Capture:
+        """Returns a copy with changed records. @change: returns one or several records, or None to
+        delete the record."""
+        records: list[Any] = []
+        for one in self.records:
+            new = change(one)
+            records += [] if new is None else new if isinstance(new, list) else [new]
+        return self.copy_with(records)
+
+    def delete_records(self, gone: Callable[[Any], bool]) -> Capture:
+        return self.copy_with(one for one in self.records if not gone(one))
+
+    def sort_by_time(self) -> Capture:
+        """Returns a copy with one round, after all records without a time."""
+        head, timed = [], []
+        for one in self.records:
+            if isinstance(one, (rd.Sample, rd.Side)) and one.time:
+                timed.append(one)
+            elif one.kind != rd.FINISHED_ROUND:
+                head.append(one)
+        return self.copy_with([*head, *sorted(timed, key=lambda one: one.time),
+                               rd.Record(rd.FINISHED_ROUND, 0, b"")])
+
+    def replace_attr(self, index: int, change: Callable[[bytearray], None]) -> Capture:
+        """Returns a copy with a changed attr, which the records of the old attr have too."""
+        old = self.attrs[index]
+        new = rd.Attr(bytes(old.raw), old.ids)
+        change(new.raw)
+        return self.copy_with((clone(one, attr=new) if getattr(one, "attr", None) is old else one
+                               for one in self.records),
+                              [new if attr is old else attr for attr in self.attrs])
+
     def change_attrs(self, change: Callable[[int, rd.Attr], rd.Attr | None]) -> Capture:
         """Returns a copy with changed attrs. @change: gets the index and a copy of each attr, and
         returns the new attr, or None to keep the old one."""
@@ -164,6 +196,10 @@ class Case:
     def truth(self) -> rd.Truth:
         return rd.Truth(self.path("truth"))
 
+    def acts(self, *numbers: int) -> list[tuple[int, ...]]:
+        """Returns the truth's records of the types @numbers."""
+        return [self.truth.get(at) for number in numbers for at in self.truth.find(number)]
+
     @functools.cached_property
     def facts(self) -> dict[str, str]:
         return rd.read_facts(self.path(""))
@@ -178,26 +214,23 @@ class Case:
     def require_image_until_sampling(self, slots: Iterable[int]) -> None:
         """Raises Unobservable if an exec replaced the process image of all truth records at @slots
         before sampling."""
-        execs = [self.truth.get(at) for at in self.truth.find(self.truth.PROCESS_START)]
+        execs = self.acts(rd.Truth.PROCESS_START)
         if all(any(one[2] == old[2] and old[5] < one[4] and one[5] < self.window[0]
                    for one in execs) for old in map(self.truth.get, slots)):
             raise Unobservable("an exec took the image away before samples were taken")
 
     @functools.cached_property
     def watched(self) -> set[int]:
-        truth = self.truth
-        return {truth.get(index)[2] for index in truth.find(truth.PROCESS_START)}
+        return {one[2] for one in self.acts(rd.Truth.PROCESS_START)}
 
     @functools.cached_property
     def code(self) -> list[tuple[int, int]]:
         """All ranges that ever contained emitted code: disjoint and sorted."""
-        truth, size_of, ranges = self.truth, {}, []
-        for index in truth.find(truth.CODE_LOAD):
-            addr, size, _, identity = truth.get(index)[6:10]
+        size_of, ranges = {}, []
+        for addr, size, _, identity in (one[6:10] for one in self.acts(rd.Truth.CODE_LOAD)):
             size_of[identity & 0xffffffff] = size
             ranges.append((addr, addr + size))
-        for index in truth.find(truth.CODE_MOVE):
-            identity, addr = truth.get(index)[6:8]
+        for identity, addr in (one[6:8] for one in self.acts(rd.Truth.CODE_MOVE)):
             ranges.append((addr, addr + size_of.get(identity, 0)))
         merged: list[tuple[int, int]] = []
         for start, end in sorted(ranges):
@@ -214,11 +247,10 @@ class Case:
     @functools.cached_property
     def vdso(self) -> list[range]:
         """Ranges of vDSO code that paths call, whose layouts may lack instructions."""
-        truth = self.truth
-        frames = {truth.get(index)[6] & 0xffffffff for index in truth.find(truth.FRAMES)
-                  if truth.get(index)[9] & FRAMES_VDSO}
-        loads = (truth.get(index)[6:10] for index in truth.find(truth.CODE_LOAD))
-        return [range(addr, addr + size) for addr, size, _, ids in loads if ids >> 32 in frames]
+        frames = {one[6] & 0xffffffff for one in self.acts(rd.Truth.FRAMES)
+                  if one[9] & FRAMES_VDSO}
+        return [range(one[6], one[6] + one[7]) for one in self.acts(rd.Truth.CODE_LOAD)
+                if one[9] >> 32 in frames]
 
     def overlaps_code(self, one: rd.Map) -> bool:
         at = bisect.bisect_left(self.code, (one.start + one.size, 0)) - 1
@@ -304,14 +336,7 @@ class Case:
             if all(proofs):
                 raise Unobservable("; ".join(sorted(set(filter(None, proofs)))))
             chosen = {id(record) for record in alter}
-            records: list[Any] = []
-            for record in capture.records:
-                if id(record) not in chosen:
-                    records.append(record)
-                    continue
-                new = change(record)
-                records += [] if new is None else new if isinstance(new, list) else [new]
-            return capture.copy_with(records)
+            return capture.map_records(lambda one: change(one) if id(one) in chosen else one)
         return self.rewrite(alter_capture, *names)
 
 

@@ -54,16 +54,9 @@ def remove_sample_parts(bits: int) -> Callable[[Case], Changes]:
     """Removes parts of the event's samples and their bits of sample_type from its attr."""
     def alter_capture(capture: Capture) -> Capture:
         wanted = find_sampling_attr(capture)
-        old = capture.attrs[wanted]
-        require(old.sample_type & bits, "the event does not ask for it")
-        new = rd.Attr(bytes(old.raw), old.ids)
-        change_field(SAMPLE_TYPE, "Q", lambda value: value & ~bits)(new.raw)
-        attrs = [new if attr is old else attr for attr in capture.attrs]
-        records: list[Any] = []
-        for record in capture.records:
-            mine = isinstance(record, (rd.Sample, rd.Side)) and record.attr is old
-            records.append(clone(record, attr=new) if mine else record)
-        return capture.copy_with(records, attrs)
+        require(capture.attrs[wanted].sample_type & bits, "the event does not ask for it")
+        return capture.replace_attr(
+            wanted, change_field(SAMPLE_TYPE, "Q", lambda value: value & ~bits))
     return lambda case: case.rewrite(alter_capture)
 
 

@@ -115,11 +115,10 @@ CHANGES: dict[str, Change] = {
 def prove_within_act(case: Case, one: rd.Map, name: str) -> str | None:
     """Returns a proof that a record may be missing or moved: the workload recorded many acts as
     one, whose bracket contains the old and the new time. Returns None otherwise."""
-    truth, by = case.truth, UNTOLD.get(name)
+    by = UNTOLD.get(name)
     if by is None:
         return None
-    for index in truth.find(truth.MAP):
-        _, _, pid, _, before, after, addr, size = truth.get(index)[:8]
+    for _, _, pid, _, before, after, addr, size, *_ in case.acts(rd.Truth.MAP):
         if pid == one.pid and addr <= one.start < addr + size and \
                 after - before > LONG and before + by < one.time < after - by:
             return "the record is of an act that the truth brackets with thousands of others"

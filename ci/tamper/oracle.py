@@ -8,7 +8,7 @@ import zlib
 from ci.tamper.evidence import MS, find_slots
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, Unobservable, add
-from ci.tamper.tasks import read_head
+from ci.tamper.tasks import get_owner
 from ci.tamper.window import REPLACED, is_process_over, is_replaced, pack_truth
 from harness.selftest.support import run_directory as rd
 
@@ -57,19 +57,17 @@ def get_function_id(old: tuple[int, ...]) -> int:
 
 def find_places(case: Case, old: tuple[int, ...]) -> list[range]:
     """Returns the ranges of the code of an act on code, before and after the act."""
-    truth, loads = case.truth, [*map(case.truth.get, case.truth.find(T.CODE_LOAD))]
-    own = [one for one in loads if get_function_id(one) == get_function_id(old)]
-    sizes, starts = [one[7] for one in own], [one[6] for one in own]
-    starts += [one[7] for one in map(truth.get, truth.find(T.CODE_MOVE))
-               if get_function_id(one) == get_function_id(old)]
+    loads, moves = ([one for one in case.acts(number)
+                     if get_function_id(one) == get_function_id(old)]
+                    for number in (T.CODE_LOAD, T.CODE_MOVE))
+    sizes, starts = [one[7] for one in loads], [one[6] for one in loads]
+    starts += [one[7] for one in moves]
     return [range(start, start + max(sizes, default=0)) for start in starts]
 
 
 def was_ever_executable(case: Case, mapped: tuple[int, ...]) -> bool:
     """Returns whether the memory was ever executable. Captures and maps show no other memory."""
-    truth = case.truth
-    acts = [*map(truth.get, truth.find(truth.PROTECT)),
-            *([mapped] if mapped[0] == T.MAP else map(truth.get, truth.find(truth.MAP)))]
+    acts = [*case.acts(T.PROTECT), *([mapped] if mapped[0] == T.MAP else case.acts(T.MAP))]
     return any(one[2] == mapped[2] and one[8] & rd.EXECUTE and one[6] < mapped[6] + mapped[7] and
                mapped[6] < one[6] + one[7] for one in acts)
 
@@ -77,10 +75,10 @@ def was_ever_executable(case: Case, mapped: tuple[int, ...]) -> bool:
 def is_unused(case: Case, load: tuple[int, ...]) -> bool:
     """Returns whether no path calls the loaded function, no sample has an address in it, and
     nothing was published."""
-    truth, place = case.truth, range(load[6], load[6] + load[7])
-    end = min([one[5] for one in map(truth.get, truth.find(truth.PROCESS_EXIT))
+    place = range(load[6], load[6] + load[7])
+    end = min([one[5] for one in case.acts(T.PROCESS_EXIT)
                if one[2] == load[2] and one[4] > load[5]] or [2**64])
-    called = {number for one in map(truth.get, truth.find(truth.PATH)) if one[2] == load[2]
+    called = {number for one in case.acts(T.PATH) if one[2] == load[2]
               for word in one[6:10] for number in (word & 0xffffffff, word >> 32)}
     return get_function_id(load) not in called and \
         not any(name.endswith((".dump", ".map")) for name in case.list_files()) and \
@@ -91,9 +89,8 @@ def is_unused(case: Case, load: tuple[int, ...]) -> bool:
 
 def is_same_memory(case: Case, mapped: tuple[int, ...]) -> bool:
     """Returns whether memory of the same kind was there before, with the same protection later."""
-    truth, end = case.truth, mapped[6] + mapped[7]
-    before = [one for one in map(truth.get, [*truth.find(truth.MAP), *truth.find(truth.UNMAP),
-                                             *truth.find(truth.REMAP)])
+    end = mapped[6] + mapped[7]
+    before = [one for one in case.acts(T.MAP, T.UNMAP, T.REMAP)
               if one[2] == mapped[2] and one[5] <= mapped[4] and
               one[6] < end and mapped[6] < one[6] + one[7]]
     last = max(before, key=lambda one: one[4], default=None)
@@ -104,7 +101,7 @@ def is_same_memory(case: Case, mapped: tuple[int, ...]) -> bool:
 
 def require_needed(case: Case, at: int) -> None:
     """Raises Unobservable if no other file shows that the record is missing."""
-    old, truth = case.truth.get(at), case.truth
+    old = case.truth.get(at)
     if old[0] == T.MAP:
         if is_process_over(case, old):
             raise Unobservable("what was mapped was gone before samples were taken")
@@ -123,14 +120,14 @@ def require_needed(case: Case, at: int) -> None:
     if old[0] == T.CODE_UNLOAD and old[4] > case.window[1] and not any(
             one[2] == old[2] and one[5] >= old[4] and one[6] < place.stop and
             place.start < one[6] + one[7] for place in find_places(case, old)
-            for one in map(truth.get, truth.find(T.UNMAP) + truth.find(T.REMAP))):
+            for one in case.acts(T.UNMAP, T.REMAP)):
         raise Unobservable("samples were over, and its memory stayed")
     if old[0] == T.WAIT and not any(
             one.tid == old[3] and old[7] <= one.time <= old[5]
             for one in case.capture("perf.data").samples()):
         raise Unobservable("its thread has no sample of when it waited")
-    if old[0] == T.PATH and all(truth.get(enter)[6] & 0xffffffff != old[6] & 0xffffffff
-                                for enter in truth.find(T.ENTER)):
+    if old[0] == T.PATH and all(enter[6] & 0xffffffff != old[6] & 0xffffffff
+                                for enter in case.acts(T.ENTER)):
         raise Unobservable("nobody ever entered the path")
 
 
@@ -181,13 +178,13 @@ def find_free_time(case: Case, at: int) -> Times:
 
 def holds_other_code(case: Case, old: tuple[int, ...], spans: list[Times]) -> bool:
     """Returns whether other code was certainly at the same place in one of the @spans of time."""
-    truth, mine = case.truth, find_places(case, old)
-    gone = {get_function_id(one): one[4] for one in map(truth.get, truth.find(T.CODE_UNLOAD))}
+    mine = find_places(case, old)
+    gone = {get_function_id(one): one[4] for one in case.acts(T.CODE_UNLOAD)}
     return any(one[2] == old[2] and get_function_id(one) != get_function_id(old) and
                any(one[6] < place.stop and place.start < one[6] + one[7] for place in mine) and
                any(one[5] < last and first < gone.get(get_function_id(one), 2**64)
                    for first, last in spans)
-               for one in map(truth.get, truth.find(T.CODE_LOAD)))
+               for one in case.acts(T.CODE_LOAD))
 
 
 def constrains_act(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -> bool:
@@ -205,10 +202,7 @@ def constrains_act(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -
                 for address in (one.ip, *one.chain))
         return own if old[0] in TASKS else user and own if old[0] in RUNS else \
             user and one.pid == old[2] and old[0] in MEMORY
-    if one.kind in (rd.FORK, rd.EXIT):
-        pid, _, tid, _ = read_head(one, 4)
-    else:
-        pid, tid = read_head(one, 2)
+    pid, tid = get_owner(one)
     if isinstance(one, rd.Map) or one.kind not in (rd.FORK, rd.EXIT, rd.COMM):
         return pid == old[2] and old[0] in (*MEMORY, *WRAPPING, T.MAPS, T.FILE)
     return pid == old[2] and tid == old[3] and old[0] in TASKS

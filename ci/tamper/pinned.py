@@ -31,9 +31,7 @@ def find_pinned(case: Case) -> list[Pinned]:
         threads[sample.tid].append(sample)
     found = []
     slack = int(case.facts.get("slack", 0))
-    for index in sorted(truth.find(truth.ENTER) + truth.find(truth.LEAVE),
-                        key=lambda index: truth.get(index)[4]):
-        slot = truth.get(index)
+    for slot in sorted(case.acts(truth.ENTER, truth.LEAVE), key=lambda slot: slot[4]):
         if slot[0] == truth.ENTER:
             entered[slot[3]] = slot[4]
             continue
@@ -121,7 +119,7 @@ def swap_sideband_cpus(case: Case) -> Changes:
             b" : gated " in case.read("case"):
         raise Unobservable("no thread is known to have stayed on the CPU that another's record "
                            "then names")
-    return case.rewrite(lambda one: one.copy_with(map(swap_cpu, one.records)))
+    return case.rewrite(lambda one: one.map_records(swap_cpu))
 
 
 def read_number(one: rd.Side, at: int, layout: str = "<I") -> int:

@@ -154,7 +154,7 @@ def change_header(at: int, layout: str, value: Callable[[int], int]) \
 def change_last_byte(case: Case, one: rd.Jitdump) -> None:
     """Changes the last byte of some loads, which differ then from functions of the same layout."""
     loaded = {one[2:3] + one[6:7]: (one[8] & 0xffffffff, one[9] >> 32) for one in
-              map(case.truth.get, case.truth.find(case.truth.CODE_LOAD))}
+              case.acts(rd.Truth.CODE_LOAD)}
     layouts = [loaded.get(Dump.load(record)[:2], (0, 1)) for record in one.loads()]
     chosen = {id(record) for record in choose_loads(one, 0.3)}
     seen = False

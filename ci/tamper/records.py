@@ -84,10 +84,8 @@ for target in ("code", "file", "other"):
 
 def find_acts(case: Case, one: rd.Map) -> list[tuple[int, ...]]:
     """Returns the truth's acts on the memory of a live record whose bracket contains its time."""
-    truth = case.truth
-    found = [truth.get(index) for number in (truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
-             for index in truth.find(number)]
-    return [slot for slot in found
+    truth = rd.Truth
+    return [slot for slot in case.acts(truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
             if slot[2] == one.pid and slot[4] <= require_live(one).time <= slot[5]
             and slot[6] < one.start + one.size and one.start < slot[6] + slot[7]]
 
@@ -253,8 +251,7 @@ def prove_within_bracket(case: Case, one: rd.Side, by: int) -> str | None:
     times = [one.time, one.time + by, struct.unpack_from("<Q", one.body, 16)[0] + by]
 
     def find_records(number: int) -> list[tuple[int, ...]]:
-        return [slot for slot in map(truth.get, truth.find(number))
-                if slot[2] == pid and slot[3] == tid]
+        return [slot for slot in case.acts(number) if slot[2] == pid and slot[3] == tid]
     if one.kind == rd.FORK:
         brackets = [slot[4:6] for slot in find_records(truth.THREAD_START)]
         if any(times[0] <= sample.time <= times[2] for sample in
@@ -349,12 +346,9 @@ def use_sampling_id(case: Case, capture: Capture) -> Capture:
     if first.sample_type != last.sample_type and \
             bool(first.sample_type & rd.IDENTIFIER) != bool(last.sample_type & rd.IDENTIFIER):
         raise Absent("the events' records are laid out differently")
-    records = []
-    for one in capture.records:
-        if isinstance(one, rd.Map) and one.attr is last and rd.IDENTIFIER in one.tail():
-            one = set_body_field(one, one.tail()[rd.IDENTIFIER], "Q", first.ids[0])
-        records.append(one)
-    return capture.copy_with(records)
+    return capture.map_records(
+        lambda one: set_body_field(one, one.tail()[rd.IDENTIFIER], "Q", first.ids[0])
+        if isinstance(one, rd.Map) and one.attr is last and rd.IDENTIFIER in one.tail() else one)
 
 
 # Types of records that our events do not request: (number, body).

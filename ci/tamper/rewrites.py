@@ -7,7 +7,7 @@ import re
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, clone
+from ci.tamper.case import Capture, Case, change_field, clone
 from ci.tamper.evidence import add_to_header
 from ci.tamper.jit import join_words, split_line, alter_perf_maps
 from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite, require
@@ -25,22 +25,17 @@ def add_harmless(name: str, make: Callable[[Case], Changes]) -> None:
 @kind("harmless.cpus.swapped", harmless=True)
 def swap_cpus(case: Case) -> Changes:
     """Swaps the numbers of the two CPUs in every record."""
-    def alter_capture(capture: Capture) -> Capture:
-        records: list[Any] = []
-        for one in capture.records:
-            if isinstance(one, rd.Sample) and one.attr.sample_type & rd.CPU:
-                one = clone(one, cpu=one.cpu ^ 1)
-            elif isinstance(one, rd.Side) and rd.CPU in one.tail():
-                one = clone(one)
-                at = one.tail()[rd.CPU]
-                old = struct.unpack_from("<I", one.body, at)[0]
-                struct.pack_into("<I", one.body, at, old ^ 1)
-            records.append(one)
-        return capture.copy_with(records)
+    def swap_cpu(one: Any) -> Any:
+        if isinstance(one, rd.Sample) and one.attr.sample_type & rd.CPU:
+            return clone(one, cpu=one.cpu ^ 1)
+        if isinstance(one, rd.Side) and rd.CPU in one.tail():
+            one = clone(one)
+            change_field(one.tail()[rd.CPU], "I", lambda old: old ^ 1)(one.body)
+        return one
     cpus = {one.cpu for one in case.capture("perf.data").samples()}
     if not cpus <= {0, 1} or len(cpus) < 2:
         raise Absent("there are not two CPUs")
-    return case.rewrite(alter_capture)
+    return case.rewrite(lambda capture: capture.map_records(swap_cpu))
 
 
 def reverse_lines(name: str) -> Callable[[Case], Changes]:
@@ -85,8 +80,7 @@ def pack_injected(case: Case) -> Changes:
 def change_wakeup(case: Case) -> Changes:
     """Changes wakeup_events, which affects no record."""
     def change(index: int, attr: rd.Attr) -> rd.Attr:
-        old = struct.unpack_from("<I", attr.raw, WAKEUP)[0]
-        struct.pack_into("<I", attr.raw, WAKEUP, old + 1)
+        change_field(WAKEUP, "I", lambda old: old + 1)(attr.raw)
         return attr
     return case.rewrite(lambda capture: capture.change_attrs(change))
 

@@ -7,7 +7,7 @@ import math
 from functools import partial
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, clone
+from ci.tamper.case import Case, clone
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require
 from harness.selftest.support import run_directory as rd
 
@@ -45,8 +45,12 @@ def find_libc(case: Case, sample: rd.Sample) -> int:
     raise Absent("no mapping of libc is in the capture")
 
 
+def list_starts(case: Case) -> list[int]:
+    return sorted({one[6] for one in case.acts(rd.Truth.CODE_LOAD)})
+
+
 def find_next_function(case: Case, sample: rd.Sample) -> int:
-    starts = sorted({case.truth.get(index)[6] for index in case.truth.find(case.truth.CODE_LOAD)})
+    starts = list_starts(case)
     require(len(starts) >= 2, "the case emits one function alone")
     return next((start for start in starts if start > sample.ip), starts[0])
 
@@ -108,22 +112,24 @@ add("sample.doubled", alter_samples(lambda case, one: [one, one], 1.0))
 add("sample.doubled.some", alter_samples(lambda case, one: [one, one]))
 
 
-def remove_samples(case: Case, gone: Callable[[rd.Sample], bool], what: str) -> Changes:
-    def alter_capture(capture: Capture) -> Capture:
-        kept = [record for record in capture.records
-                if not (isinstance(record, rd.Sample) and gone(record))]
-        if len(kept) == len(capture.records):
-            raise Absent("the case holds no " + what)
-        return capture.copy_with(kept)
-    return case.rewrite(alter_capture)
+def remove_samples(case: Case, gone: Callable[[rd.Sample], bool]) -> Changes:
+    return case.rewrite(lambda capture: capture.delete_records(
+        lambda one: isinstance(one, rd.Sample) and gone(one)))
 
 
-def forget_samples(case: Case, times: set[int], what: str) -> Changes:
-    """Deletes the samples at @times and adjusts the capture's count, like a reader that loses
-    samples without counting them."""
-    gone = sum(one.time in times for one in case.capture("perf.data").samples())
-    return case.adjust_facts(remove_samples(case, lambda one: one.time in times, what),
-                             samples=-gone)
+def forget_records(case: Case, gone: Callable[[Any], bool], **figures: int) -> Changes:
+    """Deletes records and adjusts the capture's count of samples, like a reader that loses them
+    without counting them. @figures: added to other figures of the capture."""
+    count = sum(map(gone, case.capture("perf.data").samples()))
+    return case.adjust_facts(case.rewrite(lambda capture: capture.delete_records(gone)),
+                             samples=-count, **figures)
+
+
+def forget_samples(case: Case, samples: list[rd.Sample], **figures: int) -> Changes:
+    """Does the same with the samples that have the times of @samples."""
+    times = {one.time for one in samples}
+    return forget_records(case, lambda one: isinstance(one, rd.Sample) and one.time in times,
+                          **figures)
 
 
 def get_window_samples(case: Case) -> list[rd.Sample]:
@@ -134,8 +140,7 @@ def get_window_samples(case: Case) -> list[rd.Sample]:
 
 @kind("sample.deleted.every-5th")
 def delete_every_fifth_sample(case: Case) -> Changes:
-    return forget_samples(case, {one.time for one in get_window_samples(case)[4::5]},
-                          "five samples")
+    return forget_samples(case, get_window_samples(case)[4::5])
 
 
 def get_witnessed_samples(case: Case) -> list[rd.Sample]:
@@ -154,7 +159,7 @@ def delete_two_percent_of_samples(case: Case) -> Changes:
     samples = get_witnessed_samples(case)
     require(len(samples) >= 400, "no thread has 400 samples")
     gone = case.choose(samples[2:-2], 1 / 50, case.capture("perf.data"))
-    return forget_samples(case, {one.time for one in require_noticeable(case, gone)}, CODE)
+    return forget_samples(case, require_noticeable(case, gone))
 
 
 def filter_unbroken(samples: list[rd.Sample]) -> list[rd.Sample]:
@@ -191,23 +196,20 @@ def require_enough(case: Case, gone: list[rd.Sample]) -> list[rd.Sample]:
 
 @kind("sample.deleted.function")
 def delete_function(case: Case) -> Changes:
-    truth = case.truth
-    starts = sorted({truth.get(index)[6] for index in truth.find(truth.CODE_LOAD)})
+    starts = list_starts(case)
     functions: dict[int, list[rd.Sample]] = collections.defaultdict(list)
     samples = get_witnessed_samples(case)
     for sample in filter(case.is_in_code, filter_unbroken(samples)):
         functions[bisect.bisect_right(starts, sample.regs.get(rd.X86_IP, sample.ip))].append(sample)
     require(len(functions) >= 2, "fewer than two functions have samples")
-    gone = require_enough(case, max(functions.values(), key=len))
-    return forget_samples(case, {one.time for one in gone}, CODE)
+    return forget_samples(case, require_enough(case, max(functions.values(), key=len)))
 
 
 @kind("sample.deleted.kernel")
 def delete_kernel_samples(case: Case) -> Changes:
     found = [one for one in filter_unbroken(get_witnessed_samples(case))
              if one.misc & CPUMODE == rd.KERNEL]
-    gone = require_enough(case, found)
-    return forget_samples(case, {one.time for one in gone}, "samples of the kernel")
+    return forget_samples(case, require_enough(case, found))
 
 
 @kind("sample.deleted.3-in-a-row")
@@ -221,7 +223,7 @@ def delete_three_in_a_row(case: Case) -> Changes:
                  for early, late in zip(samples[place:place + 6], samples[place + 1:]))]
     require(found, "no seven samples of a thread are a period apart")
     place = found[case.seed % len(found)]
-    return forget_samples(case, {one.time for one in samples[place + 2:place + 5]}, CODE)
+    return forget_samples(case, samples[place + 2:place + 5])
 
 
 def find_main_thread(case: Case) -> int:
@@ -234,7 +236,7 @@ def find_main_thread(case: Case) -> int:
 @kind("sample.deleted.thread")
 def delete_thread(case: Case) -> Changes:
     most = find_main_thread(case)
-    return remove_samples(case, lambda sample: sample.tid == most, CODE)
+    return remove_samples(case, lambda sample: sample.tid == most)
 
 
 @kind("sample.deleted.time")
@@ -244,7 +246,7 @@ def delete_time(case: Case) -> Changes:
     require(len(times) >= 10, "fewer than ten samples in emitted code")
     begin = times[0] + (times[-1] - times[0]) * 2 // 5
     end = times[0] + (times[-1] - times[0]) * 3 // 5
-    return remove_samples(case, lambda sample: begin <= sample.time < end, "samples in that time")
+    return remove_samples(case, lambda sample: begin <= sample.time < end)
 
 
 @kind("sample.deleted.cpu")
@@ -252,7 +254,7 @@ def delete_cpu(case: Case) -> Changes:
     """Deletes all samples of one of several CPUs, like a lost ring."""
     cpus = sorted({one.cpu for one in case.code_samples})
     require(len(cpus) >= 2, "samples in emitted code are of one CPU")
-    return remove_samples(case, lambda sample: sample.cpu == cpus[0], CODE)
+    return remove_samples(case, lambda sample: sample.cpu == cpus[0])
 
 
 def set_mode(misc: int, ip: int | None) -> Change:

@@ -18,6 +18,16 @@ def read_head(one: rd.Side, count: int) -> tuple[int, ...]:
     return struct.unpack_from("<%dI" % count, one.body, 0)
 
 
+def get_owner(record: Any) -> tuple[int, int]:
+    """Returns the pid and tid of the thread that a record describes, or (0, 0)."""
+    if isinstance(record, rd.Sample):
+        return record.pid, record.tid
+    if isinstance(record, rd.Side) and record.kind in (rd.MMAP2, rd.COMM, rd.FORK, rd.EXIT):
+        numbers = read_head(record, 3)
+        return numbers[0], numbers[2 if record.kind in (rd.FORK, rd.EXIT) else 1]
+    return 0, 0
+
+
 def set_field(one: rd.Side, index: int, value: int) -> rd.Side:
     return set_body_field(one, 4 * index, "I", value)
 
@@ -37,9 +47,8 @@ def prove_exit_before(case: Case, record: Any, tid: int) -> str | None:
     """Returns a proof that a record of the thread is not required: according to the truth it ended,
     or its process exec'ed, before sampling, and /proc may have been read later. Returns None
     otherwise."""
-    truth, pid = case.truth, read_head(record, 1)[0]
-    ends = [truth.get(index) for index in truth.find(truth.THREAD_EXIT)]
-    execs = [truth.get(index) for index in truth.find(truth.PROCESS_START)]
+    pid = read_head(record, 1)[0]
+    ends, execs = case.acts(rd.Truth.THREAD_EXIT), case.acts(rd.Truth.PROCESS_START)
     sampling = case.window[0]
     if any(one.tid == tid for one in case.capture("perf.data").samples()):
         return None
@@ -52,14 +61,10 @@ def prove_exit_before(case: Case, record: Any, tid: int) -> str | None:
 def prove_recorded_again(case: Case, record: Any) -> str | None:
     """Returns a proof that another record repeats the information, or None: when a capture
     attaches, live records and readings of /proc may describe the same thread."""
-    pid, tid = read_head(record, 2) if record.kind == rd.COMM else read_head(record, 3)[::2]
-    for one in case.capture("perf.data").records:
-        if one is record or one.kind not in (rd.FORK, rd.COMM) or \
-                one.kind not in (rd.FORK, record.kind) or (one.time == 0) == (record.time == 0):
-            continue
-        if tid in (read_head(one, 3)[2] if one.kind == rd.FORK else read_head(one, 2)[1],) and \
-                read_head(one, 1)[0] == pid:
-            return "another record of the thread tells the same, live or from /proc"
+    if any(one is not record and one.kind in (rd.FORK, record.kind) and
+           (one.time == 0) != (record.time == 0) and get_owner(one) == get_owner(record)
+           for one in case.capture("perf.data").records):
+        return "another record of the thread tells the same, live or from /proc"
     return None
 
 

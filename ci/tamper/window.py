@@ -111,10 +111,9 @@ def cut_truth(case: Case) -> Changes:
 
 
 def is_process_over(case: Case, mapped: tuple[int, ...]) -> bool:
-    truth = case.truth
-    ends = [truth.get(index) for index in truth.find(truth.UNMAP)]
     return any(end[2] == mapped[2] and mapped[5] < end[5] < case.window[0] and
-               end[6] <= mapped[6] and mapped[6] + mapped[7] <= end[6] + end[7] for end in ends)
+               end[6] <= mapped[6] and mapped[6] + mapped[7] <= end[6] + end[7]
+               for end in case.acts(rd.Truth.UNMAP))
 
 
 REPLACED = "what was mapped was never executable, and the next mapping took its place"
@@ -123,8 +122,7 @@ REPLACED = "what was mapped was never executable, and the next mapping took its 
 def find_next_act(case: Case, mapped: tuple[int, ...]) -> tuple[int, ...] | None:
     """Returns the next act on a mapping's memory if it covers the whole mapping, or None."""
     truth, (start, size) = case.truth, mapped[6:8]
-    later = sorted((slot for number in (truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
-                    for slot in map(truth.get, truth.find(number))
+    later = sorted((slot for slot in case.acts(truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
                     if slot[2] == mapped[2] and slot[4] > mapped[5] and
                     slot[6] < start + size and slot[6] + slot[7] > start),
                    key=lambda slot: slot[4])
@@ -148,7 +146,7 @@ def is_reset(case: Case, mapped: tuple[int, ...]) -> bool:
             act[5] > int(case.facts.get("first_enabled", 0)):
         return False
     return not any(slot[2] == mapped[2] and slot[5] > mapped[4] and slot[4] < act[5]
-                   for slot in map(truth.get, truth.find(truth.MAPS)))
+                   for slot in case.acts(truth.MAPS))
 
 
 def remove_records_of_type(case: Case, kind_of: int, share: float) -> Changes:
@@ -156,9 +154,10 @@ def remove_records_of_type(case: Case, kind_of: int, share: float) -> Changes:
     truth = case.truth
     found = require(truth.find(kind_of), "the truth holds no such record")
     gone = set(found[::max(1, round(1 / share))])
-    if kind_of == truth.MAP and all(is_process_over(case, truth.get(index)) for index in gone):
+    maps = [truth.get(index) for index in gone] if kind_of == truth.MAP else []
+    if maps and all(is_process_over(case, one) for one in maps):
         raise Unobservable("what was mapped was gone before samples were taken")
-    if kind_of == truth.MAP and all(is_replaced(case, truth.get(index)) for index in gone):
+    if maps and all(is_replaced(case, one) for one in maps):
         raise Unobservable(REPLACED)
     if kind_of == truth.PROCESS_START:
         case.require_image_until_sampling(gone)
