@@ -253,6 +253,7 @@ def bench_storm(jitproof: str, folder: str) -> None:
 
 
 PID, HEAP = 1000, 0x7f0000000000
+LOADS = 100000
 BYTES = 144  # size of a function: the average of V8's baseline code
 
 
@@ -325,7 +326,6 @@ def main() -> None:
     parser.add_argument("--perf", default=shutil.which("perf"))
     parser.add_argument("--node", default=shutil.which("node") or shutil.which("nodejs"))
     parser.add_argument("--samples", type=int, default=500000)
-    parser.add_argument("--loads", type=int, default=100000)
     parser.add_argument("--only",
                         choices=("reading", "dumps", "unwinding", "depth", "inject", "storm",
                                  "growth"))
@@ -344,7 +344,7 @@ def main() -> None:
         if args.only in (None, "depth"):
             bench_depth(args.jitproof, folder)
         if args.only in (None, "inject"):
-            bench_inject(args.jitproof, args.perf, folder, args.loads)
+            bench_inject(args.jitproof, args.perf, folder, LOADS)
         if args.only in (None, "storm"):
             bench_storm(args.jitproof, folder)
         if args.only in (None, "growth"):

@@ -4,8 +4,7 @@
 lintian.
 
 Writes the source package and the packages to O/deb. mmdebstrap makes the chroot of --suite from the
-mirror that apt uses here. --here builds without one, with the packages that are installed; --source
-builds nothing.
+mirror that apt uses here. --source builds nothing.
 
 Exit status: 0 built, and lintian reports no error; 1 if not; 4 a tool is missing.
 """
@@ -43,13 +42,6 @@ def make_source(output: str) -> str:
     return description
 
 
-def build_here(output: str, description: str) -> None:
-    tree = os.path.join(output, "here")
-    process.run_or_raise(["dpkg-source", "-x", description, tree])
-    process.run_or_raise(["dpkg-buildpackage", "-b", "-us", "-uc"], cwd=tree)
-    shutil.rmtree(tree)
-
-
 def build_in_chroot(output: str, description: str, suite: str) -> None:
     """Builds in a chroot that is gone afterwards."""
     mirror, security = debian_packages.read_mirrors()
@@ -78,14 +70,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", default="bookworm", help="the chroot's (%(default)s)")
-    parser.add_argument("--here", action="store_true", help="build without a chroot")
     parser.add_argument("--source", action="store_true", help="make the source package only")
     parser.add_argument("-o", dest="output", metavar="DIR",
                         default=os.path.join(ROOT, os.environ.get("O", "build"), "deb"),
                         help="default: O/deb, which is replaced")
     asked = parser.parse_args()
     needed = ["dpkg-buildpackage", "dh", "lintian"]
-    if not asked.here and not asked.source:
+    if not asked.source:
         needed.append("mmdebstrap")
     missing = [tool for tool in needed if not shutil.which(tool)]
     if missing:
@@ -96,11 +87,7 @@ def main() -> int:
     os.makedirs(output)
     try:
         description = make_source(output)
-        if asked.source:
-            pass
-        elif asked.here:
-            build_here(output, description)
-        else:
+        if not asked.source:
             build_in_chroot(output, description, asked.suite)
     except (RuntimeError, Missing) as error:
         print(debian_packages.remove_addresses(str(error)), file=sys.stderr)

@@ -3,7 +3,7 @@
 """make lint: checks the rules of this tree. Prints FILE:LINE: WHAT: WHY for each finding, and exits
 with 1 if there is one.
 
-Usage: python3 ci/lint [--no-tools] [ROOT]
+Usage: python3 ci/lint [ROOT]
 """
 
 import argparse
@@ -66,10 +66,9 @@ def check_rules(tree: Tree) -> tuple[list[Found], str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--no-tools", action="store_true", help="do not run external tools")
     parser.add_argument("root", nargs="?", default=os.path.abspath(__file__ + "/../../.."))
     options = parser.parse_args()
-    found, figures = check(options.root, not options.no_tools)
+    found, figures = check(options.root)
     for one in found:
         print(one)
     print(figures)
