@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Alterations that make two faults at once; each hides the other's effect on a figure."""
 
-import collections
 import struct
 from typing import Any
 
-from ci.tamper.activations import MS, delay_records, make_key, replace_samples
+from ci.tamper.activations import MS, delay_records
 from ci.tamper.case import Capture, Case, change_field, clone
 from ci.tamper.events import PERIOD, find_sampling_attr
 from ci.tamper.kinds import Absent, Changes, add, kind, require
@@ -177,16 +176,3 @@ def shift_thread(case: Case) -> Changes:
     """Moves all samples and records of a thread to 1 ms earlier."""
     tid = find_main_thread(case)
     return delay_records(case, lambda one: get_owner(one)[1] == tid, -MS)
-
-
-@kind("balanced.copied")
-def copy_samples(case: Case) -> Changes:
-    """Replaces a tenth of the samples by copies of other samples of the thread."""
-    threads: dict[int, list[rd.Sample]] = collections.defaultdict(list)
-    for one in filter(case.is_in_code, require_samples(case)):
-        threads[one.tid].append(one)
-    new = {make_key(second): lambda sample, first=first: clone(first, time=sample.time)
-           for thread in threads.values() for first, second in zip(thread[0::10], thread[9::10])
-           if first.chain != second.chain}
-    require(new, "no thread has ten samples with different callchains")
-    return replace_samples(case, new)

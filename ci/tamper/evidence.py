@@ -3,7 +3,6 @@
 
 from functools import partial
 import re
-import struct
 from typing import Callable
 import zlib
 
@@ -40,19 +39,6 @@ add("truth.header.more-slots", add_to_header(32, "Q", 1_000_000_000))
 add("truth.header.next-id", change_header(40, "Q", lambda old: 0))
 
 
-@kind("truth.older")
-def make_version_2(case: Case) -> Changes:
-    """Makes a truth of version 2, which lacks records that validators require."""
-    new = []
-    for slot in case.truth.slots:
-        kind_of, = struct.unpack_from("<H", slot, 4)
-        if kind_of < T.MAPS:
-            new.append(bytearray(slot))
-    changed = pack_truth(case.truth, new)["truth"]
-    assert changed is not None
-    return {"truth": changed[:8] + struct.pack("<I", 2) + changed[12:]}
-
-
 def find_slots(case: Case, number: int) -> list[int]:
     found = require(case.truth.find(number), "the truth holds no such record")
     return found
@@ -71,11 +57,6 @@ def break_seal(case: Case) -> Changes:
     slot = bytearray(case.truth.slots[index])
     slot[40] ^= 1
     return replace_slots(case, {index: slot})
-
-
-@kind("truth.seal.zero")
-def zero_slot(case: Case) -> Changes:
-    return replace_slots(case, {len(case.truth.slots) // 2: bytes(T.SLOT)})
 
 
 def change_slots(case: Case, number: int, field: int, change: Callable[[int], int]) -> Changes:
@@ -252,15 +233,6 @@ def invent_published_file(name: str) -> Callable[[Case], Changes]:
 add("published.perf-map.invented", require_own_capture(invent_published_file("perf-77.map")))
 add("published.jitdump.invented", require_own_capture(invent_published_file("jit-77.dump")))
 add("outcome.skip", lambda case: {"outcome": b"SKIP because\n"})
-
-
-@kind("elf.swapped")
-def swap_elf_files(case: Case) -> Changes:
-    """Swaps two kept ELF files, so that each has the other's build id."""
-    found = [line.split()[0].decode() for line in read_lines(case, "elf/index")]
-    require(len(found) >= 3, "the case holds fewer than three ELF files")
-    first, second = "elf/" + found[1], "elf/" + found[2]
-    return {first: case.read(second), second: case.read(first)}
 
 
 @kind("elf.cut")

@@ -6,7 +6,7 @@ import struct
 from typing import Callable
 
 from ci.tamper.case import Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, require
 from ci.tamper.samples import CODE, SHARE, alter_samples
 from ci.tamper.stacks import change_user_chain, set_word
 from harness.selftest.support import run_directory as rd
@@ -39,11 +39,6 @@ def find_other_function(case: Case, user: User) -> int:
     raise Absent("the case emits no other function")
 
 
-def move_outermost(user: User) -> User:
-    """Moves the outermost frame next to the sampled address."""
-    return [user[0], user[-1], *user[1:-1]] if user[1] != user[-1] else user
-
-
 add_shares("chain.caller.doubled", change_callers(2, lambda case, user,
                                                   one: [*user[:2], *user[1:]]))
 add_shares("chain.caller.gone", change_callers(3, lambda case, user, one: [user[0], *user[2:]]))
@@ -58,7 +53,6 @@ add_shares("chain.caller.inserted", change_callers(2, lambda case, user, one: [
 add_shares("chain.reversed", change_callers(3, lambda case, user, one: user[::-1]))
 add_shares("chain.end.doubled", change_callers(1, lambda case, user, one: [*user, user[-1]]))
 add_shares("chain.end.cut.2", change_callers(3, lambda case, user, one: user[:-2]))
-add_shares("chain.end.moved", change_callers(3, lambda case, user, one: move_outermost(user)))
 add_shares("chain.end.+1", change_callers(2, lambda case, user, one: [*user[:-1], user[-1] + 1]))
 add_shares("chain.end.zero", change_callers(2, lambda case, user, one: [*user, 0]))
 add_shares("chain.user.kernel-address", change_callers(1, lambda case, user, one: [
@@ -79,21 +73,6 @@ def copy_other_chain(case: Case, sample: rd.Sample) -> rd.Sample:
 
 
 add_shares("chain.borrowed", copy_other_chain)
-
-
-def change_kernel_chain(case: Case, sample: rd.Sample, change: Callable[[User], User]) -> rd.Sample:
-    begin = sample.user()
-    if begin is None or begin < 3 or sample.chain[0] != rd.CONTEXT_KERNEL:
-        return sample
-    kernel = sample.chain[1:begin - 1]
-    return clone(sample, chain=[sample.chain[0], *change(kernel), *sample.chain[begin - 1:]])
-
-
-for name, change in (
-        ("gone", lambda kernel: []),
-        ("user-address", lambda kernel: [*kernel, 0x1234]),
-        ("zero", lambda kernel: [*kernel, 0])):
-    add("chain.kernel." + name, alter_samples(partial(change_kernel_chain, change=change), 1.0))
 
 
 def change_markers(change: Callable[[User, int], User]) -> Callable[[Case, rd.Sample], rd.Sample]:
@@ -140,19 +119,6 @@ def change_return(value: Callable[[Case, int], int]) -> Callable[[Case, rd.Sampl
 add_shares("dump.return.zero", change_return(lambda case, old: 0))
 add_shares("dump.return.other", change_return(lambda case, old: find_other_function(case, [old])))
 add_shares("dump.return.+1", change_return(lambda case, old: old + 1))
-
-
-def swap_returns(case: Case, sample: rd.Sample) -> rd.Sample:
-    used = find_linked_returns(case, sample)[:2]
-    if len(used) < 2:
-        return sample
-    values = [struct.unpack_from("<Q", sample.stack, at)[0] for at in used]
-    stack = set_word(sample, used[0], values[1])
-    struct.pack_into("<Q", stack, used[1], values[0])
-    return clone(sample, stack=stack)
-
-
-add_shares("dump.return.swapped", swap_returns)
 
 
 def shorten_dump(case: Case, sample: rd.Sample, keep: Callable[[int], int]) -> rd.Sample:
@@ -247,11 +213,3 @@ def move_off_instruction(case: Case, sample: rd.Sample) -> rd.Sample:
 
 
 add_shares("sample.ip.+1.all", move_off_instruction)
-
-
-@kind("regs.callee-saved.one")
-def change_callee_saved(case: Case) -> Changes:
-    """Changes a register that no emitted function uses."""
-    sample = require(case.code_samples, "the case holds no " + CODE)[0]
-    require(set(sample.regs) - {rd.X86_BP, rd.X86_SP, rd.X86_IP}, "samples hold no other register")
-    raise Unobservable("nothing says what other registers held")

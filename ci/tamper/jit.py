@@ -175,27 +175,11 @@ def join_words(words: list[bytes]) -> bytes:
     return b" ".join(words) + b"\n"
 
 
-def swap_lines(lines: list[bytes]) -> list[bytes]:
-    new = list(lines)
-    for at in range(0, len(lines) - 1, 4):
-        first, second = split_line(lines[at]), split_line(lines[at + 1])
-        first[2], second[2] = second[2], first[2]
-        new[at:at + 2] = [join_words(first), join_words(second)]
-    return new
-
-
-def rename_lines(lines: list[bytes]) -> list[bytes]:
-    return [join_words(split_line(line)[:2] + [b"tampered"]) if at % 3 == 0 else line
-            for at, line in enumerate(lines)]
-
-
 def move_lines(lines: list[bytes]) -> list[bytes]:
     return [join_words([b"%x" % (int(split_line(line)[0], 16) + 16)] + split_line(line)[1:])
             if at % 3 == 0 else line for at, line in enumerate(lines)]
 
 
-add("perf-map.names.swapped", alter_perf_maps(swap_lines))
-add("perf-map.names.other", alter_perf_maps(rename_lines))
 add("perf-map.addr.+16", alter_perf_maps(move_lines))
 add("perf-map.deleted.some", alter_perf_maps(
     lambda lines: [line for at, line in enumerate(lines) if at % 3]))

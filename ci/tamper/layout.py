@@ -4,8 +4,8 @@
 from functools import partial
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Changes, add, register_rewrite, require
+from ci.tamper.case import Capture, Case
+from ci.tamper.kinds import Changes, add, require
 from ci.tamper.mappings import is_executable
 from ci.tamper.samples import CODE
 from harness.selftest.support import run_directory as rd
@@ -56,21 +56,6 @@ for type_name, number in (("aux", AUX), ("itrace", ITRACE_START), ("unknown", 60
         add("type.%s.%s" % (type_name, name), change_type(where, number, what))
 
 
-def drop_last_records(case: Case, part: float) -> Changes:
-    """Drops the last records of a valid file, as if the writer had stopped early."""
-    def alter_capture(capture: Capture) -> Capture:
-        times = sorted(one.time for one in capture.samples() if case.is_in_code(one))
-        require(times, "the case holds no " + CODE)
-        end = times[int(len(times) * part)]
-        return capture.copy_with(
-            one for one in capture.records if not is_timed(one) or one.time <= end)
-    return case.rewrite(alter_capture)
-
-
-add("file.ends.half", lambda case: drop_last_records(case, 0.5))
-add("file.ends.four-fifths", lambda case: drop_last_records(case, 0.8))
-
-
 def truncate_file(case: Case, part: float, extra: int) -> Changes:
     """Truncates the file @extra bytes after the end of a record."""
     capture = case.capture("perf.data")
@@ -87,16 +72,3 @@ add("file.cut.within", lambda case: truncate_file(case, 0.6, 12))
 add("file.cut.start", lambda case: truncate_file(case, 0.0, 0))
 add("file.gone", lambda case: {"perf.data": None})
 add("file.empty", lambda case: {"perf.data": b""})
-
-
-@register_rewrite("size.mmap.+8")
-def change_record_size(case: Case, capture: Capture) -> Capture:
-    """Changes the size of a record, so that a reader does not find the next one."""
-    found = [one for one in capture.maps() if is_executable(case, one)]
-    require(found, "the case holds no executable mapping record of a watched process")
-    chosen = case.choose(found, 0.0, capture)[0]
-    raw = bytearray(chosen.pack())
-    raw[6] = raw[6] + 8 & 0xff
-    broken = clone(chosen)
-    object.__setattr__(broken, "pack", lambda: bytes(raw))
-    return capture.copy_with(broken if one is chosen else one for one in capture.records)

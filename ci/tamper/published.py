@@ -225,7 +225,6 @@ add("perf-map.length.all",
     alter_perf_maps(change_thirds(lambda line: [change_length(line, 1 << 20)])))
 add("perf-map.doubled.renamed", alter_perf_maps(change_thirds(
     lambda line: [line, join_words(split_line(line)[:2] + [b"tampered"])])))
-add("perf-map.name.longer", alter_perf_maps(change_thirds(lambda line: [line[:-1] + b"x\n"])))
 add("perf-map.cut", alter_perf_maps(lambda lines: [b"".join(lines)[:len(b"".join(lines)) // 2]]))
 
 

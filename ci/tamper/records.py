@@ -6,7 +6,6 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone, set_body_field
-from ci.tamper.events import find_sampling_attr, find_sideband_attr
 from ci.tamper.kinds import Absent, Changes, add, register_rewrite, require
 from ci.tamper.mappings import PAGE, TARGETS, alter_maps, insert_record, shift_map_time
 from ci.tamper.tasks import set_field, read_head, shift_time, match_tasks, set_comm
@@ -336,19 +335,6 @@ def alter_comms(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:
 add("comm.doubled", alter_comms(lambda one: [require_live(one), one]))
 add("comm.text.longer", alter_comms(lambda one: set_comm(one, get_comm(one) + b"x")))
 add("comm.tail.tid", alter_comms(lambda one: change_tail(require_live(one), 4)))
-
-
-@register_rewrite("side.id.sampling")
-def use_sampling_id(case: Case, capture: Capture) -> Capture:
-    """Gives records of the sideband the id of the sampling event, which requests none."""
-    first = capture.attrs[find_sampling_attr(capture)]
-    last = capture.attrs[find_sideband_attr(capture)]
-    if first.sample_type != last.sample_type and \
-            bool(first.sample_type & rd.IDENTIFIER) != bool(last.sample_type & rd.IDENTIFIER):
-        raise Absent("the events' records are laid out differently")
-    return capture.map_records(
-        lambda one: set_body_field(one, one.tail()[rd.IDENTIFIER], "Q", first.ids[0])
-        if isinstance(one, rd.Map) and one.attr is last and rd.IDENTIFIER in one.tail() else one)
 
 
 # Types of records that our events do not request: (number, body).

@@ -7,10 +7,10 @@ import re
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, change_field, clone
+from ci.tamper.case import Case, change_field, clone
 from ci.tamper.evidence import add_to_header
 from ci.tamper.jit import join_words, split_line, alter_perf_maps
-from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite, require
+from ci.tamper.kinds import Absent, Changes, add, kind, require
 from ci.tamper.window import pack_truth, read_lines, remove_lines
 from harness.selftest.support import run_directory as rd
 
@@ -95,14 +95,6 @@ add_harmless("records.finished-init", prepend_records((FINISHED_INIT, b"")))
 add_harmless("records.maps", prepend_records(
     (THREAD_MAP, struct.pack("<Q", 1) + struct.pack("<Q16s", 1, b"workload")),
     (CPU_MAP, struct.pack("<HHHH", 0, 2, 0, 1))))
-
-
-@register_rewrite("harmless.rounds.doubled", harmless=True)
-def double_rounds(case: Case, capture: Capture) -> Capture:
-    """Ends three rounds after all records, and none before."""
-    end = rd.Record(rd.FINISHED_ROUND, 0, b"")
-    return capture.copy_with([one for one in capture.records if one.kind != rd.FINISHED_ROUND] +
-                             [end, end, end])
 
 
 add_harmless("truth.capacity", add_to_header(16, "Q", 1000))

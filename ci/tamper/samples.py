@@ -107,7 +107,6 @@ add("sample.regs.gone.kernel.nothing", alter_samples(
     lambda case, one: clone(move_to_kernel(remove_registers(one)), chain=[])))
 add("sample.kernel", alter_samples(lambda case, one: move_to_kernel(one)))
 add("sample.deleted.fifth", alter_samples(lambda case, one: None, 0.2))
-add("sample.deleted.2-fifths", alter_samples(lambda case, one: None, 0.4))
 add("sample.doubled", alter_samples(lambda case, one: [one, one], 1.0))
 add("sample.doubled.some", alter_samples(lambda case, one: [one, one]))
 
@@ -136,11 +135,6 @@ def get_window_samples(case: Case) -> list[rd.Sample]:
     return sorted((one for one in case.capture("perf.data").samples()
                    if one.pid in case.watched and case.is_in_window(one.time)),
                   key=lambda one: one.time)
-
-
-@kind("sample.deleted.every-5th")
-def delete_every_fifth_sample(case: Case) -> Changes:
-    return forget_samples(case, get_window_samples(case)[4::5])
 
 
 def get_witnessed_samples(case: Case) -> list[rd.Sample]:
@@ -237,16 +231,6 @@ def find_main_thread(case: Case) -> int:
 def delete_thread(case: Case) -> Changes:
     most = find_main_thread(case)
     return remove_samples(case, lambda sample: sample.tid == most)
-
-
-@kind("sample.deleted.time")
-def delete_time(case: Case) -> Changes:
-    """Deletes all samples in a fifth of the time that has samples in emitted code."""
-    times = sorted(one.time for one in case.code_samples)
-    require(len(times) >= 10, "fewer than ten samples in emitted code")
-    begin = times[0] + (times[-1] - times[0]) * 2 // 5
-    end = times[0] + (times[-1] - times[0]) * 3 // 5
-    return remove_samples(case, lambda sample: begin <= sample.time < end)
 
 
 @kind("sample.deleted.cpu")

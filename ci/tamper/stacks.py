@@ -6,10 +6,10 @@ from typing import Callable
 
 from ci.tamper.case import Case, clone
 from ci.tamper.kinds import Absent, add, require
-from ci.tamper.samples import SHARE, alter_samples
+from ci.tamper.samples import alter_samples
 from harness.selftest.support import run_directory as rd
 
-X86_BP, X86_IP, X86_SP = rd.X86_BP, rd.X86_IP, rd.X86_SP
+X86_IP, X86_SP = rd.X86_IP, rd.X86_SP
 
 
 def add_to_register(number: int, by: int) -> Callable[[Case, rd.Sample], rd.Sample]:
@@ -24,9 +24,6 @@ def add_to_register(number: int, by: int) -> Callable[[Case, rd.Sample], rd.Samp
 add("sample.sp.+8", alter_samples(add_to_register(X86_SP, 8)))
 add("sample.sp.-8", alter_samples(add_to_register(X86_SP, -8)))
 add("sample.sp.+4096", alter_samples(add_to_register(X86_SP, 4096)))
-add("sample.sp.zero", alter_samples(lambda case, one: add_to_register(
-    X86_SP, -one.regs.get(X86_SP, 0))(case, one)))
-add("sample.bp.+16", alter_samples(add_to_register(X86_BP, 16)))
 add("sample.regs.ip.alone.+1", alter_samples(add_to_register(X86_IP, 1)))
 
 
@@ -57,12 +54,6 @@ def change_user_chain(change: Callable[[list[int], rd.Sample], list[int]]) \
     return alter_case
 
 
-def swap_callers(user: list[int]) -> list[int]:
-    if len(user) < 3 or user[1] == user[2]:
-        return user
-    return [user[0], user[2], user[1], *user[3:]]
-
-
 add("sample.chain.cut.1", alter_samples(change_user_chain(lambda user, one: user[:1])))
 add("sample.chain.cut.0", alter_samples(change_user_chain(lambda user, one: [])))
 add("sample.chain.cut.last", alter_samples(change_user_chain(lambda user, one: user[:-1])))
@@ -72,7 +63,6 @@ add("sample.chain.invented.code", alter_samples(
     change_user_chain(lambda user, one: user[:1] + [one.ip] + user[1:])))
 add("sample.chain.invented.end", alter_samples(
     change_user_chain(lambda user, one: user + [0x1234])))
-add("sample.chain.swapped", alter_samples(change_user_chain(lambda user, one: swap_callers(user))))
 add("sample.chain.first.0x1234", alter_samples(
     change_user_chain(lambda user, one: [0x1234] + user[1:])))
 add("sample.chain.first.gone", alter_samples(change_user_chain(lambda user, one: user[1:])))
@@ -104,17 +94,3 @@ def set_word(sample: rd.Sample, at: int, value: int) -> bytearray:
     raw = bytearray(sample.stack)
     struct.pack_into("<Q", raw, at, value)
     return raw
-
-
-def shift_returns(case: Case, sample: rd.Sample) -> rd.Sample:
-    """Adds 1 to each word of the dump that is an address in emitted code."""
-    require(sample.stack, "samples hold no dump of the stack")
-    made = clone(sample)
-    for at in range(0, len(sample.stack) - 7, 8):
-        value = struct.unpack_from("<Q", sample.stack, at)[0]
-        if case.is_code(value):
-            made.stack = set_word(made, at, value + 1)
-    return made
-
-
-add("sample.dump.returns.+1", alter_samples(shift_returns, SHARE))

@@ -254,11 +254,5 @@ def remove_elf_file(case: Case, name: bytes) -> Changes:
     return {"elf/" + find_elf_line(case, name).split()[0].decode(): None}
 
 
-def zero_elf_file(case: Case, name: bytes) -> Changes:
-    path = "elf/" + find_elf_line(case, name).split()[0].decode()
-    return {path: bytes(len(case.read(path)))}
-
-
 for file_name, pattern in (("libc", b"/libc.so"), ("program", b"/jitproof")):
     add("elf.gone." + file_name, partial(remove_elf_file, name=pattern))
-    add("elf.zeroed." + file_name, partial(zero_elf_file, name=pattern))
