@@ -317,7 +317,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 	state->evidence = view->evidence;
 	state->view = view;
-	/* A profiler does not state when it enabled its first event: after the runner started it. */
+	/* A profiler does not state when it enabled its first event: at its start or later. */
 	state->switching[0] = (struct switching){
 		info->first_enabled ?: view->evidence->watched.started ?: UINT64_MAX,
 		info->sampling, 0};

@@ -150,8 +150,7 @@ void jp_results_write_into(struct jp_json *json, const struct jp_result *result)
 	jp_json_string(json, "outcome", jp_outcome_text(result->outcome));
 	jp_json_string(json, "why", result->why);
 	if (result->outcome != JP_PASS && result->outcome != JP_SKIP)
-		jp_json_string(json, "fault",
-			       jp_fault_describe(result, fault, sizeof(fault)));
+		jp_json_string(json, "fault", jp_fault_describe(result, fault, sizeof(fault)));
 	if (result->crashed[0])
 		jp_json_string(json, "crashed", result->crashed);
 	jp_json_double(json, "seconds", result->seconds);

@@ -256,9 +256,9 @@ class Code(other_users.OtherUsers):
         """Variables name modules of the attacker that Python would run before the adapter."""
         for name in ("sitecustomize.py", "usercustomize.py", "json.py", "start.py", "os.py"):
             ran = self.plant_program(name, text="open('%s', 'w')\n")
-        for variables in ({"PYTHONPATH": self.theirs, "PYTHONSTARTUP": self.attacker_path("start.py"),
-                           "PYTHONUSERBASE": self.theirs, "PYTHONINSPECT": "1",
-                           "PYTHONPYCACHEPREFIX": self.theirs},
+        for variables in ({"PYTHONPATH": self.theirs, "PYTHONUSERBASE": self.theirs,
+                           "PYTHONSTARTUP": self.attacker_path("start.py"),
+                           "PYTHONINSPECT": "1", "PYTHONPYCACHEPREFIX": self.theirs},
                           {"PYTHONHOME": self.theirs, "PYTHONPLATLIBDIR": "."}):
             self.check_adapter(ran, "adapter", "check", "samply", environment=variables)
 

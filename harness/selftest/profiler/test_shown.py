@@ -23,5 +23,6 @@ class Refusals(unittest.TestCase):
     def test_failure_with_status_0(self) -> None:
         for message in ("wrong feature ID: 33", "bad"):
             with self.assertRaises(shown.Failed) as raised:
-                shown.output_of("perf", "sh", "-c", 'echo "$0\nfailed to process sample" >&2', message)
+                shown.output_of("perf", "sh", "-c", 'echo "$0\nfailed to process sample" >&2',
+                                message)
             self.assertEqual(isinstance(raised.exception, shown.Refused), message != "bad")
