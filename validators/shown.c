@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/sort.h"
 #include "harness/format/shown/shown_index.h"
 #include "validators/shown_held.h"
 #include "validators/shown_known.h"
 #include "validators/shown_names.h"
 #include "validators/shown_reading.h"
-#include "validators/shown_shares.h"
 
 enum shown_metric { SAMPLES, TOP, NAMES, FRAMES, SHARES, METRICS };
 static const char *const metric_names[METRICS] = {"shown.samples", "shown.top", "shown.names",
@@ -269,13 +269,51 @@ static int judge_reading(struct shown_state *state, struct jp_shown_reading *rea
 	return failed;
 }
 
+/* The number of samples of a thread in a function, by a reader's samples and by its shares. */
+struct share_sums {
+	uint32_t tid;
+	const char *name;
+	uint64_t samples, share;
+};
+
+JP_ORDER(compare_sums, struct share_sums, jp_compare(a->tid, b->tid) ?: strcmp(a->name, b->name));
+
+/* Adds up the samples and the shares of @shown by thread and name of the function in user space.
+ * Stores a new array in *@sums, which the caller frees. Returns its length, or -ENOMEM. */
+static ssize_t sum_shares(const struct jp_shown *shown, struct share_sums **sums)
+{
+	struct share_sums *all = calloc(shown->count + shown->nr_shares + 1, sizeof(*all));
+	size_t count = 0, kept = 0;
+
+	*sums = all;
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < shown->count; i++)
+		if (shown->samples[i].top.name)
+			all[count++] = (struct share_sums){shown->samples[i].tid,
+							   shown->samples[i].top.name, 1, 0};
+	for (size_t i = 0; i < shown->nr_shares; i++)
+		all[count++] = (struct share_sums){shown->shares[i].tid, shown->shares[i].name, 0,
+						   shown->shares[i].samples};
+	jp_sort(all, count, compare_sums);
+	for (size_t i = 0; i < count; i++) {
+		if (i && compare_sums(&all[kept - 1], &all[i]) == 0) {
+			all[kept - 1].samples += all[i].samples;
+			all[kept - 1].share += all[i].share;
+		} else {
+			all[kept++] = all[i];
+		}
+	}
+	return (ssize_t)kept;
+}
+
 /* Reports functions to which the reader's profile gives more or fewer samples than its samples do.
  */
 static int judge_shares(struct shown_state *state, struct jp_shown_reading *reading)
 {
 	const struct jp_shown *shown = reading->shown;
-	jp_cleanup_free struct jp_share_sums *sums = NULL;
-	const ssize_t count = shown->has_shares ? jp_shown_sum_shares(shown, &sums) : 0;
+	jp_cleanup_free struct share_sums *sums = NULL;
+	const ssize_t count = shown->has_shares ? sum_shares(shown, &sums) : 0;
 	int failed = count < 0 ? (int)count : 0;
 
 	for (ssize_t i = 0; i < count && !failed; i++) {

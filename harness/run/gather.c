@@ -2,15 +2,19 @@
 #include "harness/run/gather.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
+#include "harness/base/file.h"
 #include "harness/base/order.h"
 #include "harness/base/path.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/capture/clock_slack.h"
 #include "harness/capture/cpus.h"
 #include "harness/capture/elf_copies.h"
@@ -21,7 +25,6 @@
 #include "harness/format/rundir/watched.h"
 #include "harness/format/truth/format.h"
 #include "harness/model/oracle/truth.h"
-#include "harness/run/file_copy.h"
 
 /* MOST_SLACK_NS: with a larger error of event times no sample could be judged
  * (docs/results-format.md). */
@@ -46,6 +49,45 @@ static void add_note(struct jp_gathering *ask, const char *text)
 	snprintf(ask->notes + used, sizeof(ask->notes) - used, "%s\n", text);
 }
 
+/* Copies all data between the holes of the file @in. Returns 0 or -errno. */
+static int copy_data(int in, int out, uint64_t size)
+{
+	off_t end = 0;
+
+	for (;;) {
+		off_t start = lseek(in, end, SEEK_DATA);
+		int ret;
+
+		if (start < 0 && errno == ENXIO)
+			break;
+		end = start < 0 ? -1 : lseek(in, start, SEEK_HOLE);
+		if (end < 0 || lseek(in, start, SEEK_SET) < 0 || lseek(out, start, SEEK_SET) < 0)
+			return -errno;
+		ret = jp_file_copy(in, out, (uint64_t)(end - start));
+		if (ret)
+			return ret;
+	}
+	return ftruncate(out, (off_t)size) ? -errno : 0;
+}
+
+/* Copies the untrusted regular file @from to the new file @to, without following links. Holes
+ * remain holes. Returns 0, or -errno and a message. */
+static int copy_to(const char *from, const char *to, struct jp_error *err)
+{
+	uint64_t size;
+	jp_cleanup_close int in = jp_untrusted_open(from, -1, &size, err);
+	jp_cleanup_close int out = -1;
+	int ret;
+
+	if (in < 0)
+		return in;
+	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (out < 0)
+		return jp_fail(err, errno, "%s: %s", to, strerror(errno));
+	ret = copy_data(in, out, size);
+	return ret ? jp_fail(err, -ret, "%s: cannot be copied: %s", from, strerror(-ret)) : 0;
+}
+
 /* Copies the file @path into @folder of the case folder, under the same name. Returns 1, or 0 if
  * that fails, which is no error: the profiler could not read such a file either. */
 static unsigned int copy_file(const struct gathered *all, const char *path, const char *folder)
@@ -54,7 +96,7 @@ static unsigned int copy_file(const struct gathered *all, const char *path, cons
 	char to[4096];
 
 	return slash && !jp_path_build(to, sizeof(to), NULL, "%s/%s%s", all->dir, folder, slash) &&
-	       !jp_file_copy_to(path, to, NULL);
+	       !copy_to(path, to, NULL);
 }
 
 static bool is_jitdump(const char *base)
@@ -286,7 +328,7 @@ static int copy_input(const struct gathered *all, const char *from, const char *
 	char to[4096];
 
 	return jp_path_build(to, sizeof(to), all->err, "%s/%s", all->dir, name)
-		       ?: jp_file_copy_to(from, to, all->err);
+		       ?: copy_to(from, to, all->err);
 }
 
 /* Copies the injected capture and the files to which it refers. */
