@@ -4,12 +4,10 @@
 import struct
 from typing import Any
 
-from ci.tamper.activations import MS, delay_records
 from ci.tamper.case import Capture, Case, change_field, clone
 from ci.tamper.events import PERIOD, find_sampling_attr
 from ci.tamper.kinds import Absent, Changes, add, kind, require
-from ci.tamper.samples import (CODE, find_main_thread, forget_records, forget_samples,
-                               get_window_samples)
+from ci.tamper.samples import CODE, forget_records, forget_samples, get_window_samples
 from ci.tamper.tasks import get_owner
 from harness.selftest.support import run_directory as rd
 
@@ -169,10 +167,3 @@ def move_code_and_maps(case: Case) -> Changes:
             return made
         return one
     return case.rewrite(lambda capture: capture.map_records(change))
-
-
-@kind("balanced.thread.earlier")
-def shift_thread(case: Case) -> Changes:
-    """Moves all samples and records of a thread to 1 ms earlier."""
-    tid = find_main_thread(case)
-    return delay_records(case, lambda one: get_owner(one)[1] == tid, -MS)

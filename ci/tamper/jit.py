@@ -80,16 +80,6 @@ def alter_loads(change: Callable[[bytearray], None]) -> Callable[[Case, rd.Jitdu
     return alter_case
 
 
-def fill_code(record: bytearray) -> None:
-    size = Dump.load(record)[2]
-    record[-size:] = b"\x90" * size
-
-
-def move_code(record: bytearray) -> None:
-    addr = struct.unpack_from("<Q", record, 32)[0]
-    struct.pack_into("<QQ", record, 24, addr + 16, addr + 16)
-
-
 def shorten_code(record: bytearray) -> None:
     size = struct.unpack_from("<Q", record, 40)[0]
     struct.pack_into("<Q", record, 40, size // 2)
@@ -108,14 +98,6 @@ def set_name(record: bytearray, name: bytes) -> bytearray:
     made = record[:56] + name + b"\0" + code
     struct.pack_into("<I", made, 4, len(made))
     return made
-
-
-def swap_names(case: Case, one: rd.Jitdump) -> None:
-    loads = [index for index, record in enumerate(one.records) if Dump.kind(record) == LOAD]
-    for first, second in zip(loads[0::4], loads[1::4]):
-        a, b = one.records[first], one.records[second]
-        name_a, name_b = (Dump.load(record)[3].encode() for record in (a, b))
-        one.records[first], one.records[second] = set_name(a, name_b), set_name(b, name_a)
 
 
 def rename_loads(case: Case, one: rd.Jitdump) -> None:
@@ -141,13 +123,10 @@ add("jitdump.pid", alter_dumps(alter_loads(
 add("jitdump.time.later", alter_dumps(alter_loads(
     lambda one: Dump.set_time(one, Dump.time(one) + 1_000_000_000_000))))
 add("jitdump.time.1", alter_dumps(alter_loads(lambda one: Dump.set_time(one, 1))))
-add("jitdump.code", alter_dumps(alter_loads(fill_code)))
-add("jitdump.addr.+16", alter_dumps(alter_loads(move_code)))
 add("jitdump.size.half", alter_dumps(alter_loads(shorten_code)))
 add("jitdump.deleted.one", alter_dumps(lambda case, one: remove_loads(case, one, 0.0)))
 add("jitdump.deleted.some", alter_dumps(lambda case, one: remove_loads(case, one, 0.3)))
 add("jitdump.deleted.all", alter_dumps(lambda case, one: remove_loads(case, one, 1.0)))
-add("jitdump.names.swapped", alter_dumps(swap_names))
 add("jitdump.names.other", alter_dumps(rename_loads))
 add("jitdump.doubled", alter_dumps(double_loads))
 

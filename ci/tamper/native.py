@@ -56,16 +56,6 @@ add_shares("native.chain.caller.0x1234", is_native_sample, change_chain(
     lambda one, user: [user[0], 0x1234, *user[2:]]), NATIVE)
 
 
-def zero_dump(_: Case, sample: rd.Sample) -> rd.Sample:
-    """Zeroes the dump if the frame pointer leads to a caller. Otherwise no unwinder reads it."""
-    if sample.user() is None or not sample.word(sample.regs.get(rd.X86_BP, 0) + 8):
-        return sample
-    return clone(sample, stack=bytearray(len(sample.stack)))
-
-
-add_shares("native.dump.zeroed", is_native_sample, zero_dump, NATIVE)
-
-
 def move_outside_mappings(_: Case, sample: rd.Sample) -> rd.Sample:
     made = clone(sample, chain=[0x1234 if one == sample.ip else one for one in sample.chain])
     made.ip = 0x1234
@@ -211,17 +201,6 @@ add_shares("side.id.0", is_live_side, set_tail_field(rd.IDENTIFIER, 0), SIDE)
 for task_name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
     add_shares("%s.misc.bit-12" % task_name, match_type(number),
                lambda case, one: clone(one, misc=one.misc | BUSY_BIT), SIDE)
-
-
-@register_rewrite("kernel-map.moved")
-def move_kernel_map(case: Case, capture: Capture) -> Capture:
-    found = [one for one in capture.records if isinstance(one, rd.Side) and one.kind == rd.MMAP and
-             one.misc & 7 == rd.KERNEL]
-    inside = [one for one in capture.samples() if is_kernel_sample(case, one)]
-    if not found or len(inside) * 50 <= len(capture.samples()):
-        raise Absent("hardly a sample is in the kernel, or it has no record")
-    return capture.replace_records({id(one): set_body_field(
-        one, 8, "Q", struct.unpack_from("<Q", one.body, 8)[0] - (1 << 30)) for one in found})
 
 
 add("attr.max-stack.2", make_if(

@@ -10,7 +10,7 @@ from typing import Callable
 from ci.tamper.case import Capture, Case, change_field, clone
 from ci.tamper.injected import FILE, WHAT
 from ci.tamper.jit import (Dump, alter_dumps, alter_loads, alter_perf_maps, choose_loads,
-                           join_words, set_name, split_line)
+                           join_words, split_line)
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, register_rewrite, require
 from ci.tamper.mappings import is_injected
 from harness.selftest.support import run_directory as rd
@@ -59,14 +59,6 @@ def break_unwinding(records: list[bytearray], index: int) -> list[bytearray]:
     return records
 
 
-def use_one_name(case: Case, one: rd.Jitdump) -> None:
-    """Gives all functions the name of the first."""
-    loads = one.loads()
-    name = Dump.load(loads[0])[3].encode() if loads else b""
-    one.records = [set_name(record, name) if Dump.kind(record) == Dump.LOAD else record
-                   for record in one.records]
-
-
 def lengthen_code(case: Case, one: rd.Jitdump) -> None:
     for at, record in enumerate(one.records):
         if Dump.kind(record) == Dump.LOAD and at % 3 == 0:
@@ -85,7 +77,6 @@ add("jitdump.time.+1s", alter_dumps(alter_loads(shift_time(1_000_000_000))))
 add("jitdump.time.-1s", alter_dumps(alter_loads(shift_time(-1_000_000_000))))
 add("jitdump.loads.swapped", alter_dumps(swap_load_times))
 add("jitdump.addresses.swapped", alter_dumps(swap_addresses))
-add("jitdump.names.same", alter_dumps(use_one_name))
 add("jitdump.size.longer", alter_dumps(lengthen_code))
 add("jitdump.move.deleted", alter_dumps(change_middle_record(Dump.MOVE, remove_at)))
 add("jitdump.unwinding.bytes", alter_dumps(change_middle_record(UNWINDING, break_unwinding)))
