@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -303,6 +304,23 @@ def show_main_thread_gone(context: Context) -> Iterator[Shown]:
             "mapping" % (ours["mmap2"]["file"], ours["addresses_unmapped"], ours["addresses"])
 
 
+def show_attach_to_letters(context: Context) -> Iterator[Shown]:
+    """Attaches to a program whose name has a letter that is not ASCII."""
+    path = context.path("letters.data")
+    program = context.path("caf\N{LATIN SMALL LETTER E WITH ACUTE}")
+    shutil.copy(context.program, program)
+    for perf in context.list_perfs():
+        with subprocess.Popen([program, "60000"], stdout=subprocess.DEVNULL) as child:
+            run_record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid),
+                       "--", "sleep", "0.5")
+            child.kill()
+        ours = judge_file(context, path)
+        lost = program not in perf.run("script", "--show-mmap-events", "-i", path).stdout
+        yield perf.version, ours["samples"] > 0 and lost, \
+            "a program with a letter outside of ASCII: %s, %d of %d addresses in no mapping" % (
+                "no record" if lost else "recorded", ours["addresses_unmapped"], ours["addresses"])
+
+
 def show_lost_twice(context: Context) -> Iterator[Shown]:
     path = context.path("lost.data")
     for perf in context.list_perfs():
@@ -331,6 +349,7 @@ def record_twice(context: Context) -> Iterator[Shown]:
 FINDINGS = {
     "perf.attach-window": show_attach_window,
     "perf.attach-thread-gone": show_main_thread_gone,
+    "perf.attach-letters": show_attach_to_letters,
     "perf.exec-disabled": show_exec_disabled,
     "perf.marker": show_marker,
     "perf.memfd-map": show_memfd_map,
