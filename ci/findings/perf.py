@@ -31,6 +31,32 @@ int main(void)
 	return 0;
 }
 """
+# A thread that is started after the main thread has exited works in work().
+LATE_THREAD = """
+#include <pthread.h>
+static void *work(void *unused)
+{
+	for (volatile long i = 0; i < 300000000; i++)
+		;
+	return unused;
+}
+static void *start(void *main_thread)
+{
+	pthread_t thread;
+
+	pthread_join((pthread_t)main_thread, NULL);
+	if (!pthread_create(&thread, NULL, work, NULL))
+		pthread_join(thread, NULL);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, start, (void *)pthread_self());
+	pthread_exit(NULL);
+}
+"""
 # Maps a page of code after the other, none adjacent, for four seconds.
 MAPPER = """
 import ctypes, sys, time
@@ -114,6 +140,20 @@ def show_report_status(context: Context) -> Iterator[Shown]:
             "script", "-F", "time", "-i", path).stdout, re.MULTILINE))
         yield perf.version, listed < samples and not done.returncode, \
             "exit status %d, %d of %d samples in perf report" % (done.returncode, listed, samples)
+
+
+def show_late_thread(context: Context) -> Iterator[Shown]:
+    path, program = context.path("late.data"), context.path("late")
+    build_program(program, LATE_THREAD, "-pthread")
+    for perf in context.list_perfs():
+        run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", program)
+        listed = perf.run("script", "-F", "ip,sym", "-i", path).stdout.splitlines()
+        report = perf.run("report", "--stdio", "-F", "sample,sym", "-i", path).stdout
+        named = sum(line.endswith(" work") for line in listed)
+        counted = sum(map(int, re.findall(r"^\s*(\d+)\s+\[\.\] work\s*$", report, re.MULTILINE)))
+        yield perf.version, named < counted, \
+            "%d of %d samples named in perf script, %d in perf report" % (
+                named, len(listed), counted)
 
 
 def show_pipe_fields(context: Context) -> Iterator[Shown]:
@@ -356,6 +396,7 @@ FINDINGS = {
     "perf.anon-name": show_anon_name,
     "perf.relative-ip": show_relative_ip,
     "perf.pipe-fields": show_pipe_fields,
+    "perf.script-thread-gone": show_late_thread,
     "perf.report-status": show_report_status,
     "perf.first-event": show_first_event,
     "perf.lost-twice": show_lost_twice,
