@@ -59,8 +59,10 @@ class Shown:
         self.file.write("%s %s\n" % (word, " ".join(why.split())))
 
 
-# Parts of messages in which perf states that the file's format is newer than itself.
-REFUSALS = ("incompatible file format", "Please update perf tool", "wrong feature ID")
+# Parts of messages in which perf states that the file's format is newer than itself. Type 83 is
+# PERF_RECORD_COMPRESSED2, which 6.16 has introduced.
+REFUSALS = ("incompatible file format", "Please update perf tool", "wrong feature ID",
+            "failed to process type: 83")
 # perf report states so, and exits with 0 (perf.report-status in results/FINDINGS.md).
 UNREAD = "failed to process sample"
 

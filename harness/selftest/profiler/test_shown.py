@@ -14,6 +14,7 @@ class Refusals(unittest.TestCase):
         for message, refused in (
                 ("incompatible file format (rerun with -v to learn more)", True),
                 ("Reserved bits are set unexpectedly. Please update perf tool.", True),
+                ("0xb9c [0x7a0]: failed to process type: 83", True),
                 ("0xb70 [0x8]: failed to process type: 82", False)):
             with self.assertRaises(shown.Failed) as raised:
                 shown.output_of("perf", "sh", "-c", 'echo "$0" >&2; exit 3', message)
