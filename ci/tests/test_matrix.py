@@ -17,7 +17,7 @@ import unittest
 import zlib
 
 from ci.base import process
-from ci.base.status import Refused
+from ci.base.status import Malformed, Refused
 from ci.matrix.vm import bundle, cell, configuration, initramfs, kernel_log
 from ci.matrix.vm import kernels, qemu, suites
 from ci.matrix.vm.progress import Progress
@@ -268,12 +268,14 @@ class Configuration(Binary):
                            (good + b"[[allowed]]\npattern='x'\n", "]]: reason"),
                            (good + b"[[allowed]]\npattern=1\nreason='y'\n", "]]: pattern")):
             path = self.write_bytes(data, "c.toml")
-            for command in ("kernels", "run"):
-                done = process.run([*MATRIX, command, "--config", path,
-                                    "--cache", self.place("cache")])
-                self.assertEqual(done.returncode, 99, done.stderr)
-                self.assertIn("ci/matrix %s: %s: " % (command, path), done.stderr)
-                self.assertIn(says, done.stderr)
+            with self.assertRaises(Malformed) as raised:
+                configuration.load(path)
+            self.assertTrue(str(raised.exception).startswith(path + ": "), raised.exception)
+            self.assertIn(says, str(raised.exception))
+        for command in ("kernels", "run"):
+            done = process.run([*MATRIX, command, "--config", path, "--cache", self.place("cache")])
+            self.assertEqual(done.returncode, 99, done.stderr)
+            self.assertIn("ci/matrix %s: %s: " % (command, path), done.stderr)
 
 
 class CommittedConfiguration(unittest.TestCase):

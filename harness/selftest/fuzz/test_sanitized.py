@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from harness.selftest.support.scratch import BUILD, FIXTURES, HERE
+from harness.selftest.support.scratch import BUILD, FIXTURES
 
 ASAN = os.path.join(BUILD, "asan")
 
@@ -29,11 +29,13 @@ class Sanitized(unittest.TestCase):
         self.assertRegex(output, r"\nOK\b")
 
     def test_judging(self) -> None:
-        """Judges each change of a recorded run, and each made perf.data file."""
-        for path in [*glob.glob("validators/test_fixtures*.py", root_dir=HERE),
-                     "command/test_judge_file.py"]:
-            with self.subTest(path):
-                self.pass_sanitized(path.removesuffix(".py").replace("/", "."))
+        """Judges changes of recorded runs, and each made perf.data file. The other tests of
+        fixtures run the same code."""
+        for test in ("validators.test_fixtures", "validators.test_fixtures_evidence",
+                     "validators.test_fixtures_maps", "validators.test_fixtures_stacks",
+                     "command.test_judge_file"):
+            with self.subTest(test):
+                self.pass_sanitized(test)
 
     def test_injecting(self) -> None:
         """Injects captures and jitdumps made by hand, and hostile ones."""
