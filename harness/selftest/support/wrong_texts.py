@@ -46,21 +46,6 @@ def keep_first_names(stream: str) -> str:
                   lambda found: found[1] + "=" + first.setdefault(found[1], found[2]), stream)
 
 
-def name_nearest(stream: str) -> str:
-    """Names an unnamed address after the nearest function below, however far."""
-    named = sorted((int(address, 16), name)
-                   for address, name in set(re.findall(r"(0x[0-9a-f]+)=(\S+)", stream)))
-
-    def make_name(word: str) -> str:
-        if "=" in word:
-            return word
-        below = [name for address, name in named if address < int(word, 16)]
-        return word + "=" + below[-1] if below else word
-
-    return change_samples(
-        stream, lambda words, _: words[:4] + [make_name(word) for word in words[4:]])
-
-
 def remove_records(*kinds: str) -> Callable[[str], str]:
     return lambda stream: re.sub(r"(?m)^(%s) .*\n" % "|".join(kinds), "", stream)
 
@@ -84,10 +69,8 @@ ALTERATIONS: dict[str, Callable[[str], str]] = {
     "window": drop_first_half,
     "caller": lambda stream: change_samples(stream, lambda words, _: words[:5] + words[6:]),
     "leaf": lambda stream: change_samples(stream, lambda words, _: words[:5]),
-    "invent": lambda stream: change_samples(stream, lambda words, _: words[:6] + words[5:]),
     "order": lambda stream: change_samples(stream, lambda words, _: words[:5] + words[:4:-1]),
     "swap": swap_names,
-    "nameless": lambda stream: re.sub(r"=\S+", "", stream),
     "maps": lambda stream: re.sub(r"(?m)^map \d+ \d+ \S+ \S*x\S* 0+ 00:00 0 ?\n", "", stream),
     "fork": remove_records("fork"),
     "exit": remove_records("exit"),
@@ -99,7 +82,6 @@ ALTERATIONS: dict[str, Callable[[str], str]] = {
     "parent": credit_parents,
     "double": repeat_samples,
     "stale": keep_first_names,
-    "nearest": name_nearest,
     "truncate": lambda stream: change_samples(stream, lambda words, _: words[:4 + 16]),
     "kernel": lambda stream: change_samples(
         stream, lambda words, at: words[:4] + ["0xffffffff81000000"] * (at % 8 == 0) + words[4:]),

@@ -52,28 +52,6 @@ static bool ranges_agree(const struct mirrored_ranges *both)
 	return true;
 }
 
-static void test_in_order(bool ascending)
-{
-	struct mirrored_ranges *both = &copies[0];
-	bool good = true;
-
-	*both = (struct mirrored_ranges){.ranges = jp_ranges_new()};
-	for (uint32_t i = 0; i < ADDRESSES / 4; i++) {
-		uint64_t at = 4 * (uint64_t)(ascending ? i : ADDRESSES / 4 - 1 - i);
-
-		good &= set_range(both, at, at + 3, i + 1);
-	}
-	check(good && ranges_agree(both), "ranges at %s addresses are stored",
-	      ascending ? "ascending" : "descending");
-	for (uint32_t i = 0; i < ADDRESSES / 4; i++)
-		good &= set_range(both, 4 * (uint64_t)i + 3, 4 * (uint64_t)i + 4, i + 2);
-	check(good && ranges_agree(both), "gaps are filled");
-	check(set_range(both, 0, ADDRESSES, 0) && ranges_agree(both) &&
-		      !jp_ranges_find_at_or_above(both->ranges, 0),
-	      "all ranges are cleared");
-	jp_ranges_free(both->ranges);
-}
-
 static void test_random(void)
 {
 	bool good = true, alike = true, owned = true;
@@ -113,8 +91,6 @@ static void test_random(void)
 
 int main(void)
 {
-	test_in_order(true);
-	test_in_order(false);
 	test_random();
 	return check_done();
 }
