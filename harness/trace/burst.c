@@ -133,7 +133,7 @@ void jp_burst_run(struct jp_burst *burst)
 	for (uint32_t i = 0; i < burst->steps; i++) {
 		enum jp_stepped stepped;
 
-		if (jp_registers_at_system_call(&from->regs, from->code, from->state.size))
+		if (jp_registers_ends_burst(&from->regs, from->code, from->state.size))
 			return;
 		check_return_address(burst);
 		stepped = jp_threads_step(burst->threads, burst->tid);

@@ -28,8 +28,7 @@ bool jp_registers_read(pid_t tid, struct jp_regs *regs)
 	return regs->machine;
 }
 
-bool jp_registers_at_system_call(const struct jp_regs *regs, const unsigned char *code,
-				 uint64_t size)
+bool jp_registers_ends_burst(const struct jp_regs *regs, const unsigned char *code, uint64_t size)
 {
 	const uint32_t ecall = 0x73;
 	uint32_t insn = 0;

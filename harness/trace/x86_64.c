@@ -56,11 +56,26 @@ static bool is_harmless(uint64_t number)
 	}
 }
 
-bool jp_registers_at_system_call(const struct jp_regs *regs, const unsigned char *code,
-				 uint64_t size)
+/* Returns whether the code is pushf, popf or iret, without or with a prefix for its size. pushf
+ * stores the trap flag of a step, and a later popf would load it. After a step over popf or iret,
+ * the kernel takes the flag for the program's own: PTRACE_CONT does not clear it
+ * (is_setting_trap_flag() and user_disable_single_step(), arch/x86/kernel/step.c). Both end the
+ * program by SIGTRAP. */
+static bool changes_flags(const unsigned char *code, uint64_t size)
+{
+	enum { SIZE_16 = 0x66, SIZE_64 = 0x48, PUSHF = 0x9c, POPF = 0x9d, IRET = 0xcf };
+	const bool prefix = size && (code[0] == SIZE_16 || code[0] == SIZE_64);
+	const unsigned char opcode = size > prefix ? code[prefix] : 0;
+
+	return opcode == PUSHF || opcode == POPF || opcode == IRET;
+}
+
+bool jp_registers_ends_burst(const struct jp_regs *regs, const unsigned char *code, uint64_t size)
 {
 	const uint16_t opcode = size < 2 ? 0 : (uint16_t)(code[0] | code[1] << 8);
 
+	if (changes_flags(code, size))
+		return true;
 	switch (opcode) {
 	case 0x050f: /* syscall */
 		return !is_harmless(regs->r[RAX]);

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from typing import Any, Sequence
 
 from ci.base import files
@@ -14,6 +15,17 @@ from harness.selftest.support.scratch import JITPROOF, Folder
 # Short loops, so that a burst contains many calls.
 SHORTER = ("--shorter", "1000")
 PLACES = ("entry", "body", "call", "exit")
+# Pushes the flags, loops and pops them.
+FLAGS = """
+import ctypes, mmap, time
+# 1: pushf; mov $20, %ecx; 2: dec %ecx; jne 2b; popf; dec %edi; jne 1b; ret
+CODE = bytes.fromhex("9cb914000000ffc975fc9dffcf75f1c3")
+memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+memory.write(CODE)
+call = ctypes.CFUNCTYPE(None, ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
+end = time.monotonic() + 1
+while time.monotonic() < end: call(10000)
+"""
 
 
 class Trace(Folder):
@@ -121,6 +133,15 @@ class Disturbance(Trace):
 
     def test_interrupted(self) -> None:
         self.end_tracer(signal.SIGINT)
+
+    def test_flags(self) -> None:
+        """The program neither stores nor keeps the flag by which the CPU steps."""
+        program = self.write(FLAGS, "flags.py")
+        done = subprocess.run(
+            [JITPROOF, "trace", "--interval", "2", "--bursts", "200", "--steps", "100", "--", "sh",
+             "-c", '"$0" -S "$1"; echo "status: $?"', sys.executable, program],
+            capture_output=True, text=True)
+        self.assertIn("status: 0\n", done.stdout)
 
     def test_status_of_an_untraceable_program(self) -> None:
         """A program that cannot be traced."""
