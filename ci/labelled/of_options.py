@@ -67,6 +67,8 @@ add_workload("event-without-stacks-6.1", "no-call-graph", "6.1",
              ("-e", "cpu-clock/call-graph=no/", "-g", "-F", "999"), "anon_exec", FP, MAP)
 add_workload("page-faults-6.12", "stacks:%s names:stripped-symbols" % LIB, "6.12",
              ("-e", "page-faults", "-c", "1", "-g"), "anon_exec", FP, MAP)
+add_workload("not-injected-no-times-6.12", "stacks:- names:jitdump-not-injected", "6.12",
+             (*CHAINS, "--no-timestamp"), "anon_exec", FP, JITDUMP)
 add_workload("fuse-6.1", "missing-file", "6.1", CHAINS, "fuse_library", MAP)
 
 
