@@ -127,22 +127,22 @@ static int count_times(struct jp_checks *checks)
  * finds none. */
 static void count_attached(struct jp_checks *checks, enum jp_trace_source source)
 {
-	struct jp_checked_process *process = checks->now;
 	const bool found = source == JP_SOURCE_MAP || checks->published->has_marker;
+	struct jp_attached *to = &checks->attached[source];
 	struct jp_published_name name;
 	const struct ran *ran;
 	size_t at = 0;
 	uint64_t ip;
 
-	process->attached[source] = process->detached[source] = 0;
-	if (source == JP_SOURCE_DUMP && !process->has_marker)
+	*to = (struct jp_attached){0};
+	if (source == JP_SOURCE_DUMP && !checks->now->has_marker)
 		return;
-	while ((ran = jp_map_next(&process->ran[source], &at, &ip))) {
+	while ((ran = jp_map_next(&checks->now->ran[source], &at, &ip))) {
 		if (!ran->named.insns || !jp_published_is_emitted(checks->published, ip))
 			continue;
 		find[source](checks->published, ip, &name);
-		process->attached[source] += ran->named.insns;
-		process->detached[source] += found && name.name ? 0 : ran->named.insns;
+		to->attached += ran->named.insns;
+		to->detached += found && name.name ? 0 : ran->named.insns;
 	}
 }
 
@@ -343,6 +343,8 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 	tally->unannounced += checks->announced.replay &&
 			      !jp_announcements_has_code(&checks->announced, insn->pid, insn->ip);
 	checks->now->dumped += checks->published->has_dump;
+	/* Later bursts may hit the end of the process, which unmaps the jitdump. */
+	memcpy(checks->now->attached, checks->attached, sizeof(checks->attached));
 	for (int source = 0; source < JP_SOURCES; source++) {
 		const struct jp_published_name *name = &named->by[source];
 
@@ -378,8 +380,8 @@ static void count_names_gone_from_files(struct jp_checks *checks, enum jp_trace_
 	size_t at = 0;
 	uint64_t ip;
 
-	tally->attached[source] += checks->now->attached[source];
-	tally->detached[source] += checks->now->detached[source];
+	tally->attached[source] += checks->now->attached[source].attached;
+	tally->detached[source] += checks->now->attached[source].detached;
 	while ((ran = jp_map_next(&checks->now->ran[source], &at, &ip))) {
 		const uint64_t insns = ran->named.insns + ran->missing.insns;
 

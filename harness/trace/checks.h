@@ -6,6 +6,12 @@
 #include "harness/trace/published.h"
 #include "harness/trace/tally.h"
 
+/* Names for a profiler that attaches at the start of a burst: as @attached and @detached of struct
+ * jp_tally. */
+struct jp_attached {
+	uint64_t attached, detached;
+};
+
 /* What the checks remember of a process from burst to burst. After an exec, a process gets a new
  * entry. */
 struct jp_checked_process {
@@ -19,7 +25,8 @@ struct jp_checked_process {
 	bool has_marker;               /* perf finds the jitdump by a mapping of now or earlier */
 	/* Number of jitdump records, and of instructions, as in struct jp_tally. */
 	uint64_t loads, future, early, disorder;
-	uint64_t dumped, attached[JP_SOURCES], detached[JP_SOURCES];
+	uint64_t dumped;
+	struct jp_attached attached[JP_SOURCES]; /* at its last burst with emitted code */
 };
 
 /* Compares each executed instruction with what its process publishes about it. Starts as zeros,
@@ -31,6 +38,7 @@ struct jp_checks {
 	const struct jp_published_files *published; /* files of the process @now */
 	struct jp_checked_process *processes, *now;
 	size_t nr_processes, capacity;
+	struct jp_attached attached[JP_SOURCES]; /* at the start of this burst */
 	struct jp_map named; /* address of an instruction -> its names in this burst */
 	struct jp_map
 		compared; /* number of each jitdump entry whose bytes were compared in this burst */

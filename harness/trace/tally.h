@@ -25,8 +25,8 @@ struct jp_tally {
 	 * files contain no name at the end. */
 	uint64_t named[JP_SOURCES], gone[JP_SOURCES];
 	uint64_t execed[JP_SOURCES], execed_unnamed[JP_SOURCES];
-	/* @attached: had a name when they ran, and their process had a later burst; @detached: of
-	 * these, no name in the files as a profiler finds them that attaches at the last one. */
+	/* @attached: had a name when they ran, before the process's last burst with emitted code;
+	 * @detached: of these, no name in the files for a profiler that attaches at that burst. */
 	uint64_t attached[JP_SOURCES], detached[JP_SOURCES];
 	/* @announced: the mapping records are known; @unannounced: of these, no record announces
 	 * the memory. */
