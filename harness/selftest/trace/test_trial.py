@@ -12,8 +12,8 @@ from harness.selftest.support.scratch import JITPROOF, Folder
 
 # Emits a loop and publishes it in /tmp/perf-PID.map. AFTER: age (make the map old first), exec (run
 # again before the end) and remove delete the map at the end; data (also write a jitdump, whose
-# mapping is not executable), hide (write a map with only a second function, which then runs until the input ends) and move (move the code
-# first) print the names of their files.
+# mapping is not executable), hide (write a map with only a second function, which then runs until
+# the input ends) and move (move the code first) print the names of their files.
 EMITTER = """
 import ctypes, mmap, os, select, struct, sys, time
 # push %rbp; mov %rsp, %rbp; mov $10000, %ecx; 1: dec %ecx; jne 1b; pop %rbp; ret
