@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Adapter for one_collect, the library of record-trace: stacks of the whole machine by call frame
-information, with the names that it finds in perf maps when it ends.
+information on x86-64 and by the kernel elsewhere, with the names that it finds in perf maps when it
+ends.
 
 $JITPROOF_ONE_COLLECT is a build of ci/peers/programs/one_collect; the default is ci/peers' build.
 """
@@ -20,6 +21,8 @@ from adapting.protocol import main
 
 KERNEL = 1 << 63  # the lowest kernel address
 PAGE = os.sysconf("SC_PAGE_SIZE")
+# default_export_settings() in os/linux.rs of 0.1.35021 unwinds on x86-64 alone.
+UNWINDER = "cfi-or-frame-pointers" if os.uname().machine == "x86_64" else "frame-pointers"
 NOBODY = 2**32 - 1  # the kernel's pid and tid for a task that is exiting
 
 
@@ -55,7 +58,7 @@ class OneCollect(Program):
     def write(self, file: IO[str]) -> None:
         self.await_end()
         stream = self.stream(file, ("no-tasks", "no-losses", "system-wide"),
-                             "cfi-or-frame-pointers", 10**9 // self.options.freq)
+                             UNWINDER, 10**9 // self.options.freq)
         with open(self.path(self.output_file), encoding="utf-8",
                   errors="surrogateescape") as output:
             for line in output:

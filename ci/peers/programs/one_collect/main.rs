@@ -37,10 +37,11 @@ struct Clock {
 }
 
 impl Clock {
+    /// Returns at least 0: mappings that the library read in /proc have the time 0.
     fn to_monotonic(&self, raw: u64) -> i128 {
         let (span, moved) = (self.last.1 - self.first.1, self.last.0 - self.first.0);
         let at = raw as i128 - self.first.1;
-        raw as i128 + self.first.0 + if span > 0 { moved * at / span } else { 0 }
+        (raw as i128 + self.first.0 + if span > 0 { moved * at / span } else { 0 }).max(0)
     }
 }
 
