@@ -8,12 +8,13 @@ Installed peers stay. Exit status: 0 at least one peer is installed, 4 none coul
 
 import argparse
 import os
+import platform
 import sys
 import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import status
-from ci.peers.sources.known import PEERS
+from ci.peers.sources.known import list_peers
 from ci.peers.sources.peer import Peer, Shelf
 
 
@@ -30,22 +31,26 @@ def install(shelf: Shelf, name: str, peer: Peer) -> bool:
 
 
 def run(options: argparse.Namespace) -> int:
-    unknown = sorted(set(options.name) - set(PEERS))
+    peers = list_peers(options.arch)
+    unknown = sorted(set(options.name) - set(peers))
     if unknown:
-        raise status.Refused("no peer %s; expected %s" % (", ".join(unknown), ", ".join(PEERS)))
+        raise status.Refused("no peer %s; expected %s" % (", ".join(unknown), ", ".join(peers)))
     if options.list:
-        for name in options.name or PEERS:
-            print("%-16s %-12s %s" % (name, PEERS[name].version, PEERS[name].source))
+        for name in options.name or peers:
+            print("%-16s %-12s %s" % (name, peers[name].version, peers[name].source))
         return 0
-    shelf = Shelf(options.dir)
-    found = [install(shelf, name, PEERS[name]) for name in options.name or PEERS]
+    build, native = os.environ.get("O", "build"), options.arch == platform.machine()
+    shelf = Shelf(options.dir or os.path.join(build, "" if native else options.arch, "peers"))
+    found = [install(shelf, name, peers[name]) for name in options.name or peers]
     return 0 if any(found) else 4
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--dir", default=os.path.join(os.environ.get("O", "build"), "peers"),
-                        help="default: %(default)s")
+    parser.add_argument("--arch", default=platform.machine(), metavar="NAME",
+                        help="install what guests of ci/matrix run --arch NAME need; default: "
+                        "%(default)s")
+    parser.add_argument("--dir", help="default: peers in build, or in build/NAME for --arch NAME")
     parser.add_argument("--list", action="store_true", help="print all peers, install nothing")
     parser.add_argument("name", nargs="*", help="default: all")
     return status.guard_command("peers", run)(parser.parse_args())

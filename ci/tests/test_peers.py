@@ -73,5 +73,9 @@ class Peers(unittest.TestCase):
     def test_list(self) -> None:
         output = process.run_or_raise([sys.executable, PEERS, "--list"])
         self.assertEqual([line.split()[0] for line in output.splitlines()], list(known.PEERS))
+        guests = known.list_peers("sparc64")
+        self.assertEqual(list(guests), list(known.GUESTS))
+        with self.assertRaisesRegex(Missing, "not supported on sparc64"):
+            guests["sh"].source.fetch("", self.shelf.folder)
         self.assertEqual(subprocess.run([sys.executable, PEERS, "no-such-peer"], check=False,
                                         stderr=subprocess.PIPE).returncode, 2)

@@ -64,8 +64,8 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--clock", default=os.path.join(build, "vm/clock.so"),
                         help="library that replaces QEMU's time of day")
     parser.add_argument("--peers", metavar="DIR",
-                        default=os.environ.get("JITPROOF_PEERS") or os.path.join(build, "peers"),
-                        help="folder of the profilers of ci/peers (default: %(default)s)")
+                        help="folder of the profilers of ci/peers (default: $JITPROOF_PEERS or "
+                        "%s/peers; with --arch the one of O=%s/ARCH)" % (build, build))
     parser.set_defaults(run=status.guard_command("ci/matrix run", run))
 
 
@@ -105,11 +105,14 @@ def build_initrds(options: argparse.Namespace, groups: list[suites.Group], confi
 
 def choose_programs(options: argparse.Namespace) -> None:
     """Sets the programs of the guest that the options do not name."""
+    build = os.environ.get("O", "build")
     if options.arch == configuration.NATIVE:
         options.guest = options.guest or options.jitproof
+        options.peers = options.peers or os.environ.get("JITPROOF_PEERS") or build + "/peers"
     else:
-        options.guest = options.guest or os.path.join(os.environ.get("O", "build"), options.arch,
-                                                      "jitproof")
+        build = os.path.join(build, options.arch)
+        options.guest = options.guest or build + "/jitproof"
+        options.peers = options.peers or build + "/peers"
     options.init = options.init or os.path.join(os.path.dirname(options.guest), "vm/init")
 
 

@@ -57,7 +57,7 @@ def build(jitproof: str, init: str, group: suites.Group, seed: int, facts: bool,
                                 plain=bool(group.profiler), loader=loader or ("ldd",),
                                 root=root)
     # Commands of ci/peers are shell scripts. Cases only need a file of some other program: if the
-    # guest's machine differs from this one, init serves as /bin/sh.
+    # guest's machine differs from this one, init serves as /bin/sh unless there is a profiler.
     if loader:
         content.files["bin/sh"] = init
     elif os.path.exists("/bin/sh"):

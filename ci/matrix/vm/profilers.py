@@ -3,7 +3,8 @@
 
 The guest gets this process's Python, with the modules of the standard library that the adapters
 import, at the same paths: Python finds its library by its own path. The guest's jitproof searches
-peers (ci/peers) in its own folder.
+peers (ci/peers) in its own folder. If the guest's machine differs from this one, Python and the
+shell are peers too.
 """
 
 import importlib.util
@@ -13,7 +14,7 @@ import re
 import shlex
 import sys
 import sysconfig
-from typing import Iterator, Mapping
+from typing import Iterator, Mapping, Sequence
 
 from ci.base import files, process
 from ci.base.status import Missing
@@ -36,12 +37,20 @@ print(json.dumps([sorted({one.__file__ for one in list(sys.modules.values())
 """
 
 
-def query_adapter(adapter: str) -> tuple[list[str], str]:
-    """Returns the files of the modules that an adapter needs, and its peer or ""."""
+def get_emulator(loader: Sequence[str]) -> Sequence[str]:
+    """Returns the command prefix that runs programs of the guest here. @loader: the command that
+    lists the libraries of such programs."""
+    return () if loader[0] == "ldd" else loader[:1]
+
+
+def query_adapter(adapter: str,
+                  python: Sequence[str] = (sys.executable,)) -> tuple[list[str], str]:
+    """Returns the files of the modules that an adapter needs, and its peer or "". @python: the
+    command of the Python that will run the adapter."""
     if not os.path.exists(os.path.join(ADAPTERS, adapter + ".py")):
         raise Missing("no profiler '%s' in %s" % (adapter, os.path.relpath(ADAPTERS)))
     modules, peers = json.loads(process.run_or_raise(
-        [sys.executable, "-B", "-I", "-S", "-c", QUERY, ADAPTERS, adapter]))
+        [*python, "-B", "-I", "-S", "-c", QUERY, ADAPTERS, adapter]))
     return modules, peers[0] if peers else ""
 
 
@@ -91,37 +100,58 @@ def parse_script(script: str) -> list[str]:
     return shlex.split(found[1])
 
 
-def list_files(words: list[str]) -> Iterator[str]:
+def list_files(words: Sequence[str], loader: Sequence[str]) -> Iterator[str]:
     """Yields the files that a command line needs. @words: a program, or a loader, its options and a
-    program."""
+    program. @loader: the command that lists the libraries of a program without a loader."""
     yield words[-1]
     if len(words) > 1:
         yield words[0]
-        yield from initramfs.find_libraries(words[-1], [*words[:-1], "--list"])
-    else:
-        yield from initramfs.find_libraries(words[-1])
+        loader = [*get_emulator(loader), *words[:-1], "--list"]
+    yield from initramfs.find_libraries(words[-1], loader)
 
 
 def read_scripts(peer: Peer, name: str, shelf: str) -> Mapping[str, str]:
     """Reads the script of each command of a peer. Raises Missing if it is not installed."""
     paths = {command: os.path.join(shelf, "bin", command) for command in peer.programs}
     if not all(map(os.path.exists, paths.values())):
-        raise Missing("profiler %s is not installed; run python3 ci/peers %s" % (name, name))
+        raise Missing("profiler %s is not installed; run python3 ci/peers %s, with the same --arch"
+                      % (name, name))
     return {command: files.read(path) for command, path in paths.items()}
 
 
 def add_peer(content: initramfs.Content, name: str, shelf: str) -> None:
-    shelf = os.path.realpath(shelf)
-    for command, script in read_scripts(known.PEERS[name], name, shelf).items():
+    for command, script in read_scripts({**known.PEERS, **known.GUESTS}[name], name,
+                                        shelf).items():
         content.scripts["%s/bin/%s" % (PEERS, command)] = move_paths(script, shelf)
-        for path in list_files(parse_script(script)):
+        for path in list_files(parse_script(script), content.loader):
             content.files[move_paths(path, shelf).lstrip("/")] = path
+
+
+def add_foreign_python(content: initramfs.Content, adapter: str, shelf: str) -> None:
+    """Adds Python and the shell of the guest's machine from @shelf."""
+    scripts = {name: read_scripts(known.GUESTS[name], name, shelf) for name in ("python", "sh")}
+    # The commands are scripts for /bin/sh, so that cannot be such a script.
+    content.programs["bin/sh"] = parse_script(scripts["sh"]["sh"])[-1]
+    content.links["bin/python3"] = "/%s/bin/python3" % PEERS
+    add_peer(content, "python", shelf)
+    *start, program = parse_script(scripts["python"]["python3"])
+    modules, _ = query_adapter(adapter, [*get_emulator(content.loader), *start, program])
+    for module in modules:
+        if not module.startswith(ADAPTERS):
+            # Extension modules need libraries like programs.
+            for path in list_files([*start, module], content.loader) \
+                    if module.endswith(".so") else (module,):
+                content.files[move_paths(path, shelf).lstrip("/")] = path
 
 
 def add_profiler(content: initramfs.Content, adapter: str, shelf: str) -> None:
     """Adds the files of @adapter and its peer. @shelf: the folder of the profilers of ci/peers."""
+    shelf = os.path.realpath(shelf)
     modules, peer = query_adapter(adapter)
     if peer:
         add_peer(content, peer, shelf)
-    add_python(content, [path for path in modules if not path.startswith(ADAPTERS)])
+    if get_emulator(content.loader):
+        add_foreign_python(content, adapter, shelf)
+    else:
+        add_python(content, [path for path in modules if not path.startswith(ADAPTERS)])
     add_adapters(content)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The peers: pinned versions of external profilers."""
 
+import dataclasses
+import platform
+from typing import Mapping
+
 from ci.peers.sources.debian import Debian
 from ci.peers.sources.own_program import GoProgram, RustProgram
 from ci.peers.sources.peer import Peer
@@ -38,3 +42,21 @@ PEERS = {
     # GNOME's system-wide profiler, in a version that needs no daemon.
     "sysprof": Peer("51.", Debian("sid", "sysprof"), {"sysprof-cli": "root/usr/bin/sysprof-cli"}),
 }
+
+# The programs of another machine's guests (ci/matrix/vm/profilers.py): profilers, what the adapters
+# need, and the shell that starts the commands of a shelf.
+GUESTS = {
+    "libbpf_profile": PEERS["libbpf_profile"],
+    "one_collect": PEERS["one_collect"],
+    "python": Peer("3.11.", Debian("bookworm", "python3.11"),
+                   {"python3": "root/usr/bin/python3.11"}),
+    "sh": Peer("0.5.", Debian("bookworm", "dash"), {"sh": "root/usr/bin/dash"}),
+}
+
+
+def list_peers(machine: str) -> Mapping[str, Peer]:
+    """Returns the peers for this machine, or those for guests of another one."""
+    if machine == platform.machine():
+        return PEERS
+    return {name: dataclasses.replace(peer, source=dataclasses.replace(
+        peer.source, machine=machine)) for name, peer in GUESTS.items()}

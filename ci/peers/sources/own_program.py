@@ -4,6 +4,7 @@
 import dataclasses
 import hashlib
 import os
+import platform
 import shutil
 from typing import Mapping
 
@@ -55,11 +56,18 @@ class GoProgram(OwnProgram):
 @dataclasses.dataclass(frozen=True)
 class RustProgram(OwnProgram):
     """Our program is the package programs/PROGRAM."""
+    machine: str = platform.machine()
 
     def fetch(self, version: str, home: str) -> None:
         build = os.path.join(home, "build")
         shutil.copytree(self.source_path, build)
         self.run(["cargo", "update", "-q", "-p", self.name, "--precise", version], build)
-        self.run(["cargo", "build", "-q", "--release"], build, JITPROOF_PEER_VERSION=version)
-        shutil.copy(os.path.join(build, "target", "release", self.program), home)
+        target, settings = "", {"JITPROOF_PEER_VERSION": version}
+        if self.machine != platform.machine():
+            target = self.machine + "-unknown-linux-gnu"
+            settings["CARGO_BUILD_TARGET"] = target
+            settings["CARGO_TARGET_%s_LINKER" % target.upper().replace("-", "_")] = \
+                self.machine + "-linux-gnu-gcc"
+        self.run(["cargo", "build", "-q", "--release"], build, **settings)
+        shutil.copy(os.path.join(build, "target", target, "release", self.program), home)
         shutil.rmtree(build)
