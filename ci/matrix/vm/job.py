@@ -18,6 +18,9 @@ SETTINGS = (
     ("/proc/sys/kernel/perf_cpu_time_max_percent", "0"),
     ("/proc/sys/kernel/kptr_restrict", "0"),
     ("/proc/sys/vm/nr_hugepages", "16"),
+    # khugepaged has the lowest priority and locks address spaces: on one processor an older kernel
+    # does not run it again for a second, and jitproof's threads wait. A scan a day is none.
+    ("/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", "86400000"),
 )
 RUN = "run.txt"
 FACTS = "facts.jsonl"
