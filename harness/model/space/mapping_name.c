@@ -104,8 +104,11 @@ bool jp_mapping_injected(const char *path)
 
 bool jp_mapping_holds_code(const struct jp_event *event)
 {
-	if (event->map.prot & JP_PROT_EXEC || !event->map.code)
-		return event->map.prot & JP_PROT_EXEC;
-	return !event->map.prot || (event->map.prot == JP_PROT_READ &&
-				    jp_mapping_backing(event->map.name) != JP_BACKING_ANON);
+	/* simpleperf marks the files of a JIT by a higher bit, PROT_JIT_SYMFILE_MAP (0x4000). */
+	const uint32_t prot = event->map.prot & 7;
+
+	if (prot & JP_PROT_EXEC || !event->map.code)
+		return prot & JP_PROT_EXEC;
+	return !prot ||
+	       (prot == JP_PROT_READ && jp_mapping_backing(event->map.name) != JP_BACKING_ANON);
 }

@@ -607,6 +607,7 @@ class Protections(Explained):
         code."""
         unknown = {"older-code", "attach-window", "exec-while-disabled"}
         for name, prot in (("/data/local/tmp/perf.data_jit_app_cache:100-200", 0),
+                           ("perf.data_jit_app_cache:100-200", 0x4000),
                            ("/memfd:jit-cache (deleted)", 0), ("/system/framework/boot.oat", 0),
                            ("/data/app/base.vdex", rd.READ), ("/data/app/base.apk", rd.READ)):
             with self.subTest(name):
