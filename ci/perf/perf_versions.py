@@ -13,6 +13,7 @@ Prints one line for each perf and capture; the last line is "N passed, N failed,
 
 import argparse
 import collections
+import concurrent.futures
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
@@ -136,6 +137,16 @@ class Sums:
             print("     " + line, flush=True)
 
 
+def check_each(perf: Perf, kind: str, rows: Iterable[Any], check: Callable[..., dict[str, Any]],
+               sums: Sums) -> None:
+    """Calls @check with the parts of each row, as many at a time as there are CPUs. A row begins
+    with the capture's name; @check returns arguments for Sums.add()."""
+    rows = list(rows)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for row, result in zip(rows, pool.map(lambda row: check(*row), rows)):
+            sums.add(perf.version, "%s/%s" % (kind, row[0]), **result)
+
+
 def build_program(path: str) -> None:
     process.compile_c(PROGRAM, path, "-O1", "-g", "-fno-omit-frame-pointer", "-pthread")
 
@@ -188,31 +199,34 @@ def compare(options: argparse.Namespace, perf: Perf, path: str) -> dict[str, Any
 
 def check_ours(options: argparse.Namespace, perf: Perf, captures: Iterable[tuple[str, str]],
                sums: Sums) -> None:
-    for name, path in captures:
+    def check(_: str, path: str) -> dict[str, Any]:
         result = compare(options, perf, path)
         wrong = perf_reads_ours.find_problems(options.jitproof, path, perf.path)
         if wrong:
             result = {**result, "state": "FAIL", "more": [*result.get("more", []), *wrong]}
-        sums.add(perf.version, "ours/" + name, **result)
+        return result
+
+    check_each(perf, "ours", captures, check, sums)
 
 
 def check_theirs(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
-    path = os.path.join(options.dir, "theirs.data")
-    for name, arguments, shows in THEIRS:
+    def check(name: str, arguments: Sequence[str],
+              shows: tuple[Sequence[str], str] | None) -> dict[str, Any]:
+        path = os.path.join(options.dir, "theirs-%s.data" % name)
         event = [] if name == "group" else ["-e", "cpu-clock"]
         done = perf.run("record", "-k", "mono", *event, *arguments, "-o", path, "--",
                         options.program, BUSY)
         if UNKNOWN.search(done.stderr):
-            result: dict[str, Any] = {"state": "SKIP", "text": "perf has no " + " ".join(arguments)}
-        elif done.returncode:
-            result = {"state": "FAIL", "text": "perf record: exit %d: %s" % (
+            return {"state": "SKIP", "text": "perf has no " + " ".join(arguments)}
+        if done.returncode:
+            return {"state": "FAIL", "text": "perf record: exit %d: %s" % (
                 done.returncode, done.stderr.strip()[-200:])}
-        elif shows and shows[1] not in perf.run(*shows[0], "-i", path).stdout:
-            result = {"state": "SKIP", "text": "perf and this kernel ignore %s: perf %s does not "
-                      "print %s" % (" ".join(arguments), " ".join(shows[0]), shows[1])}
-        else:
-            result = compare(options, perf, path)
-        sums.add(perf.version, "theirs/" + name, **result)
+        if shows and shows[1] not in perf.run(*shows[0], "-i", path).stdout:
+            return {"state": "SKIP", "text": "perf and this kernel ignore %s: perf %s does not "
+                    "print %s" % (" ".join(arguments), " ".join(shows[0]), shows[1])}
+        return compare(options, perf, path)
+
+    check_each(perf, "theirs", THEIRS, check, sums)
 
 
 def check_node(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
@@ -221,20 +235,22 @@ def check_node(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
         return
     real = argparse.Namespace(dir=options.dir, perf=perf.path, node=options.node)
     files.write(os.path.join(options.dir, "workload.js"), real_captures.WORKLOAD)
-    path = os.path.join(options.dir, "node.data")
-    for name, perf_options, node_options in real_captures.CAPTURES:
+
+    def check(name: str, perf_options: Sequence[str],
+              node_options: Sequence[str]) -> dict[str, Any]:
+        path = os.path.join(options.dir, "node-%s.data" % name)
         wrong = real_captures.capture(real, name, perf_options, node_options, path)
         if wrong and UNKNOWN.search(wrong):
-            result: dict[str, Any] = {"state": "SKIP",
-                                      "text": "perf has no " + " ".join(perf_options)}
-        elif wrong:
-            result = {"state": "FAIL", "text": wrong}
-        else:
-            result = compare(options, perf, path)
-        sums.add(perf.version, "node/" + name, **result)
-        if node_options and not wrong:
+            return {"state": "SKIP", "text": "perf has no " + " ".join(perf_options)}
+        if wrong:
+            return {"state": "FAIL", "text": wrong}
+        result = compare(options, perf, path)
+        if node_options:
             judged = compare_figures.read_judge(options.jitproof, path)
             real_captures.remove_perf_maps(judged["processes"])
+        return result
+
+    check_each(perf, "node", real_captures.CAPTURES, check, sums)
 
 
 def find_perfs(options: argparse.Namespace, sums: Sums) -> list[Perf]:
