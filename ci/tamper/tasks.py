@@ -64,7 +64,7 @@ def prove_recorded_again(case: Case, record: Any) -> str | None:
     if any(one is not record and one.kind in (rd.FORK, record.kind) and
            (one.time == 0) != (record.time == 0) and get_owner(one) == get_owner(record)
            for one in case.capture("perf.data").records):
-        return "another record of the thread tells the same, live or from /proc"
+        return "another record of the thread has the same content, live or from /proc"
     return None
 
 
