@@ -56,6 +56,8 @@ static int report(struct shown_comparison *comparison, enum shown_metric metric,
 static int report(struct shown_comparison *comparison, enum shown_metric metric,
 		  struct jp_shown_difference difference, const char *fmt, ...)
 {
+	const struct jp_evidence *evidence = comparison->state->view->evidence;
+	const struct jp_event *launch = jp_evidence_get_launch(evidence);
 	const struct jp_event *event = comparison->held->event;
 	const struct jp_shown *shown = comparison->reading->shown;
 	const char *cause;
@@ -64,6 +66,7 @@ static int report(struct shown_comparison *comparison, enum shown_metric metric,
 
 	difference.reader = shown->reader;
 	difference.held = comparison->held;
+	difference.attached = launch && launch->before < evidence->info.enabled;
 	cause = jp_shown_find_known_defect(&difference);
 	comparison->state->bad[metric]++;
 	comparison->first = comparison->first ?: cause;
@@ -82,7 +85,7 @@ static int compare_top(struct shown_comparison *comparison)
 	const struct jp_held *held = comparison->held;
 	const bool user = held->event->sample.user;
 
-	if (!top->placed && top->name)
+	if (comparison->sample->has_top && !top->placed)
 		return 0;
 	comparison->state->judged[TOP]++;
 	if (user && !top->placed)
@@ -149,12 +152,19 @@ static int compare_name(struct shown_comparison *comparison, const struct jp_sho
 		*wrong ? NULL
 		       : jp_shown_name_cause(&comparison->state->naming, comparison->held->event,
 					     frame, addr - caller, caller, judged);
+	const struct jp_mapping *mapping;
 
-	if (!cause)
+	/* Other readers may know more than perf's rules do. */
+	if (!cause || (strcmp(cause, "ours-lacks") == 0 &&
+		       strncmp(comparison->reading->shown->reader, "perf ", 5) != 0))
 		return 0;
 	*wrong = true;
-	return report(comparison, NAMES, (struct jp_shown_difference){.cause = cause},
-		      "%.80s shown for %" PRIx64, frame->name ?: "no name", addr);
+	mapping = jp_replay_find_as_perf(comparison->state->view->spaces,
+					 comparison->held->event->pid, addr - caller);
+	return report(
+		comparison, NAMES,
+		(struct jp_shown_difference){.cause = cause, .where = mapping ? mapping->name : ""},
+		"%.80s shown for %" PRIx64, frame->name ?: "no name", addr);
 }
 
 static int compare_names(struct shown_comparison *comparison)
@@ -167,7 +177,7 @@ static int compare_names(struct shown_comparison *comparison)
 	bool judged = false, wrong = false;
 	int failed = 0;
 
-	if (held->event->sample.user && (top->placed || top->name))
+	if (held->event->sample.user && comparison->sample->has_top)
 		failed = compare_name(comparison, top, held->ip, false, &judged, &wrong);
 	/* The true addresses of frames after a difference are unknown. */
 	if (fault->cause && fault->at < count)

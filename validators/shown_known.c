@@ -17,11 +17,21 @@ static bool is_cut_short(const struct jp_shown_difference *difference)
 		strcmp(difference->cause, "no-frames") == 0);
 }
 
+static bool is_in_injected_file(const struct jp_shown_difference *difference)
+{
+	return strncmp(jp_path_base(difference->where), "jitted-", 7) == 0;
+}
+
 static bool is_outside_tmp(const struct jp_shown_difference *difference)
 {
-	return is_cut_short(difference) &&
-	       strncmp(jp_path_base(difference->where), "jitted-", 7) == 0 &&
+	return is_cut_short(difference) && is_in_injected_file(difference) &&
 	       strncmp(difference->where, "/tmp/jitted-", 12) != 0;
+}
+
+static bool lacks_name_of_injected_file(const struct jp_shown_difference *difference)
+{
+	return !difference->fault && difference->where && is_in_injected_file(difference) &&
+	       strcmp(difference->cause, "other-offset") != 0;
 }
 
 static bool is_without_chain(const struct jp_shown_difference *difference)
@@ -66,6 +76,18 @@ static bool lacks_first_address(const struct jp_shown_difference *difference)
 	return difference->failed && strstr(difference->failed, "neither sample IP nor");
 }
 
+static bool is_cut_after_attach(const struct jp_shown_difference *difference)
+{
+	return difference->attached && is_cut_short(difference);
+}
+
+static bool has_name_of_other_code(const struct jp_shown_difference *difference)
+{
+	return !difference->fault && difference->where &&
+	       jp_mapping_backing(difference->where) != JP_BACKING_FILE &&
+	       strcmp(difference->cause, "other-offset") != 0;
+}
+
 /* The findings about readers, and which readers, in which versions, have the defect. */
 static const struct known_defect {
 	const char *id, *reader;
@@ -79,6 +101,9 @@ static const struct known_defect {
 	{"perf.unwind-beyond", "perf", {5, 10}, {6, 12}, is_behind_the_dump},
 	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},
 	{"perf.first-event", "perf", {5, 10}, {5, 10}, lacks_first_address},
+	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
+	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},
+	{"hotspot.shared-names", "hotspot", {4, 12}, {4, 12}, has_name_of_other_code},
 };
 
 static bool has_defect(const struct known_defect *defect, const char *reader)

@@ -398,6 +398,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
+	const struct jp_event *launch = jp_evidence_get_launch(view->evidence);
 	struct task_state *state = view->state;
 
 	if (truth->version < JP_TRUTH_VERSION_CPU)
@@ -406,13 +407,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	state->view = view;
 	state->records = calloc(state->tasks.count + 1, sizeof(*state->records));
-	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_event *act = &truth->acts[i];
-
-		if (act->type != JP_EVENT_EXEC || act->task.how != JP_HOW_LAUNCH)
-			continue;
-		state->target = act->pid;
-		state->attached = act->before < view->evidence->info.enabled;
+	if (launch) {
+		state->target = launch->pid;
+		state->attached = launch->before < view->evidence->info.enabled;
 	}
 	return state->records ? 0 : -ENOMEM;
 }

@@ -16,7 +16,7 @@ class CodSpeedSamply(samply.Samply):
     more = ("--unstable-presymbolicate",)
 
     def symbols(self) -> gecko.Symbols:
-        return gecko.Symbols.load(self.path("profile.json.syms.json"))
+        return gecko.load_symbols(self.path("profile.json.syms.json"))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ addresses, since perfparser reuses a file location's address in the first proces
 $JITPROOF_HOTSPOT_PERFPARSER is the reader; the default is ci/peers' or Debian's.
 """
 
+import itertools
 import os
 import re
 import struct
@@ -16,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import perf
 from adapting import protocol
 from adapting.native import name_in
-from adapting.observations import Frame, Stream
+from adapting.observations import Frame, Sample
 from adapting.reading import Reader
 
 MAGIC = b"QPERFSTREAM\0"
@@ -47,8 +48,7 @@ class Parsed:
         if at != len(self.data):
             raise protocol.Failed("hotspot-perfparser's stream is cut at %d" % at)
 
-    def samples(self) -> Iterator[tuple[int, int, int, list[Frame]]]:
-        """Yields (time in ns, pid, tid, user frames innermost first)."""
+    def samples(self) -> Iterator[Sample]:
         for kind, body in self.records():
             if kind == STRING:
                 number, size = struct.unpack_from(">iI", body)
@@ -61,10 +61,10 @@ class Parsed:
                 self.symbols[number] = (name, path)
             elif kind == SAMPLE:
                 pid, tid, time, _, count = struct.unpack_from(">IIQII", body)
-                frames = [self.frame(number)
-                          for number in struct.unpack_from(">%di" % count, body, 24)
-                          if self.locations[number][0] < KERNEL]
-                yield time, pid, tid, frames
+                # A damaged user stack may contain addresses that look like those of the kernel.
+                yield time, pid, tid, [self.frame(number) for number in itertools.dropwhile(
+                    lambda number: self.locations[number][0] >= KERNEL,
+                    struct.unpack_from(">%di" % count, body, 24))]
 
     def frame(self, number: int) -> Frame:
         """Returns the name of the function that has a stack frame: the outermost parent of inlined
@@ -78,11 +78,12 @@ class Parsed:
 
 class Hotspot(Reader):
     name = "hotspot-perfparser"
+    reader = "hotspot"
 
     @classmethod
-    def version(cls) -> str:
+    def reader_version(cls) -> str:
         found = re.search(r"\d\S*", protocol.output_of(cls.program(), "--version"))
-        return "%s by perf %s" % (found[0] if found else "?", super().version())
+        return found[0] if found else "?"
 
     @staticmethod
     def program() -> str:
@@ -94,17 +95,16 @@ class Hotspot(Reader):
                 return PROGRAM
             raise
 
-    def read(self, stream: Stream) -> None:
-        output = os.path.join(self.options.dir, "hotspot.stream")
+    @classmethod
+    def parse(cls, path: str, folder: str) -> Iterator[Sample]:
+        output = os.path.join(folder, "hotspot.stream")
         # Hide debug information (--debug) from hotspot, so that it does not show inlined functions,
         # which have no frame on the stack.
-        self.output_of(self.program(), "--input", self.file.path, "--output", output,
-                       "--debug", self.options.dir)
+        cls.output_of(cls.program(), "--input", path, "--output", output, "--debug", folder)
         with open(output, "rb") as file:
             parsed = Parsed(file.read())
-        for sample in parsed.samples():
-            stream.sample(*sample)
         os.unlink(output)
+        return parsed.samples()
 
 
 if __name__ == "__main__":

@@ -95,6 +95,10 @@ def join_files(path: str) -> None:
     os.rename(names[0], os.path.join(path, "data"))
 
 
+# perf's message for most EINVAL of perf_event_open() (results/FINDINGS.md).
+MISLEADING = "clockid feature not supported"
+
+
 class Recording:
     """One run of `perf record`, controlled through the FIFOs of its option --control."""
 
@@ -189,7 +193,11 @@ class Recording:
         status = self.process.poll()
         if status is not None and status < 0:
             return Crashed("perf record", status, words)
-        return Failed("perf record %s: %s" % (when, one_line(words)))
+        why = one_line(words)
+        if MISLEADING in words:
+            why += "; perf prints this as well if the kernel lowered " \
+                "kernel.perf_event_max_sample_rate meanwhile: run the case again"
+        return Failed("perf record %s: %s" % (when, why))
 
     def send_command(self, word: str) -> None:
         """Sends an order to perf and waits for the answer."""

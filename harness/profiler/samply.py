@@ -10,11 +10,11 @@ import os
 import re
 import sys
 import time
-from typing import IO, Sequence
+from typing import IO, Iterator, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting import gecko
-from adapting.observations import Stream
+from adapting.observations import Sample
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, main
 
@@ -35,9 +35,9 @@ def make_paranoid_wrapper(folder: str) -> Sequence[str]:
     return ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" %s && exec "$@"' % PARANOID, path)
 
 
-def write_samples(stream: Stream, profile: str, symbols: gecko.Symbols | None = None) -> None:
+def parse_samples(profile: str, symbols: gecko.Symbols | None = None) -> Iterator[Sample]:
     for when, pid, tid, frames in gecko.parse_samples(gecko.load(profile), symbols):
-        stream.sample(round(when * 10**6), pid, tid, frames)
+        yield round(when * 10**6), pid, tid, frames
 
 
 class Samply(Program):
@@ -77,7 +77,8 @@ class Samply(Program):
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, gecko.DECLARES, "cfi-or-frame-pointers",
                              10**9 // self.options.freq)
-        write_samples(stream, self.path("profile.json.gz"), self.symbols())
+        for sample in parse_samples(self.path("profile.json.gz"), self.symbols()):
+            stream.sample(*sample)
         self.lost = sum(map(int, LOST.findall(self.words())))
         if self.lost:
             stream.lost(self.stopped, "samples", self.lost)

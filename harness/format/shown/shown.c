@@ -82,7 +82,8 @@ static const char *parse_sample(struct jp_shown *shown, char *line, size_t numbe
 	sample->line = number;
 	sample->pid = (uint32_t)ids[0];
 	sample->tid = (uint32_t)ids[1];
-	if (strcmp(top, "-") != 0) {
+	sample->has_top = strcmp(top, "-") != 0;
+	if (sample->has_top) {
 		const char *expected = parse_frame(&sample->top, top);
 
 		if (expected)

@@ -20,6 +20,7 @@ struct jp_shown_frame {
 struct jp_shown_sample {
 	uint64_t time; /* ns */
 	uint32_t pid, tid;
+	bool has_top;              /* false: no frame, or the kernel's */
 	struct jp_shown_frame top; /* the frame that a flat profile names */
 	size_t first, count; /* the sample's callchain: jp_shown.frames[@first] and the next, @count
 				frames, innermost first */

@@ -239,6 +239,17 @@ uint64_t jp_evidence_get_process_start(const struct jp_evidence *evidence, uint3
 	return i && list[i - 1].pid == pid ? list[i - 1].before : 0;
 }
 
+const struct jp_event *jp_evidence_get_launch(const struct jp_evidence *evidence)
+{
+	const struct jp_truth *truth = evidence->truth;
+
+	for (size_t i = truth->nr_acts; i-- > 0;)
+		if (truth->acts[i].type == JP_EVENT_EXEC &&
+		    truth->acts[i].task.how == JP_HOW_LAUNCH)
+			return &truth->acts[i];
+	return NULL;
+}
+
 bool jp_evidence_is_process_older(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
 {
 	const uint64_t start = jp_evidence_get_process_start(evidence, pid, time);

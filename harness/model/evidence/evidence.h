@@ -71,6 +71,8 @@ bool jp_evidence_next_known_window(const struct jp_evidence *evidence, uint32_t 
  * process with that pid). Returns 0 if it is the workload's first process, or unknown. */
 uint64_t jp_evidence_get_process_start(const struct jp_evidence *evidence, uint32_t pid,
 				       uint64_t time);
+/* Returns the exec that started the workload, or NULL if the truth has none. */
+const struct jp_event *jp_evidence_get_launch(const struct jp_evidence *evidence);
 /* Returns whether the process that has @pid at @time (UINT64_MAX: the last one) started before the
  * capture was enabled and is not the workload's first process. A capture that attaches does not
  * watch such a process. */

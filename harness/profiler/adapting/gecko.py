@@ -3,6 +3,7 @@
 
 import gzip
 import json
+import urllib.request
 from typing import Any, Iterator, Sequence
 
 from adapting.native import name_in
@@ -20,22 +21,35 @@ def parse_id(name: str) -> int:
     return int(str(name).split(".", 1)[0])
 
 
-class Symbols:
-    """Names of addresses in libraries, from the file that samply writes next to the profile with
-    --unstable-presymbolicate."""
+# Names of addresses in libraries, by the library's code id and the address relative to it.
+Symbols = dict[tuple[str, int], str]
 
-    def __init__(self, stored: dict[str, Any]) -> None:
-        self.names = {(library["code_id"], address): stored["string_table"][
+
+def load_symbols(path: str) -> Symbols:
+    """Reads the file that samply writes next to the profile with --unstable-presymbolicate."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            stored = json.load(file)
+        return {(library["code_id"], address): stored["string_table"][
             library["symbol_table"][symbol]["symbol"]] for library in stored.get("data", ())
             for address, symbol in library["known_addresses"]}
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise Failed("%s: %r" % (path, error)) from error
 
-    @classmethod
-    def load(cls, path: str) -> "Symbols":
-        try:
-            with open(path, encoding="utf-8") as file:
-                return cls(json.load(file))
-        except (OSError, ValueError, KeyError, IndexError) as error:
-            raise Failed("%s: %r" % (path, error)) from error
+
+def ask_symbols(profile: dict[str, Any], server: str) -> Symbols:
+    """Asks a symbol server for the names of all addresses in libraries, as the profile's page
+    does."""
+    libraries = profile["libs"]
+    places = sorted({place for thread in profile["threads"]
+                     for place in Tables(profile, thread, None).list_places()})
+    question = {"memoryMap": [[library["debugName"], library["breakpadId"]]
+                              for library in libraries], "stacks": [places]}
+    with urllib.request.urlopen(server + "/symbolicate/v5",
+                                json.dumps(question).encode()) as answer:
+        frames = json.load(answer)["results"][0]["stacks"][0]
+    return {(libraries[library]["codeId"], address): frame["function"]
+            for (library, address), frame in zip(places, frames) if "function" in frame}
 
 
 class Tables:
@@ -63,9 +77,16 @@ class Tables:
         if resource is None or resource < 0:
             return "?"
         library = self.libraries[self.tables["resourceTable"]["lib"][resource]]
-        known = self.symbols.names if self.symbols else {}
-        return known.get((library["codeId"], table["address"][frame])) or \
+        return (self.symbols or {}).get((library["codeId"], table["address"][frame])) or \
             name_in(library.get("path", ""))
+
+    def list_places(self) -> Iterator[tuple[int, int]]:
+        """Yields index of the library and relative address of each frame in a library."""
+        table, functions = self.tables["frameTable"], self.tables["funcTable"]
+        for function, address in zip(table["func"], table["address"]):
+            resource = functions["resource"][function]
+            if resource is not None and resource >= 0:
+                yield self.tables["resourceTable"]["lib"][resource], address
 
     def is_user(self, frame: int) -> bool:
         return self.tables["frameTable"]["category"][frame] not in self.kernel

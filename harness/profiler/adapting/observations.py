@@ -5,6 +5,7 @@ from typing import IO, Iterable, Sequence
 
 # A frame: an address, a name, or both.
 Frame = int | str | tuple[int, str | None]
+Sample = tuple[int, int, int, list[Frame]]  # time in ns, pid, tid, user frames innermost first
 
 
 def escape(name: str) -> str:

@@ -4,44 +4,53 @@ program becomes a stream of observations. Such an adapter ends with `perf.main(M
 
 import argparse
 import os
-import subprocess
-from typing import Iterator, Sequence
+from typing import Iterable, Iterator, Sequence
 
 import perf
 from adapting import shown
-from adapting.observations import Stream
-from adapting.protocol import Crashed, Failed, Missing, Published, one_line
+from adapting.observations import Sample, Stream
+from adapting.protocol import Published
 
 
 class Reader(perf.Recording):
-    """A subclass defines the reader's name, its declarations and read()."""
+    """A subclass defines these members."""
 
     name = ""
+    reader = ""  # name of the adapter
     declares: Sequence[str] = ("no-addresses", "no-mappings", "no-tasks")
 
     def __init__(self, program: str, options: argparse.Namespace) -> None:
         super().__init__(program, options)
         self.published = Published(options.dir)
 
-    @staticmethod
-    def list_readers(own: bool) -> Iterator[shown.Reader]:
-        raise Missing("its samples have no addresses to compare")
-
-    def read(self, stream: Stream) -> None:
-        """Writes the reader's samples of self.file.path to @stream."""
+    @classmethod
+    def reader_version(cls) -> str:
         raise NotImplementedError
 
-    def output_of(self, *command: str) -> str:
-        """Returns the output of the program. Raises Crashed or Failed if it does not exit with
-        0."""
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, check=False, env=perf.clean_environment())
-        errors = done.stderr.decode(errors="replace")
-        if done.returncode < 0:
-            raise Crashed(self.name, done.returncode, errors)
-        if done.returncode:
-            raise Failed("%s ended with %d: %s" % (self.name, done.returncode, one_line(errors)))
-        return done.stdout.decode("utf-8", "surrogateescape")
+    @classmethod
+    def parse(cls, path: str, folder: str) -> Iterable[Sample]:
+        """Lets the program read the file at @path, with files of its own in @folder, and returns
+        the samples that it shows."""
+        raise NotImplementedError
+
+    @classmethod
+    def version(cls) -> str:
+        return "%s by perf %s" % (cls.reader_version(), super().version())
+
+    @classmethod
+    def list_readers(cls, own: bool) -> Iterator[shown.Reader]:
+        yield shown.Reader(cls.reader, cls.reader_version(), cls.show)
+
+    @classmethod
+    def show(cls, path: str, folder: str, output: shown.Shown) -> None:
+        for time, pid, tid, names in cls.parse(path, folder):
+            # The name of a file stands for an unknown function (native.name_in()).
+            frames = ["?" if str(name).startswith("[") else name for name in names]
+            output.sample(time, pid, tid, frames[0] if frames else None, frames)
+
+    @classmethod
+    def output_of(cls, *command: str) -> str:
+        return shown.output_of(cls.name, *command, PERF_CONFIG="/dev/null", DEBUGINFOD_URLS="")
 
     def finish(self) -> None:
         super().finish()
@@ -51,7 +60,8 @@ class Reader(perf.Recording):
             stream = Stream(file, "%s %s" % (self.name, self.version()), self.declares,
                             "cfi-or-frame-pointers" if self.options.stack else "frame-pointers",
                             10**9 // self.options.freq)
-            self.read(stream)
+            for sample in self.parse(self.file.path, self.options.dir):
+                stream.sample(*sample)
             if self.file.lost:
                 stream.lost(self.stopped, "samples", self.file.lost)
         os.unlink(self.file.path)

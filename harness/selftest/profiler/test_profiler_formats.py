@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import struct
 import subprocess
 import sys
 import unittest
@@ -19,6 +20,7 @@ import austin
 import otel
 import py_spy
 import samply
+import samply_import
 from adapting import family, gecko, native
 from adapting.protocol import Adapter, Failed, Published
 from ci.base import files
@@ -72,7 +74,8 @@ class Gecko(Folder):
                  ["program0_large_21_00000024", "program0_no_fp_12_00000024"]]
         root = ["jp_arch_enter", "jp_path_run", "run_paths", "live", "start_thread", "_clone3"]
         above = [root, root, root[1:]]
-        for symbols in (None, gecko.Symbols(stored["symbols"])):
+        names = gecko.load_symbols(self.write(json.dumps(stored["symbols"]), "symbols"))
+        for symbols in (None, names):
             with mock.patch.object(native, "is_program", return_value=False):
                 found = list(gecko.parse_samples(stored["profile"], symbols))
             self.assertEqual([sample[:3] for sample in found], [
@@ -82,7 +85,38 @@ class Gecko(Folder):
                 code + (names if symbols else ["?"] * len(names))
                 for code, names in zip(codes, above)])
         with self.assertRaises(Failed):
-            gecko.Symbols.load(self.write("{}", "none") + ".syms.json")
+            gecko.load_symbols(self.write("{}", "none") + ".syms.json")
+
+    def test_symbol_server(self) -> None:
+        """The names of a symbol server equal those of the symbol file."""
+        with open(os.path.join(GOLDEN, "samply-0.13.1.json"), encoding="utf-8") as file:
+            stored = json.load(file)
+        names = gecko.load_symbols(self.write(json.dumps(stored["symbols"]), "symbols"))
+        libraries = stored["profile"]["libs"]
+
+        def answer(url: str, question: bytes) -> io.BytesIO:
+            self.assertEqual(url, "http://server/symbolicate/v5")
+            asked = json.loads(question)
+            self.assertEqual(len(asked["memoryMap"]), len(libraries))
+            found = [names.get((libraries[library]["codeId"], address))
+                     for library, address in asked["stacks"][0]]
+            return io.BytesIO(json.dumps({"results": [{"stacks": [
+                [{"function": name} if name else {} for name in found]]}]}).encode())
+
+        with mock.patch("urllib.request.urlopen", answer):
+            found = gecko.ask_symbols(stored["profile"], "http://server")
+        self.assertGreater(len(found), 3)
+        self.assertLessEqual(found.items(), names.items())
+
+    def test_time_of_the_first_sample(self) -> None:
+        """samply counts from the first sample's time in the header, if the file has this."""
+        head = b"PERFILE2" + struct.pack("<7Q", 104, 16, 0, 0, 104, 8, 0) + bytes(8)
+        rest = bytes(24) + bytes(8) + struct.pack("<4Q", 0, 0, 144, 16) + struct.pack("<2Q", 77, 99)
+        for bits, first in ((1 << 21 | 1 << 3, 77), (1 << 3, 0)):
+            path = os.path.join(self.home, "a")
+            with open(path, "wb") as file:
+                file.write(head + struct.pack("<Q", bits) + rest)
+            self.assertEqual(samply_import.find_reference(path), first)
 
     def test_libraries(self) -> None:
         """A frame without a name is native in a program's file, but may be emitted code in a

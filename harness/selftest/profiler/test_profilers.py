@@ -17,7 +17,7 @@ import hotspot
 import libbpf_profile
 import perf_script
 import sysprof
-from adapting import script
+from adapting import script, shown
 from ci.base import process
 from harness.selftest.support.scratch import Folder, JITPROOF
 
@@ -148,10 +148,10 @@ class Parsing(Folder):
 
     def test_hotspot(self) -> None:
         """A frame has the name of its function, not of a function inlined into it; if the function
-        has no name, the name of its program. Kernel frames are dropped."""
+        has no name, the name of its program. Leading kernel frames are dropped."""
         def pack_location(number: int, address: int, parent: int) -> tuple[int, bytes]:
             return hotspot.LOCATION, struct.pack(">iQiIiii", number, address, -1, 7, 0, 0, parent)
-        frames = 3, 1, 4, 5
+        frames = 3, 1, 4, 5, 3
         parsed = hotspot.Parsed(make_hotspot_stream(
             (hotspot.STRING, struct.pack(">iI", 9, 5) + b"jit_a"),
             (hotspot.STRING, struct.pack(">iI", 10, 6) + b"[vdso]"),
@@ -163,9 +163,14 @@ class Parsing(Folder):
             pack_location(5, 0x92f0, -1),
             (hotspot.SYMBOL, struct.pack(">iiii?", 5, -1, -1, 10, False)),
             pack_location(3, 0xffffffff81000000, -1), (99, b"what"),
-            (hotspot.SAMPLE, struct.pack(">IIQII4i", 7, 8, 250, 0, 4, *frames) + bytes(9))))
+            (hotspot.SAMPLE, struct.pack(">IIQII5i", 7, 8, 250, 0, 5, *frames) + bytes(9))))
         self.assertEqual(list(parsed.samples()),
-                         [(250, 7, 8, ["jit_a", "?", "[vdso]"])])
+                         [(250, 7, 8, ["jit_a", "?", "[vdso]", "?"])])
+        # As a reader, it shows no name instead of the file's.
+        output = io.StringIO()
+        with mock.patch.object(hotspot.Hotspot, "parse", return_value=parsed.samples()):
+            hotspot.Hotspot.show("perf.data", self.home, shown.Shown(output, "hotspot 1", "a"))
+        self.assertIn("\nsample 250 7 8 jit_a jit_a ? ? ?\n", output.getvalue())
         with self.assertRaisesRegex(hotspot.protocol.Failed, "is cut"):
             list(hotspot.Parsed(parsed.data + b"12345").samples())
 

@@ -84,10 +84,11 @@ static void test_samples(void)
 	check(shown.count == 2 && shown.samples[0].time == 8 && shown.samples[1].time == 9 &&
 		      shown.samples[1].line == 4 && shown.samples[1].tid == 2,
 	      "samples are sorted by time");
-	check(!shown.samples[0].top.placed && !shown.samples[0].top.name && !shown.samples[0].count,
+	check(!shown.samples[0].has_top && !shown.samples[0].top.placed &&
+		      !shown.samples[0].top.name && !shown.samples[0].count,
 	      "a sample has no top and no frame");
-	check(shown.samples[1].top.addr == 16 && shown.samples[1].top.offset == 4 &&
-		      !strcmp(shown.samples[1].top.name, "a b"),
+	check(shown.samples[1].has_top && shown.samples[1].top.addr == 16 &&
+		      shown.samples[1].top.offset == 4 && !strcmp(shown.samples[1].top.name, "a b"),
 	      "a top has address, name and offset");
 	check(shown.has_shares && shown.nr_shares == 1 && shown.shares[0].tid == 2 &&
 		      shown.shares[0].samples == 7 && !strcmp(shown.shares[0].name, "a b"),
