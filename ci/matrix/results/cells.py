@@ -12,9 +12,6 @@ from ci.matrix.results import stored
 
 CELL = "cell.json"
 PARTIAL = ".partial"  # suffix of a cell's folder until the folder is complete
-# The required keys of cell.json.
-CELL_KEYS: stored.Keys = {"outcome": (stored.is_text, True), "seed": (stored.is_count, True),
-                          "suite": (stored.is_text, True), "version": (stored.is_text, True)}
 # Optional keys of cell.json that the header copies.
 COPIED = ("package_sha256", "packages", "sha256", "qemu", "qemu_package")
 # Keys of the header that must have the same value for all seeds.
@@ -50,15 +47,12 @@ def find_cells_of_runs(folders: list[str]) -> Iterator[str]:
         yield from found
 
 
-def make_header(path: str, cell: dict[str, Any]) -> dict[str, Any]:
+def make_header(cell: dict[str, Any]) -> dict[str, Any]:
     """Makes the header of a stored file from the content of cell.json."""
     kind = cell.get("kind", "kernel")
-    named = "label" if kind == "tool" else "kernel"
-    keys: stored.Keys = {**CELL_KEYS, named: (stored.is_label, True)}
-    stored.check(path, 1, {key: cell[key] for key in keys if key in cell}, keys)
-    accelerator = cell.get("accelerator", "")
+    accelerator, command = cell.get("accelerator", ""), cell.get("command", "")
     header = {
-        "format": stored.FORMAT, "kind": kind, "label": cell[named],
+        "format": stored.FORMAT, "kind": kind, "label": cell["label" if kind == "tool" else "kernel"],
         "version": cell["version"],
         "kernel": cell.get("kernel", "") if kind == "tool" else cell["version"],
         # A kernel given by its path has no package.
@@ -66,84 +60,39 @@ def make_header(path: str, cell: dict[str, Any]) -> dict[str, Any]:
         "accelerator": accelerator,
         # With TCG, ci/matrix run counts instructions: the same run gives the same figures.
         "exact": str(accelerator).startswith("tcg"),
-        "command": join_command(cell.get("command", "")), "suite": cell["suite"],
+        "command": command if isinstance(command, str) else " ".join(command),
+        "suite": cell["suite"],
         "seeds": [cell["seed"]], "outcome": cell["outcome"], "reason": join_reasons(cell),
         "cases": 0, "facts": 0}
-    header = {key: value for key, value in header.items() if value is not None}
-    stored.check(path, 1, {"id": header["label"], **header}, stored.HEADER)
-    return header
+    return {key: value for key, value in header.items() if value is not None}
 
 
 def join_reasons(cell: dict[str, Any]) -> str | None:
-    groups = cell.get("groups", [])
-    reasons = [one.get("reason") for one in (cell, *groups)
-               if isinstance(one, dict)] if isinstance(groups, list) else []
-    return "\n".join(str(text) for text in reasons if text) or None
+    reasons = [one.get("reason") for one in (cell, *cell.get("groups", ()))]
+    return "\n".join(text for text in reasons if text) or None
 
 
-def join_command(command: Any) -> Any:
-    words = isinstance(command, list) and all(map(stored.is_text, command))
-    return " ".join(command) if words else command
-
-
-def convert_metric(path: str, line: int, name: str, value: Any) -> list[int]:
-    """Converts a metric of results.jsonl to [k] or [k, n]."""
-    short = [value[key] for key in ("k", "n") if key in value] if isinstance(value, dict) else []
-    if not stored.is_metric(short):
-        raise Malformed(path, line, "metric '%.60s' cannot be %.60r" % (name, value))
-    return short
-
-
-def convert_expectation(path: str, line: int, name: str, value: dict[str, Any]) -> list[Any]:
-    """Converts the expected range of a metric to [least, most, unit]."""
-    ends = value["expect"]
-    made = [*ends, value.get("unit")] if isinstance(ends, list) else ends
-    if not stored.is_expect(made):
-        raise Malformed(path, line, "'expect' of '%.60s' cannot be %.60r" % (name, made))
-    return made
-
-
-def convert_exceptions(path: str, line: int, result: Any) -> list[Any]:
-    """Returns the exceptions of a result, sorted, each as [metric, cause, count]."""
-    made = [[one.get("metric"), one.get("cause"), one.get("count")]
-            if isinstance(one, dict) else one
-            for one in get_typed(path, line, result, "exceptions", list)]
-    for one in made:
-        # Check before sorting: other types may not compare.
-        if not stored.is_exception(one):
-            raise Malformed(path, line, "an exception cannot be %.60r" % (one,))
-    return sorted(made)
-
-
-def convert_case(path: str, line: int, result: Any, smp: int, definition: str) -> dict[str, Any]:
-    """Converts a line of results.jsonl to a stored case. @smp: number of processors."""
+def convert_case(path: str, result: dict[str, Any], smp: int, definition: str) -> dict[str, Any]:
+    """Converts a line of results.jsonl to a stored case: metrics as [k] or [k, n], expected ranges
+    as [least, most, unit], exceptions as [metric, cause, count]. @smp: number of processors."""
     metrics, expect = {}, {}
-    for name, value in sorted(get_typed(path, line, result, "metrics", dict).items()):
-        metrics[name] = convert_metric(path, line, name, value)
+    for name, value in sorted(result.get("metrics", {}).items()):
+        metrics[name] = [value[key] for key in ("k", "n") if key in value]
         if "expect" in value:
-            expect[name] = convert_expectation(path, line, name, value)
+            expect[name] = [*value["expect"], value["unit"]]
     judged = {name.removeprefix("judged."): metrics.pop(name)[0]
               for name in list(metrics) if name.startswith("judged.")}
     made = {
-        "case": result.get("case"), "control": result.get("control"),
-        "outcome": result.get("outcome"), "outcomes": [result.get("outcome")],
-        "why": replace_paths(get_typed(path, line, result, "why", str), os.path.dirname(path)),
+        "case": result["case"], "control": result["control"],
+        "outcome": result["outcome"], "outcomes": [result["outcome"]],
+        "why": replace_paths(result.get("why", ""), os.path.dirname(path)),
         "crashed": result.get("crashed"), "smp": smp,
         "judged": judged, "distinct": next(iter(metrics.pop("distinct", [])), None),
-        "metrics": metrics,
-        "expect": expect, "verdicts": get_typed(path, line, result, "verdicts", dict),
-        "exceptions": convert_exceptions(path, line, result),
+        "metrics": metrics, "expect": expect, "verdicts": result.get("verdicts", {}),
+        "exceptions": sorted([one["metric"], one["cause"], one["count"]]
+                             for one in result.get("exceptions", ())),
         "definition": definition}
-    made = {key: value for key, value in made.items() if value is not None}
-    stored.check(path, line, {"id": "", **made}, stored.CASE)
-    return made
-
-
-def get_typed(path: str, line: int, result: Any, key: str, kind: type) -> Any:
-    value = result.get(key, kind())
-    if not isinstance(value, kind):
-        raise Malformed(path, line, "'%s' cannot be %.60r" % (key, value))
-    return value
+    return {key: value for key, value in made.items() if value is not None}
 
 
 def replace_paths(text: str, folder: str) -> str:
@@ -162,23 +111,6 @@ def find_case_folder(folder: str, name: str) -> str | None:
     return None
 
 
-def read_definition(folder: str) -> str:
-    path = os.path.join(folder, "case")
-    try:
-        return jsonl.read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Malformed(path, 0, "is no UTF-8: %s" % error) from error
-
-
-def read_cpu_count(folder: str) -> Any:
-    """Reads the number of processors that the case ran on."""
-    path = os.path.join(folder, "env.json")
-    count = jsonl.read_one(path).get("cpus")
-    if not stored.is_count(count):
-        raise Malformed(path, 1, "'cpus' cannot be %.60r" % (count,))
-    return count
-
-
 def read_plan(folder: str) -> int:
     """Reads the number of cases that ktap.txt announces."""
     path = os.path.join(folder, "ktap.txt")
@@ -189,37 +121,34 @@ def read_plan(folder: str) -> int:
 
 
 def load_facts(folder: str) -> dict[str, dict[str, Any]]:
-    path = os.path.join(folder, "facts.jsonl")
-    found = {}
-    for line, record in jsonl.read(path):
-        made = {key: record[key] for key in ("fact", "value", "why", "about") if key in record}
-        stored.check(path, line, {"id": "", **made}, stored.FACT)
-        if made["fact"] in found:
-            raise Malformed(path, line, "fact '%s' is recorded twice" % made["fact"])
-        found[made["fact"]] = made
-    return found
+    return {record["fact"]: {key: record[key] for key in ("fact", "value", "why", "about")
+                             if key in record}
+            for _, record in jsonl.read(os.path.join(folder, "facts.jsonl"))}
 
 
 def load(folder: str) -> stored.Stored:
     """Loads a cell as it would be stored. If the run was lost, the result has only the reason."""
     path = os.path.join(folder, CELL)
-    header = make_header(path, jsonl.read_one(path))
+    try:
+        return load_results(folder, make_header(jsonl.read_one(path)))
+    except KeyError as error:
+        raise Malformed(folder, 0, "a file lacks %s" % error) from error
+
+
+def load_results(folder: str, header: dict[str, Any]) -> stored.Stored:
     made = stored.Stored(folder, header, {}, {})
     if header["outcome"] not in stored.WHOLE:
         made.lost = "%s: %s" % (header["outcome"], header.get("reason", "no reason given"))
         return made
     results = os.path.join(folder, "results.jsonl")
     for line, result in jsonl.read(results):
-        name = result.get("case")
-        if not stored.is_name(name):
-            raise Malformed(results, line, "'case' cannot be %.60r" % (name,))
-        if name in made.cases:
-            raise Malformed(results, line, "case '%s' is recorded twice" % name)
+        name = result["case"]
         own = find_case_folder(folder, name)
         if not own:
             raise Malformed(results, line, "case '%s' has no folder" % name)
-        made.cases[name] = convert_case(results, line, result, read_cpu_count(own),
-                                        read_definition(own))
+        made.cases[name] = convert_case(
+            results, result, jsonl.read_one(os.path.join(own, "env.json"))["cpus"],
+            jsonl.read_bytes(os.path.join(own, "case")).decode())
     if header["kind"] == "kernel" and os.path.exists(os.path.join(folder, "facts.jsonl")):
         made.facts = load_facts(folder)
     plan = read_plan(folder)
