@@ -235,12 +235,6 @@ add("published.jitdump.invented", require_own_capture(invent_published_file("jit
 add("outcome.skip", lambda case: {"outcome": b"SKIP because\n"})
 
 
-@kind("elf.cut")
-def cut_elf_file(case: Case) -> Changes:
-    name = "elf/" + read_lines(case, "elf/index")[-1].split()[0].decode()
-    return {name: case.read(name)[:100]}
-
-
 def demand_digest(case: Case) -> None:
     if b" #" not in case.read("elf/index"):
         raise Absent("the index has no digests: an older capture")
@@ -256,15 +250,6 @@ def change_elf_byte(case: Case) -> Changes:
     made = bytearray(case.read(name))
     made[chance % len(made)] ^= 0x10
     return {name: bytes(made)}
-
-
-@kind("elf.index.digest")
-def change_digest(case: Case) -> Changes:
-    demand_digest(case)
-    first, *rest = read_lines(case, "elf/index")
-    at = first.index(b" #") + 2
-    return {"elf/index": b"".join([first[:at], b"%x" % (int(first[at:at + 1], 16) ^ 1),
-                                   first[at + 1:], *rest])}
 
 
 @kind("elf.index.names")

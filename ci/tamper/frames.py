@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Alterations of a frame, a word or a register of a sample; the rest stays plausible."""
 
-from functools import partial
 import struct
 from typing import Callable
 
 from ci.tamper.case import Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, require
-from ci.tamper.samples import CODE, SHARE, alter_samples
+from ci.tamper.kinds import Absent, Unobservable, add, require
+from ci.tamper.samples import SHARE, alter_samples
 from ci.tamper.stacks import change_user_chain, set_word
 from harness.selftest.support import run_directory as rd
 
@@ -51,28 +50,10 @@ add_shares("chain.caller.other", change_callers(2, lambda case, user, one: [
 add_shares("chain.caller.inserted", change_callers(2, lambda case, user, one: [
     *user[:2], find_other_function(case, user), *user[2:]]))
 add_shares("chain.reversed", change_callers(3, lambda case, user, one: user[::-1]))
-add_shares("chain.end.doubled", change_callers(1, lambda case, user, one: [*user, user[-1]]))
 add_shares("chain.end.cut.2", change_callers(3, lambda case, user, one: user[:-2]))
 add_shares("chain.end.+1", change_callers(2, lambda case, user, one: [*user[:-1], user[-1] + 1]))
-add_shares("chain.end.zero", change_callers(2, lambda case, user, one: [*user, 0]))
 add_shares("chain.user.kernel-address", change_callers(1, lambda case, user, one: [
     *user[:1], 0xffffffff81000010, *user[1:]]))
-
-
-def copy_other_chain(case: Case, sample: rd.Sample) -> rd.Sample:
-    """Replaces the sample's callers by different ones, from another sample of its thread."""
-    begin = sample.user()
-    if begin is None:
-        raise Absent("samples hold no user callchain")
-    for other in case.capture("perf.data").samples():
-        start = other.user()
-        if start is not None and other.tid == sample.tid and other.pid == sample.pid and \
-                other.chain[start + 1:] != sample.chain[begin + 1:] and case.is_in_code(other):
-            return clone(sample, chain=sample.chain[:begin + 1] + other.chain[start + 1:])
-    raise Absent("each thread has the same callers in all samples")
-
-
-add_shares("chain.borrowed", copy_other_chain)
 
 
 def change_markers(change: Callable[[User, int], User]) -> Callable[[Case, rd.Sample], rd.Sample]:
@@ -131,49 +112,6 @@ def shorten_dump(case: Case, sample: rd.Sample, keep: Callable[[int], int]) -> r
 
 add_shares("dump.shorter.8", lambda case, one: shorten_dump(case, one, lambda size: size - 8))
 add_shares("dump.shorter.1", lambda case, one: shorten_dump(case, one, lambda size: size - 1))
-add_shares("dump.shorter.half", lambda case, one: shorten_dump(case, one, lambda size: size // 2))
-
-
-def enlarge_stack_request(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
-    if not sample.stack or sample.asked + by < len(sample.stack):
-        raise Absent("dumps are full, or there are none")
-    return clone(sample, asked=sample.asked + by)
-
-
-add_shares("dump.asked.+64", lambda case, one: enlarge_stack_request(case, one, 64))
-
-
-def find_other_sample(case: Case, sample: rd.Sample) -> rd.Sample:
-    """Returns another sample of the thread with another dump of the same size."""
-    require(sample.stack, "samples hold no dump of the stack")
-    for other in case.capture("perf.data").samples():
-        if other.tid == sample.tid and other.stack and len(other.stack) == len(sample.stack) and \
-                other.stack != sample.stack and case.is_in_code(other) and \
-                other.regs[rd.X86_SP] != sample.regs[rd.X86_SP]:
-            return other
-    raise Absent("each thread has the same dump in all samples")
-
-
-def holds_caller(sample: rd.Sample) -> bool:
-    callers = {*sample.chain[(sample.user() or 0) + 1:]}
-    whole = memoryview(bytes(sample.stack[:len(sample.stack) // 8 * 8])).cast("Q")
-    return any(one in callers for one in whole)
-
-
-def prove_within_frame(sample: rd.Sample) -> str | None:
-    """Returns a proof if the dump ends within the frame of the sampled function, or None."""
-    return None if holds_caller(sample) else \
-        "the dump reaches no caller, and no file tells what a function keeps in its frame"
-
-
-def copy_other_dumps(case: Case, share: float) -> Changes:
-    return case.alter_records(
-        case.is_in_code, lambda one: clone(one, stack=find_other_sample(case, one).stack), share,
-        CODE, proof=prove_within_frame)
-
-
-add("dump.borrowed.some", partial(copy_other_dumps, share=SHARE))
-add("dump.borrowed.one", partial(copy_other_dumps, share=0.0))
 
 
 def change_registers(change: Callable[[dict[int, int]], dict[int, int]]) \

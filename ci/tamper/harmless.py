@@ -3,17 +3,14 @@
 
 import random
 import re
-import shutil
 import struct
-import subprocess
 from typing import Any, Iterator
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind, register_rewrite, require
+from ci.tamper.kinds import Changes, add, kind, register_rewrite, require
 from ci.tamper.layout import FINISHED, is_timed
 from harness.selftest.support import run_directory as rd
 
-COMPRESSED, COMPRESSED_FEATURE = 81, 27
 # Features about the machine and its user: hostname, kernel, perf's version, CPU, memory, command
 # line.
 ABOUT = (3, 4, 5, 8, 9, 10, 11, 13, 14, 22)
@@ -46,21 +43,6 @@ def shuffle_rounds(case: Case, capture: Capture) -> Capture:
         if len(set(times)) == len(times):
             dice.shuffle(part)
         records += part
-    return capture.copy_with(records)
-
-
-@register_rewrite("harmless.order.equal-times", harmless=True)
-def swap_equal_times(case: Case, capture: Capture) -> Capture:
-    """Swaps neighbouring samples with the same time."""
-    records = list(capture.records)
-    swapped = False
-    for at in range(len(records) - 1):
-        first, second = records[at:at + 2]
-        if isinstance(first, rd.Sample) and isinstance(second, rd.Sample) and \
-                first.time == second.time:
-            records[at:at + 2] = [second, first]
-            swapped = True
-    require(swapped, "no two samples side by side have the same time")
     return capture.copy_with(records)
 
 
@@ -130,42 +112,6 @@ def fill_dump_end(case: Case) -> Changes:
                               "dump that is not full")
 
 
-@register_rewrite("harmless.ids", harmless=True)
-def change_ids(case: Case, capture: Capture) -> Capture:
-    """Changes the ids of all events, in every record and attr."""
-    by = 1_000_000
-    require(any(attr.ids for attr in capture.attrs), "events have no ids")
-    records: list[Any] = []
-    for one in capture.records:
-        if isinstance(one, rd.Sample):
-            new: Any = clone(one)
-            for bit in (rd.IDENTIFIER, rd.ID, rd.STREAM_ID):
-                if one.attr.sample_type & bit:
-                    new.one[bit] += by
-            records.append(new)
-        elif isinstance(one, rd.Side):
-            new = clone(one)
-            fields = [new.tail()[bit] for bit in (rd.IDENTIFIER, rd.ID, rd.STREAM_ID)
-                      if bit in new.tail()]
-            if one.kind == rd.LOST:
-                fields.append(0)
-            if one.kind in (5, 6):
-                fields += [8, 16]
-            for at in fields:
-                old = struct.unpack_from("<Q", new.body, at)[0]
-                if old:  # 0 is no id
-                    struct.pack_into("<Q", new.body, at, old + by)
-            records.append(new)
-        elif one.kind >= 64 and one.kind != rd.FINISHED_ROUND:
-            raise Absent("records of perf's own hold ids too")
-        else:
-            records.append(one)
-    attrs = [rd.Attr(bytes(attr.raw), [one + by for one in attr.ids])
-             for attr in capture.attrs]
-    features = {bit: raw for bit, raw in capture.features.items() if bit != 12}
-    return capture.copy_with(records, attrs, features)
-
-
 @kind("harmless.attr.larger", harmless=True)
 def enlarge_attrs(case: Case) -> Changes:
     """Enlarges the attrs by zeros, like attrs of a later kernel."""
@@ -181,27 +127,6 @@ add("harmless.features.more", lambda case: case.rewrite(lambda capture: capture.
 add("harmless.features.fewer", lambda case: case.rewrite(lambda capture: capture.copy_with(
     features={bit: raw for bit, raw in capture.features.items() if bit not in ABOUT})),
     harmless=True)
-
-
-@kind("harmless.compressed", harmless=True)
-def compress_records(case: Case) -> Changes:
-    """Compresses all records into COMPRESSED records, like perf record -z."""
-    require(shutil.which("zstd"), "zstd is not installed")
-
-    def alter_capture(capture: Capture) -> Capture:
-        if any(one.kind in (COMPRESSED, 83) for one in capture.records):
-            raise Absent("the file is compressed already")
-        head = [one for one in capture.records if one.kind >= 64 and one.kind != rd.FINISHED_ROUND]
-        body = [one for one in capture.records if one.kind < 64]
-        raw = b"".join(map(capture.pack_record, body))
-        packed = subprocess.run(["zstd", "-1", "-c"], input=raw, stdout=subprocess.PIPE,
-                                check=True).stdout
-        pieces = [packed[at:at + 60000] for at in range(0, len(packed), 60000)]
-        records = head + [rd.Record(COMPRESSED, 0, piece) for piece in pieces] + [FINISHED]
-        info = struct.pack("<5I", 1, 1, 1, 3, 528384)
-        return capture.copy_with(
-            records, features={**capture.features, COMPRESSED_FEATURE: info})
-    return case.rewrite(alter_capture)
 
 
 @kind("harmless.kernel-map.time", harmless=True)

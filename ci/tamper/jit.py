@@ -11,7 +11,6 @@ from typing import Callable
 from ci.base import files
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, add, require
-from ci.tamper.samples import NOBODY
 from harness.selftest.support import run_directory as rd
 
 LOAD = rd.Jitdump.LOAD
@@ -106,29 +105,12 @@ def rename_loads(case: Case, one: rd.Jitdump) -> None:
             one.records[index] = set_name(record, b"tampered")
 
 
-def double_loads(case: Case, one: rd.Jitdump) -> None:
-    """Repeats every third load under another name, right after it."""
-    records = []
-    for index, record in enumerate(one.records):
-        records.append(record)
-        if Dump.kind(record) == LOAD and index % 3 == 0:
-            again = set_name(record, b"tampered")
-            Dump.set_time(again, Dump.time(record) + 1)
-            records.append(again)
-    one.records = records
-
-
-add("jitdump.pid", alter_dumps(alter_loads(
-    lambda one: struct.pack_into("<II", one, 16, NOBODY, NOBODY))))
 add("jitdump.time.later", alter_dumps(alter_loads(
     lambda one: Dump.set_time(one, Dump.time(one) + 1_000_000_000_000))))
-add("jitdump.time.1", alter_dumps(alter_loads(lambda one: Dump.set_time(one, 1))))
 add("jitdump.size.half", alter_dumps(alter_loads(shorten_code)))
 add("jitdump.deleted.one", alter_dumps(lambda case, one: remove_loads(case, one, 0.0)))
 add("jitdump.deleted.some", alter_dumps(lambda case, one: remove_loads(case, one, 0.3)))
-add("jitdump.deleted.all", alter_dumps(lambda case, one: remove_loads(case, one, 1.0)))
 add("jitdump.names.other", alter_dumps(rename_loads))
-add("jitdump.doubled", alter_dumps(double_loads))
 
 
 def alter_perf_maps(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[Case], Changes]:
@@ -160,11 +142,8 @@ def move_lines(lines: list[bytes]) -> list[bytes]:
 
 
 add("perf-map.addr.+16", alter_perf_maps(move_lines))
-add("perf-map.deleted.some", alter_perf_maps(
-    lambda lines: [line for at, line in enumerate(lines) if at % 3]))
 add("perf-map.deleted.one", alter_perf_maps(lambda lines: lines[:len(lines) // 2] +
                                             lines[len(lines) // 2 + 1:]))
-add("perf-map.deleted.all", alter_perf_maps(lambda lines: []))
 add("perf-map.invented", alter_perf_maps(lambda lines: lines + [b"1000 100 invented\n"]))
 
 

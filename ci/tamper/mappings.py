@@ -8,7 +8,7 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone, set_body_field
-from ci.tamper.kinds import Absent, Changes, add, register_rewrite, require
+from ci.tamper.kinds import Absent, Changes, add, require
 from ci.tamper.samples import CODE, NOBODY
 from harness.selftest.support import run_directory as rd
 
@@ -262,15 +262,3 @@ def delete_all(case: Case, target: str) -> Changes:
 
 for target in TARGETS:
     add("map.%s.deleted.all" % target, partial(delete_all, target=target))
-
-
-@register_rewrite("map.code.order")
-def swap_code_times(case: Case, capture: Capture) -> Capture:
-    """Swaps the times of two records of emitted code of a process."""
-    found = [one for one in capture.maps() if is_code(case, one)]
-    for first, second in zip(found, found[1:]):
-        if first.pid == second.pid and first.range() != second.range():
-            new = {id(first): clone(first), id(second): clone(second)}
-            new[id(first)].time, new[id(second)].time = second.time, first.time
-            return capture.replace_records(new)
-    raise Absent("no two different records of emitted code are of one process")

@@ -6,10 +6,9 @@ from functools import partial
 import struct
 from typing import Any, Callable
 
-from ci.base import files
 from ci.tamper.case import Capture, Case, change_field, clone, set_body_field
 from ci.tamper.events import change_attr
-from ci.tamper.kinds import Absent, Changes, add, make_if, register_rewrite, require
+from ci.tamper.kinds import Absent, add, make_if, register_rewrite, require
 from harness.selftest.support import run_directory as rd
 
 FLAGS, CS, SS = 9, 10, 11  # numbers of PERF_REG_X86_*
@@ -139,25 +138,6 @@ def move_to_one_cpu(_: Case, capture: Capture) -> Capture:
     return capture.replace_records(new)
 
 
-def move_outside_events(key: str, where: str, by: int) -> Callable[[Case], Changes]:
-    """Moves a sample outside of emitted code, or any sample, before or after the event @key."""
-    def alter_case(case: Case) -> Changes:
-        facts = dict(line.split(" ", 1) for line in files.read(case.path(where)).splitlines())
-        if key not in facts or "first_enabled" not in case.facts:
-            raise Absent("the capture does not record when its events were on")
-
-        def change(capture: Capture) -> Capture:
-            found = [one for one in capture.samples() if not case.is_in_code(one)]
-            one = (found or capture.samples())[0 if by < 0 else -1]
-            made = clone(one)
-            made.time = int(facts[key]) + by
-            new = capture.copy_with([other for other in capture.records if other is not one])
-            new.insert(made)
-            return new
-        return case.rewrite(change)
-    return alter_case
-
-
 def is_live_map(case: Case, one: Any) -> bool:
     return isinstance(one, rd.Map) and one.pid in case.watched and bool(one.time) and \
         bool(one.prot & 4) and get_id(one) != 0
@@ -211,5 +191,3 @@ add("attr.no-kernel-chain", make_if(
     "no sample needs it",
     change_attr(change_field(ATTR_FLAGS, "Q", lambda old: old | EXCLUDE_CALLCHAIN_KERNEL))))
 register_rewrite("sample.cpu.one.with-ids")(move_to_one_cpu)
-add("sample.before-first-event", move_outside_events("first_enabled", "capture", -50_000))
-add("sample.after-last-event", move_outside_events("silent", "watched", 50_000))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Alterations that delete, repeat or move a record of each type of the truth."""
+"""Alterations that delete or repeat a record of each type of the truth, or move an activation."""
 
 from functools import partial
 from typing import Callable
@@ -8,7 +8,6 @@ import zlib
 from ci.tamper.evidence import MS, find_slots
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, Unobservable, add
-from ci.tamper.tasks import get_owner
 from ci.tamper.window import REPLACED, is_process_over, is_replaced, pack_truth
 from harness.selftest.support import run_directory as rd
 
@@ -20,17 +19,6 @@ TYPES = {"process-start": T.PROCESS_START, "process-exit": T.PROCESS_EXIT,
          "move": T.CODE_MOVE, "unload": T.CODE_UNLOAD, "enter": T.ENTER, "leave": T.LEAVE,
          "text": T.TEXT, "layout": T.LAYOUT, "path": T.PATH, "root": T.ROOT, "frames": T.FRAMES}
 ITEMS = (T.TEXT, T.LAYOUT, T.PATH, T.ROOT)
-# Acts on code, whose brackets contain acts on memory. Then acts that end before their TEXT is
-# written.
-WRAPPING = (T.CODE_LOAD, T.CODE_MOVE, T.CODE_UNLOAD)
-TEXTED = (T.COMM, T.MAPS, T.MARK, T.FILE)
-# Acts on memory.
-MEMORY = (T.MAP, T.PROTECT, T.REMAP, T.UNMAP)
-# Acts that samples of the acting thread show. Then acts that its records show.
-RUNS = (T.ENTER, T.LEAVE, T.WAIT)
-TASKS = (T.PROCESS_START, T.PROCESS_EXIT, T.THREAD_START, T.THREAD_EXIT, T.COMM, T.GONE)
-MOMENTS = (*ITEMS, T.FRAMES, T.ENTER, T.LEAVE, T.FILE, T.THREAD_EXIT, T.PROCESS_EXIT, T.GONE)
-LAUNCH = 0
 Times = tuple[int, int]
 
 
@@ -160,75 +148,30 @@ def set_times(case: Case, at: int, times: Times) -> Changes:
 
 
 def find_free_time(case: Case, at: int) -> Times:
-    """Returns the earliest begin and latest end that the other records of the thread allow: an act
-    begins when earlier acts are over."""
+    """Returns the earliest begin and latest end that the other records of the thread allow."""
     truth, old = case.truth, case.truth.get(at)
     before, after = ([one for one in map(truth.get, slots) if one[2:4] == old[2:4]]
                      for slots in (range(at), range(at + 1, len(truth.slots))))
-    acts = [one for one in before if one[0] not in (*ITEMS, T.FRAMES)]
-    if old[0] in TEXTED:
-        return max([one[5] for one in acts] or [0]), before[-1][4]
-    if old[0] in WRAPPING:
-        acts = [one for one in acts if one[0] in (T.ENTER, T.LEAVE)]
-    elif old[0] != T.MAP:
-        acts = before
-    return max([one[5] for one in acts] or [0]), \
-        min([one[4] for one in after if one[0] not in WRAPPING] or [2**64])
-
-
-def holds_other_code(case: Case, old: tuple[int, ...], spans: list[Times]) -> bool:
-    """Returns whether other code was certainly at the same place in one of the @spans of time."""
-    mine = find_places(case, old)
-    gone = {get_function_id(one): one[4] for one in case.acts(T.CODE_UNLOAD)}
-    return any(one[2] == old[2] and get_function_id(one) != get_function_id(old) and
-               any(one[6] < place.stop and place.start < one[6] + one[7] for place in mine) and
-               any(one[5] < last and first < gone.get(get_function_id(one), 2**64)
-                   for first, last in spans)
-               for one in case.acts(T.CODE_LOAD))
-
-
-def constrains_act(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -> bool:
-    """Returns whether a record of the capture constrains the time of the act @old."""
-    if old[0] == T.MAP and not old[8] & rd.EXECUTE:
-        # Until the memory is executable, only samples with an address in it show the mapping.
-        return isinstance(one, rd.Sample) and one.pid == old[2] and any(
-            old[6] <= address < old[6] + old[7] for address in (one.ip, *one.chain))
-    if isinstance(one, rd.Sample):
-        own = one.pid == old[2] and one.tid == old[3]
-        user = one.misc & 7 == rd.USER
-        if old[0] in WRAPPING:
-            return user and one.pid == old[2] and any(
-                address in place for place in find_places(case, old)
-                for address in (one.ip, *one.chain))
-        return own if old[0] in TASKS else user and own if old[0] in RUNS else \
-            user and one.pid == old[2] and old[0] in MEMORY
-    pid, tid = get_owner(one)
-    if isinstance(one, rd.Map) or one.kind not in (rd.FORK, rd.EXIT, rd.COMM):
-        return pid == old[2] and old[0] in (*MEMORY, *WRAPPING, T.MAPS, T.FILE)
-    return pid == old[2] and tid == old[3] and old[0] in TASKS
+    # The bracket of an act on code contains acts on memory.
+    return max([one[5] for one in before] or [0]), \
+        min([one[4] for one in after
+             if one[0] not in (T.CODE_LOAD, T.CODE_MOVE, T.CODE_UNLOAD)] or [2**64])
 
 
 def require_visible(case: Case, at: int, times: Times) -> None:
-    """Raises Unobservable if no file contradicts @times as the times of the act."""
+    """Raises Unobservable if no file contradicts @times as the times of an ENTER or LEAVE, whose
+    thread's samples in user space show them."""
     old = case.truth.get(at)
     begin, end = find_free_time(case, at)
     spans = [(min(one, other), max(one, other)) for one, other in zip(old[4:6], times)]
-    if old[0] == T.PROCESS_START and old[7] == LAUNCH:
-        raise Unobservable("what was launched began at any time before")
-    if old[0] == T.GONE and times[0] >= old[4]:
-        raise Unobservable("one may be found gone later than it was")
-    if old[4] == old[5] and times[0] != times[1] and old[0] in MOMENTS:
-        return
-    if times[0] < begin or end < times[1]:
+    if (old[4] == old[5] and times[0] != times[1]) or times[0] < begin or end < times[1]:
         return
     if times[0] <= old[4] and old[5] <= times[1]:
         raise Unobservable("the wider bracket holds the act still, and nothing else that its "
                            "thread did")
-    if old[0] in WRAPPING and holds_other_code(case, old, spans):
-        return
-    if not any(isinstance(one, (rd.Sample, rd.Side)) and constrains_act(case, old, one) and
+    if not any(one.misc & 7 == rd.USER and (one.pid, one.tid) == old[2:4] and
                any(first <= one.time <= last for first, last in spans)
-               for one in case.capture("perf.data").records):
+               for one in case.capture("perf.data").samples()):
         raise Unobservable("its thread wrote nothing, and nothing was seen that tells of the act, "
                            "in the time by which it was moved")
 
@@ -255,35 +198,20 @@ MOVES: dict[str, Callable[[int, int], Times]] = {
 for name, number in TYPES.items():
     add("truth.%s.deleted.one" % name, partial(delete_record, number=number))
     add("truth.%s.doubled.one" % name, partial(double_record, number=number))
+# Times of acts on tasks and memory are moved in the capture's records.
+for name, number in (("enter", T.ENTER), ("leave", T.LEAVE)):
     for move_name, move in MOVES.items():
         add("truth.%s.%s" % (name, move_name), partial(move_record, number=number, change=move))
 
 
-def is_contradicted(case: Case, at: int, cpu: int) -> bool:
-    """Returns whether @cpu is more than the time until the thread's next record."""
-    mine = [slot for slot in range(len(case.truth.slots))
-            if case.truth.get(slot)[2:4] == case.truth.get(at)[2:4]]
-    begin = max(case.truth.get(slot)[4] for slot in mine
-                if slot < at and case.truth.get(slot)[0] == T.ENTER)
-    behind = [case.truth.get(slot)[5] for slot in mine if slot > at]
-    return bool(behind) and cpu > (behind[0] - begin) * 1.001
+def change_cpu_time(case: Case, change: Callable[[int], int]) -> Changes:
+    new = [bytearray(slot) for slot in case.truth.slots]
+    for at in find_slots(case, T.LEAVE):
+        fields = list(case.truth.get(at))
+        fields[7] = change(fields[7] >> 8) << 8 | fields[7] & 0xff
+        T.pack(new[at], fields)
+    return pack_truth(case.truth, new)
 
 
-def change_cpu_time(change: Callable[[int], int], every: bool) -> Callable[[Case], Changes]:
-    def alter_case(case: Case) -> Changes:
-        alone = choose_record_of_type(case, T.LEAVE)
-        new = [bytearray(slot) for slot in case.truth.slots]
-        if not every and not is_contradicted(case, alone, change(case.truth.get(alone)[7] >> 8)):
-            raise Unobservable("there was as much time")
-        for at in find_slots(case, T.LEAVE) if every else (alone,):
-            fields = list(case.truth.get(at))
-            fields[7] = change(fields[7] >> 8) << 8 | fields[7] & 0xff
-            T.pack(new[at], fields)
-        return pack_truth(case.truth, new)
-    return alter_case
-
-
-for share, every in (("one", False), ("all", True)):
-    for cpu_name, cpu in (("double", lambda old: 2 * old), ("+10ms", lambda old: old + 10 * MS),
-                          ("+50ms", lambda old: old + 50 * MS)):
-        add("truth.leave.cpu.%s.%s" % (cpu_name, share), change_cpu_time(cpu, every))
+add("truth.leave.cpu.double.all", partial(change_cpu_time, change=lambda old: 2 * old))
+add("truth.leave.cpu.+10ms.all", partial(change_cpu_time, change=lambda old: old + 10 * MS))

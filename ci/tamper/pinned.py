@@ -4,12 +4,11 @@ the CPU time in the truth equals the elapsed time."""
 
 import bisect
 import collections
-import struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ci.tamper.activations import make_key, replace_samples
 from ci.tamper.case import Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, kind, require
+from ci.tamper.kinds import Absent, Changes, kind, require
 from harness.selftest.support import run_directory as rd
 
 PINNED_NS = 1000  # most difference of CPU time and elapsed time
@@ -85,43 +84,3 @@ def move_to_busy_cpu(case: Case) -> Changes:
                 return replace_samples(
                     case, {make_key(sample): lambda sample: [move_to_cpu(sample, cpu, ids)]})
     raise Absent("no thread has a sample during another thread's pinned activation")
-
-
-@kind("stayed.cpu.sideband")
-def swap_sideband_cpus(case: Case) -> Changes:
-    """Swaps the two CPUs in each live record of threads and mappings, but not in samples."""
-    capture = case.capture("perf.data")
-    if {one.cpu for one in capture.samples()} - {0, 1} or "first_enabled" not in case.facts:
-        raise Absent("the capture is not ours, or of more than two CPUs")
-
-    def find_cpu_offset(one: Any) -> int | None:
-        """Returns the offset of the CPU in a live record, or None."""
-        tail = one.tail() if isinstance(one, rd.Side) and \
-            one.kind in (rd.MMAP2, rd.COMM, rd.FORK, rd.EXIT) else {}
-        known = {rd.CPU, rd.TID, rd.IDENTIFIER} <= set(tail) and \
-            one.time > int(case.facts["first_enabled"])
-        return tail[rd.CPU] if known and read_number(one, tail[rd.IDENTIFIER], "<Q") else None
-
-    def swap_cpu(one: Any) -> Any:
-        at = find_cpu_offset(one)
-        if at is None:
-            return one
-        made = clone(one)
-        struct.pack_into("<I", made.body, at, read_number(one, at) ^ 1)
-        return made
-    live = [one for one in capture.records if find_cpu_offset(one) is not None]
-    require(live, "there is no live record of a thread or mapping")
-    slack = int(case.facts.get("slack", 0))
-    if not any(one.begin + slack < record.time < one.end - slack and
-               read_number(record, record.tail()[rd.TID] + 4) != one.tid and
-               read_number(record, record.tail()[rd.CPU]) != one.samples[0].cpu
-               for one in find_pinned(case) for record in live) or case.read("maps") or \
-            b" : gated " in case.read("case"):
-        raise Unobservable("no thread is known to have stayed on the CPU that another's record "
-                           "then names")
-    return case.rewrite(lambda one: one.map_records(swap_cpu))
-
-
-def read_number(one: rd.Side, at: int, layout: str = "<I") -> int:
-    value: int = struct.unpack_from(layout, one.body, at)[0]
-    return value

@@ -7,11 +7,11 @@ import re
 import struct
 from typing import Callable
 
-from ci.tamper.case import Capture, Case, change_field, clone
+from ci.tamper.case import Case, change_field, clone
 from ci.tamper.injected import FILE, WHAT
 from ci.tamper.jit import (Dump, alter_dumps, alter_loads, alter_perf_maps, choose_loads,
                            join_words, split_line)
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, register_rewrite, require
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require
 from ci.tamper.mappings import is_injected
 from harness.selftest.support import run_directory as rd
 
@@ -33,12 +33,6 @@ def swap_load_times(case: Case, one: rd.Jitdump) -> None:
         before, after = Dump.time(first), Dump.time(second)
         Dump.set_time(first, after)
         Dump.set_time(second, before)
-
-
-def swap_addresses(case: Case, one: rd.Jitdump) -> None:
-    loads = one.loads()
-    for first, second in zip(loads[0::4], loads[1::4]):
-        first[24:40], second[24:40] = second[24:40], first[24:40]
 
 
 def change_middle_record(number: int, change: Callable[[list[bytearray], int], list[bytearray]]) \
@@ -74,9 +68,7 @@ add("jitdump.addr.-4096", alter_dumps(alter_loads(lambda record: struct.pack_int
     "<QQ", record, 24, get_number(record, 24) - 4096, get_number(record, 32) - 4096))))
 add("jitdump.time.+1ms", alter_dumps(alter_loads(shift_time(1_000_000))))
 add("jitdump.time.+1s", alter_dumps(alter_loads(shift_time(1_000_000_000))))
-add("jitdump.time.-1s", alter_dumps(alter_loads(shift_time(-1_000_000_000))))
 add("jitdump.loads.swapped", alter_dumps(swap_load_times))
-add("jitdump.addresses.swapped", alter_dumps(swap_addresses))
 add("jitdump.size.longer", alter_dumps(lengthen_code))
 add("jitdump.move.deleted", alter_dumps(change_middle_record(Dump.MOVE, remove_at)))
 add("jitdump.unwinding.bytes", alter_dumps(change_middle_record(UNWINDING, break_unwinding)))
@@ -164,10 +156,7 @@ def change_index_version(record: bytearray) -> None:
 
 
 add("jitdump.load.tid", alter_dumps(alter_loads(change_field(20, "I", lambda old: old + 1))))
-add("jitdump.load.vma.0", alter_dumps(alter_loads(change_field(24, "Q", lambda old: 0))))
 add("jitdump.load.index.same", alter_dumps(alter_loads(change_field(48, "Q", lambda old: 1))))
-add("jitdump.load.index.+1000", alter_dumps(alter_loads(
-    change_field(48, "Q", lambda old: old + 1000))))
 add("jitdump.code.last-byte", alter_dumps(change_last_byte))
 add("jitdump.close.middle", alter_dumps(move_close))
 add("harmless.jitdump.close.gone", alter_dumps(remove_close), harmless=True)
@@ -186,40 +175,28 @@ add("jitdump.header.clock", alter_dumps(change_header(32, "Q", lambda old: old |
 add("jitdump.header.version", alter_dumps(change_header(4, "I", lambda old: 2)))
 
 
-def require_lines(change: Callable[[list[bytes]], list[bytes]], least: int) \
-        -> Callable[[Case], Changes]:
-    return alter_perf_maps(lambda lines: change(lines) if len(lines) >= least else lines)
-
-
 def rotate_names(lines: list[bytes]) -> list[bytes]:
     names = [split_line(line)[2] for line in lines]
     return [join_words(split_line(line)[:2] + [name])
             for line, name in zip(lines, names[1:] + names[:1])]
 
 
-def change_length(line: bytes, by: int | None) -> bytes:
-    words = split_line(line)
-    words[1] = b"0" if by is None else b"%x" % (int(words[1], 16) + by)
-    return join_words(words)
+def change_lengths(by: int) -> Callable[[Case], Changes]:
+    """Changes the length in every third line."""
+    def change(line: bytes) -> bytes:
+        words = split_line(line)
+        words[1] = b"%x" % (int(words[1], 16) + by)
+        return join_words(words)
+    return alter_perf_maps(lambda lines: [change(line) if at % 3 == 0 else line
+                                          for at, line in enumerate(lines)])
 
 
-def change_thirds(change: Callable[[bytes], list[bytes]]) -> Callable[[list[bytes]], list[bytes]]:
-    return lambda lines: [new for at, line in enumerate(lines)
-                          for new in (change(line) if at % 3 == 0 else [line])]
+add("perf-map.names.next", alter_perf_maps(rotate_names))
+add("perf-map.length.-1", change_lengths(-1))
+add("perf-map.length.+1", change_lengths(1))
 
 
-add("perf-map.names.next", require_lines(rotate_names, 2))
-add("perf-map.length.0", alter_perf_maps(change_thirds(lambda line: [change_length(line, None)])))
-add("perf-map.length.-1", alter_perf_maps(change_thirds(lambda line: [change_length(line, -1)])))
-add("perf-map.length.+1", alter_perf_maps(change_thirds(lambda line: [change_length(line, 1)])))
-add("perf-map.length.all",
-    alter_perf_maps(change_thirds(lambda line: [change_length(line, 1 << 20)])))
-add("perf-map.doubled.renamed", alter_perf_maps(change_thirds(
-    lambda line: [line, join_words(split_line(line)[:2] + [b"tampered"])])))
-add("perf-map.cut", alter_perf_maps(lambda lines: [b"".join(lines)[:len(b"".join(lines)) // 2]]))
-
-
-def find_jit_files(case: Case, least: int) -> list[str]:
+def find_jit_files(case: Case) -> list[str]:
     """Returns the ELF files that the injector wrote, relative to the case."""
     found = []
     for folder in ("", "jit"):
@@ -230,40 +207,24 @@ def find_jit_files(case: Case, least: int) -> list[str]:
                           for name in sorted(names)
                           if re.match(r"jit(ted)?-\d+-", name) and not name.endswith(".dump")]
     found = sorted(set(found))
-    require(len(found) >= least, "the case has fewer than %d files of jitted code" % least)
+    require(found, "the case has no file of jitted code")
     return found
 
 
 @kind("jit-file.gone.one")
 def remove_file(case: Case) -> Changes:
-    found = find_jit_files(case, 1)
+    found = find_jit_files(case)
     return {found[len(found) // 2]: None}
-
-
-@kind("jit-file.swapped")
-def swap_files(case: Case) -> Changes:
-    found = find_jit_files(case, 2)
-    first, second = found[0], found[-1]
-    if case.read(first) == case.read(second):
-        raise Absent("the files are the same, byte by byte")
-    return {first: case.read(second), second: case.read(first)}
 
 
 @kind("jit-file.names")
 def change_symbols(case: Case) -> Changes:
     """Changes a letter of each function's name in the ELF files."""
     changes = {name: re.sub(rb"(\0[a-z]\w*)_fp_", rb"\1_fq_", case.read(name))
-               for name in find_jit_files(case, 1)}
+               for name in find_jit_files(case)}
     if all(case.read(name) == raw for name, raw in changes.items()):
         raise Absent("no ELF file holds such a name")
     return changes
-
-
-@kind("jit-file.cut")
-def cut_file(case: Case) -> Changes:
-    found = find_jit_files(case, 1)
-    name = found[len(found) // 2]
-    return {name: case.read(name)[:100]}
 
 
 def find_code_sections(raw: bytearray) -> list[slice]:
@@ -283,7 +244,7 @@ def alter_jit_files(change: Callable[[bytearray], None]) -> Callable[[Case], Cha
     """Alters each ELF file that the injector wrote."""
     def alter_case(case: Case) -> Changes:
         changes = {}
-        for name in find_jit_files(case, 1):
+        for name in find_jit_files(case):
             raw = bytearray(case.read(name))
             change(raw)
             if raw != case.read(name):
@@ -308,8 +269,6 @@ def change_tables(raw: bytearray) -> None:
 add("jit-file.code", alter_jit_files(change_code))
 add("jit-file.tables", alter_jit_files(change_tables))
 add("jit-file.machine", alter_jit_files(change_field(18, "H", lambda old: 183)))
-add("jit-file.zeroed", lambda case: {
-    name: bytes(len(case.read(name))) for name in find_jit_files(case, 1)})
 
 
 def alter_some_injected(change: Callable[[rd.Map], object]) -> Callable[[Case], Changes]:
@@ -317,7 +276,6 @@ def alter_some_injected(change: Callable[[rd.Map], object]) -> Callable[[Case], 
 
 
 add("injected.map.name", alter_some_injected(lambda one: clone(one, name=one.name + "x")))
-add("injected.map.prot", alter_some_injected(lambda one: clone(one, prot=rd.READ)))
 add("injected.map.longer", alter_some_injected(lambda one: clone(one, size=one.size + 4096)))
 
 
@@ -330,27 +288,3 @@ add("injected.map.sooner", alter_some_injected(
     lambda one: clone(one, time=max(1, one.time - 100_000_000))))
 for name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
     add("injected.%s.deleted" % name, partial(delete_records, number=number))
-
-
-@register_rewrite("injected.map.names.swapped", FILE)
-def swap_map_names(case: Case, capture: Capture) -> Capture:
-    """Swaps the files of two injected records."""
-    found = [one for one in capture.maps() if is_injected(one)]
-    for first, second in zip(found, found[1:]):
-        if first.name != second.name or first.pgoff != second.pgoff:
-            one, two = clone(first, pgoff=second.pgoff), clone(second, pgoff=first.pgoff)
-            one.name, two.name = second.name, first.name
-            new = {id(first): one, id(second): two}
-            return capture.replace_records(new)
-    raise Absent("no two injected records differ")
-
-
-def alter_one_sample(change: Callable[[rd.Sample], rd.Sample]) -> Callable[[Case], Changes]:
-    return lambda case: case.alter_records(
-        lambda one: case.is_in_code(one) and bool(one.chain), change, 0.0,
-        "sample in emitted code with a callchain", FILE)
-
-
-add("injected.sample.chain.one", alter_one_sample(lambda one: clone(one, chain=one.chain[:-1])))
-add("injected.sample.dump.one", alter_one_sample(
-    lambda one: clone(one, stack=one.stack[:-8] + b"\xff" * 8) if one.stack else one))

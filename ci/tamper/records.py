@@ -6,7 +6,7 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone, set_body_field
-from ci.tamper.kinds import Absent, Changes, add, register_rewrite, require
+from ci.tamper.kinds import Absent, Changes, add, require
 from ci.tamper.mappings import PAGE, TARGETS, alter_maps, insert_record, shift_map_time
 from ci.tamper.tasks import set_field, read_head, shift_time, match_tasks, set_comm
 from harness.selftest.support import run_directory as rd
@@ -134,89 +134,6 @@ for share_name, share in (("some", 0.3), ("one", 0.0)):
             proof=lambda one: prove_other_thread_possible(case, one)), share=share))
 
 
-def make_data_map(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
-    """Makes a record of data, which our events do not request."""
-    for one in capture.maps():
-        if "first_enabled" in case.facts and one.pid == pid and one.time and \
-                one.prot & rd.EXECUTE:
-            return clone(one, start=1 << 30, size=1 << 20, prot=rd.READ | rd.WRITE, time=time,
-                         misc=one.misc | 1 << 13)
-    raise Absent("the capture is not ours, or has no live record of the busiest process")
-
-
-add("map.invented.data", insert_record(make_data_map))
-
-
-def alter_two_records(case: Case, target: str,
-                      change: Callable[[rd.Map, rd.Map], tuple[rd.Map, rd.Map]]) -> Changes:
-    """Alters two different records of a process with @change."""
-    where, what = TARGETS[target]
-
-    def alter_capture(capture: Capture) -> Capture:
-        found = [one for one in capture.maps() if where(case, one)]
-        for first in found:
-            for second in found:
-                if first.pid == second.pid and first.range() != second.range():
-                    new = change(first, second)
-                    if all(bytes(one.body) == bytes(old.body)
-                           for one, old in zip(new, (first, second))):
-                        continue
-                    return capture.replace_records({id(first): new[0], id(second): new[1]})
-        raise Absent("no two records differ: " + what)
-    return case.rewrite(alter_capture)
-
-
-def swap_names(first: rd.Map, second: rd.Map) -> tuple[rd.Map, rd.Map]:
-    one, two = clone(first), clone(second)
-    one.name, two.name = second.name, first.name
-    return one, two
-
-
-def swap_identities(first: rd.Map, second: rd.Map) -> tuple[rd.Map, rd.Map]:
-    one, two = clone(first), clone(second)
-    one.body[32:56], two.body[32:56] = second.body[32:56], first.body[32:56]
-    one.misc, two.misc = second.misc, first.misc
-    return one, two
-
-
-for target in ("code", "file", "other"):
-    add("map.%s.names.swapped" % target,
-        partial(alter_two_records, target=target, change=swap_names))
-    add("map.%s.identities.swapped" % target,
-        partial(alter_two_records, target=target, change=swap_identities))
-
-
-@register_rewrite("map.code.merged")
-def merge_maps(case: Case, capture: Capture) -> Capture:
-    """Merges the records of two neighbouring mappings of emitted code."""
-    found = [one for one in capture.maps() if TARGETS["code"][0](case, one)]
-    for first in found:
-        for second in found:
-            if first.pid == second.pid and first.start + first.size == second.start:
-                long = clone(second, start=first.start, size=first.size + second.size,
-                             pgoff=first.pgoff)
-                return capture.copy_with(
-                    long if one is second else one for one in capture.records
-                    if one is not first)
-    raise Absent("no two mappings of emitted code are neighbours")
-
-
-@register_rewrite("map.code.behind-sample")
-def move_behind_sample(case: Case, capture: Capture) -> Capture:
-    """Moves a mapping's record to one microsecond after the first sample in the mapping."""
-    samples = [one for one in capture.samples() if case.is_in_code(one)]
-    for mapped in capture.maps():
-        if not TARGETS["code"][0](case, mapped) or not mapped.time:
-            continue
-        for sample in samples:
-            if sample.pid == mapped.pid and sample.time > mapped.time and \
-                    mapped.start <= sample.ip < mapped.start + mapped.size:
-                moved = shift_map_time(mapped, sample.time + 1000 - mapped.time)
-                return capture.copy_with(
-                    one for one in capture.records if one is not mapped).insert_records(moved)
-    raise Absent("no live record of emitted code comes before a sample in it")
-
-
 def set_known_task(case: Case, one: rd.Side, index: int) -> rd.Side:
     """Stores the number of another thread or process of the workload in a FORK or EXIT."""
     tids = {sample.tid for sample in case.capture("perf.data").samples()} | case.watched
@@ -285,45 +202,8 @@ for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
                 later=LATER.get(name, 0)))
 
 
-def swap_task_times(case: Case, number: int, processes: bool) -> Changes:
-    """Swaps the times of two records of a type, of different tasks."""
-    where = match_tasks(number, processes)
-
-    def alter_capture(capture: Capture) -> Capture:
-        found = [one for one in capture.records if where(case, one) and one.time]
-        others = [one for one in found if read_head(one, 4) != read_head(found[0], 4)]
-        require(others, "fewer than two such records")
-        first, last = found[0], others[-1]
-        new = {id(first): shift_time(last, first.time - last.time),
-               id(last): shift_time(first, last.time - first.time)}
-        return capture.replace_records(new)
-    return case.rewrite(alter_capture)
-
-
-for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
-    add("%s.process.swapped" % record_name,
-        partial(swap_task_times, number=number, processes=True))
-    add("%s.thread.swapped" % record_name,
-        partial(swap_task_times, number=number, processes=False))
-
-
 def get_comm(one: rd.Side) -> bytes:
     return bytes(one.body[8:one.tail()[0]]).split(b"\0")[0]
-
-
-@register_rewrite("comm.swapped")
-def swap_comms(case: Case, capture: Capture) -> Capture:
-    """Swaps the names of two threads with different names."""
-    found = [one for one in capture.records
-             if one.kind == rd.COMM and read_head(one, 1)[0] in case.watched]
-    for first in found:
-        for second in found:
-            if get_comm(first) != get_comm(second) and \
-                    read_head(first, 2)[1] != read_head(second, 2)[1]:
-                new = {id(first): set_comm(first, get_comm(second)),
-                       id(second): set_comm(second, get_comm(first))}
-                return capture.replace_records(new)
-    raise Absent("no two threads have different names")
 
 
 def alter_comms(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:

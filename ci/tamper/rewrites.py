@@ -5,12 +5,12 @@ import json
 import os
 import re
 import struct
-from typing import Any, Callable
+from typing import Callable
 
 from ci.tamper.case import Case, change_field, clone
 from ci.tamper.evidence import add_to_header
 from ci.tamper.jit import join_words, split_line, alter_perf_maps
-from ci.tamper.kinds import Absent, Changes, add, kind, require
+from ci.tamper.kinds import Changes, add, kind, require
 from ci.tamper.window import pack_truth, read_lines, remove_lines
 from harness.selftest.support import run_directory as rd
 
@@ -20,22 +20,6 @@ WAKEUP = 48
 
 def add_harmless(name: str, make: Callable[[Case], Changes]) -> None:
     add("harmless." + name, make, harmless=True)
-
-
-@kind("harmless.cpus.swapped", harmless=True)
-def swap_cpus(case: Case) -> Changes:
-    """Swaps the numbers of the two CPUs in every record."""
-    def swap_cpu(one: Any) -> Any:
-        if isinstance(one, rd.Sample) and one.attr.sample_type & rd.CPU:
-            return clone(one, cpu=one.cpu ^ 1)
-        if isinstance(one, rd.Side) and rd.CPU in one.tail():
-            one = clone(one)
-            change_field(one.tail()[rd.CPU], "I", lambda old: old ^ 1)(one.body)
-        return one
-    cpus = {one.cpu for one in case.capture("perf.data").samples()}
-    if not cpus <= {0, 1} or len(cpus) < 2:
-        raise Absent("there are not two CPUs")
-    return case.rewrite(lambda capture: capture.map_records(swap_cpu))
 
 
 def reverse_lines(name: str) -> Callable[[Case], Changes]:
@@ -50,21 +34,6 @@ add_harmless("capture.order", reverse_lines("capture"))
 add_harmless("elf.index.order", reverse_lines("elf/index"))
 
 
-def sort_by_address(lines: list[bytes]) -> list[bytes]:
-    """Sorts lines from the last address to the first. Keeps the order of overlapping lines, since
-    the last line of an address has the name."""
-    groups: list[list[int]] = []
-    reached = 0
-    for start, size, at in sorted((int(split_line(line)[0], 16), int(split_line(line)[1], 16), at)
-                                  for at, line in enumerate(lines)):
-        if not groups or start >= reached:
-            groups.append([])
-        groups[-1].append(at)
-        reached = max(reached, start + size)
-    return [lines[at] for group in reversed(groups) for at in sorted(group)]
-
-
-add_harmless("perf-map.order", alter_perf_maps(sort_by_address))
 add_harmless("perf-map.zeros", alter_perf_maps(lambda lines: [
     join_words([b"0000" + split_line(line)[0], b"0" + split_line(line)[1],
                 split_line(line)[2]]) for line in lines]))

@@ -34,13 +34,9 @@ def change_dump(change: Callable[[bytearray], bytearray]) -> Callable[[Case, rd.
     return alter_case
 
 
-add("sample.dump.cut.64", alter_samples(change_dump(lambda raw: raw[:64])))
 add("sample.dump.cut.8", alter_samples(change_dump(lambda raw: raw[:8])))
-add("sample.dump.cut.0", alter_samples(change_dump(lambda raw: bytearray())))
 add("sample.dump.zeroed", alter_samples(change_dump(lambda raw: bytearray(len(raw)))))
-add("sample.dump.ones", alter_samples(change_dump(lambda raw: bytearray(b"\xff" * len(raw)))))
 add("sample.dump.shifted.8", alter_samples(change_dump(lambda raw: raw[8:] + bytes(8))))
-add("sample.dump.shifted.-8", alter_samples(change_dump(lambda raw: bytearray(8) + raw[:-8])))
 
 
 def change_user_chain(change: Callable[[list[int], rd.Sample], list[int]]) \
@@ -59,24 +55,8 @@ add("sample.chain.cut.0", alter_samples(change_user_chain(lambda user, one: []))
 add("sample.chain.cut.last", alter_samples(change_user_chain(lambda user, one: user[:-1])))
 add("sample.chain.invented.0x1234", alter_samples(
     change_user_chain(lambda user, one: user[:1] + [0x1234] + user[1:])))
-add("sample.chain.invented.code", alter_samples(
-    change_user_chain(lambda user, one: user[:1] + [one.ip] + user[1:])))
-add("sample.chain.invented.end", alter_samples(
-    change_user_chain(lambda user, one: user + [0x1234])))
 add("sample.chain.first.0x1234", alter_samples(
     change_user_chain(lambda user, one: [0x1234] + user[1:])))
-add("sample.chain.first.gone", alter_samples(change_user_chain(lambda user, one: user[1:])))
-
-
-def remove_markers(case: Case, sample: rd.Sample) -> rd.Sample:
-    require(sample.chain, "samples hold no callchain")
-    return clone(sample, chain=[one for one in sample.chain if one < rd.CONTEXT_MAX])
-
-
-def use_kernel_markers(case: Case, sample: rd.Sample) -> rd.Sample:
-    require(rd.CONTEXT_USER in sample.chain, "samples hold no user callchain")
-    return clone(sample, chain=[rd.CONTEXT_KERNEL if one == rd.CONTEXT_USER else one
-                                for one in sample.chain])
 
 
 def remove_chain(case: Case, sample: rd.Sample) -> rd.Sample:
@@ -84,8 +64,6 @@ def remove_chain(case: Case, sample: rd.Sample) -> rd.Sample:
     return clone(sample, chain=[])
 
 
-add("sample.chain.markers.gone", alter_samples(remove_markers))
-add("sample.chain.markers.kernel", alter_samples(use_kernel_markers))
 add("sample.chain.gone", alter_samples(remove_chain))
 add("sample.chain.gone.all", alter_samples(remove_chain, 1.0))
 

@@ -210,12 +210,6 @@ add("maps.without.code", remove_lines("maps", is_code_line, "the case's maps sho
 add("maps.without.libc", remove_lines(
     "maps", lambda case, line: b"/libc.so" in line and b"r-xp" in line,
     "the case's maps show no libc"))
-add("intervals.gone", lambda case: {"intervals": None} if read_lines(case, "intervals") else {})
-
-
-add("intervals.without.interval", remove_lines(
-    "intervals", lambda case, line: line.startswith(b"interval"),
-    "the case's intervals hold none"))
 
 
 @kind("intervals.one.gone")
