@@ -136,24 +136,6 @@ def balance_threads(case: Case) -> Changes:
            for one in again}})
 
 
-@kind("samples.times.swapped")
-def swap_times(case: Case) -> Changes:
-    """Swaps the times of samples of two activations of a thread with different paths."""
-    found = group_by_activation(case)
-    for one, samples in found:
-        for other, more in found:
-            if other.tid == one.tid and other.path != one.path:
-                new: dict[int, Any] = {}
-                for first, second in zip(samples[1:6], more[1:6]):
-                    new[make_key(first)] = \
-                        lambda sample, time=second.time: [clone(sample, time=time)]
-                    new[make_key(second)] = \
-                        lambda sample, time=first.time: [clone(sample, time=time)]
-                if new:
-                    return replace_samples(case, new)
-    raise Absent("no thread has samples in two paths")
-
-
 def change_times(case: Case, where: Where, time: Callable[[int], int]) -> Changes:
     def change(one: Any) -> Any:
         timed = isinstance(one, (rd.Sample, rd.Side)) and one.time and where(one)

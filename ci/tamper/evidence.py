@@ -114,14 +114,6 @@ for name, (number, field) in SPARE.items():
                                  change=lambda old: old + 4_000_000))
 
 
-@kind("truth.doubled.load")
-def double_loads(case: Case) -> Changes:
-    """Repeats the load of every third function, with the same id."""
-    gone = find_slots(case, T.CODE_LOAD)[::3]
-    extra = [bytearray(case.truth.slots[index]) for index in gone]
-    return pack_truth(case.truth, [*case.truth.slots, *extra])
-
-
 def edit_executable_line(change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
     return lambda line: change(line) if re.match(rb"\S+ r-xp .*/\S", line) else line
 

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Alterations of fields whose values are known for all records: ids, reserved bytes after the CPU,
-padding of names, and the record of the kernel's text."""
+and padding of names."""
 
 import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Case, clone, set_body_field
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, require
+from ci.tamper.kinds import Absent, Unobservable, require
 from ci.tamper.native import SIDE, add_shares, is_live_map, is_live_side
 from harness.selftest.support import run_directory as rd
 
 RESERVED = 4  # offset of the reserved bytes from the CPU's number
-KERNEL_MAP = "mapping record of the kernel"
 
 
 def set_reserved(_: Case, one: rd.Side) -> rd.Side:
@@ -93,27 +92,3 @@ def set_padding(_: Case, one: rd.Side) -> rd.Side:
 
 
 add_shares("side.name.padding", is_padded, set_padding, SIDE)
-
-
-def append_to_name(_: Case, one: rd.Side) -> rd.Side:
-    at = one.tail()[0]
-    return clone(one, body=one.body[:at] + b"leaked!\0" + one.body[at:])
-
-
-add_shares("side.name.longer", is_padded, append_to_name, SIDE)
-
-
-def is_kernel_map(case: Case, one: Any) -> bool:
-    return "first_enabled" in case.facts and one.kind == rd.MMAP and one.misc & 7 == rd.KERNEL
-
-
-def set_kernel_map_field(at: int, layout: str, value: int) -> Callable[[Case], Changes]:
-    return lambda case: case.alter_records(lambda one: is_kernel_map(case, one),
-                                           lambda one: set_body_field(one, at, layout, value), 1.0,
-                                           KERNEL_MAP)
-
-
-for field_name, field_at, field_layout, field_value in (
-        ("tid", 4, "I", 7), ("start", 8, "Q", 2**64 - 2**30), ("user", 8, "Q", 4096),
-        ("empty", 16, "Q", 0), ("pgoff", 24, "Q", 0), ("name", 32, "B", 65)):
-    add("kernel-map." + field_name, set_kernel_map_field(field_at, field_layout, field_value))

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Harmless alterations: they change a file but not its meaning, so judging must not notice them."""
 
-import random
 import re
 import struct
-from typing import Any, Iterator
+from typing import Any
 
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Changes, add, kind, register_rewrite, require
@@ -17,33 +16,6 @@ ABOUT = (3, 4, 5, 8, 9, 10, 11, 13, 14, 22)
 
 
 add("harmless.again", lambda case: {"perf.data": case.capture("perf.data").pack()}, harmless=True)
-
-
-def split_rounds(capture: Capture) -> Iterator[list[Any]]:
-    """Yields the records between the ends of rounds, and each end as its own list."""
-    part: list[Any] = []
-    for record in capture.records:
-        if is_timed(record):
-            part.append(record)
-        else:
-            yield part
-            yield [record]
-            part = []
-    yield part
-
-
-@register_rewrite("harmless.order.within-round", harmless=True)
-def shuffle_rounds(case: Case, capture: Capture) -> Capture:
-    """Shuffles records with different times within a round: their order has no meaning."""
-    dice = random.Random(case.seed)
-    records: list[Any] = []
-    for part in split_rounds(capture):
-        times = [one.time for one in part if is_timed(one)]
-        # The order of records with equal times matters, unless both are samples.
-        if len(set(times)) == len(times):
-            dice.shuffle(part)
-        records += part
-    return capture.copy_with(records)
 
 
 add("harmless.rounds.one", lambda case: case.rewrite(lambda capture: capture.copy_with(
@@ -127,16 +99,6 @@ add("harmless.features.more", lambda case: case.rewrite(lambda capture: capture.
 add("harmless.features.fewer", lambda case: case.rewrite(lambda capture: capture.copy_with(
     features={bit: raw for bit, raw in capture.features.items() if bit not in ABOUT})),
     harmless=True)
-
-
-@kind("harmless.kernel-map.time", harmless=True)
-def change_kernel_map_time(case: Case) -> Changes:
-    """Changes the time of synthesized records: perf's have time 0, jitproof's the current time."""
-    def change(one: Any) -> Any:
-        return clone(one, time=0 if one.time else 1)
-    return case.alter_records(lambda one: one.kind in (rd.MMAP, rd.MMAP2) and
-                              struct.unpack_from("<I", one.body, 0)[0] == 2**32 - 1, change, 1.0,
-                              "mapping record of the kernel")
 
 
 # Change files that only human readers use.

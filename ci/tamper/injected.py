@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Alterations of injected.data, an injector's output, without changing perf.data."""
 
-import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
@@ -112,15 +111,3 @@ NATIVE: dict[str, Callable[[Any], Any]] = {
 for native_name, change in NATIVE.items():
     add("injected.native." + native_name, alter_records(
         is_native_sample, change, 1.0, "mapping record of a file"))
-
-
-def set_attr_field(at: int, layout: str, value: int) -> Callable[[Case], Changes]:
-    def change(index: int, attr: rd.Attr) -> rd.Attr | None:
-        if index:
-            return None
-        struct.pack_into("<" + layout, attr.raw, at, value)
-        return attr
-    return lambda case: case.rewrite(lambda capture: capture.change_attrs(change), FILE)
-
-
-add("injected.attr.period", set_attr_field(16, "Q", 5))

@@ -10,7 +10,7 @@ from typing import Callable
 
 from ci.base import files
 from ci.tamper.case import Case
-from ci.tamper.kinds import Absent, Changes, add, require
+from ci.tamper.kinds import Changes, add, require
 from harness.selftest.support import run_directory as rd
 
 LOAD = rd.Jitdump.LOAD
@@ -79,13 +79,6 @@ def alter_loads(change: Callable[[bytearray], None]) -> Callable[[Case, rd.Jitdu
     return alter_case
 
 
-def shorten_code(record: bytearray) -> None:
-    size = struct.unpack_from("<Q", record, 40)[0]
-    struct.pack_into("<Q", record, 40, size // 2)
-    del record[-(size - size // 2):]
-    struct.pack_into("<I", record, 4, len(record))
-
-
 def remove_loads(case: Case, one: rd.Jitdump, share: float) -> None:
     gone = {id(record) for record in choose_loads(one, share)}
     one.records = [record for record in one.records if id(record) not in gone]
@@ -107,7 +100,6 @@ def rename_loads(case: Case, one: rd.Jitdump) -> None:
 
 add("jitdump.time.later", alter_dumps(alter_loads(
     lambda one: Dump.set_time(one, Dump.time(one) + 1_000_000_000_000))))
-add("jitdump.size.half", alter_dumps(alter_loads(shorten_code)))
 add("jitdump.deleted.one", alter_dumps(lambda case, one: remove_loads(case, one, 0.0)))
 add("jitdump.deleted.some", alter_dumps(lambda case, one: remove_loads(case, one, 0.3)))
 add("jitdump.names.other", alter_dumps(rename_loads))
@@ -145,15 +137,3 @@ add("perf-map.addr.+16", alter_perf_maps(move_lines))
 add("perf-map.deleted.one", alter_perf_maps(lambda lines: lines[:len(lines) // 2] +
                                             lines[len(lines) // 2 + 1:]))
 add("perf-map.invented", alter_perf_maps(lambda lines: lines + [b"1000 100 invented\n"]))
-
-
-def swap_perf_maps(case: Case) -> Changes:
-    found = [name for name in case.list_files() if re.match(r"perf-\d+\.map$", name)]
-    require(len(found) >= 2, "fewer than two processes have perf maps")
-    first, second = found[0], found[1]
-    if case.read(first) == case.read(second):
-        raise Absent("the perf maps of two processes are the same, byte by byte")
-    return {first: case.read(second), second: case.read(first)}
-
-
-add("perf-map.of-another", swap_perf_maps)

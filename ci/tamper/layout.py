@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Alterations of the order and types of perf.data's records, and of its end."""
+"""Alterations of the order of perf.data's records, and of its end."""
 
 from functools import partial
 from typing import Any, Callable
@@ -10,7 +10,6 @@ from ci.tamper.mappings import is_executable
 from ci.tamper.samples import CODE
 from harness.selftest.support import run_directory as rd
 
-AUX, ITRACE_START = 11, 12
 FINISHED = rd.Record(rd.FINISHED_ROUND, 0, b"")
 
 
@@ -41,19 +40,6 @@ RECORDS: dict[str, tuple[Callable[[Case, Any], bool], str]] = {
             "executable mapping record of a watched process")}
 for name, (where, what) in RECORDS.items():
     add("order.behind." + name, partial(move_behind, where=where, what=what))
-
-
-def change_type(where: Callable[[Case, Any], bool], number: int, what: str) \
-        -> Callable[[Case], Changes]:
-    def change(record: Any) -> rd.Record:
-        raw = record.pack()
-        return rd.Record(number, record.misc, raw[8:])
-    return lambda case: case.alter_records(lambda one: where(case, one), change, 0.3, what)
-
-
-for type_name, number in (("aux", AUX), ("itrace", ITRACE_START), ("unknown", 60)):
-    for name, (where, what) in RECORDS.items():
-        add("type.%s.%s" % (type_name, name), change_type(where, number, what))
 
 
 def truncate_file(case: Case, part: float, extra: int) -> Changes:

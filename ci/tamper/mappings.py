@@ -231,15 +231,6 @@ def invent_anonymous(case: Case, capture: Capture, pid: int, time: int) -> rd.Ma
     return make_map(case, max(lowest - (1 << 30), 1 << 16), 1 << 20, "//anon", time, pid)
 
 
-def cover_libc(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
-    """Makes a record of another file over the last page of libc's text."""
-    for one in case.capture("perf.data").maps():
-        if "/libc.so" in one.name and one.prot & rd.EXECUTE and one.pid in case.watched:
-            end = one.start + one.size
-            return make_map(case, end - PAGE, PAGE, "/usr/lib/other.so", time, pid)
-    raise Absent("no mapping of libc is in the capture")
-
-
 def cover_code(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
     """Makes a record of a file over a page of emitted code, in the middle of its samples."""
     ip = next(one.ip for one in case.code_samples if one.pid == pid)
@@ -247,7 +238,6 @@ def cover_code(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
 
 
 add("map.invented.anon", insert_record(invent_anonymous))
-add("map.invented.over-libc", insert_record(cover_libc))
 add("map.invented.over-code", insert_record(cover_code))
 # In a process without samples in emitted code.
 add("map.invented.other-process", insert_record(

@@ -6,9 +6,9 @@ from functools import partial
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, change_field, clone, set_body_field
+from ci.tamper.case import Case, change_field, clone, set_body_field
 from ci.tamper.events import change_attr
-from ci.tamper.kinds import Absent, add, make_if, register_rewrite, require
+from ci.tamper.kinds import add, make_if, require
 from harness.selftest.support import run_directory as rd
 
 FLAGS, CS, SS = 9, 10, 11  # numbers of PERF_REG_X86_*
@@ -117,27 +117,6 @@ for address_name, address in (("direct-map", 0xffff888000001000), ("hole", 0x800
 add_shares("kernel.marker.guest", is_kernel_sample, change_kernel_chain(CONTEXT_GUEST, 2), KERNEL)
 
 
-def move_to_one_cpu(_: Case, capture: Capture) -> Capture:
-    """Moves all samples to the first sample's CPU, with the ids of their threads' events there."""
-    samples = capture.samples()
-    first = samples[0].cpu
-    ids = {one.tid: one.one[rd.IDENTIFIER] for one in samples
-           if one.cpu == first and rd.IDENTIFIER in one.one}
-    new = {}
-    for one in samples:
-        if one.cpu != first:
-            new[id(one)] = made = clone(one)
-            made.cpu = first
-            if rd.IDENTIFIER in made.one:
-                made.one[rd.IDENTIFIER] = ids.get(one.tid, made.one[rd.IDENTIFIER])
-    # Each thread may have one more sample than the CPU's time allows.
-    spent = (samples[-1].time - samples[0].time) / max(1, samples[0].one.get(rd.PERIOD, 1))
-    if len(samples) < 1.5 * spent + 2 * len({one.tid for one in samples}) or \
-            rd.PERIOD not in samples[0].one or not new:
-        raise Absent("one CPU has the time for all samples")
-    return capture.replace_records(new)
-
-
 def is_live_map(case: Case, one: Any) -> bool:
     return isinstance(one, rd.Map) and one.pid in case.watched and bool(one.time) and \
         bool(one.prot & 4) and get_id(one) != 0
@@ -190,4 +169,3 @@ add("attr.no-kernel-chain", make_if(
     lambda case: any(is_kernel_sample(case, one) for one in case.capture("perf.data").samples()),
     "no sample needs it",
     change_attr(change_field(ATTR_FLAGS, "Q", lambda old: old | EXCLUDE_CALLCHAIN_KERNEL))))
-register_rewrite("sample.cpu.one.with-ids")(move_to_one_cpu)

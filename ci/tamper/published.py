@@ -11,7 +11,7 @@ from ci.tamper.case import Case, change_field, clone
 from ci.tamper.injected import FILE, WHAT
 from ci.tamper.jit import (Dump, alter_dumps, alter_loads, alter_perf_maps, choose_loads,
                            join_words, split_line)
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require
+from ci.tamper.kinds import Changes, Unobservable, add, kind, require
 from ci.tamper.mappings import is_injected
 from harness.selftest.support import run_directory as rd
 
@@ -114,17 +114,6 @@ def invent_debug(case: Case, one: rd.Jitdump) -> None:
                          b"/tampered/source.c\0")
 
 
-def invent_move(case: Case, one: rd.Jitdump) -> None:
-    loads = choose_loads(one, 0.0)
-    for load in loads:
-        pid, addr, size, _ = Dump.load(load)
-        index = get_number(load, 48)
-        one.records.insert(next(at for at, record in enumerate(one.records) if record is load) + 1,
-                           bytearray(struct.pack("<IIQIIQQQQQ", Dump.MOVE, 64,
-                                                 Dump.time(load) + 1, pid, pid, addr + 65536,
-                                                 addr, addr + 65536, size, index)))
-
-
 def change_header(at: int, layout: str, value: Callable[[int], int]) \
         -> Callable[[Case, rd.Jitdump], None]:
     def alter_case(case: Case, one: rd.Jitdump) -> None:
@@ -149,22 +138,14 @@ def change_last_byte(case: Case, one: rd.Jitdump) -> None:
         raise Unobservable("no other function has the same layout: nothing else tells the bytes")
 
 
-def change_index_version(record: bytearray) -> None:
-    """Changes the version of the tables' index (.eh_frame_hdr)."""
-    size, hdr_size = struct.unpack_from("<QQ", record, 16)
-    record[40 + size - hdr_size] ^= 1
-
-
 add("jitdump.load.tid", alter_dumps(alter_loads(change_field(20, "I", lambda old: old + 1))))
 add("jitdump.load.index.same", alter_dumps(alter_loads(change_field(48, "Q", lambda old: 1))))
 add("jitdump.code.last-byte", alter_dumps(change_last_byte))
 add("jitdump.close.middle", alter_dumps(move_close))
 add("harmless.jitdump.close.gone", alter_dumps(remove_close), harmless=True)
 add("jitdump.debug.invented", alter_dumps(invent_debug))
-add("jitdump.move.invented", alter_dumps(invent_move))
 add("jitdump.move.from.+4096", alter_dumps(change_each(
     Dump.MOVE, change_field(32, "Q", lambda old: old + 4096))))
-add("jitdump.unwinding.index", alter_dumps(change_each(UNWINDING, change_index_version)))
 add("jitdump.unwinding.hdr-size", alter_dumps(change_each(
     UNWINDING, change_field(24, "Q", lambda old: old + 8))))
 add("jitdump.unwinding.mapped-size", alter_dumps(change_each(UNWINDING, change_field(
@@ -215,16 +196,6 @@ def find_jit_files(case: Case) -> list[str]:
 def remove_file(case: Case) -> Changes:
     found = find_jit_files(case)
     return {found[len(found) // 2]: None}
-
-
-@kind("jit-file.names")
-def change_symbols(case: Case) -> Changes:
-    """Changes a letter of each function's name in the ELF files."""
-    changes = {name: re.sub(rb"(\0[a-z]\w*)_fp_", rb"\1_fq_", case.read(name))
-               for name in find_jit_files(case)}
-    if all(case.read(name) == raw for name, raw in changes.items()):
-        raise Absent("no ELF file holds such a name")
-    return changes
 
 
 def find_code_sections(raw: bytearray) -> list[slice]:

@@ -81,59 +81,6 @@ for target in ("code", "file", "other"):
                 alter_maps(where, what, change, share, name))
 
 
-def find_acts(case: Case, one: rd.Map) -> list[tuple[int, ...]]:
-    """Returns the truth's acts on the memory of a live record whose bracket contains its time."""
-    truth = rd.Truth
-    return [slot for slot in case.acts(truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
-            if slot[2] == one.pid and slot[4] <= require_live(one).time <= slot[5]
-            and slot[6] < one.start + one.size and one.start < slot[6] + slot[7]]
-
-
-def prove_twice_possible(case: Case, one: rd.Map) -> str | None:
-    if rd.IDENTIFIER not in one.tail():
-        return "records have no ids: a reading of /proc may have a time, too"
-    if len(find_acts(case, one)) == 1:
-        return None
-    return "the truth tells of no act in whose bracket the record is, or of several"
-
-
-def find_other_thread(case: Case, one: rd.Map) -> int:
-    others = {sample.tid for sample in case.capture("perf.data").samples()
-              if sample.pid == one.pid} - {one.tid}
-    require(others, "the process has no other thread with samples")
-    return min(others)
-
-
-def prove_other_thread_possible(case: Case, one: rd.Map) -> str | None:
-    if rd.IDENTIFIER not in one.tail():
-        return prove_twice_possible(case, one)
-    tids = {slot[3] for slot in find_acts(case, one)}
-    if tids and find_other_thread(case, one) not in tids:
-        return None
-    return "the truth does not tell that no other thread did it"
-
-
-def move_to_other_thread(case: Case, one: rd.Map) -> rd.Map:
-    made = clone(one, tid=find_other_thread(case, one))
-    place = made.tail().get(rd.TID)
-    if place is not None:
-        struct.pack_into("<I", made.body, place + 4, made.tid)
-    return made
-
-
-for share_name, share in (("some", 0.3), ("one", 0.0)):
-    add("map.code.again.%s" % share_name, partial(
-        lambda case, share: case.alter_records(
-            lambda one: isinstance(one, rd.Map) and TARGETS["code"][0](case, one),
-            lambda one: [require_live(one), shift_map_time(one, 1)], share, TARGETS["code"][1],
-            proof=lambda one: prove_twice_possible(case, one)), share=share))
-    add("map.code.other-thread.%s" % share_name, partial(
-        lambda case, share: case.alter_records(
-            lambda one: isinstance(one, rd.Map) and TARGETS["code"][0](case, one),
-            lambda one: move_to_other_thread(case, require_live(one)), share, TARGETS["code"][1],
-            proof=lambda one: prove_other_thread_possible(case, one)), share=share))
-
-
 def set_known_task(case: Case, one: rd.Side, index: int) -> rd.Side:
     """Stores the number of another thread or process of the workload in a FORK or EXIT."""
     tids = {sample.tid for sample in case.capture("perf.data").samples()} | case.watched

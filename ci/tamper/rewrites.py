@@ -7,7 +7,7 @@ import re
 import struct
 from typing import Callable
 
-from ci.tamper.case import Case, change_field, clone
+from ci.tamper.case import Case
 from ci.tamper.evidence import add_to_header
 from ci.tamper.jit import join_words, split_line, alter_perf_maps
 from ci.tamper.kinds import Changes, add, kind, require
@@ -15,7 +15,6 @@ from ci.tamper.window import pack_truth, read_lines, remove_lines
 from harness.selftest.support import run_directory as rd
 
 FINISHED_INIT, THREAD_MAP, CPU_MAP = 82, 73, 74
-WAKEUP = 48
 
 
 def add_harmless(name: str, make: Callable[[Case], Changes]) -> None:
@@ -45,15 +44,6 @@ def pack_injected(case: Case) -> Changes:
     return {"injected.data": case.capture("injected.data").pack()}
 
 
-@kind("harmless.attr.wakeup", harmless=True)
-def change_wakeup(case: Case) -> Changes:
-    """Changes wakeup_events, which affects no record."""
-    def change(index: int, attr: rd.Attr) -> rd.Attr:
-        change_field(WAKEUP, "I", lambda old: old + 1)(attr.raw)
-        return attr
-    return case.rewrite(lambda capture: capture.change_attrs(change))
-
-
 def prepend_records(*new: tuple[int, bytes]) -> Callable[[Case], Changes]:
     """Inserts synthetic records of perf before all others."""
     return lambda case: case.rewrite(lambda capture: capture.copy_with(
@@ -67,24 +57,6 @@ add_harmless("records.maps", prepend_records(
 
 
 add_harmless("truth.capacity", add_to_header(16, "Q", 1000))
-
-
-@kind("harmless.truth.order", harmless=True)
-def swap_slots(case: Case) -> Changes:
-    """Swaps neighbouring slots of two processes: the order has no meaning."""
-    slots = [bytearray(slot) for slot in case.truth.slots]
-    get, at, swapped = case.truth.get, 0, False
-    while at + 1 < len(slots):
-        first, second = get(at), get(at + 1)
-        # Parts of one item stay together.
-        if first[2] != second[2] and not first[1] and not second[1] and \
-                (at + 2 >= len(slots) or not get(at + 2)[1]) and first[5] < 2**63 > second[5]:
-            slots[at], slots[at + 1] = slots[at + 1], slots[at]
-            swapped = True
-            at += 1
-        at += 1
-    require(swapped, "no two processes' records are neighbours")
-    return pack_truth(case.truth, slots)
 
 
 @kind("harmless.truth.torn-end", harmless=True)
@@ -116,22 +88,3 @@ add_harmless("maps.heap", remove_lines(
 def change_seconds(case: Case) -> Changes:
     case.read("seconds")
     return {"seconds": b"1.5\n"}
-
-
-@kind("harmless.kernel-map.gone", harmless=True)
-def remove_kernel_map(case: Case) -> Changes:
-    """Removes records of the kernel's text, where no emitted code is."""
-    return case.alter_records(lambda one: one.kind in (rd.MMAP, rd.MMAP2) and
-                              struct.unpack_from("<I", one.body, 0)[0] == 2**32 - 1,
-                              lambda one: None, 1.0,
-                              "mapping record of the kernel")
-
-
-@kind("harmless.build-id.flag", harmless=True)
-def set_build_id_flag(case: Case) -> Changes:
-    """Sets the bit of a build id in live records, as another profiler's event does."""
-    def change(one: rd.Map) -> rd.Map:
-        return clone(one, misc=one.misc | rd.BUILD_ID)
-    return case.alter_records(lambda one: isinstance(one, rd.Map) and bool(one.time and one.ino) and
-                              not one.misc & rd.BUILD_ID and not 0 < one.maj <= 20, change, 1.0,
-                              "live mapping record of a file")

@@ -221,15 +221,6 @@ def remove_one_interval(case: Case) -> Changes:
     return {"intervals": b"".join(lines)}
 
 
-def delay_interval(line: bytes) -> bytes:
-    """Moves an interval to one second later."""
-    words = line.split()
-    if words[0] != b"interval":
-        return line
-    return b" ".join([*words[:2], *(b"%d" % (int(word) + SECOND) for word in words[2:])]) + b"\n"
-
-
-add("intervals.later", edit_lines("intervals", delay_interval))
 add("intervals.name", edit_lines("intervals", lambda line: re.sub(
     rb"^(process .*) \S*\n", rb"\1 tampered\n", line)))
 
