@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
-#include <sys/mman.h>
 
 #include "harness/format/truth/write.h"
 #include "harness/base/excuse.h"

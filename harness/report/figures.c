@@ -2,7 +2,6 @@
 #include "harness/report/figures.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/registry.h"
