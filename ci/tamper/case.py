@@ -111,10 +111,6 @@ class Capture(rd.PerfData):
             change(index, rd.Attr(bytes(attr.raw), attr.ids)) or attr
             for index, attr in enumerate(self.attrs)])
 
-    def replace_records(self, new: dict[int, Any]) -> Capture:
-        """Returns a copy with replaced records. @new: {id() of the old record: new record}."""
-        return self.copy_with(new.get(id(one), one) for one in self.records)
-
     def insert_records(self, *new: Any) -> Capture:
         """Returns a copy with added records, inserted by their times."""
         waiting = sorted(new, key=lambda record: record.time)
