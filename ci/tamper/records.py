@@ -8,7 +8,7 @@ from typing import Any, Callable
 from ci.tamper.case import Capture, Case, clone, set_body_field
 from ci.tamper.kinds import Absent, Changes, add, require
 from ci.tamper.mappings import PAGE, TARGETS, alter_maps, insert_record, shift_map_time
-from ci.tamper.tasks import set_field, read_head, shift_time, match_tasks, set_comm
+from ci.tamper.tasks import set_field, read_head, match_tasks, set_comm
 from harness.selftest.support import run_directory as rd
 
 MS = 1_000_000
@@ -99,54 +99,24 @@ TASKS: dict[str, Callable[[Case, rd.Side], Any]] = {
     "ppid.known": lambda case, one: set_known_task(case, one, 1),
     "tid.known": lambda case, one: set_known_task(case, one, 2),
     "ptid.known": lambda case, one: set_known_task(case, one, 3),
-    "time.+5ms": lambda case, one: shift_time(require_live(one), 5 * MS),
-    "time.-5ms": lambda case, one: shift_time(require_live(one), -5 * MS),
     "body-time": lambda case, one: change_body_time(require_live(one)),
     "tail.pid": lambda case, one: change_tail(require_live(one), 0),
     "tail.tid": lambda case, one: change_tail(require_live(one), 4),
 }
 
 
-def prove_within_bracket(case: Case, one: rd.Side, by: int) -> str | None:
-    """Returns a proof that a record may be @by ns later: the truth's bracket of the thread's start
-    or exit contains that time, and the thread has no sample before it. Returns None otherwise."""
-    truth, tid, pid = case.truth, read_head(one, 3)[2], read_head(one, 1)[0]
-    times = [one.time, one.time + by, struct.unpack_from("<Q", one.body, 16)[0] + by]
-
-    def find_records(number: int) -> list[tuple[int, ...]]:
-        return [slot for slot in case.acts(number) if slot[2] == pid and slot[3] == tid]
-    if one.kind == rd.FORK:
-        brackets = [slot[4:6] for slot in find_records(truth.THREAD_START)]
-        if any(times[0] <= sample.time <= times[2] for sample in
-               case.capture("perf.data").samples() if sample.tid == tid):
-            return None
-    else:
-        # The joining thread recorded when the thread was gone.
-        brackets = [(slot[4], min(gone)) for slot in find_records(truth.THREAD_EXIT) if (
-            gone := [late[5] for late in find_records(truth.GONE) if late[5] >= slot[5]])]
-    if any(begin < min(times) and max(times) < end for begin, end in brackets):
-        return "the truth's bracket of the thread's start or end holds that time, too"
-    return None
-
-
-LATER = {"time.+5ms": 5 * MS}
-
-
-def alter_tasks(case: Case, number: int, whom: str, change: Callable[[Case, rd.Side], Any],
-                later: int) -> Changes:
+def alter_tasks(case: Case, number: int, whom: str,
+                change: Callable[[Case, rd.Side], Any]) -> Changes:
     where = match_tasks(number, whom == "process")
-    return case.alter_records(
-        lambda one: where(case, one), lambda one: change(case, one), 0.3,
-        "FORK or EXIT record of a " + whom,
-        proof=(lambda one: prove_within_bracket(case, one, later)) if later else None)
+    return case.alter_records(lambda one: where(case, one), lambda one: change(case, one), 0.3,
+                              "FORK or EXIT record of a " + whom)
 
 
 for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
     for whom in ("process", "thread"):
         for name, task_change in TASKS.items():
             add("%s.%s.%s" % (record_name, whom, name), partial(
-                alter_tasks, number=number, whom=whom, change=task_change,
-                later=LATER.get(name, 0)))
+                alter_tasks, number=number, whom=whom, change=task_change))
 
 
 def get_comm(one: rd.Side) -> bytes:

@@ -127,8 +127,8 @@ TASKS: dict[str, Callable[[rd.Side], Any]] = {
     "ppid": lambda one: set_field(one, 1, NOBODY),
     "tid": lambda one: set_field(one, 2, NOBODY),
     "ptid": lambda one: set_field(one, 3, NOBODY),
-    "time.+100ms": lambda one: shift_time(one, 100_000_000),
-    "time.-100ms": lambda one: shift_time(one, -100_000_000),
+    "time.+10s": lambda one: shift_time(one, 10_000_000_000),
+    "time.-10s": lambda one: shift_time(one, -10_000_000_000),
 }
 
 for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
