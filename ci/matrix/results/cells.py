@@ -52,8 +52,8 @@ def make_header(cell: dict[str, Any]) -> dict[str, Any]:
     kind = cell.get("kind", "kernel")
     accelerator, command = cell.get("accelerator", ""), cell.get("command", "")
     header = {
-        "format": stored.FORMAT, "kind": kind, "label": cell["label" if kind == "tool" else "kernel"],
-        "version": cell["version"],
+        "format": stored.FORMAT, "kind": kind,
+        "label": cell["label" if kind == "tool" else "kernel"], "version": cell["version"],
         "kernel": cell.get("kernel", "") if kind == "tool" else cell["version"],
         # A kernel given by its path has no package.
         "package": cell.get("package") or "", **{key: cell.get(key) for key in COPIED},
