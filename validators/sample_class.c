@@ -89,19 +89,6 @@ bool jp_sample_is_in_window(const struct jp_evidence *evidence, uint64_t time)
 	return time + info->slack >= info->sampling && time <= info->stopped + info->slack;
 }
 
-static bool is_handler_waiting(const struct jp_sample_facts_of *of, uint32_t tid, uint64_t from,
-			       uint64_t to)
-{
-	for (size_t i = 0; i < of->nr_waits && of->waits[i]->before <= to; i++) {
-		const struct jp_event *act = of->waits[i];
-
-		if (act->tid == tid && (act->wait.handled ?: act->before) <= to &&
-		    from <= act->after)
-			return true;
-	}
-	return false;
-}
-
 /* Returns whether @sp can belong to a handler that interrupted @interrupted: it is below the red
  * zone, or on another stack. */
 static bool is_handler_stack(const struct jp_truth_activation *interrupted, uint64_t sp)
@@ -155,6 +142,36 @@ static bool runs_code(const struct jp_evidence *evidence,
 		    jp_truth_code_at(evidence->truth, activation->pid, witnessed->samples[i].ip,
 				     witnessed->samples[i].time))
 			return true;
+	return false;
+}
+
+/* Returns whether the handler in which @wait happened may run at @time, before or after the times
+ * that it stated: the witness has no sample of emitted code in between. The handler reads these
+ * times after its start and before its end. */
+static bool may_run_handler(const struct jp_evidence *evidence,
+			    const struct jp_truth_activation *activation,
+			    const struct jp_event *wait, uint64_t time)
+{
+	const uint64_t handled = wait->wait.handled ?: wait->before;
+
+	return evidence->witnessed.count && handled <= activation->leave &&
+	       wait->after >= activation->enter &&
+	       !(time < handled ? runs_code(evidence, activation, time, handled)
+				: runs_code(evidence, activation, wait->after, time));
+}
+
+static bool is_handler_waiting(const struct jp_sample_facts_of *of,
+			       const struct jp_truth_activation *activation, uint64_t from,
+			       uint64_t to)
+{
+	for (size_t i = 0; i < of->nr_waits; i++) {
+		const struct jp_event *act = of->waits[i];
+
+		if (act->tid == activation->tid &&
+		    (((act->wait.handled ?: act->before) <= to && from <= act->after) ||
+		     may_run_handler(of->evidence, activation, act, from)))
+			return true;
+	}
 	return false;
 }
 
@@ -244,7 +261,7 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 	else if (activation->pid != event->pid)
 		facts.where = JP_IN_OTHERS;
 	else if (has_user && (is_handler(truth, activation, sp) ||
-			      is_handler_waiting(of, event->tid, from, to)))
+			      is_handler_waiting(of, activation, from, to)))
 		facts.where = JP_IN_HANDLER;
 	else if (has_user && may_be_near_border(evidence, activation, time))
 		facts.where = JP_IN_EDGE;

@@ -61,15 +61,55 @@ static void put_one_activation(void)
 	put_activation(100, 1000, jp_truth_path(&function, 1), add_roots());
 }
 
-/* Returns the place of a sample of native code at @time, with a stack below the activation's. */
-static enum jp_sample_where place_at(const struct jp_evidence *evidence, uint64_t time)
+/* Returns the place of a sample of native code at @time, with a stack below the activation's.
+ * @wait: a wait of the activation's thread, or NULL. */
+static enum jp_sample_where place_near(const struct jp_evidence *evidence, uint64_t time,
+				       const struct jp_event *wait)
 {
 	const struct jp_truth_activation *activation = truth->activations;
-	struct jp_sample_facts_of of = {.evidence = evidence};
+	struct jp_sample_facts_of of = {
+		.evidence = evidence, .waits = &wait, .nr_waits = wait != NULL};
 	struct jp_event event = {.type = JP_EVENT_SAMPLE, .pid = activation->pid, .time = time};
 
 	event.tid = activation->tid;
 	return jp_sample_facts(&of, &event, true, 0x9000, activation->sp - 600).where;
+}
+
+static enum jp_sample_where place_at(const struct jp_evidence *evidence, uint64_t time)
+{
+	return place_near(evidence, time, NULL);
+}
+
+/* A handler states that it waited from 450 to 550. It can run from the last sample of code before
+ * to the first one after. */
+static void test_samples_near_a_wait(void)
+{
+	const uint32_t pid = truth->activations[0].pid, tid = truth->activations[0].tid;
+	const struct jp_event wait = {.type = JP_EVENT_WAIT,
+				      .tid = tid,
+				      .before = 150,
+				      .after = 550,
+				      .wait = {.handled = 450}};
+	struct jp_witness_sample samples[4];
+	struct jp_evidence evidence = {.truth = truth,
+				       .witnessed = {.samples = samples, .count = 4}};
+
+	for (unsigned i = 0; i < 4; i++)
+		samples[i] = (struct jp_witness_sample){.time = (uint64_t[]){200, 300, 700, 800}[i],
+							.ip = 0x1000,
+							.pid = pid,
+							.tid = tid,
+							.user = true};
+	check(place_near(&evidence, 400, &wait) == JP_IN_HANDLER, "before the stated wait");
+	check(place_near(&evidence, 500, &wait) == JP_IN_HANDLER, "in the stated wait");
+	check(place_near(&evidence, 600, &wait) == JP_IN_HANDLER, "after the stated wait");
+	check(place_near(&evidence, 250, &wait) == JP_INSIDE &&
+		      place_near(&evidence, 750, &wait) == JP_INSIDE,
+	      "beyond the next sample of code");
+	evidence.witnessed.count = 0;
+	check(place_near(&evidence, 400, &wait) == JP_INSIDE &&
+		      place_near(&evidence, 500, &wait) == JP_IN_HANDLER,
+	      "without a witness, only in the stated wait");
 }
 
 /* The thread is in its code at 300 and at 700, so native code can only run before 300 and after
@@ -98,7 +138,10 @@ static void test_samples_at_borders(void)
 
 int main(void)
 {
-	static const struct truth_test borders = {16, put_one_activation, test_samples_at_borders};
+	static const struct truth_test places[] = {
+		{16, put_one_activation, test_samples_at_borders},
+		{16, put_one_activation, test_samples_near_a_wait},
+	};
 	unsigned given[JP_SAMPLE_CLASSES] = {0};
 	bool good = true;
 
@@ -132,6 +175,6 @@ int main(void)
 		good &= given[class] > 0;
 	check(good, "each class occurs");
 	test_waiting_threads();
-	run_truth_tests(&borders, 1);
+	run_truth_tests(places, 2);
 	return check_done();
 }
