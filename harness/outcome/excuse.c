@@ -149,10 +149,22 @@ static const struct jp_expectation *allow_as(const struct jp_excuse *excuse,
 	return one;
 }
 
+static bool has_unbounded_excuse(const struct publishing *publishing,
+				 const struct jp_exception *exception)
+{
+	const struct jp_excuse *excuse = NULL;
+
+	while ((excuse = jp_registry_next(JP_EXCUSE, excuse)))
+		if (!excuse->most && is_excuse_for(excuse, publishing, exception))
+			return true;
+	return false;
+}
+
 /* Returns whether the method of @exception walked each sample as the truth predicts, apart from
- * samples with exceptions of causes that @excuse does not name. */
-static bool is_predicted(const struct jp_excuse *excuse, const struct jp_findings *findings,
-			 const struct jp_exception *exception)
+ * samples with exceptions of causes that @excuse does not name, or that have an unbounded excuse.
+ */
+static bool is_predicted(const struct jp_excuse *excuse, const struct publishing *publishing,
+			 const struct jp_findings *findings, const struct jp_exception *exception)
 {
 	unsigned ignored = 0;
 	uint64_t others = 0;
@@ -167,7 +179,8 @@ static bool is_predicted(const struct jp_excuse *excuse, const struct jp_finding
 
 		if (other->method == exception->method &&
 		    count_words(excuse->metrics, is_metric, other, &ignored) &&
-		    !count_words(excuse->causes, is_cause, other, &ignored))
+		    (!count_words(excuse->causes, is_cause, other, &ignored) ||
+		     has_unbounded_excuse(publishing, other)))
 			others += other->count;
 	}
 	return predicted && predicted->n - predicted->k <= others;
@@ -207,7 +220,7 @@ static struct excuses find_excuses(const struct publishing *publishing,
 			return (struct excuses){{excuse}, 1};
 		if (found.count < sizeof(found.list) / sizeof(*found.list) &&
 		    (strcmp(excuse->most, "predicted") != 0 ||
-		     is_predicted(excuse, findings, exception)))
+		     is_predicted(excuse, publishing, findings, exception)))
 			found.list[found.count++] = excuse;
 	}
 	return found;

@@ -13,7 +13,8 @@ static const struct jp_excuse made[] = {
 	{"made.fault", "publish=map:made", "made.fault", "one two", NULL, "a fault"},
 	{"made.inject", "inject=tool -B", "made.inject", "*", NULL, "an option of an inject"},
 	{"made.wide", "inject=tool -B", "made.a", "gone", NULL, "without a bound"},
-	{"made.method", NULL, "made.chain", "end", "predicted", "a method"},
+	{"made.method", NULL, "made.chain", "end slot", "predicted", "a method"},
+	{"made.slot", "publish=map:slot", "made.chain", "slot", NULL, "a wrong table"},
 	{"made.share", NULL, "made.share", "lost", "2/3", "a share"},
 	{"made.half", "publish=map:half", "made.share", "part", "1/2", "half of them"},
 	{"made.killed", NULL, "made.share", "torn", "killed", "of killed processes"},
@@ -74,7 +75,7 @@ static void test_excuses_by_values(void)
 
 static void test_predicted(void)
 {
-	const struct jp_case cas = {.workload_argv = workload, .capture_argv = capture};
+	struct jp_case cas = {.workload_argv = workload, .capture_argv = capture};
 	struct jp_findings findings = {0};
 
 	check(!find(&cas, "made.chain", "end", &findings), "what was not predicted has no excuse");
@@ -82,6 +83,13 @@ static void test_predicted(void)
 	check(!find(&cas, "made.chain", "end", &findings), "nor with an unpredicted sample");
 	findings.metrics[0].k = 10;
 	check(find(&cas, "made.chain", "end", &findings), "it has one if each was predicted");
+	findings.metrics[0].k = 9;
+	jp_findings_count_failure(&findings, "made.chain", "slot", "one");
+	findings.exceptions[0].method = (struct jp_exception){0}.method;
+	check(!find(&cas, "made.chain", "end", &findings),
+	      "a cause that it names must be predicted");
+	cas.publish = "map:slot";
+	check(find(&cas, "made.chain", "end", &findings), "or have an unbounded excuse");
 	jp_findings_free(&findings);
 }
 
