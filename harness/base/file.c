@@ -126,7 +126,8 @@ int jp_file_finish(FILE *file, const char *path, struct jp_error *err)
 {
 	int error = ferror(file) ? EIO : 0;
 
-	if (fclose(file) && !error)
+	/* fclose() tries a failed write again, which then fails for the same reason. */
+	if (fclose(file))
 		error = errno;
 	return error ? jp_fail(err, error, "%s: cannot be written: %s", path, strerror(error)) : 0;
 }

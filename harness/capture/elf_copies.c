@@ -341,10 +341,8 @@ int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err)
 	error = copies->error;
 	if (error && err)
 		*err = copies->err;
-	if (ferror(copies->index) | (fclose(copies->index) != 0) && !error) {
+	if (jp_file_finish(copies->index, copies->dir, error ? NULL : err) && !error)
 		error = EIO;
-		jp_fail(err, error, "%s/index: cannot be written", copies->dir);
-	}
 	jp_map_free(&copies->seen);
 	pthread_cond_destroy(&copies->changed);
 	pthread_mutex_destroy(&copies->lock);

@@ -310,13 +310,14 @@ static int read_requests(struct jp_gate *gate, struct jp_error *err)
 
 static int end_gate(struct jp_gate *gate, struct jp_error *err)
 {
-	int ret = gate->open ? close_gate(gate, err) : 0, bad = ferror(gate->out);
+	struct jp_error unwritten;
+	int ret = gate->open ? close_gate(gate, err) : 0;
+	int bad = jp_file_finish(gate->out, gate->session->dir, &unwritten);
 
-	bad |= fclose(gate->out) != 0;
 	gate->out = NULL;
 	if (bad && !ret)
-		ret = jp_fail(err, EIO, "%s/intervals: cannot be written", gate->session->dir);
-	return ret;
+		*err = unwritten;
+	return ret ?: bad;
 }
 
 static void *serve_requests(void *context)

@@ -11,6 +11,7 @@
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/base/error.h"
+#include "harness/base/file.h"
 #include "harness/base/json.h"
 #include "harness/base/new_file.h"
 #include "harness/base/shortage.h"
@@ -228,9 +229,14 @@ static int judge_capture(struct judgement *judgement, const struct jp_judge_requ
 	ret = jp_capture_accept_partial(ret, &judgement->report.summary, options->partial, err);
 	if (!ret && judgement->report.summary.cut_short)
 		fprintf(stderr, "jitproof judge: note: %s\n", err->text);
-	if (judgement->stacks && (ferror(judgement->stacks) | fclose(judgement->stacks))) {
-		jp_new_file_discard(&judgement->stacks_file);
-		return ret ?: jp_fail(err, EIO, "%s: cannot be written", options->stacks);
+	if (judgement->stacks) {
+		const int unwritten =
+			jp_file_finish(judgement->stacks, options->stacks, ret ? NULL : err);
+
+		if (unwritten)
+			jp_new_file_discard(&judgement->stacks_file);
+		if (unwritten)
+			return ret ?: unwritten;
 	}
 	/* Keep the stacks of the readable part of a damaged file. */
 	if (judgement->stacks && jp_new_file_publish(&judgement->stacks_file, ret ? NULL : err))

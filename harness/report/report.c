@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
@@ -164,9 +165,12 @@ int jp_report_written(const struct jp_report *report, struct jp_error *err)
 	FILE *const files[] = {report->jsonl, report->ktap, report->junit, report->html};
 	static const char *const names[] = {"results.jsonl", "ktap.txt", "junit.xml", "the page"};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		errno = 0;
 		if (files[i] && (fflush(files[i]) || ferror(files[i])))
-			return jp_fail(err, EIO, "%s cannot be written", names[i]);
+			return jp_fail(err, EIO, "%s cannot be written: %s", names[i],
+				       errno ? strerror(errno) : "an earlier write failed");
+	}
 	if (*report->shortage.text)
 		return jp_fail(err, EIO, "%s", report->shortage.text);
 	return 0;

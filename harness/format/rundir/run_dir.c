@@ -172,7 +172,8 @@ int jp_run_dir_write(const char *dir, const char *name, const char *text, struct
 	ret = jp_file_write(fd, text, strlen(text));
 	if (close(fd) && !ret)
 		ret = -errno;
-	return ret ? jp_fail(err, EIO, "%s/%s: cannot be written", dir, name) : 0;
+	return ret ? jp_fail(err, -ret, "%s/%s: cannot be written: %s", dir, name, strerror(-ret))
+		   : 0;
 }
 
 char *jp_run_dir_read(const char *dir, const char *name, size_t *size)
