@@ -70,6 +70,7 @@ static int find_markers(void *context, const struct jp_event *event)
 {
 	struct jp_injection *inject = context;
 
+	inject->dumps.events++;
 	if (event->type != JP_EVENT_MAP)
 		return 0;
 	return jp_inject_marker(&inject->dumps, event,
@@ -133,8 +134,8 @@ static int put_code(struct jp_injection *inject, const struct jp_loaded_code *co
 		       : 0;
 }
 
-/* Writes a mapping record for each code loaded before @time. Code loaded exactly at @time comes
- * later, after the kernel's records of that time. */
+/* Writes a mapping record for each code loaded before @time, as in struct jp_loaded_code. Code
+ * loaded exactly at @time comes later, after the kernel's records of that time. */
 static int put_codes(struct jp_injection *inject, uint64_t time)
 {
 	while (inject->next < inject->dumps.nr_codes &&
@@ -201,7 +202,8 @@ static int put_map(struct jp_injection *inject, const struct jp_event *event)
 static int write_event(void *context, const struct jp_event *event)
 {
 	struct jp_injection *inject = context;
-	int ret = put_codes(inject, event->time);
+	const uint64_t events = ++inject->dumps.events;
+	int ret = put_codes(inject, inject->dumps.timeless ? events : event->time);
 
 	if (ret)
 		return ret;
@@ -271,6 +273,7 @@ static int write_output(struct jp_injection *inject)
 	const char *path = inject->options->output;
 	int ret;
 
+	inject->dumps.events = 0;
 	inject->output = jp_output_adopt(jp_steal_fd(&inject->fd), path, inject->err);
 	ret = inject->output ? read_input(inject, write_event, begin_copy, write_other) : -ENOMEM;
 	if (!ret)

@@ -23,6 +23,7 @@ struct jp_marker {
 	bool has_identity;
 	uint64_t ino;
 	struct jp_perf_layout layout;
+	uint64_t nth; /* number of the record in the capture */
 	uint32_t cpu;
 	uint64_t id;
 };
@@ -36,7 +37,8 @@ struct jp_code_file {
 /* Code that a LOAD (@from is 0) or a MOVE (away from address @from) of a jitdump placed at
  * @addr. */
 struct jp_loaded_code {
-	uint64_t time, addr, size, from, pgoff;
+	uint64_t time; /* ns; if mapping records have no times, @nth of the marker */
+	uint64_t addr, size, from, pgoff;
 	uint32_t tables; /* bytes of unwinding tables after the code */
 	uint32_t pid, file, marker;
 	size_t nth; /* number of the code in the order in which jitdumps were read */
@@ -45,6 +47,8 @@ struct jp_loaded_code {
 struct jp_inject_dumps {
 	struct jp_marker *markers;
 	size_t nr_markers, markers_capacity;
+	bool timeless;   /* a marker has no time */
+	uint64_t events; /* number of the capture's records so far */
 	/* One key for each process and jitdump, to add no marker twice. */
 	struct jp_text_pool known;
 	struct jp_code_file *files;

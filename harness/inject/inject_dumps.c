@@ -51,12 +51,15 @@ struct dump_reading {
 				   these bytes */
 };
 
-/* Converts a time as perf does (util/tsc.c, tsc_to_perf_time()). */
+/* Converts a time as perf does (util/tsc.c, tsc_to_perf_time()). Returns the marker's place in a
+ * capture without times: perf reads such a file in its order and inserts the code at the marker. */
 static uint64_t convert_to_capture_time(const struct dump_reading *dump, uint64_t time)
 {
 	const struct jp_time_conv *conv = &dump->read->conv;
 	uint64_t low;
 
+	if (dump->dumps->timeless)
+		return dump->dumps->markers[dump->marker].nth;
 	if (!(jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP))
 		return time;
 	low = time & ((UINT64_C(1) << conv->shift) - 1);
@@ -273,6 +276,8 @@ static int read_record(struct dump_reading *dump, const struct jp_jitdump_record
 /* Returns NULL if the dump's times are comparable with the capture's, else the reason. */
 static const char *check_clock(const struct dump_reading *dump)
 {
+	if (dump->dumps->timeless)
+		return NULL;
 	if (jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP)
 		return dump->read->conv.known && dump->read->conv.shift < 64
 			       ? NULL

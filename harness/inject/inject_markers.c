@@ -56,6 +56,7 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 					 .layout = *layout,
 					 .cpu = event->cpu,
 					 .id = event->id,
+					 .nth = dumps->events,
 				 };
 	int fresh;
 
@@ -76,6 +77,7 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 		return -ENOMEM;
 	}
 	*added = marker;
+	dumps->timeless |= !layout->end_time;
 	return 0;
 }
 
@@ -190,8 +192,6 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 				 ", not %" PRIu64
 				 "): name the folder of the right one with --jitdump-dir",
 				 path, marker->pid, (uint64_t)st.st_ino, marker->ino);
-	else if (!marker->layout.end_time)
-		jp_inject_report(read, "%s: the capture has no times of mapping records", path);
 	else /* accept a file of root in a capture of any user, as perf accepts root's perf.data */
 		ret = jp_inject_read_dump(dumps, index, path, st.st_uid == 0 ? 0 : read->owner,
 					  read, err);

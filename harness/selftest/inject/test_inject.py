@@ -456,6 +456,18 @@ class Records(Injecting):
         self.assertIn("record with -k mono", done.stderr)
         self.assertFalse(os.path.exists(self.output + ".jit"))
 
+    def test_no_times(self) -> None:
+        """perf reads a capture without times in its order, and inserts the code at the marker."""
+        perf = mj.capture(rd.IDENTIFIER | rd.IP | rd.TID, monotonic=False)
+        mj.Made(PID).load(9, BASE, b"\xc3", 1, "old").load(5, BASE, b"\xc3", 2, "new").save(
+            self.dump_path())
+        self.save_capture(perf, self.make_marker(perf), perf.map(PID, BASE, 1, "//anon", 1))
+        self.run_inject("--anon", "keep")
+        marker, old, new, later = rd.PerfData.load(self.output).maps()
+        self.assertEqual((marker.name, later.name), (self.dump_path(), "//anon"))
+        self.assertEqual([list(read_elf_symbols(code.name))[0][2] for code in (old, new)],
+                         ["old", "new"])
+
     def test_jitdump_dir(self) -> None:
         """The recorded path does not exist; --jitdump-dir has a copy with another inode."""
         self.make_one_load()
