@@ -152,7 +152,10 @@ static bool blame_clock(const struct jp_name_case *name_case, const struct dump_
 	jp_blame_remedy(blame,
 			"record again with -k mono: perf record -k mono -g ...; then perf inject "
 			"--jit -i perf.data -o injected.data%s",
-			monotonic ? "; the runtime has to write times of CLOCK_MONOTONIC" : "");
+			monotonic       ? "; the runtime has to write times of CLOCK_MONOTONIC"
+			: process->last ? ""
+					: "; or, since this recording has no times: jitproof "
+					  "inject -i perf.data -o injected.data");
 	return true;
 }
 
@@ -243,6 +246,15 @@ static bool is_after(uint64_t time, uint64_t last)
 	return last && time > last;
 }
 
+/* Returns whether all injected records of @process are later than @last, or earlier than the
+ * program and its first sample. */
+static bool is_of_other_time(const struct jp_name_process *process, uint64_t last)
+{
+	return is_after(process->injected_first, last) ||
+	       (is_after(process->execed, process->injected_last) &&
+		is_after(process->first, process->injected_last));
+}
+
 /* Returns whether perf cannot compare the jitdump's times with the recording's: the recording has
  * another clock, or all loads lie outside of it. */
 static bool is_other_clock(const struct jp_name_case *name_case, const struct dump_facts *facts)
@@ -267,15 +279,13 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 	if (name_case->loss->fault == JP_NAME_REMAPPED || name_case->loss->fault == JP_NAME_AGAIN)
 		return false;
 	if (!process->marker) /* perf inject removes its record */
-		return process->injected &&
-		       is_after(process->injected_first, name_case->loss->last) &&
+		return process->injected && is_of_other_time(process, name_case->loss->last) &&
 		       blame_clock(name_case, &facts);
 	if (jp_blame_damaged_jitdump(name_case))
 		return true;
 	read_dump(name_case, &facts);
 	if (process->injected)
-		return is_after(process->injected_first, process->last)
-			       ? blame_clock(name_case, &facts)
+		return is_of_other_time(process, process->last) ? blame_clock(name_case, &facts)
 		       : facts.covers ? blame_not_injected(name_case, &facts)
 				      : false;
 	/* A jitdump that we have no permission to read exists. */

@@ -119,6 +119,8 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
 	if (injected) {
 		if (!process->injected++ || event->time < process->injected_first)
 			process->injected_first = event->time;
+		if (event->time > process->injected_last)
+			process->injected_last = event->time;
 		return jp_replay_apply(losses->injected, event);
 	}
 	if (!process->marker || process->marker_pid != event->pid) {
@@ -136,10 +138,21 @@ static bool is_in_file(unsigned int fault)
 	return (fault >= JP_NAME_NO_FILE && fault < JP_NAME_HOWS) || fault == JP_NAME_CHANGED;
 }
 
-static struct jp_name_loss *get_loss(struct jp_name_losses *losses, unsigned int fault,
-				     const struct jp_mapping *mapping)
+/* Returns the process whose published names the code of @mapping in process @pid needs: that which
+ * mapped it, or a forked child with a jitdump of its own. */
+static uint32_t find_publisher(struct jp_name_losses *losses, uint32_t pid,
+			       const struct jp_mapping *mapping)
 {
-	uint64_t key = (uint64_t)mapping->pid << 8 | fault;
+	struct jp_name_process **process = jp_map_find(&losses->processes, pid);
+
+	return process && *process && (*process)->marker_pid == pid ? pid : mapping->pid;
+}
+
+static struct jp_name_loss *get_loss(struct jp_name_losses *losses, unsigned int fault,
+				     uint32_t pid, const struct jp_mapping *mapping)
+{
+	const uint32_t publisher = find_publisher(losses, pid, mapping);
+	uint64_t key = (uint64_t)publisher << 8 | fault;
 	struct jp_name_loss **known, **added;
 	struct jp_text *file;
 
@@ -162,7 +175,7 @@ static struct jp_name_loss *get_loss(struct jp_name_losses *losses, unsigned int
 	}
 	**added = (struct jp_name_loss){.number = (uint32_t)losses->count,
 					.fault = fault,
-					.pid = mapping->pid,
+					.pid = publisher,
 					.name = mapping->name,
 					.since = mapping->since};
 	/* The functions with which all threads begin need no name, unless the sample is there. */
@@ -260,7 +273,7 @@ static int fill_known_loss(struct jp_name_losses *losses, uint32_t pid, uint64_t
 	if ((fault == JP_NAME_NO_MAP || fault == JP_NAME_NOT_IN_MAP) &&
 	    jp_is_remapped_text(losses->replay, pid, mapping, &text))
 		fault = JP_NAME_REMAPPED;
-	known->loss = fault == JP_NAME_FAULTS ? NULL : get_loss(losses, fault, mapping);
+	known->loss = fault == JP_NAME_FAULTS ? NULL : get_loss(losses, fault, pid, mapping);
 	if (!known->loss)
 		return -ENOMEM;
 	if (fault == JP_NAME_REMAPPED)

@@ -19,9 +19,10 @@ enum { JP_LOSS_RANGES = 8, JP_LOSS_ADDRS = 64 };
 /* One loss of names: samples with one fault, in the emitted code of one process or in one file. */
 struct jp_name_loss {
 	unsigned int fault; /* enum jp_name_how or jp_name_fault */
-	uint32_t pid;       /* process of the mapping; for a file: the first process seen */
-	const char *name;   /* name of the mapping */
-	const char *file;   /* for JP_NAME_REMAPPED: the file that the text was copied from */
+	uint32_t pid; /* process that mapped the code, or a forked child with a jitdump of its own;
+			 for a file: the process that mapped it first */
+	const char *name; /* name of the mapping */
+	const char *file; /* for JP_NAME_REMAPPED: the file that the text was copied from */
 	uint64_t samples;
 	uint64_t first, last;          /* times of the first and last sample */
 	uint64_t since;                /* time of the first mapping record; 0: recording's start */
@@ -43,7 +44,7 @@ struct jp_name_process {
 	uint32_t marker_pid;  /* the process that mapped it: this one, or an ancestor */
 	uint64_t marked;      /* time of that mapping */
 	uint64_t injected;    /* number of mapping records of files that inject made */
-	uint64_t injected_first;
+	uint64_t injected_first, injected_last;  /* times of the first and last of these */
 	uint64_t pid_namespace, mount_namespace; /* last recorded inodes; 0: unknown */
 	uint64_t execed;                         /* time of its last exec; 0: none */
 	uint64_t named;                          /* samples with a frame that the perf map names */

@@ -412,6 +412,15 @@ class Jitdumps(Explained):
         self.perf.sort()
         self.expect_cause("no-name-source")
 
+    def test_jitdump_of_a_child_with_inherited_code(self) -> None:
+        """Code that a parent mapped and a forked child names in its own jitdump."""
+        self.perf.maps()[0].pid = OTHER
+        path = self.add_dump(50)
+        self.perf.maps()[1].time = 13
+        self.add_records(self.perf.fork(PID, OTHER, 12), self.perf.comm(PID, PID, "java", 12))
+        self.perf.sort()
+        self.expect_cause("jitdump-not-injected", file=path)
+
     def test_missing_jitdump(self) -> None:
         self.expect_cause("jitdump-file-gone", file=self.add_dump())
 
@@ -442,6 +451,10 @@ class Jitdumps(Explained):
         """perf inject removes the marker's record."""
         self.add_map("/home/jitted-4711-0.so", CODE, 0x100, time=10**18)
         self.expect_cause("jitdump-wrong-clock")
+        self.perf.maps()[-1].time = 2
+        self.add_records(self.perf.comm(PID, PID, "java", 9, executed=True))
+        self.perf.sort()
+        self.expect_cause("jitdump-wrong-clock")
 
     def explain_spoiled_dump(self, cause: str, raw: bytes) -> str:
         """Expects @cause for a jitdump with these bytes; returns the whole output of explain."""
@@ -458,6 +471,11 @@ class Jitdumps(Explained):
                 text = self.explain_spoiled_dump("empty-jitdump", raw)
                 self.assertIn(f"has {len(raw)} bytes", text)
                 self.assertNotIn("inject --jit", text)
+
+    def test_jitdump_of_other_addresses(self) -> None:
+        text = self.explain_spoiled_dump("damaged-jitdump", bytes(
+            mj.Made(PID).load(50, 0x100, b"\xc3" * 0x100, 1, "relative").raw))
+        self.assertIn("no load holds an address without a name", text)
 
     def test_damaged_jitdump(self) -> None:
         def make_dump(*times: int, flags: int = 0, size: int = 0x100) -> bytearray:
