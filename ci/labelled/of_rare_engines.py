@@ -3,16 +3,13 @@
 emulates, compilers with a stack of their own; and of a recording too short for anything else than a
 program's start."""
 
-import os
-import sys
 from typing import Sequence
 
 from ci.base import process
 from ci.labelled import rare_scripts as sources
 from ci.labelled import scripts
 from ci.labelled.bench import Bench, find_program
-from ci.labelled.of_engines import (EMITTED, EMITTED_DUMPS, LIB, NO_FP, add_go, add_node,
-                                    add_python, install_pip_package, prepare_java)
+from ci.labelled.of_engines import EMITTED, EMITTED_DUMPS, LIB, NO_FP, add_go, add_node, add_python
 from ci.labelled.of_runtimes import CHAINS, DUMPS, NATIVE
 from ci.labelled.recipe import make_register
 
@@ -57,13 +54,6 @@ def make_scheme(bench: Bench) -> None:
         bench.write("hot.scm", sources.MIT_SCHEME))])
 
 
-@register("sysbench-6.12", EMITTED)
-def make_sysbench(bench: Bench) -> None:
-    """Runs LuaJIT in a benchmark's process."""
-    bench.launch("6.12", CHAINS, [find_program("sysbench", "apt-get install sysbench"), "--time=2",
-                                  bench.write("hot.lua", sources.SYSBENCH), "run"])
-
-
 @register("ghc-6.1", "stacks:%s names:-" % LIB)
 def make_haskell(bench: Bench) -> None:
     """Haskell's stack is not the thread's: the frame pointer points into it."""
@@ -81,11 +71,3 @@ def make_machine(bench: Bench) -> None:
     bench.launch("6.1", CHAINS, ["sh", "-c", "echo ready; timeout 2 %s -M virt -nographic "
                                  "-monitor none -serial none -bios loop; true" % find_program(
                                      "qemu-system-riscv64", "apt-get install qemu-system-misc")])
-
-
-@register("python-jpype-dwarf-6.1", EMITTED_DUMPS)
-def make_jvm_in_python(bench: Bench) -> None:
-    library = os.path.dirname(prepare_java(bench, "17", scripts.JAVA)[0]) + \
-        "/../lib/server/libjvm.so"
-    bench.set_variable("PYTHONPATH", install_pip_package(bench, "jpype1"))
-    bench.launch("6.1", DUMPS, [sys.executable, bench.write("hot.py", sources.JPYPE), library])

@@ -45,13 +45,6 @@ import pyston_lite
 pyston_lite.enable()
 """
 
-SYSBENCH = """
-local function leaf(n) local s = 1 for i = 1, n do s = (s * 31 + i) % 65521 end return s end
-local function outer(n) local s = 0 for i = 1, 20 do s = s + leaf(n + i) end return s end
-function thread_init() print("ready") io.stdout:flush() end
-function event() for i = 1, 200 do outer(300) end end
-"""
-
 # Runs for as short a time as its start takes, which is mostly in the C library.
 SHORT_JAVASCRIPT = """
 function leaf(n) { let s = 1; for (let i = 0; i < n; i++) s = (s * 31 + i) % 65521; return s; }
@@ -83,10 +76,4 @@ main = do
   putStrLn "ready"
   hFlush stdout
   print (sum [M.size (build (2000 + i)) | i <- [1 .. 900]])
-"""
-
-JPYPE = """
-import sys, jpype
-jpype.startJVM(sys.argv[1], classpath=['.'])
-jpype.JClass('Hot').main(['1500'])
 """
