@@ -24,7 +24,7 @@ from ci.trials.page import Cells, Tried, make_page
 
 OPTIONS = ("--json", "--seed", "7", "--bursts", "25", "--steps", "2000")
 ROUNDS = 2
-TIMEOUT = 300
+TIMEOUT = 600
 # What --install runs; scripts of runtimes print such a command.
 INSTALLERS = ("npm install ", "python3 -m pip install ")
 

@@ -12,7 +12,9 @@
 
 #include "harness/base/built_in.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
 #include "harness/base/json.h"
+#include "harness/base/order.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/trace_request.h"
@@ -33,6 +35,8 @@ struct trial_request {
 	 * process was given. */
 	char *script;
 	struct jp_tally tallies[3]; /* counts of each run in runs[] */
+	struct jp_tally all;        /* their sum */
+	uint64_t took;              /* duration of the last run, in ns */
 	struct jp_cells cells;
 };
 
@@ -83,7 +87,9 @@ static int run_command(struct trial_request *request, const struct trial_run *ru
 
 	if (!failed)
 		failed = check_start(request, &trace.tally, program.status, err);
-	request->tallies[run - runs] = trace.tally;
+	/* A program that ended before the signal shows nothing about it. */
+	if (program.signalled || !run->signal)
+		request->tallies[run - runs] = trace.tally;
 	jp_trace_free(&trace);
 	return failed;
 }
@@ -113,16 +119,26 @@ static int prepare_script(char *const *command, const char *name, struct jp_erro
 		      : 0;
 }
 
+/* Returns how many seconds the program of a known runtime runs. Before a signal it outlasts the
+ * bursts; then @request->took shows how long they last. */
+static uint64_t choose_seconds(const struct trial_request *request, const struct trial_run *run)
+{
+	enum { LEAST = 6, MOST = 120 };
+
+	return run->signal ? MOST : jp_max(LEAST, jp_min(MOST, request->took * 3 / 2000000000));
+}
+
 /* Prepares a new folder by the runtime's script, and then traces the script as it starts the
  * runtime. */
 static int run_script(struct trial_request *request, const struct trial_run *run,
 		      struct jp_error *err)
 {
-	char folder[] = "/tmp/jitproof-trial-XXXXXX", *name = request->command.list[0];
-	char *prepare[] = {"sh", "-c", request->script, name, folder, "prepare", NULL};
-	char *command[] = {"sh", "-c", request->script, name, folder, "start", NULL};
+	char folder[] = "/tmp/jitproof-trial-XXXXXX", *name = request->command.list[0], seconds[24];
+	char *prepare[] = {"sh", "-c", request->script, name, folder, "prepare", seconds, NULL};
+	char *command[] = {"sh", "-c", request->script, name, folder, "start", seconds, NULL};
 	int failed;
 
+	snprintf(seconds, sizeof(seconds), "%" PRIu64, choose_seconds(request, run));
 	if (!mkdtemp(folder))
 		return jp_fail(err, errno, "%s: %s", folder, strerror(errno));
 	failed = prepare_script(prepare, name, err) ?: run_command(request, run, command, err);
@@ -133,8 +149,12 @@ static int run_script(struct trial_request *request, const struct trial_run *run
 static int run_once(struct trial_request *request, const struct trial_run *run,
 		    struct jp_error *err)
 {
-	return request->script ? run_script(request, run, err)
-			       : run_command(request, run, request->command.list, err);
+	const uint64_t start = jp_clock_now();
+	const int failed = request->script ? run_script(request, run, err)
+					   : run_command(request, run, request->command.list, err);
+
+	request->took = jp_clock_now() - start;
+	return failed;
 }
 
 static void print_cells(const struct jp_cells *cells)
@@ -177,6 +197,15 @@ static void write_result(const struct trial_request *request)
 	jp_json_end(&json);
 }
 
+static void sum_up(struct trial_request *request)
+{
+	enum { WORDS = sizeof(struct jp_tally) / sizeof(uint64_t) };
+	uint64_t *sum = (uint64_t *)&request->all;
+
+	for (size_t i = 0; i < RUNS * WORDS; i++)
+		sum[i % WORDS] += ((const uint64_t *)request->tallies)[i];
+}
+
 static int run_trial(void *context)
 {
 	struct trial_request *request = context;
@@ -189,7 +218,8 @@ static int run_trial(void *context)
 		failed = run_once(request, &runs[i], &err);
 	if (failed)
 		return failed == -ECANCELED ? JP_EXIT_SKIPPED : jp_command_fail("trial", &err);
-	jp_cells_add_run(&request->cells, whole);
+	sum_up(request);
+	jp_cells_add_run(&request->cells, whole, &request->all);
 	for (size_t i = first; i < RUNS - 1; i++)
 		jp_cells_add_killed(&request->cells, &request->tallies[i], whole, runs[i].map_name,
 				    runs[i].dump_name);

@@ -18,36 +18,52 @@ static uint64_t count_with_file(const uint64_t names[JP_NAMES])
 	return sum;
 }
 
+/* Returns the number of instructions that had a name when they ran. */
+static uint64_t count_named(const uint64_t names[JP_NAMES])
+{
+	return names[JP_NAME_RIGHT] + names[JP_NAME_WRONG] + names[JP_NAME_STALE];
+}
+
+/* Adds the cell of late names. Entries that are still missing at the end could come late, so
+ * without late ones they leave the cell empty. */
+static void add_late(struct jp_cells *cells, const char *name, const char *question,
+		     const uint64_t names[JP_NAMES])
+{
+	const uint64_t late = names[JP_NAME_LATE];
+
+	add_cell(cells, name, question, late,
+		 late || !names[JP_NAME_MISSING] ? count_with_file(names) : 0);
+}
+
 static void add_map(struct jp_cells *cells, const struct jp_tally *tally)
 {
-	const uint64_t *names = tally->names[JP_SOURCE_MAP], of = count_with_file(names);
+	const uint64_t *names = tally->names[JP_SOURCE_MAP], named = count_named(names);
 
 	add_cell(cells, "map.missing", "running code is in no line of the perf map",
-		 names[JP_NAME_MISSING], of);
-	add_cell(cells, "map.late", "code runs before its line is in the perf map",
-		 names[JP_NAME_LATE], of);
+		 names[JP_NAME_MISSING], count_with_file(names));
+	add_late(cells, "map.late", "code runs before its line is in the perf map", names);
 	add_cell(cells, "map.wrong", "an older line of the perf map hides the last one",
-		 names[JP_NAME_WRONG], of);
+		 names[JP_NAME_WRONG], named);
 	add_cell(cells, "map.stale", "the code under a line of the perf map changed",
-		 names[JP_NAME_STALE], of);
+		 names[JP_NAME_STALE], named);
 	add_cell(cells, "map.gone", "a line that was in the perf map is not there at the end",
 		 tally->gone[JP_SOURCE_MAP], tally->named[JP_SOURCE_MAP]);
 	add_cell(cells, "attach.map", "a late profiler finds no line of code that had one",
 		 tally->detached[JP_SOURCE_MAP], tally->attached[JP_SOURCE_MAP]);
 }
 
-static void add_dump(struct jp_cells *cells, const struct jp_tally *tally)
+static void add_dump(struct jp_cells *cells, const struct jp_tally *tally,
+		     const struct jp_tally *all)
 {
-	const uint64_t *names = tally->names[JP_SOURCE_DUMP], of = count_with_file(names);
+	const uint64_t *names = tally->names[JP_SOURCE_DUMP], named = count_named(names);
 
 	add_cell(cells, "dump.missing", "running code is in no record of the jitdump",
-		 names[JP_NAME_MISSING], of);
-	add_cell(cells, "dump.late", "code runs before its record is in the jitdump",
-		 names[JP_NAME_LATE], of);
+		 names[JP_NAME_MISSING], count_with_file(names));
+	add_late(cells, "dump.late", "code runs before its record is in the jitdump", names);
 	add_cell(cells, "dump.wrong", "an older record of the jitdump hides the last one",
-		 names[JP_NAME_WRONG], of);
+		 names[JP_NAME_WRONG], named);
 	add_cell(cells, "dump.stale", "the jitdump holds other instructions than memory",
-		 names[JP_NAME_STALE], of);
+		 names[JP_NAME_STALE], named);
 	add_cell(cells, "dump.gone", "a record that was in the jitdump is not there at the end",
 		 tally->gone[JP_SOURCE_DUMP], tally->named[JP_SOURCE_DUMP]);
 	add_cell(cells, "dump.marker",
@@ -56,12 +72,12 @@ static void add_dump(struct jp_cells *cells, const struct jp_tally *tally)
 	add_cell(cells, "attach.dump",
 		 "a late profiler finds no record of code that had one, or no mapped jit-PID.dump",
 		 tally->detached[JP_SOURCE_DUMP], tally->attached[JP_SOURCE_DUMP]);
-	add_cell(cells, "dump.bytes", "a function of the jitdump differs from memory",
-		 tally->differ, tally->functions);
+	add_cell(cells, "dump.bytes", "a function of the jitdump differs from memory", all->differ,
+		 all->functions);
 	add_cell(cells, "dump.clock", "a record is later than now, or earlier than the launch",
-		 tally->future + tally->early, tally->loads);
-	add_cell(cells, "dump.order", "a record is earlier than the one before", tally->disorder,
-		 tally->loads);
+		 all->future + all->early, all->loads);
+	add_cell(cells, "dump.order", "a record is earlier than the one before", all->disorder,
+		 all->loads);
 }
 
 static void add_unwinding(struct jp_cells *cells, const struct jp_tally *tally)
@@ -134,16 +150,17 @@ static uint64_t count_forked_unnamed(const struct jp_tally *tally)
 	return least;
 }
 
-void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally)
+void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally,
+		      const struct jp_tally *all)
 {
 	add_cell(cells, "published", "code runs, and the process publishes no names",
 		 count_unpublished(tally), tally->emitted);
 	add_cell(cells, "code.record", "code runs in memory that no mapping record announces",
 		 tally->unannounced, tally->announced);
 	add_map(cells, tally);
-	add_dump(cells, tally);
-	add_unwinding(cells, tally);
-	add_frame_pointers(cells, tally);
+	add_dump(cells, tally, all);
+	add_unwinding(cells, all);
+	add_frame_pointers(cells, all);
 	add_cell(cells, "fork.names", "in a forked child running code has no name",
 		 count_forked_unnamed(tally), count_forked(tally));
 	add_cell(cells, "exec.map", "code that ran before an exec is in no line of the perf map",

@@ -24,8 +24,8 @@ int jp_trace_program(struct jp_trace *trace, struct jp_trace_program *program, s
 			     ?: jp_trace_run(trace, &threads, &program->options, program->visit,
 					     program->context, err);
 
-	if (threads.launched && program->signal)
-		kill(threads.launched, program->signal);
+	program->signalled =
+		threads.launched && program->signal && !kill(threads.launched, program->signal);
 	jp_threads_end(&threads);
 	if (threads.launched && !program->signal)
 		fprintf(stderr, "jitproof %s: %" PRIu64 " bursts are done; the command goes on\n",

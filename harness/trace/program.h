@@ -10,7 +10,8 @@ struct jp_trace_program {
 	char *const *command;
 	int signal; /* signal for the started command after the last burst; 0: wait until it ends by
 		       itself */
-	int status; /* result: exit status of the started command, as from waitpid() */
+	bool signalled; /* result: the command had not ended when the signal was sent */
+	int status;     /* result: exit status of the started command, as from waitpid() */
 	struct jp_trace_options options;
 	jp_trace_visit *visit;
 	void *context;

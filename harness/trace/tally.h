@@ -10,8 +10,8 @@ struct jp_runs {
 					    @forked: in forked processes */
 };
 
-/* The counts of a trace. Unless stated otherwise, they count executed instructions of emitted
- * code. */
+/* The counts of a trace, all of type uint64_t. Unless stated otherwise, they count executed
+ * instructions of emitted code. */
 struct jp_tally {
 	uint64_t bursts, refused; /* number of bursts; @refused: attempts in which the process did
 				     not stop or had no running thread */

@@ -91,13 +91,13 @@ class Trial(Folder):
         self.assertEqual(started.returncode, 1 if red else 0, errors)
         return {name: (cell["bad"], cell["of"]) for name, cell in cells.items()}
 
-    def check_red(self, expected: set[str], publish: str, absent: str = ""
+    def check_red(self, expected: set[str], publish: str, *absent: str
                   ) -> dict[str, tuple[int, int]]:
-        """@absent: a cell without evidence."""
+        """@absent: cells without evidence."""
         cells = self.try_workload(publish, "--once")
         self.assertEqual({name for name, (bad, _) in cells.items() if bad}, expected, cells)
         for name, (_, of) in cells.items():
-            if name not in ("fork.names", "exec.map", "exec.dump", absent):
+            if name not in ("fork.names", "exec.map", "exec.dump", *absent):
                 self.assertGreater(of, 0, name)
         return cells
 
@@ -112,11 +112,12 @@ class Planted(Trial):
         self.assertLess(bad, of, "only the last function is late")
 
     def test_map_at_the_end(self) -> None:
-        bad, of = self.check_red({"map.late"}, "both:late", "attach.map")["map.late"]
+        bad, of = self.check_red({"map.late"}, "both:late", "attach.map", "map.wrong",
+                                 "map.stale", "map.gone")["map.late"]
         self.assertEqual(bad, of)
 
     def test_missing_lines(self) -> None:
-        self.check_red({"map.missing"}, "both:partial")
+        self.check_red({"map.missing"}, "both:partial", "map.late")
 
     def test_wrong_tier(self) -> None:
         self.check_red({"map.wrong"}, "both:tier")
@@ -143,7 +144,7 @@ class Planted(Trial):
         self.assertEqual(bad, of)
 
     def test_dump_without_end(self) -> None:
-        self.check_red({"dump.missing"}, "both:silent-stop")
+        self.check_red({"dump.missing"}, "both:silent-stop", "dump.late")
 
 
 class Other(Trial):
@@ -163,9 +164,9 @@ class Other(Trial):
         cells = self.try_workload("both", "--once", workload="bad_chain", shapes=())
         self.assertGreater(cells["fp.kept"][0], 0)
 
-    def try_emitter(self, after: str, interval: str = "2", bursts: str = "1000"
-                    ) -> dict[str, tuple[int, int]]:
-        return self.try_command(interval, bursts, "--once", "--steps", "100", "--",
+    def try_emitter(self, after: str, interval: str = "2", bursts: str = "1000",
+                    once: str = "--once") -> dict[str, tuple[int, int]]:
+        return self.try_command(interval, bursts, once, "--steps", "100", "--",
                                 sys.executable, "-S",
                                 self.write(EMITTER.replace("AFTER", after), "emitter.py"))
 
@@ -210,6 +211,11 @@ class Other(Trial):
         self.assertEqual(cells["kill.map"][0], cells["kill.map"][1])
         self.assertGreater(cells["kill.map"][0], 0)
         self.assertEqual((cells["kill.dump"][0], cells["term.map"][0]), (0, 0))
+
+    def test_end_before_the_signal(self) -> None:
+        cells = self.try_emitter("remove", once="--json")
+        self.assertEqual((cells["term.map"], cells["kill.map"]), ((0, 0), (0, 0)))
+        self.assertGreater(cells["map.gone"][1], 0)
 
 
 class Runtimes(unittest.TestCase):
