@@ -178,39 +178,6 @@ os.write(1, b"ready\\n")
 work(1.5)
 """
 
-LUPA = """
-import os, time
-import lupa.luajit21 as lupa
-lua = lupa.LuaRuntime()
-lua.execute('''
-function leaf(n) local s = 1 for i = 1, n do s = (s * 31 + i) % 65521 end return s end
-function middle(n) return leaf(n) + leaf(n / 2) end''')
-middle = lua.globals().middle
-def work(seconds):
-    end = time.time() + seconds
-    while time.time() < end:
-        middle(200000)
-work(0.2)
-os.write(1, b"ready\\n")
-work(1.5)
-"""
-
-RACER = """
-import os, time
-from py_mini_racer import MiniRacer
-js = MiniRacer()
-js.eval('''
-function leaf(n) { let s = 1; for (let i = 0; i < n; i++) s = (s * 31 + i) % 65521; return s; }
-function middle(n) { return leaf(n) + leaf(n >> 1); }''')
-def work(seconds):
-    end = time.time() + seconds
-    while time.time() < end:
-        js.eval("middle(3000000)")
-work(0.2)
-os.write(1, b"ready\\n")
-work(1.5)
-"""
-
 # PROFILER: how wasmtime publishes names.
 WASMTIME = """
 import os, sys, time, wasmtime
@@ -353,6 +320,8 @@ def call_from_python(begin: str, call: str) -> str:
 
 
 MONKEY = call_from_python("import pythonmonkey", "pythonmonkey.eval(SOURCE)")
+RACER = call_from_python("from py_mini_racer import MiniRacer\nengine = MiniRacer()",
+                         "engine.eval(SOURCE)")
 STPYV8 = call_from_python("import STPyV8\nengine = STPyV8.JSContext()\nengine.enter()",
                           "engine.eval(SOURCE)")
 QUICKJS = call_from_python("import quickjs\nengine = quickjs.Context()", "engine.eval(SOURCE)")

@@ -284,8 +284,6 @@ add_python("numba-6.1", "stacks:%s names:no-name-source" % NO_FP, "3.11.7", "6.1
 add_python("numba-dwarf-7.3", EMITTED_DUMPS, "3.11.7", "7.3",
            sources.NUMBA.replace("work(1.5)", "work(9)"), record=DUMPS, package="numba",
            attach=True)
-add_python("lupa-6.12", "stacks:%s names:no-name-source" % NO_FP, "3.11.7", "6.12", sources.LUPA,
-           package="lupa")
 add_python("mini-racer-6.1", "stacks:%s|- names:no-name-source" % LIB, "3.11.7", "6.1",
            sources.RACER, package="mini-racer")
 
