@@ -342,24 +342,6 @@ while time.time() < end:
     work(x).block_until_ready()
 """
 
-UNICORN = """
-import time
-from unicorn import Uc, UC_ARCH_X86, UC_MODE_64
-from unicorn.x86_const import UC_X86_REG_RBX
-emulator = Uc(UC_ARCH_X86, UC_MODE_64)
-emulator.mem_map(0x1000000, 0x200000)
-code = bytes.fromhex("48ffc1 4801c8 4889c2 4831ca 48ffcb 75ef")  # adds up until %rbx is 0
-emulator.mem_write(0x1000000, code)
-def work(seconds):
-    end = time.time() + seconds
-    while time.time() < end:
-        emulator.reg_write(UC_X86_REG_RBX, 20000000)
-        emulator.emu_start(0x1000000, 0x1000000 + len(code))
-work(0.1)
-print("ready", flush=True)
-work(1.5)
-"""
-
 PROLOG = """
 leaf(0, S, S) :- !.
 leaf(N, S, R) :- S1 is (S * 31 + N) mod 65521, N1 is N - 1, leaf(N1, S1, R).

@@ -49,7 +49,7 @@ add("map-decimal-6.12", LEAF + "map-stale", "6.12", build_wrong("-DDECIMAL"))
 for engine, source, package, label in (
         ("monkey", sources.MONKEY, "pythonmonkey", HIDDEN),
         ("stpyv8", sources.STPYV8, "stpyv8", "stacks:%s names:no-name-source" % LIB),
-        ("jax", sources.JAX, "jax", HIDDEN), ("unicorn", sources.UNICORN, "unicorn", HIDDEN)):
+        ("jax", sources.JAX, "jax", HIDDEN)):
     add_python(engine + "-6.1", label, "3.11.7", "6.1", source, package=package)
     add_python(engine + "-dwarf-6.12", EMITTED_DUMPS, "3.11.7", "6.12", source, package=package,
                record=DUMPS)
