@@ -1,27 +1,15 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compares the names that `jitproof judge --json FILE` counts with those that perf script prints.
+"""Compares the names that `jitproof judge --json FILE` counts with those that perf script prints:
+for each process, both must name the same number of samples in user space."""
 
-For each process, perf and jitproof must name the same number of samples in user space. A perf that
-cannot read the file is skipped.
-"""
-
-import argparse
 import collections
 import json
-import os
-import subprocess
-import sys
-from typing import Iterable
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from ci.base.status import Missing
 from ci.perf import perf_tools
 
 KERNEL = 1 << 63
-# Versions of perf whose naming rules judge knows. Another version is compared with the last known
-# one before it.
 KNOWN = ((5, 10), (6, 1), (6, 12), (7, 2), (7, 3))
 
 
@@ -65,34 +53,3 @@ def find_differences(perf: perf_tools.Perf, jitproof: str, path: str) -> list[st
                          "vDSO); judge: %s" % (path, perf.version, pid, [samples, named], vdso,
                                                judged))
     return found
-
-
-def find_perfs(wanted: Iterable[str]) -> list[perf_tools.Perf]:
-    return [perf_tools.find_installed() if one == perf_tools.INSTALLED
-            else perf_tools.Perf(one, perf_tools.read_version(one), one) for one in wanted]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jitproof", default="build/jitproof")
-    parser.add_argument("--perf", action="append", help="path, or 'installed' (the default)")
-    parser.add_argument("files", nargs="+")
-    options = parser.parse_args()
-    counts: collections.Counter[str] = collections.Counter()
-    for perf in find_perfs(options.perf or [perf_tools.INSTALLED]):
-        for path in options.files:
-            try:
-                found = find_differences(perf, options.jitproof, path)
-            except (Missing, subprocess.TimeoutExpired) as why:
-                print("SKIP %s: %s" % (path, why))
-                counts["skipped"] += 1
-                continue
-            print("\n".join(found) or "ok %s: perf %s" % (path, perf.version))
-            counts["failed" if found else "passed"] += 1
-    print("%d passed, %d failed, %d skipped" % tuple(
-        counts[name] for name in ("passed", "failed", "skipped")))
-    return 1 if counts["failed"] else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

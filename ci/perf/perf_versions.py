@@ -26,7 +26,8 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.base.status import Missing
-from ci.perf import perf_reads_ours, perf_tools, compare_figures, real_captures
+from ci.perf import (compare_figures, compare_names, perf_reads_ours, perf_tools,
+                     real_captures)
 from ci.perf.perf_tools import Perf
 
 # A thread, a child and calls 20 deep, for as many milliseconds as its argument.
@@ -183,11 +184,16 @@ def record_captures(options: argparse.Namespace, sums: Sums) -> Iterator[tuple[s
         yield os.path.relpath(os.path.dirname(path), folder), path
 
 
-def compare(options: argparse.Namespace, perf: Perf, path: str) -> dict[str, Any]:
-    """Compares perf's and jitproof's figures of a file. Returns arguments for Sums.add()."""
+def compare(options: argparse.Namespace, perf: Perf, path: str,
+            group: bool = False) -> dict[str, Any]:
+    """Compares perf's and jitproof's figures and names of a file. Returns arguments for Sums.add().
+    @group: perf script shows each sample once for each event of a group
+    (perf_session__deliver_sample())."""
     try:
         differences, figures, peer = compare_figures.compare(perf.path, options.jitproof, path)
-    except (RuntimeError, ValueError) as error:
+        if not group:
+            differences += compare_names.find_differences(perf, options.jitproof, path)
+    except (Missing, RuntimeError, ValueError) as error:
         return {"state": "FAIL", "text": str(error)}
     if not peer["samples"]:
         differences.append("no samples: nothing was compared")
@@ -224,7 +230,7 @@ def check_theirs(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
         if shows and shows[1] not in perf.run(*shows[0], "-i", path).stdout:
             return {"state": "SKIP", "text": "perf and this kernel ignore %s: perf %s does not "
                     "print %s" % (" ".join(arguments), " ".join(shows[0]), shows[1])}
-        return compare(options, perf, path)
+        return compare(options, perf, path, name == "group")
 
     check_each(perf, "theirs", THEIRS, check, sums)
 
