@@ -251,22 +251,15 @@ class Choice(unittest.TestCase):
 class Configuration(Binary):
     def test_malformed_configuration(self) -> None:
         good = self.read(configuration.FILE).encode()
-        for data, says in ((b"a =", "value"), (b"\xff", "decode"), (b"", "[kernels]: expected a"),
-                           (b"a = " + b"[" * 100000, ""),
-                           (b"kernels = 3", "[kernels]: expected a table"),
+        for data, says in ((b"a =", "value"), (b"", "kernels: expected a table"),
+                           (b"kernels = 3", "kernels: expected a table"),
                            (good.replace(b"flavour = ", b"color = "), "[kernels]: flavour"),
                            (good.replace(b"memory = 3072", b"memory = 'x'"), "[qemu]: memory"),
-                           (good.replace(b'"6.12"', b"6.12"), "versions: expected a list"),
-                           (good.replace(b"at_most = 70", b"at_most = 0"), "short]: at_most"),
                            (good.replace(b"smp = 2", b"smp = true", 1), "groups]]: smp"),
-                           (good.replace(b"cases = [", b"cases = [[],", 1), "groups]]: cases"),
-                           (good + b"[[skips]]\ncase='x'\nwhy='('\nreason='y'\n", "]]: why"),
                            (good + b"[architectures.vax]\ncolor = 1\n", "vax]: color"),
                            (good + b"[architectures.vax.qemu]\nmemory = 'x'\n", "qemu]: memory"),
-                           (good + b"[[skips]]\ncase='x'\nwhy='x'\nreason=' '\n", "reason"),
                            (good + b"[[allowed]]\npattern='x'\nreason='y'\nmore=1\n", "more"),
-                           (good + b"[[allowed]]\npattern='x'\n", "]]: reason"),
-                           (good + b"[[allowed]]\npattern=1\nreason='y'\n", "]]: pattern")):
+                           (good + b"[[allowed]]\npattern='x'\n", "]]: reason")):
             path = self.write_bytes(data, "c.toml")
             with self.assertRaises(Malformed) as raised:
                 configuration.load(path)
