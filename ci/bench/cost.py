@@ -6,8 +6,7 @@
   samples count as CPU time of the watched program. Wall time is meaningful only on an idle
   machine;
 * file: bytes per sample, and the CPU time of the process that drains the rings;
-* unwinding: samples per second that jitproof and perf unwind on one core;
-* frame pointer: emitted code with and without frame pointers (workload frame_cost).
+* unwinding: samples per second that jitproof and perf unwind on one core.
 
 Ratios are those of pairs that ran in succession: minimum, median and maximum.
 """
@@ -186,16 +185,6 @@ class Bench:
             "%.0f" % perf if perf else "-"))
 
 
-def measure_frame_pointers(options: argparse.Namespace, folder: str) -> None:
-    """Prints how much a frame pointer slows emitted code down."""
-    for turns in (1, 10):
-        truth = os.path.join(folder, "truth")
-        output, _ = usage.run_workload([options.jitproof, "workload", "frame_cost", "--truth",
-                                        truth, "--turns=%d" % turns], 3)
-        print("  " + output.strip())
-        os.unlink(truth)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof")
@@ -219,8 +208,6 @@ def main() -> None:
             "strategy", "samples", "frames", "reading", "unwinding", "jitproof/s", "perf/s"))
         for name in STRATEGIES:
             bench.measure_unwinding(name)
-        print("frame pointer:")
-        measure_frame_pointers(options, folder)
 
 
 if __name__ == "__main__":
