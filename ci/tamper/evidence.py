@@ -7,10 +7,8 @@ from typing import Callable
 import zlib
 
 from ci.tamper.case import Case, change_field
-from ci.tamper.kinds import (Absent, Changes, Make, Unobservable, add, kind, make_if, require,
-                             require_clock)
-from ci.tamper.window import (REPLACED, edit_lines, is_replaced, is_reset, pack_truth,
-                              read_lines)
+from ci.tamper.kinds import Absent, Changes, Make, add, kind, make_if, require, require_clock
+from ci.tamper.window import edit_lines, pack_truth, read_lines
 from harness.selftest.support import run_directory as rd
 
 T = rd.Truth
@@ -72,18 +70,12 @@ def change_slots(case: Case, number: int, field: int, change: Callable[[int], in
         raise Absent("the records have this value already")
     if number == T.FILE:
         case.require_image_until_sampling(new)
-    maps = [case.truth.get(index) for index in new] if number == T.MAP else []
-    if maps and field == ADDRESS and all(is_replaced(case, one) for one in maps):
-        raise Unobservable(REPLACED)
-    if maps and field == PROTECTION and all(is_reset(case, one) for one in maps):
-        raise Unobservable("before any event was on its protection was set anew")
     return replace_slots(case, new)
 
 
 MS = 1_000_000
-# Indices of fields of a MAP.
-ADDRESS, PROTECTION = 6, 8
-# Fields that other files show, too: (type of record, index of the field, change)
+# Fields that other files show, too: (type of record, index of the field, change). Those of mappings
+# are altered in the capture.
 FIELDS: dict[str, tuple[int, int, Callable[[int], int]]] = {
     "load.addr": (T.CODE_LOAD, 6, lambda old: old + 16),
     "load.size": (T.CODE_LOAD, 7, lambda old: old // 2),
@@ -91,8 +83,6 @@ FIELDS: dict[str, tuple[int, int, Callable[[int], int]]] = {
     "enter.sp": (T.ENTER, 7, lambda old: old + 8),
     "enter.tid": (T.ENTER, 3, lambda old: old + 1),
     "leave.time": (T.LEAVE, 5, lambda old: old - 1000 * MS),
-    "map.addr": (T.MAP, ADDRESS, lambda old: old + 4096),
-    "map.prot": (T.MAP, PROTECTION, lambda old: old ^ rd.EXECUTE),
     "protect.prot": (T.PROTECT, 8, lambda old: old ^ rd.EXECUTE),
     "file.inode": (T.FILE, 8, lambda old: old + 1),
 }

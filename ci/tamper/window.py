@@ -9,7 +9,7 @@ from typing import Callable
 
 from ci.base import files
 from ci.tamper.case import Case, make_capture_file
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require
+from ci.tamper.kinds import Absent, Changes, add, kind, require
 from harness.selftest.support import run_directory as rd
 
 SECOND = 1_000_000_000
@@ -110,55 +110,11 @@ def cut_truth(case: Case) -> Changes:
     return pack_truth(case.truth, case.truth.slots[:len(case.truth.slots) // 2])
 
 
-def is_process_over(case: Case, mapped: tuple[int, ...]) -> bool:
-    return any(end[2] == mapped[2] and mapped[5] < end[5] < case.window[0] and
-               end[6] <= mapped[6] and mapped[6] + mapped[7] <= end[6] + end[7]
-               for end in case.acts(rd.Truth.UNMAP))
-
-
-REPLACED = "what was mapped was never executable, and the next mapping took its place"
-
-
-def find_next_act(case: Case, mapped: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Returns the next act on a mapping's memory if it covers the whole mapping, or None."""
-    truth, (start, size) = case.truth, mapped[6:8]
-    later = sorted((slot for slot in case.acts(truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
-                    if slot[2] == mapped[2] and slot[4] > mapped[5] and
-                    slot[6] < start + size and slot[6] + slot[7] > start),
-                   key=lambda slot: slot[4])
-    if later and later[0][6] <= start and start + size <= later[0][6] + later[0][7]:
-        return later[0]
-    return None
-
-
-def is_replaced(case: Case, mapped: tuple[int, ...]) -> bool:
-    """Returns whether a mapping was not executable, and the next act on its memory was a mapping
-    that covers all of it."""
-    act = find_next_act(case, mapped)
-    return not mapped[8] & rd.EXECUTE and act is not None and act[0] == case.truth.MAP
-
-
-def is_reset(case: Case, mapped: tuple[int, ...]) -> bool:
-    """Returns whether all of a mapping was mapped or protected again before any event was on and
-    before its process read its own maps."""
-    act, truth = find_next_act(case, mapped), case.truth
-    if not act or act[0] not in (truth.MAP, truth.PROTECT) or \
-            act[5] > int(case.facts.get("first_enabled", 0)):
-        return False
-    return not any(slot[2] == mapped[2] and slot[5] > mapped[4] and slot[4] < act[5]
-                   for slot in case.acts(truth.MAPS))
-
-
 def remove_records_of_type(case: Case, kind_of: int, share: float) -> Changes:
     """Deletes a share of the records of a type."""
     truth = case.truth
     found = require(truth.find(kind_of), "the truth holds no such record")
     gone = set(found[::max(1, round(1 / share))])
-    maps = [truth.get(index) for index in gone] if kind_of == truth.MAP else []
-    if maps and all(is_process_over(case, one) for one in maps):
-        raise Unobservable("what was mapped was gone before samples were taken")
-    if maps and all(is_replaced(case, one) for one in maps):
-        raise Unobservable(REPLACED)
     if kind_of == truth.PROCESS_START:
         case.require_image_until_sampling(gone)
     return pack_truth(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
@@ -166,8 +122,7 @@ def remove_records_of_type(case: Case, kind_of: int, share: float) -> Changes:
 
 # Records that every PASS depends on. The workloads' own tests check that the truth has the others.
 for name, number in (("load", rd.Truth.CODE_LOAD), ("enter", rd.Truth.ENTER),
-                     ("leave", rd.Truth.LEAVE), ("map", rd.Truth.MAP),
-                     ("process", rd.Truth.PROCESS_START)):
+                     ("leave", rd.Truth.LEAVE), ("process", rd.Truth.PROCESS_START)):
     add("truth.deleted." + name, partial(remove_records_of_type, kind_of=number, share=0.3))
 
 
