@@ -58,26 +58,6 @@ static void test_random_boxes(uint64_t seed)
 	check(!boxes.nodes && !boxes.count, "the freed set is empty");
 }
 
-/* A caller that wants only the newest box may shrink the queried box during the query, so that
- * the query skips older boxes. */
-static void test_shrinking_query(void)
-{
-	struct jp_box box = {.start = 5, .end = 6, .until = UINT64_MAX};
-	size_t item, found = 0, last = 0;
-	struct jp_boxes boxes = {0};
-
-	for (uint64_t i = 0; i < BOXES; i++)
-		check(!jp_boxes_add(&boxes, 0,
-				    &(struct jp_box){.start = 5, .end = 6, .from = i, .until = i},
-				    i),
-		      "box %llu is added", (unsigned long long)i);
-	jp_boxes_build(&boxes);
-	for (size_t at = 0; jp_boxes_find_next(&boxes, 0, &box, &at, &item); found++)
-		box.from = last = item > last ? item : last;
-	check(last == BOXES - 1 && found < 20, "the last box is found after only %zu", found);
-	jp_boxes_free(&boxes);
-}
-
 static struct jp_box (*make_box)(uint64_t i);
 
 /* Queries once for each of @count boxes, and finds at most two boxes per query. */
@@ -139,7 +119,6 @@ int main(void)
 	check(jp_boxes_add(&boxes, 0, &all, UINT32_MAX), "no element is so many");
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		test_random_boxes(seed);
-	test_shrinking_query();
 	make_box = make_side_by_side;
 	check_growth("boxes side by side", query_all);
 	make_box = make_in_one_place;

@@ -169,20 +169,6 @@ static void test_operands(void)
 	      "options behind a command belong to the command");
 }
 
-static void test_single_word(void)
-{
-	struct jp_error err = {""};
-
-	check(jp_option_take(table, "--wide=7", &err) == 1 && line.wide == 7 &&
-		      !jp_option_take(table, "--other=7", &err) &&
-		      jp_option_take(table, "--wide=x", &err) == -EINVAL &&
-		      !jp_option_take(table, "--wide", &err) &&
-		      !jp_option_take(table, "--loud=1", &err) &&
-		      !jp_option_take(table, "-v", &err) &&
-		      jp_option_take(table, "--loud", &err) == 1,
-	      "a single word is parsed alone");
-}
-
 static void test_usage(void)
 {
 	static const char expected[] =
@@ -215,7 +201,6 @@ int main(void)
 	test_values();
 	test_option_order();
 	test_operands();
-	test_single_word();
 	test_usage();
 	return check_done();
 }

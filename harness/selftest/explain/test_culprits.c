@@ -44,20 +44,6 @@ static void test_worst_end(void)
 	jp_culprits_free(&culprits);
 }
 
-static void test_kept_frame_pointer(void)
-{
-	struct jp_end leaf = make_end(JP_END_LEAF, 0x1010, 6);
-	struct jp_ends ends = {.list = &leaf, .count = 1};
-	struct jp_culprits culprits;
-
-	leaf.keeps = true;
-	check(jp_culprits_find(&ends, &culprits) == 0 && culprits.count == 1 &&
-		      culprits.list[0].passing == 6 && !culprits.list[0].callers &&
-		      !culprits.list[0].leaf && !culprits.list[0].worst,
-	      "a leaf that keeps the frame pointer only passes");
-	jp_culprits_free(&culprits);
-}
-
 static void test_separate_culprits(void)
 {
 	struct jp_image other = {.pid = 8, .files = true, .libc = true};
@@ -133,7 +119,6 @@ int main(void)
 	test_replaced_programs();
 	test_culprits_by_range();
 	test_worst_end();
-	test_kept_frame_pointer();
 	test_separate_culprits();
 	return check_done();
 }

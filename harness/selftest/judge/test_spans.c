@@ -24,26 +24,6 @@ static const struct jp_span *find_spans(const struct jp_spans *spans, uint32_t p
 	return spans->spans + first;
 }
 
-static void test_list(const struct jp_spans *spans)
-{
-	const struct jp_span *end, *span = find_spans(spans, PID, &end);
-
-	check(end - span == 2, "losing its second half makes two spans: %d", (int)(end - span));
-	check(span[0].mapping.start == 0x1000 && span[0].mapping.end == 0x3000 &&
-		      span[0].open_before == 20 && span[0].open_after == 21 &&
-		      span[0].close_before == 30 && span[0].close_after == 33,
-	      "the first span is the whole mapping until then");
-	check(span[1].mapping.start == 0x1000 && span[1].mapping.end == 0x2000 &&
-		      span[1].open_before == 30 && span[1].open_after == 33 &&
-		      span[1].close_before == UINT64_MAX && span[1].close_after == UINT64_MAX,
-	      "the second span is the first half from then on");
-	span = find_spans(spans, OTHER, &end);
-	check(end - span == 1 && span->close_before == 40 && span->close_after == UINT64_MAX,
-	      "a mapping that ends with its process has no upper end");
-	span = find_spans(spans, 7, &end);
-	check(span == end, "other processes have no spans");
-}
-
 static void test_known_spans(const struct jp_spans *spans)
 {
 	check(jp_spans_has_opened(spans, PID, 0x1000, 20, 20) &&
@@ -184,30 +164,6 @@ static void make_spans_of_sharers(size_t count)
 	cost = least;
 }
 
-/* A library of the same name, another build id and no inode replaces one at its address. */
-static void test_another_build_id(void)
-{
-	static const unsigned char ids[2][20] = {{1}, {2}};
-	struct jp_event maps[] = {
-		MADE_EVENT(MAP, PID, 10, MADE_MAP(0x1000, 0x1000, RX, "/a.so")),
-		MADE_EVENT(MAP, PID, 20, MADE_MAP(0x1000, 0x1000, RX, "/a.so")),
-		MADE_EVENT(MAP, PID, 30, MADE_MAP(0x1000, 0x1000, RX, "/a.so")),
-	};
-	struct jp_replay *spaces = jp_replay_new();
-	struct jp_spans spans = {0};
-
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-		maps[i].map.build_id = ids[i / 2];
-		maps[i].map.build_id_size = sizeof(ids[0]);
-		if (!spaces || jp_replay_apply(spaces, &maps[i]) ||
-		    jp_spans_apply_event(&spans, spaces, &maps[i]))
-			exit(99);
-	}
-	check(spans.count == 2 && spans.spans[0].close_before == 30, "each library has a span");
-	jp_spans_free(&spans);
-	jp_replay_free(spaces);
-}
-
 int main(void)
 {
 	struct jp_event acts[] = {
@@ -223,11 +179,9 @@ int main(void)
 	struct jp_spans spans;
 
 	if (check(jp_spans_collect_from_truth(&truth, &spans) == 0, "five acts make spans")) {
-		test_list(&spans);
 		test_known_spans(&spans);
 	}
 	jp_spans_free(&spans);
-	test_another_build_id();
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		test_random_acts(seed);
 	check_growth("acts", make_spans);

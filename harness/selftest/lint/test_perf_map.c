@@ -33,26 +33,9 @@ static void test_runs_of_bad_lines(void)
 	jp_lint_map_free(&map);
 }
 
-static void test_blank_lines(void)
-{
-	enum { MANY = 100000 };
-	char *text = malloc(MANY);
-	struct jp_lint_map map;
-
-	if (!check(text != NULL, "memory"))
-		return;
-	memset(text, '\n', MANY);
-	map = read_map(text, MANY);
-	check(map.nr_bad == 1 && has_run(&map, 0, 1, MANY) && map.bad_lines == MANY,
-	      "all blank lines form one run");
-	jp_lint_map_free(&map);
-	free(text);
-}
-
 int main(void)
 {
 	scratch_make("");
 	test_runs_of_bad_lines();
-	test_blank_lines();
 	return check_done();
 }

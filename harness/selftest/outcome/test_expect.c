@@ -216,30 +216,6 @@ static void test_exceeded_bounds(void)
 	}
 }
 
-/* A range of counts is compared with the count, not with a percentage. */
-static void test_reasons_of_failures(void)
-{
-	static const struct {
-		const char *line, *why;
-	} table[] = {
-		{"m >=100", "m: 9 of 2000; expected >=100"},
-		{"m =0", "m: 9 of 2000; expected =0"},
-		{"m <=0.1%",
-		 "m: 0.45 % (9 of 2000, 95 % interval 0.24 to 0.85 %); expected <=0.1%"},
-		{"m any", "m: 0.45 % (9 of 2000, 95 % interval 0.24 to 0.85 %); expected any"},
-	};
-	struct jp_metric metric = jp_metric_rate("m", 9, 2000);
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		struct jp_cases *cases = parse_line(table[i].line, NULL);
-		char why[512] = "";
-
-		jp_expect(cases->cases[0].expectations, &metric, why, sizeof(why));
-		check(strcmp(why, table[i].why) == 0, "'%s' has reason '%s'", table[i].line, why);
-		jp_cases_free(cases);
-	}
-}
-
 static void test_missing_metric(void)
 {
 	struct jp_cases *cases = parse_line("broken.dump <=0.5%, unjudged any # because", NULL);
@@ -528,34 +504,6 @@ static void test_variants(void)
 	jp_cases_free(cases);
 }
 
-static void test_shared_rows(void)
-{
-	struct jp_cases *cases = parse_valid("axis x a b\n"
-					     "table One | c | d: all\n"
-					     "table Two metric=m | c: other | d\n"
-					     "row {x}, 1 | {x}.c | {x}.d: own\n"
-					     "row last | - | e\n"
-					     "table Three | c\n"
-					     "row 3 | {x}.f\n");
-	const struct jp_table *tables = cases ? cases->tables : NULL;
-
-	if (!cases || !check(cases->nr_tables == 3 && tables[0].nr_rows == 3 &&
-				     tables[1].nr_rows == 3 && tables[2].nr_rows == 2,
-			     "adjacent tables share the rows below them"))
-		return;
-	check(!strcmp(tables[0].rows[1].label, "b, 1") &&
-		      !strcmp(tables[1].rows[1].cells[0].name, "study/b.c") &&
-		      !strcmp(tables[2].rows[1].cells[0].name, "study/b.f"),
-	      "axes make rows");
-	check(!strcmp(tables[0].columns[1], "d") && !tables[0].rows[0].cells[0].rule &&
-		      !strcmp(tables[0].rows[0].cells[1].rule, "own") &&
-		      !strcmp(tables[0].rows[2].cells[1].rule, "all") &&
-		      !strcmp(tables[1].rows[0].cells[0].rule, "other") &&
-		      !tables[1].rows[2].cells[0].rule,
-	      "a column's rule applies to cells without a rule");
-	jp_cases_free(cases);
-}
-
 /* Few lines can make many cases, up to a limit; a case's own file contains one case. */
 static void test_limits(void)
 {
@@ -651,12 +599,10 @@ int main(void)
 	test_outcomes();
 	test_bounds();
 	test_exceeded_bounds();
-	test_reasons_of_failures();
 	test_missing_metric();
 	test_bad_lines();
 	test_good_file();
 	test_variants();
-	test_shared_rows();
 	test_limits();
 	test_scopes();
 	return check_done();

@@ -65,25 +65,6 @@ static void test_controls(void)
 	}
 }
 
-static void test_control_without_exceptions(void)
-{
-	static const struct jp_case cas = {.name = "a/b", .control = "gate"};
-	struct jp_result result = {.cas = &cas};
-	struct jp_metric then = jp_metric_count("judged.dump", 5);
-	struct jp_findings again = {.metrics = &then, .nr_metrics = 1};
-
-	then.role = &judged;
-	jp_check_control(&again, &result);
-	check_outcome("a control without exceptions", &result, JP_FAIL,
-		      "not caught: no exception has the cause gate");
-	check_outcome("samples judged only then", &result, JP_FAIL,
-		      "5 samples are judged, 0 before");
-	result = (struct jp_result){.cas = &cas};
-	strcpy(again.error, "torn");
-	jp_check_control(&again, &result);
-	check_outcome("an error of the second judging", &result, JP_FAIL, "torn");
-}
-
 static void test_misplaced_samples(void)
 {
 	static const struct {
@@ -214,7 +195,6 @@ int main(void)
 	test_unbalanced_accounts();
 	test_expectation_with_allowed_exceptions();
 	test_controls();
-	test_control_without_exceptions();
 	test_misplaced_samples();
 	test_evidence();
 	return check_done();

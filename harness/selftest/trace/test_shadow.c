@@ -9,7 +9,7 @@ enum { CODE = 0x1000, OTHER = 0x5000, STACK = 0x7f0000 };
 
 static const unsigned char call[] = {0xe8, 0, 0, 0, 0}, ret[] = {0xc3}, nop[] = {0x90},
 			   sub[] = {0x48, 0x83, 0xec, 0x20}, move[] = {0x48, 0x89, 0xc4},
-			   pop[] = {0x59}, jump[] = {0xeb, 0};
+			   pop[] = {0x59};
 
 static struct jp_shadow shadow;
 
@@ -68,20 +68,6 @@ static void test_next_instruction(void)
 		      jp_shadow_get_innermost(&shadow)->ret == CODE + 5 &&
 		      !shadow.events[JP_SHADOW_LEFT],
 	      "a call to the next instruction leaves no doubt");
-}
-
-static void test_frames_left_by_jump(void)
-{
-	start();
-	make_call(CODE, STACK);
-	make_call(OTHER, STACK - 8);
-	make_call(OTHER, STACK - 16);
-	step(AT(OTHER, STACK - 24, OTHER + 5, move), AT(OTHER + 3, STACK - 8, CODE + 5, jump));
-	check(shadow.count == 1 && !jp_shadow_get_innermost(&shadow) &&
-		      shadow.events[JP_SHADOW_LEFT] == 1,
-	      "after longjmp nothing is claimed of the function that it leads to");
-	make_call(OTHER, STACK - 8);
-	check(jp_shadow_get_innermost(&shadow), "but of the functions that it calls");
 }
 
 static void test_popped_return_address(void)
@@ -161,7 +147,6 @@ int main(void)
 {
 	test_calls();
 	test_next_instruction();
-	test_frames_left_by_jump();
 	test_popped_return_address();
 	test_returns_elsewhere();
 	test_stack_switch();

@@ -165,19 +165,6 @@ static struct jp_metric judge_callers(struct jp_truth_code codes[2], uint64_t re
 	return judge("observed_names", &evidence, &event, 1, metric);
 }
 
-static void test_callers_of_files(void)
-{
-	struct jp_truth_code codes[] = {LOADED(0x1000, "of a file", .in_file = true),
-					LOADED(0x2000, "f", .in_file = false)};
-	static const uint64_t chain[] = {JP_CONTEXT_USER, 0x1008, 0x2008};
-	uint64_t reach[] = {0x1010, 0x2010};
-	const char *names[] = {NULL, "f"};
-
-	check(judge_callers(codes, reach, chain, names, "callers.right").k == 1 &&
-		      judge_callers(codes, reach, chain, names, "names.right").n == 0,
-	      "a caller is judged although its callee is not");
-}
-
 /* A caller's address at a function's first byte means that a signal interrupted it there: it must
  * have the name of that function or of the function before. */
 static void test_interrupted_at_begin(void)
@@ -279,64 +266,13 @@ static void find_images(size_t count)
 	free(all);
 }
 
-/* Each row: code of a process, and which counts of an exception it increases. */
-static void test_counts_in_images(void)
-{
-	enum { OLD = 10, NEW = 11, CHILD = 12, LAUNCHED = 13 };
-	struct jp_truth_incarnation images[] = {
-		{.pid = OLD, .before = 100, .forked = true},
-		{.pid = OLD, .before = 200},
-		{.pid = NEW, .before = 100, .forked = true, .killed = true},
-		{.pid = CHILD, .before = 100, .forked = true, .borrower = true},
-		{.pid = LAUNCHED},
-	};
-	const struct jp_truth truth = {.incarnations = images,
-				       .nr_incarnations = sizeof(images) / sizeof(*images)};
-	static const struct {
-		const char *what;
-		struct jp_truth_code code;
-		struct jp_exception counts;
-	} rows[] = {
-		{"code before an exec is replaced",
-		 {.pid = OLD, .by_pid = OLD, .loaded = 150},
-		 {.in_later = 1, .replaced = 1}},
-		{"inherited code was not published with that pid",
-		 {.pid = OLD, .by_pid = LAUNCHED, .loaded = 100},
-		 {.inherited = 1}},
-		{"code of the last image is not replaced",
-		 {.pid = OLD, .by_pid = OLD, .loaded = 250},
-		 {.in_later = 1}},
-		{"a signal killed the process",
-		 {.pid = NEW, .by_pid = NEW, .loaded = 150},
-		 {.in_later = 1, .in_killed = 1}},
-		{"code of a process in its parent's memory is shared",
-		 {.pid = CHILD, .by_pid = CHILD, .loaded = 150},
-		 {.in_later = 1, .shared = 1}},
-		{"the parent has it, too",
-		 {.pid = LAUNCHED, .by_pid = CHILD, .loaded = 150},
-		 {.in_first = 1, .shared = 1}},
-		{"code from before the child is the launched process's",
-		 {.pid = LAUNCHED, .by_pid = LAUNCHED, .loaded = 50},
-		 {.in_first = 1}},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct jp_exception made = {0};
-
-		jp_count_in_image(&made, &truth, &rows[i].code);
-		check(!memcmp(&made, &rows[i].counts, sizeof(made)), "%s", rows[i].what);
-	}
-}
-
 int main(void)
 {
 	test_causes();
-	test_counts_in_images();
 	test_names_of_loads();
 	test_covered_code();
 	test_frames();
 	test_cover_by_several_records();
-	test_callers_of_files();
 	test_interrupted_at_begin();
 	check_growth("images", find_images);
 	check_growth("records that cover", cover_each);

@@ -108,48 +108,8 @@ static void test_records(void)
 	}
 }
 
-/* Fields that a kind of record lacks are not compared. */
-static void test_missing_fields(void)
-{
-	const struct jp_memory memory = {.line = &file, .shift = -0xd000};
-	const struct jp_executable truth = {.prot = RX};
-	const struct row row = {"", &file, 0, 0, 0x3000, SHARED, 9, 9, 9, 7, "/lib/a.so", NULL};
-	const unsigned char id[20] = {1};
-	struct jp_event record = make_record(&row);
-
-	record.map.has_identity = false;
-	check(!jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
-	      "an MMAP is compared without protection, sharing and inode");
-	record.map.build_id = id;
-	record.map.prot = RX;
-	record.map.flags = PRIVATE;
-	check(!jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
-	      "an MMAP2 with a build id is compared without inode");
-	record.map.prot = 7;
-	check(texts_equal(jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
-			  "protection"),
-	      "an MMAP2 with a build id is compared with protection");
-}
-
-/* For memory without a file, the kernel's records have the address as offset, maps has 0. */
-static void test_live_records(void)
-{
-	const struct row row = {"", &none, 0, 0, 0, PRIVATE, 0, 0, 0, RX, "//anon", NULL};
-	const struct jp_memory memory = {.line = &none};
-	const struct jp_executable truth = {.prot = RX};
-	const struct jp_event record = make_record(&row);
-
-	check(!jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
-	      "a record made from maps may have offset 0");
-	check(texts_equal(jp_mapping_record_differs(&memory, &truth, &record, true, 0x10000),
-			  "offset"),
-	      "a live record must not have offset 0");
-}
-
 int main(void)
 {
 	test_records();
-	test_live_records();
-	test_missing_fields();
 	return check_done();
 }

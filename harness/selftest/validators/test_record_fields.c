@@ -140,43 +140,6 @@ static void test_second_mapping(void)
 	free_truth_index(&truth);
 }
 
-/* A record must name the thread that mapped the memory, not the thread that unmapped it before,
- * even if the record is earlier by the slack. */
-static void test_other_thread(void)
-{
-	enum { BEFORE = 1000, OTHER_TID = 77 };
-	/* The last act is past the end of the list and must not count. */
-	struct jp_event acts[] = {
-		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
-		MADE_ACT(MAP, PID, PID, BEFORE / 2, BEFORE / 2 + 1,
-			 MADE_MAP(0x10000, 0x4000, RX, "//anon")),
-		MADE_ACT(MAP, PID, PID, BEFORE - 1, BEFORE,
-			 MADE_MAP(0x90000, 0x4000, RX, "//anon")),
-		MADE_ACT(UNMAP, PID, PID, BEFORE, BEFORE + 1,
-			 .map = {.addr = 0x10000, .len = 0x4000}),
-		MADE_ACT(MAP, PID, PID, BEFORE + 1, BEFORE + 2,
-			 MADE_MAP(0x10000, 0x4000, RX, "//anon")),
-		MADE_ACT(UNMAP, PID, PID, 0, UINT64_MAX - BEFORE, .map = {.addr = 0, .len = 1}),
-	};
-	struct jp_truth truth = TRUTH_OF_ACTS(acts, 5, image);
-	const struct jp_evidence evidence = {.truth = &truth, .info = always};
-	static const struct jp_event_asked asked = {.ids = true};
-
-	index_truth(&truth);
-	for (int other = 0; other <= 1; other++)
-		for (uint64_t time = BEFORE + 1 - SLACK; time <= BEFORE + 1; time += SLACK) {
-			struct jp_event event = MADE_EVENT(MAP, PID, time, .id = 1, .asked = &asked,
-							   MADE_MAP(0x10000, 0x4000, RX, "//anon"));
-
-			event.tid = other ? OTHER_TID : PID;
-			check(judge("act_records", &evidence, &event, 1, "records.acts").k ==
-				      (uint64_t)other,
-			      "a record at %d names %s thread", (int)time,
-			      other ? "a wrong" : "the right");
-		}
-	free_truth_index(&truth);
-}
-
 /* The kernel sets MMAP_DATA in records of mappings that are not executable. */
 static void test_data_mark(void)
 {
@@ -198,6 +161,5 @@ int main(void)
 	test_another_mapping();
 	test_second_mapping();
 	test_data_mark();
-	test_other_thread();
 	return check_done();
 }

@@ -252,43 +252,6 @@ static void test_no_interval(void)
 	}
 }
 
-/* A record of half a mapping is wrong at times when the whole mapping certainly existed, even if
- * clocks differ by @slack. */
-static void test_parts(uint64_t slack)
-{
-	const uint64_t from = 1001, until = from + 2 * slack + 1000;
-	static const char record[] = "of the kernel's";
-	struct jp_event acts[] = {
-		LAUNCHED,
-		MADE_ACT(MAP, PID, PID, 1000, from, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
-		MADE_ACT(UNMAP, PID, PID, until, until + 1,
-			 .map = {.addr = 0x10000, .len = 0x4000}),
-	};
-	struct jp_truth truth = TRUTH_OF_ACTS(acts, 3, image);
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = slack, .enabled = 1, .sampling = 1, .stopped = UINT64_MAX}};
-	const struct {
-		uint64_t time, wrong;
-	} rows[] = {{from + slack - 1, 0},
-		    {from + slack, 1},
-		    {until - slack, 1},
-		    {until - slack + 1, 0}};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_event event =
-			MADE_EVENT(MAP, PID, rows[i].time, .record = record, .map.addr = 0x12000,
-				   .map.len = 0x2000, .map.pgoff = 0x12000, .map.prot = RX,
-				   .map.flags = 2, .map.has_identity = true, .map.name = "//anon");
-		const struct jp_metric metric =
-			judge("mapping_records", &evidence, &event, 1, "mappings.invented");
-
-		check(metric.n == 1 && metric.k == rows[i].wrong,
-		      "a record of a half at %lld: %d of %d wrong", (long long)rows[i].time,
-		      (int)metric.k, (int)metric.n);
-	}
-}
-
 /* A record's tid must be of its own process, even if another pid has equal lower bits. */
 static void test_threads(void)
 {
@@ -385,8 +348,6 @@ int main(void)
 	test_lives_of_a_pid();
 	test_records_before_samples();
 	test_no_interval();
-	test_parts(SLACK);
-	test_parts(UINT64_C(5) << 32);
 	test_threads();
 	test_boundary_samples();
 	test_name_of_launcher();

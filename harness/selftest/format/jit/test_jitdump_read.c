@@ -61,24 +61,6 @@ static void check_refusal(const char *what, int64_t owner, const char *says)
 	unlink(path);
 }
 
-static void test_stale_errno(void)
-{
-	struct jp_jitdump_record record;
-	struct jp_error err = {""};
-	struct jitdump_made dump;
-	struct jp_jitdump *read;
-	char text[256];
-
-	write_dump(&dump, NULL, 0);
-	jp_shortage_begin();
-	errno = ENOMEM;
-	read = jp_jitdump_open(path, -1, &err);
-	check(read && jp_jitdump_next(read, &record, &err) == 1 &&
-		      !jp_shortage_describe(text, sizeof(text)),
-	      "a stale ENOMEM is no shortage");
-	jp_jitdump_close(read);
-}
-
 static void test_strange_files(void)
 {
 	struct jp_jitdump_record record;
@@ -132,7 +114,6 @@ int main(void)
 {
 	path = scratch_make("jit-17.dump");
 	test_bad_records();
-	test_stale_errno();
 	test_strange_files();
 	return check_done();
 }

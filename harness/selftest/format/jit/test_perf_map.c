@@ -63,32 +63,6 @@ static void test_ambiguous_lines(void)
 	}
 }
 
-static void test_many_lines(void)
-{
-	enum { COUNT = 20000 };
-	char *text = malloc(COUNT * 32), name[16];
-	size_t size = 0;
-	struct jp_perf_map *map;
-	unsigned right = 0;
-
-	for (unsigned i = 0; i < COUNT; i++) {
-		unsigned at = i * 7919u % COUNT; /* a prime, so that each index comes once */
-
-		size += sprintf(text + size, "%x 10 f%u_\n", 0x10000 + at * 16, at);
-	}
-	map = load_map(text, size);
-	for (unsigned at = 0; map && at < COUNT; at++) {
-		const char *first = jp_perf_map_find(map, 0x10000 + at * 16);
-		const char *last = jp_perf_map_find(map, 0x10000 + at * 16 + 15);
-
-		snprintf(name, sizeof(name), "f%u_", at);
-		right += first && last && !strcmp(first, name) && !strcmp(last, name);
-	}
-	check(right == COUNT, "%u of %d addresses of a large map are right", right, COUNT);
-	jp_perf_map_free(map);
-	free(text);
-}
-
 static void check_refusal(const char *what, int64_t owner, const char *says)
 {
 	struct jp_error err = {""};
@@ -123,7 +97,6 @@ static void test_unreadable(void)
 int main(void)
 {
 	path = scratch_make("perf-17.map");
-	test_many_lines();
 	test_coverage();
 	test_ambiguous_lines();
 	test_unreadable();

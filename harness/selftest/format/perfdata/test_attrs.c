@@ -102,17 +102,6 @@ static void test_own_attrs(void)
 	}
 }
 
-static void test_data_mappings(void)
-{
-	for (uint64_t flag = 0; flag <= JP_PERF_ATTR_MMAP_DATA; flag += JP_PERF_ATTR_MMAP_DATA) {
-		const struct jp_perf_attr attr = {.flags = JP_PERF_ATTR_MMAP | flag};
-
-		add_attr(&attr, 0);
-		check(attrs.all[0].asked.data == !!flag, "data mappings are expected: %d", !!flag);
-		jp_perf_attrs_free(&attrs);
-	}
-}
-
 static bool makes_records(const struct jp_perf_attr *attr, enum jp_perf_record_type type)
 {
 	bool given;
@@ -121,29 +110,6 @@ static bool makes_records(const struct jp_perf_attr *attr, enum jp_perf_record_t
 	given = attrs.all[0].asked.records >> type & 1;
 	jp_perf_attrs_free(&attrs);
 	return given;
-}
-
-/* Tests whether an event records processes or mappings, so that its lost records may be such
- * records. */
-static void test_sideband(void)
-{
-	static const struct {
-		uint64_t flags;
-		bool sideband;
-	} table[] = {{0, false},
-		     {JP_PERF_ATTR_MMAP, true},
-		     {JP_PERF_ATTR_MMAP2, true},
-		     {JP_PERF_ATTR_COMM, true},
-		     {JP_PERF_ATTR_TASK, true},
-		     {JP_PERF_ATTR_NAMESPACES, false}};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		add_attr(&(struct jp_perf_attr){.flags = table[i].flags}, 0);
-		check(attrs.all[0].asked.sideband == table[i].sideband,
-		      "sideband is %d for flags %#llx", table[i].sideband,
-		      (unsigned long long)table[i].flags);
-		jp_perf_attrs_free(&attrs);
-	}
 }
 
 static void test_records(void)
@@ -303,8 +269,6 @@ int main(void)
 {
 	test_clocks();
 	test_own_attrs();
-	test_data_mappings();
-	test_sideband();
 	test_records();
 	test_ids();
 	test_missing_ids();

@@ -230,41 +230,8 @@ static void test_swapped_attr(void)
 	      "each field of an attr is swapped");
 }
 
-/* Two events without sample_id_all: only samples have an id. */
-static void test_no_sample_id(void)
-{
-	const uint64_t ids[] = {71, 72};
-	struct jp_perf_attrs attrs = {0};
-	struct jp_perf_record *record;
-
-	for (int i = 0; i < 2; i++) {
-		const struct jp_perf_attr attr = {
-			.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP |
-				       (i ? JP_PERF_SAMPLE_PERIOD : 0),
-			.sample_period = 1000,
-		};
-
-		check(!jp_perf_attrs_add(&attrs, &attr, sizeof(attr), &ids[i], 1),
-		      "event %d is added", i);
-		check(attrs.all[i].asked.period == (i ? 1000 : 0),
-		      "event %d has a period only if its samples have one", i);
-		record = begin_record(JP_PERF_RECORD_SAMPLE, 0);
-		put_word(ids[i]);
-		put_word(0x1000);
-		record->size = (uint16_t)(nr_words * sizeof(uint64_t));
-		check(jp_perf_attrs_find(&attrs, record) == i, "a sample has its event %d", i);
-	}
-	record = begin_record(JP_PERF_RECORD_COMM, 0);
-	put_word(ids[1]); /* a process and a thread, and no id */
-	record->size = (uint16_t)(nr_words * sizeof(uint64_t));
-	check(jp_perf_attrs_find(&attrs, record) == 0,
-	      "other records are read as the first event's");
-	jp_perf_attrs_free(&attrs);
-}
-
 int main(void)
 {
-	test_no_sample_id();
 	test_counts();
 	test_branches();
 	test_raw_data();

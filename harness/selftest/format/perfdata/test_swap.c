@@ -196,23 +196,11 @@ static void test_cut_records(void)
 	}
 }
 
-static void test_no_id(void)
-{
-	const struct jp_perf_layout layout = {.trailer = 16, .end_tid = 16, .end_cpu = 8};
-	struct swapped_pair pair = make_record("44"), words = pair;
-
-	memcpy(words.ours + 8, pair.ours + 12, 4);
-	memcpy(words.ours + 12, pair.ours + 8, 4);
-	swap_record(&layout, &pair, (struct jp_perf_record){.type = JP_PERF_RECORD_COMM});
-	check(memcmp(pair.theirs + 8, words.ours + 8, 8) == 0, "a too short record stays words");
-}
-
 int main(void)
 {
 	test_records();
 	test_samples();
 	test_cut_records();
-	test_no_id();
 	test_attr_flags();
 	return check_done();
 }

@@ -79,32 +79,6 @@ static void test_torn_records(void)
 	check(has_code(0x20000) && loaded.settled == slot + 3, "the finished slot is read");
 }
 
-static void test_bad_seal(const char *path)
-{
-	struct jp_truth_record bad = {.seal = 1,
-				      .type = JP_TRUTH_CODE_LOAD,
-				      .load = {.function = 30, .addr = 0x30000, .size = 0x10}};
-	jp_cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
-	const off_t at = (off_t)(JP_TRUTH_PAGE + jp_truth_reserve(1) * sizeof(bad));
-
-	check(pwrite(fd, &bad, sizeof(bad), at) == sizeof(bad) && !has_code(0x30000),
-	      "a record with a wrong seal is ignored");
-}
-
-static void test_many_loads(void)
-{
-	bool all = true;
-
-	for (uint64_t i = 0; i < 3000; i++)
-		load_code((uint32_t)(100 + i), 0x1000000 + i * 0x20, 0x10);
-	for (uint64_t i = 0; i < 3000; i++)
-		all &= has_exact_ranges(0x1000000 + i * 0x20, 0x1000000 + i * 0x20 + 0x10);
-	check(all, "more functions than one read returns are found");
-	for (int i = 0; i < 5000; i++)
-		load_code(9000, 0x9000000, 0x10);
-	check(has_code(0x9000000), "code in a full file is found");
-}
-
 int main(void)
 {
 	const char *path = scratch_make("truth");
@@ -118,8 +92,6 @@ int main(void)
 	test_loaded_ranges();
 	test_moved_code();
 	test_torn_records();
-	test_bad_seal(path);
-	test_many_loads();
 	jp_truth_loaded_free(&loaded);
 	close(truth);
 	return check_done();

@@ -26,18 +26,6 @@ static void check_result(const char *path, const struct jp_build_id *id, int res
 	jp_found_file_close(&found);
 }
 
-static void test_refusals(void)
-{
-	const char *fifo = scratch_path("fifo"), *link = scratch_path("link");
-
-	check(!mkfifo(fifo, 0600) && !symlink("/etc/passwd", link), "a FIFO and a link are made");
-	check_result(fifo, NULL, -EINVAL, "a FIFO");
-	check_result(link, NULL, -ELOOP, "a symbolic link");
-	check_result(scratch_path("none"), NULL, -ENOENT, "a missing file");
-	check_result("//anon", NULL, -ENOENT, "anonymous memory");
-	check_result("[heap]", NULL, -ENOENT, "the heap");
-}
-
 static const char *read_own_path(void)
 {
 	static char path[4096];
@@ -274,31 +262,11 @@ static void test_vdso(void)
 	      "the vDSO is found in memory");
 }
 
-static void test_perf_maps(void)
-{
-	struct jp_found_file found;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	check(jp_file_find_map(finder, (uint32_t)getpid(), &found) == -ENOENT,
-	      "a missing perf map is an error");
-	check(!mkfifo(path, 0600) &&
-		      jp_file_find_map(finder, (uint32_t)getpid(), &found) == -EINVAL,
-	      "a FIFO in its place is refused");
-	unlink(path);
-	check(scratch_write(path, "1 2 abc\n", 8) &&
-		      !jp_file_find_map(finder, (uint32_t)getpid(), &found) && found.size == 8,
-	      "a perf map is found");
-	jp_found_file_close(&found);
-	unlink(path);
-}
-
 int main(void)
 {
 	scratch_make("");
 	finder = jp_file_finder_new();
 	check(finder, "a finder is made");
-	test_refusals();
 	test_build_id();
 	test_header();
 	test_changed_files();
@@ -306,7 +274,6 @@ int main(void)
 	test_copied_root();
 	test_injected_files();
 	test_vdso();
-	test_perf_maps();
 	jp_file_finder_free(finder);
 	return check_done();
 }

@@ -21,27 +21,6 @@ static struct jp_event acts[] = {
 	MADE_ACT(END, B, B, 80, 80),
 };
 
-static void check_name(const struct jp_tasks *tasks, uint32_t tid, uint64_t time, const char *text)
-{
-	const struct jp_task_name *name = jp_tasks_name(tasks, tid, time);
-	const char *found = !name ? "nobody" : name->text ? name->text : "untold";
-
-	check(strcmp(found, text) == 0, "%u at %d is called %s", tid, (int)time, found);
-}
-
-static void test_names(const struct jp_tasks *tasks)
-{
-	check_name(tasks, A, 0, "first");
-	check_name(tasks, A, 39, "first");
-	check_name(tasks, A, 40, "second");
-	check_name(tasks, A, 70, "untold");
-	check_name(tasks, THREAD, 19, "nobody");
-	check_name(tasks, THREAD, 20, "thread");
-	check_name(tasks, B, 29, "nobody");
-	check_name(tasks, B, 90, "child");
-	check_name(tasks, 25, 90, "nobody");
-}
-
 static void test_lives(const struct jp_tasks *tasks)
 {
 	const struct jp_task *task = jp_tasks_at(tasks, A, 4);
@@ -119,17 +98,6 @@ static void test_odd_lives(const struct jp_tasks *tasks)
 	      "an id belongs to the last task that claims it");
 }
 
-static void test_odd_names(const struct jp_tasks *tasks)
-{
-	const struct jp_task_name *first = jp_tasks_name(tasks, OTHER, 13);
-
-	check_name(tasks, OTHER, 17, "name");
-	check(first && first == jp_tasks_name(tasks, OTHER, 17), "a repeated name is not new");
-	check_name(tasks, OTHER, 18, "another");
-	check_name(tasks, D, 18, "unknown");
-	check_name(tasks, OTHER, 45, "untold");
-}
-
 int main(void)
 {
 	struct jp_truth truth = {.acts = acts, .nr_acts = sizeof(acts) / sizeof(*acts)};
@@ -137,7 +105,6 @@ int main(void)
 
 	if (check(jp_tasks_collect(&truth, &tasks) == 0 && tasks.count == 4,
 		  "four tasks are found")) {
-		test_names(&tasks);
 		test_lives(&tasks);
 	}
 	jp_tasks_free(&tasks);
@@ -145,7 +112,6 @@ int main(void)
 	if (check(jp_tasks_collect(&truth, &tasks) == 0 && tasks.count == 8,
 		  "eight odd tasks are found")) {
 		test_odd_lives(&tasks);
-		test_odd_names(&tasks);
 	}
 	jp_tasks_free(&tasks);
 	return check_done();

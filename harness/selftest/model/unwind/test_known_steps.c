@@ -131,31 +131,6 @@ static void test_callers(void)
 	check(walk() == 3 && frames[2] == 0x1234, "a second walk uses guesses");
 }
 
-static void test_guesses(void)
-{
-	fill_stack();
-	set_registers(PLAIN, 0);
-	walk();
-	/* Swap SMALL and PLAIN. */
-	stack[1] = code_of(PLAIN) + 1;
-	stack[5] = code_of(FRAMED) + 1;
-	set_registers(SMALL, 0);
-	stack[0] = SP + 8 * 12;
-	check(walk() == 3 && frames[0] == code_of(PLAIN) + 1 && frames[1] == code_of(FRAMED) + 1 &&
-		      frames[2] == 0x1234,
-	      "wrong guesses do not mislead a walk");
-	fill_stack();
-	set_registers(PLAIN, 0);
-	add_step(SMALL, SPACE + 1);
-	check(walk() == 1, "steps of another space are not used");
-	add_step(SMALL, SPACE);
-	set_registers(PLAIN, 0);
-	check(!walk_space(SPACE + 1, WORDS, MOST), "another space has no steps");
-	add_step(PLAIN, 0);
-	check(!walk_space(0, WORDS, MOST), "space 0 has no steps");
-	add_step(PLAIN, SPACE);
-}
-
 static void test_limits(void)
 {
 	fill_stack();
@@ -228,7 +203,6 @@ int main(void)
 	for (int i = 0; i < FUNCTIONS; i++)
 		add_step(i, SPACE);
 	test_callers();
-	test_guesses();
 	test_limits();
 	test_first_step();
 	free(steps);

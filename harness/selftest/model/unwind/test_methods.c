@@ -145,56 +145,6 @@ static void test_direct_calls(void)
 	      "a jump, a prefix alone and nothing are not");
 }
 
-static void test_frame_pointers(void)
-{
-	begin_sample(CODE);
-	regs.r[RBP] = STACK + 16;
-	put_frame(2, STACK + 64, 0x700000); /* in no mapping */
-	put_frame(8, 0, CODE + 8);
-	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_ROOT), "dump_fp needs no mapping, bp 0 ends it");
-	check(unwinds_to(JP_DUMP, 2, JP_UNWIND_UNMAPPED), "dump stops at an unmapped address");
-	check(unwinds_to(JP_DUMP_CFI, 1, JP_UNWIND_NO_CFI), "dump_cfi stops in code without CFI");
-	put_frame(8, STACK + 20, CODE + 8);
-	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "an unaligned bp stops dump_fp");
-	put_frame(8, STACK + sizeof(stack), CODE + 8);
-	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_DUMP_END) && unwind_by(JP_DUMP_FP).cut,
-	      "a frame beyond a full dump stops dump_fp");
-	event.sample.stack_asked = 2 * sizeof(stack);
-	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_DUMP_SHORT) && !unwind_by(JP_DUMP_FP).cut,
-	      "a frame beyond a short dump stops dump_fp");
-	put_frame(8, STACK + (64 << 20), CODE + 8);
-	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "a frame too far away stops dump_fp");
-	put_frame(8, STACK + 64, CODE + 8);
-	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "a frame cycle stops dump_fp");
-	regs.r[RBP] = STACK + 19;
-	check(unwinds_to(JP_DUMP, 1, JP_UNWIND_BAD_FRAME), "an unaligned first bp stops dump");
-	event.sample.stack = NULL;
-	check(unwinds_to(JP_DUMP, 1, JP_UNWIND_NO_DATA), "without a stack only the ip is a frame");
-	event.sample.regs = NULL;
-	check(unwinds_to(JP_DUMP, 0, JP_UNWIND_NO_DATA), "without registers there is no frame");
-}
-
-static void test_mappings(void)
-{
-	struct jp_unwound unwound;
-
-	begin_sample(CODE);
-	regs.r[RBP] = STACK + 16;
-	put_frame(2, STACK + 64, MEMFD + 8);
-	put_frame(8, STACK + 256, CODE + 0x10000);
-	check(unwinds_to(JP_DUMP, 3, JP_UNWIND_ROOT), "a return address of 0 ends the walk");
-	check(capacity[0] == CODE && capacity[1] == MEMFD + 8 && capacity[2] == CODE + 0x10000,
-	      "anonymous and memfd code, and a call at a mapping's end, are frames");
-	put_frame(32, 1, 0x700000);
-	unwound = unwind_by(JP_DUMP);
-	check(unwound.count == 4 && unwound.stop == JP_UNWIND_UNMAPPED && unwound.where == 0x6fffff,
-	      "an unmapped address is a frame and ends the walk");
-	put_frame(32, 1, NO_FILE + 8);
-	check(unwinds_to(JP_DUMP, 4, JP_UNWIND_NO_ELF), "a missing file ends the walk");
-	jp_unwind(unwinder, replay, &event, JP_DUMP, capacity, 2, &unwound);
-	check(unwound.count == 2 && unwound.stop == JP_UNWIND_MAX, "the room limits the walk");
-}
-
 static void test_callchain(void)
 {
 	static const uint64_t chain[] = {JP_CONTEXT_KERNEL, UINT64_MAX - (1 << 20),
@@ -378,8 +328,6 @@ int main(void)
 	test_names();
 	test_call_instructions();
 	test_direct_calls();
-	test_frame_pointers();
-	test_mappings();
 	test_callchain();
 	test_tables();
 	test_deep_stacks();

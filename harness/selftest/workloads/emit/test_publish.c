@@ -264,29 +264,6 @@ static int count_markers(const char *path)
 	return count;
 }
 
-static void test_markers(void)
-{
-	static const struct {
-		const char *how;
-		int at_first, at_last;
-	} markers[] = {{"jitdump", 1, 1},
-		       {"jitdump:marker-unmapped", 0, 0},
-		       {"jitdump:marker-late", 0, 1}};
-
-	for (size_t i = 0; i < 3; i++) {
-		int first, last, ret = jp_publish_begin(markers[i].how, scratch);
-
-		first = count_markers(dump);
-		for (unsigned n = 0; n < COUNT; n++)
-			ret = ret ? ret : publish(n);
-		last = count_markers(dump);
-		ret = ret ? ret : jp_publish_end();
-		check(!ret && first == markers[i].at_first && last == markers[i].at_last &&
-			      !count_markers(dump),
-		      "%s: %d markers before the code, %d after", markers[i].how, first, last);
-	}
-}
-
 static void *publish_some(void *first)
 {
 	for (unsigned i = 0; i < COUNT; i++)
@@ -393,7 +370,6 @@ int main(void)
 	test_right_files("debug-short");
 	test_wrong_dumps();
 	test_wrong_maps();
-	test_markers();
 	test_publishing_threads();
 	test_publishing_after_fork();
 	test_foreign_files();
