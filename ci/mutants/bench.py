@@ -33,7 +33,8 @@ SCRIPTS = ("validators/test_accounts.py", "command/test_judge_file.py",
            "run/test_golden.py", "validators/test_gated_capture.py",
            "hostile/test_hostile.py", "validators/test_jitdump_records.py",
            "validators/test_record_rules.py", "validators/test_sample_rules.py",
-           "validators/test_stated.py", "validators/test_fixtures.py",
+           "validators/test_stated.py", "validators/test_tampered.py",
+           "validators/test_fixtures.py",
            "validators/test_fixtures_controls.py", "validators/test_fixtures_evidence.py",
            "validators/test_fixtures_maps.py", "validators/test_fixtures_stacks.py")
 

@@ -15,8 +15,8 @@ from ci.base import files, process
 from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
 
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, linux/prctl.h
-SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP)
-TRIES = 5
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+TRIES = 3
 MEMFD, GROWTH = os.path.join(FIXTURES, "memfd"), os.path.join(FIXTURES, "growth")
 KNOWN = ["--expected", FIXTURES + "/expected"]
 # (command, latest moment of the signal in seconds): about the command's run time

@@ -188,9 +188,6 @@ class Recorded(Folder):
         self.perf.attrs = attrs
         return record
 
-    def find_snapshot_end(self) -> int:
-        return int(self.read_text("maps").splitlines()[0].split()[-1])
-
     def find_deep_sample(self, callers: int = 2, linked: bool = False) -> rd.Sample:
         """Returns a sample in emitted code with @callers emitted callers in its chain. @linked: the
         sample's bp points to the sampled function's frame, and the dump contains that frame."""

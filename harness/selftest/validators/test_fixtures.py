@@ -68,45 +68,6 @@ class Accounting(Recorded):
         self.assertEqual(self.judge_classes("samples"), {"code": len(self.perf.samples())})
         self.assertEqual(sum(self.judge_classes("stacks.dump").values()), len(self.perf.samples()))
 
-    def find_deep_samples(self, count: int) -> list[rd.Sample]:
-        """Returns @count samples whose caller is emitted code, too."""
-        found = [sample for sample in self.perf.samples()
-                 if self.is_emitted(sample.chain[sample.user() + 1])]
-        return found[:count]
-
-    def test_samples_astray(self) -> None:
-        """Samples in no mapping, and in the C library: the thread was in neither."""
-        libc = next(record for record in self.perf.maps() if "libc" in record.name)
-        astray = self.find_deep_samples(4)
-        for where in (0x1234, libc.start + 0x100):
-            for sample in astray:
-                sample.ip = sample.regs[rd.X86_IP] = where
-            self.expect_only(self.expect_fail(self.match_count(4, "samples", "astray")), "samples")
-
-    def test_another_process(self) -> None:
-        for sample in self.find_deep_samples(4):
-            sample.pid = 1
-        self.expect_only(self.expect_fail(self.match_count(4, "samples", "astray")), "samples")
-
-    def test_another_thread_and_process(self) -> None:
-        for sample in self.find_deep_samples(4):
-            sample.pid = sample.tid = 1
-        self.expect_only(self.expect_fail(self.match_count(4, "samples", "unwatched")), "samples")
-
-    def test_samples_without_user_part(self) -> None:
-        for sample in self.find_deep_samples(4):
-            sample.misc, sample.abi, sample.ip = rd.KERNEL, 0, 2**64 - 2**31
-            sample.chain = []
-        self.expect_only(self.expect_fail(self.match_count(4, "samples", "kernel")), "samples")
-
-    def test_before_the_window(self) -> None:
-        """Samples in native code, before the window."""
-        for early, sample in enumerate(self.find_deep_samples(4), 1):
-            sample.time = int(self.facts["sampling"]) - early * 10_000_000
-            sample.ip = sample.regs[rd.X86_IP] = 0x1234
-        self.perf.sort()
-        self.expect_only(self.expect_fail(self.match_count(4, "samples", "outside")), "samples")
-
 
 class Switching(Recorded):
     """Samples outside of the window, while events are being enabled and disabled."""
@@ -172,31 +133,6 @@ class Witnessed(Recorded):
         return self.expect_fail(r"(?m)^# cpu.samples: \d+ with cause too-few, which nothing "
                                 r"allows$", r"samples; the witness expects ")
 
-    def test_every_fifth_sample_is_missing(self) -> None:
-        self.leave_out(self.perf.samples()[::5])
-        self.expect_only(self.expect_too_few(), "cpu.samples")
-
-    def test_three_samples_in_a_row_are_missing(self) -> None:
-        samples = self.perf.samples()
-        mine = [one for one in samples if one.tid == samples[-9].tid]
-        self.leave_out(mine[100:103])
-        self.expect_only(self.expect_too_few(), "cpu.samples")
-
-    def test_a_fifth_of_the_time_is_missing(self) -> None:
-        times = [sample.time for sample in self.perf.samples()]
-        begin, end = (min(times) + (max(times) - min(times)) * part // 5 for part in (2, 3))
-        self.leave_out([one for one in self.perf.samples() if begin <= one.time < end])
-        self.expect_too_few()
-
-    def test_a_thread_is_missing(self) -> None:
-        tid = self.perf.samples()[-9].tid
-        self.leave_out([one for one in self.perf.samples() if one.tid == tid])
-        self.assertRegex(self.expect_too_few(), rf"thread {tid}: 0 samples; the witness expects ")
-
-    def test_all_samples_are_missing(self) -> None:
-        self.leave_out(self.perf.samples())
-        self.expect_error()
-
     def test_pause_of_the_host(self) -> None:
         """A pause of the host, which the witness shows as well, is not a fault of the capture."""
         times = [sample.time for sample in self.perf.samples()]
@@ -210,23 +146,6 @@ class Witnessed(Recorded):
         self.substitute("watched", r"^witness \d+$", "witness %d" % len(witness.samples()))
         self.assertNotIn("cpu.samples: ", self.judge()[1])
 
-    def test_samples_at_the_edge(self) -> None:
-        """Many samples in native code at the border of paths are a fault, unless the witness has
-        as large a share of them."""
-        native = next(one for one in self.perf.records
-                      if isinstance(one, rd.Map) and "libc.so" in one.name).start + 0x1000
-        for one in self.perf.samples()[::3]:
-            one.ip = one.regs[rd.X86_IP] = native
-            one.regs[rd.X86_SP] += 1 << 16
-        edges = r"(?m)^# samples: \d+ with cause edge, which nothing allows$"
-        self.expect_fail(edges)
-        path = self.get_path("witness")
-        witness = rd.PerfData.load(path)
-        for one in witness.samples():
-            one.ip = native
-        witness.save(path)
-        self.assertNotRegex(self.judge()[1], edges)
-
     def test_lost_samples(self) -> None:
         """Lost samples are an ERROR unless the case states them."""
         gone = self.perf.samples()[100:104]
@@ -237,20 +156,6 @@ class Witnessed(Recorded):
         self.expect_pass()
         self.facts["lost_samples"] = "0"
         self.expect_too_few()
-
-    def test_throttled_while_the_witness_is_not(self) -> None:
-        """The kernel throttles the faster witness first, so a THROTTLE record of the capture alone
-        explains nothing."""
-        samples = self.perf.samples()
-        self.leave_out(samples[::5])
-        self.perf.records += [self.make_record(kind, struct.pack("<QQQ", 1, samples[0].id, 0), time)
-                              for kind, time in ((5, samples[0].time), (6, samples[-1].time))]
-        self.perf.sort()
-        self.expect_too_few()
-
-    def test_each_twice(self) -> None:
-        text = self.add_copies(0)
-        self.assertRegex(text, r"(?m)^# samples: \d+ with cause double, which nothing allows$")
 
     def test_written_twice(self) -> None:
         """One record is in the file twice; a variant has the second one in the next
@@ -266,52 +171,17 @@ class Witnessed(Recorded):
         again.cpu += 1
         self.assertIn("# samples: 1 with cause double, which nothing allows", self.judge()[1])
 
-    def test_invented_samples(self) -> None:
-        """A copy of each sample a little later contradicts the witness and the events' counts."""
-        text = self.add_copies(1000)
-        self.expect_only(text, "event.samples", "cpu.samples")
-        self.assertRegex(text, r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows")
-
-    def test_each_tenth_twice(self) -> None:
-        for sample in self.perf.samples()[::10]:
-            double = copy.deepcopy(sample)
-            double.time += 1000
-            self.perf.records.append(double)
-        self.perf.sort()
-        self.expect_fail(r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows$")
-
     def test_counted_in_the_kernel_alone(self) -> None:
         """An event that excludes the kernel counts time in it, without samples."""
         period = self.perf.samples()[0].one[rd.PERIOD]
         self.facts["counted"] = str(10 * len(self.perf.samples()) * period)
         self.assertNotIn("# event.samples: ", self.judge()[1])
 
-    def add_copies(self, later: int) -> str:
-        """Adds a copy of each sample @later ns later."""
-        for sample in self.perf.samples():
-            double = copy.deepcopy(sample)
-            double.time = sample.time + later
-            self.perf.records.append(double)
-        self.perf.sort()
-        return self.expect_fail(
-            r"(?m)^# event.samples: 1 with cause too-many, which nothing allows$")
-
 
 class Modes(Recorded):
     """Mode, address, registers and callchain of a sample agree."""
 
     KERNEL_IP = 0xffffffff81000000
-
-    def expect_bad_mode(self, cause: str, change: Callable[[rd.Sample], None]) -> None:
-        with self.subTest(cause):
-            samples = self.perf.samples()
-            sample = samples[11]
-            self.assertEqual(sample.misc & 7, rd.USER)
-            self.perf.records[self.perf.records.index(sample)] = changed = copy.deepcopy(sample)
-            change(changed)
-            self.expect_fail(self.match_count(1, "modes.bad", cause),
-                             rf"(?m)^#   at {sample.time}, {sample.pid}/{sample.tid}: mode ")
-            self.perf.records[self.perf.records.index(changed)] = sample
 
     @staticmethod
     def set_field(name: str, value: int) -> Callable[[rd.Sample], None]:
@@ -321,25 +191,6 @@ class Modes(Recorded):
         """Makes @sample a sample of the kernel."""
         sample.misc, sample.ip = rd.KERNEL, self.KERNEL_IP
         sample.chain[:0] = [rd.CONTEXT_KERNEL, self.KERNEL_IP]
-
-    def test_each_rule(self) -> None:
-        for mode in (0, 3, 4, 5):
-            self.expect_bad_mode("other-mode", self.set_field("misc", mode))
-        self.expect_bad_mode("kernel-address", self.set_field("ip", self.KERNEL_IP))
-        self.expect_bad_mode("user-address", self.set_field("misc", rd.KERNEL))
-        self.expect_bad_mode("other-ip", self.set_field("ip", 0x1234))
-        self.expect_bad_mode("no-registers", self.set_field("abi", 0))
-        self.expect_bad_mode("32-bit", self.set_field("abi", 1))
-        self.expect_bad_mode("kernel-registers",
-                             lambda sample: sample.regs.update({rd.X86_IP: self.KERNEL_IP}))
-        self.expect_bad_mode("kernel-registers",
-                             lambda sample: sample.regs.update({rd.X86_SP: self.KERNEL_IP}))
-        self.expect_bad_mode("other-part", lambda sample: sample.chain.insert(0, rd.CONTEXT_KERNEL))
-
-        def change_chain(sample: rd.Sample) -> None:
-            sample.chain[sample.user()] += 1
-        self.expect_bad_mode("other-chain", change_chain)
-        self.expect_bad_mode("other-period", lambda sample: sample.one.update({rd.PERIOD: 1000}))
 
     def test_unwatched_32_bit_process(self) -> None:
         """A capture of all CPUs has samples of 32-bit processes."""

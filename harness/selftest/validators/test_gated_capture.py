@@ -13,7 +13,7 @@ import unittest
 
 from ci.base import files, process
 from harness.selftest.support import run_directory as rd
-from harness.selftest.support.recorded import PAGE, Recorded, judge
+from harness.selftest.support.recorded import Recorded, judge
 from harness.selftest.support.scratch import Folder, JITPROOF
 
 
@@ -45,23 +45,10 @@ class Gated(Recorded):
                              [self.find_memfd(pid)[0].name])
         self.expect_pass()
 
-    def test_second_mapping_of_a_recorded_file_left_out(self) -> None:
-        """Imitates a backfill that skips a (path, pid) that it has already recorded."""
-        pid = self.read_intervals()[0][0]
-        self.perf.records.remove(self.find_memfd(pid)[0])
-        text = self.expect_fail(self.match_count(1, "gated.older", "no-record"),
-                                self.match_count(1, "coverage.missing", "no-record"))
-        self.expect_only(text, "gated.older", "coverage.missing", "broken.chain")
-
     def find_program(self) -> rd.Map:
         """Returns the record of the second process's program."""
         return next(one for one in self.find_backfilled(self.read_intervals()[1][0])
                     if one.name.endswith("/jitproof"))
-
-    def test_inode_of_a_new_file_at_the_path(self) -> None:
-        self.find_program().ino += 1
-        self.expect_only(self.expect_fail(self.match_count(1, "gated.older", "no-record")),
-                         "gated.older")
 
     def test_build_id_in_place_of_an_inode(self) -> None:
         """perf requests build ids since 6.18."""
@@ -69,23 +56,6 @@ class Gated(Recorded):
         program.misc |= rd.BUILD_ID
         program.body[32:56] = bytes([20, 0, 0, 0]) + 20 * b"\7"
         self.assertNotIn("# gated.older", self.judge()[1])
-
-    def test_another_offset_of_the_same_file(self) -> None:
-        self.find_program().pgoff += PAGE
-        self.expect_only(self.expect_fail(self.match_count(1, "gated.older", "no-record")),
-                         "gated.older")
-
-    def test_another_end(self) -> None:
-        """Only a file whose first segment is executable may have a longer record."""
-        program = self.find_program()
-        size = program.size
-        for other in (size - PAGE, size + PAGE):
-            program.size = other
-            self.expect_fail(self.match_count(1, "gated.older", "no-record"))
-
-    def test_not_executable(self) -> None:
-        self.find_program().prot &= ~rd.EXECUTE
-        self.expect_fail(self.match_count(1, "gated.older", "no-record"))
 
     def test_deleted_suffix(self) -> None:
         self.find_program().name += " (deleted)"
@@ -103,60 +73,6 @@ class Gated(Recorded):
             self.assertGreater(before[f"process.{number}.whole.chain"]["n"], 0)
             self.assertEqual(after[f"process.{number}.whole.chain"]["n"], now)
 
-    def test_no_name(self) -> None:
-        pid = self.read_intervals()[1][0]
-        comm = [record for record in self.perf.records if record.kind == rd.COMM and
-                struct.unpack_from("<I", record.body)[0] == pid]
-        self.perf.records.remove(comm[0])
-        self.expect_only(self.expect_fail(self.match_count(1, "gated.named", "nothing"),
-                                          self.match_count(1, "processes.nameless", "no-comm")),
-                         "gated.named", "processes.nameless", "threads.nameless")
-
-    def test_late_backfill(self) -> None:
-        pid, enabled, disabling = self.read_intervals()[0]
-        record = self.find_memfd(pid)[0]
-        self.perf.records.remove(record)
-        record.time = (enabled + disabling) // 2
-        self.perf.insert(record)
-        self.perf.sort()
-        text = self.expect_fail(self.match_count(1, "gated.older", "no-record"),
-                                self.match_count(1, "coverage.late", "no-record"))
-        self.expect_only(text, "gated.older", "coverage.late", "broken.chain", "records.acts",
-                         "mappings.generation")
-
-    def test_missing_live_record(self) -> None:
-        self.perf.records.remove(self.find_live(self.read_intervals()[0][0])[0])
-        text = self.expect_fail(self.match_count(1, "coverage.missing", "no-record"))
-        self.expect_only(text, "coverage.missing", "broken.chain", "acts.records")
-
-    def test_interval_without_marks(self) -> None:
-        text = self.read_text("intervals")
-        process, interval = (next(line for line in text.splitlines() if line.startswith(kind))
-                             for kind in ("process ", "interval "))
-        for line, at, by, mark in ((process, 2, -10**9, "announce"),
-                                   (interval, 2, -1030000, "start"),
-                                   (interval, 5, 2 * 10**7, "stop")):
-            words = line.split()
-            words[at] = str(int(words[at]) + by)
-            with self.subTest(mark):
-                self.put_text("intervals", text.replace(line, " ".join(words)))
-                self.expect_error(f"interval 1 .* has no mark gate.{mark}")
-
-    def test_sample_outside(self) -> None:
-        sample = self.perf.samples()[0]
-        self.perf.records.remove(sample)
-        sample.time = self.read_intervals()[-1][2] + 50000000
-        self.perf.insert(sample)
-        self.expect_error("1 samples lie outside of the intervals, the first at")
-
-    def test_sample_in_another_processs_interval(self) -> None:
-        (pid, _, _), (_, enabled, _) = self.read_intervals()
-        sample = [one for one in self.perf.samples() if one.pid == pid][0]
-        self.perf.records.remove(sample)
-        sample.time = enabled + 1000
-        self.perf.insert(sample)
-        self.expect_error("samples lie outside of the intervals")
-
     def test_runner_in_the_interval_of_its_child(self) -> None:
         """The runner may return late from its fork: it is not announced and has no records."""
         pid, enabled, _ = self.read_intervals()[1]
@@ -173,25 +89,9 @@ class Gated(Recorded):
                 self.expect_pass()
         self.expect_fail(self.match_count(1, "threads.nameless", "no-record"))
 
-    def test_too_few_samples_of_one_process(self) -> None:
-        pid = self.read_intervals()[1][0]
-        mine = [sample for sample in self.perf.samples() if sample.pid == pid]
-        for sample in mine[99:]:
-            self.perf.records.remove(sample)
-        self.expect_error(r"process 2 \(pid \d+\) has 99 samples judged by chain in its interval, "
-                          "100 are")
-
-    def test_no_interval(self) -> None:
-        self.substitute("intervals", r"(?s)\ninterval.*", "\n")
-        self.expect_error(r"process 1 \(pid \d+\) has 0 samples judged by chain in its interval")
-
     def test_broken_file(self) -> None:
         self.substitute("intervals", "interval", "intervall")
         self.expect_error(r"intervals:3: expected .* found \"intervall")
-
-    def test_no_maps(self) -> None:
-        self.put_text("maps", "")
-        self.expect_error(r"process 1 \(pid \d+\) announced itself and has no maps")
 
 
 def is_permitted() -> bool:

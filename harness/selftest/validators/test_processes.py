@@ -4,7 +4,6 @@ must be reported with the right metric and cause."""
 
 import copy
 import struct
-from typing import Any
 
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import PAGE, Recorded
@@ -80,10 +79,6 @@ class Images(WithFiles):
         """Returns a time amid the sampling window, with no act near."""
         return (int(self.facts["sampling"]) + int(self.facts["stopped"])) // 2
 
-    def test_as_recorded(self) -> None:
-        self.add_file(self.started)
-        self.expect_pass()
-
     def test_deleted_since(self) -> None:
         self.add_file(self.started)
         self.program.name += " (deleted)"
@@ -95,40 +90,12 @@ class Images(WithFiles):
         self.add_file(self.started)
         self.assertNotIn("files.identity", self.judge()[1])
 
-    def test_another_file(self) -> None:
-        others: tuple[tuple[str, dict[str, Any]], ...] = (
-            ("other-inode", {"ino": self.program.ino + 1}), ("other-device", {"device": 1 << 20}),
-            ("other-name", {"name": self.program.name + "x"}),
-            ("other-name", {"name": self.program.name + " (deleted)"}))
-        whole = self.truth.next_slot
-        for cause, other in others:
-            with self.subTest(**other):
-                self.add_file(self.started, **other)
-                self.expect_only(self.expect_fail(self.match_count(1, "files.identity", cause)),
-                                 "files.identity")
-                del self.truth.slots[whole:]
-                self.truth.next_slot = whole
-
     def test_the_program_before_the_exec(self) -> None:
         """The capture still shows the program from before the exec."""
         self.add_file(self.started)
         self.add_slot(rd.Truth.PROCESS_START, self.started + 1, 1, EXEC)
         self.add_file(self.started + 2, ino=self.program.ino + 1, name="/another")
         self.expect_fail(self.match_count(1, "files.identity", "earlier-program"))
-
-    def test_missing_file_record(self) -> None:
-        self.add_file(self.started)
-        self.perf.records.remove(self.program)
-        text = self.expect_fail(self.match_count(1, "files.missing", "no-record"))
-        self.assertNotIn("files.identity:", text)
-
-    def test_late_file_record(self) -> None:
-        self.add_file(self.started)
-        self.perf.records.remove(self.program)
-        self.program.time = self.find_quiet_time()
-        self.perf.insert(self.program)
-        self.perf.sort()
-        self.expect_fail(self.match_count(1, "files.late", "no-record"))
 
     def test_unmapped_file_needs_no_record(self) -> None:
         self.add_file(self.started)
@@ -149,46 +116,8 @@ class Images(WithFiles):
         self.expect_fail(self.match_count(1, "files.identity", "no-file"),
                          self.match_count(len(inside), "files.credited", "no-file"))
 
-    def test_missing_name(self) -> None:
-        main = [record for record in self.find_names()
-                if struct.unpack_from("<II", record.body) == (self.pid, self.pid)]
-        for record in main:
-            self.perf.records.remove(record)
-        self.expect_only(self.expect_fail(self.match_count(1, "processes.nameless", "no-comm")),
-                         "processes.nameless")
-
-    def test_an_exec_without_its_name(self) -> None:
-        child, middle = self.pid + 1, self.find_quiet_time()
-        self.add_slot(rd.Truth.PROCESS_START, middle, self.pid, FORK, pid=child)
-        self.add_slot(rd.Truth.PROCESS_START, middle + 1000000, self.pid, EXEC, pid=child)
-        self.add_slot(rd.Truth.PROCESS_EXIT, middle + 2000000, pid=child)
-        self.perf.insert(self.perf.fork(child, self.pid, middle))
-        self.perf.insert(self.perf.map(child, 0x400000, PAGE, "/new", middle + 1000001))
-        self.perf.sort()
-        self.expect_fail(self.match_count(1, "processes.nameless", "no-comm"),
-                         rf"pid {child} from \d+: started by an exec")
-
-    def test_unrecorded_child(self) -> None:
-        self.add_slot(rd.Truth.PROCESS_START, self.find_quiet_time(), self.pid, FORK,
-                      pid=self.pid + 1)
-        self.expect_only(self.expect_fail(self.match_count(1, "processes.unseen", "no-record")),
-                         "processes.unseen", "coverage.missing")
-
     def test_child_that_ended_before(self) -> None:
         before = int(self.facts["enabled"]) - 2000000
         self.add_slot(rd.Truth.PROCESS_START, before, self.pid, FORK, pid=self.pid + 1)
         self.add_slot(rd.Truth.PROCESS_EXIT, before + 1000, pid=self.pid + 1)
         self.expect_pass()
-
-    def test_a_thread_without_a_record(self) -> None:
-        tids = {sample.tid for sample in self.perf.samples() if sample.tid != self.pid}
-        tid = max(tids)
-        self.perf.records = [record for record in self.perf.records if not (
-            (record.kind == rd.COMM and struct.unpack_from("<II", record.body)[1] == tid) or
-            (record.kind == rd.FORK and struct.unpack_from("<IIII", record.body)[2] == tid))]
-        self.expect_only(self.expect_fail(self.match_count(1, "threads.nameless", "no-record")),
-                         "threads.nameless")
-        # After the window, the event of the CPU on which a thread starts may be off.
-        first = min(sample.time for sample in self.perf.samples() if sample.tid == tid)
-        self.facts["stopped"] = str(first - 1)
-        self.assertNotIn("threads.nameless", self.judge()[1])

@@ -3,7 +3,6 @@
 
 import glob
 import os
-import re
 import shutil
 import struct
 from typing import Callable
@@ -59,28 +58,6 @@ class Recorded(Folder):
 
 
 class Identity(Recorded):
-    def test_as_recorded(self) -> None:
-        status, text = judge(self.dir)
-        self.assertEqual(status, 0, text)
-
-    def test_names(self) -> None:
-        count = len(self.find_records(rd.PerfData.load(os.path.join(self.dir, "perf.data")),
-                                      rd.COMM))
-        self.assertGreaterEqual(count, 8)
-
-        def rename(record: rd.Side) -> None:
-            record.body[8:record.tail()[0]] = b"another\0"
-
-        def rename_all(perf: rd.PerfData) -> None:
-            for record in self.find_records(perf, rd.COMM):
-                rename(record)
-        self.judge_changed(rename_all, rf"comm\.records: {count} with cause other-text",
-                           r"comm\.threads: \d+ with cause other-text")
-        def rename_one(at: int) -> Callable[[rd.PerfData], None]:
-            return lambda perf: rename(self.find_records(perf, rd.COMM)[at])
-        for index in range(count):
-            with self.subTest(index):
-                self.judge_changed(rename_one(index), r"comm\.records: 1 with cause other-text")
 
     @staticmethod
     def add_to_word(record: rd.Side, at: int, change: int) -> None:
@@ -117,29 +94,6 @@ class Identity(Recorded):
                                  (change_word(12), rf"{name}.records: 1 with cause other-parent")):
                 with self.subTest(name, message=message):
                     self.judge_changed(change, message)
-
-    def test_unknown_tasks(self) -> None:
-        def invent_process(perf: rd.PerfData) -> None:
-            for sample in perf.samples()[10:20]:
-                sample.pid = sample.tid = 4_000_000
-
-        def invent_thread(perf: rd.PerfData) -> None:
-            sample = perf.samples()[10]
-            perf.insert(perf.fork(sample.pid, sample.pid, sample.time, 4_000_000))
-        self.judge_changed(invent_process, r"tasks\.strangers: 10 with cause other-process")
-        self.judge_changed(invent_thread, r"fork\.records: 1 with cause unknown")
-
-    def test_truth_without_a_name(self) -> None:
-        path = os.path.join(self.dir, "truth")
-        truth = rd.Truth(path)
-        truth.slots = [slot for slot in truth.slots
-                       if struct.unpack_from("<H", slot, 4)[0] != rd.Truth.COMM]
-        truth.next_slot = len(truth.slots)
-        truth.save(path)
-        status, text = judge(self.dir)
-        self.assertEqual(status, 1, text)
-        self.assertRegex(text, r"the truth has \d+ starts or ends of threads")
-        self.assertTrue(re.search(r"ERROR:1", text), text)
 
 
 class Names(Recorded):
