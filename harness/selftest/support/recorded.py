@@ -31,6 +31,18 @@ def judge(directory: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+def describe_cases(home: str) -> dict[str, str]:
+    """Judges all cases in the folder run of @home. Returns outcome, fault and exceptions with their
+    counts by case."""
+    out = os.path.join(home, "results")
+    done = process.run([JITPROOF, "judge", "--results", out, "run"], cwd=home, timeout=300)
+    assert not done.stderr, done.stderr
+    return {one["case"]: "; ".join(
+        [one["outcome"] + " " + re.sub(r"^\S+/", "", one.get("fault") or ""),
+         *("%(metric)s %(cause)s %(count)d" % fault for fault in one["exceptions"])])
+        for one in map(json.loads, files.read(out).splitlines())}
+
+
 # Metrics that count evidence, right or wrong; their exceptions count only what is wrong.
 EVIDENCE = ("cpu.samples", "elf.files", "event.samples", "files.credited", "gated.named",
             "gated.older")

@@ -13,8 +13,9 @@ from typing import Any, Callable
 sys.path.insert(0, os.path.abspath(__file__ + "/../../../../profiler"))
 from adapting.observations import escape
 from ci.base import files, process
-from harness.selftest.support import observed, run_directory as rd
-from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
+from harness.selftest.support import observed, run_directory as rd, wrong_streams as wrong
+from harness.selftest.support.recorded import describe_cases
+from harness.selftest.support.scratch import FIXTURES, HERE, Folder, JITPROOF
 
 Change = Callable[[list[str]], str | None]
 
@@ -198,59 +199,43 @@ def reverse_frames(words: list[str]) -> str:
 
 
 class Wrong(Observed):
-    """Each stream breaks one rule and gives exactly the exceptions of that rule."""
+    """Streams that break a rule."""
 
-    def test_samples(self) -> None:
-        """Rows: the alteration of every Nth sample, and the metrics that find it, with the cause
-        if there is only one."""
-        sums = ("no-time", "no-threads")
-        rows: tuple[tuple[str, str, tuple[str, ...], Change, int, str], ...] = (
-            ("drops samples", "witness", (), lambda words: None, 2, "cpu.samples too-few"),
-            ("invents samples", "witness", (), lambda words: "\n".join([" ".join(words)] * 2), 99,
-             "samples double"),
-            ("drops the caller", "witness", (), lambda words: " ".join(words[:5] + words[6:]), 1,
-             "broken.chain"),
-            ("drops the root", "witness", (), remove_root, 1, "broken.chain kernel-walk"),
-            ("leaf alone", "witness", (), lambda words: " ".join(words[:5]), 1,
-             "broken.chain kernel-walk"),
-            ("invents a frame", "witness", (),
-             lambda words: " ".join(words[:6] + [words[5]] + words[6:]), 1, "extra.chain"),
-            ("wrong order of frames", "witness", (), reverse_frames, 1, "wrong.chain"),
-            # A thread cannot be in the middle of an instruction.
-            ("off by one address", "witness", (), lambda words: " ".join(
-                words[:4] + [hex(int(words[4], 16) + 1)] + words[5:]), 1, "wrong.chain"),
-            ("sums that never were", "anon", ("no-time",), reverse_frames, 4, "wrong.chain"),
-            ("sums too small", "witness", sums, lambda words: None, 2, "cpu.samples too-few"),
-            ("sums lose the root", "witness", sums, remove_root, 1, "broken.chain short"))
-        for name, fixture, declares, change, every, metric in rows:
-            with self.subTest(name):
-                shutil.rmtree(self.place(fixture), ignore_errors=True)
-                self.make_stream(fixture, *declares)
-                self.change_samples(change, every)
-                result = self.judge()
-                if " " in metric:
-                    self.assertEqual(result["outcome"], "FAIL", result["why"])
-                self.assertEqual({" ".join((one["metric"], one["cause"])[:1 + (" " in metric)])
-                                  for one in result["exceptions"]}, {metric}, result["why"])
+    def make_case(self, starts: dict[str, int], form: wrong.Alteration,
+                  alteration: wrong.Alteration) -> None:
+        """Writes run/FIXTURE/FORM.ALTERATION, if the form has something for the alteration."""
+        stream = wrong.Stream(self.stream, starts)
+        try:
+            form(stream)
+            alteration(stream)
+        except (LookupError, StopIteration, ValueError):
+            return
+        name = "%s/%s.%s" % (os.path.basename(self.dir), form.__name__, alteration.__name__)
+        shutil.copytree(self.dir, self.place("run", name))
+        self.write(stream.join_text(), "run", name, "observations")
+        self.write(self.read(self.dir, "case").replace("fixture/" + os.path.basename(self.dir),
+                                                       name), "run", name, "case")
 
-    def test_swaps_threads(self) -> None:
-        self.make_stream("witness")
-        tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
-        other = dict(zip(tids, reversed(tids)))
-        self.change_samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
-        result = self.judge()
-        self.assertIn("wrong.chain", {one["metric"] for one in result["exceptions"]})
-
-    def test_other_process(self) -> None:
-        self.make_stream("witness")
-        self.change_samples(lambda words: " ".join(words[:2] + ["1"] + words[3:]))
-        self.assertEqual(self.judge()["outcome"], "FAIL")
-
-    def test_wrong_clock(self) -> None:
-        self.make_stream("witness")
-        self.change_samples(lambda words: " ".join(["sample", str(int(words[1]) + 10**12),
-                                                    *words[2:]]))
-        self.assertRegex(self.judge()["why"], "of before the capture began, or of after it ended")
+    def test_each_alteration(self) -> None:
+        """Outcome and exceptions of each form and alteration are those of golden/streams. UPDATE=1
+        writes it anew: the first stream with each set of exceptions."""
+        golden = os.path.join(HERE, "golden", "streams")
+        known = files.read(golden).splitlines()
+        for fixture in ("anon", "growth", "reuse", "witness"):
+            self.make_stream(fixture, names=True)
+            starts = {name: start for _, _, start, _, name in observed.Names(self.dir).places}
+            for form in wrong.FORMS:
+                for alteration in {one: None for _, one in wrong.ALTERATIONS}:
+                    text = "%s/%s.%s: " % (fixture, form.__name__, alteration.__name__)
+                    if os.environ.get("UPDATE") or any(one.startswith(text) for one in known):
+                        self.make_case(starts, form, alteration)
+        lines = describe_cases(self.home)
+        if os.environ.get("UPDATE"):
+            first = {re.sub(r"\d+", "", text): name for name, text in reversed(lines.items())}
+            files.write(golden, "".join("%s: %s\n" % (name, lines[name])
+                                        for name in lines if name in first.values()))
+        else:
+            self.assertEqual(["%s: %s" % one for one in lines.items()], known)
 
     def test_wrong_window(self) -> None:
         """The capture states that it began when half of it was over."""
@@ -268,33 +253,11 @@ class Wrong(Observed):
         found = {one["metric"] for one in self.judge()["exceptions"]}
         self.assertEqual(found, {"processes.nameless"} | found & {"comm.missing", "comm.records"})
 
-    def test_forgets_mapping(self) -> None:
-        self.make_stream("witness")
-        self.stream = re.sub(r"(?m)^map .* r?w?-?[rw]*xp 0+ 00:00 0 $\n", "", self.stream)
-        result = self.judge()
-        self.assertEqual({one["cause"] for one in result["exceptions"]}, {"no-record"})
-        self.assertIn("broken.chain", {one["metric"] for one in result["exceptions"]})
-
     def test_forgets_forks(self) -> None:
         self.make_stream("slack")
         self.stream = re.sub(r"(?m)^fork .*\n", "", self.stream)
         found = {one["metric"] for one in self.judge()["exceptions"]}
         self.assertEqual(found & {"fork.missing", "broken.chain"}, {"fork.missing"})
-
-    def test_misnames_a_thread(self) -> None:
-        self.make_stream("witness")
-        self.stream = re.sub(r"(?m)^(comm .*) \S+$", r"\1 other", self.stream)
-        self.assertIn("comm.records", {one["metric"] for one in self.judge()["exceptions"]})
-
-    def test_swaps_names(self) -> None:
-        self.make_stream("anon", names=True)
-        names = sorted(set(re.findall(r"=(\S+)", self.stream)))
-        other = dict(zip(names, names[1:] + names[:1]))
-        self.stream = re.sub(r"=(\S+)", lambda found: "=" + other[found[1]], self.stream)
-        found = self.judge()
-        self.assertEqual(found["metrics"]["names.right"]["k"], 0)
-        self.assertEqual({one["metric"] for one in found["exceptions"]},
-                         {"names.wrong", "callers.wrong"})
 
     def test_stale_names(self) -> None:
         """The profiler continues to use the name of the first function at an address."""
@@ -308,17 +271,6 @@ class Wrong(Observed):
         self.assertIn(("names.wrong", "stale"),
                       {(one["metric"], one["cause"]) for one in found["exceptions"]})
 
-    def test_no_names(self) -> None:
-        self.make_stream("anon", names=True)
-        self.stream = re.sub(r"=\S+", "", self.stream)
-        self.expect_exceptions(("names.unnamed", "no-name"), ("callers.unnamed", "no-name"))
-
-    def test_invents_names(self) -> None:
-        self.make_stream("reuse", names=True)
-        name = re.findall(r"=(\S+)", self.stream)[0]
-        self.stream = re.sub(r"(?m)^(sample .*0x[0-9a-f]+)$", rf"\1={name}", self.stream)
-        self.expect_exceptions(("names.invented", "native"))
-
     def test_one_sum_loses_the_root(self) -> None:
         self.make_stream("witness", "no-time", "no-threads")
         self.change_samples(remove_root, self.stream.count("\nsample "))
@@ -326,37 +278,6 @@ class Wrong(Observed):
         weight = short["count"]
         self.assertRegex(short["first"], rf"^{weight} samples of pid \d+ in [0-9a-f]+: (\d+) "
                          r"frames seen, \d+ must be, equal up to frame \1; then comes nothing$")
-
-    def test_names_alone_lose_the_caller(self) -> None:
-        self.make_stream("memfd", "no-addresses", "no-mappings", names=True)
-        self.change_samples(lambda words: " ".join(words[:5] + words[6:]))
-        result = self.judge()
-        self.assertEqual(result["outcome"], "FAIL")
-        self.assertTrue({one["metric"] for one in result["exceptions"]}
-                        <= {"broken.chain", "wrong.chain"}, result["why"])
-
-    def test_names_alone_unnamed_caller(self) -> None:
-        """A missing name is not a wrong name."""
-        self.make_stream("memfd", "no-addresses", "no-mappings", names=True)
-        named = self.count_callers()
-        self.change_samples(lambda words: " ".join(words[:5] + ["?"] + words[6:]))
-        result = self.judge()
-        self.assertEqual(result["outcome"], "PASS")
-        self.assertEqual(self.get_named_callers(result), (self.count_callers(), named))
-
-    def test_names_alone_wrong_caller(self) -> None:
-        """Callers in an impossible stack are neither right nor wrong."""
-        self.make_stream("memfd", "no-addresses", "no-mappings", names=True)
-        name = re.findall(r"(?m)^sample \d+ \d+ \d+ (\w+)", self.stream)[0]
-        self.change_samples(lambda words: " ".join(words[:-1] + [name]).replace("?", "native"))
-        result = self.judge()
-        self.assertEqual(result["verdicts"]["chain"].keys(), {"wrong", "extra"})
-        self.assertEqual(self.get_named_callers(result), (0, 0))
-
-    def test_names_alone_of_others(self) -> None:
-        self.make_stream("reuse", "no-addresses", "no-mappings", names=True)
-        self.change_samples(lambda words: " ".join(words[:4] + ["?"] + words[5:]))
-        self.assertEqual(self.judge()["metrics"]["names.right"]["k"], 0)
 
     def test_names_alone_unjudged(self) -> None:
         """One sample is not judged, because native frames changed while its thread was in a
@@ -373,10 +294,6 @@ class Wrong(Observed):
     def make_sums_of_names(self) -> None:
         """Makes a stream whose period matches its number of samples and the CPU time."""
         self.make_stream("witness", "no-addresses", "no-time", "no-threads", names=True)
-
-    def test_sums_of_names(self) -> None:
-        self.make_sums_of_names()
-        self.assertEqual(self.judge()["exceptions"], [])
 
     def test_sums_unnamed_innermost(self) -> None:
         """A frame without a name may be emitted code, so it does not count as native."""
@@ -395,25 +312,6 @@ class Wrong(Observed):
         self.assertIn(("samples", "below"), {(one["metric"], one["cause"])
                                              for one in result["exceptions"]})
         self.assertEqual(result["metrics"]["samples.impossible"]["k"], below)
-
-    def test_sums_of_others(self) -> None:
-        self.make_stream("witness", "no-time", "no-threads")
-        self.change_samples(lambda words: " ".join(words) + "\n" + " ".join([*words[:2], "1",
-                                                                             *words[3:]]))
-        result = self.expect_exceptions(("samples", "unwatched"))
-        self.assertEqual(result["metrics"]["samples.impossible"]["k"],
-                         result["metrics"]["judged.chain"]["k"])
-
-    def test_sums_of_another_thread(self) -> None:
-        """Two threads with different functions have exchanged stacks."""
-        self.make_stream("memfd", "no-time")
-        tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
-        other = dict(zip(tids, reversed(tids)))
-        self.change_samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
-        result = self.judge()
-        self.assertEqual(result["verdicts"]["chain"], {"wrong": 40})
-        self.assertEqual({(one["metric"], one["cause"]) for one in result["exceptions"]},
-                         {("wrong.chain", "no-depth")})
 
     def test_sums_misnamed(self) -> None:
         """The exception shows an expected name and the found innermost name."""
