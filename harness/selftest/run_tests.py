@@ -19,7 +19,7 @@ SECONDS = 600  # guards against a hang: under load, test_sanitized.py took 279
 # Tests that take longest begin first, so that none of them runs alone at the end.
 LONGEST = ("test_sanitized.py", "test_adapters.py", "test_wrong_profilers.py",
            "test_other_users_ordinary.py", "test_other_users.py", "test_trial.py",
-           "test_jit_order.py", "test_trace.py", "test_toy_profiler.py", "fuzz_perfdata",
+           "test_trace.py", "test_tampered.py", "test_toy_profiler.py", "fuzz_perfdata",
            "test_readers.py", "test_killed.py", "test_hostile.py", "test_faults.py", "fuzz_case",
            "test_repro.py", "test_page_size.py", "test_inject.py", "test_matrix.py",
            "test_packages.py", "test_witness", "test_engines.py", "test_other_users_live.py",
