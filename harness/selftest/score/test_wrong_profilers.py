@@ -74,16 +74,14 @@ class WrongProfilers(Folder):
         rows = json.loads(done.stdout)["workloads"]
         return dict(zip(sorted(texts), rows, strict=True))
 
-    def expect_red(self, scene: str, expected: dict[str, set[str]],
-                   unknown: frozenset[str] = frozenset()) -> None:
-        """Expects exactly these red columns of each alteration of wrong_texts.py, besides
-        @unknown."""
+    def expect_red(self, scene: str, expected: dict[str, set[str]]) -> None:
+        """Expects exactly these red columns of each alteration of wrong_texts.py."""
         text = files.read(os.path.join(self.keep_run(scene), "observations"))
         rows = self.score_texts(scene, {name: wrong_texts.ALTERATIONS[name](text)
                                         for name in expected})
         for name, columns in expected.items():
             with self.subTest(scene=scene, alteration=name):
-                self.assertEqual(find_red(rows[name]) - unknown, columns, rows[name])
+                self.assertEqual(find_red(rows[name]), columns, rows[name])
 
     def score_altered(self, scene: str, *pairs: tuple[wrong.Alteration, wrong.Alteration]
                 ) -> dict[str, dict[str, Any]]:
@@ -107,27 +105,19 @@ class WrongProfilers(Folder):
         self.assertEqual(find_red(self.score_live("sums", "anon_exec")), set())
 
     def test_samples(self) -> None:
-        self.expect_red("anon_exec", {"drop": {"seen"}, "window": {"seen"}})
-        self.expect_red("threads", {"double": {"invented"}, "kernel": {"invented"}})
+        self.expect_red("anon_exec", {"window": {"seen"}})
+        self.expect_red("threads", {"double": {"invented"}})
         self.assertEqual(find_red(self.score_live("weights", "anon_exec")), {"seen"})
 
     def test_stacks(self) -> None:
-        self.expect_red("anon_exec", {"caller": {"whole"}, "leaf": {"whole"},
-                                      "order": {"whole", "invented"}})
         self.expect_red("deep", {"truncate": {"whole"}})
-        # Whether the thread was on a CPU 3 ms later depends on the load, and whether the other
-        # thread was in its code at that moment on chance.
-        seen = frozenset({"seen"})
-        self.expect_red("anon_exec", {"later": {"whole", "invented"}}, seen)
-        self.expect_red("threads", {"tids": {"whole", "invented"}}, seen)
 
     def test_names(self) -> None:
-        self.expect_red("anon_exec", {"swap": {"right", "wrong"}})
         self.expect_red("address_reuse", {"stale": {"right", "wrong"}})
 
     def test_libraries(self) -> None:
         """A library without symbols lacks names, the JIT code beside it does not."""
-        self.expect_red("tail_calls", {"libraries": set(), "swap": {"right", "wrong"}})
+        self.expect_red("tail_calls", {"libraries": set()})
         self.assertEqual(find_red(self.score_live("sums", "tail_calls")), set())
         rows = self.score_altered("tail_calls", (wrong.sum_samples, wrong.keep_all),
                                   *wrong.BESIDE_FILES)
@@ -136,9 +126,6 @@ class WrongProfilers(Folder):
             row = rows["%s %s" % (form.__name__, alteration.__name__)]
             with self.subTest(form=form.__name__, alteration=alteration.__name__):
                 self.assertEqual(find_red(row), expected, row)
-
-    def test_mappings(self) -> None:
-        self.expect_red("anon_exec", {"maps": {"mapped", "whole"}})
 
     def test_tasks(self) -> None:
         self.expect_red("fork_exec", {name: {"tasks"}

@@ -109,7 +109,7 @@ static void fail_each(const struct subject *subject, enum failing_kind kind)
 		first += new;
 		if (!new &&nth < next)
 			continue;
-		next = nth >= next ? nth + 1 + nth / 12 : next;
+		next = nth >= next ? nth + 1 + nth / 2 : next;
 		wrong = fail_once(subject, kind, nth, good, live);
 		tried++;
 

@@ -19,18 +19,6 @@ def change_samples(stream: str, change: Change) -> str:
     return "\n".join(lines) + "\n"
 
 
-def swap_names(stream: str) -> str:
-    names = sorted(set(re.findall(r"=(\S+)", stream)))
-    other = dict(zip(names, names[1:] + names[:1]))
-    return re.sub(r"=(\S+)", lambda found: "=" + other[found[1]], stream)
-
-
-def swap_tids(stream: str) -> str:
-    tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", stream)))
-    other = dict(zip(tids, tids[1:] + tids[:1]))
-    return change_samples(stream, lambda words, _: [*words[:3], other[words[3]], *words[4:]])
-
-
 def repeat_samples(stream: str) -> str:
     """Repeats each sample of the thread with the most samples."""
     tids = re.findall(r"(?m)^sample \d+ \d+ (\d+)", stream)
@@ -65,27 +53,16 @@ def drop_first_half(stream: str) -> str:
 
 
 ALTERATIONS: dict[str, Callable[[str], str]] = {
-    "drop": lambda stream: change_samples(stream, lambda words, at: words if at % 2 else None),
     "window": drop_first_half,
-    "caller": lambda stream: change_samples(stream, lambda words, _: words[:5] + words[6:]),
-    "leaf": lambda stream: change_samples(stream, lambda words, _: words[:5]),
-    "order": lambda stream: change_samples(stream, lambda words, _: words[:5] + words[:4:-1]),
-    "swap": swap_names,
-    "maps": lambda stream: re.sub(r"(?m)^map \d+ \d+ \S+ \S*x\S* 0+ 00:00 0 ?\n", "", stream),
     "fork": remove_records("fork"),
     "exit": remove_records("exit"),
     "exec": remove_records("exec"),
     "comm": lambda stream: re.sub(r"(?m)^(comm .*) \S+$", r"\1 other", stream),
     "strays": lambda stream: re.sub(r"(?m)^(fork \d+) (\d+) (\d+) (\d+) (\d+)$",
                                     r"\1 \2 \3 1 1", stream),
-    "tids": swap_tids,
     "parent": credit_parents,
     "double": repeat_samples,
     "stale": keep_first_names,
     "truncate": lambda stream: change_samples(stream, lambda words, _: words[:4 + 16]),
-    "kernel": lambda stream: change_samples(
-        stream, lambda words, at: words[:4] + ["0xffffffff81000000"] * (at % 8 == 0) + words[4:]),
-    "later": lambda stream: change_samples(
-        stream, lambda words, _: ["sample", str(int(words[1]) + 3_000_000), *words[2:]]),
     "libraries": lambda stream: re.sub(r"=object_\S+", "", stream),  # still correct
 }
