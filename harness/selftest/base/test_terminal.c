@@ -45,6 +45,33 @@ static void test_width(void)
 	check(jp_terminal_width(file) == 80, "or too small for anything");
 }
 
+static const struct {
+	const char *text, *shown;
+} wrapped[] = {
+	{"", "\n"},
+	{"one two", "one two\n"},
+	{"0123456789 12345", "0123456789\n  12345\n"},
+	{"01234567 1 23", "01234567 1\n  23\n"},
+	{"  a   b ", "a b\n"},
+	{"a /usr/lib/long", "a\n  /us...long\n"},
+};
+
+static void test_words(void)
+{
+	for (size_t i = 0; i < sizeof(wrapped) / sizeof(*wrapped); i++) {
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		if (!out)
+			exit(99);
+		jp_terminal_put_words(out, wrapped[i].text, 2, 12);
+		fclose(out);
+		check(!strcmp(text, wrapped[i].shown), "'%s' in 10 columns", wrapped[i].text);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	char out[100], small[16];
@@ -56,6 +83,7 @@ int main(void)
 		      "%s", texts[i].shown);
 	jp_terminal_shorten("abcdefghijklmnopqrstuvwxyz", 80, JP_CUT_END, small, sizeof(small));
 	check(strlen(small) < sizeof(small) && !strncmp(small, "abcdefg", 7), "a small room holds");
+	test_words();
 	test_width();
 	return check_done();
 }

@@ -170,6 +170,6 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 
 const struct fuzz_target fuzz_target = {
 	.seeds = tables,
-	.rounds = 1500,
+	.rounds = 750,
 	.truncations = 100,
 };

@@ -85,6 +85,6 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 
 const struct fuzz_target fuzz_target = {
 	.seeds = files,
-	.rounds = 1200,
+	.rounds = 600,
 	.truncations = 150,
 };

@@ -54,7 +54,7 @@ const struct fuzz_target fuzz_target = {
 	.seeds = (const char *const[]){"validators/fixtures/anon/truth",
 				       "validators/fixtures/memfd/truth",
 				       "harness/selftest/fuzz/corpus/native.truth", NULL},
-	.rounds = 1500,
+	.rounds = 750,
 	.truncations = 150,
 	.mend = fuzz_seal,
 };

@@ -184,69 +184,6 @@ static void test_interrupted_at_begin(void)
 	}
 }
 
-static void test_causes(void)
-{
-	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
-	const struct jp_event map = MADE_EVENT(
-		MAP, PID, 1, MADE_MAP(0x1000, 0x1000, JP_PROT_READ | JP_PROT_EXEC, "//anon"));
-	static const struct {
-		size_t dumps;
-		bool injected, mapped, covered;
-		uint64_t published, time;
-		const char *found;
-		enum jp_name_how how;
-		const char *cause;
-	} rows[] = {
-		{0, false, false, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAPPING, "no-mapping"},
-		{0, false, false, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAPPING, "not-watched"},
-		{1, true, true, true, 10, 100, NULL, JP_NAME_NO_MAP, "hidden"},
-		{1, true, true, false, 10, 100, "g", JP_NAME_MAP, "other-name"},
-		{1, true, true, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAP, "not-published"},
-		{0, true, true, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAP, "no-map"},
-		{1, true, true, false, 101, 100, NULL, JP_NAME_NO_MAP, "late"},
-		{1, true, true, false, 100, 100, NULL, JP_NAME_NO_MAP, "not-injected"},
-		{1, false, true, true, 100, 100, NULL, JP_NAME_NO_MAP, "no-map"},
-		{0, true, true, false, 100, 100, NULL, JP_NAME_NO_MAP, "no-map"},
-		{0, false, true, false, 100, 100, NULL, JP_NAME_NOT_IN_MAP, "not-published"},
-	};
-	struct jp_replay *spaces = jp_replay_new();
-	struct jp_file_finder *finder = jp_file_finder_new();
-	struct jp_names *found = jp_names_new(finder);
-	const struct jp_incarnations none = {.count = 0};
-	struct jp_truth_incarnation process = {.pid = PID, .before = 50, .first = true};
-	struct jp_truth truth = {.incarnations = &process, .nr_incarnations = 1};
-
-	if (!spaces || !found || jp_replay_apply(spaces, &map))
-		exit(99);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_asked asked = {.names = true, .injected = rows[i].injected};
-		const bool older = strcmp(rows[i].cause, "not-watched") == 0;
-		const struct jp_evidence evidence = {.truth = &truth,
-						     .info.enabled = process.before + older};
-		const struct jp_view view = {
-			.evidence = &evidence, .asked = &asked, .spaces = spaces};
-		const struct jp_code_loads loads = {.folder.count = rows[i].dumps};
-		const struct jp_naming naming = {&view, found, &loads, &none};
-		const struct jp_incarnation incarnation = {.code = &code,
-							   .published = rows[i].published};
-		const struct jp_code_name name = {
-			.incarnation = &incarnation,
-			.ip = code.addr,
-			.mapping = rows[i].mapped ? jp_replay_find(spaces, PID, code.addr) : NULL,
-			.found = rows[i].found,
-			.how = rows[i].how,
-			.covered = rows[i].covered};
-		const char *cause = jp_code_name_cause(&naming, &name, rows[i].time);
-
-		check(!strcmp(cause, rows[i].cause),
-		      "%zu jitdumps, published at %lld: the cause is %s", rows[i].dumps,
-		      (long long)rows[i].published, cause);
-	}
-	jp_names_free(found);
-	jp_file_finder_free(finder);
-	jp_replay_free(spaces);
-}
-
 /* Measures the time to find the last image of each of @count processes that have two images. */
 static void find_images(size_t count)
 {
@@ -268,7 +205,6 @@ static void find_images(size_t count)
 
 int main(void)
 {
-	test_causes();
 	test_names_of_loads();
 	test_covered_code();
 	test_frames();

@@ -9,49 +9,10 @@
 #include "validators/record_fields.h"
 
 enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
-/* A slack whose lower 32 bits are small. */
-static const uint64_t LATE = UINT64_C(5) << 32;
 
 static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
 static const struct jp_capture_info always = {
 	.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999};
-
-/* Each request to a gate needs a mark of its process, written before it within the slack. */
-static void test_gate_marks(uint64_t slack)
-{
-	enum { ASKED = 1000, ENABLING = 2000, DISABLING = 3000 };
-	static const char *const names[] = {"gate.announce", "gate.start", "gate.stop"};
-	static const uint64_t times[] = {ASKED, ENABLING, DISABLING};
-	struct jp_announced process = {.pid = PID, .asked = ASKED, .answered = ASKED, .comm = "a"};
-	struct jp_interval interval = {0, PID, ENABLING, ENABLING, DISABLING, DISABLING};
-	struct jp_snapshot snapshot = {.pid = PID, .before = ASKED, .after = ASKED};
-
-	for (uint64_t late = 0; late <= 1; late++) {
-		struct jp_event acts[3];
-		struct jp_truth truth = TRUTH_OF_ACTS(acts, 3, image);
-		struct jp_evidence evidence = {
-			.truth = &truth,
-			.info = {.slack = slack, .enabled = 1, .stopped = UINT64_MAX},
-			.snapshots = {.list = &snapshot, .count = 1},
-			.intervals = {.gate = "backfill",
-				      .processes = &process,
-				      .nr_processes = 1,
-				      .intervals = &interval,
-				      .nr_intervals = 1}};
-
-		for (size_t i = 0; i < 3; i++)
-			acts[i] = (struct jp_event)MADE_ACT(
-				MARK, PID, PID, times[i] + slack + late * (i == 2),
-				times[i] + slack + 1, .mark = {.text = names[i]});
-		index_truth(&truth);
-		judge("gated_capture", &evidence, NULL, 0, "gated.processes");
-		check(!!strstr(judged_error, "has no mark gate.stop") == late &&
-			      !*judged_error == !late,
-		      "slack %" PRIu64 ": marks %s: %s", slack,
-		      late ? "after their requests" : "in time", judged_error);
-		free_truth_index(&truth);
-	}
-}
 
 /* A record of another file does not count if its time is within the slack of the file's end. */
 static void test_another_file(void)
@@ -155,8 +116,6 @@ static void test_data_mark(void)
 
 int main(void)
 {
-	test_gate_marks(SLACK);
-	test_gate_marks(LATE);
 	test_another_file();
 	test_another_mapping();
 	test_second_mapping();

@@ -282,41 +282,6 @@ static void test_threads(void)
 	      "a record of another process's thread is wrong");
 }
 
-/* The CPU time spent on entering native code is known for some activations only. */
-static void test_boundary_samples(void)
-{
-	enum { SAMPLES = 100 };
-	struct jp_truth_activation activations[] = {
-		{PID, PID, .enter = 100, .inside = 110, .leave = 190, .cpu = UINT64_MAX},
-		{PID, PID, .enter = 1000, .inside = 1900, .leave = 2000, .cpu = 100},
-	};
-	struct jp_truth truth = {.version = 3,
-				 .incarnations = &image,
-				 .nr_incarnations = 1,
-				 .activations = activations,
-				 .nr_activations = 2};
-	const struct jp_evidence evidence = {.truth = &truth,
-					     .declared = {.observed = true},
-					     .info = {.sampling = 1, .stopped = 9999}};
-	struct jp_event samples[SAMPLES];
-
-	for (uint64_t i = 0; i < SAMPLES; i++)
-		samples[i] = (struct jp_event)MADE_EVENT(SAMPLE, PID, 1200 + i,
-							 .sample = {.ip = 0x1800, .user = true});
-	check(judge("accounting", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
-		      !exceptions,
-	      "if nine tenths of the CPU time are spent on entering, all samples may be boundary "
-	      "samples");
-	activations[1].cpu = 5000;
-	check(judge("accounting", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
-		      !exceptions,
-	      "CPU time that was read after the activation does not change that");
-	activations[1].cpu = UINT64_MAX;
-	check(judge("accounting", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
-		      exceptions == 1,
-	      "without known CPU time the same boundary samples are too many");
-}
-
 static void test_name_of_launcher(void)
 {
 	struct jp_event acts[] = {
@@ -349,7 +314,6 @@ int main(void)
 	test_records_before_samples();
 	test_no_interval();
 	test_threads();
-	test_boundary_samples();
 	test_name_of_launcher();
 	return check_done();
 }

@@ -105,41 +105,6 @@ static void set_acts(struct jp_truth *truth, size_t count)
 	check(!jp_acts_of_index(&truth->acts_of, truth->acts, count), "acts are indexed");
 }
 
-/* An exec of the process within the given times is left out if the gate was shut. */
-static void test_gate_exec(void)
-{
-	static struct jp_interval open = {
-		.pid = OTHER, .enabling = 290, .enabled = 300, .disabling = 400, .disabled = 410};
-	struct jp_event acts[] = {
-		MADE_ACT(FORK, PID, 0, 200, 210),
-		MADE_ACT(EXEC, PID, 0, 220, 230, .task = {.how = JP_HOW_EXEC}),
-	};
-	struct jp_truth truth = {.acts = acts, .nr_acts = 2};
-	const struct jp_evidence evidence = {.truth = &truth,
-					     .intervals = {.gate = "none",
-							   .processes = announced,
-							   .nr_processes = 2,
-							   .intervals = &open,
-							   .nr_intervals = 1}};
-	const struct jp_control *control = jp_registry_find(JP_CONTROL, "gate");
-
-	set_acts(&truth, 2);
-	check(control->exec(&evidence, PID, 220, 230), "an exec behind a shut gate is left out");
-	check(!control->exec(&evidence, PID, 221, 230) && !control->exec(&evidence, PID, 220, 229),
-	      "an exec outside of the times is not");
-	check(!control->exec(&evidence, OTHER, 220, 230), "another process's exec is not");
-	set_acts(&truth, 1);
-	check(!control->exec(&evidence, PID, 220, 230), "an exec that the truth lacks is not");
-	set_acts(&truth, 2);
-	acts[1].before = 300;
-	acts[1].after = 400;
-	check(!control->exec(&evidence, PID, 0, UINT64_MAX), "an exec behind an open gate is not");
-	acts[1].after = 401;
-	check(control->exec(&evidence, PID, 0, UINT64_MAX),
-	      "an exec that ends while the gate shuts is left out");
-	jp_acts_of_free(&truth.acts_of);
-}
-
 static void test_snapshot_control(void)
 {
 	struct jp_evidence evidence = {.snapshots = {.list = snapshots, .count = 2},
@@ -229,7 +194,6 @@ int main(void)
 {
 	test_order_of_controls();
 	test_gate_control();
-	test_gate_exec();
 	test_window_control();
 	test_snapshot_control();
 	check_growth("threads and images", ask_each_control);

@@ -211,47 +211,6 @@ static void test_story(const struct story *story)
 
 enum { PID = 5, PAGE = 0x1000, RX = JP_PROT_READ | JP_PROT_EXEC };
 
-/* Tests where the program loader ended a file's first mapping: at the end of the file's last line
- * in maps, even if other memory lies between the file's lines, or at the end of the first line. */
-static void test_loaded_end(void)
-{
-	static const struct {
-		const char *text;
-		uint64_t end;
-	} marks[] = {
-		{"1000-2000 r-xp 0 0:2 5 /a\n8000-9000 rw-p 7000 0:2 5 /a\n"
-		 "9000-a000 rw-p 0 0:0 0 \nb000-c000 rw-p 0 0:0 0 \n",
-		 0xa000},
-		{"1000-2000 r-xp 0 0:2 5 /a\n3000-4000 rw-p 0 0:0 0 \n4000-5000 r--p 0 0:0 0 "
-		 "[vvar]\n"
-		 "5000-6000 r-xp 0 0:0 0 [vdso]\n8000-9000 rw-p 7000 0:2 5 /a\n",
-		 0x9000},
-		{"1000-2000 r-xp 0 0:2 5 /a\n2000-3000 r-xp 0 0:2 6 /b\n8000-9000 rw-p 7000 0:2 5 "
-		 "/a\n",
-		 0x2000},
-		{"1000-2000 r-xp 0 0:2 5 /a\n8000-9000 r-xp 7000 0:2 5 /a\n", 0x2000},
-		{"1000-2000 r-xp 1000 0:2 5 /a\n8000-9000 rw-p 7000 0:2 5 /a\n", 0x2000},
-	};
-
-	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
-		struct jp_event act = MADE_ACT(MAPS, PID, PID, 10, 11, .maps.text = marks[i].text);
-		struct jp_truth made = {.acts = &act, .nr_acts = 1};
-		struct jp_executables all = {0};
-		struct jp_error err = {""};
-		bool found = false;
-
-		check(!jp_executables_load(&all, &made, &err), "mark %zu: %s", i, err.text);
-		for (size_t j = 0; j < all.count; j++)
-			found |=
-				all.list[j].start == 0x1000 &&
-				jp_executable_is_loaded(&all, &all.list[j], 0x1000, marks[i].end) &&
-				!jp_executable_is_loaded(&all, &all.list[j], 0x1000,
-							 marks[i].end + PAGE);
-		check(found, "mark %zu: the file is loaded up to %#lx", i, marks[i].end);
-		jp_executables_free(&all);
-	}
-}
-
 static void load_marks(size_t count)
 {
 	struct jp_event *acts = allocate(3 * count, sizeof(*acts));
@@ -332,7 +291,6 @@ int main(void)
 	scratch_make("");
 	for (size_t i = 0; i < sizeof(stories) / sizeof(*stories); i++)
 		test_story(&stories[i]);
-	test_loaded_end();
 	check_growth("marks", load_marks);
 	check_growth("lines of a mark and acts meanwhile", load_lines);
 	check_growth("forks and mappings that are gone", load_forks);

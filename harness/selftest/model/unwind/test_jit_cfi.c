@@ -35,6 +35,26 @@ static void check_load(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr
 	      (int)time, found);
 }
 
+static void test_places_and_times(const struct jp_jit_cfi *jit)
+{
+	check_load(jit, PARENT, 0x1000, 9, "nothing");
+	check_load(jit, PARENT, 0x1000, 10, "wide");
+	check_load(jit, PARENT, 0xfff, 30, "nothing");
+	check_load(jit, PARENT, 0x10ff, 30, "wide");
+	check_load(jit, PARENT, 0x1100, 30, "nothing");
+	check_load(jit, PARENT, 0x1048, 7, "early");
+	check_load(jit, PARENT, 0x1048, 30, "wide");
+	check_load(jit, PARENT, 0x1088, 19, "wide");
+	check_load(jit, PARENT, 0x1088, 20, "late");
+	check_load(jit, PARENT, 0x10a0, 30, "wide");
+	/* Of two loads at one time, the closer start counts. */
+	check_load(jit, PARENT, 0x10c8, 30, "at once");
+	/* A shorter function ends the longer one that it covers. */
+	check_load(jit, PARENT, 0x1008, 50, "short");
+	check_load(jit, PARENT, 0x1018, 50, "nothing");
+	check_load(jit, 30, 0x1048, 30, "nothing");
+}
+
 static void test_descent(struct jp_jit_cfi *jit)
 {
 	const struct jp_event born = MADE_EVENT(FORK, CHILD, 15, .task = {.ppid = PARENT});
@@ -59,6 +79,7 @@ int main(void)
 	struct jp_jit_cfi *jit = jp_jit_cfi_new(&loads, X86_64);
 
 	if (check(jit, "loads of two processes are read")) {
+		test_places_and_times(jit);
 		check(!jp_jit_cfi_has_tables(jit, &list[5]) && jp_jit_cfi_bad(jit) == 1,
 		      "one function with bad tables is counted");
 		test_descent(jit);

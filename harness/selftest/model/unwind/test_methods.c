@@ -145,55 +145,6 @@ static void test_direct_calls(void)
 	      "a jump, a prefix alone and nothing are not");
 }
 
-static void test_callchain(void)
-{
-	static const uint64_t chain[] = {JP_CONTEXT_KERNEL, UINT64_MAX - (1 << 20),
-					 JP_CONTEXT_USER,   CODE,
-					 CODE + 8,          CODE + 16};
-	static const uint64_t chain_deferred[] = {JP_CONTEXT_USER_DEFERRED, 77};
-	struct jp_unwound unwound;
-
-	begin_sample(CODE);
-	event.sample.chain = chain;
-	event.sample.nr_chain = sizeof(chain) / sizeof(*chain);
-	jp_unwinder_max_stack(unwinder, 5);
-	check(unwinds_to(JP_CHAIN, 3, JP_UNWIND_KERNEL) && !unwind_by(JP_CHAIN).cut,
-	      "a callchain is copied");
-	jp_unwinder_max_stack(unwinder, 4);
-	check(unwinds_to(JP_CHAIN, 3, JP_UNWIND_MAX_STACK) && unwind_by(JP_CHAIN).cut,
-	      "kernel frames count for the limit of a callchain");
-	jp_unwinder_max_stack(unwinder, 127);
-	regs.r[RBP] = STACK + 16;
-	put_frame(2, STACK + 64, CODE + 8);
-	put_frame(8, 0, CODE + 16);
-	unwound = unwind_by(JP_CHAIN);
-	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_ROOT,
-	      "the dump shows that a chain ended at bp 0");
-	put_frame(8, 12345, CODE + 16);
-	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_BAD_FRAME,
-	      "the dump shows that a chain ended at a bad bp");
-	put_frame(8, STACK + 128, CODE + 16);
-	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_KERNEL,
-	      "the dump does not show why a good bp ended a chain");
-	put_frame(2, 12345, CODE + 8);
-	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_KERNEL,
-	      "the dump does not explain a chain that contradicts it");
-	event.sample.stack_size = 0;
-	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_KERNEL,
-	      "an empty dump does not show why a chain ended");
-	begin_sample(CODE);
-	event.sample.chain = chain_deferred;
-	event.sample.nr_chain = 2;
-	event.sample.chain_deferred = true;
-	check(unwinds_to(JP_CHAIN, 0, JP_UNWIND_NOT_CAME), "a missing deferred chain is empty");
-	event.sample.deferred = chain + 3;
-	event.sample.nr_deferred = 3;
-	jp_unwinder_max_stack(unwinder, 2);
-	check(unwinds_to(JP_CHAIN, 3, JP_UNWIND_KERNEL) && unwind_by(JP_CHAIN).frames == chain + 3,
-	      "a deferred chain is not limited by the sample");
-	jp_unwinder_max_stack(unwinder, 127);
-}
-
 /* The sampled function has tables; a jitdump has the code of its caller. */
 static void test_tables(void)
 {
@@ -328,7 +279,6 @@ int main(void)
 	test_names();
 	test_call_instructions();
 	test_direct_calls();
-	test_callchain();
 	test_tables();
 	test_deep_stacks();
 	jp_unwinder_free(unwinder);
