@@ -9,44 +9,7 @@ import shutil
 
 from ci.base import files, process
 from ci.base.status import Missing
-
-PYTHON = """
-import json, re, sys, time
-def fibonacci(n):
-    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
-until = time.monotonic() + float(sys.argv[1])
-while time.monotonic() < until:
-    fibonacci(14)
-    json.loads(json.dumps({str(i): [i] * 5 for i in range(200)}))
-    re.search("(x+x+)+y", "x" * 14)
-    sorted(range(1000), key=lambda x: -x)
-"""
-
-NODE = """
-const zlib = require('zlib');
-function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
-const until = Date.now() + 1000 * Number(process.argv[2]);
-while (Date.now() < until) {
-    fibonacci(18);
-    JSON.parse(JSON.stringify(Array.from({length: 300}, (_, i) => ({i, s: 'x'.repeat(i % 20)}))));
-    zlib.gzipSync(Buffer.alloc(20000, 7));
-    [...Array(500).keys()].sort((a, b) => b - a);
-    /(x+x+)+y/.test('x'.repeat(12));
-}
-"""
-
-PERL = """
-use Time::HiRes qw(time);
-my $until = time + $ARGV[0];
-sub fibonacci { my $n = shift; $n < 2 ? $n : fibonacci($n - 1) + fibonacci($n - 2) }
-while (time < $until) {
-    fibonacci(12);
-    my $text = join ',', map { sprintf '%05d', $_ * 7 % 1000 } 1 .. 500;
-    my @sorted = sort { $a cmp $b } split /,/, $text;
-    $text =~ s/([0-9])([0-9]+)/$2$1/g;
-    my %known = map { $_ => 1 } @sorted;
-}
-"""
+from ci.labelled import scripts
 
 # Exceptions, virtual calls, callbacks from libc, threads, recursion deeper than the dump, calls
 # through the PLT and the vDSO, and a signal handler that runs on its own stack.
@@ -218,15 +181,18 @@ def write_script(folder: str, name: str, text: str) -> str:
 
 
 def make_python3(folder: str, seconds: int) -> list[str]:
-    return [find_program("python3"), write_script(folder, "work.py", PYTHON), str(seconds)]
+    return [find_program("python3"), write_script(folder, "work.py", scripts.PYTHON),
+            str(1000 * seconds)]
 
 
 def make_node(folder: str, seconds: int) -> list[str]:
-    return [find_program("node"), write_script(folder, "work.js", NODE), str(seconds)]
+    return [find_program("node"), write_script(folder, "work.js", scripts.JAVASCRIPT.replace(
+        "MS", str(1000 * seconds)))]
 
 
 def make_perl(folder: str, seconds: int) -> list[str]:
-    return [find_program("perl"), write_script(folder, "work.pl", PERL), str(seconds)]
+    return [find_program("perl"), write_script(folder, "work.pl", scripts.PERL),
+            str(1000 * seconds)]
 
 
 def make_cplusplus(folder: str, seconds: int) -> list[str]:
