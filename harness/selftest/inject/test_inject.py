@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests `jitproof inject`: the code at each byte after each record, compared with a reference; the
-written files; refused input."""
-
-from __future__ import annotations
+"""Tests `jitproof inject`: the records and files that it writes, and refused input."""
 
 import collections
 import os
-import random
 import re
 import shutil
 import struct
 import subprocess
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 import unittest
 
 from ci.base import files, process
@@ -19,20 +15,9 @@ from harness.selftest.support import made_jitdump as mj
 from harness.selftest.support import byte_order
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import JITPROOF, Folder
-from harness.selftest.validators.test_jit_order import read_elf_symbols
 
-BASE, SPAN = 0x7f0000000000, 256
-ANONYMOUS = ("//anon", "/memfd:jit (deleted)", "/dev/zero (deleted)", "/dev/shm/jit", "[heap]",
-             "/SYSV00000000 (deleted)", "/anon_hugepage (deleted)", "[anon:code]", "[stack]")
-FILES = ("/usr/lib/libc.so.6", "/opt/a b.so")
+BASE = 0x7f0000000000
 PID = 100
-SEEDS = 40
-
-Mapping = collections.namedtuple("Mapping", "name delta prot ino")
-
-
-def is_anonymous(name: str) -> bool:
-    return name in ANONYMOUS
 
 
 class Injecting(Folder):
@@ -68,248 +53,36 @@ class Injecting(Folder):
                       for name in names + folders)
 
 
-class Reader:
-    """Replays the output by perf's rules: finds the name of an address."""
-
-    def __init__(self, path: str) -> None:
-        self.perf = rd.PerfData.load(path)
-        self.symbols: dict[str, dict[int, str]] = {}
-
-    def find_symbol(self, path: str, offset: int) -> str:
-        if path not in self.symbols:
-            self.symbols[path] = {at: name for start, size, name in read_elf_symbols(path)
-                                  for at in range(start, start + size)}
-        return self.symbols[path].get(offset)
-
-    def iterate_states(self) -> Iterator[tuple[int | None,
-                                               collections.defaultdict[int, list[Any]]]]:
-        """Yields (time, {pid: mapping at each byte}) after the last record of each time."""
-        spaces: collections.defaultdict[int, list[Any]] = collections.defaultdict(
-            lambda: [None] * SPAN)
-        last = None
-        for record in self.perf.records:
-            if not isinstance(record, rd.Side):
+def read_elf_symbols(path: str) -> list[tuple[int, int, str]]:
+    """Returns [(file offset, size, name)] of the functions in .symtab."""
+    raw = files.read_bytes(path)
+    phoff, shoff = struct.unpack_from("<QQ", raw, 32)
+    phnum, = struct.unpack_from("<H", raw, 56)
+    shnum, = struct.unpack_from("<H", raw, 60)
+    if not shnum:
+        shnum, = struct.unpack_from("<Q", raw, shoff + 32)
+    segments = [struct.unpack_from("<IIQQQQ", raw, phoff + 56 * i) for i in range(phnum)]
+    sections = [struct.unpack_from("<IIQQQQIIQQ", raw, shoff + 64 * i) for i in range(shnum)]
+    found = []
+    for _, kind, _, _, at, size, link, _, _, _ in sections:
+        if kind != 2:
+            continue
+        strings = sections[link][4]
+        for entry in range(at, at + size, 24):
+            name, info, _, _, value, length = struct.unpack_from("<IBBHQQ", raw, entry)
+            if info & 15 != 2:
                 continue
-            if last is not None and record.time != last:
-                yield last, spaces
-            last = record.time
-            if isinstance(record, rd.Map):
-                start, end = record.start - BASE, record.start - BASE + record.size
-                for at in range(max(start, 0), min(end, SPAN)):
-                    spaces[record.pid][at] = Mapping(record.name,
-                                                     record.pgoff - record.start & 2**64 - 1,
-                                                     record.prot, record.ino)
-            elif record.kind == rd.FORK:
-                pid, parent = struct.unpack_from("<II", record.body)
-                if pid != parent:
-                    spaces[pid] = list(spaces[parent])
-            elif record.kind == rd.COMM and record.misc & rd.COMM_EXEC:
-                spaces[struct.unpack_from("<I", record.body)[0]] = [None] * SPAN
-        yield last, spaces
-        yield None, spaces
-
-    def resolve_name(self, mapping: Any, at: int) -> str:
-        """Returns the name of the code at a byte, or the mapping if it is no injected code."""
-        if mapping is None or ".jit/" not in mapping.name:
-            return mapping
-        return self.find_symbol(mapping.name, BASE + at + mapping.delta & 2**64 - 1)
+            text = raw[strings + name:raw.index(b"\0", strings + name)].decode()
+            for segment in segments:
+                if segment[0] == 1 and segment[3] <= value < segment[3] + segment[5]:
+                    found.append((value - segment[3] + segment[2], length, text))
+    return found
 
 
-class Books:
-    """The reference model: what each byte of each process holds (a mapping or a function's name),
-    and whether code was loaded there that nothing has replaced since."""
-
-    def __init__(self, mode: str) -> None:
-        self.mode = mode
-        self.bytes: collections.defaultdict[int, list[Any]] = collections.defaultdict(
-            lambda: [None] * SPAN)
-        self.alive: collections.defaultdict[int, list[bool]] = collections.defaultdict(
-            lambda: [False] * SPAN)
-        self.functions: dict[Any, Any] = {}
-
-    def map(self, pid: int, start: int, size: int, mapping: Any) -> None:
-        alive, places = self.alive[pid], range(start, start + size)
-        if not is_anonymous(mapping.name):
-            for at in places:
-                alive[at] = False
-        elif self.mode == "strip" and any(alive[at] for at in places):
-            return
-        for at in places:
-            if self.mode == "keep" or not alive[at]:
-                self.bytes[pid][at] = mapping
-
-    def load(self, pid: int, start: int, size: int, name: str, index: int) -> None:
-        self.functions[index] = (name, size)
-        for at in range(start, start + size):
-            self.bytes[pid][at], self.alive[pid][at] = name, True
-
-    def move(self, pid: int, old: int, new: int, index: int) -> None:
-        name, size = self.functions[index]
-        for at in range(old, old + size):
-            self.alive[pid][at] = False
-        for at in range(new, new + size):
-            self.bytes[pid][at], self.alive[pid][at] = name, True
-
-    def fork(self, pid: int, parent: int) -> None:
-        self.bytes[pid], self.alive[pid] = list(self.bytes[parent]), list(self.alive[parent])
-
-    def execute(self, pid: int) -> None:
-        self.bytes[pid], self.alive[pid] = [None] * SPAN, [False] * SPAN
-
-
-class Random:
-    """A random capture with jitdumps, and its events as calls of Books."""
-
-    def __init__(self, seed: int, folder: str) -> None:
-        self.chance = random.Random(seed)
-        self.folder = folder
-        self.perf = mj.capture()
-        self.dumps: dict[int, mj.Made] = {}
-        # (time, order, name of a method, its arguments)
-        self.events: list[tuple[int, int, str, tuple[Any, ...]]] = []
-        self.names = self.index = 0
-
-    def start_dump(self, pid: int, time: int) -> None:
-        """Starts a jitdump of the process."""
-        self.dumps[pid] = mj.Made(pid)
-        path = os.path.join(self.folder, f"jit-{pid}.dump")
-        self.dumps[pid].save(path)
-        self.perf.records.append(self.perf.map(pid, 0x1000, 0x1000, path, time,
-                                               ino=os.stat(path).st_ino))
-
-    def choose_range(self, least: int = 1, most: int = 64) -> tuple[int, int]:
-        size = self.chance.randint(least, most)
-        return self.chance.randrange(SPAN - size + 1), size
-
-    def add_random_act(self, time: int, pids: set[int],
-                       loaded: dict[int, list[tuple[int, int, int]]]) -> None:
-        chance, pid = self.chance, self.chance.choice(sorted(pids))
-        what = chance.choices(("map", "load", "move", "fork", "exec", "file"),
-                              (40, 40, 8, 4, 2, 6))[0]
-        order, add = 0, self.perf.records.append
-        arguments: tuple[Any, ...]
-        if what in ("map", "file"):
-            start, size = self.choose_range(16, 160)
-            name = chance.choice(ANONYMOUS[:3] if what == "map" and chance.random() < .5 else
-                                 ANONYMOUS if what == "map" else FILES)
-            prot = chance.choice((5, 5, 5, 7))
-            ino = 0 if name in ("//anon", "[heap]") else 9
-            pgoff = BASE + start if name == "//anon" else start
-            add(self.perf.map(pid, BASE + start, size, name, time, prot, pgoff, ino))
-            arguments = (pid, start, size, Mapping(name, pgoff - BASE - start & 2**64 - 1, prot,
-                                                   ino))
-            what = "map"
-        elif what == "fork":
-            child = max(pids) + 1
-            pids.add(child)
-            add(self.perf.fork(child, pid, time))
-            if chance.random() < .5:
-                self.start_dump(child, time)
-            else: # the child continues to write to its parent's dump
-                self.dumps[child] = self.dumps[pid]
-            loaded[child] = [one for one in loaded[pid] if self.dumps[child] is self.dumps[pid]]
-            arguments = (child, pid)
-        elif what == "exec":
-            add(self.perf.comm(pid, pid, "next", time, True))
-            loaded[pid] = []
-            what, arguments = "execute", (pid,)
-        elif what == "move" and loaded[pid]:
-            order = 1
-            at = chance.randrange(len(loaded[pid]))
-            index, old, size = loaded[pid][at]
-            new = chance.randrange(SPAN - size + 1)
-            loaded[pid][at] = (index, new, size)
-            self.dumps[pid].move(time, BASE + old, BASE + new, size, index, pid)
-            arguments = (pid, old, new, index)
-        else:
-            what, order = "load", 1
-            start, size = self.choose_range()
-            self.index += 1
-            name = f"f{self.index}"
-            if chance.random() < .3:
-                self.dumps[pid].unwinding(time, size)
-            self.dumps[pid].load(time, BASE + start, chance.randbytes(size), self.index, name, pid)
-            loaded[pid].append((self.index, start, size))
-            arguments = (pid, start, size, name, self.index)
-        self.events.append((time, order, what, arguments))
-
-    def make_random(self, acts: int = 60) -> Random:
-        pids = {PID}
-        loaded: dict[int, list[tuple[int, int, int]]] = {PID: []}
-        self.start_dump(PID, 1)
-        time = 10
-        for _ in range(acts):
-            self.add_random_act(time, pids, loaded)
-            time += self.chance.choice((0, 1, 1, 5))
-        for pid in pids:
-            self.dumps[pid].save(os.path.join(self.folder, f"jit-{self.dumps[pid].pid}.dump"))
-        self.perf.save(os.path.join(self.folder, "perf.data"))
-        # Of equal times, records of the kernel are first.
-        self.events.sort(key=lambda event: event[:2])
-        return self
-
-
-class Replayed(Injecting):
-    """For each instant and byte, the output states the same as the reference."""
-
-    def compare_mode(self, made: Random, mode: str) -> int:
-        reader, books = Reader(self.output), Books(mode)
-        checked, at = 0, 0
-        for time, spaces in reader.iterate_states():
-            # Also apply the last events, which have no record if they were stripped.
-            while at < len(made.events) and (time is None or made.events[at][0] <= time):
-                getattr(books, made.events[at][2])(*made.events[at][3])
-                at += 1
-            for pid, expected in books.bytes.items():
-                found = [reader.resolve_name(mapping, place)
-                         for place, mapping in enumerate(spaces[pid])]
-                for place in range(SPAN):
-                    if found[place] != expected[place]:
-                        self.fail(f"{mode}: process {pid}, time {time}, byte {place}: "
-                                  f"{found[place]}, expected {expected[place]}")
-                checked += SPAN
-        self.assertEqual(at, len(made.events))
-        return checked
-
-    def test_random_histories(self) -> None:
-        hidden = 0
-        for seed in range(SEEDS):
-            made = Random(seed, self.home).make_random()
-            for mode in ("keep", "strip", "cut"):
-                with self.subTest(seed=seed, mode=mode):
-                    self.run_inject(f"--anon={mode}")
-                    self.assertGreater(self.compare_mode(made, mode), 1000)
-            shutil.rmtree(self.output + ".jit", ignore_errors=True)
-        # Check the reference itself: keep hides code, and cut does not.
-        for seed in range(SEEDS):
-            made, ends = Random(seed, self.home).make_random(), []
-            for mode in ("keep", "cut"):
-                books = Books(mode)
-                for event in made.events:
-                    getattr(books, event[2])(*event[3])
-                ends.append(sum(isinstance(what, str) for space in books.bytes.values()
-                                for what in space))
-            hidden += ends[1] > ends[0]
-        self.assertGreater(hidden, SEEDS // 2)
-
-    def test_code_is_there(self) -> None:
-        """The bytes that a mapping leads to are the code's."""
-        made = Random(1, self.home).make_random()
-        self.run_inject()
-        loads = {rd.Jitdump.load(record)[3]: bytes(record[-rd.Jitdump.load(record)[2]:])
-                 for name in os.listdir(self.home) if name.endswith(".dump")
-                 for record in rd.Jitdump(self.place(name)).loads()}
-        found = 0
-        for record in rd.PerfData.load(self.output).maps():
-            if ".jit/" not in record.name:
-                continue
-            with open(record.name, "rb") as file:
-                file.seek(record.pgoff)
-                code = file.read(record.size)
-            symbol = Reader(self.output).find_symbol(record.name, record.pgoff)
-            self.assertEqual(code, loads[symbol])
-            found += 1
-        self.assertEqual(found, sum(event[2] in ("load", "move") for event in made.events))
+def find_symbol(path: str, offset: int) -> str:
+    """Returns the function of which an injected file has the byte at @offset."""
+    return next(name for start, size, name in read_elf_symbols(path)
+                if start <= offset < start + size)
 
 
 class Records(Injecting):
@@ -620,7 +393,7 @@ class ElfFiles(Injecting):
         dump.load(101, BASE + 0x1010, b"\x90", 2, "neighbour")
         dump.unwinding(102, 33, True).load(103, BASE + 0x1000 - 32, b"\x90" * 33, 3, "beside")
         self.inject_dump(dump)
-        sizes = {Reader(self.output).find_symbol(record.name, record.pgoff): record.size
+        sizes = {find_symbol(record.name, record.pgoff): record.size
                  for record in rd.PerfData.load(self.output).maps() if ".jit/" in record.name}
         self.assertEqual(sizes["beside"], 33)
         self.assertGreater(sizes["alone"], 33 + len(mj.CIE))
