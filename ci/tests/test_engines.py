@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from typing import Any
 import unittest
@@ -85,14 +84,6 @@ class Kselftest(Folder):
         self.assertRegex(done.stdout, r"(?m)^# ok \d+ \S+ # SKIP .*EPERM")
         self.assertIn("\nok 1 selftests: jitproof: jitproof.sh # SKIP\n", done.stdout)
 
-    def test_install_one(self) -> None:
-        self.make("install", f"INSTALL_PATH={self.place('here')}", "COLLECTION=x")
-        self.assertTrue(os.access(self.place("here", "jitproof.sh"), os.X_OK))
-        done = run("make", "-f", os.path.join(KSELFTEST, "Makefile"), f"BUILD={BUILD}", "install")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("set INSTALL_PATH", done.stdout)
-        self.assertEqual(self.make("-s", "emit_tests", "COLLECTION=x"), "x:jitproof.sh\n")
-
     def test_result_line_of_each_status(self) -> None:
         self.install()
         for status, line, outer in ((0, "ok 1 %s", 0), (1, "not ok 1 %s # exit=1", 1),
@@ -139,23 +130,6 @@ class Kselftest(Folder):
         done = run(os.path.join(KSELFTEST, "jitproof.sh"),
                    env={"JITPROOF": fake, "JITPROOF_SET": "full"})
         self.assertIn("# run --set=full\n", done.stdout)
-
-    def test_gen_tar(self) -> None:
-        self.make("gen_tar", f"KSFT_INSTALL_PATH={self.place('tests')}")
-        path = self.place("tests", "kselftest-packages", "kselftest.tar.gz")
-        with tarfile.open(path) as tar:
-            names = tar.getnames()
-        for name in ("./run_kselftest.sh", "./kselftest-list.txt", "./jitproof/jitproof.sh"):
-            self.assertIn(name, names)
-        self.assertFalse([name for name in names if "packages" in name])
-
-    def test_run_tests_without_installing(self) -> None:
-        done = run(*DENY, "EPERM", "make", "--no-print-directory", "-f",
-                   os.path.join(KSELFTEST, "Makefile"), f"BUILD={BUILD}", "run_tests")
-        self.assertEqual(done.returncode, 0, done.stdout)
-        output = done.stdout[done.stdout.index("TAP version 13"):]
-        self.assertEqual(ktap_check.check(output, tap=True), [])
-        self.assertIn("# KTAP version 1\n", output)
 
 
 RESULTS: list[dict[str, Any]] = [

@@ -12,14 +12,12 @@ import tempfile
 import unittest
 from typing import Any, Callable, Iterator, Sequence
 
-from ci.base import files, jsonl, process
-from ci.base.status import Malformed
+from ci.base import jsonl, process
 from ci.hunt import known, line, probing, relations, report, state
 from ci.hunt.clusters import Clusters, Reduction
 from ci.hunt.cover import Cover
-from ci.hunt.space import (CAPTURE, INJECT, PUBLISH, WORKLOAD, Crossing, Request, Space,
-                           iterate_pairs)
-from ci.hunt.trial import REJECTED, Runner, Signature, Trial, find_signatures, make_trial
+from ci.hunt.space import CAPTURE, INJECT, PUBLISH, WORKLOAD, Crossing, Space, iterate_pairs
+from ci.hunt.trial import REJECTED, Runner, Signature, Trial, find_signatures
 from harness.selftest.support.scratch import JITPROOF
 
 
@@ -78,14 +76,6 @@ class Spaces(unittest.TestCase):
         self.assertEqual(values[INJECT], ("cut",))
         self.assertEqual(values[CAPTURE], ("gated", "launch"))
 
-    def test_space_with_perfs(self) -> None:
-        space = Space(LISTED, Request(("6.1", "7.3")))
-        self.assertIn("launch-by perf", space.values[CAPTURE])
-        self.assertEqual(space.values["perf"], ("6.1", "7.3"))
-        self.assertFalse(space.is_possible(("perf", "6.1"), {CAPTURE: "launch"}))
-        self.assertTrue(space.is_possible(("perf", "6.1"), {INJECT: "perf"}))
-        self.assertFalse(space.is_possible(("capture -z", ""), {CAPTURE: "launch"}))
-
     def test_pairs_of_values(self) -> None:
         pairs = {frozenset(pair) for pair in self.space.list_pairs()}
         how, deep = ("workload --how", "x"), ("workload --deep", "")
@@ -126,12 +116,6 @@ class Covers(unittest.TestCase):
             cover.add(crossing)
         self.assertEqual(cover.open, set())
         self.assertEqual(len(cover.covered), len(list(space.list_pairs())) - 1)
-
-    def test_seed(self) -> None:
-        first, second, third = (Cover(Space(LISTED), seed) for seed in (1, 1, 2))
-        chosen = [[cover.choose() for _ in range(5)] for cover in (first, second, third)]
-        self.assertEqual(chosen[0], chosen[1])
-        self.assertNotEqual(chosen[0], chosen[2])
 
 
 class Reductions(unittest.TestCase):
@@ -255,11 +239,6 @@ class Clustering(unittest.TestCase):
                          {Signature("shown.samples", "process", "perf 6.1.1"),
                           Signature("shown.samples", "process", "perf 7.2.1")})
 
-    def test_refused_workload(self) -> None:
-        trial = make_trial({}, {"outcome": "ERROR", "metrics": {}, "why":
-                                "the workload exited with status 2 before it was ready"})
-        self.assertEqual((trial.outcome, trial.signatures), (REJECTED, frozenset()))
-
 
 class Recognition(unittest.TestCase):
     lines = known.read_lines([
@@ -328,22 +307,6 @@ class Relating(unittest.TestCase):
             self.assertEqual(found, frozenset({Signature(name, "against our inject", "perf 6.1")}
                                               if differs else ()))
 
-    def test_varying_rates_are_not_compared(self) -> None:
-        """A rate that differs between two runs of the same crossing is not compared."""
-        runner = Planted({"capture -z": ""}, varies=True)
-        trial = relations.Relations(runner).check(runner.run(self.crossing, 0))
-        self.assertEqual(trial.signatures, frozenset())
-        self.assertEqual(trial.incomparable, {"names.right"})
-
-    def test_names_of_replaced_code(self) -> None:
-        """The share of old names in a perf map depends on how often code was replaced."""
-        made = [make_trial({}, {"outcome": "PASS", "why": "", "exceptions": [
-            {"metric": "names.wrong", "cause": cause}], "metrics": {
-                name: {"k": k, "n": 100, "lo": k / 110, "hi": k / 90}
-                for name in ("names.right", "load.right")}})
-                for k, cause in ((80, "stale"), (20, "other-name"))]
-        self.assertEqual(relations.find_differences(*made), {"load.right"})
-
 
 class Resuming(unittest.TestCase):
     def setUp(self) -> None:
@@ -367,16 +330,6 @@ class Resuming(unittest.TestCase):
         self.assertEqual((new.covered, new.open, new.impossible),
                          (cover.covered, cover.open, cover.impossible))
         self.assertEqual(found.found, clusters.found)
-
-    def test_nothing_stored(self) -> None:
-        self.assertIsNone(state.read(self.folder))
-
-    def test_bad_state(self) -> None:
-        for text in ("{}", '{"covered": 3}', '{"covered": [[1]], "impossible": [], "clusters": []}',
-                     "[", ""):
-            files.write(os.path.join(self.folder, state.NAME), text)
-            with self.subTest(text), self.assertRaises(Malformed):
-                state.restore(self.folder, state.read(self.folder), *self.make())
 
 
 class Reports(unittest.TestCase):

@@ -2,9 +2,7 @@
 """Tests ci/matrix/vm/ without a kernel or QEMU: a script replaces the VM."""
 
 import concurrent.futures
-import contextlib
 import dataclasses
-import io
 import json
 import os
 import struct
@@ -20,7 +18,6 @@ from ci.base import process
 from ci.base.status import Malformed, Refused
 from ci.matrix.vm import bundle, cell, configuration, initramfs, kernel_log
 from ci.matrix.vm import kernels, qemu, suites
-from ci.matrix.vm.progress import Progress
 from harness.selftest.support.scratch import Folder, JITPROOF, MATRIX
 
 LIMITS = {"boot": 20, "case": 20, "leave": 20}
@@ -128,9 +125,6 @@ class KernelLog(unittest.TestCase):
             with self.subTest(log), self.assertRaises(kernel_log.Unscannable):
                 kernel_log.parse_records(log)
 
-    def test_continuation_lines_are_ignored(self) -> None:
-        self.assertEqual(len(kernel_log.parse_records(FIRST + "\n SUBSYSTEM=pci\n6,1,1,-;x")), 2)
-
 
 class Bundle(Binary):
     def unpack(self, memory: bytes, name: str) -> int:
@@ -183,15 +177,6 @@ class Initramfs(unittest.TestCase):
         self.assertTrue(any("libc.so" in path for path in found), found)
         self.assertTrue(any("/ld-" in path for path in found), found)
 
-
-class Root(Folder):
-    def test_libraries_of_another_machine_lie_below_a_root(self) -> None:
-        self.write("of the other machine", "library")
-        content = initramfs.Content({"bin/program": sys.executable}, plain=True, root=self.home,
-                                    loader=("echo", "library => /library (0x0)"))
-        self.assertIn(b"of the other machine", initramfs.build(sys.executable, content))
-
-
 class Choice(unittest.TestCase):
     def make_package(self, name: str, version: str) -> kernels.Package:
         return kernels.Package(name, version, "0", "-unsigned" not in name)
@@ -208,15 +193,6 @@ class Choice(unittest.TestCase):
         self.assertEqual(kernels.find_newest(known, "6.12.9").name, "linux-image-6.12.9")
         self.assertEqual(kernels.find_newest(known, "7.3").name, "linux-binary-7.3.4")
         self.assertIsNone(kernels.find_newest(known, "6.16"))
-
-    def test_empty_packages_hold_no_image(self) -> None:
-        stanza = {"Package": "linux-image-7.2", "Version": "7.2.1-1", "SHA256": "0"}
-        self.assertEqual(list(kernels.parse_packages([{**stanza, "Size": "1920"}])), [])
-        self.assertEqual(len(list(kernels.parse_packages([{**stanza, "Size": "13000000"}]))), 1)
-
-    def test_qemu_versions(self) -> None:
-        self.assertTrue(qemu.is_new_enough("10.0.2", "10"))
-        self.assertFalse(qemu.is_new_enough("7.2.22", "10"))
 
     def test_unlisted_skips(self) -> None:
         results = [{"case": "x/a", "outcome": "SKIP", "why": "no profiler 'perf'"},
@@ -404,13 +380,6 @@ class Machines(Scripted):
                 self.assertIsInstance(done["groups"][0]["last"], list)
                 self.assertFalse(os.path.exists(self.place("6.12/results.jsonl")))
 
-    def test_clock_that_cannot_be_loaded(self) -> None:
-        # QEMU prints a lot after the loader's error.
-        done = self.make_result("sys.stderr.write('w' * 1000)\n" + GOOD,
-                                clock=self.write("no library", "clock.so"))
-        self.assertEqual(done["outcome"], "LOST")
-        self.assertIn("clock.so", done["groups"][0]["reason"])
-
     def test_interrupt_leaves_nothing(self) -> None:
         # A link, since a file may exist before its text is written.
         one = self.make(UP + "os.symlink(str(os.getpid()), %r)\ntime.sleep(1000)\n"
@@ -441,11 +410,6 @@ class Architectures(unittest.TestCase):
         with self.assertRaises(Refused):
             configuration.load(configuration.FILE, "vax")
 
-    def test_the_board_is_in_the_command(self) -> None:
-        machine = qemu.Machine("/k", "a", 1, 64, 4096, options=("-M", "virt"))
-        words = qemu.make_command(qemu.Qemu("q", "10", ""), machine)
-        self.assertEqual(words[words.index("-M") + 1], "virt")
-
 
 class CommandLine(unittest.TestCase):
     def test_no_device_reads_state_of_this_machine(self) -> None:
@@ -455,12 +419,3 @@ class CommandLine(unittest.TestCase):
         self.assertIn("shift=3,sleep=off", words)
         self.assertEqual([words[at + 1] for at, word in enumerate(words) if word == "-device"],
                          ["ivshmem-plain,memdev=output"])
-
-    def test_progress_without_a_terminal(self) -> None:
-        out = io.StringIO()
-        with contextlib.redirect_stderr(out):
-            progress = Progress(2)
-            progress.show("6.12", "booting")
-            progress.end("6.12", "DONE")
-            progress.close()
-        self.assertEqual(out.getvalue(), "[1/2] 6.12: DONE\n")

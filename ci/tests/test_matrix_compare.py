@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests ci/matrix compare with made runs."""
 
-import json
 import os
 from typing import Any, Sequence
-import unittest
 
-from ci.matrix.results import differences, stored
 from ci.tests.made_runs import DEFINITION, FACTS, Made, make_case, run_matrix
 
 
@@ -44,27 +41,6 @@ class Compare(Made):
         self.compare_change(1, "definition: - broken.chain =0", r"definition: \+ broken.chain <=3",
                             definition=DEFINITION.replace("=0", "<=3"))
 
-    def compare_definitions(self, before: str, after: str, *says: str) -> None:
-        cases = [make_case("a/one")]
-        out = self.compare(*self.store_two({"cases": cases, "definition": before},
-                                      {"cases": cases, "definition": after}), 1)
-        self.assertEqual([line.split("a/one: ")[1] for line in out.splitlines()[1:-1]],
-                         ["definition: " + text for text in says])
-
-    def test_altered_definition(self) -> None:
-        # The number and order of lines matter, not only their texts.
-        self.compare_definitions("a\nb\n", "a\nb\nb\n", "+ b")
-        self.compare_definitions("a\nb\nb\n", "a\nb\n", "- b")
-        self.compare_definitions("a\n-- b\n", "-- b\na\n", "+ -- b", "- -- b")
-        self.compare_definitions("a\n", "a", "- ")
-
-    def test_missing_definition(self) -> None:
-        one, other = self.store_two()
-        self.write(self.read(other).replace(',"definition":%s' % json.dumps(DEFINITION), "", 1),
-                   other)
-        self.compare(one, other, 1, "a/one: definition: - broken.chain =0")
-        self.compare(other, one, 1, r"a/one: definition: \+ broken.chain =0")
-
     def test_changed_control(self) -> None:
         control: dict[str, Any] = {"cases": [make_case("a/one", control=True), make_case("a/two")]}
         self.compare(*self.store_two(control), 1, "6.1: a/one: control: true -> false",
@@ -86,11 +62,6 @@ class Compare(Made):
         self.compare_change(1, r"new failures \(1\)",
                             cases=[make_case("a/one"), make_case("a/two"),
                                    make_case("a/x", "FAIL")])
-
-    def test_crash_and_failure_differ(self) -> None:
-        before = {"cases": [make_case("a/one", "FAIL")]}
-        after = {"cases": [make_case("a/one", "CRASH", "perf inject: last", crashed="SIGSEGV")]}
-        self.compare(*self.store_two(before, after), 1, "FAIL -> CRASH SIGSEGV: perf inject: last")
 
     def test_new_splat(self) -> None:
         splat: dict[str, Any] = {"outcome": "SPLAT",
@@ -118,13 +89,6 @@ class Compare(Made):
         self.compare_splats([cut % 1], [cut % 1], 0, "0 differences")
         self.compare_splats([cut % 1], [cut % 2], 1, "1 regressions")
 
-    def test_splat_of_a_new_label(self) -> None:
-        self.store(self.run_dir("one"))
-        after = self.run_dir("other", outcome="SPLAT", groups=[])
-        self.run_dir("other", label="6.12", outcome="SPLAT", groups=[])
-        self.compare(self.store_dir, after, 1, "  6.1: DONE -> SPLAT\n", "  6.12: SPLAT\n",
-                     "1 pairs compared, 3 differences")
-
     def test_lost_runs(self) -> None:
         lost = self.run_dir("lost", outcome="LOST", reason="panic")
         self.compare(lost, lost, 1, "6.1: LOST: panic",
@@ -144,18 +108,6 @@ class Compare(Made):
         self.compare(one, other, 1, r"cases gone \(1\)", arguments=["--case", "a/two"])
         self.compare(other, one, 0, r"new cases \(1\)", arguments=["--case", "a/two"])
 
-    def test_selected_cases(self) -> None:
-        one, other = self.store_two(None, {"cases": [make_case("a/one")], "facts": FACTS[1:]})
-        self.compare(one, other, 1, "2 regressions")
-        self.compare(one, other, 0, "0 regressions", arguments=["--case", "a/one"])
-        for every in ("a/*", "*"):
-            self.compare(one, other, 1, "1 regressions", arguments=["--case", every])
-
-    def test_fixed_case(self) -> None:
-        self.compare(*self.store_two({"cases": [make_case("a/one", "FAIL")]},
-                                     {"cases": [make_case("a/one")]}),
-                     0, r"^fixed \(1\):\n  6.1: a/one: FAIL -> PASS")
-
     def test_changed_figures(self) -> None:
         cases = [make_case("a/one", k=1), make_case("a/two")]
         self.compare_change(0, r"^changed figures \(2\):\n"
@@ -167,17 +119,6 @@ class Compare(Made):
         self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 0 changed figures")
         cases = [make_case("a/one", k=100), make_case("a/two")]
         self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 1 changed figures")
-
-    def test_exact_reports_every_figure(self) -> None:
-        # Now with different labels and seeds, and with the wall clock.
-        clock: dict[str, Any] = {"accelerator": "wall clock", "kind": "tool", "facts": []}
-        changed: dict[str, Any] = {**clock, "label": "perf-7", "seed": 2,
-                                   "cases": [make_case("a/one", n=999)]}
-        one = self.run_dir("one", **clock, cases=[make_case("a/one")])
-        other = self.run_dir("other", **changed)
-        self.compare(one, other, 0, " 0 changed figures, 0 regressions")
-        self.compare(one, other, 1, "judged.chain: 1000 -> 999", "verdict.chain.exact: 1000 -> 999",
-                     " 3 changed figures, 3 regressions", arguments=["--exact"])
 
     def test_counts_of_different_runs_are_not_compared(self) -> None:
         cases = [make_case("a/one", n=999), make_case("a/two")]
@@ -206,22 +147,3 @@ class Compare(Made):
         self.compare("6.1", os.path.join(self.place("one"), "6.1"), 0, "0 regressions")
         self.compare("6.1", "6.12", 0, "^1 pairs compared, 0 differences")
         self.compare(self.store_dir, self.store_dir, 0, "^2 pairs compared, 0 differences")
-
-    def test_run_of_kernels_has_lost_no_tool(self) -> None:
-        kernel = self.run_dir("kernels")
-        tool = self.run_dir("tools", label="perf-6.1", kind="tool", facts=[])
-        self.store(kernel, tool, self.run_dir("more", label="6.12"))
-        self.compare(self.store_dir, tool, 0, "^1 pairs compared, 0 differences")
-        self.compare(self.store_dir, kernel, 1, "6.12: there before, not any more",
-                     "1 pairs compared, 1 differences")
-
-
-class Kinds(unittest.TestCase):
-    def test_rates_differ_significantly(self) -> None:
-        self.assertFalse(stored.differ_significantly([0, 100], [1, 100]))
-        self.assertTrue(stored.differ_significantly([0, 100], [50, 100]))
-        self.assertTrue(stored.differ_significantly([1], [2]))
-
-    def test_failures_are_regressions_and_figures_are_not(self) -> None:
-        self.assertIn("failure", differences.REGRESSIONS)
-        self.assertNotIn("figure", differences.REGRESSIONS)

@@ -3,7 +3,6 @@
 judged, stored and shown. Needs neither a kernel nor QEMU."""
 
 import argparse
-import gzip
 import json
 import os
 import shutil
@@ -103,13 +102,6 @@ class Archive(Shelf):
         self.install()
         self.assertEqual(self.build(GROUP), self.build(GROUP))
 
-    def test_archive_for_cases_has_no_profiler(self) -> None:
-        plain = gzip.decompress(self.build(suites.Group("one", 1, ("a/b",))))
-        os.mkdir(self.place("guest"))
-        names = list(unpack(plain, self.place("guest")))
-        self.assertIn("bin/jitproof", names)
-        self.assertFalse([name for name in names if "profiler" in name or "python3.1" in name])
-
     def test_missing_profiler(self) -> None:
         with self.assertRaisesRegex(Missing, "python3 ci/peers libbpf_profile"):
             self.build(GROUP)
@@ -119,12 +111,6 @@ class Archive(Shelf):
         made = cmd_run.build_initrds(options, [GROUP, suites.Group("one", 1, ("a/b",))], {},
                                       missing)
         self.assertEqual((list(made), list(missing)), (["one"], ["libbpf_profile"]))
-
-    def test_bytecode_does_not_depend_on_the_source_time(self) -> None:
-        data = profilers.read_bytecode(os.path.join(os.path.dirname(os.__file__), "argparse.py"))
-        if not data:
-            self.skipTest("this Python compiled nothing")
-        self.assertEqual(data[4:16], b"\1" + bytes(11))
 
 
 class Suite(unittest.TestCase):
@@ -258,14 +244,6 @@ class Kept(Folder):
             {**make_row("storm", **GOOD), "profiler": "perf", "version": "1"}])])
         self.assertEqual([scores.needs_explanation(board, scene, found["perf", scene])
                           for scene in ("fork_exec", "storm")], [False, True])
-
-    def test_spreads_differ_by_more_than_chance(self) -> None:
-        kernels = [scores.Kernel({"kernel": label}, [
-            {**make_row("storm", right={"k": k, "n": 100, "good": False}), "profiler": "perf",
-             "version": "1"}]) for label, k in (("6.9", 20), ("6.12", 25), ("7.0", 80))]
-        self.assertEqual(list(scores.find_spreads(scores.Board("perf", kernels), "storm")),
-                         ["right 20 % (6.9) to 80 % (7.0)"])
-        self.assertEqual(list(scores.find_spreads(scores.Board("perf", kernels[:2]), "storm")), [])
 
     def test_committed_page_is_up_to_date(self) -> None:
         done = process.run([sys.executable, os.path.join(profilers.ROOT, "ci", "matrix"), "scores",

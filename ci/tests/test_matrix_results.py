@@ -2,7 +2,6 @@
 """Tests ci/matrix store and report with made runs, and that results/MATRIX.md is up to date."""
 
 import contextlib
-import errno
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import unittest
 import unittest.mock
 
 from ci.base import process
-from ci.base.text import parse_numbers
 from ci.matrix.results import explained, stored, summary
 from ci.tests.made_runs import CELL, DEFINITION, FACTS, Made, make_case, run_matrix
 from harness.selftest.support.scratch import MATRIX
@@ -32,13 +30,6 @@ class Store(Made):
         self.assertEqual(lines[0]["package"], "linux-image-6.1 6.1.190-1")
         self.assertEqual(lines[0]["package_sha256"], "cd" * 32)
         self.assertTrue(lines[0]["exact"])
-
-    def test_order_of_input_does_not_matter(self) -> None:
-        self.store(self.run_dir("run"))
-        cases = [make_case("a/two"), make_case("a/one")]
-        again = self.place("again")
-        self.store(self.run_dir("other", cases, FACTS[::-1]), to=again)
-        self.assertEqual(self.read(self.store_cell()), self.read(self.store_cell(folder=again)))
 
     def test_seeds_are_summed(self) -> None:
         first = self.run_dir("run", [make_case("a/one", k=1, n=100), make_case("a/two")], seed=3,
@@ -103,69 +94,10 @@ class Store(Made):
             self.assertEqual(stored.load(self.store_cell(folder=to)).cases["a/one"]["why"],
                              "0.5 of 6.1. In DIR/x, DIR/x, DIR: no %s2/y, a%s." % (own, own))
 
-    def test_label_of_a_given_kernel(self) -> None:
-        label = "6.12.117-rc1~next+deb12-cloud-" + "x" * 40
-        folder = self.run_dir("run", label=label)
-        self.store(folder)
-        self.assertEqual(run_matrix("compare", self.store_cell(label), folder).returncode, 0)
-        self.assertEqual(run_matrix("report", "--folder", self.store_dir).returncode, 0)
-
     def expect_message(self, done: subprocess.CompletedProcess[str], text: str) -> None:
         """Expects one line on standard error, and no traceback."""
         self.assertEqual((done.returncode, done.stderr),
                          (99, "ci/matrix %s: %s\n" % (done.args[0], text)))
-
-    def test_unwritable_output(self) -> None:
-        folder, file = self.run_dir("run"), self.write("", "file")
-        self.expect_message(run_matrix("store", "--to", file, folder), "%s: File exists" % file)
-        self.expect_message(run_matrix("store", "--to", file + "/x", folder),
-                            "%s/x: Not a directory" % file)
-        self.store(folder)
-        for output in (self.home, self.store_dir + "/"):
-            self.expect_message(run_matrix("report", "--folder", self.store_dir, "-o", output),
-                                "%s: Is a directory" % output)
-
-    def run_process(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        """Runs ci/matrix in its own process, to test its output."""
-        return process.run([*MATRIX, *arguments], timeout=60, **more)
-
-    def test_full_output(self) -> None:
-        folder = self.run_dir("run")
-        with open("/dev/full", "w", encoding="ascii") as full:
-            # Unbuffered, writing the first line fails; otherwise, flushing at the end.
-            for unbuffered in ("1", ""):
-                done = self.run_process("compare", folder, folder, stdout=full,
-                                        env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
-                self.assertEqual((done.returncode, done.stderr),
-                                 (99, "ci/matrix compare: No space left on device\n"))
-
-    def test_output_in_ascii(self) -> None:
-        one, other = self.run_dir("one"), self.run_dir("other", [make_case("a/one", "FAIL",
-                                                                           "\u2192"),
-                                                                 make_case("a/two")])
-        done = self.run_process("compare", one, other,
-                                env={**os.environ, "PYTHONIOENCODING": "ascii"})
-        self.assertEqual((done.returncode, done.stderr), (1, ""))
-        self.assertIn("PASS -> FAIL: \\u2192\n", done.stdout)
-
-    def test_all_or_nothing(self) -> None:
-        self.run_dir("run", label="6.12")
-        self.store(self.run_dir("run"))
-        before = {name: os.stat(os.path.join(self.store_dir, name)).st_ino
-                  for name in os.listdir(self.store_dir)}
-        full = OSError(errno.ENOSPC, "No space left on device")
-        with unittest.mock.patch("ci.base.files.write", side_effect=[None, full]):
-            done = run_matrix("store", "--to", self.store_dir, self.place("run"))
-        self.expect_message(done, "%s: No space left on device" % self.store_cell("6.12"))
-        # A folder has the name of the second file.
-        os.unlink(self.store_cell("6.12"))
-        os.mkdir(self.store_cell("6.12"))
-        del before["6.12.jsonl"]
-        done = run_matrix("store", "--to", self.store_dir, self.place("run"))
-        self.expect_message(done, "%s: Is a directory" % self.store_cell("6.12"))
-        os.rmdir(self.store_cell("6.12"))
-        self.assertEqual(before, {name: os.stat(os.path.join(self.store_dir, name)).st_ino
-                                  for name in os.listdir(self.store_dir)})
 
 
 def remove_key(record: dict[str, Any], key: str) -> dict[str, Any]:
@@ -298,11 +230,6 @@ class Report(Made):
             self.assertEqual(name in changed, len(outcomes) > 1, name)
         self.assertTrue(changed)
 
-    def test_rows_of_a_table_have_equal_columns(self) -> None:
-        for block in re.findall(r"(?:^\|.*\n)+", self.make(), re.M):
-            columns = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
-            self.assertEqual(len(columns), 1, block)
-
     def test_figures_and_reasons(self) -> None:
         text = self.make()
         self.assertIn("| `a/one` | `broken.chain` |", text)
@@ -323,35 +250,8 @@ class Report(Made):
         self.store(self.run_dir("run", facts=FACTS[1:]))
         self.assertEqual(run_matrix(*check).returncode, 1)
 
-    def test_relative_folders(self) -> None:
-        self.make()
-        for cwd, folder in ((self.home, "results/matrix/"), (self.store_dir, "."),
-                            (self.store_dir, "../matrix")):
-            os.unlink(self.place("results", "MATRIX.md"))
-            with contextlib.chdir(cwd):
-                for more in ((), ("--check",)):
-                    done = run_matrix("report", "--folder", folder, *more)
-                    self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertTrue(os.path.exists(self.place("results", "MATRIX.md")))
-            self.assertFalse(os.path.exists(os.path.join(self.store_dir, "MATRIX.md")))
-
-    def test_malformed_explanations(self) -> None:
-        self.make()
-        for text, says in (("[[explained]]\n[", "explained.toml: "),
-                           ("[[explained]]\nfact = 1\n", "explanation 1: expected the keys"),
-                           ("[[change]]\n", "expected nothing but [[explained]]"),
-                           (EXPLAINED.replace("6.12", "6.1"), "expected a version later than")):
-            self.write(text, self.store_dir, explained.FILE)
-            done = run_matrix("report", "--folder", self.store_dir)
-            self.assertEqual(done.returncode, 99)
-            self.assertIn(says, done.stderr)
-
 
 class Versions(unittest.TestCase):
-    def test_version_numbers(self) -> None:
-        self.assertEqual(list(map(parse_numbers, ("6.12.107+deb13", "perf-6.12", "7.3.4-1~bpo13+1",
-                                                  ""))),
-                         [(6, 12, 107), (6, 12), (7, 3, 4), ()])
 
     def test_explanations_apply_to_overlapping_ranges(self) -> None:
         why = {"fact": "uprobe.*", "from": "6.1", "to": "6.12", "why": "", "source": ""}
@@ -379,13 +279,6 @@ class Versions(unittest.TestCase):
         self.assertEqual([one.label if one else "" for one in found],
                          ["", "6.1", "6.1", "6.1-aarch64", "6.12-aarch64"])
         self.assertEqual(sorted(made, key=lambda one: one.sort_key), made)
-
-    def test_order_of_labels(self) -> None:
-        labels = ["6.12", "perf-6.1", "6.9", "perf-5.10", "5.10"]
-        made = [stored.Stored("", {"label": label, "kind": "tool" if "perf" in label else "kernel"},
-                              {}, {}) for label in labels]
-        self.assertEqual([one.label for one in sorted(made, key=lambda one: one.sort_key)],
-                         ["5.10", "6.9", "6.12", "perf-5.10", "perf-6.1"])
 
 
 class Committed(unittest.TestCase):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests ci/matrix tools with a made jitproof."""
 
-import contextlib
-import io
 import json
 import os
 import signal
@@ -73,13 +71,6 @@ class Tools(Made):
         # Expect that results are not overwritten.
         self.assertEqual(self.run_tools().returncode, 99)
 
-    def test_several_seeds(self) -> None:
-        self.assertEqual(self.run_tools("--seed", "1", "--seed", "2").returncode, 0)
-        self.store(self.place("out"))
-        made = stored.load(self.store_cell("perf-6.12"))
-        self.assertEqual(made.header["seeds"], [1, 2])
-        self.assertEqual(made.cases["a/two"]["judged"], {"chain": 2000})
-
     def test_lost_run(self) -> None:
         done = self.run_tools(run="", status=99)
         self.assertEqual(done.returncode, 1)
@@ -113,51 +104,3 @@ class Tools(Made):
     def test_interrupted(self) -> None:
         self.interrupt_run(signal.SIGTERM)
         self.interrupt_run(signal.SIGINT)
-
-    def test_existing_folder_is_found_before_any_run(self) -> None:
-        os.makedirs(self.place("out", "perf-6.12.seed-2"))
-        done = self.run_tools("--seed", "1", "--seed", "2")
-        self.assertEqual((done.returncode, done.stderr), (
-            99, "ci/matrix tools: %s: exists already\n" % self.place("out", "perf-6.12.seed-2")))
-        self.assertEqual(self.read_calls(), [])
-
-    def test_duplicate_perfs_and_seeds(self) -> None:
-        self.assertEqual(self.run_tools("--perf", "6.12", "6.12", "trixie", "--seed", "1",
-                                        "--seed", "1").returncode, 0)
-        self.assertEqual(len(self.read_calls()), 1)
-        # Use two perfs with the same label.
-        self.add_fetched("sid", "6.12.200")
-        done = self.run_tools("-o", self.place("other"), "--perf", "6.12", "sid")
-        self.assertEqual((done.returncode, done.stderr), (
-            2, "ci/matrix tools: two of these perfs would use the folder %s\n" % self.place(
-                "other", "perf-6.12")))
-        self.assertEqual(len(self.read_calls()), 1)
-
-    def test_invalid_seeds(self) -> None:
-        for seed in ("-1", str(1 << 64), "x"):
-            with self.assertRaises(SystemExit) as ended, \
-                    contextlib.redirect_stderr(io.StringIO()) as errors:
-                self.run_tools("--seed=" + seed)
-            self.assertEqual(ended.exception.code, 2)
-            self.assertIn("argument --seed: ", errors.getvalue())
-
-    def test_unusable_paths(self) -> None:
-        file = self.write("", "file")
-        for option, says in (("-o", file + ": File exists"),
-                             ("--perf-dir", file + "/bullseye: Not a directory"),
-                             ("--jitproof", file + ": is not built")):
-            done = self.run_tools(option, file)
-            self.assertEqual((done.returncode, done.stderr),
-                             (99, "ci/matrix tools: %s\n" % says))
-
-    def test_jitproof_gets_absolute_paths(self) -> None:
-        with contextlib.chdir(self.home):
-            self.assertEqual(self.run_tools("-o", "out").returncode, 0)
-        self.assertIn(" -o %s " % self.place("out", "perf-6.12.partial"), self.read_calls()[0])
-
-    def test_missing_version(self) -> None:
-        # Expect no download for a version that no suite has.
-        with unittest.mock.patch("ci.perf.perf_tools.SUITES", ("trixie",)):
-            done = self.run_tools(perf="6.1")
-        self.assertEqual((done.returncode, done.stdout),
-                         (1, "perf 6.1: no suite has perf 6.1 now: trixie\n"))

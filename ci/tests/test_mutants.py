@@ -8,7 +8,7 @@ import unittest
 import unittest.mock
 
 from ci.base import files, process
-from ci.base.status import Malformed, Unusable
+from ci.base.status import Unusable
 from ci.mutants import choice, operators, oracles, survivors, table
 from ci.mutants.scripts import Script
 from ci.mutants.traced import Traced
@@ -152,11 +152,6 @@ class Asked(Folder):
         self.assertEqual(script.ask(JITPROOF, "", 0), "0")
         self.assertNotEqual(script.ask("/bin/false", "", 0), "0")
 
-    def test_trace_of_passing_tests(self) -> None:
-        """Each method that passes leaves its duration."""
-        Script(ROOT, "report/test_explain_text.py").trace(JITPROOF, self.home)
-        self.assertTrue([name for name in os.listdir(self.home) if name.endswith(".seconds")])
-
 
 class Killed(Folder):
     def test_there_and_back(self) -> None:
@@ -185,18 +180,3 @@ class Survivors(Folder):
     def read(self, text: str) -> dict[survivors.Key, str]:  # type: ignore[override]
         self.write(text, "results", "mutants", "survivors")
         return survivors.read(self.home)
-
-    def test_reasons(self) -> None:
-        known = self.read("# head\n\na.c less\n\tif (a < b)\n\tif (a <= b)\n"
-                          "\t# both are\n\t# fine\n")
-        self.assertEqual(known, {("a.c", "less", "if (a < b)", "if (a <= b)"): "both are fine"})
-
-    def test_missing_reason(self) -> None:
-        for text in ("a.c less\n\tif (a < b)\n\tif (a <= b)\n", "a.c\n\ta\n\tb\n\t# why\n"):
-            with self.assertRaises(Malformed):
-                self.read(text)
-
-    def test_duplicate_entry(self) -> None:
-        one = "a.c less\n\tif (a < b)\n\tif (a <= b)\n\t# why\n\n"
-        with self.assertRaises(Malformed):
-            self.read(one + one)

@@ -3,15 +3,13 @@
 
 import dataclasses
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
 from ci.base import files, process
 from ci.base.status import Missing
-from ci.peers.sources import known, own_program
+from ci.peers.sources import own_program
 from ci.peers.sources.peer import Peer, Shelf
 from ci.peers.sources.registries import Pypi, Registry
 
@@ -69,13 +67,3 @@ class Peers(unittest.TestCase):
             Registry("x").run(["no-such-client"], home)
         with self.assertRaisesRegex(Missing, r"sh ended with 3: see \(the mirror\)"):
             Pypi("x").run(["sh", "-c", "echo see http://some.host/x >&2; exit 3"], home)
-
-    def test_list(self) -> None:
-        output = process.run_or_raise([sys.executable, PEERS, "--list"])
-        self.assertEqual([line.split()[0] for line in output.splitlines()], list(known.PEERS))
-        guests = known.list_peers("sparc64")
-        self.assertEqual(list(guests), list(known.GUESTS))
-        with self.assertRaisesRegex(Missing, "not supported on sparc64"):
-            guests["sh"].source.fetch("", self.shelf.folder)
-        self.assertEqual(subprocess.run([sys.executable, PEERS, "no-such-peer"], check=False,
-                                        stderr=subprocess.PIPE).returncode, 2)

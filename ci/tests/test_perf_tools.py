@@ -27,12 +27,6 @@ class Packages(unittest.TestCase):
         with self.assertRaises(Missing):
             debian_packages.parse_mirrors("jammy http://a\nbookworm-security http://b\n")
 
-    def test_sources(self) -> None:
-        lines = debian_packages.list_sources("trixie-backports", "http://a", "http://b")
-        self.assertEqual([line.split(" http://")[1] for line in lines],
-                         ["a trixie main", "a trixie-backports main", "b trixie-security main"])
-        self.assertEqual(len(debian_packages.list_sources("sid", "http://a", "http://b")), 1)
-
     def test_addresses_are_removed(self) -> None:
         self.assertEqual(debian_packages.remove_addresses(
             "E: Failed to fetch http://user:word@host:1/x.deb  404"),
@@ -74,19 +68,3 @@ class Tools(Folder):
         self.assertTrue(words[2].startswith(home + "/root/usr/lib/"), words[2])
         # Expect the perf with a version in its name.
         self.assertEqual(words[3:], [home + "/root/usr/bin/perf_5.10", "report", "-i", "a", "b\n"])
-
-    def test_malformed_fetched_json(self) -> None:
-        for text in ("", "{}", "[1]", '{"version": "6.1"}'):
-            self.write(text, "trixie", "fetched.json")
-            self.assertIsNone(perf_tools.find_fetched(self.home, "trixie"), text)
-
-    def test_is_number(self) -> None:
-        self.assertTrue(perf_tools.is_number("6.1.187", "6.1"))
-        self.assertTrue(perf_tools.is_number("5.10.262-1", "5.10.262"))
-        self.assertFalse(perf_tools.is_number("6.12.107-1", "6.1"))
-        self.assertFalse(perf_tools.is_number("", "6.1"))
-
-    def test_version_of_other_programs(self) -> None:
-        for path in ("/bin/true", "/nonexistent/perf"):
-            with self.assertRaises(Missing):
-                perf_tools.read_version(path)

@@ -6,7 +6,6 @@ import sys
 
 from ci.base import files, process
 from ci.scoreboard import page, stored_page, summary
-from ci.scoreboard.cells import Cell
 from harness.selftest.support.scratch import Folder
 
 # A jitproof with three scenes: `steady`; `shaky`, which fails in even rounds; and `stuck`, which
@@ -122,13 +121,6 @@ class Scoreboard(Folder):
         self.assertEqual(files.read(self.place("page")), before)
         self.assertFalse(os.path.exists(self.place("build", "calls")))
 
-    def test_first_matching_reason_counts(self) -> None:
-        reasons = [{"profiler": "{a,b}", "scene": "x*", "text": "one"},
-                   {"profiler": "*", "scene": "*", "text": "other"}]
-        self.assertEqual([page.explain_variation(*asked, reasons[:count]) for asked, count in (
-            (("a", "xy"), 2), (("a", "y"), 2), (("c", "x"), 2), (("c", "x"), 1))],
-            ["one", "other", "other", ""])
-
     def test_missing_profiler(self) -> None:
         """Expects that only one scene runs, and that no page is made without a profiler."""
         status, said = self.run_board(profiler="samply")
@@ -199,15 +191,3 @@ class Scoreboard(Folder):
                 cell = rows[labels.get(scene, scene)][place + 1]
                 self.assertEqual(cell.endswith(page.DOUBT),
                                  not why or page.UNCONFIRMED in why, (profiler, scene))
-
-    def test_format_of_figures(self) -> None:
-        """Expects that 3999 of 4000 is not shown as 100 %, and that rounds with the same verdict
-        are summed."""
-        row = {"outcome": "FAIL", "exceptions": [], "right": {"k": 3999, "n": 4000, "good": False},
-               "whole": {"k": 1, "n": 1, "good": True}}
-        self.assertEqual(str(Cell([row])), "right 99.9 %")
-        self.assertEqual(str(Cell([row, {**row, "right": {"k": 1, "n": 4000, "good": False}}])),
-                         "right 50 %")
-        self.assertEqual(str(Cell([{"outcome": "SKIP", "exceptions": []}])), "-")
-        self.assertEqual(str(Cell([{"outcome": "TIMEOUT", "exceptions": []}, row])),
-                         "varies: TIMEOUT / right 99.9 %")

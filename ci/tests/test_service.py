@@ -50,20 +50,9 @@ class Summary(Folder):
         self.assertEqual(files.read(self.place("out", "report.html")), "page\n")
         return done.returncode, summary
 
-    def test_failure(self) -> None:
-        status, summary = self.run_fake(1)
-        self.assertEqual(status, 1)
-        self.assertIn("## This kernel: status 1\n\n1 FAIL, 2 PASS\n", summary)
-        self.assertIn("| `growth/a` | FAIL | one \\| two (+1 more) |\n", summary)
-
     def test_skipped(self) -> None:
         self.assertEqual(self.run_fake(4)[0], 4)
         self.assertEqual(self.run_fake(4, "--skip-ok")[0], 0)
-
-    def test_profiler(self) -> None:
-        status, summary = self.run_fake(0, "--profiler", "perf")
-        self.assertEqual(status, 1)
-        self.assertIn("## Score of perf: status 1\n\n```\nscored perf\n```\n", summary)
 
 
 class Services(Folder):

@@ -13,7 +13,6 @@ import unittest
 from typing import Any
 
 from ci.base import files, jsonl, process
-from ci.base.intervals import compute_wilson
 from ci.soak import __main__ as soak
 from ci.soak import drivers, page
 from ci.soak.condition import Condition, Run, end_run, find_metrics, matches_all
@@ -112,12 +111,6 @@ class Drivers(unittest.TestCase):
         thread.join()
         self.wait_for(lambda: self.read_states() == {"S"})
 
-    def test_busy_processes_end_with_the_stack(self) -> None:
-        drivers.start_python("while True: pass", self.stack, 2)
-        before = len(process.list_children())
-        self.stack.close()
-        self.assertEqual(len(process.list_children()), before - 2)
-
 
 class Whole(Folder):
     """Runs ci/soak with one condition."""
@@ -160,9 +153,6 @@ class Whole(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("ERROR (run): status 99: gone", done.stdout)
 
-    def test_unknown_condition(self) -> None:
-        self.assertEqual(self.run_soak("--only", "busyness").returncode, 2)
-
 
 class Runs(Folder):
     def test_order_depends_on_seed(self) -> None:
@@ -180,8 +170,3 @@ class Runs(Folder):
         again = page.Progress(self.home, page.Identity("one", ()))
         self.assertEqual(again.idle["a/b"], "PASS")
         self.assertEqual(page.count_cases(again.get_runs("idle")), 1)
-
-    def test_wilson_interval(self) -> None:
-        self.assertEqual(compute_wilson(0, 0), (0.0, 1.0))
-        self.assertAlmostEqual(compute_wilson(0, 300)[1], 0.012643, 6)
-        self.assertEqual(compute_wilson(7, 7)[1], 1.0)
