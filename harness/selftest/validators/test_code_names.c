@@ -7,42 +7,11 @@
 #include "validators/frame_names.h"
 #include "validators/images.h"
 
-enum { PID = 9, SLACK = 10 };
+enum { PID = 9 };
 #define CODE(at, called, ...)                                                                      \
 	{                                                                                          \
 		.pid = PID, .addr = at, .size = 16, .name = called, __VA_ARGS__                    \
 	}
-
-static void test_names_of_loads(void)
-{
-	struct jp_truth_code codes[] = {
-		CODE(0x1000, "f", .loaded = 1000, .ready = 1001, .ending = 2000),
-		CODE(0x1000, "f", .loaded = 3000, .ready = 3001, .ending = 4000),
-		CODE(0x1000, "f", .loaded = 1000, .ready = 1001, .ending = 4000),
-	};
-	struct jp_truth truth = {.codes = codes, .nr_codes = 3};
-	const struct jp_evidence evidence = {.truth = &truth,
-					     .info = {.slack = SLACK, .stopped = 9999}};
-	const struct jp_spans none = {0};
-	const struct jp_view view = {.evidence = &evidence, .truth = &none};
-
-	codes[2].pid = PID + 1;
-	for (uint64_t time = 2989; time <= 2991; time++) {
-		struct jp_code_load load = CODE(0x1000, "f", .owner = PID, .time = time);
-		const struct jp_code_loads all = {.loads = &load, .count = 1};
-		struct jp_incarnations lives;
-		const bool second = time >= 2990;
-
-		if (jp_incarnations_collect(&view, &all, &lives))
-			exit(99);
-		check(lives.incarnations[second].published == time &&
-			      lives.incarnations[!second].published == UINT64_MAX &&
-			      lives.incarnations[2].published == UINT64_MAX,
-		      "a load at %d belongs to the %s incarnation", (int)time,
-		      second ? "second" : "first");
-		jp_incarnations_free(&lives);
-	}
-}
 
 /* In stacks of names, a function of a file counts like any other function that no JIT emitted. */
 static void test_frames(void)
@@ -62,55 +31,6 @@ static void test_frames(void)
 	check(jp_frame_get_name_number(&names, NULL) == JP_FRAME_UNNAMED,
 	      "a missing name is unnamed");
 	jp_frame_names_free(&names);
-}
-
-static void test_covered_code(void)
-{
-	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
-	const struct jp_incarnation incarnation = {.code = &code, .low = 0x1010, .high = 0x1020};
-	const struct jp_view view = {.spaces = jp_replay_new()};
-	struct jp_file_finder *finder = jp_file_finder_new();
-	const struct jp_naming naming = {.view = &view, .names = jp_names_new(finder)};
-
-	for (uint64_t ip = 0x100f; ip <= 0x1021; ip++)
-		if (ip < 0x1011 || ip > 0x101e)
-			check(jp_code_name_at(&naming, &incarnation, ip).covered ==
-				      (ip >= 0x1010 && ip <= 0x101f),
-			      "code covered from 1010 to 1020: address %x", (int)ip);
-	jp_names_free(naming.names);
-	jp_file_finder_free(finder);
-	jp_replay_free(view.spaces);
-}
-
-/* If several records cover parts of a function, everything from the lowest to the highest covered
- * byte counts as covered. */
-static void test_cover_by_several_records(void)
-{
-	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
-	const struct jp_truth truth = {.version = 3};
-	const struct jp_evidence evidence = {.truth = (struct jp_truth *)&truth};
-	struct jp_incarnation incarnation = {
-		.code = &code, .published = 10, .begin = 11, .end = UINT64_MAX};
-	struct jp_incarnations lives = {
-		.evidence = &evidence, .incarnations = &incarnation, .count = 1, .largest = 64};
-	static const struct {
-		uint64_t from, to, low, high;
-	} rows[] = {{0x1018, 0x1020, 0x1018, 0x1020},
-		    {0x1010, 0x1014, 0x1010, 0x1020},
-		    {0x1018, 0x1030, 0x1010, 0x1030},
-		    {0x103f, 0x2000, 0x1010, 0x1040}};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_event map =
-			MADE_EVENT(MAP, PID, 100 + i,
-				   .map = {.addr = rows[i].from, .len = rows[i].to - rows[i].from});
-
-		jp_incarnations_mark_covered(&lives, &map, "//anon");
-		check(incarnation.low == rows[i].low && incarnation.high == rows[i].high,
-		      "records cover the code from %x to %x", (int)incarnation.low,
-		      (int)incarnation.high);
-	}
-	check(incarnation.hider.time == 100, "the first record is the one blamed");
 }
 
 /* Measures @count records that each cover one function. */
@@ -205,10 +125,7 @@ static void find_images(size_t count)
 
 int main(void)
 {
-	test_names_of_loads();
-	test_covered_code();
 	test_frames();
-	test_cover_by_several_records();
 	test_interrupted_at_begin();
 	check_growth("images", find_images);
 	check_growth("records that cover", cover_each);

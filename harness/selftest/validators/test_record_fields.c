@@ -47,34 +47,6 @@ static void test_another_file(void)
 	jp_boxes_free(&truth.files_at);
 }
 
-/* Tests the same for a wrong mapping. */
-static void test_another_mapping(void)
-{
-	enum { FROM = 1000, UNTIL = 2000 };
-	struct jp_event acts[] = {
-		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
-		MADE_ACT(MAP, PID, PID, FROM, FROM, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
-		MADE_ACT(UNMAP, PID, PID, UNTIL, UNTIL, .map = {.addr = 0x10000, .len = 0x4000}),
-	};
-	struct jp_truth truth = TRUTH_OF_ACTS(acts, 3, image);
-	const struct jp_evidence evidence = {.truth = &truth, .info = always};
-
-	index_truth(&truth);
-	for (uint64_t time = UNTIL - SLACK - 1; time <= UNTIL - SLACK; time++) {
-		const struct jp_event event =
-			MADE_EVENT(MAP, PID, time, MADE_MAP(0x10000, 0x4000, RX, "/bin/b"));
-		const bool within = time < UNTIL - SLACK;
-
-		check(judge("mapping_coverage", &evidence, &event, 1, "coverage.identity").k ==
-				      within &&
-			      judge("mapping_coverage", &evidence, &event, 1, "coverage.missing")
-					      .k == !within,
-		      "a wrong mapping recorded at %d is %s", (int)time,
-		      within ? "wrong" : "too late");
-	}
-	free_truth_index(&truth);
-}
-
 static void test_second_mapping(void)
 {
 	static const struct jp_event_asked asked = {.ids = true};
@@ -117,7 +89,6 @@ static void test_data_mark(void)
 int main(void)
 {
 	test_another_file();
-	test_another_mapping();
 	test_second_mapping();
 	test_data_mark();
 	return check_done();

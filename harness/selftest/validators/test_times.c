@@ -92,36 +92,6 @@ static void test_credited_samples(void)
 	jp_boxes_free(&truth.files_at);
 }
 
-/* A record is late if it comes while the file is mapped, and missing after that. */
-static void test_late_records(void)
-{
-	struct jp_truth truth = {.version = 3,
-				 .files = &file,
-				 .nr_files = 1,
-				 .incarnations = &image,
-				 .nr_incarnations = 1};
-	const struct jp_evidence evidence = {.truth = &truth, .info = always};
-	static const struct {
-		uint64_t time, late, missing;
-	} rows[] = {{1010, 0, 0}, {1011, 1, 0}, {1989, 1, 0}, {1990, 0, 1}};
-
-	check(!jp_truth_index_files(&truth), "files are indexed");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_event event =
-			MADE_EVENT(MAP, PID, rows[i].time, .before = rows[i].time,
-				   MADE_MAP(0x1000, 0x1000, RX, "/bin/a"));
-
-		check(judge("processes", &evidence, &event, 1, "files.late").k == rows[i].late &&
-			      judge("processes", &evidence, &event, 1, "files.missing").k ==
-				      rows[i].missing,
-		      "a record at %d: %s", (int)rows[i].time,
-		      rows[i].late      ? "late"
-		      : rows[i].missing ? "too late"
-					: "in time");
-	}
-	jp_boxes_free(&truth.files_at);
-}
-
 static void test_missing_thread(void)
 {
 	struct jp_event acts[] = {
@@ -140,18 +110,6 @@ static void test_missing_thread(void)
 		check(metric.k == 1 && metric.n == 1, "%s counts the thread: %d of %d", names[i],
 		      (int)metric.k, (int)metric.n);
 	}
-}
-
-static void test_missing_name(void)
-{
-	struct jp_event act = LAUNCHED;
-	struct jp_truth truth = {.version = 3, .acts = &act, .nr_acts = 1};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = SLACK, .enabled = 500, .sampling = 600, .stopped = 9999}};
-
-	check(judge("tasks", &evidence, NULL, 0, "comm.missing").k == 1 && exceptions == 1,
-	      "the missing name is one exception");
 }
 
 /* A process may be listed by any name that it had between its request and its interval. */
@@ -202,36 +160,6 @@ static void test_lives_of_a_pid(void)
 	}
 }
 
-/* A sample is mapped or named only by earlier records. */
-static void test_records_before_samples(void)
-{
-	struct jp_truth truth = {.version = 3};
-	const struct jp_evidence evidence = make_gated(&truth, 1);
-	const struct jp_event events[] = {
-		MADE_EVENT(SAMPLE, PID, 1500, .sample = {.ip = 0x1800, .user = true}),
-		MADE_EVENT(MAP, PID, 1510, MADE_MAP(0x1000, 0x1000, RX, "//anon")),
-		MADE_EVENT(SAMPLE, PID, 1520, .sample = {.ip = 0x1800, .user = true}),
-		MADE_EVENT(COMM, PID, 1530, .comm = {.name = "old"}),
-		MADE_EVENT(SAMPLE, PID, 1540, .sample = {.ip = 0x1800, .user = true}),
-	};
-	static const struct {
-		const char *metric;
-		uint64_t samples;
-	} rows[] = {{"gated.mapped", 2},
-		    {"gated.named", 1},
-		    {"process.1.mapped", 2},
-		    {"process.1.named", 1}};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_metric metric =
-			judge("gated_capture", &evidence, events, 5, rows[i].metric);
-
-		check(metric.n == 3 && metric.k == rows[i].samples,
-		      "%s counts only later samples: %d of %d", rows[i].metric, (int)metric.k,
-		      (int)metric.n);
-	}
-}
-
 /* Records of a process without an interval must exist if the gate does not hold back records. */
 static void test_no_interval(void)
 {
@@ -250,36 +178,6 @@ static void test_no_interval(void)
 		      "gate %s: a mapping without a record is %s", gates[i],
 		      i ? "allowed" : "missing");
 	}
-}
-
-/* A record's tid must be of its own process, even if another pid has equal lower bits. */
-static void test_threads(void)
-{
-	enum { OTHER_TID = 77 };
-	/* Another process whose pid has the same lower bits. */
-	const uint32_t other = PID | UINT32_C(1) << 31;
-	struct jp_truth_incarnation images[] = {image, image};
-	struct jp_event acts[] = {
-		LAUNCHED,
-		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
-		MADE_ACT(FORK, other, OTHER_TID, 1000, 1001, .task = {.ppid = PID, .ptid = PID}),
-	};
-	struct jp_truth truth = {.version = 3,
-				 .acts = acts,
-				 .nr_acts = 3,
-				 .incarnations = images,
-				 .nr_incarnations = 2};
-	const struct jp_evidence evidence = {.truth = &truth, .info = always};
-	struct jp_event event = MADE_EVENT(MAP, PID, 1500, .map.addr = 0x10000, .map.len = 0x4000,
-					   .map.pgoff = 0x10000, .map.prot = RX, .map.flags = 2,
-					   .map.has_identity = true, .map.name = "//anon");
-
-	images[1].pid = other;
-	check(!judge("mapping_records", &evidence, &event, 1, "mappings.invented").k,
-	      "a record of the process's own thread is right");
-	event.tid = OTHER_TID;
-	check(judge("mapping_records", &evidence, &event, 1, "mappings.invented").k == 1,
-	      "a record of another process's thread is wrong");
 }
 
 static void test_name_of_launcher(void)
@@ -306,14 +204,10 @@ int main(void)
 {
 	test_images_in_interval();
 	test_credited_samples();
-	test_late_records();
 	test_missing_thread();
-	test_missing_name();
 	test_listed_names();
 	test_lives_of_a_pid();
-	test_records_before_samples();
 	test_no_interval();
-	test_threads();
 	test_name_of_launcher();
 	return check_done();
 }
