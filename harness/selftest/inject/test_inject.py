@@ -80,7 +80,7 @@ def read_elf_symbols(path: str) -> list[tuple[int, int, str]]:
 
 
 def find_symbol(path: str, offset: int) -> str:
-    """Returns the function of which an injected file has the byte at @offset."""
+    """Returns the function that has the byte at @offset of an injected file."""
     return next(name for start, size, name in read_elf_symbols(path)
                 if start <= offset < start + size)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Judges altered fixtures, and compares outcomes and exceptions with golden/tampered.
 
-`make tamper` makes the same alterations in new recordings. UPDATE=1 writes the golden file anew: the
-first alteration with each set of exceptions, and each harmless kind once; review the difference.
+`make tamper` makes the same alterations in new recordings. UPDATE=1 writes the golden file anew:
+the first alteration with each set of exceptions, and each harmless kind. Review the difference.
 """
 
 import os
