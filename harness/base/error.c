@@ -29,6 +29,8 @@ int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 		va_end(ap);
 		if (code == EMFILE && !strstr(err->text, "ulimit"))
 			append_text(err, " (ulimit -n raises the limit of descriptors)");
+		if (code == EFBIG)
+			append_text(err, " (ulimit -f raises the limit of a file's size)");
 		jp_printable(err->text);
 	}
 	return -code;

@@ -8,7 +8,7 @@ struct jp_error {
 	char text[1024];
 };
 
-/* Stores the sentence in @err (may be NULL), followed by a remedy if @code is EMFILE. Returns
- * -@code. */
+/* Stores the sentence in @err (may be NULL), followed by a remedy if @code is EMFILE or EFBIG.
+ * Returns -@code. */
 int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -50,13 +50,10 @@ int jp_interrupt_watch_in_child(void)
 
 void jp_interrupt_reset_inherited(void)
 {
-	sigset_t open;
+	sigset_t none;
 
-	sigemptyset(&open);
-	sigaddset(&open, SIGCHLD);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaddset(&open, signals[i]);
-	sigprocmask(SIG_UNBLOCK, &open, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGCHLD, SIG_DFL);
 }
 

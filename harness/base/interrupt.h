@@ -2,7 +2,8 @@
 #pragma once
 
 /* Resets signal settings that this process inherited: a parent may have ignored SIGCHLD, which
- * would hide the exits of children, or blocked the signals that end this process. */
+ * would hide the exits of children, or blocked signals that end this process or that workloads
+ * handle. */
 void jp_interrupt_reset_inherited(void);
 /* Makes a write beyond the file size limit fail, as on a full disk, instead of ending the
  * process. */

@@ -103,6 +103,8 @@ static void test_descriptors(void)
 	check(fd == -EMFILE && noted_error() == EMFILE, "running out of descriptors is noted");
 	jp_fail(&err, EMFILE, "/proc/version: no descriptor");
 	check(strstr(err.text, "ulimit -n") && noted_error() == EMFILE, "it names ulimit -n");
+	jp_fail(&err, EFBIG, "truth: too large");
+	check(strstr(err.text, "ulimit -f") != NULL, "a limited size names ulimit -f");
 	check(jp_untrusted_open("/nowhere", -1, &size, NULL) == -ENOENT && !noted_error(),
 	      "a missing file is no shortage");
 }

@@ -71,9 +71,8 @@ class Inherited(Folder):
                 self.assertEqual(done.returncode, status, done.stdout + done.stderr)
 
     def test_blocked_signals(self) -> None:
-        """The signals are blocked in the parent, from which the command inherits the mask."""
-        numbers = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
-        old = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+        """All signals are blocked in the parent, from which the command inherits the mask."""
+        old = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         self.addCleanup(signal.pthread_sigmask, signal.SIG_SETMASK, old)
         for words in (["score", "--profiler=jitproof", "-o", self.place("out"), "anon_exec"],
                       ["record", "-o", self.place("out"), "--", "sleep", "60"]):
@@ -82,6 +81,8 @@ class Inherited(Folder):
                     stderr=subprocess.DEVNULL) as command:
                 while not os.path.exists(self.place("out")):
                     self.assertIsNone(command.poll())
+                with open("/proc/%d/status" % command.pid, encoding="utf-8") as status:
+                    self.assertIn("SigBlk:\t0000000000000000", status.read())
                 command.send_signal(signal.SIGTERM)
                 self.assertEqual(command.wait(timeout=20), -signal.SIGTERM)
             process.run(["rm", "-r", self.place("out")])
