@@ -74,8 +74,14 @@ add("env.gone", lambda case: {"env.json": None} if case.read("env.json") else {}
 add("env.empty", lambda case: {"env.json": b""} if case.read("env.json") else {})
 add("env.cut", lambda case: {"env.json": case.read("env.json")[:-3]})
 add("env.machine", change_environment(lambda made: made.update(machine="riscv64")))
-add("env.max_stack", change_environment(lambda made: made.update(
-    perf_event_max_stack="%d" % (int(made["perf_event_max_stack"]) + 1))))
+
+
+def raise_max_stack(made: Any) -> None:
+    require("perf_event_max_stack" in made, "env.json has no limit of the stack")
+    made["perf_event_max_stack"] = str(int(made["perf_event_max_stack"]) + 1)
+
+
+add("env.max_stack", change_environment(raise_max_stack))
 add("env.cpus", change_environment(lambda made: made.update(cpus=made["cpus"] + 1)))
 
 
