@@ -311,9 +311,12 @@ static int read_requests(struct jp_gate *gate, struct jp_error *err)
 static int end_gate(struct jp_gate *gate, struct jp_error *err)
 {
 	struct jp_error unwritten;
+	char path[4096] = "intervals";
 	int ret = gate->open ? close_gate(gate, err) : 0;
-	int bad = jp_file_finish(gate->out, gate->session->dir, &unwritten);
+	int bad;
 
+	jp_path_build(path, sizeof(path), NULL, "%s/intervals", gate->session->dir);
+	bad = jp_file_finish(gate->out, path, &unwritten);
 	gate->out = NULL;
 	if (bad && !ret)
 		*err = unwritten;

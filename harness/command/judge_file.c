@@ -233,10 +233,10 @@ static int judge_capture(struct judgement *judgement, const struct jp_judge_requ
 		const int unwritten =
 			jp_file_finish(judgement->stacks, options->stacks, ret ? NULL : err);
 
-		if (unwritten)
+		if (unwritten) {
 			jp_new_file_discard(&judgement->stacks_file);
-		if (unwritten)
 			return ret ?: unwritten;
+		}
 	}
 	/* Keep the stacks of the readable part of a damaged file. */
 	if (judgement->stacks && jp_new_file_publish(&judgement->stacks_file, ret ? NULL : err))
