@@ -492,6 +492,36 @@ static double count_surplus_beyond_chance(const struct witness *state, const str
 		    (double)count_near_beyond_chance(state, tally));
 }
 
+/* Consecutive samples of the witness on one thread without a sample of the capture in between. */
+struct stretch {
+	uint64_t count, time; /* @time: of the first sample */
+};
+
+/* Returns the stretch of most samples in the threads of @tally: pid 0 stands for all processes, tid
+ * 0 for all threads of the process. */
+static struct stretch find_longest_stretch(const struct witness *state, const struct tally *tally)
+{
+	struct stretch longest = {0}, now = {0};
+	size_t captured = 0;
+
+	for (size_t i = 0; i < state->witnessed->count; i++) {
+		const struct jp_witness_sample *at = &state->witnessed->samples[i];
+		const struct clock_sample limit = {.tid = at->tid, .time = at->time};
+		const size_t before = captured;
+
+		while (captured < state->count &&
+		       compare_by_thread(&state->samples[captured], &limit) < 0)
+			captured++;
+		if (captured > before || (i && at[-1].tid != at->tid))
+			now = (struct stretch){0};
+		now.time = now.count++ ? now.time : at->time;
+		if ((!tally->pid || tally->pid == at->pid) &&
+		    (!tally->tid || tally->tid == at->tid) && now.count > longest.count)
+			longest = now;
+	}
+	return longest;
+}
+
 /* Reports if @tally has too few samples, apart from @lost lost samples, or too many. @what,
  * @number: name of the tally in the report. Returns 0 or -ENOMEM. */
 static int judge_tally(struct witness *state, const struct tally *tally, double lost,
@@ -503,9 +533,11 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 	const bool unwatched =
 		!tally->capture &&
 		jp_evidence_is_process_older(state->view->evidence, tally->pid, UINT64_MAX);
+	struct stretch stretch;
 
 	if (!few && !many)
 		return 0;
+	stretch = find_longest_stretch(state, tally);
 	if (few)
 		state->lack += fmax(fmax(drift.least - drift.few, (double)tally->missing), 1);
 	if (many)
@@ -519,12 +551,14 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		"%s %u: %.0f samples; the witness expects %.1f and has %" PRIu64
 		" gaps, which may change that by %.1f; %" PRIu64
 		" are missing between its samples, the first after %" PRIu64 ", at most %" PRIu64
-		" in a row; %" PRIu64
+		" in a row; the witness has at most %" PRIu64
+		" between two of them, the first at %" PRIu64 "; %" PRIu64
 		" come less than half a period after the last, of the witness's "
 		"%" PRIu64,
 		what, number, few ? drift.few : drift.many, few ? drift.least : drift.most,
 		tally->witness.gaps, few ? drift.few_room : drift.many_room, tally->missing,
-		tally->hole, tally->row, tally->near, tally->witness.near);
+		tally->hole, tally->row, stretch.count, stretch.time, tally->near,
+		tally->witness.near);
 }
 
 JP_ORDER(compare_by_process, struct tally,

@@ -9,6 +9,7 @@
 
 static size_t exceptions;         /* number of exceptions of the last judge() */
 static uint64_t exception_counts; /* sum of the counts of these exceptions */
+static char exception_text[1024]; /* text of the first of these exceptions, or "" */
 static char judged_error[1024];   /* reason of an ERROR of the case, or "" */
 
 /* Initializer of a truth with @count acts and one process image. */
@@ -33,8 +34,7 @@ __attribute__((unused)) static void free_truth_index(struct jp_truth *truth)
 }
 
 /* Judges @count @events by the validator @which. Returns its metric @name, or {.k = UINT64_MAX} if
- * the validator does not report it. Sets exceptions, exception_counts and
- * judged_error. */
+ * the validator does not report it. Sets the variables above. */
 static struct jp_metric judge(const char *which, const struct jp_evidence *evidence,
 			      const struct jp_event *events, size_t count, const char *name)
 {
@@ -77,6 +77,8 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	exception_counts = 0;
 	for (size_t i = 0; i < view.findings.nr_exceptions; i++)
 		exception_counts += view.findings.exceptions[i].count;
+	snprintf(exception_text, sizeof(exception_text), "%s",
+		 exceptions ? view.findings.exceptions[0].first : "");
 	snprintf(judged_error, sizeof(judged_error), "%s", view.findings.error);
 	if (validator->free)
 		validator->free(view.state);

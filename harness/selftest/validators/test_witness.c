@@ -174,6 +174,11 @@ static void test_few_missing(void)
 	for (size_t at = 100; at <= 300; at += 100)
 		drop_samples(at, 1);
 	check(count_faults() == 1, "three missing samples are a fault");
+	make_streams(0, &random);
+	drop_samples(100, 10);
+	check(count_faults() == 1 &&
+		      strstr(exception_text, "at most 21 between two of them, the first at 101"),
+	      "the report states where ten samples are missing");
 }
 
 static void test_missing_in_a_row(void)
