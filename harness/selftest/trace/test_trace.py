@@ -79,7 +79,8 @@ class Callers(Trace):
         self.assertGreater(found["by_fp"]["body"]["wrong"], 0, found)
 
     def test_tail_calls(self) -> None:
-        found = self.check("tail_calls", "--publish", "map", "--shorter", "3000", steps=2500)
+        found = self.check("tail_calls", "--publish", "map", "--shorter", "3000", steps=2500,
+                           bursts=60)
         self.assertGreater(found["events"]["tail-call"], 0, found)
 
     def test_signals(self) -> None:
@@ -88,7 +89,7 @@ class Callers(Trace):
 
     def test_stacks(self) -> None:
         """Emitted code on a stack of its own."""
-        found = self.check("coroutines", "--managed", "--shorter", "3000", steps=2500)
+        found = self.check("coroutines", "--managed", "--shorter", "3000", steps=2500, bursts=30)
         self.assertGreater(found["events"]["stack-switch"], 0, found)
 
     def test_coroutines(self) -> None:
