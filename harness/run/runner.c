@@ -23,6 +23,9 @@
 #include "harness/run/readers.h"
 #include "harness/run/watch.h"
 
+/* Seconds that a workload may take to be ready, in addition to the seconds of its case. */
+enum { READY_S = 10 };
+
 int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *profilers,
 		   struct jp_error *err)
 {
@@ -157,7 +160,7 @@ static bool try_case(struct running *run)
 	char truth[4096];
 	int ret;
 
-	watch->deadline = jp_clock_now() + cas->seconds * JP_NS_PER_S;
+	watch->deadline = jp_clock_now() + (READY_S + cas->seconds) * JP_NS_PER_S;
 	if (jp_run_dir_write(watch->dir, "case", cas->text, &err) ||
 	    jp_run_dir_write(watch->dir, "env.json", run->runner->environment, &err) ||
 	    jp_watch_options(watch, &err)) {

@@ -247,14 +247,24 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 	return code == EOPNOTSUPP ? -EOPNOTSUPP : -EIO;
 }
 
+/* Waits for the workload to be ready, at most until @end. The case's seconds count from then on. */
+static int wait_workload(struct jp_watched *watch, uint64_t end, struct jp_error *err)
+{
+	const int ret = jp_workload_process_wait_ready(&watch->process, end, err);
+
+	if (!ret)
+		watch->deadline = jp_clock_now() + watch->cas->seconds * JP_NS_PER_S;
+	return ret;
+}
+
 /* Waits until the workload is ready, or an external profiler that starts it has failed. */
 static int wait_ready(struct jp_watched *watch, struct jp_session *session, struct jp_error *err)
 {
 	bool external = watch->process.external;
 
 	for (;;) {
-		int ret = jp_workload_process_wait_ready(
-			&watch->process, external ? get_slice_end(watch) : watch->deadline, err);
+		int ret = wait_workload(watch, external ? get_slice_end(watch) : watch->deadline,
+					err);
 
 		if (ret != -ETIMEDOUT || jp_clock_now() >= watch->deadline)
 			return ret;
@@ -357,7 +367,7 @@ static int watch_command(struct jp_watched *watch, char **command, struct jp_err
 		target.inherit_fds[2] = jp_witness_child_fd(watch->witness);
 	} else {
 		ret = ret ?: start_workload(watch, command, err)
-			  ?: jp_workload_process_wait_ready(&watch->process, watch->deadline, err);
+			  ?: wait_workload(watch, watch->deadline, err);
 		target.pid = watch->process.pid;
 	}
 	if (!ret)

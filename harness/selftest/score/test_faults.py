@@ -94,6 +94,7 @@ class Faults(Folder):
                 row, = self.score_stream("--profiler", profiler, "-o", self.place("kept"),
                                          "--samples=800",
                                          "--scenes", self.write(SCENES, "scenes"), scene)
+                self.assertIn("seen", row)
                 self.assertEqual(find_red(row), set(), row)
                 kept = self.place("kept", "a", "runs", "score", scene)
                 for number, fault in enumerate(faults[scene]):
