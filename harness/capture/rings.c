@@ -173,9 +173,21 @@ static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[
 	return 0;
 }
 
+/* Returns the highest rate up to @rate without the factors 2, 3 and 5 of the kernel's tick
+ * (CONFIG_HZ 100, 250, 300 or 1000). Samples at a multiple of the tick's period would keep their
+ * distance to the tick, and a capture of user space would miss all of them that fall into the
+ * tick's work. */
+static uint64_t avoid_tick(uint64_t rate)
+{
+	while (rate > 1 && (rate % 2 == 0 || rate % 3 == 0 || rate % 5 == 0))
+		rate--;
+	return rate;
+}
+
 int jp_rings_open(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
+	const uint64_t asked = jp_capture_frequency(&session->options);
 	uint64_t bytes = sample_size(session), size[JP_STREAMS], rate;
 	int ret = open_owners(session, err) ?: size_rings(session, bytes, size, err);
 
@@ -189,7 +201,7 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 	}
 	/* Lower the sampling rate to what the rings can hold. */
 	rate = size[JP_SAMPLING] * STALLS_PER_SECOND / bytes;
-	rate = jp_min(rate, jp_capture_frequency(&session->options));
+	rate = rate < asked ? avoid_tick(rate) : asked;
 	recorder->frequency = rate ? (uint32_t)rate : 1;
 	return 0;
 }

@@ -121,6 +121,7 @@ class Live(Folder):
             notes += re.findall(r"note: (\d+) samples a second and thread, not 499: ", done.stderr)
         self.assertEqual(len(notes), 1)
         self.assertLess(int(notes[0]), 100)
+        self.assertTrue(all(int(notes[0]) % factor for factor in (2, 3, 5)), "the tick's factors")
 
     STORM = "storm --acts=20000 --forks=50 : launch --freq=999 --user-only"
 
