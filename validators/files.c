@@ -65,8 +65,9 @@ static const char *find_difference(const struct jp_truth_file *file, const struc
 	size_t length = strlen(file->path);
 	const char *id = file->build_id, *end = strchr(id, ' ');
 
-	/* Programs and libraries can run from /dev/shm. */
-	if (known->backing != JP_BACKING_FILE && known->backing != JP_BACKING_SHM)
+	/* Programs and libraries can run from /dev/shm and from a memfd. */
+	if (known->backing != JP_BACKING_FILE && known->backing != JP_BACKING_SHM &&
+	    known->backing != JP_BACKING_MEMFD)
 		return "no-file";
 	if (known->build_id_size && *id != '-') {
 		char byte[3];

@@ -111,6 +111,16 @@ static bool needs_act(const struct jp_procmap *line)
 				      fnmatch("*/jit-*.dump*", line->name, 0) == 0);
 }
 
+/* Returns whether a process mapped the mapping @one from a file, such as its program in a memfd. */
+static bool is_of_file(const struct jp_truth *truth, const struct jp_executable *one)
+{
+	const struct jp_box box = {one->start, one->end, one->open_before, one->close_before};
+	struct jp_truth_files_at at = {0};
+	struct jp_truth_file file;
+
+	return jp_truth_next_file(truth, one->pid, &box, &at, &file);
+}
+
 /* Returns whether the mapping @one ever contained emitted code. */
 static bool holds_code(const struct jp_truth *truth, const struct jp_executable *one)
 {
@@ -132,13 +142,15 @@ static bool holds_code(const struct jp_truth *truth, const struct jp_executable 
 static int require_acts(const struct jp_mapping_points *points, struct jp_error *err)
 {
 	const struct jp_executables *all = points->truth;
+	const struct jp_truth *truth = points->evidence->truth;
 
 	for (size_t i = 0; i < all->count; i++) {
 		const struct jp_executable *one = &all->list[i];
 		const struct jp_memory *memory = &all->memories[one->memory];
 
 		if (memory->act || !memory->line || *memory->line->name == '[' ||
-		    !(needs_act(memory->line) || holds_code(points->evidence->truth, one)))
+		    !((needs_act(memory->line) && !is_of_file(truth, one)) ||
+		      holds_code(truth, one)))
 			continue;
 		return jp_fail(err, ENODATA,
 			       "pid %u has %" PRIx64 "-%" PRIx64 " %.200s executable in its maps,"

@@ -162,6 +162,18 @@ static struct jp_elf_entry *find_file(struct jp_unwinder *unwinder, struct jp_ma
 	return mapping->file;
 }
 
+/* Returns whether @mapping has the call frame information of a file. Programs and libraries can
+ * also be in a memfd or in /dev/shm, where a JIT's code has none. */
+static bool is_in_file(struct jp_unwinder *unwinder, struct jp_mapping *mapping)
+{
+	const struct jp_elf_entry *entry;
+
+	if (mapping->backing != JP_BACKING_MEMFD && mapping->backing != JP_BACKING_SHM)
+		return mapping->backing == JP_BACKING_FILE;
+	entry = find_file(unwinder, mapping);
+	return entry && entry->cfi;
+}
+
 const struct jp_elf_entry *jp_unwinder_missing(struct jp_unwinder *unwinder,
 					       const struct jp_elf_entry *after)
 {
@@ -181,7 +193,7 @@ bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *repl
 	struct jp_cfi_row row;
 	uint64_t vaddr;
 
-	if (!mapping || mapping->backing != JP_BACKING_FILE)
+	if (!mapping || !is_in_file(unwinder, mapping))
 		return false;
 	entry = find_file(unwinder, mapping);
 	if (!entry || !entry->cfi)
@@ -218,13 +230,13 @@ static bool find_rules(struct unwinding *walk, struct jp_mapping *mapping, uint6
  * the code's bytes. */
 static bool is_return(struct unwinding *walk, uint64_t ip)
 {
-	const struct jp_unwinder *unwinder = walk->unwinder;
-	const struct jp_mapping *mapping = jp_replay_find(walk->replay, walk->sample->pid, ip - 1);
+	struct jp_unwinder *unwinder = walk->unwinder;
+	struct jp_mapping *mapping = jp_replay_find(walk->replay, walk->sample->pid, ip - 1);
 	const struct jp_code_load *code;
 
 	if (!mapping || !(mapping->prot & JP_PROT_EXEC))
 		return false;
-	if (mapping->backing == JP_BACKING_FILE)
+	if (is_in_file(unwinder, mapping))
 		return true;
 	code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, ip - 1, walk->sample->time);
 	return !code || !code->code ||
@@ -264,7 +276,7 @@ static bool step_by_cfi(struct unwinding *walk, uint64_t addr)
 		mapping = jp_replay_find(walk->replay, walk->sample->pid, addr);
 		if (!mapping)
 			return stop_walk(walk, JP_UNWIND_UNMAPPED);
-		walk->in_file = mapping->backing == JP_BACKING_FILE;
+		walk->in_file = is_in_file(walk->unwinder, mapping);
 		if (!walk->in_file)
 			return step_jit(walk, addr);
 		if (!find_rules(walk, mapping, addr, step))
