@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files at paths that confuse parsers: blanks, a newline, a backslash, a file really called "...
- * (deleted)", 4,000 characters, and an overlay file system, where stat() of a file differs from its
- * mapping. The code of a library at each path runs, and at some paths also a program. */
+ * (deleted)", 4,000 characters, an overlay file system, where stat() of a file differs from its
+ * mapping, and a memfd. The code of a library at each path runs, and at some paths also a program.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -31,13 +32,16 @@ static const struct odd_place places[] = {
 	{"blank", "a name  with blanks", true},
 	{"newline", "a name\nwith a newline", true},
 	{"backslash", "a name\\with a \\ backslash", true},
-	{"octal", "a name\\012with what is no newline", false},
 	{"deleted", "really called so (deleted)", true},
 	{"bytes", "\x01\xff\xfe.so", false},
 	{"long", NULL, false},
+	/* Not by default: the kernel shows it ambiguously, it is no path, or not every machine
+	 * supports it. */
+	{"octal", "a name\\012with what is no newline", false},
+	{"memfd", "a memfd", true},
 	{"overlay", NULL, true},
 };
-enum { PLACES = sizeof(places) / sizeof(places[0]) };
+enum { PLACES = sizeof(places) / sizeof(places[0]), USUAL = 6, MEMFD = 7, OVERLAY = 8 };
 
 static struct {
 	struct jp_loaded loaded[PLACES];
@@ -109,9 +113,13 @@ static int start_place(unsigned at, const char *folder)
 	static const char *const argv[] = {"anon_exec", NULL};
 	char path[PATH_MAX], program[PATH_MAX + 16];
 	struct jp_object object;
-	int ret = make_path(at, folder, path)
-			  ?: jp_object_write(&object, path, at, NULL)
-			  ?: jp_object_load(&object, path, 0, &scene.loaded[at])
+	int ret = make_path(at, folder, path) ?: jp_object_write(&object, path, at, NULL);
+
+	if (!ret && at == MEMFD) {
+		object.memfd = places[at].name;
+		ret = jp_memfd_copy(path, object.memfd, path);
+	}
+	ret = ret ?: jp_object_load(&object, path, 0, &scene.loaded[at])
 			  ?: jp_path_thread(scene.loaded[at].paths, JP_OBJECT_PATHS);
 
 	if (ret || !places[at].program || scene.libraries)
@@ -119,7 +127,8 @@ static int start_place(unsigned at, const char *folder)
 	/* If the name is too long, keep its end, which makes the path odd. */
 	snprintf(program, sizeof(program), "%s/program of %s",
 		 places[at].name ? folder : scene.merged, places[at].name ?: "layers");
-	return jp_folder_copy("/proc/self/exe", program)
+	return (at == MEMFD ? jp_memfd_copy("/proc/self/exe", "a program", program)
+			    : jp_folder_copy("/proc/self/exe", program))
 		       ?: jp_process_exec(&scene.programs[at], JP_BIRTH_FORK_EXEC, program, argv)
 		       ?: jp_process_wait_ready(&scene.programs[at]);
 }
@@ -147,17 +156,14 @@ static int run(int argc, char **argv)
 	const char *folder;
 	int ret = 0;
 
-	if (need && jp_image_check_open())
+	if ((need || scene.wanted[MEMFD]) && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
-	/* By default, exclude places that not every machine supports or that the kernel shows
-	 * ambiguously. */
-	for (unsigned at = 0; at < PLACES && !any; at++)
-		scene.wanted[at] =
-			strcmp(places[at].word, "overlay") && strcmp(places[at].word, "octal");
+	for (unsigned at = 0; at < USUAL && !any; at++)
+		scene.wanted[at] = true;
 	folder = jp_folder();
 	if (!folder)
 		return EXIT_FAILURE;
-	if (scene.wanted[PLACES - 1]) {
+	if (scene.wanted[OVERLAY]) {
 		ret = mount_layers(folder);
 		if (ret) {
 			jp_folder_remove();
@@ -171,19 +177,22 @@ static int run(int argc, char **argv)
 	if (!ret)
 		jp_handshake(NULL, NULL);
 	ret = stop_all() ?: ret;
+	if (ret == -EACCES && scene.wanted[MEMFD])
+		return jp_handshake_skip("executable memfds (vm.memfd_noexec)");
 	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_option options[] = {
-	{.help = "Names to use (all but octal and overlay):"},
+	{.help = "Names to use (all but octal, memfd and overlay):"},
 	{"--blank", .set = &scene.wanted[0], .help = "blanks"},
 	{"--newline", .set = &scene.wanted[1], .help = "a newline"},
 	{"--backslash", .set = &scene.wanted[2], .help = "backslashes"},
-	{"--octal", .set = &scene.wanted[3], .help = "a text like an escaped newline"},
-	{"--deleted", .set = &scene.wanted[4], .help = "a name that ends with (deleted)"},
-	{"--bytes", .set = &scene.wanted[5], .help = "no UTF-8"},
-	{"--long", .set = &scene.wanted[6], .help = "4000 characters"},
-	{"--overlay", .set = &scene.wanted[7], .help = "a file in an overlay"},
+	{"--deleted", .set = &scene.wanted[3], .help = "a name that ends with (deleted)"},
+	{"--bytes", .set = &scene.wanted[4], .help = "no UTF-8"},
+	{"--long", .set = &scene.wanted[5], .help = "4000 characters"},
+	{"--octal", .set = &scene.wanted[6], .help = "a text like an escaped newline"},
+	{"--memfd", .set = &scene.wanted[MEMFD], .help = "a memfd, which has no path"},
+	{"--overlay", .set = &scene.wanted[OVERLAY], .help = "a file in an overlay"},
 	{.help = "And:"},
 	{"--need", .set = &need, .words = (const char *const[]){"map_files", NULL},
 	 .help = "skip where files cannot be opened by /proc/PID/map_files"},

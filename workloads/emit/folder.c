@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,21 @@ void jp_folder_remove(void)
 	if (*folder)
 		nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 	*folder = '\0';
+}
+
+int jp_memfd_copy(const char *path, const char *name, char copy[JP_FOLDER_PATH])
+{
+	/* Without MFD_EXEC, which is new in v6.3, the sysctl vm.memfd_noexec forbids to execute. */
+	enum { MEMFD_EXEC = 16 };
+	jp_cleanup_close int from = open(path, O_RDONLY | O_CLOEXEC);
+	int to = memfd_create(name, MFD_CLOEXEC | MEMFD_EXEC);
+
+	if (to < 0 && errno == EINVAL)
+		to = memfd_create(name, MFD_CLOEXEC);
+	if (from < 0 || to < 0)
+		return -errno;
+	snprintf(copy, JP_FOLDER_PATH, "/proc/self/fd/%d", to);
+	return jp_file_copy(from, to, UINT64_MAX);
 }
 
 int jp_folder_copy(const char *program, const char *path)

@@ -13,3 +13,6 @@ void jp_folder_remove(void);
 /* Copies @program to the new executable file @path, which must lie in the directory of jp_folder().
  * Returns 0 or -errno. */
 int jp_folder_copy(const char *program, const char *path);
+/* Copies the file @path to a new memfd called @name. Stores the path by which this process, and its
+ * children until they exec, can load or execute the memfd. Returns 0 or -errno. */
+int jp_memfd_copy(const char *path, const char *name, char copy[JP_FOLDER_PATH]);

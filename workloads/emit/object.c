@@ -285,14 +285,17 @@ static int record_code(const struct jp_object *object, const char *path, uint64_
 {
 	const struct jp_function *order[JP_OBJECT_FUNCTIONS];
 	unsigned first = 0;
+	char memfd[64];
 	int ret = 0;
 
+	snprintf(memfd, sizeof(memfd), "/memfd:%s (deleted)", object->memfd ?: "");
 	jp_truth_map(before, after,
 		     &(struct jp_truth_mapping){.addr = loaded->addr,
 						.len = loaded->size,
 						.prot = JP_PROT_READ | JP_PROT_EXEC,
-						.backing = JP_BACKING_FILE,
-						.name = jp_truth_text(path),
+						.backing = object->memfd ? JP_BACKING_MEMFD
+									 : JP_BACKING_FILE,
+						.name = jp_truth_text(object->memfd ?: path),
 						.offset = object->text_at});
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++) {
 		struct jp_function *function = &loaded->functions[i];
@@ -313,7 +316,7 @@ static int record_code(const struct jp_object *object, const char *path, uint64_
 		order[i] = &loaded->functions[(first + i) % JP_OBJECT_FUNCTIONS];
 	for (int i = 0; object->mixed && i < JP_OBJECT_PATHS && !ret; i++)
 		ret = jp_path_make(&loaded->paths[i], order + i, JP_OBJECT_FUNCTIONS - i, 700000);
-	return ret ?: jp_image_record(loaded->addr, path, object->build_id);
+	return ret ?: jp_image_record(loaded->addr, object->memfd ? memfd : path, object->build_id);
 }
 
 #ifdef LM_ID_NEWLM

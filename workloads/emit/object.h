@@ -30,6 +30,7 @@ struct jp_object {
 	struct jp_function
 		functions[JP_OBJECT_FUNCTIONS]; /* @code before relocation, @id and @layout unset */
 	bool mixed;                             /* the usual mix, whose paths loading creates */
+	const char *memfd; /* name of the memfd that holds the file; NULL: none */
 };
 
 /* Writes @path, which must not exist. Objects of different @variant have no function at the same
