@@ -37,7 +37,7 @@ class Hunt:
         self.clusters = Clusters(space, self.run_all)
         self.progress = state.Progress(options.seed)
         self.relations = Relations(runner)
-        self.known = known.read_folder(os.path.join(TREE, "results/expected"))
+        self.known = known.read_results(os.path.join(TREE, "results"))
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
 
     def run_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
@@ -76,7 +76,8 @@ class Hunt:
         self.progress.note_unjudged("%s varies between runs, and is not compared with its twin" %
                                     name for name in trial.incomparable)
         for cluster in self.clusters.add(trial):
-            report.print_new(cluster, known.find_id(self.known, cluster.signature))
+            report.print_new(cluster, self.known.find_id(cluster.signature,
+                                                             cluster.crossing))
 
     def exclude(self, trial: Trial) -> None:
         """Finds the impossible combination in the refused @trial, and excludes it from further

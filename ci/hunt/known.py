@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recognizes known findings: results/expected names the finding of a tool's defect in the reason of
-the line that allows it."""
+the line that allows it, and the finding's title in FINDINGS.md names its options."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 import re
-from typing import Iterable
+from typing import Iterable, Mapping, Sequence
 
 from ci.base import files, text
+from ci.hunt.space import CAPTURE, INJECT, Crossing
 from ci.hunt.trial import Signature
 
 LINE = re.compile(r"^\s*(?:where \S+.*?: )?(?:when (?P<tool>\S+) (?P<versions>\S+): )?"
                   r"(?P<allows>[^#]*)#(?P<reason>.*)$")
 ALLOW = re.compile(r"([\w.]+) allow (\S+)")
 ID = re.compile(r"\b((?:perf|kernel|elfutils|gcc)\.[a-z][a-z0-9-]+)\b")
+EVERYWHERE = {"--jit", "-p", "-F"}  # options of titles that no crossing can lack, or none has
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,15 +58,44 @@ def read_lines(lines: Iterable[str]) -> list[Known]:
     return found
 
 
-def read_folder(folder: str) -> list[Known]:
-    """Returns the known failures in a folder such as results/expected."""
-    return [known for name in sorted(os.listdir(folder))
-            for known in read_lines(files.read(os.path.join(folder, name)).splitlines())]
+def read_titles(text: str) -> dict[str, list[frozenset[str]]]:
+    """Returns the words in code style of the titles in FINDINGS.md, by each id below a title."""
+    found: dict[str, list[frozenset[str]]] = {}
+    for section in text.split("\n### "):
+        words = frozenset(" ".join(re.findall("`(.*?)`", section.partition("\n")[0])).split())
+        for name in {*ID.findall(section)}:
+            found.setdefault(name, []).append(words)
+    return found
 
 
-def find_id(known: Iterable[Known], signature: Signature) -> str:
-    """Returns the id of the finding that explains @signature, or "". The cause of a difference that
-    a reader shows is such an id."""
-    if ID.fullmatch(signature.cause):
-        return signature.cause
-    return next((one.finding for one in known if one.is_cause_of(signature)), "")
+def has_words(crossing: Crossing, words: frozenset[str]) -> bool:
+    """Returns whether @crossing has the command of perf and one of the options in @words, the
+    title of a finding."""
+    options = {word for word in words if word.startswith("-")} - EVERYWHERE
+    used = {name.partition(" ")[2] for name in crossing}
+    return ("inject" not in words or crossing.get(INJECT) == "perf") and (
+        "record" not in words or crossing[CAPTURE].endswith(" perf")) and (
+        not options or bool(options & used))
+
+
+@dataclasses.dataclass(frozen=True)
+class Findings:
+    """The known findings. @titles: see read_titles()."""
+    failures: Sequence[Known]
+    titles: Mapping[str, list[frozenset[str]]]
+
+    def find_id(self, signature: Signature, crossing: Crossing) -> str:
+        """Returns the id of the finding that explains @signature of @crossing, or "". The cause of
+        a difference that a reader shows is such an id."""
+        ids = [signature.cause] if ID.fullmatch(signature.cause) else [
+            one.finding for one in self.failures if one.is_cause_of(signature)]
+        return next((name for name in ids if any(
+            has_words(crossing, words) for words in self.titles.get(name, ()))), "")
+
+
+def read_results(folder: str) -> Findings:
+    """Reads the findings of a folder such as results."""
+    expected = os.path.join(folder, "expected")
+    return Findings([one for name in sorted(os.listdir(expected)) for one in read_lines(
+        files.read(os.path.join(expected, name)).splitlines())], read_titles(
+            files.read(os.path.join(folder, "FINDINGS.md"))))

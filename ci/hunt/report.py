@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Iterable
-
-from ci.hunt import known
 from ci.hunt.clusters import Cluster, Clusters
 from ci.hunt.cover import Cover
+from ci.hunt.known import Findings
 from ci.hunt.line import format_line
 from ci.hunt.space import Crossing
 from ci.hunt.state import Progress
@@ -38,10 +36,10 @@ def print_finding(cluster: Cluster) -> None:
 
 
 def print_all(progress: Progress, cover: Cover, clusters: Clusters,
-              explained: Iterable[known.Known]) -> int:
+              explained: Findings) -> int:
     """Prints the findings and the sums. Returns the exit status."""
     found = sorted(clusters.found.values(), key=lambda one: str(one.signature))
-    ids = [known.find_id(explained, one.signature) for one in found]
+    ids = [explained.find_id(one.signature, one.crossing) for one in found]
     for cluster, finding in zip(found, ids):
         if finding:
             print("known failure %s: %s, %d times" % (finding, cluster.signature, cluster.count))

@@ -219,8 +219,8 @@ class Clustering(unittest.TestCase):
         unreadable = find_signatures(
             "ERROR", "perf inject ended with 0 and wrote a file whose records do not follow each "
             "other", "perf 5.10.262")
-        folder = os.path.join(os.path.dirname(__file__), "../../results/expected")
-        self.assertEqual([known.find_id(known.read_folder(folder), one) for one in unreadable],
+        found = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
+        self.assertEqual([found.find_id(one, {"inject": "perf"}) for one in unreadable],
                          ["perf.inject-offset"])
 
     def test_readers(self) -> None:
@@ -248,6 +248,8 @@ class Recognition(unittest.TestCase):
         "case a full : w : launch"])
 
     def test_versions(self) -> None:
+        found = known.Findings(self.lines, known.read_titles(
+            "(perf.old-bug, perf.two, perf.some-bug)"))
         for metric, cause, tools, expected in (
                 ("names.wrong", "hidden", "perf 6.1.187", "perf.old-bug"),
                 ("names.wrong", "hidden", "perf 6.12.117", "perf.old-bug"),
@@ -259,12 +261,30 @@ class Recognition(unittest.TestCase):
                 ("c.d", "x", "perf 7.3.4", ""),
                 ("shown.frames", "perf.some-bug", "perf 7.3.4", "perf.some-bug"),
                 ("names.unnamed", "no-map", "perf 7.3.4", "")):
-            self.assertEqual(known.find_id(self.lines, Signature(metric, cause, tools)), expected)
+            self.assertEqual(found.find_id(Signature(metric, cause, tools), {}), expected)
 
-    def test_the_expectations(self) -> None:
-        """The files of this tree name findings."""
-        folder = os.path.join(os.path.dirname(__file__), "../../results/expected")
-        self.assertIn("perf.memfd-map", {one.finding for one in known.read_folder(folder)})
+    def test_crossings(self) -> None:
+        """A crossing without the command or the options that a finding's title names is another
+        defect."""
+        titles = known.read_titles(
+            "# A\n### `inject --jit` with `-b` or `-s` injects nothing - defect\n(`perf.old-bug`)\n"
+            "### `record -p` - defect\n`python3 ci/findings perf.some-bug`\n")
+        found = known.Findings(self.lines, titles)
+        old = Signature("names.wrong", "hidden", "perf 6.1.187")
+        reading = Signature("shown.frames", "perf.some-bug", "perf 7.3.4")
+        for signature, crossing, expected in (
+                (old, {"inject": "perf", "inject -b": ""}, "perf.old-bug"),
+                (old, {"inject": "perf", "inject --aslr": ""}, ""),
+                (old, {"inject": "cut", "capture -s": ""}, ""),
+                (reading, {"capture": "attach-by perf"}, "perf.some-bug"),
+                (reading, {"capture": "attach"}, "")):
+            self.assertEqual(found.find_id(signature, crossing), expected)
+
+    def test_the_results(self) -> None:
+        """The files of this tree name findings, and the findings have titles."""
+        found = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
+        self.assertIn("perf.memfd-map", {one.finding for one in found.failures})
+        self.assertEqual({one.finding for one in found.failures} - {*found.titles}, set())
 
 
 class Planted(Runner):
@@ -344,5 +364,5 @@ class Reports(unittest.TestCase):
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
                 self.assertEqual(report.print_all(state.Progress(1, 1, outcomes), Cover(space, 1),
-                                                  clusters, []), status)
+                                                  clusters, known.Findings([], {})), status)
             self.assertEqual("case NAME full : anon_exec" in out.getvalue(), status == 1)
