@@ -40,11 +40,13 @@ enum fault {
 	UNRELOCATED, /* the size of each frame is 0 in the code, as before a relocation */
 	SHARED,      /* forked children append to the file of their parent */
 	ARCH_TIMES,  /* the header states that times are those of a CPU counter, which is false */
+	OTHER_NAME,  /* the file is called PID.jitdump */
+	LINKED,      /* so, and jit-PID.dump is a symbolic link to it */
 };
 static const char fault_names[] =
 	"cut zero-tail no-padding padded-code vma0 debug-after-load time-backwards silent-stop "
 	"long-header marker-unmapped marker-late wrong-slot late-rows version-2 "
-	"unrelocated shared arch-times";
+	"unrelocated shared arch-times other-name linked";
 
 /* SOME: number of loads before a fault. TAIL: bytes of zeros. LINES: debug entries of a function.
  * BACK_NS: ns by which a time is too early. */
@@ -139,6 +141,23 @@ static int put_header(void)
 	return append_parts(parts, 2);
 }
 
+/* Creates the file in @dir. Returns 0 or -errno. */
+static int create_file(const char *dir)
+{
+	char link[PATH_MAX];
+
+	snprintf(link, sizeof(link), "%s/jit-%d.dump", dir, getpid());
+	if (dump.fault == OTHER_NAME || dump.fault == LINKED)
+		snprintf(dump.path, sizeof(dump.path), "%s/%d.jitdump", dir, getpid());
+	else
+		strcpy(dump.path, link);
+	dump.fd = jp_create_own_file(dump.path);
+	if (dump.fd < 0 || dump.fault != LINKED)
+		return dump.fd < 0 ? dump.fd : 0;
+	unlink(link); /* of an earlier image of this process */
+	return symlink(dump.path, link) < 0 ? -errno : 0;
+}
+
 static int dump_open(const char *dir, const char *fault)
 {
 	const char *chosen = dir ? dir : getenv("TMPDIR");
@@ -168,11 +187,10 @@ static int dump_open(const char *dir, const char *fault)
 		dump.fd = -1;
 		return -errno;
 	}
-	snprintf(dump.path, sizeof(dump.path), "%s/jit-%d.dump", real, getpid());
+	ret = create_file(real);
 	free(real);
-	dump.fd = jp_create_own_file(dump.path);
-	if (dump.fd < 0)
-		return dump.fd;
+	if (ret)
+		return ret;
 	/* If children append to the file, offsets that each process counts for itself are wrong:
 	 * with O_APPEND the kernel ignores them. */
 	ret = dump.fault == SHARED && fcntl(dump.fd, F_SETFL, O_APPEND) < 0 ? -errno : put_header();
@@ -449,6 +467,11 @@ static const struct jp_excuse costs[] = {
 	 "load.unnamed names.unnamed order.hidden injected.absent",
 	 "not-injected no-map hidden coalesced reprotected remapped no-record", NULL,
 	 "no time can be compared with the capture's, and nothing is injected"},
+	{"jitdump:other-name", "publish=*:other-name", "load.unnamed names.unnamed", "no-map", NULL,
+	 "no profiler recognizes a jitdump by another name"},
+	{"jitdump:linked", "publish=*:linked", "load.unnamed names.unnamed order.bad",
+	 "not-published jitdump", NULL,
+	 "the kernel records the linked file, whose name no profiler recognizes"},
 	{"jitdump:version-2", "publish=*:version-2", "load.unnamed names.unnamed order.bad",
 	 "not-published jitdump", NULL, "nobody reads version 2"},
 };
