@@ -101,18 +101,37 @@ static int compare_top(struct shown_comparison *comparison)
 		      "shown at %" PRIx64, top->addr);
 }
 
-/* Returns the name of the mapping that contains frame number @at of the held callchain or, if
- * @unwound, of the walk of the stack dump. */
-static const char *find_place(const struct shown_comparison *comparison, bool unwound, uint32_t at)
+/* Returns the mapping that contains frame number @at of the held callchain or, if @unwound, of the
+ * walk of the stack dump; NULL: none. */
+static const struct jp_mapping *find_place(const struct shown_comparison *comparison, bool unwound,
+					   uint32_t at)
 {
 	const struct jp_held *held = comparison->held;
 	const uint64_t *frames = unwound ? held->dump : held->user;
-	const struct jp_mapping *mapping = NULL;
 
-	if (at < (unwound ? held->nr_dump : held->nr_user))
-		mapping = jp_replay_find_as_perf(comparison->state->view->spaces, held->event->pid,
-						 frames[at] - (at > 0));
-	return mapping ? mapping->name : "";
+	if (at >= (unwound ? held->nr_dump : held->nr_user))
+		return NULL;
+	return jp_replay_find_as_perf(comparison->state->view->spaces, held->event->pid,
+				      frames[at] - (at > 0));
+}
+
+/* Returns whether @mapping of the sampled process covers memory in which older code ended before
+ * the sample. */
+static bool is_reused(const struct shown_comparison *comparison, const struct jp_mapping *mapping)
+{
+	const struct jp_incarnations *all = &comparison->state->incarnations;
+	const struct jp_event *event = comparison->held->event;
+
+	for (size_t i = jp_incarnations_find_from(all, event->pid, mapping->start); i < all->count;
+	     i++) {
+		const struct jp_truth_code *code = all->incarnations[i].code;
+
+		if (code->pid != event->pid || code->addr >= mapping->end)
+			break;
+		if (code->addr + code->size > mapping->start && code->ending < event->time)
+			return true;
+	}
+	return false;
 }
 
 static int compare_frames(struct shown_comparison *comparison)
@@ -121,6 +140,7 @@ static int compare_frames(struct shown_comparison *comparison)
 	struct jp_shown_fault *fault = &comparison->fault;
 	const uint32_t skipped = held->chained && held->dump ? held->nr_user : 0;
 	struct jp_shown_difference difference;
+	const struct jp_mapping *place;
 
 	if (!held->chained && !held->dump)
 		return 0;
@@ -130,10 +150,12 @@ static int compare_frames(struct shown_comparison *comparison)
 				  (uint32_t)comparison->sample->count);
 	if (!fault->cause)
 		return 0;
+	place = find_place(comparison, fault->unwound, fault->at);
 	difference = (struct jp_shown_difference){
 		.cause = fault->cause,
 		.fault = fault,
-		.where = find_place(comparison, fault->unwound, fault->at),
+		.where = place ? place->name : "",
+		.reused = place && is_reused(comparison, place),
 		.frame = fault->at < fault->shown
 				 ? &comparison->frames[fault->at + (fault->unwound ? skipped : 0)]
 				 : NULL};

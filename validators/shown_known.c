@@ -45,6 +45,11 @@ static bool is_without_elf(const struct jp_shown_difference *difference)
 	       (difference->gone || jp_mapping_backing(difference->where) != JP_BACKING_FILE);
 }
 
+static bool is_in_reused_memory(const struct jp_shown_difference *difference)
+{
+	return is_cut_short(difference) && difference->reused;
+}
+
 /* Returns whether the user part of a callchain holds what looks like a marker, and the reader drops
  * the chain, or takes it for a marker that it knows and leaves it out. */
 static bool has_marker(const struct jp_shown_difference *difference)
@@ -97,6 +102,7 @@ static const struct known_defect {
 	{"perf.unwind-no-chain", "perf", {5, 10}, {7, 3}, is_without_chain},
 	{"perf.inject-outside-tmp", "perf", {7, 2}, {7, 3}, is_outside_tmp},
 	{"perf.unwind-no-elf", "perf", {7, 2}, {7, 3}, is_without_elf},
+	{"perf.unwind-reused", "perf", {7, 2}, {7, 3}, is_in_reused_memory},
 	{"perf.marker", "perf", {5, 10}, {7, 3}, has_marker},
 	{"perf.unwind-beyond", "perf", {5, 10}, {6, 12}, is_behind_the_dump},
 	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},

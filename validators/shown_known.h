@@ -12,6 +12,7 @@ struct jp_shown_difference {
 	const struct jp_shown_frame *frame; /* the shown frame number fault->at, or NULL */
 	const char *where;  /* name of the mapping that contains the frame; "": none; NULL: the
 			       difference concerns no frame and no name */
+	bool reused;        /* the mapping covers memory in which older code ended before */
 	bool gone;          /* the file of the mapping @where no longer exists */
 	bool attached;      /* the capture attached to the running workload */
 	const char *failed; /* why the reader failed; NULL: it did not */

@@ -15,19 +15,19 @@ from ci.perf.perf_tools import Perf
 TIMEOUT_S = 10  # in seconds: ample for perf to read a valid file
 
 
-def make_workload_command(context: Context, number: int, publish: str) -> str:
+def make_workload_command(context: Context, number: int, publish: str, workload: str) -> str:
     """Returns a shell command that starts a workload for a second and writes its pid to
     pid.NUMBER."""
-    return ("timeout 1 sh -c 'echo $$ >pid.%d; exec %s workload anon_exec --truth truth.%d "
-            "--publish=%s --control-fd=none' >/dev/null & " % (number, context.jitproof, number,
-                                                               publish))
+    return ("timeout 1 sh -c 'echo $$ >pid.%d; exec %s workload %s --truth truth.%d --publish=%s "
+            "--control-fd=none' >/dev/null & " % (number, context.jitproof, workload, number,
+                                                  publish))
 
 
 def record_workloads(context: Context, perf: Perf, publish: str, count: int = 1,
-                     graph: str = "fp") -> tuple[str, list[int]]:
+                     graph: str = "fp", workload: str = "anon_exec") -> tuple[str, list[int]]:
     """Returns (folder with perf.data of @count workloads, their pids). @graph: kind of stacks."""
     folder = injecting.make_folder(context, "files")
-    words = "".join(make_workload_command(context, i, publish) for i in range(count)) + "wait"
+    words = "".join(make_workload_command(context, i, publish, workload) for i in range(count)) + "wait"
     recording.run_record(perf, "-N", "-q", "-e", "cpu-clock", "--call-graph", graph, "-o",
                          os.path.join(folder, "perf.data"), "--", "sh", "-c",
                          "cd %s; %s" % (folder, words))

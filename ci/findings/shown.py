@@ -15,9 +15,11 @@ from ci.perf.perf_tools import Perf
 UNWINDING = "jitdump --publish-with=unwinding-apart --publish-dir="
 
 
-def shown_after_inject(context: Context, perf: Perf, place: str) -> tuple[int, int]:
+def shown_after_inject(context: Context, perf: Perf, place: str,
+                       workload: str = "anon_exec") -> tuple[int, int]:
     """Returns (samples, those without any address) after inject --jit of a jitdump in @place."""
-    folder, pids = files.record_workloads(context, perf, UNWINDING + place, graph="dwarf")
+    folder, pids = files.record_workloads(context, perf, UNWINDING + place, graph="dwarf",
+                                          workload=workload)
     try:
         inject.run_inject(perf, folder)
         return recording.count_stacks(perf, os.path.join(folder, "injected"))
@@ -33,6 +35,15 @@ def show_dump_outside_tmp(context: Context) -> Iterator[Shown]:
         yield perf.version, outside[1] > outside[0] // 2 and inside[1] <= inside[0] // 2, \
             "jitdump outside of /tmp: %d of %d samples without any address; in /tmp: %d of %d" % (
                 outside[1], outside[0], inside[1], inside[0])
+
+
+def show_reused(context: Context) -> Iterator[Shown]:
+    for perf in context.list_perfs():
+        kept = shown_after_inject(context, perf, "/tmp", "address_reuse --period=0")
+        reused = shown_after_inject(context, perf, "/tmp", "address_reuse --period=100")
+        yield perf.version, reused[1] > reused[0] // 10 > kept[1], \
+            "code at addresses of older code: %d of %d samples without any address; code that " \
+            "stays: %d of %d" % (reused[1], reused[0], kept[1], kept[0])
 
 
 def show_no_jit_elf(context: Context) -> Iterator[Shown]:
@@ -122,4 +133,5 @@ FINDINGS = {
     "perf.inject-convert": show_convert_refused,
     "perf.inject-outside-tmp": show_dump_outside_tmp,
     "perf.unwind-no-elf": show_no_jit_elf,
+    "perf.unwind-reused": show_reused,
 }

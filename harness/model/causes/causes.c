@@ -171,6 +171,8 @@ static const struct jp_cause_word words[] = {
 	{"perf.inject-outside-tmp", NULL,
 	 "perf finds no frame from injected code outside of /tmp on", NULL},
 	{"perf.unwind-no-elf", NULL, "perf finds no frame from code without an ELF file on", NULL},
+	{"perf.unwind-reused", NULL,
+	 "perf finds no frame from code on that was loaded at the address of older code", NULL},
 	{"perf.marker", NULL,
 	 "perf drops a callchain if an address equals one of its PERF_CONTEXT markers", NULL},
 	{"perf.unwind-beyond", NULL, "perf shows a frame ffffffffffffffff behind the dump", NULL},

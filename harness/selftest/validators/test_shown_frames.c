@@ -90,12 +90,18 @@ static void test_relative_addresses(void)
 	      "without a mapping nothing is relative");
 }
 
+static bool reused; /* older code was in the frame's mapping */
+
 static const char *explain(const char *reader, const char *cause, const char *where, bool unwound)
 {
 	const struct jp_held held = {.event = &event};
 	const struct jp_shown_fault fault = {.cause = cause, .unwound = unwound};
-	const struct jp_shown_difference difference = {
-		.reader = reader, .cause = cause, .held = &held, .fault = &fault, .where = where};
+	const struct jp_shown_difference difference = {.reader = reader,
+						       .cause = cause,
+						       .held = &held,
+						       .fault = &fault,
+						       .where = where,
+						       .reused = reused};
 
 	return jp_shown_find_known_defect(&difference);
 }
@@ -128,6 +134,12 @@ static void test_known_defects(void)
 		check(!strcmp(id, table[i].id), "%s, %s of %s: %s", table[i].reader, table[i].cause,
 		      table[i].where, id);
 	}
+	reused = true;
+	check(!strcmp(explain("perf 7.3.4", "cut", "/run/jit-7-1.so", true), "perf.unwind-reused"),
+	      "perf 7.3 keeps the file that was mapped before");
+	check(!strcmp(explain("perf 6.12.9", "cut", "/run/jit-7-1.so", true), "cut"),
+	      "perf 6.12 does not");
+	reused = false;
 	event.sample.chain = NULL;
 	check(!strcmp(explain("perf 6.1.192", "cut", "//anon", true), "perf.unwind-no-chain"),
 	      "perf shows no dump of an event without callchains");
