@@ -51,6 +51,23 @@ static bool is_in_later_snapshot(const struct jp_evidence *evidence, const struc
 	return false;
 }
 
+/* Returns whether a record from before the mremap() @act ended the mapping at @ip that a snapshot
+ * shows. Records of a snapshot come first in a file, at time 0. So a record of the memory over
+ * which the code moved, of before the snapshot, replaces the moved code. */
+static bool is_ended_by_older_record(const struct jp_spans *known, const struct jp_event *act,
+				     uint64_t ip)
+{
+	for (size_t i = 0; i < known->count; i++) {
+		const struct jp_span *span = &known->spans[i];
+
+		if (span->pid == act->pid && !span->open_before &&
+		    span->close_after <= act->after && ip >= span->mapping.start &&
+		    ip < span->mapping.end)
+			return true;
+	}
+	return false;
+}
+
 /* Returns whether the process that is @pid at @time was forked while a profiler attached, and has
  * not called exec. If the profiler enabled its events after the fork, only later mappings of the
  * process have records. The profiler states the end of the attach alone. */
@@ -149,7 +166,9 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 		   is_left_out_above(&found.left_out, known, time)) {
 		found.cause = found.left_out.control->name;
 	} else if (last) {
-		if (last->type == JP_EVENT_REMAP && !is_in_later_snapshot(evidence, last, ip, time))
+		if (last->type == JP_EVENT_REMAP &&
+		    (!is_in_later_snapshot(evidence, last, ip, time) ||
+		     is_ended_by_older_record(known, last, ip)))
 			found.cause = "mremap";
 		else if (is_in_attach_window(evidence, last))
 			found.cause = "window";

@@ -189,6 +189,19 @@ static void test_before_snapshot(void)
 		      find_cause(time));
 }
 
+static void test_record_before_move(void)
+{
+	set_scene(JP_EVENT_REMAP, 150, PATHLESS, 1);
+	scene.span.open_before = 0; /* a record of the snapshot */
+	for (uint64_t ended = 155; ended <= 156; ended++) {
+		scene.span.close_before = scene.span.close_after = ended;
+		check(strcmp(find_cause(ASKED), ended == 155 ? "mremap" : "no-record") == 0,
+		      "the snapshot's mapping is replaced %s: %s",
+		      ended == 155 ? "before the code moved there" : "afterwards",
+		      find_cause(ASKED));
+	}
+}
+
 static void test_record_before_exec(void)
 {
 	struct jp_truth_incarnation incarnations[] = {{.pid = PID, .until = 100},
@@ -594,6 +607,7 @@ int main(void)
 	test_invented_causes();
 	test_causes_of_attach();
 	test_before_snapshot();
+	test_record_before_move();
 	test_record_before_exec();
 	test_fork_while_attaching();
 	test_attach_of_profiler();
