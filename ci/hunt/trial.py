@@ -17,6 +17,7 @@ from ci.hunt.line import SECONDS, format_line
 from ci.hunt.space import INJECT, PERF, Crossing
 
 REJECTED = "rejected"  # no such case: the outcome of a case line that jitproof refuses
+LATE = "late"  # the outcome if the workload had no time to get ready
 # Causes of names whose share depends on how often the workload replaced code while it was watched.
 BY_CHANCE = frozenset({"stale", "later", "overlapped"})
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:\.\d+)?")
@@ -82,7 +83,7 @@ def find_signatures(outcome: str, why: str, tools: str,
                     result: dict[str, Any] | None = None) -> frozenset[Signature]:
     """Returns the signatures of a result: one for each line of @why that states a failure. The
     signature of a failure in reading has the readers that failed in place of the recording tool."""
-    if outcome in ("PASS", "SKIP", REJECTED):
+    if outcome in ("PASS", "SKIP", REJECTED, LATE):
         return frozenset()
     found = set()
     for line in filter(None, why.split("\n")):
@@ -190,8 +191,8 @@ def remove_prefix(text: str) -> str:
 
 def make_trial(crossing: Crossing, result: dict[str, Any]) -> Trial:
     outcome, why = result["outcome"], result["why"]
-    if "before it was ready" in why:  # the workload refuses its options, or needs more time
-        outcome = REJECTED
+    if "before it was ready" in why:  # a workload that refuses its options ends at once
+        outcome = LATE if outcome == "TIMEOUT" else REJECTED
     tools = "perf " + crossing[PERF] if PERF in crossing else ""
     return Trial(crossing, outcome, why, find_signatures(outcome, why, tools, result),
                  result["metrics"], by_chance=frozenset(

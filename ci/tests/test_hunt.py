@@ -17,7 +17,7 @@ from ci.hunt import known, line, probing, relations, report, state
 from ci.hunt.clusters import Clusters, Reduction
 from ci.hunt.cover import Cover
 from ci.hunt.space import CAPTURE, INJECT, PUBLISH, WORKLOAD, Crossing, Space, iterate_pairs
-from ci.hunt.trial import REJECTED, Runner, Signature, Trial, find_signatures
+from ci.hunt.trial import LATE, REJECTED, Runner, Signature, Trial, find_signatures, make_trial
 from harness.selftest.support.scratch import JITPROOF
 
 
@@ -222,6 +222,16 @@ class Clustering(unittest.TestCase):
         found = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
         self.assertEqual([found.find_id(one, {"inject": "perf"}) for one in unreadable],
                          ["perf.inject-offset"])
+
+    def test_late_workloads(self) -> None:
+        """A workload that ends before it is ready refuses its options. If it only needs more time,
+        the crossing is possible."""
+        for outcome, why, expected in (
+                ("ERROR", "the workload exited with status 2 before it was ready", REJECTED),
+                ("TIMEOUT", "the workload did not answer in time before it was ready", LATE)):
+            trial = make_trial({}, {"outcome": outcome, "why": why, "metrics": {}})
+            self.assertEqual((trial.outcome, trial.signatures), (expected, frozenset()))
+            self.assertEqual(trial.is_refused, expected == REJECTED)
 
     def test_readers(self) -> None:
         """If a reader shows wrong samples, the failure names that reader, not the recorder."""
