@@ -68,7 +68,7 @@ class Hunt:
         self.progress.outcomes[trial.outcome] = self.progress.outcomes.get(trial.outcome, 0) + 1
         if trial.is_judged:
             self.cover.add(trial.crossing)
-        elif trial.is_refused and not self.cover.is_impossible(trial.crossing):
+        elif trial.is_refused and not self.cover.is_explained(trial.crossing):
             self.exclude(trial)
         if trial.outcome == "ERROR" and PERF not in trial.crossing:
             self.progress.note_unjudged(one.cause for one in trial.signatures)
@@ -82,8 +82,12 @@ class Hunt:
     def exclude(self, trial: Trial) -> None:
         """Finds the impossible combination in the refused @trial, and excludes it from further
         tries."""
-        small, items = probing.find_impossible(self.space, trial, self.probe_all)
-        if items is not None and time.monotonic() < self.end:
+        small, items, missing = probing.find_impossible(self.space, trial, self.probe_all)
+        if time.monotonic() > self.end:
+            return
+        if missing:
+            self.cover.add_lacking(items, missing)
+        else:
             self.cover.exclude(items)
             report.print_impossible(items, small.why)
 

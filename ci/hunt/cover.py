@@ -20,6 +20,8 @@ class Cover:
         self.space, self.random = space, random.Random(seed)
         self.covered: set[Pair] = set()
         self.impossible: list[frozenset[Item]] = []
+        # Items that are refused without a value of a dimension, which is named.
+        self.lacking: list[tuple[frozenset[Item], str]] = []
         self.open: set[Pair] = set(space.list_pairs())
 
     def add(self, crossing: Crossing) -> None:
@@ -37,6 +39,16 @@ class Cover:
     def is_impossible(self, crossing: Crossing) -> bool:
         items = frozenset(crossing.items())
         return any(one <= items for one in self.impossible)
+
+    def add_lacking(self, crossing: Crossing, name: str) -> None:
+        """Remembers that @crossing needs a value of dimension @name."""
+        self.lacking.append((frozenset(crossing.items()), name))
+
+    def is_explained(self, crossing: Crossing) -> bool:
+        """Returns whether it is known why @crossing was refused."""
+        items = frozenset(crossing.items())
+        return self.is_impossible(crossing) or any(
+            one <= items and name not in crossing for one, name in self.lacking)
 
     def complete(self, pair: tuple[Item, ...]) -> Crossing | None:
         """Returns a random crossing that contains @pair, or None if an item needs a value of a

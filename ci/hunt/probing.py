@@ -25,9 +25,9 @@ def is_refused(crossings: list[Crossing], run: Run) -> bool:
     return all(trial.is_refused for trial in run(crossings))
 
 
-def find_impossible(space: Space, refused: Trial, run: Run) -> tuple[Trial, Crossing | None]:
-    """Returns the smallest refused crossing, and the items that no crossing can have together, or
-    None in their place if another item makes them possible."""
+def find_impossible(space: Space, refused: Trial, run: Run) -> tuple[Trial, Crossing, str]:
+    """Returns the smallest refused crossing, its items that no crossing can have together, and the
+    name of the dimension whose values make them possible, or "" if there is none."""
     small = Reduction(space, lambda one: one.outcome == refused.outcome, run).reduce(refused)
     items = dict(small.crossing)
     for name, plain in PLAIN.items():
@@ -40,5 +40,5 @@ def find_impossible(space: Space, refused: Trial, run: Run) -> tuple[Trial, Cros
     if small.outcome == REJECTED:
         for name in sorted(set(space.values) - set(small.crossing)):
             if not is_refused([*list_others(space, items, name)][:1], run):
-                return small, None
-    return small, items
+                return small, items, name
+    return small, items, ""

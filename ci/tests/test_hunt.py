@@ -118,6 +118,17 @@ class Covers(unittest.TestCase):
         self.assertEqual(len(cover.covered), len(list(space.list_pairs())) - 1)
 
 
+    def test_explained(self) -> None:
+        """A crossing that lacks an item is explained, one with that item is not."""
+        cover = Cover(Space(LISTED), 1)
+        cover.add_lacking({"capture --user-only": ""}, PUBLISH)
+        plain = {**line.PLAIN, "capture --user-only": ""}
+        self.assertTrue(cover.is_explained(plain))
+        self.assertFalse(cover.is_explained({**plain, PUBLISH: "map"}))
+        self.assertFalse(cover.is_explained(line.PLAIN))
+        self.assertFalse(cover.is_impossible(plain))
+
+
 class Reductions(unittest.TestCase):
     space = Space(LISTED)
     crossing = {WORKLOAD: "anon_exec", "workload --how": "x", "workload --size": "9",
@@ -145,11 +156,15 @@ class Reductions(unittest.TestCase):
 
 class Probing(unittest.TestCase):
     space = Space(LISTED)
+    missing = ""
 
     def find(self, refuses: Callable[[Crossing], bool], crossing: Crossing) -> Crossing | None:
         def judge(one: Crossing) -> Trial:
             return Trial(one, REJECTED if refuses(one) else "PASS", "", frozenset())
-        return probing.find_impossible(self.space, judge(crossing), run_by(judge))[1]
+        _, items, missing = probing.find_impossible(self.space, judge(crossing), run_by(judge))
+        if missing:
+            self.missing = missing
+        return None if missing else items
 
     def test_one_value(self) -> None:
         """A value that is refused with every workload and capture is impossible alone."""
@@ -177,6 +192,7 @@ class Probing(unittest.TestCase):
         """Items that are refused because an option is missing are not impossible."""
         self.assertIsNone(self.find(lambda one: "capture --user-only" in one and
                                     "capture --stack" not in one, {**Reductions.crossing}))
+        self.assertEqual(self.missing, "capture --stack")
 
 
 class Clustering(unittest.TestCase):
