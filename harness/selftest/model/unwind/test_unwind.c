@@ -106,6 +106,8 @@ static void add_map(struct jp_replay *replay, uint64_t start, uint64_t end, uint
 		abort();
 }
 
+static bool in_memfds; /* make_own_mappings() takes each file for one in a memfd */
+
 /* Replays our own mappings; saves their ELF files in @dir, unless it is NULL. */
 static struct jp_replay *make_own_mappings(const char *dir)
 {
@@ -131,11 +133,13 @@ static struct jp_replay *make_own_mappings(const char *dir)
 			stack_end = end;
 		if (prot[2] != 'x' || strcmp(name, "[vsyscall]") == 0)
 			continue;
+		if (name[0] == '/')
+			fd = open(name, O_RDONLY | O_CLOEXEC);
+		if (in_memfds && fd >= 0)
+			snprintf(name, sizeof(name), "/memfd:%" PRIu64 " (deleted)", ino);
 		add_map(replay, start, end, offset, ino, name);
 		if (!dir)
 			continue;
-		if (name[0] == '/')
-			fd = open(name, O_RDONLY | O_CLOEXEC);
 		if (jp_elf_save(fd, fd < 0 ? (void *)(uintptr_t)start : NULL, end - start, dir, &id,
 				NULL) == 0)
 			fprintf(list, "%s 0:0 %" PRIu64 " %s\n", jp_build_id_text(&id, text), ino,
@@ -246,9 +250,9 @@ static void test_another_file(void)
 	jp_replay_free(other);
 }
 
-static void test_unwind_with_saved_files(void)
+static void test_unwind_with_saved_files(bool memfds)
 {
-	scratch_make("");
+	in_memfds = memfds;
 	jp_replay_free(make_own_mappings(scratch));
 	compare_walks(scratch, false, "saved copies alone give libgcc's walks");
 	check(!jp_run_dir_remove(scratch) && !mkdir(scratch, 0700), "the copies are removed");
@@ -256,10 +260,12 @@ static void test_unwind_with_saved_files(void)
 
 int main(void)
 {
+	scratch_make("");
 	take_samples();
 	compare_walks(NULL, true, "files at their paths give libgcc's walks");
 	test_another_file();
-	test_unwind_with_saved_files();
+	test_unwind_with_saved_files(false);
+	test_unwind_with_saved_files(true);
 	free(samples);
 	return check_done();
 }
