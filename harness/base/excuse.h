@@ -13,7 +13,7 @@ struct jp_excuse {
 	const char *name; /* a unique name */
 	/* Patterns of words, separated by blanks. The excuse applies to a case whose line has a
 	 * word for each pattern ("attach", "--synth=none", "publish=map:*", "-B" of
-	 * "inject=perf,-B") and none for a pattern behind "!". NULL: to every case. With
+	 * "inject=perf,-B", "at=STEP") and none for a pattern behind "!". NULL: to every case. With
 	 * --publish-children=HOW, "publish=" means HOW in forked processes. */
 	const char *when;
 	const char *metrics; /* patterns of metrics, separated by blanks */

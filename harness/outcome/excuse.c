@@ -47,7 +47,8 @@ static bool has_word(const char *pattern, const void *context)
 	return is_word_in(pattern, cas->workload_argv) || is_word_in(pattern, cas->capture_argv) ||
 	       is_word_in(pattern, cas->inject_with) ||
 	       has_value(pattern, "publish=", publishing->publish) ||
-	       has_value(pattern, "inject=", cas->inject);
+	       has_value(pattern, "inject=", cas->inject) ||
+	       has_value(pattern, "at=", cas->step.command);
 }
 
 static bool is_metric(const char *pattern, const void *context)

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "harness/base/excuse.h"
+#include "harness/base/registry.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -192,3 +194,15 @@ int jp_plan_run(const char *workload, const struct jp_plan *plan)
 	}
 	return ret;
 }
+
+static const struct jp_excuse excuses[] = {
+	{"remap.map", "publish=map* at=remap*", "load.unnamed names.unnamed", "not-published", NULL,
+	 "a perf map has no word for a move"},
+	{"remap.both", "publish=both* at=remap* !inject=*", "load.unnamed names.unnamed",
+	 "not-published", NULL, "a perf map has no word for a move"},
+	{"remap.loads", "at=remap*", "load.unnamed", "no-mapping", NULL,
+	 "the kernel has no record of mremap"},
+	{"remap.samples", "at=remap*", "names.unnamed", "no-mapping", "coverage.unmapped",
+	 "the kernel has no record of mremap"},
+};
+JP_REGISTER_ROWS(excuse, excuses);

@@ -11,6 +11,7 @@ static const struct jp_excuse made[] = {
 	{"made.always", NULL, "made.a made.b*", "gone", "made.most", "a limit"},
 	{"made.value", "--made=?* !inject=*", "made.value", "*", NULL, "a value"},
 	{"made.fault", "publish=map:made", "made.fault", "one two", NULL, "a fault"},
+	{"made.step", "at=move*", "made.step", "*", NULL, "a step"},
 	{"made.inject", "inject=tool -B", "made.inject", "*", NULL, "an option of an inject"},
 	{"made.wide", "inject=tool -B", "made.a", "gone", NULL, "without a bound"},
 	{"made.method", NULL, "made.chain", "end slot", "predicted", "a method"},
@@ -55,6 +56,10 @@ static void test_excuses_by_values(void)
 	check(!find(&cas, "made.ab", "gone", &none), "another metric has no excuse");
 	check(find(&cas, "made.value", "any", &none), "an option excuses");
 	check(find(&cas, "made.fault", "two", &none), "a fault excuses");
+	cas.step.command = "move 3";
+	check(find(&cas, "made.step", "any", &none), "a step excuses");
+	cas.step.command = "remove";
+	check(!find(&cas, "made.step", "any", &none), "another step does not");
 	cas.workload_argv = unknown;
 	check(!find(&cas, "made.a", "gone", &none), "an unknown workload has no excuse");
 	cas.workload_argv = workload;
