@@ -89,8 +89,10 @@ static uint8_t describe_code_file(const char *name)
 {
 	const enum jp_code_kind code = jp_code_classify(jp_mapping_backing(name), name);
 
-	return (uint8_t)(code |
-			 (code == JP_CODE_FILE && is_interpreter(name) ? JP_CODE_INTERPRETS : 0));
+	if (code != JP_CODE_FILE)
+		return (uint8_t)code;
+	return (uint8_t)(code | (is_interpreter(name) ? JP_CODE_INTERPRETS : 0) |
+			 (strcmp(jp_path_base(name), "libjvm.so") == 0 ? JP_CODE_HOTSPOT : 0));
 }
 
 const char *jp_code_file(const struct jp_codes *codes, const struct jp_places_process *process,

@@ -35,7 +35,12 @@ enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_pr
  * anonymous memory (jp_is_remapped_text()); else the name of the stretch's mapping. */
 const char *jp_code_file(const struct jp_codes *codes, const struct jp_places_process *process,
 			 const struct jp_stretch *stretch);
-enum { JP_CODE_KIND = 15, JP_CODE_INTERPRETS = 16 }; /* bits of a stretch's note */
+/* Bits of a stretch's note. */
+enum {
+	JP_CODE_KIND = 15,
+	JP_CODE_INTERPRETS = 16,
+	JP_CODE_HOTSPOT = 32, /* calls emitted code only through one emitted function with a frame */
+};
 
 /* Returns the kind of code in a mapped stretch. */
 static inline enum jp_code_kind jp_code_at(struct jp_codes *codes,

@@ -18,16 +18,23 @@ static enum jp_code_kind note_frame(struct jp_codes *codes, const struct jp_plac
 	return code;
 }
 
-/* Stores in @ending the kinds of code of the two innermost frames. */
+/* Stores in @ending the kinds of code of the innermost frames. */
 static void note_top_frames(struct jp_codes *codes, const struct jp_places_process *process,
 			    const struct jp_stack *stack, struct jp_ending *ending)
 {
-	for (uint64_t i = 0; i < stack->count && i < 2 && stack->frames[i] < JP_CONTEXT_MAX; i++) {
+	for (uint64_t i = 0; i < stack->count && i < 3 && stack->frames[i] < JP_CONTEXT_MAX; i++) {
 		struct jp_stretch *stretch = jp_places_at(codes->places, process, stack->frames[i]);
 
-		if (stretch->place == JP_PLACE_UNMAPPED ||
-		    jp_code_at(codes, process, stretch) != JP_CODE_EMITTED)
+		if (stretch->place == JP_PLACE_UNMAPPED)
 			break;
+		if (jp_code_at(codes, process, stretch) != JP_CODE_EMITTED) {
+			if (!(stretch->note & JP_CODE_HOTSPOT))
+				break;
+			ending->skips_stub = i == 1;
+			ending->from_stub = ending->calls_jit;
+			ending->calls_jit = false;
+			break;
+		}
 		ending->calls_jit = ending->in_jit;
 		ending->in_jit = true;
 	}

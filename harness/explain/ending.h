@@ -34,6 +34,9 @@ struct jp_ending {
 	uint64_t outermost; /* if so, the index of the outermost such frame */
 	bool in_jit;        /* the innermost frame is in emitted code */
 	bool calls_jit;     /* the innermost frame and its caller are in emitted code */
+	bool from_stub;     /* the same, but the caller is HotSpot's call stub */
+	bool skips_stub;    /* the innermost frame is in emitted code; the call stub is missing
+			       between it and HotSpot */
 	bool circle;        /* FULL: the end of the chain repeats a few addresses of emitted code */
 	bool recursion;     /* HERE: innermost addresses repeat, and the chain ends regularly */
 	const char *caller; /* the file that calls emitted code, or NULL */

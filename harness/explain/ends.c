@@ -208,6 +208,7 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 	image->in_jit += ending->in_jit;
 	image->starting += !image->in_jit;
 	image->calls_jit += ending->calls_jit;
+	image->skips_stub += ending->skips_stub;
 	image->whole += whole;
 	if (whole && ending->interpreter && !ending->emitted) {
 		image->interpreted++;
@@ -260,8 +261,11 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 
 	if (!end)
 		return -ENOMEM;
-	skipping = ending->in_jit && !ending->calls_jit && skips_caller(ends, process, stack, 0);
-	if (skipping && !end->skips++)
+	skipping = ending->in_jit && !ending->calls_jit &&
+		   (ending->skips_stub || skips_caller(ends, process, stack, 0));
+	end->stubbed += ending->from_stub;
+	end->skips += skipping;
+	if ((skipping || ending->from_stub) && !end->skipped)
 		end->skipped = stack->frames[1];
 	if (!skipping && !jp_end_has_no_frame(end))
 		return 0;

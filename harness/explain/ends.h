@@ -35,7 +35,9 @@ struct jp_end {
 	uint64_t again;       /* part of @garbage: the same first garbage address as in @next */
 	uint64_t astray;  /* part of @garbage: more addresses than the start of a program leaves */
 	uint64_t skips;   /* part of @samples: emitted code whose chain skips its caller */
-	uint64_t skipped; /* the caller's caller in the first of @skips */
+	uint64_t stubbed; /* part of @samples: HotSpot's call stub seems to be the caller */
+	uint64_t skipped; /* the caller's caller in the first of @skips and
+			     @stubbed */
 	uint64_t circles; /* part of @samples, if FULL: the chain repeats emitted addresses */
 	uint64_t main;    /* part of @samples: taken in the main thread */
 	/* Facts of the first sample: */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness/base/order.h"
+#include "harness/base/path.h"
 #include "harness/explain/culprits.h"
 #include "harness/explain/emitter.h"
 #include "harness/explain/explainer.h"
@@ -51,8 +52,8 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 	if (culprit->callers)
 		jp_blame_evidence(
 			blame,
-			"%" PRIu64 " go on to the caller of a function in a file that has a frame, "
-			"and that lacks in the chain: the code before %" PRIx64 " calls it",
+			"%" PRIu64 " go on to the caller of a function that has a frame, and that "
+			"lacks in the chain: the code before %" PRIx64 " calls it",
 			culprit->callers, culprit->leaf->skipped);
 	if (culprit->worst)
 		describe_end(blame, culprit->worst);
@@ -196,11 +197,43 @@ static void blame_culprit(struct jp_explain_view *view, const struct jp_culprit 
 		blame_file(view, culprit, samples);
 }
 
+/* Returns whether HotSpot's call stub may call the method at @end, for which code without frames
+ * shows the stub, too. Without a name it may, unless other chains lack the stub itself. */
+static bool may_be_called_by_stub(struct jp_explain_view *view, const struct jp_end *end)
+{
+	enum { FEW = 10 };
+	static const char *const called[] = {"main", "run", "clinit", "Interpreter", "Stub", "Thread"};
+	const struct jp_perf_map *map = jp_names_map(view->names, end->image->pid, NULL);
+	const char *name = map ? jp_perf_map_find(map, end->addr) : NULL;
+
+	for (size_t i = 0; name && i < sizeof(called) / sizeof(*called); i++)
+		if (strstr(name, called[i]))
+			return true;
+	return !name && end->image->skips_stub * FEW < end->image->in_jit;
+}
+
+/* Counts chains that go from a compiled Java method to HotSpot's call stub, although that calls
+ * other methods, as chains without the method's caller. Only the launcher calls few methods. */
+static void count_stub_calls(struct jp_explain_view *view)
+{
+	for (size_t i = 0; i < view->ends->count; i++) {
+		struct jp_end *end = &view->ends->list[i];
+		const char *program = end->image->program;
+
+		if (!end->stubbed || !program || strcmp(jp_path_base(program), "java") != 0 ||
+		    may_be_called_by_stub(view, end))
+			continue;
+		end->skips += end->stubbed;
+	}
+}
+
 static int blame_culprits(struct jp_explain_view *view, struct jp_error *err)
 {
 	struct jp_culprits culprits;
-	int ret = jp_culprits_find(view->ends, &culprits);
+	int ret;
 
+	count_stub_calls(view);
+	ret = jp_culprits_find(view->ends, &culprits);
 	for (size_t i = 0; i < culprits.count; i++)
 		judge_culprit(&culprits.list[i]);
 	jp_culprits_join(view->ends, &culprits);

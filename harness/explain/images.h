@@ -33,6 +33,7 @@ struct jp_image {
 	uint64_t in_jit;       /* part of @samples: taken in emitted code */
 	uint64_t starting;     /* part of @samples: before the first of @in_jit */
 	uint64_t calls_jit;    /* part of @in_jit: called by emitted code, according to the chain */
+	uint64_t skips_stub;   /* part of @in_jit: the chain lacks HotSpot's call stub */
 	uint64_t here[JP_CODE_KINDS]; /* part of @samples: kind JP_END_HERE, by the end's code */
 	uint64_t whole;          /* part of @samples: complete stacks, as far as the walk shows */
 	uint64_t interpreted;    /* part of @whole: frames of an interpreter, no emitted code */
