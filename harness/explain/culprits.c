@@ -49,9 +49,10 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 		culprit->passing += end->samples;
 		if (end->skips && !culprit->leaf)
 			culprit->leaf = end;
-		culprit->callers += end->skips;
-		if (!jp_end_has_no_frame(end))
+		if (!jp_end_has_no_frame(end)) {
+			culprit->callers += end->skips;
 			return 0;
+		}
 		culprit->callers += end->samples;
 		if (!culprit->leaf || end->samples > culprit->leaf->samples)
 			culprit->leaf = end;

@@ -227,15 +227,15 @@ static struct jp_end *add_sample(struct jp_ends *ends, const struct jp_places_pr
 	return end;
 }
 
-/* Returns whether @stack skips the caller of the emitted code in its frame @at: it shows the
- * caller's caller, which must have called a function that has a frame. */
+/* Returns whether @stack skips the caller of the code in its frame @at: it shows the caller's
+ * caller, which must have called a function that has a frame, and not at frame @at. */
 static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *process,
 			 const struct jp_stack *stack, uint64_t at)
 {
 	const struct jp_mapping *mapping;
 	struct jp_mapping text;
 	enum jp_code_kind code;
-	uint64_t caller;
+	uint64_t caller, callee;
 
 	if (at + 1 >= stack->count)
 		return false;
@@ -244,9 +244,25 @@ static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *p
 	if (!mapping || jp_changed_files_has(ends->changed, mapping))
 		return false;
 	code = jp_code_classify(mapping->backing, mapping->name);
-	return code == JP_CODE_LIBC   ? jp_call_sites_main_behind(ends->sites, mapping, caller)
-	       : code == JP_CODE_FILE ? jp_call_sites_frame_behind(ends->sites, mapping, caller)
-				      : false;
+	if (code == JP_CODE_LIBC)
+		return jp_call_sites_main_behind(ends->sites, mapping, caller);
+	callee = code == JP_CODE_FILE ? jp_call_sites_frame_behind(ends->sites, mapping, caller) : 0;
+	return callee && stack->frames[at] - callee > JP_FRAME_NEAR;
+}
+
+/* Returns whether the sample was taken in a file at an instruction that the recording chose (a probe
+ * or breakpoint), where the function has no frame: at its entry. */
+static bool is_at_entry(struct jp_ends *ends, const struct jp_places_process *process,
+			const struct jp_event *event, const struct jp_stack *stack,
+			const struct jp_end *leaf)
+{
+	const struct jp_mapping *mapping;
+	struct jp_mapping text;
+
+	if (!event->asked || !event->asked->at_code || !event->sample.user || !leaf->use)
+		return false;
+	mapping = jp_remapped_find(ends->places->replay, process->pid, stack->frames[0], &text);
+	return mapping && !jp_frame_is_linked(ends->store, mapping, stack->frames[0]);
 }
 
 /* Adds the sample to the end of kind JP_END_LEAF at the sampled function. @here: index of the end
@@ -261,8 +277,10 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 
 	if (!end)
 		return -ENOMEM;
-	skipping = ending->in_jit && !ending->calls_jit &&
-		   (ending->skips_stub || skips_caller(ends, process, stack, 0));
+	skipping = ending->skips_stub ||
+		   ((ending->in_jit ? !ending->calls_jit
+				    : is_at_entry(ends, process, event, stack, end)) &&
+		    skips_caller(ends, process, stack, 0));
 	end->stubbed += ending->from_stub;
 	end->skips += skipping;
 	if ((skipping || ending->from_stub) && !end->skipped)

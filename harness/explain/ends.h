@@ -68,10 +68,12 @@ struct jp_ends {
  * is its caller, although no mapping record contains that address. */
 bool jp_end_has_unknown_caller(const struct jp_end *end);
 
-/* Returns whether the function sampled at @leaf, like others of its file, links no frame record. */
+/* Returns whether the function sampled at @leaf, like others of its file, links no frame record.
+ * Does not consider libc, whose leaves have none on most systems. */
 static inline bool jp_end_has_no_frame(const struct jp_end *leaf)
 {
-	return !leaf->keeps && (leaf->use == JP_FRAME_KEPT || leaf->use == JP_FRAME_USED);
+	return !leaf->keeps && leaf->code != JP_CODE_LIBC &&
+	       (leaf->use == JP_FRAME_KEPT || leaf->use == JP_FRAME_USED);
 }
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,

@@ -122,6 +122,13 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 	else
 		jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F time,tid,ip,sym",
 				  view->path, image->pid);
+	if (where && where->kind == JP_END_LEAF && where->skips) {
+		jp_blame_remedy(blame,
+				"perf record --call-graph dwarf: the probe or breakpoint is at a "
+				"function's entry, before it saves the caller's frame pointer; from "
+				"Linux 6.11 on uprobes show the caller if the entry pushes it");
+		return;
+	}
 	jp_blame_remedy(blame, "perf record --call-graph dwarf, or %s%s%s",
 			is_entry(culprit, where) ? "let the entry of coroutines in " : "build ",
 			culprit->file,
@@ -181,8 +188,7 @@ static void judge_culprit(struct jp_culprit *culprit)
 	const bool emitted = culprit->code == JP_CODE_EMITTED;
 
 	culprit->breaks = lacks_frame_pointers(culprit);
-	/* Leaves of libc lack their callers on most systems. */
-	culprit->lacks = emitted ? lacks_callers(culprit) : culprit->code != JP_CODE_LIBC;
+	culprit->lacks = !emitted || lacks_callers(culprit);
 	if (!emitted && is_usual_share(culprit, count_cost(culprit)))
 		culprit->breaks = culprit->lacks = false;
 }

@@ -105,6 +105,7 @@ struct jp_event_asked {
 	bool ids;          /* every record has an event id */
 	bool cpus;         /* every record has a CPU number */
 	bool inherit;      /* children inherit the event */
+	bool at_code;      /* tracepoint or breakpoint: user samples are at chosen instructions */
 	uint32_t records;  /* mask of the PERF_RECORD types that the kernel writes for it */
 };
 

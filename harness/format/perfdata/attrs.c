@@ -104,6 +104,8 @@ static struct jp_event_asked describe_request(const struct jp_perf_attr *attr)
 		.ids = type & (JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_ID),
 		.cpus = type & JP_PERF_SAMPLE_CPU,
 		.inherit = flags & JP_PERF_ATTR_INHERIT,
+		.at_code = attr->type == JP_PERF_TYPE_TRACEPOINT ||
+			   attr->type == JP_PERF_TYPE_BREAKPOINT,
 		.records = get_records(attr),
 	};
 }

@@ -109,7 +109,12 @@ enum {
 #define JP_PERF_ATTR_TEXT_POKE                (UINT64_C(1) << 33)
 enum { JP_PERF_CLOCK_MONOTONIC = 1 };
 /* Types of perf events. Numbers from JP_PERF_TYPES on belong to dynamically registered PMUs. */
-enum { JP_PERF_TYPE_SOFTWARE = 1, JP_PERF_TYPE_BREAKPOINT = 5, JP_PERF_TYPES };
+enum {
+	JP_PERF_TYPE_SOFTWARE = 1,
+	JP_PERF_TYPE_TRACEPOINT,
+	JP_PERF_TYPE_BREAKPOINT = 5,
+	JP_PERF_TYPES
+};
 enum { JP_PERF_SW_CPU_CLOCK, JP_PERF_SW_TASK_CLOCK, JP_PERF_SW_DUMMY = 9 };
 /* Since Linux 6.19: the user part of callchains is unwound later, and written by an event with
  * DEFER_OUTPUT. */

@@ -9,12 +9,13 @@
 #include "harness/model/unwind/elf_store.h"
 #include "harness/model/unwind/frame_use.h"
 
-enum call_site { UNSEEN_SITE, FRAME_BEHIND, NOTHING_KNOWN };
+/* Larger values are the addresses of called functions. */
+enum call_site { UNSEEN_SITE, NOTHING_KNOWN, MAIN_BEHIND };
 
 struct jp_call_sites {
 	struct jp_elf_store *store;
 	struct jp_file_finder *finder;
-	struct jp_map known; /* enum call_site, by address and file */
+	struct jp_map known; /* enum call_site or address, by address and file */
 };
 
 /* LONGEST: number of bytes to read from a function's entry. LONGEST_CALL: number of bytes of the
@@ -81,8 +82,8 @@ static bool keeps_frame(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char 
 	return false;
 }
 
-static bool inspect_site(struct jp_call_sites *sites, const struct jp_mapping *mapping,
-			 uint64_t addr)
+static uint64_t inspect_site(struct jp_call_sites *sites, const struct jp_mapping *mapping,
+			     uint64_t addr)
 {
 	const struct jp_elf_entry *entry = jp_elf_store_get(sites->store, mapping);
 	const struct jp_machine *machine = entry && entry->cfi ? jp_cfi_machine(entry->cfi) : NULL;
@@ -96,53 +97,61 @@ static bool inspect_site(struct jp_call_sites *sites, const struct jp_mapping *m
 	    read_code(sites, mapping, entry, offset - LONGEST_CALL, code, LONGEST_CALL) !=
 		    LONGEST_CALL ||
 	    !machine->frames->follows_direct_call(code, LONGEST_CALL, &distance))
-		return false;
+		return NOTHING_KNOWN;
 	target = offset + (uint64_t)distance;
 	if (target - mapping->pgoff >= mapping->end - mapping->start)
-		return false;
+		return NOTHING_KNOWN;
 	vaddr = jp_cfi_vaddr(entry->cfi, target);
 	size = read_code(sites, mapping, entry, target, code, sizeof(code));
-	return vaddr != UINT64_MAX && keeps_frame(entry->cfi, vaddr, code, size);
+	return vaddr != UINT64_MAX && keeps_frame(entry->cfi, vaddr, code, size)
+		       ? addr + (uint64_t)distance
+		       : NOTHING_KNOWN;
 }
 
-/* Returns whether main() may return to @addr, in the code of a C library. */
-static bool is_start(struct jp_call_sites *sites, const struct jp_mapping *mapping, uint64_t addr)
+/* Finds out whether main() may return to @addr, in the code of a C library. */
+static uint64_t inspect_start(struct jp_call_sites *sites, const struct jp_mapping *mapping,
+			      uint64_t addr)
 {
 	const struct jp_elf_entry *entry = jp_elf_store_get(sites->store, mapping);
 	const struct jp_machine *machine = entry && entry->cfi ? jp_cfi_machine(entry->cfi) : NULL;
 	unsigned char code[LONGEST_CALL];
 
 	return machine && machine->frames->passes_result &&
-	       machine->frames->passes_result(
-		       code, read_code(sites, mapping, entry,
-				       addr - mapping->start + mapping->pgoff, code, sizeof(code)));
+			       machine->frames->passes_result(
+				       code, read_code(sites, mapping, entry,
+						       addr - mapping->start + mapping->pgoff, code,
+						       sizeof(code)))
+		       ? MAIN_BEHIND
+		       : NOTHING_KNOWN;
 }
 
 /* Returns what @inspect finds out about @addr in @mapping, at the first call or earlier. */
-static bool inspect_once(struct jp_call_sites *sites, const struct jp_mapping *mapping,
-			 uint64_t addr,
-			 bool (*inspect)(struct jp_call_sites *sites,
-					 const struct jp_mapping *mapping, uint64_t addr))
+static uint64_t inspect_once(struct jp_call_sites *sites, const struct jp_mapping *mapping,
+			     uint64_t addr,
+			     uint64_t (*inspect)(struct jp_call_sites *sites,
+						 const struct jp_mapping *mapping, uint64_t addr))
 {
 	const uint64_t key = addr ^ (uintptr_t)mapping->name << 16;
 	uint64_t *known = sites->known.count < MOST ? jp_map_at(&sites->known, key, sizeof(*known))
 						    : jp_map_find(&sites->known, key);
 
 	if (!known)
-		return false;
+		return NOTHING_KNOWN;
 	if (*known == UNSEEN_SITE)
-		*known = inspect(sites, mapping, addr) ? FRAME_BEHIND : NOTHING_KNOWN;
-	return *known == FRAME_BEHIND;
+		*known = inspect(sites, mapping, addr);
+	return *known;
 }
 
-bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
-				uint64_t addr)
+uint64_t jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
+				    uint64_t addr)
 {
-	return inspect_once(sites, mapping, addr, inspect_site);
+	const uint64_t known = inspect_once(sites, mapping, addr, inspect_site);
+
+	return known == NOTHING_KNOWN ? 0 : known;
 }
 
 bool jp_call_sites_main_behind(struct jp_call_sites *sites, const struct jp_mapping *libc,
 			       uint64_t addr)
 {
-	return inspect_once(sites, libc, addr, is_start);
+	return inspect_once(sites, libc, addr, inspect_start) == MAIN_BEHIND;
 }

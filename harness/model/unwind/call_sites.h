@@ -14,11 +14,11 @@ struct jp_call_sites;
  * NULL if there is no memory. */
 struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder);
 void jp_call_sites_free(struct jp_call_sites *sites);
-/* Returns whether each complete callchain with return address @addr in @mapping must contain
- * another frame of the same file. This is so if the instruction before @addr is a direct call of a
- * function in the file that keeps its frame until it returns and never leaves by a jump. */
-bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
-				uint64_t addr);
+/* Returns the address of the function in @mapping's file of which each complete callchain with return
+ * address @addr must contain a frame, or 0. There is such a function if the instruction before @addr
+ * calls it directly, and it keeps its frame until it returns and never leaves by a jump. */
+uint64_t jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
+				    uint64_t addr);
 /* Returns whether each complete callchain with return address @addr in @libc, the mapping of a C
  * library, must contain a frame of main(): the code at @addr passes the result to exit(). Only
  * known for x86-64. Each address is asked of one of these two functions alone. */

@@ -36,16 +36,22 @@ enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr)
 	return JP_FRAME_KEPT;
 }
 
+/* Returns the address @addr in the file of @entry, or UINT64_MAX without call frame information. */
+static uint64_t find_vaddr(const struct jp_elf_entry *entry, const struct jp_mapping *mapping,
+			   uint64_t addr)
+{
+	if (!entry || !entry->cfi)
+		return UINT64_MAX;
+	return jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);
+}
+
 enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mapping *mapping,
 			       uint64_t addr)
 {
 	const struct jp_elf_entry *entry = jp_elf_store_get(store, mapping);
+	const uint64_t vaddr = find_vaddr(entry, mapping, addr);
 	enum jp_frame_use use;
-	uint64_t vaddr;
 
-	if (!entry || !entry->cfi)
-		return JP_FRAME_UNKNOWN;
-	vaddr = jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);
 	if (vaddr == UINT64_MAX)
 		return JP_FRAME_UNKNOWN;
 	use = jp_frame_use_at(entry->cfi, vaddr);
@@ -56,6 +62,14 @@ enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mappi
 		    (vaddr >= i && jp_frame_use_at(entry->cfi, vaddr - i) == JP_FRAME_LINKED))
 			return JP_FRAME_LINKED;
 	return use;
+}
+
+bool jp_frame_is_linked(struct jp_elf_store *store, const struct jp_mapping *mapping, uint64_t addr)
+{
+	const struct jp_elf_entry *entry = jp_elf_store_get(store, mapping);
+	const uint64_t vaddr = find_vaddr(entry, mapping, addr);
+
+	return vaddr != UINT64_MAX && jp_frame_use_at(entry->cfi, vaddr) == JP_FRAME_LINKED;
 }
 
 bool jp_frame_kept(struct jp_elf_store *store, const struct jp_mapping *mapping)

@@ -23,6 +23,7 @@ STACKS = {"older-code", "attach-window", "exec-while-disabled", "jit-no-frame-po
           "no-cfi-for-jit", "interpreter", "lost-records", "lost-samples", "throttled",
           "kernel-only"}
 THROTTLE, UNTHROTTLE = 5, 6
+TRACEPOINT = 2
 INHERIT, EXCLUDE_USER, MMAP_FLAG = 1 << 1, 1 << 4, 1 << 8
 
 
@@ -452,10 +453,11 @@ class Libraries(Recording):
         """Returns the return address of a call of a function with @body."""
         path = self.place("libcalls.so")
         process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
-            ".globl site\ncalls: .cfi_startproc\n" + body +
-            " .cfi_endproc\n .balign 64\nouter: call calls\nsite: ret\n", "c.s")])
+            "calls: .cfi_startproc\n" + body + " .cfi_endproc\n .balign 64\n"
+            "outer: .cfi_startproc\n call calls\nsite: ret\n .cfi_endproc\n", "c.s")])
         self.add_map(ANON, "//anon", 8)
-        return self.map_library(path)["site"]
+        self.symbols = self.map_library(path)
+        return self.symbols["site"]
 
     FRAME = ("push %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n mov %rsp, %rbp\n"
              ".cfi_def_cfa_register 6\n call *%rax\n pop %rbp\n .cfi_def_cfa 7, 8\n")
@@ -465,6 +467,18 @@ class Libraries(Recording):
         site = self.call_site(self.FRAME + "ret\n")
         self.add_samples(ANON + 8, site, MAIN, ROOT, count=100)
         self.expect_cause("jit-no-frame-pointer", 1)
+
+    def test_probe_of_an_entry(self) -> None:
+        """A probe or breakpoint at a function's entry takes samples without the caller, unless the
+        kernel adds it: is the function the one that the code before the next address calls?"""
+        site = self.call_site(self.FRAME + "ret\n")
+        self.perf.attrs = [rd.Attr.make(KIND, [7], kind=TRACEPOINT)]
+        self.add_samples(self.symbols["calls"], site, MAIN, ROOT, count=100)
+        self.assertEqual(self.find_causes(), {})
+        self.add_samples(self.symbols["outer"], site, MAIN, ROOT, count=100)
+        self.expect_cause("library-no-frame-pointer", 0.5)
+        self.perf.attrs = [self.make_attr()]
+        self.assertEqual(self.find_causes(), {})
 
     def test_emitted_code_that_begins(self) -> None:
         site = self.call_site(self.FRAME + "ret\n")
@@ -560,6 +574,43 @@ class LibC(Recording):
         self.perf.drop_samples()
         self.add_samples(MAIN, ANON + 8, MAIN, result, count=100)
         self.assertEqual(self.find_causes(), {})
+
+
+class HotSpot(Recording):
+    """HotSpot calls emitted code only through a stub with a frame: it calls main(), run() and few
+    others."""
+
+    HOT, STARTED, STUB = ANON + 0x2000, ANON + 0x4000, ANON + 0x100
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.pid = os.getpid()  # this process's pid, so that no other program writes its map
+        self.add_records(self.perf.comm(self.pid, self.pid, "java", 7, executed=True),
+                         *(self.perf.map(self.pid, start, 0x10000, name, 8) for start, name in (
+                             (MAIN, "/usr/bin/java"), (ANON, "//anon"),
+                             (LIBRARY, "/nowhere/libjvm.so"), (ROOT, "/usr/lib/libc.so.6"))))
+
+    def add_stacks(self, *emitted: int, count: int = 100) -> None:
+        self.add_samples(*(addr + 8 for addr in emitted), LIBRARY + 8, ROOT, count=count,
+                         pid=self.pid)
+
+    def test_chains_that_look_whole(self) -> None:
+        name = f"/tmp/perf-{self.pid}.map"
+        files.write(name, f"{self.HOT:x} 40 int A.hot()\n{self.STARTED:x} 40 void A.main()\n")
+        self.addCleanup(os.unlink, name)
+        self.add_stacks(self.HOT, self.STARTED, self.STUB)
+        self.add_stacks(self.STARTED, self.STUB)
+        self.assertEqual(self.find_causes(), {})
+        self.perf.drop_samples()
+        self.add_stacks(self.STARTED, self.STUB, count=50)
+        self.add_stacks(self.HOT, self.STUB)
+        self.expect_cause("jit-no-frame-pointer", 100 / 150)
+
+    def test_chains_without_the_stub(self) -> None:
+        self.add_stacks(self.HOT, self.STUB)
+        self.assertEqual(self.find_causes(), {})
+        self.add_stacks(self.HOT, count=20)
+        self.expect_cause("jit-no-frame-pointer", 1)
 
 
 class Node(Recording):
