@@ -259,6 +259,30 @@ struct jp_blame *jp_blame_inherited(const struct jp_name_case *name_case, uint32
 	return blame;
 }
 
+struct line_search {
+	const struct jp_name_case *name_case;
+	size_t fitting; /* number of lines in other executable memory of the process */
+};
+
+static void try_line(void *context, uint64_t start, uint64_t size, const char *name)
+{
+	struct line_search *search = context;
+	const struct jp_mapping *mapping =
+		jp_replay_find(search->name_case->view->spaces, search->name_case->loss->pid, start);
+
+	search->fitting += mapping && mapping->prot & JP_PROT_EXEC;
+}
+
+/* Returns whether most lines of the map are in executable memory of the process. Then the process
+ * wrote it, and another of its runtimes emitted the code without names. */
+static bool fits_process(const struct jp_name_case *name_case, const struct map_facts *facts)
+{
+	struct line_search search = {.name_case = name_case};
+
+	jp_perf_map_visit_lines(facts->map, try_line, &search);
+	return search.fitting * 2 > facts->others;
+}
+
 /* Returns whether the map seems older than the code: none of its lines fits, or names end at some
  * time. */
 static bool is_old(const struct jp_name_case *name_case, const struct map_facts *facts)
@@ -268,7 +292,7 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 	if (facts->parent)
 		return false;
 	if (!facts->lines && !process->named)
-		return facts->others;
+		return facts->others && !fits_process(name_case, facts);
 	/* The loss is from before an exec, and the map from after it. */
 	if (process->named && process->execed > name_case->loss->last &&
 	    process->execed <= process->named_first)

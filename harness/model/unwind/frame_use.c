@@ -15,6 +15,14 @@ static bool is_record(const struct jp_machine_frames *frames, const struct jp_cf
 	       fp->offset + (int32_t)jp_machine_word(frames) == ip->offset;
 }
 
+/* Returns whether the frame pointer points to a frame record if @cfa, a distance from the frame
+ * pointer, finds the frame. Where calls push the return address, the record is the frame's top.
+ * libffi copies its caller's frame pointer to another place. */
+static bool finds_record(const struct jp_machine_frames *frames, const struct jp_cfi_rule *cfa)
+{
+	return !frames->pushed || cfa->offset == 2 * (int32_t)jp_machine_word(frames);
+}
+
 enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr)
 {
 	const struct jp_machine *machine = jp_cfi_machine(cfi);
@@ -26,7 +34,7 @@ enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr)
 	if (row.kind != JP_ROW_STEP || row.cfa.kind != JP_RULE_REG)
 		return JP_FRAME_UNKNOWN;
 	if (row.cfa.reg == machine->frames->fp)
-		return JP_FRAME_LINKED;
+		return finds_record(machine->frames, &row.cfa) ? JP_FRAME_LINKED : JP_FRAME_USED;
 	for (unsigned i = 0; i < row.count; i++)
 		if (rows->rules[row.first + i].target == machine->frames->fp)
 			return is_record(machine->frames, &rows->rules[row.first + i],

@@ -449,6 +449,15 @@ class Libraries(Recording):
         self.add_samples(names["leaf"] + 9, names["other"] + 20, ANON, count=100)
         self.expect_cause("attach-window", 1)
 
+    def test_frame_pointer_without_a_record(self) -> None:
+        """libffi keeps its caller's frame pointer at another place than the kernel expects."""
+        path = self.place("libmade.so")
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+            ".globl made\nmade: .cfi_startproc\n.cfi_def_cfa 6, 32\n.cfi_offset 6, -16\n"
+            ".fill 64, 1, 0x90\n.cfi_endproc\n", "made.s")])
+        self.add_samples(MAIN, self.map_library(path)["made"] + 32, ANON, count=100)
+        self.expect_cause("library-no-frame-pointer", 1)
+
     def call_site(self, body: str) -> int:
         """Returns the return address of a call of a function with @body."""
         path = self.place("libcalls.so")

@@ -98,6 +98,12 @@ class Explained(judged.Made):
 
 
 class PerfMaps(Explained):
+    def test_second_runtime_without_names(self) -> None:
+        self.add_map("//anon", CODE + 0x10000)
+        self.write_map((CODE + 0x10000, 0x100, "first runtime's"))
+        self.add_memory()
+        self.expect_cause("map-partial", file="/tmp/perf-4711.map")
+
     def test_nothing_is_unnamed(self) -> None:
         self.write_map((CODE, 0x1000, "all"))
         self.add_memory()
