@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "harness/base/order.h"
 #include "harness/explain/name_causes.h"
 
 /* Losses of names that a perf map could provide. */
@@ -137,6 +138,18 @@ static bool blame_memfd(const struct jp_name_case *name_case, const struct map_f
 	return true;
 }
 
+/* Returns the time of the process's first sample. If only children run its code, it may have none:
+ * then returns the time of the first sample in that code. */
+static uint64_t find_first_sample(const struct jp_name_case *name_case)
+{
+	const struct jp_name_process *process = name_case->process;
+	const uint64_t first = name_case->loss->first;
+
+	return process->first   ? process->first
+	       : process->named ? jp_min(process->named_first, first)
+				: first;
+}
+
 /* Returns how many seconds before the recording the map was last written, by the times of both
  * files; 0: not before, or unknown. */
 static double count_seconds_before(const struct jp_name_case *name_case)
@@ -190,7 +203,7 @@ static bool blame_stale(const struct jp_name_case *name_case, const struct map_f
 	jp_blame_evidence(blame,
 			  "samples without a name begin %.3f s after the first sample; compare "
 			  "`ls -l --full-time %s` with the time of the recording",
-			  (loss->first - name_case->process->first) / 1e9, facts->path);
+			  (loss->first - find_first_sample(name_case)) / 1e9, facts->path);
 	jp_blame_remedy(blame,
 			"remove %s before the process starts, and let it be written at the end "
 			"of the recording: %s",
@@ -267,8 +280,8 @@ struct line_search {
 static void try_line(void *context, uint64_t start, uint64_t size, const char *name)
 {
 	struct line_search *search = context;
-	const struct jp_mapping *mapping =
-		jp_replay_find(search->name_case->view->spaces, search->name_case->loss->pid, start);
+	const struct jp_mapping *mapping = jp_replay_find(search->name_case->view->spaces,
+							  search->name_case->loss->pid, start);
 
 	search->fitting += mapping && mapping->prot & JP_PROT_EXEC;
 }
@@ -288,6 +301,7 @@ static bool fits_process(const struct jp_name_case *name_case, const struct map_
 static bool is_old(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	const struct jp_name_process *process = name_case->process;
+	uint64_t begin, end;
 
 	if (facts->parent)
 		return false;
@@ -297,8 +311,9 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 	if (process->named && process->execed > name_case->loss->last &&
 	    process->execed <= process->named_first)
 		return true;
-	return process->named &&
-	       name_case->loss->first - process->first > (process->last - process->first) / 4;
+	begin = find_first_sample(name_case);
+	end = jp_max(process->last, name_case->loss->last);
+	return process->named && name_case->loss->first - begin > (end - begin) / 4;
 }
 
 /* Blames the map of the process @parent, which names the loss. */

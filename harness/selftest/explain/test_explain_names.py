@@ -208,6 +208,14 @@ class PerfMaps(Explained):
         found = self.expect_cause("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
         self.assertIn("0 elsewhere, and 2 that are none", found["evidence"][2])
 
+    def test_partial_map_of_a_parent_without_samples(self) -> None:
+        self.write_map((CODE, 0x100, "one"))
+        self.add_map("//anon")
+        self.add_records(self.perf.fork(PID + 1, PID, 20))
+        for number in range(SAMPLES):
+            self.add_sample(CODE + number % 2 * 0x100, pid=PID + 1, time=100 + number)
+        self.expect_cause("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+
     def test_empty_map(self) -> None:
         """An empty map is not stale: the runtime has not written names yet."""
         self.write_map()
