@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "harness/base/file.h"
 #include "harness/explain/name_causes.h"
+#include "harness/explain/recorder.h"
+#include "harness/format/elf/elf_symbols.h"
 #include "harness/format/jit/jitdump_read.h"
 
 struct dump_health {
@@ -157,6 +160,32 @@ static bool has_recorded_times(const struct jp_name_process *process,
 	       health->timed;
 }
 
+/* Returns whether perf ignores the file because its name has another pid than process and header. In
+ * a container, the header has the pid of the name. */
+static bool is_ignored(const struct jp_name_case *name_case, const struct jp_jitdump *dump)
+{
+	const struct jp_name_process *process = name_case->process;
+
+	return jp_jitdump_header(dump)->pid == process->marker_pid &&
+	       jp_name_marker_pid(process->marker) != process->marker_pid &&
+	       !jp_recorder_since(name_case->view->summary, JP_PERF_VERSION(7, 0));
+}
+
+static bool blame_name(const struct jp_name_case *name_case)
+{
+	struct jp_blame *blame = blame_dump(name_case, "damaged-jitdump");
+
+	jp_blame_evidence(blame,
+			  "its name has another pid than its header and the process: perf 5.10 to "
+			  "6.12 ignore it, 7.2 does not");
+	jp_blame_evidence(blame, "rule dump.pid of `jitproof lint --rules`");
+	jp_blame_remedy(blame,
+			"jitproof inject -i %s -o injected.data; the runtime must call it "
+			"jit-%" PRIu32 ".dump",
+			name_case->view->path, name_case->process->marker_pid);
+	return true;
+}
+
 static bool judge_records(const struct jp_name_case *name_case, const struct dump_health *health,
 			  uint64_t size)
 {
@@ -187,6 +216,16 @@ static bool judge_records(const struct jp_name_case *name_case, const struct dum
 	return blame_counter(name_case, health);
 }
 
+/* Returns whether the whole header is of the other byte order, which perf inject reads. */
+static bool is_of_other_order(const struct jp_found_file *found)
+{
+	uint32_t words[2];
+
+	return !jp_file_read_at(found->fd, found->path, words, sizeof(words), 0, NULL) &&
+	       words[0] == __builtin_bswap32(JP_JITDUMP_MAGIC) &&
+	       words[1] == __builtin_bswap32(JP_JITDUMP_VERSION);
+}
+
 bool jp_blame_damaged_jitdump(const struct jp_name_case *name_case)
 {
 	const struct jp_wanted_file wanted = {.path = name_case->process->marker,
@@ -194,7 +233,7 @@ bool jp_blame_damaged_jitdump(const struct jp_name_case *name_case)
 	struct dump_health health = {0};
 	struct jp_found_file found;
 	struct jp_jitdump *dump;
-	bool blamed;
+	bool blamed, swapped;
 
 	if (jp_file_find(name_case->view->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
 		return false;
@@ -202,12 +241,16 @@ bool jp_blame_damaged_jitdump(const struct jp_name_case *name_case)
 		jp_found_file_close(&found);
 		return blame_empty(name_case, found.size);
 	}
+	swapped = is_of_other_order(&found);
 	dump = jp_jitdump_adopt(found.fd, found.path, found.size, &health.why);
+	if (!dump && swapped)
+		return false;
 	if (!dump)
 		return blame_damaged(name_case, health.why.text, "of the header",
 				     "the runtime must write a header that perf accepts");
 	read_health(name_case->loss, dump, &health);
-	blamed = judge_records(name_case, &health, found.size);
+	blamed = judge_records(name_case, &health, found.size) ||
+		 (is_ignored(name_case, dump) && blame_name(name_case));
 	jp_jitdump_close(dump);
 	return blamed;
 }

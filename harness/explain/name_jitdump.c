@@ -182,10 +182,22 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 				  "name",
 				  facts->loads, facts->covers, name_case->loss->nr_addrs);
 	describe_loss(name_case, blame);
-	jp_blame_remedy(blame,
-			"perf inject --jit -i %s -o injected.data && perf report -i "
-			"injected.data (or: jitproof inject -i %s -o injected.data)",
-			name_case->view->path, name_case->view->path);
+	if (name_case->process->marker &&
+	    jp_name_marker_pid(name_case->process->marker) != name_case->process->marker_pid)
+		jp_blame_remedy(
+			blame,
+			"jitproof inject -i %s -o injected.data && perf report -i injected.data "
+			"(perf inject before 7.2 ignores a jitdump whose name has a container's "
+			"pid)",
+			name_case->view->path);
+	else
+		jp_blame_remedy(blame,
+				"perf inject --jit -i %s -o injected.data && perf report -i "
+				"injected.data%s%s%s",
+				name_case->view->path,
+				facts->missing == -EINVAL ? "" : " (or: jitproof inject -i ",
+				facts->missing == -EINVAL ? "" : name_case->view->path,
+				facts->missing == -EINVAL ? "" : " -o injected.data)");
 	return true;
 }
 
@@ -289,9 +301,10 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 		       : facts.covers ? blame_not_injected(name_case, &facts)
 				      : false;
 	/* A jitdump that we have no permission to read exists. */
-	if (facts.missing && facts.missing != -EACCES && facts.missing != -EPERM)
+	if (facts.missing && facts.missing != -EACCES && facts.missing != -EPERM &&
+	    facts.missing != -EINVAL)
 		return blame_gone(name_case, &facts);
-	if (is_other_clock(name_case, &facts))
+	if (!facts.missing && is_other_clock(name_case, &facts))
 		return blame_clock(name_case, &facts);
 	return blame_not_injected(name_case, &facts);
 }

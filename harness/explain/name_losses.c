@@ -16,6 +16,7 @@
 #include "harness/explain/remapped.h"
 #include "harness/explain/same_frames.h"
 #include "harness/format/perfdata/format.h"
+#include "harness/model/space/mapping_name.h"
 
 /* Cache entry: the loss at one address. Valid while the address space has the same generation. */
 struct known_loss {
@@ -94,16 +95,17 @@ static struct jp_name_process *get_process(struct jp_name_losses *losses, uint32
 	return known ? *known : NULL;
 }
 
-/* Returns whether the file name is "jit-PID.dump", by which perf recognizes a jitdump. */
-static bool is_marker(const char *path)
+uint32_t jp_name_marker_pid(const char *path)
 {
 	const char *at = jp_path_base(path);
 	uint64_t pid;
 
 	if (*path != '/' || strncmp(at, "jit-", 4) != 0)
-		return false;
+		return 0;
 	at += 4;
-	return jp_number_take(&at, 10, UINT32_MAX, &pid) && strncmp(at, ".dump", 5) == 0;
+	return jp_number_take(&at, 10, UINT32_MAX, &pid) && strncmp(at, ".dump", 5) == 0
+		       ? (uint32_t)pid
+		       : 0;
 }
 
 static int handle_map(struct jp_name_losses *losses, const struct jp_event *event)
@@ -111,7 +113,7 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
 	const bool injected = jp_file_finder_injected(losses->finder, event->map.name);
 	struct jp_name_process *process;
 
-	if (event->kernel_map || (!injected && !is_marker(event->map.name)))
+	if (event->kernel_map || (!injected && !jp_name_marker_pid(event->map.name)))
 		return 0;
 	process = get_process(losses, event->pid);
 	if (!process)
@@ -213,6 +215,14 @@ static bool is_library(const struct jp_mapping *mapping)
 	       !(mapping->prot & JP_PROT_WRITE) && mapping->pgoff;
 }
 
+/* Returns whether a JIT emitted code into the file of @mapping, which it removed before: the loader
+ * shares no file. */
+static bool is_removed_code(const struct jp_mapping *mapping)
+{
+	return mapping->flags & JP_MAP_SHARED && *mapping->name == '/' &&
+	       mapping->name[jp_mapping_name_length(mapping->name)];
+}
+
 /* Returns what is wrong with the name of @addr; JP_NAME_ELF: nothing; JP_NAME_FAULTS: out of
  * memory. */
 static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
@@ -254,6 +264,8 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_ELF;
 	if (is_in_file(name.how) && *mapping->name == '[')
 		return JP_NAME_ELF;
+	if (name.how == JP_NAME_NO_FILE && is_removed_code(mapping))
+		return JP_NAME_NOT_ANONYMOUS;
 	if (is_in_file(name.how) && jp_file_finder_injected(losses->finder, mapping->name))
 		return JP_NAME_NOT_THERE;
 	return name.how;

@@ -155,6 +155,16 @@ class PerfMaps(Explained):
         self.add_memory("/memfd:jit (deleted)")
         self.expect_cause("map-not-read-for-memfd", file="/tmp/perf-4711.map")
 
+    def test_removed_file_of_a_jit(self) -> None:
+        """A JIT shares the file that it has removed; a library's mapping is private."""
+        self.add_memory("/tmp/code (deleted)")
+        self.expect_cause("missing-file", file="/tmp/code (deleted)")
+        shared = self.perf.maps()[0]
+        shared.flags = 1
+        self.expect_cause("no-name-source")
+        self.write_map((CODE, 0x1000, "all"))
+        self.expect_cause("map-not-read-for-memfd", file="/tmp/perf-4711.map")
+
     def test_memfd_without_map(self) -> None:
         self.add_memory("/memfd:jit (deleted)")
         self.expect_cause("no-name-source")
@@ -515,6 +525,27 @@ class Jitdumps(Explained):
                 found = self.explain_spoiled_dump("damaged-jitdump", bytes(raw))
                 self.assertIn(text, found)
                 self.assertNotIn("inject --jit", found)
+
+    def test_whole_jitdump_of_the_other_byte_order(self) -> None:
+        """perf inject reads it; jitproof inject does not."""
+        path = self.add_dump(50)
+        with open(self.root + path, "r+b") as dump:
+            dump.write(struct.pack(">IIIIII", 0x4a695444, 1, 40, 62, 0, PID))
+        found = self.expect_cause("jitdump-not-injected", file=path)
+        self.assertNotIn("jitproof inject", found["remedy"])
+
+    def test_pid_in_the_name(self) -> None:
+        """perf 6.12 ignores a jitdump whose name has another pid, as in a container; 7.2 does not."""
+        path = self.add_dump(50).replace(str(PID), "7")
+        os.rename(self.root + self.perf.maps()[-1].name, self.root + path)
+        self.perf.maps()[-1].name = path
+        self.perf.features[5] = rd.pack_string("7.2.13")
+        self.expect_cause("jitdump-not-injected", file=path)
+        self.perf.features[5] = rd.pack_string("6.12.1")
+        self.expect_cause("damaged-jitdump", file=path)
+        mj.Made(7).load(50, CODE, b"\xc3" * 0x100, 1, "one", pid=PID).save(self.root + path)
+        found = self.expect_cause("jitdump-not-injected", file=path)
+        self.assertTrue(found["remedy"].startswith("jitproof inject"))
 
     def test_cut_last_record_is_no_damage(self) -> None:
         """A killed process leaves such a file. perf uses its complete records."""
