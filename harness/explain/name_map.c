@@ -69,6 +69,40 @@ static void describe_samples(const struct jp_name_case *name_case, struct jp_bla
 			  name_case->process->named);
 }
 
+/* Returns whether the map is a link that seems to lead to a regular file. perf follows it, explain
+ * does not: it may lead anywhere. */
+static bool is_link(const struct jp_name_case *name_case, const struct map_facts *facts)
+{
+	struct stat link, target;
+
+	if (!jp_file_finder_is_native(name_case->view->finder) || lstat(facts->path, &link) ||
+	    !S_ISLNK(link.st_mode))
+		return false;
+	/* It may lead to a folder that only root can search, and explain has given up root. */
+	return stat(facts->path, &target) ? errno == EACCES : S_ISREG(target.st_mode);
+}
+
+static bool note_link(const struct jp_name_case *name_case, const struct map_facts *facts)
+{
+	struct jp_blame *blame =
+		jp_blame(name_case->view->blames, "map-wrong-owner", name_case->loss->pid,
+			 jp_name_case_comm(name_case), facts->path, 0);
+
+	jp_blame_evidence(blame,
+			  "it is a link to a regular file, which perf follows and explain does "
+			  "not: `ls -lL %s`",
+			  facts->path);
+	jp_blame_evidence(blame, "%" PRIu64 " samples have frames in %s, which the file may name",
+			  name_case->loss->samples, name_case->loss->name);
+	jp_blame_evidence(blame, "see whether it does: `perf script -i %s --pid %" PRIu32 "`",
+			  name_case->view->path, name_case->loss->pid);
+	jp_blame_remedy(blame,
+			"for explain, replace the link by a copy: cp --remove-destination "
+			"\"$(realpath %s)\" %s",
+			facts->path, facts->path);
+	return true;
+}
+
 static bool blame_owner(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "map-wrong-owner", facts->path);
@@ -339,7 +373,8 @@ bool jp_blame_perf_map(const struct jp_name_case *name_case)
 	read_map_facts(name_case, &facts);
 	switch (name_case->loss->fault) {
 	case JP_NAME_BAD_MAP:
-		return blame_owner(name_case, &facts);
+		return is_link(name_case, &facts) ? note_link(name_case, &facts)
+						  : blame_owner(name_case, &facts);
 	case JP_NAME_AGAIN:
 	case JP_NAME_OVERLAPPED:
 		return blame_stale(name_case, &facts);

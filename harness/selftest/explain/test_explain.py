@@ -351,6 +351,20 @@ class Walks(Recording):
         self.add_samples(ANON + 0x1000, ANON + 16, MAIN, ROOT, count=100, pid=pid)
         self.assertEqual(self.find_causes(), {})
 
+    def test_map_that_is_a_link(self) -> None:
+        """perf follows it, explain does not."""
+        pid = os.getpid()
+        name, real = f"/tmp/perf-{pid}.map", f"/tmp/real-{pid}.map"
+        files.write(real, "")
+        os.symlink(real, name)
+        self.addCleanup(os.unlink, name)
+        self.add_records(self.perf.fork(pid, PID, START),
+                         self.perf.map(pid, ANON, 0x10000, "//anon", START))
+        self.add_samples(ANON + 8, ANON + 16, MAIN, ROOT, count=100, pid=pid)
+        self.assertIn("map-wrong-owner", [one["id"] for one in self.run_json()["notes"]])
+        os.unlink(real)
+        self.assertIn("map-wrong-owner", [one["id"] for one in self.run_json()["causes"]])
+
     def test_several_processes_are_one_cause(self) -> None:
         for pid in range(200, 260):
             self.add_records(self.perf.fork(pid, PID, START))
