@@ -39,6 +39,10 @@ const struct jp_runtime *jp_emitter_find(const struct jp_ends *ends, uint32_t pi
 		runtime = jp_runtime_find(image->caller);
 	if (!runtime && image && image->library)
 		runtime = jp_runtime_find(image->library);
+	/* Python calls engines of other libraries. */
+	if (runtime && image->caller && image->caller != image->program &&
+	    runtime == jp_runtime_find("python") && runtime != jp_runtime_find(image->caller))
+		runtime = NULL;
 	if (!runtime && image && image->caller && image->caller != image->program) {
 		*caller = image->caller;
 		return NULL;

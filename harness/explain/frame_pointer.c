@@ -113,7 +113,7 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 	if (where && (where->use == JP_FRAME_USED || where->use == JP_FRAME_KEPT))
 		jp_blame_evidence(blame,
 				  "its call frame information finds the frame of %" PRIx64
-				  " by the stack pointer%s: readelf -wF %s",
+				  " without a frame record%s: readelf -wF %s",
 				  where->vaddr,
 				  where->use == JP_FRAME_USED
 					  ? ", and the frame pointer saved for another use"

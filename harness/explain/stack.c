@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/base/map.h"
+#include "harness/explain/code.h"
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/files/file_finder.h"
 #include "harness/model/space/mapping_name.h"
@@ -104,6 +105,19 @@ static bool are_all_frames_in_files(struct jp_replay *spaces, uint32_t pid,
 	return true;
 }
 
+/* Moves the end of @stack to the frame of @other that follows it, if that is in emitted code: perf
+ * goes on to there. */
+static void end_in_emitted_code(struct jp_replay *spaces, uint32_t pid, struct jp_stack *stack,
+				const struct jp_stack *other)
+{
+	const uint64_t next = other->count > stack->count ? other->frames[stack->count] : 0;
+	const struct jp_mapping *mapping = jp_replay_find(spaces, pid, next);
+
+	if (mapping && mapping->prot & JP_PROT_EXEC && stack->stop == JP_UNWIND_NO_CFI &&
+	    jp_code_classify(mapping->backing, mapping->name) == JP_CODE_EMITTED)
+		stack->where = next;
+}
+
 /* Continues the walk by frame pointers, as perf does, if this reaches the root of the stack.
  * Returns whether it does. */
 static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
@@ -115,8 +129,10 @@ static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
 	walk_stack(stacks, spaces, sample, JP_DUMP, stacks->others, &stacks->other);
 	jp_unwinder_frame_pointers(stacks->unwinder, false);
 	if (stacks->other.stop != JP_UNWIND_ROOT ||
-	    !are_all_frames_in_files(spaces, sample->pid, &stacks->other))
+	    !are_all_frames_in_files(spaces, sample->pid, &stacks->other)) {
+		end_in_emitted_code(spaces, sample->pid, stack, &stacks->other);
 		return false;
+	}
 	*stack = stacks->other;
 	stack->method = JP_DUMP_CFI;
 	return true;

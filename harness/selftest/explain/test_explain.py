@@ -1006,13 +1006,19 @@ class Dumps(Recording):
         path = self.place("libbare.so")
         process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
             ".globl bare\nbare: nop\n ret\n .balign 64\n"
-            "whole: .cfi_startproc\n ret\n .cfi_endproc\n", "bare.s")])
-        bare = self.map_library(path)["bare"]
+            ".globl whole\nwhole: .cfi_startproc\n ret\n .cfi_endproc\n", "bare.s")])
+        names = self.map_library(path)
+        bare = names["bare"]
         self.add_dumps(bare, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
         self.assertEqual(self.find_causes(), {})
         self.perf.drop_samples()
         self.add_dumps(bare, self.ASKED, {64: 1, 72: MAIN + 8}, bp=self.STACK + 64)
         self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], path)
+        self.perf.drop_samples()
+        self.add_map(ANON, "//anon", 9)
+        self.add_dumps(names["whole"], self.ASKED, {0: bare + 1, 64: 0, 72: ANON + 8},
+                       bp=self.STACK + 64)
+        self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], "//anon")
 
     def test_file_without_unwind_information_and_build_id(self) -> None:
         """perf 7.3 stores no build id of a Go program. The file is the recorded one if it is not
