@@ -37,6 +37,7 @@ struct jp_ending {
 	bool from_stub;     /* the same, but the caller is HotSpot's call stub */
 	bool skips_stub;    /* the innermost frame is in emitted code; the call stub is missing
 			       between it and HotSpot */
+	bool skips;         /* NO_CFI: the walk goes on by frame pointers and skips a caller */
 	bool circle;        /* FULL: the end of the chain repeats a few addresses of emitted code */
 	bool recursion;     /* HERE: innermost addresses repeat, and the chain ends regularly */
 	const char *caller; /* the file that calls emitted code, or NULL */

@@ -169,6 +169,7 @@ static void count_sample(struct jp_end *end, const struct jp_event *event,
 	end->from_jit += ending->in_jit;
 	end->starting += !end->image->in_jit;
 	end->circles += ending->circle;
+	end->skips += ending->skips;
 	if (ending->next && !end->garbage++)
 		end->next = ending->next;
 	end->again += ending->next && ending->next == end->next;
@@ -382,6 +383,11 @@ static int handle_sample(struct jp_ends *ends, const struct jp_event *event,
 		jp_end_of_chain(&ends->codes, process, stack, &ending);
 	else
 		jp_end_of_dump(&ends->codes, process, stack, &ending);
+	if (stack->informed && skips_caller(ends, process, stack, stack->informed - 1)) {
+		ending.kind = JP_END_NO_CFI;
+		ending.addr = stack->frames[stack->informed - 1];
+		ending.skips = true;
+	}
 	if (is_in_exec(image, event, &ending))
 		return 0;
 	image->hollow |= ending.kind == JP_END_EMPTY && event->sample.user;

@@ -34,7 +34,7 @@ struct jp_end {
 	uint64_t garbage;     /* part of @samples: garbage addresses follow the end */
 	uint64_t again;       /* part of @garbage: the same first garbage address as in @next */
 	uint64_t astray;  /* part of @garbage: more addresses than the start of a program leaves */
-	uint64_t skips;   /* part of @samples: emitted code whose chain skips its caller */
+	uint64_t skips;   /* part of @samples: the stack skips the caller of the code here */
 	uint64_t stubbed; /* part of @samples: HotSpot's call stub seems to be the caller */
 	uint64_t skipped; /* the caller's caller in the first of @skips and
 			     @stubbed */

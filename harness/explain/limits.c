@@ -12,12 +12,12 @@
 #include "harness/model/space/mapping_name.h"
 
 /* Returns whether @end lost its stack because of missing call frame information. In files, such an
- * end may also be the complete stack of a coroutine, which has no caller. */
+ * end may also be the complete stack of a coroutine, which has no caller; then no walk goes on. */
 static bool lacks_cfi(const struct jp_end *end)
 {
 	return end->code == JP_CODE_EMITTED || end->remapped ||
 	       ((end->code == JP_CODE_FILE || end->code == JP_CODE_PROGRAM) &&
-		end->nr_frames == end->samples);
+		(end->nr_frames == end->samples || end->skips));
 }
 
 /* The file, on the machine that explains, in which the walk of a stack ended. */
@@ -221,10 +221,12 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 				frames ? " (" : "", frames ?: "", frames ? ")" : "",
 				unwinding ? " (" : "", unwinding ?: "", unwinding ? ")" : "");
 	else
-		jp_blame_remedy(blame,
-				"record by frame pointers (perf record -g), or build %s with "
-				"-fasynchronous-unwind-tables, its assembly with .cfi directives",
-				end->file);
+		jp_blame_remedy(
+			blame,
+			"%sbuild %s with -fasynchronous-unwind-tables, its assembly with .cfi "
+			"directives",
+			end->skips ? "" : "record by frame pointers (perf record -g), or ",
+			end->file);
 }
 
 static void describe_missing_file(struct jp_explain_view *view, const struct jp_end *end,

@@ -150,12 +150,14 @@ static bool blame_clock(const struct jp_name_case *name_case, const struct dump_
 	else
 		describe_marker(name_case, blame);
 	jp_blame_remedy(blame,
-			"record again with -k mono: perf record -k mono -g ...; then perf inject "
+			"%srecord again with -k mono: perf record -k mono -g ...; then perf inject "
 			"--jit -i perf.data -o injected.data%s",
-			monotonic       ? "; the runtime has to write times of CLOCK_MONOTONIC"
-			: process->last ? ""
-					: "; or, since this recording has no times: jitproof "
-					  "inject -i perf.data -o injected.data");
+			monotonic ? "let the runtime write times of CLOCK_MONOTONIC in ns, and "
+				  : "",
+			monotonic || process->last
+				? ""
+				: "; or, since this recording has no times: jitproof inject -i "
+				  "perf.data -o injected.data");
 	return true;
 }
 

@@ -133,6 +133,7 @@ static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
 		end_in_emitted_code(spaces, sample->pid, stack, &stacks->other);
 		return false;
 	}
+	stacks->other.informed = stack->count;
 	*stack = stacks->other;
 	stack->method = JP_DUMP_CFI;
 	return true;

@@ -17,6 +17,8 @@ struct jp_stack {
 	enum jp_unwind_stop stop; /* why the walk ended; JP_UNWIND_NO_DATA for a chain: the
 				     recording requested only the sampled address */
 	uint64_t where;           /* where the walk ended, as in struct jp_unwound */
+	uint64_t informed; /* number of frames by call frame information, if the walk then went on
+			      by frame pointers, as perf does; else 0 */
 	/* For JP_CHAIN: the walk of the same sample's stack dump. For JP_DUMP_CFI: a walk by frame
 	 * pointers, if call frame information ends or no mapping is known. NULL: no other walk. */
 	const struct jp_stack *other;

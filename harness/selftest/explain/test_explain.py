@@ -1020,6 +1020,18 @@ class Dumps(Recording):
                        bp=self.STACK + 64)
         self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], "//anon")
 
+    def test_frame_pointer_that_skips_a_caller(self) -> None:
+        """Assembly without unwind information has no frame: the frame pointer is its caller's."""
+        path = self.place("libasm.so")
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+            ".globl bare\nbare: ret\n .balign 64\nframed: .cfi_startproc\n" +
+            Libraries.FRAME + "ret\n .cfi_endproc\n .balign 64\n.globl outer\n"
+            "outer: .cfi_startproc\n call framed\n nop\n .cfi_endproc\n", "asm.s")])
+        names = self.map_library(path)
+        self.add_dumps(names["bare"], self.ASKED, {64: 0, 72: names["outer"] + 5},
+                       bp=self.STACK + 64)
+        self.assertNotIn("perf record -g", self.expect_cause("no-cfi-for-jit", 1)["remedy"])
+
     def test_file_without_unwind_information_and_build_id(self) -> None:
         """perf 7.3 stores no build id of a Go program. The file is the recorded one if it is not
         newer than the recording."""
