@@ -251,8 +251,8 @@ static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *p
 	return callee && stack->frames[at] - callee > JP_FRAME_NEAR;
 }
 
-/* Returns whether the sample was taken in a file at an instruction that the recording chose (a probe
- * or breakpoint), where the function has no frame: at its entry. */
+/* Returns whether a probe or breakpoint at the entry of a file's function took the sample: the
+ * function has no frame yet. Tracepoints of system calls take samples elsewhere. */
 static bool is_at_entry(struct jp_ends *ends, const struct jp_places_process *process,
 			const struct jp_event *event, const struct jp_stack *stack,
 			const struct jp_end *leaf)
@@ -263,7 +263,7 @@ static bool is_at_entry(struct jp_ends *ends, const struct jp_places_process *pr
 	if (!event->asked || !event->asked->at_code || !event->sample.user || !leaf->use)
 		return false;
 	mapping = jp_remapped_find(ends->places->replay, process->pid, stack->frames[0], &text);
-	return mapping && !jp_frame_is_linked(ends->store, mapping, stack->frames[0]);
+	return mapping && jp_frame_is_entry(ends->store, mapping, stack->frames[0]);
 }
 
 /* Adds the sample to the end of kind JP_END_LEAF at the sampled function. @here: index of the end

@@ -27,7 +27,7 @@ enum { JP_FRAME_NEAR = 8 };
 enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr);
 enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mapping *mapping,
 			       uint64_t addr);
-/* Returns whether the frame pointer points to the function's frame at @addr itself. */
-bool jp_frame_is_linked(struct jp_elf_store *store, const struct jp_mapping *mapping, uint64_t addr);
+/* Returns whether @addr seems to be the entry of a function: no function is before it. */
+bool jp_frame_is_entry(struct jp_elf_store *store, const struct jp_mapping *mapping, uint64_t addr);
 /* Returns whether the file was built with frame pointers, at least in functions with calls. */
 bool jp_frame_kept(struct jp_elf_store *store, const struct jp_mapping *mapping);

@@ -500,6 +500,9 @@ class Libraries(Recording):
         self.assertEqual(self.find_causes(), {})
         self.add_samples(self.symbols["outer"], site, MAIN, ROOT, count=100)
         self.expect_cause("library-no-frame-pointer", 0.5)
+        self.perf.drop_samples()
+        self.add_samples(self.symbols["outer"] + 5, site, MAIN, ROOT, count=100)
+        self.assertEqual(self.find_causes(), {})
         self.perf.attrs = [self.make_attr()]
         self.assertEqual(self.find_causes(), {})
 
