@@ -39,7 +39,8 @@ const char *jp_code_file(const struct jp_codes *codes, const struct jp_places_pr
 enum {
 	JP_CODE_KIND = 15,
 	JP_CODE_INTERPRETS = 16,
-	JP_CODE_HOTSPOT = 32, /* calls emitted code only through one emitted function with a frame */
+	JP_CODE_HOTSPOT =
+		32, /* calls emitted code only through one emitted function with a frame */
 };
 
 /* Returns the kind of code in a mapped stretch. */

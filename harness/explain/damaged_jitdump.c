@@ -160,8 +160,8 @@ static bool has_recorded_times(const struct jp_name_process *process,
 	       health->timed;
 }
 
-/* Returns whether perf ignores the file because its name has another pid than process and header. In
- * a container, the header has the pid of the name. */
+/* Returns whether perf ignores the file because its name has another pid than process and header.
+ * In a container, the header has the pid of the name. */
 static bool is_ignored(const struct jp_name_case *name_case, const struct jp_jitdump *dump)
 {
 	const struct jp_name_process *process = name_case->process;

@@ -247,7 +247,8 @@ static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *p
 	code = jp_code_classify(mapping->backing, mapping->name);
 	if (code == JP_CODE_LIBC)
 		return jp_call_sites_main_behind(ends->sites, mapping, caller);
-	callee = code == JP_CODE_FILE ? jp_call_sites_frame_behind(ends->sites, mapping, caller) : 0;
+	callee =
+		code == JP_CODE_FILE ? jp_call_sites_frame_behind(ends->sites, mapping, caller) : 0;
 	return callee && stack->frames[at] - callee > JP_FRAME_NEAR;
 }
 

@@ -50,11 +50,11 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 			"either may be the cause; perf record --call-graph dwarf shows which",
 			culprit->shared);
 	if (culprit->callers)
-		jp_blame_evidence(
-			blame,
-			"%" PRIu64 " go on to the caller of a function that has a frame, and that "
-			"lacks in the chain: the code before %" PRIx64 " calls it",
-			culprit->callers, culprit->leaf->skipped);
+		jp_blame_evidence(blame,
+				  "%" PRIu64
+				  " go on to the caller of a function that has a frame, and that "
+				  "lacks in the chain: the code before %" PRIx64 " calls it",
+				  culprit->callers, culprit->leaf->skipped);
 	if (culprit->worst)
 		describe_end(blame, culprit->worst);
 	else
@@ -123,10 +123,10 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 		jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F time,tid,ip,sym",
 				  view->path, image->pid);
 	if (where && where->kind == JP_END_LEAF && where->skips) {
-		jp_blame_remedy(blame,
-				"perf record --call-graph dwarf: the probe or breakpoint is at a "
-				"function's entry, before it saves the caller's frame pointer; from "
-				"Linux 6.11 on uprobes show the caller if the entry pushes it");
+		jp_blame_remedy(
+			blame, "perf record --call-graph dwarf: the probe or breakpoint is at a "
+			       "function's entry, before it saves the caller's frame pointer; from "
+			       "Linux 6.11 on uprobes show the caller if the entry pushes it");
 		return;
 	}
 	jp_blame_remedy(blame, "perf record --call-graph dwarf, or %s%s%s",
@@ -208,7 +208,8 @@ static void blame_culprit(struct jp_explain_view *view, const struct jp_culprit 
 static bool may_be_called_by_stub(struct jp_explain_view *view, const struct jp_end *end)
 {
 	enum { FEW = 10 };
-	static const char *const called[] = {"main", "run", "clinit", "Interpreter", "Stub", "Thread"};
+	static const char *const called[] = {"main",        "run",  "clinit",
+					     "Interpreter", "Stub", "Thread"};
 	const struct jp_perf_map *map = jp_names_map(view->names, end->image->pid, NULL);
 	const char *name = map ? jp_perf_map_find(map, end->addr) : NULL;
 

@@ -40,6 +40,17 @@ static uint32_t find_sibling(const struct jp_name_case *name_case, uint32_t name
 	return 0;
 }
 
+/* Smallest pid that the kernel gives again where pids start anew (kernel/pid.c). */
+enum { RESERVED_PIDS = 300 };
+
+/* Returns whether other processes may have code at the same addresses by chance: beside a program
+ * that is not PIE, as in node 18. */
+static bool is_common_memory(const struct jp_name_case *name_case, uint32_t named)
+{
+	return name_case->loss->addrs[0] < JP_LOW_END && named >= RESERVED_PIDS &&
+	       !jp_name_process_is_in_other_namespace(name_case->losses, name_case->process);
+}
+
 /* Tries the perf map @found with pid @named in its name. Memory lies at random addresses. So the
  * process itself wrote the map under another pid, or a relative did, if its lines cover most of the
  * addresses. A relative wrote it if other lines are in the same memory. */
@@ -50,7 +61,7 @@ static int try_map(void *context, uint32_t named, const struct jp_found_file *fo
 	struct jp_perf_map *map;
 	size_t covers, lines;
 
-	if (named == loss->pid)
+	if (named == loss->pid || is_common_memory(search->name_case, named))
 		return 0;
 	map = jp_perf_map_read(found->fd, found->path, found->size, NULL);
 	if (!map)
@@ -72,12 +83,9 @@ static int try_map(void *context, uint32_t named, const struct jp_found_file *fo
 }
 
 /* Returns whether the pid in the map's name may be the process's own one in a pid namespace, which
- * counts from 1. The pid of a parent is rarely as low: where pids start again, the kernel leaves
- * out those below RESERVED_PIDS (kernel/pid.c). After an exec, nothing is inherited. */
+ * counts from 1. The pid of a parent is rarely as low. After an exec, nothing is inherited. */
 static bool is_named_in_namespace(const struct jp_name_case *name_case, const struct search *search)
 {
-	enum { RESERVED_PIDS = 300 };
-
 	return name_case->process->execed ||
 	       jp_name_process_is_in_other_namespace(name_case->losses, name_case->process) ||
 	       (search->named < RESERVED_PIDS && search->covers * 2 > name_case->loss->nr_addrs);

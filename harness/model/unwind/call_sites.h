@@ -14,9 +14,9 @@ struct jp_call_sites;
  * NULL if there is no memory. */
 struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder);
 void jp_call_sites_free(struct jp_call_sites *sites);
-/* Returns the address of the function in @mapping's file of which each complete callchain with return
- * address @addr must contain a frame, or 0. There is such a function if the instruction before @addr
- * calls it directly, and it keeps its frame until it returns and never leaves by a jump. */
+/* Returns the address of a function in @mapping's file that has a frame in each complete callchain
+ * with return address @addr, or 0. There is such a function if the instruction before @addr calls
+ * it directly, and it keeps its frame until it returns and never leaves by a jump. */
 uint64_t jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
 				    uint64_t addr);
 /* Returns whether each complete callchain with return address @addr in @libc, the mapping of a C

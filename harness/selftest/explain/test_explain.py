@@ -493,7 +493,7 @@ class Libraries(Recording):
 
     def test_probe_of_an_entry(self) -> None:
         """A probe or breakpoint at a function's entry takes samples without the caller, unless the
-        kernel adds it: is the function the one that the code before the next address calls?"""
+        kernel adds it: does the code before the next address call this function?"""
         site = self.call_site(self.FRAME + "ret\n")
         self.perf.attrs = [rd.Attr.make(KIND, [7], kind=TRACEPOINT)]
         self.add_samples(self.symbols["calls"], site, MAIN, ROOT, count=100)

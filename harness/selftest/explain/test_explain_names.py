@@ -247,6 +247,16 @@ class PerfMaps(Explained):
         self.add_memory()
         self.expect_cause("pid-namespace-map", file="/tmp/perf-1.map")
 
+    def test_map_of_another_process_beside_a_program_that_is_not_pie(self) -> None:
+        """Such memory has similar addresses in all processes of the program, as of node 18."""
+        for pid, cause in ((OTHER, "pid-namespace-map"), (5000, "no-name-source")):
+            with self.subTest(pid):
+                self.setUp()
+                self.write_map((0x5280000, 0x1000, "all"), pid=pid)
+                self.add_map("//anon", 0x5280000)
+                self.add_samples(0x5280004)
+                self.assertEqual([one["id"] for one in self.find_causes()], [cause])
+
     def test_map_with_wrong_sizes(self) -> None:
         """A perf map with an end in place of a size covers all later addresses by mistake."""
         self.write_map((CODE - 0x100000, CODE, "ends"), pid=OTHER)
@@ -535,7 +545,7 @@ class Jitdumps(Explained):
         self.assertNotIn("jitproof inject", found["remedy"])
 
     def test_pid_in_the_name(self) -> None:
-        """perf 6.12 ignores a jitdump whose name has another pid, as in a container; 7.2 does not."""
+        """perf 6.12 ignores a jitdump with another pid in its name, as in a container."""
         path = self.add_dump(50).replace(str(PID), "7")
         os.rename(self.root + self.perf.maps()[-1].name, self.root + path)
         self.perf.maps()[-1].name = path
