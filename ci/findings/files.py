@@ -27,7 +27,8 @@ def record_workloads(context: Context, perf: Perf, publish: str, count: int = 1,
                      graph: str = "fp", workload: str = "anon_exec") -> tuple[str, list[int]]:
     """Returns (folder with perf.data of @count workloads, their pids). @graph: kind of stacks."""
     folder = injecting.make_folder(context, "files")
-    words = "".join(make_workload_command(context, i, publish, workload) for i in range(count)) + "wait"
+    words = "".join(make_workload_command(context, i, publish, workload)
+                    for i in range(count)) + "wait"
     recording.run_record(perf, "-N", "-q", "-e", "cpu-clock", "--call-graph", graph, "-o",
                          os.path.join(folder, "perf.data"), "--", "sh", "-c",
                          "cd %s; %s" % (folder, words))
