@@ -438,9 +438,6 @@ FAULTS	?=
 faults: all ## let the Nth allocation, open, read, write ... fail, in every command
 	@$(PYTHON) ci/faults --jitproof '$(O)/jitproof' $(FAULTS)
 
-cost: all ## measure what whole stacks cost, by strategy
-	@$(PYTHON) ci/bench/cost.py --jitproof '$(O)/jitproof'
-
 # The guest's first process: alone in its initramfs, so linked statically; nothing of ours wraps it.
 $(O)/vm/init: ci/matrix/vm/init.c Makefile
 	@mkdir -p $(@D)
@@ -521,7 +518,7 @@ FORCE:
 .PHONY: all check check-full run_tests gen_tar workload-programs programs selftest sanitized \
 	sanitized-parts fuzz \
 	lint tamper mutants soak faults pages peers scoreboard bench perf-versions matrix vm-init \
-	findings trials agreement cost manual deb install help clean FORCE
+	findings trials agreement manual deb install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(foreach build,asan guided covered $(WORKLOADS_AS), \
