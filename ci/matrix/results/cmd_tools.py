@@ -3,7 +3,6 @@
 
 import argparse
 import collections
-import errno
 import json
 import os
 import shlex
@@ -11,7 +10,7 @@ import shutil
 import subprocess
 from typing import Any
 
-from ci.base import files, process, status
+from ci.base import files, status
 from ci.base.status import Missing
 from ci.matrix import option_types
 from ci.matrix.option_types import Subparsers
@@ -30,128 +29,85 @@ CASES = ("peers/*", "process-tree/*.perf")
 TIMEOUT_S = 1800
 
 
-def make_label(perf: perf_tools.Perf) -> str:
-    """Returns "perf-6.12" for perf 6.12.107."""
-    return "perf-%d.%d" % perf.number[:2]
-
-
-def describe_cell(options: argparse.Namespace, perf: perf_tools.Perf, seed: int) -> dict[str, Any]:
+def describe_cell(options: argparse.Namespace, perf: perf_tools.Perf) -> dict[str, Any]:
     """Returns the content of cell.json without outcome and reason, which the run determines."""
     own = [name for name in perf.packages if name.startswith("linux-perf")]
-    command = ["python3", "ci/matrix", "tools", "--perf", ".".join(map(str, perf.number[:2])),
-               "--seed", str(seed)]
-    command += [word for case in options.cases for word in ("--case", case)]
-    return {"kind": "tool", "label": make_label(perf), "version": perf.version,
+    number = "%d.%d" % perf.number[:2]
+    command = ["python3", "ci/matrix", "tools", "--perf", number, "--seed", str(options.seed)]
+    command += [word for case in options.case for word in ("--case", case)]
+    return {"kind": "tool", "label": "perf-" + number, "version": perf.version,
             "package": " ".join(own) or "as installed", "packages": sorted(perf.packages),
             "kernel": os.uname().release, "accelerator": "wall clock",
-            "suite": " ".join(options.cases), "command": shlex.join(command), "seed": seed}
+            "suite": " ".join(options.case), "command": shlex.join(command), "seed": options.seed}
 
 
-def run_jitproof(options: argparse.Namespace, perf: perf_tools.Perf, seed: int,
-                 folder: str) -> tuple[str, str]:
-    """Runs the cases with one perf and seed into @folder. Returns outcome and reason."""
-    # An absolute path: replace_paths() finds it in the reasons of cases.
-    command = [options.jitproof, "run", "--set=full", "--seed", str(seed),
-               "-o", os.path.abspath(folder), *options.cases]
-    environment = {**perf.environment, "JITPROOF_PERF": perf.path}
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, env=environment, text=True,
-                               errors="replace")
+def run_jitproof(options: argparse.Namespace, perf: perf_tools.Perf, folder: str) -> str:
+    """Runs the cases with one perf into @folder. Returns why the run is lost, or ""."""
+    running = subprocess.Popen(
+        [options.jitproof, "run", "--set=full", "--seed", str(options.seed), "-o", folder,
+         *options.case], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace",
+        env={**perf.environment, "JITPROOF_PERF": perf.path})
     try:
-        output, _ = process.communicate(timeout=TIMEOUT_S)
+        output, _ = running.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
-        return "LOST", "still running after %d s" % TIMEOUT_S
+        return "still running after %d s" % TIMEOUT_S
     finally:
         # jitproof ends its children on SIGTERM. A script's background processes ignore SIGINT.
-        process.terminate()
-        process.communicate()
-    if process.returncode not in (0, 1, 4):
-        return "LOST", "jitproof run ended with %d: %s" % (
-            process.returncode, " | ".join(output.strip().splitlines()[-3:])[:400])
-    return "DONE", ""
+        running.terminate()
+        running.communicate()
+    if running.returncode in (0, 1, 4):
+        return ""
+    return "jitproof run ended with %d: %s" % (
+        running.returncode, " | ".join(output.strip().splitlines()[-3:])[:400])
 
 
-def run_cell(options: argparse.Namespace, perf: perf_tools.Perf, seed: int, folder: str) -> str:
-    """Runs a cell in a .partial folder and renames the complete folder. Returns the outcome."""
-    partial = folder + cells.PARTIAL
-    shutil.rmtree(partial, ignore_errors=True)
-    os.makedirs(options.output, exist_ok=True)
-    cell = describe_cell(options, perf, seed)
+def run_cell(options: argparse.Namespace, perf: perf_tools.Perf, folder: str) -> None:
+    """Makes the new folder of a cell, which an interrupt removes."""
+    cell = describe_cell(options, perf)
     try:
-        cell["outcome"], cell["reason"] = run_jitproof(options, perf, seed, partial)
-        os.makedirs(partial, exist_ok=True)
-        files.write(os.path.join(partial, cells.CELL), json.dumps(cell, indent=1) + "\n")
+        cell["reason"] = run_jitproof(options, perf, folder)
+        cell["outcome"] = "LOST" if cell["reason"] else "DONE"
+        os.makedirs(folder, exist_ok=True)
+        files.write(os.path.join(folder, cells.CELL), json.dumps(cell, indent=1) + "\n")
     except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
-    os.rename(partial, folder)
-    return cell["outcome"]
 
 
-def summarize_cell(folder: str) -> str:
-    made = cells.load(folder)
-    if made.lost:
-        return made.lost
-    counts = collections.Counter(case["outcome"] for case in made.cases.values())
+def summarize_cell(cell: stored.Stored) -> str:
+    if cell.lost:
+        return cell.lost
+    counts = collections.Counter(case["outcome"] for case in cell.cases.values())
     lines = ["%s (%d cases)" % (" ".join("%s:%d" % (name, counts[name])
                                          for name in stored.OUTCOMES if name in counts),
-                                len(made.cases))]
-    for name, case in sorted(made.cases.items()):
+                                len(cell.cases))]
+    for name, case in sorted(cell.cases.items()):
         if case["outcome"] in stored.BAD or case.get("crashed"):
             lines.append("  %s %s %s: %s" % (case["outcome"], case.get("crashed", ""), name,
                                              case["why"].split("\n", 1)[0][:160]))
     return "\n".join(lines)
 
 
-def find_unmatched_glob(options: argparse.Namespace) -> str | None:
-    """Returns the first glob that matches no case, or None."""
-    for glob in options.cases:
-        if process.run([options.jitproof, "list", glob]).returncode:
-            return glob
-    return None
-
-
-def find_perfs(options: argparse.Namespace) -> tuple[list[perf_tools.Perf], int]:
-    """Finds the wanted perfs. Returns them, and how many are not available."""
-    found, missing = [], 0
-    for wanted in dict.fromkeys(options.perf):
+def run(options: argparse.Namespace) -> int:
+    options.case = options.case or list(CASES)
+    lost = 0
+    for wanted in options.perf:
         try:
-            found.append(perf_tools.find(options.perf_dir, wanted))
+            perf = perf_tools.find(options.perf_dir, wanted)
         except Missing as reason:
             print("perf %s: %s" % (wanted, reason), flush=True)
-            missing += 1
-    # Two names may mean the same perf.
-    return sorted(dict.fromkeys(found), key=lambda perf: perf.number), missing
-
-
-def plan_cells(options: argparse.Namespace,
-               perfs: list[perf_tools.Perf]) -> list[tuple[perf_tools.Perf, int, str]]:
-    """Returns (perf, seed, folder) of each cell. Fails before any runs if a folder exists."""
-    seeds = list(dict.fromkeys(options.seed or [1]))
-    made = [(perf, seed, os.path.join(options.output, make_label(perf) + (
-        "" if len(seeds) == 1 else ".seed-%d" % seed))) for perf in perfs for seed in seeds]
-    folders = [folder for _, _, folder in made]
-    for folder in folders:
-        if folders.count(folder) > 1:
-            raise status.Refused("two of these perfs would use the folder %s" % folder)
+            lost += 1
+            continue
+        # An absolute path: replace_paths() finds it in the reasons of cases.
+        folder = os.path.abspath(os.path.join(options.output, "perf-%d.%d" % perf.number[:2]))
+        os.makedirs(options.output, exist_ok=True)
         if os.path.lexists(folder):
-            raise FileExistsError(errno.EEXIST, "exists already", folder)
-    return made
-
-
-def run(options: argparse.Namespace) -> int:
-    options.jitproof = os.path.abspath(options.jitproof)
-    if not os.access(options.jitproof, os.X_OK):
-        raise FileNotFoundError(errno.ENOENT, "is not built", options.jitproof)
-    options.cases = options.case or list(CASES)
-    glob = find_unmatched_glob(options)
-    if glob is not None:
-        raise status.Refused("no case matches %s" % glob)
-    perfs, lost = find_perfs(options)
-    for perf, seed, folder in plan_cells(options, perfs):
-        lost += run_cell(options, perf, seed, folder) != "DONE"
-        print("%s (perf %s): %s" % (os.path.basename(folder), perf.version, summarize_cell(folder)),
-              flush=True)
+            raise status.Unusable("%s: exists already" % folder)
+        run_cell(options, perf, folder)
+        cell = cells.load(folder)
+        lost += bool(cell.lost)
+        print("perf %s: %s" % (perf.version, summarize_cell(cell)), flush=True)
     return 1 if lost else 0
 
 
@@ -166,8 +122,7 @@ def add(subparsers: Subparsers) -> None:
                         help='versions, suites or "installed" (default: %s)' % " ".join(VERSIONS))
     parser.add_argument("--case", action="append", metavar="GLOB",
                         help="may be repeated; default: %s" % " ".join(CASES))
-    parser.add_argument("--seed", action="append", type=option_types.parse_seed, metavar="N",
-                        help="may be repeated; default: 1")
+    parser.add_argument("--seed", type=option_types.parse_seed, default=1, help="default: 1")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"),
                         help="default: build/jitproof")
     parser.add_argument("--perf-dir", default=os.path.join(build, "perf"),
