@@ -68,14 +68,16 @@ class Callers(Trace):
 
     def test_shapes(self) -> None:
         """Shapes with and without frame pointers, with large frames, and leaf functions."""
-        found = self.check("anon_exec", "--shorter", "20000")
+        # Half of the bursts meet no exit.
+        found = self.check("anon_exec", "--shorter", "20000", bursts=45)
         for place in PLACES:
             self.assertGreater(found["by_fp"][place]["right"] + found["by_fp"][place]["skipped"],
                                0, place)
         self.assertEqual(sum(found["by_fp"][place]["wrong"] for place in PLACES), 0, found)
 
     def test_other_frame_pointers(self) -> None:
-        found = self.check("bad_chain", *SHORTER)
+        # With longer loops, three of four bursts meet one frame pointer only.
+        found = self.check("bad_chain", "--shorter", "20000")
         self.assertGreater(found["by_fp"]["body"]["wrong"], 0, found)
 
     def test_tail_calls(self) -> None:

@@ -164,7 +164,7 @@ class Other(Trial):
         self.assertEqual(cells["fp.kept"][0], 0)
 
     def test_frame_pointer_lost(self) -> None:
-        cells = self.try_workload("both", "--once", workload="bad_chain", shapes=())
+        cells = self.try_workload("both", "--once", workload="bad_chain", shapes=(), bursts="15")
         self.assertGreater(cells["fp.kept"][0], 0)
 
     def try_emitter(self, after: str, interval: str = "2", bursts: str = "1000",
