@@ -45,7 +45,9 @@
 #include "validators/two_clocks.h"
 
 /* Number of a thread's samples that may be missing in holes: when threads swap their contexts, a
- * timer continues in another thread, which may leave the CPU before the timer expires. */
+ * timer continues in another thread, which may leave the CPU before the timer expires. Most swaps
+ * show, because the witness's samples are not a period apart then. But the other context's phase
+ * differs by less than LATE in 2 * LATE / @ratio of the swaps, about one in four. */
 static const double ALLOWED_MISSING = 2;
 /* Largest difference, in periods of the capture, between an interval of samples and a whole number
  * of periods. If it is larger, the timer was interrupted or its handler was late. A smaller value
