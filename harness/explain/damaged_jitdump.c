@@ -177,7 +177,7 @@ static bool blame_name(const struct jp_name_case *name_case)
 
 	jp_blame_evidence(blame,
 			  "its name has another pid than its header and the process: perf 5.10 to "
-			  "6.12 ignore it, 7.2 does not");
+			  "6.12 ignore it, 7.2 while the process runs");
 	jp_blame_evidence(blame, "rule dump.pid of `jitproof lint --rules`");
 	jp_blame_remedy(blame,
 			"jitproof inject -i %s -o injected.data; the runtime must call it "

@@ -126,7 +126,7 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 		jp_blame_remedy(
 			blame, "perf record --call-graph dwarf: the probe or breakpoint is at a "
 			       "function's entry, before it saves the caller's frame pointer; from "
-			       "Linux 6.11 on uprobes show the caller if the entry pushes it");
+			       "Linux 6.12 on uprobes show the caller if the entry pushes it");
 		return;
 	}
 	jp_blame_remedy(blame, "perf record --call-graph dwarf, or %s%s%s",

@@ -189,8 +189,8 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 		jp_blame_remedy(
 			blame,
 			"jitproof inject -i %s -o injected.data && perf report -i injected.data "
-			"(perf inject before 7.2 ignores a jitdump whose name has a container's "
-			"pid)",
+			"(the jitdump's name has a container's pid: perf inject finds it only "
+			"while the process runs (6.12), or only afterwards (7.2))",
 			name_case->view->path);
 	else
 		jp_blame_remedy(blame,
