@@ -658,6 +658,7 @@ class Remedies(Questions):
         self.assertIn("wasmtime", self.remedy(*python, own, engine, caller=engine))
         self.assertIn("-X perf", self.remedy(*python, engine, caller=library))
         self.assertIn("engine in " + own, self.remedy("python3", python[1], own, caller=own))
+        self.assertIn("engine in " + own, self.remedy(*python, own, caller=own))
 
 
 class Protections(Explained):
