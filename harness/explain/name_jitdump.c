@@ -269,6 +269,34 @@ static bool is_of_other_time(const struct jp_name_process *process, uint64_t las
 		is_after(process->first, process->injected_last));
 }
 
+/* Returns whether all injected records are of the program after an exec, which truncated the
+ * jitdump of the program with the loss. */
+static bool is_truncated_by_exec(const struct jp_name_case *name_case)
+{
+	const struct jp_name_process *process = name_case->process;
+
+	return process->injected && is_after(process->execed, name_case->loss->last) &&
+	       process->injected_first >= process->execed;
+}
+
+static bool blame_truncated(const struct jp_name_case *name_case)
+{
+	struct jp_blame *blame = jp_blame_names(name_case, "damaged-jitdump", NULL);
+
+	describe_loss(name_case, blame);
+	jp_blame_evidence(blame,
+			  "the last one is at %" PRIu64 ", the process called exec at %" PRIu64,
+			  name_case->loss->last, name_case->process->execed);
+	jp_blame_evidence(blame,
+			  "all injected records are of the program after it, which truncates the "
+			  "jitdump: they begin at %" PRIu64,
+			  name_case->process->injected_first);
+	jp_blame_remedy(blame,
+			"let the program before the exec write its jitdump into another folder, "
+			"or exec in a new process");
+	return true;
+}
+
 /* Returns whether perf cannot compare the jitdump's times with the recording's: the recording has
  * another clock, or all loads lie outside of it. */
 static bool is_other_clock(const struct jp_name_case *name_case, const struct dump_facts *facts)
@@ -292,6 +320,8 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 		return blame_hidden(name_case);
 	if (name_case->loss->fault == JP_NAME_REMAPPED || name_case->loss->fault == JP_NAME_AGAIN)
 		return false;
+	if (!process->marker && is_truncated_by_exec(name_case))
+		return blame_truncated(name_case);
 	if (!process->marker) /* perf inject removes its record */
 		return process->injected && is_of_other_time(process, name_case->loss->last) &&
 		       blame_clock(name_case, &facts);

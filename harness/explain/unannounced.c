@@ -87,6 +87,17 @@ static int add_end(struct missing_records *state, const struct jp_end *end)
 	return 0;
 }
 
+/* Returns whether inject made files of a jitdump of @pid, before or after an exec. */
+static bool was_injected(const struct jp_explain_view *view, uint32_t pid)
+{
+	const struct jp_images *images = &view->ends->images;
+
+	for (size_t i = 0; i < images->count; i++)
+		if (images->all[i]->pid == pid && images->all[i]->injected)
+			return true;
+	return false;
+}
+
 static const char *find_cause(const struct jp_explain_view *view,
 			      const struct missing_records *state, const struct unannounced *one)
 {
@@ -112,6 +123,8 @@ static const char *find_cause(const struct jp_explain_view *view,
 	/* perf inject removes all records of a JIT's memory. */
 	if (image->injected && !image->memory)
 		return image->uninjected == image->samples ? "jitdump-wrong-clock" : "map-partial";
+	if (!image->memory && was_injected(view, image->pid))
+		return "damaged-jitdump";
 	if (image->exec || (image->synthesized && reads_all))
 		return "attach-window";
 	return "older-code";
@@ -147,6 +160,9 @@ static const char *describe_reason(const char *id, const struct jp_image *image)
 	if (strcmp(id, "map-partial") == 0)
 		return "the recording knows only files that inject made of a jitdump: perf inject "
 		       "removes the records of that memory, and the jitdump lacks this code";
+	if (strcmp(id, "damaged-jitdump") == 0)
+		return "perf inject removes the records of such memory in all programs of a "
+		       "process with a jitdump; the program after an exec truncates the jitdump";
 	if (strcmp(id, "jitdump-wrong-clock") == 0)
 		return "all files that inject made of the jitdump have times after the last "
 		       "sample, and perf inject removes the other records of that memory";
@@ -180,6 +196,9 @@ static const char *find_remedy(const char *id)
 		return "let the runtime write all code into the jitdump; jitproof inject "
 		       "--anon=cut keeps "
 		       "what is known of the other";
+	if (strcmp(id, "damaged-jitdump") == 0)
+		return "let the program before the exec write its jitdump into another folder; "
+		       "jitproof inject --anon=cut keeps the records of its memory";
 	if (strcmp(id, "jitdump-wrong-clock") == 0)
 		return "record again with -k mono; the runtime has to write times of "
 		       "CLOCK_MONOTONIC, at the time when it emits the code";

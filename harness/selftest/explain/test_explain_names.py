@@ -415,6 +415,22 @@ class RemovedRecords(Explained):
         self.add_sample(CODE + 4, pid=PID, time=200 + 1000 * SAMPLES)
         self.assertIn("lacks this code", self.expect_cause("map-partial")["evidence"][2])
 
+    def test_jitdump_of_the_program_before_an_exec(self) -> None:
+        """The program after it truncates the jitdump. perf inject removes the records of both."""
+        end = 200 + 1000 * SAMPLES
+        for recorded in (False, True):
+            with self.subTest(recorded):
+                self.setUp()
+                self.add_map("/usr/bin/java", FILE, time=8)
+                if recorded:
+                    self.add_map("//anon")
+                self.add_samples(CODE + 0x104)
+                self.add_records(self.perf.comm(PID, PID, "java", end, executed=True))
+                self.add_map("/usr/bin/java", FILE, time=end)
+                self.add_map("/home/jitted-4711-0.so", CODE, 0x200, end + 1)
+                self.assertIn("truncates the jitdump",
+                              self.expect_cause("damaged-jitdump")["evidence"][2])
+
 
 class Jitdumps(Explained):
     def setUp(self) -> None:
