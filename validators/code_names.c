@@ -46,6 +46,19 @@ static const char *find_time_cause(const struct jp_incarnations *incarnations,
 	return NULL;
 }
 
+/* Returns whether a jitdump publishes code of the process whose code has the name. */
+static bool has_loads(const struct jp_naming *naming, const struct jp_code_name *name)
+{
+	const struct jp_incarnations *all = naming->incarnations;
+	const uint32_t pid = name->incarnation->code->pid;
+
+	for (size_t i = jp_incarnations_find_from(all, pid, 0);
+	     i < all->count && all->incarnations[i].code->pid == pid; i++)
+		if (all->incarnations[i].published != UINT64_MAX)
+			return true;
+	return false;
+}
+
 const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_code_name *name,
 			       uint64_t time)
 {
@@ -67,7 +80,8 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 		return "hidden";
 	if (name->found)
 		return "other-name";
-	if (by_dump && name->incarnation->published == UINT64_MAX)
+	if (by_dump && name->incarnation->published == UINT64_MAX &&
+	    (asked || name->how != JP_NAME_NOT_ANONYMOUS || has_loads(naming, name)))
 		return "not-published";
 	injected = jp_names_injected(naming->names, name->mapping);
 	if (asked && by_dump && !injected)

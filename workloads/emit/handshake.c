@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/publish.h"
 #include "workloads/emit/workload.h"
 
 #include <errno.h>
@@ -282,7 +283,9 @@ int jp_handshake_status(const char *workload, int failed)
 
 int jp_handshake_exec(const char *extra)
 {
-	char self[PATH_MAX], resumed[48];
+	/* A later image publishes as --publish-children states. */
+	const char *choice = jp_publish_get_choice();
+	char self[PATH_MAX], resumed[48], publish[64];
 	size_t count = 0, kept = 0;
 	char **argv;
 	int ret = jp_image_program(self);
@@ -291,13 +294,16 @@ int jp_handshake_exec(const char *extra)
 		return ret;
 	while (current.argv[count])
 		count++;
-	argv = calloc(count + 3, sizeof(*argv));
+	argv = calloc(count + 4, sizeof(*argv));
 	if (!argv)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		if (strncmp(current.argv[i], "--resumed=", strlen("--resumed=")) &&
+		    strncmp(current.argv[i], "--publish=", strlen("--publish=")) &&
 		    strncmp(current.argv[i], "--hold-fd=", strlen("--hold-fd=")))
 			argv[kept++] = current.argv[i];
+	snprintf(publish, sizeof(publish), "--publish=%s", choice ?: "none");
+	argv[kept++] = publish;
 	if (extra)
 		argv[kept++] = (char *)extra;
 	argv[kept] = resumed;

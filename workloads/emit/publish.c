@@ -236,6 +236,8 @@ static const struct jp_excuse excuses[] = {
 	{"children.jitdump", "publish=jitdump* --publish-children=* !inject=*",
 	 "load.unnamed names.unnamed", "not-published", NULL,
 	 "a jitdump is of use once it is injected"},
+	{"children.exec", "--publish-children=* at=exec*", "jitdump.absent published.absent",
+	 "no-record no-line", NULL, "a later image of the pid leaves the files of the first"},
 	{"children.map", "publish=[mn]* --publish-children=* inject=*",
 	 "load.unnamed names.unnamed order.hidden",
 	 "hidden not-injected reprotected coalesced not-published", NULL,
