@@ -55,7 +55,7 @@ static void test_terminal(void)
 	while ((got = read(ours, text + length, sizeof(text) - 1 - length)) > 0)
 		length += (size_t)got;
 	check(!strcmp(text, "\r\033[K0123456789 0123456789 0123456789 0123456789 01"
-					  "...\r\033[K"),
+			    "...\r\033[K"),
 	      "the line is cut to the terminal, and removed once");
 }
 
