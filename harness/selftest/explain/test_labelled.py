@@ -12,6 +12,7 @@ import concurrent.futures
 import fnmatch
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from typing import NamedTuple, Sequence
@@ -23,6 +24,7 @@ from ci.labelled import pack
 from harness.selftest.support.scratch import HERE, JITPROOF
 
 SET = os.path.join(HERE, "labelled")
+GOLDEN = os.path.join(HERE, "golden", "explained")
 HEALTHY = "healthy"
 RIGHT = 0.98  # least share of captures for which explain finds the right cause first
 
@@ -52,6 +54,12 @@ class Answer(NamedTuple):
                                                   "ok" if self.right else "**wrong**")
 
 
+def run_on(home: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs jitproof on an unpacked capture; without the user's cache of binaries, ~/.debug."""
+    return process.run([JITPROOF, *words, "--root", "root", "perf.data"], timeout=60, cwd=home,
+                       env={**os.environ, "HOME": home})
+
+
 def list_names(folder: str) -> list[str]:
     return sorted(name[:-len(".tar.xz")] for name in os.listdir(folder)
                   if name.endswith(".tar.xz"))
@@ -60,8 +68,7 @@ def list_names(folder: str) -> list[str]:
 def explain_one(name: str, home: str) -> Answer:
     """Runs explain on an unpacked capture."""
     label = files.read(os.path.join(home, "label")).split()
-    done = process.run([JITPROOF, "explain", "--json", "--root", os.path.join(home, "root"),
-                        os.path.join(home, "perf.data")], timeout=60)
+    done = run_on(home, "explain", "--json")
     if done.returncode not in (0, 1):
         return Answer(name, label, [], {}, "exit %d: %s" % (done.returncode, done.stderr.strip()))
     found = json.loads(done.stdout)
@@ -89,6 +96,20 @@ def explain_set(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]
         return list(pool.map(lambda name: explain_one(name, os.path.join(scratch, name)), chosen))
 
 
+def print_one(home: str) -> str:
+    """Returns what explain prints for an unpacked capture, without notes, since these depend on the
+    vDSO of this machine."""
+    done = run_on(home, "explain")
+    return "%s/%s%s\n" % (os.path.basename(home), done.stdout.split("\nnotes, below 2 %")[0],
+                          done.stderr)
+
+
+def print_texts(folder: str, scratch: str) -> str:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return "".join(pool.map(lambda name: print_one(os.path.join(scratch, name)),
+                                list_names(folder)))
+
+
 def format_rate(found: Sequence[Answer]) -> str:
     """Formats the number of right answers, with the 95 % interval of their rate."""
     right = sum(one.right for one in found)
@@ -106,12 +127,20 @@ def format_table(found: Sequence[Answer]) -> str:
 
 class Labelled(unittest.TestCase):
     found: list[Answer]
+    texts: str
 
     @classmethod
     def setUpClass(cls) -> None:
         with tempfile.TemporaryDirectory(prefix="jitproof-labelled-") as scratch:
             cls.found = explain_set(SET, ["*"], scratch)
+            cls.texts = print_texts(SET, scratch)
         print("\n" + format_table(cls.found))
+
+    def test_each_text(self) -> None:
+        """UPDATE=1 writes the golden file anew: review the difference."""
+        if os.environ.get("UPDATE"):
+            files.write(GOLDEN, self.texts)
+        self.assertEqual(self.texts.splitlines(), files.read(GOLDEN).splitlines())
 
     def test_main_cause_first(self) -> None:
         sick = [one for one in self.found if one.label[0] != HEALTHY]
