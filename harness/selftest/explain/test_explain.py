@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests `jitproof explain` on perf.data files made by hand: each cause of broken stacks, and
-captures without a cause."""
+"""Tests `jitproof explain` on perf.data files made by hand: what the labelled captures
+(test_labelled.py) do not show of broken stacks."""
 
 import json
 import os
@@ -10,7 +10,6 @@ import time
 from typing import Any
 
 from ci.base import files, process
-from harness.selftest.support import made_jitdump as mj
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import HERE, JITPROOF, Folder
 
@@ -22,9 +21,8 @@ STACKS = {"older-code", "attach-window", "exec-while-disabled", "jit-no-frame-po
           "library-no-frame-pointer", "dump-too-small", "empty-dump", "depth-limit",
           "no-cfi-for-jit", "interpreter", "lost-records", "lost-samples", "throttled",
           "kernel-only"}
-THROTTLE, UNTHROTTLE = 5, 6
 TRACEPOINT = 2
-INHERIT, EXCLUDE_USER, MMAP_FLAG = 1 << 1, 1 << 4, 1 << 8
+INHERIT, MMAP_FLAG = 1 << 1, 1 << 8
 
 
 class Recording(Folder):
@@ -112,26 +110,6 @@ class Walks(Recording):
         self.add_whole_stacks(300)
         self.assertEqual(self.find_causes(), {})
 
-    def test_file_without_samples(self) -> None:
-        self.assertEqual(self.find_causes(), {})
-        self.assertIn("there are no samples", self.run_explain().stdout)
-
-    def test_no_samples(self) -> None:
-        self.assertEqual([one["id"] for one in self.run_json()["causes"]], ["no-samples"])
-        self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 12), 50))
-        self.assertNotIn("no-samples", [one["id"] for one in self.run_json()["causes"]])
-
-    def test_recorded_without_stacks(self) -> None:
-        self.perf.attrs = [rd.Attr.make(rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME, [7])]
-        for _ in range(300):
-            made = rd.Sample.make(self.perf.attrs[0], pid=PID, tid=PID)
-            made.ip, made.time, made.id, made.misc = MAIN + 4, self.time, 7, rd.USER
-            self.time += 10
-            self.add_records(made)
-        found = {one["id"]: one for one in self.run_json()["causes"]}["no-call-graph"]
-        self.assertEqual(found["samples"], 300)
-        self.assertIn("-g", found["remedy"])
-
     def test_file_of_a_failed_inject(self) -> None:
         """perf inject writes the contents of the header at last; until then, files of 6.1 begin
         with its size, later ones with zeros."""
@@ -144,17 +122,6 @@ class Walks(Recording):
                              (["failed-inject"], 1))
             judged = process.run([JITPROOF, "judge", self.path], timeout=60)
             self.assertRegex(judged.stderr, "offset %d: expected .* found none" % offset)
-
-    def test_a_few_broken_stacks_are_usual(self) -> None:
-        self.add_whole_stacks(294)
-        self.add_samples(ANON + 8, count=3)
-        self.add_samples(MAIN + 8, count=3)
-        self.assertEqual(self.find_causes(), {})
-
-    def test_garbage_behind_the_root_is_usual(self) -> None:
-        self.add_samples(ANON + 8, MAIN + 4, ROOT, GARBAGE, count=100)
-        self.add_samples(ANON + 8, MAIN + 4, ROOT, 2**64 - 1, count=100)
-        self.assertEqual(self.find_causes(), {})
 
     def test_garbage_above_the_root(self) -> None:
         """A coroutine begins in libc's __start_context() with any frame pointer. Up to two
@@ -179,33 +146,6 @@ class Walks(Recording):
         self.assertIn("perf record --call-graph dwarf", found["remedy"])
         self.assertIn("clear the frame pointer", found["remedy"])
 
-    def test_samples_without_user_stacks(self) -> None:
-        self.add_samples(kernel=(0xffffffff81000000,), count=100)
-        self.assertEqual(self.find_causes(), {})
-
-    def test_jit_single(self) -> None:
-        self.add_whole_stacks(100)
-        for offset in range(300):
-            self.add_samples(ANON + 0x200 + offset)
-        found = self.expect_cause("jit-no-frame-pointer", 0.75)
-        self.assertEqual((found["pid"], found["process"], found["file"]), (PID, "made", "//anon"))
-        self.assertEqual(found["ranges"], [f"{ANON:x}-{ANON + 0x10000:x}"])
-        self.assertIn("300 chains", found["evidence"][0])
-
-    def test_jit_garbage(self) -> None:
-        """A frame pointer register that holds other data yields addresses outside of code; no
-        record is missing for them."""
-        for value in range(300):
-            self.add_samples(ANON + value, GARBAGE + 4096 * value * 17)
-        self.expect_cause("jit-no-frame-pointer", 1)
-
-    def test_jit_in_shared_memory(self) -> None:
-        for number, name in enumerate(("/dev/zero (deleted)", "/memfd:code (deleted)", "/SYSV00",
-                                       "/tmp/jitted-100-3.so", "/tmp/o.data.jit/jit-100-3.5f")):
-            self.add_map(ANON + (number + 1 << 24), name, 10)
-            self.add_samples(ANON + (number + 1 << 24), count=50)
-        self.expect_cause("jit-no-frame-pointer", 1)
-
     def test_jit_that_starts_threads(self) -> None:
         """Threads may start in emitted code, as in Erlang: their chains end at one address
         there."""
@@ -221,17 +161,6 @@ class Walks(Recording):
             self.add_samples(nowhere, nowhere + 64, nowhere + spread, count=100)
             self.assertIn(cause, self.find_causes(), spread)
 
-    def test_garbage_that_fills_the_chain_is_no_depth(self) -> None:
-        self.add_samples(ANON, *([GARBAGE] * 126), count=100)
-        self.expect_cause("jit-no-frame-pointer", 1)
-
-    def test_limit_of_depth(self) -> None:
-        self.add_samples(*(ANON + 8 * number for number in range(127)), count=100)
-        self.add_whole_stacks(100)
-        found = self.expect_cause("depth-limit", 0.5)
-        self.assertIn("127 addresses", found["evidence"][1])
-        self.assertIn("max_stack=1016 ", found["remedy"])
-
     def test_depth_of_a_larger_chain(self) -> None:
         """The remedy suggests a larger max_stack, but not more than 8,100 addresses, since a perf
         record has no more room."""
@@ -242,11 +171,6 @@ class Walks(Recording):
             with self.subTest(depth):
                 self.assertIn(remedy, self.expect_cause("depth-limit", 0.5)["remedy"])
 
-    def test_depth_of_a_recursion(self) -> None:
-        self.add_samples(*([ANON + 8, ANON + 16] * 63), ANON + 8, count=100)
-        self.add_samples(*([ANON + 8, ANON + 16] * 5), MAIN, ROOT, count=100)
-        self.expect_cause("depth-limit", 0.5)
-
     def test_circular_chain(self) -> None:
         """Without the start of a recursion, the chain may come from a frame pointer that points to
         itself."""
@@ -256,32 +180,6 @@ class Walks(Recording):
         self.assertEqual([(cause, found[cause]["share"]) for cause in found],
                          [("jit-no-frame-pointer", 0.5), ("depth-limit", 0.5)])
         self.assertIn("does not show which", found["jit-no-frame-pointer"]["evidence"][2])
-
-    def test_depth_that_is_whole(self) -> None:
-        self.add_samples(*([ANON + 8] * 126), ROOT, count=100)
-        self.add_samples(*([ANON + 8] * 100), MAIN, ROOT, count=100)
-        self.assertEqual(self.find_causes(), {})
-
-    def test_library_without_its_file(self) -> None:
-        for offset in range(200):
-            self.add_samples(LIBRARY + offset, GARBAGE)
-        self.add_whole_stacks(200)
-        found = self.expect_cause("library-no-frame-pointer", 0.5)
-        self.assertEqual(found["file"], "/nowhere/liblost.so")
-        self.assertIn("/nowhere/liblost.so", found["remedy"])
-
-    def test_text_in_memory_is_the_library_s(self) -> None:
-        """Anonymous memory replaced the library's text, as for large pages."""
-        self.add_map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
-        for offset in range(200):
-            self.add_samples(LIBRARY + 0x4000 + offset, GARBAGE)
-        self.assertEqual(self.expect_cause("library-no-frame-pointer", 1)["file"],
-                         "/nowhere/liblost.so")
-
-    def test_program_without_frame_pointers(self) -> None:
-        for offset in range(200):
-            self.add_samples(MAIN + offset, MAIN + 0x4000 + 7 * offset)
-        self.assertEqual(self.expect_cause("library-no-frame-pointer", 1)["file"], "/usr/bin/made")
 
     def test_libc_in_small_amounts_is_usual(self) -> None:
         self.add_samples(LIBC + 8, count=14)
@@ -298,18 +196,6 @@ class Walks(Recording):
         self.assertEqual(self.find_causes(), {})
         self.add_samples(LIBC + 8, count=8)
         self.expect_cause("library-no-frame-pointer", 18 / 88)
-
-    def test_loader_is_usual(self) -> None:
-        self.add_map(LIBC + (1 << 24), "/usr/lib/ld-linux-x86-64.so.2", 10)
-        self.add_samples(LIBC + (1 << 24), count=100)
-        self.add_whole_stacks(100)
-        self.assertEqual(self.find_causes(), {})
-
-    def test_interpreter(self) -> None:
-        self.add_map(LIBRARY + (1 << 24), "/usr/lib/libpython3.11.so.1.0", 10)
-        self.add_samples(LIBRARY + (1 << 24), MAIN, ROOT, count=100)
-        found = self.expect_cause("interpreter", 1)
-        self.assertEqual(found["file"], "/usr/lib/libpython3.11.so.1.0")
 
     def test_interpreter_in_memory(self) -> None:
         self.add_map(LIBRARY, "/usr/bin/python3.11", 9)
@@ -393,70 +279,6 @@ class Libraries(Recording):
         process.compile_c(self.SOURCE, path, "-O1", "-shared", "-fPIC", *options)
         return self.map_library(path)
 
-    def test_leaf_without_a_frame(self) -> None:
-        names = self.build_library("-fomit-frame-pointer")
-        self.add_samples(names["leaf"] + 9, MAIN, ROOT, count=100)
-        found = self.expect_cause("library-no-frame-pointer", 1)
-        self.assertEqual(found["file"], self.place("libmade.so"))
-        self.assertIn("lack a caller", found["evidence"][0])
-
-    def test_functions_with_frames(self) -> None:
-        names = self.build_library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
-        self.add_samples(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
-        self.assertEqual(self.find_causes(), {})
-
-    def test_a_sample_counts_once(self) -> None:
-        """A sample counts once for a cause, even if the sampled function lacks a frame and the
-        chain ends too early, in the same file or in another file."""
-        names = self.build_library("-fomit-frame-pointer")
-        self.add_map(LIBRARY + (1 << 24), "/nowhere/liblost.so", 9)
-        self.add_samples(names["leaf"] + 9, MAIN, ROOT, count=200)
-        self.add_samples(names["leaf"] + 9, LIBRARY + 0x800, GARBAGE, count=100)
-        self.expect_cause("library-no-frame-pointer", 1)
-        self.add_samples(MAIN, MAIN + 8, ROOT, count=700)
-        self.expect_cause("library-no-frame-pointer", 0.3)
-        self.add_samples(names["leaf"] + 9, LIBRARY + (1 << 24), GARBAGE, count=200)
-        found = self.expect_cause("library-no-frame-pointer", 500 / 1200)
-        self.assertEqual({place["file"]: place["samples"] for place in found["places"]},
-                         {self.place("libmade.so"): 500, "/nowhere/liblost.so": 200})
-
-    def test_leaf_among_frames(self) -> None:
-        """gcc omits frames of leaf functions only."""
-        names = self.build_library("-fno-omit-frame-pointer", "-momit-leaf-frame-pointer")
-        self.add_samples(names["leaf"] + 9, MAIN, ROOT, count=100)
-        self.assertEqual(self.find_causes(), {})
-
-    def test_leaf_called_by_a_frame(self) -> None:
-        """Most functions of the library lack a frame, but the caller of the leaf has one."""
-        names = self.build_library(
-            "-fomit-frame-pointer", "-DOTHER=__attribute__((optimize(\"no-omit-frame-pointer\")))",
-            "-DMORE=" + " ".join(f"long f{number}(long (*f)(long)) {{ return f({number}) + 1; }}"
-                                 for number in range(20)))
-        self.add_samples(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
-        self.assertEqual(self.find_causes(), {})
-        self.perf.drop_samples()
-        self.add_samples(names["leaf"] + 9, MAIN, ROOT, count=100)
-        self.expect_cause("library-no-frame-pointer", 1)
-
-    def test_frame_records_of_arm64(self) -> None:
-        """On arm64, call frame information finds frames by the stack pointer. A saved frame pointer
-        beside the return address is a frame record, to which the frame pointer leads."""
-        function = ".globl {0}\n{0}: .cfi_startproc simple\n.cfi_return_column 30\n" \
-            ".cfi_def_cfa 31, 48\n.cfi_offset 29, {1}\n.cfi_offset 30, -40\n" \
-            ".rept 32\nnop\n.endr\n.cfi_endproc\n"
-        path = self.place("libmade.so")
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
-            function.format("linked", -48) + function.format("used", -16), "made.s")])
-        names = self.map_library(path)
-        with open(path, "r+b") as file:
-            file.seek(18)
-            file.write(struct.pack("<H", 183))  # e_machine: EM_AARCH64
-        self.perf.features[6] = rd.pack_string("aarch64")
-        self.add_samples(names["linked"] + 16, MAIN, ROOT, count=100)
-        self.assertEqual(self.find_causes(), {})
-        self.add_samples(names["used"] + 16, MAIN, ROOT, count=100)
-        self.expect_cause("library-no-frame-pointer", 0.5)
-
     def test_unknown_caller(self) -> None:
         """A function with a frame has a real caller: one constant address is no garbage."""
         names = self.build_library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
@@ -485,12 +307,6 @@ class Libraries(Recording):
     FRAME = ("push %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n mov %rsp, %rbp\n"
              ".cfi_def_cfa_register 6\n call *%rax\n pop %rbp\n .cfi_def_cfa 7, 8\n")
 
-    def test_emitted_code_without_a_frame(self) -> None:
-        """The chain lacks a function with a frame between emitted code and its caller."""
-        site = self.call_site(self.FRAME + "ret\n")
-        self.add_samples(ANON + 8, site, MAIN, ROOT, count=100)
-        self.expect_cause("jit-no-frame-pointer", 1)
-
     def test_probe_of_an_entry(self) -> None:
         """A probe or breakpoint at a function's entry takes samples without the caller, unless the
         kernel adds it: does the code before the next address call this function?"""
@@ -504,101 +320,6 @@ class Libraries(Recording):
         self.add_samples(self.symbols["outer"] + 5, site, MAIN, ROOT, count=100)
         self.assertEqual(self.find_causes(), {})
         self.perf.attrs = [self.make_attr()]
-        self.assertEqual(self.find_causes(), {})
-
-    def test_emitted_code_that_begins(self) -> None:
-        site = self.call_site(self.FRAME + "ret\n")
-        self.add_samples(ANON + 8, site, MAIN, ROOT, count=90)
-        self.add_samples(ANON + 8, ANON + 16, site, MAIN, ROOT, count=10)
-        self.assertEqual(self.find_causes(), {})
-
-    def test_short_emitted_code(self) -> None:
-        """Emitted code that has a frame in at least half of its samples counts as code with
-        frames."""
-        site = self.call_site(self.FRAME + "ret\n")
-        self.add_samples(ANON + 8, site, MAIN, ROOT, count=49)
-        self.add_samples(ANON + 16, MAIN, ROOT, count=51)
-        self.assertEqual(self.find_causes(), {})
-
-    def test_emitted_code_in_place_of_a_function(self) -> None:
-        """A function that ends with a jump to emitted code has left the stack, so chains rightly
-        lack it."""
-        site = self.call_site(self.FRAME + "jmp *%rax\n")
-        self.add_samples(ANON + 8, site, MAIN, ROOT, count=100)
-        self.assertEqual(self.find_causes(), {})
-
-    def test_garbage_behind_a_frame(self) -> None:
-        names = self.build_library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
-        for number in range(100):
-            self.add_samples(names["leaf"] + 9, names["other"] + 20, ANON + 8 * number)
-        self.expect_cause("library-no-frame-pointer", 1)
-
-
-class LibC(Recording):
-    """Threads start in one function of libc, where chains may end; other functions of libc call
-    back functions of the program, and chains that end there are broken."""
-
-    SOURCE = """
-    .macro function name
-    .globl \\name
-    .type \\name, @function
-    \\name: .cfi_startproc
-    .endm
-    function sort
-    push %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %rbp, 0
-    .fill 64, 1, 0x90
-    pop %rbp
-    ret
-    .cfi_endproc
-    function start
-    sub $152, %rsp
-    .cfi_adjust_cfa_offset 152
-    .fill 64, 1, 0x90
-    hlt
-    .cfi_endproc
-    function call_main
-    call *%rax
-    .globl result
-    result: mov %eax, %edi
-    call start
-    .cfi_endproc
-    """
-
-    def build_library(self) -> dict[str, int]:
-        path = self.place("libc.so.6")
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(self.SOURCE,
-                                                                                    "c.s")])
-        return {name: place + 32 for name, place in self.map_library(path).items()}
-
-    def test_called_back(self) -> None:
-        names = self.build_library()
-        self.add_samples(MAIN, names["start"], count=20)
-        self.add_samples(MAIN + 8, names["sort"], count=80)
-        self.expect_cause("library-no-frame-pointer", 0.8)
-
-    def test_start_that_saves(self) -> None:
-        """If all chains end in one function of libc, threads start there, even if the function
-        saves bp, as in older libcs."""
-        names = self.build_library()
-        self.add_samples(MAIN, names["sort"], count=100)
-        self.assertEqual(self.find_causes(), {})
-
-    def test_emitted_code_that_main_calls(self) -> None:
-        """Chains lack main() if code without a frame returns to it."""
-        result = self.build_library()["result"] - 32
-        self.add_map(ANON, "//anon", 8)
-        self.add_samples(ANON + 8, MAIN, result, count=100)
-        self.assertEqual(self.find_causes(), {})
-        self.perf.drop_samples()
-        self.add_samples(ANON + 8, result, count=100)
-        self.expect_cause("jit-no-frame-pointer", 1)
-        self.perf.drop_samples()
-        self.add_samples(MAIN, ANON + 8, result, count=100)
-        self.expect_cause("jit-no-frame-pointer", 1)
-        self.perf.drop_samples()
-        self.add_samples(MAIN, ANON + 8, MAIN, result, count=100)
         self.assertEqual(self.find_causes(), {})
 
 
@@ -675,35 +396,6 @@ class Records(Recording):
         self.add_synthesized(MAIN, "/usr/bin/made")
         self.add_synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
 
-    def expect_either(self) -> dict[str, Any]:
-        """Expects both causes, because without records of anonymous memory either can be the true
-        one."""
-        found = self.find_causes()
-        self.assertEqual([(cause, found[cause]["share"]) for cause in found],
-                         [("older-code", 1), ("attach-window", 1)])
-        return found["older-code"]
-
-    def test_older_code(self) -> None:
-        self.add_known_files()
-        self.add_samples(ANON + 8, ANON + 16, MAIN, ROOT, count=200)
-        found = self.expect_either()
-        self.assertEqual(found["ranges"], [f"{ANON:x}-{ANON + 4096:x}"])
-        self.assertIn("no record", found["evidence"][0])
-        self.assertIn("(attach-window)", found["evidence"][2])
-
-    def test_older_code_above(self) -> None:
-        """Code without a mapping record calls a library that has one; the chain continues to
-        main()."""
-        self.add_known_files()
-        self.add_synthesized(LIBRARY, "/nowhere/liblost.so")
-        self.add_samples(LIBRARY + 8, ANON + 16, MAIN, ROOT, count=200)
-        self.expect_either()
-
-    def test_older_code_without_known_files(self) -> None:
-        self.add_records(self.perf.comm(PID, PID, "made", 0))
-        self.add_samples(ANON + 8, MAIN, ROOT, count=200)
-        self.expect_cause("older-code", 1)
-
     def test_attach_window(self) -> None:
         self.add_known_files()
         self.add_synthesized(ANON, "//anon")
@@ -711,42 +403,15 @@ class Records(Recording):
         self.add_samples(ANON + (1 << 24), MAIN, ROOT, count=100)
         self.expect_cause("attach-window", 0.5)
 
-    def test_perf_reads_all(self) -> None:
-        """perf records all older mappings, so an unknown mapping is newer than the time when perf
-        read the maps."""
-        self.perf.features[5] = rd.pack_string("6.12.1")
-        self.add_known_files()
-        self.add_samples(ANON + 8, MAIN, ROOT, count=100)
-        self.expect_cause("attach-window", 1)
-
-    def test_exec_while_disabled(self) -> None:
-        """Mapping records exist only for the program from before the exec."""
-        self.add_known_files()
-        for offset in range(100):
-            self.add_samples(0x560000000000 + offset, 0x7f5000000000 + offset)
-        self.expect_cause("exec-while-disabled", 1)
-
     def test_exec_on_a_cpu_that_is_not_recorded(self) -> None:
         """perf record -C opens events on a part of the CPUs."""
         self.perf.attrs[0].sample_type |= rd.CPU
         self.perf.attrs[0].flags |= INHERIT
         self.perf.features[7] = struct.pack("<II", 4, 4)
-        self.test_exec_while_disabled()
-        self.assertIn("1 of 4 CPUs", self.find_causes()["exec-while-disabled"]["evidence"][2])
-
-    def test_exec_of_a_program(self) -> None:
-        """No address of the stacks has a mapping record, and the addresses are as far apart as a
-        program and its libc."""
         self.add_known_files()
-        self.add_samples(0x560000000000, 0x560000000100, 0x7f5000000000, count=100)
-        self.expect_cause("exec-while-disabled", 1)
-
-    def test_exec_of_a_program_that_is_not_pie(self) -> None:
-        self.add_records(self.perf.comm(PID, PID, "made", 0))
-        self.add_synthesized(0x560000000000, "/usr/bin/made")
-        self.add_synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
-        self.add_samples(MAIN, count=100)
-        self.expect_cause("exec-while-disabled", 1)
+        for offset in range(100):
+            self.add_samples(0x560000000000 + offset, 0x7f5000000000 + offset)
+        self.assertIn("1 of 4 CPUs", self.expect_cause("exec-while-disabled", 1)["evidence"][2])
 
     def test_exec_after_samples(self) -> None:
         """The mapped files have samples at first and none later, so unknown callers of emitted code
@@ -758,14 +423,6 @@ class Records(Recording):
             self.add_samples(0x560000000000 + offset, 0x560000001000)
             self.add_samples(ANON + offset, 0x560000000000 + offset)
         self.expect_cause("exec-while-disabled", 0.5)
-
-    def test_older_code_without_frame_pointers(self) -> None:
-        """All samples are in one piece of emitted code, so nothing shows an exec of another
-        program."""
-        self.add_known_files()
-        for offset in range(200):
-            self.add_samples(ANON + offset)
-        self.expect_either()
 
     def test_samples_during_exec(self) -> None:
         """During an exec the registers belong to the old program, whose memory is already
@@ -788,11 +445,6 @@ class Records(Recording):
 
 
 class Losses(Recording):
-    def test_lost_samples(self) -> None:
-        self.add_samples(MAIN, ROOT, count=300)
-        self.add_records(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time),
-                         self.perf.side(rd.LOST, struct.pack("<QQ", 7, 100), self.time))
-        self.expect_cause("lost-samples", 0.25)
 
     def test_all_samples_are_lost(self) -> None:
         self.add_records(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time))
@@ -832,26 +484,6 @@ class Losses(Recording):
         self.assertEqual(set(found), {"lost-records", "lost-samples"})
         self.assertAlmostEqual(found["lost-records"]["share"], 0.475, places=2)
 
-    def test_throttled(self) -> None:
-        self.add_samples(MAIN, ROOT, count=100)
-        body = struct.pack("<QQQ", 0, 7, 7)
-        self.add_records(self.perf.side(THROTTLE, body, self.time))
-        self.time += 1000
-        self.add_records(self.perf.side(UNTHROTTLE, body, self.time))
-        self.add_samples(MAIN, ROOT, count=100)
-        self.expect_cause("throttled", 1 / 3)
-
-    def test_kernel_only(self) -> None:
-        self.perf.attrs[0].flags |= EXCLUDE_USER
-        self.add_samples(kernel=(0xffffffff81000000,), count=100)
-        self.expect_cause("kernel-only", 1)
-
-    def test_kernel_only_with_chains(self) -> None:
-        """The kernel adds a user part to chains of an event that excludes user mode."""
-        self.perf.attrs[0].flags |= EXCLUDE_USER
-        self.add_samples(LIBC, kernel=(0xffffffff81000000,), count=100)
-        self.expect_cause("kernel-only", 1)
-
 
 class Dumps(Recording):
     """Stack dumps without callchains."""
@@ -876,84 +508,6 @@ class Dumps(Recording):
             made.ip, made.time, made.id, made.misc = ip, self.time, 7, misc
             self.time += 10
             self.add_records(made)
-
-    def test_emitted_code(self) -> None:
-        self.add_map(ANON, "//anon", 8)
-        self.add_dumps(ANON + 8, self.ASKED)
-        self.expect_cause("no-cfi-for-jit", 1)
-
-    def jitdump(self, *addresses: int, clock: int = START) -> str:
-        """Maps a jitdump with unwind information for 0x100 bytes at each address. Every second one
-        is an empty index."""
-        made = mj.Made(PID)
-        for number, address in enumerate(addresses):
-            made.unwinding(clock, 0 if number & 1 else 0x100)
-            made.load(clock, address, bytes(0x100), number, "f")
-        made.load(clock, ANON + 0x800, bytes(0x100), 9, "without")
-        path = self.place("jit-%d.dump" % PID)
-        made.save(path)
-        self.add_map(LIBRARY, path, 9)
-        return path
-
-    def test_jitdump_with_unwind_information(self) -> None:
-        """Injecting the jitdump repairs stacks and names, so missing unwind information is a
-        consequence."""
-        self.add_map(ANON, "//anon", 8)
-        path = self.jitdump(ANON, ANON + 0x200)
-        self.add_dumps(ANON + 8, self.ASKED, count=60)
-        self.add_dumps(ANON + 0x208, self.ASKED, count=40)
-        for flags, cause in ((1 << 25, "jitdump-not-injected"), (0, "jitdump-wrong-clock")):
-            attr = self.perf.attrs[0]
-            attr.flags = attr.flags & ~(1 << 25) | flags
-            struct.pack_into("<i", attr.raw, 92, 1)
-            with self.subTest(cause):
-                found = self.run_json()
-                self.assertEqual([(one["id"], one["samples"], one["consequence_of"])
-                                  for one in found["stacks"]],
-                                 [(cause, 100, None), ("no-cfi-for-jit", 100, cause)])
-                self.assertEqual([one["id"] for one in found["names"]], [cause])
-                self.assertEqual([one["id"] for one in found["causes"]],
-                                 [cause, "no-cfi-for-jit"])
-                self.assertEqual(found["causes"][0]["file"], path)
-                self.assertIn("100 of 100 stacks", found["causes"][0]["evidence"][0])
-                text = self.run_explain().stdout
-                self.assertNotIn("for other reasons", text)
-                self.assertIn("a consequence of " + cause, text)
-
-    def test_jitdump_with_unwind_information_of_a_part(self) -> None:
-        """Stacks that injecting does not repair have a cause of their own. The remedy that repairs
-        more comes first."""
-        self.perf.attrs[0].flags |= 1 << 25
-        struct.pack_into("<i", self.perf.attrs[0].raw, 92, 1)
-        self.add_map(ANON, "//anon", 8)
-        self.jitdump(ANON)
-        self.add_dumps(ANON + 8, self.ASKED, count=60)
-        self.add_dumps(ANON + 0x808, self.ASKED, count=40)
-        found = self.run_json()
-        self.assertEqual([(one["id"], one["samples"], one["consequence_of"])
-                          for one in found["stacks"]],
-                         [("jitdump-not-injected", 60, None), ("no-cfi-for-jit", 100, None)])
-        self.add_dumps(ANON + 0x810, self.ASKED, count=21)
-        self.assertEqual([one["id"] for one in self.run_json()["stacks"]],
-                         ["no-cfi-for-jit", "jitdump-not-injected"])
-
-    def test_jitdump_with_unwind_information_beside_a_perf_map(self) -> None:
-        self.perf.attrs[0].flags |= 1 << 25
-        struct.pack_into("<i", self.perf.attrs[0].raw, 92, 1)
-        pid = os.getpid()  # this process's pid, so that no other program writes its map
-        name = f"/tmp/perf-{pid}.map"
-        files.write(name, f"{ANON:x} 1000 function\n")
-        self.addCleanup(os.unlink, name)
-        self.add_map(ANON, "//anon", 8)
-        self.jitdump(ANON)
-        self.add_dumps(ANON + 8, self.ASKED)
-        for mapping in self.perf.maps():
-            mapping.pid = pid
-        for sample in self.perf.samples():
-            sample.pid = sample.tid = pid
-        self.assertEqual([one["id"] for one in self.run_json()["names"]], [])
-        self.assertEqual([one["id"] for one in self.run_json()["stacks"]],
-                         ["jitdump-not-injected", "no-cfi-for-jit"])
 
     def test_injected_and_covered(self) -> None:
         """A later record of anonymous memory at the same addresses hides the names and the unwind
@@ -991,17 +545,6 @@ class Dumps(Recording):
         self.add_map(MAIN + 0x4000, "//anon", 8, size=0x4000)
         self.add_dumps(MAIN + 0x4008, self.ASKED)
         self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], "/usr/bin/made")
-
-    def test_text_in_memory_that_calls(self) -> None:
-        path = self.place("libcalled.so")
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-O1", "-x", "c", "-", "-o", path],
-                             input="int called(void) { return 1; }")
-        called = self.map_library(path)["called"]
-        self.add_map(MAIN + 0x4000, "//anon", 8, size=0x4000)
-        self.add_dumps(called, self.ASKED, {0: MAIN + 0x4008})
-        found = self.expect_cause("no-cfi-for-jit", 1)
-        self.assertEqual(found["file"], "/usr/bin/made")
-        self.assertIn("2 frames", found["evidence"][0])
 
     def test_file_that_goes_on_by_frame_pointers(self) -> None:
         """perf follows frame pointers from a function without unwind information. The stack counts
@@ -1059,40 +602,11 @@ class Dumps(Recording):
         self.perf.features[5] = rd.pack_string("7.3.4")
         self.assertEqual(self.find_causes(), {})
 
-    def test_too_small_as_well(self) -> None:
-        """If frame pointers lead beyond the dump, too small a dump and missing unwind information
-        both break the stack. Larger dumps alone repair nothing."""
-        self.add_map(ANON, "//anon", 8)
-        self.add_dumps(ANON + 8, self.ASKED, bp=self.STACK + 4096)
-        self.assertEqual(list(self.find_causes()), ["no-cfi-for-jit", "dump-too-small"])
-
-    def test_empty_dumps(self) -> None:
-        self.add_map(ANON, "//anon", 8)
-        self.add_dumps(ANON + 8, 0)
-        self.expect_cause("empty-dump", 1)
-
-    def test_empty_at_the_end(self) -> None:
-        """When a process exits, the kernel has no memory to dump."""
-        self.add_map(ANON, "//anon", 8)
-        self.add_dumps(ANON + 8, 0, misc=rd.KERNEL)
-        self.assertEqual(self.find_causes(), {})
-
     def test_empty_in_the_kernel_too(self) -> None:
         self.add_map(ANON, "//anon", 8)
         self.add_dumps(ANON + 8, 0, count=50)
         self.add_dumps(ANON + 8, 0, count=50, misc=rd.KERNEL)
         self.expect_cause("empty-dump", 1)
-
-    def test_missing_file(self) -> None:
-        self.add_map(LIBRARY, "/nowhere/liblost.so", 8)
-        self.add_dumps(LIBRARY + 8, self.ASKED)
-        found = {cause["id"]: cause for cause in self.run_json()["causes"]}
-        self.assertEqual(found["missing-file"]["file"], "/nowhere/liblost.so")
-        self.assertEqual(found["missing-file"]["share"], 1)
-
-    def test_older_code(self) -> None:
-        self.add_dumps(ANON + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
-        self.expect_cause("attach-window", 1)
 
     def test_older_code_far_apart(self) -> None:
         """Frame pointers lead from the code to the program, so the code does not belong to another
@@ -1103,13 +617,6 @@ class Dumps(Recording):
 
 
 class Command(Recording):
-    def test_text(self) -> None:
-        self.add_map(ANON, "//anon", 8)
-        self.add_samples(ANON, count=100)
-        done = self.run_explain()
-        self.assertEqual((done.returncode, done.stderr), (1, ""))
-        for wanted in ("100.0 % of the 100 samples", "jit-no-frame-pointer", "remedy: ", "study: "):
-            self.assertIn(wanted, done.stdout)
 
     def test_names_that_move_the_cursor(self) -> None:
         self.add_records(self.perf.comm(PID, PID, "a\x1b[2Jb", 8))
