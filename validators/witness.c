@@ -419,21 +419,25 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 {
 	const double gaps = (double)tally->witness.gaps;
 	const double all = state->ratio * (double)tally->witness.samples;
+	const double shifts = tally->threads < state->nr_tallies
+				      ? jp_witness_count_steps_of_exchanges(gaps, state->ratio)
+				      : gaps;
 	struct drift drift = {
 		.few = (double)tally->capture,
 		.least = all,
-		.few_room = jp_witness_compute_chance_bound(gaps, all, state->ratio),
+		.few_room = jp_witness_compute_chance_bound(shifts, all, state->ratio),
 		.many = (double)tally->capture,
 		.most = all,
 		/* A timer that was late by many periods takes one sample. Such a sample of the
 		 * witness corresponds to only a part of a sample of the capture. */
-		.many_room = jp_witness_compute_chance_bound(gaps, all, state->ratio) +
+		.many_room = jp_witness_compute_chance_bound(shifts, all, state->ratio) +
 			     fmax(1 - state->ratio, 0) * gaps,
 	};
 
 	if (state->observed) {
 		/* Each visit to native code or to the kernel interrupts the counted time. */
-		const double steps = gaps + (double)(tally->witness.samples - tally->witness.user);
+		const double steps =
+			shifts + (double)(tally->witness.samples - tally->witness.user);
 
 		drift.few = (double)tally->inside;
 		drift.least = state->ratio * (double)tally->witness.user;

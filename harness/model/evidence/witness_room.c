@@ -16,14 +16,19 @@ static const double VARIANCE = 0.25;
 /* An interruption shifts a timer's phase by less than a period, so a count changes by one sample at
  * most. Hoeffding's inequality bounds the sum by that range, and Bernstein's by the variance; the
  * smaller bound applies. The samples in a time span are a sum of events whose variance is at most
- * their mean, so interruptions beyond the number of samples add nothing. */
+ * their mean, however many interruptions there are. */
 double jp_witness_compute_chance_bound(double steps, double expected, double ratio)
 {
-	const double count = fmin(steps, (1 + ratio) * expected) + 1;
+	const double variance = fmin(VARIANCE * (steps + 1), (1 + ratio) * expected + 1);
 	const double range = K * K * (1 + fmin(ratio, 1)) / 3;
-	const double bernstein = (range + sqrt(range * range + 4 * K * K * VARIANCE * count)) / 2;
+	const double bernstein = (range + sqrt(range * range + 4 * K * K * variance)) / 2;
 
-	return fmax(ratio, 1) * (ENDS + fmin(K * sqrt(count), bernstein));
+	return fmax(ratio, 1) * (ENDS + fmin(K * sqrt(steps + 1), bernstein));
+}
+
+double jp_witness_count_steps_of_exchanges(double gaps, double ratio)
+{
+	return gaps * fmax(ratio * (1 + ratio) / VARIANCE, 1);
 }
 
 /* Uses Chernoff's bound of a binomial distribution. */

@@ -14,6 +14,12 @@
 /* Returns by how many samples a count may differ by chance from @expected, which is @ratio times
  * the witness's count over the same time. @steps: number of interruptions in that time. */
 double jp_witness_compute_chance_bound(double steps, double expected, double ratio);
+/* Returns how many interruptions have the variance of @gaps gaps of a thread that exchanges its
+ * events with other threads at each switch (perf_event_context_sched_out()). The timers then follow
+ * the CPU, and each of their samples hits this or another thread by chance: for each sample of the
+ * witness after a gap, the capture's count has a variance of @ratio, and that of the witness a
+ * variance of @ratio squared. */
+double jp_witness_count_steps_of_exchanges(double gaps, double ratio);
 /* Returns whether chance cannot explain that @more events of one kind occurred together with @less
  * events of another kind, if @odds events of the first kind are expected for each event of the
  * second. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests two clocks that sample the same threads: the host explains some differences, others are
  * faults. */
+#include <math.h>
+
+#include "harness/model/evidence/witness_room.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -82,6 +85,29 @@ static void run_thread(uint32_t tid, uint32_t cpu, unsigned periods, unsigned sw
 	}
 }
 
+/* Runs two threads for @periods on one CPU. In each microsecond, with a probability of 1 /
+ * @switches, they exchange the CPU and their timers, which so run on. */
+static void run_exchanging_threads(unsigned periods, unsigned switches, uint64_t *random)
+{
+	const uint64_t seed = *random;
+
+	for (uint32_t tid = PID; tid < PID + 2; tid++) {
+		struct timer capture = {PERIOD, PERIOD / 3};
+		struct timer witness = {jp_witness_period(PERIOD), PERIOD / 5};
+		uint32_t running = PID;
+
+		*random = seed;
+		for (uint64_t own = 0; own < (uint64_t)periods * PERIOD; own += 1000) {
+			if (check_random(random) % switches == 0)
+				running ^= PID ^ (PID + 1);
+			if (run_timer(&capture, own, random) && running == tid)
+				put_capture(tid, 0, BEGIN + own + 3);
+			if (run_timer(&witness, own, random) && running == tid)
+				put_witness(tid, 0, BEGIN + own + 5);
+		}
+	}
+}
+
 /* Judges the streams. Returns the number of exceptions; stores in *@skipped, unless it is NULL,
  * whether the witness shows that the kernel skipped a sample. */
 static size_t judge_streams(bool *skipped)
@@ -139,6 +165,47 @@ static void test_honest_streams(void)
 		wrong += count_faults() != 0;
 	}
 	check(!wrong, "200 honest pairs with switches and stalls: %u have a fault", wrong);
+}
+
+/* Stores the number of samples that the capture has more than the witness expects in the thread
+ * PID, and the allowed number. */
+static void measure_surplus(double *surplus, double *allowed)
+{
+	const double ratio = (double)jp_witness_period(PERIOD) / PERIOD;
+	double capture = 0, witness = 0, gaps = 0;
+
+	for (size_t i = 0; i < made.nr_capture; i++)
+		capture += made.capture[i].tid == PID;
+	for (size_t i = 0; i < made.nr_witness && made.witness[i].tid == PID; i++, witness++)
+		gaps += i && (double)(made.witness[i].time - made.witness[i - 1].time) >
+				     JP_WITNESS_GAP * (double)jp_witness_period(PERIOD);
+	*surplus = capture - ratio * witness;
+	*allowed = jp_witness_compute_chance_bound(jp_witness_count_steps_of_exchanges(gaps, ratio),
+						   ratio * witness, ratio);
+}
+
+static void test_exchanging_threads(void)
+{
+	double surplus, allowed, squares = 0, least = INFINITY;
+	unsigned wrong = 0, caught = 0;
+
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		uint64_t random = seed * 0x9e3779b97f4a7c15;
+
+		made.nr_capture = made.nr_witness = 0;
+		run_exchanging_threads(1500, 200, &random);
+		wrong += count_faults() != 0;
+		measure_surplus(&surplus, &allowed);
+		squares += surplus * surplus;
+		least = fmin(least, allowed);
+		for (size_t i = 0; i < made.nr_capture; i += 7)
+			drop_samples(i, 1);
+		caught += count_faults() != 0;
+	}
+	check(!wrong, "200 pairs of threads that exchange their timers: %u have a fault", wrong);
+	check(least > 5 * sqrt(squares / 200),
+	      "%.0f more are allowed: 5 standard deviations of %.1f", least, sqrt(squares / 200));
+	check(caught == 200, "one of seven samples less is caught: %u of 200", caught);
 }
 
 /* A kernel that skips samples at random does so for both clocks. */
@@ -243,7 +310,7 @@ static void test_short_threads(void)
 /* Tests a process that loses its timers to each of the processes that it makes. */
 static void test_forks(void)
 {
-	enum { SAMPLES = 300 };
+	enum { SAMPLES = 500 };
 
 	made.nr_capture = made.nr_witness = 0;
 	for (uint32_t i = 0; i < SAMPLES; i++) {
@@ -379,6 +446,7 @@ static void test_throttling(void)
 int main(void)
 {
 	test_honest_streams();
+	test_exchanging_threads();
 	test_hidden_samples();
 	test_few_missing();
 	test_missing_in_a_row();
