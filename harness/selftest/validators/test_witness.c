@@ -326,6 +326,22 @@ static void test_forks(void)
 	nr_births = 0;
 }
 
+/* Tests samples near each other in a thread whose timers change with each sample. */
+static void test_near_samples_with_gaps(void)
+{
+	made.nr_capture = made.nr_witness = 0;
+	for (uint32_t i = 0; i < 500; i++) {
+		const uint64_t time = BEGIN + (uint64_t)i * 2 * PERIOD;
+
+		put_witness(PID, i % CPUS, time);
+		if (i % 4)
+			continue;
+		put_capture(PID, i % CPUS, time);
+		put_capture(PID, i % CPUS, time + PERIOD / 4);
+	}
+	check(!count_faults(), "near samples are no fault where the witness has gaps alone");
+}
+
 static void test_missing_at_random(void)
 {
 	unsigned caught = 0, excused = 0;
@@ -453,6 +469,7 @@ int main(void)
 	test_exchanged();
 	test_short_threads();
 	test_forks();
+	test_near_samples_with_gaps();
 	test_missing_at_random();
 	test_other_thread();
 	test_other_faults();
