@@ -481,11 +481,15 @@ static double count_lack_beyond_chance(const struct witness *state, const struct
 
 /* Returns how many samples are too near to their predecessor, beyond chance. Interruptions have
  * this effect on both clocks equally often; late timers affect the witness, whose period is
- * shorter, at least as often. If most of the witness's samples come after a gap, threads exchange
- * their timers in the rhythm of the workload, which may be that of one clock. */
+ * shorter, at least as often. If several threads run and most of the witness's samples come after a
+ * gap, threads exchange their timers in the rhythm of the workload, which may be that of a clock.
+ */
 static uint64_t count_near_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	return state->ratio <= 1 && 2 * tally->witness.gaps <= tally->witness.samples &&
+	const bool exchanging =
+		state->nr_tallies > 1 && 2 * tally->witness.gaps > tally->witness.samples;
+
+	return state->ratio <= 1 && !exchanging &&
 			       jp_witness_is_beyond_chance(tally->near, tally->witness.near, 1)
 		       ? tally->near - tally->witness.near
 		       : 0;
