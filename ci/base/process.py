@@ -32,7 +32,22 @@ def compile_c(source: str, path: str, *options: str, language: str = "c") -> Non
 
 
 def list_children() -> list[str]:
-    """Returns NAME:PID of each child of this process that still runs."""
+    """Returns NAME:PID of each child of this process that still runs, and reaps the others.
+
+    It is empty only where the kernel knows no child: /proc alone can miss a child that is started
+    while it is read."""
+    found: list[str] = []
+    while not found:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return []
+        found = read_children()
+    return found
+
+
+def read_children() -> list[str]:
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

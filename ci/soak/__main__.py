@@ -86,11 +86,8 @@ def run_once(known: Condition, number: int, options: argparse.Namespace,
 
 def kill_orphans() -> None:
     """Kills the orphans of a run, which became children of this process."""
-    for one in process.list_children():
-        drivers.signal_all([int(one.rpartition(":")[2])], 9)
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+    while orphans := process.list_children():
+        drivers.signal_all([int(one.rpartition(":")[2]) for one in orphans], 9)
 
 
 def print_run(line: dict[str, Any]) -> None:

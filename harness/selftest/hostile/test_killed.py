@@ -70,9 +70,6 @@ class Killed(Folder):
 
     def find_leftovers(self) -> list[str]:
         """Returns leftovers: orphaned processes, which became children of this one, and files."""
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
         return process.list_children() + os.listdir(self.place("tmp"))
 
     def kill_command(self, name: str, number: signal.Signals, moment: float, size: int) -> None:
