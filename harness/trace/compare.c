@@ -39,16 +39,22 @@ int jp_comparison_make(struct jp_comparison *comparison, const char *path, struc
 {
 	struct jp_truth *truth = jp_truth_load(path, err);
 	struct jp_truth_stack stack = {0};
+	int failed = 0;
 
 	if (!truth)
 		return -EINVAL;
 	if (comparison->failed)
-		return jp_fail(err, ENOMEM, "trace: out of memory");
-	for (size_t i = 0; i < comparison->count; i++)
+		failed = jp_fail(err, ENOMEM, "trace: out of memory");
+	else if (truth->overflow)
+		failed = jp_fail(err, ENOSPC,
+				 "%s: it is full, and %" PRIu64 " records were lost: the workload "
+				 "needs longer loops (a smaller --shorter) or fewer bursts",
+				 path, truth->overflow);
+	for (size_t i = 0; i < comparison->count && !failed; i++)
 		compare_insn(comparison, truth, &comparison->insns[i], &stack);
 	jp_truth_stack_free(&stack);
 	jp_truth_free(truth);
-	return 0;
+	return failed;
 }
 
 void jp_comparison_print(const struct jp_comparison *comparison, FILE *out)
