@@ -17,7 +17,6 @@ import concurrent.futures
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +33,7 @@ from ci.perf.perf_tools import Perf
 PROGRAM = """
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,31 +51,57 @@ static __attribute__((noinline)) long down(int depth, long n)
 	return s;
 }
 
-static void *work(void *until)
+/* The end of the work in ms, shared with the child. */
+static _Atomic double *until;
+
+static void set_end(double ms)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	*until = now.tv_sec * 1e3 + now.tv_nsec / 1e6 + ms;
+}
+
+static void *work(void *unused)
 {
 	struct timespec now;
 
 	do {
 		sum += down(20, 20000);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (now.tv_sec * 1e3 + now.tv_nsec / 1e6 < *(double *)until);
+	} while (now.tv_sec * 1e3 + now.tv_nsec / 1e6 < *until);
+	return NULL;
+}
+
+/* With a second argument, the program runs until its standard input ends, and then for the given
+ * time. */
+static void *wait_for_input_end(void *ms)
+{
+	char byte;
+
+	while (read(0, &byte, 1) > 0)
+		;
+	set_end(*(double *)ms);
 	return NULL;
 }
 
 int main(int argc, char **argv)
 {
-	struct timespec now;
-	pthread_t thread;
-	double until;
+	double ms = atof(argv[1]);
+	pthread_t thread, waiting;
 	pid_t child;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	until = now.tv_sec * 1e3 + now.tv_nsec / 1e6 + atof(argv[1]);
+	until = mmap(NULL, sizeof(*until), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	if (until == MAP_FAILED)
+		return 1;
+	set_end(argc > 2 ? 1e12 : ms);
 	/* The line reports that main() runs. */
-	if (write(1, "ready\\n", 6) != 6 || pthread_create(&thread, NULL, work, &until))
+	if (write(1, "ready\\n", 6) != 6 || pthread_create(&thread, NULL, work, NULL) ||
+	    (argc > 2 && pthread_create(&waiting, NULL, wait_for_input_end, &ms)))
 		return 1;
 	child = fork();
-	work(&until);
+	work(NULL);
 	if (child == 0)
 		_exit(0);
 	pthread_join(thread, NULL);
@@ -159,12 +185,18 @@ def record_ours(options: argparse.Namespace, arguments: Sequence[str], attach: b
     if not attach:
         done = process.run(command + ["--", options.program, BUSY], timeout=300)
         return None if done.returncode == 0 else done.stderr.strip()
-    # 1500 ms is longer than attaching takes. The capture ends with its program.
-    with subprocess.Popen([options.program, "1500"], stdout=subprocess.PIPE) as program:
-        assert program.stdout
+    # The capture ends with its program.
+    with subprocess.Popen([options.program, BUSY, "wait"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as program:
+        assert program.stdout and program.stdin
         program.stdout.readline()
-        done = process.run(command + ["-p", str(program.pid)], timeout=300)
-    return None if done.returncode in (0, -signal.SIGINT) else done.stderr.strip()
+        with subprocess.Popen(command + ["-p", str(program.pid)], stderr=subprocess.PIPE,
+                              text=True) as recording:
+            assert recording.stderr
+            first = recording.stderr.readline()  # the capture has started, or an error
+            program.stdin.close()
+            errors = first + recording.communicate(timeout=300)[1]
+    return None if recording.returncode == 0 else errors.strip()
 
 
 def record_captures(options: argparse.Namespace, sums: Sums) -> Iterator[tuple[str, str]]:

@@ -173,6 +173,9 @@ static int record(int argc, char **argv)
 	catch_signals();
 	session = start_session(&request, &target, &err);
 	if (session) {
+		if (!request.command.count)
+			fprintf(stderr, "jitproof record: recording until %s or Ctrl-C\n",
+				request.pid ? "the process ends" : "SIGTERM");
 		running = session;
 		if (!caught && !child_ended)
 			jp_session_wait(session, 0, UINT64_MAX);
