@@ -138,10 +138,11 @@ def run(options: argparse.Namespace) -> int:
         progress.add(line)
         print_run(line)
     commit = process.run(["git", "describe", "--always", "--dirty"], cwd=TREE).stdout.strip()
-    text = page.make_page(chosen, progress, skipped, commit or "unknown")
+    stored = os.path.join(TREE, "results/SOAK.md")
+    text = page.make_page(chosen, progress, skipped, commit or "unknown", files.read(stored))
     page.write_page(os.path.join(options.folder, "SOAK.md"), text)
     if options.store:
-        page.write_page(os.path.join(TREE, "results/SOAK.md"), text)
+        page.write_page(stored, text)
     runs = [run for one in chosen for run in progress.get_runs(one.name)]
     bad = sum(len(run["unexpected"]) for run in runs)
     print("%d runs, %d cases, %d unexpected outcomes, %d conditions skipped" % (

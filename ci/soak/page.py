@@ -7,6 +7,7 @@ import collections
 import dataclasses
 import json
 import os
+import re
 from typing import Any, Sequence
 
 from ci.base import files, jsonl
@@ -105,8 +106,19 @@ def describe_other(conditions: Sequence[Condition], progress: Progress) -> str:
         or "none")
 
 
+def list_earlier(old: str, commit: str) -> list[str]:
+    """Returns rows of the runs of earlier commits: those of the page @old, and a row of its own
+    runs, unless they are of @commit."""
+    measured = re.search(r"^Measured at commit ([^ ]+): ", old, re.M)
+    total = re.search(r"^\| all \|  (\|(?: \d+ \|){4})", old, re.M)
+    own = ["| %s %s\n" % (measured[1], total[1])] if measured and total else []
+    rows: list[str] = re.findall(r"^\| [0-9a-f]+(?:-dirty)? \|(?: \d+ \|){4}\n", old, re.M)
+    return [row for row in own + rows if row.split()[1] != commit]
+
+
 def make_page(conditions: Sequence[Condition], progress: Progress, skipped: dict[str, str],
-              commit: str) -> str:
+              commit: str, old: str = "") -> str:
+    """@old: the page that this page replaces."""
     every = [run for one in conditions for run in progress.get_runs(one.name)]
     arguments = " ".join(progress.identity.arguments)
     text = HEAD % (commit, "`jitproof run %s`" % arguments)
@@ -120,6 +132,10 @@ def make_page(conditions: Sequence[Condition], progress: Progress, skipped: dict
     if skipped:
         text += "\n| skipped condition | reason |\n|---|---|\n" + "".join(
             "| %s | %s |\n" % one for one in skipped.items())
+    earlier = list_earlier(old, commit)
+    if earlier:
+        text += "\n| earlier commit | runs | cases | excused | unexpected |\n" \
+            "|---|---|---|---|---|\n" + "".join(earlier)
     return text + describe_other(conditions, progress)
 
 

@@ -154,6 +154,17 @@ class Whole(Folder):
         self.assertIn("ERROR (run): status 99: gone", done.stdout)
 
 
+class Page(unittest.TestCase):
+    def test_earlier_commits(self) -> None:
+        head = "Measured at commit %s: `jitproof run`.\n"
+        row = "| all |  | 25 | 2244 | 14 | 0 | 0.17 % |\n"
+        first = page.list_earlier(head % "18eb4049" + row, "96dbe495")
+        self.assertEqual(first, ["| 18eb4049 | 25 | 2244 | 14 | 0 |\n"])
+        second = page.list_earlier(head % "96dbe495-dirty" + row + "".join(first), "d0ab6b13")
+        self.assertEqual(second, ["| 96dbe495-dirty | 25 | 2244 | 14 | 0 |\n", *first])
+        self.assertEqual(page.list_earlier(head % "96dbe495" + row, "96dbe495"), [])
+
+
 class Runs(Folder):
     def test_order_depends_on_seed(self) -> None:
         first, again = (soak.order_runs(list(CONDITIONS), 2, 5) for _ in range(2))
