@@ -45,9 +45,9 @@ struct chain_dump {
 static bool is_full(const struct chain_dump *state, const struct jp_event *event)
 {
 	const uint64_t markers = event->sample.chain[0] == JP_CONTEXT_KERNEL ? 2 : 1;
-	const uint64_t most = event->asked->max_stack ?: state->view->evidence->info.max_stack;
+	const uint64_t limit = state->view->evidence->info.max_stack ?: MOST_ADDRESSES;
 
-	return event->sample.nr_chain - markers >= (most ?: MOST_ADDRESSES);
+	return event->sample.nr_chain - markers >= jp_event_max_stack(event, limit);
 }
 
 /* Returns whether the chain differs from the dump or ends too early. Stores the index of the first

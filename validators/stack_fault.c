@@ -63,7 +63,7 @@ const char *jp_stack_fault_text(const struct jp_stack_fault *fault,
 		snprintf(text, size,
 			 "the kernel stores no more than %" PRIu64
 			 " addresses (kernel.perf_event_max_stack)",
-			 evidence->info.max_stack);
+			 jp_event_max_stack(event, evidence->info.max_stack));
 		break;
 	case JP_FAULT_KERNEL:
 		snprintf(text, size, "the kernel's walk ended here");

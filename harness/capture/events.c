@@ -65,8 +65,10 @@ static void attr_contents(struct perf_event_attr *attr, const struct jp_capture_
 {
 	attr->sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
 	attr->sample_regs_user = jp_registers_user;
-	if (options->chain)
+	if (options->chain) {
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+		attr->sample_max_stack = options->max_stack;
+	}
 	if (options->chain && options->deferred)
 		set_flags(attr, JP_PERF_ATTR_DEFER_CALLCHAIN | JP_PERF_ATTR_DEFER_OUTPUT);
 	attr->exclude_callchain_kernel = options->chain && !abilities->kernel;

@@ -15,6 +15,9 @@ struct jp_capture_options {
 	/* attr.defer_callchain: the kernel walks the user part of a callchain when the thread
 	 * returns to user space (from Linux 6.19) */
 	bool deferred;
+	/* attr.sample_max_stack: largest number of addresses in a callchain; 0:
+	 * kernel.perf_event_max_stack */
+	uint16_t max_stack;
 	/* Size of the user stack dump in bytes, which adds user registers to samples; 0: no dump; a
 	 * multiple of 8, at most 65528. */
 	uint32_t stack;

@@ -164,8 +164,6 @@ void jp_stacks_read(struct jp_stacks *stacks, struct jp_replay *spaces,
 	/* Ignore a user part that was not requested. */
 	if (asked && !asked->user)
 		return;
-	if (asked && asked->max_stack)
-		jp_unwinder_max_stack(stacks->unwinder, asked->max_stack);
 	if (asked && asked->user_chain)
 		walk_stack(stacks, spaces, sample, JP_CHAIN, NULL, stack);
 	if (dumped && !stack->count) {

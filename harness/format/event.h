@@ -245,6 +245,13 @@ struct jp_event {
 };
 
 /* Returns whether @event starts a process or a new image of one, but not a thread. */
+/* Returns the largest number of addresses in the callchain of @sample. @limit: the kernel's limit,
+ * kernel.perf_event_max_stack. */
+static inline uint64_t jp_event_max_stack(const struct jp_event *sample, uint64_t limit)
+{
+	return sample->asked && sample->asked->max_stack ? sample->asked->max_stack : limit;
+}
+
 static inline bool jp_event_starts_process(const struct jp_event *event)
 {
 	return event->type == JP_EVENT_EXEC || (event->type == JP_EVENT_COMM && event->comm.exec) ||

@@ -15,6 +15,7 @@
 #include "harness/base/path.h"
 #include "harness/base/registry.h"
 #include "harness/base/shortage.h"
+#include "harness/capture/events.h"
 #include "harness/capture/profilers.h"
 #include "harness/format/truth/write.h"
 #include "harness/run/environment.h"
@@ -130,6 +131,18 @@ static bool find_program(struct running *run)
 	return !ret;
 }
 
+/* Returns whether callchains can have as many addresses as the cases expect. */
+static bool has_deep_chains(const struct jp_watched *watch, char *missing, size_t size)
+{
+	const long most = jp_sysctl("perf_event_max_stack", PERF_MAX_STACK_DEPTH);
+
+	snprintf(missing, size,
+		 "kernel.perf_event_max_stack is %ld, and cases expect callchains of up to %d "
+		 "addresses (sysctl kernel.perf_event_max_stack=%d)",
+		 most, PERF_MAX_STACK_DEPTH, PERF_MAX_STACK_DEPTH);
+	return !watch->options.chain || most >= PERF_MAX_STACK_DEPTH;
+}
+
 /* Returns whether everything that the case needs is available. If not, stores the case's
  * outcome. */
 static bool probe_needs(struct running *run)
@@ -141,7 +154,8 @@ static bool probe_needs(struct running *run)
 	int ret = 0;
 
 	if (watch->capture->probe(&watch->options, watch->capture_argc, watch->capture_argv,
-				  missing, sizeof(missing))) {
+				  missing, sizeof(missing)) ||
+	    !has_deep_chains(watch, missing, sizeof(missing))) {
 		end_case(run, JP_SKIP, missing);
 		return false;
 	}

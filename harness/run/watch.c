@@ -15,6 +15,7 @@
 #include "harness/base/order.h"
 #include "harness/base/path.h"
 #include "harness/base/registry.h"
+#include "harness/capture/events.h"
 #include "harness/capture/threads.h"
 #include "harness/capture/witness.h"
 #include "harness/format/rundir/run_dir.h"
@@ -47,6 +48,8 @@ int jp_watch_options(struct jp_watched *watch, struct jp_error *err)
 			watch->capture_argv[watch->capture_argc++] = cas->capture_argv[i];
 	}
 	jp_capture_leave_witness(&watch->options);
+	if (jp_sysctl("perf_event_max_stack", PERF_MAX_STACK_DEPTH) > PERF_MAX_STACK_DEPTH)
+		watch->options.max_stack = PERF_MAX_STACK_DEPTH;
 	return 0;
 }
 

@@ -399,7 +399,7 @@ static void read_chain(const struct unwinding *walk, struct jp_unwound *out)
 		nr_addresses += sample->sample.chain[i] < JP_CONTEXT_MAX;
 	if (sample->sample.chain_deferred && !sample->sample.deferred)
 		out->stop = JP_UNWIND_NOT_CAME;
-	if (nr_addresses >= walk->unwinder->max_stack) {
+	if (nr_addresses >= jp_event_max_stack(sample, walk->unwinder->max_stack)) {
 		out->cut = true;
 		out->stop = JP_UNWIND_MAX_STACK;
 	}

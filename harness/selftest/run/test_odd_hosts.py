@@ -4,9 +4,11 @@
 import os
 import platform
 import shutil
+import struct
 import tempfile
 
 from ci.base import process
+from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import JITPROOF, Folder, needs_namespaces
 
 # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN (linux/prctl.h), then the command.
@@ -15,6 +17,7 @@ if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):
     sys.exit(77)
 os.execv(sys.argv[1], sys.argv[1:])
 """
+SAMPLE_MAX_STACK = 108  # offset in struct perf_event_attr
 
 
 class OddHosts(Folder):
@@ -66,6 +69,27 @@ class OddHosts(Folder):
         text = self.run_there("sh", "-c", 'ulimit -s unlimited || exit 77; exec "$0" "$@"',
                               cases=("frame-pointers/big.touched",))
         self.assertIn("\nok 1 frame-pointers/big.touched\n", text)
+
+    def run_with_max_stack(self, number: int, *options: str) -> str:
+        """Runs deep.chain where kernel.perf_event_max_stack seems to be @number."""
+        needs_namespaces(self)
+        script = ('mount --bind "$TMPDIR/number" /proc/sys/kernel/perf_event_max_stack && '
+                  'exec "$0" "$@"')
+        with open(self.place("number"), "w", encoding="ascii") as file:
+            file.write("%d\n" % number)
+        return self.run_there("unshare", "-Urm", "sh", "-c", script,
+                              cases=("frame-pointers/deep.chain", *options))
+
+    def test_short_callchains(self) -> None:
+        self.assertRegex(self.run_with_max_stack(16), r"(?m)^ok 1 frame-pointers/deep.chain # SKIP "
+                         r"kernel.perf_event_max_stack is 16, .* of up to 127 addresses")
+
+    def test_long_callchains(self) -> None:
+        """Where callchains may be longer, a case asks for the usual length."""
+        self.run_with_max_stack(1000, "-o", self.place("run"))
+        attrs = rd.PerfData.load(self.place("run", "frame-pointers/deep.chain/perf.data")).attrs
+        self.assertIn(127, [struct.unpack_from("<H", attr.raw, SAMPLE_MAX_STACK)[0]
+                            for attr in attrs])
 
     def test_shared_memory(self) -> None:
         """A library below /dev/shm is a file and no JIT's memory."""
