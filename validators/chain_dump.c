@@ -20,9 +20,6 @@
 #include "harness/judge/validator.h"
 #include "harness/model/unwind/stack_dump.h"
 
-/* Default of /proc/sys/kernel/perf_event_max_stack, for captures that do not state it. */
-enum { MOST_ADDRESSES = 127 };
-
 /* A sample whose callchain differs from its dump at index @at, and the address in the dump. */
 struct differing {
 	uint64_t time, ip, at, known;
@@ -45,7 +42,7 @@ struct chain_dump {
 static bool is_full(const struct chain_dump *state, const struct jp_event *event)
 {
 	const uint64_t markers = event->sample.chain[0] == JP_CONTEXT_KERNEL ? 2 : 1;
-	const uint64_t limit = state->view->evidence->info.max_stack ?: MOST_ADDRESSES;
+	const uint64_t limit = state->view->evidence->info.max_stack ?: JP_USUAL_MAX_STACK;
 
 	return event->sample.nr_chain - markers >= jp_event_max_stack(event, limit);
 }

@@ -55,7 +55,7 @@ static void init_capture_info(struct jp_session *session)
 {
 	struct jp_capture_info *info = &session->info;
 
-	info->max_stack = (uint64_t)jp_sysctl("perf_event_max_stack", 127);
+	info->max_stack = (uint64_t)jp_sysctl("perf_event_max_stack", JP_USUAL_MAX_STACK);
 	info->stack_dump = session->options.stack;
 	info->settled = true;
 	snprintf(info->policy, sizeof(info->policy), "%s", jp_synth_text(session->options.synth));

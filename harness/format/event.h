@@ -86,6 +86,9 @@ enum jp_clock {
 	JP_CLOCK_BREAKPOINT, /* executions of an instruction; not a clock */
 };
 
+/* Default of kernel.perf_event_max_stack (PERF_MAX_STACK_DEPTH, linux/perf_event.h). */
+enum { JP_USUAL_MAX_STACK = 127 };
+
 /* What the attr of a perf event requests. */
 struct jp_event_asked {
 	uint64_t regs;      /* mask of user registers by perf's numbers */

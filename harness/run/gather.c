@@ -28,7 +28,7 @@
 
 /* MOST_SLACK_NS: with a larger error of event times no sample could be judged
  * (docs/results-format.md). */
-enum { MOST_SLACK_NS = 100000, MAX_STACK = 127 };
+enum { MOST_SLACK_NS = 100000 };
 
 struct gathered {
 	struct jp_gathering *ask;
@@ -253,7 +253,7 @@ static int write_statements(struct gathered *all)
 	if (all->registers_lack)
 		snprintf(info->lacks, sizeof(info->lacks), "no-registers");
 	info->enabled = all->first;
-	info->max_stack = MAX_STACK;
+	info->max_stack = JP_USUAL_MAX_STACK;
 	info->settled = true;
 	watched->started = info->enabled;
 	watched->begun = info->sampling;

@@ -134,13 +134,13 @@ static bool find_program(struct running *run)
 /* Returns whether callchains can have as many addresses as the cases expect. */
 static bool has_deep_chains(const struct jp_watched *watch, char *missing, size_t size)
 {
-	const long most = jp_sysctl("perf_event_max_stack", PERF_MAX_STACK_DEPTH);
+	const long most = jp_sysctl("perf_event_max_stack", JP_USUAL_MAX_STACK);
 
 	snprintf(missing, size,
 		 "kernel.perf_event_max_stack is %ld, and cases expect callchains of up to %d "
 		 "addresses (sysctl kernel.perf_event_max_stack=%d)",
-		 most, PERF_MAX_STACK_DEPTH, PERF_MAX_STACK_DEPTH);
-	return !watch->options.chain || most >= PERF_MAX_STACK_DEPTH;
+		 most, JP_USUAL_MAX_STACK, JP_USUAL_MAX_STACK);
+	return !watch->options.chain || most >= JP_USUAL_MAX_STACK;
 }
 
 /* Returns whether everything that the case needs is available. If not, stores the case's

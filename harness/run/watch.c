@@ -48,8 +48,8 @@ int jp_watch_options(struct jp_watched *watch, struct jp_error *err)
 			watch->capture_argv[watch->capture_argc++] = cas->capture_argv[i];
 	}
 	jp_capture_leave_witness(&watch->options);
-	if (jp_sysctl("perf_event_max_stack", PERF_MAX_STACK_DEPTH) > PERF_MAX_STACK_DEPTH)
-		watch->options.max_stack = PERF_MAX_STACK_DEPTH;
+	if (jp_sysctl("perf_event_max_stack", JP_USUAL_MAX_STACK) > JP_USUAL_MAX_STACK)
+		watch->options.max_stack = JP_USUAL_MAX_STACK;
 	return 0;
 }
 

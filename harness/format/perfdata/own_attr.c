@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "harness/format/event.h"
+
 enum { EXECUTION = 4, LENGTH = 8 /* bytes of an execution breakpoint on x86 */ };
 
 static void set_sampling(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
@@ -16,6 +18,8 @@ static void set_sampling(struct jp_perf_attr *own, const struct jp_perf_attr *at
 	own->sample_stack_user = attr->sample_stack_user;
 	if (!(own->sample_type & JP_PERF_SAMPLE_CALLCHAIN))
 		return;
+	if (attr->sample_max_stack == JP_USUAL_MAX_STACK)
+		own->sample_max_stack = JP_USUAL_MAX_STACK;
 	if (own->flags & JP_PERF_ATTR_EXCLUDE_KERNEL)
 		own->flags |= JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL;
 	if (attr->flags & JP_PERF_ATTR_DEFER_CALLCHAIN)

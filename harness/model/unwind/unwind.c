@@ -67,7 +67,7 @@ struct jp_unwinder *jp_unwinder_new(const char *elf_dir, struct jp_file_finder *
 
 	if (!unwinder)
 		return NULL;
-	unwinder->max_stack = 127;
+	unwinder->max_stack = JP_USUAL_MAX_STACK;
 	unwinder->store = jp_elf_store_new(elf_dir, finder);
 	if (!unwinder->store) {
 		free(unwinder);

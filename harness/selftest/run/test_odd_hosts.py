@@ -86,7 +86,8 @@ class OddHosts(Folder):
 
     def test_long_callchains(self) -> None:
         """Where callchains may be longer, a case asks for the usual length."""
-        self.run_with_max_stack(1000, "-o", self.place("run"))
+        text = self.run_with_max_stack(1000, "-o", self.place("run"))
+        self.assertIn("\nok 1 frame-pointers/deep.chain\n", text)
         attrs = rd.PerfData.load(self.place("run", "frame-pointers/deep.chain/perf.data")).attrs
         self.assertIn(127, [struct.unpack_from("<H", attr.raw, SAMPLE_MAX_STACK)[0]
                             for attr in attrs])

@@ -77,8 +77,9 @@ static void test_own_attrs(void)
 	static const struct {
 		bool user, own;
 		uint64_t flags;
-	} table[] = {
-		{false, true, 0}, {false, false, CHAIN}, {true, true, CHAIN}, {true, false, 0}};
+		uint16_t max_stack;
+	} table[] = {{false, true, 0, 0}, {false, false, CHAIN, 0}, {true, true, CHAIN, 0},
+		     {true, false, 0, 0}, {true, true, CHAIN, 127}, {true, false, CHAIN, 126}};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const struct jp_perf_attr attr = {
@@ -93,12 +94,13 @@ static void test_own_attrs(void)
 				 JP_PERF_ATTR_DISABLED | JP_PERF_ATTR_SAMPLE_ID_ALL |
 				 JP_PERF_ATTR_USE_CLOCKID | JP_PERF_ATTR_FREQ |
 				 JP_PERF_ATTR_INHERIT,
+			.sample_max_stack = table[i].max_stack,
 			.clockid = JP_PERF_CLOCK_MONOTONIC};
 
 		check(jp_perf_is_own_attr(&attr) == table[i].own,
-		      "samples of %s, callchains %s the kernel: %s",
+		      "samples of %s, callchains %s the kernel, max_stack %u: %s",
 		      table[i].user ? "users" : "all", table[i].flags ? "without" : "with",
-		      table[i].own ? "our own" : "foreign");
+		      table[i].max_stack, table[i].own ? "our own" : "foreign");
 	}
 }
 
