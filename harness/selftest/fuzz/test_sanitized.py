@@ -15,7 +15,7 @@ ASAN = os.path.join(BUILD, "asan")
 class Sanitized(unittest.TestCase):
     def run_clean(self, *command: str, status: int = 0) -> str:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=300,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=900,
                               check=False,
                               env={**os.environ, "JITPROOF": os.path.join(ASAN, "jitproof"),
                                    "NEEDS_PROC": "1"})
