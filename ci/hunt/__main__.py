@@ -17,7 +17,7 @@ from typing import Callable, Iterator, Sequence
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import jsonl, process, status
 from ci.hunt import known, probing, report, state
-from ci.hunt.clusters import Clusters
+from ci.hunt.clusters import Clusters, Run
 from ci.hunt.cover import Cover
 from ci.hunt.relations import Relations
 from ci.hunt.space import PERF, Crossing, Request, Space
@@ -45,10 +45,14 @@ class Hunt:
         of the time."""
         yield from self.map_all(self.run_one, crossings)
 
-    def probe_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
-        """Runs @crossings like run_all(), but to learn only whether they can run: asks no readers,
+    def start_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
+        """Runs @crossings like run_all(), but only to learn whether they can run: ends them at once
         and does not compare them with their twins."""
-        yield from self.map_all(self.probe_one, crossings)
+        yield from self.map_all(self.start_one, crossings)
+
+    def check_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
+        """Checks the case lines of @crossings, without running them."""
+        yield from self.map_all(self.runner.check, crossings)
 
     def map_all(self, run: Callable[[Crossing], Trial],
                 crossings: Sequence[Crossing]) -> Iterator[Trial]:
@@ -60,16 +64,17 @@ class Hunt:
     def run_one(self, crossing: Crossing) -> Trial:
         return self.relations.check(self.runner.run(crossing, self.progress.seed))
 
-    def probe_one(self, crossing: Crossing) -> Trial:
-        return self.runner.run(crossing, self.progress.seed, only_judge=True)
+    def start_one(self, crossing: Crossing) -> Trial:
+        return self.runner.run(crossing, self.progress.seed, only_start=True)
 
     def handle(self, trial: Trial) -> None:
         self.progress.tried += 1
         self.progress.outcomes[trial.outcome] = self.progress.outcomes.get(trial.outcome, 0) + 1
+        state.log(self.options.folder, trial)
         if trial.is_judged:
             self.cover.add(trial.crossing)
         elif trial.is_refused and not self.cover.is_explained(trial.crossing):
-            self.exclude(trial)
+            self.exclude(trial, self.start_all)
         if trial.outcome == "ERROR" and PERF not in trial.crossing:
             self.progress.note_unjudged(one.cause for one in trial.signatures)
             return
@@ -79,10 +84,10 @@ class Hunt:
             report.print_new(cluster, self.known.find_id(cluster.signature,
                                                              cluster.crossing))
 
-    def exclude(self, trial: Trial) -> None:
-        """Finds the impossible combination in the refused @trial, and excludes it from further
-        tries."""
-        small, items, missing = probing.find_impossible(self.space, trial, self.probe_all)
+    def exclude(self, trial: Trial, run: Run) -> None:
+        """Finds the impossible combination in the @trial that @run refused, and excludes it from
+        further tries."""
+        small, items, missing = probing.find_impossible(self.space, trial, run)
         if time.monotonic() > self.end:
             return
         if missing:
@@ -91,9 +96,18 @@ class Hunt:
             self.cover.exclude(items)
             report.print_impossible(items, small.why)
 
+    def choose(self) -> Crossing:
+        """Returns the next crossing whose case line jitproof accepts."""
+        while True:
+            trial = self.runner.check(self.cover.choose())
+            if not trial.is_refused:
+                return trial.crossing
+            if not self.cover.is_explained(trial.crossing):
+                self.exclude(trial, self.check_all)
+
     def step(self) -> None:
         """Runs a crossing for each of --jobs, at the same time."""
-        for trial in self.run_all([self.cover.choose() for _ in range(self.options.jobs)]):
+        for trial in self.run_all([self.choose() for _ in range(self.options.jobs)]):
             self.handle(trial)
         state.save(self.options.folder, self.progress, self.cover, self.clusters)
         report.print_progress(self.progress, self.cover, self.clusters)
@@ -117,7 +131,9 @@ def run(options: argparse.Namespace) -> int:
     space = Space(listed, Request(tuple(sorted(perfs))))
     with tempfile.TemporaryDirectory(prefix="jitproof-hunt-") as folder:
         os.chmod(folder, 0o755)
-        hunt = Hunt(options, space, Runner(options.jitproof, folder, perfs))
+        hunt = Hunt(options, space, Runner(
+            options.jitproof, folder, perfs,
+            os.path.join(options.folder, "kept") if options.keep else ""))
         if stored and stored.get("seed") == options.seed:
             hunt.progress = state.restore(options.folder, stored, hunt.cover, hunt.clusters)
         try:
@@ -147,6 +163,8 @@ def main() -> int:
                         "(default: %(default)s)")
     parser.add_argument("-j", "--jobs", type=int, default=len(os.sched_getaffinity(0)),
                         metavar="N", help="crossings at the same time (%(default)s)")
+    parser.add_argument("--keep", action="store_true", help="keep the run directories of "
+                        "failures in the folder kept of DIR")
     parser.add_argument("--perf", action="append", default=[], metavar="WANTED",
                         help='also cross with this perf: a suite, a version or "installed"; may be '
                         "repeated (default: our own capture and inject alone)")

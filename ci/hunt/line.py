@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from ci.hunt.space import (CAPTURE, FOR_CAPTURE, FOR_INJECT, FOR_WORKLOAD, INJECT, INSIDE, PUBLISH,
-                           SWITCH, WORKLOAD, Crossing, Item, Space)
+from ci.hunt.space import (AT, CAPTURE, FOR_CAPTURE, FOR_INJECT, FOR_WORKLOAD, INJECT, INSIDE,
+                           METHODS, PUBLISH, SWITCH, WORKLOAD, Crossing, Item, Space)
 
 # Enough for a verdict: a defect that hits one sample in a hundred needs more crossings, not longer
 # ones.
@@ -23,13 +23,13 @@ def list_options(crossing: Crossing, prefix: str) -> list[str]:
             if name.startswith(prefix)]
 
 
-def format_line(crossing: Crossing, name: str = "hunt") -> str:
+def format_line(crossing: Crossing, name: str = "hunt", samples: int = SAMPLES) -> str:
     """Returns the case line of @crossing, which has a workload and a capture."""
     capture = [crossing[CAPTURE], *list_options(crossing, FOR_CAPTURE)]
     if FREQUENCY not in crossing:
         capture.insert(1, "--freq=1999")
-    keys = ["samples=%d" % SAMPLES, "seconds=%d" % SECONDS]
-    for key in (INSIDE, PUBLISH):
+    keys = ["samples=%d" % samples, "seconds=%d" % SECONDS]
+    for key in (INSIDE, PUBLISH, METHODS, AT):
         if key in crossing:
             keys.append("%s=%s" % (key, crossing[key]))
     if INJECT in crossing:

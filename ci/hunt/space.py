@@ -10,8 +10,8 @@ from typing import Any, Iterator, Sequence
 Item = tuple[str, str]  # a dimension and one of its values
 Crossing = dict[str, str]  # value by dimension; an absent dimension has its default
 
-WORKLOAD, CAPTURE, INJECT, PUBLISH, INSIDE, PERF = (
-    "workload", "capture", "inject", "publish", "inside", "perf")
+WORKLOAD, CAPTURE, INJECT, PUBLISH, INSIDE, METHODS, AT, PERF = (
+    "workload", "capture", "inject", "publish", "inside", "methods", "at", "perf")
 FOR_WORKLOAD, FOR_CAPTURE, FOR_INJECT = "workload ", "capture ", "inject "  # prefix of options
 SWITCH = ""  # the value of an option without a value
 
@@ -69,7 +69,6 @@ class Space:
                 harvest.add(CAPTURE, [one["name"]])
         for option in listed["capture_options"]:
             harvest.add_option(FOR_CAPTURE, option, None)
-        harvest.add(INSIDE, ["1"])
         harvest.add(PERF, request.perfs)
         for case in listed["cases"]:
             if not case["control"]:
@@ -107,6 +106,11 @@ class Space:
         for word in case["workload"][1:]:
             harvest.add_word(FOR_WORKLOAD, word, None if word.partition("=")[0] in self.publishing
                              else (WORKLOAD, case["workload"][0]))
+        harvest.add(INSIDE, [str(case["inside"])] if case["inside"] else [])
+        harvest.add(METHODS, [",".join(case["methods"])] if case["methods"] else [])
+        if case["step"]:
+            harvest.add(AT, ["%s:%s" % (case["boundary"], case["step"].replace(" ", "="))],
+                        (WORKLOAD, case["workload"][0]))
         if case["inject"] and (with_perf or case["inject"] != "perf"):
             harvest.add(INJECT, [case["inject"]])
             for word in case["inject_with"]:

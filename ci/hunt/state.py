@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The progress of a hunt, which a later call continues: DIR/hunt.json."""
+"""The progress of a hunt, which a later call continues: DIR/hunt.json. DIR/crossings has a line for
+each crossing."""
 
 from __future__ import annotations
 
@@ -12,8 +13,11 @@ from ci.base import files, jsonl
 from ci.base.status import Malformed
 from ci.hunt.clusters import Cluster, Clusters
 from ci.hunt.cover import Cover
+from ci.hunt.line import format_line
+from ci.hunt.trial import Trial
 
 NAME = "hunt.json"
+LOG = "crossings"
 
 
 @dataclasses.dataclass
@@ -39,6 +43,14 @@ def save(folder: str, progress: Progress, cover: Cover, clusters: Clusters) -> N
              "impossible": [sorted(items) for items in cover.impossible],
              "clusters": [one.store() for one in clusters.found.values()]}
     files.replace(folder, {NAME: json.dumps(value, indent=1) + "\n"})
+
+
+def log(folder: str, trial: Trial) -> None:
+    """Appends @trial to the log: outcome, case line, reasons of the outcome, and folder of the
+    kept files."""
+    with open(os.path.join(folder, LOG), "a", encoding="utf-8") as file:
+        file.write("\t".join([trial.outcome, format_line(trial.crossing),
+                              trial.why.strip().replace("\n", " | "), trial.kept]) + "\n")
 
 
 def read(folder: str) -> dict[str, Any] | None:

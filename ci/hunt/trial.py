@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import re
@@ -10,13 +11,14 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 from ci.base import files, jsonl, process
-from ci.hunt.line import SECONDS, format_line
+from ci.hunt.line import SAMPLES, SECONDS, format_line
 from ci.hunt.space import INJECT, PERF, Crossing
 
 REJECTED = "rejected"  # no such case: the outcome of a case line that jitproof refuses
+ACCEPTED = "accepted"  # the outcome of a case line that jitproof does not refuse, and has not run
 LATE = "late"  # the outcome if the workload had no time to get ready
 # Causes of names whose share depends on how often the workload replaced code while it was watched.
 BY_CHANCE = frozenset({"stale", "later", "overlapped"})
@@ -45,7 +47,8 @@ Metrics = Mapping[str, Mapping[str, float]]
 class Trial:
     """One run of a crossing. @merged: if another injector merged the recording, the metrics of
     the same recording merged by our own injector. @by_chance: first words of metrics with a cause
-    of BY_CHANCE. @incomparable: metrics that vary from run to run."""
+    of BY_CHANCE. @incomparable: metrics that vary from run to run. @kept: the folder with the files
+    of the run, "" if they were removed."""
     crossing: Crossing
     outcome: str
     why: str
@@ -54,6 +57,7 @@ class Trial:
     merged: Metrics | None = None
     by_chance: frozenset[str] = frozenset()
     incomparable: frozenset[str] = frozenset()
+    kept: str = ""
 
     @property
     def is_judged(self) -> bool:
@@ -103,10 +107,13 @@ def find_signatures(outcome: str, why: str, tools: str,
 
 
 class Runner:
-    """Runs cases with one jitproof, below @folder; @perfs: path by version."""
+    """Runs cases with one jitproof, below @folder; @perfs: path by version. @kept: the folder that
+    keeps the files of runs that neither passed nor were refused; "": none are kept."""
 
-    def __init__(self, jitproof: str, folder: str, perfs: Mapping[str, str]) -> None:
+    def __init__(self, jitproof: str, folder: str, perfs: Mapping[str, str],
+                 kept: str = "") -> None:
         self.jitproof, self.folder, self.perfs = os.path.abspath(jitproof), folder, perfs
+        self.kept = kept
         for version, path in perfs.items():
             self._add_reader(version, path)
 
@@ -127,20 +134,39 @@ class Runner:
         perf = self.perfs.get(crossing.get(PERF, ""), next(iter(self.perfs.values())))
         return {**os.environ, "JITPROOF_PERF": perf, "JITPROOF_PERFS": self._readers()}
 
-    def run(self, crossing: Crossing, seed: int, only_judge: bool = False) -> Trial:
-        """Runs @crossing once. @only_judge: asks no readers, and no second injector."""
+    @contextlib.contextmanager
+    def _define(self, line: str) -> Iterator[str]:
+        """Makes a folder for a run whose folder `expected` has the case @line."""
         place = tempfile.mkdtemp(dir=self.folder)
         os.chmod(place, 0o755)
         try:
-            return self._run_in(place, crossing, seed, only_judge)
+            os.mkdir(os.path.join(place, "expected"))
+            files.write(os.path.join(place, "expected", "hunt"), line + "\n")
+            yield place
         finally:
             shutil.rmtree(place, ignore_errors=True)
 
-    def _run_in(self, place: str, crossing: Crossing, seed: int, only_judge: bool) -> Trial:
+    def check(self, crossing: Crossing) -> Trial:
+        """Asks jitproof whether it accepts the case line of @crossing, without running it."""
+        with self._define(format_line(crossing)) as place:
+            done = process.run([self.jitproof, "list", "--expected",
+                                os.path.join(place, "expected")])
+        outcome = REJECTED if done.returncode else ACCEPTED
+        return Trial(crossing, outcome, remove_prefix(done.stderr), frozenset())
+
+    def run(self, crossing: Crossing, seed: int, only_start: bool = False) -> Trial:
+        """Runs @crossing once. @only_start: ends it after the first sample; asks no readers, and no
+        second injector."""
+        with self._define(format_line(crossing, samples=1 if only_start else SAMPLES)) as place:
+            trial = self._run_in(place, crossing, seed, only_start)
+            if self.kept and not only_start and trial.outcome not in ("PASS", "SKIP", REJECTED):
+                trial.kept = os.path.join(self.kept, os.path.basename(place))
+                shutil.copytree(place, trial.kept, symlinks=True)
+            return trial
+
+    def _run_in(self, place: str, crossing: Crossing, seed: int, only_start: bool) -> Trial:
         expected, out = os.path.join(place, "expected"), os.path.join(place, "run")
-        os.mkdir(expected)
-        files.write(os.path.join(expected, "hunt"), format_line(crossing) + "\n")
-        readers = ["--readers=%s" % ("none" if only_judge else "all")] if self.perfs else []
+        readers = ["--readers=%s" % ("none" if only_start else "all")] if self.perfs else []
         command = [self.jitproof, "run", *readers, "--expected", expected, "--seed=%d" % seed, "-o",
                    out, "hunt/hunt"]
         try:
@@ -155,7 +181,7 @@ class Runner:
             return Trial(crossing, "BROKEN", why, frozenset(
                 {Signature("BROKEN", "status %d" % done.returncode)}))
         trial = make_trial(crossing, read_result(results))
-        if trial.outcome == "PASS" and crossing.get(INJECT) == "perf" and not only_judge:
+        if trial.outcome == "PASS" and crossing.get(INJECT) == "perf" and not only_start:
             trial.merged = self._merge_again(os.path.join(out, "hunt/hunt"),
                                              os.path.join(place, "merged"))
         return trial
@@ -186,7 +212,7 @@ def read_result(path: str) -> dict[str, Any]:
 
 def remove_prefix(text: str) -> str:
     """Returns the first line of an error, without the file that only this run had."""
-    return re.sub(r"^jitproof run: (\S+:\d+: )?", "", text.strip().split("\n")[0])
+    return re.sub(r"^jitproof \w+: (\S+:\d+: )?", "", text.strip().split("\n")[0])
 
 
 def make_trial(crossing: Crossing, result: dict[str, Any]) -> Trial:

@@ -12,13 +12,15 @@ import tempfile
 import unittest
 from typing import Any, Callable, Iterator, Sequence
 
-from ci.base import jsonl, process
+from ci.base import files, jsonl, process
 from ci.hunt import known, line, probing, relations, report, state
 from ci.hunt.clusters import Clusters, Reduction
 from ci.hunt.cover import Cover
-from ci.hunt.space import CAPTURE, INJECT, PUBLISH, WORKLOAD, Crossing, Space, iterate_pairs
-from ci.hunt.trial import LATE, REJECTED, Runner, Signature, Trial, find_signatures, make_trial
-from harness.selftest.support.scratch import JITPROOF
+from ci.hunt.space import (AT, CAPTURE, INJECT, INSIDE, METHODS, PUBLISH, WORKLOAD, Crossing,
+                           Space, iterate_pairs)
+from ci.hunt.trial import (ACCEPTED, LATE, REJECTED, Runner, Signature, Trial, find_signatures,
+                           make_trial)
+from harness.selftest.support.scratch import JITPROOF, Folder
 
 
 def make_option(name: str, *values: str, switch: bool = False) -> dict[str, Any]:
@@ -28,7 +30,7 @@ def make_option(name: str, *values: str, switch: bool = False) -> dict[str, Any]
 def make_case(workload: str, capture: str, **more: Any) -> dict[str, Any]:
     return {"name": "a/b", "control": False, "workload": workload.split(),
             "capture": capture.split(), "publish": None, "inject": None, "inject_with": [],
-            "inside": 0, **more}
+            "inside": 0, "methods": [], "boundary": None, "step": None, **more}
 
 
 # A registry with two workloads that have different options, and words of cases.
@@ -43,7 +45,9 @@ LISTED = {
     "capture_options": [make_option("--user-only", switch=True), make_option("--stack")],
     "cases": [make_case("anon_exec --size=2", "launch --stack=8"),
               make_case("anon_exec --size=9", "launch --stack=8", inject="cut"),
-              make_case("anon_exec --size=5", "gated --gate=open"),
+              make_case("anon_exec --size=5", "gated --gate=open", inside=1,
+                        methods=["chain", "dump_fp"]),
+              make_case("anon_exec", "launch", boundary="before-open", step="map 9"),
               make_case("anon_exec", "launch --stack=7", control=True),
               make_case("other", "launch-by perf -z", inject="perf", inject_with=["-b"])]}
 
@@ -75,6 +79,8 @@ class Spaces(unittest.TestCase):
         self.assertEqual(values["capture --gate"], ("open",))
         self.assertEqual(values[INJECT], ("cut",))
         self.assertEqual(values[CAPTURE], ("gated", "launch"))
+        self.assertEqual([values[name] for name in (INSIDE, METHODS, AT)],
+                         [("1",), ("chain,dump_fp",), ("before-open:map=9",)])
 
     def test_pairs_of_values(self) -> None:
         pairs = {frozenset(pair) for pair in self.space.list_pairs()}
@@ -86,11 +92,13 @@ class Spaces(unittest.TestCase):
 
     def test_case_line_of_a_crossing(self) -> None:
         crossing = {WORKLOAD: "anon_exec", "workload --how": "x", CAPTURE: "launch",
-                    "capture --user-only": "", PUBLISH: "map:late", INJECT: "cut"}
+                    "capture --user-only": "", PUBLISH: "map:late", INJECT: "cut",
+                    METHODS: "chain,dump_fp", AT: "before-open:map=9"}
         self.assertEqual(
             line.format_line(crossing),
             "case hunt full : anon_exec --how=x : launch --freq=1999 --user-only : "
-            "samples=100 seconds=20 publish=map:late inject=cut")
+            "samples=100 seconds=20 publish=map:late methods=chain,dump_fp at=before-open:map=9 "
+            "inject=cut")
 
     def test_the_program(self) -> None:
         """The real registry gives a space of all workloads."""
@@ -313,6 +321,28 @@ class Recognition(unittest.TestCase):
         self.assertEqual({one.finding for one in found.failures} - {*found.titles}, set())
 
 
+class Running(Folder):
+    def test_checked_lines(self) -> None:
+        """A case line is checked without a run."""
+        runner = Runner(JITPROOF, self.home, {})
+        plain = {**line.PLAIN}
+        self.assertEqual(runner.check(plain), Trial(plain, ACCEPTED, "", frozenset()))
+        wrong = {**plain, "capture --kernel": "", "capture --user-only": ""}
+        self.assertEqual(runner.check(wrong), Trial(
+            wrong, REJECTED, "--kernel contradicts --user-only", frozenset()))
+        self.assertEqual(os.listdir(self.home), [])
+
+    def test_kept_folders(self) -> None:
+        """The folder of a failure is kept, and that of a refused crossing is not."""
+        kept = self.place("kept")
+        for status, outcome in ((1, "BROKEN"), (2, REJECTED)):
+            script = self.write("#!/bin/sh\nexit %d\n" % status, "exit-%d" % status, runs=True)
+            trial = Runner(script, self.home, {}, kept).run({**line.PLAIN}, 1)
+            self.assertEqual(trial.outcome, outcome)
+            self.assertEqual(trial.kept and os.listdir(trial.kept),
+                             ["expected"] if outcome == "BROKEN" else "")
+
+
 class Planted(Runner):
     """Stands for a tool that drops names if an option is set."""
 
@@ -320,7 +350,7 @@ class Planted(Runner):
         super().__init__(JITPROOF, "", {})
         self.wrong, self.varies, self.runs = wrong, varies, 0
 
-    def run(self, crossing: Crossing, seed: int, only_judge: bool = False) -> Trial:
+    def run(self, crossing: Crossing, seed: int, only_start: bool = False) -> Trial:
         self.runs += self.varies
         k = 50 - 9 * self.runs if self.wrong.items() <= crossing.items() else 99 - 9 * self.runs
         return Trial(crossing, "PASS", "", frozenset(),
@@ -376,6 +406,17 @@ class Resuming(unittest.TestCase):
         self.assertEqual((new.covered, new.open, new.impossible),
                          (cover.covered, cover.open, cover.impossible))
         self.assertEqual(found.found, clusters.found)
+
+
+    def test_log(self) -> None:
+        """The log has a line for each crossing."""
+        for outcome, why in (("PASS", ""), ("FAIL", "m: 1\n  n: 2\n")):
+            state.log(self.folder, Trial({**line.PLAIN}, outcome, why, frozenset()))
+        self.assertEqual(
+            [each.split("\t") for each in files.read(
+                os.path.join(self.folder, state.LOG)).splitlines()],
+            [[outcome, line.format_line(line.PLAIN), why, ""] for outcome, why in (
+                ("PASS", ""), ("FAIL", "m: 1 |   n: 2"))])
 
 
 class Reports(unittest.TestCase):

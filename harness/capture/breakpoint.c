@@ -302,8 +302,6 @@ static int parse_options(struct job *job, int argc, char **argv, struct jp_error
 	job->limit = limit * JP_NS_PER_MS;
 	if (job->session->options.system_wide)
 		return jp_fail(err, EINVAL, "breakpoint: watches one process, not the system");
-	if (job->session->options.need_kernel)
-		return jp_fail(err, EINVAL, "breakpoint: takes no samples in the kernel");
 	return 0;
 }
 
@@ -394,6 +392,7 @@ static int probe(const struct jp_capture_options *options, int argc, char **argv
 static const struct jp_capture breakpoint = {
 	.name = "breakpoint",
 	.boundaries = jp_attach_boundaries,
+	.traits = JP_CAPTURE_USER,
 	.probe = probe,
 	.begin = begin,
 	.stop = stop,

@@ -37,6 +37,7 @@ enum jp_capture_trait {
 	/* Another program records. It records callchains only if no stack dump is requested. */
 	JP_CAPTURE_EXTERNAL = 4,
 	JP_CAPTURE_GATED = 8, /* samples are taken only in intervals that the workload announces */
+	JP_CAPTURE_USER = 16, /* no sample is taken in the kernel */
 };
 
 /* A capture. Its functions get the capture's name in argv[0], then its own options, without those

@@ -30,7 +30,6 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 
 static const struct jp_capture launch = {
 	.name = "launch",
-	.boundaries = jp_attach_boundaries, /* used with --system-wide only */
 	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_PLAIN,
 	.probe = jp_probe_clock,
 	.begin = begin,

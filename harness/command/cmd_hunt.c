@@ -20,6 +20,7 @@ static int pass_option_on(const struct jp_option *option, const char *text, stru
 
 static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *status)
 {
+	bool keep = false;
 	const struct jp_option options[] = {
 		{"--minutes", NULL, "N", .take = pass_option_on, .context = arguments,
 		 .help = "start no crossing (combination of options) after N minutes (default: "
@@ -34,6 +35,8 @@ static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *st
 			 "build/hunt)"},
 		{"--jobs", "-j", "N", .take = pass_option_on, .context = arguments,
 		 .help = "run N crossings at once (default: one for each CPU)"},
+		{"--keep", .set = &keep,
+		 .help = "keep the run directories of failures in the folder kept of DIR"},
 		{"--perf", NULL, "WANTED", .take = pass_option_on, .context = arguments,
 		 .help = "also use this perf, repeatable: a Debian suite, a version, or installed "
 			 "(default: only the capture and inject of jitproof)"},
@@ -41,7 +44,11 @@ static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *st
 		 .help = "folder of the perfs of Debian suites (default: build/perf)"},
 		{0}};
 
-	return jp_command_line(options, argc, argv, status);
+	if (!jp_command_line(options, argc, argv, status))
+		return false;
+	if (keep)
+		jp_arguments_add(arguments, "--keep");
+	return true;
 }
 
 /* Stores in @exe the path of this program, and in @hunt the path of ci/hunt, to which the build

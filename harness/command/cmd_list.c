@@ -8,6 +8,7 @@
 #include "harness/base/json.h"
 #include "harness/base/terminal.h"
 #include "harness/capture/capture.h"
+#include "harness/model/unwind/methods.h"
 #include "harness/run/cases.h"
 #include "harness/command/case_values.h"
 #include "harness/command/command.h"
@@ -133,6 +134,13 @@ static void write_case(struct jp_json *json, const struct jp_case *cas)
 	jp_json_string(json, "inject", cas->inject);
 	write_words(json, "inject_with", cas->inject_with);
 	jp_json_u64(json, "inside", cas->inside);
+	jp_json_array(json, "methods");
+	for (enum jp_method method = 0; method < JP_METHODS; method++)
+		if (cas->methods >> method & 1)
+			jp_json_string(json, NULL, jp_method_name(method));
+	jp_json_end(json);
+	jp_json_string(json, "boundary", cas->step.boundary);
+	jp_json_string(json, "step", cas->step.command);
 	jp_json_end(json);
 }
 
@@ -157,8 +165,11 @@ static int list(int argc, char **argv)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
 	struct jp_operands words = {0};
+	const char *expected = NULL;
 	bool json = false;
 	const struct jp_option options[] = {
+		{"--expected", .value = "DIR", .text = &expected,
+		 .help = "take the cases from the files in DIR, not from those built in"},
 		{"--json", .set = &json,
 		 .help = "print all cases, and what a case line can contain, as JSON"},
 		{"GLOB", .rest = &words, .print_values = jp_print_case_globs, .help = JP_GLOB_HELP},
@@ -169,9 +180,9 @@ static int list(int argc, char **argv)
 
 	if (!jp_command_line(options, argc, argv, &status))
 		return status;
-	cases = jp_cases_load(NULL, &err);
+	cases = jp_cases_load(expected, &err);
 	if (!cases || !cases->nr_cases) {
-		fprintf(stderr, "jitproof list: %s\n", cases ? "no case is built in" : err.text);
+		fprintf(stderr, "jitproof list: %s\n", cases ? "there is no case" : err.text);
 		jp_cases_free(cases);
 		return JP_EXIT_BROKEN;
 	}
@@ -195,7 +206,7 @@ static int list(int argc, char **argv)
 
 static const struct jp_command list_command = {
 	.name = "list",
-	.synopsis = "list [--json] [GLOB...]",
+	.synopsis = "list [--expected DIR] [--json] [GLOB...]",
 	.help = "list the cases: name, set, workload, capture",
 	.run = list,
 };

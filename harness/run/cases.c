@@ -29,6 +29,9 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 	if (options.need_kernel && !options.kernel)
 		return jp_fail(err, EINVAL, "%s:%u: --kernel contradicts --user-only", cas->file,
 			       cas->line);
+	if (options.need_kernel && capture->traits & JP_CAPTURE_USER)
+		return jp_fail(err, EINVAL, "%s:%u: --kernel; %s takes no samples in the kernel",
+			       cas->file, cas->line, capture->name);
 	if (!options.chain && !options.stack)
 		return jp_fail(err, EINVAL, "%s:%u: --no-chain without --stack leaves no stacks",
 			       cas->file, cas->line);

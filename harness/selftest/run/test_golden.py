@@ -154,6 +154,8 @@ class Command(unittest.TestCase):
                               ("case a check : bad : attach --stack=7\n", ":1: --stack=7"),
                               ("case a check : bad : attach --user-only --kernel\n",
                                ":1: --kernel contradicts --user-only"),
+                              ("case a check : bad : breakpoint --kernel\n",
+                               ":1: --kernel; breakpoint takes no samples in the kernel"),
                               ("case a check : bad : launch-by perf --all-maps\n",
                                ":1: the profiler launch-by cannot take --all-maps"),
                               ("case a check : bad : attach : control=all\n",
@@ -163,6 +165,8 @@ class Command(unittest.TestCase):
                                "before-open, before-enable, before-threads, before-snapshot, "
                                "within-snapshot or before-sampling"),
                               ("case a check : bad : gated : at=before-open:map\n",
+                               ":1: at 'before-open:map'; expected BOUNDARY:STEP, and"),
+                              ("case a check : bad : launch : at=before-open:map\n",
                                ":1: at 'before-open:map'; expected BOUNDARY:STEP, and"),
                               ("case a check : bad : attach : acts=nap:3\n",
                                ":1: acts 'nap'; expected KIND:N"),
