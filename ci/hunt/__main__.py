@@ -73,7 +73,9 @@ class Hunt:
         state.log(self.options.folder, trial)
         if trial.is_judged:
             self.cover.add(trial.crossing)
-        elif trial.is_refused and not self.cover.is_explained(trial.crossing):
+        elif not trial.is_refused:
+            self.cover.add_unjudged(trial.crossing)
+        elif not self.cover.is_explained(trial.crossing):
             self.exclude(trial, self.start_all)
         if trial.outcome == "ERROR" and PERF not in trial.crossing:
             self.progress.note_unjudged(one.cause for one in trial.signatures)

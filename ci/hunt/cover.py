@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import collections
 import random
 
 from ci.hunt.line import drop_orphans
 from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, iterate_pairs
 
 Pair = tuple[Item, Item]
+PATIENCE = 3  # crossings with a pair that got no verdict, after which no further one is chosen for it
 TRIES = 12  # random completions of an uncovered pair; the one with most new pairs is taken
 SHARE = 0.25  # probability that a random crossing sets a dimension that it does not need
 
@@ -23,12 +25,17 @@ class Cover:
         # Items that are refused without a value of a dimension, which is named.
         self.lacking: list[tuple[frozenset[Item], str]] = []
         self.open: set[Pair] = set(space.list_pairs())
+        self.unjudged: collections.Counter[Pair] = collections.Counter()
 
     def add(self, crossing: Crossing) -> None:
         """Counts the pairs of a crossing that was judged."""
         pairs = set(iterate_pairs(crossing)) & (self.open | self.covered)
         self.covered |= pairs
         self.open -= pairs
+
+    def add_unjudged(self, crossing: Crossing) -> None:
+        """Counts the pairs of a crossing that ran without a verdict."""
+        self.unjudged.update(set(iterate_pairs(crossing)) & self.open)
 
     def exclude(self, crossing: Crossing) -> None:
         """Excludes @crossing, and each crossing that contains it, from further tries."""
@@ -86,14 +93,15 @@ class Cover:
         """Returns the next crossing."""
         best: Crossing | None = None
         most = -1
-        opened = sorted(self.open)
+        wanted = {pair for pair in self.open if self.unjudged[pair] < PATIENCE}
+        opened = sorted(wanted)
         for _ in range(TRIES):
             start: tuple[Item, ...] = self.random.choice(opened) if opened else ()
             made = self.complete(start)
             if made is None or self.is_impossible(made):
                 continue
             made = self.fill(made)
-            count = sum(pair in self.open for pair in iterate_pairs(made))
+            count = sum(pair in wanted for pair in iterate_pairs(made))
             if count > most:
                 best, most = made, count
         if best is None:

@@ -7,7 +7,22 @@
 
 #include "harness/base/registry.h"
 #include "harness/capture/capture.h"
+#include "harness/model/unwind/methods.h"
 #include "workloads/emit/workload.h"
+
+/* Checks that a capture of ours with @options records what each method of @cas reads. */
+static int check_methods(const struct jp_case *cas, const struct jp_capture_options *options,
+			 struct jp_error *err)
+{
+	for (enum jp_method method = 0; method < JP_METHODS; method++)
+		if (cas->methods >> method & 1 &&
+		    !(method == JP_CHAIN ? options->chain : options->stack > 0))
+			return jp_fail(err, EINVAL, "%s:%u: methods '%s' needs %s", cas->file,
+				       cas->line, jp_method_name(method),
+				       method == JP_CHAIN ? "callchains, without --no-chain"
+							  : "stack dumps, by --stack");
+	return 0;
+}
 
 /* Checks the options common to all captures. The capture checks its own options when the case
  * runs. */
@@ -35,7 +50,7 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 	if (!options.chain && !options.stack)
 		return jp_fail(err, EINVAL, "%s:%u: --no-chain without --stack leaves no stacks",
 			       cas->file, cas->line);
-	return 0;
+	return capture->traits & JP_CAPTURE_EXTERNAL ? 0 : check_methods(cas, &options, err);
 }
 
 /* Returns whether the workload of @cas announces intervals to a gated capture: such a workload has

@@ -103,19 +103,20 @@ static int act_map(void *context, const char *arg)
 static int act_unmap(void *context, const char *arg)
 {
 	struct plan_scene *scene = context;
-	struct jp_program *oldest = scene->oldest;
-	int ret = 0;
+	struct jp_program *oldest = scene->oldest, *next = oldest->next;
+	int ret = next ? 0 : add_program(scene, &next);
+	unsigned threads;
 
-	/* Keep one program, so that the process always runs code. */
-	if (!oldest->next)
-		ret = act_map(context, NULL);
 	if (ret)
 		return ret;
-	jp_path_stop(oldest->paths);
-	scene->oldest = oldest->next;
+	threads = jp_path_stop(oldest->paths);
+	scene->oldest = next;
 	jp_program_end(oldest);
 	free(oldest);
-	return 0;
+	/* The next program may have no thread, but the process must always run code. */
+	for (unsigned i = 0; i < threads && !ret; i++)
+		ret = jp_path_thread(next->paths, next->nr_paths);
+	return ret;
 }
 
 static int act_remap(void *context, const char *arg)

@@ -154,6 +154,10 @@ class Command(unittest.TestCase):
                               ("case a check : bad : attach --stack=7\n", ":1: --stack=7"),
                               ("case a check : bad : attach --user-only --kernel\n",
                                ":1: --kernel contradicts --user-only"),
+                              ("case a check : bad : attach : methods=chain,dump\n",
+                               ":1: methods 'dump' needs stack dumps, by --stack"),
+                              ("case a check : bad : attach --no-chain --stack=8192 : "
+                               "methods=dump,chain\n", ":1: methods 'chain' needs callchains"),
                               ("case a check : bad : breakpoint --kernel\n",
                                ":1: --kernel; breakpoint takes no samples in the kernel"),
                               ("case a check : bad : launch-by perf --all-maps\n",
