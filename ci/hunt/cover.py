@@ -63,15 +63,15 @@ class Cover:
         crossing: Crossing = dict(pair)
         todo = list(pair)
         while todo:
-            parents = sorted(self.space.parents[todo.pop()])
-            if not parents or any(crossing.get(name) == value for name, value in parents):
-                continue
-            choice = [item for item in parents if item[0] not in crossing]
-            if not choice:
-                return None
-            item = self.random.choice(choice)
-            crossing[item[0]] = item[1]
-            todo.append(item)
+            for parents in self.space.parents[todo.pop()]:
+                if any(crossing.get(name) == value for name, value in parents):
+                    continue
+                choice = [item for item in sorted(parents) if item[0] not in crossing]
+                if not choice:
+                    return None
+                item = self.random.choice(choice)
+                crossing[item[0]] = item[1]
+                todo.append(item)
         for name in (WORKLOAD, CAPTURE):
             if name not in crossing:
                 crossing[name] = self.random.choice(self.space.values[name])

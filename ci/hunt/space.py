@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 Item = tuple[str, str]  # a dimension and one of its values
 Crossing = dict[str, str]  # value by dimension; an absent dimension has its default
@@ -48,6 +48,11 @@ class Request:
     without: frozenset[str] = frozenset()
 
 
+def group(items: Iterable[Item]) -> list[frozenset[Item]]:
+    """Returns @items as a group for each dimension."""
+    return [frozenset(each) for _, each in itertools.groupby(sorted(items), lambda item: item[0])]
+
+
 def format_capture(words: Sequence[str], external: frozenset[str]) -> tuple[str, Sequence[str]]:
     """Splits a case's capture into the value of CAPTURE and its options."""
     count = 2 if words[0] in external else 1
@@ -55,18 +60,20 @@ def format_capture(words: Sequence[str], external: frozenset[str]) -> tuple[str,
 
 
 class Space:
-    """All dimensions. @values: values by dimension. @parents: by item, the items that a
-    crossing with that item needs: at least one of them."""
+    """All dimensions. @values: values by dimension. @parents: by item, groups of items: a crossing
+    with that item needs at least one of each group."""
 
     def __init__(self, listed: dict[str, Any], request: Request = Request()) -> None:
         self.external = frozenset(one["name"] for one in listed["captures"] if one["external"])
         self.rows = {option["name"] for option in listed["capture_options"]}
         self.publishing = {option["name"] for option in listed["publishing"]}
+        # The policies that have a boundary at which the workload makes a step.
+        self.stepped: dict[str, list[Item]] = {}
         harvest = Harvest()
         self._add_workloads(harvest, listed)
         for one in listed["captures"]:
             if not one["external"]:
-                harvest.add(CAPTURE, [one["name"]])
+                self._add_capture(harvest, one, listed)
         for option in listed["capture_options"]:
             harvest.add_option(FOR_CAPTURE, option, None)
         harvest.add(PERF, request.perfs)
@@ -75,10 +82,24 @@ class Space:
                 self._add_case(harvest, case, bool(request.perfs))
         users = {(CAPTURE, value) for value in harvest.values[CAPTURE]
                  if value.endswith("-by perf")} | {(INJECT, "perf")}
-        self.parents = {item: frozenset(users if item[0] == PERF else parents)
+        self.parents = {item: [frozenset(users)] if item[0] == PERF else group(parents)
                         for item, parents in harvest.parents.items()}
+        for groups in self.parents.values():  # what the only possible parent needs
+            groups += [more for parents in groups if len(parents) == 1
+                       for more in self.parents[next(iter(parents))]]
         self.values = {name: harvest.list_values(name) for name in sorted(harvest.values)
                        if name not in request.without}
+
+    def _add_capture(self, harvest: Harvest, capture: dict[str, Any],
+                     listed: dict[str, Any]) -> None:
+        harvest.add(CAPTURE, [capture["name"]])
+        item = (CAPTURE, capture["name"])
+        for boundary in capture["boundaries"]:
+            self.stepped.setdefault(boundary, []).append(item)
+        if capture["gated"]:  # it needs a workload that announces intervals
+            harvest.parents[item] |= {
+                (WORKLOAD, workload["name"]) for workload in listed["workloads"]
+                if any(option["name"] == "--gate" for option in workload["options"])}
 
     @staticmethod
     def _add_workloads(harvest: Harvest, listed: dict[str, Any]) -> None:
@@ -109,16 +130,17 @@ class Space:
         harvest.add(INSIDE, [str(case["inside"])] if case["inside"] else [])
         harvest.add(METHODS, [",".join(case["methods"])] if case["methods"] else [])
         if case["step"]:
-            harvest.add(AT, ["%s:%s" % (case["boundary"], case["step"].replace(" ", "="))],
-                        (WORKLOAD, case["workload"][0]))
+            step = "%s:%s" % (case["boundary"], case["step"].replace(" ", "="))
+            for parent in [(WORKLOAD, case["workload"][0]), *self.stepped[case["boundary"]]]:
+                harvest.add(AT, [step], parent)
         if case["inject"] and (with_perf or case["inject"] != "perf"):
             harvest.add(INJECT, [case["inject"]])
             for word in case["inject_with"]:
                 harvest.add_word(FOR_INJECT, word, (INJECT, case["inject"]))
 
     def is_possible(self, item: Item, crossing: Crossing) -> bool:
-        parents = self.parents[item]
-        return not parents or any(crossing.get(name) == value for name, value in parents)
+        return all(any(crossing.get(name) == value for name, value in parents)
+                   for parents in self.parents[item])
 
     def list_items(self) -> list[Item]:
         return [(name, value) for name in self.values for value in self.values[name]]
@@ -128,13 +150,12 @@ class Space:
         if one[0] == other[0]:
             return False
         for first, second in ((one, other), (other, one)):
-            needed = self.parents[first]
-            if needed and any(name == second[0] for name, _ in needed) and second not in needed:
-                return False
+            for needed in self.parents[first]:
+                if any(name == second[0] for name, _ in needed) and second not in needed:
+                    return False
         # If both need a value of the same dimension, one value must suit both.
-        left, right = (self.parents[item] for item in (one, other))
-        names = {name for name, _ in left} & {name for name, _ in right}
-        return not names or bool(left & right) or {name for name, _ in left | right} != names
+        return all(bool(left & right) or len({name for name, _ in left | right}) > 1
+                   for left in self.parents[one] for right in self.parents[other])
 
     def list_pairs(self) -> Iterator[tuple[Item, Item]]:
         for one, other in itertools.combinations(sorted(self.list_items()), 2):

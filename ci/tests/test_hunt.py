@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Sequence
 from ci.base import files, jsonl, process
 from ci.hunt import known, line, probing, relations, report, state
 from ci.hunt.clusters import Clusters, Reduction
-from ci.hunt.cover import Cover
+from ci.hunt.cover import PATIENCE, Cover
 from ci.hunt.space import (AT, CAPTURE, INJECT, INSIDE, METHODS, PUBLISH, WORKLOAD, Crossing,
                            Space, iterate_pairs)
 from ci.hunt.trial import (ACCEPTED, LATE, REJECTED, Runner, Signature, Trial, find_signatures,
@@ -33,15 +33,20 @@ def make_case(workload: str, capture: str, **more: Any) -> dict[str, Any]:
             "inside": 0, "methods": [], "boundary": None, "step": None, **more}
 
 
+def make_capture(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "external": False, "gated": False, "boundaries": [], **more}
+
+
 # A registry with two workloads that have different options, and words of cases.
 LISTED = {
     "workloads": [{"name": "anon_exec", "options": [make_option("--how", "x", "y"),
-                                                    make_option("--size")]},
+                                                    make_option("--size"),
+                                                    make_option("--gate", switch=True)]},
                   {"name": "other", "options": [make_option("--deep", switch=True)]}],
     "publishing": [make_option("--publish", "none", "map", "map:late"),
                    make_option("--publish-children", "none", "map:late")],
-    "captures": [{"name": "launch", "external": False}, {"name": "gated", "external": False},
-                 {"name": "launch-by", "external": True}],
+    "captures": [make_capture("launch"), make_capture("gated", boundaries=["before-open"]),
+                 make_capture("launch-by", external=True)],
     "capture_options": [make_option("--user-only", switch=True), make_option("--stack")],
     "cases": [make_case("anon_exec --size=2", "launch --stack=8"),
               make_case("anon_exec --size=9", "launch --stack=8", inject="cut"),
@@ -90,6 +95,20 @@ class Spaces(unittest.TestCase):
         self.assertNotIn(frozenset({("capture --gate", "open"), (CAPTURE, "launch")}), pairs)
         self.assertIn(frozenset({how, ("capture --gate", "open")}), pairs)
 
+    def test_values_that_need_others(self) -> None:
+        """A gated policy needs a workload that announces intervals, a step a policy with its
+        boundary."""
+        space = Space({**LISTED, "captures": [
+            make_capture("launch", boundaries=["before-open"]), make_capture("gated", gated=True)]})
+        pairs = {frozenset(pair) for pair in space.list_pairs()}
+        gated, other, gate = (CAPTURE, "gated"), (WORKLOAD, "other"), ("capture --gate", "open")
+        for one, two in ((gated, other), (gate, other), (gated, (AT, "before-open:map=9"))):
+            self.assertNotIn(frozenset({one, two}), pairs)
+        self.assertIn(frozenset({gated, (WORKLOAD, "anon_exec")}), pairs)
+        self.assertIn(frozenset({(CAPTURE, "launch"), (AT, "before-open:map=9")}), pairs)
+        self.assertTrue(space.is_possible(gated, {WORKLOAD: "anon_exec"}))
+        self.assertFalse(space.is_possible(gated, dict([other])))
+
     def test_case_line_of_a_crossing(self) -> None:
         crossing = {WORKLOAD: "anon_exec", "workload --how": "x", CAPTURE: "launch",
                     "capture --user-only": "", PUBLISH: "map:late", INJECT: "cut",
@@ -125,6 +144,18 @@ class Covers(unittest.TestCase):
         self.assertEqual(cover.open, set())
         self.assertEqual(len(cover.covered), len(list(space.list_pairs())) - 1)
 
+
+    def test_pairs_without_verdict(self) -> None:
+        """Pairs that got no verdict in some crossings are not chosen again for their own sake."""
+        cover = Cover(Space(LISTED), 1)
+        crossing = {WORKLOAD: "other", "workload --deep": "", CAPTURE: "launch"}
+        pairs = set(iterate_pairs(crossing))
+        cover.open &= pairs
+        for _ in range(PATIENCE):
+            self.assertLessEqual(crossing.items(), cover.choose().items())
+            cover.add_unjudged(crossing)
+        self.assertLess(sum(crossing.items() <= cover.choose().items() for _ in range(99)), 50)
+        self.assertEqual(cover.open, pairs)
 
     def test_explained(self) -> None:
         """A crossing that lacks an item is explained, one with that item is not."""

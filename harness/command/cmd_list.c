@@ -107,6 +107,11 @@ static void write_captures(struct jp_json *json)
 		jp_json_object(json, NULL);
 		jp_json_string(json, "name", capture->name);
 		jp_json_bool(json, "external", capture->traits & JP_CAPTURE_EXTERNAL);
+		jp_json_bool(json, "gated", capture->traits & JP_CAPTURE_GATED);
+		jp_json_array(json, "boundaries");
+		for (const char *const *at = capture->boundaries; at && *at; at++)
+			jp_json_string(json, NULL, *at);
+		jp_json_end(json);
 		jp_json_end(json);
 	}
 	jp_json_end(json);
