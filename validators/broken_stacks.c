@@ -461,5 +461,7 @@ static const struct jp_excuse limits[] = {
 	 "complete bad-frame bad-cfi no-cfi no-elf max-stack dump-end "
 	 "wrong-frame kernel-walk",
 	 "predicted", "the method cannot walk this code: the truth predicts each of its stacks"},
+	{"untouched-page", NULL, "broken.*", "untouched", NULL,
+	 "a dump is empty where the page at the stack pointer was never touched"},
 };
 JP_REGISTER_ROWS(excuse, limits);

@@ -17,6 +17,20 @@ struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence
 	return fault;
 }
 
+/* Returns whether the thread of @activation has not run its path before, at the same or a lower
+ * stack pointer. It may then be the first to use a page of its stack. */
+static bool is_first_descent(const struct jp_truth *truth,
+			     const struct jp_truth_activation *activation)
+{
+	const struct jp_truth_activation *earlier = activation;
+
+	while (earlier > truth->activations && (--earlier)->tid == activation->tid &&
+	       earlier->pid == activation->pid)
+		if (earlier->path == activation->path && earlier->sp <= activation->sp)
+			return false;
+	return true;
+}
+
 struct jp_stack_fault
 jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_spans *known,
 			   const struct jp_truth_stack *truth, struct jp_unwinder *unwinder,
@@ -40,6 +54,11 @@ jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_s
 		    unwound->where != unwound->frames[unwound->count - 1] &&
 		    unwound->where == truth->whole[unwound->count])
 			return jp_stack_fault_unmapped(evidence, known, event, unwound->where - 1);
+		break;
+	case JP_UNWIND_DUMP_SHORT:
+		if (!event->sample.stack_size &&
+		    is_first_descent(evidence->truth, truth->activation))
+			cause = "untouched";
 		break;
 	default:
 		break;

@@ -74,7 +74,9 @@ class Cover:
                 todo.append(item)
         for name in (WORKLOAD, CAPTURE):
             if name not in crossing:
-                crossing[name] = self.random.choice(self.space.values[name])
+                crossing[name] = self.random.choice([
+                    value for value in self.space.values[name]
+                    if self.space.is_possible((name, value), crossing)])
         return crossing
 
     def fill(self, crossing: Crossing) -> Crossing:
@@ -104,7 +106,4 @@ class Cover:
             count = sum(pair in wanted for pair in iterate_pairs(made))
             if count > most:
                 best, most = made, count
-        if best is None:
-            best = self.fill({WORKLOAD: self.random.choice(self.space.values[WORKLOAD]),
-                              CAPTURE: self.random.choice(self.space.values[CAPTURE])})
-        return best
+        return best or self.fill(self.complete(()) or {})

@@ -55,4 +55,4 @@ PLAIN = {WORKLOAD: "anon_exec", CAPTURE: "launch"}
 
 def make_crossing(space: Space, items: Iterable[Item]) -> Crossing:
     """Returns a crossing of @items, with drop_orphans() applied."""
-    return drop_orphans(space, {**PLAIN, **dict(items)})
+    return {**PLAIN, **drop_orphans(space, {**PLAIN, **dict(items)})}

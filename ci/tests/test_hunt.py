@@ -108,6 +108,15 @@ class Spaces(unittest.TestCase):
         self.assertIn(frozenset({(CAPTURE, "launch"), (AT, "before-open:map=9")}), pairs)
         self.assertTrue(space.is_possible(gated, {WORKLOAD: "anon_exec"}))
         self.assertFalse(space.is_possible(gated, dict([other])))
+        self.assertEqual(line.make_crossing(space, [gated, other, gate]),
+                         {**line.PLAIN, **dict([other])})
+        cover = Cover(space, 1)
+        cover.open = {(gated, gate)}
+        for _ in range(50):
+            self.assertEqual(cover.choose()[WORKLOAD], "anon_exec")
+        cover.open.clear()
+        for _ in range(50):
+            self.assertIn(CAPTURE, cover.choose())
 
     def test_case_line_of_a_crossing(self) -> None:
         crossing = {WORKLOAD: "anon_exec", "workload --how": "x", CAPTURE: "launch",

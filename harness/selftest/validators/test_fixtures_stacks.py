@@ -115,6 +115,23 @@ class Dumps(Recorded):
                 change(sample, frames)
                 self.expect_one_exception(*expected, sample)
 
+    def test_first_use_of_a_stack_page(self) -> None:
+        """An empty dump is excused only while the thread runs the path for the first time."""
+        sample = self.find_deep_sample(linked=True)
+        sample.stack = bytearray()
+        self.expect_one_exception("broken.dump", "dump-short", "single", sample)
+        earlier = [index for kind in (rd.Truth.ENTER, rd.Truth.LEAVE)
+                   for index in self.truth.find(kind) if self.truth.get(index)[3] == sample.tid
+                   and self.truth.get(index)[5] < sample.time]
+        entered = max(earlier, key=lambda index: self.truth.get(index)[5])
+        self.assertEqual(self.truth.get(entered)[0], rd.Truth.ENTER)
+        self.truth.slots = [slot for index, slot in enumerate(self.truth.slots)
+                            if index == entered or index not in earlier]
+        self.truth.next_slot = len(self.truth.slots)
+        self.perf.records = [one for one in self.perf.records if not isinstance(one, rd.Sample)
+                             or one.tid != sample.tid or one.time >= sample.time]
+        self.expect_excused(1, "broken.dump", "untouched")
+
     def test_cut_by_the_end_of_the_dump(self) -> None:
         """A walk that stops at the end of the dump is flagged as incomplete."""
         sample = self.find_deep_sample(linked=True)
