@@ -10,7 +10,7 @@ from ci.hunt.line import drop_orphans
 from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, iterate_pairs
 
 Pair = tuple[Item, Item]
-PATIENCE = 3  # crossings with a pair that got no verdict, after which no further one is chosen for it
+PATIENCE = 3  # crossings without a verdict after which a pair is no longer pursued
 TRIES = 12  # random completions of an uncovered pair; the one with most new pairs is taken
 SHARE = 0.25  # probability that a random crossing sets a dimension that it does not need
 
