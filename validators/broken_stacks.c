@@ -376,6 +376,15 @@ static bool lacks_file(void *context, uint32_t pid, uint64_t addr)
 	return jp_unwinder_lacks_file(stacks->unwinder, stacks->view->spaces, pid, addr);
 }
 
+/* Returns whether walks follow frame pointers at @addr of @pid: the file of a memfd was not kept.
+ * For jp_truth_stack. */
+static bool seems_emitted(void *context, uint32_t pid, uint64_t addr)
+{
+	const struct stacks *stacks = context;
+
+	return jp_unwinder_takes_for_emitted(stacks->unwinder, stacks->view->spaces, pid, addr);
+}
+
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct stacks *stacks = view->state;
@@ -417,6 +426,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	jp_unwinder_jit(stacks->unwinder, stacks->jit);
 	stacks->truth.has_unwind_info = has_unwind_info;
 	stacks->truth.lacks_file = lacks_file;
+	stacks->truth.seems_emitted = seems_emitted;
 	stacks->truth.context = stacks;
 	return 0;
 }

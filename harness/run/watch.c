@@ -398,10 +398,10 @@ static void add_command(const struct jp_watched *watch, struct jp_arguments *com
 	jp_arguments_add(command, "--control-fd");
 	jp_arguments_add(command, "%d", watch->process.child_fd[1]);
 	jp_arguments_add(command, "--hold-fd=%d", jp_witness_child_fd(watch->witness));
-	if (cas->publish) {
+	if (cas->publish)
 		jp_arguments_add(command, "--publish=%s", cas->publish);
+	if (jp_case_publish_children(cas))
 		jp_arguments_add(command, "--publish-dir=%s", watch->dir);
-	}
 	jp_arguments_add_all(command, cas->workload_argv + 1);
 }
 

@@ -36,6 +36,9 @@ struct jp_truth_stack {
 	/* Returns whether the capture has the mapping at @addr but lacks the call frame information
 	 * of its file, so that a walk ends there. NULL: it lacks none. Set by the caller. */
 	bool (*lacks_file)(void *context, uint32_t pid, uint64_t addr);
+	/* Returns whether a walk takes the code of a file at @addr for code of a JIT. NULL: no
+	 * code. Set by the caller. */
+	bool (*seems_emitted)(void *context, uint32_t pid, uint64_t addr);
 	void *context;
 	uint64_t *whole, *seen; /* @whole: all frames; @seen: those that the method must find.
 				   Innermost first; whole[0] == ip. Both are in @buf. */

@@ -62,6 +62,9 @@ static enum step choose_step(const struct oracle_walk *walk, const struct jp_tru
 
 	if (cfi_status == JP_CFI_RIGHT && lacks_file(walk, code->addr))
 		return STOP;
+	if (stack->seems_emitted &&
+	    stack->seems_emitted(stack->context, walk->activation->pid, code->addr))
+		cfi_status = JP_CFI_NO_FILE;
 	/* Code without a file may have unwind information. */
 	if (cfi_status == JP_CFI_NO_FILE && cfi && stack->has_unwind_info &&
 	    stack->has_unwind_info(stack->context, code, walk->time))

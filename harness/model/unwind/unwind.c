@@ -162,13 +162,19 @@ static struct jp_elf_entry *find_file(struct jp_unwinder *unwinder, struct jp_ma
 	return mapping->file;
 }
 
-/* Returns whether @mapping has the call frame information of a file. Programs and libraries can
- * also be in a memfd or in /dev/shm, where a JIT's code has none. */
+/* Returns whether @mapping can hold a program or library as well as the code of a JIT. */
+static bool is_in_shared_memory(const struct jp_mapping *mapping)
+{
+	return mapping->backing == JP_BACKING_MEMFD || mapping->backing == JP_BACKING_SHM;
+}
+
+/* Returns whether @mapping has the call frame information of a file, which a JIT's code in shared
+ * memory lacks. */
 static bool is_in_file(struct jp_unwinder *unwinder, struct jp_mapping *mapping)
 {
 	const struct jp_elf_entry *entry;
 
-	if (mapping->backing != JP_BACKING_MEMFD && mapping->backing != JP_BACKING_SHM)
+	if (!is_in_shared_memory(mapping))
 		return mapping->backing == JP_BACKING_FILE;
 	entry = find_file(unwinder, mapping);
 	return entry && entry->cfi;
@@ -203,6 +209,14 @@ bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *repl
 		return true;
 	jp_cfi_row_at(entry->cfi, vaddr, &row);
 	return row.kind == JP_ROW_NONE;
+}
+
+bool jp_unwinder_takes_for_emitted(struct jp_unwinder *unwinder, struct jp_replay *replay,
+				   uint32_t pid, uint64_t addr)
+{
+	struct jp_mapping *mapping = jp_replay_find(replay, pid, addr);
+
+	return mapping && is_in_shared_memory(mapping) && !is_in_file(unwinder, mapping);
 }
 
 /* Looks up the rules for @addr in the call frame information of @mapping's file and stores them in

@@ -69,6 +69,10 @@ void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses);
  * it. */
 bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *replay, uint32_t pid,
 			    uint64_t addr);
+/* Returns whether @addr of @pid is in shared memory for which no file with call frame information
+ * is known: walks take its code for a JIT's. */
+bool jp_unwinder_takes_for_emitted(struct jp_unwinder *unwinder, struct jp_replay *replay,
+				   uint32_t pid, uint64_t addr);
 
 /* Returns the next file, after @after (NULL: the first one), that walks needed and that is missing,
  * or NULL after the last. */

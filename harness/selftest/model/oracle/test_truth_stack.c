@@ -449,6 +449,25 @@ static void test_signal_trampoline_of_arm64(void)
 	stack.lacks_file = NULL;
 }
 
+static bool is_at_7000(void *context, uint32_t pid, uint64_t addr)
+{
+	return addr == 0x7000;
+}
+
+/* A walk follows frame pointers in a file that it takes for a JIT's memory. */
+static void test_code_that_seems_emitted(void)
+{
+	const uint32_t pid = truth->codes[0].pid;
+
+	stack.seems_emitted = is_at_7000;
+	check(jp_truth_stack_at(truth, pid, pid, 1450, 0, 0x1008, SP - 48 - 48 - 40, JP_DUMP,
+				&stack) == JP_STACK_FOUND &&
+		      stack.end == JP_END_BP &&
+		      frames_equal(stack.seen, stack.nr_seen, "1008 7008"),
+	      "a walk follows frame pointers in a file that seems emitted");
+	stack.seems_emitted = NULL;
+}
+
 static void test_misleading_cfi(void)
 {
 	/* out's callee starts 48 below it, the next callee another 48 or 64. */
@@ -506,6 +525,7 @@ static void test_misleading_cfi(void)
 	test_frame_pointer_must_lead_upwards();
 	test_link_register_of_riscv64();
 	test_signal_trampoline_of_arm64();
+	test_code_that_seems_emitted();
 }
 
 static void write_long(void)
