@@ -66,25 +66,30 @@ static int start_process(struct jp_child *process)
 		       ?: jp_process_wait_ready(process);
 }
 
+/* Waits for the end of the process that was born as @number; kills it if it runs until then.
+ * Returns 0 or -ECHILD. */
+static int end_process(unsigned number)
+{
+	struct jp_child *process = &crowd.one[number % WIDTH];
+
+	if (!process->pid)
+		return 0;
+	if (number % 8 == 7)
+		return jp_process_kill(process) == 128 + 9 ? 0 : -ECHILD;
+	return jp_process_reap(process) ? -ECHILD : 0;
+}
+
 /* Replaces the oldest process by a new one. Returns 0 or -errno. */
 static int replace_oldest(void *context)
 {
-	unsigned number = crowd.born;
-	struct jp_child *oldest = &crowd.one[number % WIDTH];
-	int status = 0;
-
-	if (oldest->pid && (number - WIDTH) % 8 == 7)
-		status = jp_process_kill(oldest) == 128 + 9 ? 0 : -ECHILD;
-	else if (oldest->pid)
-		status = jp_process_reap(oldest) ? -ECHILD : 0;
-	return status ? status : start_process(oldest);
+	return end_process(crowd.born - WIDTH) ?: start_process(&crowd.one[crowd.born % WIDTH]);
 }
 
 static bool once, then_none;
 
 static int run(int argc, char **argv)
 {
-	int ret = 0, status;
+	int ret = 0, status = EXIT_SUCCESS;
 
 	if (once)
 		return run_briefly(crowd.life);
@@ -94,7 +99,9 @@ static int run(int argc, char **argv)
 		ret = replace_oldest(NULL);
 	if (!ret && !then_none)
 		ret = jp_handshake_rounds(replace_oldest, NULL);
-	status = jp_process_stop_all(crowd.one, WIDTH) ? EXIT_FAILURE : EXIT_SUCCESS;
+	for (unsigned i = WIDTH; i; i--)
+		if (end_process(crowd.born - i))
+			status = EXIT_FAILURE;
 	/* With --then-none all processes end: a profiler that looks up names now finds none. */
 	if (!ret && then_none)
 		ret = jp_handshake(NULL, NULL);

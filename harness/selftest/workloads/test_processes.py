@@ -83,6 +83,17 @@ class Processes(Folder):
         self.assertTrue(all(parent == self.pid for _, parent in self.list_starts(FORK) +
                             self.list_starts(VFORK)))
 
+    def test_processes_that_run_until_they_are_killed(self) -> None:
+        """No process states its own exit while one of its threads runs a path."""
+        truth = self.run_workload("short_lived", "--count=8", "--life=5", "--then-none")
+        inside = {truth.get(index)[3] for index in truth.find(rd.Truth.ENTER)}
+        inside -= {truth.get(index)[3] for index in truth.find(rd.Truth.LEAVE)}
+        running = {truth.get(index)[2] for index in truth.find(rd.Truth.ENTER)
+                   if truth.get(index)[3] in inside}
+        self.assertEqual(len(running), 1)
+        ends = [truth.get(index) for index in truth.find(rd.Truth.PROCESS_EXIT)]
+        self.assertEqual([end[4] < end[5] for end in ends if end[2] in running], [True])
+
     def test_prefork(self) -> None:
         self.run_workload("prefork", "--children=2", steps=("fork", "toggle", "kill"))
         self.expect_one_end_each()
