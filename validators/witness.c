@@ -534,6 +534,13 @@ static struct stretch find_longest_stretch(const struct witness *state, const st
 	return longest;
 }
 
+/* Returns whether the capture does not watch the process of @tally, which is older. */
+static bool is_unwatched(const struct witness *state, const struct tally *tally)
+{
+	return !tally->capture &&
+	       jp_evidence_is_process_older(state->view->evidence, tally->pid, UINT64_MAX);
+}
+
 /* Reports if @tally has too few samples, apart from @lost lost samples, or too many. @what,
  * @number: name of the tally in the report. Returns 0 or -ENOMEM. */
 static int judge_tally(struct witness *state, const struct tally *tally, double lost,
@@ -542,9 +549,6 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 	const struct drift drift = compute_drift(state, tally);
 	const bool few = count_lack_beyond_chance(state, tally) > lost;
 	const bool many = count_surplus_beyond_chance(state, tally) > 0;
-	const bool unwatched =
-		!tally->capture &&
-		jp_evidence_is_process_older(state->view->evidence, tally->pid, UINT64_MAX);
 	struct stretch stretch;
 
 	if (!few && !many)
@@ -557,9 +561,9 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 				       (double)count_near_beyond_chance(state, tally));
 	return jp_findings_count_failure(
 		&state->view->findings, "cpu.samples",
-		unwatched ? "not-watched"
-		: few     ? "too-few"
-			  : "too-many",
+		is_unwatched(state, tally) ? "not-watched"
+		: few                      ? "too-few"
+					   : "too-many",
 		"%s %u: %.0f samples; the witness expects %.1f and has %" PRIu64
 		" gaps, which may change that by %.1f; %" PRIu64
 		" are missing between its samples, the first after %" PRIu64 ", at most %" PRIu64
@@ -592,10 +596,11 @@ static int judge_threads(struct witness *state)
 	return failed;
 }
 
-/* If no thread has a fault, judges the sums of each process with several threads, and of the case.
- */
+/* If no thread has a fault, judges the sums of each process with several threads, and of all
+ * watched ones. Stores the sum of all processes in @all. */
 static int judge_sums(struct witness *state, struct tally *all)
 {
+	struct tally watched = {0};
 	int failed = 0;
 
 	for (size_t i = 0, next; i < state->nr_tallies; i = next) {
@@ -607,10 +612,13 @@ static int judge_sums(struct witness *state, struct tally *all)
 		if (!failed && process.threads > 1 && state->lack + state->surplus == 0)
 			failed = judge_tally(state, &process, state->lost, "process", process.pid);
 		add_tally(all, &process);
+		if (!is_unwatched(state, &process))
+			add_tally(&watched, &process);
 	}
 	if (failed || state->lack + state->surplus > 0)
 		return failed;
-	return judge_tally(state, all, state->lost, "case of threads", (uint32_t)all->threads);
+	return judge_tally(state, &watched, state->lost, "case of threads",
+			   (uint32_t)watched.threads);
 }
 
 static void add_metrics(struct witness *state, const struct tally *all)

@@ -8,9 +8,11 @@
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
 
-enum { PID = 9, PERIOD = 1000000, MOST = 4096, CPUS = 2, BEGIN = 1000 };
+enum { PID = 9, PERIOD = 1000000, MOST = 4096, CPUS = 2, BEGIN = 1000, OLDER = 100 };
 
-static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+static struct jp_truth_incarnation images[1 + OLDER] = {
+	{.pid = PID, .until = UINT64_MAX, .first = true}};
+static size_t nr_images = 1;
 static const struct jp_event_asked task = {
 	.cpus = true, .kernel = true, .user = true, .inherit = true, .period = PERIOD};
 
@@ -113,13 +115,16 @@ static void run_exchanging_threads(unsigned periods, unsigned switches, uint64_t
 static size_t judge_streams(bool *skipped)
 {
 	const struct jp_truth truth = {.version = 3,
-				       .incarnations = &image,
-				       .nr_incarnations = 1,
+				       .incarnations = images,
+				       .nr_incarnations = nr_images,
 				       .acts = births,
 				       .nr_acts = nr_births};
 	const struct jp_evidence evidence = {
 		.truth = (struct jp_truth *)&truth,
-		.info = {.sampling = 1, .stopped = UINT64_MAX / 2, .lost_samples = made.lost},
+		.info = {.enabled = BEGIN,
+			 .sampling = 1,
+			 .stopped = UINT64_MAX / 2,
+			 .lost_samples = made.lost},
 		.watched = {.started = 1, .witness_since = 1, .witness = made.nr_witness},
 		.witnessed = {made.witness, made.nr_witness, made.throttles,
 			      jp_witness_period(PERIOD), ""},
@@ -307,6 +312,25 @@ static void test_short_threads(void)
 	nr_births = 0;
 }
 
+/* Tests processes that an attach does not watch, with a sample of the witness each. */
+static void test_older_processes(void)
+{
+	made.nr_capture = made.nr_witness = 0;
+	put_capture(PID, 0, BEGIN);
+	put_witness(PID, 0, BEGIN);
+	for (uint32_t i = 1; i <= OLDER; i++) {
+		put_witness(PID + i, 0, BEGIN + i * PERIOD);
+		made.witness[i].pid = PID + i;
+		images[i] = images[0];
+		images[i].pid = PID + i;
+		images[i].before = 1;
+	}
+	check(count_faults() == 1, "100 processes without a sample of the capture are a fault");
+	nr_images += OLDER;
+	check(!count_faults(), "processes that are older than the capture are none");
+	nr_images = 1;
+}
+
 /* Tests a process that loses its timers to each of the processes that it makes. */
 static void test_forks(void)
 {
@@ -472,6 +496,7 @@ int main(void)
 	test_missing_in_a_row();
 	test_exchanged();
 	test_short_threads();
+	test_older_processes();
 	test_forks();
 	test_near_samples_with_gaps();
 	test_missing_at_random();
