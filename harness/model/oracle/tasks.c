@@ -122,6 +122,21 @@ static void finish_tasks(struct tasks_walk *walk, const struct jp_event *act)
 			walk->tasks->tasks[at - 1].ended = act->after;
 }
 
+/* Adds the name that a new process, whose first event is the exec @act, had from its creator. */
+static int add_inherited_name(struct tasks_walk *walk, const struct jp_event *act)
+{
+	const size_t *creators = jp_map_find(&walk->named, act->task.ptid);
+	const char *text = creators ? walk->tasks->names[*creators - 1].text : NULL;
+	struct jp_task_name *name = text ? add_name(walk, act) : NULL;
+
+	if (!name)
+		return text ? -ENOMEM : 0;
+	name->text = text;
+	name->after = name->before;
+	name->exec = false;
+	return 0;
+}
+
 /* Handles an exec: ends the other threads of the process. If a thread other than the main one calls
  * exec, it takes over the tid of the main thread (de_thread() in fs/exec.c): the main thread ends,
  * and the caller's own tid is not used again. */
@@ -156,7 +171,7 @@ static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 	/* The task was created by the exec, so not forked, unless the exec is the only event of a
 	 * new process. */
 	fresh->forked = act->task.how == JP_HOW_EXEC && !other;
-	return 0;
+	return fresh->forked ? add_inherited_name(walk, act) : 0;
 }
 
 static int apply_act(struct tasks_walk *walk, const struct jp_event *act)
@@ -213,7 +228,8 @@ JP_ORDER(compare_by_tid, struct jp_task,
 	 jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before));
 
 JP_ORDER(compare_names_by_tid, struct jp_task_name,
-	 jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before));
+	 jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before)
+				       ?: jp_compare(a->after, b->after));
 
 int jp_tasks_collect(const struct jp_truth *truth, struct jp_tasks *tasks)
 {

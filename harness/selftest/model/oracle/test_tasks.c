@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lifetimes and names of tasks, from acts in order of time. */
 #include "harness/model/oracle/tasks.h"
+
+#include <string.h>
+
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_events.h"
 
-enum { A = 30, B = 20, THREAD = 10 };
+enum { A = 30, B = 20, THREAD = 10, SPAWNED = 35 };
 
 static struct jp_event acts[] = {
 	MADE_ACT(EXEC, A, A, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
@@ -18,8 +21,23 @@ static struct jp_event acts[] = {
 	MADE_ACT(GONE, A, THREAD, 51, 55),
 	MADE_ACT(FORK, A, THREAD, 60, 61, .task = {.ppid = A, .ptid = A}),
 	MADE_ACT(EXEC, A, A, 70, 75, .task = {.how = JP_HOW_EXEC, .by = A}),
-	MADE_ACT(END, B, B, 80, 80),
+	/* posix_spawn() forks unseen: its exec is the first act. */
+	MADE_ACT(EXEC, SPAWNED, SPAWNED, 90, 99,
+		 .task = {.how = JP_HOW_EXEC, .by = SPAWNED, .ppid = B, .ptid = B}),
+	MADE_ACT(COMM, SPAWNED, SPAWNED, 100, 101, .comm = {.name = "spawned"}),
+	MADE_ACT(END, B, B, 110, 110),
 };
+
+static void test_inherited_name(const struct jp_tasks *tasks)
+{
+	const struct jp_task_name *name = jp_tasks_name(tasks, SPAWNED, 95);
+
+	check(name && name->exec && name->after == 99 && !strcmp(name->text, "spawned"),
+	      "the exec names a new process");
+	check(name && name > tasks->names && name[-1].tid == SPAWNED && !name[-1].exec &&
+		      name[-1].after == 90 && !strcmp(name[-1].text, "child"),
+	      "until then it has its creator's name");
+}
 
 static void test_lives(const struct jp_tasks *tasks)
 {
@@ -36,8 +54,8 @@ static void test_lives(const struct jp_tasks *tasks)
 	task = jp_tasks_at(tasks, THREAD, 60);
 	check(task && task->before == 60 && task->ending == 70 && task->ended == 75,
 	      "another thread ends with its process's exec");
-	task = jp_tasks_at(tasks, B, 100);
-	check(task && task->ppid == A && task->ending == 80 && task->ended == UINT64_MAX,
+	task = jp_tasks_at(tasks, B, 120);
+	check(task && task->ppid == A && task->ending == 110 && task->ended == UINT64_MAX,
 	      "a child with END but without GONE has an unknown release");
 }
 
@@ -103,9 +121,10 @@ int main(void)
 	struct jp_truth truth = {.acts = acts, .nr_acts = sizeof(acts) / sizeof(*acts)};
 	struct jp_tasks tasks;
 
-	if (check(jp_tasks_collect(&truth, &tasks) == 0 && tasks.count == 4,
-		  "four tasks are found")) {
+	if (check(jp_tasks_collect(&truth, &tasks) == 0 && tasks.count == 5,
+		  "five tasks are found")) {
 		test_lives(&tasks);
+		test_inherited_name(&tasks);
 	}
 	jp_tasks_free(&tasks);
 	truth = (struct jp_truth){.acts = odd, .nr_acts = sizeof(odd) / sizeof(*odd)};
