@@ -10,17 +10,22 @@
 #include "harness/model/unwind/methods.h"
 #include "workloads/emit/workload.h"
 
-/* Checks that a capture of ours with @options records what each method of @cas reads. */
-static int check_methods(const struct jp_case *cas, const struct jp_capture_options *options,
-			 struct jp_error *err)
+/* Checks that @capture with @options records what each method of @cas reads. Options of a profiler
+ * that we do not know may ask for stack dumps. */
+static int check_methods(const struct jp_case *cas, const struct jp_capture *capture,
+			 const struct jp_capture_options *options, struct jp_error *err)
 {
+	const bool external = capture->traits & JP_CAPTURE_EXTERNAL;
+	const bool chain = options->chain && !(external && options->stack);
+	const bool dump = external || options->stack;
+
 	for (enum jp_method method = 0; method < JP_METHODS; method++)
-		if (cas->methods >> method & 1 &&
-		    !(method == JP_CHAIN ? options->chain : options->stack > 0))
+		if (cas->methods >> method & 1 && !(method == JP_CHAIN ? chain : dump))
 			return jp_fail(err, EINVAL, "%s:%u: methods '%s' needs %s", cas->file,
 				       cas->line, jp_method_name(method),
-				       method == JP_CHAIN ? "callchains, without --no-chain"
-							  : "stack dumps, by --stack");
+				       method != JP_CHAIN ? "stack dumps, by --stack"
+				       : external ? "callchains; with --stack, profilers take none"
+						  : "callchains, without --no-chain");
 	return 0;
 }
 
@@ -50,7 +55,7 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 	if (!options.chain && !options.stack)
 		return jp_fail(err, EINVAL, "%s:%u: --no-chain without --stack leaves no stacks",
 			       cas->file, cas->line);
-	return capture->traits & JP_CAPTURE_EXTERNAL ? 0 : check_methods(cas, &options, err);
+	return check_methods(cas, capture, &options, err);
 }
 
 /* Returns whether the workload of @cas announces intervals to a gated capture: such a workload has

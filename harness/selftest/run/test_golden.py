@@ -158,6 +158,8 @@ class Command(unittest.TestCase):
                                ":1: methods 'dump' needs stack dumps, by --stack"),
                               ("case a check : bad : attach --no-chain --stack=8192 : "
                                "methods=dump,chain\n", ":1: methods 'chain' needs callchains"),
+                              ("case a check : bad : launch-by perf --stack=8192 : methods=chain\n",
+                               ":1: methods 'chain' needs callchains; with --stack, profilers"),
                               ("case a check : bad : breakpoint --kernel\n",
                                ":1: --kernel; breakpoint takes no samples in the kernel"),
                               ("case a check : bad : launch-by perf --all-maps\n",
