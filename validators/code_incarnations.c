@@ -157,12 +157,12 @@ static void delay_until_executable(const struct jp_incarnations *incarnations,
 				   const struct jp_spans *spans, struct jp_incarnation *incarnation)
 {
 	const struct jp_truth_code *code = incarnation->code;
-	struct jp_box box = {code->addr, code->addr + 1, code->ready, UINT64_MAX};
+	struct jp_box box = {code->addr, code->addr + 1, incarnation->begin, UINT64_MAX};
 	uint64_t first = UINT64_MAX;
 	const struct jp_span *span;
 
 	for (size_t at = 0; (span = jp_spans_next(spans, code->pid, &box, &at));)
-		if (span->close_before > code->ready)
+		if (span->close_before > incarnation->begin)
 			box.until = first = jp_min(first, span->open_after);
 	if (first == UINT64_MAX)
 		incarnation->end = 0;

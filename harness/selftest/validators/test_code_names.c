@@ -33,6 +33,42 @@ static void test_frames(void)
 	jp_frame_names_free(&names);
 }
 
+/* Code older than the capture whose memory is writable, not executable, when the sampling begins.
+ */
+static void test_load_under_mprotect(void)
+{
+	struct jp_event acts[] = {
+		MADE_ACT(MAP, PID, PID, 10, 11,
+			 .map = {.addr = 0x1000, .len = 0x1000, .prot = 5, .name = "//anon"}),
+		MADE_ACT(PROTECT, PID, PID, 50, 51,
+			 .map = {.addr = 0x1000, .len = 0x1000, .prot = 3}),
+		MADE_ACT(PROTECT, PID, PID, 200, 201,
+			 .map = {.addr = 0x1000, .len = 0x1000, .prot = 5}),
+	};
+	struct jp_truth_code code = CODE(0x1000, "f", .ready = 20, .ending = UINT64_MAX);
+	struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+	struct jp_truth truth = TRUTH_OF_ACTS(acts, 3, image);
+	struct jp_evidence evidence = {.truth = &truth, .info = {.stopped = 1000}};
+	struct jp_spans spans = {0};
+	const struct jp_view view = {.evidence = &evidence, .truth = &spans};
+	const struct jp_code_loads none = {0};
+
+	truth.codes = &code;
+	truth.nr_codes = 1;
+	if (jp_spans_collect_from_truth(&truth, &spans))
+		exit(99);
+	for (uint64_t sampling = 30; sampling <= 100; sampling += 70) {
+		struct jp_incarnations lives;
+
+		evidence.info.sampling = sampling;
+		check(!jp_incarnations_collect(&view, &none, &lives) &&
+			      lives.incarnations[0].begin == (sampling == 30 ? 30 : 201),
+		      "code is judged from the first time at which it can run in the capture");
+		jp_incarnations_free(&lives);
+	}
+	jp_spans_free(&spans);
+}
+
 /* Measures @count records that each cover one function. */
 static void cover_each(size_t count)
 {
@@ -127,6 +163,7 @@ int main(void)
 {
 	test_frames();
 	test_interrupted_at_begin();
+	test_load_under_mprotect();
 	check_growth("images", find_images);
 	check_growth("records that cover", cover_each);
 	return check_done();
