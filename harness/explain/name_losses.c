@@ -223,6 +223,13 @@ static bool is_removed_code(const struct jp_mapping *mapping)
 	       mapping->name[jp_mapping_name_length(mapping->name)];
 }
 
+/* Returns whether @mapping is memory that may hold code although its record states no protection,
+ * as simpleperf's do. */
+static bool is_unstated_memory(const struct jp_mapping *mapping)
+{
+	return mapping->code && !mapping->prot && mapping->backing == JP_BACKING_ANON;
+}
+
 /* Returns what is wrong with the name of @addr; JP_NAME_ELF: nothing; JP_NAME_FAULTS: out of
  * memory. */
 static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
@@ -248,7 +255,7 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 	if (name.how < JP_NAME_NAMED || name.how == JP_NAME_NO_MAPPING ||
 	    name.how == JP_NAME_NO_SYMBOL)
 		return JP_NAME_ELF;
-	if (!(mapping->prot & JP_PROT_EXEC))
+	if (!(mapping->prot & JP_PROT_EXEC) && !is_unstated_memory(mapping))
 		return JP_NAME_ELF;
 	if (!is_in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
 				      jp_replay_find(losses->injected, mapping->pid, addr)))

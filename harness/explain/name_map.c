@@ -154,21 +154,22 @@ static bool blame_memfd(const struct jp_name_case *name_case, const struct map_f
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "map-not-read-for-memfd", facts->path);
 
-	jp_blame_evidence(
-		blame,
-		"%" PRIu64
-		" samples have frames in %s, which perf does not consider anonymous memory",
-		name_case->loss->samples, name_case->loss->name);
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have frames in %s, for which perf reads no perf map",
+			  name_case->loss->samples, name_case->loss->name);
 	jp_blame_evidence(blame,
 			  "the map has %zu lines for that memory, and names %zu of %zu sampled "
 			  "addresses: `grep -c . %s`",
 			  facts->lines, facts->covers, name_case->loss->nr_addrs, facts->path);
-	jp_blame_evidence(blame,
-			  "perf 5.10 to 7.3 ask a perf map for //anon, [heap], /dev/zero, /SYSV "
-			  "and /anon_hugepage alone");
-	jp_blame_remedy(blame,
-			"let the runtime take anonymous memory (.NET: "
-			"DOTNET_EnableWriteXorExecute=0), or publish a jitdump and inject it");
+	jp_blame_evidence(blame, "perf 5.10 to 7.3 ask a perf map for executable //anon, [heap], "
+				 "/dev/zero, /SYSV and /anon_hugepage alone");
+	if (strcmp(name_case->loss->name, "//anon") == 0)
+		jp_blame_remedy(blame, "its record states no protection: record with perf on Linux "
+				       "3.16 or later, or report with the tool that recorded it");
+	else
+		jp_blame_remedy(blame, "let the runtime take anonymous memory (.NET: "
+				       "DOTNET_EnableWriteXorExecute=0), or publish a jitdump and "
+				       "inject it");
 	return true;
 }
 
