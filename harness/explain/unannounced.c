@@ -125,7 +125,7 @@ static const char *find_cause(const struct jp_explain_view *view,
 		return image->uninjected == image->samples ? "jitdump-wrong-clock" : "map-partial";
 	if (!image->memory && was_injected(view, image->pid))
 		return "damaged-jitdump";
-	if (image->exec || (image->synthesized && reads_all))
+	if ((image->exec && (image->files || image->memory)) || (image->synthesized && reads_all))
 		return "attach-window";
 	return "older-code";
 }
@@ -174,6 +174,10 @@ static const char *describe_reason(const char *id, const struct jp_image *image)
 				     "from the start shows which"
 				   : "the recording knows the mappings from before it began, "
 				     "emitted code too where there was any";
+	if (image->exec)
+		return "the recording has the process's exec, but no mapping of it: its events did "
+		       "not ask for mapping records (mmap: 1 in perf evlist -v), or a tool removed "
+		       "them";
 	return image->synthesized ? "the recording knows the files that the process had mapped "
 				    "before, but no anonymous memory: either the profiler skips "
 				    "such lines of /proc/PID/maps (older-code), or the process "
@@ -184,7 +188,7 @@ static const char *describe_reason(const char *id, const struct jp_image *image)
 				    "profiler did not read /proc/PID/maps";
 }
 
-static const char *find_remedy(const char *id)
+static const char *find_remedy(const char *id, const struct jp_image *image)
 {
 	if (strcmp(id, "lost-records") == 0)
 		return "perf record -m 16M, a lower frequency (-F), one process (-p) instead of "
@@ -206,6 +210,8 @@ static const char *find_remedy(const char *id)
 		return "start the recording before the process, or attach without a delay (-D) "
 		       "when it has warmed up: jitproof record -p PID; and record all its threads: "
 		       "neither -t nor --no-inherit";
+	if (image->exec)
+		return "record with perf record or jitproof record, which ask for mapping records";
 	return "jitproof record -p PID, or perf record -p PID without --synth, which read every "
 	       "executable mapping; or start the recording before the process";
 }
@@ -242,7 +248,7 @@ static void blame_unannounced(struct jp_explain_view *view, const struct unannou
 		return;
 	}
 	jp_blame_evidence(blame, "%s", describe_reason(reason, image));
-	jp_blame_remedy(blame, "%s", find_remedy(id));
+	jp_blame_remedy(blame, "%s", find_remedy(id, image));
 }
 
 /* Adds the pages with samples to each blame. Call it when all blames exist. */

@@ -443,6 +443,12 @@ class Records(Recording):
             self.add_samples(LIBC, count=50, pid=pid)
         self.expect_cause("exec-while-disabled", 1)
 
+    def test_exec_without_mapping_records(self) -> None:
+        """A recorder that asks for COMM records alone."""
+        self.add_records(self.perf.comm(PID, PID, "made", self.time, executed=True))
+        self.add_samples(MAIN + 8, ROOT, count=100)
+        self.assertIn("no mapping", self.expect_cause("older-code", 1)["evidence"][2])
+
 
 class Losses(Recording):
 
