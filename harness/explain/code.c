@@ -9,6 +9,9 @@
 #include "harness/explain/remapped.h"
 #include "harness/model/space/mapping_name.h"
 
+const char jp_code_memory_remedy[] = "record with --buildid-mmap, and give explain a copy of the "
+				     "program of that build id: --elf DIR";
+
 static bool has_prefix(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -52,6 +55,12 @@ enum jp_code_kind jp_code_classify(enum jp_backing backing, const char *path)
 	if (is_library(name, "libc") || is_library(name, "libpthread"))
 		return JP_CODE_LIBC;
 	return is_loader(name) ? JP_CODE_LOADER : JP_CODE_FILE;
+}
+
+bool jp_code_is_library(const struct jp_mapping *mapping)
+{
+	return strncmp(mapping->name, "/memfd:", 7) == 0 && mapping->flags & JP_MAP_PRIVATE &&
+	       !(mapping->prot & JP_PROT_WRITE) && mapping->pgoff;
 }
 
 /* Returns whether @rest, which follows an interpreter's name, is a version or an ending. With a
@@ -115,9 +124,15 @@ enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_pr
 	uint64_t *known = jp_map_at(&codes->files, (uintptr_t)name, sizeof(*known));
 	uint8_t note = known && *known ? (uint8_t)*known : describe_code_file(name);
 	enum jp_code_kind code = note & JP_CODE_KIND;
+	const struct jp_mapping *mapping =
+		code == JP_CODE_EMITTED
+			? jp_replay_find(codes->places->replay, process->pid, stretch->start)
+			: NULL;
 
 	if (known)
 		*known = note;
+	if (mapping && jp_code_is_library(mapping))
+		code = JP_CODE_FILE;
 	if ((code == JP_CODE_FILE || code == JP_CODE_EMITTED) && process->program &&
 	    (stretch->root || name != stretch->name) && strcmp(process->program, name) == 0)
 		code = JP_CODE_PROGRAM;

@@ -68,6 +68,13 @@ static bool has_debug_frame(const struct jp_explain_view *view, const struct jp_
 	       end->code != JP_CODE_EMITTED && find_file(view, end).tables.debug_frame;
 }
 
+/* Returns whether @end is in a program or library that was loaded from a memfd. */
+static bool is_loaded_from_memory(const struct jp_end *end)
+{
+	return end->code != JP_CODE_EMITTED && end->file &&
+	       jp_mapping_backing(end->file) == JP_BACKING_MEMFD;
+}
+
 /* Returns the cause id for walks that end at a limit of the recording or at missing unwinding
  * information, or NULL. */
 static const char *find_cause(const struct jp_explain_view *view, const struct jp_end *end)
@@ -80,6 +87,8 @@ static const char *find_cause(const struct jp_explain_view *view, const struct j
 	case JP_END_EMPTY:
 		return "empty-dump";
 	case JP_END_NO_CFI:
+		if (is_loaded_from_memory(end))
+			return "missing-file";
 		return lacks_cfi(end) ? "no-cfi-for-jit" : NULL;
 	case JP_END_NO_FILE:
 		return file_exists(view, end) ? "no-cfi-for-jit" : "missing-file";
@@ -239,6 +248,10 @@ static void describe_missing_file(struct jp_explain_view *view, const struct jp_
 	jp_blame_evidence(blame,
 			  "the call frame information of the file is needed to go on from %" PRIx64,
 			  end->addr);
+	if (is_loaded_from_memory(end)) {
+		jp_blame_remedy(blame, "%s", jp_code_memory_remedy);
+		return;
+	}
 	jp_blame_remedy(blame,
 			"explain on the recorded machine, or with the recorded files: jitproof "
 			"explain --elf DIR %s",

@@ -207,14 +207,6 @@ static void note_place(struct jp_name_loss *loss, const struct jp_mapping *mappi
 			(struct jp_blame_range){mapping->start, mapping->end};
 }
 
-/* Returns whether ld.so mapped the text of a library. A JIT shares a memfd, to write to its code by
- * another mapping; ART's code in an older /dev/ashmem is private. */
-static bool is_library(const struct jp_mapping *mapping)
-{
-	return strncmp(mapping->name, "/memfd:", 7) == 0 && mapping->flags & JP_MAP_PRIVATE &&
-	       !(mapping->prot & JP_PROT_WRITE) && mapping->pgoff;
-}
-
 /* Returns whether a JIT emitted code into the file of @mapping, which it removed before: the loader
  * shares no file. */
 static bool is_removed_code(const struct jp_mapping *mapping)
@@ -262,7 +254,7 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_HIDDEN;
 	/* A program or library that was loaded from a memfd is not emitted code. */
 	if (mapping->backing == JP_BACKING_MEMFD &&
-	    (is_library(mapping) ||
+	    (jp_code_is_library(mapping) ||
 	     jp_images_is_program(&losses->ends->images, pid, mapping->name)))
 		return JP_NAME_NO_FILE;
 	/* Special mappings of the kernel, such as [vsyscall]. */

@@ -115,8 +115,7 @@ static bool blame_missing(const struct jp_name_case *name_case)
 				"DIR for --elf DIR; `perf buildid-cache --add FILE` does it for "
 				"perf; `perf archive` after recording keeps them");
 	else if (is_memory(loss))
-		jp_blame_remedy(blame, "record with --buildid-mmap, and give explain a copy of the "
-				       "program of that build id: --elf DIR");
+		jp_blame_remedy(blame, "%s", jp_code_memory_remedy);
 	else
 		jp_blame_remedy(blame,
 				"put the file back; and record with --buildid-mmap, which keeps "
