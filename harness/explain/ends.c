@@ -19,7 +19,8 @@ enum {
 };
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
-			    struct jp_file_finder *finder, struct jp_changed_files *changed)
+			    struct jp_file_finder *finder, struct jp_changed_files *changed,
+			    const struct jp_perfdata_summary *summary)
 {
 	struct jp_ends *ends = calloc(1, sizeof(*ends));
 
@@ -27,7 +28,7 @@ struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 		return NULL;
 	ends->places = ends->codes.places = ends->images.places = jp_places_new(spaces);
 	ends->changed = changed;
-	ends->stacks = jp_stacks_new(elf_dir, finder);
+	ends->stacks = jp_stacks_new(elf_dir, finder, summary);
 	ends->store = jp_elf_store_new(elf_dir, finder);
 	if (ends->store)
 		ends->sites = jp_call_sites_new(ends->store, finder);

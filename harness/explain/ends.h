@@ -77,7 +77,8 @@ static inline bool jp_end_has_no_frame(const struct jp_end *leaf)
 }
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
-			    struct jp_file_finder *finder, struct jp_changed_files *changed);
+			    struct jp_file_finder *finder, struct jp_changed_files *changed,
+			    const struct jp_perfdata_summary *summary);
 void jp_ends_free(struct jp_ends *ends);
 /* Applies @event to the address spaces. For a sample, stores its stack in @stack and counts where
  * it ends. Returns 0 or -ENOMEM. */

@@ -157,8 +157,8 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 		reading.changed =
 			jp_changed_files_new(reading.spaces, reading.finder, get_write_time(path));
 	if (reading.changed)
-		reading.ends =
-			jp_ends_new(reading.spaces, options->elf, reading.finder, reading.changed);
+		reading.ends = jp_ends_new(reading.spaces, options->elf, reading.finder,
+					   reading.changed, &explanation->summary);
 	if (reading.ends)
 		ret = jp_file_finder_open(reading.finder, options->elf, options->root, err);
 	if (!ret) {

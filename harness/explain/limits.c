@@ -68,6 +68,15 @@ static bool has_debug_frame(const struct jp_explain_view *view, const struct jp_
 	       end->code != JP_CODE_EMITTED && find_file(view, end).tables.debug_frame;
 }
 
+/* Returns whether the file at @end has call frame information without an index. perf with libdw
+ * reads that; perf with libunwind does not. */
+static bool lacks_index(const struct jp_explain_view *view, const struct jp_end *end)
+{
+	const struct present_file file = find_file(view, end);
+
+	return end->code != JP_CODE_EMITTED && file.tables.eh_frame && !file.tables.frame_index;
+}
+
 /* Returns whether @end is in a program or library that was loaded from a memfd. */
 static bool is_loaded_from_memory(const struct jp_end *end)
 {
@@ -209,6 +218,11 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 				  "no ELF file serves the mapping %s, and no jitdump with unwind "
 				  "information was injected for it",
 				  end->file);
+	else if (lacks_index(view, end))
+		jp_blame_evidence(blame,
+				  "%s has call frame information, but not the index .eh_frame_hdr, "
+				  "which perf with libunwind needs: readelf -S %s",
+				  end->file, end->file);
 	else
 		jp_blame_evidence(
 			blame, "%s has no call frame information for %" PRIx64 "%s: readelf -wF %s",
@@ -218,10 +232,10 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 			  end->image->pid);
 	if (end->remapped)
 		jp_blame_remedy(blame, "%s", jp_remapped_remedy);
-	else if (has_debug_frame(view, end))
+	else if (has_debug_frame(view, end) || lacks_index(view, end))
 		jp_blame_remedy(blame, "record and report with a perf that uses libdw, such as "
-				       "Debian's 7.2: it reads .debug_frame; or record by frame "
-				       "pointers (perf record -g)");
+				       "Debian's 7.2, which reads it; or record by frame pointers "
+				       "(perf record -g)");
 	else if (end->code == JP_CODE_EMITTED)
 		jp_blame_remedy(blame,
 				"record by frame pointers (perf record -g) if the runtime keeps "

@@ -5,12 +5,13 @@
 
 #include "harness/base/map.h"
 #include "harness/explain/code.h"
+#include "harness/explain/recorder.h"
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/files/file_finder.h"
 #include "harness/model/space/mapping_name.h"
 
 enum { FRAMES = 1024 };
-enum indexed { UNSEEN, INDEXED, NOT_INDEXED };
+enum indexed { UNSEEN, INDEXED, NOT_INDEXED, NO_FILE };
 
 struct jp_stacks {
 	struct jp_unwinder *unwinder;
@@ -19,9 +20,11 @@ struct jp_stacks {
 	struct jp_stack other;
 	struct jp_file_finder *finder;
 	struct jp_map indexed; /* enum indexed, by address of the name */
+	const struct jp_perfdata_summary *summary;
 };
 
-struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder)
+struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder,
+				const struct jp_perfdata_summary *summary)
 {
 	struct jp_stacks *stacks = calloc(1, sizeof(*stacks));
 
@@ -29,8 +32,10 @@ struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *find
 		free(stacks);
 		return NULL;
 	}
-	if (stacks)
-		stacks->finder = finder;
+	if (!stacks)
+		return NULL;
+	stacks->finder = finder;
+	stacks->summary = summary;
 	return stacks;
 }
 
@@ -59,24 +64,49 @@ static void walk_stack(struct jp_stacks *stacks, struct jp_replay *spaces,
 	};
 }
 
-/* Returns whether a file that inject made has an empty index of call frame information, as V8
- * writes it. */
-static bool has_empty_index(struct jp_stacks *stacks, const struct jp_mapping *mapping)
+/* Returns whether the file of @mapping has an index of call frame information. */
+static enum indexed find_index(struct jp_stacks *stacks, const struct jp_mapping *mapping)
 {
 	uint64_t *known = jp_map_at(&stacks->indexed, (uintptr_t)mapping->name, sizeof(*known));
 	const struct jp_wanted_file wanted = {.path = mapping->name, .pid = mapping->pid};
 	struct jp_found_file found;
 
 	if (!known || *known)
-		return known && *known == INDEXED;
-	*known = NOT_INDEXED;
+		return known ? (enum indexed) * known : NO_FILE;
+	*known = NO_FILE;
 	if (!jp_file_find(stacks->finder, &wanted, JP_FILE_ITSELF, &found, NULL)) {
-		if (jp_elf_tables(&(struct jp_elf_input){found.fd, found.image, found.size})
-			    .frame_index)
-			*known = INDEXED;
+		*known = jp_elf_tables(&(struct jp_elf_input){found.fd, found.image, found.size})
+					 .frame_index
+				 ? INDEXED
+				 : NOT_INDEXED;
 		jp_found_file_close(&found);
 	}
-	return *known == INDEXED;
+	return (enum indexed) * known;
+}
+
+/* Ends @stack at the first file whose call frame information has no index, as perf with libunwind
+ * does (read_unwind_spec_eh_frame() in tools/perf/util/unwind-libunwind-local.c). */
+static void end_without_index(struct jp_stacks *stacks, struct jp_replay *spaces, uint32_t pid,
+			      struct jp_stack *stack)
+{
+	const uint64_t last = stack->count - (stack->stop != JP_UNWIND_NO_CFI);
+	const struct jp_mapping *mapping = NULL;
+
+	if (!stack->count || jp_recorder_since(stacks->summary, JP_PERF_VERSION(7, 0)))
+		return;
+	for (uint64_t i = 0; i < last; i++) {
+		const uint64_t addr = stack->frames[i];
+
+		if (mapping && addr - mapping->start < mapping->end - mapping->start)
+			continue;
+		mapping = jp_replay_find(spaces, pid, addr);
+		if (!mapping || *mapping->name != '/' || find_index(stacks, mapping) != NOT_INDEXED)
+			continue;
+		stack->count = i + 1;
+		stack->stop = JP_UNWIND_NO_ELF;
+		stack->where = addr;
+		return;
+	}
 }
 
 /* Returns whether perf continues by frame pointers where the walk ended: in a file with call frame
@@ -90,7 +120,7 @@ static bool perf_continues(struct jp_stacks *stacks, struct jp_replay *spaces, u
 		return false;
 	return stack->stop == JP_UNWIND_NO_CFI ||
 	       (stack->stop == JP_UNWIND_NO_ELF && jp_mapping_injected(mapping->name) &&
-		has_empty_index(stacks, mapping));
+		find_index(stacks, mapping) == INDEXED);
 }
 
 static bool are_all_frames_in_files(struct jp_replay *spaces, uint32_t pid,
@@ -143,6 +173,7 @@ static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
 		      const struct jp_event *sample, struct jp_stack *stack)
 {
 	walk_stack(stacks, spaces, sample, JP_DUMP_CFI, stacks->frames, stack);
+	end_without_index(stacks, spaces, sample->pid, stack);
 	/* An empty dump counts as a dump that is too short. */
 	if (!sample->sample.stack_size)
 		stack->stop = JP_UNWIND_DUMP_SHORT;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/format/event.h"
+#include "harness/format/perfdata/summary.h"
 #include "harness/model/space/replay.h"
 #include "harness/model/unwind/unwind.h"
 
@@ -25,8 +26,10 @@ struct jp_stack {
 };
 
 struct jp_stacks;
-/* Returns new state, or NULL if out of memory. @elf_dir, @finder: as for jp_unwinder_new(). */
-struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder);
+/* Returns new state, or NULL if out of memory. @elf_dir, @finder: as for jp_unwinder_new().
+ * @summary: the recording's, complete before the first sample. */
+struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder,
+				const struct jp_perfdata_summary *summary);
 void jp_stacks_free(struct jp_stacks *stacks);
 /* Stores in @stack the user stack of @sample: its callchain, else a walk of its stack dump, else
  * only the sampled address. */

@@ -55,6 +55,7 @@ struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 	tables.elf = true;
 	tables.symtab = has_table(&source, ".symtab", SHT_SYMTAB);
 	tables.dynsym = has_table(&source, ".dynsym", SHT_DYNSYM);
+	tables.eh_frame = jp_elf_section(&source, ".eh_frame", &head, NULL);
 	tables.frame_index = jp_elf_section(&source, ".eh_frame_hdr", &head, NULL);
 	tables.debug_frame = jp_elf_section(&source, ".debug_frame", &head, NULL);
 	tables.packed = jp_elf_section(&source, ".gnu_debugdata", &head, NULL);

@@ -18,6 +18,7 @@ struct jp_elf_input {
 /* Properties of a file, and the symbol tables that it has. */
 struct jp_elf_tables {
 	bool elf, symtab, dynsym;
+	bool eh_frame;
 	bool frame_index; /* .eh_frame_hdr */
 	bool debug_frame; /* .debug_frame: call frame information for debuggers */
 	bool packed;      /* .gnu_debugdata: a compressed ELF file with a .symtab */

@@ -608,6 +608,19 @@ class Dumps(Recording):
         self.perf.features[5] = rd.pack_string("7.3.4")
         self.assertEqual(self.find_causes(), {})
 
+    def test_file_with_unwind_information_without_index(self) -> None:
+        """tcc writes no .eh_frame_hdr, which perf with libunwind needs."""
+        path = self.place("libbare.so")
+        process.compile_c("long bare(long n) { return n + 1; }", path, "-shared", "-nostdlib",
+                          "-fPIC", "-fomit-frame-pointer", "-Wl,--no-eh-frame-hdr")
+        self.add_dumps(self.map_library(path)["bare"], self.ASKED, {0: MAIN + 8})
+        self.perf.features[5] = rd.pack_string("6.12.1")
+        found = self.expect_cause("no-cfi-for-jit", 1)
+        self.assertEqual(found["file"], path)
+        self.assertIn("libdw", found["remedy"])
+        self.perf.features[5] = rd.pack_string("7.3.4")
+        self.assertNotIn(path, [one["file"] for one in self.find_causes().values()])
+
     def test_empty_in_the_kernel_too(self) -> None:
         self.add_map(ANON, "//anon", 8)
         self.add_dumps(ANON + 8, 0, count=50)
