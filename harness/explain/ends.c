@@ -113,7 +113,10 @@ static struct jp_end *add_new_end(struct jp_ends *ends, const struct jp_places_p
 	/* A return address may be outside of the function's section: look up the byte before. */
 	if (end->code != JP_CODE_EMITTED && !end->changed &&
 	    (kind == JP_END_SINGLE || kind == JP_END_HERE || kind == JP_END_LEAF)) {
+		const struct jp_elf_entry *entry = jp_elf_store_get(ends->store, mapping);
+
 		end->use = jp_frame_use(ends->store, mapping, addr - (kind == JP_END_HERE));
+		end->bare = end->use == JP_FRAME_UNKNOWN && entry && entry->cfi;
 		end->keeps = jp_frame_kept(ends->store, mapping) ||
 			     (kind == JP_END_LEAF &&
 			      does_caller_keep_frame_pointer(ends, end, process, stack));
@@ -282,7 +285,7 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 		return -ENOMEM;
 	skipping = ending->skips_stub ||
 		   ((ending->in_jit ? !ending->calls_jit
-				    : is_at_entry(ends, process, event, stack, end)) &&
+				    : end->bare || is_at_entry(ends, process, event, stack, end)) &&
 		    skips_caller(ends, process, stack, 0));
 	end->stubbed += ending->from_stub;
 	end->skips += skipping;

@@ -23,6 +23,7 @@ struct jp_end {
 	uint64_t start, end; /* range of the mapping or the page */
 	uint64_t vaddr;      /* @addr in the file's own address space */
 	bool keeps;          /* the file was built with frame pointers */
+	bool bare;           /* the file has call frame information, but none for @addr */
 	uint64_t samples;
 	uint64_t from_jit;    /* part of @samples: taken in emitted code */
 	uint64_t starting;    /* part of @samples: before the image's first in emitted code */

@@ -122,6 +122,13 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 	else
 		jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F time,tid,ip,sym",
 				  view->path, image->pid);
+	if (where && where->kind == JP_END_LEAF && where->bare) {
+		jp_blame_remedy(blame,
+				"let the assembly of %s keep the frame pointer, or give it .cfi "
+				"directives and record with --call-graph dwarf",
+				culprit->file);
+		return;
+	}
 	if (where && where->kind == JP_END_LEAF && where->skips) {
 		jp_blame_remedy(
 			blame, "perf record --call-graph dwarf: the probe or breakpoint is at a "

@@ -322,6 +322,13 @@ class Libraries(Recording):
         self.perf.attrs = [self.make_attr()]
         self.assertEqual(self.find_causes(), {})
 
+    def test_assembly_without_frame(self) -> None:
+        """Assembly without .cfi directives skips its caller, if that has a frame."""
+        site = self.call_site(self.FRAME + "ret\n .cfi_endproc\nbare: .skip 64, 0x90\n"
+                              ".cfi_startproc\n")
+        self.add_samples(self.symbols["bare"] + 40, site, MAIN, ROOT, count=100)
+        self.assertIn(".cfi", self.expect_cause("library-no-frame-pointer", 1)["remedy"])
+
 
 class HotSpot(Recording):
     """HotSpot calls emitted code only through a stub with a frame: it calls main(), run() and few
