@@ -85,13 +85,15 @@ static bool is_interpreter(const char *path)
 		"dash",      "zsh",          "ksh",         "fish",    "emacs",       "emacs-gtk",
 		"emacs-nox", "swipl",        "libswipl",    "neko",    "libneko",     "mruby",
 		"libmruby",  "duk",          "libduktape",  "mujs",    "libmujs",     "jimsh",
-		"libjim",    "gosh",         "libgauche",   "hermes",  "wasm-interp", "wasm3"};
+		"libjim",    "gosh",         "libgauche",   "hermes",  "wasm-interp", "wasm3",
+		"vvp",       "pike",         "libecl",      "libmoar", "newlisp",     "lisp.run"};
 	const char *name = jp_path_base(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (has_prefix(name, names[i]) && is_version(name + strlen(names[i])))
 			return true;
-	return false;
+	/* OpenJDK's java -zero; its other libjvm.so are in server/ and client/. */
+	return strstr(path, "/zero/libjvm.so") != NULL;
 }
 
 static uint8_t describe_code_file(const char *name)

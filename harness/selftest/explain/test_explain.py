@@ -205,7 +205,7 @@ class Walks(Recording):
 
     def test_interpreters_by_name(self) -> None:
         for number, name in enumerate(("bash", "libswipl.so.9", "ocamlrun", "libguile-3.0.so.1",
-                                       "libneko.so.2", "php-fpm8.2")):
+                                       "libneko.so.2", "php-fpm8.2", "jvm/zero/libjvm.so")):
             at = LIBRARY + (number + 1 << 24)
             self.perf.drop_samples()
             self.add_map(at, "/usr/lib/" + name, 10)
