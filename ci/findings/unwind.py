@@ -58,6 +58,23 @@ int main(void)
 }
 """
 
+# Assembly without call frame information and without a frame, called by called_here().
+BARE = """
+__asm__(".text\\n.globl bare\\n.type bare,@function\\nbare: push %rbx\\n mov %rdi, %rbx\\n"
+	"1: dec %rbx\\n jnz 1b\\n pop %rbx\\n ret\\n.size bare,.-bare\\n");
+long bare(long turns);
+
+__attribute__((noinline, noclone)) long called_here(long turns)
+{
+	return bare(turns) + 1;
+}
+
+int main(void)
+{
+	return called_here(800000000) == 42;
+}
+"""
+
 
 def record_program(context: Context, name: str, *arguments: str) -> str:
     path = context.path(name)
@@ -153,6 +170,20 @@ def show_without_data(context: Context) -> Iterator[Shown]:
                 result.samples, result.frames[1], with_data[perf.version], result.frames[0])
 
 
+def show_bare_assembly(context: Context) -> Iterator[Shown]:
+    program = context.path("bare")
+    recording.build_program(program, BARE, "-O1", "-fno-omit-frame-pointer")
+    path = record_program(context, "assembly.data", program)
+    for perf in context.list_perfs():
+        stacks = [stack.split() for stack in
+                  perf.run("script", "-i", path, "-F", "ip,sym").stdout.split("\n\n")]
+        found = [stack for stack in stacks if stack[1:2] == ["bare"]]
+        skipped = [stack for stack in found if stack[3:4] == ["main"]]
+        yield perf.version, len(skipped) > 0, \
+            "%d of %d stacks go from the assembly to its caller's caller" % (
+                len(skipped), len(found))
+
+
 FINDINGS = {
     "kernel.empty-dump": show_empty_dump,
     "perf.unwind-maps": show_without_data,
@@ -160,4 +191,5 @@ FINDINGS = {
     "perf.unwind-twice": show_two_places,
     "perf.unwind-beyond": show_invented,
     "perf.unwind-popped": show_popped,
+    "perf.unwind-assembly": show_bare_assembly,
 }
