@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "harness/base/number.h"
+#include "harness/base/path.h"
+
 /* Names of memory mappings that identify a runtime, whatever the program is called. */
 static const struct {
 	const char *memory, *runtime;
@@ -25,6 +28,19 @@ static const struct jp_image *find_image(const struct jp_ends *ends, uint32_t pi
 	return found;
 }
 
+/* Returns whether @file is Python's program or library from before 3.12, which emit no code. */
+static bool is_old_python(const char *file)
+{
+	static const char prefix[] = "python3.";
+	const char *version = file ? strstr(jp_path_base(file), prefix) : NULL;
+	uint64_t minor;
+
+	if (!version)
+		return false;
+	version += sizeof(prefix) - 1;
+	return jp_number_take(&version, 10, UINT8_MAX, &minor) && minor < 12;
+}
+
 const struct jp_runtime *jp_emitter_find(const struct jp_ends *ends, uint32_t pid,
 					 const char *memory, const char *comm, const char **caller)
 {
@@ -39,6 +55,9 @@ const struct jp_runtime *jp_emitter_find(const struct jp_ends *ends, uint32_t pi
 		runtime = jp_runtime_find(image->caller);
 	if (!runtime && image && image->library)
 		runtime = jp_runtime_find(image->library);
+	if (image && !image->caller &&
+	    (is_old_python(image->library) || is_old_python(image->program)))
+		return NULL;
 	/* Python calls engines of other libraries. */
 	if (runtime && image->caller && image->caller != image->program &&
 	    runtime == jp_runtime_find("python") && runtime != jp_runtime_find(image->caller))

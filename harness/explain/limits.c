@@ -202,6 +202,8 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 							   end->image->process, &caller);
 	const char *frames = runtime ? runtime->frames : NULL,
 		   *unwinding = runtime ? runtime->unwinding : NULL;
+	const struct present_file file = find_file(view, end);
+	const bool image = file.found && !file.tables.elf;
 
 	if (end->remapped)
 		jp_blame_evidence(blame,
@@ -218,6 +220,12 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 				  "no ELF file serves the mapping %s, and no jitdump with unwind "
 				  "information was injected for it",
 				  end->file);
+	else if (image)
+		jp_blame_evidence(
+			blame,
+			"%s is no ELF file: it contains code of the runtime, without call "
+			"frame information: file %s",
+			end->file, end->file);
 	else if (lacks_index(view, end))
 		jp_blame_evidence(blame,
 				  "%s has call frame information, but not the index .eh_frame_hdr, "
@@ -236,7 +244,7 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 		jp_blame_remedy(blame, "record and report with a perf that uses libdw, such as "
 				       "Debian's 7.2, which reads it; or record by frame pointers "
 				       "(perf record -g)");
-	else if (end->code == JP_CODE_EMITTED)
+	else if (end->code == JP_CODE_EMITTED || image)
 		jp_blame_remedy(blame,
 				"record by frame pointers (perf record -g) if the runtime keeps "
 				"them%s%s%s; or let it write a jitdump with unwind information"

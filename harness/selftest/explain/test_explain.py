@@ -628,6 +628,16 @@ class Dumps(Recording):
         self.perf.features[5] = rd.pack_string("7.3.4")
         self.assertNotIn(path, [one["file"] for one in self.find_causes().values()])
 
+    def test_image_of_a_runtime(self) -> None:
+        """SBCL's code is in a file that is not ELF."""
+        path = self.write("heap", "sbcl.core")
+        self.add_map(ANON, path, 8, ino=os.stat(path).st_ino)
+        self.add_dumps(ANON + 8, self.ASKED)
+        os.chmod(os.path.dirname(path), 0o755)  # explain drops root's rights
+        found = self.expect_cause("no-cfi-for-jit", 1)
+        self.assertIn("no ELF file", found["evidence"][1])
+        self.assertIn("runtime", found["remedy"])
+
     def test_empty_in_the_kernel_too(self) -> None:
         self.add_map(ANON, "//anon", 8)
         self.add_dumps(ANON + 8, 0, count=50)
