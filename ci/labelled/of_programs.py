@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Captures of compiled programs: their frame pointers, call frame information, symbols, files."""
 
+import glob
+import os
 import struct
 from typing import Any
 
@@ -296,3 +298,52 @@ def make_namespaces(bench: Bench) -> None:
     jit = bench.workload("wx_toggle", "--publish=none", "--control-fd", "none")
     bench.launch("6.1", (*CHAINS, "--namespaces"), [
         "sh", "-c", "echo ready; timeout 2 unshare -fpm %s; true" % " ".join(jit)])
+
+
+def add_without_index(name: str, label: str, version: str, kept: bool) -> None:
+    """Adds a recipe for call frame information that perf with libunwind does not find, as in the
+    programs of tcc and in static ones of C++."""
+    @register_recipe(name, label, kept)
+    def make_capture(bench: Bench) -> None:
+        bench.launch(version, get_dump_options(version, 4096), [bench.build_chain(
+            "chain", "-fomit-frame-pointer", "-Wl,--no-eh-frame-hdr")])
+
+
+add_without_index("no-index-6.12", "no-cfi-for-jit", "6.12", True)
+add_without_index("healthy-no-index-7.2", "healthy", "7.2", False)
+
+
+def add_assembly(name: str, label: str, version: str, record: tuple[str, ...], kept: bool) -> None:
+    @register_recipe(name, label, kept)
+    def make_capture(bench: Bench) -> None:
+        bench.launch(version, record, [bench.build("assembly", programs.ASSEMBLY, *WITH_FP)])
+
+
+add_assembly("assembly-6.1", "library-no-frame-pointer", "6.1", CHAINS, True)
+add_assembly("assembly-dwarf-7.3", "no-cfi-for-jit", "7.3", get_dump_options("7.3", 4096), False)
+
+
+@register_recipe("library-in-memory-7.3", "missing-file")
+def make_library_in_memory(bench: Bench) -> None:
+    library = bench.build("libwork.so", programs.LIBRARY, "-O2", "-shared", "-fPIC")
+    bench.launch("7.3", get_dump_options("7.3", 4096), [
+        bench.build("loads", programs.LIBRARY_FROM_MEMORY, "-O0"), "1200", library])
+
+
+@register_recipe("healthy-signals-6.1", "healthy")
+def make_signals(bench: Bench) -> None:
+    bench.launch("6.1", CHAINS, [bench.build("signals", programs.SIGNALS, *WITH_FP)])
+
+
+@register_recipe("switch-output-6.12", "older-code attach-window exec-while-disabled")
+def switch_output(bench: Bench) -> None:
+    """Keeps the second file of --switch-output: it has mappings of the started process, but not of
+    its children."""
+    bench.must([*bench.recorder("6.12", (*CHAINS, "--switch-output=1s")), "--",
+                build_family(bench), "5000"])
+    os.rename(sorted(glob.glob(bench.data + ".2*"))[1], bench.data)
+
+
+@register_recipe("no-records-7.3", "older-code", False)
+def record_nothing_older(bench: Bench) -> None:
+    bench.attach("7.3", (*CHAINS, "--synth=no"), [bench.build_chain()])

@@ -611,3 +611,77 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+
+# Spends its time in assembly without a frame and without call frame information.
+ASSEMBLY = ENDS + """
+volatile long sum;
+long bare(long n);
+
+__asm__(".text\\n.globl bare\\n.type bare,@function\\nbare:\\n"
+	"\\tpush %rbx\\n\\tmov %rdi, %rbx\\n1:\\tdec %rbx\\n\\tjnz 1b\\n\\tpop %rbx\\n\\tret\\n"
+	".size bare,.-bare\\n");
+
+__attribute__((noinline)) long calls(long n)
+{
+	return bare(n) + 1;
+}
+""" + MAIN.replace("CALL", "calls(400000)")
+
+# Loads the library that is its second argument from memory, and runs its library_call().
+LIBRARY_FROM_MEMORY = ENDS + INNER + """
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+int main(int argc, char **argv)
+{
+	static char buf[1 << 20];
+	const int in = open(argv[2], O_RDONLY), memory = (int)syscall(SYS_memfd_create, "lib", 0);
+	const ssize_t size = read(in, buf, sizeof(buf));
+	long (*call)(long (*back)(long), long n);
+	char path[40];
+	void *library;
+
+	if (write(memory, buf, size) != size)
+		return 1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
+	library = dlopen(path, RTLD_NOW);
+	if (!library)
+		return 1;
+	call = (long (*)(long (*)(long), long))dlsym(library, "library_call");
+	begin(argc, argv);
+	while (go_on())
+		sum += call(inner, 100000);
+	return 0;
+}
+"""
+
+# Computes in the handler of a timer's signal, and elsewhere.
+SIGNALS = ENDS + INNER + """
+#include <signal.h>
+#include <sys/time.h>
+
+static void handle(int number)
+{
+	(void)number;
+	inner(200000);
+}
+
+__attribute__((noinline)) long outer(long n)
+{
+	return inner(n) + 1;
+}
+
+int main(int argc, char **argv)
+{
+	const struct itimerval every = {{0, 2000}, {0, 2000}};
+
+	signal(SIGALRM, handle);
+	begin(argc, argv);
+	setitimer(ITIMER_REAL, &every, NULL);
+	while (go_on())
+		sum += outer(100000);
+	return 0;
+}
+"""
