@@ -48,6 +48,15 @@ static void blame_silence(struct jp_explain_view *view)
 			  "none was lost: 0 LOST records with a count, 0 LOST_SAMPLES; see them: "
 			  "perf report -D -i %s",
 			  view->path);
+	if (summary->cut_short) {
+		jp_blame_evidence(blame,
+				  "the file is cut short: perf completes it when it ends: "
+				  "perf report --header-only -i %s",
+				  view->path);
+		jp_blame_remedy(blame, "end perf record by SIGINT (Ctrl-C) or SIGTERM: after "
+				       "SIGKILL, samples that it had not written are lost");
+		return;
+	}
 	jp_blame_evidence(blame,
 			  "%" PRIu32 " of the events begin at an exec; see periods and flags: perf "
 			  "evlist -v -i %s",

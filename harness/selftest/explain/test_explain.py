@@ -123,6 +123,17 @@ class Walks(Recording):
             judged = process.run([JITPROOF, "judge", self.path], timeout=60)
             self.assertRegex(judged.stderr, "offset %d: expected .* found none" % offset)
 
+    def test_killed_recorder(self) -> None:
+        """perf writes the size of the data at last."""
+        self.perf.save(self.path)
+        raw = files.read_bytes(self.path)
+        end = sum(struct.unpack_from("<QQ", raw, 40))
+        files.write_bytes(self.path, raw[:48] + bytes(8) + raw[56:end])
+        done = process.run([JITPROOF, "explain", "--json", "--partial", self.path], timeout=60)
+        found, = json.loads(done.stdout)["causes"]
+        self.assertEqual((found["id"], len(found["evidence"])), ("no-samples", 3))
+        self.assertIn("SIGKILL", found["remedy"])
+
     def test_garbage_above_the_root(self) -> None:
         """A coroutine begins in libc's __start_context() with any frame pointer. Up to two
         addresses above the root may come from a frame of main(); three are garbage."""
