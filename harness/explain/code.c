@@ -59,8 +59,9 @@ enum jp_code_kind jp_code_classify(enum jp_backing backing, const char *path)
 
 bool jp_code_is_library(const struct jp_mapping *mapping)
 {
-	return strncmp(mapping->name, "/memfd:", 7) == 0 && mapping->flags & JP_MAP_PRIVATE &&
-	       !(mapping->prot & JP_PROT_WRITE) && mapping->pgoff;
+	return (strncmp(mapping->name, "/memfd:", 7) == 0 || mapping->backing == JP_BACKING_SHM) &&
+	       mapping->flags & JP_MAP_PRIVATE && !(mapping->prot & JP_PROT_WRITE) &&
+	       mapping->pgoff;
 }
 
 /* Returns whether @rest, which follows an interpreter's name, is a version or an ending. With a

@@ -23,8 +23,9 @@ enum jp_code_kind jp_code_classify(enum jp_backing backing, const char *path);
 /* Returns whether the file @path is libc, libpthread or ld.so: threads begin there, and
  * distributions strip them. */
 bool jp_code_is_c_library(const char *path);
-/* Returns whether ld.so mapped the text of a library that was loaded from a memfd. A JIT shares a
- * memfd, to write to its code by another mapping; ART's code in an older /dev/ashmem is private. */
+/* Returns whether ld.so mapped the text of a library from a memfd or /dev/shm. A JIT shares its
+ * memory there, to write to its code by another mapping; ART's code in an older /dev/ashmem is
+ * private. */
 bool jp_code_is_library(const struct jp_mapping *mapping);
 /* Advice to users: how to keep the symbols of a program that was loaded from a memfd. */
 extern const char jp_code_memory_remedy[];

@@ -84,6 +84,13 @@ static bool is_loaded_from_memory(const struct jp_end *end)
 	       jp_mapping_backing(end->file) == JP_BACKING_MEMFD;
 }
 
+/* Returns whether @end is in a program or library that was in /dev/shm. */
+static bool is_gone_from_memory(const struct jp_explain_view *view, const struct jp_end *end)
+{
+	return end->code != JP_CODE_EMITTED && end->file &&
+	       jp_mapping_backing(end->file) == JP_BACKING_SHM && !find_file(view, end).found;
+}
+
 /* Returns the cause id for walks that end at a limit of the recording or at missing unwinding
  * information, or NULL. */
 static const char *find_cause(const struct jp_explain_view *view, const struct jp_end *end)
@@ -96,7 +103,7 @@ static const char *find_cause(const struct jp_explain_view *view, const struct j
 	case JP_END_EMPTY:
 		return "empty-dump";
 	case JP_END_NO_CFI:
-		if (is_loaded_from_memory(end))
+		if (is_loaded_from_memory(end) || is_gone_from_memory(view, end))
 			return "missing-file";
 		return lacks_cfi(end) ? "no-cfi-for-jit" : NULL;
 	case JP_END_NO_FILE:

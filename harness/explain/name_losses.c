@@ -252,8 +252,9 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 	if (!is_in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
 				      jp_replay_find(losses->injected, mapping->pid, addr)))
 		return JP_NAME_HIDDEN;
-	/* A program or library that was loaded from a memfd is not emitted code. */
-	if (mapping->backing == JP_BACKING_MEMFD &&
+	/* A program or library that was loaded from a memfd or /dev/shm is not emitted code. */
+	if (name.how == JP_NAME_NOT_ANONYMOUS &&
+	    (mapping->backing == JP_BACKING_MEMFD || mapping->backing == JP_BACKING_SHM) &&
 	    (jp_code_is_library(mapping) ||
 	     jp_images_is_program(&losses->ends->images, pid, mapping->name)))
 		return JP_NAME_NO_FILE;

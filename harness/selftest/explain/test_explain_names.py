@@ -238,10 +238,12 @@ class PerfMaps(Explained):
 
     def test_library_in_memory(self) -> None:
         """ld.so maps the text of a library privately, from an offset; JITs share their memfd."""
-        self.add_records(self.perf.map(PID, CODE, 0x1000, "/memfd:plugin (deleted)", 10,
-                                       pgoff=0x1000))
-        self.add_samples(CODE + 4)
-        self.expect_cause("missing-file", file="/memfd:plugin (deleted)")
+        for name in ("/memfd:plugin (deleted)", "/dev/shm/plugin.so"):
+            self.perf.records.clear()
+            self.add_records(self.perf.comm(PID, PID, "java", 5),
+                             self.perf.map(PID, CODE, 0x1000, name, 10, pgoff=0x1000))
+            self.add_samples(CODE + 4)
+            self.expect_cause("missing-file", file=name)
 
 
 class RemovedRecords(Explained):
