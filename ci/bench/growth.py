@@ -19,7 +19,7 @@ SIZES = (10**3, 10**4, 10**5, 10**6)
 MOST_FORKS = 10**4  # each fork inherits all mappings of its parent
 PERF_SECONDS = 60
 PID, HEAP = 100, 0x10000000000
-CLOCK, IDENTITY = 1, 7
+IDENTITY = 7
 ATTR = rd.Attr.make(1 << 0 | 1 << 1 | 1 << 2, (IDENTITY,))  # IP, TID, TIME
 AT = struct.Struct("<IIQ")
 

@@ -10,7 +10,6 @@ from ci.tamper.samples import SHARE, alter_samples
 from ci.tamper.stacks import change_user_chain, set_word
 from harness.selftest.support import run_directory as rd
 
-PAGE = 4096
 User = list[int]
 
 

@@ -13,8 +13,6 @@ from ci.peers.sources import own_program
 from ci.peers.sources.peer import Peer, Shelf
 from ci.peers.sources.registries import Pypi, Registry
 
-PEERS = os.path.abspath(__file__ + "/../../peers")
-
 
 @dataclasses.dataclass(frozen=True)
 class Made(Registry):

@@ -11,7 +11,6 @@ import sys
 import time
 
 ANSWERS = ("sampling", "stopped", "done", "enabled", "disabled")
-OPTIONS = dict(word.split("=", 1) for word in sys.argv[2:] if word.startswith("--") and "=" in word)
 FOLDER = sys.argv[sys.argv.index("--dir") + 1] if "--dir" in sys.argv else ""
 FAULT, _, FAULTY_STEP = (os.environ.get("JITPROOF_FAULT") or
                          os.path.basename(FOLDER)).partition(".")

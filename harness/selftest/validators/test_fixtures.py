@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import struct
-from typing import Any, Callable
+from typing import Any
 import unittest
 
 from ci.base import files, process
@@ -182,10 +182,6 @@ class Modes(Recorded):
     """Mode, address, registers and callchain of a sample agree."""
 
     KERNEL_IP = 0xffffffff81000000
-
-    @staticmethod
-    def set_field(name: str, value: int) -> Callable[[rd.Sample], None]:
-        return lambda sample: setattr(sample, name, value)
 
     def move_to_kernel(self, sample: rd.Sample) -> None:
         """Makes @sample a sample of the kernel."""

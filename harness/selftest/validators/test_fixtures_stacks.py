@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recorded runs with altered callchains, stack dumps and sample times (see test_fixtures.py)."""
+"""Recorded runs with altered stack dumps (see test_fixtures.py)."""
 
 import json
 import struct
@@ -8,55 +8,10 @@ from typing import Callable
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import Recorded
 
-Chain = list[int]
 Frames = list[int]
-# (metric, cause, verdict) of a changed callchain, and of a changed stack dump.
-HOLE = ("broken.chain", "hole", "hole")
-SHORT = ("broken.chain", "kernel-walk", "short")
-SINGLE = ("broken.chain", "kernel-walk", "single")
-EXTRA = ("extra.chain", "extra-frame", "extra")
-WRONG = ("wrong.chain", "wrong-frame", "wrong")
+Expected = tuple[str, str, str]  # metric, cause, verdict
 DUMP_WRONG = ("wrong.dump", "wrong-frame", "wrong")
 DUMP_BAD = ("broken.dump", "bad-frame|dump-end", "short")
-Expected = tuple[str, str, str]
-
-
-def remove_frame(place: int) -> Callable[[Chain, int], Chain]:
-    return lambda chain, at: chain[:at + place] + chain[at + place + 1:]
-
-
-def insert_frame(place: int) -> Callable[[Chain, int], Chain]:
-    return lambda chain, at: [*chain[:at + place], 0x12345678, *chain[at + place:]]
-
-
-def replace_frame(place: int) -> Callable[[Chain, int], Chain]:
-    return lambda chain, at: [*chain[:at + place], chain[at + place] + 1, *chain[at + place + 1:]]
-
-
-# (name, exception, alteration of a chain whose user part begins at a given index)
-CHAINS: tuple[tuple[str, Expected, Callable[[Chain, int], Chain]], ...] = (
-    ("caller removed", HOLE, remove_frame(1)),
-    ("caller's caller removed", HOLE, remove_frame(2)),
-    ("native caller removed", HOLE, lambda chain, at: chain[:-2] + chain[-1:]),
-    ("root cut", SHORT, lambda chain, at: chain[:-1]),
-    ("tail cut", SHORT, lambda chain, at: chain[:at + 2]),
-    ("only ip", SINGLE, lambda chain, at: chain[:at + 1]),
-    ("empty", SINGLE, lambda chain, at: []),
-    *((f"frame {place} invented", EXTRA, insert_frame(place)) for place in (1, 2, 4)),
-    ("root invented", EXTRA, lambda chain, at: [*chain, chain[-1] + 16]),
-    ("frame twice", EXTRA, lambda chain, at: chain[:at + 2] + chain[at + 1:]),
-    *((f"frame {place} replaced", WRONG, replace_frame(place)) for place in (0, 1, 3)),
-    ("root replaced", WRONG, lambda chain, at: [*chain[:-1], chain[-1] + 1]),
-    ("frame replaced by what looks like a marker", WRONG,
-     lambda chain, at: [*chain[:at + 1], rd.CONTEXT_MAX + 5, *chain[at + 2:]]),
-    ("frames swapped", WRONG,
-     lambda chain, at: [*chain[:at + 1], chain[at + 2], chain[at + 1], *chain[at + 3:]]),
-    ("first frame missing", WRONG, remove_frame(0)),
-)
-
-
-class Chains(Recorded):
-    """broken_stacks by callchains: each altered sample must give one exception."""
 
 
 def swap_return_addresses(sample: rd.Sample, frames: Frames) -> None:
@@ -139,10 +94,6 @@ class Dumps(Recorded):
         self.judge()
         flagged = json.loads(self.read_results())["metrics"]["flagged.dump"]
         self.assertEqual((flagged["k"], flagged["n"]), (1, 1))
-
-
-class Times(Recorded):
-    """Samples at times at which the truth has no such activation."""
 
 
 class Words(Recorded):

@@ -8,7 +8,7 @@ import struct
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import PAGE, Recorded
 
-LAUNCH, FORK, EXEC = 0, 1, 3
+FORK, EXEC = 1, 3
 IDENTITY = "00" * 20
 
 

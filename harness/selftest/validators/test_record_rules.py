@@ -11,7 +11,7 @@ from harness.selftest.support.recorded import Recorded
 
 KSYMBOL, BPF_EVENT = 17, 18
 # Flags of an attr; KSYMBOLS requests both kinds of records above.
-KSYMBOLS, DATA, INHERIT = 1 << 29 | 1 << 30, 1 << 17, 1 << 1
+KSYMBOLS, DATA = 1 << 29 | 1 << 30, 1 << 17
 
 
 class Rules(Recorded):
@@ -74,28 +74,3 @@ class Rules(Recorded):
         end = (sample.regs[rd.X86_SP] + len(sample.stack)) % 4096
         del sample.stack[-end:]
         self.assertNotIn("dump-copied", self.judge()[1])
-
-
-class Breakpoints(Recorded):
-    """Tests samples as hits of jitproof's breakpoints: one event per thread, CPU and address."""
-
-    fixture = "mappings"
-
-    def setUp(self) -> None:
-        super().setUp()
-        attr, samples = self.perf.attrs[0], self.perf.samples()
-        struct.pack_into("<I", attr.raw, 0, 5)
-        attr.flags &= ~INHERIT
-        self.facts["breakpoints"] = "2000"  # more than instructions
-        self.first, self.again = samples[20], samples[30]
-        self.again.tid, self.again.cpu, self.again.ip = \
-            self.first.tid, self.first.cpu, self.first.ip
-        places: dict[tuple[int, int, int], int] = {}
-        for one in samples:
-            one.id = places.setdefault((one.tid, one.cpu, one.ip), 10**6 + len(places))
-        attr.ids = [*places.values(), 2 * 10**6]
-
-    def expect_bad(self, cause: str) -> None:
-        """Judges and expects one exception, for the altered sample."""
-        self.expect_fail(rf"(?m)^# records.bad: 1 with cause {cause}, which nothing allows$",
-                         rf"(?m)^#   record of type 9 at {self.again.time} of ")

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests samples that no kernel takes, which validators find without the truth: each test alters one
-sample or record of a fixture that passes."""
+"""Tests samples that no kernel takes, which validators find without the truth."""
 
 from typing import Any
 
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import Recorded
-
-FLAGS, CS, SS = 9, 10, 11  # numbers of PERF_REG_X86_*
-MAX_STACK, ATTR_FLAGS = 108, 40
 
 
 class Rules(Recorded):
@@ -47,16 +43,3 @@ class Rules(Recorded):
         # The dump ends before the first frame, so nothing contradicts the chain.
         sample.stack = bytearray(old[:8])
         self.check_none("chain.dump")
-
-
-class Records(Recorded):
-    """A launched run: the kernel wrote each record live."""
-
-    fixture = "mappings"
-
-    def find_record(self, kind: int) -> Any:
-        return next(one for one in self.perf.records if isinstance(one, rd.Side) and
-                    one.kind == kind and one.time and one.misc & 7 != rd.KERNEL)
-
-    def expect_bad(self, cause: str) -> None:
-        self.assertRegex(self.judge()[1], self.match_count(1, "records.bad", cause))

@@ -10,7 +10,6 @@ from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import Recorded
 
 EVENT_DESC, SAMPLE_TIME, CLOCKID = 12, 21, 23
-ATTR_AT = 8  # offset of the first attr in EVENT_DESC
 
 
 class OwnCapture(Recorded):

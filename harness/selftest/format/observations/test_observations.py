@@ -194,10 +194,6 @@ def remove_root(words: list[str]) -> str:
     return " ".join(words[:-1])
 
 
-def reverse_frames(words: list[str]) -> str:
-    return " ".join(words[:5] + words[:4:-1])
-
-
 class Wrong(Observed):
     """Streams that break a rule."""
 
