@@ -3,7 +3,7 @@
 #include "harness/base/arguments.h"
 #include "harness/selftest/support/check.h"
 
-int main(void)
+TEST(arguments)
 {
 	char *more[] = {"%s", "", NULL};
 	struct jp_arguments arguments = {0};
@@ -25,5 +25,4 @@ int main(void)
 	      "arguments are copied unchanged, even an empty one");
 	jp_arguments_free(&arguments);
 	check(!arguments.list && !arguments.count, "a freed command line is empty");
-	return check_done();
 }

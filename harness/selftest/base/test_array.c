@@ -12,7 +12,7 @@ struct item {
 	char rest[16];
 };
 
-static void test_push_grows_array(void)
+TEST(push_grows_array)
 {
 	struct item *items = NULL, *item;
 	size_t count = 0, capacity = 0, moves = 0, old;
@@ -42,7 +42,7 @@ static void test_push_grows_array(void)
 	free(items);
 }
 
-static void test_reserve(void)
+TEST(reserve)
 {
 	uint16_t *items = NULL;
 	size_t capacity = 0, old;
@@ -63,7 +63,7 @@ static void test_reserve(void)
 	free(items);
 }
 
-static void test_overflow(void)
+TEST(overflow)
 {
 	static const size_t needs[] = {SIZE_MAX, SIZE_MAX / 2 + 2, SIZE_MAX / sizeof(struct item),
 				       PTRDIFF_MAX / sizeof(struct item) + 1};
@@ -93,7 +93,7 @@ static void test_overflow(void)
 	free(items);
 }
 
-static void test_binary_search(void)
+TEST(binary_search)
 {
 	uint64_t ids[40];
 	bool good = true, nothing = true;
@@ -119,13 +119,4 @@ static void test_binary_search(void)
 	check(at == 0 && nothing, "an empty array is searched without a comparison");
 	jp_search(at, SIZE_MAX, at < SIZE_MAX - 1);
 	check(at == SIZE_MAX - 1, "indices up to SIZE_MAX are searched");
-}
-
-int main(void)
-{
-	test_push_grows_array();
-	test_reserve();
-	test_overflow();
-	test_binary_search();
-	return check_done();
 }

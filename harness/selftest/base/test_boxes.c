@@ -108,7 +108,7 @@ static struct jp_box make_in_places(uint64_t i)
 			       .until = 2 * (i / 100) + 1};
 }
 
-int main(void)
+TEST(boxes)
 {
 	const struct jp_box all = {.end = UINT64_MAX, .until = UINT64_MAX};
 	struct jp_boxes boxes = {0};
@@ -125,5 +125,4 @@ int main(void)
 	check_growth("boxes after each other", query_all);
 	make_box = make_in_places;
 	check_growth("boxes in many places", query_all);
-	return check_done();
 }

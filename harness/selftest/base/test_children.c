@@ -25,7 +25,7 @@ static pid_t fork_sleeper(void)
 	return pid;
 }
 
-static void test_own_proc(void)
+TEST(own_proc)
 {
 	int ends[2];
 	pid_t middle;
@@ -61,7 +61,7 @@ static int end_children_in_namespace(void)
 	return kill(child, 0) ? 2 : 0;
 }
 
-static void test_foreign_proc(void)
+TEST(foreign_proc)
 {
 	pid_t first, way = fork();
 	int status = -1;
@@ -81,11 +81,4 @@ static void test_foreign_proc(void)
 	else
 		check(!WEXITSTATUS(status), "with the outer /proc no process is ended: status %d",
 		      WEXITSTATUS(status));
-}
-
-int main(void)
-{
-	test_own_proc();
-	test_foreign_proc();
-	return check_done();
 }

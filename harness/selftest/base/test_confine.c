@@ -130,7 +130,7 @@ static bool make_files(void)
 	return good && !symlink("../else/secret", scratch_path("in/link")) &&
 	       !mkfifo(scratch_path("in/fifo"), 0666) && !chmod(scratch_path("in/shared"), 0777) &&
 	       !chmod(scratch_path("open"), 0777) && !chmod(scratch_path("open/file"), 0666) &&
-	       !chmod(scratch, 0711);
+	       !chmod(scratch_folder(), 0711);
 }
 
 static void test_few_descriptors(const char *in, const char *other)
@@ -160,7 +160,7 @@ static void test_few_descriptors(const char *in, const char *other)
 	check(opened && nr_refused > 1, "%d limits are too low, the next is enough", nr_refused);
 }
 
-int main(void)
+TEST(confine)
 {
 	const struct jp_confine confine = {
 		.readable = {.input = scratch_make("in"), .harmless = is_harmless}};
@@ -174,7 +174,7 @@ int main(void)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (!check(make_files(), "files are made"))
-		return check_done();
+		return;
 	snprintf(kept, sizeof(kept), "%s", scratch_path("kept"));
 	check(jp_new_file_open(&file, kept, 0600, &err) >= 0 &&
 		      !jp_output_folder_begin(scratch_path("made"), &err),
@@ -198,5 +198,4 @@ int main(void)
 	check(shared->count > 10, "the confined process reported %u results", shared->count);
 	check(!access(kept, F_OK) && !access(scratch_path("made/one"), F_OK), "both outputs exist");
 	check(waitpid(-1, NULL, 0) < 0, "no child process is left");
-	return check_done();
 }

@@ -7,7 +7,7 @@
 
 #include "harness/selftest/support/check.h"
 
-int main(void)
+TEST(digest)
 {
 	unsigned char bytes[99];
 	uint64_t digest;
@@ -27,5 +27,4 @@ int main(void)
 	memset(bytes, 0, sizeof(bytes));
 	check(jp_digest_bytes(0, bytes, 9) != jp_digest_bytes(0, bytes, 10),
 	      "zeros change the digest");
-	return check_done();
 }

@@ -52,7 +52,7 @@ static void test_reader(reader read_it, const char *how)
 		      !strcmp(err.text, "/nowhere/file: No such file or directory"),
 	      "%s: a missing file is an error: '%s'", how, err.text);
 	errno = 0;
-	text = read_it(scratch, SIZE, &size, NULL);
+	text = read_it(scratch_folder(), SIZE, &size, NULL);
 	check(!text && errno, "%s: a folder is an error", how);
 }
 
@@ -285,7 +285,7 @@ static void test_cleanups(void)
 	close(folder_fd);
 }
 
-int main(void)
+TEST(file)
 {
 	path = scratch_make("file");
 	for (size_t i = 0; i < SIZE; i++)
@@ -298,5 +298,4 @@ int main(void)
 	test_interruptions();
 	test_copy();
 	test_cleanups();
-	return check_done();
 }

@@ -22,7 +22,7 @@ static unsigned int choose_names(const char *word, struct jp_error *err)
 	return chosen;
 }
 
-int main(void)
+TEST(globs)
 {
 	struct jp_error err = {""};
 
@@ -42,5 +42,4 @@ int main(void)
 	check(choose_names("gorw", &err) == ~0U &&
 		      !strcmp(err.text, "no case matches 'gorw'; did you mean 'grow'?"),
 	      "and the part behind it");
-	return check_done();
 }

@@ -28,7 +28,7 @@ static void check_group(const struct jp_groups *groups, uint32_t number)
 	check(!jp_groups_next(groups, number, &i), "group %u has no more elements", number);
 }
 
-int main(void)
+TEST(groups)
 {
 	struct jp_groups groups = {0};
 	size_t i = 0;
@@ -45,5 +45,4 @@ int main(void)
 	check(jp_groups_add(&groups, 0, i), "an index of 2^32 cannot be added");
 	jp_groups_free(&groups);
 	check(!groups.pairs && !groups.count, "the freed set is empty");
-	return check_done();
 }

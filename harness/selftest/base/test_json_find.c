@@ -9,7 +9,7 @@
 static const char text[] = " {\"a\": \"}{\", \"n\": 20, \"t\": {\"x\": [1, {}], \"y\": \"z\"}, "
 			   "\"big\": 18446744073709551616, \"less\": -1, \"none\": null}\n";
 
-static void test_find(void)
+TEST(find)
 {
 	const char *const deep[] = {"t", "y", NULL}, *const n[] = {"n", NULL};
 	const char *const big[] = {"big", NULL}, *const less[] = {"less", NULL};
@@ -29,7 +29,7 @@ static void test_find(void)
 	      "strings, huge, negative, null and missing values are not found as numbers");
 }
 
-static void test_truncation(void)
+TEST(truncation)
 {
 	char cut[sizeof(text)];
 
@@ -42,11 +42,4 @@ static void test_truncation(void)
 	check(!jp_json_is_object("[1]") && !jp_json_is_object("{} {}") &&
 		      !jp_json_is_object("\"a\""),
 	      "arrays, two objects and strings are no object");
-}
-
-int main(void)
-{
-	test_find();
-	test_truncation();
-	return check_done();
 }

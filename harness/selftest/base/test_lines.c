@@ -20,7 +20,7 @@ static void write_text(const char *text)
 		check(false, "'%s' is written to the pipe", text);
 }
 
-int main(void)
+TEST(lines)
 {
 	struct jp_lines lines = {.filled = 0};
 	pid_t writer;
@@ -28,7 +28,7 @@ int main(void)
 	uint64_t start;
 
 	if (!check(!pipe2(ends, O_CLOEXEC), "a pipe is made"))
-		return check_done();
+		return;
 	write_text("one\ntwo\n\nthr");
 	check(!jp_lines_next(&lines, ends[0], 0, text, sizeof(text)) && !strcmp(text, "one"),
 	      "a buffered line is read past the deadline");
@@ -87,5 +87,4 @@ int main(void)
 	close(ends[1]);
 	check(jp_lines_next(&lines, ends[0], UINT64_MAX, text, sizeof(text)) == -EPIPE,
 	      "the end of the pipe is reported");
-	return check_done();
 }

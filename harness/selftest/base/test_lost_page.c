@@ -36,7 +36,7 @@ static void __attribute__((noreturn)) touch_lost_page(bool watched)
 	_exit(2);
 }
 
-int main(void)
+TEST(lost_page)
 {
 	const struct jp_lost_page what = {"many", "", NULL};
 	static char bytes[MOST + 1];
@@ -60,5 +60,4 @@ int main(void)
 		      !jp_lost_page_end(NULL),
 	      "a watch ends only once");
 	check(!jp_lost_page_watch(bytes + MOST, 1, &what), "an ended watch frees its place");
-	return check_done();
 }

@@ -67,7 +67,7 @@ static uint64_t draw_key(uint64_t *state)
 	}
 }
 
-static void test_against_array(void)
+TEST(against_array)
 {
 	uint64_t state = 88172645463325252, unseen = 0;
 	bool good = true;
@@ -101,7 +101,7 @@ static void test_against_array(void)
 	check(good && unseen, "%d random tables equal arrays", ROUNDS);
 }
 
-static void test_empty(void)
+TEST(empty)
 {
 	struct jp_map map = {0};
 	size_t at = 0;
@@ -114,7 +114,7 @@ static void test_empty(void)
 	check(!map.slots, "a table may be freed twice");
 }
 
-static void test_sizes(void)
+TEST(sizes)
 {
 	bool good = true;
 
@@ -145,7 +145,7 @@ static void test_sizes(void)
 	check(good, "values of 1 to 40 bytes are zeroed, aligned and do not overlap");
 }
 
-static void test_no_memory(void)
+TEST(no_memory)
 {
 	struct jp_map map = {0};
 	uint64_t *value;
@@ -179,7 +179,7 @@ static double average_distance(const struct jp_map *map)
 }
 
 /* Regular keys, such as addresses of pages or words, and pairs of ids, must not cluster. */
-static void test_regular_keys_do_not_cluster(void)
+TEST(regular_keys_do_not_cluster)
 {
 	double worst = 0, found;
 	unsigned int of = 0;
@@ -211,7 +211,7 @@ static void test_regular_keys_do_not_cluster(void)
 	}
 }
 
-static void test_many_keys(void)
+TEST(many_keys)
 {
 	struct jp_map map = {0};
 	bool good = true;
@@ -233,7 +233,7 @@ static void test_many_keys(void)
 	jp_map_free(&map);
 }
 
-static void test_keys_of_texts(void)
+TEST(keys_of_texts)
 {
 	struct jp_text_pool pool = {0};
 	const struct jp_text *known[1000], *text;
@@ -269,7 +269,7 @@ static void test_keys_of_texts(void)
 
 /* Builds two texts of two words with equal hashes: the second words cancel the difference that the
  * first words make. */
-static void test_same_hash(void)
+TEST(same_hash)
 {
 	struct jp_text_pool pool = {0};
 	uint64_t words[2][2] = {{1, 2}, {3, 0}}, sums[2];
@@ -293,17 +293,4 @@ static void test_same_hash(void)
 	check(one && other && one != other && pool.by_hash.count == 2 && pool.count == 4,
 	      "texts with equal hashes and different sizes stay two texts");
 	jp_text_pool_free(&pool);
-}
-
-int main(void)
-{
-	test_empty();
-	test_against_array();
-	test_sizes();
-	test_no_memory();
-	test_regular_keys_do_not_cluster();
-	test_many_keys();
-	test_keys_of_texts();
-	test_same_hash();
-	return check_done();
 }

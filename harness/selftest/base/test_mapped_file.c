@@ -40,7 +40,7 @@ static void __attribute__((noreturn)) read_lost_page(bool ours)
 
 static bool no_output_is_left(void)
 {
-	jp_cleanup_closedir DIR *dir = opendir(scratch);
+	jp_cleanup_closedir DIR *dir = opendir(scratch_folder());
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
@@ -90,11 +90,10 @@ static void test_check(void)
 	      "a bad descriptor is an error: %s", err.text);
 }
 
-int main(void)
+TEST(mapped_file)
 {
 	path = scratch_make("file");
 	messages = scratch_path("said");
 	test_file_that_shrinks();
 	test_check();
-	return check_done();
 }

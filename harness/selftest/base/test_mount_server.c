@@ -40,7 +40,7 @@ static void test_fuse_mount(uid_t user, const char *folder, int fuse)
 	check(!umount2(folder, MNT_DETACH), "the mount is removed");
 }
 
-int main(void)
+TEST(mount_server)
 {
 	const char *folder = scratch_make("folder");
 	int fuse;
@@ -51,12 +51,11 @@ int main(void)
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mkdir(folder, 0755)) {
 		check(true, "a FUSE mount has a server # SKIP no FUSE mount in a new namespace: %s",
 		      strerror(errno));
-		return check_done();
+		return;
 	}
 	test_fuse_mount(USER, folder, fuse);
 	close(fuse);
 	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	test_fuse_mount(0, folder, fuse);
 	close(fuse);
-	return check_done();
 }

@@ -33,7 +33,7 @@ static const char *find_hint(const char *word, char *text, size_t size)
 	return jp_nearest_hint(&nearest, text, size);
 }
 
-int main(void)
+TEST(nearest)
 {
 	char text[80], word[200];
 
@@ -46,5 +46,4 @@ int main(void)
 	word[79] = '\0';
 	check(!*find_hint(word, text, sizeof(text)), "nor is one of 79 letters");
 	check(strlen(find_hint("rnu", text, 10)) == 9, "a hint fits its room");
-	return check_done();
 }

@@ -10,7 +10,7 @@
 
 static int count_entries(void)
 {
-	jp_cleanup_closedir DIR *dir = opendir(scratch);
+	jp_cleanup_closedir DIR *dir = opendir(scratch_folder());
 	int count = -2;
 
 	while (dir && readdir(dir))
@@ -57,7 +57,8 @@ static void test_no_temporary_name(const char *path)
 	_Alignas(struct inotify_event) char events[4096];
 	ssize_t size;
 
-	check(seen >= 0 && fd >= 0 && inotify_add_watch(seen, scratch, IN_CREATE | IN_MOVE) >= 0 &&
+	check(seen >= 0 && fd >= 0 &&
+		      inotify_add_watch(seen, scratch_folder(), IN_CREATE | IN_MOVE) >= 0 &&
 		      !jp_new_file_publish(&file, &err),
 	      "a watched file is made %s", err.text);
 	size = read(seen, events, sizeof(events));
@@ -120,7 +121,7 @@ static void test_longest_name(void)
 	struct jp_error err = {""};
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%0*d", scratch, NAME_MAX, 1);
+	snprintf(path, sizeof(path), "%s/%0*d", scratch_folder(), NAME_MAX, 1);
 	fd = jp_new_file_create_named(path, 0600, &err);
 	check(fd >= 0 && !close(fd) && file_has(path, ""),
 	      "a name of NAME_MAX bytes works at once %s", err.text);
@@ -129,7 +130,7 @@ static void test_longest_name(void)
 		      !jp_new_file_publish(&file, &err) && file_has(path, "new"),
 	      "a name of NAME_MAX bytes works on completion %s", err.text);
 	check(!unlink(path) && count_entries() == 1, "the folder is clean again");
-	snprintf(path, sizeof(path), "%s/%0*d", scratch, NAME_MAX + 1, 1);
+	snprintf(path, sizeof(path), "%s/%0*d", scratch_folder(), NAME_MAX + 1, 1);
 	check(jp_new_file_open(&file, path, 0600, &err) == -ENAMETOOLONG,
 	      "a longer name is refused: %.80s", err.text);
 }
@@ -169,15 +170,15 @@ static void test_refusals(const char *path)
 	check(jp_new_file_open(&file, link, 0600, &err) == -EINVAL,
 	      "a symbolic link is refused: %s", err.text);
 	check(jp_new_file_open(&file, fifo, 0600, &err) == -EINVAL, "FIFO refused: %s", err.text);
-	check(jp_new_file_open(&file, scratch, 0600, &err) == -EINVAL, "a folder is refused: %s",
-	      err.text);
+	check(jp_new_file_open(&file, scratch_folder(), 0600, &err) == -EINVAL,
+	      "a folder is refused: %s", err.text);
 	check(jp_new_file_open(&file, scratch_path("none/file"), 0600, &err) == -ENOENT,
 	      "a missing folder is an error: %s", err.text);
 	jp_new_file_discard(&file);
 	check(file_has(path, "more") && count_entries() == 3, "no other file is left behind");
 }
 
-int main(void)
+TEST(new_file)
 {
 	const char *path = scratch_make("file");
 
@@ -190,5 +191,4 @@ int main(void)
 	test_swapped_folder();
 	test_refusals(path);
 	test_remove_if_same();
-	return check_done();
 }

@@ -9,7 +9,7 @@
 #include "harness/base/round.h"
 #include "harness/selftest/support/check.h"
 
-static void test_whole_numbers(void)
+TEST(whole_numbers)
 {
 	static const struct {
 		const char *text;
@@ -50,7 +50,7 @@ static void test_whole_numbers(void)
 	}
 }
 
-static void test_prefixes(void)
+TEST(prefixes)
 {
 	static const struct {
 		const char *text;
@@ -89,7 +89,7 @@ static void test_prefixes(void)
 	}
 }
 
-static void test_errno(void)
+TEST(errno)
 {
 	const char *at = "99999999999999999999999";
 	uint64_t value;
@@ -108,7 +108,7 @@ static void test_errno(void)
 	check(errno == EXDEV, "a real number that is too small keeps errno");
 }
 
-static void test_real_numbers(void)
+TEST(real_numbers)
 {
 	static const struct {
 		const char *text;
@@ -131,7 +131,7 @@ static void test_real_numbers(void)
 	}
 }
 
-static void test_clocks(void)
+TEST(clocks)
 {
 	uint64_t before = jp_clock_now(), after = jp_clock_now(), hour = 3600 * JP_NS_PER_S;
 	struct timespec now, half = jp_clock_timespec(2 * JP_NS_PER_S + 999999999);
@@ -163,7 +163,7 @@ static void test_clocks(void)
 	check(left == 1, "half a millisecond is rounded up");
 }
 
-static void test_paths(void)
+TEST(paths)
 {
 	struct jp_error err = {""};
 	char path[16];
@@ -182,7 +182,7 @@ static void test_paths(void)
 	      "the part behind the last slash");
 }
 
-static void test_comparison(void)
+TEST(comparison)
 {
 	const uint64_t least = 0, most = UINT64_MAX;
 
@@ -195,16 +195,4 @@ static void test_comparison(void)
 		      jp_round_up_to_words(8) == 8 && jp_round_up_to_words(9) == 16 &&
 		      jp_round_up_to_words(UINT64_C(1) << 40) == UINT64_C(1) << 40,
 	      "sizes are rounded up to whole words");
-}
-
-int main(void)
-{
-	test_comparison();
-	test_whole_numbers();
-	test_prefixes();
-	test_errno();
-	test_real_numbers();
-	test_clocks();
-	test_paths();
-	return check_done();
 }

@@ -82,7 +82,7 @@ static bool equals(const char *text, const char *what)
 	return text && !strcmp(text, what);
 }
 
-static void test_values(void)
+TEST(values)
 {
 	check(accepts("-v --loud") && line.verbose && !line.quiet, "switches set or clear flags");
 	check(accepts("") && !line.verbose && line.quiet, "an empty command line changes nothing");
@@ -115,7 +115,7 @@ static void test_values(void)
 	      "nested tables and custom parsers work");
 }
 
-static void test_option_order(void)
+TEST(option_order)
 {
 	char *argv[] = {"c", "a", "--wide", "1", "-", "b", NULL};
 	struct jp_error err;
@@ -137,7 +137,7 @@ static void test_option_order(void)
 	      "options of different modes exclude each other");
 }
 
-static void test_operands(void)
+TEST(operands)
 {
 	struct jp_option two[] = {
 		{"FILE", .text = &line.file, .needed = true},
@@ -169,7 +169,7 @@ static void test_operands(void)
 	      "options behind a command belong to the command");
 }
 
-static void test_usage(void)
+TEST(usage)
 {
 	static const char expected[] =
 		"  --set check|full    one of two\n"
@@ -194,13 +194,4 @@ static void test_usage(void)
 	fclose(out);
 	check(equals(text, expected), "the usage text is wrapped at 80 columns");
 	free(text);
-}
-
-int main(void)
-{
-	test_values();
-	test_option_order();
-	test_operands();
-	test_usage();
-	return check_done();
 }

@@ -8,7 +8,7 @@
 
 #include "harness/selftest/support/check.h"
 
-int main(void)
+TEST(own_program)
 {
 	char path[PATH_MAX], own[PATH_MAX], name[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
@@ -24,5 +24,4 @@ int main(void)
 	memset(name, 'a', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	check(jp_find_program_beside(path, name, &err) == -ENAMETOOLONG, "a name that is too long");
-	return check_done();
 }

@@ -45,7 +45,7 @@ static void put_run(FILE *out, const char *text)
 	fprintf(out, "|%d", (int)(end - text));
 }
 
-int main(void)
+TEST(printable)
 {
 	char *bytes;
 
@@ -69,5 +69,4 @@ int main(void)
 	bytes = write_to_memory(put_run, "ab");
 	check(!strcmp(bytes, "ab|2"), "a run of printable characters ends with the text");
 	free(bytes);
-	return check_done();
 }

@@ -10,7 +10,7 @@
 #include "harness/base/clock.h"
 #include "harness/selftest/support/check.h"
 
-static void test_child(void)
+TEST(child)
 {
 	const uint64_t tick = JP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	const uint64_t before = jp_clock_ns(CLOCK_BOOTTIME);
@@ -27,17 +27,10 @@ static void test_child(void)
 	check(waitpid(child, &status, 0) == child && !status, "the child reads its own status");
 }
 
-static void test_other_processes(void)
+TEST(other_processes)
 {
 	struct jp_proc_stat stat;
 
 	check(!jp_proc_stat_read("/proc/self/task/0/stat", &stat), "a task that does not exist");
 	check(!jp_proc_stat_read("/proc/self/comm", &stat), "a file of another form");
-}
-
-int main(void)
-{
-	test_child();
-	test_other_processes();
-	return check_done();
 }

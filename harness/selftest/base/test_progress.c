@@ -59,7 +59,7 @@ static void test_terminal(void)
 	      "the line is cut to the terminal, and removed once");
 }
 
-int main(void)
+TEST(progress)
 {
 	unsetenv("COLUMNS");
 	check(!jp_progress_due(), "nothing is due at first");
@@ -67,5 +67,4 @@ int main(void)
 	check(measure_least_patience() < JP_NS_PER_S, "and again soon");
 	test_terminal();
 	check(!jp_progress_due(), "other work has its own two seconds");
-	return check_done();
 }

@@ -2,7 +2,7 @@
 #include "harness/base/return_address.h"
 #include "harness/selftest/support/check.h"
 
-int main(void)
+TEST(return_address)
 {
 	const uint64_t signature = UINT64_C(0x7f) << 48, user = 0xffff894df05c,
 		       kernel = 0xffff800008012345;
@@ -19,5 +19,4 @@ int main(void)
 	      "a kernel address gets its upper bits back");
 	check(jp_return_address(UINT64_C(0xdeadbeefcafebabe), 0) == UINT64_C(0xdeadbeefcafebabe),
 	      "a machine without signatures keeps all bits");
-	return check_done();
 }

@@ -109,7 +109,7 @@ static void test_descriptors(void)
 	      "a missing file is no shortage");
 }
 
-int main(void)
+TEST(shortage)
 {
 	/* AddressSanitizer has its own allocator, which reports what it refuses. */
 #ifndef __SANITIZE_ADDRESS__
@@ -119,5 +119,4 @@ int main(void)
 	test_streams();
 	test_errors();
 	test_descriptors();
-	return check_done();
 }

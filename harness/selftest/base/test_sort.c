@@ -11,7 +11,7 @@ JP_ORDER(compare_pairs, struct pair,
 	 jp_compare(a->first, b->first) ?: jp_compare(b->second, a->second));
 JP_ORDER(compare_texts, char *, strcmp(*a, *b));
 
-int main(void)
+TEST(sort)
 {
 	struct pair pairs[] = {{UINT64_MAX, 1}, {1, -2}, {UINT64_MAX, 3}, {1, 5}};
 	const struct pair sorted[] = {{1, 5}, {1, -2}, {UINT64_MAX, 3}, {UINT64_MAX, 1}};
@@ -30,5 +30,4 @@ int main(void)
 	      "numbers are sorted without a loss of upper bits");
 	jp_sort(none, 0, jp_compare_by_value);
 	check(jp_compare(-1, 0) < 0 && jp_compare(2, 2) == 0, "signed values are compared");
-	return check_done();
 }

@@ -72,7 +72,7 @@ static void test_words(void)
 	}
 }
 
-int main(void)
+TEST(terminal)
 {
 	char out[100], small[16];
 
@@ -85,5 +85,4 @@ int main(void)
 	check(strlen(small) < sizeof(small) && !strncmp(small, "abcdefg", 7), "a small room holds");
 	test_words();
 	test_width();
-	return check_done();
 }

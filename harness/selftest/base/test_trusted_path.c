@@ -175,7 +175,7 @@ static void test_served_folder(void)
 		check(check_served(mount_point, USER, false), "a FUSE mount is made");
 }
 
-int main(void)
+TEST(trusted_path)
 {
 	char link[160];
 
@@ -191,5 +191,4 @@ int main(void)
 	check_file("/nowhere/file", -ENOENT, "/nowhere/file", "a missing file is refused");
 	test_folders(link);
 	test_served_folder();
-	return check_done();
 }

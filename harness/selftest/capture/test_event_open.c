@@ -22,7 +22,7 @@ static bool open_ring(struct jp_ring *ring)
 	return ring->fd >= 0 && !jp_perf_ring_map(&ring->records, ring->fd, RING);
 }
 
-int main(void)
+TEST(event_open)
 {
 	struct jp_perf_attr attr = {0};
 	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "one"}, {&attr, "dummy"}};
@@ -43,11 +43,11 @@ int main(void)
 	memcpy(&attr, &recorder.attr[JP_SIDEBAND], sizeof(attr));
 	recorder.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
 	if (!check(recorder.writer, "the file is created %s", err.text))
-		return check_done();
+		return;
 	if (!open_ring(&rings[1]) || !open_ring(&rings[2])) {
 		jp_perfdata_remove(recorder.writer);
 		check(true, "events are opened # SKIP no events are permitted here");
-		return check_done();
+		return;
 	}
 	check(jp_open_watched(&session, false, gettid(), &err) && !opened->count &&
 		      !opened->some_id[JP_SIDEBAND],
@@ -67,5 +67,4 @@ int main(void)
 	      "the file lists the ids of exactly the opened events");
 	jp_map_free(&recorder.received.ids);
 	free(recorder.opened.list);
-	return check_done();
 }

@@ -12,7 +12,7 @@
 #include "harness/selftest/support/made_events.h"
 #include "harness/selftest/support/scratch.h"
 
-static void test_event_owners(void)
+TEST(event_owners)
 {
 	struct jp_map owners = {0};
 
@@ -57,7 +57,7 @@ static void test_event_owners(void)
 	jp_map_free(&owners);
 }
 
-static void test_capture_options(void)
+TEST(capture_options)
 {
 	static const char *const bad[] = {
 		"--synth=some", "--stack=12", "--stack=65536",      "--stack=",         "--freq=0",
@@ -125,7 +125,7 @@ static void put_sample(struct jp_perfdata_writer *writer, uint64_t id, uint64_t 
 	jp_perfdata_put(writer, record, jp_perf_encode(&layout, &sample, record, sizeof(record)));
 }
 
-static void test_written_file(void)
+TEST(written_file)
 {
 	enum { PAIRS = 20000, ROUND = 1000 };
 	struct rlimit small, found;
@@ -136,7 +136,7 @@ static void test_written_file(void)
 	const char *path = scratch_make("perf.data"), *link = scratch_path("link");
 
 	writer = create(path, &err);
-	check(!access(scratch, W_OK), "a folder for the file is made");
+	check(!access(scratch_folder(), W_OK), "a folder for the file is made");
 	if (!check(writer, "the file is created %s", err.text))
 		return;
 	jp_perfdata_id(writer, 0, 6);
@@ -158,7 +158,7 @@ static void test_written_file(void)
 	check(!symlink(path, link) && !create(link, &err) &&
 		      strstr(err.text, "expected a regular file"),
 	      "a symbolic link is refused: %s", err.text);
-	check(!create(scratch, &err), "a folder is refused: %s", err.text);
+	check(!create(scratch_folder(), &err), "a folder is refused: %s", err.text);
 
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &found);
@@ -174,7 +174,7 @@ static void test_written_file(void)
 }
 
 /* perf considers a data section of size 0 to be from a writer that died. */
-static void test_no_records(void)
+TEST(no_records)
 {
 	enum { DATA_SIZE = 48 };
 	const char *path = scratch_path("empty");
@@ -194,13 +194,4 @@ static void test_no_records(void)
 	if (writer)
 		jp_perfdata_remove(writer);
 	check(access(path, F_OK), "a removed writer leaves no file");
-}
-
-int main(void)
-{
-	test_event_owners();
-	test_capture_options();
-	test_written_file();
-	test_no_records();
-	return check_done();
 }

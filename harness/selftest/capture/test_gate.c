@@ -33,7 +33,7 @@ static struct jp_gate *start_gate(struct jp_session *session, const struct jp_ga
 	struct jp_error err = {""};
 	struct jp_gate *gate;
 
-	*session = (struct jp_session){.dir = scratch};
+	*session = (struct jp_session){.dir = scratch_folder()};
 	pthread_mutex_init(&session->lock, NULL);
 	pthread_cond_init(&session->changed, NULL);
 	gate = jp_gate_new(session, policy, &err);
@@ -132,7 +132,7 @@ static void test_intervals(void)
 	waitpid(child, NULL, 0);
 }
 
-static void test_protocol(void)
+TEST(protocol)
 {
 	/* A policy that records nothing, without files to copy. */
 	static const struct jp_gate_policy policy = {.name = "sideband",
@@ -145,7 +145,8 @@ static void test_protocol(void)
 	jp_cleanup_free char *text = NULL;
 
 	switches_left = INT_MAX;
-	check(strstr(jp_gate_environment(gate), scratch), "the environment has the FIFOs' path");
+	check(strstr(jp_gate_environment(gate), scratch_folder()),
+	      "the environment has the FIFOs' path");
 	test_bad_requests();
 	test_intervals();
 	/* The child's interval ends with the child, at the latest when the keeper ends. */
@@ -174,7 +175,7 @@ static void test_protocol(void)
 	jp_intervals_free(&read_back);
 }
 
-static void test_failing_switches(void)
+TEST(failing_switches)
 {
 	static const struct jp_gate_policy policy = {.name = "none",
 						     .switch_events = switch_events};
@@ -245,7 +246,7 @@ static void run_backfill(bool some, struct backfilled *backfilled, const void *r
 	struct jp_perf_attr attr = {0};
 	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "dummy"}, {&attr, "dummy"}};
 	struct jp_recorder recorder = {.attr = {{0}}};
-	struct jp_session session = {.dir = scratch, .recorder = &recorder};
+	struct jp_session session = {.dir = scratch_folder(), .recorder = &recorder};
 	struct jp_backfill *known;
 	struct jp_perfdata_summary summary;
 	struct jp_reading reading = {0};
@@ -279,7 +280,7 @@ static void run_backfill(bool some, struct backfilled *backfilled, const void *r
 	jp_backfill_free(known);
 }
 
-static void test_backfill(void)
+TEST(backfill)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct backfilled all = {0}, rest = {0};
@@ -315,13 +316,4 @@ static void test_backfill(void)
 	check(rest.count + 1 == all.count, "all other mappings are written as before");
 	munmap(one, page);
 	munmap(two, page);
-}
-
-int main(void)
-{
-	scratch_make("");
-	test_protocol();
-	test_failing_switches();
-	test_backfill();
-	return check_done();
 }

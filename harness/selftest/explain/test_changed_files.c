@@ -41,7 +41,7 @@ static bool is_changed(uint64_t addr, const char *headed, struct timespec record
 	return found;
 }
 
-int main(void)
+TEST(changed_files)
 {
 	const char *path = scratch_make("library");
 	static const struct {
@@ -59,7 +59,7 @@ int main(void)
 
 	spaces = jp_replay_new();
 	if (!spaces || !scratch_write(path, "", 0) || stat(path, &st))
-		return 99;
+		exit(99);
 	map_file(0x10000, path, &st, st.st_ino + 1000);
 	check(!is_changed(0x10000, path, (struct timespec){st.st_ctim.tv_sec + 1, 0}),
 	      "if no inode is as recorded, no file counts as changed");
@@ -74,5 +74,4 @@ int main(void)
 		check(!is_changed(0x20000, path, recorded), "the same inode is unchanged");
 	}
 	jp_replay_free(spaces);
-	return check_done();
 }

@@ -20,7 +20,7 @@ static struct jp_end make_end(enum jp_end_kind kind, uint64_t addr, uint64_t sam
 }
 
 /* Of ends with equally many samples the first is shown, so that the output is stable. */
-static void test_worst_end(void)
+TEST(worst_end)
 {
 	struct jp_end list[] = {
 		make_end(JP_END_SINGLE, 0x5010, 4), make_end(JP_END_SINGLE, 0x2010, 9),
@@ -44,7 +44,7 @@ static void test_worst_end(void)
 	jp_culprits_free(&culprits);
 }
 
-static void test_separate_culprits(void)
+TEST(separate_culprits)
 {
 	struct jp_image other = {.pid = 8, .files = true, .libc = true};
 	struct jp_end list[] = {make_end(JP_END_SINGLE, 0x1010, 1),
@@ -62,7 +62,7 @@ static void test_separate_culprits(void)
 	jp_culprits_free(&culprits);
 }
 
-static void test_culprits_by_range(void)
+TEST(culprits_by_range)
 {
 	struct jp_blame blame = {.nr_ranges = 0};
 
@@ -77,7 +77,7 @@ static void test_culprits_by_range(void)
 #define FAR (UINT64_C(1) << 40)
 
 /* Tests how samples in no mapping reveal an exec without a record. */
-static void test_replaced_programs(void)
+TEST(replaced_programs)
 {
 	static const struct {
 		const char *what;
@@ -112,13 +112,4 @@ static void test_replaced_programs(void)
 		check(jp_image_was_replaced(&one) == rows[i].replaced, "%s: %s", rows[i].what,
 		      rows[i].replaced ? "replaced" : "the same program");
 	}
-}
-
-int main(void)
-{
-	test_replaced_programs();
-	test_culprits_by_range();
-	test_worst_end();
-	test_separate_culprits();
-	return check_done();
 }

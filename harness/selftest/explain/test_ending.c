@@ -79,7 +79,7 @@ static void test_program(void)
 	      "the program after a mapping of data is %s", other->program ?: "none");
 }
 
-int main(void)
+TEST(ending)
 {
 	struct jp_replay *spaces = jp_replay_new();
 	const struct jp_event map = MADE_EVENT(
@@ -88,12 +88,11 @@ int main(void)
 	codes.places = jp_places_new(spaces);
 	process = codes.places ? jp_places_get_process(codes.places, PID) : NULL;
 	if (!process || jp_places_apply(codes.places, &map))
-		return 99;
+		exit(99);
 	jp_places_update_epoch(codes.places, process);
 	test_circles();
 	test_program();
 	jp_map_free(&codes.files);
 	jp_places_free(codes.places);
 	jp_replay_free(spaces);
-	return check_done();
 }

@@ -29,7 +29,7 @@ static bool has_cause(const struct jp_blame *blame, const char *id)
 	return blame->cause && !strcmp(blame->cause->id, id);
 }
 
-int main(void)
+TEST(explainer)
 {
 	const struct jp_end full = {.image = &image,
 				    .kind = JP_END_FULL,
@@ -53,5 +53,4 @@ int main(void)
 	found = find_blame("frame-pointer", single);
 	check(has_cause(&found, "library-no-frame-pointer") && found.samples == MANY,
 	      "ends in a file are blamed on the library");
-	return check_done();
 }

@@ -46,7 +46,7 @@ static void test_most_sets(void)
 	jp_loss_sets_free(&sets);
 }
 
-int main(void)
+TEST(loss_sets)
 {
 	check_lost_samples(0, 0, 0, 0);
 	check_lost_samples(0, 1, 3, 25);
@@ -55,5 +55,4 @@ int main(void)
 	check_lost_samples(MANY, 8, 0, 25);
 	check_lost_samples(0, MANY, 24, 25);
 	test_most_sets();
-	return check_done();
 }

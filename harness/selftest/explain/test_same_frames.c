@@ -3,7 +3,7 @@
 #include "harness/explain/same_frames.h"
 #include "harness/selftest/support/check.h"
 
-static void test_given_stacks(void)
+TEST(given_stacks)
 {
 	static struct jp_same_frames last;
 	const uint64_t deep[] = {9, 5, 4, 3, 2, 1}, other[] = {7, 8, 3, 2, 1}, far[] = {3, 2, 0};
@@ -21,10 +21,4 @@ static void test_given_stacks(void)
 	check(!jp_count_same_frames(&last, 1, far, 0) && !jp_count_same_frames(&last, 1, far, 3),
 	      "an empty stack has none equal, nor the next");
 	check(!jp_count_same_frames(&last, 2, far, 3), "another space has no earlier stack");
-}
-
-int main(void)
-{
-	test_given_stacks();
-	return check_done();
 }

@@ -313,14 +313,14 @@ static bool cut_one(const char *path, const char *copy, char *why)
 	return good;
 }
 
-int main(int argc, char **argv)
+TEST(conformance)
 {
 	static const char *const patterns[] = {SET "procmaps/*.maps", SET "perf_map/*.map",
 					       SET "jitdump/*.dump"};
 	const char *copy;
 
-	if (argc > 2)
-		return print_one(argv[1], argv[2], argv + 3);
+	if (check_arguments[0] && check_arguments[1])
+		exit(print_one(check_arguments[0], check_arguments[1], check_arguments + 2));
 	copy = scratch_make("copy");
 	for (size_t i = 0; i < 3; i++) {
 		glob_t found;
@@ -338,5 +338,4 @@ int main(int argc, char **argv)
 		}
 		globfree(&found);
 	}
-	return check_done();
 }

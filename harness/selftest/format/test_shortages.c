@@ -139,7 +139,7 @@ static int save_elf(const char *path, struct jp_error *err)
 
 	mix(image.size);
 	jp_elf_image_free(&image);
-	ret = ret ?: jp_elf_save(fd, NULL, 0, scratch, &id, err);
+	ret = ret ?: jp_elf_save(fd, NULL, 0, scratch_folder(), &id, err);
 	saved = scratch_path(jp_build_id_text(&id, text));
 	if (!ret)
 		mix_file(saved);
@@ -206,7 +206,7 @@ static const struct subject subjects[] = {
 	{"writer", "", write_file},
 };
 
-int main(int argc, char **argv)
+TEST(shortages)
 {
 	size_t size;
 	char *bytes = jp_file_read(CORPUS "two_events.data", 1 << 20, &size, NULL);
@@ -214,8 +214,7 @@ int main(int argc, char **argv)
 	snprintf(capture_folder, sizeof(capture_folder), "%s", scratch_make("parts"));
 	if (!bytes || mkdir(capture_folder, 0700) ||
 	    !scratch_write(scratch_path("parts/data"), bytes, size))
-		return 99;
+		exit(99);
 	free(bytes);
-	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), argc > 1 ? argv[1] : NULL);
-	return check_done();
+	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), check_arguments[0]);
 }

@@ -39,7 +39,7 @@ static const char *read_below(int root, const char *path)
 
 static void test_copied_root(const char *what)
 {
-	jp_cleanup_close int root = jp_untrusted_folder(AT_FDCWD, scratch);
+	jp_cleanup_close int root = jp_untrusted_folder(AT_FDCWD, scratch_folder());
 
 	check(!strcmp(read_below(root, "/jit-17.dump"),
 		      "/jit-17.dump: offset 0: expected a jitdump header of 40 bytes, the file "
@@ -208,7 +208,7 @@ static void test_owners(void)
 	}
 }
 
-int main(void)
+TEST(inject_markers)
 {
 	path = scratch_make("jit-17.dump");
 	test_known_markers();
@@ -223,5 +223,4 @@ int main(void)
 	test_copied_root("of any number");
 	close(STDIN_FILENO);
 	test_copied_root("0");
-	return check_done();
 }

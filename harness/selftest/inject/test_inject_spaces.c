@@ -35,8 +35,7 @@ static void map_and_add_code(size_t count)
 	end_cost();
 }
 
-int main(void)
+TEST(inject_spaces)
 {
 	check_growth("records of a heap that grows", map_and_add_code);
-	return check_done();
 }

@@ -282,16 +282,14 @@ static const struct subject subjects[] = {
 	{"judge other places", FIXTURES "reuse", judge_folder},
 };
 
-int main(int argc, char **argv)
+TEST(shortages)
 {
 	struct jp_error err;
 
 	if (!realpath("/proc/self/exe", program) || dl_iterate_phdr(note_text, NULL) != 1)
-		return 99;
-	scratch_make("");
+		exit(99);
 	check(!check_call_site("", &err) && framed == (jp_get_own_machine() == EM_X86_64),
 	      "a called function is found to have a frame, on x86-64");
-	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), argc > 1 ? argv[1] : NULL);
+	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), check_arguments[0]);
 	check(!unfinished, "inject leaves no unfinished file");
-	return check_done();
 }

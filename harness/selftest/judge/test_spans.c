@@ -74,7 +74,7 @@ static void make_spans_of_sharers(size_t count)
 	cost = least;
 }
 
-int main(void)
+TEST(spans)
 {
 	struct jp_event acts[] = {
 		MADE_ACT(MAP, OTHER, OTHER, 10, 11, MADE_MAP(0x1000, 0x1000, RX, "//anon")),
@@ -93,5 +93,4 @@ int main(void)
 	jp_spans_free(&spans);
 	check_growth("acts", make_spans);
 	check_growth("processes that share", make_spans_of_sharers);
-	return check_done();
 }

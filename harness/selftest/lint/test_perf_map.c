@@ -18,7 +18,7 @@ static struct jp_lint_map read_map(const char *text, size_t size)
 	return map;
 }
 
-static void test_runs_of_bad_lines(void)
+TEST(runs_of_bad_lines)
 {
 	static const char text[] = "\n\n1 2 a\n\n1\n2\n\n";
 	struct jp_lint_map map = read_map(text, strlen(text));
@@ -31,11 +31,4 @@ static void test_runs_of_bad_lines(void)
 	check(map.bad[0].why == map.bad[3].why && map.bad[0].why != map.bad[2].why,
 	      "runs have the right reasons");
 	jp_lint_map_free(&map);
-}
-
-int main(void)
-{
-	scratch_make("");
-	test_runs_of_bad_lines();
-	return check_done();
 }

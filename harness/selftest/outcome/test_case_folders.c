@@ -16,7 +16,7 @@ static void check_folders(const char *what, const char *dir, const char *const *
 	jp_case_folders_free(&folders);
 }
 
-int main(void)
+TEST(case_folders)
 {
 	static const char *const made[] = {"run",         "run/b", "run/b/b",  "run/b/a",
 					   "run/b/a/a",   "run/c", "run/c/a",  "run/c/a/a",
@@ -29,12 +29,12 @@ int main(void)
 
 	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++)
 		if (mkdir(scratch_path(made[i]), 0700))
-			return 99;
+			exit(99);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		if (!scratch_write(scratch_path(cases[i]), "", 0))
-			return 99;
+			exit(99);
 	if (symlink("a", scratch_path("run/link")))
-		return 99;
+		exit(99);
 	check_folders("cases are found two levels deep, sorted by name, without links", run,
 		      (const char *[]){scratch_path("run/a"), scratch_path("run/b/a"),
 				       scratch_path("run/b/b")},
@@ -47,5 +47,4 @@ int main(void)
 	check(jp_case_folders_find(&(struct jp_case_folders){.count = 0},
 				   scratch_path("run/gone")) == -ENOENT,
 	      "a missing folder is an error");
-	return check_done();
 }

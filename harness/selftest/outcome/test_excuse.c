@@ -42,7 +42,7 @@ static const struct jp_expectation *find(const struct jp_case *cas, const char *
 	return jp_excuse_find(cas, findings, &exception);
 }
 
-static void test_excuses_by_values(void)
+TEST(excuses_by_values)
 {
 	const struct jp_findings none = {0};
 	struct jp_case cas = {
@@ -78,7 +78,7 @@ static void test_excuses_by_values(void)
 	check(!find(&cas, "made.a", "gone", &none), "a control has no excuse");
 }
 
-static void test_predicted(void)
+TEST(predicted)
 {
 	struct jp_case cas = {.workload_argv = workload, .capture_argv = capture};
 	struct jp_findings findings = {0};
@@ -115,7 +115,7 @@ static enum jp_outcome judge_share(uint64_t count, uint64_t all)
 	return outcome;
 }
 
-static void test_excused_share(void)
+TEST(excused_share)
 {
 	check(judge_share(4, 6) == JP_PASS, "4 are two thirds of 6");
 	check(judge_share(5, 6) == JP_FAIL, "5 of 6 are more");
@@ -150,7 +150,7 @@ static enum jp_outcome judge_images(struct jp_exception exception, const char *c
 	return outcome;
 }
 
-static void test_images(void)
+TEST(images)
 {
 	const struct jp_exception anywhere = {0}, later = {.in_later = 10},
 				  some = {.in_first = 1, .in_later = 9},
@@ -188,13 +188,4 @@ static void test_images(void)
 	check(!find(&(struct jp_case){.workload_argv = workload, .capture_argv = capture},
 		    "made.share", "two", &(struct jp_findings){0}),
 	      "an excuse that permits none is none");
-}
-
-int main(void)
-{
-	test_excuses_by_values();
-	test_excused_share();
-	test_images();
-	test_predicted();
-	return check_done();
 }

@@ -8,7 +8,7 @@
 #include "harness/judge/findings.h"
 #include "harness/selftest/support/check.h"
 
-static void test_wilson(void)
+TEST(wilson)
 {
 	/* From the closed formula, computed separately with 50 digits. */
 	static const struct {
@@ -62,7 +62,7 @@ static struct jp_cases *parse_line(const char *line, struct jp_error *err)
 	return parse_study(text, err);
 }
 
-static void test_outcomes(void)
+TEST(outcomes)
 {
 	static const struct {
 		const char *line;
@@ -120,7 +120,7 @@ static void test_outcomes(void)
 
 /* Tests bounds of allowed exceptions: @k of @n have cause c, and 1000 others another
  * cause. */
-static void test_bounds(void)
+TEST(bounds)
 {
 	static const struct {
 		const char *line;
@@ -182,7 +182,7 @@ static void test_bounds(void)
 	}
 }
 
-static void test_exceeded_bounds(void)
+TEST(exceeded_bounds)
 {
 	static const struct {
 		const char *line, *bound, *why;
@@ -216,7 +216,7 @@ static void test_exceeded_bounds(void)
 	}
 }
 
-static void test_missing_metric(void)
+TEST(missing_metric)
 {
 	struct jp_cases *cases = parse_line("broken.dump <=0.5%, unjudged any # because", NULL);
 	char why[512];
@@ -227,7 +227,7 @@ static void test_missing_metric(void)
 	jp_cases_free(cases);
 }
 
-static void test_bad_lines(void)
+TEST(bad_lines)
 {
 	static const struct {
 		const char *text, *message;
@@ -332,7 +332,7 @@ static void test_bad_lines(void)
 		check_refusal(table[i].text, table[i].message);
 }
 
-static void test_good_file(void)
+TEST(good_file)
 {
 	static const char text[] =
 		"# comment\n"
@@ -443,7 +443,7 @@ static struct jp_cases *parse_valid(const char *text)
 	return cases;
 }
 
-static void test_variants(void)
+TEST(variants)
 {
 	static const char *const texts[] = {
 		"case study/first.a check : other : attach : samples=5 seconds=7\n"
@@ -505,7 +505,7 @@ static void test_variants(void)
 }
 
 /* Few lines can make many cases, up to a limit; a case's own file contains one case. */
-static void test_limits(void)
+TEST(limits)
 {
 	static const char axes[] = "axis x 0 1 2 3 4 5 6 7 8 9 a b c d e f\n";
 	static const struct {
@@ -546,7 +546,7 @@ static void test_limits(void)
 	free(large);
 }
 
-static void test_scopes(void)
+TEST(scopes)
 {
 	static const char environment[] =
 		"{\"kernel\": \"6.18.3-fc\", \"machine\": \"aarch64\", \"no\": [1, {\"perf\": "
@@ -591,19 +591,4 @@ static void test_scopes(void)
 			check(false, "a scope does not hold for %zu bytes of env.json", i);
 		free(copy);
 	}
-}
-
-int main(void)
-{
-	test_wilson();
-	test_outcomes();
-	test_bounds();
-	test_exceeded_bounds();
-	test_missing_metric();
-	test_bad_lines();
-	test_good_file();
-	test_variants();
-	test_limits();
-	test_scopes();
-	return check_done();
 }

@@ -11,7 +11,7 @@ static void check_outcome(const char *what, const struct jp_result *result, enum
 	      (int)strcspn(result->why, "\n"), result->why);
 }
 
-static void test_unbalanced_accounts(void)
+TEST(unbalanced_accounts)
 {
 	struct jp_accounts accounts = {0};
 	struct jp_account *samples = jp_accounts_open(&accounts, "samples");
@@ -31,7 +31,7 @@ static void test_unbalanced_accounts(void)
 }
 
 /* An expectation counts before and after allowed exceptions. */
-static void test_expectation_with_allowed_exceptions(void)
+TEST(expectation_with_allowed_exceptions)
 {
 	static const char *const texts[] = {
 		"case a/b check : w : launch : samples=1\n"
@@ -56,18 +56,10 @@ static void test_expectation_with_allowed_exceptions(void)
 	}
 }
 
-static void test_outcome_texts(void)
+TEST(outcome_texts)
 {
 	check(strcmp(jp_outcome_text(JP_CRASH), "CRASH") == 0 &&
 		      strcmp(jp_outcome_text(JP_OUTCOMES), "?") == 0 &&
 		      strcmp(jp_outcome_text((enum jp_outcome) - 1), "?") == 0,
 	      "each outcome has a word, and others give '?'");
-}
-
-int main(void)
-{
-	test_outcome_texts();
-	test_unbalanced_accounts();
-	test_expectation_with_allowed_exceptions();
-	return check_done();
 }

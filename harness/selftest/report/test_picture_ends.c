@@ -47,7 +47,7 @@ static void check_end(const char *name, const struct jp_event *events, size_t co
 #define CHECK_ACT(name, to, parts, ...)                                                            \
 	check_end(name, NULL, 0, &(struct jp_event)__VA_ARGS__, 1, to, parts)
 
-static void test_records(void)
+TEST(records)
 {
 	CHECK_EVENTS("a record that covers all", 30,
 		     MADE_EVENT(MAP, PID, 30, MADE_MAP(0x1000, 0x5000, RX, "//anon")),
@@ -60,7 +60,7 @@ static void test_records(void)
 		     MADE_EVENT(MAP, PID, LAST + 1, MADE_MAP(0x1000, 0x5000, RX, "//anon")));
 }
 
-static void test_processes(void)
+TEST(processes)
 {
 	const struct jp_event other = {
 		.type = JP_EVENT_EXIT, .pid = PID, .tid = PID + 1, .time = 40};
@@ -78,7 +78,7 @@ static void test_processes(void)
 		     MADE_EVENT(SAMPLE, PID, 60, .sample = {.user = true}));
 }
 
-static void test_acts(void)
+TEST(acts)
 {
 	CHECK_ACT("munmap of all", 22, 1,
 		  MADE_ACT(UNMAP, PID, PID, 20, 22, .map = {.addr = 0x1000, .len = 0x3000}));
@@ -134,12 +134,8 @@ static void end_moved(size_t count)
 	end_many(count, false);
 }
 
-int main(void)
+TEST(growth)
 {
 	check_growth("records of a growing mapping", end_grown);
 	check_growth("records that overlap", end_moved);
-	test_records();
-	test_processes();
-	test_acts();
-	return check_done();
 }

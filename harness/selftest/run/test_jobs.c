@@ -10,7 +10,7 @@ static const struct jp_case small = {.capture_argv = one_process, .capture_argc 
 static const struct jp_case ours = {.capture_argv = all_ours, .capture_argc = 2};
 static const struct jp_case theirs = {.capture_argv = all_theirs, .capture_argc = 3};
 
-int main(void)
+TEST(jobs)
 {
 	struct jp_jobs jobs = {.most = 2};
 
@@ -26,5 +26,4 @@ int main(void)
 	jobs.alone = false;
 	jobs.running = 2;
 	check(!jp_jobs_may_start(&jobs, &small), "no third case may run if the limit is 2");
-	return check_done();
 }

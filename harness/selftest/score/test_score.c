@@ -60,7 +60,7 @@ static void test_faults(void)
 	check(excused.k == 7 && excused.n == 9, "an excused exception is none");
 }
 
-int main(void)
+TEST(score)
 {
 	struct jp_score_cell cell;
 	double share;
@@ -86,5 +86,4 @@ int main(void)
 	check(!cell.known && share < 0, "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k,
 	      cell.n, share);
 	test_faults();
-	return check_done();
 }

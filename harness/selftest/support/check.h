@@ -26,9 +26,45 @@ __attribute__((format(printf, 2, 3), unused)) static bool check(bool good, const
 	return good;
 }
 
-/* Prints the TAP plan. Returns the exit status of the test program. */
-__attribute__((unused)) static int check_done(void)
+/* A test of the program. */
+struct check_test {
+	void (*run)(void);
+	int line;
+	struct check_test *next;
+};
+static struct check_test *check_tests; /* by line */
+
+/* Defines the function test_@name(), which main() calls in the order of the lines. Constructors of
+ * a file may run in any order. */
+#define TEST(name)                                                                                 \
+	static void test_##name(void);                                                             \
+	CHECK_ADD_BEFORE_MAIN(test_##name)                                                         \
+	static void test_##name(void)
+#define CHECK_ADD_BEFORE_MAIN(test)                                                                \
+	static struct check_test test##_entry = {test, __LINE__, NULL};                            \
+	__attribute__((constructor)) static void test##_add(void)                                  \
+	{                                                                                          \
+		check_add(&test##_entry);                                                          \
+	}
+
+__attribute__((unused)) static void check_add(struct check_test *test)
 {
+	struct check_test **at = &check_tests;
+
+	while (*at && (*at)->line < test->line)
+		at = &(*at)->next;
+	test->next = *at;
+	*at = test;
+}
+
+static char **check_arguments; /* of the test program, without its name */
+
+/* Runs the tests, and prints the TAP plan. */
+int main(int argc, char **argv)
+{
+	check_arguments = argv + 1;
+	for (const struct check_test *test = check_tests; test; test = test->next)
+		test->run();
 	printf("1..%u\n", checks);
 	return failures || !checks;
 }

@@ -103,7 +103,6 @@ struct truth_test {
 
 __attribute__((unused)) static void run_truth_tests(const struct truth_test *tests, size_t count)
 {
-	scratch_make("");
 	for (size_t i = 0; i < count; i++) {
 		truth = write_truth("truth", tests[i].slots, tests[i].write) ? NULL
 									     : load_truth("truth");

@@ -10,8 +10,27 @@
 #include "harness/format/rundir/run_dir.h"
 #include "harness/selftest/support/check.h"
 
-/* The scratch folder of a test program. */
 static char scratch[] = "/tmp/jitproof-test-XXXXXX";
+
+static void scratch_remove(void)
+{
+	if (jp_run_dir_remove(scratch))
+		perror(scratch);
+}
+
+/* Returns the scratch folder of the test program, which the first call makes. It is removed at
+ * exit: children must call _exit(). */
+static char *scratch_folder(void)
+{
+	static bool made;
+
+	if (!made && (!mkdtemp(scratch) || atexit(scratch_remove))) {
+		perror(scratch);
+		exit(99);
+	}
+	made = true;
+	return scratch;
+}
 
 /* Returns the path of @name in the scratch folder, valid for the next seven calls. */
 __attribute__((unused)) static const char *scratch_path(const char *name)
@@ -20,27 +39,16 @@ __attribute__((unused)) static const char *scratch_path(const char *name)
 	static unsigned int next;
 	char *path = paths[next++ % 8];
 
-	snprintf(path, sizeof(paths[0]), "%s/%s", scratch, name);
+	snprintf(path, sizeof(paths[0]), "%s/%s", scratch_folder(), name);
 	return path;
 }
 
-static void scratch_remove(void)
-{
-	if (jp_run_dir_remove(scratch))
-		perror(scratch);
-}
-
-/* Makes the scratch folder, removed at exit: children must call _exit(). Returns the path of @name
- * in it, valid for good. */
+/* Returns the path of @name in the scratch folder, valid until the next such call. */
 __attribute__((unused)) static const char *scratch_make(const char *name)
 {
 	static char path[128];
 
-	if (!mkdtemp(scratch) || atexit(scratch_remove)) {
-		perror(scratch);
-		exit(99);
-	}
-	snprintf(path, sizeof(path), "%s/%s", scratch, name);
+	snprintf(path, sizeof(path), "%s/%s", scratch_folder(), name);
 	return path;
 }
 

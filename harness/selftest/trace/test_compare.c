@@ -29,10 +29,8 @@ static int compare_after(unsigned nr_acts)
 	return ret;
 }
 
-int main(void)
+TEST(compare)
 {
-	scratch_make("truth");
 	check(compare_after(SLOTS) == 0, "a truth may be full");
 	check(compare_after(SLOTS + 2) == -ENOSPC, "a truth that lost records is refused");
-	return check_done();
 }

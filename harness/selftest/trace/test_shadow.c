@@ -38,7 +38,7 @@ static void start(void)
 	shadow.machine = jp_machine_find(EM_X86_64)->frames;
 }
 
-static void test_calls(void)
+TEST(calls)
 {
 	const struct jp_shadow_frame *top;
 
@@ -58,7 +58,7 @@ static void test_calls(void)
 	check(shadow.count == 1, "a push of any other word is no call");
 }
 
-static void test_next_instruction(void)
+TEST(next_instruction)
 {
 	start();
 	make_call(CODE, STACK);
@@ -70,7 +70,7 @@ static void test_next_instruction(void)
 	      "a call to the next instruction leaves no doubt");
 }
 
-static void test_popped_return_address(void)
+TEST(popped_return_address)
 {
 	start();
 	make_call(CODE, STACK);
@@ -80,7 +80,7 @@ static void test_popped_return_address(void)
 	      "a popped return address leaves doubt");
 }
 
-static void test_returns_elsewhere(void)
+TEST(returns_elsewhere)
 {
 	start();
 	make_call(CODE, STACK);
@@ -96,7 +96,7 @@ static void test_returns_elsewhere(void)
 	      "a pushed address and a return are a jump");
 }
 
-static void test_stack_switch(void)
+TEST(stack_switch)
 {
 	start();
 	make_call(CODE, STACK);
@@ -108,7 +108,7 @@ static void test_stack_switch(void)
 	check(jp_shadow_get_innermost(&shadow), "an allocation of the same size is not");
 }
 
-static void test_signal(void)
+TEST(signal)
 {
 	const struct jp_shadow_state in = AT(OTHER, STACK - 8, CODE + 5, nop);
 	struct jp_shadow_state handler = AT(0x9000, STACK - 0x500, 0x9900, ret);
@@ -134,24 +134,12 @@ static void test_signal(void)
 	check(!jp_shadow_get_innermost(&shadow), "and they stay unknown");
 }
 
-static void test_depth(void)
+TEST(depth)
 {
 	start();
 	for (uint64_t i = 0; i < 1 << 17; i++)
 		make_call(OTHER, STACK - 8 * i);
 	check(shadow.events[JP_SHADOW_FULL] && jp_shadow_get_innermost(&shadow),
 	      "endless recursion is bounded");
-}
-
-int main(void)
-{
-	test_calls();
-	test_next_instruction();
-	test_popped_return_address();
-	test_returns_elsewhere();
-	test_stack_switch();
-	test_signal();
-	test_depth();
 	jp_shadow_free(&shadow);
-	return check_done();
 }

@@ -118,10 +118,9 @@ static void end_spans(size_t count)
 	free(acts);
 }
 
-int main(void)
+TEST(acts)
 {
 	for (uint64_t seed = 1; seed <= 200; seed++)
 		test_random_acts(seed);
 	check_growth("spans", end_spans);
-	return check_done();
 }

@@ -50,7 +50,7 @@ static void check_samples(const char *what, const struct jp_event *events, size_
 	      "%s: %d samples differ, %d differ while leaving", what, (int)found.k, (int)left);
 }
 
-int main(void)
+TEST(chain_dump)
 {
 	const struct jp_event fork = MADE_EVENT(FORK, PID, 1, .task = {.ppid = 1});
 	const struct jp_event there = MADE_EVENT(FORK, PID, 1, .task = {.ppid = 1, .there = true});
@@ -90,5 +90,4 @@ int main(void)
 	JUDGED("an exec of the pid's next process", 1, 0, fork, wrong, fork, right, exec);
 	JUDGED("only a thread's fork", 1, 0, beside, wrong, exec);
 	check_samples("many processes without an exec or exit", many, 2 * MANY, MANY, 0);
-	return check_done();
 }

@@ -159,12 +159,11 @@ static void find_images(size_t count)
 	free(all);
 }
 
-int main(void)
+TEST(code_names)
 {
 	test_frames();
 	test_interrupted_at_begin();
 	test_load_under_mprotect();
 	check_growth("images", find_images);
 	check_growth("records that cover", cover_each);
-	return check_done();
 }

@@ -158,7 +158,7 @@ static uint64_t count_stale_inherited(uint64_t forked)
 	return stale.k;
 }
 
-int main(void)
+TEST(coverage)
 {
 	static const struct scene scenes[] = {
 		{"mappings side by side", "coverage.late", make_side_by_side, count_all},
@@ -174,5 +174,4 @@ int main(void)
 	      "what a process inherits is not stale because of an earlier process of its pid");
 	check(count_stale_inherited(BEGIN + 3 * STEP) == 1,
 	      "a mapping that the earlier process had stays stale");
-	return check_done();
 }

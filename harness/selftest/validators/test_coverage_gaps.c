@@ -76,7 +76,7 @@ static size_t count_differences(uint64_t *chance)
 	return differ;
 }
 
-int main(void)
+TEST(coverage_gaps)
 {
 	uint64_t chance = 1;
 	size_t differ = 0;
@@ -84,5 +84,4 @@ int main(void)
 	for (size_t i = 0; i < ROUNDS; i++)
 		differ += count_differences(&chance);
 	check(!differ, "%d of %d first gaps differ from a walk's", (int)differ, ROUNDS * QUERIES);
-	return check_done();
 }

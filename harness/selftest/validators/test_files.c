@@ -68,7 +68,7 @@ static void credit_each_sample(size_t count)
 	free(events);
 }
 
-int main(void)
+TEST(files)
 {
 	side_by_side = true;
 	check_growth("files side by side", credit_each_sample);
@@ -78,5 +78,4 @@ int main(void)
 	check_growth("files after each other, all mistaken", credit_each_sample);
 	side_by_side = true;
 	check_growth("files side by side, all mistaken", credit_each_sample);
-	return check_done();
 }

@@ -90,7 +90,7 @@ static bool texts_equal(const char *one, const char *other)
 	return one && other ? strcmp(one, other) == 0 : one == other;
 }
 
-static void test_records(void)
+TEST(records)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_memory memory = {.line = rows[i].line, .shift = rows[i].shift};
@@ -106,10 +106,4 @@ static void test_records(void)
 		check(texts_equal(last, rows[i].differs), "%s, its last byte: %s", rows[i].what,
 		      last ? last : "the same");
 	}
-}
-
-int main(void)
-{
-	test_records();
-	return check_done();
 }

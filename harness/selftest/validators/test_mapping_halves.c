@@ -25,7 +25,7 @@ static void check_record(struct jp_mapping_halves *halves, struct jp_event recor
 	      "%s", what);
 }
 
-int main(void)
+TEST(mapping_halves)
 {
 	struct jp_mapping_halves halves = {0};
 	struct jp_event record;
@@ -60,5 +60,4 @@ int main(void)
 	record.map.addr = record.map.pgoff = 0xa000;
 	check_record(&halves, record, 0, "adjacent memory without a file has no neighbour");
 	jp_mapping_halves_free(&halves);
-	return check_done();
 }

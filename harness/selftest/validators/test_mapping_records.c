@@ -90,10 +90,9 @@ static void test_before_launch(void)
 	}
 }
 
-int main(void)
+TEST(mapping_records)
 {
 	test_before_launch();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		judge_row(&rows[i]);
-	return check_done();
 }

@@ -15,7 +15,7 @@ static const struct jp_capture_info always = {
 	.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999};
 
 /* A record of another file does not count if its time is within the slack of the file's end. */
-static void test_another_file(void)
+TEST(another_file)
 {
 	enum { FROM = 1000, UNTIL = 2000 };
 	struct jp_truth_file file = {.pid = PID,
@@ -47,7 +47,7 @@ static void test_another_file(void)
 	jp_boxes_free(&truth.files_at);
 }
 
-static void test_second_mapping(void)
+TEST(second_mapping)
 {
 	static const struct jp_event_asked asked = {.ids = true};
 	struct jp_event acts[] = {
@@ -74,7 +74,7 @@ static void test_second_mapping(void)
 }
 
 /* The kernel sets MMAP_DATA in records of mappings that are not executable. */
-static void test_data_mark(void)
+TEST(data_mark)
 {
 	for (int executable = 0; executable <= 1; executable++) {
 		struct jp_event event = MADE_EVENT(
@@ -84,12 +84,4 @@ static void test_data_mark(void)
 		check(!jp_record_check_live_fields(&event) == !executable,
 		      "MMAP_DATA in a record of %s is judged", executable ? "code" : "data");
 	}
-}
-
-int main(void)
-{
-	test_another_file();
-	test_second_mapping();
-	test_data_mark();
-	return check_done();
 }

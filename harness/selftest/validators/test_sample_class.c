@@ -136,7 +136,7 @@ static void test_samples_at_borders(void)
 	check(place_at(&evidence, 600) == JP_IN_EDGE, "with a denied witness");
 }
 
-int main(void)
+TEST(sample_class)
 {
 	static const struct truth_test places[] = {
 		{16, put_one_activation, test_samples_at_borders},
@@ -176,5 +176,4 @@ int main(void)
 	check(good, "each class occurs");
 	test_waiting_threads();
 	run_truth_tests(places, 2);
-	return check_done();
 }

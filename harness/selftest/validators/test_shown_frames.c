@@ -33,7 +33,14 @@ static struct jp_shown_fault compare(const uint64_t *shown, uint32_t nr_user, ui
 	return jp_shown_compare(spaces, &held, list, count);
 }
 
-static void test_comparison(void)
+TEST(spaces)
+{
+	spaces = jp_replay_new();
+	if (!spaces)
+		exit(99);
+}
+
+TEST(comparison)
 {
 	static const struct {
 		uint64_t shown[MOST];
@@ -75,7 +82,7 @@ static void test_comparison(void)
 	}
 }
 
-static void test_relative_addresses(void)
+TEST(relative_addresses)
 {
 	static const struct jp_mapping mapping = {.start = 0x7000, .end = 0x8000, .pgoff = 0x80};
 	const struct jp_shown_frame frame = {.addr = 0xa0, .placed = true};
@@ -106,7 +113,7 @@ static const char *explain(const char *reader, const char *cause, const char *wh
 	return jp_shown_find_known_defect(&difference);
 }
 
-static void test_known_defects(void)
+TEST(known_defects)
 {
 	static const struct {
 		const char *reader, *cause, *where;
@@ -147,7 +154,7 @@ static void test_known_defects(void)
 
 /* A value in a callchain that looks like a marker: a reader drops all frames, or, if it knows the
  * marker, that value alone. */
-static void test_markers(void)
+TEST(markers)
 {
 	static const struct {
 		uint64_t value;
@@ -181,17 +188,5 @@ static void test_markers(void)
 		check(!strcmp(id, table[i].id), "%" PRIx64 ", %u frames shown: %s", table[i].value,
 		      table[i].shown, id);
 	}
-}
-
-int main(void)
-{
-	spaces = jp_replay_new();
-	if (!spaces)
-		return 99;
-	test_comparison();
-	test_relative_addresses();
-	test_known_defects();
-	test_markers();
 	jp_replay_free(spaces);
-	return check_done();
 }

@@ -58,7 +58,7 @@ static bool is_complete(uint64_t second, uint64_t breakpoints)
 	return complete;
 }
 
-int main(void)
+TEST(stack_counts)
 {
 	static const uint32_t all[][2] = {
 		{1, 4},          {0, 0},          {0, UINT32_MAX},
@@ -73,5 +73,4 @@ int main(void)
 	check(!is_complete(0x1000, 1), "an instruction without a breakpoint has no sample");
 	check(is_complete(0x1008, 4) && !is_complete(0x1008, 3),
 	      "functions at other addresses need breakpoints of their own");
-	return check_done();
 }

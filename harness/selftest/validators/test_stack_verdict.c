@@ -235,7 +235,7 @@ static void test_predicted(void)
 	}
 }
 
-int main(void)
+TEST(stack_verdict)
 {
 	static const struct {
 		const char *name;
@@ -280,5 +280,4 @@ int main(void)
 	}
 	check(good, "each verdict occurs");
 	test_predicted();
-	return check_done();
 }

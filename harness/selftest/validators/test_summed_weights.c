@@ -6,7 +6,7 @@
 enum { PID = 9, THREADS = 3, DUE = 1000, PERIOD = 1000 };
 
 /* Each thread in turn gets the samples of all three threads. */
-static void test_samples_moved_between_threads(void)
+TEST(samples_moved_between_threads)
 {
 	struct jp_witness_sample samples[THREADS * DUE];
 	struct jp_truth_activation all[THREADS];
@@ -51,7 +51,7 @@ static void test_samples_moved_between_threads(void)
 }
 
 /* Samples that a stream lacks may have had any name. */
-static void test_missing(void)
+TEST(missing)
 {
 	const struct jp_summed_weight weight = {.samples = 900, .all = 1000, .steps = 0};
 	const struct jp_summed_weight more = {.samples = 1100, .all = 1000, .steps = 0};
@@ -60,11 +60,4 @@ static void test_missing(void)
 	check(missing >= 100 && missing < 110, "900 of 1000 samples: at most %.1f are missing",
 	      missing);
 	check(jp_summed_missing(&more, 1) == 0, "1100 of 1000 samples: none is missing");
-}
-
-int main(void)
-{
-	test_samples_moved_between_threads();
-	test_missing();
-	return check_done();
 }

@@ -43,7 +43,7 @@ static struct jp_evidence make_gated(struct jp_truth *truth, size_t count)
 }
 
 /* A process image counts if it certainly existed during an interval of its process. */
-static void test_images_in_interval(void)
+TEST(images_in_interval)
 {
 	static const struct {
 		uint64_t after, until;
@@ -67,7 +67,7 @@ static void test_images_in_interval(void)
 	}
 }
 
-static void test_credited_samples(void)
+TEST(credited_samples)
 {
 	struct jp_truth truth = {.version = 3, .files = &file, .nr_files = 1};
 	const struct jp_evidence evidence = {.truth = &truth, .info = always};
@@ -92,7 +92,7 @@ static void test_credited_samples(void)
 	jp_boxes_free(&truth.files_at);
 }
 
-static void test_missing_thread(void)
+TEST(missing_thread)
 {
 	struct jp_event acts[] = {
 		LAUNCHED,
@@ -113,7 +113,7 @@ static void test_missing_thread(void)
 }
 
 /* A process may be listed by any name that it had between its request and its interval. */
-static void test_listed_names(void)
+TEST(listed_names)
 {
 	static const struct {
 		uint64_t renamed;
@@ -142,7 +142,7 @@ static void test_listed_names(void)
 	}
 }
 
-static void test_lives_of_a_pid(void)
+TEST(lives_of_a_pid)
 {
 	struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = make_gated(&truth, 2);
@@ -161,7 +161,7 @@ static void test_lives_of_a_pid(void)
 }
 
 /* Records of a process without an interval must exist if the gate does not hold back records. */
-static void test_no_interval(void)
+TEST(no_interval)
 {
 	static const char *const gates[] = {"sideband", "none"};
 	struct jp_event acts[] = {
@@ -180,7 +180,7 @@ static void test_no_interval(void)
 	}
 }
 
-static void test_name_of_launcher(void)
+TEST(name_of_launcher)
 {
 	struct jp_event acts[] = {
 		MADE_ACT(EXEC, PID, PID, 1000, 1001, .task = {.how = JP_HOW_LAUNCH})};
@@ -198,16 +198,4 @@ static void test_name_of_launcher(void)
 		      "of a sample at %d, %d of %d have a wrong name", (int)time, (int)metric.k,
 		      (int)metric.n);
 	}
-}
-
-int main(void)
-{
-	test_images_in_interval();
-	test_credited_samples();
-	test_missing_thread();
-	test_listed_names();
-	test_lives_of_a_pid();
-	test_no_interval();
-	test_name_of_launcher();
-	return check_done();
 }

@@ -31,7 +31,7 @@ static bool is_refused(struct jp_capture_info info)
 	return result.outcome == JP_ERROR;
 }
 
-static void test_stated_window(void)
+TEST(stated_window)
 {
 	static const struct {
 		const char *what;
@@ -63,7 +63,7 @@ static void test_stated_window(void)
 }
 
 /* Besides one valid sample, each row has a sample at a possible or impossible time. */
-static void test_sample_times(void)
+TEST(sample_times)
 {
 	enum { HOUR = 3600 };
 	const uint64_t second = 1000000000, on = HOUR * second, off = 2 * on;
@@ -100,7 +100,7 @@ static void test_sample_times(void)
 	}
 }
 
-static void test_samples_outside(void)
+TEST(samples_outside)
 {
 	struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = {
@@ -131,12 +131,4 @@ static void test_samples_outside(void)
 		check(!*judged_error == rows[i].most, "two of three samples %s: %s", rows[i].what,
 		      rows[i].most ? "allowed" : judged_error);
 	}
-}
-
-int main(void)
-{
-	test_stated_window();
-	test_sample_times();
-	test_samples_outside();
-	return check_done();
 }

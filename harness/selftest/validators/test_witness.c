@@ -158,7 +158,7 @@ static void make_streams(unsigned switches, uint64_t *random)
 	run_thread(PID, 0, 500, switches, random);
 }
 
-static void test_honest_streams(void)
+TEST(honest_streams)
 {
 	unsigned wrong = 0;
 
@@ -189,7 +189,7 @@ static void measure_surplus(double *surplus, double *allowed)
 						   ratio * witness, ratio);
 }
 
-static void test_exchanging_threads(void)
+TEST(exchanging_threads)
 {
 	double surplus, allowed, squares = 0, least = INFINITY;
 	unsigned wrong = 0, caught = 0;
@@ -214,7 +214,7 @@ static void test_exchanging_threads(void)
 }
 
 /* A kernel that skips samples at random does so for both clocks. */
-static void test_hidden_samples(void)
+TEST(hidden_samples)
 {
 	unsigned wrong = 0, caught = 0;
 
@@ -235,7 +235,7 @@ static void test_hidden_samples(void)
 	check(caught == 200, "a capture that lacks 1 of 12 more is caught: %u of 200", caught);
 }
 
-static void test_few_missing(void)
+TEST(few_missing)
 {
 	uint64_t random = 7;
 
@@ -253,7 +253,7 @@ static void test_few_missing(void)
 	      "the report states where ten samples are missing");
 }
 
-static void test_missing_in_a_row(void)
+TEST(missing_in_a_row)
 {
 	unsigned caught = 0;
 
@@ -276,7 +276,7 @@ static void put_births(size_t count, uint64_t time)
 						      .task = {.ppid = PID, .ptid = PID});
 }
 
-static void test_exchanged(void)
+TEST(exchanged)
 {
 	uint64_t random = 7, from, to;
 
@@ -297,7 +297,7 @@ static void test_exchanged(void)
 }
 
 /* Tests threads that live longer than the witness's period and shorter than the capture's. */
-static void test_short_threads(void)
+TEST(short_threads)
 {
 	enum { THREADS = 100 };
 
@@ -313,7 +313,7 @@ static void test_short_threads(void)
 }
 
 /* Tests processes that an attach does not watch, with a sample of the witness each. */
-static void test_older_processes(void)
+TEST(older_processes)
 {
 	made.nr_capture = made.nr_witness = 0;
 	put_capture(PID, 0, BEGIN);
@@ -332,7 +332,7 @@ static void test_older_processes(void)
 }
 
 /* Tests a process that loses its timers to each of the processes that it makes. */
-static void test_forks(void)
+TEST(forks)
 {
 	enum { SAMPLES = 500 };
 
@@ -352,7 +352,7 @@ static void test_forks(void)
 
 /* Tests samples near each other in a thread whose timers change with each sample: only another
  * thread explains them. */
-static void test_near_samples_with_gaps(void)
+TEST(near_samples_with_gaps)
 {
 	made.nr_capture = made.nr_witness = 0;
 	for (uint32_t i = 0; i < 500; i++) {
@@ -370,7 +370,7 @@ static void test_near_samples_with_gaps(void)
 	check(!count_faults(), "near samples are no fault where threads exchange their timers");
 }
 
-static void test_missing_at_random(void)
+TEST(missing_at_random)
 {
 	unsigned caught = 0, excused = 0;
 
@@ -391,7 +391,7 @@ static void test_missing_at_random(void)
 	      caught, excused);
 }
 
-static void test_other_thread(void)
+TEST(other_thread)
 {
 	struct jp_witness_sample taken;
 	uint64_t random = 7;
@@ -409,7 +409,7 @@ static void test_other_thread(void)
 	check(!skipped, "a sample that another thread has is not a skipped sample");
 }
 
-static void test_other_faults(void)
+TEST(other_faults)
 {
 	uint64_t random = 3;
 	size_t count;
@@ -461,7 +461,7 @@ static void throttle_streams(bool both)
 	made.throttles = 50;
 }
 
-static void test_throttling(void)
+TEST(throttling)
 {
 	unsigned wrong = 0;
 
@@ -485,23 +485,4 @@ static void test_throttling(void)
 		wrong += count_faults() != 0;
 	}
 	check(wrong == 50, "throttled streams without each fifth are caught: %u of 50", wrong);
-}
-
-int main(void)
-{
-	test_honest_streams();
-	test_exchanging_threads();
-	test_hidden_samples();
-	test_few_missing();
-	test_missing_in_a_row();
-	test_exchanged();
-	test_short_threads();
-	test_older_processes();
-	test_forks();
-	test_near_samples_with_gaps();
-	test_missing_at_random();
-	test_other_thread();
-	test_other_faults();
-	test_throttling();
-	return check_done();
 }

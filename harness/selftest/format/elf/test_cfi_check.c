@@ -93,7 +93,7 @@ static bool accepts(const void *instructions, size_t size, struct jp_cfi_sound *
 
 #define ACCEPTS(text) accepts(text, sizeof(text) - 1, &found)
 
-static void test_operands(void)
+TEST(operands)
 {
 	static const char *const one[] = {"\x02\1", "\x03\1\1", "\x04\1\1\1\1", "\x0e\1", "\x13\1",
 					  "\x06\1", "\x07\1",   "\x08\1",       "\x0d\1"};
@@ -122,7 +122,7 @@ static void test_operands(void)
 	      "blocks must end within the record");
 }
 
-static void test_limits(void)
+TEST(limits)
 {
 	unsigned char block[3 + 1025] = {0x0f, 0x80, 0x08}; /* 1024 */
 	unsigned char states[66];
@@ -142,7 +142,7 @@ static void test_limits(void)
 	check(accepts(states, 66, &found), "restoring frees a remembered state");
 }
 
-static void test_functions(void)
+TEST(functions)
 {
 	struct jp_cfi_sound found;
 
@@ -159,7 +159,7 @@ static void test_functions(void)
 	check(ACCEPTS("\x86\2\0\0") && !found.functions, "saving a register does not count");
 }
 
-static void test_cies(void)
+TEST(cies)
 {
 	static const struct {
 		uint8_t version;
@@ -204,7 +204,7 @@ static void test_cies(void)
 	}
 }
 
-static void test_records(void)
+TEST(records)
 {
 	struct jp_cfi_sound found;
 	size_t second;
@@ -259,7 +259,7 @@ static bool is_sound_index(const unsigned char *bytes, size_t size)
 	return !jp_cfi_check(&section, &index, &found, &err) && found.index;
 }
 
-static void test_index_bounds(void)
+TEST(index_bounds)
 {
 	struct {
 		unsigned char head[4];
@@ -296,15 +296,4 @@ static void test_index_bounds(void)
 	index.head[3] = 0x3c;
 	check(!is_sound_index(bytes, sizeof(index)) && !is_sound_index(NULL, 0),
 	      "other encodings and no index are not");
-}
-
-int main(void)
-{
-	test_operands();
-	test_limits();
-	test_functions();
-	test_cies();
-	test_records();
-	test_index_bounds();
-	return check_done();
 }

@@ -55,7 +55,7 @@ static void check_note(const char *name, uint32_t type, uint32_t id_size, unsign
 	check_id(expected, what);
 }
 
-static void test_build_ids(void)
+TEST(build_ids)
 {
 	size_t size;
 
@@ -120,7 +120,7 @@ static void check_shorter_files(void)
 	check(!taken, "%zu truncated copies of %zu bytes are accepted", taken, whole);
 }
 
-static void test_frames(void)
+TEST(frames)
 {
 	static const struct {
 		const char *what, *bytes;
@@ -164,7 +164,7 @@ static void check_index_segment(const void *index, size_t size, const char *what
 	check_extraction(-ENODATA, "ELF file without .eh_frame", what);
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
 	static const unsigned char zeros[5000 * sizeof(Elf64_Phdr)];
 	uint16_t many = 5000;
@@ -191,12 +191,4 @@ static void test_refusals(void)
 	check_extraction(-ENODATA, "ELF file without .eh_frame", "a 32-bit file without sections");
 	made.bytes[0] = 0;
 	check_extraction(-EINVAL, "not an ELF file", "no ELF file");
-}
-
-int main(void)
-{
-	test_build_ids();
-	test_frames();
-	test_refusals();
-	return check_done();
 }

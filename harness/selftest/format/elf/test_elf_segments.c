@@ -58,7 +58,7 @@ static uint64_t find_frame_size(size_t size)
 	return section.sh_addr == VADDR + FRAME ? section.sh_size : 0;
 }
 
-int main(void)
+TEST(elf_segments)
 {
 	static const struct {
 		const char *what;
@@ -82,5 +82,4 @@ int main(void)
 		check(found == rows[i].size, "%s: %llu bytes of .eh_frame are found", rows[i].what,
 		      (unsigned long long)found);
 	}
-	return check_done();
 }

@@ -37,7 +37,7 @@ static void check_refusal(const char *why, const char *what)
 	check(ret == -EINVAL && !symbols.count && strstr(err.text, why), "%s: %s", what, err.text);
 }
 
-static void test_kinds(void)
+TEST(kinds)
 {
 	static const struct made_symbol symbols[] = {
 		{"function", 0x10, 8, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT},
@@ -60,7 +60,7 @@ static void test_kinds(void)
 		      "functions, objects and visible labels count");
 }
 
-static void test_sections_of_symbols(void)
+TEST(sections_of_symbols)
 {
 	static const struct made_symbol symbols[] = {
 		{"in_text", 0, 8, STT_NOTYPE, STV_DEFAULT, ELF_MADE_TEXT},
@@ -79,7 +79,7 @@ static void test_sections_of_symbols(void)
 }
 
 /* Mapping symbols of ARM and RISC-V are no symbols; similar names are. */
-static void test_mapping_symbols(void)
+TEST(mapping_symbols)
 {
 	static const struct made_symbol symbols[] = {
 		{"$a", 0x11, 4, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT},
@@ -107,7 +107,7 @@ static void test_mapping_symbols(void)
 	}
 }
 
-static void test_sizes(void)
+TEST(sizes)
 {
 	static const struct made_symbol symbols[] = {
 		{"empty", 0x10, 0, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT},
@@ -139,7 +139,7 @@ static void test_sizes(void)
 }
 
 /* Names that overlap in a small file can be large in sum. */
-static void test_long_names(void)
+TEST(long_names)
 {
 	enum { LENGTH = 1 << 19, COUNT = 600 };
 	static char names[LENGTH + 2];
@@ -162,7 +162,7 @@ static void test_long_names(void)
 	      "600 names of 512 KiB are refused: %s", err.text);
 }
 
-static void test_broken_tables(void)
+TEST(broken_tables)
 {
 	static const struct made_symbol one = {"one",    0x10,        8,
 					       STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
@@ -201,7 +201,7 @@ static void test_broken_tables(void)
 	      "a file that is not ELF is refused");
 }
 
-static void test_debug_file(void)
+TEST(debug_file)
 {
 	static const struct made_symbol symbols[] = {
 		{"function", 0x10, 8, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT},
@@ -232,16 +232,4 @@ static void test_debug_file(void)
 	check(found.symbols[0].offset == text + 0x50 && !strcmp(found.symbols[0].name, "function"),
 	      "the offset follows from the mapped file's segment");
 	jp_elf_symbols_free(&found);
-}
-
-int main(void)
-{
-	test_kinds();
-	test_sections_of_symbols();
-	test_mapping_symbols();
-	test_sizes();
-	test_long_names();
-	test_broken_tables();
-	test_debug_file();
-	return check_done();
 }

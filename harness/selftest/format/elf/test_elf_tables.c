@@ -52,7 +52,7 @@ static void check_counts(unsigned int plt, unsigned int always, unsigned int sin
 	jp_elf_symbols_free(&symbols);
 }
 
-static void test_plt_symbols(void)
+TEST(plt_symbols)
 {
 	enum { DYNSYM = 5, RELOCATIONS = 6, PLT = 7 };
 
@@ -84,7 +84,7 @@ static void test_plt_symbols(void)
 	check_counts(0, 0, 0, "no dynamic symbols");
 }
 
-static void test_symbol_tables(void)
+TEST(symbol_tables)
 {
 	static const struct made_symbol symbol = {"f",      0x10,        8,
 						  STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
@@ -114,7 +114,7 @@ static void test_symbol_tables(void)
 	check(!found.elf, "a text is no ELF file");
 }
 
-static void test_debuglink(void)
+TEST(debuglink)
 {
 	static const struct {
 		const char *what, *bytes;
@@ -154,12 +154,4 @@ static void test_debuglink(void)
 	check(!jp_elf_debuglink(&file, name, sizeof(name)), "an empty section has no debug link");
 	file.size = 3;
 	check(!jp_elf_debuglink(&file, name, sizeof(name)), "a cut file has no debug link");
-}
-
-int main(void)
-{
-	test_plt_symbols();
-	test_symbol_tables();
-	test_debuglink();
-	return check_done();
 }

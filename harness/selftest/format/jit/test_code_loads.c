@@ -53,7 +53,7 @@ static void test_moves(void)
 	jitdump_made_store(&dump, scratch_path("jit-6.dump"));
 	if (!scratch_write(scratch_path("jit-7.dump"), "no dump", 7))
 		exit(99);
-	if (!check(!jp_code_loads_read(scratch, &loads, &err) && loads.count == 8 &&
+	if (!check(!jp_code_loads_read(scratch_folder(), &loads, &err) && loads.count == 8 &&
 			   loads.folder.count == 2,
 		   "loads and moves are read %s", err.text))
 		return;
@@ -84,14 +84,15 @@ static void test_moves(void)
 	jp_code_loads_free(&loads);
 	unlink(scratch_path("jit-6.dump"));
 	unlink(scratch_path("jit-7.dump"));
-	check(!jp_code_loads_read(scratch, &loads, &err) && !loads.count && !loads.folder.count,
+	check(!jp_code_loads_read(scratch_folder(), &loads, &err) && !loads.count &&
+		      !loads.folder.count,
 	      "an empty folder has no loads");
 	jp_code_loads_free(&loads);
 	check(jp_code_loads_read(scratch_path("none"), &loads, &err) == -ENOENT && !loads.count,
 	      "a missing folder is an error: %s", err.text);
 }
 
-int main(void)
+TEST(code_loads)
 {
 	struct jp_code_loads loads = {0};
 	struct jp_error err = {""};
@@ -102,10 +103,10 @@ int main(void)
 	store_dump(30, 100);
 	store_dump(4, 300);
 	store_dump(200, 200);
-	if (!check(jp_code_loads_read(scratch, &loads, &err) == 0 && loads.count == 9 &&
+	if (!check(jp_code_loads_read(scratch_folder(), &loads, &err) == 0 && loads.count == 9 &&
 			   loads.folder.count == 3 && !loads.folder.bad,
 		   "nine loads of three dumps are read %s", err.text))
-		return check_done();
+		return;
 	for (size_t i = 1; i < loads.count; i++) {
 		const struct jp_code_load *one = &loads.loads[i - 1], *next = one + 1;
 
@@ -120,5 +121,4 @@ int main(void)
 		      memcmp(loads.loads[2].code, "CODE", 4) == 0,
 	      "each load has its time, name and code");
 	jp_code_loads_free(&loads);
-	return check_done();
 }

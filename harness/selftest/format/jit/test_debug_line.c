@@ -174,7 +174,7 @@ static void check_round_trip(uint64_t *state)
 		check(false, "the freed table is empty");
 }
 
-int main(void)
+TEST(debug_line)
 {
 	struct jp_debug_line lines = {.last = 0};
 	struct jp_bytes line = {0}, info = {0}, abbrev = {0};
@@ -189,5 +189,4 @@ int main(void)
 	jp_debug_line_end(&lines, &line, &info, &abbrev);
 	check(line.failed, "a lack of memory is reported");
 	jp_debug_line_free(&lines);
-	return check_done();
 }

@@ -75,7 +75,7 @@ static void check_tables(bool good, const char *what)
 	jp_jit_frames_free(&frames);
 }
 
-static void test_cies(void)
+TEST(cies)
 {
 	static const struct {
 		const char *what;
@@ -111,7 +111,7 @@ static void test_cies(void)
 	}
 }
 
-static void test_ranges(void)
+TEST(ranges)
 {
 	size_t cie = begin_tables();
 
@@ -154,7 +154,7 @@ static uint32_t read_word(const struct jp_bytes *bytes, size_t at)
 	return value;
 }
 
-static void test_merged_tables(void)
+TEST(merged_tables)
 {
 	static const uint64_t offsets[] = {0x1080, 0x1000, UINT64_C(1) << 33, 0x1040};
 	struct jp_jit_frames frames = {0};
@@ -184,13 +184,5 @@ static void test_merged_tables(void)
 	}
 	check(good == 3, "%u index entries point to their functions, in order", good);
 	jp_jit_frames_free(&frames);
-}
-
-int main(void)
-{
-	test_cies();
-	test_ranges();
-	test_merged_tables();
 	jp_bytes_free(&tables);
-	return check_done();
 }

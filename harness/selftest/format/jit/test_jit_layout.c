@@ -13,7 +13,7 @@
 enum { ALIGN = 16, MANY = 5000 };
 
 /* Many functions at one address: the first get a file each, the others are packed into one. */
-static void test_functions_at_one_address(void)
+TEST(functions_at_one_address)
 {
 	jp_cleanup_free struct jp_jit_function *functions = calloc(MANY, sizeof(*functions));
 	unsigned int packed = 0, apart = 0, aligned = 0;
@@ -41,7 +41,7 @@ static void test_functions_at_one_address(void)
 	check(aligned == MANY, "%u functions are aligned to %d", aligned, ALIGN);
 }
 
-static void test_overlapping_and_distant_functions(void)
+TEST(overlapping_and_distant_functions)
 {
 	struct jp_jit_function functions[] = {{.addr = 0x3000, .size = 0x10},
 					      {.addr = 0x1000, .size = 0x20},
@@ -57,7 +57,7 @@ static void test_overlapping_and_distant_functions(void)
 	check(functions[3].file != functions[0].file, "the overlapping function is alone there");
 }
 
-static void test_failed_write(void)
+TEST(failed_write)
 {
 	static const unsigned char code[4096] = {0xc3};
 	const struct jp_jit_function function = {
@@ -84,13 +84,4 @@ static void test_failed_write(void)
 	check(!jp_jit_elf_write(7, EM_X86_64, functions, 1, 0, &elf, &err) && elf.size > 4096,
 	      "the file can be written once the limit is lifted");
 	jp_output_folder_end();
-}
-
-int main(void)
-{
-	test_functions_at_one_address();
-	test_overlapping_and_distant_functions();
-	scratch_make("");
-	test_failed_write();
-	return check_done();
 }

@@ -110,10 +110,9 @@ static void test_strange_files(void)
 	}
 }
 
-int main(void)
+TEST(jitdump_read)
 {
 	path = scratch_make("jit-17.dump");
 	test_bad_records();
 	test_strange_files();
-	return check_done();
 }

@@ -10,8 +10,13 @@ static struct jp_perf_map *load_map(const char *text, size_t size)
 	return scratch_write(path, text, size) ? read_perf_map(path, -1, NULL) : NULL;
 }
 
+TEST(path)
+{
+	path = scratch_make("perf-17.map");
+}
+
 /* Random overlapping lines: an address is covered if any line has it. */
-static void test_coverage(void)
+TEST(coverage)
 {
 	enum { LINES = 300, SPACE = 4096 };
 	static bool held[SPACE + 64];
@@ -37,7 +42,7 @@ static void test_coverage(void)
 }
 
 /* If all lines of a hostile map have one address, only a limited number is examined. */
-static void test_ambiguous_lines(void)
+TEST(ambiguous_lines)
 {
 	enum { LINES = 4096 };
 	static char text[LINES * 24];
@@ -73,7 +78,7 @@ static void check_refusal(const char *what, int64_t owner, const char *says)
 	unlink(path);
 }
 
-static void test_strange_files(void)
+TEST(strange_files)
 {
 	check_refusal("another user's", getuid() + 1, "belongs to");
 	check(!symlink("/etc/passwd", path), "a symbolic link is made");
@@ -85,21 +90,11 @@ static void test_strange_files(void)
 	check_refusal("a hole of 4 TiB", -1, "expected at most");
 }
 
-static void test_unreadable(void)
+TEST(unreadable)
 {
 	jp_cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	struct jp_error err = {""};
 
 	check(fd >= 0 && !jp_perf_map_read(fd, path, 8, &err) && strstr(err.text, path),
 	      "a file opened for writing alone is an error: %s", err.text);
-}
-
-int main(void)
-{
-	path = scratch_make("perf-17.map");
-	test_coverage();
-	test_ambiguous_lines();
-	test_unreadable();
-	test_strange_files();
-	return check_done();
 }

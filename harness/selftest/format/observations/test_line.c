@@ -19,7 +19,7 @@ static const char *parse(uint32_t lacks, const char *text)
 	return jp_observation_parse(&parser, line);
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
 	static const struct {
 		uint32_t lacks;
@@ -75,7 +75,7 @@ static void test_refusals(void)
 	}
 }
 
-static void test_samples(void)
+TEST(samples)
 {
 	const struct jp_event *event = &parser.event;
 
@@ -95,7 +95,7 @@ static void test_samples(void)
 	      "a sample of names and a count is read");
 }
 
-static void test_other_events(void)
+TEST(other_events)
 {
 	const struct jp_event *event = &parser.event;
 
@@ -124,7 +124,7 @@ static void test_other_events(void)
 	      "lost records and samples are read");
 }
 
-static void test_limits(void)
+TEST(limits)
 {
 	char text[32 << 10] = "sample 5 1 2";
 	size_t size = strlen(text);
@@ -135,14 +135,5 @@ static void test_limits(void)
 	      "4096 are read");
 	memcpy(text + size, " 0x1", 5);
 	check(!strcmp(parse(0, text) ?: "", "at most 4096 frames"), "4097 frames are refused");
-}
-
-int main(void)
-{
-	test_refusals();
-	test_samples();
-	test_other_events();
-	test_limits();
 	jp_observation_end(&parser);
-	return check_done();
 }

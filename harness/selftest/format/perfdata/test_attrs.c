@@ -30,7 +30,7 @@ static int64_t find_attr(enum jp_perf_record_type type, uint64_t id)
 	return jp_perf_attrs_find(&attrs, &record.head);
 }
 
-static void test_clocks(void)
+TEST(clocks)
 {
 	enum { SOFTWARE = JP_PERF_TYPE_SOFTWARE, BREAKPOINT = JP_PERF_TYPE_BREAKPOINT };
 	enum { PERIOD = JP_PERF_SAMPLE_PERIOD, FREQ = JP_PERF_ATTR_FREQ };
@@ -70,7 +70,7 @@ static void test_clocks(void)
 	jp_perf_attrs_free(&attrs);
 }
 
-static void test_own_attrs(void)
+TEST(own_attrs)
 {
 	enum { CHAIN = JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL };
 	const uint64_t user = JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
@@ -114,7 +114,7 @@ static bool makes_records(const struct jp_perf_attr *attr, enum jp_perf_record_t
 	return given;
 }
 
-static void test_records(void)
+TEST(records)
 {
 	static const struct {
 		uint64_t flags;
@@ -152,7 +152,7 @@ static void test_records(void)
 	      "AUX records come from dynamic PMUs alone");
 }
 
-static void test_ids(void)
+TEST(ids)
 {
 	const struct jp_perf_attr first = {.sample_type = FULL,
 					   .flags = JP_PERF_ATTR_SAMPLE_ID_ALL};
@@ -184,7 +184,7 @@ static void test_ids(void)
 }
 
 /* Tests a file without ids, whose writer died. */
-static void test_missing_ids(void)
+TEST(missing_ids)
 {
 	const struct jp_perf_attr sampling = {.sample_type = FULL,
 					      .flags = JP_PERF_ATTR_SAMPLE_ID_ALL};
@@ -231,7 +231,7 @@ static void add_many(size_t count)
 	end_cost();
 }
 
-static void test_machines(void)
+TEST(machines)
 {
 	const struct jp_perf_attr attr = {.sample_type = FULL};
 
@@ -251,7 +251,7 @@ static void test_machines(void)
 	check_growth("attrs", add_many);
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
 	const struct jp_perf_attr attr = {.sample_type = FULL};
 	const char *expected = NULL;
@@ -265,16 +265,4 @@ static void test_refusals(void)
 		      !strcmp(jp_perf_attrs_add(&attrs, &attr, 64, NULL, 0), "at most 65535 attrs"),
 	      "65536 attrs are refused");
 	jp_perf_attrs_free(&attrs);
-}
-
-int main(void)
-{
-	test_clocks();
-	test_own_attrs();
-	test_records();
-	test_ids();
-	test_missing_ids();
-	test_machines();
-	test_refusals();
-	return check_done();
 }

@@ -162,7 +162,7 @@ static void begin_file(void)
 }
 
 /* perf steps to the next entry by the attr's own size (read_attr(), tools/perf/util/header.c). */
-static void test_attr_sizes(void)
+TEST(attr_sizes)
 {
 	static const struct {
 		uint32_t size;
@@ -197,7 +197,7 @@ static void test_attr_sizes(void)
 	      "samples keep their events");
 }
 
-static void test_stream_features(void)
+TEST(stream_features)
 {
 	uint64_t size;
 	const unsigned char *text;
@@ -229,7 +229,7 @@ static void put_aux(uint64_t payload)
 		perf_file_put(&file, "A", 1);
 }
 
-static void test_aux_records(void)
+TEST(aux_records)
 {
 	static const uint64_t stale[] = {1, 1, 1};
 	static const struct perf_file_feature one = {JP_PERF_FEATURE_AUXTRACE, stale,
@@ -265,7 +265,7 @@ static void test_aux_records(void)
 }
 
 /* Tests a file with the old header, which has no feature bits. */
-static void test_old_header(void)
+TEST(old_header)
 {
 	begin_file();
 	put_sample(0, 0x1000);
@@ -277,7 +277,7 @@ static void test_old_header(void)
 	      "a file with an old header gets no features");
 }
 
-static void test_cut_short(void)
+TEST(cut_short)
 {
 	const struct jp_perf_section far = {UINT64_C(1) << 40, 16};
 	struct jp_error err = {""};
@@ -291,7 +291,7 @@ static void test_cut_short(void)
 	      "ids behind the end are refused: %s", err.text);
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
 	const char *fifo = scratch_path("fifo");
 	struct jp_error err = {""};
@@ -310,17 +310,5 @@ static void test_refusals(void)
 		      strstr(err.text, "perf.data: expected a perf.data of this machine's byte"),
 	      "the other byte order is refused: %s", err.text);
 	jp_perf_copy_free(NULL);
-}
-
-int main(void)
-{
-	scratch_make("");
-	test_attr_sizes();
-	test_stream_features();
-	test_aux_records();
-	test_old_header();
-	test_cut_short();
-	test_refusals();
 	free(found.bytes);
-	return check_done();
 }

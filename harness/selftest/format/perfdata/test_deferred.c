@@ -37,7 +37,7 @@ static void check_join(const char *what, uint32_t tid, uint64_t cookie, uint64_t
 	      what);
 }
 
-int main(void)
+TEST(deferred)
 {
 	static const uint64_t a[] = {1, 2, 3}, b[] = {4}, c[] = {5, 6}, d[] = {7}, e[] = {8};
 	const uint64_t user[] = {JP_CONTEXT_USER, JP_CONTEXT_USER_DEFERRED, 100};
@@ -71,5 +71,4 @@ int main(void)
 	      "a chain of a marker alone, or empty, is not");
 	jp_perf_deferred_free(&deferred);
 	check(!deferred.count && !deferred.chains, "the freed table is empty");
-	return check_done();
 }

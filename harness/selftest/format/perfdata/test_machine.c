@@ -4,7 +4,7 @@
 #include "harness/format/perfdata/machine.h"
 #include "harness/selftest/support/check.h"
 
-int main(void)
+TEST(machine)
 {
 	const struct jp_machine *machine = NULL;
 
@@ -17,5 +17,4 @@ int main(void)
 	}
 	check(!jp_machine_guess(0), "an empty mask gives no machine");
 	check(!jp_machine_guess(UINT64_MAX), "a mask of too many registers gives none");
-	return check_done();
 }

@@ -50,7 +50,7 @@ static int read_all(struct names_seen *seen, struct jp_perfdata_summary *summary
 				err);
 }
 
-static void test_bad_records(void)
+TEST(bad_records)
 {
 	static const uint64_t beyond[] = {100, 0};
 	static const struct {
@@ -92,7 +92,7 @@ static void test_bad_records(void)
 	}
 }
 
-static void test_failing_stream(void)
+TEST(failing_stream)
 {
 	const struct jp_perf_pipe_header head = {JP_PERF_MAGIC, sizeof(head)};
 	const uint64_t body[5] = {1000};
@@ -148,7 +148,7 @@ static void write_stream(int to)
 }
 
 /* Streams are read in pieces: records may span two, and signals may interrupt. */
-static void test_long_stream(void)
+TEST(long_stream)
 {
 	const struct jp_perf_pipe_header head = {JP_PERF_MAGIC, sizeof(head)};
 	const struct jp_perf_attr attr = {.type = 1, .size = 120, .flags = JP_PERF_ATTR_COMM};
@@ -183,7 +183,7 @@ static void test_long_stream(void)
 	      seen.names, names, seen.wrong, err.text);
 }
 
-static void test_split_records(void)
+TEST(split_records)
 {
 	struct jp_perfdata_summary summary;
 	int good = 0, tried = 0;
@@ -210,7 +210,7 @@ static void test_split_records(void)
 }
 
 /* A feature must have room for the length of its text. */
-static void test_short_feature(void)
+TEST(short_feature)
 {
 	for (size_t size = 3; size < 5; size++) {
 		const struct perf_file_feature feature = {JP_PERF_FEATURE_ARCH, "\0\0\0\0", size};
@@ -228,15 +228,4 @@ static void test_short_feature(void)
 			       : !ret && seen.names == 1 && !*summary.arch,
 		      "a feature of %zu bytes is judged right %s", size, err.text);
 	}
-}
-
-int main(void)
-{
-	scratch_make("");
-	test_bad_records();
-	test_failing_stream();
-	test_long_stream();
-	test_split_records();
-	test_short_feature();
-	return check_done();
 }

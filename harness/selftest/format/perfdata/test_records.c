@@ -315,7 +315,7 @@ static void test_stray_build_id_bit(void)
 	}
 }
 
-int main(void)
+TEST(records)
 {
 	for (size_t i = 0; i < RECORDS; i++) {
 		bool sample = records[i].event.type == JP_EVENT_SAMPLE;
@@ -328,5 +328,4 @@ int main(void)
 	for (uint16_t shift = 0; shift < 8; shift += 3)
 		test_misalignment(shift);
 	test_stray_build_id_bit();
-	return check_done();
 }

@@ -81,7 +81,7 @@ static const struct {
 	{"a name without a value", TEXT("\0HOME\0"), "\0HOME\0", NULL},
 };
 
-static void test_stacks(void)
+TEST(stacks)
 {
 	struct jp_reduced reduced;
 	struct jp_error err;
@@ -116,7 +116,7 @@ static void test_stacks(void)
 	}
 }
 
-static void test_features(void)
+TEST(features)
 {
 	static const char command[] = "\3\0\0\0\4\0\0\0one\0\10\0\0\0two\0\0\0\0\0\377\0\0\0";
 	static const struct perf_file_feature all[] = {
@@ -156,7 +156,7 @@ static void test_features(void)
 }
 
 /* Tests a file with the old header, which has no feature bits. */
-static void test_old_header(void)
+TEST(old_header)
 {
 	struct jp_reduced reduced;
 	struct jp_error err = {""};
@@ -188,7 +188,7 @@ static void check_refusal(const char *what, const char *words)
 	jp_reduced_free(&reduced);
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
 	static const struct perf_file_feature one[] = {{3, "12345678", 8}};
 	static const struct perf_file_feature command[] = {
@@ -231,14 +231,4 @@ static void test_refusals(void)
 	perf_file_put(&file, &(uint64_t[]){JP_PERF_MAGIC, 16}, 16);
 	check_refusal("a stream",
 		      "a pipe stream; data about the machine cannot be removed from it in place");
-}
-
-int main(void)
-{
-	scratch_make("");
-	test_stacks();
-	test_features();
-	test_old_header();
-	test_refusals();
-	return check_done();
 }

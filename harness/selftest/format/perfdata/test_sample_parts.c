@@ -65,7 +65,7 @@ static void check_sample(const char *what, struct jp_perf_attr attr, const uint6
 			check(false, "%s: %zu words are refused", what, nr_words);
 }
 
-static void test_counts(void)
+TEST(counts)
 {
 	static const uint64_t values[] = {1, 2, 3, 4, 5, 6, 7, 8};
 
@@ -85,7 +85,7 @@ static void test_counts(void)
 	}
 }
 
-static void test_branches(void)
+TEST(branches)
 {
 	const struct jp_perf_attr attr = {.sample_type = JP_PERF_SAMPLE_BRANCH_STACK};
 	struct jp_perf_attr other = attr;
@@ -101,7 +101,7 @@ static void test_branches(void)
 }
 
 /* Raw data and its size of four bytes are padded to a multiple of 8. */
-static void test_raw_data(void)
+TEST(raw_data)
 {
 	const struct jp_perf_attr attr = {.sample_type = JP_PERF_SAMPLE_RAW};
 	static const uint32_t sizes[] = {0, 4, 5, 12, 13, 20};
@@ -127,7 +127,7 @@ static struct jp_perf_layout plain_layout(void)
 	return layout;
 }
 
-static void test_namespaces(void)
+TEST(namespaces)
 {
 	const struct jp_perf_layout layout = plain_layout();
 	struct jp_event event;
@@ -159,7 +159,7 @@ static void test_namespaces(void)
 	      "the sample id is not read as a count");
 }
 
-static void test_lost_records(void)
+TEST(lost_records)
 {
 	const struct jp_perf_layout layout = plain_layout();
 	struct jp_event event;
@@ -182,7 +182,7 @@ static void test_lost_records(void)
 }
 
 /* A mapping is the kernel's by its mode, or by pid -1. */
-static void test_kernel_maps(void)
+TEST(kernel_maps)
 {
 	static const struct {
 		uint32_t pid;
@@ -212,7 +212,7 @@ static void test_kernel_maps(void)
 	}
 }
 
-static void test_swapped_attr(void)
+TEST(swapped_attr)
 {
 	static const unsigned char widths[] = {4, 4, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8,
 					       8, 4, 4, 8, 4, 2, 2, 4, 4, 8, 8, 8};
@@ -228,16 +228,4 @@ static void test_swapped_attr(void)
 	jp_perf_swap_attr(&theirs);
 	check(other == (unsigned char *)(&theirs + 1) && !memcmp(&theirs, &ours, sizeof(ours)),
 	      "each field of an attr is swapped");
-}
-
-int main(void)
-{
-	test_counts();
-	test_branches();
-	test_raw_data();
-	test_namespaces();
-	test_lost_records();
-	test_kernel_maps();
-	test_swapped_attr();
-	return check_done();
 }

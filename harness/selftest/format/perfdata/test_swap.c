@@ -4,7 +4,7 @@
 #include "harness/selftest/support/check.h"
 
 /* On such a machine, the first bit field is the highest bit of the first byte. */
-static void test_attr_flags(void)
+TEST(attr_flags)
 {
 	unsigned int right = 0;
 
@@ -72,7 +72,7 @@ static struct swapped_pair make_record(const char *fields)
 	return pair;
 }
 
-static void test_records(void)
+TEST(records)
 {
 	static const struct {
 		const char *what, *fields;
@@ -132,7 +132,7 @@ static struct swapped_pair make_sample(void)
 	return pair;
 }
 
-static void test_samples(void)
+TEST(samples)
 {
 	static const struct jp_perf_attr attr = {
 		.sample_type = JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID | JP_PERF_SAMPLE_CPU |
@@ -166,7 +166,7 @@ static void test_samples(void)
 	      cuts, kept, good);
 }
 
-static void test_cut_records(void)
+TEST(cut_records)
 {
 	static const struct {
 		enum jp_perf_record_type type;
@@ -194,13 +194,4 @@ static void test_cut_records(void)
 		check(memcmp(pair.ours, pair.theirs, pair.size + 9) == 0,
 		      "a cut record of type %d is left as words", head.type);
 	}
-}
-
-int main(void)
-{
-	test_records();
-	test_samples();
-	test_cut_records();
-	test_attr_flags();
-	return check_done();
 }

@@ -17,7 +17,12 @@ static void check_refusal(const char *path, int code, const char *words)
 	check(ret == -code && strstr(err.text, words), "%.60s is refused: %s", path, err.text);
 }
 
-static void test_folders(void)
+TEST(long_name)
+{
+	memset(long_name, 'x', sizeof(long_name) - 1);
+}
+
+TEST(folders)
 {
 	struct jp_run_dir dir;
 	struct jp_error err = {""};
@@ -65,7 +70,7 @@ static bool is_for_others(const char *path)
 	return lstat(path, &st) || st.st_mode & S_IWOTH;
 }
 
-static void test_permissions(void)
+TEST(permissions)
 {
 	const mode_t before = umask(0);
 	struct jp_run_dir dir;
@@ -84,13 +89,13 @@ static void test_permissions(void)
 	umask(before);
 }
 
-static void test_working_folder(void)
+TEST(working_folder)
 {
 	struct jp_run_dir dir;
 	struct jp_error err = {""};
 	char here[4096], expected[160];
 
-	if (!getcwd(here, sizeof(here)) || chdir(scratch))
+	if (!getcwd(here, sizeof(here)) || chdir(scratch_folder()))
 		exit(99);
 	check(!jp_run_dir_make(&dir, "here", &err) &&
 		      !strcmp(dir.path, realpath("here", expected) ?: ""),
@@ -100,14 +105,14 @@ static void test_working_folder(void)
 	check_refusal("/", EEXIST, "expected a new or an empty directory");
 }
 
-static void test_temporary_folder(void)
+TEST(temporary_folder)
 {
 	struct jp_run_dir dir;
 	struct jp_error err = {""};
 
-	setenv("TMPDIR", scratch, 1);
+	setenv("TMPDIR", scratch_folder(), 1);
 	check(!jp_run_dir_make(&dir, NULL, &err) && dir.temporary &&
-		      !strncmp(dir.path, scratch, strlen(scratch)),
+		      !strncmp(dir.path, scratch_folder(), strlen(scratch_folder())),
 	      "a temporary folder is made in TMPDIR");
 	check(!jp_run_dir_remove(dir.path) && access(dir.path, F_OK), "the folder is removed");
 	setenv("TMPDIR", scratch_path("none"), 1);
@@ -130,24 +135,25 @@ static void test_temporary_folder(void)
 	      "removing a missing folder is an error");
 }
 
-static void test_files(void)
+TEST(files)
 {
 	struct jp_error err = {""};
 	size_t size;
 	char *text;
 
-	check(!jp_run_dir_write(scratch, "text", "words", &err), "a text is written");
-	text = jp_run_dir_read(scratch, "text", &size);
+	check(!jp_run_dir_write(scratch_folder(), "text", "words", &err), "a text is written");
+	text = jp_run_dir_read(scratch_folder(), "text", &size);
 	check(text && size == 5 && !strcmp(text, "words"), "the text is read back");
 	free(text);
-	check(jp_run_dir_write(scratch, "text", "other", &err) == -EEXIST &&
+	check(jp_run_dir_write(scratch_folder(), "text", "other", &err) == -EEXIST &&
 		      strstr(err.text, "/text: "),
 	      "an existing file is not replaced: %s", err.text);
-	check(jp_run_dir_write(scratch, long_name, "", &err) == -ENAMETOOLONG,
+	check(jp_run_dir_write(scratch_folder(), long_name, "", &err) == -ENAMETOOLONG,
 	      "a too long name is not written");
-	check(!jp_run_dir_read(scratch, long_name, &size), "a too long name is not read");
-	check(!jp_run_dir_read(scratch, "none", &size), "a missing file is not read");
-	check(!symlink("text", scratch_path("to")) && !jp_run_dir_read(scratch, "to", &size),
+	check(!jp_run_dir_read(scratch_folder(), long_name, &size), "a too long name is not read");
+	check(!jp_run_dir_read(scratch_folder(), "none", &size), "a missing file is not read");
+	check(!symlink("text", scratch_path("to")) &&
+		      !jp_run_dir_read(scratch_folder(), "to", &size),
 	      "a link is not followed");
 	check(jp_run_dir_create("/dev", "full", &err) == -EEXIST, "an existing device is refused");
 }
@@ -156,7 +162,7 @@ static void test_files(void)
 #define OTHERS "slack 5\nmax_stack 6\nchain 1\nstack_dump 8\nuser_only 0\n"
 #define LATER  "cpus 1\ntask_clock 0\nsynth 2\n"
 
-static void test_watched_file(void)
+TEST(watched_file)
 {
 	static const struct {
 		const char *text, *words;
@@ -205,8 +211,8 @@ static void test_watched_file(void)
 	      "a file of older runs with stolen time is read");
 	info = (struct jp_watched_info){.started = 1, .begun = 2, .ending = 3, .ended = 4};
 	info.cpus = 4;
-	check(!jp_watched_write(&info, scratch, &err), "a watched file is written");
-	written = jp_run_dir_read(scratch, "watched", &size);
+	check(!jp_watched_write(&info, scratch_folder(), &err), "a watched file is written");
+	written = jp_run_dir_read(scratch_folder(), "watched", &size);
 	check(written && !jp_watched_parse(&back, "watched", written, &err) &&
 		      !memcmp(&info, &back, sizeof(info)),
 	      "it is read back");
@@ -218,7 +224,7 @@ static void test_watched_file(void)
 	      "a too long path of capture is an error");
 }
 
-static void test_snapshot_order(void)
+TEST(snapshot_order)
 {
 	static const char text[] = "# pid 7 before 30 after 31\n# pid 7 before 10 after 11\n";
 	struct jp_snapshots snapshots = {0};
@@ -228,18 +234,4 @@ static void test_snapshot_order(void)
 	check(!ret && snapshots.count == 2 && jp_snapshots_find(&snapshots, 7)->before == 10,
 	      "the first snapshot of a process is the first by time: %s", err.text);
 	jp_snapshots_free(&snapshots);
-}
-
-int main(void)
-{
-	scratch_make("");
-	memset(long_name, 'x', sizeof(long_name) - 1);
-	test_folders();
-	test_snapshot_order();
-	test_permissions();
-	test_working_folder();
-	test_temporary_folder();
-	test_files();
-	test_watched_file();
-	return check_done();
 }

@@ -15,7 +15,7 @@ static bool parse_intervals(const char *text, struct jp_intervals *intervals)
 	return !jp_intervals_parse(intervals, "intervals", copy, &err) || !*err.text;
 }
 
-static void test_bad_intervals(void)
+TEST(bad_intervals)
 {
 	static const char *const bad[] = {
 		"",
@@ -66,7 +66,7 @@ static const struct jp_interval *find_interval(const struct jp_intervals *interv
 	return jp_intervals_find(intervals, time, slack);
 }
 
-static void test_intervals(void)
+TEST(intervals)
 {
 	struct jp_intervals all;
 
@@ -128,7 +128,7 @@ static bool parse_info(const char *text, struct jp_capture_info *info)
 	return !jp_capture_info_parse(info, "capture", copy, &err);
 }
 
-static void test_capture_file(void)
+TEST(capture_file)
 {
 	static const char *const bad[] = {
 		NEEDED,
@@ -164,7 +164,7 @@ static void test_capture_file(void)
 	}
 }
 
-static void test_order_of_capture_times(void)
+TEST(order_of_capture_times)
 {
 	static const struct {
 		int enabled, sampling, stopped;
@@ -182,7 +182,7 @@ static void test_order_of_capture_times(void)
 	}
 }
 
-static void test_written_capture_file(void)
+TEST(written_capture_file)
 {
 	static const char wanted[] = "policy exec\nenabled 1\nsampling 2\nstopped 3\n";
 	char text[2048] = "";
@@ -192,8 +192,10 @@ static void test_written_capture_file(void)
 	if (!check(parse_info(NEEDED "settled yes\ncounted 77\nevent cpu-clock", &info),
 		   "a capture is parsed"))
 		return;
-	check(!jp_capture_info_write(&info, scratch, &err), "a capture is written %s", err.text);
-	check(!jp_capture_info_write(&info, scratch, &err), "it is written once more %s", err.text);
+	check(!jp_capture_info_write(&info, scratch_folder(), &err), "a capture is written %s",
+	      err.text);
+	check(!jp_capture_info_write(&info, scratch_folder(), &err), "it is written once more %s",
+	      err.text);
 	check(jp_file_text(scratch_path("capture"), text, sizeof(text)) > 0, "the file exists");
 	check(!strncmp(text, wanted, strlen(wanted)) && strstr(text, "\nsettled yes\n") &&
 		      strstr(text, "\nkernel no\n") && !strstr(text, "lacks"),
@@ -210,7 +212,7 @@ static bool parse_maps(const char *text, struct jp_procmap **maps, size_t *count
 	return !jp_procmaps_parse(text, strlen(text), maps, count, &err);
 }
 
-static void test_maps(void)
+TEST(maps)
 {
 	static const char *const bad[] = {
 		"1000-2000 r-xp 0 0:0 0 a",
@@ -266,16 +268,4 @@ static void test_maps(void)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		if (!check(!parse_maps(bad[i], &maps, &count), "bad maps %zu are refused", i))
 			free(maps);
-}
-
-int main(void)
-{
-	scratch_make("");
-	test_bad_intervals();
-	test_intervals();
-	test_capture_file();
-	test_order_of_capture_times();
-	test_written_capture_file();
-	test_maps();
-	return check_done();
 }

@@ -23,7 +23,7 @@ static int parse(const char *text, size_t size)
 	return jp_shown_parse(&shown, "file", copy, size, &err);
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
 	static const char top[] = "expected sample TIME PID TID TOP [FRAME...]",
 			  frame[] = "expected a frame such as 0x7f12",
@@ -67,7 +67,7 @@ static void test_refusals(void)
 	      "a NUL is refused");
 }
 
-static void test_samples(void)
+TEST(samples)
 {
 	static const char text[] = HEAD "sample 9 1 2 0x10=a%20b=0x4 0x10=? jit\n"
 					"sample 8 1 3 -\n"
@@ -104,7 +104,7 @@ static bool is_gone; /* whether the last load() lists "/a\n" as gone, and not "/
 static int load(void)
 {
 	struct jp_shown_files all;
-	const int ret = jp_shown_files_load(&all, scratch, &err);
+	const int ret = jp_shown_files_load(&all, scratch_folder(), &err);
 	const int count = (int)all.count;
 
 	is_gone = jp_shown_is_gone(&all, "/a\n") && !jp_shown_is_gone(&all, "/a");
@@ -112,7 +112,7 @@ static int load(void)
 	return ret ?: count;
 }
 
-static void test_index(void)
+TEST(index)
 {
 	struct jp_arguments gone = {0};
 
@@ -122,7 +122,7 @@ static void test_index(void)
 	scratch_write(scratch_path("shown/messages"), "x", 1);
 	check(load() < 0, "a folder without an index is refused: %s", err.text);
 	jp_arguments_add(&gone, "/a%c", '\n');
-	check(!jp_shown_index_write(scratch, &gone, &err) && load() == 1 && is_gone,
+	check(!jp_shown_index_write(scratch_folder(), &gone, &err) && load() == 1 && is_gone,
 	      "one reading, and a file that is gone, are in the index");
 	jp_arguments_free(&gone);
 	scratch_write(scratch_path("shown/b"), HEAD, strlen(HEAD));
@@ -134,14 +134,5 @@ static void test_index(void)
 	      err.text);
 	unlink(scratch_path("shown/a"));
 	check(load() < 0, "a missing reading is refused: %s", err.text);
-}
-
-int main(void)
-{
-	scratch_make("");
-	test_refusals();
-	test_samples();
-	test_index();
 	jp_shown_free(&shown);
-	return check_done();
 }

@@ -79,7 +79,7 @@ static void test_torn_records(void)
 	check(has_code(0x20000) && loaded.settled == slot + 3, "the finished slot is read");
 }
 
-int main(void)
+TEST(loaded)
 {
 	const char *path = scratch_make("truth");
 	struct jp_error err;
@@ -94,5 +94,4 @@ int main(void)
 	test_torn_records();
 	jp_truth_loaded_free(&loaded);
 	close(truth);
-	return check_done();
 }

@@ -20,13 +20,11 @@ static uint64_t count_maps(uint64_t started, uint64_t begun, uint64_t until)
 	return counts[JP_ACT_MAP];
 }
 
-int main(void)
+TEST(tally)
 {
-	scratch_make("");
 	if (!check(!write_truth("truth", 64, write_acts), "a truth is written"))
-		return check_done();
+		return;
 	check(count_maps(UINT64_MAX, 3000, 4000) == 2, "an attach: from its begin to its end");
 	check(count_maps(0, 3000, 4000) == 4,
 	      "a launch: also what came before it reported its begin");
-	return check_done();
 }

@@ -37,7 +37,14 @@ static const char *open_in_child(const char *path, uint64_t slots)
 	return text;
 }
 
-static void test_continue_truth_file(void)
+TEST(no_file)
+{
+	check(jp_truth_reserve(3) == 0 && jp_truth_id() == 0,
+	      "without a file no record is written");
+	jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_MARK});
+}
+
+TEST(continue_truth_file)
 {
 	const char *path = scratch_path("truth");
 	char *bytes, *message;
@@ -86,7 +93,7 @@ static void test_continue_truth_file(void)
 	      "a size beyond that of the disk is an error");
 }
 
-static void test_trim(void)
+TEST(trim)
 {
 	struct jp_truth_header found = {.magic = JP_TRUTH_MAGIC,
 					.record_size = sizeof(struct jp_truth_record),
@@ -109,7 +116,7 @@ static void test_trim(void)
 	check(!stat(path, &st) && st.st_size == 5, "another file keeps its size");
 }
 
-static void test_outer_ids(void)
+TEST(outer_ids)
 {
 	jp_cleanup_close int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	jp_cleanup_close int other = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -135,16 +142,4 @@ static void test_outer_ids(void)
 	ended = (int)syscall(SYS_pidfd_open, pid, 0);
 	waitpid(pid, NULL, 0);
 	check(jp_truth_outer_pid(ended, 77) == -ESRCH, "an exited process's pidfd is an error");
-}
-
-int main(void)
-{
-	scratch_make("");
-	check(jp_truth_reserve(3) == 0 && jp_truth_id() == 0,
-	      "without a file no record is written");
-	jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_MARK});
-	test_continue_truth_file();
-	test_trim();
-	test_outer_ids();
-	return check_done();
 }

@@ -98,7 +98,7 @@ static const char *find_cause(uint64_t time)
 	return find_unmapped(CODE, time).cause;
 }
 
-static void test_causes_of_attach(void)
+TEST(causes_of_attach)
 {
 	static const struct {
 		const char *what, *policy;
@@ -179,7 +179,7 @@ static void test_causes_of_attach(void)
 	}
 }
 
-static void test_before_snapshot(void)
+TEST(before_snapshot)
 {
 	set_scene(JP_EVENT_REMAP, 150, PATHLESS, 160);
 	scene.span.mapping = (struct jp_mapping){.start = CODE - SIZE, .end = CODE};
@@ -189,7 +189,7 @@ static void test_before_snapshot(void)
 		      find_cause(time));
 }
 
-static void test_record_before_move(void)
+TEST(record_before_move)
 {
 	set_scene(JP_EVENT_REMAP, 150, PATHLESS, 1);
 	scene.span.open_before = 0; /* a record of the snapshot */
@@ -202,7 +202,7 @@ static void test_record_before_move(void)
 	}
 }
 
-static void test_record_before_exec(void)
+TEST(record_before_exec)
 {
 	struct jp_truth_incarnation incarnations[] = {{.pid = PID, .until = 100},
 						      {.pid = PID, .before = 100},
@@ -220,7 +220,7 @@ static void test_record_before_exec(void)
 }
 
 /* A process is forked while a profiler attaches, and has a record of a later mapping. */
-static void test_fork_while_attaching(void)
+TEST(fork_while_attaching)
 {
 	static const struct {
 		const char *what;
@@ -259,7 +259,7 @@ static void test_fork_while_attaching(void)
 
 /* Code is mapped before, while or after a profiler attaches, which does not state when it enabled
  * its first event, unlike our captures. */
-static void test_attach_of_profiler(void)
+TEST(attach_of_profiler)
 {
 	static const struct {
 		uint64_t act, first_enabled;
@@ -280,7 +280,7 @@ static void test_attach_of_profiler(void)
 	}
 }
 
-static void test_causes_of_shared_memory(void)
+TEST(causes_of_shared_memory)
 {
 	for (int recorded = 0; recorded < 3; recorded++) {
 		struct jp_event acts[] = {make_act(JP_EVENT_FORK, OTHER, 100),
@@ -300,7 +300,7 @@ static void test_causes_of_shared_memory(void)
 }
 
 /* OTHER, which the snapshot shows, starts PID at 300. */
-static void test_causes_of_inherited_memory(void)
+TEST(causes_of_inherited_memory)
 {
 	static const struct {
 		const char *what;
@@ -341,7 +341,7 @@ static void test_causes_of_inherited_memory(void)
 
 /* PID announced itself to the gate at 150 and got the answer at 220; its events were on from 220 to
  * 300, and those of OTHER from 20 to 40. */
-static void test_causes_of_gated_capture(void)
+TEST(causes_of_gated_capture)
 {
 	static const struct {
 		const char *what, *gate;
@@ -386,7 +386,7 @@ static void test_causes_of_gated_capture(void)
 }
 
 /* A gate cannot leave out a thread that started while all events were enabled. */
-static void test_gated_threads(void)
+TEST(gated_threads)
 {
 	struct jp_interval interval = {0, OTHER, 18, 20, 40, 42};
 
@@ -407,7 +407,7 @@ static void test_gated_threads(void)
 	}
 }
 
-static void test_earliest_time(void)
+TEST(earliest_time)
 {
 	static const struct {
 		uint64_t before, after, slack, from;
@@ -431,7 +431,7 @@ static void test_earliest_time(void)
 
 /* Tests the times at which a mapping can be known: with some gates only the process's own
  * intervals. */
-static void test_known_windows(void)
+TEST(known_windows)
 {
 	static const struct {
 		const char *gate;
@@ -466,7 +466,7 @@ static void test_known_windows(void)
 
 /* If wrong unwind information led to the right caller, a missing mapping stopped the walk; if it
  * led elsewhere, the information did. */
-static void test_ends_of_walks(void)
+TEST(ends_of_walks)
 {
 	/* The last address is past the end. */
 	static uint64_t whole[] = {0x100, 0x200, 0x300, 0x400}, twice[] = {0x100, 0x100, 0x300};
@@ -506,7 +506,7 @@ static void test_ends_of_walks(void)
 	}
 }
 
-static void test_identical_mappings(void)
+TEST(identical_mappings)
 {
 	static const struct {
 		const char *truth, *known;
@@ -549,7 +549,7 @@ static void test_identical_mappings(void)
 	}
 }
 
-static void test_words_of_causes(void)
+TEST(words_of_causes)
 {
 	static const struct {
 		const char *metric, *word, *id;
@@ -585,7 +585,7 @@ static void test_words_of_causes(void)
 	      "the text has the cause and the validator's word");
 }
 
-static void test_invented_causes(void)
+TEST(invented_causes)
 {
 	struct jp_findings findings = {.nr_metrics = 0};
 
@@ -599,25 +599,4 @@ static void test_invented_causes(void)
 		      strstr(findings.error, "nonsense"),
 	      "an unknown cause makes the case an error");
 	jp_findings_free(&findings);
-}
-
-int main(void)
-{
-	test_words_of_causes();
-	test_invented_causes();
-	test_causes_of_attach();
-	test_before_snapshot();
-	test_record_before_move();
-	test_record_before_exec();
-	test_fork_while_attaching();
-	test_attach_of_profiler();
-	test_causes_of_shared_memory();
-	test_causes_of_inherited_memory();
-	test_causes_of_gated_capture();
-	test_gated_threads();
-	test_earliest_time();
-	test_known_windows();
-	test_ends_of_walks();
-	test_identical_mappings();
-	return check_done();
 }

@@ -29,7 +29,7 @@ static struct jp_announced announced[] = {
 	{.pid = PID, .asked = 100, .answered = 130, .comm = "some"},
 };
 
-static void test_gate_control(void)
+TEST(gate_control)
 {
 	struct jp_evidence evidence = {
 		.snapshots = {.list = snapshots, .count = 2},
@@ -77,7 +77,7 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 	return jp_extras_add_map(extras, &snapshots[0], &maps[1]);
 }
 
-static void test_order_of_controls(void)
+TEST(order_of_controls)
 {
 	static const struct jp_control control = {.name = "test", .add_back = add_back};
 	static const char *const names[] = {"name 1", "name 2", "name 0", "name 3"};
@@ -105,7 +105,7 @@ static void set_acts(struct jp_truth *truth, size_t count)
 	check(!jp_acts_of_index(&truth->acts_of, truth->acts, count), "acts are indexed");
 }
 
-static void test_snapshot_control(void)
+TEST(snapshot_control)
 {
 	struct jp_evidence evidence = {.snapshots = {.list = snapshots, .count = 2},
 				       .info = {.policy = "none"}};
@@ -137,7 +137,7 @@ static void test_snapshot_control(void)
 }
 
 /* The window control left out a thread that started between snapshot and events. */
-static void test_window_control(void)
+TEST(window_control)
 {
 	struct jp_event start = MADE_ACT(FORK, PID, 77, 0, 0, .task = {.ppid = PID});
 	struct jp_truth truth = {.acts = &start, .nr_acts = 1};
@@ -190,12 +190,7 @@ static void ask_each_control(size_t count)
 	free(acts);
 }
 
-int main(void)
+TEST(growth)
 {
-	test_order_of_controls();
-	test_gate_control();
-	test_window_control();
-	test_snapshot_control();
 	check_growth("threads and images", ask_each_control);
-	return check_done();
 }

@@ -35,8 +35,8 @@ static void check_find(struct jp_elf_folder *folder, const char *path, unsigned 
 	memset(wanted.bytes, id, wanted.size);
 	fd = jp_elf_folder_find(folder, path, &wanted, nth, found, &size, &err);
 	if (expected && *expected == '/')
-		check(fd >= 0 && size && strlen(found) > strlen(scratch) &&
-			      !strcmp(found + strlen(scratch), expected),
+		check(fd >= 0 && size && strlen(found) > strlen(scratch_folder()) &&
+			      !strcmp(found + strlen(scratch_folder()), expected),
 		      "%s of id %d, %zu: %s%s", path, id, nth, found, err.text);
 	else
 		check(fd < 0 && (!expected || strstr(err.text, expected)), "%s of id %d, %zu: %s",
@@ -111,12 +111,11 @@ static void test_refusals(void)
 	jp_elf_folder_free(NULL);
 }
 
-int main(void)
+TEST(elf_folder)
 {
 	static const char *const folders[] = {"usr", "usr/lib", "heap"};
 	struct jp_elf_folder *folder;
 
-	scratch_make("");
 	for (size_t i = 0; i < 3; i++)
 		mkdir(scratch_path(folders[i]), 0700);
 	put_elf("usr/lib/a.so", 1);
@@ -131,8 +130,8 @@ int main(void)
 	scratch_write(scratch_path("heap/empty.so"), "", 0);
 	if (symlink("one", scratch_path("heap/link.so")) ||
 	    mkfifo(scratch_path("heap/fifo.so"), 0600))
-		return 99;
-	folder = jp_elf_folder_open(scratch, NULL);
+		exit(99);
+	folder = jp_elf_folder_open(scratch_folder(), NULL);
 	if (check(folder, "a folder is opened")) {
 		test_paths_and_ids(folder);
 		test_names(folder);
@@ -140,5 +139,4 @@ int main(void)
 	jp_elf_folder_free(folder);
 	test_search_depth();
 	test_refusals();
-	return check_done();
 }

@@ -35,7 +35,13 @@ static const char *read_own_path(void)
 	return path;
 }
 
-static void test_build_id(void)
+TEST(finder)
+{
+	finder = jp_file_finder_new();
+	check(finder, "a finder is made");
+}
+
+TEST(build_id)
 {
 	const char *own = read_own_path();
 	struct jp_found_file found;
@@ -57,15 +63,15 @@ static void test_build_id(void)
 	snprintf(path, sizeof(path),
 		 "mkdir -p %s/.debug/.build-id/%.2s/%s && cp %s %s/.debug/"
 		 ".build-id/%.2s/%s/elf",
-		 scratch, text, text + 2, own, scratch, text, text + 2);
-	check(!setenv("HOME", scratch, 1) && !system(path), "a copy is put into a cache");
+		 scratch_folder(), text, text + 2, own, scratch_folder(), text, text + 2);
+	check(!setenv("HOME", scratch_folder(), 1) && !system(path), "a copy is put into a cache");
 	check(!find_file("/gone", &id, &found) && found.place == JP_FILE_CACHE,
 	      "a missing file is found in the cache");
 	jp_found_file_close(&found);
 	check_result("/gone", NULL, -ENOENT, "a missing file without a build id");
 }
 
-static void test_header(void)
+TEST(header)
 {
 	static const unsigned char bytes[] = {1, 2, 3};
 	struct jp_event event = {
@@ -106,11 +112,11 @@ static struct timespec get_earlier(const struct timespec *time)
 				 .tv_nsec = time->tv_nsec ? time->tv_nsec - 1 : 999999999};
 }
 
-static void test_changed_files(void)
+TEST(changed_files)
 {
 	const char *path = scratch_path("changing");
 	struct jp_wanted_file wanted = {.path = path, .pid = (uint32_t)getpid()};
-	struct jp_file_finder *of_run = jp_file_finder_of_run(scratch);
+	struct jp_file_finder *of_run = jp_file_finder_of_run(scratch_folder());
 	struct jp_found_file found;
 	struct jp_error err = {""};
 	const struct timespec never = {0};
@@ -150,7 +156,7 @@ static void test_changed_files(void)
 	jp_file_finder_free(NULL);
 }
 
-static void test_deleted_file(void)
+TEST(deleted_file)
 {
 	const char *own = read_own_path();
 	jp_cleanup_close int fd = open(own, O_RDONLY | O_CLOEXEC);
@@ -184,7 +190,7 @@ static int count_map(void *context, uint32_t named, const struct jp_found_file *
 }
 
 /* Files of a root folder copied from another machine. */
-static void test_copied_root(void)
+TEST(copied_root)
 {
 	static const char *const names[] = {"tmp/perf-77.map", "tmp/perf-78.map", "tmp/perf-.map",
 					    "tmp/perf-0.map",  "tmp/perf-79.mat", "tmp/pref-77.map",
@@ -237,7 +243,7 @@ static void test_copied_root(void)
 	check(fcntl(STDIN_FILENO, F_GETFD) < 0, "the root's descriptor is closed at the end");
 }
 
-static void test_injected_files(void)
+TEST(injected_files)
 {
 	static const char *const are[] = {"/a/jitted-12-0.so", "jitted-1-99.so",
 					  "/a/out.data.jit/jit-12-0.0f1e2d",
@@ -254,26 +260,11 @@ static void test_injected_files(void)
 		      are_not[i]);
 }
 
-static void test_vdso(void)
+TEST(vdso)
 {
 	struct jp_found_file found;
 
 	check(!find_file("[vdso]", NULL, &found) && found.fd < 0 && found.image && found.size,
 	      "the vDSO is found in memory");
-}
-
-int main(void)
-{
-	scratch_make("");
-	finder = jp_file_finder_new();
-	check(finder, "a finder is made");
-	test_build_id();
-	test_header();
-	test_changed_files();
-	test_deleted_file();
-	test_copied_root();
-	test_injected_files();
-	test_vdso();
 	jp_file_finder_free(finder);
-	return check_done();
 }

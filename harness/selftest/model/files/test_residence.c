@@ -58,7 +58,7 @@ static pid_t start_inhabitant(pid_t *above, int *release)
 	return byte ? pid : 0;
 }
 
-static void test_residence(uint32_t pid)
+static void check_residence(uint32_t pid)
 {
 	struct jp_residence residence = {.root = -1, .inner = pid};
 	struct jp_file_finder *finder = jp_file_finder_new();
@@ -112,17 +112,16 @@ static void test_missing_process(uint32_t pid)
 	check(residence.root == -1 && residence.inner == pid, "an exited process lives here");
 }
 
-int main(void)
+TEST(residence)
 {
 	int release = -1;
 	pid_t above, pid = start_inhabitant(&above, &release);
 
 	if (pid)
-		test_residence((uint32_t)pid);
+		check_residence((uint32_t)pid);
 	else
 		check(true, "files in another namespace # SKIP no mount and PID namespaces");
 	close(release);
 	waitpid(above, NULL, 0);
 	test_missing_process((uint32_t)above);
-	return check_done();
 }

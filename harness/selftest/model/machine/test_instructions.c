@@ -57,9 +57,8 @@ static void test_riscv64(const struct jp_machine_frames *frames)
 	check(!returns(frames, 0x00030067) && !returns(frames, 0x13), "jr and nop do not");
 }
 
-int main(void)
+TEST(instructions)
 {
 	test_aarch64(jp_machine_named("aarch64")->frames);
 	test_riscv64(jp_machine_named("riscv64")->frames);
-	return check_done();
 }

@@ -93,10 +93,9 @@ static void test_identity(void)
 	      "a machine is found by its registers: the first one that has them");
 }
 
-int main(void)
+TEST(machine)
 {
 	for (size_t i = 0; i < sizeof(walks) / sizeof(*walks); i++)
 		test_steps(&walks[i]);
 	test_identity();
-	return check_done();
 }

@@ -120,10 +120,9 @@ static void find_each_act(size_t count)
 	free(acts);
 }
 
-int main(void)
+TEST(acts_at)
 {
 	for (uint64_t seed = 1; seed <= 100; seed++)
 		test_random_acts(seed);
 	check_growth("acts", find_each_act);
-	return check_done();
 }

@@ -286,13 +286,11 @@ static void load_forks(size_t count)
 	free(acts);
 }
 
-int main(void)
+TEST(executable_marks)
 {
-	scratch_make("");
 	for (size_t i = 0; i < sizeof(stories) / sizeof(*stories); i++)
 		test_story(&stories[i]);
 	check_growth("marks", load_marks);
 	check_growth("lines of a mark and acts meanwhile", load_lines);
 	check_growth("forks and mappings that are gone", load_forks);
-	return check_done();
 }

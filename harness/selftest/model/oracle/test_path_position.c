@@ -16,7 +16,7 @@ static const struct jp_truth_code outer = {.addr = OUTER, .size = SIZE, .layout 
 static const struct jp_truth_code *functions[] = {&outer, &inner};
 static const struct jp_truth_path path = {.depth = 2, .functions = functions};
 
-int main(void)
+TEST(path_position)
 {
 	const struct jp_truth_activation activation = {.path = &path, .sp = ENTRY};
 	const struct jp_machine *machine = jp_machine_find(EM_X86_64);
@@ -47,5 +47,4 @@ int main(void)
 			      depth == rows[i].depth,
 		      "%s %s", rows[i].what, rows[i].insn ? "is found" : "is no place");
 	}
-	return check_done();
 }

@@ -116,7 +116,7 @@ static void test_odd_lives(const struct jp_tasks *tasks)
 	      "an id belongs to the last task that claims it");
 }
 
-int main(void)
+TEST(tasks)
 {
 	struct jp_truth truth = {.acts = acts, .nr_acts = sizeof(acts) / sizeof(*acts)};
 	struct jp_tasks tasks;
@@ -133,5 +133,4 @@ int main(void)
 		test_odd_lives(&tasks);
 	}
 	jp_tasks_free(&tasks);
-	return check_done();
 }

@@ -154,7 +154,7 @@ static void test_refused_truth_files(void)
 		      jp_truth_open(scratch_path("link"), 0, &err) < 0 &&
 		      jp_truth_open("/dev/null", 0, &err) < 0,
 	      "a symbolic link and a device are refused for writing");
-	check(!jp_truth_load(scratch, &err) && !jp_truth_load("/dev/null", &err) &&
+	check(!jp_truth_load(scratch_folder(), &err) && !jp_truth_load("/dev/null", &err) &&
 		      strstr(err.text, "/dev/null"),
 	      "a folder and a device are refused for reading");
 	scratch_write(scratch_path("short"), "JITPROOF", 8);
@@ -462,7 +462,7 @@ static void test_impossible_records(void)
 	      (unsigned long long)truth->torn);
 }
 
-int main(void)
+TEST(truth)
 {
 	static const struct truth_test tests[] = {
 		{64, write_family, test_forked_processes},
@@ -482,5 +482,4 @@ int main(void)
 #endif
 	test_killed_writer();
 	test_refused_truth_files();
-	return check_done();
 }

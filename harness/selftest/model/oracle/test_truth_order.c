@@ -113,7 +113,7 @@ static void write_family(void)
 		record_map(0);
 }
 
-int main(void)
+TEST(truth_order)
 {
 	static const struct {
 		const char *what;
@@ -138,7 +138,6 @@ int main(void)
 		[KILLED] = {"killed by an unknown process", 0, 1, 0},
 	};
 
-	scratch_make("");
 	for (fault = NONE; fault < FAULTS; fault++) {
 		truth = write_truth("truth", 64, write_family) ? NULL : load_truth("truth");
 		if (check(truth != NULL, "%s: written and read", found[fault].what))
@@ -151,5 +150,4 @@ int main(void)
 			      (unsigned long long)truth->overspent);
 		jp_truth_free(truth);
 	}
-	return check_done();
 }

@@ -568,7 +568,7 @@ static void test_long_truth(void)
 	check(found == 160000, "every stack and every function is found");
 }
 
-int main(void)
+TEST(truth_stack)
 {
 	static const struct truth_test tests[] = {
 		{256, write_story, test_true_stacks},
@@ -578,5 +578,4 @@ int main(void)
 
 	run_truth_tests(tests, sizeof(tests) / sizeof(*tests));
 	test_torn_truth();
-	return check_done();
 }

@@ -52,7 +52,7 @@ static bool ranges_agree(const struct mirrored_ranges *both)
 	return true;
 }
 
-static void test_random(void)
+TEST(random)
 {
 	bool good = true, alike = true, owned = true;
 
@@ -87,10 +87,4 @@ static void test_random(void)
 	check(alike, "no change shows in another copy");
 	for (size_t i = 0; i < COPIES; i++)
 		jp_ranges_free(copies[i].ranges);
-}
-
-int main(void)
-{
-	test_random();
-	return check_done();
 }

@@ -474,7 +474,7 @@ static void test_build_ids(void)
 	      "another build id is another file");
 }
 
-int main(void)
+TEST(replay)
 {
 	static void (*const tests[])(void) = {test_sizes,
 					      test_fork,
@@ -497,5 +497,4 @@ int main(void)
 		tests[i]();
 	}
 	jp_replay_free(replay);
-	return check_done();
 }

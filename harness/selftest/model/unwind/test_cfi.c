@@ -147,7 +147,7 @@ static const struct {
 	 .answer = JP_CFI_NONE},
 };
 
-static void test_rules(void)
+TEST(rules)
 {
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
 		const uint64_t cfa = rules[i].cfa ?: SP_AT + 8, ip = rules[i].ip ?: WORD(cfa - 8);
@@ -200,7 +200,7 @@ static enum jp_cfi_answer answer_of(const void *program, size_t size, uint8_t ra
 	return answer;
 }
 
-static void test_frames(void)
+TEST(frames)
 {
 	unsigned char program[4 + 300] = {0x0f, 0xac, 0x02, 0x77, 0x00}; /* breg7, then nops */
 
@@ -216,7 +216,7 @@ static void test_frames(void)
 
 /* Rows that need only the CFA are direct: their loads are checked once, by lowest offset and
  * span. */
-static void test_direct_rows(void)
+TEST(direct_rows)
 {
 	static const struct {
 		const char *what, *program;
@@ -255,7 +255,7 @@ static void test_direct_rows(void)
 	}
 }
 
-static void test_open_tables(void)
+TEST(open_tables)
 {
 	static const struct {
 		const char *what, *program;
@@ -298,13 +298,4 @@ static void test_open_tables(void)
 	check(jp_cfi_vaddr(cfi, 1 << 20) == UINT64_MAX, "an offset beyond the code has none");
 	jp_cfi_close(cfi);
 	jp_cfi_close(NULL);
-}
-
-int main(void)
-{
-	test_rules();
-	test_frames();
-	test_direct_rows();
-	test_open_tables();
-	return check_done();
 }

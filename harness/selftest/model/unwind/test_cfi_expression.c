@@ -36,7 +36,7 @@ static void check_operation(uint8_t kind, uint64_t value, uint64_t under, uint64
 	      (unsigned long long)top, (unsigned long long)result);
 }
 
-static void test_operations(void)
+TEST(operations)
 {
 	check_operation(JP_OP_DUP, 0, 1, 9, 9);
 	check_operation(JP_OP_DROP, 0, 1, 9, 1);
@@ -72,7 +72,7 @@ static void test_operations(void)
 	check_operation(JP_OP_SHRA, 0, 48, 200, 0);
 }
 
-static void test_rotation(void)
+TEST(rotation)
 {
 	static const uint64_t expected[] = {2, 1, 3};
 	const struct jp_cfi_op ops[] = {{JP_OP_PUSH, 0, 1}, {JP_OP_PUSH, 0, 2}, {JP_OP_PUSH, 0, 3},
@@ -84,7 +84,7 @@ static void test_rotation(void)
 		      "word %zu of a rotation is right", i);
 }
 
-static void test_comparisons(void)
+TEST(comparisons)
 {
 	static const struct {
 		uint8_t kind;
@@ -100,7 +100,7 @@ static void test_comparisons(void)
 	}
 }
 
-static void test_operands(void)
+TEST(operands)
 {
 	static const struct {
 		struct jp_cfi_op op;
@@ -128,7 +128,7 @@ static void test_operands(void)
 	check(evaluate(at, 2, &result) == JP_CFI_STACK, "a word outside of the dump is an error");
 }
 
-static void test_too_few(void)
+TEST(too_few)
 {
 	static const struct {
 		uint8_t kind;
@@ -153,7 +153,7 @@ static void test_too_few(void)
 	check(evaluate(NULL, 0, &result) == JP_CFI_NONE, "an empty expression gives no value");
 }
 
-static void test_broken_expressions(void)
+TEST(broken_expressions)
 {
 	static const struct jp_cfi_op by_zero[] = {{JP_OP_PUSH, 0, 1}, {JP_OP_PUSH, 0, 0}};
 	static const struct jp_cfi_op out[] = {{JP_OP_PUSH, 0, MIN}, {JP_OP_PUSH, 0, UINT64_MAX}};
@@ -174,7 +174,7 @@ static void test_broken_expressions(void)
 	check(evaluate(ops, 3, &result) == JP_CFI_NONE, "a pick below the stack gives no value");
 }
 
-static void test_limits(void)
+TEST(limits)
 {
 	struct jp_cfi_op ops[MOST];
 	uint64_t result;
@@ -191,7 +191,7 @@ static void test_limits(void)
 }
 
 /* A loop of 510 steps that counts down, and a few operations more. */
-static void test_limit_of_steps(void)
+TEST(limit_of_steps)
 {
 	struct jp_cfi_op ops[] = {{JP_OP_PUSH, 0, 127}, {JP_OP_PUSH, 0, 1},    {JP_OP_MINUS, 0, 0},
 				  {JP_OP_DUP, 0, 0},    {JP_OP_JUMP_IF, 0, 1}, {JP_OP_NOT, 0, 0},
@@ -202,17 +202,4 @@ static void test_limit_of_steps(void)
 	check(evaluate(ops, 9, &result) == JP_CFI_NONE, "513 steps are not allowed");
 	ops[0].value = 3;
 	check(evaluate(ops, 9, &result) == JP_CFI_STEPPED && result == 0, "a loop has its value");
-}
-
-int main(void)
-{
-	test_operations();
-	test_rotation();
-	test_comparisons();
-	test_operands();
-	test_too_few();
-	test_broken_expressions();
-	test_limits();
-	test_limit_of_steps();
-	return check_done();
 }

@@ -13,7 +13,7 @@ static struct jp_elf_store *open_store_of_bytes(const char *index, size_t size)
 {
 	if (!scratch_write(scratch_path("elf/index"), index, size))
 		exit(99);
-	return jp_elf_store_new(scratch, NULL);
+	return jp_elf_store_new(scratch_folder(), NULL);
 }
 
 static struct jp_elf_store *open_store(const char *index)
@@ -21,7 +21,13 @@ static struct jp_elf_store *open_store(const char *index)
 	return open_store_of_bytes(index, strlen(index));
 }
 
-static void test_good_lines(void)
+TEST(folder)
+{
+	if (mkdir(scratch_path("elf"), 0700))
+		exit(99);
+}
+
+TEST(good_lines)
 {
 	static const char index[] =
 		ID " fd:1f 12 /usr/lib/a\n" ID " 0:0 0 [vdso]\n" ID " 8:1 12.7 /b c\n" ID
@@ -54,7 +60,7 @@ static void test_good_lines(void)
 	jp_elf_store_free(store);
 }
 
-static void test_bad_lines(void)
+TEST(bad_lines)
 {
 	static const char *const bad[] = {
 		"",
@@ -100,7 +106,7 @@ static void test_bad_lines(void)
 	}
 }
 
-static void test_index_with_nul_bytes(void)
+TEST(index_with_nul_bytes)
 {
 	static const char line[] = ID " 8:1 12 /good\n";
 	char index[1 + sizeof(line)] = "", *middle = index + 1 + strlen(ID);
@@ -119,7 +125,7 @@ static void test_index_with_nul_bytes(void)
 }
 
 /* Tests which line each mapping is tied to, if any; no line's file exists. */
-static void test_line_of_each_mapping(void)
+TEST(line_of_each_mapping)
 {
 	static const char index[] = ID " 8:1 12 /a\n" ID " 8:1 13 /b (deleted)\n" ID
 				       " 8:1 14.5 /c\n" ID " 8:1 15.5s /d\n" ID " 8:1 0 /e\n";
@@ -160,7 +166,7 @@ static void test_line_of_each_mapping(void)
 	jp_elf_store_free(store);
 }
 
-static void test_build_ids(void)
+TEST(build_ids)
 {
 	static const unsigned char id[20] = {1, 2, 3};
 	struct jp_mapping mapping = {.name = "/a", .build_id = id, .build_id_size = 20};
@@ -197,7 +203,7 @@ static void test_build_ids(void)
 
 /* Tests that a kept file whose last byte changes, which no frame needs, fails the check of its
  * digest. */
-static void test_altered_file(void)
+TEST(altered_file)
 {
 	const int fd = open("harness/selftest/fuzz/corpus/program.elf", O_RDONLY | O_CLOEXEC);
 	char folder[PATH_MAX], text[41], index[128], path[PATH_MAX + 64];
@@ -232,18 +238,4 @@ static void test_altered_file(void)
 	check(!jp_elf_store_check(store, jp_elf_store_line(store, 1), &err),
 	      "without a digest it is not detected: %s", err.text);
 	jp_elf_store_free(store);
-}
-
-int main(void)
-{
-	scratch_make("");
-	if (mkdir(scratch_path("elf"), 0700))
-		return 99;
-	test_good_lines();
-	test_bad_lines();
-	test_index_with_nul_bytes();
-	test_line_of_each_mapping();
-	test_build_ids();
-	test_altered_file();
-	return check_done();
 }

@@ -74,7 +74,7 @@ static void test_descent(struct jp_jit_cfi *jit)
 	check_load(jit, CHILD, 0x1008, 70, "nothing");
 }
 
-int main(void)
+TEST(jit_cfi)
 {
 	struct jp_jit_cfi *jit = jp_jit_cfi_new(&loads, X86_64);
 
@@ -86,5 +86,4 @@ int main(void)
 	}
 	jp_jit_cfi_free(jit);
 	jp_jit_cfi_free(NULL);
-	return check_done();
 }

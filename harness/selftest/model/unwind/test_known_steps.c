@@ -109,7 +109,16 @@ static void fill_stack(void)
 	stack[13] = 0x1234;
 }
 
-static void test_callers(void)
+TEST(steps)
+{
+	steps = calloc(1, sizeof(*steps));
+	if (!steps)
+		exit(99);
+	for (int i = 0; i < FUNCTIONS; i++)
+		add_step(i, SPACE);
+}
+
+TEST(callers)
 {
 	uint32_t count;
 
@@ -131,7 +140,7 @@ static void test_callers(void)
 	check(walk() == 3 && frames[2] == 0x1234, "a second walk uses guesses");
 }
 
-static void test_limits(void)
+TEST(limits)
 {
 	fill_stack();
 	set_registers(PLAIN, 0);
@@ -165,7 +174,7 @@ static void test_limits(void)
 }
 
 /* A frame of size 0 is allowed only in a caller, on a machine whose calls push nothing. */
-static void test_first_step(void)
+TEST(first_step)
 {
 	struct jp_cfi_rule rule = {JP_RULE_AT_CFA, RIP, 0, 0};
 	const struct jp_cfi_rows level = {.rules = &rule};
@@ -193,18 +202,5 @@ static void test_first_step(void)
 	check(jp_known_steps_walk(steps, SPACE, &regs, false, &dump, frames, MOST) == 2,
 	      "a frame of no size in the sampled function's caller is left");
 	add_step(PLAIN, SPACE);
-}
-
-int main(void)
-{
-	steps = calloc(1, sizeof(*steps));
-	if (!steps)
-		return 99;
-	for (int i = 0; i < FUNCTIONS; i++)
-		add_step(i, SPACE);
-	test_callers();
-	test_limits();
-	test_first_step();
 	free(steps);
-	return check_done();
 }

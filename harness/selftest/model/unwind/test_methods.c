@@ -83,7 +83,18 @@ static bool unwinds_to(enum jp_method method, uint32_t count, enum jp_unwind_sto
 	return false;
 }
 
-static void test_names(void)
+TEST(mappings)
+{
+	replay = jp_replay_new();
+	unwinder = jp_unwinder_new(NULL, NULL);
+	add_map(CODE, CODE + 0x10000, JP_PROT_READ | JP_PROT_EXEC, "//anon");
+	add_map(0x600000, 0x601000, JP_PROT_READ, "//anon");
+	add_map(MEMFD, MEMFD + 0x1000, JP_PROT_READ | JP_PROT_EXEC,
+		"/memfd:doublemapper (deleted)");
+	add_map(NO_FILE, NO_FILE + 0x1000, JP_PROT_READ | JP_PROT_EXEC, "/no/such/file");
+}
+
+TEST(names)
 {
 	check(jp_methods_parse("chain,dump") == JP_METHODS_USUAL &&
 		      jp_methods_parse("dump_cfi") == 1u << JP_DUMP_CFI,
@@ -93,7 +104,7 @@ static void test_names(void)
 	      "unknown and repeated methods are refused");
 }
 
-static void test_call_instructions(void)
+TEST(call_instructions)
 {
 	static const struct {
 		const char *bytes;
@@ -121,7 +132,7 @@ static void test_call_instructions(void)
 		      "code %zu: ends with %s", i, codes[i].call ? "a call" : "no call");
 }
 
-static void test_direct_calls(void)
+TEST(direct_calls)
 {
 	const struct jp_machine_frames *frames = jp_machine_find(EM_X86_64)->frames;
 	int64_t distance = 0;
@@ -146,7 +157,7 @@ static void test_direct_calls(void)
 }
 
 /* The sampled function has tables; a jitdump has the code of its caller. */
-static void test_tables(void)
+TEST(tables)
 {
 	static unsigned char tables[JP_EH_FRAME_MOST], caller[16] = {[3] = 0xe8};
 	struct jp_code_load each[2] = {
@@ -223,7 +234,7 @@ static uint64_t measure_frame(enum jp_method method, uint32_t frames, uint64_t *
 	return least * 1000 / DEEP;
 }
 
-static void test_deep_stacks(void)
+TEST(deep_stacks)
 {
 	static unsigned char tables[JP_EH_FRAME_MOST];
 	static uint64_t deep[8192], into[DEEP];
@@ -265,23 +276,6 @@ static void test_deep_stacks(void)
 	}
 	jp_unwinder_jit(unwinder, NULL);
 	jp_jit_cfi_free(jit);
-}
-
-int main(void)
-{
-	replay = jp_replay_new();
-	unwinder = jp_unwinder_new(NULL, NULL);
-	add_map(CODE, CODE + 0x10000, JP_PROT_READ | JP_PROT_EXEC, "//anon");
-	add_map(0x600000, 0x601000, JP_PROT_READ, "//anon");
-	add_map(MEMFD, MEMFD + 0x1000, JP_PROT_READ | JP_PROT_EXEC,
-		"/memfd:doublemapper (deleted)");
-	add_map(NO_FILE, NO_FILE + 0x1000, JP_PROT_READ | JP_PROT_EXEC, "/no/such/file");
-	test_names();
-	test_call_instructions();
-	test_direct_calls();
-	test_tables();
-	test_deep_stacks();
 	jp_unwinder_free(unwinder);
 	jp_replay_free(replay);
-	return check_done();
 }

@@ -253,19 +253,18 @@ static void test_another_file(void)
 static void test_unwind_with_saved_files(bool memfds)
 {
 	in_memfds = memfds;
-	jp_replay_free(make_own_mappings(scratch));
-	compare_walks(scratch, false, "saved copies alone give libgcc's walks");
-	check(!jp_run_dir_remove(scratch) && !mkdir(scratch, 0700), "the copies are removed");
+	jp_replay_free(make_own_mappings(scratch_folder()));
+	compare_walks(scratch_folder(), false, "saved copies alone give libgcc's walks");
+	check(!jp_run_dir_remove(scratch_folder()) && !mkdir(scratch_folder(), 0700),
+	      "the copies are removed");
 }
 
-int main(void)
+TEST(unwind)
 {
-	scratch_make("");
 	take_samples();
 	compare_walks(NULL, true, "files at their paths give libgcc's walks");
 	test_another_file();
 	test_unwind_with_saved_files(false);
 	test_unwind_with_saved_files(true);
 	free(samples);
-	return check_done();
 }

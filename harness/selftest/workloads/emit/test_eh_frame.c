@@ -231,7 +231,7 @@ static void test_libgcc(void)
 	munmap(code, size);
 }
 
-int main(void)
+TEST(eh_frame)
 {
 	for (enum jp_shape shape = 0; shape < JP_SHAPES; shape++) {
 		check_shape(shape, true);
@@ -239,5 +239,4 @@ int main(void)
 	}
 	test_refusals();
 	test_libgcc();
-	return check_done();
 }

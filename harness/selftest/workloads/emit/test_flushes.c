@@ -16,7 +16,7 @@ void __clear_cache(void *start, void *end)
 	to = (uintptr_t)end;
 }
 
-int main(void)
+TEST(flushes)
 {
 	static const enum jp_protect protections[] = {JP_PROTECT_RWX, JP_PROTECT_FLIP,
 						      JP_PROTECT_VIEWS};
@@ -25,7 +25,7 @@ int main(void)
 	__builtin___clear_cache(&none, &none + 1);
 	if (!from) {
 		check(true, "flushes # SKIP the caches of this machine are coherent");
-		return check_done();
+		return;
 	}
 	for (size_t i = 0; i < sizeof(protections) / sizeof(*protections); i++) {
 		struct jp_function function = {.size = 0};
@@ -36,5 +36,4 @@ int main(void)
 		check(!ret && from == function.code && to == function.code + function.size,
 		      "code of protection %d is flushed where it runs: %d", protections[i], ret);
 	}
-	return check_done();
 }

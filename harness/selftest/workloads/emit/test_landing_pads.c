@@ -45,17 +45,17 @@ static bool protect_code(int protection)
 	return !mprotect(code, SIZE, PROT_READ | PROT_EXEC | protection);
 }
 
-int main(void)
+TEST(landing_pads)
 {
 	struct jp_emitted emitted;
 
 	signal(SIGILL, stop);
 	code = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!check(code != MAP_FAILED, "memory for code"))
-		return check_done();
+		return;
 	if (!protect_code(PROT_BTI)) {
 		check(true, "landing pads # SKIP this machine demands none");
-		return check_done();
+		return;
 	}
 	for (enum jp_shape shape = 0; shape < JP_SHAPES; shape++) {
 		/* Without a next function a path cannot jump to it. */
@@ -68,5 +68,4 @@ int main(void)
 		check(run_function(0) == 0, "%s has a landing pad", jp_shape_text(shape));
 	}
 	check(run_function(4) == SIGILL, "the processor demands landing pads");
-	return check_done();
 }

@@ -16,8 +16,8 @@ static char dump[128], map[128]; /* paths of this process's files */
 
 static void set_paths(void)
 {
-	snprintf(dump, sizeof(dump), "%s/jit-%d.dump", scratch, getpid());
-	snprintf(map, sizeof(map), "%s/perf-%d.map", scratch, getpid());
+	snprintf(dump, sizeof(dump), "%s/jit-%d.dump", scratch_folder(), getpid());
+	snprintf(map, sizeof(map), "%s/perf-%d.map", scratch_folder(), getpid());
 }
 
 static int publish(unsigned index)
@@ -44,7 +44,7 @@ static int publish_all(const char *how, const char *with)
 	struct jp_published moved = {.addr = 0x200000, .size = 33, .index = 0};
 	int ret = jp_publish_select_extras(with);
 
-	ret = ret ? ret : jp_publish_begin(how, scratch);
+	ret = ret ? ret : jp_publish_begin(how, scratch_folder());
 	for (unsigned i = 0; i < COUNT && !ret; i++)
 		ret = publish(i);
 	ret = ret ? ret : jp_publish_move(&moved, 0x100000);
@@ -195,13 +195,13 @@ static void test_wrong_dumps(void)
 		      !jp_jitdump_open(dump, getuid(), &err) &&
 		      strstr(err.text, "offset 4: expected version 1, found 2"),
 	      "a header of version 2 is refused: %s", err.text);
-	check(jp_publish_begin("jitdump:nonsense", scratch) == -EINVAL &&
-		      jp_publish_begin("map:cut", scratch) == -EINVAL &&
-		      jp_publish_begin("none:cut", scratch) == -EINVAL &&
-		      jp_publish_begin("all", scratch) == -EINVAL &&
+	check(jp_publish_begin("jitdump:nonsense", scratch_folder()) == -EINVAL &&
+		      jp_publish_begin("map:cut", scratch_folder()) == -EINVAL &&
+		      jp_publish_begin("none:cut", scratch_folder()) == -EINVAL &&
+		      jp_publish_begin("all", scratch_folder()) == -EINVAL &&
 		      jp_publish_select_extras("debug,lines") == -EINVAL,
 	      "unknown requests are refused");
-	check(!jp_publish_begin("none", scratch) && !publish(1) && !jp_publish_extras() &&
+	check(!jp_publish_begin("none", scratch_folder()) && !publish(1) && !jp_publish_extras() &&
 		      !jp_publish_end(),
 	      "none publishes nothing");
 }
@@ -244,7 +244,7 @@ static void test_wrong_maps(void)
 			fclose(file);
 	}
 	unlink(map);
-	check(!jp_publish_begin("map:late", scratch) && !publish(0) && !stat(map, &st) &&
+	check(!jp_publish_begin("map:late", scratch_folder()) && !publish(0) && !stat(map, &st) &&
 		      !st.st_size && !jp_publish_end() && !stat(map, &st) && st.st_size,
 	      "a late perf map is empty until the end");
 	unlink(map);
@@ -278,7 +278,7 @@ static void test_publishing_threads(void)
 	void *failed = NULL;
 	struct found found;
 
-	check(!jp_publish_begin("both", scratch), "threads begin to publish");
+	check(!jp_publish_begin("both", scratch_folder()), "threads begin to publish");
 	for (uintptr_t i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, publish_some, (void *)(1 + i * COUNT));
 	for (int i = 0; i < THREADS; i++) {
@@ -299,7 +299,8 @@ static void test_publishing_after_fork(void)
 	int status = -1;
 	pid_t child;
 
-	check(!jp_publish_begin("both", scratch) && !publish(1), "a process publishes, then forks");
+	check(!jp_publish_begin("both", scratch_folder()) && !publish(1),
+	      "a process publishes, then forks");
 	fflush(stdout);
 	child = fork();
 	if (!child) {
@@ -323,7 +324,7 @@ static void check_refusal(const char *what, const char *how, const char *path)
 	struct stat before, after;
 
 	lstat(path, &before);
-	check(jp_publish_begin(how, scratch) < 0 && !lstat(path, &after) &&
+	check(jp_publish_begin(how, scratch_folder()) < 0 && !lstat(path, &after) &&
 		      before.st_ino == after.st_ino && before.st_size == after.st_size,
 	      "%s is refused and unchanged", what);
 	remove(path);
@@ -352,16 +353,15 @@ static void test_foreign_files(void)
 	/* Make a file of an earlier process with the same pid. */
 	fd = open(map, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	check(write(fd, "stale", 5) == 5 && !fstat(fd, &stale), "a stale file is made");
-	check(!jp_publish_begin("map", scratch) && !lstat(map, &fresh) && fresh.st_size == 0 &&
-		      fresh.st_ino != stale.st_ino && (fresh.st_mode & 0777) == 0600 &&
-		      !jp_publish_end(),
+	check(!jp_publish_begin("map", scratch_folder()) && !lstat(map, &fresh) &&
+		      fresh.st_size == 0 && fresh.st_ino != stale.st_ino &&
+		      (fresh.st_mode & 0777) == 0600 && !jp_publish_end(),
 	      "a stale file is replaced by a new one");
 	close(fd);
 }
 
-int main(void)
+TEST(publish)
 {
-	scratch_make("");
 	set_paths();
 	for (size_t i = 0; i < sizeof(code); i++)
 		code[i] = i;
@@ -373,5 +373,4 @@ int main(void)
 	test_publishing_threads();
 	test_publishing_after_fork();
 	test_foreign_files();
-	return check_done();
 }
