@@ -3,8 +3,6 @@
 """Generates crossings of workloads, options, faults, policies and tools, and reports defects that
 no case knows (docs/hunt.md)."""
 
-from __future__ import annotations
-
 import argparse
 import concurrent.futures
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Chooses crossings: first by the pairs of values that none has covered yet, then at random."""
 
-from __future__ import annotations
-
 import collections
 import random
 

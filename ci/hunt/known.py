@@ -2,8 +2,6 @@
 """Recognizes known findings: results/expected names the finding of a tool's defect in the reason of
 the line that allows it, and the finding's title in FINDINGS.md names its options."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A crossing as a case line, and the crossing that a part of its items makes."""
 
-from __future__ import annotations
-
 from typing import Iterable
 
 from ci.hunt.space import (AT, CAPTURE, FOR_CAPTURE, FOR_INJECT, FOR_WORKLOAD, INJECT, INSIDE,

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finds the smallest combination that is impossible, from a crossing that was refused."""
 
-from __future__ import annotations
-
 from typing import Iterator
 
 from ci.hunt.clusters import Reduction, Run

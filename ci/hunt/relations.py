@@ -7,8 +7,6 @@ recording, so all figures must be equal. Twins are two recordings: compares only
 between runs no more than their confidence intervals allow.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Iterator, Mapping
 

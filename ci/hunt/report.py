@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a hunt prints: progress, new clusters, and the findings at its end."""
 
-from __future__ import annotations
-
 from ci.hunt.clusters import Cluster, Clusters
 from ci.hunt.cover import Cover
 from ci.hunt.known import Findings

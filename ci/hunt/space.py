@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The dimensions of a case line and their values, from `jitproof list --json`."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any, Iterable, Iterator, Sequence

@@ -2,8 +2,6 @@
 """The progress of a hunt, which a later call continues: DIR/hunt.json. DIR/crossings has a line for
 each crossing."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a crossing as a bare case and reads what jitproof found."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

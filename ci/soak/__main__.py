@@ -7,8 +7,6 @@ cases do not count. O/soak/kept has the folder of each case with an unexpected o
 if there is one, with 4 if every condition was skipped.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import hashlib

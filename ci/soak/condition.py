@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs jitproof once under a condition, and decides which results are expected there."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The table of conditions, CONDITIONS, and the functions that prepare a run under each."""
 
-from __future__ import annotations
-
 import functools
 import os
 import platform

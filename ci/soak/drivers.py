@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Drivers that disturb a run from outside: stops, load, cgroups, mounts. They end with the run."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

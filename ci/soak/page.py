@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Stores the results of runs while they are made, and makes the page SOAK.md."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import json

@@ -2,8 +2,6 @@
 """Tests `jitproof hunt`: pairs, impossible combinations, reduction, clusters, known findings,
 relations and resuming."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools

@@ -2,8 +2,6 @@
 """Tests that each record of a jitdump agrees with the truth, and that none is missing. Each test
 alters one record of a fixture that passes."""
 
-from __future__ import annotations
-
 import os
 import struct
 
