@@ -44,8 +44,7 @@ static bool stat_recorded_path(const struct jp_changed_files *files,
 	struct jp_found_file found;
 	bool there;
 
-	if (!mapping->ino ||
-	    jp_file_find_path(files->finder, mapping->pid, mapping->name, &found, NULL))
+	if (!mapping->ino || jp_file_find_path(files->finder, mapping->pid, mapping->name, &found))
 		return false;
 	/* Do not compare files with other device numbers: for overlayfs and btrfs, the numbers in
 	 * records differ from those of stat(). */

@@ -79,8 +79,7 @@ void jp_elf_source_close(struct jp_elf_source *source)
 	elf_end(source->elf);
 }
 
-Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted, GElf_Shdr *head,
-			size_t *index)
+Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted, GElf_Shdr *head)
 {
 	Elf_Scn *section = NULL;
 	size_t strings, count = 0;
@@ -92,11 +91,8 @@ Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted, 
 					   ? elf_strptr(source->elf, strings, head->sh_name)
 					   : NULL;
 
-		if (!name || strcmp(name, wanted) != 0)
-			continue;
-		if (index)
-			*index = elf_ndxscn(section);
-		return section;
+		if (name && strcmp(name, wanted) == 0)
+			return section;
 	}
 	return NULL;
 }

@@ -30,7 +30,7 @@ static bool has_table(const struct jp_elf_source *source, const char *name, GElf
 {
 	GElf_Shdr head;
 
-	return jp_elf_section(source, name, &head, NULL) && head.sh_type == type;
+	return jp_elf_section(source, name, &head) && head.sh_type == type;
 }
 
 static bool is_cut_short(const struct jp_elf_source *source, uint64_t size)
@@ -55,10 +55,10 @@ struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 	tables.elf = true;
 	tables.symtab = has_table(&source, ".symtab", SHT_SYMTAB);
 	tables.dynsym = has_table(&source, ".dynsym", SHT_DYNSYM);
-	tables.eh_frame = jp_elf_section(&source, ".eh_frame", &head, NULL);
-	tables.frame_index = jp_elf_section(&source, ".eh_frame_hdr", &head, NULL);
-	tables.debug_frame = jp_elf_section(&source, ".debug_frame", &head, NULL);
-	tables.packed = jp_elf_section(&source, ".gnu_debugdata", &head, NULL);
+	tables.eh_frame = jp_elf_section(&source, ".eh_frame", &head);
+	tables.frame_index = jp_elf_section(&source, ".eh_frame_hdr", &head);
+	tables.debug_frame = jp_elf_section(&source, ".debug_frame", &head);
+	tables.packed = jp_elf_section(&source, ".gnu_debugdata", &head);
 	tables.cut_short = is_cut_short(&source, file->size);
 	return tables;
 }
@@ -72,7 +72,7 @@ bool jp_elf_debuglink(const struct jp_elf_input *file, char *name, size_t size)
 
 	if (jp_elf_source_open(&source, file->fd, file->image, file->size, NULL))
 		return false;
-	section = jp_elf_section(&source, ".gnu_debuglink", &head, NULL);
+	section = jp_elf_section(&source, ".gnu_debuglink", &head);
 	data = section && head.sh_type != SHT_NOBITS ? elf_rawdata(section, NULL) : NULL;
 	/* The section contains the name and a checksum. */
 	if (!data || !data->d_buf || !memchr(data->d_buf, 0, data->d_size) ||
@@ -179,7 +179,7 @@ static int read_symbol(struct symbol_reader *reader, const GElf_Sym *raw, const 
 static int read_table(struct symbol_reader *reader, const char *called, GElf_Word type)
 {
 	GElf_Shdr head;
-	Elf_Scn *section = jp_elf_section(&reader->file, called, &head, NULL);
+	Elf_Scn *section = jp_elf_section(&reader->file, called, &head);
 	Elf_Data *data;
 	size_t count;
 	int failed = 0;
@@ -232,20 +232,20 @@ static int read_plt(struct symbol_reader *reader)
 	uint64_t size, count;
 	int failed = 0;
 
-	if (!jp_elf_section(runtime, ".dynsym", &other, NULL))
+	if (!jp_elf_section(runtime, ".dynsym", &other))
 		return 0;
-	if (!jp_elf_section(runtime, ".rela.plt", &relocations, NULL) &&
-	    !jp_elf_section(runtime, ".rel.plt", &relocations, NULL))
+	if (!jp_elf_section(runtime, ".rela.plt", &relocations) &&
+	    !jp_elf_section(runtime, ".rel.plt", &relocations))
 		return 0;
-	if (!jp_elf_section(runtime, ".plt", &plt, NULL) || !relocations.sh_entsize)
+	if (!jp_elf_section(runtime, ".plt", &plt) || !relocations.sh_entsize)
 		return 0;
 	count = relocations.sh_size / relocations.sh_entsize;
 	size = plt.sh_entsize > 4 ? plt.sh_entsize : 16;
 	failed = add_symbol(reader, plt.sh_offset, size, ".plt", JP_PERF_VERSION(6, 3))
 			 ?: add_plt_entries(reader, &plt, size, size, count, 0);
-	if (!failed && jp_elf_section(runtime, ".plt.sec", &other, NULL))
+	if (!failed && jp_elf_section(runtime, ".plt.sec", &other))
 		failed = add_plt_entries(reader, &other, 0, 16, count, JP_PERF_VERSION(6, 3));
-	if (!failed && jp_elf_section(runtime, ".plt.got", &other, NULL))
+	if (!failed && jp_elf_section(runtime, ".plt.got", &other))
 		failed = add_plt_entries(reader, &other, 0, other.sh_entsize, UINT64_MAX,
 					 JP_PERF_VERSION(6, 3));
 	return failed;

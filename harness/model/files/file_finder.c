@@ -19,7 +19,6 @@
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/elf_folder.h"
-#include "harness/model/files/file_paths.h"
 #include "harness/model/files/own_vdso.h"
 #include "harness/model/files/residence.h"
 #include "harness/model/space/mapping_name.h"
@@ -288,7 +287,7 @@ bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wante
 	bool changed;
 
 	if (!jp_file_finder_is_native(finder) || wanted->id.size || !wanted->ino ||
-	    jp_file_find_path(finder, wanted->pid, wanted->path, &found, NULL))
+	    jp_file_find_path(finder, wanted->pid, wanted->path, &found))
 		return false;
 	changed = !fstat(found.fd, &st) &&
 		  jp_clock_is_earlier(since, st.st_ino == wanted->ino ? &st.st_mtim : &st.st_ctim);
@@ -297,11 +296,11 @@ bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wante
 }
 
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
-		      struct jp_found_file *found, struct jp_error *err)
+		      struct jp_found_file *found)
 {
 	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
-	return jp_path_build(found->path, sizeof(found->path), err, "%s", path)
-		       ?: open_below(find_root(finder, pid), found, err);
+	return jp_path_build(found->path, sizeof(found->path), NULL, "%s", path)
+		       ?: open_below(find_root(finder, pid), found, NULL);
 }
 
 int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found)
@@ -312,7 +311,7 @@ int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_foun
 
 	if (residence && residence->root >= 0) {
 		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", residence->inner);
-		if (!jp_file_find_path(finder, pid, path, found, NULL))
+		if (!jp_file_find_path(finder, pid, path, found))
 			return 0;
 	}
 	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};

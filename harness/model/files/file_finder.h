@@ -53,7 +53,7 @@ bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wante
 			    const struct timespec *since);
 /* Opens the file at @path in the mount namespace of @pid. Returns 0 or -errno. */
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
-		      struct jp_found_file *found, struct jp_error *err);
+		      struct jp_found_file *found);
 /* Opens the perf map of @pid: in the mount namespace of @pid, under the pid that it has there, else
  * in this process's /tmp. Returns 0 or -errno. */
 int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found);

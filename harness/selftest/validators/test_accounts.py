@@ -10,7 +10,7 @@ from typing import Callable
 from ci.base import files
 from harness.selftest.support import made_jitdump as mj
 from harness.selftest.support import run_directory as rd
-from harness.selftest.support.recorded import PAGE, Recorded
+from harness.selftest.support.recorded import PAGE, Recorded, WATCHED_SINCE_CPUS
 
 FORK, COMM = rd.FORK, rd.COMM
 CONFIG = 8  # offset in struct perf_event_attr
@@ -26,10 +26,9 @@ class Attached(Recorded):
         self.assertNotEqual(change(text), text)
         self.put_text(name, change(text))
 
-    def state_requests(self, cpus: int = 2, task_clock: int = 0, synth: int = 2) -> None:
+    def state_requests(self) -> None:
         """States in `watched` what the runner requested."""
-        self.edit_file("watched", lambda text: text + "cpus %d\ntask_clock %d\nsynth %d\n" %
-                       (cpus, task_clock, synth))
+        self.put_text("watched", self.read_text("watched") + WATCHED_SINCE_CPUS)
 
     def find_records(self, kind: int) -> list[rd.Side]:
         return [one for one in self.perf.records if isinstance(one, rd.Side) and one.kind == kind]
@@ -62,7 +61,7 @@ class Attached(Recorded):
                           (len(self.perf.attrs) - 1))
 
     def test_more_than_the_runner_saw(self) -> None:
-        self.state_requests(cpus=2)
+        self.state_requests()
         watched = self.read_watched()
         most = 2 * (int(watched["ended"]) - int(watched["started"]))
         for key, value, message in (

@@ -72,11 +72,10 @@ static void check_residence(uint32_t pid)
 	check(jp_file_finder_residence(finder, pid) == pid &&
 		      !jp_file_finder_residence(finder, (uint32_t)getpid()),
 	      "it has another residence than this process");
-	check(!jp_file_find_path(finder, pid, "/tmp/only-here", &found, NULL),
+	check(!jp_file_find_path(finder, pid, "/tmp/only-here", &found),
 	      "a file of its own root is found");
 	jp_found_file_close(&found);
-	check(jp_file_find_path(finder, (uint32_t)getpid(), "/tmp/only-here", &found, NULL) ==
-		      -ENOENT,
+	check(jp_file_find_path(finder, (uint32_t)getpid(), "/tmp/only-here", &found) == -ENOENT,
 	      "that file is not found for this process");
 	check(!jp_file_find_map(finder, pid, &found) && found.size == strlen(MAP) &&
 		      pread(found.fd, there, sizeof(there), 0) == (ssize_t)found.size &&
