@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/base/clock.h"
 
-#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -6,8 +6,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 static atomic_int noted;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/arguments.h"
 #include "harness/base/clock.h"
 #include "harness/base/path.h"
 #include "harness/capture/adapter.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/command/case_values.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/capture/profilers.h"

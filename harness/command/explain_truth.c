@@ -11,7 +11,6 @@
 #include "harness/base/exits.h"
 #include "harness/base/json.h"
 #include "harness/base/order.h"
-#include "harness/command/truth_request.h"
 #include "harness/explain/explain.h"
 #include "harness/model/causes/causes.h"
 #include "harness/outcome/case_folder.h"

@@ -9,7 +9,6 @@
 #include "harness/base/order.h"
 #include "harness/base/sort.h"
 #include "harness/model/space/ranges.h"
-#include "harness/model/space/replay.h"
 
 static bool is_same_mapping(const struct jp_span *span, const struct jp_mapping *map)
 {

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "harness/base/json.h"
 #include "harness/model/causes/causes.h"
 #include "harness/model/unwind/methods.h"
 #include "harness/outcome/expect.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/new_file.h"
 #include "harness/base/path.h"
 #include "harness/base/shortage.h"
 #include "harness/base/untrusted_file.h"

@@ -2,7 +2,6 @@
 #include "workloads/emit/path.h"
 
 #include <errno.h>
-#include <semaphore.h>
 #include <stdbool.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "harness/format/jit/perf_map.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 
 #include "harness/base/map.h"
 #include "harness/base/text_pool.h"
-#include "harness/format/jit/perf_map.h"
 #include "harness/model/symbols/symbol_file.h"
 
 /* MAP_HUGETLB in mapping records: perf considers such mappings anonymous whatever their name. */

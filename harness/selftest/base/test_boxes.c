@@ -2,9 +2,6 @@
 /* Queries for the boxes that meet a given box, compared with a scan of all boxes. */
 #include "harness/base/boxes.h"
 
-#include <stdlib.h>
-
-#include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 
 enum { BOXES = 300, OWNERS = 3, PLACES = 40, TIMES = 50 };

@@ -3,8 +3,6 @@
  * store it. */
 #include "harness/base/digest.h"
 
-#include <string.h>
-
 #include "harness/selftest/support/check.h"
 
 TEST(digest)

@@ -2,8 +2,6 @@
 /* Finding strings and numbers in foreign JSON, and detecting truncated JSON. */
 #include "harness/base/json_find.h"
 
-#include <string.h>
-
 #include "harness/selftest/support/check.h"
 
 static const char text[] = " {\"a\": \"}{\", \"n\": 20, \"t\": {\"x\": [1, {}], \"y\": \"z\"}, "

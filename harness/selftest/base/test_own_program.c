@@ -2,8 +2,6 @@
 /* Finding a program in the folder of the running program. */
 #include "harness/base/own_program.h"
 
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/selftest/support/check.h"

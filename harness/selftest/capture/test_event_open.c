@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests opening the events of a thread on all CPUs: if one fails, none stays open or in the
  * file. */
-#include <unistd.h>
 
 #include "harness/capture/event_open.h"
 #include "harness/capture/recorder.h"

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests spans: the times during which executable mappings were unchanged. */
 #include "harness/judge/spans.h"
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/order.h"
-#include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/made_events.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests when the mapping records of a picture end. */
 #include "harness/report/picture_ends.h"
-#include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/made_events.h"
 

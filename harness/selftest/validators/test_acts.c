@@ -2,7 +2,6 @@
 /* Tests acts that ended executable memory: those that touch a span of their process that ended when
  * the act began. */
 #include "harness/judge/validator.h"
-#include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/made_events.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests that mapping coverage judges each of many mappings once, in linear time. */
-#include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"

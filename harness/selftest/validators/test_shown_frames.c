@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Comparing shown frames with those of a file, and recognizing known defects. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "harness/selftest/support/check.h"
 #include "validators/shown_known.h"

@@ -4,7 +4,6 @@
 
 #include "harness/format/perfdata/attrs.h"
 #include "harness/format/perfdata/own_attr.h"
-#include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 
 enum {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finding the last act of a truth at an address, among random acts. */
 #include "harness/model/oracle/acts_at.h"
-#include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/made_events.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Stacks that a truth predicts for an address and a stack pointer, and torn or unwritten records.
  */
-#include <elf.h>
 
 #include "harness/model/machine/machine.h"
 #include "harness/selftest/support/made_truth.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Walks by cached steps, on a stack made by hand, and the cases that they leave to the unwinder. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/model/machine/machine.h"
 #include "harness/model/unwind/known_steps.h"

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/time.h>
-#include <ucontext.h>
 #include <unwind.h>
 
 #include "harness/base/sort.h"
