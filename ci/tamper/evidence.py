@@ -174,7 +174,7 @@ add("capture.counted.0", make_if(
 
 # Statements of `capture` that perf.data or the runner's files also show.
 for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples", 1),
-                     ("first_enabled", -10**9), ("first_enabled", 10**9)):
+                     ("first_enabled", -3600 * SECOND), ("first_enabled", 10**9)):
     make = change_number("capture", key_name.encode(), partial(add_or_zero, by=by))
     add("capture.%s.%+d" % (key_name, by),
         require_clock(NO_CLOCK, make) if key_name == "frequency" else make)

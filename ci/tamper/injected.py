@@ -17,10 +17,11 @@ def is_anonymous(record: Any) -> bool:
     return isinstance(record, rd.Map) and record.name.startswith(("//anon", "/memfd:"))
 
 
-def is_native_sample(record: Any) -> bool:
+def is_native(record: Any) -> bool:
+    """Returns whether a file is mapped, except a jitdump, which inject may remove."""
     return isinstance(record, rd.Map) and record.name.startswith("/") and \
         not is_injected(record) and not is_anonymous(record) and \
-        bool(record.prot & rd.EXECUTE)
+        not record.name.endswith(".dump") and bool(record.prot & rd.EXECUTE)
 
 
 def alter_records(where: Callable[[Any], bool], change: Callable[[Any], Any], share: float,
@@ -52,9 +53,9 @@ def delete_anonymous(case: Case) -> Changes:
     return changes
 
 
-add("injected.native.deleted.one", alter_records(is_native_sample, lambda one: None, 0.0,
+add("injected.native.deleted.one", alter_records(is_native, lambda one: None, 0.0,
                                                  "mapping record of a file"))
-add("injected.native.deleted.all", alter_records(is_native_sample, lambda one: None, 1.0,
+add("injected.native.deleted.all", alter_records(is_native, lambda one: None, 1.0,
                                                  "mapping record of a file"))
 add("injected.gone", lambda case: {FILE: None} if case.read(FILE) else {})
 
@@ -110,4 +111,4 @@ NATIVE: dict[str, Callable[[Any], Any]] = {
 }
 for native_name, change in NATIVE.items():
     add("injected.native." + native_name, alter_records(
-        is_native_sample, change, 1.0, "mapping record of a file"))
+        is_native, change, 1.0, "mapping record of a file"))
