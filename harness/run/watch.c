@@ -98,21 +98,26 @@ static uint64_t count_lacking_without_witness(const struct jp_watched *watch, ui
 
 /*
  * Returns how many samples the capture still needs until it surely has the case's number of samples
- * in emitted code. @taken: number of its samples so far. Two estimates of its samples in emitted
+ * in emitted code. @taken: number of its samples since @since. Two estimates of its samples in emitted
  * code follow from the witness's samples: one from the ratio of both sampling periods, one from the
  * share of the witness's samples that are in emitted code. The lower estimate counts. An external
- * profiler also samples threads that the witness does not see, so it needs more samples.
+ * profiler may also sample threads that wait, which the witness does not: a third estimate assumes
+ * that it does, and takes the share of the time of all threads that was spent in emitted code.
  */
 static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session *session,
-			      uint64_t taken)
+			      uint64_t since, uint64_t taken)
 {
 	const struct jp_witness_tally tally = jp_witness_tally(watch->witness);
+	const bool external = watch->capture->traits & JP_CAPTURE_EXTERNAL;
 	const double in_code = (double)tally.in_code;
 	const double ratio =
 		(double)tally.period * jp_session_frequency(session) / (double)JP_NS_PER_S;
 	const double by_period = in_code * ratio;
 	const double by_share = tally.samples ? taken * in_code / (double)tally.samples : 0;
-	const double surely = fmin(by_period, by_share) -
+	const double time = (double)(jp_clock_now() - since) *
+			    (double)count_sampled_threads(watch);
+	const double by_time = external ? taken * in_code * (double)tally.period / time : by_share;
+	const double surely = fmin(fmin(by_period, by_share), by_time) -
 			      jp_witness_compute_chance_bound((double)tally.gaps, by_period, ratio);
 	const uint64_t without = count_lacking_without_witness(watch, taken);
 	uint64_t lacking;
@@ -120,7 +125,7 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 	if (tally.denied)
 		return without;
 	lacking = (uint64_t)ceil(fmax(watch->cas->samples - surely, 0));
-	return watch->capture->traits & JP_CAPTURE_EXTERNAL ? jp_max(lacking, without) : lacking;
+	return external ? jp_max(lacking, without) : lacking;
 }
 
 /* Returns whether the workload has performed the acts that the case needs. Returns true if the
@@ -170,15 +175,15 @@ static bool is_launch(const struct jp_watched *watch)
 static int wait_for_samples_and_acts(struct jp_watched *watch, struct jp_session *session,
 				     struct jp_error *err)
 {
-	uint64_t taken, lacking;
-
 	/* Count samples only from now on, except for a launch: a launched workload may run most of
 	 * its code before it is ready. */
+	const uint64_t since = is_launch(watch) ? watch->seen.begun : jp_clock_now();
+	uint64_t taken = is_launch(watch) ? jp_session_samples(session) : 0, lacking;
+
 	if (!is_launch(watch))
-		jp_witness_count_from(watch->witness, jp_clock_now());
-	taken = is_launch(watch) ? jp_session_samples(session) : 0;
+		jp_witness_count_from(watch->witness, since);
 	for (;;) {
-		lacking = count_lacking(watch, session, taken);
+		lacking = count_lacking(watch, session, since, taken);
 		if (!lacking && has_performed_acts(watch))
 			return 0;
 		/* Wait at most SLICE_NS, then check again whether the workload has acted. */
