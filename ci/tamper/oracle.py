@@ -121,7 +121,25 @@ for name, number in (("enter", T.ENTER), ("leave", T.LEAVE)):
         add("truth.%s.%s" % (name, move_name), partial(move_record, number=number, change=move))
 
 
+def require_longer_than_elapsed(case: Case, change: Callable[[int], int]) -> None:
+    """Raises Unobservable if each activation lasted at least as long as its changed CPU time, until
+    the next record of its thread: nothing else measures how long a thread waited for its CPU."""
+    entered, used = dict[object, int](), dict[object, int]()
+    for slot in map(case.truth.get, range(len(case.truth.slots))):
+        task = slot[2:4]
+        if slot[1]:
+            continue
+        if task in used and change(used.pop(task)) > slot[5] - entered[task]:
+            return
+        if slot[0] == T.ENTER:
+            entered[task] = slot[4]
+        elif slot[0] == T.LEAVE:
+            used[task] = slot[7] >> 8
+    raise Unobservable("each activation waited longer for a CPU than its CPU time grew")
+
+
 def change_cpu_time(case: Case, change: Callable[[int], int]) -> Changes:
+    require_longer_than_elapsed(case, change)
     new = [bytearray(slot) for slot in case.truth.slots]
     for at in find_slots(case, T.LEAVE):
         fields = list(case.truth.get(at))
