@@ -98,11 +98,12 @@ static uint64_t count_lacking_without_witness(const struct jp_watched *watch, ui
 
 /*
  * Returns how many samples the capture still needs until it surely has the case's number of samples
- * in emitted code. @taken: number of its samples since @since. Two estimates of its samples in emitted
- * code follow from the witness's samples: one from the ratio of both sampling periods, one from the
- * share of the witness's samples that are in emitted code. The lower estimate counts. An external
- * profiler may also sample threads that wait, which the witness does not: a third estimate assumes
- * that it does, and takes the share of the time of all threads that was spent in emitted code.
+ * in emitted code. @taken: number of its samples since @since. Two estimates of its samples in
+ * emitted code follow from the witness's samples: one from the ratio of both sampling periods, one
+ * from the share of the witness's samples that are in emitted code. The lower estimate counts. An
+ * external profiler may also sample threads that wait, which the witness does not: a third estimate
+ * assumes that it does, and takes the share of the time of all threads that was spent in emitted
+ * code.
  */
 static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session *session,
 			      uint64_t since, uint64_t taken)
@@ -114,8 +115,7 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 		(double)tally.period * jp_session_frequency(session) / (double)JP_NS_PER_S;
 	const double by_period = in_code * ratio;
 	const double by_share = tally.samples ? taken * in_code / (double)tally.samples : 0;
-	const double time = (double)(jp_clock_now() - since) *
-			    (double)count_sampled_threads(watch);
+	const double time = (double)(jp_clock_now() - since) * (double)count_sampled_threads(watch);
 	const double by_time = external ? taken * in_code * (double)tally.period / time : by_share;
 	const double surely = fmin(fmin(by_period, by_share), by_time) -
 			      jp_witness_compute_chance_bound((double)tally.gaps, by_period, ratio);

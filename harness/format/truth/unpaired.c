@@ -3,8 +3,9 @@
  * Counts starts and exits of threads and processes that do not pair up. After its start record a
  * task writes its name, a new image then its FILE, and no task writes anything after its exit
  * record. Each process that starts exits, and the process that waits for it records how: killed, or
- * GONE after its own exit record. Exits of threads may be missing: the end of the process can end a
- * thread, and a thread can still exist after pthread_join(), which returns early.
+ * GONE after its own exit record. A task leaves emitted code before it writes its exit. Exits of
+ * threads may be missing: the end of the process can end a thread, and a thread can still exist
+ * after pthread_join(), which returns early.
  */
 #include "harness/format/truth/order.h"
 
@@ -15,6 +16,7 @@
 
 struct paired_thread {
 	bool alive, image;    /* @image: its last start was an exec or a launch */
+	bool inside;          /* in an activation */
 	uint16_t expected;    /* record type that it must write next; 0: any */
 	uint64_t exits, gone; /* @exits: exits in its own records; @gone: GONE records written by
 				 other threads */
@@ -86,7 +88,10 @@ static bool update_thread(struct paired_thread *thread, const struct jp_truth_re
 			thread->image && record->type == JP_TRUTH_COMM ? JP_TRUTH_FILE : 0;
 	}
 	right &= thread->alive;
+	if (record->type == JP_TRUTH_ENTER || record->type == JP_TRUTH_LEAVE)
+		thread->inside = record->type == JP_TRUTH_ENTER;
 	if (record->type == JP_TRUTH_THREAD_EXIT || record->type == JP_TRUTH_PROCESS_EXIT) {
+		right &= !thread->inside;
 		thread->alive = false;
 		thread->exits += record->type == JP_TRUTH_THREAD_EXIT;
 	}

@@ -19,8 +19,9 @@ enum truth_fault {
 	NO_END,
 	NO_GONE,
 	NO_CHILDS_END,
-	AFTER_END, /* a record after the process's END */
-	KILLED,    /* the process was killed, but not by a recorded process */
+	EXIT_INSIDE, /* the process ends within an activation */
+	AFTER_END,   /* a record after the process's END */
+	KILLED,      /* the process was killed, but not by a recorded process */
 	FAULTS
 };
 static enum truth_fault fault;
@@ -105,6 +106,8 @@ static void write_family(void)
 	if (fault == WAIT_TOO_LONG)
 		jp_truth_waited_for_exec(begin, jp_clock_now(), 0x1000, handled);
 	write_child();
+	if (fault == EXIT_INSIDE)
+		put_at(JP_TRUTH_ENTER, jp_clock_now(), 0, 0, 0, 0);
 	if (fault == KILLED)
 		jp_truth_process_died(getpid(), begin, jp_clock_now());
 	else if (fault != NO_END)
@@ -134,6 +137,7 @@ TEST(truth_order)
 		[NO_END] = {"no end", 0, 1, 0},
 		[NO_GONE] = {"no GONE", 0, 1, 0},
 		[NO_CHILDS_END] = {"GONE without END", 0, 1, 0},
+		[EXIT_INSIDE] = {"an END within an activation", 0, 1, 0},
 		[AFTER_END] = {"an act after END", 0, 1, 0},
 		[KILLED] = {"killed by an unknown process", 0, 1, 0},
 	};
