@@ -13,7 +13,9 @@ FIELDS = "pid,tid,time,ip,sym,symoff"
 HEAD = re.compile(r"\s*(-?\d+)/(-?\d+)\s+(\d+)\.(\d{9}):")
 FRAME = re.compile(r"\s*([0-9a-f]+) (?:(.*)\+0x([0-9a-f]+)|(.*?))(?: \((.*)\))?$")
 # A row of `perf report -F sample,pid,sym -t TAB`, of a function in user space ("[.]") with a name.
-SHARE = re.compile(r"\s*(\d+)\s*\t\s*(-?\d+):[^\t]*\t\[\.\] (?!0x[0-9a-f]{16}\s*$)(.*?)\s*$")
+# Instead of an unknown name perf prints an address by "%#.16llx", which writes no "0x" before 0.
+SHARE = re.compile(
+    r"\s*(\d+)\s*\t\s*(-?\d+):[^\t]*\t\[\.\] (?!(?:0x[0-9a-f]{16}|0{16})\s*$)(.*?)\s*$")
 KERNEL = 1 << 63  # the lowest kernel address
 MOST_FRAMES = 1024  # most frames of a stack; perf itself allows a few thousand more
 
