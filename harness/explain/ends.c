@@ -256,19 +256,18 @@ static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *p
 	return callee && stack->frames[at] - callee > JP_FRAME_NEAR;
 }
 
-/* Returns whether a probe or breakpoint at the entry of a file's function took the sample: the
- * function has no frame yet. Tracepoints of system calls take samples elsewhere. */
-static bool is_at_entry(struct jp_ends *ends, const struct jp_places_process *process,
-			const struct jp_event *event, const struct jp_stack *stack,
-			const struct jp_end *leaf)
+/* Returns whether a probe or breakpoint took the sample where a file's function has no frame, as at
+ * its entry. Tracepoints of system calls take samples elsewhere. */
+static bool is_probed(struct jp_ends *ends, const struct jp_places_process *process,
+		      const struct jp_event *event, const struct jp_stack *stack)
 {
 	const struct jp_mapping *mapping;
 	struct jp_mapping text;
 
-	if (!event->asked || !event->asked->at_code || !event->sample.user || !leaf->use)
+	if (!event->asked || !event->asked->at_code || !event->sample.user)
 		return false;
 	mapping = jp_remapped_find(ends->places->replay, process->pid, stack->frames[0], &text);
-	return mapping && jp_frame_is_entry(ends->store, mapping, stack->frames[0]);
+	return mapping && jp_frame_is_absent(ends->store, mapping, stack->frames[0]);
 }
 
 /* Adds the sample to the end of kind JP_END_LEAF at the sampled function. @here: index of the end
@@ -285,7 +284,7 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 		return -ENOMEM;
 	skipping = ending->skips_stub ||
 		   ((ending->in_jit ? !ending->calls_jit
-				    : end->bare || is_at_entry(ends, process, event, stack, end)) &&
+				    : end->bare || is_probed(ends, process, event, stack)) &&
 		    skips_caller(ends, process, stack, 0));
 	end->stubbed += ending->from_stub;
 	end->skips += skipping;

@@ -130,10 +130,10 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 		return;
 	}
 	if (where && where->kind == JP_END_LEAF && where->skips) {
-		jp_blame_remedy(
-			blame, "perf record --call-graph dwarf: the probe or breakpoint is at a "
-			       "function's entry, before it saves the caller's frame pointer; from "
-			       "Linux 6.12 on uprobes show the caller if the entry pushes it");
+		jp_blame_remedy(blame,
+				"perf record --call-graph dwarf: the probe or breakpoint is where "
+				"the function has no frame, as at its entry; from Linux 6.12 on "
+				"uprobes show the caller if the entry pushes the frame pointer");
 		return;
 	}
 	jp_blame_remedy(blame, "perf record --call-graph dwarf, or %s%s%s",

@@ -105,7 +105,8 @@ static struct jp_event_asked describe_request(const struct jp_perf_attr *attr)
 		.cpus = type & JP_PERF_SAMPLE_CPU,
 		.inherit = flags & JP_PERF_ATTR_INHERIT,
 		.at_code = attr->type == JP_PERF_TYPE_TRACEPOINT ||
-			   attr->type == JP_PERF_TYPE_BREAKPOINT,
+			   (attr->type == JP_PERF_TYPE_BREAKPOINT &&
+			    attr->bp_type == JP_PERF_BREAKPOINT_X),
 		.records = get_records(attr),
 	};
 }

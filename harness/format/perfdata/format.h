@@ -115,6 +115,7 @@ enum {
 	JP_PERF_TYPE_BREAKPOINT = 5,
 	JP_PERF_TYPES
 };
+enum { JP_PERF_BREAKPOINT_X = 4 /* bp_type: execution */ };
 enum { JP_PERF_SW_CPU_CLOCK, JP_PERF_SW_TASK_CLOCK, JP_PERF_SW_DUMMY = 9 };
 /* Since Linux 6.19: the user part of callchains is unwound later, and written by an event with
  * DEFER_OUTPUT. */

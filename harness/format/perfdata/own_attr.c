@@ -5,7 +5,7 @@
 
 #include "harness/format/event.h"
 
-enum { EXECUTION = 4, LENGTH = 8 /* bytes of an execution breakpoint on x86 */ };
+enum { LENGTH = 8 /* bytes of an execution breakpoint on x86 */ };
 
 static void set_sampling(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
 {
@@ -37,7 +37,7 @@ static void set_clock(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
 static void set_breakpoint(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
 {
 	own->sample_period = 1;
-	own->bp_type = EXECUTION;
+	own->bp_type = JP_PERF_BREAKPOINT_X;
 	own->config1 = attr->config1;
 	own->config2 = LENGTH;
 	own->flags |= JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;

@@ -55,10 +55,10 @@ bool jp_x86_follows_call(const unsigned char *code, uint64_t at)
 /* A return may have a BND or REP prefix. */
 bool jp_x86_returns(const unsigned char *code, uint64_t size)
 {
-	enum { RET = 0xc3, RET_POP = 0xc2, BND = 0xf2, REP = 0xf3 };
+	enum { RET = 0xc3, BND = 0xf2, REP = 0xf3 };
 	const bool prefixed = size > 1 && (code[0] == BND || code[0] == REP);
 
-	return size > prefixed && (code[prefixed] == RET || code[prefixed] == RET_POP);
+	return size > prefixed && code[prefixed] == RET;
 }
 
 static bool passes_result(const unsigned char *code, uint64_t size)

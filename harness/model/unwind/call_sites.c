@@ -59,7 +59,9 @@ static size_t read_code(struct jp_call_sites *sites, const struct jp_mapping *ma
 }
 
 /* Returns whether the function at @vaddr, whose first @size bytes are @code, creates a frame (saves
- * and sets the frame pointer) at its entry, and returns wherever it drops the frame. */
+ * and sets the frame pointer) at its entry, and returns soon after it drops the frame. Compilers
+ * compute results in between, without registers that belong to the caller: no such instruction has
+ * the byte of x86's return. */
 static bool keeps_frame(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char *code, size_t size)
 {
 	const struct jp_machine *machine = jp_cfi_machine(cfi);
@@ -72,8 +74,12 @@ static bool keeps_frame(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char 
 	for (; at < size; at++) {
 		const bool now = jp_frame_use_at(cfi, vaddr + at) == JP_FRAME_LINKED;
 
-		if (linked && !now && !machine->frames->returns(code + at, size - at))
-			return false;
+		for (size_t dropped = at; linked && !now; at++)
+			if (machine->frames->returns(code + at, size - at))
+				break;
+			else if (at == size || at > dropped + JP_FRAME_NEAR ||
+				 jp_frame_use_at(cfi, vaddr + at) <= JP_FRAME_LINKED)
+				return false;
 		/* Code after a return belongs to another part or function. */
 		if (!linked && !now)
 			return true;

@@ -72,14 +72,12 @@ enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mappi
 	return use;
 }
 
-bool jp_frame_is_entry(struct jp_elf_store *store, const struct jp_mapping *mapping, uint64_t addr)
+bool jp_frame_is_absent(struct jp_elf_store *store, const struct jp_mapping *mapping, uint64_t addr)
 {
 	const struct jp_elf_entry *entry = jp_elf_store_get(store, mapping);
 	const uint64_t vaddr = find_vaddr(entry, mapping, addr);
 
-	return vaddr != UINT64_MAX && vaddr &&
-	       jp_frame_use_at(entry->cfi, vaddr) != JP_FRAME_UNKNOWN &&
-	       jp_frame_use_at(entry->cfi, vaddr - 1) == JP_FRAME_UNKNOWN;
+	return vaddr != UINT64_MAX && jp_frame_use_at(entry->cfi, vaddr) == JP_FRAME_KEPT;
 }
 
 bool jp_frame_kept(struct jp_elf_store *store, const struct jp_mapping *mapping)

@@ -27,7 +27,8 @@ enum { JP_FRAME_NEAR = 8 };
 enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr);
 enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mapping *mapping,
 			       uint64_t addr);
-/* Returns whether @addr seems to be the entry of a function: no function is before it. */
-bool jp_frame_is_entry(struct jp_elf_store *store, const struct jp_mapping *mapping, uint64_t addr);
+/* Returns whether the function has no frame at @addr: the frame pointer is its caller's. */
+bool jp_frame_is_absent(struct jp_elf_store *store, const struct jp_mapping *mapping,
+			uint64_t addr);
 /* Returns whether the file was built with frame pointers, at least in functions with calls. */
 bool jp_frame_kept(struct jp_elf_store *store, const struct jp_mapping *mapping);
