@@ -170,6 +170,7 @@ static void count_sample(struct jp_end *end, const struct jp_event *event,
 	end->blank += !event->sample.user && !event->sample.stack_size;
 	end->cut += other == JP_UNWIND_DUMP_END;
 	end->hollow += other == JP_UNWIND_DUMP_SHORT;
+	end->switched += stack->switched;
 	end->from_jit += ending->in_jit;
 	end->starting += !end->image->in_jit;
 	end->circles += ending->circle;

@@ -30,6 +30,7 @@ struct jp_end {
 	uint64_t cut, hollow; /* part of @samples, for stacks without call frame information: a walk
 				 by frame pointers ends with a full dump (cut) or with a smaller one
 				 (hollow) */
+	uint64_t switched;    /* part of @samples: the frame pointer leads to another stack */
 	uint64_t blank;       /* part of @samples: taken in the kernel, with empty dumps */
 	uint64_t nr_frames;   /* number of frames of all samples */
 	uint64_t garbage;     /* part of @samples: garbage addresses follow the end */

@@ -11,15 +11,6 @@
 #include "harness/model/files/file_paths.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Returns whether @end lost its stack because of missing call frame information. In files, such an
- * end may also be the complete stack of a coroutine, which has no caller; then no walk goes on. */
-static bool lacks_cfi(const struct jp_end *end)
-{
-	return end->code == JP_CODE_EMITTED || end->remapped ||
-	       ((end->code == JP_CODE_FILE || end->code == JP_CODE_PROGRAM) &&
-		(end->nr_frames == end->samples || end->skips));
-}
-
 /* The file, on the machine that explains, in which the walk of a stack ended. */
 struct present_file {
 	bool found;
@@ -68,6 +59,15 @@ static bool has_debug_frame(const struct jp_explain_view *view, const struct jp_
 	       end->code != JP_CODE_EMITTED && find_file(view, end).tables.debug_frame;
 }
 
+/* Returns whether @end lost its stack because of missing call frame information. In files, such an
+ * end may also be the complete stack of a coroutine, which has no caller; then no walk goes on. */
+static bool lacks_cfi(const struct jp_explain_view *view, const struct jp_end *end)
+{
+	return end->code == JP_CODE_EMITTED || end->remapped ||
+	       ((end->code == JP_CODE_FILE || end->code == JP_CODE_PROGRAM) &&
+		(end->nr_frames == end->samples || end->skips || has_debug_frame(view, end)));
+}
+
 /* Returns whether the file at @end has call frame information without an index. perf with libdw
  * reads that; perf with libunwind does not. */
 static bool lacks_index(const struct jp_explain_view *view, const struct jp_end *end)
@@ -105,7 +105,7 @@ static const char *find_cause(const struct jp_explain_view *view, const struct j
 	case JP_END_NO_CFI:
 		if (is_loaded_from_memory(end) || is_gone_from_memory(view, end))
 			return "missing-file";
-		return lacks_cfi(end) ? "no-cfi-for-jit" : NULL;
+		return lacks_cfi(view, end) ? "no-cfi-for-jit" : NULL;
 	case JP_END_NO_FILE:
 		return file_exists(view, end) ? "no-cfi-for-jit" : "missing-file";
 	default:
@@ -247,6 +247,9 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 			  end->image->pid);
 	if (end->remapped)
 		jp_blame_remedy(blame, "%s", jp_remapped_remedy);
+	else if (end->switched && has_debug_frame(view, end))
+		jp_blame_remedy(blame, "record by frame pointers (perf record -g): the callers are "
+				       "on another stack, which the dumps do not hold");
 	else if (has_debug_frame(view, end) || lacks_index(view, end))
 		jp_blame_remedy(blame, "record and report with a perf that uses libdw, such as "
 				       "Debian's 7.2, which reads it; or record by frame pointers "
@@ -354,7 +357,7 @@ static int blame_limits(struct jp_explain_view *view, struct jp_error *err)
 		if (!id || !count_lost(end))
 			continue;
 		/* Blame no samples (a note) if perf goes on where explain cannot. */
-		unread = has_debug_frame(view, end) &&
+		unread = has_debug_frame(view, end) && !end->switched &&
 			 jp_recorder_since(view->summary, JP_PERF_VERSION(7, 0));
 		blame_end(view, end, id, file ? end->file : NULL, unread ? 0 : count_lost(end));
 		if (!unread)

@@ -160,6 +160,8 @@ static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
 	jp_unwinder_frame_pointers(stacks->unwinder, false);
 	if (stacks->other.stop != JP_UNWIND_ROOT ||
 	    !are_all_frames_in_files(spaces, sample->pid, &stacks->other)) {
+		stack->switched = stacks->other.stop == JP_UNWIND_BAD_FRAME &&
+				  stacks->other.count == stack->count;
 		end_in_emitted_code(spaces, sample->pid, stack, &stacks->other);
 		return false;
 	}

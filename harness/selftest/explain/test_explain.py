@@ -625,6 +625,18 @@ class Dumps(Recording):
         self.perf.features[5] = rd.pack_string("7.3.4")
         self.assertEqual(self.find_causes(), {})
 
+    def test_stack_of_the_caller(self) -> None:
+        """C code runs on another stack than the Go code that calls it."""
+        part, path = self.place("go.o"), self.place("libgo.so")
+        process.compile_c("long go(long n) { return n + 1; }", part, "-c", "-fPIC", "-g",
+                          "-fno-asynchronous-unwind-tables")
+        process.compile_c("long c(long n) { return n; }", path, "-shared", "-nostdlib", "-fPIC",
+                          "-fomit-frame-pointer", part)
+        names = self.map_library(path)
+        self.add_dumps(names["c"], self.ASKED, {0: names["go"] + 4}, bp=self.STACK - 0x1000)
+        self.perf.features[5] = rd.pack_string("7.3.4")
+        self.assertIn("another stack", self.expect_cause("no-cfi-for-jit", 1)["remedy"])
+
     def test_file_with_unwind_information_without_index(self) -> None:
         """tcc writes no .eh_frame_hdr, which perf with libunwind needs."""
         path = self.place("libbare.so")
