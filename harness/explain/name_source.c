@@ -209,10 +209,11 @@ bool jp_blame_no_source(const struct jp_name_case *name_case)
 			  "%" PRIu64 " samples have frames in %s, which no file's symbols name",
 			  loss->samples, loss->name);
 	jp_blame_evidence(
-		blame,
-		"there is no perf map (or none visible here, if the process ran in a container "
-		"that has exited: perf record --namespaces records that): "
-		"`ls -l /tmp/perf-%" PRIu32 ".map`",
+		blame, "%s: `ls -l /tmp/perf-%" PRIu32 ".map`",
+		jp_names_map(name_case->view->names, loss->pid, NULL)
+			? "the perf map has no line for it, and perf would not ask it"
+			: "there is no perf map (or none visible here, if the process ran in a "
+			  "container that has exited: perf record --namespaces records that)",
 		loss->pid);
 	jp_blame_evidence(blame,
 			  "no record maps a jit-PID.dump: `perf script -i %s --show-mmap-events | "

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "harness/explain/code.h"
 #include "harness/explain/name_causes.h"
@@ -123,20 +125,67 @@ static bool blame_missing(const struct jp_name_case *name_case)
 	return true;
 }
 
+static int find_itself(const struct jp_name_case *name_case, struct jp_found_file *found)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	const struct jp_wanted_file wanted = {.path = loss->name, .id = loss->id, .pid = loss->pid};
+
+	return jp_file_find(name_case->view->finder, &wanted, JP_FILE_ITSELF, found, NULL);
+}
+
 /* Returns whether the file has the compressed symbol table of Fedora, which explain does not
  * read. */
 static bool is_packed(const struct jp_name_case *name_case)
 {
-	const struct jp_name_loss *loss = name_case->loss;
-	const struct jp_wanted_file wanted = {.path = loss->name, .id = loss->id, .pid = loss->pid};
 	struct jp_found_file found;
 	bool packed;
 
-	if (jp_file_find(name_case->view->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
+	if (find_itself(name_case, &found))
 		return false;
 	packed = jp_elf_tables(&(struct jp_elf_input){found.fd, found.image, found.size}).packed;
 	jp_found_file_close(&found);
 	return packed;
+}
+
+/* Returns whether the file is a Windows image, as .NET's libraries of precompiled code are. */
+static bool is_windows_image(const struct jp_name_case *name_case)
+{
+	struct jp_found_file found;
+	char magic[2] = "";
+
+	if (find_itself(name_case, &found))
+		return false;
+	if (found.fd >= 0 && pread(found.fd, magic, sizeof(magic), 0) < 0)
+		magic[0] = 0;
+	jp_found_file_close(&found);
+	return memcmp(magic, "MZ", sizeof(magic)) == 0;
+}
+
+static bool blame_windows_image(const struct jp_name_case *name_case)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame;
+
+	if (!is_windows_image(name_case))
+		return false;
+	blame = jp_blame_names(name_case, "stripped-symbols", loss->name);
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have frames in such files: "
+			  "`perf report -i %s --sort dso`",
+			  loss->samples, name_case->view->path);
+	jp_blame_evidence(blame,
+			  "it is a Windows image, and perf reads symbols only of ELF files: "
+			  "`head -c 2 '%s'` prints MZ",
+			  loss->name);
+	jp_blame_evidence(blame,
+			  "perf does not read the perf map for mapped files: "
+			  "`ls -l /tmp/perf-%" PRIu32 ".map`",
+			  loss->pid);
+	jp_blame_remedy(blame,
+			".NET compiles such code at run time with DOTNET_ReadyToRun=0, and names "
+			"it with %s",
+			jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
+	return true;
 }
 
 static bool blame_stripped(const struct jp_name_case *name_case)
@@ -209,6 +258,8 @@ bool jp_blame_symbols(const struct jp_name_case *name_case)
 		return blame_stripped(name_case);
 	case JP_NAME_NOT_THERE:
 		return blame_not_there(name_case);
+	case JP_NAME_NO_ELF:
+		return blame_windows_image(name_case);
 	default:
 		return false;
 	}

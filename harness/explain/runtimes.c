@@ -17,8 +17,10 @@ static const struct jp_runtime runtimes[] = {
 	 "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit",
 	 "java -XX:+PreserveFramePointer", NULL},
 	{"python", "python3 -X perf (3.12)", NULL, "python3 -X perf_jit (3.13)"},
-	{"dotnet", "DOTNET_PerfMapEnabled=3 DOTNET_EnableWriteXorExecute=0 TMPDIR=/tmp", NULL,
-	 NULL},
+	{"dotnet",
+	 "DOTNET_PerfMapEnabled=3 DOTNET_EnableWriteXorExecute=0 TMPDIR=/tmp (before .NET 6, "
+	 "COMPlus_ for DOTNET_)",
+	 NULL, NULL},
 	{"php", "php -d opcache.jit_debug=0x10 (a map), or 0x20 (a jitdump)", NULL, NULL},
 	{"beam", "erl +JPperf true", "erl +JPperf true", NULL},
 	{"erl", "erl +JPperf true", "erl +JPperf true", NULL},

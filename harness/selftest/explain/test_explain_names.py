@@ -132,6 +132,16 @@ class PerfMaps(Explained):
         self.write_map((CODE, 0x1000, "all"))
         self.expect_cause("map-not-read-for-memfd", file="/tmp/perf-4711.map")
 
+    def test_windows_image(self) -> None:
+        """.NET precompiles its libraries, for which perf reads neither symbols nor the map."""
+        self.write_map((CODE + 0x1000, 0x1000, "other"))
+        self.add_memory("/lib/made.dll")
+        self.write_below_root("/lib/made.dll", "MZ")
+        found = self.expect_cause("stripped-symbols", file="/lib/made.dll")
+        self.assertIn("ReadyToRun=0", found["remedy"])
+        self.write_below_root("/lib/made.dll", "code")
+        self.assertIn("no line", self.expect_cause("no-name-source")["evidence"][1])
+
     @unittest.skipIf(os.getuid(), "gives a file to another user: run as root")
     def test_of_another_user(self) -> None:
         """perf reads a map although another user owns it, so explain gives a note, not a cause."""
