@@ -142,3 +142,15 @@ enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_pr
 	stretch->note = (uint8_t)((note & ~JP_CODE_KIND) | code);
 	return code;
 }
+
+bool jp_code_read_tables(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+			 struct jp_elf_tables *tables)
+{
+	struct jp_found_file found;
+
+	if (jp_file_find(finder, wanted, JP_FILE_ITSELF, &found, NULL))
+		return false;
+	*tables = jp_elf_tables(&(struct jp_elf_input){found.fd, found.image, found.size});
+	jp_found_file_close(&found);
+	return true;
+}

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 
 #include "harness/base/map.h"
+#include "harness/format/elf/elf_symbols.h"
+#include "harness/model/files/file_finder.h"
 #include "harness/model/space/places.h"
 
 /* The owner of the code in a mapping. */
@@ -27,6 +29,10 @@ bool jp_code_is_c_library(const char *path);
  * memory there, to write to its code by another mapping; ART's code in an older /dev/ashmem is
  * private. */
 bool jp_code_is_library(const struct jp_mapping *mapping);
+/* Reads which tables the file has that is at the wanted path on this machine. Returns false if
+ * there is none. */
+bool jp_code_read_tables(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+			 struct jp_elf_tables *tables);
 /* Advice to users: how to keep the symbols of a program that was loaded from a memfd. */
 extern const char jp_code_memory_remedy[];
 /* Cache of the kinds of code: by the mapping's name, and in the note of each stretch (a range of an

@@ -7,7 +7,6 @@
 #include "harness/explain/explainer.h"
 #include "harness/explain/recorder.h"
 #include "harness/explain/remapped.h"
-#include "harness/format/elf/elf_symbols.h"
 #include "harness/model/files/file_paths.h"
 #include "harness/model/space/mapping_name.h"
 
@@ -23,19 +22,14 @@ static struct present_file find_file(const struct jp_explain_view *view, const s
 	struct jp_wanted_file wanted = {.path = end->file, .pid = end->image->pid};
 	struct present_file file = {.found = false};
 	const struct jp_build_id *headed;
-	struct jp_found_file found;
-	struct jp_elf_input input;
 
 	if (!end->file || *end->file != '/')
 		return file;
 	headed = jp_file_finder_build_id(view->finder, end->file);
 	if (headed)
 		wanted.id = *headed;
-	if (jp_file_find(view->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
-		return file;
-	input = (struct jp_elf_input){found.fd, found.image, found.size};
-	file = (struct present_file){true, wanted.id.size, jp_elf_tables(&input)};
-	jp_found_file_close(&found);
+	file.identified = wanted.id.size;
+	file.found = jp_code_read_tables(view->finder, &wanted, &file.tables);
 	return file;
 }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "harness/explain/code.h"
 #include "harness/explain/name_causes.h"
 #include "harness/explain/recorder.h"
 #include "harness/format/elf/elf_file.h"
-#include "harness/format/elf/elf_symbols.h"
 #include "harness/model/space/mapping_name.h"
 
 /* Losses of names that the symbols of a file could provide. */
@@ -125,40 +122,14 @@ static bool blame_missing(const struct jp_name_case *name_case)
 	return true;
 }
 
-static int find_itself(const struct jp_name_case *name_case, struct jp_found_file *found)
+static struct jp_elf_tables read_tables(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const struct jp_wanted_file wanted = {.path = loss->name, .id = loss->id, .pid = loss->pid};
+	struct jp_elf_tables tables = {0};
 
-	return jp_file_find(name_case->view->finder, &wanted, JP_FILE_ITSELF, found, NULL);
-}
-
-/* Returns whether the file has the compressed symbol table of Fedora, which explain does not
- * read. */
-static bool is_packed(const struct jp_name_case *name_case)
-{
-	struct jp_found_file found;
-	bool packed;
-
-	if (find_itself(name_case, &found))
-		return false;
-	packed = jp_elf_tables(&(struct jp_elf_input){found.fd, found.image, found.size}).packed;
-	jp_found_file_close(&found);
-	return packed;
-}
-
-/* Returns whether the file is a Windows image, as .NET's libraries of precompiled code are. */
-static bool is_windows_image(const struct jp_name_case *name_case)
-{
-	struct jp_found_file found;
-	char magic[2] = "";
-
-	if (find_itself(name_case, &found))
-		return false;
-	if (found.fd >= 0 && pread(found.fd, magic, sizeof(magic), 0) < 0)
-		magic[0] = 0;
-	jp_found_file_close(&found);
-	return memcmp(magic, "MZ", sizeof(magic)) == 0;
+	jp_code_read_tables(name_case->view->finder, &wanted, &tables);
+	return tables;
 }
 
 static bool blame_windows_image(const struct jp_name_case *name_case)
@@ -166,7 +137,7 @@ static bool blame_windows_image(const struct jp_name_case *name_case)
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame;
 
-	if (!is_windows_image(name_case))
+	if (!read_tables(name_case).windows)
 		return false;
 	blame = jp_blame_names(name_case, "stripped-symbols", loss->name);
 	jp_blame_evidence(blame,
@@ -191,7 +162,8 @@ static bool blame_windows_image(const struct jp_name_case *name_case)
 static bool blame_stripped(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
-	const bool packed = is_packed(name_case);
+	/* explain does not read the compressed symbol table of Fedora. */
+	const bool packed = read_tables(name_case).packed;
 	/* Blame no samples (a note) if perf can read the names, or if every distribution strips
 	 * the file: then healthy profiles lack these names, too. */
 	struct jp_blame *blame =

@@ -6,8 +6,6 @@
 #include "harness/base/map.h"
 #include "harness/explain/code.h"
 #include "harness/explain/recorder.h"
-#include "harness/format/elf/elf_symbols.h"
-#include "harness/model/files/file_finder.h"
 #include "harness/model/space/mapping_name.h"
 
 enum { FRAMES = 1024 };
@@ -69,18 +67,13 @@ static enum indexed find_index(struct jp_stacks *stacks, const struct jp_mapping
 {
 	uint64_t *known = jp_map_at(&stacks->indexed, (uintptr_t)mapping->name, sizeof(*known));
 	const struct jp_wanted_file wanted = {.path = mapping->name, .pid = mapping->pid};
-	struct jp_found_file found;
+	struct jp_elf_tables tables;
 
 	if (!known || *known)
 		return known ? (enum indexed) * known : NO_FILE;
 	*known = NO_FILE;
-	if (!jp_file_find(stacks->finder, &wanted, JP_FILE_ITSELF, &found, NULL)) {
-		*known = jp_elf_tables(&(struct jp_elf_input){found.fd, found.image, found.size})
-					 .frame_index
-				 ? INDEXED
-				 : NOT_INDEXED;
-		jp_found_file_close(&found);
-	}
+	if (jp_code_read_tables(stacks->finder, &wanted, &tables))
+		*known = tables.frame_index ? INDEXED : NOT_INDEXED;
 	return (enum indexed) * known;
 }
 

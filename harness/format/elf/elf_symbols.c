@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/base/array.h"
 #include "harness/base/search.h"
@@ -48,10 +49,14 @@ struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 {
 	JP_ELF_CLOSED_AT_END struct jp_elf_source source;
 	struct jp_elf_tables tables = {0};
+	char magic[2];
 	GElf_Shdr head;
 
-	if (jp_elf_source_open(&source, file->fd, file->image, file->size, NULL))
+	if (jp_elf_source_open(&source, file->fd, file->image, file->size, NULL)) {
+		tables.windows = file->fd >= 0 && pread(file->fd, magic, sizeof(magic), 0) > 1 &&
+				 memcmp(magic, "MZ", sizeof(magic)) == 0;
 		return tables;
+	}
 	tables.elf = true;
 	tables.symtab = has_table(&source, ".symtab", SHT_SYMTAB);
 	tables.dynsym = has_table(&source, ".dynsym", SHT_DYNSYM);

@@ -23,6 +23,7 @@ struct jp_elf_tables {
 	bool debug_frame; /* .debug_frame: call frame information for debuggers */
 	bool packed;      /* .gnu_debugdata: a compressed ELF file with a .symtab */
 	bool cut_short;   /* the file ends before its section headers */
+	bool windows;     /* no ELF file, but an image for Windows */
 };
 struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file);
 
