@@ -56,7 +56,8 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="only list recipes and labels")
     parser.add_argument("--pack", metavar="DIR", help="only make the archives of FOLDER in DIR, "
                         "which replaces those in DIR")
-    parser.add_argument("--add", action="store_true", help="with --pack: keep the other archives")
+    parser.add_argument("--add", action="store_true",
+                        help="with --pack: add archives to DIR, and keep the other ones")
     parser.add_argument("--only", metavar="GLOB", action="append",
                         help="only these recipes; repeatable")
     parser.add_argument("folder", nargs="?", default="build/labelled", help="default: %(default)s")
@@ -68,8 +69,7 @@ def main() -> int:
             print("%-32s %s" % (one.name, " ".join(one.label)))
         return 0
     if options.pack:
-        pack.pack(options.folder, options.pack, [one.name for one in chosen if one.kept],
-                  options.add)
+        pack.pack(options.folder, options.pack, [one.name for one in chosen], options.add)
         return 0
     os.makedirs(os.path.join(options.scratch, "bin"), exist_ok=True)
     shutil.copy2(options.jitproof, os.path.join(options.scratch, "bin", "jitproof"))

@@ -259,6 +259,28 @@ func main() {
 }
 """
 
+CGO = """
+package main
+
+// static int work(int n) { int s = 1; while (n > 0) s = (s * 31 + n--) % 65521; return s; }
+import "C"
+import (
+	"fmt"
+	"time"
+)
+
+func main() {
+	fmt.Println("ready")
+	for s, end := C.int(0), time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
+		s += C.work(100000)
+	}
+}
+"""
+
+# Spends its time in .NET's own libraries.
+PRECOMPILED = scripts.CSHARP.replace(
+    "Middle(20000)", "string.Join(\",\", new[] {\"a\", s.ToString()}).Length")
+
 WAZERO = """
 package main
 import ("context"; "fmt"; "time"; "github.com/tetratelabs/wazero")

@@ -7,15 +7,15 @@ import os
 from ci.base import files, process
 from ci.labelled.bench import Bench, get_chain_options
 from ci.labelled.of_workloads import FP, JITDUMP
-from ci.labelled.recipe import register_recipe
+from ci.labelled.recipe import register
 
 
-@register_recipe("no-call-graph-6.1", "no-call-graph")
+@register("no-call-graph-6.1", "no-call-graph")
 def record_addresses(bench: Bench) -> None:
     bench.launch("6.1", ("-F", "999"), [bench.build_chain(), "100"])
 
 
-@register_recipe("no-samples-6.1", "no-samples")
+@register("no-samples-6.1", "no-samples")
 def record_nothing(bench: Bench) -> None:
     bench.launch("6.1", ("-e", "alignment-faults", "-c", "1", "-g"), [bench.build_chain(), "100"])
 
@@ -37,17 +37,17 @@ def insert_copy(bench: Bench, dump: str) -> None:
     bench.steps.append("# %s: bytes 60 to 160 again at %d" % (os.path.basename(dump), at))
 
 
-@register_recipe("jitdump-damaged-ours", "damaged-jitdump")
+@register("jitdump-damaged-ours", "damaged-jitdump")
 def damage_jitdump(bench: Bench) -> None:
     insert_copy(bench, record_jitdump(bench, "ours"))
 
 
-@register_recipe("jitdump-empty-6.1", "empty-jitdump")
+@register("jitdump-empty-6.1", "empty-jitdump")
 def empty_jitdump(bench: Bench) -> None:
     bench.must(["truncate", "-s", "0", record_jitdump(bench, "6.1")])
 
 
-@register_recipe("inject-failed-6.1", "failed-inject")
+@register("inject-failed-6.1", "failed-inject")
 def fail_inject(bench: Bench) -> None:
     dump = record_jitdump(bench, "6.1")
     raw = files.read_bytes(dump)

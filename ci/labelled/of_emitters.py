@@ -4,7 +4,7 @@ with packed symbols."""
 
 from ci.labelled import programs
 from ci.labelled.bench import Bench, get_chain_options
-from ci.labelled.recipe import register_recipe
+from ci.labelled.recipe import register
 
 # Runs the x86-64 code CODE and names it in a perf map.
 EMITTER = programs.ENDS + """
@@ -58,7 +58,7 @@ RECURSION = f"55  48 89 e5  85 ff  74 16  {SPIN_SHORTLY}  ff cf  e8 e2 ff ff ff 
 
 
 def add_emitter(name: str, label: str, version: str, code: str) -> None:
-    @register_recipe(name, label)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         source = EMITTER.replace("CODE", ", ".join("0x" + byte for byte in code.split()))
         bench.launch(version, get_chain_options(version), [bench.build(
@@ -73,7 +73,7 @@ add_emitter("recursion-6.12", "depth-limit", "6.12", RECURSION)
 
 def add_packed(name: str, label: str, version: str) -> None:
     """Adds a recipe for a program that contains its symbols as a compressed file, as in Fedora."""
-    @register_recipe(name, label)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         program, symbols = bench.build_chain(), bench.place("symbols")
         bench.must(["objcopy", "--only-keep-debug", program, symbols])

@@ -14,10 +14,9 @@ from ci.labelled import engine_scripts as sources
 from ci.labelled import programs, scripts
 from ci.labelled.bench import Bench, find_program
 from ci.labelled.of_runtimes import CHAINS, DUMPS, NATIVE, PHP_JIT, PYENV, install_npm_binary
-from ci.labelled.recipe import make_register
+from ci.labelled.recipe import register
 from harness.selftest.support import run_directory as rd
 
-register = make_register({"php-child-map-6.12", "grep-pcre-6.1"})
 LIB = "library-no-frame-pointer"
 NO_FP = "jit-no-frame-pointer|" + LIB
 MUCH_DUMPS = ("--call-graph", "dwarf,32768", "-F", "149")
@@ -332,14 +331,14 @@ def make_early_map(bench: Bench) -> None:
     bench.stop(started, 2)
 
 
-def compile_csharp(bench: Bench, target: str) -> str:
-    bench.write("Hot.cs", scripts.CSHARP)
+def compile_csharp(bench: Bench, target: str, source: str = scripts.CSHARP) -> str:
+    bench.write("Hot.cs", source)
     bench.must([find_program("mcs", "apt-get install mono-mcs"), "-out:" + target, "Hot.cs"])
     return bench.place(target)
 
 
 def add_dotnet(name: str, label: str, version: str, *settings: str,
-               record: Sequence[str] = CHAINS) -> None:
+               record: Sequence[str] = CHAINS, source: str = scripts.CSHARP) -> None:
     """Adds a recipe for .NET Core 3.1, of a package for Python."""
     @register("dotnet-3.1-" + name, label)
     def make(bench: Bench) -> None:
@@ -351,7 +350,8 @@ def add_dotnet(name: str, label: str, version: str, *settings: str,
             "configProperties": {"System.Globalization.Invariant": true}}}""")
         for setting in settings:
             bench.set_variable(*setting.split("="))
-        bench.launch(version, record, [home + "/dotnet", compile_csharp(bench, "Hot.dll"), "1500"])
+        bench.launch(version, record, [
+            home + "/dotnet", compile_csharp(bench, "Hot.dll", source), "1500"])
 
 
 MAP = "COMPlus_PerfMapEnabled=1"
@@ -359,6 +359,8 @@ add_dotnet("map-6.1", "stacks:%s names:-" % LIB, "6.1", MAP, "TMPDIR=/tmp")
 # The runtime writes the map to $TMPDIR, where perf does not look.
 add_dotnet("map-elsewhere-7.3", "stacks:%s names:no-name-source" % LIB, "7.3", MAP)
 add_dotnet("dwarf-6.12", EMITTED_DUMPS, "6.12", record=DUMPS)
+add_dotnet("precompiled-6.1", "stacks:%s names:stripped-symbols" % LIB, "6.1", MAP, "TMPDIR=/tmp",
+           source=sources.PRECOMPILED)
 
 
 def add_erlang(name: str, label: str, version: str, how: str, record: Sequence[str] = CHAINS
@@ -458,6 +460,7 @@ def add_go(name: str, label: str, version: str, record: Sequence[str], *flags: s
 add_go("healthy-go-6.12", "healthy", "6.12", CHAINS)
 add_go("go-stripped-7.3", "stacks:- names:stripped-symbols", "7.3", CHAINS, "-ldflags=-s -w")
 add_go("go-dwarf-6.1", "stacks:no-cfi-for-jit names:-", "6.1", DUMPS)
+add_go("cgo-dwarf-7.3", "stacks:no-cfi-for-jit names:-", "7.3", DUMPS, source=sources.CGO)
 add_go("wazero-6.1", EMITTED, "6.1", CHAINS, source=sources.WAZERO,
        module="github.com/tetratelabs/wazero@v1.9.0")
 

@@ -10,13 +10,8 @@ from ci.labelled.bench import Bench, find_program, get_chain_options, get_dump_o
 from ci.labelled.of_engines import compile_chain
 from ci.labelled.of_programs import CHAINS, WITH_FP, build_family
 from ci.labelled.of_workloads import FP, JITDUMP, MAP
-from ci.labelled.recipe import make_register
+from ci.labelled.recipe import register
 
-register = make_register({
-    "healthy-compressed-6.12", "healthy-pipe-7.3", "healthy-no-inherit-7.3", "healthy-fields-7.3",
-    "healthy-overwrite-6.12", "healthy-debug-link-7.2", "shallow-6.12", "all-kernel-7.3",
-    "thread-only-6.12", "no-inherit-helper-7.3", "upgraded-library-6.1", "mount-gone-7.3",
-    "stat-record-6.12", "healthy-two-events-6.1", "ucontext-6.1", "two-processes-6.1"})
 LIB = "library-no-frame-pointer"
 LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 

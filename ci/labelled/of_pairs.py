@@ -11,14 +11,9 @@ from ci.labelled.bench import Bench, get_dump_options
 from ci.labelled.of_damage import record_jitdump
 from ci.labelled.of_programs import CHAINS, WITH_FP
 from ci.labelled.of_workloads import FP, JITDUMP, MAP
-from ci.labelled.recipe import make_register
+from ci.labelled.recipe import register
 from harness.selftest.support import run_directory as rd
 
-register = make_register({
-    "depth-memfd-map-7.3", "no-cfi-memfd-map-6.1", "no-cfi-wrong-clock-7.3", "healthy-both-7.3",
-    "both-unwinding-6.12", "namespaces-map-7.3", "clock-boottime-6.12", "map-dangling-6.1",
-    "map-ends-6.1", "dump-header-only-6.12", "dump-in-container-6.12", "injected-gone-6.1",
-    "temporary-file-6.1", "temporary-file-map-7.3", "healthy-moved-injected-6.12"})
 LIB = "library-no-frame-pointer"
 DUMPS = get_dump_options("6.12", 4096)
 LARGE_DUMPS = get_dump_options("6.12", 8192)

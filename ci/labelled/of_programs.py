@@ -9,7 +9,7 @@ from typing import Any
 from ci.base import files
 from ci.labelled import programs
 from ci.labelled.bench import Bench, get_chain_options, get_dump_options
-from ci.labelled.recipe import add, register_recipe
+from ci.labelled.recipe import add, register
 from harness.selftest.support import run_directory as rd
 
 CHAINS = ("-g", "-F", "999")
@@ -32,7 +32,7 @@ def build_family(bench: Bench) -> str:
 
 
 def add_family(version: str) -> None:
-    @register_recipe("healthy-family-" + version, "healthy")
+    @register("healthy-family-" + version, "healthy")
     def make_capture(bench: Bench) -> None:
         bench.launch(version, get_chain_options(version),
                      [build_family(bench), "800", bench.build_chain()])
@@ -42,26 +42,26 @@ add_family("6.1")
 add_family("ours")
 
 
-@register_recipe("healthy-shell-7.3", "healthy")
+@register("healthy-shell-7.3", "healthy")
 def make_shell(bench: Bench) -> None:
     """Records a shell that starts a program several times."""
     chain = bench.build_chain()
     bench.launch("7.3", CHAINS, ["sh", "-c", "for i in 1 2 3 4; do %s 250; done" % chain])
 
 
-@register_recipe("healthy-short-6.1", "healthy")
+@register("healthy-short-6.1", "healthy")
 def make_short(bench: Bench) -> None:
     bench.launch("6.1", ("-g", "-F", "997"), [bench.build_chain(), "60"])
 
 
-@register_recipe("healthy-idle-6.12", "healthy")
+@register("healthy-idle-6.12", "healthy")
 def make_idle(bench: Bench) -> None:
     chain = bench.build_chain()
     bench.launch("6.12", CHAINS, ["sh", "-c", "%s 100; sleep 1; %s 100" % (chain, chain)])
 
 
 def add_coroutine(name: str, label: str, version: str, record: tuple[str, ...]) -> None:
-    @register_recipe(name, label)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         bench.launch(version, record, [bench.build("coroutine", programs.COROUTINE, *WITH_FP)])
 
@@ -72,7 +72,7 @@ add_coroutine("healthy-coroutine-ours", "healthy", "ours", get_dump_options("our
 
 
 def add_cplusplus(version: str, size: int) -> None:
-    @register_recipe("healthy-c++-" + version, "healthy")
+    @register("healthy-c++-" + version, "healthy")
     def make_capture(bench: Bench) -> None:
         sorts = bench.build("sorts", programs.SORTS, "-O2", "-g1", language="c++")
         bench.launch(version, get_dump_options(version, size), [sorts, "1500"])
@@ -84,7 +84,7 @@ add_cplusplus("ours", 4096)
 
 
 def add_deep(name: str, label: str, version: str, *options: str) -> None:
-    @register_recipe(name, label)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         bench.launch(version, get_chain_options(version), [
             bench.build("deep", programs.DEEP, *WITH_FP, *options)])
@@ -97,7 +97,7 @@ add_deep("depth-program-6.1", "depth-limit", "6.1", "-DDEPTH=300", "-DSIZE=16")
 
 def add_library(name: str, version: str, use: str, label: str = "library-no-frame-pointer",
                 *options: str) -> None:
-    @register_recipe(name, label)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         lib = bench.build("libwork.so", programs.LIBRARY, "-O2", "-shared", "-fPIC",
                           *(options or ("-fomit-frame-pointer",)))
@@ -114,7 +114,7 @@ add_library("healthy-library-6.12", "6.12", "library_call(called_back, n)", "hea
             "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
 
 
-@register_recipe("program-no-fp-7.2", "library-no-frame-pointer")
+@register("program-no-fp-7.2", "library-no-frame-pointer")
 def make_program_without(bench: Bench) -> None:
     """Records a program that is built without frame pointers and computes in %rbp."""
     text = programs.USES_LIBRARY.replace("USE", "library_loop(n)") + programs.LIBRARY
@@ -122,7 +122,7 @@ def make_program_without(bench: Bench) -> None:
 
 
 def add_deep_dump(name: str, label: str, version: str, granted: int, *options: str) -> None:
-    @register_recipe(name, label)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         deep_ = bench.build("deep", programs.DEEP, "-O1", "-fomit-frame-pointer", *options)
         bench.launch(version, get_dump_options(version, granted), [deep_])
@@ -140,7 +140,7 @@ add_deep_dump("healthy-dump-7.2", "healthy", "7.2", 8192, "-DDEPTH=10", "-DSIZE=
 
 def add_missing(name: str, version: str, *options: str, dump: bool) -> None:
     """Adds a recipe whose recorded program is deleted before the capture is read."""
-    @register_recipe(name, "missing-file")
+    @register(name, "missing-file")
     def make_capture(bench: Bench) -> None:
         if dump:
             program = bench.build("sorts", programs.SORTS, "-O2", *options, language="c++")
@@ -156,7 +156,7 @@ add_missing("missing-program-7.3", "7.3", dump=True)
 add_missing("missing-program-ours", "ours", dump=True)
 
 
-@register_recipe("replaced-program-6.12", "missing-file")
+@register("replaced-program-6.12", "missing-file")
 def make_replaced(bench: Bench) -> None:
     """Records a program that is built again before the capture is read, with another build id."""
     program = bench.build_chain()
@@ -166,7 +166,7 @@ def make_replaced(bench: Bench) -> None:
 
 
 def add_stripped(version: str, *options: str) -> None:
-    @register_recipe("stripped-%s%s" % (version, "-static" if options else ""), "stripped-symbols")
+    @register("stripped-%s%s" % (version, "-static" if options else ""), "stripped-symbols")
     def make_capture(bench: Bench) -> None:
         program = bench.build_chain("chain", "-fno-omit-frame-pointer", *options)
         bench.must(["strip", "--strip-all", program])
@@ -178,20 +178,20 @@ add_stripped("7.3", "-static")
 add_stripped("ours")
 
 
-@register_recipe("kernel-only-6.1", "kernel-only")
+@register("kernel-only-6.1", "kernel-only")
 def make_kernel_only(bench: Bench) -> None:
     bench.launch("6.1", ("-e", "cpu-clock:k", *CHAINS),
                  [bench.build("calls", programs.CALLS, *WITH_FP)])
 
 
-@register_recipe("kernel-only-7.3", "kernel-only")
+@register("kernel-only-7.3", "kernel-only")
 def make_kernel_chains(bench: Bench) -> None:
     bench.launch("7.3", ("--kernel-callchains", *CHAINS), [bench.build_chain()])
 
 
 def add_lost_samples(version: str, *options: str) -> None:
     """Adds a recipe whose ring has room for a few dozen samples only."""
-    @register_recipe("lost-samples-" + version, "lost-samples")
+    @register("lost-samples-" + version, "lost-samples")
     def make_capture(bench: Bench) -> None:
         bench.launch(version, options, [build_family(bench), "400"])
 
@@ -203,7 +203,7 @@ add_lost_samples("6.12", "-m", "2", "-F", "1999", "--call-graph", "dwarf,4096")
 def add_lost_records(version: str, *options: str) -> None:
     """Adds a recipe whose ring has room for a few dozen mapping records, and whose reader has the
     lowest priority on the only CPU."""
-    @register_recipe("lost-records-" + version, "lost-records")
+    @register("lost-records-" + version, "lost-records")
     def make_capture(bench: Bench) -> None:
         storm = bench.build("storm", programs.STORM, *WITH_FP)
         bench.launch(version, options, ["nice", "-n", "-19", storm, "1500"],
@@ -220,7 +220,7 @@ SAMPLE_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 def add_throttled(version: str) -> None:
     """Adds a recipe that requests three times as many samples as the kernel allows, which is set to
     30,000 a second for the recording."""
-    @register_recipe("throttled-" + version, "throttled")
+    @register("throttled-" + version, "throttled")
     def make_capture(bench: Bench) -> None:
         program, before = bench.build_chain(), files.read(SAMPLE_RATE)
         bench.steps.append("# sysctl kernel.perf_event_max_sample_rate=30000")
@@ -235,7 +235,7 @@ add_throttled("6.1")
 add_throttled("5.10")
 
 
-@register_recipe("healthy-everything-6.1", "healthy")
+@register("healthy-everything-6.1", "healthy")
 def make_everything(bench: Bench) -> None:
     """Records the whole system, then removes the records of other processes."""
     bench.launch("6.1", ("-a", *CHAINS), [build_family(bench), "600"])
@@ -260,7 +260,7 @@ def get_pid(record: Any) -> int:
 def add_delayed_attach(version: str) -> None:
     """Adds a recipe in which perf reads /proc, waits a second, and only then gets mapping
     records."""
-    @register_recipe("attach-window-delay-" + version, "attach-window")
+    @register("attach-window-delay-" + version, "attach-window")
     def make_capture(bench: Bench) -> None:
         mapper = bench.build("mapper", programs.MAPPER, *WITH_FP)
         bench.attach(version, (*CHAINS, "-D", "1000"), [mapper], seconds=2)
@@ -270,7 +270,7 @@ add_delayed_attach("6.1")
 add_delayed_attach("7.3")
 
 
-@register_recipe("missing-cut-short-6.1", "missing-file")
+@register("missing-cut-short-6.1", "missing-file")
 def cut_short(bench: Bench) -> None:
     """Truncates the program's file: the remaining part has a build id but no symbols."""
     program = bench.build_chain()
@@ -278,20 +278,20 @@ def cut_short(bench: Bench) -> None:
     bench.must(["truncate", "-s", "4096", program])
 
 
-@register_recipe("missing-in-memory-6.1", "missing-file")
+@register("missing-in-memory-6.1", "missing-file")
 def make_in_memory(bench: Bench) -> None:
     """Records a program that runs from memory, without a file."""
     program = bench.build_chain("chain", "-static", "-fno-omit-frame-pointer")
     bench.launch("6.1", CHAINS, [bench.build("from_memory", programs.FROM_MEMORY, "-O1"), program])
 
 
-@register_recipe("sorted-by-libc-6.1", "library-no-frame-pointer")
+@register("sorted-by-libc-6.1", "library-no-frame-pointer")
 def make_sorted_by_libc(bench: Bench) -> None:
     """Chains begin in a function that libc called back, not where the program began."""
     bench.launch("6.1", CHAINS, [bench.build("sorted", programs.SORTED_BY_LIBC, *WITH_FP)])
 
 
-@register_recipe("namespaces-6.1", "pid-namespace-map")
+@register("namespaces-6.1", "pid-namespace-map")
 def make_namespaces(bench: Bench) -> None:
     """Records a JIT in a mount namespace whose /tmp hides its perf map. NAMESPACES records show the
     namespace."""
@@ -300,42 +300,42 @@ def make_namespaces(bench: Bench) -> None:
         "sh", "-c", "echo ready; timeout 2 unshare -fpm %s; true" % " ".join(jit)])
 
 
-def add_without_index(name: str, label: str, version: str, kept: bool) -> None:
+def add_without_index(name: str, label: str, version: str) -> None:
     """Adds a recipe for call frame information that perf with libunwind does not find, as in the
     programs of tcc and in static ones of C++."""
-    @register_recipe(name, label, kept)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         bench.launch(version, get_dump_options(version, 4096), [bench.build_chain(
             "chain", "-fomit-frame-pointer", "-Wl,--no-eh-frame-hdr")])
 
 
-add_without_index("no-index-6.12", "no-cfi-for-jit", "6.12", True)
-add_without_index("healthy-no-index-7.2", "healthy", "7.2", False)
+add_without_index("no-index-6.12", "no-cfi-for-jit", "6.12")
+add_without_index("healthy-no-index-7.2", "healthy", "7.2")
 
 
-def add_assembly(name: str, label: str, version: str, record: tuple[str, ...], kept: bool) -> None:
-    @register_recipe(name, label, kept)
+def add_assembly(name: str, label: str, version: str, record: tuple[str, ...]) -> None:
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         bench.launch(version, record, [bench.build("assembly", programs.ASSEMBLY, *WITH_FP)])
 
 
-add_assembly("assembly-6.1", "library-no-frame-pointer", "6.1", CHAINS, True)
-add_assembly("assembly-dwarf-7.3", "no-cfi-for-jit", "7.3", get_dump_options("7.3", 4096), False)
+add_assembly("assembly-6.1", "library-no-frame-pointer", "6.1", CHAINS)
+add_assembly("assembly-dwarf-7.3", "no-cfi-for-jit", "7.3", get_dump_options("7.3", 4096))
 
 
-@register_recipe("library-in-memory-7.3", "missing-file")
+@register("library-in-memory-7.3", "missing-file")
 def make_library_in_memory(bench: Bench) -> None:
     library = bench.build("libwork.so", programs.LIBRARY, "-O2", "-shared", "-fPIC")
     bench.launch("7.3", get_dump_options("7.3", 4096), [
         bench.build("loads", programs.LIBRARY_FROM_MEMORY, "-O0"), "1200", library])
 
 
-@register_recipe("healthy-signals-6.1", "healthy")
+@register("healthy-signals-6.1", "healthy")
 def make_signals(bench: Bench) -> None:
     bench.launch("6.1", CHAINS, [bench.build("signals", programs.SIGNALS, *WITH_FP)])
 
 
-@register_recipe("switch-output-6.12", "older-code attach-window exec-while-disabled")
+@register("switch-output-6.12", "older-code attach-window exec-while-disabled")
 def switch_output(bench: Bench) -> None:
     """Keeps the second file of --switch-output: it has mappings of the started process, but not of
     its children."""
@@ -344,6 +344,6 @@ def switch_output(bench: Bench) -> None:
     os.rename(sorted(glob.glob(bench.data + ".2*"))[1], bench.data)
 
 
-@register_recipe("no-records-7.3", "older-code", False)
+@register("no-records-7.3", "older-code")
 def record_nothing_older(bench: Bench) -> None:
     bench.attach("7.3", (*CHAINS, "--synth=no"), [bench.build_chain()])

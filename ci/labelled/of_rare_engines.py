@@ -11,9 +11,8 @@ from ci.labelled import scripts
 from ci.labelled.bench import Bench, find_program
 from ci.labelled.of_engines import EMITTED, EMITTED_DUMPS, LIB, NO_FP, add_go, add_node, add_python
 from ci.labelled.of_runtimes import CHAINS, DUMPS, NATIVE
-from ci.labelled.recipe import make_register
+from ci.labelled.recipe import register
 
-register = make_register(())
 HIDDEN = "stacks:%s names:no-name-source" % NO_FP
 
 

@@ -10,15 +10,15 @@ import signal
 import time
 from typing import Callable, Sequence
 
+from ci.base import process
 from ci.labelled import engine_scripts as sources
 from ci.labelled import programs, scripts
 from ci.labelled.bench import Bench, find_descendant
 from ci.labelled.of_engines import (AT_EXIT, EMITTED, EMITTED_DUMPS, INTERPRETED, KEEP, LIB, NO_FP,
                                     add_python, add_script, find_node, prepare_java)
 from ci.labelled.of_runtimes import CHAINS, DUMPS
-from ci.labelled.recipe import make_register
+from ci.labelled.recipe import register
 
-register = make_register({"main-calls-7.3", "main-calls-injected-6.1", "map-decimal-6.12"})
 HIDDEN = "stacks:%s names:no-name-source" % NO_FP
 DUMP = ("--perf-prof", "--interpreted-frames-native-stack")
 
@@ -106,6 +106,14 @@ def run_two_nodes(bench: Bench) -> list[str]:
 def lose_one_dump(bench: Bench) -> None:
     os.unlink(min(glob.glob(bench.place("jit-*.dump"))))
     bench.inject("ours")
+
+
+@register("probe-at-entry-6.1", "stacks:%s names:-" % LIB)
+def probe_entry(bench: Bench) -> None:
+    """The entry follows another function without padding."""
+    chain = bench.build_chain("chain", "-fno-omit-frame-pointer", "-no-pie")
+    bench.launch("6.1", ("-e", "mem:%#x:x" % process.read_symbols(chain)["middle"], "-c", "1",
+                         "-g"), [chain, "800"])
 
 
 TIME = ["unshare", "--time", "--monotonic", "100000", "--fork"]

@@ -3,26 +3,16 @@
 
 import os
 import time
-from typing import Callable, Sequence
+from typing import Sequence
 
 from ci.base import debian_packages, process
 from ci.base.status import Missing
 from ci.labelled import scripts
 from ci.labelled.bench import Bench, get_chain_options, find_descendant, find_program
-from ci.labelled.recipe import Make, register_recipe
+from ci.labelled.recipe import register
 
-# Captures with large files. The tree keeps other captures with the same causes.
-OUTSIDE = {"node-dwarf-6.1", "node-injected-7.3", "node-not-injected-6.1", "node-dump-gone-7.2",
-           "pypy-6.1", "python-3.12-map-6.1", "erlang-map-6.12", "erlang-plain-6.1", "deno-6.1",
-           "bun-7.3", "java-dwarf-6.1", "php-interpreter-6.1",
-           "node-large-pages-dwarf-7.3", "node-large-pages-ours", "qemu-map-6.1",
-           "qemu-dump-7.2", "qemu-injected-7.3", "qemu-dwarf-6.12"}
 CHAINS = ("-g", "-F", "799")
 DUMPS = ("--call-graph", "dwarf,8192", "-F", "149")
-
-
-def register_runtime(name: str, label: str) -> Callable[[Make], Make]:
-    return register_recipe(name, label, name not in OUTSIDE)
 
 
 def write_javascript(bench: Bench) -> str:
@@ -31,7 +21,7 @@ def write_javascript(bench: Bench) -> str:
 
 def add_node(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
              inject: str = "", without_dump: bool = False, source: str = "") -> None:
-    @register_runtime("node-" + name, label)
+    @register("node-" + name, label)
     def make_capture(bench: Bench) -> None:
         command = [find_program("node", "apt-get install nodejs"), *options,
                    bench.write("hot.js", source) if source else write_javascript(bench)]
@@ -61,7 +51,7 @@ add_node("large-pages-dwarf-7.3", "no-cfi-for-jit", "7.3", *LARGE, source=script
 
 def add_java(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
              perf_map: bool = False, attach: bool = True) -> None:
-    @register_runtime("java-" + name, label)
+    @register("java-" + name, label)
     def make_capture(bench: Bench) -> None:
         binary = find_program("java", "apt-get install openjdk-17-jdk-headless")
         bench.write("Hot.java", scripts.JAVA)
@@ -98,7 +88,7 @@ def add_script(name: str, label: str, version: str, program: str, package: str, 
                file: str, *options: str, record: Sequence[str] = (), attach: bool = False,
                inject: str = "") -> None:
     """Adds a recipe for a runtime whose arguments are a file and a number of milliseconds."""
-    @register_runtime(name, label)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         command = [find_program(program, package), *options, bench.write(file, source), "1500"]
         if attach:
@@ -164,7 +154,7 @@ add_python("3.13-jitdump-7.3", "healthy", "3.13.0", "7.3", "-X", "perf_jit",
 
 
 def add_erlang(name: str, label: str, version: str, *options: str) -> None:
-    @register_runtime("erlang-" + name, label)
+    @register("erlang-" + name, label)
     def make_capture(bench: Bench) -> None:
         erl = find_program("erl", "apt-get install erlang-base")
         bench.write("hot.erl", scripts.ERLANG)
@@ -179,7 +169,7 @@ add_erlang("map-6.12", "jit-no-frame-pointer library-no-frame-pointer", "6.12", 
 
 
 def add_mono(name: str, label: str, version: str, *options: str, debug: str = "") -> None:
-    @register_recipe("mono-" + name, label)
+    @register("mono-" + name, label)
     def make_capture(bench: Bench) -> None:
         if debug:
             bench.set_variable("MONO_DEBUG", debug)
@@ -200,7 +190,7 @@ add_script("guile-6.12", "jit-no-frame-pointer no-name-source", "6.12", "guile",
            "apt-get install guile-3.0", scripts.SCHEME, "hot.scm", "--no-auto-compile", "-s")
 
 
-@register_recipe("qemu-6.1", "jit-no-frame-pointer no-name-source")
+@register("qemu-6.1", "jit-no-frame-pointer no-name-source")
 def make_qemu(bench: Bench) -> None:
     """Records qemu-user, whose version 7.2 publishes its translated code neither in a perf map nor
     in a jitdump."""
@@ -226,7 +216,7 @@ def install_qemu_user(bench: Bench) -> str:
 
 def add_new_qemu(name: str, label: str, version: str, *options: str, record: Sequence[str] = CHAINS,
                  inject: str = "") -> None:
-    @register_runtime("qemu-" + name, label)
+    @register("qemu-" + name, label)
     def make_capture(bench: Bench) -> None:
         bench.launch(version, record, [
             install_qemu_user(bench), *options, bench.build_chain("chain", "-static"), "1500"],
@@ -254,7 +244,7 @@ def install_npm_binary(bench: Bench, package: str, binary: str) -> str:
 def add_npm(name: str, label: str, version: str, package: str, binary: str, *options: str) -> None:
     """Adds a recipe for a program of an npm package. The tree does not keep the capture, since the
     program has 100 MB."""
-    @register_runtime(name, label)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         path = install_npm_binary(bench, package, binary)
         bench.launch(version, get_chain_options(version, 799),

@@ -8,10 +8,8 @@ from typing import Sequence
 from ci.labelled import scripts
 from ci.labelled.bench import Bench, find_program
 from ci.labelled.of_runtimes import DUMPS, install_npm_binary
-from ci.labelled.recipe import register_recipe
+from ci.labelled.recipe import register
 
-# Captures that the tree keeps: the others have large files and the same causes.
-KEPT = {"postgres-plain-6.1", "postgres-injected-7.3", "dotnet-plain-6.1"}
 # Few samples, because the tree keeps each page of a program that has a sample.
 CHAINS = ("-g", "-F", "199")
 
@@ -26,7 +24,7 @@ def add_postgres(name: str, label: str, version: str, *options: str, record: Seq
     can."""
     name = "postgres-" + name
 
-    @register_recipe(name, label, name in KEPT)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         folder = os.path.dirname(find_program(POSTGRES + "initdb", "apt-get install postgresql-15"))
         data = bench.place("data")
@@ -54,7 +52,7 @@ def add_dotnet(name: str, label: str, version: str, *settings: str,
     at run time."""
     name = "dotnet-" + name
 
-    @register_recipe(name, label, name in KEPT)
+    @register(name, label)
     def make_capture(bench: Bench) -> None:
         program = install_npm_binary(bench, "@azure/mcp-linux-x64",
                                      "@azure/mcp-linux-x64/dist/azmcp")

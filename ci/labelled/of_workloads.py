@@ -6,7 +6,7 @@ import time
 
 from ci.base import files, process
 from ci.labelled.bench import Bench, get_chain_options, get_dump_options
-from ci.labelled.recipe import add, register_recipe
+from ci.labelled.recipe import add, register
 
 FP, MAP, JITDUMP = "--shapes=fp", "--publish=map", "--publish=jitdump"
 CHAINS = ("-g", "-F", "999")
@@ -134,7 +134,7 @@ add_launched("wrong-clock-7.3", "jitdump-wrong-clock", "7.3", "memfd_double", FP
 
 
 def add_dump_gone(version: str, workload: str) -> None:
-    @register_recipe("dump-gone-" + version, "jitdump-file-gone")
+    @register("dump-gone-" + version, "jitdump-file-gone")
     def make_capture(bench: Bench) -> None:
         bench.launch(version, get_chain_options(version),
                      bench.workload(workload, FP, JITDUMP))
@@ -146,7 +146,7 @@ add_dump_gone("ours", "memfd_double")
 
 
 def add_hidden(version: str, *options: str, inject: tuple[str, ...] = ()) -> None:
-    @register_recipe("hidden-" + (options[0].rpartition("=")[2] + "-" if options else "") + version,
+    @register("hidden-" + (options[0].rpartition("=")[2] + "-" if options else "") + version,
                      "jitdump-hidden")
     def make_capture(bench: Bench) -> None:
         recorder = "7.3" if version == "ours" else version
@@ -161,7 +161,7 @@ add_hidden("6.1", "--backing=heap", "--manner=mprotect")
 
 
 def add_map_partial(version: str, kept: slice, what: str, *options: str) -> None:
-    @register_recipe("map-partial-" + version, "map-partial")
+    @register("map-partial-" + version, "map-partial")
     def make_capture(bench: Bench) -> None:
         bench.attach(version, get_chain_options(version), bench.workload(
             "anon_exec", FP, *options, MAP))
@@ -176,7 +176,7 @@ add_map_partial("ours", slice(8), "the perf map's lines of the first program sta
                 "--threads=2")
 
 
-@register_recipe("map-stale-pid-7.2", "map-stale")
+@register("map-stale-pid-7.2", "map-stale")
 def map_of_earlier_process(bench: Bench) -> None:
     """Writes a perf map of an earlier process with the same pid: an older file, with other
     addresses."""
@@ -196,7 +196,7 @@ add_launched("map-stale-reuse-6.1", "map-stale", "6.1", "address_reuse", "--how=
 
 
 def add_fifo(version: str, workload: str) -> None:
-    @register_recipe("map-fifo-" + version, "map-wrong-owner")
+    @register("map-fifo-" + version, "map-wrong-owner")
     def make_capture(bench: Bench) -> None:
         bench.attach(version, get_chain_options(version), bench.workload(workload, FP))
         path = "/tmp/perf-%d.map" % bench.pid
@@ -210,7 +210,7 @@ add_fifo("ours", "coalesced_growth")
 
 
 def add_in_namespace(version: str, *spaces: str) -> None:
-    @register_recipe("pid-namespace-" + version, "pid-namespace-map")
+    @register("pid-namespace-" + version, "pid-namespace-map")
     def make_capture(bench: Bench) -> None:
         record = get_chain_options(version) if version == "ours" else (*CHAINS, "--namespaces")
         started = bench.start(["unshare", "--pid", "--fork", *spaces, *bench.workload(

@@ -107,9 +107,10 @@ def clear_owner(about: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def pack(source: str, target: str, names: Iterable[str], add: bool) -> None:
-    """Replaces @target by archives of the captures @names in @source; with @add, keeps its other
-    archives."""
+    """Replaces the archives in @target by those of the captures @names in @source; with @add, adds
+    all of these and keeps its other archives."""
     if not add:
+        names = [name for name in names if os.path.exists(os.path.join(target, name + ".tar.xz"))]
         shutil.rmtree(target, ignore_errors=True)
     os.makedirs(target, exist_ok=True)
     packer = Packer(source, target)
