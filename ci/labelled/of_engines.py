@@ -13,12 +13,13 @@ from ci.base.status import Missing
 from ci.labelled import engine_scripts as sources
 from ci.labelled import programs, scripts
 from ci.labelled.bench import Bench, find_program
-from ci.labelled.of_runtimes import CHAINS, DUMPS, NATIVE, PHP_JIT, PYENV, install_npm_binary
+from ci.labelled.of_runtimes import (CHAINS, DUMPS, NATIVE, PHP_JIT, PYENV, add_script,
+                                     install_npm_binary)
 from ci.labelled.recipe import register
 from harness.selftest.support import run_directory as rd
 
 LIB = "library-no-frame-pointer"
-NO_FP = "jit-no-frame-pointer|" + LIB
+NO_FP, NO_FRAMES = "jit-no-frame-pointer|" + LIB, "jit-no-frame-pointer " + LIB
 MUCH_DUMPS = ("--call-graph", "dwarf,32768", "-F", "149")
 
 
@@ -137,6 +138,8 @@ def add_npm(name: str, label: str, version: str, package: str, binary: str, *opt
 
 
 DENO = ("@deno/linux-x64-glibc", "/deno", "run", "-A")
+add_npm("deno-6.1", "no-name-source stripped-symbols", "6.1", *DENO)
+add_npm("bun-7.3", "no-name-source", "7.3", "@oven/bun-linux-x64", "/bin/bun")
 add_npm("deno-map-6.12", "stripped-symbols", "6.12", *DENO,
         "--v8-flags=--perf-basic-prof,--interpreted-frames-native-stack")
 add_npm("deno-not-injected-7.3", "stacks:- names:jitdump-not-injected", "7.3", *DENO,
@@ -144,20 +147,6 @@ add_npm("deno-not-injected-7.3", "stacks:- names:jitdump-not-injected", "7.3", *
 # Bun's jitdump has a name that perf does not know.
 add_npm("bun-dump-6.1", "stacks:- names:no-name-source", "6.1", "@oven/bun-linux-x64", "/bin/bun",
         variables=["BUN_JSC_useJITDump"])
-
-
-def add_script(name: str, label: str, version: str, program: str, package: str, source: str,
-               file: str, *options: str, record: Sequence[str] = CHAINS, attach: bool = False
-               ) -> None:
-    """Adds a recipe for a program that takes a script, and a number of milliseconds."""
-    @register(name, label)
-    def make(bench: Bench) -> None:
-        command = [find_program(program, "apt-get install " + package), *options,
-                   bench.write(file, source), "6000" if attach else "1500"]
-        if attach:
-            bench.attach(version, record, command)
-        else:
-            bench.launch(version, record, command)
 
 
 INTERPRETED = "names:interpreter|stripped-symbols"
@@ -231,6 +220,9 @@ def add_python(name: str, label: str, number: str, version: str, source: str, *o
             bench.launch(version, record, command, inject=inject, clock=clock)
 
 
+add_python("3.12-map-6.1", LIB, "3.12.1", "6.1", scripts.PYTHON, "-X", "perf")
+add_python("3.13-jitdump-7.3", "healthy", "3.13.0", "7.3", scripts.PYTHON, "-X", "perf_jit",
+           record=("--call-graph", "dwarf,32768", "-F", "149"), inject="7.3")
 add_python("3.13-map-6.12", "stacks:%s names:-" % LIB, "3.13.0", "6.12", scripts.PYTHON, "-X",
            "perf")
 add_python("3.13-map-dwarf-6.1", "stacks:no-cfi-for-jit names:-", "3.13.0", "6.1", scripts.PYTHON,
@@ -376,6 +368,8 @@ def add_erlang(name: str, label: str, version: str, how: str, record: Sequence[s
                         if os.path.exists(path)]
 
 
+add_erlang("plain-6.1", "no-name-source jit-no-frame-pointer", "6.1", "false")
+add_erlang("map-6.12", NO_FRAMES, "6.12", "map")
 add_erlang("dump-6.1", "stacks:jit-no-frame-pointer names:jitdump-not-injected", "6.1", "dump")
 add_erlang("map-dwarf-7.3", "stacks:no-cfi-for-jit names:stripped-symbols|-", "7.3", "map",
            record=DUMPS)
@@ -391,6 +385,9 @@ def add_mono(name: str, label: str, version: str, *options: str, record: Sequenc
         bench.extra += glob.glob("/tmp/perf-[0-9].map")
 
 
+add_mono("plain-6.1", NO_FRAMES, "6.1")
+add_mono("map-7.2", NO_FRAMES, "7.2", "--jitmap")
+add_mono("frames-6.12", LIB, "6.12", "--jitmap", before=("env", "MONO_DEBUG=disable_omit_fp"))
 add_mono("interpreter-dwarf-6.1", INTERPRETED, "6.1", "--interpreter", record=DUMPS)
 add_mono("dwarf-plain-6.12", EMITTED_DUMPS, "6.12", record=DUMPS)
 add_mono("container-6.1", "stacks:%s names:pid-namespace-map" % NO_FP, "6.1", "--jitmap",

@@ -85,38 +85,36 @@ add_java("int-6.1", "interpreter", "6.1", "-Xint", KEEP, perf_map=True)
 
 
 def add_script(name: str, label: str, version: str, program: str, package: str, source: str,
-               file: str, *options: str, record: Sequence[str] = (), attach: bool = False,
-               inject: str = "") -> None:
-    """Adds a recipe for a runtime whose arguments are a file and a number of milliseconds."""
+               file: str, *options: str, record: Sequence[str] = CHAINS, attach: bool = False
+               ) -> None:
+    """Adds a recipe for a program that takes a script, and a number of milliseconds."""
     @register(name, label)
-    def make_capture(bench: Bench) -> None:
-        command = [find_program(program, package), *options, bench.write(file, source), "1500"]
+    def make(bench: Bench) -> None:
+        command = [find_program(program, "apt-get install " + package), *options,
+                   bench.write(file, source), "6000" if attach else "1500"]
         if attach:
-            bench.attach(version, record or get_chain_options(version, 799), command)
+            bench.attach(version, record, command)
         else:
-            bench.launch(version, record or get_chain_options(version, 799), command, inject=inject)
+            bench.launch(version, record, command)
 
 
-def add_luajit(name: str, label: str, version: str, attach: bool = False,
-               record: Sequence[str] = ()) -> None:
-    add_script("luajit-" + name, label, version, "luajit", "apt-get install luajit", scripts.LUA,
-               "hot.lua", attach=attach, record=record)
-
-
-add_luajit("6.1", "jit-no-frame-pointer no-name-source", "6.1")
-add_luajit("ours", "jit-no-frame-pointer no-name-source", "ours", attach=True)
-add_luajit("dwarf-7.3", "no-cfi-for-jit no-name-source", "7.3", record=DUMPS)
-
+OURS = ("-F", "799")
+for made, record in (("6.1", CHAINS), ("ours", OURS)):
+    add_script("luajit-" + made, "jit-no-frame-pointer no-name-source", made, "luajit", "luajit",
+               scripts.LUA, "hot.lua", attach=made == "ours", record=record)
+add_script("luajit-dwarf-7.3", "no-cfi-for-jit no-name-source", "7.3", "luajit", "luajit",
+           scripts.LUA, "hot.lua", record=DUMPS)
 add_script("pypy-6.1", "jit-no-frame-pointer no-name-source", "6.1", "pypy3",
-           "apt-get install pypy3", scripts.PYTHON, "hot.py")
+           "pypy3", scripts.PYTHON, "hot.py")
 
 # PHP does not compile a recently written script, unless file_update_protection is 0.
 PHP_JIT = ("-d", "opcache.file_update_protection=0", "-d", "opcache.enable_cli=1",
            "-d", "opcache.jit_buffer_size=64M", "-d", "opcache.jit=tracing")
 
 
-def add_php(name: str, label: str, version: str, *options: str, record: Sequence[str] = ()) -> None:
-    add_script("php-" + name, label, version, "php", "apt-get install php8.2-cli php8.2-opcache",
+def add_php(name: str, label: str, version: str, *options: str, record: Sequence[str] = CHAINS
+            ) -> None:
+    add_script("php-" + name, label, version, "php", "php8.2-cli php8.2-opcache",
                scripts.PHP, "hot.php", *options, record=record)
 
 
@@ -125,69 +123,25 @@ add_php("jit-map-7.3", "jit-no-frame-pointer", "7.3", *PHP_JIT, "-d", "opcache.j
 add_php("interpreter-6.1", "interpreter", "6.1", record=("--call-graph", "dwarf,32768", "-F", "99"))
 
 PYTHON_DEBIAN = "/usr/bin/python3.11"
-add_script("python-dwarf-6.1", "interpreter", "6.1", PYTHON_DEBIAN, "apt-get install python3.11",
+add_script("python-dwarf-6.1", "interpreter", "6.1", PYTHON_DEBIAN, "python3.11",
            scripts.PYTHON, "hot.py", record=DUMPS)
-add_script("python-dwarf-ours", "interpreter", "ours", PYTHON_DEBIAN, "apt-get install python3.11",
+add_script("python-dwarf-ours", "interpreter", "ours", PYTHON_DEBIAN, "python3.11",
            scripts.PYTHON, "hot.py", record=("-F", "149", "--stack", "8192", "--no-chain"))
-add_script("perl-dwarf-7.3", "interpreter", "7.3", "perl", "apt-get install perl", scripts.PERL,
+add_script("perl-dwarf-7.3", "interpreter", "7.3", "perl", "perl", scripts.PERL,
            "hot.pl", record=DUMPS)
 add_script("ruby-dwarf-6.12", "interpreter stripped-symbols", "6.12", "ruby",
-           "apt-get install ruby", scripts.RUBY, "hot.rb", record=DUMPS)
+           "ruby", scripts.RUBY, "hot.rb", record=DUMPS)
 add_script("python-fp-6.1", "library-no-frame-pointer", "6.1", PYTHON_DEBIAN,
-           "apt-get install python3.11", scripts.PYTHON, "hot.py")
-add_script("perl-fp-ours", "library-no-frame-pointer", "ours", "perl", "apt-get install perl",
-           scripts.PERL, "hot.pl")
+           "python3.11", scripts.PYTHON, "hot.py")
+add_script("perl-fp-ours", "library-no-frame-pointer", "ours", "perl", "perl",
+           scripts.PERL, "hot.pl", record=OURS)
 
 PYENV = os.path.expanduser("~/.pyenv/versions/")
 
-
-def add_python(name: str, label: str, number: str, version: str, *options: str,
-               record: Sequence[str] = (), inject: str = "") -> None:
-    add_script("python-" + name, label, version, PYENV + number + "/bin/python3",
-               "pyenv install " + number, scripts.PYTHON, "hot.py", *options, record=record,
-               inject=inject)
-
-
-add_python("3.12-map-6.1", "library-no-frame-pointer", "3.12.1", "6.1", "-X", "perf")
-add_python("3.13-jitdump-7.3", "healthy", "3.13.0", "7.3", "-X", "perf_jit",
-           record=("--call-graph", "dwarf,32768", "-F", "149"), inject="7.3")
-
-
-def add_erlang(name: str, label: str, version: str, *options: str) -> None:
-    @register("erlang-" + name, label)
-    def make_capture(bench: Bench) -> None:
-        erl = find_program("erl", "apt-get install erlang-base")
-        bench.write("hot.erl", scripts.ERLANG)
-        bench.must([find_program("erlc", "apt-get install erlang-base"), "hot.erl"])
-        bench.launch(version, get_chain_options(version, 799),
-                     [erl, "-noshell", "+S", "1", *options, "-run",
-                                                    "hot", "main", "1500"])
-
-
-add_erlang("plain-6.1", "no-name-source jit-no-frame-pointer", "6.1")
-add_erlang("map-6.12", "jit-no-frame-pointer library-no-frame-pointer", "6.12", "+JPperf", "map")
-
-
-def add_mono(name: str, label: str, version: str, *options: str, debug: str = "") -> None:
-    @register("mono-" + name, label)
-    def make_capture(bench: Bench) -> None:
-        if debug:
-            bench.set_variable("MONO_DEBUG", debug)
-        bench.write("Hot.cs", scripts.CSHARP)
-        bench.must([find_program("mcs", "apt-get install mono-mcs"), "Hot.cs"])
-        bench.launch(version, get_chain_options(version, 799), [
-            find_program("mono", "apt-get install mono-runtime"), *options, bench.place("Hot.exe"),
-            "1500"])
-
-
-add_mono("plain-6.1", "jit-no-frame-pointer library-no-frame-pointer", "6.1")
-add_mono("map-7.2", "jit-no-frame-pointer library-no-frame-pointer", "7.2", "--jitmap")
-add_mono("frames-6.12", "library-no-frame-pointer", "6.12", "--jitmap", debug="disable_omit_fp")
-
-add_script("sbcl-6.1", "no-name-source", "6.1", "sbcl", "apt-get install sbcl", scripts.LISP,
+add_script("sbcl-6.1", "no-name-source", "6.1", "sbcl", "sbcl", scripts.LISP,
            "hot.lisp", "--script")
 add_script("guile-6.12", "jit-no-frame-pointer no-name-source", "6.12", "guile",
-           "apt-get install guile-3.0", scripts.SCHEME, "hot.scm", "--no-auto-compile", "-s")
+           "guile-3.0", scripts.SCHEME, "hot.scm", "--no-auto-compile", "-s")
 
 
 @register("qemu-6.1", "jit-no-frame-pointer no-name-source")
@@ -239,18 +193,3 @@ def install_npm_binary(bench: Bench, package: str, binary: str) -> str:
                               home,
                               package], timeout=300)
     return path
-
-
-def add_npm(name: str, label: str, version: str, package: str, binary: str, *options: str) -> None:
-    """Adds a recipe for a program of an npm package. The tree does not keep the capture, since the
-    program has 100 MB."""
-    @register(name, label)
-    def make_capture(bench: Bench) -> None:
-        path = install_npm_binary(bench, package, binary)
-        bench.launch(version, get_chain_options(version, 799),
-                     [path, *options, write_javascript(bench)])
-
-
-add_npm("deno-6.1", "no-name-source stripped-symbols", "6.1", "@deno/linux-x64-glibc",
-        "@deno/linux-x64-glibc/deno", "run", "-A")
-add_npm("bun-7.3", "no-name-source", "7.3", "@oven/bun-linux-x64", "@oven/bun-linux-x64/bin/bun")
