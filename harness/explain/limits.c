@@ -92,6 +92,8 @@ static const char *find_cause(const struct jp_explain_view *view, const struct j
 	switch (end->kind) {
 	case JP_END_FULL:
 		return "depth-limit";
+	case JP_END_ODD:
+		return end->code == JP_CODE_EMITTED ? NULL : "dump-too-small";
 	case JP_END_DUMP:
 		return "dump-too-small";
 	case JP_END_EMPTY:
@@ -166,9 +168,22 @@ static void describe_circle(struct jp_explain_view *view, const struct jp_end *e
 			"for perf record -k mono --call-graph dwarf");
 }
 
+static const char another_stack[] =
+	"record by frame pointers (perf record -g): the callers are on another stack, which the "
+	"dumps do not hold";
+
 static void describe_dump(struct jp_explain_view *view, const struct jp_end *end,
 			  struct jp_blame *blame)
 {
+	if (end->kind == JP_END_ODD) {
+		jp_blame_evidence(
+			blame, "the walk needs memory that is not above the dump, as if a signal "
+			       "handler has a stack of its own (sigaltstack)");
+		jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u",
+				  view->path, end->image->pid);
+		jp_blame_remedy(blame, "%s", another_stack);
+		return;
+	}
 	jp_blame_evidence(blame,
 			  "the dump holds all of the %" PRIu64
 			  " bytes that were asked for, and the walk needs more",
@@ -242,8 +257,7 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 	if (end->remapped)
 		jp_blame_remedy(blame, "%s", jp_remapped_remedy);
 	else if (end->switched && has_debug_frame(view, end))
-		jp_blame_remedy(blame, "record by frame pointers (perf record -g): the callers are "
-				       "on another stack, which the dumps do not hold");
+		jp_blame_remedy(blame, "%s", another_stack);
 	else if (has_debug_frame(view, end) || lacks_index(view, end))
 		jp_blame_remedy(blame, "record and report with a perf that uses libdw, such as "
 				       "Debian's 7.2, which reads it; or record by frame pointers "

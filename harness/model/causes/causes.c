@@ -27,7 +27,7 @@ static const struct jp_cause causes[] = {
 	/* Before dump-too-small: a larger dump alone repairs nothing where both cost as much. */
 	{"no-cfi-for-jit", "code has no call frame information to unwind by", "frame-pointers",
 	 JP_COSTS_STACKS},
-	{"dump-too-small", "stacks are deeper than the stack dumps", "frame-pointers",
+	{"dump-too-small", "stacks go on outside of the stack dumps", "frame-pointers",
 	 JP_COSTS_STACKS},
 	{"empty-dump", "stack dumps end before the stacks do: the kernel could not read a page",
 	 "frame-pointers", JP_COSTS_STACKS},

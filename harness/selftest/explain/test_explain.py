@@ -625,6 +625,14 @@ class Dumps(Recording):
         self.perf.features[5] = rd.pack_string("7.3.4")
         self.assertEqual(self.find_causes(), {})
 
+    def test_another_stack(self) -> None:
+        """A frame lies below the dump, as if a signal handler has a stack of its own."""
+        path = self.place("libodd.so")
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+            ".globl odd\nodd: .cfi_startproc\n.cfi_def_cfa 6, 16\n ret\n .cfi_endproc\n", "o.s")])
+        self.add_dumps(self.map_library(path)["odd"], self.ASKED, bp=self.STACK - 0x1000)
+        self.assertIn("another stack", self.expect_cause("dump-too-small", 1)["remedy"])
+
     def test_stack_of_the_caller(self) -> None:
         """C code runs on another stack than the Go code that calls it."""
         part, path = self.place("go.o"), self.place("libgo.so")
