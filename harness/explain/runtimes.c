@@ -21,7 +21,10 @@ static const struct jp_runtime runtimes[] = {
 	 "DOTNET_PerfMapEnabled=3 DOTNET_EnableWriteXorExecute=0 TMPDIR=/tmp (before .NET 6, "
 	 "COMPlus_ for DOTNET_)",
 	 NULL, NULL},
-	{"php", "php -d opcache.jit_debug=0x10 (a map), or 0x20 (a jitdump)", NULL, NULL},
+	{"php",
+	 "php -d opcache.jit_debug=0x10 (a map), or 0x20 (a jitdump); none for compiled regular "
+	 "expressions: -d pcre.jit=0 interprets them",
+	 NULL, NULL},
 	{"beam", "erl +JPperf true", "erl +JPperf true", NULL},
 	{"erl", "erl +JPperf true", "erl +JPperf true", NULL},
 	{"mono", "mono --jitmap", "MONO_DEBUG=disable_omit_fp mono", NULL},
