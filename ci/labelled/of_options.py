@@ -9,7 +9,7 @@ from ci.labelled import programs
 from ci.labelled.bench import Bench, find_program, get_chain_options, get_dump_options
 from ci.labelled.of_engines import compile_chain
 from ci.labelled.of_programs import CHAINS, WITH_FP, build_family
-from ci.labelled.of_workloads import FP, JITDUMP, MAP
+from ci.labelled.of_workloads import FP, JITDUMP, MAP, add_workload
 from ci.labelled.recipe import register
 
 LIB = "library-no-frame-pointer"
@@ -33,13 +33,6 @@ add_family("healthy-two-events-6.1", "healthy", "6.1", *CHAINS, "-e",
            "{task-clock,context-switches}:S")
 add_family("healthy-switches-7.3", "healthy", "7.3", "-e", "context-switches", "-c", "1", "-g")
 add_family("shallow-6.12", "depth-limit", "6.12", *CHAINS, "-e", "cpu-clock/max-stack=3/")
-
-
-def add_workload(name: str, label: str, version: str, record: Sequence[str], *workload: str
-                 ) -> None:
-    @register(name, label)
-    def make(bench: Bench) -> None:
-        bench.launch(version, record, bench.workload(*workload))
 
 
 add_workload("healthy-fields-7.3", "healthy", "7.3", (

@@ -3,14 +3,14 @@
 
 import glob
 import os
-from typing import Callable, Sequence
+from typing import Callable
 
 from ci.base import files
 from ci.labelled import programs
 from ci.labelled.bench import Bench, get_dump_options
 from ci.labelled.of_damage import record_jitdump
 from ci.labelled.of_programs import CHAINS, WITH_FP
-from ci.labelled.of_workloads import FP, JITDUMP, MAP
+from ci.labelled.of_workloads import FP, JITDUMP, MAP, add_workload
 from ci.labelled.recipe import register
 from harness.selftest.support import run_directory as rd
 
@@ -19,58 +19,48 @@ DUMPS = get_dump_options("6.12", 4096)
 LARGE_DUMPS = get_dump_options("6.12", 8192)
 
 
-def add_pair(name: str, label: str, version: str, record: Sequence[str], workload: str,
-             *options: str, clock: bool = True, inject: str = "", attach: bool = False) -> None:
-    @register(name, label)
-    def make(bench: Bench) -> None:
-        command = bench.workload(workload, *options)
-        if attach:
-            bench.attach(version, record, command)
-        else:
-            bench.launch(version, record, command, clock=clock, inject=inject)
-
-
-add_pair("bad-chain-not-injected-6.12", "stacks:jit-no-frame-pointer names:jitdump-not-injected",
-         "6.12", CHAINS, "bad_chain", JITDUMP)
-add_pair("holes-no-names-6.12", "stacks:%s names:no-name-source" % LIB, "6.12", CHAINS,
-         "native_holes")
-add_pair("shallow-no-names-7.3", "stacks:depth-limit names:no-name-source", "7.3",
-         (*CHAINS, "-e", "cpu-clock/max-stack=4/"), "deep_stacks", "--depth=20")
-add_pair("depth-memfd-map-7.3", "stacks:depth-limit names:map-not-read-for-memfd", "7.3",
-         (*CHAINS, "-e", "cpu-clock/max-stack=8/"), "memfd_double", "--depth=30", FP, MAP)
-add_pair("older-no-names-6.12", "stacks:older-code names:older-code", "6.12",
-         (*CHAINS, "--synth=task"), "wx_toggle", FP, attach=True)
-add_pair("tiny-dump-6.1", "stacks:no-cfi-for-jit|dump-too-small names:no-name-source", "6.1",
-         get_dump_options("6.1", 256), "anon_exec", "--shapes=no_fp")
-add_pair("no-cfi-memfd-map-6.1", "stacks:no-cfi-for-jit names:map-not-read-for-memfd", "6.1",
-         DUMPS, "memfd_double", "--shapes=no_fp", MAP)
-add_pair("no-cfi-wrong-clock-7.3", "stacks:no-cfi-for-jit names:jitdump-wrong-clock", "7.3", DUMPS,
-         "anon_exec", "--shapes=no_fp", JITDUMP, clock=False)
-add_pair("no-cfi-injected-6.12", "stacks:no-cfi-for-jit names:-", "6.12", DUMPS, "anon_exec",
-         "--shapes=no_fp", JITDUMP, inject="6.12")
+add_workload("bad-chain-not-injected-6.12",
+             "stacks:jit-no-frame-pointer names:jitdump-not-injected", "6.12", CHAINS, "bad_chain",
+             JITDUMP)
+add_workload("holes-no-names-6.12", "stacks:%s names:no-name-source" % LIB, "6.12", CHAINS,
+             "native_holes")
+add_workload("shallow-no-names-7.3", "stacks:depth-limit names:no-name-source", "7.3",
+             (*CHAINS, "-e", "cpu-clock/max-stack=4/"), "deep_stacks", "--depth=20")
+add_workload("depth-memfd-map-7.3", "stacks:depth-limit names:map-not-read-for-memfd", "7.3",
+             (*CHAINS, "-e", "cpu-clock/max-stack=8/"), "memfd_double", "--depth=30", FP, MAP)
+add_workload("older-no-names-6.12", "stacks:older-code names:older-code", "6.12",
+             (*CHAINS, "--synth=task"), "wx_toggle", FP, attach=True)
+add_workload("tiny-dump-6.1", "stacks:no-cfi-for-jit|dump-too-small names:no-name-source", "6.1",
+             get_dump_options("6.1", 256), "anon_exec", "--shapes=no_fp")
+add_workload("no-cfi-memfd-map-6.1", "stacks:no-cfi-for-jit names:map-not-read-for-memfd", "6.1",
+             DUMPS, "memfd_double", "--shapes=no_fp", MAP)
+add_workload("no-cfi-wrong-clock-7.3", "stacks:no-cfi-for-jit names:jitdump-wrong-clock", "7.3",
+             DUMPS, "anon_exec", "--shapes=no_fp", JITDUMP, clock=False)
+add_workload("no-cfi-injected-6.12", "stacks:no-cfi-for-jit names:-", "6.12", DUMPS, "anon_exec",
+             "--shapes=no_fp", JITDUMP, inject="6.12")
 UNWINDING = ("anon_exec", "--shapes=no_fp,long", "--publish-with=unwinding")
-add_pair("unwinding-wrong-clock-6.12", "stacks:jitdump-wrong-clock names:jitdump-wrong-clock",
-         "6.12", LARGE_DUMPS, *UNWINDING, JITDUMP, clock=False)
+add_workload("unwinding-wrong-clock-6.12", "stacks:jitdump-wrong-clock names:jitdump-wrong-clock",
+             "6.12", LARGE_DUMPS, *UNWINDING, JITDUMP, clock=False)
 # The perf map names the code, but only the jitdump has unwinding information.
-add_pair("both-unwinding-6.12", "stacks:jitdump-not-injected names:-", "6.12", LARGE_DUMPS,
-         *UNWINDING, "--publish=both")
-add_pair("healthy-both-7.3", "healthy", "7.3", CHAINS, "anon_exec", FP, "--publish=both")
-add_pair("healthy-moved-injected-6.12", "healthy", "6.12", CHAINS, "code_move", FP, JITDUMP,
-         inject="6.12")
-add_pair("healthy-reuse-injected-6.12", "healthy", "6.12", CHAINS, "address_reuse", FP, JITDUMP,
-         inject="6.12")
-add_pair("moved-map-6.1", "stacks:- names:map-stale|map-partial", "6.1", CHAINS, "code_move", FP,
-         MAP)
-add_pair("prefork-none-7.3", "stacks:- names:map-partial", "7.3", CHAINS, "prefork", FP, MAP,
-         "--publish-children=none")
-add_pair("namespaces-map-7.3", "pid-namespace-map", "7.3", (*CHAINS, "--namespaces"),
-         "namespaces", MAP)
-add_pair("map-empty-6.12", "stacks:- names:map-partial", "6.12", CHAINS, "anon_exec", FP,
-         "--publish=map:empty")
-add_pair("dump-arch-times-6.1", "stacks:- names:damaged-jitdump", "6.1", CHAINS, "anon_exec", FP,
-         "--publish=jitdump:arch-times")
+add_workload("both-unwinding-6.12", "stacks:jitdump-not-injected names:-", "6.12", LARGE_DUMPS,
+             *UNWINDING, "--publish=both")
+add_workload("healthy-both-7.3", "healthy", "7.3", CHAINS, "anon_exec", FP, "--publish=both")
+add_workload("healthy-moved-injected-6.12", "healthy", "6.12", CHAINS, "code_move", FP, JITDUMP,
+             inject="6.12")
+add_workload("healthy-reuse-injected-6.12", "healthy", "6.12", CHAINS, "address_reuse", FP, JITDUMP,
+             inject="6.12")
+add_workload("moved-map-6.1", "stacks:- names:map-stale|map-partial", "6.1", CHAINS, "code_move",
+             FP, MAP)
+add_workload("prefork-none-7.3", "stacks:- names:map-partial", "7.3", CHAINS, "prefork", FP, MAP,
+             "--publish-children=none")
+add_workload("namespaces-map-7.3", "pid-namespace-map", "7.3", (*CHAINS, "--namespaces"),
+             "namespaces", MAP)
+add_workload("map-empty-6.12", "stacks:- names:map-partial", "6.12", CHAINS, "anon_exec", FP,
+             "--publish=map:empty")
+add_workload("dump-arch-times-6.1", "stacks:- names:damaged-jitdump", "6.1", CHAINS, "anon_exec",
+             FP, "--publish=jitdump:arch-times")
 for CLOCK in ("raw", "boottime"):
-    add_pair("clock-%s-6.12" % CLOCK, "stacks:- names:jitdump-wrong-clock", "6.12",
+    add_workload("clock-%s-6.12" % CLOCK, "stacks:- names:jitdump-wrong-clock", "6.12",
              (*CHAINS, "-k", CLOCK), "anon_exec", FP, JITDUMP, clock=False)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ci.base import files
 from ci.labelled import programs
 from ci.labelled.bench import Bench, get_chain_options, get_dump_options
-from ci.labelled.recipe import add, register
+from ci.labelled.recipe import register
 from harness.selftest.support import run_directory as rd
 
 CHAINS = ("-g", "-F", "999")
@@ -17,13 +17,13 @@ WITH_FP = ("-O1", "-fno-omit-frame-pointer")
 
 
 def add_program(version: str) -> None:
-    add("healthy-program-" + version, "healthy", lambda bench: bench.launch(
+    register("healthy-program-" + version, "healthy")(lambda bench: bench.launch(
         version, get_chain_options(version), [bench.build_chain()]))
 
 
 for VERSION in ("5.10", "6.12", "7.2", "ours"):
     add_program(VERSION)
-add("healthy-static-6.1", "healthy", lambda bench: bench.launch(
+register("healthy-static-6.1", "healthy")(lambda bench: bench.launch(
     "6.1", CHAINS, [bench.build_chain("chain", "-static", "-fno-omit-frame-pointer")]))
 
 

@@ -3,38 +3,41 @@
 
 import os
 import time
+from typing import Sequence
 
 from ci.base import files, process
 from ci.labelled.bench import Bench, get_chain_options, get_dump_options
-from ci.labelled.recipe import add, register
+from ci.labelled.recipe import register
 
 FP, MAP, JITDUMP = "--shapes=fp", "--publish=map", "--publish=jitdump"
 CHAINS = ("-g", "-F", "999")
 
 
-def add_launched(name: str, label: str, version: str, workload: str, *options: str,
-                 clock: bool = True) -> None:
+def add_workload(name: str, label: str, version: str, record: Sequence[str], workload: str,
+                 *options: str, clock: bool = True, inject: str = "", attach: bool = False) -> None:
+    @register(name, label)
+    def make(bench: Bench) -> None:
+        command = bench.workload(workload, *options)
+        if attach:
+            bench.attach(version, record, command)
+        else:
+            bench.launch(version, record, command, clock=clock, inject=inject)
+
+
+def add_launched(name: str, label: str, version: str, *workload: str, clock: bool = True) -> None:
     """Records a workload from its start, with callchains."""
-    def make_capture(bench: Bench) -> None:
-        bench.launch(version, get_chain_options(version), bench.workload(workload, *options),
-                     clock=clock)
-    add(name, label, make_capture)
+    add_workload(name, label, version, get_chain_options(version), *workload, clock=clock)
 
 
-def add_attached(name: str, label: str, version: str, record: tuple[str, ...], workload: str,
-                 *options: str) -> None:
-    def make_capture(bench: Bench) -> None:
-        bench.attach(version, (*get_chain_options(version), *record),
-                     bench.workload(workload, *options))
-    add(name, label, make_capture)
+def add_attached(name: str, label: str, version: str, record: tuple[str, ...], *workload: str
+                 ) -> None:
+    add_workload(name, label, version, (*get_chain_options(version), *record), *workload,
+                 attach=True)
 
 
-def add_dumped(name: str, label: str, version: str, size: int, workload: str,
-               *options: str) -> None:
+def add_dumped(name: str, label: str, version: str, size: int, *workload: str) -> None:
     """Records a workload from its start, with stack dumps."""
-    def make_capture(bench: Bench) -> None:
-        bench.launch(version, get_dump_options(version, size), bench.workload(workload, *options))
-    add(name, label, make_capture)
+    add_workload(name, label, version, get_dump_options(version, size), *workload)
 
 
 # Code named by a perf map or by an injected jitdump; frame pointers everywhere.
@@ -47,10 +50,9 @@ add_launched("healthy-zero-map-7.2", "healthy", "7.2", "coalesced_growth", "--ba
              MAP)
 
 
-def add_injected(name: str, version: str, record: tuple[str, ...], inject: str, workload: str,
-                 *options: str) -> None:
-    add(name, "healthy", lambda bench: bench.launch(version, record, bench.workload(
-        workload, *options), inject=inject))
+def add_injected(name: str, version: str, record: tuple[str, ...], inject: str, *workload: str
+                 ) -> None:
+    add_workload(name, "healthy", version, record, *workload, inject=inject)
 
 
 add_injected("healthy-injected-6.1", "6.1", CHAINS, "6.1", "anon_exec", FP, JITDUMP)
@@ -73,7 +75,7 @@ add_attached("older-code-paths-large-ours", "older-code", "ours", ("--synth=path
 
 
 def add_case(name: str, label: str, definition: str) -> None:
-    add(name, label, lambda bench: bench.record_case(definition))
+    register(name, label)(lambda bench: bench.record_case(definition))
 
 
 # The snapshot of mappings is taken before records begin: both miss mappings in between.

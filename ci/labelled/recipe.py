@@ -11,24 +11,21 @@ HEALTHY = "healthy"
 
 class Recipe(NamedTuple):
     name: str
-    label: tuple[str, ...]  # see add()
+    label: tuple[str, ...]  # see register()
     make: Make
 
 
 RECIPES: dict[str, Recipe] = {}
 
 
-def add(name: str, label: str, make: Make) -> None:
-    """Registers a recipe. @label: ids of docs/explain.md, the main cause first, then causes that
-    may tie with it; or "healthy"; or the first cause of each question, "stacks:A|B names:C". A and
-    B tie; "-" stands for no cause."""
+def register(name: str, label: str) -> Callable[[Make], Make]:
+    """Returns the function that registers a recipe. @label: ids of docs/explain.md, the main cause
+    first, then causes that may tie with it; or "healthy"; or the first cause of each question,
+    "stacks:A|B names:C". A and B tie; "-" stands for no cause."""
     if name in RECIPES:
         raise ValueError("two recipes are named " + name)
-    RECIPES[name] = Recipe(name, tuple(label.split()), make)
 
-
-def register(name: str, label: str) -> Callable[[Make], Make]:
-    def register_recipe(make: Make) -> Make:
-        add(name, label, make)
+    def add(make: Make) -> Make:
+        RECIPES[name] = Recipe(name, tuple(label.split()), make)
         return make
-    return register_recipe
+    return add
