@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from typing import Callable, Sequence
+from typing import Callable, Iterator, Sequence
 
 from ci.base import files, process
 from ci.base.status import Missing
@@ -21,22 +21,30 @@ EVENT = ("-e", "cpu-clock")
 TIMEOUT = 120
 
 
-def get_chain_options(version: str, frequency: int = 999) -> tuple[str, ...]:
-    return (*(() if version == "ours" else ("-g",)), "-F", str(frequency))
+CHAINS = ("-g", "-F", "999")
+WITH_FP = ("-O1", "-fno-omit-frame-pointer")  # options of compilers
 
 
-def get_dump_options(version: str, size: int, frequency: int = 249) -> tuple[str, ...]:
+def make_dump_options(size: int, frequency: int = 249) -> tuple[str, ...]:
     """Returns options for stack dumps of @size bytes, without callchains."""
-    if version == "ours":
-        return "-F", str(frequency), "--stack", str(size), "--no-chain"
     return "-F", str(frequency), "--call-graph", "dwarf,%d" % size
 
 
-def find_program(program: str, package: str) -> str:
+def translate_options(options: Sequence[str]) -> Iterator[str]:
+    """Yields the options of jitproof record for those of perf record."""
+    words = iter(options)
+    for word in words:
+        if word == "--call-graph":
+            yield from ("--stack", next(words).removeprefix("dwarf,"), "--no-chain")
+        elif word != "-g":
+            yield word
+
+
+def find_program(program: str, packages: str = "") -> str:
     """Returns the path of a program, or raises Missing with the command that installs it."""
     path = shutil.which(program)
     if not path:
-        raise Missing("%s is not installed: %s" % (program, package))
+        raise Missing("%s is not installed: apt-get install %s" % (program, packages or program))
     return path
 
 
@@ -103,7 +111,7 @@ class Bench:
     def recorder(self, version: str, options: Sequence[str], clock: bool = True) -> list[str]:
         """Returns the command without the program to record. Version "ours" is jitproof record."""
         if version == "ours":
-            return [self.jitproof, "record", *options, "-o", self.data]
+            return [self.jitproof, "record", *translate_options(options), "-o", self.data]
         return [self.perf(version), "record", *(CLOCK if clock else ()),
                 *(() if "-e" in options else EVENT), *options, "-o", self.data]
 
@@ -137,14 +145,14 @@ class Bench:
 
     def launch(self, version: str, options: Sequence[str], command: Sequence[str],
                clock: bool = True, before: Sequence[str] = (),
-               meanwhile: Callable[[], None] | None = None, inject: str = "") -> None:
+               meanwhile: Callable[["Bench"], object] | None = None, inject: str = "") -> None:
         """Records a program from its start. @before: a command in front of the recorder's;
         @meanwhile: called while the program runs; @inject: version that merges jitdumps
         afterwards."""
         started = self.start([*before, *self.recorder(version, options, clock), "--", *command])
         self.launched = started.pid
         if meanwhile:
-            meanwhile()
+            meanwhile(self)
         time.sleep(1)
         self.stop(started, TIMEOUT)
         if started.returncode not in (0, -signal.SIGTERM):
@@ -154,12 +162,12 @@ class Bench:
             self.inject(inject)
 
     def attach(self, version: str, options: Sequence[str], command: Sequence[str],
-               seconds: float = 1.0, name: str = "",
-               meanwhile: Callable[[], None] | None = None) -> None:
-        """Records a running program, or its descendant called @name."""
+               seconds: float = 1.0, descendant: str = "",
+               meanwhile: Callable[["Bench"], object] | None = None) -> None:
+        """Records a running program, or its @descendant of that name."""
         target = self.start(command)
         self.launched = target.pid
-        self.pid = find_descendant(target.pid, name) if name else target.pid
+        self.pid = find_descendant(target.pid, descendant) if descendant else target.pid
         record = [*self.recorder(version, options), "-p", str(self.pid)]
         if version == "ours":
             self.add_note(record)
@@ -171,7 +179,7 @@ class Bench:
         else:
             self.must([*record, "--", "sleep", str(seconds)])
         if meanwhile:
-            meanwhile()
+            meanwhile(self)
         self.stop(target, 2)
 
     def record_case(self, definition: str) -> None:

@@ -3,27 +3,23 @@
 
 import glob
 import os
+from typing import Callable
 
 from ci.base import files, process
-from ci.labelled.bench import Bench, get_chain_options
+from ci.labelled.bench import Bench
 from ci.labelled.of_workloads import FP, JITDUMP
-from ci.labelled.recipe import register
+from ci.labelled.recipe import add, add_workload
+
+add("no-call-graph-6.1", "no-call-graph", lambda bench: [bench.build_chain(), "100"],
+    record=("-F", "999"))
+add("no-samples-6.1", "no-samples", lambda bench: [bench.build_chain(), "100"],
+    record=("-e", "alignment-faults", "-c", "1", "-g"))
 
 
-@register("no-call-graph-6.1", "no-call-graph")
-def record_addresses(bench: Bench) -> None:
-    bench.launch("6.1", ("-F", "999"), [bench.build_chain(), "100"])
-
-
-@register("no-samples-6.1", "no-samples")
-def record_nothing(bench: Bench) -> None:
-    bench.launch("6.1", ("-e", "alignment-faults", "-c", "1", "-g"), [bench.build_chain(), "100"])
-
-
-def record_jitdump(bench: Bench, version: str) -> str:
-    """Records a workload with a jitdump. Returns the path of the jitdump."""
-    bench.launch(version, get_chain_options(version), bench.workload("anon_exec", FP, JITDUMP))
-    return glob.glob(bench.place("jit-*.dump"))[0]
+def add_damaged(name: str, label: str, change: Callable[[Bench, str], object]) -> None:
+    """Adds a recipe that damages the jitdump of a workload. @change: gets the jitdump's path."""
+    add_workload(name, label, "anon_exec", FP, JITDUMP, after=lambda bench: change(
+        bench, glob.glob(bench.place("jit-*.dump"))[0]))
 
 
 def insert_copy(bench: Bench, dump: str) -> None:
@@ -37,25 +33,32 @@ def insert_copy(bench: Bench, dump: str) -> None:
     bench.steps.append("# %s: bytes 60 to 160 again at %d" % (os.path.basename(dump), at))
 
 
-@register("jitdump-damaged-ours", "damaged-jitdump")
-def damage_jitdump(bench: Bench) -> None:
-    insert_copy(bench, record_jitdump(bench, "ours"))
+def set_bytes(at: int, value: bytes) -> Callable[[Bench, str], None]:
+    def change(bench: Bench, dump: str) -> None:
+        raw = files.read_bytes(dump)
+        files.write_bytes(dump, raw[:at] + value + raw[at + len(value):])
+        bench.steps.append("# %s: %s at %d" % (os.path.basename(dump), value.hex(), at))
+    return change
 
 
-@register("jitdump-empty-6.1", "empty-jitdump")
-def empty_jitdump(bench: Bench) -> None:
-    bench.must(["truncate", "-s", "0", record_jitdump(bench, "6.1")])
-
-
-@register("inject-failed-6.1", "failed-inject")
-def fail_inject(bench: Bench) -> None:
-    dump = record_jitdump(bench, "6.1")
-    raw = files.read_bytes(dump)
-    files.write_bytes(dump, bytes(4) + raw[4:])
-    bench.steps.append("# %s: its magic number is 0" % os.path.basename(dump))
+def fail_inject(bench: Bench, dump: str) -> None:
+    set_bytes(0, bytes(4))(bench, dump)
     merged = bench.place("injected.data")
     command = [bench.perf("6.1"), "inject", "--jit", "-i", bench.data, "-o", merged]
     bench.add_note(command, "! ")
     if not process.run(command, cwd=bench.folder, env=bench.environment).returncode:
         raise RuntimeError("perf inject did not fail")
     os.replace(merged, bench.data)
+
+
+def truncate(size: int) -> Callable[[Bench, str], object]:
+    return lambda bench, dump: bench.must(["truncate", "-s", str(size), dump])
+
+
+add_damaged("jitdump-damaged-ours", "damaged-jitdump", insert_copy)
+add_damaged("jitdump-empty-6.1", "empty-jitdump", truncate(0))
+add_damaged("inject-failed-6.1", "failed-inject", fail_inject)
+add_damaged("dump-magic-6.12", "stacks:- names:damaged-jitdump", set_bytes(0, b"JiTT"))
+add_damaged("dump-first-size-6.12", "stacks:- names:damaged-jitdump",
+            set_bytes(44, b"\xff\xff\xff\x7f"))
+add_damaged("dump-header-only-6.12", "stacks:- names:empty-jitdump", truncate(40))

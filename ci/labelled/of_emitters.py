@@ -3,8 +3,8 @@
 with packed symbols."""
 
 from ci.labelled import programs
-from ci.labelled.bench import Bench, get_chain_options
-from ci.labelled.recipe import register
+from ci.labelled.bench import Bench, WITH_FP
+from ci.labelled.recipe import add
 
 # Runs the x86-64 code CODE and names it in a perf map.
 EMITTER = programs.ENDS + """
@@ -57,31 +57,26 @@ CIRCLE = ("55  48 83 ec 10  48 89 24 24  48 8d 05 00 00 00 00  48 89 44 24 08  4
 RECURSION = f"55  48 89 e5  85 ff  74 16  {SPIN_SHORTLY}  ff cf  e8 e2 ff ff ff  5d  c3"
 
 
-def add_emitter(name: str, label: str, version: str, code: str) -> None:
-    @register(name, label)
-    def make_capture(bench: Bench) -> None:
-        source = EMITTER.replace("CODE", ", ".join("0x" + byte for byte in code.split()))
-        bench.launch(version, get_chain_options(version), [bench.build(
-            "emitter", source, "-O1", "-fno-omit-frame-pointer")])
+def add_emitter(name: str, label: str, code: str) -> None:
+    source = EMITTER.replace("CODE", ", ".join("0x" + byte for byte in code.split()))
+    add(name, label, lambda bench: [bench.build("emitter", source, *WITH_FP)])
 
 
-add_emitter("without-frames-7.3", "jit-no-frame-pointer", "7.3", WITHOUT_FRAMES)
-add_emitter("without-frames-ours", "jit-no-frame-pointer", "ours", WITHOUT_FRAMES)
-add_emitter("circle-6.1", "jit-no-frame-pointer depth-limit", "6.1", CIRCLE)
-add_emitter("recursion-6.12", "depth-limit", "6.12", RECURSION)
+add_emitter("without-frames-7.3", "jit-no-frame-pointer", WITHOUT_FRAMES)
+add_emitter("without-frames-ours", "jit-no-frame-pointer", WITHOUT_FRAMES)
+add_emitter("circle-6.1", "jit-no-frame-pointer depth-limit", CIRCLE)
+add_emitter("recursion-6.12", "depth-limit", RECURSION)
 
 
-def add_packed(name: str, label: str, version: str) -> None:
-    """Adds a recipe for a program that contains its symbols as a compressed file, as in Fedora."""
-    @register(name, label)
-    def make_capture(bench: Bench) -> None:
-        program, symbols = bench.build_chain(), bench.place("symbols")
-        bench.must(["objcopy", "--only-keep-debug", program, symbols])
-        bench.must(["xz", "--format=xz", symbols])
-        bench.must(["strip", "--strip-all", program])
-        bench.must(["objcopy", "--add-section", ".gnu_debugdata=" + symbols + ".xz", program])
-        bench.launch(version, get_chain_options(version), [program])
+def build_packed(bench: Bench) -> list[str]:
+    """Builds a program that contains its symbols as a compressed file, as in Fedora."""
+    program, symbols = bench.build_chain(), bench.place("symbols")
+    bench.must(["objcopy", "--only-keep-debug", program, symbols])
+    bench.must(["xz", "--format=xz", symbols])
+    bench.must(["strip", "--strip-all", program])
+    bench.must(["objcopy", "--add-section", ".gnu_debugdata=" + symbols + ".xz", program])
+    return [program]
 
 
-add_packed("healthy-packed-7.3", "healthy", "7.3")
-add_packed("packed-6.1", "stripped-symbols", "6.1")
+add("healthy-packed-7.3", "healthy", build_packed)
+add("packed-6.1", "stripped-symbols", build_packed)

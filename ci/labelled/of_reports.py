@@ -8,99 +8,78 @@ import re
 import shutil
 import signal
 import time
-from typing import Callable, Sequence
 
 from ci.base import process
 from ci.labelled import engine_scripts as sources
 from ci.labelled import programs, scripts
-from ci.labelled.bench import Bench, find_descendant
-from ci.labelled.of_engines import (AT_EXIT, EMITTED, EMITTED_DUMPS, INTERPRETED, KEEP, LIB, NO_FP,
-                                    add_python, add_script, find_node, prepare_java)
-from ci.labelled.of_runtimes import CHAINS, DUMPS
-from ci.labelled.recipe import register
-
-HIDDEN = "stacks:%s names:no-name-source" % NO_FP
-DUMP = ("--perf-prof", "--interpreted-frames-native-stack")
+from ci.labelled.bench import Bench, find_descendant, WITH_FP
+from ci.labelled.of_engines import (
+    AT_EXIT, EMITTED, EMITTED_DUMPS, HIDDEN, INTERPRETED, LIB_ALONE, NO_FP)
+from ci.labelled.of_runtimes import (
+    add, CHAINS, DUMP, DUMPS, KEEP, LIB, prepare_java, run_node, run_python, run_script)
+from ci.labelled.recipe import Prepare, register
 
 
-def add(name: str, label: str, version: str, command: Callable[[Bench], list[str]],
-        record: Sequence[str] = CHAINS, inject: str = "",
-        after: Callable[[Bench], object] | None = None) -> None:
-    @register(name, label)
-    def make(bench: Bench) -> None:
-        bench.launch(version, record, command(bench), inject=inject)
-        if after:
-            after(bench)
-
-
-def build_wrong(*options: str) -> Callable[[Bench], list[str]]:
-    return lambda bench: [bench.build("wrong", programs.WRONG, "-O1", "-fno-omit-frame-pointer",
-                                      *options), "1500"]
+def run_wrong(*options: str) -> Prepare:
+    return lambda bench: [bench.build("wrong", programs.WRONG, *WITH_FP, *options), "1500"]
 
 
 LEAF = "stacks:jit-no-frame-pointer names:"
-add("main-calls-7.3", LEAF + "no-name-source", "7.3", build_wrong("-DMARKER=PROT_READ"))
-add("main-calls-injected-6.1", LEAF + "jitdump-wrong-clock", "6.1",
-    build_wrong("-DCLOCK=CLOCK_REALTIME"), inject="6.1")
-add("main-calls-late-6.12", LEAF + "jitdump-wrong-clock", "6.12",
-    lambda bench: [*build_wrong()(bench), "late"], inject="6.12")
-add("map-decimal-6.12", LEAF + "map-stale", "6.12", build_wrong("-DDECIMAL"))
+add("main-calls-7.3", LEAF + "no-name-source", run_wrong("-DMARKER=PROT_READ"))
+add("main-calls-injected-6.1", LEAF + "jitdump-wrong-clock", run_wrong("-DCLOCK=CLOCK_REALTIME"),
+    inject="6.1")
+add("main-calls-late-6.12", LEAF + "jitdump-wrong-clock",
+    lambda bench: [*run_wrong()(bench), "late"], inject="6.12")
+add("map-decimal-6.12", LEAF + "map-stale", run_wrong("-DDECIMAL"))
 
-for engine, source, package, label in (
+for ENGINE, SOURCE, PACKAGE, LABEL in (
         ("monkey", sources.MONKEY, "pythonmonkey", HIDDEN),
         ("stpyv8", sources.STPYV8, "stpyv8", "stacks:%s names:no-name-source" % LIB),
         ("jax", sources.JAX, "jax", HIDDEN)):
-    add_python(engine + "-6.1", label, "3.11.7", "6.1", source, package=package)
-    add_python(engine + "-dwarf-6.12", EMITTED_DUMPS, "3.11.7", "6.12", source, package=package,
-               record=DUMPS)
-add_python("quickjs-dwarf-6.12", INTERPRETED, "3.11.7", "6.12", sources.QUICKJS, record=DUMPS,
-           package="quickjs")
-add_script("ruby-yjit-6.12", HIDDEN, "6.12", "ruby", "ruby", scripts.RUBY, "hot.rb", "--yjit",
-           "--yjit-call-threshold=2")
-add_script("ruby-yjit-dwarf-7.3", EMITTED_DUMPS, "7.3", "ruby", "ruby", scripts.RUBY, "hot.rb",
-           "--yjit", "--yjit-call-threshold=2", record=DUMPS)
-add_script("tarantool-6.12", EMITTED, "6.12", "tarantool", "tarantool", scripts.LUA, "hot.lua")
-add_script("tarantool-dwarf-6.1", EMITTED_DUMPS, "6.1", "tarantool", "tarantool", scripts.LUA,
-           "hot.lua", record=DUMPS, attach=True)
-add_script("bash-dwarf-6.1", INTERPRETED, "6.1", "bash", "bash", sources.BASH, "hot.sh",
-           record=DUMPS)
-add_script("swipl-dwarf-7.3", INTERPRETED, "7.3", "swipl", "swi-prolog-nox", sources.PROLOG,
-           "hot.pl", "-g", "main", "-t", "halt", record=DUMPS)
+    EMBEDDED = run_python("3.11.7", source=SOURCE, package=PACKAGE)
+    add("python-%s-6.1" % ENGINE, LABEL, EMBEDDED)
+    add("python-%s-dwarf-6.12" % ENGINE, EMITTED_DUMPS, EMBEDDED, record=DUMPS)
+add("python-quickjs-dwarf-6.12", INTERPRETED, run_python(
+    "3.11.7", source=sources.QUICKJS, package="quickjs"), record=DUMPS)
+YJIT = run_script("ruby", "ruby", scripts.RUBY, "hot.rb", "--yjit", "--yjit-call-threshold=2")
+add("ruby-yjit-6.12", HIDDEN, YJIT)
+add("ruby-yjit-dwarf-7.3", EMITTED_DUMPS, YJIT, record=DUMPS)
+add("tarantool-6.12", EMITTED, run_script("tarantool", "tarantool", scripts.LUA, "hot.lua"))
+add("tarantool-dwarf-6.1", EMITTED_DUMPS, run_script(
+    "tarantool", "tarantool", scripts.LUA, "hot.lua", ms=6000), record=DUMPS, attach=True)
+add("bash-dwarf-6.1", INTERPRETED, run_script("bash", "bash", sources.BASH, "hot.sh"),
+    record=DUMPS)
+add("swipl-dwarf-7.3", INTERPRETED, run_script(
+    "swipl", "swi-prolog-nox", sources.PROLOG, "hot.pl", "-g", "main", "-t", "halt"), record=DUMPS)
 
 
-def add_jsc(name: str, label: str, version: str, *options: str, record: Sequence[str] = CHAINS
-            ) -> None:
-    """Adds a recipe for the shell of WebKit's engine (libjavascriptcoregtk-4.0-bin)."""
-    add(name, label, version, lambda bench: ["jsc", *options, bench.write("hot.js", sources.JSC)],
-        record)
+def run_jsc(*options: str) -> Prepare:
+    """Prepares the shell of WebKit's engine (libjavascriptcoregtk-4.0-bin)."""
+    return lambda bench: ["jsc", *options, bench.write("hot.js", sources.JSC)]
 
 
-add_jsc("jsc-6.12", "stacks:%s|- names:no-name-source" % LIB, "6.12")
-add_jsc("jsc-dwarf-6.1", EMITTED_DUMPS, "6.1", record=DUMPS)
-add_jsc("jsc-interpreter-6.1", "stacks:%s names:stripped-symbols" % LIB, "6.1", "--useJIT=0")
+add("jsc-6.12", "stacks:%s|- names:no-name-source" % LIB, run_jsc())
+add("jsc-dwarf-6.1", EMITTED_DUMPS, run_jsc(), record=DUMPS)
+add("jsc-interpreter-6.1", "stacks:%s names:stripped-symbols" % LIB, run_jsc("--useJIT=0"))
 
 
-def add_qml(name: str, label: str, version: str, *variables: str, record: Sequence[str] = CHAINS
-            ) -> None:
-    """Adds a recipe for Qt's QML engine, whose code is in a memfd (packages qml and
+def run_qml(*variables: str) -> Prepare:
+    """Prepares Qt's QML engine, whose code is in a memfd (packages qml and
     qml-module-qtquick2)."""
-    add(name, label, version, lambda bench: [
-        "env", "QT_QPA_PLATFORM=offscreen", *variables, "sh", "-c", "echo ready; qml %s; true" %
-        bench.write("hot.qml", sources.QML)], record)
+    return lambda bench: ["env", "QT_QPA_PLATFORM=offscreen", *variables, "sh", "-c",
+                          "echo ready; qml %s; true" % bench.write("hot.qml", sources.QML)]
 
 
-add_qml("qml-6.1", HIDDEN, "6.1")
-add_qml("qml-map-7.3", "stacks:%s names:map-not-read-for-memfd" % NO_FP, "7.3",
-        "QV4_PROFILE_WRITE_PERF_MAP=1")
-add_qml("qml-dwarf-7.3", EMITTED_DUMPS, "7.3", record=DUMPS)
+add("qml-6.1", HIDDEN, run_qml())
+add("qml-map-7.3", "stacks:%s names:map-not-read-for-memfd" % NO_FP,
+    run_qml("QV4_PROFILE_WRITE_PERF_MAP=1"))
+add("qml-dwarf-7.3", EMITTED_DUMPS, run_qml(), record=DUMPS)
 
-
-def run_node(bench: Bench) -> list[str]:
-    return [find_node(bench, "24"), *DUMP, bench.write("hot.js", sources.JAVASCRIPT)]
+NODE = run_node(*DUMP, release="24")
 
 
 def run_two_nodes(bench: Bench) -> list[str]:
-    return ["sh", "-c", "{0} > other & {0}; wait".format(" ".join(run_node(bench)))]
+    return ["sh", "-c", "{0} > other & {0}; wait".format(" ".join(NODE(bench)))]
 
 
 def lose_one_dump(bench: Bench) -> None:
@@ -108,7 +87,7 @@ def lose_one_dump(bench: Bench) -> None:
     bench.inject("ours")
 
 
-@register("probe-at-entry-6.1", "stacks:%s names:-" % LIB)
+@register("probe-at-entry-6.1", LIB_ALONE)
 def probe_entry(bench: Bench) -> None:
     """The entry follows another function without padding."""
     chain = bench.build_chain("chain", "-fno-omit-frame-pointer", "-no-pie")
@@ -116,19 +95,21 @@ def probe_entry(bench: Bench) -> None:
                          "-g"), [chain, "800"])
 
 
-TIME = ["unshare", "--time", "--monotonic", "100000", "--fork"]
-CLOCK = "stacks:- names:jitdump-wrong-clock"
-add("node-24-time-namespace-6.12", CLOCK, "6.12", lambda bench: [*TIME, *run_node(bench)])
-add("node-24-time-injected-6.12", CLOCK, "6.12", lambda bench: [*TIME, *run_node(bench)],
+def run_in_time_namespace(bench: Bench) -> list[str]:
+    return ["unshare", "--time", "--monotonic", "100000", "--fork", *NODE(bench)]
+
+
+add("node-24-time-namespace-6.12", "stacks:- names:jitdump-wrong-clock", run_in_time_namespace)
+add("node-24-time-injected-6.12", "stacks:- names:jitdump-wrong-clock", run_in_time_namespace,
     inject="6.12")
-add("node-24-one-dump-gone-7.3", "stacks:- names:jitdump-file-gone", "7.3", run_two_nodes,
+add("node-24-one-dump-gone-7.3", "stacks:- names:jitdump-file-gone", run_two_nodes,
     after=lose_one_dump)
 
 
 @register("node-24-killed-6.1", "stacks:- names:map-partial")
 def kill_node(bench: Bench) -> None:
     """V8 writes the jitdump in pieces of 4 KiB: SIGKILL loses the last one."""
-    started = bench.start([*bench.recorder("6.1", CHAINS), "--", *run_node(bench)])
+    started = bench.start([*bench.recorder("6.1", CHAINS), "--", *NODE(bench)])
     time.sleep(1)
     name, = glob.glob(bench.place("jit-*.dump"))
     os.kill(int(re.findall(r"\d+", os.path.basename(name))[0]), signal.SIGKILL)
