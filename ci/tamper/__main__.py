@@ -29,9 +29,9 @@ from ci.tamper.case import Bench, Case, Verdict
 from ci.tamper.kinds import KINDS, Absent, Changes, Kind, Unobservable
 
 # Modules that register kinds, in the order of the table.
-FAMILIES = ("samples", "stacks", "frames", "native", "activations", "mappings", "tasks", "records",
-            "events", "layout", "window", "evidence", "oracle", "figures", "jit", "injected",
-            "published", "balanced", "pinned", "fields", "harmless", "rewrites")
+FAMILIES = ("samples", "frames", "native", "activations", "mappings", "tasks",
+            "events", "layout", "window", "evidence", "oracle", "jit", "injected",
+            "published", "balanced", "harmless")
 PASSING = ("PASS", "XFAIL")
 BROKEN = ("CRASH", "HANG", "NOTHING")
 

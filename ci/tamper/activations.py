@@ -8,10 +8,9 @@ from functools import partial
 import struct
 from typing import Any, Callable, NamedTuple
 
-from ci.tamper.case import Case, clone
+from ci.tamper.case import CODE, SHARE, Case, clone
 from ci.tamper.kinds import Absent, Changes, Make, Unobservable, add, kind, require
-from ci.tamper.samples import (CODE, SHARE, alter_samples, change_cpu, find_main_thread,
-                               multiply_period)
+from ci.tamper.samples import change_cpu, find_main_thread, multiply_period
 from harness.selftest.support import run_directory as rd
 
 MS = 1_000_000
@@ -50,7 +49,7 @@ def group_by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
         at = bisect.bisect_right(mine, sample.time, key=lambda one: one.begin) - 1
         if at >= 0 and sample.time < mine[at].end:
             found[mine[at]].append(sample)
-    require(found, "no activation holds a " + CODE)
+    require(found, "no activation holds a " + CODE.what)
     return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
@@ -199,18 +198,55 @@ def require_contradiction(make: Make) -> Make:
     return alter_case
 
 
-for share_name, share in (("all", 1.0), ("some", SHARE)):
-    add("sample.cpu.known." + share_name,
-        require_contradiction(alter_samples(change_cpu(lambda old: old ^ 1), share)))
-add("sample.cpu.all-on-one", require_contradiction(alter_samples(change_cpu(lambda old: 0), 1.0)))
-
-
 def change_id(case: Case, sample: rd.Sample) -> rd.Sample:
     ids = require(sorted(set(sample.attr.ids) - {sample.id}), "the event has one id")
     return clone(sample, id=ids[sample.time % len(ids)])
 
 
-add("sample.id.known", require_contradiction(alter_samples(change_id)))
-for share_name, share in (("all", 1.0), ("some", SHARE), ("one", 0.0)):
-    add("sample.period.x2." + share_name, alter_samples(
-        lambda case, one: multiply_period(case, one, 2), share))
+for name, change, share in (("cpu.known.all", change_cpu(lambda old: old ^ 1), 1.0),
+                            ("cpu.known.some", change_cpu(lambda old: old ^ 1), SHARE),
+                            ("cpu.all-on-one", change_cpu(lambda old: 0), 1.0),
+                            ("id.known", change_id, SHARE)):
+    add("sample." + name, require_contradiction(CODE.alter(change, share)))
+CODE.add((".all", ".some", ".one"), {"sample.period.x2": partial(multiply_period, factor=2)})
+
+# Most difference of CPU time and elapsed time in a pinned activation: its thread stayed on a CPU.
+PINNED_NS = 1000
+
+
+def find_pinned(case: Case) -> list[list[rd.Sample]]:
+    """Returns the samples of each pinned activation in the window, by their begin."""
+    truth, entered = case.truth, {}
+    threads: dict[int, list[rd.Sample]] = collections.defaultdict(list)
+    for sample in sorted(case.capture("perf.data").samples(), key=lambda one: one.time):
+        threads[sample.tid].append(sample)
+    found = []
+    slack = int(case.facts.get("slack", 0))
+    for slot in sorted(case.acts(truth.ENTER, truth.LEAVE), key=lambda slot: slot[4]):
+        if slot[0] == truth.ENTER:
+            entered[slot[3]] = slot[4]
+            continue
+        begin, end, cpu = entered.pop(slot[3], 0), slot[5], slot[7] >> 8
+        if not case.is_in_window(begin) or not case.is_in_window(end) or \
+                abs(end - begin - cpu) >= PINNED_NS:
+            continue
+        mine = threads[slot[3]]
+        found.append(mine[bisect.bisect_right(mine, begin + slack, key=lambda one: one.time):
+                          bisect.bisect_left(mine, end - slack, key=lambda one: one.time)])
+    require(any(found), "no pinned activation has samples")
+    return found
+
+
+@kind("stayed.cpu.other")
+def move_one_sample(case: Case) -> Changes:
+    """Moves a sample to another CPU than that of the sample before, with the event's id there."""
+    ids = {(one.tid, one.cpu): one.id for one in case.capture("perf.data").samples()}
+    for samples in find_pinned(case):
+        if len(samples) < 2 or not samples[0].attr.sample_type & rd.CPU:
+            continue
+        first, second = samples[:2]
+        for tid, cpu in sorted(ids):
+            if tid == first.tid and cpu != first.cpu:
+                return replace_samples(case, {make_key(second): lambda sample: [
+                    clone(sample, cpu=cpu, id=ids[tid, cpu])]})
+    raise Absent("no thread with events on two CPUs has two samples in a pinned activation")

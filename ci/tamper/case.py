@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence, TypeV
 import zlib
 
 from ci.base import files
-from ci.tamper.kinds import Absent, Changes, Unobservable, require
+from ci.tamper.kinds import Absent, Changes, Make, Unobservable, add, require
 from harness.selftest.support import run_directory as rd
 
 Some = TypeVar("Some")
@@ -318,22 +318,52 @@ class Case:
             raise Absent("the altered file is the same, byte by byte")
         return made
 
-    def alter_records(self, where: Callable[[Any], bool], change: Callable[[Any], Any],
-                      share: float, what: str, *names: str,
-                      proof: Callable[[Any], str | None] | None = None) -> Changes:
-        """Alters a share of the records for which @where is true. @change: returns one or several
-        records, or None to delete the record. @what: describes the records. @proof: returns why the
-        alteration of a record is unobservable, or None."""
-        def alter_capture(capture: Capture) -> Capture:
-            found = [record for record in capture.records if where(record)]
-            require(found, "the case holds no " + what)
-            alter = self.choose(found, share, capture)
-            proofs = [proof(record) for record in alter] if proof else [None]
+
+# Returns one or several records that replace a record, or None to delete it.
+Change = Callable[[Case, Any], Any]
+# Returns why the alteration of a record is unobservable, or None.
+Proof = Callable[[Case, Any], str | None]
+SHARE = 0.3
+SHARES = {"": SHARE, ".some": SHARE, ".all": 1.0, ".one": 0.0}
+SOME_ONE, ALL_ONE, ALL_SOME = (".some", ".one"), (".all", ".one"), (".all", ".some")
+
+
+class Target(NamedTuple):
+    """The records of a case that kinds alter."""
+
+    where: Callable[[Case, Any], object]
+    what: str
+    files: tuple[str, ...] = ()  # see Case.rewrite()
+
+    def alter(self, change: Change, share: float = SHARE, proof: Proof | None = None) -> Make:
+        """Makes a kind that alters a share of the records."""
+        def alter_capture(case: Case, capture: Capture) -> Capture:
+            found = [record for record in capture.records if self.where(case, record)]
+            require(found, "the case holds no " + self.what)
+            alter = case.choose(found, share, capture)
+            proofs = [proof(case, record) for record in alter] if proof else [None]
             if all(proofs):
                 raise Unobservable("; ".join(sorted(set(filter(None, proofs)))))
             chosen = {id(record) for record in alter}
-            return capture.map_records(lambda one: change(one) if id(one) in chosen else one)
-        return self.rewrite(alter_capture, *names)
+            return capture.map_records(
+                lambda one: change(case, one) if id(one) in chosen else one)
+        return lambda case: case.rewrite(functools.partial(alter_capture, case), *self.files)
+
+    def add(self, shares: Iterable[str], changes: Mapping[str, Change], proof: Proof | None = None
+            ) -> None:
+        """Registers a kind for each change and share. @shares: ends of names, as in SHARES;
+        @changes: {name without that end: change}."""
+        for name, change in changes.items():
+            for share in shares:
+                add(name + share, self.alter(change, SHARES[share], proof))
+
+
+def set_to(**fields: Any) -> Change:
+    """Makes a change that sets fields of a record."""
+    return lambda _, one: clone(one, **fields)
+
+
+CODE = Target(Case.is_in_code, "sample in emitted code within the window")
 
 
 class Bench:

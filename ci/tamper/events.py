@@ -4,11 +4,11 @@
 from functools import partial
 import operator
 import struct
-from typing import Any, Callable
+from typing import Callable
 
 from ci.tamper.evidence import NO_CLOCK, require_own_capture
-from ci.tamper.case import Capture, Case, change_field, clone
-from ci.tamper.kinds import (Absent, Changes, Make, add, kind, make_if, register_rewrite, require,
+from ci.tamper.case import Capture, Case, Target, change_field, set_to
+from ci.tamper.kinds import (Absent, Changes, Make, add, make_if, register_rewrite, require,
                              require_clock)
 from ci.tamper.mappings import find_busiest_process
 from harness.selftest.support import run_directory as rd
@@ -100,15 +100,10 @@ def swap_ids(case: Case, capture: Capture) -> Capture:
         else attr.ids))
 
 
-@kind("ids.unknown")
-def use_unknown_id(case: Case) -> Changes:
-    """Gives samples an id that no attr has."""
-    def change(sample: rd.Sample) -> rd.Sample:
-        return clone(sample, id=2**40)
-    def holds_ids(record: Any) -> bool:
-        return case.is_in_code(record) and bool(record.attr.sample_type & rd.IDENTIFIER)
-    return case.alter_records(holds_ids, change, 0.3, "sample with an id")
-
+# Gives samples an id that no attr has.
+add("ids.unknown", Target(
+    lambda case, one: case.is_in_code(one) and one.attr.sample_type & rd.IDENTIFIER,
+    "sample with an id").alter(set_to(id=2**40)))
 
 Body = Callable[[int, int], bytes]
 
@@ -146,13 +141,11 @@ for event_name, which in (("sampling", find_sampling_attr), ("sideband", find_si
         add("harmless.%s.%s" % (name, event_name),
             require_witness(require_clock(NO_CLOCK, insert_report(
                 which, number,
-                lambda identity, time: struct.pack("<QQQ", time, identity, identity)))),
-            harmless=True)
+                lambda identity, time: struct.pack("<QQQ", time, identity, identity)))))
 
 
-add("lost.removed", lambda case: case.alter_records(
-    lambda record: record.kind in (rd.LOST, rd.LOST_SAMPLES), lambda record: None, 1.0,
-    "LOST record"))
-add("throttle.removed", lambda case: case.alter_records(
-    lambda record: record.kind in (THROTTLE, UNTHROTTLE), lambda record: None, 1.0,
-    "record of throttling"))
+LOST = Target(lambda _, one: one.kind in (rd.LOST, rd.LOST_SAMPLES), "LOST record")
+add("lost.removed", LOST.alter(lambda *_: None, 1.0))
+add("lost.doubled", LOST.alter(lambda _, one: [one, one], 1.0))
+add("throttle.removed", Target(lambda _, one: one.kind in (THROTTLE, UNTHROTTLE),
+                               "record of throttling").alter(lambda *_: None, 1.0))

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Alterations of the truth, maps, `watched`, `capture` and kept ELF files."""
+"""Alterations of the truth, maps, `watched`, `capture`, kept ELF files, env.json and features of
+perf.data."""
 
 from functools import partial
+import json
 import re
-from typing import Callable
+import struct
+from typing import Any, Callable
 import zlib
 
 from ci.tamper.case import Case, change_field
@@ -12,6 +15,9 @@ from ci.tamper.window import edit_lines, pack_truth, read_lines
 from harness.selftest.support import run_directory as rd
 
 T = rd.Truth
+EVENT_DESC, SAMPLE_TIME, CLOCKID = 12, 21, 23
+ARCH, NRCPUS = 6, 7
+ATTR_AT = 8  # offset of the first attr in EVENT_DESC
 
 
 def change_header(at: int, layout: str, value: Callable[[int], int]) -> Callable[[Case], Changes]:
@@ -141,30 +147,44 @@ def change_number(name: str, key: bytes, value: Callable[[int], int]) -> Callabl
         flags=re.M))
 
 
+def parse_change(text: str) -> Callable[[int], int]:
+    """Returns the change that a text describes: "+N" and "-N" add, down to 0; "N" replaces."""
+    number = int(text)
+    return (lambda old: max(0, old + number)) if text[0] in "+-" else lambda old: number
+
+
+def require_own_capture(make: Make) -> Make:
+    """Makes a kind for jitproof's own captures only."""
+    return make_if(lambda case: "first_enabled" in case.facts, "another profiler captured", make)
+
+
 SECOND = 1_000_000_000
-NOTES: dict[str, tuple[bytes, Callable[[int], int]]] = {
-    "started": (b"started", lambda old: old + 3600 * SECOND),
-    "begun.early": (b"begun", lambda old: old - 3600 * SECOND),
-    "ending.late": (b"ending", lambda old: old + 3600 * SECOND),
-    "ended.early": (b"ended", lambda old: old - 3600 * SECOND),
-    "slack": (b"slack", lambda old: old + 1),
-    "max_stack": (b"max_stack", lambda old: old + 1),
-    "stack_dump": (b"stack_dump", lambda old: old + 8),
-    "task_clock": (b"task_clock", lambda old: 1 - old),
-    "synth": (b"synth", lambda old: old + 1 & 3),
-}
 NO_CLOCK = "breakpoints sample, and no clock"
-for note_name, (key, value) in NOTES.items():
-    make = change_number("watched", key, value)
-    add("watched." + note_name,
-        require_clock(NO_CLOCK, make) if note_name == "task_clock" else make)
+NOTES: dict[str, Callable[[int], int]] = {
+    "started": lambda old: old + 3600 * SECOND,
+    "begun.early": lambda old: old - 3600 * SECOND,
+    "ending.late": lambda old: old + 3600 * SECOND,
+    "ended.early": lambda old: old - 3600 * SECOND,
+    "slack": parse_change("+1"),
+    "max_stack": parse_change("+1"),
+    "stack_dump": parse_change("+8"),
+    "synth": lambda old: old + 1 & 3,
+    # Figures of the runner, which do not depend on the profiler.
+    **{key + ".2": parse_change("+2") for key in ("chain", "user_only", "task_clock")},
+    **{key + ".0": parse_change("0") for key in ("silent", "cpus", "witness", "witness_since")},
+}
+for note_name, value in NOTES.items():
+    add("watched." + note_name, change_number("watched", note_name.split(".")[0].encode(), value))
+add("watched.task_clock", require_clock(NO_CLOCK, change_number(
+    "watched", b"task_clock", lambda old: 1 - old)))
+add("watched.chain.other", require_own_capture(
+    change_number("watched", b"chain", lambda old: 1 - old)))
+add("watched.cpus", require_own_capture(change_number("watched", b"cpus", lambda old: 64)))
+for name, count in (("witness", 2), ("silent", 3), ("cpus", 6)):
+    add("watched.ends.before-" + name, partial(lambda count, case: {
+        "watched": b"".join(read_lines(case, "watched")[:-count])}, count))
 add("witness.gone", lambda case: {"witness": None} if case.read("witness") else {})
 add("watched.gone", lambda case: {"watched": None} if case.read("watched") else {})
-
-
-def add_or_zero(old: int, by: int) -> int:
-    return max(0, old + by)
-
 
 # A counted time of 0, as if the kernel's clocks did not count.
 add("capture.counted.0", make_if(
@@ -172,12 +192,31 @@ add("capture.counted.0", make_if(
     "clocks do not count there, or env.json does not record whether they do",
     change_number("capture", b"counted", lambda old: 0)))
 
+
+def change_figure(name: str) -> Make:
+    """Makes a kind that changes a figure of `capture`. @name: KEY.CHANGE, as in parse_change()."""
+    key, _, change = name.partition(".")
+    return change_number("capture", key.encode(), parse_change(change))
+
+
 # Statements of `capture` that perf.data or the runner's files also show.
-for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples", 1),
-                     ("first_enabled", 10**9)):
-    make = change_number("capture", key_name.encode(), partial(add_or_zero, by=by))
-    add("capture.%s.%+d" % (key_name, by),
-        require_clock(NO_CLOCK, make) if key_name == "frequency" else make)
+for name in ("cpus.+1", "samples.-1", "samples.+1", "first_enabled.+%d" % SECOND):
+    add("capture." + name, change_figure(name))
+# The same, only for jitproof's own captures.
+for name in ("first_enabled.0", "samples.0", "cpus.0", "cpus.-1", "threads.0", "threads.+1",
+             "ring_sampling.0", "ring_sampling.+1", "ring_sideband.0", "ring_sideband.+1",
+             "snapshots.0", "snapshots.+1", "snapshot_readings.0", "snapshots_unstable.+1000",
+             "breakpoints_hit.+1000000"):
+    add("capture." + name, require_own_capture(change_figure(name)))
+add("capture.frequency.+1", require_clock(NO_CLOCK, change_figure("frequency.+1")))
+add("capture.frequency_asked", require_clock(NO_CLOCK, change_figure("frequency_asked.+1")))
+add("capture.frequency.0", require_own_capture(make_if(
+    lambda case: not int(case.facts["breakpoints"]),
+    "the case samples by breakpoints, not by a clock", change_figure("frequency.0"))))
+add("capture.duplicates_sideband.+1", require_own_capture(make_if(
+    lambda case: not int(case.facts["thread_passes"]),
+    "a capture that lists threads may find a thread twice",
+    change_figure("duplicates_sideband.+1"))))
 
 
 def has_quick_start(case: Case) -> bool:
@@ -186,33 +225,30 @@ def has_quick_start(case: Case) -> bool:
     return not started or int(case.facts.get("first_enabled", 0)) - int(started[1]) < SECOND
 
 
-add("capture.first_enabled.%+d" % -SECOND, make_if(
+add("capture.first_enabled.-%d" % SECOND, make_if(
     has_quick_start, "a capture that starts slowly may have enabled its events a second earlier",
-    change_number("capture", b"first_enabled", partial(add_or_zero, by=-SECOND))))
+    change_figure("first_enabled.-%d" % SECOND)))
 
 
-def require_own_capture(make: Make) -> Make:
-    """Makes a kind for jitproof's own captures only."""
-    return make_if(lambda case: "first_enabled" in case.facts, "another profiler captured", make)
+def substitute(pattern: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    return lambda line: re.sub(pattern, new, line)
 
 
-def change_statement(pattern: bytes, new: bytes) -> Callable[[Case], Changes]:
-    """Replaces lines of `capture` of jitproof's own captures."""
-    return require_own_capture(edit_lines("capture", lambda line: re.sub(pattern, new, line)))
-
-
-for key_name in ("samples", "counted", "frequency", "frequency_asked", "first_enabled", "cpus",
-                 "event", "order", "capture", "kernel"):
-    add("capture.without." + key_name, change_statement(rb"^%s .*\n" % key_name.encode(), b""))
-add("capture.kernel", change_statement(rb"^kernel yes$", b"kernel no"))
-add("capture.event", change_statement(rb"^event .*$", b"event cycles"))
-add("capture.order", change_statement(rb"^order .*$", b"order none"))
-add("capture.capture", change_statement(rb"^capture .*$", b"capture perf"))
-add("capture.frequency_asked", require_clock(NO_CLOCK, change_number(
-    "capture", b"frequency_asked", partial(add_or_zero, by=1))))
-
-
-add("watched.cpus", require_own_capture(change_number("watched", b"cpus", lambda old: 64)))
+# Lines of `capture` of jitproof's own captures: (pattern, new text).
+STATEMENTS = {
+    **{"without." + key: (rb"^%s .*\n" % key.encode(), b"") for key in (
+        "samples", "counted", "frequency", "frequency_asked", "first_enabled", "cpus", "event",
+        "order", "capture", "kernel")},
+    "kernel": (rb"^kernel yes$", b"kernel no"),
+    "event": (rb"^event .*$", b"event cycles"),
+    "order": (rb"^order .*$", b"order none"),
+    "capture": (rb"^capture .*$", b"capture perf"),
+}
+for name, (pattern, text) in STATEMENTS.items():
+    add("capture." + name, require_own_capture(edit_lines("capture", substitute(pattern, text))))
+add("capture.format_lost", require_own_capture(edit_lines("capture", lambda line: {
+    b"format_lost yes\n": b"format_lost no\n",
+    b"format_lost no\n": b"format_lost yes\n"}.get(line, line))))
 
 
 def invent_published_file(name: str) -> Callable[[Case], Changes]:
@@ -249,3 +285,60 @@ def change_elf_byte(case: Case) -> Changes:
 def change_names(case: Case) -> Changes:
     return {"elf/index": b"".join(line.rstrip(b"\n") + b"x\n"
                                   for line in read_lines(case, "elf/index"))}
+
+
+def change_environment(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:
+    def alter_case(case: Case) -> Changes:
+        made = json.loads(case.read("env.json"))
+        change(made)
+        return {"env.json": json.dumps(made).encode()}
+    return alter_case
+
+
+add("env.gone", lambda case: {"env.json": None} if case.read("env.json") else {})
+add("env.empty", lambda case: {"env.json": b""} if case.read("env.json") else {})
+add("env.cut", lambda case: {"env.json": case.read("env.json")[:-3]})
+add("env.machine", change_environment(lambda made: made.update(machine="riscv64")))
+
+
+def raise_max_stack(made: Any) -> None:
+    require("perf_event_max_stack" in made, "env.json has no limit of the stack")
+    made["perf_event_max_stack"] = str(int(made["perf_event_max_stack"]) + 1)
+
+
+add("env.max_stack", change_environment(raise_max_stack))
+add("env.cpus", change_environment(lambda made: made.update(cpus=made["cpus"] + 1)))
+
+
+def change_feature(number: int, change: Callable[[bytearray], Any]) -> Callable[[Case], Changes]:
+    def alter_case(case: Case) -> Changes:
+        capture = case.capture("perf.data")
+        require(number in capture.features, "perf.data has no such feature")
+        raw = bytearray(capture.features[number])
+        change(raw)
+        return case.rewrite(lambda old: old.copy_with(
+            features={**old.features, number: bytes(raw)}), "perf.data")
+    return alter_case
+
+
+def add_to_number(at: int, layout: str, by: int) -> Callable[[bytearray], None]:
+    return change_field(at, layout, lambda old: max(0, old + by))
+
+
+NAME_AT = ATTR_AT + 120 + 8
+add("feature.release", change_feature(4, lambda raw: raw.__setitem__(
+    slice(None), rd.pack_string("5.10.0-other"))))
+add("feature.cpus", change_feature(NRCPUS, lambda raw: raw.__setitem__(
+    slice(None), struct.pack("<II", 1, 1))))
+add("feature.arch", change_feature(ARCH, add_to_number(4, "B", 1)))
+add("feature.cpus-on", change_feature(NRCPUS, add_to_number(4, "I", 1)))
+add("feature.events.count", change_feature(EVENT_DESC, add_to_number(0, "I", 1)))
+add("feature.events.period", change_feature(EVENT_DESC, add_to_number(ATTR_AT + 16, "Q", 1)))
+add("feature.events.clock", change_feature(EVENT_DESC, add_to_number(ATTR_AT + 92, "i", 3)))
+add("feature.events.name", require_own_capture(
+    change_feature(EVENT_DESC, add_to_number(NAME_AT, "B", 1))))
+add("feature.events.cut", change_feature(EVENT_DESC, lambda raw: raw.__delitem__(slice(-8, None))))
+for by in (1, -1):
+    add("feature.times.first.%+d" % by, change_feature(SAMPLE_TIME, add_to_number(0, "Q", by)))
+    add("feature.times.last.%+d" % by, change_feature(SAMPLE_TIME, add_to_number(8, "Q", by)))
+    add("feature.clock.%+d" % by, change_feature(CLOCKID, add_to_number(0, "Q", by)))

@@ -1,30 +1,77 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Alterations of a frame, a word or a register of a sample; the rest stays plausible."""
+"""Alterations of registers, dump and callchain of samples, of many or of a frame, a word or a
+register; the rest stays plausible."""
 
 import struct
 from typing import Callable
 
-from ci.tamper.case import Case, clone
+from ci.tamper.case import CODE, SOME_ONE, Case, Change, clone
 from ci.tamper.kinds import Absent, Unobservable, add, require
-from ci.tamper.samples import SHARE, alter_samples
-from ci.tamper.stacks import change_user_chain, set_word
 from harness.selftest.support import run_directory as rd
 
 User = list[int]
 
 
-def add_shares(name: str, change: Callable[[Case, rd.Sample], rd.Sample]) -> None:
-    for share_name, share in (("some", SHARE), ("one", 0.0)):
-        add("%s.%s" % (name, share_name), alter_samples(change, share))
+def change_register(number: int, value: Callable[[int], int]) -> Change:
+    def change(_: Case, sample: rd.Sample) -> rd.Sample:
+        require(number in sample.regs, "samples do not hold the register")
+        return clone(sample, regs={**sample.regs, number: value(sample.regs[number]) % 2**64})
+    return change
 
 
-def change_callers(least: int, change: Callable[[Case, User, rd.Sample], User]) \
-        -> Callable[[Case, rd.Sample], rd.Sample]:
+def change_dump(change: Callable[[bytearray], bytearray]) -> Change:
+    def alter_sample(_: Case, sample: rd.Sample) -> rd.Sample:
+        require(sample.stack, "samples hold no dump of the stack")
+        return clone(sample, stack=change(sample.stack))
+    return alter_sample
+
+
+def change_chain(change: Callable[[User, int], User]) -> Change:
+    """Changes the callchain. @change: returns the new one for the old one and the index of its user
+    part."""
+    def alter_sample(_: Case, sample: rd.Sample) -> rd.Sample:
+        begin = sample.user()
+        if begin is None:
+            raise Absent("samples hold no user callchain")
+        return clone(sample, chain=change(sample.chain, begin))
+    return alter_sample
+
+
+def change_user_chain(change: Callable[[Case, User], User], least: int = 0) -> Change:
     """Changes the user callchain of samples that have at least @least addresses."""
-    def alter_case(case: Case, sample: rd.Sample) -> rd.Sample:
-        return change_user_chain(lambda user, one: change(case, user, one) if len(user) >= least
-                                 else user)(case, sample)
-    return alter_case
+    return lambda case, sample: change_chain(
+        lambda chain, at: chain if len(chain) - at < least else
+        [*chain[:at], *change(case, chain[at:])])(case, sample)
+
+
+def remove_chain(_: Case, sample: rd.Sample) -> rd.Sample:
+    require(sample.chain, "samples hold no callchain")
+    return clone(sample, chain=[])
+
+
+CODE.add([""], {
+    "sample.sp.+8": change_register(rd.X86_SP, lambda old: old + 8),
+    "sample.sp.-8": change_register(rd.X86_SP, lambda old: old - 8),
+    "sample.sp.+4096": change_register(rd.X86_SP, lambda old: old + 4096),
+    "sample.regs.ip.alone.+1": change_register(rd.X86_IP, lambda old: old + 1),
+    "sample.dump.cut.8": change_dump(lambda raw: raw[:8]),
+    "sample.dump.zeroed": change_dump(lambda raw: bytearray(len(raw))),
+    "sample.dump.shifted.8": change_dump(lambda raw: raw[8:] + bytes(8)),
+    "sample.chain.cut.1": change_user_chain(lambda _, user: user[:1]),
+    "sample.chain.cut.0": change_user_chain(lambda _, user: []),
+    "sample.chain.cut.last": change_user_chain(lambda _, user: user[:-1]),
+    "sample.chain.invented.0x1234": change_user_chain(
+        lambda _, user: [*user[:1], 0x1234, *user[1:]]),
+    "sample.chain.first.0x1234": change_user_chain(lambda _, user: [0x1234, *user[1:]]),
+    "sample.chain.gone": remove_chain,
+})
+add("sample.chain.gone.all", CODE.alter(remove_chain, 1.0))
+
+
+def set_word(sample: rd.Sample, at: int, value: int) -> bytearray:
+    raw = bytearray(sample.stack)
+    struct.pack_into("<Q", raw, at, value)
+    return raw
 
 
 def find_other_function(case: Case, user: User) -> int:
@@ -35,39 +82,6 @@ def find_other_function(case: Case, user: User) -> int:
             if address + 8 < end and address + 8 >> 4 not in taken:
                 return address + 8
     raise Absent("the case emits no other function")
-
-
-add_shares("chain.caller.doubled", change_callers(2, lambda case, user,
-                                                  one: [*user[:2], *user[1:]]))
-add_shares("chain.caller.gone", change_callers(3, lambda case, user, one: [user[0], *user[2:]]))
-add_shares("chain.caller.+1", change_callers(2, lambda case, user,
-                                             one: [user[0], user[1] + 1, *user[2:]]))
-add_shares("chain.caller.-5", change_callers(2, lambda case, user,
-                                             one: [user[0], user[1] - 5, *user[2:]]))
-add_shares("chain.caller.other", change_callers(2, lambda case, user, one: [
-    user[0], find_other_function(case, user), *user[2:]]))
-add_shares("chain.caller.inserted", change_callers(2, lambda case, user, one: [
-    *user[:2], find_other_function(case, user), *user[2:]]))
-add_shares("chain.reversed", change_callers(3, lambda case, user, one: user[::-1]))
-add_shares("chain.end.cut.2", change_callers(3, lambda case, user, one: user[:-2]))
-add_shares("chain.end.+1", change_callers(2, lambda case, user, one: [*user[:-1], user[-1] + 1]))
-add_shares("chain.user.kernel-address", change_callers(1, lambda case, user, one: [
-    *user[:1], 0xffffffff81000010, *user[1:]]))
-
-
-def change_markers(change: Callable[[User, int], User]) -> Callable[[Case, rd.Sample], rd.Sample]:
-    def alter_case(case: Case, sample: rd.Sample) -> rd.Sample:
-        begin = sample.user()
-        if begin is None:
-            raise Absent("samples hold no user callchain")
-        return clone(sample, chain=change(sample.chain, begin))
-    return alter_case
-
-
-add_shares("chain.marker.doubled", change_markers(lambda chain,
-                                                  at: [*chain[:at], rd.CONTEXT_USER, *chain[at:]]))
-add_shares("chain.marker.within", change_markers(
-    lambda chain, at: [*chain[:at + 1], rd.CONTEXT_USER, *chain[at + 1:]]))
 
 
 def find_code_words(case: Case, sample: rd.Sample) -> list[int]:
@@ -87,7 +101,7 @@ def find_linked_returns(case: Case, sample: rd.Sample) -> list[int]:
     return found
 
 
-def change_return(value: Callable[[Case, int], int]) -> Callable[[Case, rd.Sample], rd.Sample]:
+def change_return(value: Callable[[Case, int], int]) -> Change:
     def change(case: Case, sample: rd.Sample) -> rd.Sample:
         for at in find_linked_returns(case, sample)[:1]:
             old = struct.unpack_from("<Q", sample.stack, at)[0]
@@ -96,44 +110,28 @@ def change_return(value: Callable[[Case, int], int]) -> Callable[[Case, rd.Sampl
     return change
 
 
-add_shares("dump.return.zero", change_return(lambda case, old: 0))
-add_shares("dump.return.other", change_return(lambda case, old: find_other_function(case, [old])))
-add_shares("dump.return.+1", change_return(lambda case, old: old + 1))
+def shorten_dump(by: int) -> Change:
+    def change(_: Case, sample: rd.Sample) -> rd.Sample:
+        require(sample.stack, "samples hold no dump of the stack")
+        left = len(sample.stack) - by
+        if left and (sample.regs.get(rd.X86_SP, 1) + left) % 4096 == 0:
+            raise Unobservable("the dump ends where a page does, as where the next is not present")
+        return clone(sample, stack=sample.stack[:left])
+    return change
 
 
-def shorten_dump(case: Case, sample: rd.Sample, keep: Callable[[int], int]) -> rd.Sample:
-    require(sample.stack, "samples hold no dump of the stack")
-    left = keep(len(sample.stack))
-    if left and (sample.regs.get(rd.X86_SP, 1) + left) % 4096 == 0:
-        raise Unobservable("the dump ends where a page does, as where the next is not present")
-    return clone(sample, stack=sample.stack[:left])
-
-
-add_shares("dump.shorter.8", lambda case, one: shorten_dump(case, one, lambda size: size - 8))
-add_shares("dump.shorter.1", lambda case, one: shorten_dump(case, one, lambda size: size - 1))
-
-
-def change_registers(change: Callable[[dict[int, int]], dict[int, int]]) \
-        -> Callable[[Case, rd.Sample], rd.Sample]:
-    def alter_case(case: Case, sample: rd.Sample) -> rd.Sample:
+def change_registers(change: Callable[[dict[int, int]], dict[int, int]]) -> Change:
+    def alter_sample(_: Case, sample: rd.Sample) -> rd.Sample:
         require(sample.regs, "samples have no registers")
         changed = change(sample.regs)
         return clone(sample, regs={**sample.regs, **changed}) if changed else sample
-    return alter_case
+    return alter_sample
 
 
-def change_frame_pointer(value: Callable[[int], int]) -> Callable[[dict[int, int]], dict[int, int]]:
+def change_frame_pointer(value: Callable[[int], int]) -> Change:
     """Changes bp if it is a frame pointer. Functions may use it for other values."""
-    return lambda regs: {rd.X86_BP: value(regs[rd.X86_BP])} \
-        if regs[rd.X86_BP] >= regs[rd.X86_SP] else {}
-
-
-add_shares("regs.bp.zero", change_registers(change_frame_pointer(lambda old: 0)))
-add_shares("regs.bp.-8", change_registers(change_frame_pointer(lambda old: old - 8)))
-add_shares("regs.bp.sp.swapped", change_registers(
-    lambda regs: {rd.X86_BP: regs[rd.X86_SP], rd.X86_SP: regs[rd.X86_BP]}))
-add_shares("regs.sp.+1", change_registers(lambda regs: {rd.X86_SP: regs[rd.X86_SP] + 1}))
-add_shares("regs.abi.32-bit", lambda case, one: clone(one, abi=1) if one.regs else one)
+    return change_registers(lambda regs: {rd.X86_BP: value(regs[rd.X86_BP])}
+                            if regs[rd.X86_BP] >= regs[rd.X86_SP] else {})
 
 
 def move_off_instruction(case: Case, sample: rd.Sample) -> rd.Sample:
@@ -149,4 +147,34 @@ def move_off_instruction(case: Case, sample: rd.Sample) -> rd.Sample:
     return made
 
 
-add_shares("sample.ip.+1.all", move_off_instruction)
+CODE.add(SOME_ONE, {
+    "chain.caller.doubled": change_user_chain(lambda _, user: [*user[:2], *user[1:]], 2),
+    "chain.caller.gone": change_user_chain(lambda _, user: [user[0], *user[2:]], 3),
+    "chain.caller.+1": change_user_chain(lambda _, user: [user[0], user[1] + 1, *user[2:]], 2),
+    "chain.caller.-5": change_user_chain(lambda _, user: [user[0], user[1] - 5, *user[2:]], 2),
+    "chain.caller.other": change_user_chain(lambda case, user: [
+        user[0], find_other_function(case, user), *user[2:]], 2),
+    "chain.caller.inserted": change_user_chain(lambda case, user: [
+        *user[:2], find_other_function(case, user), *user[2:]], 2),
+    "chain.reversed": change_user_chain(lambda _, user: user[::-1], 3),
+    "chain.end.cut.2": change_user_chain(lambda _, user: user[:-2], 3),
+    "chain.end.+1": change_user_chain(lambda _, user: [*user[:-1], user[-1] + 1], 2),
+    "chain.user.kernel-address": change_user_chain(lambda _, user: [
+        *user[:1], 0xffffffff81000010, *user[1:]], 1),
+    "chain.marker.doubled": change_chain(lambda chain, at: [
+        *chain[:at], rd.CONTEXT_USER, *chain[at:]]),
+    "chain.marker.within": change_chain(lambda chain, at: [
+        *chain[:at + 1], rd.CONTEXT_USER, *chain[at + 1:]]),
+    "dump.return.zero": change_return(lambda case, old: 0),
+    "dump.return.other": change_return(lambda case, old: find_other_function(case, [old])),
+    "dump.return.+1": change_return(lambda case, old: old + 1),
+    "dump.shorter.8": shorten_dump(8),
+    "dump.shorter.1": shorten_dump(1),
+    "regs.bp.zero": change_frame_pointer(lambda old: 0),
+    "regs.bp.-8": change_frame_pointer(lambda old: old - 8),
+    "regs.bp.sp.swapped": change_registers(
+        lambda regs: {rd.X86_BP: regs[rd.X86_SP], rd.X86_SP: regs[rd.X86_BP]}),
+    "regs.sp.+1": change_registers(lambda regs: {rd.X86_SP: regs[rd.X86_SP] + 1}),
+    "regs.abi.32-bit": lambda _, one: clone(one, abi=1) if one.regs else one,
+    "sample.ip.+1.all": move_off_instruction,
+})

@@ -3,14 +3,13 @@
 
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, clone
+from ci.tamper.case import ALL_ONE, CODE, Capture, Case, Target, clone, set_to
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, register_rewrite
-from ci.tamper.mappings import insert_record, make_map, is_injected
-from ci.tamper.samples import CODE, NOBODY
+from ci.tamper.mappings import insert_record, is_injected, make_map
+from ci.tamper.samples import NOBODY
 from harness.selftest.support import run_directory as rd
 
 FILE = "injected.data"
-WHAT = "injected mapping record"
 
 
 def is_anonymous(record: Any) -> bool:
@@ -24,39 +23,44 @@ def is_native(record: Any) -> bool:
         not record.name.endswith(".dump") and bool(record.prot & rd.EXECUTE)
 
 
-def alter_records(where: Callable[[Any], bool], change: Callable[[Any], Any], share: float,
-                  what: str) \
-        -> Callable[[Case], Changes]:
-    return lambda case: case.alter_records(where, change, share, what, FILE)
+def make_target(where: Callable[[Any], bool], what: str) -> Target:
+    return Target(lambda _, one: where(one), what, (FILE,))
 
 
-for share_name, share in (("one", 0.0), ("some", 0.3), ("all", 1.0)):
-    add("injected.map.deleted." + share_name, alter_records(is_injected, lambda one: None, share,
-                                                            WHAT))
-    add("injected.map.pid." + share_name, alter_records(
-        is_injected, lambda one: clone(one, pid=NOBODY, tid=NOBODY), share, WHAT))
-add("injected.map.moved", alter_records(
-    is_injected, lambda one: clone(one, start=one.start + 16), 0.3, WHAT))
-add("injected.map.writable", alter_records(is_injected, lambda one: clone(one, prot=7), 0.3, WHAT))
-add("injected.map.pgoff", alter_records(
-    is_injected, lambda one: clone(one, pgoff=one.pgoff + 4096), 0.3, WHAT))
-add("injected.map.length", alter_records(
-    is_injected, lambda one: clone(one, size=one.size // 2), 0.3, WHAT))
+INJECTED = make_target(is_injected, "injected mapping record")
+ANONYMOUS = make_target(is_anonymous, "anonymous mapping record")
+NATIVE = make_target(is_native, "mapping record of a file")
+SAMPLES = CODE._replace(files=(FILE,))
+
+INJECTED.add((".one", ".some", ".all"), {"injected.map.deleted": lambda *_: None,
+                                         "injected.map.pid": set_to(pid=NOBODY, tid=NOBODY)})
+INJECTED.add([""], {
+    "injected.map.moved": lambda _, one: clone(one, start=one.start + 16),
+    "injected.map.writable": set_to(prot=7),
+    "injected.map.pgoff": lambda _, one: clone(one, pgoff=one.pgoff + 4096),
+    "injected.map.length": lambda _, one: clone(one, size=one.size // 2),
+    "injected.map.longer": lambda _, one: clone(one, size=one.size + 4096),
+    "injected.map.name": lambda _, one: clone(one, name=one.name + "x"),
+    "injected.map.sooner": lambda _, one: clone(one, time=max(1, one.time - 100_000_000)),
+})
 
 
 @kind("injected.anon.deleted")
 def delete_anonymous(case: Case) -> Changes:
-    changes = case.alter_records(is_anonymous, lambda one: None, 1.0, "anonymous mapping record",
-                                 FILE)
+    changes = ANONYMOUS.alter(lambda *_: None, 1.0)(case)
     if b"inject=strip" in case.read("case"):
         raise Unobservable("the case's mode of injecting takes anonymous mappings away")
     return changes
 
 
-add("injected.native.deleted.one", alter_records(is_native, lambda one: None, 0.0,
-                                                 "mapping record of a file"))
-add("injected.native.deleted.all", alter_records(is_native, lambda one: None, 1.0,
-                                                 "mapping record of a file"))
+NATIVE.add(ALL_ONE, {"injected.native.deleted": lambda *_: None})
+for name, change in {
+        "inode": lambda _, one: clone(one, ino=one.ino + 1),
+        "name": lambda _, one: clone(one, name=one.name + ".x"),
+        "pgoff": lambda _, one: clone(one, pgoff=one.pgoff + 4096),
+        "moved": lambda _, one: clone(one, start=one.start + (1 << 30)),
+        "time": lambda _, one: clone(one, time=one.time + 50_000_000)}.items():
+    add("injected.native." + name, NATIVE.alter(change, 1.0))
 add("injected.gone", lambda case: {FILE: None} if case.read(FILE) else {})
 
 
@@ -67,48 +71,32 @@ def invent_map(case: Case, capture: Capture) -> Capture:
         if is_injected(one):
             lowest = min(other.start for other in capture.maps() if other.pid == one.pid)
             return capture.insert_records(clone(one, start=lowest - (1 << 30)))
-    raise Absent("the case holds no " + WHAT)
+    raise Absent("the case holds no " + INJECTED.what)
 
 
 add("injected.anon.invented", insert_record(
     lambda case, capture, pid, time: make_map(case, 1 << 30, 1 << 20, "//anon", time, pid), FILE))
+add("injected.sample.deleted.fifth", SAMPLES.alter(lambda *_: None, 0.2))
+SAMPLES.add([""], {"injected.sample.ip": set_to(ip=0x1234),
+                   "injected.sample.cpu": lambda _, one: clone(one, cpu=one.cpu ^ 1)})
 
 
-def alter_injected_samples(change: Callable[[Any], Any],
-                           share: float = 0.3) -> Callable[[Case], Changes]:
-    return lambda case: case.alter_records(case.is_in_code, change, share, CODE, FILE)
-
-
-add("injected.sample.deleted.fifth", alter_injected_samples(lambda one: None, 0.2))
-add("injected.sample.ip", alter_injected_samples(lambda one: clone(one, ip=0x1234)))
-add("injected.sample.cpu", alter_injected_samples(lambda one: clone(one, cpu=one.cpu ^ 1)))
-
-
-def match_type(number: int) -> Callable[[Any], bool]:
-    return lambda record: record.kind == number
-
-
-def change_first_byte(one: Any) -> Any:
+def change_first_byte(_: Case, one: Any) -> Any:
     """Changes the first number of the body, mostly the pid."""
     made = clone(one)
     made.body[0] ^= 1
     return made
 
 
+def match_type(number: int, what: str) -> Target:
+    return make_target(lambda one: one.kind == number, what)
+
+
 # Records that injecting must not change.
-for kind_name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
-    what = kind_name.upper() + " record"
-    add("injected.%s.pid" % kind_name, alter_records(match_type(number), change_first_byte, 0.0,
-                                                     what))
-add("injected.kernel-map", alter_records(match_type(1), change_first_byte, 0.0,
-                                         "mapping record of the kernel"))
-NATIVE: dict[str, Callable[[Any], Any]] = {
-    "inode": lambda one: clone(one, ino=one.ino + 1),
-    "name": lambda one: clone(one, name=one.name + ".x"),
-    "pgoff": lambda one: clone(one, pgoff=one.pgoff + 4096),
-    "moved": lambda one: clone(one, start=one.start + (1 << 30)),
-    "time": lambda one: clone(one, time=one.time + 50_000_000),
-}
-for native_name, change in NATIVE.items():
-    add("injected.native." + native_name, alter_records(
-        is_native, change, 1.0, "mapping record of a file"))
+for name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
+    add("injected.%s.pid" % name, match_type(number, name.upper() + " record").alter(
+        change_first_byte, 0.0))
+    add("injected.%s.deleted" % name, match_type(number, "such record").alter(
+        lambda *_: None, 1.0))
+add("injected.kernel-map", match_type(rd.MMAP, "mapping record of the kernel").alter(
+    change_first_byte, 0.0))

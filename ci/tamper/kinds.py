@@ -18,7 +18,10 @@ Some = TypeVar("Some")
 class Kind(NamedTuple):
     name: str
     make: Make
-    harmless: bool
+
+    @property
+    def harmless(self) -> bool:
+        return self.name.startswith("harmless.")
 
 
 class Absent(Exception):
@@ -39,25 +42,25 @@ class Unobservable(Exception):
 KINDS: dict[str, Kind] = {}
 
 
-def add(name: str, make: Make, harmless: bool = False) -> None:
+def add(name: str, make: Make) -> None:
     if name in KINDS:
         raise ValueError("two kinds are named " + name)
-    KINDS[name] = Kind(name, make, harmless)
+    KINDS[name] = Kind(name, make)
 
 
-def kind(name: str, harmless: bool = False) -> Callable[[Make], Make]:
+def kind(name: str) -> Callable[[Make], Make]:
     """Registers the decorated function, which makes the changes of the kind @name."""
     def register(make: Make) -> Make:
-        add(name, make, harmless)
+        add(name, make)
         return make
     return register
 
 
-def register_rewrite(name: str, *names: str, harmless: bool = False) -> Callable[[Alter], Alter]:
+def register_rewrite(name: str, *names: str) -> Callable[[Alter], Alter]:
     """Registers the decorated function, which returns the altered capture. It alters perf.data and
     injected.data, or only the files @names."""
     def register(alter: Alter) -> Alter:
-        add(name, lambda case: case.rewrite(partial(alter, case), *names), harmless)
+        add(name, lambda case: case.rewrite(partial(alter, case), *names))
         return alter
     return register
 

@@ -2,12 +2,11 @@
 """Alterations of the order of perf.data's records, and of its end."""
 
 from functools import partial
-from typing import Any, Callable
+from typing import Any
 
-from ci.tamper.case import Capture, Case
+from ci.tamper.case import CODE, Capture, Case, Target
 from ci.tamper.kinds import Changes, add, require
 from ci.tamper.mappings import is_executable
-from ci.tamper.samples import CODE
 from harness.selftest.support import run_directory as rd
 
 FINISHED = rd.Record(rd.FINISHED_ROUND, 0, b"")
@@ -17,11 +16,11 @@ def is_timed(record: Any) -> bool:
     return isinstance(record, (rd.Sample, rd.Side))
 
 
-def move_behind(case: Case, where: Callable[[Case, Any], bool], what: str) -> Changes:
+def move_behind(case: Case, target: Target) -> Changes:
     """Moves records to the end of the file, after the rounds that they belong to."""
     def alter_capture(capture: Capture) -> Capture:
-        found = [record for record in capture.records if where(case, record)]
-        require(found, "the case holds no " + what)
+        found = [record for record in capture.records if target.where(case, record)]
+        require(found, "the case holds no " + target.what)
         late = {id(record) for record in case.choose(found, 0.3, capture)}
         # The end of a round makes the records before the previous round's end final: two ends make
         # all earlier records final.
@@ -33,13 +32,10 @@ def move_behind(case: Case, where: Callable[[Case, Any], bool], what: str) -> Ch
     return case.rewrite(alter_capture)
 
 
-# name: (where, what it is)
-RECORDS: dict[str, tuple[Callable[[Case, Any], bool], str]] = {
-    "sample": (Case.is_in_code, CODE),
-    "map": (lambda case, one: isinstance(one, rd.Map) and is_executable(case, one),
-            "executable mapping record of a watched process")}
-for name, (where, what) in RECORDS.items():
-    add("order.behind." + name, partial(move_behind, where=where, what=what))
+add("order.behind.sample", partial(move_behind, target=CODE))
+add("order.behind.map", partial(move_behind, target=Target(
+    lambda case, one: isinstance(one, rd.Map) and is_executable(case, one),
+    "executable mapping record of a watched process")))
 
 
 def truncate_file(case: Case, part: float, extra: int) -> Changes:

@@ -5,14 +5,15 @@ from functools import partial
 import os
 import re
 import struct
-from typing import Any, Callable
+from typing import Any, Callable, Iterable, Mapping
 
-from ci.tamper.case import Capture, Case, clone, set_body_field
+from ci.tamper.case import (CODE, SHARES, SOME_ONE, Capture, Case, Change, Target, clone,
+                            set_body_field, set_to)
 from ci.tamper.kinds import Absent, Changes, add, require
-from ci.tamper.samples import CODE, NOBODY
+from ci.tamper.samples import NOBODY
 from harness.selftest.support import run_directory as rd
 
-PAGE = 4096
+PAGE, MS = 4096, 1_000_000
 LONG = 10_000_000  # ns; a longer bracket of the truth covers thousands of acts
 # Alterations that shrink a record.
 PARTS = ("length.-1", "start.+1")
@@ -22,8 +23,6 @@ UNTOLD = {"deleted": 0, "prot.read": 0, "prot.none": 0, "time.+100ms": 100_000_0
 # Alterations that remove or move a record's information, if a later record from before all events
 # were on repeats that information.
 GROWN = ("prot.none", "time.+1ms", "time.-1ms")
-Change = Callable[[Case, rd.Map], Any]
-Where = Callable[[Case, rd.Map], bool]
 
 
 def is_injected(record: Any) -> bool:
@@ -33,32 +32,29 @@ def is_injected(record: Any) -> bool:
         not record.name.endswith(".dump")
 
 
-def is_executable(case: Case, one: rd.Map) -> bool:
-    return bool(one.prot & rd.EXECUTE) and one.pid in case.watched and not is_injected(one)
+def is_executable(case: Case, one: Any) -> bool:
+    return isinstance(one, rd.Map) and bool(one.prot & rd.EXECUTE) and one.pid in case.watched and \
+        not is_injected(one)
 
 
-def is_code(case: Case, one: rd.Map) -> bool:
+def is_code(case: Case, one: Any) -> bool:
     return is_executable(case, one) and case.overlaps_code(one)
 
 
-def is_file(case: Case, one: rd.Map) -> bool:
+def is_file(case: Case, one: Any) -> bool:
     return is_executable(case, one) and one.name.startswith("/") and one.ino != 0 and \
         not case.overlaps_code(one)
 
 
-TARGETS: dict[str, tuple[Where, str]] = {
-    "code": (is_code, "mapping record of emitted code"),
-    "file": (is_file, "executable mapping record of another file"),
-    "other": (lambda case, one: is_executable(case, one) and not is_code(case, one) and
-              not is_file(case, one),
-              "executable mapping record without a file, but of no emitted code"),
-    "data": (lambda case, one: not one.prot & rd.EXECUTE and one.pid in case.watched,
-             "mapping record of data"),
+TARGETS = {
+    "code": Target(is_code, "mapping record of emitted code"),
+    "file": Target(is_file, "executable mapping record of another file"),
+    "other": Target(lambda case, one: is_executable(case, one) and not is_code(case, one) and
+                    not is_file(case, one),
+                    "executable mapping record without a file, but of no emitted code"),
+    "data": Target(lambda case, one: isinstance(one, rd.Map) and not one.prot & rd.EXECUTE and
+                   one.pid in case.watched, "mapping record of data"),
 }
-
-
-def set_name(one: rd.Map, name: str) -> rd.Map:
-    return clone(one, name=name)
 
 
 def shift_map_time(one: rd.Map, by: int) -> rd.Map:
@@ -76,22 +72,22 @@ def add_to_identity(one: rd.Map, at: int, layout: str, by: int) -> rd.Map:
     """Adds @by to a field of the file's identity. Raises Absent if a build id replaces it."""
     if one.misc & rd.BUILD_ID:
         raise Absent("mapping records hold a build id instead")
-    return set_body_field(one, at, layout, struct.unpack_from("<" + layout, one.body, at)[0] + by)
+    return change_number_in_body(one, at, layout, by)
 
 
 CHANGES: dict[str, Change] = {
     "length.+1": lambda case, one: clone(one, size=one.size + PAGE),
     "length.+16": lambda case, one: clone(one, size=one.size + 16 * PAGE),
     "length.-1": lambda case, one: clone(one, size=max(0, one.size - PAGE)),
-    "length.0": lambda case, one: clone(one, size=0),
+    "length.0": set_to(size=0),
     "start.+1": lambda case, one: clone(one, start=one.start + PAGE, size=max(0, one.size - PAGE)),
     "start.-1": lambda case, one: clone(one, start=one.start - PAGE, size=one.size + PAGE),
     "moved.1": lambda case, one: clone(one, start=one.start + PAGE),
     "moved.far": lambda case, one: clone(one, start=one.start ^ 1 << 32),
     "deleted": lambda case, one: None,
-    "doubled.renamed": lambda case, one: [one, set_name(one, "/usr/lib/other.so")],
+    "doubled.renamed": lambda case, one: [one, clone(one, name="/usr/lib/other.so")],
     "pgoff.+1": lambda case, one: clone(one, pgoff=one.pgoff + PAGE),
-    "prot.read": lambda case, one: clone(one, prot=rd.READ),
+    "prot.read": set_to(prot=rd.READ),
     "prot.write": lambda case, one: clone(one, prot=one.prot ^ rd.WRITE),
     "flags.sharing": lambda case, one: set_body_field(
         one, 60, "I", struct.unpack_from("<I", one.body, 60)[0] ^ 3),
@@ -99,15 +95,78 @@ CHANGES: dict[str, Change] = {
     "maj": lambda case, one: add_to_identity(one, 32, "I", 1),
     "min": lambda case, one: add_to_identity(one, 36, "I", 1),
     "build-id": lambda case, one: change_build_id(one),
-    "name": lambda case, one: set_name(one, "/usr/lib/other.so"),
-    "name.anon": lambda case, one: set_name(one, "//anon"),
-    "name.empty": lambda case, one: set_name(one, ""),
-    "pid": lambda case, one: clone(one, pid=NOBODY, tid=NOBODY),
-    "tid": lambda case, one: clone(one, tid=NOBODY),
+    "name": set_to(name="/usr/lib/other.so"),
+    "name.anon": set_to(name="//anon"),
+    "name.empty": set_to(name=""),
+    "pid": set_to(pid=NOBODY, tid=NOBODY),
+    "tid": set_to(tid=NOBODY),
     "mode.kernel": lambda case, one: clone(one, misc=one.misc & ~7 | rd.KERNEL),
     "time.+100ms": lambda case, one: shift_map_time(one, 100_000_000),
     "time.-100ms": lambda case, one: shift_map_time(one, -100_000_000),
     "time.0": lambda case, one: shift_map_time(one, -one.time),
+}
+
+
+def move_to_other_process(case: Case, one: rd.Map) -> rd.Map:
+    others = require(sorted(case.watched - {one.pid}), "the case watches one process")
+    pid = others[one.start // PAGE % len(others)]
+    return clone(one, pid=pid, tid=pid)
+
+
+def swap_device(_: Case, one: rd.Map) -> rd.Map:
+    if one.misc & rd.BUILD_ID:
+        raise Absent("mapping records hold a build id instead")
+    return set_body_field(set_body_field(one, 32, "I", one.min), 36, "I", one.maj)
+
+
+def split_map(_: Case, one: rd.Map) -> Any:
+    half = one.size // 2 // PAGE * PAGE
+    if not half:
+        return one
+    return [clone(one, size=half),
+            clone(one, start=one.start + half, size=one.size - half,
+                  pgoff=one.pgoff + half if one.ino else one.pgoff)]
+
+
+def require_live(one: Any) -> Any:
+    """Returns a record of the kernel. Raises Absent if it was read from /proc."""
+    require(one.time, "the record is of a reading of /proc")
+    return one
+
+
+def change_tail(at: int) -> Change:
+    """Changes the pid (@at 0) or tid (@at 4) in the sample_id of a live record: the acting
+    thread."""
+    def change(_: Case, one: Any) -> Any:
+        require(rd.TID in require_live(one).tail(), "records hold no pid and tid in sample_id")
+        return change_number_in_body(one, one.tail()[rd.TID] + at, "I", 1)
+    return change
+
+
+def change_number_in_body(one: Any, at: int, layout: str, by: int) -> Any:
+    return set_body_field(one, at, layout, struct.unpack_from("<" + layout, one.body, at)[0] + by)
+
+
+def change_last_letter(_: Case, one: rd.Map) -> rd.Map:
+    if not one.name.strip():
+        return one
+    return clone(one, name=one.name[:-1] + chr(ord(one.name[-1]) ^ 1))
+
+
+TAILS: dict[str, Change] = {"tail.pid": change_tail(0), "tail.tid": change_tail(4)}
+# Each altered record is still possible.
+POSSIBLE: dict[str, Change] = {
+    "pid.watched": move_to_other_process,
+    "device.swapped": swap_device,
+    "split": split_map,
+    "doubled": lambda _, one: [require_live(one), one],
+    "prot.execute": set_to(prot=rd.EXECUTE),
+    "prot.none": set_to(prot=0),
+    "pgoff.zero": set_to(pgoff=0),
+    "time.+1ms": lambda _, one: shift_map_time(require_live(one), MS),
+    "time.-1ms": lambda _, one: shift_map_time(require_live(one), -MS),
+    **TAILS,
+    "name.case": change_last_letter,
 }
 
 
@@ -147,32 +206,34 @@ def prove_read_again(case: Case, one: rd.Map, name: str) -> str | None:
     return "a reading of /proc tells the same"
 
 
-def prove_written_twice(case: Case, where: Where, share: float, name: str) -> str | None:
+def prove_written_twice(case: Case, target: Target, share: float, name: str) -> str | None:
     """Returns a proof that perf itself may write as many records twice, or None."""
     allowed = re.search(rb"allow twice <=(\d+)", case.read("case"))
     if name != "doubled" or not allowed:
         return None
-    count = round(share * sum(where(case, one) for one in case.capture("perf.data").maps()))
+    count = round(share * sum(bool(target.where(case, one))
+                              for one in case.capture("perf.data").maps()))
     return "perf itself writes as many records twice" if max(1, count) <= int(allowed[1]) else None
 
 
-def alter_maps(where: Where, what: str, change: Change, share: float, name: str) \
-        -> Callable[[Case], Changes]:
-    return lambda case: case.alter_records(
-        lambda record: isinstance(record, rd.Map) and where(case, record),
-        lambda one: change(case, one), share, what,
-        proof=lambda one: prove_within_act(case, one, name) or prove_read_again(case, one, name) or
-        prove_written_twice(case, where, share, name))
+def add_maps(targets: Iterable[str], changes: Mapping[str, Change]) -> None:
+    for target in targets:
+        for name, change in changes.items():
+            # The truth has no precise times of mappings that a program's start makes.
+            if name.startswith(("time.+", "time.-")) and target != "code":
+                continue
+            for share in SOME_ONE:
+                add("map.%s.%s%s" % (target, name, share), TARGETS[target].alter(
+                    change, SHARES[share], partial(prove, name, TARGETS[target], SHARES[share])))
 
 
-for target, (where, what) in TARGETS.items():
-    for name, change in CHANGES.items():
-        # The truth has no precise times of mappings that a program's start makes.
-        if name.endswith("100ms") and target != "code":
-            continue
-        for share_name, share in (("some", 0.3), ("one", 0.0)):
-            add("map.%s.%s.%s" % (target, name, share_name),
-                alter_maps(where, what, change, share, name))
+def prove(name: str, target: Target, share: float, case: Case, one: rd.Map) -> str | None:
+    return prove_within_act(case, one, name) or prove_read_again(case, one, name) or \
+        prove_written_twice(case, target, share, name)
+
+
+add_maps(TARGETS, CHANGES)
+add_maps(("code", "file", "other"), POSSIBLE)
 
 
 def find_busiest_process(case: Case) -> tuple[int, int]:
@@ -180,7 +241,7 @@ def find_busiest_process(case: Case) -> tuple[int, int]:
     times: dict[int, list[int]] = {}
     for sample in case.code_samples:
         times.setdefault(sample.pid, []).append(sample.time)
-    require(times, "the case holds no " + CODE)
+    require(times, "the case holds no " + CODE.what)
     pid = max(sorted(times), key=lambda one: len(times[one]))
     return pid, sorted(times[pid])[len(times[pid]) // 3]
 
@@ -229,11 +290,5 @@ add("map.invented.other-process", insert_record(
     lambda case, capture, pid, time: make_map(case, 1 << 30, 1 << 20, "//anon", time, NOBODY)))
 
 
-def delete_all(case: Case, target: str) -> Changes:
-    where, what = TARGETS[target]
-    return case.alter_records(lambda one: isinstance(one, rd.Map) and where(case, one),
-                              lambda one: None, 1.0, what)
-
-
-for target in TARGETS:
-    add("map.%s.deleted.all" % target, partial(delete_all, target=target))
+for name, target in TARGETS.items():
+    add("map.%s.deleted.all" % name, target.alter(lambda *_: None, 1.0))

@@ -6,9 +6,10 @@ from functools import partial
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Case, change_field, clone, set_body_field
+from ci.tamper.case import ALL_ONE, Case, Change, Target, change_field, clone, set_body_field
 from ci.tamper.events import change_attr
-from ci.tamper.kinds import add, make_if, require
+from ci.tamper.frames import change_register
+from ci.tamper.kinds import Absent, Unobservable, add, make_if, require
 from harness.selftest.support import run_directory as rd
 
 FLAGS, CS, SS = 9, 10, 11  # numbers of PERF_REG_X86_*
@@ -16,11 +17,10 @@ CONTEXT_GUEST = 2**64 - 2048
 EXACT_IP, BUSY_BIT, DATA = 1 << 14, 1 << 12, 1 << 13
 MAX_STACK, ATTR_FLAGS = 108, 40
 EXCLUDE_CALLCHAIN_KERNEL = 1 << 21
-Change = Callable[[Case, Any], Any]
+RESERVED = 4  # offset of the reserved bytes from the CPU's number
 
 
 def is_native_sample(case: Case, one: Any) -> bool:
-    """Returns whether a sample is in user space, outside of emitted code, in a watched process."""
     return isinstance(one, rd.Sample) and one.misc & 7 == rd.USER and one.pid in case.watched and \
         not case.is_code(one.regs.get(rd.X86_IP, one.ip))
 
@@ -29,30 +29,58 @@ def is_kernel_sample(case: Case, one: Any) -> bool:
     return isinstance(one, rd.Sample) and one.misc & 7 == rd.KERNEL
 
 
-def add_shares(name: str, where: Callable[[Case, Any], bool], change: Change, what: str) -> None:
-    for share_name, share in (("all", 1.0), ("one", 0.0)):
-        add("%s.%s" % (name, share_name), partial(
-            lambda part, case: case.alter_records(lambda one: where(case, one),
-                                                  lambda one: change(case, one), part, what),
-            share))
+def has_id_and_cpu(_: Case, one: Any) -> bool:
+    return isinstance(one, rd.Sample) and bool(one.attr.sample_type & rd.IDENTIFIER) and \
+        bool(one.attr.sample_type & rd.CPU)
 
 
-def change_chain(change: Callable[[rd.Sample, list[int]], list[int]]) -> Change:
-    """Changes the user callchain of samples whose dump contains a frame. @change: returns the new
-    chain for a sample and its user callchain."""
+def get_id(one: rd.Side) -> int:
+    at = one.tail().get(rd.IDENTIFIER)
+    return 0 if at is None else struct.unpack_from("<Q", one.body, at)[0]
+
+
+def is_live_map(case: Case, one: Any) -> bool:
+    return isinstance(one, rd.Map) and one.pid in case.watched and bool(one.time) and \
+        bool(one.prot & 4) and get_id(one) != 0
+
+
+def is_live_side(_: Case, one: Any) -> bool:
+    return isinstance(one, rd.Side) and bool(one.time) and get_id(one) != 0 and \
+        not (one.kind == rd.MMAP and one.misc & 7 == rd.KERNEL)
+
+
+def is_map_after_start(case: Case, one: Any) -> bool:
+    return "first_enabled" in case.facts and is_live_map(case, one) and \
+        one.time > int(case.facts["first_enabled"]) and "maps" in case.list_files() and \
+        not case.read("maps") and not case.read("case").count(b" : gated ")
+
+
+def is_padded(case: Case, one: Any) -> bool:
+    """Returns whether a live record's name is followed by at least two bytes of padding."""
+    return (is_live_map(case, one) or is_live_side(case, one) and one.kind == rd.COMM) and \
+        len(get_name(one)) % 8 < 6
+
+
+def get_name(one: rd.Side) -> bytes:
+    return bytes(one.body[64 if one.kind == rd.MMAP2 else 8:one.tail()[0]]).split(b"\0")[0]
+
+
+SAMPLE = Target(lambda _, one: isinstance(one, rd.Sample), "sample")
+NATIVE = Target(is_native_sample, "sample outside of emitted code")
+KERNEL = Target(is_kernel_sample, "sample in the kernel")
+MAP = Target(is_live_map, "live record of a mapping")
+SIDE = Target(is_live_side, "live record of sideband")
+
+
+def change_chain(change: Callable[[list[int]], list[int]]) -> Change:
+    """Changes the user callchain of samples whose dump contains a frame."""
     def alter_sample(_: Case, sample: rd.Sample) -> rd.Sample:
         begin = sample.user()
         if begin is None or not sample.stack or len(sample.chain) - begin < 2 or \
                 sample.word(sample.regs[rd.X86_BP] + 8) is None:
             return sample
-        return clone(sample, chain=sample.chain[:begin] + change(sample, sample.chain[begin:]))
+        return clone(sample, chain=sample.chain[:begin] + change(sample.chain[begin:]))
     return alter_sample
-
-
-NATIVE = "sample outside of emitted code"
-add_shares("native.chain.cut.1", is_native_sample, change_chain(lambda one, user: user[:1]), NATIVE)
-add_shares("native.chain.caller.0x1234", is_native_sample, change_chain(
-    lambda one, user: [user[0], 0x1234, *user[2:]]), NATIVE)
 
 
 def move_outside_mappings(_: Case, sample: rd.Sample) -> rd.Sample:
@@ -63,31 +91,8 @@ def move_outside_mappings(_: Case, sample: rd.Sample) -> rd.Sample:
     return made
 
 
-add_shares("native.ip.0x1234", is_native_sample, move_outside_mappings, NATIVE)
-
-
-def set_register(number: int, value: int) -> Change:
-    def change(_: Case, sample: rd.Sample) -> rd.Sample:
-        require(number in sample.regs, "samples do not hold the register")
-        made = clone(sample)
-        made.regs[number] = value
-        return made
-    return change
-
-
-def is_sample(_: Case, one: Any) -> bool:
-    return isinstance(one, rd.Sample)
-
-
-for register_name, register_number, values in (
-        ("cs", CS, (0x10, 0, 0x23)), ("ss", SS, (0x18,)), ("flags", FLAGS, (0, 0x2, 2**64 - 1))):
-    for register_value in values:
-        add_shares("regs.%s.%x" % (register_name, register_value), is_sample,
-                   set_register(register_number, register_value), "sample")
-
-for misc_name, bit in (("exact-ip", EXACT_IP), ("bit-3", 1 << 3), ("bit-12", BUSY_BIT)):
-    add_shares("sample.misc." + misc_name, is_sample,
-               partial(lambda new, case, one: clone(one, misc=one.misc | new), bit), "sample")
+def set_misc(bits: int) -> Change:
+    return lambda _, one: clone(one, misc=one.misc | bits)
 
 
 def change_kernel_chain(value: int, entry: int) -> Change:
@@ -108,60 +113,79 @@ def change_kernel_chain(value: int, entry: int) -> Change:
     return alter_sample
 
 
-KERNEL = "sample in the kernel"
-for address_name, address in (("direct-map", 0xffff888000001000), ("hole", 0x8000000012345678)):
-    add_shares("kernel.ip." + address_name, is_kernel_sample, change_kernel_chain(address, 1),
-               KERNEL)
-    add_shares("kernel.caller." + address_name, is_kernel_sample, change_kernel_chain(address, 2),
-               KERNEL)
-add_shares("kernel.marker.guest", is_kernel_sample, change_kernel_chain(CONTEXT_GUEST, 2), KERNEL)
-
-
-def is_live_map(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Map) and one.pid in case.watched and bool(one.time) and \
-        bool(one.prot & 4) and get_id(one) != 0
-
-
-def get_id(one: rd.Side) -> int:
-    at = one.tail().get(rd.IDENTIFIER)
-    return 0 if at is None else struct.unpack_from("<Q", one.body, at)[0]
-
-
-MAP = "live record of a mapping"
-for flags_name, flags in (("none", 0), ("both", 3), ("bit-31", 1 << 31 | 2)):
-    add_shares("map.flags." + flags_name, is_live_map,
-               partial(lambda new, case, one: set_body_field(one, 60, "I", new), flags), MAP)
-add_shares("map.prot.bit-3", is_live_map, lambda case, one: set_body_field(
-    one, 56, "I", one.prot | 8), MAP)
-add_shares("map.misc.data", is_live_map, lambda case, one: clone(one, misc=one.misc | DATA), MAP)
-add_shares("map.misc.bit-12", is_live_map, lambda case, one: clone(one, misc=one.misc | BUSY_BIT),
-           MAP)
-
-
-def is_live_side(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Side) and bool(one.time) and get_id(one) != 0 and \
-        not (one.kind == rd.MMAP and one.misc & 7 == rd.KERNEL)
-
-
-def match_type(number: int) -> Callable[[Case, Any], bool]:
-    return lambda case, one: is_live_side(case, one) and one.kind == number
-
-
-def set_tail_field(bit: int, value: int) -> Callable[[Case, rd.Side], rd.Side]:
-    def change(_: Case, one: rd.Side) -> rd.Side:
-        require(bit in one.tail(), "records do not hold the field")
-        return set_body_field(one, one.tail()[bit], "I" if bit == rd.CPU else "Q", value)
+def set_sample_field(at: Callable[[rd.Sample], int], layout: str, value: int) -> Change:
+    """Sets bytes of a sample. @at: returns their offset."""
+    def change(_: Case, one: rd.Sample) -> rd.Sample:
+        made, raw = clone(one), bytearray(one.pack())
+        struct.pack_into("<" + layout, raw, at(one), value)
+        object.__setattr__(made, "pack", lambda: bytes(raw))
+        return made
     return change
 
 
-SIDE = "live record of sideband"
-add_shares("side.cpu.4095", is_live_side, set_tail_field(rd.CPU, 4095), SIDE)
-add_shares("side.id.0", is_live_side, set_tail_field(rd.IDENTIFIER, 0), SIDE)
+def find_reserved(one: rd.Sample) -> int:
+    bits = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.ADDR | rd.ID | rd.STREAM_ID
+    return 8 + 8 * (one.attr.sample_type & bits).bit_count() + RESERVED
+
+
+def set_tail_field(bit: int, layout: str, value: int, behind: int = 0) -> Change:
+    """Sets a number of sample_id, @behind bytes after the field @bit."""
+    def change(_: Case, one: rd.Side) -> rd.Side:
+        require(bit in one.tail(), "records do not hold the field")
+        return set_body_field(one, one.tail()[bit] + behind, layout, value)
+    return change
+
+
+def change_cpu(case: Case, one: rd.Side) -> rd.Side:
+    """Changes the CPU of a record whose event wrote other records on the same CPU."""
+    if rd.CPU not in one.tail() or rd.IDENTIFIER not in one.tail():
+        raise Absent("records hold no CPU, or no id")
+    if not any(two is not one and is_live_side(case, two) and get_id(two) == get_id(one)
+               for two in case.capture("perf.data").records):
+        raise Unobservable("its event wrote no other record")
+    at = one.tail()[rd.CPU]
+    return set_body_field(one, at, "I", struct.unpack_from("<I", one.body, at)[0] ^ 1)
+
+
+def set_padding(_: Case, one: rd.Side) -> rd.Side:
+    at = 64 if one.kind == rd.MMAP2 else 8
+    return set_body_field(one, at + len(get_name(one)) + 1, "B", 0x78)
+
+
+NATIVE.add(ALL_ONE, {
+    "native.chain.cut.1": change_chain(lambda user: user[:1]),
+    "native.chain.caller.0x1234": change_chain(lambda user: [user[0], 0x1234, *user[2:]]),
+    "native.ip.0x1234": move_outside_mappings,
+})
+for register_name, register_number, values in (
+        ("cs", CS, (0x10, 0, 0x23)), ("ss", SS, (0x18,)), ("flags", FLAGS, (0, 0x2, 2**64 - 1))):
+    SAMPLE.add(ALL_ONE, {"regs.%s.%x" % (register_name, value): change_register(
+        register_number, partial(lambda new, old: new, value)) for value in values})
+SAMPLE.add(ALL_ONE, {
+    "sample.misc.exact-ip": set_misc(EXACT_IP),
+    "sample.misc.bit-3": set_misc(1 << 3),
+    "sample.misc.bit-12": set_misc(BUSY_BIT),
+})
+for address_name, address in (("direct-map", 0xffff888000001000), ("hole", 0x8000000012345678)):
+    KERNEL.add(ALL_ONE, {"kernel.ip." + address_name: change_kernel_chain(address, 1),
+                         "kernel.caller." + address_name: change_kernel_chain(address, 2)})
+KERNEL.add(ALL_ONE, {"kernel.marker.guest": change_kernel_chain(CONTEXT_GUEST, 2)})
+MAP.add(ALL_ONE, {
+    "map.flags.none": lambda _, one: set_body_field(one, 60, "I", 0),
+    "map.flags.both": lambda _, one: set_body_field(one, 60, "I", 3),
+    "map.flags.bit-31": lambda _, one: set_body_field(one, 60, "I", 1 << 31 | 2),
+    "map.prot.bit-3": lambda _, one: set_body_field(one, 56, "I", one.prot | 8),
+    "map.misc.data": set_misc(DATA),
+    "map.misc.bit-12": set_misc(BUSY_BIT),
+})
+SIDE.add(ALL_ONE, {
+    "side.cpu.4095": set_tail_field(rd.CPU, "I", 4095),
+    "side.id.0": set_tail_field(rd.IDENTIFIER, "Q", 0),
+    "side.reserved": set_tail_field(rd.CPU, "I", 1, RESERVED),
+})
 for task_name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
-    add_shares("%s.misc.bit-12" % task_name, match_type(number),
-               lambda case, one: clone(one, misc=one.misc | BUSY_BIT), SIDE)
-
-
+    Target(partial(lambda kind, case, one: is_live_side(case, one) and one.kind == kind, number),
+           SIDE.what).add(ALL_ONE, {task_name + ".misc.bit-12": set_misc(BUSY_BIT)})
 add("attr.max-stack.2", make_if(
     lambda case: any(len(one.chain) > 4 for one in case.capture("perf.data").samples()),
     "no sample needs it", change_attr(change_field(MAX_STACK, "H", lambda old: 2))))
@@ -169,3 +193,13 @@ add("attr.no-kernel-chain", make_if(
     lambda case: any(is_kernel_sample(case, one) for one in case.capture("perf.data").samples()),
     "no sample needs it",
     change_attr(change_field(ATTR_FLAGS, "Q", lambda old: old | EXCLUDE_CALLCHAIN_KERNEL))))
+Target(has_id_and_cpu, "sample with an id").add(ALL_ONE, {
+    "sample.id.0": set_sample_field(lambda one: 8, "Q", 0)})
+Target(has_id_and_cpu, "sample with a CPU").add(ALL_ONE, {
+    "sample.reserved": set_sample_field(find_reserved, "I", 1)})
+Target(is_map_after_start, SIDE.what).add(ALL_ONE, {"side.cpu.other": change_cpu})
+Target(is_live_map, SIDE.what).add(ALL_ONE, {
+    "map.mode." + mode_name: partial(lambda mode, _, one: clone(
+        one, misc=one.misc & ~7 | mode), mode)
+    for mode_name, mode in (("unknown", 0), ("hypervisor", 3), ("guest-user", 5))})
+Target(is_padded, SIDE.what).add(ALL_ONE, {"side.name.padding": set_padding})

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Alterations of a field of a jitdump, perf map or injected file."""
+"""Alterations of a field of a jitdump, perf map or injected ELF file."""
 
-from functools import partial
 import os
 import re
 import struct
 from typing import Callable
 
-from ci.tamper.case import Case, change_field, clone
-from ci.tamper.injected import FILE, WHAT
+from ci.tamper.case import Case, change_field
 from ci.tamper.jit import (Dump, alter_dumps, alter_loads, alter_perf_maps, choose_loads,
                            join_words, split_line)
 from ci.tamper.kinds import Changes, Unobservable, add, kind, require
-from ci.tamper.mappings import is_injected
 from harness.selftest.support import run_directory as rd
 
 DEBUG, CLOSE, UNWINDING = 2, 3, 4
@@ -142,7 +139,7 @@ add("jitdump.load.tid", alter_dumps(alter_loads(change_field(20, "I", lambda old
 add("jitdump.load.index.same", alter_dumps(alter_loads(change_field(48, "Q", lambda old: 1))))
 add("jitdump.code.last-byte", alter_dumps(change_last_byte))
 add("jitdump.close.middle", alter_dumps(move_close))
-add("harmless.jitdump.close.gone", alter_dumps(remove_close), harmless=True)
+add("harmless.jitdump.close.gone", alter_dumps(remove_close))
 add("jitdump.debug.invented", alter_dumps(invent_debug))
 add("jitdump.move.from.+4096", alter_dumps(change_each(
     Dump.MOVE, change_field(32, "Q", lambda old: old + 4096))))
@@ -240,22 +237,3 @@ def change_tables(raw: bytearray) -> None:
 add("jit-file.code", alter_jit_files(change_code))
 add("jit-file.tables", alter_jit_files(change_tables))
 add("jit-file.machine", alter_jit_files(change_field(18, "H", lambda old: 183)))
-
-
-def alter_some_injected(change: Callable[[rd.Map], object]) -> Callable[[Case], Changes]:
-    return lambda case: case.alter_records(is_injected, change, 0.3, WHAT, FILE)
-
-
-add("injected.map.name", alter_some_injected(lambda one: clone(one, name=one.name + "x")))
-add("injected.map.longer", alter_some_injected(lambda one: clone(one, size=one.size + 4096)))
-
-
-def delete_records(case: Case, number: int) -> Changes:
-    return case.alter_records(lambda one: one.kind == number, lambda one: None, 1.0, "such record",
-                              FILE)
-
-
-add("injected.map.sooner", alter_some_injected(
-    lambda one: clone(one, time=max(1, one.time - 100_000_000))))
-for name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
-    add("injected.%s.deleted" % name, partial(delete_records, number=number))

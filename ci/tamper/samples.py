@@ -7,24 +7,15 @@ import math
 from functools import partial
 from typing import Any, Callable
 
-from ci.tamper.case import Case, clone
+from ci.tamper.case import ALL_SOME, CODE, Case, Change, clone, set_to
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require
 from harness.selftest.support import run_directory as rd
 
-CODE = "sample in emitted code within the window"
-SHARE = 0.3
-X86_IP, X86_SP = rd.X86_IP, rd.X86_SP
+X86_IP = rd.X86_IP
 HYPERVISOR, GUEST_KERNEL, GUEST_USER = 3, 4, 5
 CPUMODE = 7
 FAR = 0xffffffff81000010  # in the kernel's text
 NOBODY = 4000000          # a pid above the pid_max of the machines that captured
-Change = Callable[[Case, rd.Sample], Any]
-
-
-def alter_samples(change: Change, share: float = SHARE) -> Callable[[Case], Changes]:
-    """Alters a share of the samples in emitted code. @change: returns the replacement."""
-    return lambda case: case.alter_records(
-        case.is_in_code, lambda sample: change(case, sample), share, CODE)
 
 
 def move_sample(case: Case, sample: rd.Sample, to: Callable[[Case, rd.Sample], int], regs: bool,
@@ -57,9 +48,10 @@ def find_next_function(case: Case, sample: rd.Sample) -> int:
 
 for to_name, to in (("0x1234", lambda case, sample: 0x1234), ("libc", find_libc),
                     ("function", find_next_function)):
-    for how, regs, chain in (("", False, False), (".regs", True, False), (".all", True, True)):
-        add("sample.ip.%s%s" % (to_name, how), alter_samples(
-            partial(move_sample, to=to, regs=regs, chain=chain)))
+    CODE.add([""], {"sample.ip.%s%s" % (to_name, how): partial(move_sample, to=to, regs=regs,
+                                                               chain=chain)
+                    for how, regs, chain in (("", False, False), (".regs", True, False),
+                                             (".all", True, True))})
 
 
 def choose_other(values: set[int], mine: int) -> int:
@@ -74,20 +66,6 @@ def find_other_thread(case: Case, sample: rd.Sample) -> tuple[int, int]:
     return sorted(threads)[sample.tid % len(threads)]
 
 
-add("sample.pid.unknown", alter_samples(lambda case, one: clone(one, pid=NOBODY)))
-add("sample.tid.unknown", alter_samples(lambda case, one: clone(one, tid=NOBODY)))
-add("sample.pid.tid.unknown", alter_samples(lambda case, one: clone(one, pid=NOBODY, tid=NOBODY)))
-add("sample.pid.watched", alter_samples(lambda case,
-                                        one: clone(one, pid=choose_other(case.watched, one.pid))))
-add("sample.tid.known", alter_samples(lambda case,
-                                      one: clone(one, tid=find_other_thread(case, one)[1])))
-add("sample.thread.known", alter_samples(
-    lambda case, one: clone(one, pid=find_other_thread(case, one)[0],
-                            tid=find_other_thread(case, one)[1])))
-add("sample.pid.-1", alter_samples(lambda case, one: clone(one, pid=2**32 - 1, tid=2**32 - 1)))
-add("sample.pid.0", alter_samples(lambda case, one: clone(one, pid=0, tid=0)))
-
-
 def remove_registers(sample: rd.Sample) -> rd.Sample:
     require(sample.regs, "samples have no registers")
     return clone(sample, abi=0, regs={}, stack=bytearray(),
@@ -100,15 +78,55 @@ def move_to_kernel(sample: rd.Sample) -> rd.Sample:
     return made
 
 
-add("sample.regs.gone", alter_samples(lambda case, one: remove_registers(one)))
-add("sample.regs.gone.kernel", alter_samples(lambda case,
-                                             one: move_to_kernel(remove_registers(one))))
-add("sample.regs.gone.kernel.nothing", alter_samples(
-    lambda case, one: clone(move_to_kernel(remove_registers(one)), chain=[])))
-add("sample.kernel", alter_samples(lambda case, one: move_to_kernel(one)))
-add("sample.deleted.fifth", alter_samples(lambda case, one: None, 0.2))
-add("sample.doubled", alter_samples(lambda case, one: [one, one], 1.0))
-add("sample.doubled.some", alter_samples(lambda case, one: [one, one]))
+def multiply_period(_: Case, sample: rd.Sample, factor: int) -> rd.Sample:
+    require(sample.attr.sample_type & rd.PERIOD, "samples hold no period")
+    made = clone(sample)
+    made.one[rd.PERIOD] = sample.one[rd.PERIOD] * factor
+    return made
+
+
+def change_cpu(number: Callable[[int], int]) -> Change:
+    def change(_: Case, sample: rd.Sample) -> rd.Sample:
+        require(sample.attr.sample_type & rd.CPU, "samples hold no CPU")
+        return clone(sample, cpu=number(sample.cpu))
+    return change
+
+
+def delay_sample(by: int) -> Change:
+    return lambda _, one: clone(one, time=one.time + by)
+
+
+CODE.add([""], {
+    "sample.pid.unknown": set_to(pid=NOBODY),
+    "sample.tid.unknown": set_to(tid=NOBODY),
+    "sample.pid.tid.unknown": set_to(pid=NOBODY, tid=NOBODY),
+    "sample.pid.watched": lambda case, one: clone(one, pid=choose_other(case.watched, one.pid)),
+    "sample.tid.known": lambda case, one: clone(one, tid=find_other_thread(case, one)[1]),
+    "sample.thread.known": lambda case, one: clone(one, **dict(zip(
+        ("pid", "tid"), find_other_thread(case, one)))),
+    "sample.pid.-1": set_to(pid=2**32 - 1, tid=2**32 - 1),
+    "sample.pid.0": set_to(pid=0, tid=0),
+    "sample.regs.gone": lambda _, one: remove_registers(one),
+    "sample.regs.gone.kernel": lambda _, one: move_to_kernel(remove_registers(one)),
+    "sample.regs.gone.kernel.nothing": lambda _, one: clone(
+        move_to_kernel(remove_registers(one)), chain=[]),
+    "sample.kernel": lambda _, one: move_to_kernel(one),
+    "sample.doubled.some": lambda _, one: [one, one],
+    "sample.time.later.100ms": delay_sample(100_000_000),
+    "sample.time.earlier.100ms": delay_sample(-100_000_000),
+    "sample.time.later.1h": delay_sample(3_600_000_000_000),
+    "sample.time.zero": lambda _, one: clone(one, time=0),
+    "sample.cpu.unknown": change_cpu(lambda old: 4095),
+    "sample.period.zero": partial(multiply_period, factor=0),
+    "sample.period.x1000": partial(multiply_period, factor=1000),
+})
+add("sample.deleted.fifth", CODE.alter(lambda *_: None, 0.2))
+add("sample.doubled", CODE.alter(lambda _, one: [one, one], 1.0))
+for mode_name, misc in (("unknown", 0), ("kernel", rd.KERNEL), ("hypervisor", HYPERVISOR),
+                        ("guest-kernel", GUEST_KERNEL), ("guest-user", GUEST_USER)):
+    CODE.add(ALL_SOME, {"sample.mode.%s%s" % (mode_name, end): partial(
+        lambda mode, fields, _, one: clone(one, misc=one.misc & ~CPUMODE | mode, **fields), misc,
+        fields) for end, fields in (("", {}), (".ip", {"ip": FAR}))})
 
 
 def remove_samples(case: Case, gone: Callable[[rd.Sample], bool]) -> Changes:
@@ -223,7 +241,7 @@ def delete_three_in_a_row(case: Case) -> Changes:
 def find_main_thread(case: Case) -> int:
     """Returns the tid of the thread with most samples in emitted code."""
     count = collections.Counter(one.tid for one in case.code_samples)
-    require(count, "the case holds no " + CODE)
+    require(count, "the case holds no " + CODE.what)
     return max(sorted(count), key=lambda tid: count[tid])
 
 
@@ -239,53 +257,3 @@ def delete_cpu(case: Case) -> Changes:
     cpus = sorted({one.cpu for one in case.code_samples})
     require(len(cpus) >= 2, "samples in emitted code are of one CPU")
     return remove_samples(case, lambda sample: sample.cpu == cpus[0])
-
-
-def set_mode(misc: int, ip: int | None) -> Change:
-    def change(case: Case, sample: rd.Sample) -> rd.Sample:
-        made = clone(sample, misc=sample.misc & ~CPUMODE | misc)
-        if ip is not None:
-            made.ip = ip
-        return made
-    return change
-
-
-for mode_name, misc in (("unknown", 0), ("kernel", rd.KERNEL), ("hypervisor", HYPERVISOR),
-                        ("guest-kernel", GUEST_KERNEL), ("guest-user", GUEST_USER)):
-    for share_name, share in (("all", 1.0), ("some", SHARE)):
-        add("sample.mode.%s.%s" % (mode_name, share_name),
-            alter_samples(set_mode(misc, None), share))
-        add("sample.mode.%s.ip.%s" % (mode_name, share_name),
-            alter_samples(set_mode(misc, FAR), share))
-
-
-def delay_sample(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
-    return clone(sample, time=sample.time + by)
-
-
-add("sample.time.later.100ms",
-    alter_samples(lambda case, one: delay_sample(case, one, 100_000_000)))
-add("sample.time.earlier.100ms",
-    alter_samples(lambda case, one: delay_sample(case, one, -100_000_000)))
-add("sample.time.later.1h",
-    alter_samples(lambda case, one: delay_sample(case, one, 3_600_000_000_000)))
-add("sample.time.zero", alter_samples(lambda case, one: delay_sample(case, one, -one.time)))
-
-
-def change_cpu(number: Callable[[int], int]) -> Change:
-    def change(case: Case, sample: rd.Sample) -> rd.Sample:
-        require(sample.attr.sample_type & rd.CPU, "samples hold no CPU")
-        return clone(sample, cpu=number(sample.cpu))
-    return change
-
-
-def multiply_period(case: Case, sample: rd.Sample, factor: int) -> rd.Sample:
-    require(sample.attr.sample_type & rd.PERIOD, "samples hold no period")
-    made = clone(sample)
-    made.one[rd.PERIOD] = sample.one[rd.PERIOD] * factor
-    return made
-
-
-add("sample.cpu.unknown", alter_samples(change_cpu(lambda old: 4095)))
-add("sample.period.zero", alter_samples(lambda case, one: multiply_period(case, one, 0)))
-add("sample.period.x1000", alter_samples(lambda case, one: multiply_period(case, one, 1000)))

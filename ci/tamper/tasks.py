@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Alterations of COMM, FORK and EXIT records, and invented processes and threads."""
+"""Alterations of COMM, FORK and EXIT records; invented processes and threads; records that no event
+requests."""
 
 from functools import partial
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, clone, set_body_field
-from ci.tamper.kinds import Changes, add, kind, require
-from ci.tamper.mappings import find_busiest_process, insert_record, make_map
-from ci.tamper.samples import CODE, NOBODY
+from ci.tamper.case import (ALL_ONE, CODE, Capture, Case, Change, Target, clone, set_body_field)
+from ci.tamper.kinds import Absent, Changes, add, kind, require
+from ci.tamper.mappings import (TAILS, change_number_in_body, change_tail, find_busiest_process,
+                                insert_record, make_map, require_live)
+from ci.tamper.samples import NOBODY
 from harness.selftest.support import run_directory as rd
-
-COMM_WHAT = "COMM record of a watched process"
-
 
 def read_head(one: rd.Side, count: int) -> tuple[int, ...]:
     return struct.unpack_from("<%dI" % count, one.body, 0)
@@ -30,17 +29,6 @@ def get_owner(record: Any) -> tuple[int, int]:
 
 def set_field(one: rd.Side, index: int, value: int) -> rd.Side:
     return set_body_field(one, 4 * index, "I", value)
-
-
-def set_comm(one: rd.Side, name: bytes) -> rd.Side:
-    made = clone(one)
-    raw = name + b"\0"
-    made.body[8:made.tail()[0]] = raw + bytes(-len(raw) % 8)
-    return made
-
-
-def is_comm(case: Case, record: Any) -> bool:
-    return record.kind == rd.COMM and read_head(record, 1)[0] in case.watched
 
 
 def prove_exit_before(case: Case, record: Any, tid: int) -> str | None:
@@ -68,29 +56,18 @@ def prove_recorded_again(case: Case, record: Any) -> str | None:
     return None
 
 
-def alter_comms(change: Callable[[rd.Side], Any], share: float, deletes: bool = False) \
-        -> Callable[[Case], Changes]:
-    return lambda case: case.alter_records(
-        lambda record: is_comm(case, record), change, share, COMM_WHAT,
-        proof=(lambda record: prove_exit_before(case, record, read_head(record, 2)[1]) or (
-            prove_recorded_again(case, record) if not share else None)) if deletes else None)
+def prove_deleted(case: Case, one: rd.Side) -> str | None:
+    tid = read_head(one, 3)[2 if one.kind in (rd.FORK, rd.EXIT) else 1]
+    return prove_exit_before(case, one, tid)
 
 
-for share_name, share in (("all", 1.0), ("one", 0.0)):
-    add("comm.text." + share_name, alter_comms(lambda one: set_comm(one, b"tampered"), share))
-    add("comm.text.empty." + share_name, alter_comms(lambda one: set_comm(one, b""), share))
-    add("comm.exec." + share_name, alter_comms(
-        lambda one: clone(one, misc=one.misc ^ rd.COMM_EXEC), share))
-    add("comm.deleted." + share_name, alter_comms(lambda one: None, share, True))
-    add("comm.pid." + share_name, alter_comms(
-        lambda one: set_field(set_field(one, 0, NOBODY), 1, NOBODY), share))
-    add("comm.tid." + share_name, alter_comms(lambda one: set_field(one, 1, NOBODY), share))
+def prove_one_deleted(case: Case, one: rd.Side) -> str | None:
+    return prove_deleted(case, one) or (
+        None if one.kind == rd.EXIT else prove_recorded_again(case, one))
 
 
-add("comm.invented", insert_record(
-    lambda case, capture, pid, time: capture.comm(pid, pid, "invented", time)))
-add("comm.invented.exec", insert_record(
-    lambda case, capture, pid, time: capture.comm(pid, pid, "invented", time, True)))
+COMM = Target(lambda case, one: one.kind == rd.COMM and read_head(one, 1)[0] in case.watched,
+              "COMM record of a watched process")
 
 
 def match_tasks(kind_of: int, processes: bool) -> Callable[[Case, Any], bool]:
@@ -104,40 +81,71 @@ def match_tasks(kind_of: int, processes: bool) -> Callable[[Case, Any], bool]:
     return is_wanted
 
 
-def shift_time(one: rd.Side, by: int) -> rd.Side:
-    made = clone(one)
-    made.time = max(0, one.time + by)
-    struct.pack_into("<Q", made.body, 16, made.time)
-    return made
+TASKS = {"%s.%s" % (record_name, whom): Target(
+    match_tasks(number, whom == "process"), "%s record of a %s" % (record_name.upper(), whom))
+    for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT))
+    for whom in ("process", "thread")}
 
 
-def alter_tasks(where: Callable[[Case, Any], bool], change: Callable[[rd.Side], Any], share: float,
-                what: str, deletes: bool) -> Callable[[Case], Changes]:
-    return lambda case: case.alter_records(
-        lambda one: where(case, one), change, share, what,
-        proof=(lambda one: prove_exit_before(case, one, read_head(one, 3)[2]) or (
-            prove_recorded_again(case, one) if not share and one.kind == rd.FORK else None))
-        if deletes else None)
+def shift_time(by: int) -> Change:
+    def change(_: Case, one: rd.Side) -> rd.Side:
+        time = max(0, one.time + by)
+        return clone(set_body_field(one, 16, "Q", time), time=time)
+    return change
 
 
-TASKS: dict[str, Callable[[rd.Side], Any]] = {
-    "removed": lambda one: None,
-    "doubled": lambda one: [one, one],
-    "pid": lambda one: set_field(one, 0, NOBODY),
-    "ppid": lambda one: set_field(one, 1, NOBODY),
-    "tid": lambda one: set_field(one, 2, NOBODY),
-    "ptid": lambda one: set_field(one, 3, NOBODY),
-    "time.+10s": lambda one: shift_time(one, 10_000_000_000),
-    "time.-10s": lambda one: shift_time(one, -10_000_000_000),
-}
+def set_known_task(index: int) -> Change:
+    """Stores the number of another thread or process of the workload in a FORK or EXIT."""
+    def change(case: Case, one: rd.Side) -> rd.Side:
+        tids = {sample.tid for sample in case.capture("perf.data").samples()} | case.watched
+        pids = sorted(case.watched if index < 2 else tids)
+        others = [number for number in pids if number not in read_head(one, 4)]
+        require(others, "the case has no other task")
+        return set_field(one, index, others[0])
+    return change
 
-for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
-    for whom, processes in (("process", True), ("thread", False)):
-        for name, change in TASKS.items():
-            for share_name, share in (("all", 1.0), ("one", 0.0)):
-                add("%s.%s.%s.%s" % (record_name, whom, name, share_name), alter_tasks(
-                    match_tasks(number, processes), change, share,
-                    "%s record of a %s" % (record_name.upper(), whom), name == "removed"))
+
+def set_task(index: int) -> Change:
+    return lambda _, one: set_field(one, index, NOBODY)
+
+
+def set_comm(name: Callable[[bytes], bytes]) -> Change:
+    """Changes a COMM's text. @name: returns the new one for the old one."""
+    def change(_: Case, one: rd.Side) -> rd.Side:
+        made, end = clone(one), one.tail()[0]
+        raw = name(bytes(one.body[8:end]).split(b"\0")[0]) + b"\0"
+        made.body[8:end] = raw + bytes(-len(raw) % 8)
+        return made
+    return change
+
+
+COMM.add(ALL_ONE, {
+    "comm.text": set_comm(lambda old: b"tampered"),
+    "comm.text.empty": set_comm(lambda old: b""),
+    "comm.exec": lambda _, one: clone(one, misc=one.misc ^ rd.COMM_EXEC),
+    "comm.pid": lambda _, one: set_field(set_field(one, 0, NOBODY), 1, NOBODY),
+    "comm.tid": set_task(1),
+})
+COMM.add([""], {
+    "comm.doubled": lambda _, one: [require_live(one), one],
+    "comm.text.longer": set_comm(lambda old: old + b"x"),
+    "comm.tail.tid": change_tail(4),
+})
+for prefix, target in (("comm.deleted", COMM), *((name + ".removed", target)
+                                                 for name, target in TASKS.items())):
+    target.add([".all"], {prefix: lambda *_: None}, prove_deleted)
+    target.add([".one"], {prefix: lambda *_: None}, prove_one_deleted)
+for name, target in TASKS.items():
+    target.add(ALL_ONE, {"%s.%s" % (name, end): change for end, change in (
+        ("doubled", lambda _, one: [one, one]),
+        ("pid", set_task(0)), ("ppid", set_task(1)), ("tid", set_task(2)), ("ptid", set_task(3)),
+        ("time.+10s", shift_time(10_000_000_000)), ("time.-10s", shift_time(-10_000_000_000)))})
+    Target(target.where, "FORK or EXIT record of a " + name.partition(".")[2]).add([""], {
+        "%s.%s" % (name, end): change for end, change in (
+            ("pid.known", set_known_task(0)), ("ppid.known", set_known_task(1)),
+            ("tid.known", set_known_task(2)), ("ptid.known", set_known_task(3)),
+            ("body-time", lambda _, one: change_number_in_body(
+                require_live(one), 16, "Q", 1_000_000_000)), *TAILS.items())})
 
 
 def make_thread_exit(case: Case, capture: Capture, pid: int, time: int) -> rd.Side:
@@ -145,6 +153,10 @@ def make_thread_exit(case: Case, capture: Capture, pid: int, time: int) -> rd.Si
     return clone(capture.fork(pid, pid, time, tid, pid), kind=rd.EXIT)
 
 
+add("comm.invented", insert_record(
+    lambda case, capture, pid, time: capture.comm(pid, pid, "invented", time)))
+add("comm.invented.exec", insert_record(
+    lambda case, capture, pid, time: capture.comm(pid, pid, "invented", time, True)))
 add("exit.invented.process", insert_record(
     lambda case, capture, pid, time: clone(capture.fork(pid, pid, time), kind=rd.EXIT)))
 add("exit.invented.thread", insert_record(make_thread_exit))
@@ -157,7 +169,7 @@ add("fork.invented.known", insert_record(
 
 def copy_samples(case: Case, count: int, pid: int, tid: int) -> list[rd.Sample]:
     """Returns copies of samples in emitted code, with another pid and tid."""
-    require(case.code_samples, "the case holds no " + CODE)
+    require(case.code_samples, "the case holds no " + CODE.what)
     return [clone(one, pid=pid, tid=tid) for one in case.code_samples[:count]]
 
 
@@ -187,3 +199,25 @@ def invent_thread(case: Case) -> Changes:
 
 add("thread.invented.idle", insert_record(
     lambda case, capture, pid, time: capture.fork(pid, pid, time, NOBODY, pid)))
+
+
+# Types of records that our events do not request: (number, body).
+UNASKED = {"switch": (14, b""), "switch-cpu-wide": (15, bytes(8)), "namespaces": (16, bytes(32)),
+           "ksymbol": (17, struct.pack("<QIHH", 0xffffffffc0000000, 64, 1, 0) + b"invented"),
+           "bpf": (18, bytes(16)), "cgroup": (19, bytes(8) + b"/invented" + bytes(7)),
+           "text-poke": (20, bytes(16)), "read": (8, bytes(24)), "aux": (11, bytes(24))}
+
+
+# Type of record: bit of an attr's flags that requests it. perf sets these bits.
+ASKED = {17: 1 << 29, 18: 1 << 30}
+
+
+def make_unasked(number: int, body: bytes, case: Case, capture: Capture, pid: int,
+                 time: int) -> Any:
+    if any(attr.flags & ASKED.get(number, 0) for attr in capture.attrs):
+        raise Absent("an event asks for such records")
+    return capture.side(number, body, time, 0, pid, pid)
+
+
+for name, (number, body) in UNASKED.items():
+    add("unasked." + name, insert_record(partial(make_unasked, number, body)))
