@@ -14,12 +14,11 @@ import tempfile
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base.status import Missing
 from ci.findings import byte_order, elfutils, files, inject, kernel, perf, shown, unwind
-from ci.findings.context import Context, Finding
+from ci.findings.context import FINDINGS, Context
 from ci.perf import perf_tools, perf_versions
 
-FINDINGS: dict[str, Finding] = {**kernel.FINDINGS, **perf.FINDINGS, **inject.FINDINGS,
-            **files.FINDINGS, **shown.FINDINGS, **unwind.FINDINGS,
-            **elfutils.FINDINGS, **byte_order.FINDINGS}
+# These modules register their findings.
+MODULES = (kernel, perf, inject, files, shown, unwind, elfutils, byte_order)
 
 
 def main() -> int:

@@ -2,10 +2,10 @@
 """A finding about files of the other byte order; see __main__.py."""
 
 import re
-from typing import Iterator
 
 from ci.base import files
-from ci.findings.context import Context, Shown
+from ci.findings.context import Context, perf_finding
+from ci.perf.perf_tools import Perf
 from harness.selftest.support import byte_order, run_directory as rd
 
 
@@ -15,15 +15,12 @@ def count_executable(text: str) -> tuple[int, int]:
     return len(found), sum("x" in flags for flags in found)
 
 
-def show_protection(context: Context) -> Iterator[Shown]:
+@perf_finding("byte-order.protection")
+def show_protection(context: Context, perf: Perf) -> tuple[bool, str]:
     fixture, swapped = "validators/fixtures/mappings/perf.data", context.path("swapped.data")
     files.write_bytes(swapped, byte_order.swap_file(rd.PerfData.load(fixture)))
-    for perf in context.list_perfs():
-        ours = count_executable(perf.run("script", "-D", "-i", fixture).stdout)
-        theirs = count_executable(perf.run("script", "-D", "-i", swapped).stdout)
-        yield perf.version, ours[0] == theirs[0] and theirs[1] < ours[1], \
-            "%d of %d mappings executable as recorded, %d of %d in the other byte order" % (
-                ours[1], ours[0], theirs[1], theirs[0])
-
-
-FINDINGS = {"byte-order.protection": show_protection}
+    ours = count_executable(perf.run("script", "-D", "-i", fixture).stdout)
+    theirs = count_executable(perf.run("script", "-D", "-i", swapped).stdout)
+    return ours[0] == theirs[0] and theirs[1] < ours[1], \
+        "%d of %d mappings executable as recorded, %d of %d in the other byte order" % (
+            ours[1], ours[0], theirs[1], theirs[0])

@@ -30,3 +30,23 @@ class Context:
 
 
 Finding = Callable[[Context], Iterator[Shown]]
+# Returns (whether the finding shows, figures).
+PerfFinding = Callable[[Context, perf_tools.Perf], tuple[bool, str]]
+FINDINGS: dict[str, Finding] = {}
+
+
+def finding(name: str) -> Callable[[Finding], Finding]:
+    """Registers the decorated function."""
+    def register(measure: Finding) -> Finding:
+        FINDINGS[name] = measure
+        return measure
+    return register
+
+
+def perf_finding(name: str) -> Callable[[PerfFinding], PerfFinding]:
+    """Registers the decorated function, which measures with one perf."""
+    def register(measure: PerfFinding) -> PerfFinding:
+        FINDINGS[name] = lambda context: (
+            (perf.version, *measure(context, perf)) for perf in context.list_perfs())
+        return measure
+    return register

@@ -12,7 +12,7 @@ from typing import Any, Iterator
 from ci.base import files, process
 from ci.base.status import Missing
 from ci.base.text import find_match
-from ci.findings.context import Context, Shown
+from ci.findings.context import Context, Shown, finding
 
 # Functions of a test library: `quiet` has no rule for any register; the last rows of `restore`
 # follow a restored state; `huge` has a rule for register 2^27-2.
@@ -104,6 +104,7 @@ def read_version() -> str:
     return os.path.basename(real).removeprefix("libdw-").removesuffix(".so")
 
 
+@finding("elfutils.rbx")
 def show_rbx(context: Context) -> Iterator[Shown]:
     path, at = build_example(context)
     kept = ask_libdw(path, at["quiet"])["kept"]
@@ -112,6 +113,7 @@ def show_rbx(context: Context) -> Iterator[Shown]:
             ", ".join(kept), ", ".join(sorted(CALLEE_SAVED)))
 
 
+@finding("elfutils.start")
 def show_start(context: Context) -> Iterator[Shown]:
     path, at = build_example(context)
     row = ask_libdw(path, at["restored"])
@@ -120,6 +122,7 @@ def show_start(context: Context) -> Iterator[Shown]:
         "another CFA" % (at["restored"], row["start"])
 
 
+@finding("elfutils.memory")
 def show_memory(context: Context) -> Iterator[Shown]:
     path, at = build_example(context)
     before, after = ask_libdw(path, at["quiet"])["peak_kb"], ask_libdw(path, at["after"])["peak_kb"]
@@ -128,6 +131,7 @@ def show_memory(context: Context) -> Iterator[Shown]:
             after // 1000, before // 1000)
 
 
+@finding("gcc.epilogue")
 def show_epilogue(context: Context) -> Iterator[Shown]:
     if not shutil.which("readelf"):
         raise Missing("readelf is not installed")
@@ -138,14 +142,6 @@ def show_epilogue(context: Context) -> Iterator[Shown]:
     yield "gcc " + compiler, len(popped) > 0, \
         "%d of %d rows of jitproof in which only the return address is left on the stack name " \
         "slots below it" % (len(popped), len(rows))
-
-
-FINDINGS = {
-    "elfutils.rbx": show_rbx,
-    "elfutils.start": show_start,
-    "elfutils.memory": show_memory,
-    "gcc.epilogue": show_epilogue,
-}
 
 if __name__ == "__main__":
     print(json.dumps(query_libdw(sys.argv[1], int(sys.argv[2]))))

@@ -4,12 +4,12 @@
 import os
 import struct
 import subprocess
-from typing import Callable, Iterator
+from typing import Callable
 
 from ci.base import files
 from ci.base.status import Missing
 from ci.findings import inject as injecting, perf as recording
-from ci.findings.context import Context, Shown
+from ci.findings.context import Context, perf_finding
 from ci.perf.perf_tools import Perf
 
 TIMEOUT_S = 10  # in seconds: ample for perf to read a valid file
@@ -57,19 +57,20 @@ def report_with_map(context: Context, perf: Perf, change: Callable[[str], None])
         os.unlink(path)
 
 
-def show_fifo(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.map-fifo")
+def show_fifo(context: Context, perf: Perf) -> tuple[bool, str]:
     def change(path: str) -> None:
         os.unlink(path)
         os.mkfifo(path)
 
-    for perf in context.list_perfs():
-        text = report_with_map(context, perf, change)
-        yield perf.version, text is None, \
-            "perf report %s if the perf map is a FIFO" % (
-                "does not end within %d s" % TIMEOUT_S if text is None else "ends")
+    text = report_with_map(context, perf, change)
+    return text is None, \
+        "perf report %s if the perf map is a FIFO" % (
+            "does not end within %d s" % TIMEOUT_S if text is None else "ends")
 
 
-def show_owner(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.map-owner")
+def show_owner(context: Context, perf: Perf) -> tuple[bool, str]:
     if os.geteuid():
         raise Missing("only root can make another user's file")
 
@@ -79,42 +80,33 @@ def show_owner(context: Context) -> Iterator[Shown]:
             file.write("0 7fffffffffff planted\n")
         os.chown(path, 65534, 65534)
 
-    for perf in context.list_perfs():
-        text = report_with_map(context, perf, change)
-        yield perf.version, "planted" in (text or ""), \
-            "another user's perf map names %s of root's process" % (
-                "the code" if "planted" in (text or "") else "nothing")
+    text = report_with_map(context, perf, change)
+    return "planted" in (text or ""), \
+        "another user's perf map names %s of root's process" % (
+            "the code" if "planted" in (text or "") else "nothing")
 
 
-def show_missing(context: Context) -> Iterator[Shown]:
-    for perf in context.list_perfs():
-        folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.", 2)
-        whole = injecting.run_inject(perf, folder)[0]
-        os.unlink(os.path.join(folder, "jit-%d.dump" % pids[0]))
-        left, done = injecting.run_inject(perf, folder)
-        yield perf.version, whole > left and done.returncode != 0, \
-            "%d functions of two processes; %d, exit %d, after the jitdump of one was removed" % (
-                whole, left, done.returncode)
+@perf_finding("perf.inject-missing")
+def show_missing(context: Context, perf: Perf) -> tuple[bool, str]:
+    folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.", 2)
+    whole = injecting.run_inject(perf, folder)[0]
+    os.unlink(os.path.join(folder, "jit-%d.dump" % pids[0]))
+    left, done = injecting.run_inject(perf, folder)
+    return whole > left and done.returncode != 0, \
+        "%d functions of two processes; %d, exit %d, after the jitdump of one was removed" % (
+            whole, left, done.returncode)
 
 
-def show_close(context: Context) -> Iterator[Shown]:
-    for perf in context.list_perfs():
-        folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.")
-        whole = injecting.run_inject(perf, folder)[0]
-        path = os.path.join(folder, "jit-%d.dump" % pids[0])
-        data = files.read_bytes(path)
-        header, = struct.unpack_from("<I", data, 8)
-        record = struct.pack("<IIQ", 3, 16, struct.unpack_from("<Q", data, header + 8)[0])
-        files.write_bytes(path, data[:header] + record + data[header:])
-        left, done = injecting.run_inject(perf, folder)
-        yield perf.version, whole > 0 and left == 0 and done.returncode == 0, \
-            "%d functions; %d, exit %d, after a CLOSE record before them" % (whole, left,
-                                                                          done.returncode)
-
-
-FINDINGS = {
-    "perf.map-fifo": show_fifo,
-    "perf.map-owner": show_owner,
-    "perf.inject-missing": show_missing,
-    "perf.inject-close": show_close,
-}
+@perf_finding("perf.inject-close")
+def show_close(context: Context, perf: Perf) -> tuple[bool, str]:
+    folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.")
+    whole = injecting.run_inject(perf, folder)[0]
+    path = os.path.join(folder, "jit-%d.dump" % pids[0])
+    data = files.read_bytes(path)
+    header, = struct.unpack_from("<I", data, 8)
+    record = struct.pack("<IIQ", 3, 16, struct.unpack_from("<Q", data, header + 8)[0])
+    files.write_bytes(path, data[:header] + record + data[header:])
+    left, done = injecting.run_inject(perf, folder)
+    return whole > 0 and left == 0 and done.returncode == 0, \
+        "%d functions; %d, exit %d, after a CLOSE record before them" % (whole, left,
+                                                                      done.returncode)

@@ -12,7 +12,7 @@ from typing import Iterator
 
 from ci.base import files
 from ci.findings import perf as recording
-from ci.findings.context import Context, Shown
+from ci.findings.context import Context, Shown, finding, perf_finding
 from ci.perf.perf_tools import Perf
 
 
@@ -38,6 +38,7 @@ def run_inject(perf: Perf, folder: str, *options: str
     return len(glob.glob(os.path.join(folder, "jitted-*"))), done
 
 
+@finding("perf.attach-delay")
 def attach_delay(context: Context) -> Iterator[Shown]:
     path = context.path("delay.data")
     for perf in context.list_perfs():
@@ -46,26 +47,26 @@ def attach_delay(context: Context) -> Iterator[Shown]:
                 perf, "-m", "2048", "-e", "cpu-clock:u", "-D", "100", "-o", path, "-p", pid), path)
 
 
-def show_namespaces(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.inject-namespace")
+def show_namespaces(context: Context, perf: Perf) -> tuple[bool, str]:
     """Runs a workload as pid 1 of a pid namespace that outlives the recording; injects while it
     runs and after its end."""
-    for perf in context.list_perfs():
-        folder = make_folder(context, "namespace")
-        # The workload prints its inner pid; then the shell ends, and perf with it.
-        start = ("mkfifo ready; unshare --pid --fork sh -c 'exec \"$0\" workload anon_exec --truth "
-                 "truth --publish=jitdump --publish-dir=\"$1\" --control-fd=none' \"$0\" \"$1\" "
-                 ">ready 2>ready.err & echo $! >pid; read line <ready")
-        done = perf.run("record", "-N", "-q", "-k", "mono", "-e", "cpu-clock", "-o", "perf.data",
-                        "--", "sh", "-c", start, context.jitproof, folder, cwd=folder)
-        try:
-            if done.returncode:
-                raise RuntimeError("perf %s record: %s" % (perf.version, done.stderr[-200:]))
-            alive = run_inject(perf, folder)[0]
-        finally:
-            end_namespace(folder)
-        gone = run_inject(perf, folder)[0]
-        yield perf.version, not alive or not gone, \
-            "%d functions injected while the process lives, %d after its end" % (alive, gone)
+    folder = make_folder(context, "namespace")
+    # The workload prints its inner pid; then the shell ends, and perf with it.
+    start = ("mkfifo ready; unshare --pid --fork sh -c 'exec \"$0\" workload anon_exec --truth "
+             "truth --publish=jitdump --publish-dir=\"$1\" --control-fd=none' \"$0\" \"$1\" "
+             ">ready 2>ready.err & echo $! >pid; read line <ready")
+    done = perf.run("record", "-N", "-q", "-k", "mono", "-e", "cpu-clock", "-o", "perf.data",
+                    "--", "sh", "-c", start, context.jitproof, folder, cwd=folder)
+    try:
+        if done.returncode:
+            raise RuntimeError("perf %s record: %s" % (perf.version, done.stderr[-200:]))
+        alive = run_inject(perf, folder)[0]
+    finally:
+        end_namespace(folder)
+    gone = run_inject(perf, folder)[0]
+    return not alive or not gone, \
+        "%d functions injected while the process lives, %d after its end" % (alive, gone)
 
 
 def end_namespace(folder: str) -> None:
@@ -91,18 +92,11 @@ def count_hidden_bytes(raw: bytes) -> int:
     return max(0, min(start + length, attrs + attrs_size) - max(start, min(ids, attrs)))
 
 
-def show_pipe_build_ids(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.inject-pipe-build-ids")
+def show_pipe_build_ids(context: Context, perf: Perf) -> tuple[bool, str]:
     path, injected = context.path("pipe.data"), context.path("injected.data")
-    for perf in context.list_perfs():
-        recording.record_pipe(perf, context, path)
-        done = perf.run("inject", "-b", "-i", path, "-o", injected)
-        hidden = count_hidden_bytes(files.read_bytes(injected))
-        yield perf.version, hidden > 0, \
-            "exit status %d; attrs lie over %d bytes of build ids" % (done.returncode, hidden)
-
-
-FINDINGS = {
-    "perf.attach-delay": attach_delay,
-    "perf.inject-pipe-build-ids": show_pipe_build_ids,
-    "perf.inject-namespace": show_namespaces,
-}
+    recording.record_pipe(perf, context, path)
+    done = perf.run("inject", "-b", "-i", path, "-o", injected)
+    hidden = count_hidden_bytes(files.read_bytes(injected))
+    return hidden > 0, \
+        "exit status %d; attrs lie over %d bytes of build ids" % (done.returncode, hidden)

@@ -11,7 +11,7 @@ from typing import Iterator
 
 from ci.base import files, process
 from ci.base.status import Missing
-from ci.findings.context import Context, Shown
+from ci.findings.context import Context, Shown, finding
 from ci.perf.perf_tools import Perf
 
 SAMPLE, MMAP2, MMAP_BUILD_ID = 9, 10, 1 << 14
@@ -57,6 +57,7 @@ def read_records(path: str) -> Iterator[tuple[int, int, int]]:
         at += size
 
 
+@finding("kernel.build-id")
 def build_id(context: Context) -> Iterator[Shown]:
     list_perfs = context.list_perfs()
     if list_perfs[-1].number < (5, 12):
@@ -80,6 +81,7 @@ def build_id(context: Context) -> Iterator[Shown]:
                 "are marked; its exit: %s" % (sum(wrong), len(wrong), end)
 
 
+@finding("kernel.mlock")
 def show_mlock(context: Context) -> Iterator[Shown]:
     perf = context.list_perfs()[-1]
     as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env",
@@ -113,6 +115,7 @@ for _ in range(200):
 """
 
 
+@finding("kernel.short-tasks")
 def show_short_tasks(context: Context) -> Iterator[Shown]:
     perf, path = context.list_perfs()[-1], context.path("short.data")
     counts = []
@@ -141,6 +144,7 @@ _start:	mov $0x7fffffffeff3, %rsp
 """
 
 
+@finding("kernel.unaligned")
 def show_unaligned(context: Context) -> Iterator[Shown]:
     if platform.machine() != "x86_64":
         raise Missing("x86-64")
@@ -159,11 +163,3 @@ def show_unaligned(context: Context) -> Iterator[Shown]:
     yield platform.release(), odd > 0, \
         "stack pointer 13 bytes below the end of the address space: %d of %d samples have a size " \
         "that is no multiple of 8 bytes" % (odd, len(sizes))
-
-
-FINDINGS = {
-    "kernel.build-id": build_id,
-    "kernel.mlock": show_mlock,
-    "kernel.short-tasks": show_short_tasks,
-    "kernel.unaligned": show_unaligned,
-}

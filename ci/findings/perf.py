@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator
 
 from ci.base import files, process
 from ci.findings import kernel
-from ci.findings.context import Context, Shown
+from ci.findings.context import Context, Shown, finding, perf_finding
 from ci.perf.perf_tools import Perf
 
 # Records a running program, given its pid.
@@ -97,29 +97,29 @@ def count_stacks(perf: Perf, path: str) -> tuple[int, int]:
             len(re.findall(r"^\S.*\n(?!\s+[0-9a-f])", text, re.MULTILINE)))
 
 
-def show_marker(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.marker")
+def show_marker(context: Context, perf: Perf) -> tuple[bool, str]:
     build_program(context.path("garbage"), GARBAGE)
     path = context.path("garbage.data")
-    for perf in context.list_perfs():
-        run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.path("garbage"))
-        ours = judge_file(context, path)
-        bare = count_stacks(perf, path)[1]
-        yield perf.version, bare > ours["samples"] // 2, \
-            "%d of %d samples without any address in perf script; %d have a user stack in the " \
-            "file" % (bare, ours["samples"], ours["user_stacks"])
+    run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.path("garbage"))
+    ours = judge_file(context, path)
+    bare = count_stacks(perf, path)[1]
+    return bare > ours["samples"] // 2, \
+        "%d of %d samples without any address in perf script; %d have a user stack in the " \
+        "file" % (bare, ours["samples"], ours["user_stacks"])
 
 
-def show_relative_ip(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.relative-ip")
+def show_relative_ip(context: Context, perf: Perf) -> tuple[bool, str]:
     path = context.path("plain.data")
-    for perf in context.list_perfs():
-        run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program, "200")
-        shown = [int(word, 16) for word in
-                 re.findall(r"^\s+([0-9a-f]+)$", perf.run("script", "-F", "ip", "-i", path).stdout,
-                            re.MULTILINE)]
-        small = sum(address < 1 << 32 for address in shown)
-        # Programs are position-independent here: no true address is below 4 GiB.
-        yield perf.version, small > len(shown) // 2, \
-            "script -F ip: %d of %d addresses are relative to their file" % (small, len(shown))
+    run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program, "200")
+    shown = [int(word, 16) for word in
+             re.findall(r"^\s+([0-9a-f]+)$", perf.run("script", "-F", "ip", "-i", path).stdout,
+                        re.MULTILINE)]
+    small = sum(address < 1 << 32 for address in shown)
+    # Programs are position-independent here: no true address is below 4 GiB.
+    return small > len(shown) // 2, \
+        "script -F ip: %d of %d addresses are relative to their file" % (small, len(shown))
 
 
 def record_pipe(perf: Perf, context: Context, path: str) -> None:
@@ -129,6 +129,7 @@ def record_pipe(perf: Perf, context: Context, path: str) -> None:
                        stderr=subprocess.DEVNULL, env=perf.environment, check=True)
 
 
+@finding("perf.report-status")
 def show_report_status(context: Context) -> Iterator[Shown]:
     """Reads a pipe of the latest perf by all perfs."""
     path, perfs = context.path("later.data"), context.list_perfs()
@@ -142,31 +143,32 @@ def show_report_status(context: Context) -> Iterator[Shown]:
             "exit status %d, %d of %d samples in perf report" % (done.returncode, listed, samples)
 
 
-def show_late_thread(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.script-thread-gone")
+def show_late_thread(context: Context, perf: Perf) -> tuple[bool, str]:
     path, program = context.path("late.data"), context.path("late")
     build_program(program, LATE_THREAD, "-pthread")
-    for perf in context.list_perfs():
-        run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", program)
-        listed = perf.run("script", "-F", "ip,sym", "-i", path).stdout.splitlines()
-        report = perf.run("report", "--stdio", "-F", "sample,sym", "-i", path).stdout
-        named = sum(line.endswith(" work") for line in listed)
-        counted = sum(map(int, re.findall(r"^\s*(\d+)\s+\[\.\] work\s*$", report, re.MULTILINE)))
-        yield perf.version, named < counted, \
-            "%d of %d samples named in perf script, %d in perf report" % (
-                named, len(listed), counted)
+    run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", program)
+    listed = perf.run("script", "-F", "ip,sym", "-i", path).stdout.splitlines()
+    report = perf.run("report", "--stdio", "-F", "sample,sym", "-i", path).stdout
+    named = sum(line.endswith(" work") for line in listed)
+    counted = sum(map(int, re.findall(r"^\s*(\d+)\s+\[\.\] work\s*$", report, re.MULTILINE)))
+    return named < counted, \
+        "%d of %d samples named in perf script, %d in perf report" % (
+            named, len(listed), counted)
 
 
-def show_pipe_fields(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.pipe-fields")
+def show_pipe_fields(context: Context, perf: Perf) -> tuple[bool, str]:
     path = context.path("pipe.data")
-    for perf in context.list_perfs():
-        record_pipe(perf, context, path)
-        frames = re.findall(r"^\s+[0-9a-f]+ \S", perf.run(
-            "script", "-F", "pid", "--no-inline", "-i", path).stdout, re.MULTILINE)
-        yield perf.version, bool(frames), \
-            "script -F pid of a pipe prints %d frames with symbols" % len(frames)
+    record_pipe(perf, context, path)
+    frames = re.findall(r"^\s+[0-9a-f]+ \S", perf.run(
+        "script", "-F", "pid", "--no-inline", "-i", path).stdout, re.MULTILINE)
+    return bool(frames), \
+        "script -F pid of a pipe prints %d frames with symbols" % len(frames)
 
 
-def show_first_event(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.first-event")
+def show_first_event(context: Context, perf: Perf) -> tuple[bool, str]:
     """Breakpoints are sampled while a software event records the mappings; no sample has its id."""
     path = context.path("exact/exact/anon/perf.data")
     process.run([context.jitproof, "run", "-o", context.path("exact"), "exact/anon"])
@@ -178,12 +180,11 @@ def show_first_event(context: Context) -> Iterator[Shown]:
                 kinds = struct.unpack_from("<Q", data, attr + 24)[0]
                 file.seek(attr + 24)
                 file.write(struct.pack("<Q", kinds & ~PERF_SAMPLE_IP))
-    for perf in context.list_perfs():
-        done = perf.run("script", "-i", path)
-        yield perf.version, done.returncode != 0, \
-            "PERF_SAMPLE_IP not in the sideband's event, which samples nothing: script ends with " \
-            "%d, message: %s" % (done.returncode,
-                                 (done.stderr.strip() or "nothing").splitlines()[0])
+    done = perf.run("script", "-i", path)
+    return done.returncode != 0, \
+        "PERF_SAMPLE_IP not in the sideband's event, which samples nothing: script ends with " \
+        "%d, message: %s" % (done.returncode,
+                             (done.stderr.strip() or "nothing").splitlines()[0])
 
 
 def count_known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
@@ -222,6 +223,7 @@ def record_three_times(version: str, recorder: Recorder, path: str) -> Shown:
             ", ".join(str(missing) for _, missing in tries))
 
 
+@finding("perf.attach-window")
 def show_attach_window(context: Context) -> Iterator[Shown]:
     path = context.path("attach.data")
     for perf in context.list_perfs():
@@ -260,18 +262,18 @@ def record_steps(perf: Perf, context: Context, path: str, *commands: str) -> Non
             os.unlink(fifo)
 
 
-def show_exec_disabled(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.exec-disabled")
+def show_exec_disabled(context: Context, perf: Perf) -> tuple[bool, str]:
     path = context.path("control.data")
-    for perf in context.list_perfs():
-        record_steps(perf, context, path, "go", "enable")
-        never = judge_file(context, path)
-        record_steps(perf, context, path, "enable", "disable", "go", "enable")
-        after = judge_file(context, path)
-        yield perf.version, after["addresses_unmapped"] > after["addresses"] // 2, \
-            "exec while the control is disabled: %d of %d addresses in no mapping; before it was " \
-            "enabled first: %d of %d" % (
-                after["addresses_unmapped"], after["addresses"], never["addresses_unmapped"],
-                never["addresses"])
+    record_steps(perf, context, path, "go", "enable")
+    never = judge_file(context, path)
+    record_steps(perf, context, path, "enable", "disable", "go", "enable")
+    after = judge_file(context, path)
+    return after["addresses_unmapped"] > after["addresses"] // 2, \
+        "exec while the control is disabled: %d of %d addresses in no mapping; before it was " \
+        "enabled first: %d of %d" % (
+            after["addresses_unmapped"], after["addresses"], never["addresses_unmapped"],
+            never["addresses"])
 
 
 def count_names(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
@@ -304,101 +306,80 @@ def count_names(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
     return len(inside), sum(line[-1] == "jit_code" for line in inside)
 
 
-def show_anon_name(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.anon-name")
+def show_anon_name(context: Context, perf: Perf) -> tuple[bool, str]:
     path = context.path("anon.data")
-    for perf in context.list_perfs():
-        run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", context.jitproof, "workload",
-                   "anon_exec", "--truth", context.path("anon.truth"))
-        os.unlink(context.path("anon.truth"))
-        names = set(re.findall(r"\((/tmp/perf-\d+\.map)\)",
-                               perf.run("script", "-F", "ip,dso", "-i", path).stdout))
-        yield perf.version, any(not os.path.exists(name) for name in names), \
-            "//anon is shown as %s, which does not exist" % (", ".join(names) or "itself")
+    run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", context.jitproof, "workload",
+               "anon_exec", "--truth", context.path("anon.truth"))
+    os.unlink(context.path("anon.truth"))
+    names = set(re.findall(r"\((/tmp/perf-\d+\.map)\)",
+                           perf.run("script", "-F", "ip,dso", "-i", path).stdout))
+    return any(not os.path.exists(name) for name in names), \
+        "//anon is shown as %s, which does not exist" % (", ".join(names) or "itself")
 
 
-def show_memfd_map(context: Context) -> Iterator[Shown]:
-    for perf in context.list_perfs():
-        anon, memfd = count_names(context, perf, "anon_exec"), count_names(context, perf,
-                                                                           "memfd_double")
-        yield perf.version, anon[1] > 0 and memfd[1] == 0, \
-            "a perf map names %d of %d samples in anonymous code, %d of %d in a memfd" % (
-                anon[1], anon[0], memfd[1], memfd[0])
+@perf_finding("perf.memfd-map")
+def show_memfd_map(context: Context, perf: Perf) -> tuple[bool, str]:
+    anon, memfd = (count_names(context, perf, name) for name in ("anon_exec", "memfd_double"))
+    return anon[1] > 0 and memfd[1] == 0, \
+        "a perf map names %d of %d samples in anonymous code, %d of %d in a memfd" % (
+            anon[1], anon[0], memfd[1], memfd[0])
 
 
-def show_main_thread_gone(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.attach-thread-gone")
+def show_main_thread_gone(context: Context, perf: Perf) -> tuple[bool, str]:
     path, truth = context.path("gone.data"), context.path("gone.truth")
-    for perf in context.list_perfs():
-        with subprocess.Popen([context.jitproof, "workload", "thread_churn", "--truth", truth],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout and child.stdin
-            if not child.stdout.readline().startswith("ready"):
-                raise RuntimeError("thread_churn is not ready")
-            run_record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid),
-                       "--",
-                       "sleep", "0.5")
-            child.stdin.close()
-        os.unlink(truth)
-        ours, = (one for one in judge_file(context, path)["processes"] if one["pid"] == child.pid)
-        yield perf.version, ours["samples"] > 0 and ours["mmap2"]["file"] == 0, \
-            "the main thread has exited: records of %d mapped files, %d of %d addresses in no " \
-            "mapping" % (ours["mmap2"]["file"], ours["addresses_unmapped"], ours["addresses"])
+    with subprocess.Popen([context.jitproof, "workload", "thread_churn", "--truth", truth],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout and child.stdin
+        if not child.stdout.readline().startswith("ready"):
+            raise RuntimeError("thread_churn is not ready")
+        run_record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid),
+                   "--", "sleep", "0.5")
+        child.stdin.close()
+    os.unlink(truth)
+    ours, = (one for one in judge_file(context, path)["processes"] if one["pid"] == child.pid)
+    return ours["samples"] > 0 and ours["mmap2"]["file"] == 0, \
+        "the main thread has exited: records of %d mapped files, %d of %d addresses in no " \
+        "mapping" % (ours["mmap2"]["file"], ours["addresses_unmapped"], ours["addresses"])
 
 
-def show_attach_to_letters(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.attach-letters")
+def show_attach_to_letters(context: Context, perf: Perf) -> tuple[bool, str]:
     """Attaches to a program whose name has a letter that is not ASCII."""
     path = context.path("letters.data")
     program = context.path("caf\N{LATIN SMALL LETTER E WITH ACUTE}")
     shutil.copy(context.program, program)
-    for perf in context.list_perfs():
-        with subprocess.Popen([program, "60000"], stdout=subprocess.DEVNULL) as child:
-            run_record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid),
-                       "--", "sleep", "0.5")
-            child.kill()
-        ours = judge_file(context, path)
-        lost = program not in perf.run("script", "--show-mmap-events", "-i", path).stdout
-        yield perf.version, ours["samples"] > 0 and lost, \
-            "a program with a letter outside of ASCII: %s, %d of %d addresses in no mapping" % (
-                "no record" if lost else "recorded", ours["addresses_unmapped"], ours["addresses"])
+    with subprocess.Popen([program, "60000"], stdout=subprocess.DEVNULL) as child:
+        run_record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid),
+                   "--", "sleep", "0.5")
+        child.kill()
+    ours = judge_file(context, path)
+    lost = program not in perf.run("script", "--show-mmap-events", "-i", path).stdout
+    return ours["samples"] > 0 and lost, \
+        "a program with a letter outside of ASCII: %s, %d of %d addresses in no mapping" % (
+            "no record" if lost else "recorded", ours["addresses_unmapped"], ours["addresses"])
 
 
-def show_lost_twice(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.lost-twice")
+def show_lost_twice(context: Context, perf: Perf) -> tuple[bool, str]:
     path = context.path("lost.data")
-    for perf in context.list_perfs():
-        run_record(perf, "-m", "1", "-F", "20000", "-e", "cpu-clock:u", "--call-graph", "dwarf",
-                   "-o",
-                   path, "--", context.program, "200")
-        ours = judge_file(context, path)
-        yield perf.version, ours["lost_samples"] >= ours["lost_events"] > 0, \
-            "a ring too small: LOST records count %d, LOST_SAMPLES %d" % (
-                ours["lost_events"], ours["lost_samples"])
+    run_record(perf, "-m", "1", "-F", "20000", "-e", "cpu-clock:u", "--call-graph", "dwarf",
+               "-o", path, "--", context.program, "200")
+    ours = judge_file(context, path)
+    return ours["lost_samples"] >= ours["lost_events"] > 0, \
+        "a ring too small: LOST records count %d, LOST_SAMPLES %d" % (
+            ours["lost_events"], ours["lost_samples"])
 
 
-def record_twice(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.record-twice")
+def record_twice(context: Context, perf: Perf) -> tuple[bool, str]:
     """Checks for repeated samples: a flush that one CPU's samples trigger also reads other rings,
     at any moment."""
     path = context.path("twice.data")
     busy = "%s 1500 & %s 1500; wait" % (context.program, context.program)
-    for perf in context.list_perfs():
-        run_record(perf, "-a", "--no-buffering", "-F", "20000", "-e", "cpu-clock", "-o", path, "--",
-                   "sh", "-c", busy)
-        lines = perf.run("script", "--ns", "-F", "tid,cpu,time", "-i", path).stdout.splitlines()
-        yield perf.version, len(set(lines)) < len(lines), \
-            "%d of %d samples occur twice" % (len(lines) - len(set(lines)), len(lines))
-
-
-FINDINGS = {
-    "perf.attach-window": show_attach_window,
-    "perf.attach-thread-gone": show_main_thread_gone,
-    "perf.attach-letters": show_attach_to_letters,
-    "perf.exec-disabled": show_exec_disabled,
-    "perf.marker": show_marker,
-    "perf.memfd-map": show_memfd_map,
-    "perf.anon-name": show_anon_name,
-    "perf.relative-ip": show_relative_ip,
-    "perf.pipe-fields": show_pipe_fields,
-    "perf.script-thread-gone": show_late_thread,
-    "perf.report-status": show_report_status,
-    "perf.first-event": show_first_event,
-    "perf.lost-twice": show_lost_twice,
-    "perf.record-twice": record_twice,
-}
+    run_record(perf, "-a", "--no-buffering", "-F", "20000", "-e", "cpu-clock", "-o", path, "--",
+               "sh", "-c", busy)
+    lines = perf.run("script", "--ns", "-F", "tid,cpu,time", "-i", path).stdout.splitlines()
+    return len(set(lines)) < len(lines), \
+        "%d of %d samples occur twice" % (len(lines) - len(set(lines)), len(lines))

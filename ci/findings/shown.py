@@ -5,11 +5,10 @@ import glob
 import os
 import re
 import shutil
-from typing import Iterator
 
 from ci.base import process
 from ci.findings import files, inject, perf as recording
-from ci.findings.context import Context, Shown
+from ci.findings.context import Context, perf_finding
 from ci.perf.perf_tools import Perf
 
 UNWINDING = "jitdump --publish-with=unwinding-apart --publish-dir="
@@ -28,30 +27,30 @@ def shown_after_inject(context: Context, perf: Perf, place: str,
             os.unlink(path)
 
 
-def show_dump_outside_tmp(context: Context) -> Iterator[Shown]:
-    for perf in context.list_perfs():
-        inside = shown_after_inject(context, perf, "/tmp")
-        outside = shown_after_inject(context, perf, ".")
-        yield perf.version, outside[1] > outside[0] // 2 and inside[1] <= inside[0] // 2, \
-            "jitdump outside of /tmp: %d of %d samples without any address; in /tmp: %d of %d" % (
-                outside[1], outside[0], inside[1], inside[0])
+@perf_finding("perf.inject-outside-tmp")
+def show_dump_outside_tmp(context: Context, perf: Perf) -> tuple[bool, str]:
+    inside = shown_after_inject(context, perf, "/tmp")
+    outside = shown_after_inject(context, perf, ".")
+    return outside[1] > outside[0] // 2 and inside[1] <= inside[0] // 2, \
+        "jitdump outside of /tmp: %d of %d samples without any address; in /tmp: %d of %d" % (
+            outside[1], outside[0], inside[1], inside[0])
 
 
-def show_reused(context: Context) -> Iterator[Shown]:
-    for perf in context.list_perfs():
-        kept = shown_after_inject(context, perf, "/tmp", "address_reuse --period=0")
-        reused = shown_after_inject(context, perf, "/tmp", "address_reuse --period=100")
-        yield perf.version, reused[1] > reused[0] // 10 > kept[1], \
-            "code at addresses of older code: %d of %d samples without any address; code that " \
-            "stays: %d of %d" % (reused[1], reused[0], kept[1], kept[0])
+@perf_finding("perf.unwind-reused")
+def show_reused(context: Context, perf: Perf) -> tuple[bool, str]:
+    kept = shown_after_inject(context, perf, "/tmp", "address_reuse --period=0")
+    reused = shown_after_inject(context, perf, "/tmp", "address_reuse --period=100")
+    return reused[1] > reused[0] // 10 > kept[1], \
+        "code at addresses of older code: %d of %d samples without any address; code that " \
+        "stays: %d of %d" % (reused[1], reused[0], kept[1], kept[0])
 
 
-def show_no_jit_elf(context: Context) -> Iterator[Shown]:
-    for perf in context.list_perfs():
-        folder, _ = files.record_workloads(context, perf, "none", graph="dwarf")
-        samples, bare = recording.count_stacks(perf, os.path.join(folder, "perf.data"))
-        yield perf.version, bare > samples // 2, \
-            "JIT code that nobody published: %d of %d samples without any address" % (bare, samples)
+@perf_finding("perf.unwind-no-elf")
+def show_no_jit_elf(context: Context, perf: Perf) -> tuple[bool, str]:
+    folder, _ = files.record_workloads(context, perf, "none", graph="dwarf")
+    samples, bare = recording.count_stacks(perf, os.path.join(folder, "perf.data"))
+    return bare > samples // 2, \
+        "JIT code that nobody published: %d of %d samples without any address" % (bare, samples)
 
 
 def find_jitted_addresses(perf: Perf, path: str) -> set[str]:
@@ -60,52 +59,50 @@ def find_jitted_addresses(perf: Perf, path: str) -> set[str]:
                           perf.run("script", "-D", "-i", path).stdout))
 
 
-def show_aslr(context: Context) -> Iterator[Shown]:
-    for perf in context.list_perfs():
-        folder, _ = files.record_workloads(context, perf, "jitdump --publish-dir=.")
-        path = os.path.join(folder, "injected")
-        inject.run_inject(perf, folder)
-        real = find_jitted_addresses(perf, path)
-        os.unlink(path)
-        done = inject.run_inject(perf, folder, "--aslr")[1]
-        if "unknown option" in done.stderr:
-            yield perf.version, False, "inject has no --aslr"
-            continue
-        kept = find_jitted_addresses(perf, path) & real
-        ours = recording.judge_file(context, path)
-        yield perf.version, bool(kept), \
-            "%d of %d injected records keep their real address; %d of %d samples in no mapping" % (
-                len(kept), len(real), ours["sampled"]["unmapped"], ours["samples"])
+@perf_finding("perf.inject-aslr")
+def show_aslr(context: Context, perf: Perf) -> tuple[bool, str]:
+    folder, _ = files.record_workloads(context, perf, "jitdump --publish-dir=.")
+    path = os.path.join(folder, "injected")
+    inject.run_inject(perf, folder)
+    real = find_jitted_addresses(perf, path)
+    os.unlink(path)
+    done = inject.run_inject(perf, folder, "--aslr")[1]
+    if "unknown option" in done.stderr:
+        return False, "inject has no --aslr"
+    kept = find_jitted_addresses(perf, path) & real
+    ours = recording.judge_file(context, path)
+    return bool(kept), \
+        "%d of %d injected records keep their real address; %d of %d samples in no mapping" % (
+            len(kept), len(real), ours["sampled"]["unmapped"], ours["samples"])
 
 
-def show_threads_folder(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.inject-threads")
+def show_threads_folder(context: Context, perf: Perf) -> tuple[bool, str]:
     path, injected = context.path("threads.data"), context.path("threads.injected")
-    for perf in context.list_perfs():
-        for old in (path, injected):
-            shutil.rmtree(old, ignore_errors=True)
-        done = perf.run("record", "-q", "--threads", "-e", "cpu-clock:u", "-g", "-o", path, "--",
-                        context.program, "200")
-        if "unknown option" in done.stderr:
-            yield perf.version, False, "record has no --threads"
-            continue
-        whole = recording.count_stacks(perf, path)[0]
-        done = perf.run("inject", "-i", path, "-o", injected)
-        left = recording.count_stacks(perf, injected)[0]
-        yield perf.version, done.returncode == 0 and left < whole, \
-            "%d samples; inject ends with %d, then %d" % (whole, done.returncode, left)
+    for old in (path, injected):
+        shutil.rmtree(old, ignore_errors=True)
+    done = perf.run("record", "-q", "--threads", "-e", "cpu-clock:u", "-g", "-o", path, "--",
+                    context.program, "200")
+    if "unknown option" in done.stderr:
+        return False, "record has no --threads"
+    whole = recording.count_stacks(perf, path)[0]
+    done = perf.run("inject", "-i", path, "-o", injected)
+    left = recording.count_stacks(perf, injected)[0]
+    return done.returncode == 0 and left < whole, \
+        "%d samples; inject ends with %d, then %d" % (whole, done.returncode, left)
 
 
-def show_convert_refused(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.inject-convert")
+def show_convert_refused(context: Context, perf: Perf) -> tuple[bool, str]:
     path, converted = context.path("plain.data"), context.path("converted.data")
-    for perf in context.list_perfs():
-        recording.run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program,
-                             "100")
-        done = perf.run("inject", "--convert-callchain", "-i", path, "-o", converted)
-        refused = "requires DWARF call graph" in done.stderr
-        yield perf.version, refused and done.returncode == 0, \
-            "inject --convert-callchain of frame pointer chains ends with %d, message: %s%s" % (
-                done.returncode, (done.stderr.strip() or "nothing").splitlines()[0],
-                ", leaves %d bytes" % os.path.getsize(converted) if refused else "")
+    recording.run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program,
+                         "100")
+    done = perf.run("inject", "--convert-callchain", "-i", path, "-o", converted)
+    refused = "requires DWARF call graph" in done.stderr
+    return refused and done.returncode == 0, \
+        "inject --convert-callchain of frame pointer chains ends with %d, message: %s%s" % (
+            done.returncode, (done.stderr.strip() or "nothing").splitlines()[0],
+            ", leaves %d bytes" % os.path.getsize(converted) if refused else "")
 
 
 def count_frames(perf: Perf, path: str) -> int:
@@ -115,23 +112,12 @@ def count_frames(perf: Perf, path: str) -> int:
                           re.MULTILINE))
 
 
-def show_dump_alone(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.unwind-no-chain")
+def show_dump_alone(context: Context, perf: Perf) -> tuple[bool, str]:
     alone, both = context.path("alone.data"), context.path("both.data")
     for path, *more in ((alone, "--no-chain"), (both,)):
         process.run_or_raise([context.jitproof, "record", "--stack=8192", *more, "-o", path, "--",
                               context.program, "200"], timeout=60)
-    for perf in context.list_perfs():
-        counts = count_frames(perf, alone), count_frames(perf, both)
-        yield perf.version, counts[0] < counts[1] // 10, \
-            "%d frames of the dumps without callchains, %d of those with" % counts
-
-
-FINDINGS = {
-    "perf.unwind-no-chain": show_dump_alone,
-    "perf.inject-aslr": show_aslr,
-    "perf.inject-threads": show_threads_folder,
-    "perf.inject-convert": show_convert_refused,
-    "perf.inject-outside-tmp": show_dump_outside_tmp,
-    "perf.unwind-no-elf": show_no_jit_elf,
-    "perf.unwind-reused": show_reused,
-}
+    counts = count_frames(perf, alone), count_frames(perf, both)
+    return counts[0] < counts[1] // 10, \
+        "%d frames of the dumps without callchains, %d of those with" % counts

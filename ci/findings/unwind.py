@@ -3,11 +3,11 @@
 
 import platform
 import types
-from typing import Iterator
+from typing import Callable, Iterator, Sequence
 
 from ci.base import process
 from ci.findings import perf as recording
-from ci.findings.context import Context, Shown
+from ci.findings.context import Context, Shown, finding, perf_finding
 from ci.perf import agreement
 from ci.perf.perf_tools import Perf
 from harness.selftest.support import run_directory as rd
@@ -74,54 +74,8 @@ int main(void)
 	return called_here(800000000) == 42;
 }
 """
-
-
-def record_program(context: Context, name: str, *arguments: str) -> str:
-    path = context.path(name)
-    process.run_or_raise([context.jitproof, "record", "-F", "999", "--stack", "16384", "-o", path,
-                          "--",
-                          *arguments])
-    return path
-
-
-def compare_unwinders(context: Context, path: str) -> Iterator[tuple[Perf, agreement.Comparison]]:
-    for perf in context.list_perfs():
-        yield perf, agreement.compare(types.SimpleNamespace(jitproof=context.jitproof), perf, path,
-                                      [])
-
-
-def show_differences(context: Context, path: str, name: str) -> Iterator[Shown]:
-    for perf, result in compare_unwinders(context, path):
-        yield perf.version, result.classes[name] > 0, \
-            "%d of %d stacks of perf script differ so; frames: jitproof %d, perf %d" % (
-                result.classes[name], result.samples, *result.frames)
-
-
-def show_before_exec(context: Context) -> Iterator[Shown]:
-    """Records twelve programs in succession; about half have libc above the shell's address."""
-    path = record_program(context, "exec.data", "/bin/sh", "-c",
-                          "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do %s 100; done" % context.program)
-    yield from show_differences(context, path, "perf takes the tables' address from before exec")
-
-
-def show_two_places(context: Context) -> Iterator[Shown]:
-    program = context.path("twice")
-    recording.build_program(program, TWICE, "-no-pie")
-    path = record_program(context, "twice.data", program)
-    yield from show_differences(context, path, "perf (libdw) has the file at one of two places")
-
-
-def show_invented(context: Context) -> Iterator[Shown]:
-    program = context.path("beyond")
-    recording.build_program(program, LARGE, "-DSTEP=64")
-    path = record_program(context, "beyond.data", program)
-    yield from show_differences(context, path, "perf invents ffffffffffffffff where the dump ends")
-
-
-def show_popped(context: Context) -> Iterator[Shown]:
-    name = "perf reads a register that is popped already"
-    program = context.path("epilogues")
-    recording.build_program(program, """
+# Has epilogues that pop many registers.
+EPILOGUES = """
 static __attribute__((noinline, noclone)) long leaf(long n)
 {
 	__asm__ volatile("" : "+r"(n) : : "rbx", "rbp", "r12", "r13", "r14", "r15");
@@ -138,14 +92,50 @@ int main(int argc, char **argv)
 		sum += leaf(i);
 	return sum == room[0];
 }
-""", "-O2", "-fomit-frame-pointer")
-    yield from show_differences(context, record_program(context, "epilogues.data", program), name)
+"""
 
 
+def record_program(context: Context, *arguments: str) -> str:
+    path = context.path("unwind.data")
+    process.run_or_raise([context.jitproof, "record", "-F", "999", "--stack", "16384", "-o", path,
+                          "--", *arguments])
+    return path
+
+
+def build_program(context: Context, source: str, *options: str) -> str:
+    recording.build_program(context.path("unwound"), source, *options)
+    return context.path("unwound")
+
+
+def compare_unwinders(context: Context, perf: Perf, path: str) -> agreement.Comparison:
+    return agreement.compare(types.SimpleNamespace(jitproof=context.jitproof), perf, path, [])
+
+
+def add_difference(name: str, difference: str, prepare: Callable[[Context], Sequence[str]]) -> None:
+    """Adds a finding about a class of different stacks. @prepare: returns the recorded command."""
+    @perf_finding(name)
+    def show_difference(context: Context, perf: Perf) -> tuple[bool, str]:
+        result = compare_unwinders(context, perf, record_program(context, *prepare(context)))
+        return result.classes[difference] > 0, \
+            "%d of %d stacks of perf script differ so; frames: jitproof %d, perf %d" % (
+                result.classes[difference], result.samples, *result.frames)
+
+
+# Twelve programs in succession; about half have libc above the shell's address.
+add_difference("perf.unwind-exec", "perf takes the tables' address from before exec",
+               lambda context: ["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do %s 100; "
+                                "done" % context.program])
+add_difference("perf.unwind-twice", "perf (libdw) has the file at one of two places",
+               lambda context: [build_program(context, TWICE, "-no-pie")])
+add_difference("perf.unwind-beyond", "perf invents ffffffffffffffff where the dump ends",
+               lambda context: [build_program(context, LARGE, "-DSTEP=64")])
+add_difference("perf.unwind-popped", "perf reads a register that is popped already",
+               lambda context: [build_program(context, EPILOGUES, "-O2", "-fomit-frame-pointer")])
+
+
+@finding("kernel.empty-dump")
 def show_empty_dump(context: Context) -> Iterator[Shown]:
-    program = context.path("untouched")
-    recording.build_program(program, LARGE, "-DSTEP=262144")
-    path = record_program(context, "untouched.data", program)
+    path = record_program(context, build_program(context, LARGE, "-DSTEP=262144"))
     stacks = agreement.read_ours(context.jitproof, path, [])
     dumps = [stack["dump"] for found in stacks.values() for stack in found]
     empty = dumps.count(0)
@@ -154,42 +144,28 @@ def show_empty_dump(context: Context) -> Iterator[Shown]:
             empty, len(dumps))
 
 
-def show_without_data(context: Context) -> Iterator[Shown]:
+@perf_finding("perf.unwind-maps")
+def show_without_data(context: Context, perf: Perf) -> tuple[bool, str]:
     """Compares one capture with a copy that lacks the mapping records of data."""
-    path = record_program(context, "maps.data", context.program, "200")
-    bare = context.path("bare.data")
+    path, bare = record_program(context, context.program, "200"), context.path("bare.data")
     made = rd.PerfData.load(path)
     made.records = [record for record in made.records
                     if record.kind != rd.MMAP2 or not record.misc & MMAP_DATA]
     made.save(bare)
-    with_data = {perf.version: result.frames[1] for perf,
-                 result in compare_unwinders(context, path)}
-    for perf, result in compare_unwinders(context, bare):
-        yield perf.version, result.frames[1] == result.samples < with_data[perf.version], \
-            "%d stacks, frames: perf %d, with data mappings %d; jitproof %d" % (
-                result.samples, result.frames[1], with_data[perf.version], result.frames[0])
+    with_data = compare_unwinders(context, perf, path).frames[1]
+    result = compare_unwinders(context, perf, bare)
+    return result.frames[1] == result.samples < with_data, \
+        "%d stacks, frames: perf %d, with data mappings %d; jitproof %d" % (
+            result.samples, result.frames[1], with_data, result.frames[0])
 
 
-def show_bare_assembly(context: Context) -> Iterator[Shown]:
-    program = context.path("bare")
-    recording.build_program(program, BARE, "-O1", "-fno-omit-frame-pointer")
-    path = record_program(context, "assembly.data", program)
-    for perf in context.list_perfs():
-        stacks = [stack.split() for stack in
-                  perf.run("script", "-i", path, "-F", "ip,sym").stdout.split("\n\n")]
-        found = [stack for stack in stacks if stack[1:2] == ["bare"]]
-        skipped = [stack for stack in found if stack[3:4] == ["main"]]
-        yield perf.version, len(skipped) > 0, \
-            "%d of %d stacks go from the assembly to its caller's caller" % (
-                len(skipped), len(found))
-
-
-FINDINGS = {
-    "kernel.empty-dump": show_empty_dump,
-    "perf.unwind-maps": show_without_data,
-    "perf.unwind-exec": show_before_exec,
-    "perf.unwind-twice": show_two_places,
-    "perf.unwind-beyond": show_invented,
-    "perf.unwind-popped": show_popped,
-    "perf.unwind-assembly": show_bare_assembly,
-}
+@perf_finding("perf.unwind-assembly")
+def show_bare_assembly(context: Context, perf: Perf) -> tuple[bool, str]:
+    path = record_program(context, build_program(context, BARE))
+    stacks = [stack.split() for stack in
+              perf.run("script", "-i", path, "-F", "ip,sym").stdout.split("\n\n")]
+    found = [stack for stack in stacks if stack[1:2] == ["bare"]]
+    skipped = [stack for stack in found if stack[3:4] == ["main"]]
+    return len(skipped) > 0, \
+        "%d of %d stacks go from the assembly to its caller's caller" % (
+            len(skipped), len(found))
