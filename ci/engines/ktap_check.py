@@ -4,9 +4,7 @@
 parsers read it. Prints FILE:LINE: PROBLEM for each violation. Exits 1 if there is any, 99 if a file
 cannot be read.
 
-Usage: ktap_check.py [--tap] [FILE...]     (standard input without FILE)
-
---tap: the outermost version may also be TAP 13 or 14, as the kselftest runner prints it.
+Usage: ktap_check.py [FILE...]     (standard input without FILE)
 """
 
 import argparse
@@ -161,7 +159,8 @@ class Checker:
 
 
 def check(text: str, tap: bool = False) -> list[tuple[int, str]]:
-    """Returns [(line, problem)] of @text, in the order of lines."""
+    """Returns [(line, problem)] of @text, in the order of lines. @tap: the outermost version may
+    also be TAP 13 or 14, as the kselftest runner prints it."""
     checker = Checker(tap)
     lines = text.split("\n")
     if lines and not lines[-1]:
@@ -176,8 +175,6 @@ def check(text: str, tap: bool = False) -> list[tuple[int, str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--tap", action="store_true",
-                        help="the outermost version may be TAP 13 or 14")
     parser.add_argument("files", nargs="*", metavar="FILE")
     arguments = parser.parse_args()
     found = 0
@@ -185,7 +182,7 @@ def main() -> int:
         try:
             with open(0 if path == "-" else path, encoding="utf-8", errors="replace",
                       newline="\n") as file:
-                breaches = check(file.read(), arguments.tap)
+                breaches = check(file.read())
         except OSError as error:
             print(f"{path}: {error.strerror}", file=sys.stderr)
             return 99

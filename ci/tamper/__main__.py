@@ -31,7 +31,7 @@ from ci.tamper.kinds import KINDS, Absent, Changes, Kind, Unobservable
 # Modules that register kinds, in the order of the table.
 FAMILIES = ("samples", "frames", "native", "activations", "mappings", "tasks",
             "events", "layout", "window", "evidence", "oracle", "jit", "injected",
-            "published", "balanced", "harmless")
+            "balanced", "harmless")
 PASSING = ("PASS", "XFAIL")
 BROKEN = ("CRASH", "HANG", "NOTHING")
 

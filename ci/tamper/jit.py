@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Alterations of the jitdumps and perf maps that the workload published."""
+"""Alterations of the jitdumps and perf maps that the workload published, and of the ELF files that
+an injector made of them."""
 
 import os
 import re
@@ -9,12 +10,13 @@ import tempfile
 from typing import Callable
 
 from ci.base import files
-from ci.tamper.case import Case
-from ci.tamper.kinds import Changes, add, require
+from ci.tamper.case import Case, change_field
+from ci.tamper.kinds import Changes, Unobservable, add, kind, require
 from harness.selftest.support import run_directory as rd
 
 LOAD = rd.Jitdump.LOAD
 Dump = rd.Jitdump
+DEBUG, CLOSE, UNWINDING = 2, 3, 4
 
 
 def find_dumps(case: Case) -> list[str]:
@@ -137,3 +139,227 @@ add("perf-map.addr.+16", alter_perf_maps(move_lines))
 add("perf-map.deleted.one", alter_perf_maps(lambda lines: lines[:len(lines) // 2] +
                                             lines[len(lines) // 2 + 1:]))
 add("perf-map.invented", alter_perf_maps(lambda lines: lines + [b"1000 100 invented\n"]))
+
+
+def get_number(record: bytes, at: int) -> int:
+    number: int = struct.unpack_from("<Q", record, at)[0]
+    return number
+
+
+def shift_time(by: int) -> Callable[[bytearray], None]:
+    return lambda record: Dump.set_time(record, Dump.time(record) + by)
+
+
+def swap_load_times(case: Case, one: rd.Jitdump) -> None:
+    loads = one.loads()
+    for first, second in zip(loads[0::4], loads[1::4]):
+        before, after = Dump.time(first), Dump.time(second)
+        Dump.set_time(first, after)
+        Dump.set_time(second, before)
+
+
+def change_middle_record(number: int, change: Callable[[list[bytearray], int], list[bytearray]]) \
+        -> Callable[[Case, rd.Jitdump], None]:
+    def alter_case(case: Case, one: rd.Jitdump) -> None:
+        found = [index for index, record in enumerate(one.records) if Dump.kind(record) == number]
+        if found:
+            one.records = change(one.records, found[len(found) // 2])
+    return alter_case
+
+
+def remove_at(records: list[bytearray], index: int) -> list[bytearray]:
+    return records[:index] + records[index + 1:]
+
+
+def break_unwinding(records: list[bytearray], index: int) -> list[bytearray]:
+    records[index][40:] = b"\xff" * len(records[index][40:])
+    return records
+
+
+def lengthen_code(case: Case, one: rd.Jitdump) -> None:
+    for at, record in enumerate(one.records):
+        if Dump.kind(record) == Dump.LOAD and at % 3 == 0:
+            made = record + b"\x90" * 16
+            change_field(40, "Q", lambda old: old + 16)(made)
+            struct.pack_into("<I", made, 4, len(made))
+            one.records[at] = made
+
+
+add("jitdump.vma.+16", alter_dumps(alter_loads(change_field(24, "Q", lambda old: old + 16))))
+add("jitdump.code-addr.+16", alter_dumps(alter_loads(change_field(32, "Q", lambda old: old + 16))))
+add("jitdump.addr.-4096", alter_dumps(alter_loads(lambda record: struct.pack_into(
+    "<QQ", record, 24, get_number(record, 24) - 4096, get_number(record, 32) - 4096))))
+add("jitdump.time.+1ms", alter_dumps(alter_loads(shift_time(1_000_000))))
+add("jitdump.time.+1s", alter_dumps(alter_loads(shift_time(1_000_000_000))))
+add("jitdump.loads.swapped", alter_dumps(swap_load_times))
+add("jitdump.size.longer", alter_dumps(lengthen_code))
+add("jitdump.move.deleted", alter_dumps(change_middle_record(Dump.MOVE, remove_at)))
+add("jitdump.unwinding.bytes", alter_dumps(change_middle_record(UNWINDING, break_unwinding)))
+add("jitdump.unwinding.deleted", alter_dumps(change_middle_record(UNWINDING, remove_at)))
+
+
+def change_each(number: int, change: Callable[[bytearray], None]) \
+        -> Callable[[Case, rd.Jitdump], None]:
+    def alter_case(case: Case, one: rd.Jitdump) -> None:
+        for record in one.records:
+            if Dump.kind(record) == number:
+                change(record)
+    return alter_case
+
+
+def remove_close_records(one: rd.Jitdump) -> list[bytearray]:
+    return [record for record in one.records if Dump.kind(record) != CLOSE]
+
+
+def move_close(case: Case, one: rd.Jitdump) -> None:
+    rest = remove_close_records(one)
+    closing = [record for record in one.records if Dump.kind(record) == CLOSE]
+    one.records = rest[:len(rest) // 2] + closing + rest[len(rest) // 2:]
+
+
+def remove_close(case: Case, one: rd.Jitdump) -> None:
+    one.records = remove_close_records(one)
+
+
+def insert_before_middle(one: rd.Jitdump, kind: int, body: Callable[[int, int], bytes]) -> None:
+    """Inserts a record before the load in the middle. @body: makes its body from the load's address
+    and size."""
+    for load in choose_loads(one, 0.0):
+        _, addr, size, _ = Dump.load(load)
+        made = body(addr, size)
+        index = next(at for at, record in enumerate(one.records) if record is load)
+        one.records.insert(index, bytearray(struct.pack(
+            "<IIQ", kind, 16 + len(made), Dump.time(load)) + made))
+
+
+def invent_debug(case: Case, one: rd.Jitdump) -> None:
+    insert_before_middle(one, DEBUG, lambda addr, size: struct.pack("<QQQII", addr, 1, addr, 1, 0) +
+                         b"/tampered/source.c\0")
+
+
+def change_header(at: int, layout: str, value: Callable[[int], int]) \
+        -> Callable[[Case, rd.Jitdump], None]:
+    def alter_case(case: Case, one: rd.Jitdump) -> None:
+        raw = bytearray(one.header)
+        change_field(at, layout, value)(raw)
+        one.header = bytes(raw)
+    return alter_case
+
+
+def change_last_byte(case: Case, one: rd.Jitdump) -> None:
+    """Changes the last byte of some loads, which differ then from functions of the same layout."""
+    loaded = {one[2:3] + one[6:7]: (one[8] & 0xffffffff, one[9] >> 32) for one in
+              case.acts(rd.Truth.CODE_LOAD)}
+    layouts = [loaded.get(Dump.load(record)[:2], (0, 1)) for record in one.loads()]
+    chosen = {id(record) for record in choose_loads(one, 0.3)}
+    seen = False
+    for record, (layout, frames) in zip(one.loads(), layouts):
+        if id(record) in chosen:
+            record[-1] ^= 0x5a
+            seen |= not frames and layouts.count((layout, 0)) > 1
+    if chosen and not seen:
+        raise Unobservable("no other function has the same layout: nothing else tells the bytes")
+
+
+add("jitdump.load.tid", alter_dumps(alter_loads(change_field(20, "I", lambda old: old + 1))))
+add("jitdump.load.index.same", alter_dumps(alter_loads(change_field(48, "Q", lambda old: 1))))
+add("jitdump.code.last-byte", alter_dumps(change_last_byte))
+add("jitdump.close.middle", alter_dumps(move_close))
+add("harmless.jitdump.close.gone", alter_dumps(remove_close))
+add("jitdump.debug.invented", alter_dumps(invent_debug))
+add("jitdump.move.from.+4096", alter_dumps(change_each(
+    Dump.MOVE, change_field(32, "Q", lambda old: old + 4096))))
+add("jitdump.unwinding.hdr-size", alter_dumps(change_each(
+    UNWINDING, change_field(24, "Q", lambda old: old + 8))))
+add("jitdump.unwinding.mapped-size", alter_dumps(change_each(UNWINDING, change_field(
+    32, "Q", lambda old: old ^ 8))))
+add("jitdump.header.machine", alter_dumps(change_header(12, "I", lambda old: 183)))
+add("jitdump.header.pid", alter_dumps(change_header(20, "I", lambda old: old + 1)))
+add("jitdump.header.clock", alter_dumps(change_header(32, "Q", lambda old: old | 1)))
+add("jitdump.header.version", alter_dumps(change_header(4, "I", lambda old: 2)))
+
+
+def rotate_names(lines: list[bytes]) -> list[bytes]:
+    names = [split_line(line)[2] for line in lines]
+    return [join_words(split_line(line)[:2] + [name])
+            for line, name in zip(lines, names[1:] + names[:1])]
+
+
+def change_lengths(by: int) -> Callable[[Case], Changes]:
+    """Changes the length in every third line."""
+    def change(line: bytes) -> bytes:
+        words = split_line(line)
+        words[1] = b"%x" % (int(words[1], 16) + by)
+        return join_words(words)
+    return alter_perf_maps(lambda lines: [change(line) if at % 3 == 0 else line
+                                          for at, line in enumerate(lines)])
+
+
+add("perf-map.names.next", alter_perf_maps(rotate_names))
+add("perf-map.length.-1", change_lengths(-1))
+add("perf-map.length.+1", change_lengths(1))
+
+
+def find_jit_files(case: Case) -> list[str]:
+    """Returns the ELF files that the injector wrote, relative to the case."""
+    found = []
+    for folder in ("", "jit"):
+        path = case.path(folder)
+        if os.path.isdir(path):
+            for root, _, names in os.walk(path):
+                found += [os.path.relpath(os.path.join(root, name), case.path(""))
+                          for name in sorted(names)
+                          if re.match(r"jit(ted)?-\d+-", name) and not name.endswith(".dump")]
+    found = sorted(set(found))
+    require(found, "the case has no file of jitted code")
+    return found
+
+
+@kind("jit-file.gone.one")
+def remove_file(case: Case) -> Changes:
+    found = find_jit_files(case)
+    return {found[len(found) // 2]: None}
+
+
+def find_code_sections(raw: bytearray) -> list[slice]:
+    """Returns the places of executable sections in an ELF file."""
+    start, = struct.unpack_from("<Q", raw, 40)
+    count, = struct.unpack_from("<H", raw, 60)
+    found = []
+    for at in range(start, start + 64 * count, 64):
+        kind_of, flags = struct.unpack_from("<IQ", raw, at + 4)
+        if kind_of == 1 and flags & 4:
+            offset, size = struct.unpack_from("<QQ", raw, at + 24)
+            found.append(slice(offset, offset + size))
+    return found
+
+
+def alter_jit_files(change: Callable[[bytearray], None]) -> Callable[[Case], Changes]:
+    """Alters each ELF file that the injector wrote."""
+    def alter_case(case: Case) -> Changes:
+        changes = {}
+        for name in find_jit_files(case):
+            raw = bytearray(case.read(name))
+            change(raw)
+            if raw != case.read(name):
+                changes[name] = bytes(raw)
+        require(changes, "the ELF files hold nothing of the kind")
+        return changes
+    return alter_case
+
+
+def change_code(raw: bytearray) -> None:
+    for code in find_code_sections(raw):
+        raw[code] = b"\xcc" * (code.stop - code.start)
+
+
+def change_tables(raw: bytearray) -> None:
+    """Changes a byte of the call frame information, if there is some."""
+    at = raw.find(b"\x01zR\0")
+    if at >= 0:
+        raw[at + 5] ^= 0xff
+
+
+add("jit-file.code", alter_jit_files(change_code))
+add("jit-file.tables", alter_jit_files(change_tables))
+add("jit-file.machine", alter_jit_files(change_field(18, "H", lambda old: 183)))

@@ -209,15 +209,14 @@ class Choice(unittest.TestCase):
             {"name": "two", "smp": 2, "cases": ["x/b*"]},
             {"name": "one", "smp": 1, "cases": ["x/*", "y/a"]}]}}}
         names = ["x/a", "x/b", "y/a", "y/b"]
-        choices: tuple[tuple[list[str], list[str], int | None, Any], ...] = (
-                (names, [], None, [("two", 2, ("x/b",), ""), ("one", 1, ("x/a", "y/a"), "")]),
-                (names, ["x/a"], 4, [("one", 4, ("x/a",), "")]),
-                ([*names, "x/c"], [], None, [("two", 2, ("x/b",), ""),
-                                             ("one-1", 1, ("x/a", "y/a"), ""),
-                                             ("one-2", 1, ("x/c",), "")]))
-        for known, globs, smp, wanted in choices:
+        choices: tuple[tuple[list[str], list[str], Any], ...] = (
+                (names, [], [("two", 2, ("x/b",), ""), ("one", 1, ("x/a", "y/a"), "")]),
+                (names, ["x/a"], [("one", 1, ("x/a",), "")]),
+                ([*names, "x/c"], [], [("two", 2, ("x/b",), ""), ("one-1", 1, ("x/a", "y/a"), ""),
+                                       ("one-2", 1, ("x/c",), "")]))
+        for known, globs, wanted in choices:
             self.assertEqual(list(map(dataclasses.astuple, suites.make_groups(
-                config, known, "short", globs, smp))), wanted)
+                config, known, "short", globs))), wanted)
         for known, suite, glob in ((names, "short", "y/b"), (names, "long", "*"),
                                    (["x/a", "y/a"], "short", "*")):
             with self.subTest(glob, suite=suite), self.assertRaises(Refused):

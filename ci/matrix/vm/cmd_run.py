@@ -42,8 +42,6 @@ def add(subparsers: Subparsers) -> None:
                         help="only these cases; may be repeated (default suite: full)")
     parser.add_argument("--suite", help="short (default), full, profilers or profilers-full")
     parser.add_argument("--seed", type=option_types.parse_seed, default=1, help="default: 1")
-    parser.add_argument("--smp", type=option_types.parse_positive,
-                        help="processors of each VM (default: as the group declares)")
     parser.add_argument("-j", "--jobs", type=option_types.parse_positive,
                         default=os.cpu_count() or 1,
                         help="VMs at a time (default: %(default)s)")
@@ -53,8 +51,6 @@ def add(subparsers: Subparsers) -> None:
                         help="wall: TCG by this machine's clock; auto: KVM if a short boot "
                         "shows that it works")
     parser.add_argument("--no-facts", action="store_true", help="do not run jitproof facts")
-    parser.add_argument("--timeout", type=option_types.parse_positive, metavar="SECONDS",
-                        help="limit for a case, by this machine's clock (default: as configured)")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"))
     parser.add_argument("--guest", metavar="FILE",
                         help="the guest's jitproof (default: the same; with --arch the one of "
@@ -78,8 +74,6 @@ def make_command(kernel: Kernel, suite: str, options: argparse.Namespace, accel:
     words += [word for glob in options.case for word in ("--case", glob)]
     if options.no_facts:
         words += ["--no-facts"]
-    if options.smp:
-        words += ["--smp", str(options.smp)]
     if accel != "tcg":
         words += ["--accel", accel]
     return shlex.join(words)
@@ -123,11 +117,9 @@ def plan_cells(options: argparse.Namespace,
     for name in ("jitproof", "guest", "init", "clock"):
         if not os.path.exists(getattr(options, name)):
             raise FileNotFoundError("%s is not built: make all vm-init" % getattr(options, name))
-    if options.timeout:
-        config["limits"]["case"] = options.timeout
     suite = options.suite or ("full" if options.case else "short")
     groups = suites.make_groups(config, suites.list_names(config, suite, options.jitproof), suite,
-                                options.case, options.smp)
+                                options.case)
     found = qemu.find(config["qemu"], options.cache)
     kernels = Kernels(config["kernels"], options.cache)
     made, missing = list[Plan](), dict[str, str]()

@@ -54,11 +54,11 @@ def split_group(group: Group, at_most: int) -> list[Group]:
             for start in range(0, len(group.cases), at_most)]
 
 
-def make_groups(config: dict[str, Any], names: list[str], suite: str, globs: list[str],
-                smp: int | None = None) -> list[Group]:
+def make_groups(config: dict[str, Any], names: list[str], suite: str, globs: list[str]
+                ) -> list[Group]:
     """Returns the groups of a suite that have a case. @names: of list_names(). @globs: if not
-    empty, only cases that match one of them. @smp: overrides the number of processors. A case is
-    in the first group with a glob for it. Raises Refused if a glob matches nothing."""
+    empty, only cases that match one of them. A case is in the first group with a glob for it.
+    Raises Refused if a glob matches nothing."""
     if suite not in config["suites"]:
         raise Refused("no suite %s: %s" % (suite, ", ".join(config["suites"])))
     wanted = [name for name in names
@@ -75,7 +75,7 @@ def make_groups(config: dict[str, Any], names: list[str], suite: str, globs: lis
                  and any(fnmatch.fnmatchcase(name, glob) for glob in own)]
         taken.update(cases)
         if cases:
-            found += split_group(Group(group["name"], smp or group["smp"], tuple(cases), profiler),
+            found += split_group(Group(group["name"], group["smp"], tuple(cases), profiler),
                                  config["suites"][suite]["at_most"])
     for glob in globs:
         if not fnmatch.filter(taken, glob):
